@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+
+AC_DEFUN([PREDREG_CHECK_WARNINGS], [
+    PREDREG_CFLAGS="-Wall -Wextra -Wno-unused-parameter -Wno-sign-compare"
+    PREDREG_CFLAGS="$PREDREG_CFLAGS -Wno-unused-function -fvisibility=hidden"
+    AC_ARG_ENABLE([werror],
+                  [AS_HELP_STRING([--enable-werror], [warnings are errors])],
+                  [], [enable_werror=no])
+    AS_IF([test "x$enable_werror" = xyes],
+          [PREDREG_CFLAGS="$PREDREG_CFLAGS -Werror"])
+    AC_SUBST([PREDREG_CFLAGS])
+])
+
+# --enable-sanitize=address|thread builds everything with that sanitizer
+AC_DEFUN([PREDREG_CHECK_SANITIZE], [
+    AC_ARG_ENABLE([sanitize],
+                  [AS_HELP_STRING([--enable-sanitize=address|thread],
+                                  [build with address and undefined-behaviour
+                                   sanitizers, or with the thread sanitizer])],
+                  [], [enable_sanitize=no])
+    AS_CASE([$enable_sanitize],
+            [no], [SANITIZE_CFLAGS=],
+            [address],
+            [SANITIZE_CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"],
+            [thread], [SANITIZE_CFLAGS="-fsanitize=thread"],
+            [AC_MSG_ERROR([--enable-sanitize=$enable_sanitize: accepted are address and thread])])
+    AC_SUBST([SANITIZE_CFLAGS])
+])
+
+# The MPI programs of the tests are ordinary C programs linked with Open MPI
+AC_DEFUN([PREDREG_CHECK_MPI], [
+    predreg_have_mpi=no
+    PKG_CHECK_MODULES([MPI], [ompi-c], [predreg_have_mpi=yes], [true])
+    AM_CONDITIONAL([HAVE_MPI], [test $predreg_have_mpi = yes])
+])
+
+AC_DEFUN([PREDREG_CHECK_TEST_DEPS], [
+    predreg_have_gtest=no
+    PKG_CHECK_MODULES([GTEST], [gtest_main], [predreg_have_gtest=yes], [true])
+    AM_CONDITIONAL([HAVE_GTEST], [test $predreg_have_gtest = yes])
+    predreg_have_uring=no
+    PKG_CHECK_MODULES([URING], [liburing], [predreg_have_uring=yes], [true])
+    AM_CONDITIONAL([HAVE_URING], [test $predreg_have_uring = yes])
+])

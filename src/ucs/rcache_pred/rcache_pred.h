@@ -1,0 +1,251 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_H_
+#define UCS_RCACHE_PRED_H_
+
+#include "context.h"
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file rcache_pred.h
+ *
+ * Predictive registration cache: memory is registered shortly before its
+ * predicted next use and deregistered after it, by a helper thread, so that
+ * registration stays off the critical path and memory is not left pinned
+ * (D. Li et al., "Scalable Memory Registration for High Performance Networks
+ * Using Helper Threads", CF'11).
+ *
+ * The library knows no transport and no clock: both are handed in as one table
+ * of functions. A fake clock and fake registration make every decision
+ * reproducible.
+ *
+ * Times are nanoseconds of the clock handed in, sizes are bytes.
+ */
+
+/** Nanoseconds, of a clock that never goes back. */
+typedef uint64_t ucs_rcache_pred_time_t;
+
+/** A point in time that never comes. */
+#define UCS_RCACHE_PRED_TIME_INF UINT64_MAX
+
+typedef struct ucs_rcache_pred        ucs_rcache_pred_t;
+typedef struct ucs_rcache_pred_domain ucs_rcache_pred_domain_t;
+
+
+/** What is done between two uses of a region. */
+typedef enum {
+    UCS_RCACHE_PRED_POLICY_PREDICT,     /**< Deregister, and register again
+                                             before the next predicted use */
+    UCS_RCACHE_PRED_POLICY_ON_DEMAND,   /**< Register at every use, deregister
+                                             after it, both by the caller */
+    UCS_RCACHE_PRED_POLICY_LEAVE_PINNED,/**< UCX's own cache decides: nothing
+                                             is managed, uses are counted */
+    UCS_RCACHE_PRED_POLICY_LAST
+} ucs_rcache_pred_policy_t;
+
+
+/**
+ * The outside world. All functions but @ref now and @ref wake are allowed to
+ * block; none of them is called with a lock held that @ref
+ * ucs_rcache_pred_begin, @ref ucs_rcache_pred_end or @ref
+ * ucs_rcache_pred_unmapped take.
+ */
+typedef struct ucs_rcache_pred_ops {
+    /** Current time. Called on the critical path, by any thread. */
+    ucs_rcache_pred_time_t (*now)(void *arg);
+
+    /**
+     * Sleep until the given time, or until @ref wake. May return early.
+     * Called by the helper thread only.
+     */
+    void                   (*wait)(void *arg, ucs_rcache_pred_time_t until);
+
+    /** End a present or the next @ref wait. Called by any thread. */
+    void                   (*wake)(void *arg);
+
+    /**
+     * Register memory; @a flags are those of the use, opaque here. Called by
+     * any thread with the argument of the domain.
+     */
+    ucs_status_t           (*mem_reg)(void *domain_arg, void *address,
+                                      size_t length, unsigned flags,
+                                      void **memh_p);
+
+    /** Undo @ref mem_reg. Called by any thread. */
+    ucs_status_t           (*mem_dereg)(void *domain_arg, void *memh);
+} ucs_rcache_pred_ops_t;
+
+
+typedef struct ucs_rcache_pred_params {
+    const ucs_rcache_pred_ops_t *ops;
+    void                        *arg;         /**< Passed to now, wait, wake */
+    ucs_rcache_pred_policy_t    policy;       /**< Not LEAVE_PINNED */
+    unsigned                    history;      /**< Recent intervals a period is
+                                                   taken from; 1..
+                                                   @ref UCS_RCACHE_PRED_MAX_HISTORY */
+    unsigned                    max_sites;    /**< Call sites kept; >= 16 */
+    unsigned                    max_regions;  /**< Unregistered regions
+                                                   remembered; >= 16 */
+    unsigned                    dq_size;      /**< Entries of the deregistration
+                                                   queue, power of 2 */
+    unsigned                    access_mask;  /**< Bits of the flags of a use
+                                                   that widen access: a region
+                                                   serves a use if it was
+                                                   registered with all those
+                                                   the use asks for */
+    unsigned                    helper_flags; /**< Added to the flags of
+                                                   registrations ahead of use */
+} ucs_rcache_pred_params_t;
+
+#define UCS_RCACHE_PRED_MAX_HISTORY 16
+
+
+/** Counters since creation. A snapshot, consistent within itself. */
+typedef struct ucs_rcache_pred_stats {
+    uint64_t uses;           /**< Uses begun */
+    uint64_t hits;           /**< Uses that found their region registered */
+    uint64_t late;           /**< Uses that came before the registration
+                                  predicted for them was complete */
+    uint64_t early;          /**< Hits on a region registered ahead by more
+                                  than a quarter of its period */
+    uint64_t wasted;         /**< Registrations ahead of a use that never came */
+    uint64_t regs_critical;  /**< Registrations done by a use */
+    uint64_t regs_helper;    /**< Registrations done ahead of a use */
+    uint64_t deregs;         /**< Deregistrations */
+    uint64_t evictions;      /**< Regions given up because a registration was
+                                  refused by the system */
+    uint64_t reg_failures;   /**< Registrations that failed for good */
+    uint64_t dq_dropped;     /**< Entries the deregistration queue lost; their
+                                  regions are found by a sweep */
+    uint64_t unmapped;       /**< Regions whose memory was unmapped */
+    uint64_t time_critical;  /**< Time uses spent registering, deregistering
+                                  and waiting for the helper, ns */
+    uint64_t bytes_now;      /**< Registered now, whole pages, bytes */
+    uint64_t bytes_peak;     /**< Maximum of bytes_now */
+    uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns */
+    uint64_t duration;       /**< Time since the first domain was created, ns;
+                                  stands still while there is no domain */
+} ucs_rcache_pred_stats_t;
+
+
+/**
+ * @param [in]  params  Must stay within the ranges given there.
+ * @return UCS_ERR_INVALID_PARAM (logged, naming the value) or
+ *         UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
+                                    ucs_rcache_pred_t **pred_p);
+
+/** All domains must have been destroyed and the helper stopped. */
+void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred);
+
+
+/**
+ * A memory domain: registrations and their costs are kept apart by domain.
+ *
+ * @param [in]  name  For messages; copied.
+ * @param [in]  arg   Passed to mem_reg and mem_dereg.
+ */
+ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
+                                           const char *name, void *arg,
+                                           ucs_rcache_pred_domain_t **domain_p);
+
+/**
+ * Deregisters whatever is still registered in the domain. No use may begin or
+ * end in it any more. Waits for the helper to let go of the domain.
+ */
+void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain);
+
+
+/**
+ * A use of memory begins. On return the memory is registered, and stays so
+ * until the matching @ref ucs_rcache_pred_end. Thread safe. Makes no system
+ * call when the region is found registered.
+ *
+ * @param [in]  address  Start of the memory; together with the domain it names
+ *                       the region.
+ * @param [in]  length   > 0.
+ * @param [in]  flags    Handed to mem_reg; see access_mask.
+ * @param [in]  context  Where in the program the communication was issued.
+ * @param [out] memh_p   The handle mem_reg returned.
+ * @return the status of mem_reg, if the memory had to be registered and
+ *         giving up idle regions did not help either.
+ */
+ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
+                                   void *address, size_t length,
+                                   unsigned flags,
+                                   const ucs_rcache_pred_context_t *context,
+                                   void **memh_p);
+
+/**
+ * A use ends. Thread safe; makes no system call under the predict policy,
+ * unless the helper is in deep sleep and is woken.
+ *
+ * @return UCS_ERR_NO_ELEM if the handle is none of this domain's: it was
+ *         registered by somebody else and is theirs to deregister.
+ */
+ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
+
+/**
+ * A use ends and the memory must not be accessed through this handle any more:
+ * the region serves no later use. Whoever ends its last use gets the handle
+ * back and deregisters it.
+ *
+ * @param [out] last_p  Set to 1 if this was the last use: the caller owns the
+ *                      handle now and must deregister it, then call @ref
+ *                      ucs_rcache_pred_released. Set to 0 if other uses go on.
+ * @param [in]  next    If other uses go on: linked to the region, to be handed
+ *                      out with the last one's end. May be NULL.
+ * @return as @ref ucs_rcache_pred_end.
+ */
+ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
+                                        void *memh, void (*cb)(void *arg),
+                                        void *cb_arg, int *last_p);
+
+
+/**
+ * Memory is being unmapped. Only marks: no registration is found in the range
+ * from now on; the helper deregisters. Safe inside a memory hook: does not
+ * allocate, log or block. Thread safe.
+ */
+void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
+                              uintptr_t end);
+
+
+/**
+ * One round of the helper: takes what is in the deregistration queue and
+ * registers what is due.
+ *
+ * @return the time of the next round. UCS_RCACHE_PRED_TIME_INF: not before
+ *         wake is called.
+ */
+ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred);
+
+/** Deregister every idle region now; predictions stay. */
+void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred);
+
+/**
+ * Hold still for fork: after @ref ucs_rcache_pred_quiesce no lock is held by
+ * another thread and no registration is under way by the helper, until @ref
+ * ucs_rcache_pred_resume is called by the same thread in the parent.
+ */
+void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred);
+void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred);
+
+
+void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
+                               ucs_rcache_pred_stats_t *stats);
+
+END_C_DECLS
+
+#endif
