@@ -1,0 +1,330 @@
+#!/bin/bash
+#
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# Run a command where there is an RDMA device: here, if this machine has one,
+# else in a QEMU guest with Soft-RoCE which sees this machine's files.
+# See usage() below.
+
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 125
+
+usage()
+{
+    cat <<USAGE
+usage: run.sh [options] [--] COMMAND [ARGS...]
+
+Run COMMAND with an RDMA device. Where the machine has none, a guest with
+Soft-RoCE is booted: it sees the same files (changes are lost, except below
+RIG_OUT), starts in the same folder, and the output and the exit status of the
+command become those of run.sh. Standard input is empty.
+
+  --cpus N      processors of the guest (2)
+  --mem MiB     memory of the guest (3072)
+  --timeout S   seconds until everything is ended (300)
+  --out DIR     a folder that COMMAND may write to for good (default: a new
+                one; it is removed if it is left empty); RIG_OUT names it
+  --env N[=V]   pass the variable N too, or set it to V. Passed anyway: PATH,
+                HOME, USER, LANG, LC_ALL, LD_LIBRARY_PATH, UCX_*, OMPI_*, RIG_*
+  --native      run it here, whatever is here
+  --verbose     say on stderr how long it took
+
+Variables:
+  RIG_MEMLOCK       limit locked memory to so many KiB (and drop CAP_IPC_LOCK)
+  RIG_FORCE_GUEST   boot the guest although there is an RDMA device here
+  RIG_KERNEL_DIR    an unpacked kernel package to boot, see prepare.sh
+  RIG_QEMU          the QEMU to use (qemu-system-x86_64)
+
+Where not set, UCX and Open MPI are told to use the device (UCX_TLS and so on).
+
+Exit status: that of COMMAND, 128 + n if signal n ended it; 124 after the
+timeout; 77 if this cannot be done here; 125 if the rig failed.
+USAGE
+}
+
+say()
+{
+    echo "run.sh: $*" >&2
+}
+
+fail()
+{
+    say "$*"
+    exit 125
+}
+
+# As the shell would have to read it back.
+quote()
+{
+    local s=$1
+    printf "'%s'" "${s//\'/\'\\\'\'}"
+}
+
+number()
+{
+    [[ $2 =~ ^[1-9][0-9]*$ ]] || fail "$1: not a number: '$2'"
+}
+
+cpus=2
+mem=3072
+timeout=300
+out=
+native=
+verbose=
+env_names=(PATH HOME USER LANG LC_ALL LD_LIBRARY_PATH)
+env_set=()
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --cpus|--mem|--timeout|--out|--env)
+        [ $# -ge 2 ] || fail "$1 needs a value"
+        case $1 in
+        --cpus)    number "$1" "$2"; cpus=$2 ;;
+        --mem)     number "$1" "$2"; mem=$2 ;;
+        --timeout) number "$1" "$2"; timeout=$2 ;;
+        --out)     [ -n "$2" ] || fail "--out: no folder given"; out=$2 ;;
+        --env)
+            name=${2%%=*}
+            [[ $name =~ ^[A-Za-z_][A-Za-z_0-9]*$ ]] ||
+                fail "--env: not a variable: '$2'"
+            # our own shell and its children must not be changed by it (think
+            # of LD_PRELOAD): the value is kept aside
+            if [ "$2" != "$name" ]; then
+                env_set+=("$name=${2#*=}")
+            else
+                env_names+=("$name")
+            fi ;;
+        esac
+        shift 2 ;;
+    --native)  native=1; shift ;;
+    --verbose) verbose=1; shift ;;
+    --help|-h) usage; exit 0 ;;
+    --)        shift; break ;;
+    -*)        usage >&2; fail "unknown option: $1" ;;
+    *)         break ;;
+    esac
+done
+[ $# -gt 0 ] || { usage >&2; fail "no command"; }
+if [ -n "${RIG_MEMLOCK-}" ]; then
+    number RIG_MEMLOCK "$RIG_MEMLOCK"
+fi
+
+work=
+pids=()
+
+cleanup()
+{
+    trap '' HUP INT TERM
+    # QEMU may be in the middle of anything: nothing in it is worth waiting for
+    if [ ${#pids[@]} -gt 0 ]; then
+        # (bash has something to say about every job that is killed)
+        { kill -KILL "${pids[@]}"; wait "${pids[@]}"; } 2>/dev/null
+    fi
+    [ -z "$work" ] || rm -rf "$work"
+    [ -z "${new_out-}" ] || rmdir "$new_out" 2>/dev/null
+}
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+if [ -z "$out" ]; then
+    out=$(mktemp -d "${TMPDIR:-/tmp}/rig-out.XXXXXX") || fail "no folder for RIG_OUT"
+    new_out=$out
+else
+    mkdir -p "$out" || fail "no folder $out"
+fi
+out=$(cd "$out" && pwd -P) || fail "no folder $out"
+[ "$out" != / ] || fail "RIG_OUT must not be /"
+export RIG_OUT=$out
+
+# Defaults for UCX and Open MPI; what the caller has set stays.
+default()
+{
+    local name=${1%%=*}
+    [ -n "${!name+set}" ] || export "$1"
+}
+
+defaults_mpi()
+{
+    default OMPI_ALLOW_RUN_AS_ROOT=1
+    default OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    default OMPI_MCA_pml=ucx
+    default OMPI_MCA_osc=ucx
+    default OMPI_MCA_btl=^vader,tcp,openib,usnic
+    # the guest has fewer processors than tests have ranks (mpirun
+    # --oversubscribe)
+    default OMPI_MCA_rmaps_base_oversubscribe=1
+}
+
+defaults_guest()
+{
+    defaults_mpi
+    default UCX_TLS=rc,self
+    default UCX_NET_DEVICES=rxe0:1
+    # the GID of the IPv4 address; with another the wire-up times out
+    default UCX_IB_GID_INDEX=0
+    # pin 33 MB a rank instead of 76 before the program has done anything
+    default UCX_RC_VERBS_RX_QUEUE_LEN=256
+    default UCX_UD_VERBS_RX_QUEUE_LEN=256
+}
+
+# Without the capability even root is held to the limit.
+drop_ipc_lock()
+{
+    local setpriv
+    setpriv=$(command -v setpriv) || fail "RIG_MEMLOCK needs 'setpriv'"
+    echo "$setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock"
+}
+
+if [ -z "$native" ] && [ -z "${RIG_FORCE_GUEST-}" ] &&
+   [ -n "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
+    native=1
+fi
+if [ -n "$native" ]; then
+    defaults_mpi
+    prefix=
+    if [ -n "${RIG_MEMLOCK-}" ]; then
+        prefix=$(drop_ipc_lock) || exit
+        ulimit -l "$RIG_MEMLOCK" || fail "could not limit locked memory"
+    fi
+    # in the background, so that a signal to us is handled at once; env comes
+    # last, so that it changes nothing but the command
+    timeout -k 5 "$timeout" $prefix env -- "${env_set[@]+"${env_set[@]}"}" \
+        "$@" < /dev/null 2>&1 &
+    pid=$!
+    trap 'kill -TERM $pid 2>/dev/null; exit 130' INT
+    trap 'kill -TERM $pid 2>/dev/null; exit 143' TERM
+    trap 'kill -TERM $pid 2>/dev/null; exit 129' HUP
+    wait $pid 2>/dev/null
+    status=$?
+    [ $status -ne 124 ] || say "timeout after $timeout s"
+    exit $status
+fi
+
+qemu=${RIG_QEMU:-qemu-system-x86_64}
+if ! command -v "$qemu" >/dev/null; then
+    say "no RDMA device here, and no '$qemu' for a guest that has one" \
+        "(Debian package: qemu-system-x86)"
+    exit 77
+fi
+if ! command -v rdma >/dev/null && [ ! -x /usr/sbin/rdma ] &&
+   [ ! -x /sbin/rdma ]; then
+    say "'rdma' is not installed (Debian package: iproute2)"
+    exit 77
+fi
+image=$("$here/prepare.sh") || {
+    status=$?
+    [ $status -eq 77 ] || status=125
+    exit $status
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/rig.XXXXXX") || fail "no temporary folder"
+mkdir "$work/ctl"
+: > "$work/ctl/out"
+: > "$work/console"
+
+# The guest's view of the environment.
+defaults_guest
+{
+    echo "cd $(quote "$PWD") || exit 125"
+    for name in $(compgen -e); do
+        case $name in
+        UCX_*|OMPI_*|RIG_*) env_names+=("$name") ;;
+        esac
+    done
+    for name in "${env_names[@]}"; do
+        [ -z "${!name+set}" ] || echo "export $name=$(quote "${!name}")"
+    done
+    for var in "${env_set[@]+"${env_set[@]}"}"; do
+        echo "export ${var%%=*}=$(quote "${var#*=}")"
+    done
+    echo "export RIG_GUEST=1"
+    printf 'exec'
+    for arg in "$@"; do
+        printf ' %s' "$(quote "$arg")"
+    done
+    echo
+} > "$work/ctl/cmd"
+{
+    echo "RIG_OUT=$(quote "$RIG_OUT")"
+    echo "RIG_MEMLOCK=${RIG_MEMLOCK-}"
+    [ -z "${RIG_MEMLOCK-}" ] || echo "RIG_PREFIX='$(drop_ipc_lock)'"
+    echo "RIG_HANG=$((timeout > 20 ? timeout - 10 : 0))"
+} > "$work/ctl/conf"
+
+# Commas separate QEMU's options.
+share()
+{
+    local path=${2//,/,,}
+    echo "local,path=$path,mount_tag=$1,security_model=none,multidevs=remap"
+}
+
+append="console=ttyS0 panic=-1 edd=off quiet mitigations=off tsc=reliable"
+append+=" no_timer_check random.trust_cpu=on"
+# less to do at boot: no second serial line, and no waiting for grace periods
+append+=" 8250.nr_uarts=1 rcupdate.rcu_expedited=1 cryptomgr.notests"
+
+qemu_args=(
+    -accel tcg,thread=multi -machine pc -cpu max
+    -smp "$cpus" -m "$mem" -nodefaults -no-user-config -no-reboot
+    -display none -monitor none -serial "file:${work//,/,,}/console"
+    -kernel "$image/kernel" -initrd "$image/initramfs" -append "$append"
+    -virtfs "$(share host /),readonly=on"
+    -virtfs "$(share ctl "$work/ctl")"
+    -virtfs "$(share out "$RIG_OUT")"
+)
+
+# Should this script be killed without a chance to clean up, QEMU goes too.
+pdeathsig=
+if setpriv --pdeathsig KILL true 2>/dev/null; then
+    pdeathsig="setpriv --pdeathsig KILL"
+fi
+
+$pdeathsig "$qemu" "${qemu_args[@]}" < /dev/null > "$work/qemu" 2>&1 &
+qemu_pid=$!
+tail -c +1 -s 0.1 -f --pid=$qemu_pid "$work/ctl/out" 2>/dev/null &
+tail_pid=$!
+sleep "$timeout" < /dev/null > /dev/null 2>&1 &
+sleep_pid=$!
+pids=("$qemu_pid" "$tail_pid" "$sleep_pid")
+
+wait -n "$qemu_pid" "$sleep_pid"
+timed_out=
+if kill -0 "$qemu_pid" 2>/dev/null; then
+    timed_out=1
+    kill -KILL "$qemu_pid" 2>/dev/null
+fi
+wait "$qemu_pid" 2>/dev/null
+wait "$tail_pid" 2>/dev/null
+kill "$sleep_pid" 2>/dev/null
+pids=()
+
+show()
+{
+    if [ -s "$2" ]; then
+        say "$1:"
+        tr -d '\r' < "$2" | tail -n "$3" | sed 's/^/    /' >&2
+    fi
+}
+
+if [ -n "$verbose" ] && [ -s "$work/ctl/uptime" ]; then
+    say "$(cat "$work/ctl/uptime") s from power-on to the command," \
+        "$SECONDS s in all"
+fi
+show "trouble in the guest's kernel log" "$work/ctl/kmsg" 40
+if [ -n "$timed_out" ]; then
+    show "processes of the guest before the end" "$work/ctl/hang" 400
+    show "the guest's console" "$work/console" 40
+    say "timeout after $timeout s"
+    exit 124
+fi
+if [ ! -s "$work/ctl/status" ]; then
+    show "QEMU" "$work/qemu" 20
+    show "the guest's console" "$work/console" 40
+    if [ -s "$work/ctl/uptime" ]; then
+        fail "the guest ended before the command did"
+    fi
+    fail "the guest did not start"
+fi
+exit "$(cat "$work/ctl/status")"
