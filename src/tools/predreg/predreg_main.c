@@ -1,0 +1,132 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#define _GNU_SOURCE /* vasprintf */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "predreg.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+typedef struct {
+    const char *name;
+    int        (*func)(int argc, char **argv);
+    const char *title; /* Name with the program's, for messages of getopt */
+    const char *help;
+} predreg_command_t;
+
+
+static const predreg_command_t predreg_commands[] = {
+    {"run", predreg_run, "ucx_predreg run",
+     "run a program with predictive memory registration"},
+};
+
+#define PREDREG_NUM_COMMANDS \
+    (sizeof(predreg_commands) / sizeof(predreg_commands[0]))
+
+
+void predreg_error(const char *format, ...)
+{
+    va_list args;
+
+    fputs("ucx_predreg: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+void *predreg_check_memory(void *pointer)
+{
+    if (pointer == NULL) {
+        predreg_error("out of memory");
+        exit(PREDREG_EXIT_CANNOT_RUN);
+    }
+
+    return pointer;
+}
+
+char *predreg_format(const char *format, ...)
+{
+    char *string = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&string, format, args) < 0) {
+        string = NULL;
+    }
+    va_end(args);
+
+    return predreg_check_memory(string);
+}
+
+static void predreg_usage(FILE *stream)
+{
+    size_t i;
+
+    fprintf(stream, "usage: ucx_predreg COMMAND [OPTIONS]\n"
+                    "       ucx_predreg --help | --version\n\n"
+                    "Commands (ucx_predreg COMMAND --help says more):\n");
+    for (i = 0; i < PREDREG_NUM_COMMANDS; ++i) {
+        fprintf(stream, "  %-8s %s\n", predreg_commands[i].name,
+                predreg_commands[i].help);
+    }
+}
+
+static void predreg_print_accepted(const char *name)
+{
+    char *list = predreg_format("%s", predreg_commands[0].name);
+    char *longer;
+    size_t i;
+
+    for (i = 1; i < PREDREG_NUM_COMMANDS; ++i) {
+        longer = predreg_format("%s, %s", list, predreg_commands[i].name);
+        free(list);
+        list = longer;
+    }
+
+    predreg_error("unknown command '%s'; accepted: %s, --help, --version",
+                  name, list);
+    free(list);
+}
+
+int main(int argc, char **argv)
+{
+    size_t i;
+
+    if (argc < 2) {
+        predreg_usage(stderr);
+        return PREDREG_EXIT_USAGE;
+    }
+
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+        predreg_usage(stdout);
+        return EXIT_SUCCESS;
+    }
+
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+        printf("ucx_predreg %s (for UCX %s)\n", PACKAGE_VERSION,
+               PREDREG_UCX_VERSION_STRING);
+        return EXIT_SUCCESS;
+    }
+
+    for (i = 0; i < PREDREG_NUM_COMMANDS; ++i) {
+        if (!strcmp(argv[1], predreg_commands[i].name)) {
+            argv[1] = (char*)predreg_commands[i].title;
+            return predreg_commands[i].func(argc - 1, argv + 1);
+        }
+    }
+
+    predreg_print_accepted(argv[1]);
+    return PREDREG_EXIT_USAGE;
+}
