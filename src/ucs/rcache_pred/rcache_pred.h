@@ -197,20 +197,16 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
 ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
 
 /**
- * A use ends and the memory must not be accessed through this handle any more:
- * the region serves no later use. Whoever ends its last use gets the handle
- * back and deregisters it.
+ * A use ends, and the region serves no later one: when the last of its uses has
+ * ended, the memory is deregistered and then @a cb is called, by the thread
+ * that ends it (the caller of this function, if no other use is under way).
  *
- * @param [out] last_p  Set to 1 if this was the last use: the caller owns the
- *                      handle now and must deregister it, then call @ref
- *                      ucs_rcache_pred_released. Set to 0 if other uses go on.
- * @param [in]  next    If other uses go on: linked to the region, to be handed
- *                      out with the last one's end. May be NULL.
- * @return as @ref ucs_rcache_pred_end.
+ * @return as @ref ucs_rcache_pred_end, or UCS_ERR_NO_MEMORY. On error the use
+ *         goes on and @a cb is not called.
  */
 ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
                                         void *memh, void (*cb)(void *arg),
-                                        void *cb_arg, int *last_p);
+                                        void *arg);
 
 
 /**

@@ -1,0 +1,558 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "rcache_pred_int.h"
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <string.h>
+
+/*
+ * One round of the helper (CF'11, section 3.2). Everything here runs under
+ * helper_mutex; what it shares with uses is touched under the lock.
+ *
+ * A region is on one queue at most: on the RQ while it is not registered and a
+ * use is predicted, on the watch list while it is registered and a use is
+ * awaited. Uses do not touch the queues: the helper finds out when it takes the
+ * region off.
+ */
+
+/* The DQ is looked at so often while entries come in, ns ... */
+#define POLL_MIN  200000
+/* ... less and less often while none do, and when it was empty for so long the
+ * helper sleeps until it is woken. A use then pays for the waking, one system
+ * call after more than this time without communication. */
+#define POLL_MAX  4000000
+
+/* A sleep that ended late is remembered, and fades by 1/16 with each that did
+ * not. One long stall must not keep all regions registered: at most 5 ms. */
+#define WAKEUP_FADE 16
+#define WAKEUP_MAX  5000000
+
+
+static ucs_rcache_pred_region_t *queue_region(ucs_rcache_pred_timeq_elem_t *elem)
+{
+    return ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
+}
+
+/* The region leaves the queue it is on. A use that finds it unregistered from
+ * now on was not predicted. */
+static void region_dequeue(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region)
+{
+    if (!region->queued) {
+        return;
+    }
+
+    region->queued = 0;
+    ucs_list_del(&region->queue_elem.list);
+    ucs_spin_lock(&pred->lock);
+    region->scheduled = 0;
+    ucs_spin_unlock(&pred->lock);
+}
+
+static void region_enqueue(ucs_rcache_pred_t *pred, ucs_list_link_t *queue,
+                           ucs_rcache_pred_region_t *region,
+                           ucs_rcache_pred_time_t time)
+{
+    ucs_rcache_pred_timeq_insert(queue, &region->queue_elem, time);
+    region->queued = 1;
+    ucs_spin_lock(&pred->lock);
+    region->scheduled = (queue == &pred->rq);
+    ucs_spin_unlock(&pred->lock);
+}
+
+void pred_forget_region(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_site_t *site, *tmp;
+
+    region_dequeue(pred, region);
+    ucs_list_for_each_safe(site, tmp, &region->sites, region_link) {
+        ucs_rcache_pred_site_remove(&pred->sites, site);
+    }
+
+    ucs_spin_lock(&pred->lock);
+    ucs_rcache_pred_region_free(&pred->table, region);
+    ucs_spin_unlock(&pred->lock);
+}
+
+/* What things cost for this region: as fitted and measured */
+static void region_times(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         ucs_rcache_pred_times_t *times)
+{
+    size_t pages;
+
+    *times = pred->times;
+    ucs_spin_lock(&pred->lock);
+    pages        = ucs_rcache_pred_pages(
+                           region->start,
+                           ucs_max(ucs_rcache_pred_region_expected_length(region),
+                                   1ul));
+    times->reg   = ucs_rcache_pred_cost_estimate(&region->domain->reg_cost,
+                                                 pages);
+    times->dereg = ucs_rcache_pred_cost_estimate(&region->domain->dereg_cost,
+                                                 pages);
+    ucs_spin_unlock(&pred->lock);
+}
+
+/* A measured cost follows its measurements by 1/8 */
+static void times_update(ucs_rcache_pred_time_t *cost,
+                         ucs_rcache_pred_time_t measured)
+{
+    *cost = (*cost * 7 + measured) / 8;
+}
+
+/*
+ * The region's deadline: the earliest next begin over all call sites that
+ * predict one. Only if none does, because the contexts seen are new, what the
+ * region's begins say regardless of context.
+ *
+ * @param [out] history_p  Where the deadline comes from; NULL if there is none.
+ */
+static ucs_rcache_pred_time_t
+region_deadline(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
+                ucs_rcache_pred_history_t **history_p)
+{
+    ucs_rcache_pred_time_t deadline = UCS_RCACHE_PRED_TIME_INF;
+    ucs_rcache_pred_time_t candidate;
+    ucs_rcache_pred_site_t *site;
+
+    *history_p     = NULL;
+    region->source = 0;
+    ucs_list_for_each(site, &region->sites, region_link) {
+        candidate = ucs_rcache_pred_history_deadline(&site->history, now);
+        if (candidate < deadline) {
+            deadline       = candidate;
+            *history_p     = &site->history;
+            region->source = site->signature;
+        }
+    }
+
+    if (*history_p == NULL) {
+        deadline = ucs_rcache_pred_history_deadline(&region->history, now);
+        if (deadline != UCS_RCACHE_PRED_TIME_INF) {
+            *history_p = &region->history;
+        }
+    }
+
+    return deadline;
+}
+
+/* Where the present deadline came from; NULL if that site is gone */
+static ucs_rcache_pred_history_t *
+region_source(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_site_t *site;
+
+    if (region->source == 0) {
+        return &region->history;
+    }
+
+    site = ucs_rcache_pred_site_find(&pred->sites, region->source);
+    return (site == NULL) ? NULL : &site->history;
+}
+
+/* Deregister the region, unless a use has begun */
+static void region_deregister(ucs_rcache_pred_t *pred,
+                              ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_domain_t *domain = region->domain;
+    uintptr_t start                  = region->start;
+    size_t length;
+    void *memh;
+
+    ucs_spin_lock(&pred->lock);
+    if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+        (region->refs > 0)) {
+        ucs_spin_unlock(&pred->lock);
+        return;
+    }
+
+    length = region->length;
+    memh   = ucs_rcache_pred_region_take_memh(&pred->table, region);
+    ucs_spin_unlock(&pred->lock);
+    pred_deregister(domain, memh, start, length);
+}
+
+/*
+ * Decide about a registered region without a use: deregister it, and register
+ * it again before its deadline; or keep it and look again when its use has not
+ * come.
+ */
+static void region_decide(ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_time_t now = pred_now(pred);
+    ucs_rcache_pred_history_t *history;
+    ucs_rcache_pred_time_t deadline;
+    ucs_rcache_pred_times_t times;
+
+    region_dequeue(pred, region);
+    region_times(pred, region, &times);
+    deadline = region_deadline(region, now, &history);
+
+    ucs_spin_lock(&pred->lock);
+    region->deadline = deadline;
+    ucs_spin_unlock(&pred->lock);
+
+    if (!ucs_rcache_pred_may_deregister(&times, now, deadline)) {
+        region_enqueue(pred, &pred->watch, region,
+                       ucs_rcache_pred_history_expiry(history));
+        return;
+    }
+
+    if (deadline != UCS_RCACHE_PRED_TIME_INF) {
+        region_enqueue(pred, &pred->rq, region, deadline);
+        ucs_rcache_pred_space_deadlines(&pred->rq, &region->queue_elem,
+                                        ucs_rcache_pred_spacing(&times));
+    }
+    region_deregister(pred, region);
+}
+
+/* Whether the region is still what an entry of the DQ is about */
+static int region_is_current(ucs_rcache_pred_t *pred,
+                             ucs_rcache_pred_region_t *region,
+                             uint64_t generation)
+{
+    int current;
+
+    ucs_spin_lock(&pred->lock);
+    current = (region->generation == generation) && !region->stale;
+    ucs_spin_unlock(&pred->lock);
+    return current;
+}
+
+static int region_is_used(ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_region_t *region)
+{
+    int used;
+
+    ucs_spin_lock(&pred->lock);
+    used = (region->refs > 0) ||
+           (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
+    ucs_spin_unlock(&pred->lock);
+    return used;
+}
+
+/* A current entry of the DQ: learn when the use began, then decide about its
+ * region, unless another use is under way, whose entry will follow */
+static void process_dq_entry(ucs_rcache_pred_t *pred,
+                             const ucs_rcache_pred_dq_entry_t *entry)
+{
+    ucs_rcache_pred_region_t *region = entry->region;
+    unsigned depth                   = pred->params.history;
+    ucs_rcache_pred_site_t *site;
+    uint64_t signature;
+
+    signature = ucs_rcache_pred_signature(&entry->context, region->domain,
+                                          region->start, entry->length);
+    site      = ucs_rcache_pred_site_get(&pred->sites, signature,
+                                         &region->sites);
+    ucs_rcache_pred_history_record(&site->history, entry->begin, depth);
+    ucs_rcache_pred_history_record(&region->history, entry->begin, depth);
+
+    if (!region_is_used(pred, region)) {
+        region_decide(pred, region);
+    }
+}
+
+/* Take the region into REGISTERING state, if it still wants registering */
+static int region_claim(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region,
+                        ucs_rcache_pred_time_t now)
+{
+    int claimed;
+
+    ucs_spin_lock(&pred->lock);
+    claimed = !region->stale && (region->state == UCS_RCACHE_PRED_REGION_IDLE);
+    if (claimed) {
+        region->state = UCS_RCACHE_PRED_REGION_REGISTERING;
+        ucs_rcache_pred_region_set_length(
+                &pred->table, region,
+                ucs_rcache_pred_region_expected_length(region));
+        pred_account(pred, now, region->start, region->length, +1);
+    }
+    ucs_spin_unlock(&pred->lock);
+    return claimed;
+}
+
+/* The region is due: register it ahead of its use, and watch for the use */
+static void process_rq_head(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_timeq_elem_t *elem = ucs_rcache_pred_timeq_head(&pred->rq);
+    ucs_rcache_pred_region_t *region   = queue_region(elem);
+    ucs_rcache_pred_history_t *history;
+    ucs_rcache_pred_time_t end;
+    ucs_status_t status;
+    void *memh;
+
+    if (!region_claim(pred, region, pred_now(pred))) {
+        region_dequeue(pred, region);
+        return;
+    }
+
+    status = pred_register(region,
+                           region->flags | region->access |
+                           pred->params.helper_flags, &memh, &end);
+    region_dequeue(pred, region);
+    history = region_source(pred, region);
+
+    ucs_spin_lock(&pred->lock);
+    if (status == UCS_OK) {
+        ++pred->stats.regs_helper;
+        ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
+        region->ahead         = 1;
+        region->registered_at = end;
+        region->early_after   = (history == NULL) ? 0 : (history->period / 4);
+    } else {
+        pred_account(pred, end, region->start, region->length, -1);
+        region->state = UCS_RCACHE_PRED_REGION_IDLE;
+    }
+    ucs_spin_unlock(&pred->lock);
+
+    if (status == UCS_OK) {
+        region_enqueue(pred, &pred->watch, region,
+                       (history == NULL) ?
+                       end : ucs_rcache_pred_history_expiry(history));
+    }
+}
+
+/* The use that was awaited has not come in time, or is under way */
+static void process_watch_head(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_timeq_elem_t *elem =
+            ucs_rcache_pred_timeq_head(&pred->watch);
+    ucs_rcache_pred_region_t *region   = queue_region(elem);
+    ucs_rcache_pred_history_t *history = region_source(pred, region);
+    int unmet;
+
+    region_dequeue(pred, region);
+
+    ucs_spin_lock(&pred->lock);
+    unmet = (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+            (region->refs == 0) && region->ahead;
+    pred->stats.wasted += unmet;
+    ucs_spin_unlock(&pred->lock);
+
+    if (unmet && (history != NULL)) {
+        ucs_rcache_pred_history_unmet(history);
+    }
+
+    if (!region_is_used(pred, region)) {
+        region_decide(pred, region);
+    }
+}
+
+/* Clear away regions that serve no use any more */
+static void reap_stale(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_region_t *region;
+    unsigned i;
+
+    /* Before looking, so that what is marked meanwhile is looked for again */
+    if (!atomic_exchange(&pred->stale, 0)) {
+        return;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    for (i = 0; i < pred->table.count;) {
+        region = pred->table.sorted[i];
+        if (!region->stale || (region->refs > 0) ||
+            (region->state == UCS_RCACHE_PRED_REGION_REGISTERING)) {
+            ++i;
+            continue;
+        }
+
+        ucs_spin_unlock(&pred->lock);
+        region_deregister(pred, region);
+        pred_forget_region(pred, region);
+        ucs_spin_lock(&pred->lock);
+        i = 0; /* The table may have changed meanwhile */
+    }
+    ucs_spin_unlock(&pred->lock);
+}
+
+/* The DQ lost entries: find registered regions that nothing is known about */
+static void sweep_dropped(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_region_t *region;
+    unsigned i;
+
+    if (pred->dq.dropped == pred->dropped_seen) {
+        return;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    pred->stats.dq_dropped = pred->dropped_seen = pred->dq.dropped;
+    for (i = 0; i < pred->table.count; ++i) {
+        region = pred->table.sorted[i];
+        if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+            (region->refs == 0) && !region->queued && !region->stale) {
+            ucs_spin_unlock(&pred->lock);
+            region_decide(pred, region);
+            ucs_spin_lock(&pred->lock);
+        }
+    }
+    ucs_spin_unlock(&pred->lock);
+}
+
+/* Forget unregistered regions that were not used for long, if there are too
+ * many: the CLOCK algorithm, a bounded number of steps a round */
+static void collect_garbage(ucs_rcache_pred_t *pred)
+{
+    unsigned steps = 64;
+    ucs_rcache_pred_region_t *region;
+
+    ucs_spin_lock(&pred->lock);
+    while ((pred->table.count > pred->params.max_regions) && (steps-- > 0)) {
+        pred->gc_hand = (pred->gc_hand + 1) % pred->table.count;
+        region        = pred->table.sorted[pred->gc_hand];
+        if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) ||
+            (region->refs > 0) || region->scheduled) {
+            continue;
+        }
+
+        if (region->referenced) {
+            region->referenced = 0;
+            continue;
+        }
+
+        ucs_spin_unlock(&pred->lock);
+        pred_forget_region(pred, region);
+        ucs_spin_lock(&pred->lock);
+    }
+    ucs_spin_unlock(&pred->lock);
+}
+
+/* When the head of the RQ is due, or UCS_RCACHE_PRED_TIME_INF */
+static ucs_rcache_pred_time_t rq_due_time(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_timeq_elem_t *elem = ucs_rcache_pred_timeq_head(&pred->rq);
+    ucs_rcache_pred_times_t times;
+
+    if (elem == NULL) {
+        return UCS_RCACHE_PRED_TIME_INF;
+    }
+
+    region_times(pred, queue_region(elem), &times);
+    return ucs_rcache_pred_due_time(&times, elem->time);
+}
+
+/* How much later than asked for did the last sleep end? */
+static void measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_time_t late = 0;
+
+    if (now < pred->next_poll) {
+        return; /* Woken before its time */
+    }
+
+    if (pred->next_poll != UCS_RCACHE_PRED_TIME_INF) {
+        late = now - pred->next_poll;
+    }
+    pred->times.wakeup -= pred->times.wakeup / WAKEUP_FADE;
+    pred->times.wakeup  = ucs_min(ucs_max(pred->times.wakeup, late),
+                                  (ucs_rcache_pred_time_t)WAKEUP_MAX);
+}
+
+/*
+ * When to come back. Sleeping until woken takes part in a handshake with uses
+ * and unmaps: they push to the DQ (or set stale) and then look at asleep; here
+ * asleep is set and then the DQ (and stale) looked at. All four are
+ * sequentially consistent, so that at least one side sees the other.
+ */
+static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
+{
+    ucs_rcache_pred_time_t next;
+
+    next = ucs_min(rq_due_time(pred), ucs_rcache_pred_timeq_first(&pred->watch));
+
+    pred->poll_interval = active ? POLL_MIN : (2 * pred->poll_interval);
+    if (pred->poll_interval > POLL_MAX) {
+        pred->poll_interval = POLL_MAX; /* Stay here until there is work */
+        atomic_store(&pred->asleep, 1);
+        if (ucs_rcache_pred_dq_is_empty(&pred->dq) &&
+            !atomic_load(&pred->stale)) {
+            return next;
+        }
+        atomic_store(&pred->asleep, 0);
+    }
+
+    return ucs_min(next, pred_now(pred) + pred->poll_interval);
+}
+
+/* Take one entry off the DQ, if there is one, and measure what it takes */
+static int helper_dq_step(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_dq_entry_t entry;
+    ucs_rcache_pred_time_t begin, took;
+    ucs_rcache_pred_times_t times;
+
+    begin = pred_now(pred);
+    if (!ucs_rcache_pred_dq_pop(&pred->dq, &entry)) {
+        return 0;
+    }
+
+    if (!region_is_current(pred, entry.region, entry.generation)) {
+        return 1;
+    }
+
+    region_times(pred, entry.region, &times);
+    process_dq_entry(pred, &entry);
+    took = pred_now(pred) - begin;
+    times_update(&pred->times.dq_item,
+                 (took > times.dereg) ? (took - times.dereg) : took);
+    return 1;
+}
+
+/* Register the head of the RQ, if it is due, and measure what it takes */
+static int helper_rq_step(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_time_t begin = pred_now(pred), took;
+    ucs_rcache_pred_times_t times;
+
+    if (rq_due_time(pred) > begin) {
+        return 0;
+    }
+
+    region_times(pred, queue_region(ucs_rcache_pred_timeq_head(&pred->rq)),
+                 &times);
+    process_rq_head(pred);
+    took = pred_now(pred) - begin;
+    times_update(&pred->times.rq_item,
+                 (took > times.reg) ? (took - times.reg) : took);
+    return 1;
+}
+
+ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
+{
+    int active = 0, busy;
+
+    pthread_mutex_lock(&pred->helper_mutex);
+    atomic_store(&pred->asleep, 0);
+    measure_wakeup(pred, pred_now(pred));
+    reap_stale(pred);
+
+    /* In turns, so that neither queue makes the other one late */
+    do {
+        busy    = helper_dq_step(pred);
+        active |= busy;
+        busy   |= helper_rq_step(pred);
+    } while (busy);
+
+    while (ucs_rcache_pred_timeq_first(&pred->watch) <= pred_now(pred)) {
+        process_watch_head(pred);
+    }
+
+    sweep_dropped(pred);
+    collect_garbage(pred);
+    pred->next_poll = helper_sleep(pred, active);
+    pthread_mutex_unlock(&pred->helper_mutex);
+    return pred->next_poll;
+}

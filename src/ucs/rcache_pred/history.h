@@ -1,0 +1,81 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_HISTORY_H_
+#define UCS_RCACHE_PRED_HISTORY_H_
+
+#include "rcache_pred.h"
+
+/** @file history.h
+ *
+ * When something recurring began, and when it is expected to begin again.
+ * Pure: no clock, no locking.
+ */
+
+/** A history whose last predictions failed says nothing until it was right
+ *  again in retrospect. Saturating counter, 0..MAX; predictions need 1. */
+#define UCS_RCACHE_PRED_CONFIDENCE_MAX   4
+#define UCS_RCACHE_PRED_CONFIDENCE_START 2
+
+
+typedef struct ucs_rcache_pred_history {
+    ucs_rcache_pred_time_t last;       /**< Last begin; 0: none yet */
+    ucs_rcache_pred_time_t period;     /**< Shortest of the recent intervals;
+                                            0: none yet */
+    ucs_rcache_pred_time_t longest;    /**< Longest of the recent intervals */
+    ucs_rcache_pred_time_t undershoot; /**< By how much an interval was shorter
+                                            than predicted; fades */
+    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY]; /**< Ring */
+    uint32_t               count;      /**< Intervals ever seen */
+    uint8_t                confidence;
+} ucs_rcache_pred_history_t;
+
+
+void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history);
+
+/**
+ * It began again. An interval that ends within the period and its grace raises
+ * the confidence, predicted or not.
+ *
+ * @param [in] depth  Recent intervals to consider, 1..MAX_HISTORY. The paper
+ *                    keeps the shortest interval ever (section 4.2); one short
+ *                    burst would then never be forgotten.
+ */
+void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
+                                    ucs_rcache_pred_time_t begin,
+                                    unsigned depth);
+
+/** A registration ahead of the predicted begin was for nothing. */
+void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history);
+
+/**
+ * How much earlier than predicted to be ready: as much as begins came early
+ * before; 1/16 of the period while it is known from fewer than 3 intervals; at
+ * most a quarter of the period.
+ */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history);
+
+/**
+ * How long after the predicted begin to go on waiting for it: the spread of the
+ * recent intervals and 1/8 of the period, at most half the period.
+ */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history);
+
+/**
+ * When to be ready for the next begin, or UCS_RCACHE_PRED_TIME_INF if no
+ * prediction can be made, or if the predicted begin and its grace have passed.
+ */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
+                                 ucs_rcache_pred_time_t now);
+
+/** When to stop waiting for the predicted begin. */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_history_expiry(const ucs_rcache_pred_history_t *history);
+
+#endif

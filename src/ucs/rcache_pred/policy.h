@@ -1,0 +1,61 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_POLICY_H_
+#define UCS_RCACHE_PRED_POLICY_H_
+
+#include "rcache_pred.h"
+#include "timeq.h"
+
+/** @file policy.h
+ *
+ * The decisions of the helper (CF'11, section 3.2). Pure functions of the time
+ * and of what things cost.
+ */
+
+/** What the helper's work takes, ns. */
+typedef struct ucs_rcache_pred_times {
+    ucs_rcache_pred_time_t reg;      /**< Register this region */
+    ucs_rcache_pred_time_t dereg;    /**< Deregister this region */
+    ucs_rcache_pred_time_t dq_item;  /**< Process an entry of the deregistration
+                                          queue, deregistration apart: t_hash,
+                                          t_cache and t_insert of the paper */
+    ucs_rcache_pred_time_t rq_item;  /**< Process an entry of the registration
+                                          queue, registration apart: t_update */
+    ucs_rcache_pred_time_t wakeup;   /**< How late a sleep may end */
+} ucs_rcache_pred_times_t;
+
+
+/**
+ * Deregistration condition, inequality (1) of the paper: is there time to
+ * deregister the region now and to register it again before its deadline?
+ */
+int ucs_rcache_pred_may_deregister(const ucs_rcache_pred_times_t *times,
+                                   ucs_rcache_pred_time_t now,
+                                   ucs_rcache_pred_time_t deadline);
+
+/**
+ * Registration condition: the latest time at which the registration can still
+ * be put off for one more entry of the deregistration queue, or for a sleep.
+ * From then on the region is due.
+ */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_due_time(const ucs_rcache_pred_times_t *times,
+                         ucs_rcache_pred_time_t deadline);
+
+/** Deadlines closer than this are moved apart: one item of each queue. */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
+
+/**
+ * Move deadlines before @a elem earlier until each leaves @a gap to the next
+ * (CF'11, "Adjusting Registration Deadlines").
+ */
+void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
+                                     ucs_rcache_pred_timeq_elem_t *elem,
+                                     ucs_rcache_pred_time_t gap);
+
+#endif

@@ -1,0 +1,364 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "rcache_pred_int.h"
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* First guesses of registration and deregistration costs, ns a page and ns an
+ * operation, of the order measured on Soft-RoCE and on io_uring. The first real
+ * measurements outweigh them. */
+#define REG_COST_PER_PAGE   50.
+#define REG_COST_PER_OP     10000.
+#define DEREG_COST_PER_PAGE 10.
+#define DEREG_COST_PER_OP   5000.
+
+/* First guesses for the helper's own work, ns; measured from then on */
+#define DQ_ITEM_COST        1000
+#define RQ_ITEM_COST        1000
+#define WAKEUP_COST         50000
+
+
+static ucs_status_t params_check(const ucs_rcache_pred_params_t *params)
+{
+    if (params->policy >= UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
+        ucs_error("policy %d manages nothing: expected predict or on-demand",
+                  params->policy);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if ((params->history < 1) ||
+        (params->history > UCS_RCACHE_PRED_MAX_HISTORY)) {
+        ucs_error("history of %u intervals is out of range: expected 1..%d",
+                  params->history, UCS_RCACHE_PRED_MAX_HISTORY);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if ((params->max_sites < 16) || (params->max_regions < 16)) {
+        ucs_error("%u call sites and %u regions: expected at least 16 of each",
+                  params->max_sites, params->max_regions);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if ((params->dq_size < 2) || !ucs_is_pow2(params->dq_size)) {
+        ucs_error("deregistration queue of %u entries: expected a power of 2, "
+                  "2 or more", params->dq_size);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+static void params_to_state(ucs_rcache_pred_t *pred,
+                            const ucs_rcache_pred_params_t *params)
+{
+    pred->params        = *params;
+    pred->ops           = *params->ops;
+    pred->times.dq_item = DQ_ITEM_COST;
+    pred->times.rq_item = RQ_ITEM_COST;
+    pred->times.wakeup  = WAKEUP_COST;
+    pred->next_poll     = UCS_RCACHE_PRED_TIME_INF;
+    pred->poll_interval = UCS_RCACHE_PRED_TIME_INF / 2; /* Sleep until woken */
+    ucs_list_head_init(&pred->domains);
+    ucs_list_head_init(&pred->rq);
+    ucs_list_head_init(&pred->watch);
+    atomic_init(&pred->asleep, 0);
+    atomic_init(&pred->stale, 0);
+}
+
+ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
+                                    ucs_rcache_pred_t **pred_p)
+{
+    ucs_rcache_pred_t *pred;
+    ucs_status_t status;
+    void *ptr;
+
+    status = params_check(params);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    status = UCS_ERR_NO_MEMORY;
+    if (posix_memalign(&ptr, 64, sizeof(*pred)) != 0) {
+        goto err;
+    }
+
+    pred = ptr;
+    memset(pred, 0, sizeof(*pred));
+    params_to_state(pred, params);
+
+    status = ucs_rcache_pred_table_init(&pred->table);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+
+    status = ucs_rcache_pred_site_table_init(&pred->sites, params->max_sites);
+    if (status != UCS_OK) {
+        goto err_cleanup_table;
+    }
+
+    status = ucs_rcache_pred_dq_init(&pred->dq, params->dq_size);
+    if (status != UCS_OK) {
+        goto err_cleanup_sites;
+    }
+
+    status = ucs_spinlock_init(&pred->lock, 0);
+    if (status != UCS_OK) {
+        goto err_cleanup_dq;
+    }
+
+    if (pthread_mutex_init(&pred->helper_mutex, NULL) != 0) {
+        status = UCS_ERR_NO_RESOURCE;
+        goto err_destroy_lock;
+    }
+
+    *pred_p = pred;
+    return UCS_OK;
+
+err_destroy_lock:
+    ucs_spinlock_destroy(&pred->lock);
+err_cleanup_dq:
+    ucs_rcache_pred_dq_cleanup(&pred->dq);
+err_cleanup_sites:
+    ucs_rcache_pred_site_table_cleanup(&pred->sites);
+err_cleanup_table:
+    ucs_rcache_pred_table_cleanup(&pred->table);
+err_free:
+    free(pred);
+err:
+    return status;
+}
+
+void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred)
+{
+    pthread_mutex_destroy(&pred->helper_mutex);
+    ucs_spinlock_destroy(&pred->lock);
+    ucs_rcache_pred_dq_cleanup(&pred->dq);
+    ucs_rcache_pred_site_table_cleanup(&pred->sites);
+    ucs_rcache_pred_table_cleanup(&pred->table);
+    free(pred);
+}
+
+/* Bring the integrals up to date. Under the lock */
+static void stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    if ((pred->stats_time == 0) || (now <= pred->stats_time)) {
+        return;
+    }
+
+    pred->stats.byte_ns  += pred->stats.bytes_now * (now - pred->stats_time);
+    pred->stats.duration += now - pred->stats_time;
+    pred->stats_time      = now;
+}
+
+void pred_account(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now,
+                  uintptr_t start, size_t length, int sign)
+{
+    size_t bytes = ucs_rcache_pred_pages(start, length) *
+                   UCS_RCACHE_PRED_PAGE_SIZE;
+
+    stats_advance(pred, now);
+    if (sign > 0) {
+        pred->stats.bytes_now += bytes;
+        pred->stats.bytes_peak = ucs_max(pred->stats.bytes_peak,
+                                         pred->stats.bytes_now);
+    } else {
+        pred->stats.bytes_now -= bytes;
+    }
+}
+
+ucs_status_t pred_register(ucs_rcache_pred_region_t *region, unsigned flags,
+                           void **memh_p, ucs_rcache_pred_time_t *end_p)
+{
+    ucs_rcache_pred_domain_t *domain = region->domain;
+    ucs_rcache_pred_t *pred          = domain->pred;
+    ucs_rcache_pred_time_t begin;
+    ucs_status_t status;
+
+    begin  = pred_now(pred);
+    status = pred->ops.mem_reg(domain->arg, (void*)region->start,
+                               region->length, flags, memh_p);
+    *end_p = pred_now(pred);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    ucs_rcache_pred_cost_update(&domain->reg_cost,
+                                ucs_rcache_pred_pages(region->start,
+                                                      region->length),
+                                *end_p - begin);
+    ucs_spin_unlock(&pred->lock);
+    return UCS_OK;
+}
+
+void pred_deregister(ucs_rcache_pred_domain_t *domain, void *memh,
+                     uintptr_t start, size_t length)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+    ucs_rcache_pred_time_t begin, end;
+    ucs_status_t status;
+
+    begin  = pred_now(pred);
+    status = pred->ops.mem_dereg(domain->arg, memh);
+    end    = pred_now(pred);
+    if (status != UCS_OK) {
+        /* What the domain does not let go of stays pinned and stays counted */
+        ucs_warn("%s: failed to deregister %p..%p: %s", domain->name,
+                 (void*)start, (void*)(start + length),
+                 ucs_status_string(status));
+        return;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    ++pred->stats.deregs;
+    pred_account(pred, end, start, length, -1);
+    ucs_rcache_pred_cost_update(&domain->dereg_cost,
+                                ucs_rcache_pred_pages(start, length),
+                                end - begin);
+    ucs_spin_unlock(&pred->lock);
+}
+
+ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
+                                           const char *name, void *arg,
+                                           ucs_rcache_pred_domain_t **domain_p)
+{
+    ucs_rcache_pred_domain_t *domain;
+
+    domain = calloc(1, sizeof(*domain));
+    if (domain == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    domain->pred = pred;
+    domain->arg  = arg;
+    snprintf(domain->name, sizeof(domain->name), "%s", name);
+    ucs_rcache_pred_cost_init(&domain->reg_cost, REG_COST_PER_PAGE,
+                              REG_COST_PER_OP);
+    ucs_rcache_pred_cost_init(&domain->dereg_cost, DEREG_COST_PER_PAGE,
+                              DEREG_COST_PER_OP);
+
+    pthread_mutex_lock(&pred->helper_mutex);
+    ucs_spin_lock(&pred->lock);
+    if (ucs_list_is_empty(&pred->domains)) {
+        pred->stats_time = pred_now(pred);
+    }
+    ucs_spin_unlock(&pred->lock);
+    ucs_list_add_tail(&pred->domains, &domain->list);
+    pthread_mutex_unlock(&pred->helper_mutex);
+
+    *domain_p = domain;
+    return UCS_OK;
+}
+
+/* Deregister every region, of this domain or of all, that has no use under way,
+ * or even those that have. Under helper_mutex. */
+static void pred_deregister_all(ucs_rcache_pred_t *pred,
+                                ucs_rcache_pred_domain_t *domain, int in_use)
+{
+    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_domain_t *owner;
+    uintptr_t start;
+    size_t length;
+    unsigned i;
+    void *memh;
+
+    ucs_spin_lock(&pred->lock);
+    for (i = 0; i < pred->table.count;) {
+        region = pred->table.sorted[i];
+        if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+            ((domain != NULL) && (region->domain != domain)) ||
+            (!in_use && (region->refs > 0))) {
+            ++i;
+            continue;
+        }
+
+        owner        = region->domain;
+        start        = region->start;
+        length       = region->length;
+        region->refs = 0;
+        memh         = ucs_rcache_pred_region_take_memh(&pred->table, region);
+        ucs_spin_unlock(&pred->lock);
+        pred_deregister(owner, memh, start, length);
+        ucs_spin_lock(&pred->lock);
+        i = 0; /* The table may have changed meanwhile */
+    }
+    ucs_spin_unlock(&pred->lock);
+}
+
+static ucs_rcache_pred_region_t *
+domain_any_region(ucs_rcache_pred_domain_t *domain)
+{
+    ucs_rcache_pred_table_t *table   = &domain->pred->table;
+    ucs_rcache_pred_region_t *region = NULL;
+    unsigned i;
+
+    ucs_spin_lock(&domain->pred->lock);
+    for (i = 0; (i < table->count) && (region == NULL); ++i) {
+        if (table->sorted[i]->domain == domain) {
+            region = table->sorted[i];
+        }
+    }
+    ucs_spin_unlock(&domain->pred->lock);
+    return region;
+}
+
+void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+    ucs_rcache_pred_region_t *region;
+
+    pthread_mutex_lock(&pred->helper_mutex);
+    pred_deregister_all(pred, domain, 1);
+    while ((region = domain_any_region(domain)) != NULL) {
+        pred_forget_region(pred, region);
+    }
+
+    ucs_list_del(&domain->list);
+    ucs_spin_lock(&pred->lock);
+    if (ucs_list_is_empty(&pred->domains)) {
+        stats_advance(pred, pred_now(pred));
+        pred->stats_time = 0;
+    }
+    ucs_spin_unlock(&pred->lock);
+    pthread_mutex_unlock(&pred->helper_mutex);
+    free(domain);
+}
+
+void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)
+{
+    pthread_mutex_lock(&pred->helper_mutex);
+    pred_deregister_all(pred, NULL, 0);
+    pthread_mutex_unlock(&pred->helper_mutex);
+}
+
+void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
+{
+    pthread_mutex_lock(&pred->helper_mutex);
+    ucs_spin_lock(&pred->lock);
+}
+
+void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
+{
+    ucs_spin_unlock(&pred->lock);
+    pthread_mutex_unlock(&pred->helper_mutex);
+}
+
+void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
+                               ucs_rcache_pred_stats_t *stats)
+{
+    ucs_rcache_pred_time_t now = pred_now(pred);
+
+    ucs_spin_lock(&pred->lock);
+    stats_advance(pred, now);
+    *stats = pred->stats;
+    ucs_spin_unlock(&pred->lock);
+}

@@ -1,0 +1,122 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_INT_H_
+#define UCS_RCACHE_PRED_INT_H_
+
+#include "cost.h"
+#include "dq.h"
+#include "policy.h"
+#include "region.h"
+
+#include <ucs/type/spinlock.h>
+
+#include <pthread.h>
+
+/** @file rcache_pred_int.h
+ *
+ * The cache, as its parts share it: use.c (begin and end of use, unmap: any
+ * thread), helper.c (one round of the helper) and rcache_pred.c (the rest).
+ *
+ * Locks, in the order they are taken:
+ *
+ *   helper_mutex  One round of the helper, or whoever stands in for it. Held
+ *                 across registrations. Never taken by a use or an unmap.
+ *   lock          The table, the regions and the counters. Held for some tens
+ *                 of instructions: nothing is allocated, released, logged or
+ *                 registered under it, hence no memory hook runs under it and
+ *                 the unmap hook may take it.
+ */
+
+
+struct ucs_rcache_pred_domain {
+    ucs_rcache_pred_t      *pred;
+    void                   *arg;
+    char                   name[64];
+    ucs_list_link_t        list;       /**< In pred->domains */
+    ucs_rcache_pred_cost_t reg_cost;   /**< Under pred->lock */
+    ucs_rcache_pred_cost_t dereg_cost; /**< Under pred->lock */
+};
+
+
+struct ucs_rcache_pred {
+    /* Constant after creation */
+    ucs_rcache_pred_params_t      params;
+    ucs_rcache_pred_ops_t         ops;
+
+    pthread_mutex_t               helper_mutex;
+    ucs_spinlock_t                lock;
+
+    /* Under lock */
+    ucs_rcache_pred_table_t       table;
+    ucs_rcache_pred_stats_t       stats;
+    ucs_rcache_pred_time_t        stats_time; /**< Integrals are valid up to
+                                                   here; 0: no domain */
+
+    ucs_rcache_pred_dq_t          dq;
+
+    /** The helper is about to sleep until it is woken. Set by the helper,
+     *  cleared by whoever wakes it; sequentially consistent with dq.head and
+     *  stale, see helper_sleep() */
+    _Atomic int                   asleep;
+    /** There are stale regions for the helper to clear away. Set by uses and
+     *  unmaps, cleared by the helper. */
+    _Atomic int                   stale;
+
+    /* Under helper_mutex */
+    ucs_list_link_t               domains;
+    ucs_list_link_t               rq;      /**< Registration queue, ordered by
+                                                deadline */
+    ucs_list_link_t               watch;   /**< Regions kept or registered
+                                                ahead, ordered by when to stop
+                                                waiting for their use */
+    ucs_rcache_pred_site_table_t  sites;
+    ucs_rcache_pred_times_t       times;   /**< dq_item, rq_item, wakeup: as
+                                                measured */
+    ucs_rcache_pred_time_t        next_poll;  /**< What the last round returned */
+    ucs_rcache_pred_time_t        poll_interval;
+    uint64_t                      dropped_seen; /**< dq.dropped at last sweep */
+    unsigned                      gc_hand;
+};
+
+
+static inline ucs_rcache_pred_time_t pred_now(ucs_rcache_pred_t *pred)
+{
+    return pred->ops.now(pred->params.arg);
+}
+
+/** The region will be or is no longer registered: count its whole pages.
+ *  Under lock. */
+void pred_account(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now,
+                  uintptr_t start, size_t length, int sign);
+
+/** Register a region in REGISTERING state, which was accounted for. Called and
+ *  returns without the lock; leaves the state to the caller. */
+ucs_status_t pred_register(ucs_rcache_pred_region_t *region, unsigned flags,
+                           void **memh_p, ucs_rcache_pred_time_t *end_p);
+
+/** Deregister a handle taken from a region of this extent and stop accounting
+ *  for it. Without the lock. */
+void pred_deregister(ucs_rcache_pred_domain_t *domain, void *memh,
+                     uintptr_t start, size_t length);
+
+/** Wake the helper if it sleeps until woken. Any thread; wait-free. */
+static inline void pred_wake(ucs_rcache_pred_t *pred)
+{
+    /* Sequentially consistent: comes after the push, or the setting of stale,
+     * that the helper is to see; see helper_sleep() */
+    if (ucs_unlikely(atomic_load(&pred->asleep)) &&
+        atomic_exchange(&pred->asleep, 0)) {
+        pred->ops.wake(pred->params.arg);
+    }
+}
+
+/** The helper forgets a region that is idle and unused: takes it off its queue
+ *  and out of the table. Under helper_mutex, without the lock. */
+void pred_forget_region(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region);
+
+#endif

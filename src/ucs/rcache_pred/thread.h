@@ -1,0 +1,52 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_THREAD_H_
+#define UCS_RCACHE_PRED_THREAD_H_
+
+#include "rcache_pred.h"
+
+/** @file thread.h
+ *
+ * The helper thread: polls the cache when it asks for it, and sleeps in
+ * between. Also the clock and the sleep it uses, for whoever fills in the
+ * table of functions of a cache that lives in real time.
+ */
+
+typedef struct ucs_rcache_pred_thread ucs_rcache_pred_thread_t;
+
+
+/** Must be created before the cache: it is the arg of the three below. */
+ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p);
+
+/** The thread must not be running. */
+void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);
+
+/** CLOCK_MONOTONIC, ns. */
+ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg);
+
+/** Sleep; ends early when woken. */
+void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until);
+
+/** Wait-free, and safe in a memory hook. */
+void ucs_rcache_pred_thread_wake(void *arg);
+
+
+/**
+ * Start polling. All signals are blocked in the thread, so that the program's
+ * handlers never run in it.
+ */
+ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
+                                          ucs_rcache_pred_t *pred);
+
+/** Stop polling and wait until the thread is gone. No-op if not running. */
+void ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread);
+
+/** CPU time the thread has used, ns; also after it stopped. */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread);
+
+#endif

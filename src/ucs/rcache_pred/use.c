@@ -1,0 +1,444 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "rcache_pred_int.h"
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <sched.h>
+#include <stdlib.h>
+
+/*
+ * Begin and end of use, and unmap: what runs on the critical path.
+ *
+ *                  begin                      helper, or begin of another use
+ *   IDLE ---------------------> REGISTERING ------------------> REGISTERED
+ *    ^                                                               |
+ *    +---------------------------------------------------------------+
+ *      the handle is taken under the lock, then deregistered without it
+ *
+ * A region whose handle was taken is IDLE at once: a use that comes while the
+ * old handle is still being deregistered registers anew and does not wait.
+ */
+
+
+static int pred_is_on_demand(const ucs_rcache_pred_t *pred)
+{
+    return pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+}
+
+/* A use starts on a registered region. Under the lock */
+static UCS_F_ALWAYS_INLINE void
+use_start(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+          ucs_rcache_pred_time_t now, size_t length, unsigned flags,
+          const ucs_rcache_pred_context_t *context)
+{
+    ++pred->stats.uses;
+    if (region->refs++ > 0) {
+        /* The use that found it idle is what has to be predicted */
+        region->use_length = ucs_max(region->use_length, length);
+        return;
+    }
+
+    if (region->ahead) {
+        region->ahead = 0;
+        if (now - region->registered_at > region->early_after) {
+            ++pred->stats.early;
+        }
+    }
+
+    region->begin      = now;
+    region->context    = *context;
+    region->use_length = length;
+    region->flags      = flags;
+    region->referenced = 1;
+    region->lengths[region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS] =
+            length;
+}
+
+/*
+ * The best region for a use that starts at this address: one that is registered
+ * and covers it; else one that is being registered and will cover it; else one
+ * without uses, whose history goes on; else none. Under the lock.
+ */
+static UCS_F_ALWAYS_INLINE ucs_rcache_pred_region_t *
+use_lookup(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
+           unsigned access)
+{
+    ucs_rcache_pred_table_t *table = &domain->pred->table;
+    ucs_rcache_pred_region_t *region, *best = NULL;
+
+    ucs_hlist_for_each(region, ucs_rcache_pred_start_bucket(table, start),
+                       start_link) {
+        if ((region->start != start) || (region->domain != domain) ||
+            region->stale) {
+            continue;
+        }
+
+        if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) &&
+            ucs_rcache_pred_region_covers(region, length, access)) {
+            if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
+                return region;
+            }
+            best = region;
+        } else if ((best == NULL) && (region->refs == 0) &&
+                   (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
+            best = region;
+        }
+    }
+
+    return best;
+}
+
+/* Give up the idle region whose next use is farthest away.
+ * @return 0 if there is none. */
+static int pred_evict(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_region_t *region, *victim = NULL;
+    ucs_rcache_pred_domain_t *domain = NULL;
+    void *memh                       = NULL;
+    uintptr_t start                  = 0;
+    size_t length                    = 0;
+    unsigned i;
+
+    ucs_spin_lock(&pred->lock);
+    for (i = 0; i < pred->table.count; ++i) {
+        region = pred->table.sorted[i];
+        if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+            (region->refs == 0) &&
+            ((victim == NULL) || (region->deadline > victim->deadline))) {
+            victim = region;
+        }
+    }
+
+    if (victim != NULL) {
+        domain = victim->domain;
+        start  = victim->start;
+        length = victim->length;
+        memh   = ucs_rcache_pred_region_take_memh(&pred->table, victim);
+        ++pred->stats.evictions;
+    }
+    ucs_spin_unlock(&pred->lock);
+
+    if (victim == NULL) {
+        return 0;
+    }
+
+    pred_deregister(domain, memh, start, length);
+    return 1;
+}
+
+/*
+ * Find a region to register for this use and put it into REGISTERING state.
+ * Under the lock, which is given up for a while if there is no room.
+ *
+ * @param [out] memh_p    Handle to deregister, if the region is registered in
+ *                        a way that does not cover the use; else NULL.
+ * @param [out] length_p  Length of that registration.
+ */
+static ucs_status_t
+use_claim(ucs_rcache_pred_domain_t *domain, ucs_rcache_pred_region_t *region,
+          uintptr_t start, size_t length, unsigned access,
+          ucs_rcache_pred_region_t **region_p, void **memh_p, size_t *length_p)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+    ucs_rcache_pred_room_t room;
+    unsigned capacity;
+    ucs_status_t status;
+
+    *memh_p = NULL;
+    if (region == NULL) {
+        while (!ucs_rcache_pred_table_has_room(&pred->table)) {
+            capacity = pred->table.capacity;
+            ucs_spin_unlock(&pred->lock);
+            status = ucs_rcache_pred_room_alloc(&room, capacity);
+            ucs_spin_lock(&pred->lock);
+            if (status != UCS_OK) {
+                return status;
+            }
+
+            ucs_rcache_pred_room_give(&pred->table, &room);
+            ucs_spin_unlock(&pred->lock);
+            ucs_rcache_pred_room_release(&room);
+            ucs_spin_lock(&pred->lock);
+        }
+
+        region = ucs_rcache_pred_region_new(&pred->table, domain, start, length);
+    } else if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
+        *length_p = region->length;
+        *memh_p   = ucs_rcache_pred_region_take_memh(&pred->table, region);
+    }
+
+    region->state   = UCS_RCACHE_PRED_REGION_REGISTERING;
+    region->access |= access;
+    ucs_rcache_pred_region_set_length(&pred->table, region, length);
+    *region_p = region;
+    return UCS_OK;
+}
+
+/* Register a claimed region, giving up idle ones if the system refuses */
+static ucs_status_t
+use_register(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+             unsigned flags, ucs_rcache_pred_time_t begin)
+{
+    ucs_rcache_pred_time_t end;
+    ucs_status_t status;
+    void *memh;
+
+    do {
+        status = pred_register(region, flags | region->access, &memh, &end);
+    } while ((status != UCS_OK) && pred_evict(pred));
+
+    ucs_spin_lock(&pred->lock);
+    pred->stats.time_critical += end - begin;
+    if (status == UCS_OK) {
+        ++pred->stats.regs_critical;
+        ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
+    } else {
+        ++pred->stats.reg_failures;
+        pred_account(pred, end, region->start, region->length, -1);
+        region->state  = UCS_RCACHE_PRED_REGION_IDLE;
+        region->access = 0;
+    }
+    return status; /* with the lock held */
+}
+
+/* The region is not there: register it, or wait for who does it */
+static UCS_F_NOINLINE ucs_status_t
+use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
+               unsigned flags, const ucs_rcache_pred_context_t *context,
+               ucs_rcache_pred_time_t now, void **memh_p)
+{
+    ucs_rcache_pred_t *pred          = domain->pred;
+    unsigned access                  = flags & pred->params.access_mask;
+    ucs_rcache_pred_region_t *region = NULL;
+    int late                         = 0;
+    ucs_rcache_pred_time_t waited    = 0;
+    ucs_status_t status              = UCS_OK;
+    size_t old_length                = 0;
+    void *old_memh;
+
+    ucs_spin_lock(&pred->lock);
+    for (;;) {
+        if (!pred_is_on_demand(pred)) {
+            region = use_lookup(domain, start, length, access);
+        }
+
+        if ((region == NULL) ||
+            (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
+            break;
+        }
+
+        late = 1;
+        ucs_spin_unlock(&pred->lock);
+        sched_yield();
+        ucs_spin_lock(&pred->lock);
+    }
+
+    if (late) {
+        waited = pred_now(pred) - now;
+        pred->stats.time_critical += waited;
+    }
+
+    if ((region == NULL) ||
+        (region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+        !ucs_rcache_pred_region_covers(region, length, access)) {
+        late |= (region != NULL) && region->scheduled;
+        status = use_claim(domain, region, start, length, access, &region,
+                           &old_memh, &old_length);
+        if (status != UCS_OK) {
+            goto out_unlock;
+        }
+
+        pred_account(pred, now, start, length, +1);
+        ucs_spin_unlock(&pred->lock);
+
+        if (old_memh != NULL) {
+            pred_deregister(domain, old_memh, start, old_length);
+        }
+
+        status = use_register(pred, region, flags, now + waited);
+        if (status != UCS_OK) {
+            if (pred_is_on_demand(pred)) {
+                ucs_rcache_pred_region_free(&pred->table, region);
+            }
+            goto out_unlock;
+        }
+    } else if (!late) {
+        ++pred->stats.hits; /* Became registered since the fast path looked */
+    }
+
+    pred->stats.late += late;
+    use_start(pred, region, now, length, flags, context);
+    *memh_p = region->memh;
+
+out_unlock:
+    ucs_spin_unlock(&pred->lock);
+    return status;
+}
+
+ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
+                                   void *address, size_t length,
+                                   unsigned flags,
+                                   const ucs_rcache_pred_context_t *context,
+                                   void **memh_p)
+{
+    ucs_rcache_pred_t *pred    = domain->pred;
+    ucs_rcache_pred_time_t now = pred_now(pred);
+    ucs_rcache_pred_region_t *region;
+
+    if (ucs_likely(!pred_is_on_demand(pred))) {
+        ucs_spin_lock(&pred->lock);
+        region = use_lookup(domain, (uintptr_t)address, length,
+                            flags & pred->params.access_mask);
+        if (ucs_likely((region != NULL) &&
+                       (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+                       ucs_rcache_pred_region_covers(
+                               region, length,
+                               flags & pred->params.access_mask))) {
+            ++pred->stats.hits;
+            use_start(pred, region, now, length, flags, context);
+            *memh_p = region->memh;
+            ucs_spin_unlock(&pred->lock);
+            return UCS_OK;
+        }
+        ucs_spin_unlock(&pred->lock);
+    }
+
+    return use_begin_slow(domain, (uintptr_t)address, length, flags, context,
+                          now, memh_p);
+}
+
+/* The last use of a region ended that nobody waits to see registered again:
+ * deregister here and now. Called with the lock, returns without. */
+static void use_end_release(ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_domain_t *domain  = region->domain;
+    uintptr_t start                   = region->start;
+    size_t length                     = region->length;
+    ucs_rcache_pred_waiter_t *waiters = region->waiters;
+    ucs_rcache_pred_time_t begin;
+    ucs_rcache_pred_waiter_t *waiter;
+    void *memh;
+
+    memh            = ucs_rcache_pred_region_take_memh(&pred->table, region);
+    region->waiters = NULL;
+    if (pred_is_on_demand(pred)) {
+        ucs_rcache_pred_region_free(&pred->table, region);
+    }
+    ucs_spin_unlock(&pred->lock);
+
+    begin = pred_now(pred);
+    pred_deregister(domain, memh, start, length);
+
+    ucs_spin_lock(&pred->lock);
+    pred->stats.time_critical += pred_now(pred) - begin;
+    ucs_spin_unlock(&pred->lock);
+
+    while (waiters != NULL) {
+        waiter  = waiters;
+        waiters = waiter->next;
+        waiter->cb(waiter->arg);
+        free(waiter);
+    }
+}
+
+ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+    ucs_rcache_pred_dq_entry_t entry;
+    ucs_rcache_pred_region_t *region;
+
+    ucs_spin_lock(&pred->lock);
+    region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
+    if (ucs_unlikely((region == NULL) || (region->refs == 0))) {
+        ucs_spin_unlock(&pred->lock);
+        return UCS_ERR_NO_ELEM;
+    }
+
+    if (--region->refs > 0) {
+        ucs_spin_unlock(&pred->lock);
+        return UCS_OK;
+    }
+
+    if (ucs_unlikely(region->stale)) {
+        atomic_store(&pred->stale, 1); /* see helper_sleep() */
+    }
+
+    if (ucs_unlikely(pred_is_on_demand(pred) || (region->waiters != NULL))) {
+        use_end_release(pred, region);
+    } else {
+        entry.region     = region;
+        entry.generation = region->generation;
+        entry.begin      = region->begin;
+        entry.length     = region->use_length;
+        entry.context    = region->context;
+        ucs_spin_unlock(&pred->lock);
+        ucs_rcache_pred_dq_push(&pred->dq, &entry);
+    }
+
+    pred_wake(pred);
+    return UCS_OK;
+}
+
+ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
+                                        void *memh, void (*cb)(void *arg),
+                                        void *arg)
+{
+    ucs_rcache_pred_t *pred          = domain->pred;
+    ucs_rcache_pred_waiter_t *waiter = malloc(sizeof(*waiter));
+    ucs_rcache_pred_region_t *region;
+
+    if (waiter == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
+    if ((region == NULL) || (region->refs == 0)) {
+        ucs_spin_unlock(&pred->lock);
+        free(waiter);
+        return UCS_ERR_NO_ELEM;
+    }
+
+    waiter->cb      = cb;
+    waiter->arg     = arg;
+    waiter->next    = region->waiters;
+    region->waiters = waiter;
+    region->stale   = 1;
+    ucs_spin_unlock(&pred->lock);
+
+    atomic_store(&pred->stale, 1); /* see helper_sleep() */
+    return ucs_rcache_pred_end(domain, memh);
+}
+
+void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
+                              uintptr_t end)
+{
+    ucs_rcache_pred_table_t *table = &pred->table;
+    unsigned found                 = 0;
+    ucs_rcache_pred_region_t *region;
+    unsigned i;
+
+    ucs_spin_lock(&pred->lock);
+    for (i = ucs_rcache_pred_table_first(table, start);
+         (i < table->count) && (table->sorted[i]->start < end); ++i) {
+        region = table->sorted[i];
+        if (!region->stale && (region->start + region->length > start)) {
+            region->stale = 1;
+            ++found;
+        }
+    }
+    pred->stats.unmapped += found;
+    ucs_spin_unlock(&pred->lock);
+
+    if (found > 0) {
+        atomic_store(&pred->stale, 1); /* see helper_sleep() */
+        pred_wake(pred);
+    }
+}
