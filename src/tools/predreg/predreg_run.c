@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -78,7 +79,7 @@ static int predreg_check_choice(const char *what, const char *value,
     const char *const *choice;
 
     for (choice = accepted; *choice != NULL; ++choice) {
-        if (!strcmp(value, *choice)) {
+        if (!strcasecmp(value, *choice)) { /* as UCX does */
             return 0;
         }
     }
@@ -219,7 +220,7 @@ static int predreg_run_parse(int argc, char **argv, predreg_run_opts_t *opts)
         return PREDREG_EXIT_USAGE;
     }
 
-    opts->summary = (summary != NULL) && strcmp(summary, "n");
+    opts->summary = (summary != NULL) && strcasecmp(summary, "n");
     if (opts->summary &&
         predreg_check_choice("summary", summary, predreg_summaries)) {
         return PREDREG_EXIT_USAGE;
@@ -425,7 +426,7 @@ int predreg_run(int argc, char **argv)
     argv   += optind;
     command = argv[0];
     policy  = getenv(PREDREG_KNOB_POLICY);
-    if ((policy == NULL) || strcmp(policy, PREDREG_POLICY_UNTOUCHED) ||
+    if ((policy == NULL) || strcasecmp(policy, PREDREG_POLICY_UNTOUCHED) ||
         opts.summary || predreg_preload_has_library(getenv("LD_PRELOAD"))) {
         library = predreg_find_library(opts.library, &status);
         if (library == NULL) {
