@@ -1,0 +1,221 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "core.h"
+#include "posted.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+
+uct_predreg_core_t uct_predreg_core = {
+    .lock = PTHREAD_MUTEX_INITIALIZER
+};
+
+
+void uct_predreg_step_aside(const char *fmt, ...)
+{
+    char reason[256];
+    va_list ap;
+
+    /* Relaxed: whoever comes first speaks */
+    if (atomic_exchange_explicit(&uct_predreg_core.aside, 1,
+                                 memory_order_relaxed)) {
+        return;
+    }
+
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    ucs_warn("predictive registration steps aside: %s", reason);
+}
+
+static void comm(ucs_rcache_pred_window_t *window, ucs_rcache_pred_comm_t comm,
+                 const void *buffer, const void *caller, const void *stack)
+{
+    ucs_rcache_pred_context_t context;
+
+    ucs_rcache_pred_context_record(window, uct_predreg_core.knobs.window, comm,
+                                   buffer, caller, stack, &context);
+    uct_predreg_posted_put(buffer, &context);
+}
+
+static const uct_predreg_hooks_t hooks = {
+    .ucp_config   = uct_predreg_ucp_config,
+    .md_config    = uct_predreg_md_config,
+    .md_opened    = uct_predreg_md_opened,
+    .md_closing   = uct_predreg_md_closing,
+    .md_query     = uct_predreg_md_query,
+    .iface_opened = uct_predreg_iface_opened,
+    .mem_reg      = uct_predreg_mem_reg,
+    .mem_dereg    = uct_predreg_mem_dereg,
+    .comm         = comm
+};
+
+/* UCS structures and configuration tables are not stable between versions of
+ * UCX: work only beside the one this was compiled for */
+static ucs_status_t check_ucx_version(const uct_predreg_real_t *real)
+{
+    unsigned major, minor, release;
+
+    if (real->ucp_get_version == NULL) {
+        return UCS_OK; /* UCT only; its file name tells no version */
+    }
+
+    real->ucp_get_version(&major, &minor, &release);
+    if ((major == UCT_VERNO_MAJOR) && (minor == UCT_VERNO_MINOR)) {
+        return UCS_OK;
+    }
+
+    uct_predreg_step_aside("this process uses UCX %u.%u, accepted is %d.%d, "
+                           "which it was built for", major, minor,
+                           UCT_VERNO_MAJOR, UCT_VERNO_MINOR);
+    return UCS_ERR_UNSUPPORTED;
+}
+
+static ucs_status_t pred_create(void)
+{
+    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
+    ucs_rcache_pred_params_t params  = {
+        .ops          = &uct_predreg_pred_ops,
+        .policy       = knobs->policy,
+        .history      = knobs->history,
+        .max_sites    = knobs->max_sites,
+        .max_regions  = knobs->max_regions,
+        .dq_size      = knobs->dq_size,
+        .access_mask  = UCT_MD_MEM_ACCESS_ALL,
+        .helper_flags = UCT_MD_MEM_FLAG_HIDE_ERRORS
+    };
+    ucs_status_t status;
+
+    status = ucs_rcache_pred_thread_create(&uct_predreg_core.thread);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    params.arg = uct_predreg_core.thread;
+    status     = ucs_rcache_pred_create(&params, &uct_predreg_core.pred);
+    if (status != UCS_OK) {
+        goto err_destroy_thread;
+    }
+
+    return UCS_OK;
+
+err_destroy_thread:
+    ucs_rcache_pred_thread_destroy(uct_predreg_core.thread);
+    uct_predreg_core.thread = NULL;
+err:
+    return status;
+}
+
+int uct_predreg_is_managing(void)
+{
+    int managing;
+
+    if ((uct_predreg_core.knobs.policy ==
+         UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) ||
+        atomic_load_explicit(&uct_predreg_core.aside, memory_order_relaxed)) {
+        return 0;
+    }
+
+    pthread_mutex_lock(&uct_predreg_core.lock);
+    managing = (uct_predreg_core.pred != NULL) || (pred_create() == UCS_OK);
+    pthread_mutex_unlock(&uct_predreg_core.lock);
+    return managing;
+}
+
+ucs_status_t uct_predreg_helper_start(void)
+{
+    /* On demand, whoever ends a use deregisters: there is nothing to help */
+    if (uct_predreg_core.knobs.policy != UCS_RCACHE_PRED_POLICY_PREDICT) {
+        return UCS_OK;
+    }
+
+    return ucs_rcache_pred_thread_start(uct_predreg_core.thread,
+                                        uct_predreg_core.pred);
+}
+
+void uct_predreg_core_reset(void)
+{
+    unsigned i;
+
+    for (i = 0; i < UCT_PREDREG_MAX_DOMAINS; ++i) {
+        uct_predreg_core.domains[i].super = NULL;
+        atomic_store_explicit(&uct_predreg_core.domains[i].md, NULL,
+                              memory_order_relaxed);
+    }
+
+    /* Not destroyed: that would deregister what the parent registered */
+    uct_predreg_core.pred       = NULL;
+    uct_predreg_core.thread     = NULL;
+    uct_predreg_core.num_opened = 0;
+}
+
+/* Everything that can fail is done before UCX's own caches are switched off */
+static ucs_status_t core_start(void)
+{
+    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
+    ucs_status_t status;
+
+    if (knobs->policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
+        return UCS_OK;
+    }
+
+    status = uct_predreg_vm_events_start();
+    if (status != UCS_OK) {
+        uct_predreg_step_aside("memory events of UCM are not available (%s); "
+                               "without them a buffer that was unmapped would "
+                               "not be noticed", ucs_status_string(status));
+        return status;
+    }
+
+    status = uct_predreg_fork_handlers_install();
+    if (status != UCS_OK) {
+        uct_predreg_step_aside("cannot install fork handlers");
+        return status;
+    }
+
+    if (!uct_predreg_is_managing()) {
+        uct_predreg_step_aside("out of memory");
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    return UCS_OK;
+}
+
+__attribute__((visibility("default"))) const uct_predreg_hooks_t *
+uct_predreg_core_init(const uct_predreg_real_t *real)
+{
+    uct_predreg_core.real = *real;
+
+    if (check_ucx_version(real) != UCS_OK) {
+        return NULL;
+    }
+
+    if (uct_predreg_knobs_read(&uct_predreg_core.knobs) != UCS_OK) {
+        uct_predreg_step_aside("bad configuration");
+        return NULL;
+    }
+
+    if (core_start() != UCS_OK) {
+        return NULL;
+    }
+
+    return &hooks;
+}
+
+/* The process exits. Domains that were not closed stay as they are: UCX is
+ * going away as well */
+UCS_F_DTOR static void core_exit(void)
+{
+    if (uct_predreg_core.thread != NULL) {
+        ucs_rcache_pred_thread_stop(uct_predreg_core.thread);
+    }
+
+    uct_predreg_summary_print();
+}

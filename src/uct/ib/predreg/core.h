@@ -1,0 +1,104 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_CORE_H_
+#define UCT_PREDREG_CORE_H_
+
+#include "hooks.h"
+#include "knobs.h"
+
+#include <ucs/rcache_pred/rcache_pred.h>
+#include <ucs/rcache_pred/thread.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/** @file core.h
+ *
+ * State of the core, one a process.
+ */
+
+/** Memory domains managed at a time; more are left alone. */
+#define UCT_PREDREG_MAX_DOMAINS 16
+
+
+/** A memory domain of UCT that is managed, or under the leave-pinned policy
+ *  watched. */
+typedef struct uct_predreg_domain {
+    /** Key. Written under core.lock; NULL: free. Read without: a thread that
+     *  uses a memory domain has been handed it after it was opened. */
+    _Atomic(uct_md_h)        md;
+    ucs_rcache_pred_domain_t *super; /**< NULL: watched only */
+} uct_predreg_domain_t;
+
+
+typedef struct uct_predreg_core {
+    /* Constant after initialisation */
+    uct_predreg_real_t       real;
+    uct_predreg_knobs_t      knobs;
+
+    /* Written under lock. A forked child has none of them until it opens a
+     * domain of its own */
+    ucs_rcache_pred_t        *pred;   /**< NULL under leave-pinned */
+    ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred */
+
+    /** A cache of UCX was forced on by the user: nothing is managed.
+     *  Relaxed: written while UCX is being configured, read later. */
+    _Atomic int              aside;
+
+    /** Under lock, but see uct_predreg_domain_t */
+    pthread_mutex_t          lock;
+    uct_predreg_domain_t     domains[UCT_PREDREG_MAX_DOMAINS];
+    unsigned                 num_opened; /**< Domains ever managed or watched
+                                              by this process */
+
+    /* Counters for the summary; relaxed, numbers */
+    _Atomic uint64_t         passed_uses;   /**< Left to UCX's cache */
+    _Atomic uint64_t         pool_bytes;    /**< Registered for good by UCX's
+                                                 own pools: flag LOCK */
+    _Atomic uint64_t         kernel_pinned; /**< VmPin at the last close of a
+                                                 domain, bytes */
+} uct_predreg_core_t;
+
+extern uct_predreg_core_t uct_predreg_core;
+
+
+/** Whether memory is to be managed in this process; the cache is there then. */
+int uct_predreg_is_managing(void);
+
+/** Start the helper, if the policy wants one and it is not running. */
+ucs_status_t uct_predreg_helper_start(void);
+
+/** In a forked child: abandon all that belongs to the parent. */
+void uct_predreg_core_reset(void);
+
+/** Say once why nothing is managed, and manage nothing. */
+void uct_predreg_step_aside(const char *fmt, ...) UCS_F_PRINTF(1, 2);
+
+/* caches.c: UCX's own registration caches */
+void uct_predreg_ucp_config(ucp_config_t *config);
+void uct_predreg_md_config(uct_md_config_t *config);
+
+/* domain.c: memory domains */
+extern const ucs_rcache_pred_ops_t uct_predreg_pred_ops;
+void uct_predreg_md_opened(uct_md_h md, const char *name);
+void uct_predreg_md_closing(uct_md_h md);
+void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr);
+void uct_predreg_iface_opened(uct_md_h md, const uct_iface_params_t *params);
+ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
+                                 unsigned flags, uct_mem_h *memh_p);
+ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
+                                   const uct_md_mem_dereg_params_t *params);
+
+/* process.c: events of the process */
+ucs_status_t uct_predreg_vm_events_start(void);
+ucs_status_t uct_predreg_fork_handlers_install(void);
+
+/* summary.c */
+void uct_predreg_summary_note_pinned(void);
+void uct_predreg_summary_print(void);
+
+#endif

@@ -1,0 +1,154 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "knobs.h"
+
+#include <ucs/config/parser.h>
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+#include <ucs/sys/preprocessor.h>
+#include <uct/api/version.h>
+
+#define KNOB_PREFIX "RCACHE_PRED_"
+#define ENV_PREFIX  "UCX_"
+
+#define DQ_SIZE_MIN 64u
+#define DQ_SIZE_MAX 1048576u
+
+
+const char *uct_predreg_policy_names[] = {
+    [UCS_RCACHE_PRED_POLICY_PREDICT]      = "predict",
+    [UCS_RCACHE_PRED_POLICY_ON_DEMAND]    = "on-demand",
+    [UCS_RCACHE_PRED_POLICY_LEAVE_PINNED] = "leave-pinned",
+    [UCS_RCACHE_PRED_POLICY_LAST]         = NULL
+};
+
+static const char *summary_names[] = {
+    [UCT_PREDREG_SUMMARY_NONE] = "n",
+    [UCT_PREDREG_SUMMARY_TEXT] = "text",
+    [UCT_PREDREG_SUMMARY_JSON] = "json",
+    [UCT_PREDREG_SUMMARY_LAST] = NULL
+};
+
+static ucs_config_field_t knob_table[] = {
+    {"POLICY", "predict",
+     "What is done with a buffer's registration between its communications:\n"
+     " predict      - deregister it, and register it again, ahead of the next\n"
+     "                communication as predicted, in a helper thread\n"
+     " on-demand    - register at every communication, deregister after it\n"
+     " leave-pinned - leave everything to UCX and its own registration cache",
+     ucs_offsetof(uct_predreg_knobs_t, policy),
+     UCS_CONFIG_TYPE_ENUM(uct_predreg_policy_names)},
+
+    {"WINDOW", "2",
+     "Number of preceding communications that tell contexts of a call site\n"
+     "apart. Range: 0 to 4.",
+     ucs_offsetof(uct_predreg_knobs_t, window), UCS_CONFIG_TYPE_UINT},
+
+    {"HISTORY", "8",
+     "Number of recent intervals between communications of one context; the\n"
+     "shortest is the predicted period. Range: 1 to 16.",
+     ucs_offsetof(uct_predreg_knobs_t, history), UCS_CONFIG_TYPE_UINT},
+
+    {"MAX_SITES", "16384",
+     "Number of communication contexts to remember. Range: 16 and more.",
+     ucs_offsetof(uct_predreg_knobs_t, max_sites), UCS_CONFIG_TYPE_UINT},
+
+    {"KNOWN_REGIONS", "8192",
+     "Number of buffers to remember, registered or not. Registered ones are\n"
+     "kept beyond it. Range: 16 and more.",
+     ucs_offsetof(uct_predreg_knobs_t, max_regions), UCS_CONFIG_TYPE_UINT},
+
+    {"DQ_SIZE", "1024",
+     "Entries of the queue of ended communications on their way to the helper\n"
+     "thread. Range: a power of 2 from 64 to 1048576.",
+     ucs_offsetof(uct_predreg_knobs_t, dq_size), UCS_CONFIG_TYPE_UINT},
+
+    {"SUMMARY", "n",
+     "What to print when the process exits:\n"
+     " n    - nothing\n"
+     " text - counters of predictions and registered memory, for reading\n"
+     " json - the same, one JSON object a process on a line",
+     ucs_offsetof(uct_predreg_knobs_t, summary),
+     UCS_CONFIG_TYPE_ENUM(summary_names)},
+
+    {"SUMMARY_FILE", "",
+     "File to append the summary to. Empty: standard error.",
+     ucs_offsetof(uct_predreg_knobs_t, summary_file), UCS_CONFIG_TYPE_STRING},
+
+    {NULL}
+};
+
+UCS_CONFIG_REGISTER_TABLE(knob_table, "Predictive registration cache",
+                          KNOB_PREFIX, uct_predreg_knobs_t,
+                          &ucs_config_global_list)
+
+
+static ucs_status_t check_range(const char *name, unsigned value, unsigned min,
+                                unsigned max)
+{
+    if ((value >= min) && (value <= max)) {
+        return UCS_OK;
+    }
+
+    ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%u is out of range: accepted are %u "
+              "to %u", name, value, min, max);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+static ucs_status_t knobs_check(const uct_predreg_knobs_t *knobs)
+{
+    ucs_status_t status;
+
+    status = check_range("WINDOW", knobs->window, 0,
+                         UCS_RCACHE_PRED_MAX_WINDOW);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = check_range("HISTORY", knobs->history, 1,
+                         UCS_RCACHE_PRED_MAX_HISTORY);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    /* Tables of this many entries are allocated at once */
+    status = check_range("MAX_SITES", knobs->max_sites, 16, 1u << 24);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = check_range("KNOWN_REGIONS", knobs->max_regions, 16, 1u << 24);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    if (!ucs_is_pow2(knobs->dq_size)) {
+        ucs_error(ENV_PREFIX KNOB_PREFIX "DQ_SIZE=%u is not a power of 2",
+                  knobs->dq_size);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return check_range("DQ_SIZE", knobs->dq_size, DQ_SIZE_MIN, DQ_SIZE_MAX);
+}
+
+ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs)
+{
+    ucs_status_t status;
+
+#if UCT_API >= UCT_VERSION(1, 15)
+    status = ucs_config_parser_fill_opts(knobs, &knob_table_config_entry,
+                                         ENV_PREFIX, 0);
+#else
+    status = ucs_config_parser_fill_opts(knobs, knob_table, ENV_PREFIX,
+                                         KNOB_PREFIX, 0);
+#endif
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    return knobs_check(knobs);
+}

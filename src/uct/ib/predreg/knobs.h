@@ -1,0 +1,45 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_KNOBS_H_
+#define UCT_PREDREG_KNOBS_H_
+
+#include <ucs/rcache_pred/rcache_pred.h>
+
+/** @file knobs.h
+ *
+ * The environment variables UCX_RCACHE_PRED_*.
+ */
+
+typedef enum {
+    UCT_PREDREG_SUMMARY_NONE,
+    UCT_PREDREG_SUMMARY_TEXT,
+    UCT_PREDREG_SUMMARY_JSON,
+    UCT_PREDREG_SUMMARY_LAST
+} uct_predreg_summary_format_t;
+
+
+typedef struct uct_predreg_knobs {
+    unsigned policy;        /**< @ref ucs_rcache_pred_policy_t */
+    unsigned window;        /**< Context window, 0..MAX_WINDOW */
+    unsigned history;       /**< Recent intervals, 1..MAX_HISTORY */
+    unsigned max_sites;     /**< Call sites kept, >= 16 */
+    unsigned max_regions;   /**< Unregistered regions remembered, >= 16 */
+    unsigned dq_size;       /**< Entries, power of 2, 64..1048576 */
+    unsigned summary;       /**< @ref uct_predreg_summary_format_t */
+    char     *summary_file; /**< Empty: standard error */
+} uct_predreg_knobs_t;
+
+extern const char *uct_predreg_policy_names[];
+
+
+/**
+ * Read and check the environment. On failure the message has been logged: it
+ * names the variable, its value and what is accepted.
+ */
+ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs);
+
+#endif

@@ -1,0 +1,132 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "preload.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CORE_LIBRARY "libuct_predreg_core.so"
+
+
+_Atomic(const uct_predreg_hooks_t*) predreg_active;
+
+static pthread_once_t predreg_load_once = PTHREAD_ONCE_INIT;
+
+
+/* UCS may not be there: plain messages in the manner of its log */
+#define PREDREG_COMPLAIN(_fmt, ...) \
+    fprintf(stderr, "ucx-predreg: " _fmt "\n", ##__VA_ARGS__)
+
+static const char *library_of(const char *symbol)
+{
+    return !strncmp(symbol, "ucp_", 4) ? "libucp.so.0" : "libuct.so.0";
+}
+
+void *predreg_resolve(const char *name)
+{
+    const char *library = library_of(name);
+    void *handle, *addr;
+
+    /* A handle's own scope begins with its library: the override is not found */
+    handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    addr   = (handle == NULL) ? NULL : dlsym(handle, name);
+    if (addr == NULL) {
+        PREDREG_COMPLAIN("%s was called, but there is no such function in %s "
+                         "of this process", name, library);
+    }
+
+    return addr;
+}
+
+/* dlopen the core from where this library was loaded from */
+static void *load_core_library(void)
+{
+    char path[4096];
+    const char *slash;
+    Dl_info info;
+    void *handle;
+
+    if (!dladdr(&predreg_active, &info) || (info.dli_fname == NULL)) {
+        return NULL;
+    }
+
+    slash = strrchr(info.dli_fname, '/');
+    if (slash == NULL) {
+        snprintf(path, sizeof(path), "%s", CORE_LIBRARY);
+    } else {
+        snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - info.dli_fname),
+                 info.dli_fname, CORE_LIBRARY);
+    }
+
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        PREDREG_COMPLAIN("stepping aside: cannot load %s: %s", path, dlerror());
+    }
+
+    return handle;
+}
+
+static void load_core(void)
+{
+    static const uct_predreg_real_t empty;
+    static uct_predreg_real_t real;
+    uct_predreg_core_init_func_t init;
+    void *handle;
+
+    real = empty;
+#define RESOLVE(_name) \
+    real._name = PREDREG_REAL(_name); \
+    if (real._name == NULL) { \
+        return; \
+    }
+    RESOLVE(uct_config_get);
+    RESOLVE(uct_config_modify);
+    RESOLVE(uct_md_query);
+    RESOLVE(uct_md_mem_reg);
+    RESOLVE(uct_md_mem_dereg);
+    RESOLVE(uct_md_mem_dereg_v2);
+
+    /* A program may use UCT without UCP */
+    if (dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD) != NULL) {
+        RESOLVE(ucp_config_modify);
+        RESOLVE(ucp_config_print);
+        RESOLVE(ucp_get_version);
+    }
+#undef RESOLVE
+
+    handle = load_core_library();
+    if (handle == NULL) {
+        return;
+    }
+
+    init = (uct_predreg_core_init_func_t)dlsym(handle, UCT_PREDREG_CORE_INIT);
+    if (init == NULL) {
+        PREDREG_COMPLAIN("stepping aside: " CORE_LIBRARY
+                         " belongs to another version");
+        return;
+    }
+
+    /* Release: whoever sees the hooks sees what the core set up */
+    atomic_store_explicit(&predreg_active, init(&real), memory_order_release);
+}
+
+const uct_predreg_hooks_t *predreg_load(void)
+{
+    pthread_once(&predreg_load_once, load_core);
+    return predreg_hooks();
+}
+
+/* A process that was linked with UCX: the core's configuration is listed with
+ * UCX's own, by ucx_info -c */
+UCS_F_CTOR static void predreg_constructor(void)
+{
+    if (dlopen("libucs.so.0", RTLD_LAZY | RTLD_NOLOAD) != NULL) {
+        load_core_library();
+    }
+}

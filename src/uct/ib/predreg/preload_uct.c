@@ -1,0 +1,121 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "preload.h"
+
+/* Functions that libucp imports from libuct. Each does what it did before;
+ * memory of a managed domain goes by way of the core. */
+
+
+PREDREG_EXPORT ucs_status_t
+uct_md_config_read(uct_component_h component, const char *env_prefix,
+                   const char *filename, uct_md_config_t **config_p)
+{
+    const uct_predreg_hooks_t *hooks = predreg_load();
+    ucs_status_t status;
+
+    status = PREDREG_REAL(uct_md_config_read)(component, env_prefix, filename,
+                                              config_p);
+    if ((status == UCS_OK) && (hooks != NULL)) {
+        hooks->md_config(*config_p);
+    }
+
+    return status;
+}
+
+PREDREG_EXPORT ucs_status_t
+uct_md_open(uct_component_h component, const char *md_name,
+            const uct_md_config_t *config, uct_md_h *md_p)
+{
+    const uct_predreg_hooks_t *hooks = predreg_load();
+    ucs_status_t status;
+
+    status = PREDREG_REAL(uct_md_open)(component, md_name, config, md_p);
+    if ((status == UCS_OK) && (hooks != NULL)) {
+        hooks->md_opened(*md_p, md_name);
+    }
+
+    return status;
+}
+
+PREDREG_EXPORT void uct_md_close(uct_md_h md)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+
+    if (hooks != NULL) {
+        hooks->md_closing(md);
+    }
+
+    PREDREG_REAL(uct_md_close)(md);
+}
+
+PREDREG_EXPORT ucs_status_t uct_md_query(uct_md_h md, uct_md_attr_t *md_attr)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+    ucs_status_t status;
+
+    status = PREDREG_REAL(uct_md_query)(md, md_attr);
+    if ((status == UCS_OK) && (hooks != NULL)) {
+        hooks->md_query(md, md_attr);
+    }
+
+    return status;
+}
+
+PREDREG_EXPORT ucs_status_t
+uct_iface_open(uct_md_h md, uct_worker_h worker,
+               const uct_iface_params_t *params,
+               const uct_iface_config_t *config, uct_iface_h *iface_p)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+    ucs_status_t status;
+
+    status = PREDREG_REAL(uct_iface_open)(md, worker, params, config, iface_p);
+    if ((status == UCS_OK) && (hooks != NULL)) {
+        hooks->iface_opened(md, params);
+    }
+
+    return status;
+}
+
+PREDREG_EXPORT ucs_status_t
+uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
+               uct_mem_h *memh_p)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+
+    if (hooks == NULL) {
+        return PREDREG_REAL(uct_md_mem_reg)(md, address, length, flags, memh_p);
+    }
+
+    return hooks->mem_reg(md, address, length, flags, memh_p);
+}
+
+PREDREG_EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+    uct_md_mem_dereg_params_t params;
+
+    if (hooks == NULL) {
+        return PREDREG_REAL(uct_md_mem_dereg)(md, memh);
+    }
+
+    params.field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH;
+    params.memh       = memh;
+    return hooks->mem_dereg(md, &params);
+}
+
+PREDREG_EXPORT ucs_status_t
+uct_md_mem_dereg_v2(uct_md_h md, const uct_md_mem_dereg_params_t *params)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+
+    if (hooks == NULL) {
+        return PREDREG_REAL(uct_md_mem_dereg_v2)(md, params);
+    }
+
+    return hooks->mem_dereg(md, params);
+}
