@@ -113,6 +113,10 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
     sigset_t all, old;
     int ret;
 
+    if (thread->running) {
+        return UCS_OK;
+    }
+
     thread->pred = pred;
     atomic_store_explicit(&thread->stop, 0, memory_order_relaxed);
 

@@ -36,7 +36,7 @@ void ucs_rcache_pred_thread_wake(void *arg);
 
 
 /**
- * Start polling. All signals are blocked in the thread, so that the program's
+ * Start polling, if it is not running. All signals are blocked in the thread, so that the program's
  * handlers never run in it.
  */
 ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
