@@ -24,26 +24,49 @@ static void history_confirm(ucs_rcache_pred_history_t *history)
     }
 }
 
+/* Rises at once, falls slowly: the worst of late counts */
+static void fade(ucs_rcache_pred_time_t *value, ucs_rcache_pred_time_t seen)
+{
+    *value = ucs_max(seen, *value - (*value / 8));
+}
+
 /* Compare a new interval with what had been predicted for it */
 static void history_judge(ucs_rcache_pred_history_t *history,
                           ucs_rcache_pred_time_t interval)
 {
-    ucs_rcache_pred_time_t under = 0;
+    ucs_rcache_pred_time_t period = history->period;
 
-    if (history->period == 0) {
+    if (period == 0) {
         return;
     }
 
-    if (interval < history->period) {
-        under = history->period - interval;
-    } else if (interval <= history->period +
-                           ucs_rcache_pred_history_grace(history)) {
+    if ((interval >= period) &&
+        (interval <= period + ucs_rcache_pred_history_grace(history))) {
         history_confirm(history);
     }
 
-    /* Rises at once, falls slowly: being late costs more than being early */
-    history->undershoot = ucs_max(under, history->undershoot -
-                                         (history->undershoot / 8));
+    fade(&history->undershoot, (interval < period) ? (period - interval) : 0);
+    fade(&history->overshoot, (interval > period) ? (interval - period) : 0);
+}
+
+/* Shortest, median and longest of the recent intervals */
+static void history_summarize(ucs_rcache_pred_history_t *history,
+                              unsigned count)
+{
+    ucs_rcache_pred_time_t sorted[UCS_RCACHE_PRED_MAX_HISTORY];
+    unsigned i, pos;
+
+    for (i = 0; i < count; ++i) {
+        for (pos = i; (pos > 0) && (sorted[pos - 1] > history->intervals[i]);
+             --pos) {
+            sorted[pos] = sorted[pos - 1];
+        }
+        sorted[pos] = history->intervals[i];
+    }
+
+    history->period  = sorted[0];
+    history->typical = sorted[count / 2];
+    history->longest = sorted[count - 1];
 }
 
 void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
@@ -51,7 +74,6 @@ void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
                                     unsigned depth)
 {
     ucs_rcache_pred_time_t interval;
-    unsigned i;
 
     if ((history->last == 0) || (begin <= history->last)) {
         history->last = ucs_max(history->last, begin);
@@ -61,14 +83,8 @@ void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
     interval      = begin - history->last;
     history->last = begin;
     history_judge(history, interval);
-
     history->intervals[history->count++ % depth] = interval;
-    history->period  = interval;
-    history->longest = interval;
-    for (i = 0; i < ucs_min(history->count, depth); ++i) {
-        history->period  = ucs_min(history->period, history->intervals[i]);
-        history->longest = ucs_max(history->longest, history->intervals[i]);
-    }
+    history_summarize(history, ucs_min(history->count, depth));
 }
 
 void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history)
@@ -83,8 +99,8 @@ ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history)
 {
     ucs_rcache_pred_time_t lead;
 
-    /* A margin of a quarter above what was seen: the worst is yet to come */
-    lead = history->undershoot + (history->undershoot / 4);
+    lead = ucs_max(history->undershoot + (history->undershoot / 4),
+                   (history->typical - history->period) * 3 / 4);
     if (history->count < 3) {
         lead = ucs_max(lead, history->period / 16);
     }
@@ -94,8 +110,11 @@ ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history)
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history)
 {
-    return ucs_min(history->longest - history->period + (history->period / 8),
-                   history->period / 2);
+    ucs_rcache_pred_time_t late;
+
+    late = ucs_max(history->longest - history->period,
+                   history->overshoot + (history->overshoot / 4));
+    return ucs_min(late + (history->period / 8), history->period);
 }
 
 ucs_rcache_pred_time_t
