@@ -1,0 +1,132 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_FAKE_WORLD_H_
+#define PREDREG_GTEST_FAKE_WORLD_H_
+
+#include "library.h"
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+/*
+ * The outside world of a cache: a clock that moves when told to, and memory
+ * domains that remember what is registered. Thread safe. What must never
+ * happen (a handle deregistered twice, or in another domain) is collected as
+ * an error, and check() fails the test for it.
+ */
+class fake_world {
+public:
+    /* The arg of a domain of the cache */
+    struct domain {
+        fake_world *world;
+    };
+
+    struct registration {
+        const domain *dom;
+        uintptr_t    address;
+        size_t       length;
+        unsigned     flags;
+    };
+
+    /* Time an operation takes: ns a page, ns an operation */
+    struct cost {
+        uint64_t page;
+        uint64_t op;
+    };
+
+    typedef std::function<void(const registration&)> hook_t;
+
+    static const ucs_rcache_pred_ops_t ops;
+
+    fake_world();
+
+    /* Clock */
+    uint64_t now() const { return m_now; }
+    void advance(uint64_t time) { m_now += time; }
+    void advance_to(uint64_t time);
+    /* Every look at the clock takes so long: time passes without anybody
+     * stepping it, as concurrent tests need it */
+    void set_tick(uint64_t tick) { m_tick = tick; }
+    /* How often the clock was looked at */
+    uint64_t num_now() const { return m_num_now; }
+
+    /* Registration */
+    void set_reg_cost(uint64_t page, uint64_t op) { m_reg_cost = {page, op}; }
+    void set_dereg_cost(uint64_t page, uint64_t op);
+    /* The nth registration from now on fails; 0: none */
+    void fail_nth_reg(unsigned nth, ucs_status_t status = UCS_ERR_IO_ERROR);
+    /* Registrations that would exceed so many bytes are refused */
+    void limit_bytes(size_t bytes) { m_limit = bytes; }
+    /* Deregistrations fail, and leave the memory registered */
+    void fail_deregs(bool fail) { m_fail_deregs = fail; }
+    /* Called when an operation is under way: its time has passed, and nothing
+     * is decided yet */
+    hook_t on_reg, on_dereg;
+
+    bool is_live(const void *memh) const;
+    /* Whether the handle is live and covers all of the range */
+    bool covers(const void *memh, const void *address, size_t length) const;
+    registration get(const void *memh) const;
+    /* Live registrations that start there */
+    unsigned num_live_at(const void *address) const;
+    size_t num_live() const;
+    unsigned num_regs() const { return m_num_regs; }   /* Successful ones */
+    unsigned num_deregs() const { return m_num_deregs; }
+
+    /* Whole pages registered, or being so: now, at most, and over time */
+    uint64_t bytes_now() const { return m_bytes_now; }
+    uint64_t bytes_peak() const { return m_bytes_peak; }
+    uint64_t byte_ns();
+
+    unsigned num_wakes() const { return m_num_wakes; }
+
+    /* Fail the test for errors and leaks */
+    void check() const;
+
+private:
+    typedef std::lock_guard<std::mutex> guard;
+
+    static ucs_rcache_pred_time_t op_now(void *arg);
+    static void op_wait(void *arg, ucs_rcache_pred_time_t until);
+    static void op_wake(void *arg);
+    static ucs_status_t op_reg(void *arg, void *address, size_t length,
+                               unsigned flags, void **memh_p);
+    static ucs_status_t op_dereg(void *arg, void *memh);
+
+    ucs_status_t reg(const registration &r, void **memh_p);
+    ucs_status_t dereg(const domain *dom, void *memh);
+    ucs_status_t reg_verdict();
+    void account(int64_t bytes);
+
+    std::atomic<uint64_t>         m_now;
+    std::atomic<uint64_t>         m_num_now;
+    uint64_t                      m_tick;
+    std::atomic<unsigned>         m_num_wakes;
+    cost                          m_reg_cost;
+    cost                          m_dereg_cost;
+    unsigned                      m_fail_countdown;
+    ucs_status_t                  m_fail_status;
+    bool                          m_fail_deregs;
+    size_t                        m_limit;
+
+    mutable std::mutex            m_lock; /* What follows */
+    std::map<void*, registration> m_live;
+    uintptr_t                     m_next_memh;
+    unsigned                      m_num_regs;
+    unsigned                      m_num_deregs;
+    uint64_t                      m_bytes_now;
+    uint64_t                      m_bytes_peak;
+    uint64_t                      m_byte_ns;
+    uint64_t                      m_account_time;
+    std::vector<std::string>      m_errors;
+};
+
+#endif

@@ -1,0 +1,173 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "pred_test.h"
+
+
+pred_test::pred_test() :
+    m_params{}, m_pred(NULL), m_next_poll(NEVER), m_wakes_seen(0)
+{
+    m_params.ops          = &fake_world::ops;
+    m_params.arg          = &m_world;
+    m_params.policy       = UCS_RCACHE_PRED_POLICY_PREDICT;
+    m_params.history      = 8;
+    m_params.max_sites    = 256;
+    m_params.max_regions  = 256;
+    m_params.dq_size      = 64;
+    m_params.access_mask  = ACCESS_READ | ACCESS_WRITE;
+    m_params.helper_flags = HELPER_FLAG;
+}
+
+pred_test::~pred_test()
+{
+    destroy();
+}
+
+void pred_test::TearDown()
+{
+    if (m_pred != NULL) {
+        validate();
+        destroy();
+    }
+    m_world.check();
+}
+
+void pred_test::create()
+{
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
+    new_domain("fake0");
+}
+
+pred_test::domain_t *pred_test::new_domain(const char *name)
+{
+    domain_t *dom = NULL;
+
+    m_fake_domains.push_back({&m_world});
+    EXPECT_EQ(UCS_OK,
+              ucs_rcache_pred_domain_create(m_pred, name,
+                                            &m_fake_domains.back(), &dom));
+    m_domains.push_back(dom);
+    return dom;
+}
+
+pred_test::domain_t *pred_test::domain(unsigned index)
+{
+    return m_domains.at(index);
+}
+
+void pred_test::destroy_domain(unsigned index)
+{
+    ucs_rcache_pred_domain_destroy(m_domains.at(index));
+    m_domains[index] = NULL;
+}
+
+void pred_test::destroy()
+{
+    if (m_pred == NULL) {
+        return;
+    }
+
+    for (domain_t *dom : m_domains) {
+        if (dom != NULL) {
+            ucs_rcache_pred_domain_destroy(dom);
+        }
+    }
+    m_domains.clear();
+
+    ucs_rcache_pred_destroy(m_pred);
+    m_pred = NULL;
+}
+
+void *pred_test::buffer(unsigned index, size_t offset)
+{
+    return (void*)(0x100000000ul + index * 64 * MB + offset);
+}
+
+pred_test::context_t pred_test::context(uint64_t caller, uint64_t window)
+{
+    return {caller, 0, window};
+}
+
+ucs_status_t pred_test::try_begin(void *address, size_t length, void **memh_p,
+                                  unsigned flags, domain_t *dom,
+                                  const context_t &ctx)
+{
+    return ucs_rcache_pred_begin((dom != NULL) ? dom : domain(), address,
+                                 length, flags, &ctx, memh_p);
+}
+
+void *pred_test::begin(void *address, size_t length, unsigned flags,
+                       domain_t *dom, const context_t &ctx)
+{
+    void *memh = NULL;
+
+    EXPECT_EQ(UCS_OK, try_begin(address, length, &memh, flags, dom, ctx));
+    EXPECT_TRUE(m_world.covers(memh, address, length));
+    return memh;
+}
+
+void pred_test::end(void *memh, domain_t *dom)
+{
+    EXPECT_TRUE(m_world.is_live(memh));
+    EXPECT_EQ(UCS_OK,
+              ucs_rcache_pred_end((dom != NULL) ? dom : domain(), memh));
+}
+
+void pred_test::use(void *address, size_t length, uint64_t duration,
+                    const context_t &ctx)
+{
+    void *memh = begin(address, length, 0, NULL, ctx);
+
+    run(duration);
+    end(memh);
+}
+
+uint64_t pred_test::poll()
+{
+    m_wakes_seen = m_world.num_wakes();
+    m_next_poll  = ucs_rcache_pred_poll(m_pred);
+    return m_next_poll;
+}
+
+void pred_test::run_until(uint64_t time)
+{
+    for (;;) {
+        if (m_world.num_wakes() != m_wakes_seen) {
+            m_next_poll = now();
+        }
+
+        if (m_next_poll > time) {
+            break;
+        }
+
+        m_world.advance_to(m_next_poll);
+        poll();
+    }
+
+    m_world.advance_to(time);
+}
+
+void pred_test::run_until_asleep()
+{
+    /* An hour is more than any prediction here */
+    run(3600 * SEC);
+    EXPECT_EQ(NEVER, m_next_poll);
+}
+
+pred_test::stats_t pred_test::stats()
+{
+    stats_t s;
+
+    ucs_rcache_pred_get_stats(m_pred, &s);
+    return s;
+}
+
+void pred_test::validate()
+{
+    const char *error = test_pred_validate(m_pred);
+
+    EXPECT_TRUE(error == NULL) << error;
+}
