@@ -198,7 +198,8 @@ uct_predreg_core_init(const uct_predreg_real_t *real)
     }
 
     if (uct_predreg_knobs_read(&uct_predreg_core.knobs) != UCS_OK) {
-        uct_predreg_step_aside("bad configuration");
+        uct_predreg_step_aside("a variable UCX_RCACHE_PRED_* has the value "
+                               "that was complained about above");
         return NULL;
     }
 

@@ -126,13 +126,15 @@ static ucs_status_t knobs_check(const uct_predreg_knobs_t *knobs)
         return status;
     }
 
-    if (!ucs_is_pow2(knobs->dq_size)) {
-        ucs_error(ENV_PREFIX KNOB_PREFIX "DQ_SIZE=%u is not a power of 2",
-                  knobs->dq_size);
+    if ((knobs->dq_size < DQ_SIZE_MIN) || (knobs->dq_size > DQ_SIZE_MAX) ||
+        !ucs_is_pow2(knobs->dq_size)) {
+        ucs_error(ENV_PREFIX KNOB_PREFIX "DQ_SIZE=%u is not accepted: powers "
+                  "of 2 from %u to %u are", knobs->dq_size, DQ_SIZE_MIN,
+                  DQ_SIZE_MAX);
         return UCS_ERR_INVALID_PARAM;
     }
 
-    return check_range("DQ_SIZE", knobs->dq_size, DQ_SIZE_MIN, DQ_SIZE_MAX);
+    return UCS_OK;
 }
 
 ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs)

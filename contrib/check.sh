@@ -1,0 +1,136 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# All tests: unit tests, plain and under sanitizers; the installation; messages
+# on bad input; and, with an RDMA device or in a guest that has one, real MPI
+# programs. Installs what is missing. Ends with a line of counts; the exit
+# status is 0 if nothing failed.
+#
+# usage: check.sh [unit|sanitize|install|input|rig]...   (default: all of them)
+
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+. "$top/contrib/lib.sh"
+
+passed=0
+failed=0
+skipped=0
+logs=$build/check
+
+# check NAME COMMAND...: one test; 77 means skipped
+check()
+{
+    local name=$1 log status=0 begin=$SECONDS
+    shift
+    log=$logs/$(echo "$name" | tr -c 'A-Za-z0-9\n' '-').log
+    "$@" > "$log" 2>&1 || status=$?
+    case $status in
+    0)  passed=$((passed + 1))
+        say "PASS $name ($((SECONDS - begin)) s)" ;;
+    77) skipped=$((skipped + 1))
+        say "SKIP $name: $(tail -n 1 "$log")" ;;
+    *)  failed=$((failed + 1))
+        say "FAIL $name (status $status); the end of $log:"
+        tail -n 40 "$log" | sed 's/^/    /' ;;
+    esac
+}
+
+# build_sanitized KIND: the cache and its unit tests, in a folder of their own
+build_sanitized()
+{
+    local kind=$1 dir=$build-$1
+    mkdir -p "$dir"
+    [ -f "$dir/config.status" ] ||
+        env --chdir "$dir" "$top/configure" --enable-sanitize="$kind"
+    make -C "$dir/src/ucs/rcache_pred" -j"$(nproc)"
+    make -C "$dir/test/gtest" -j"$(nproc)" gtest
+}
+
+# Address-space randomisation beyond what the thread sanitizer maps ends it
+run_tsan()
+{
+    setarch -R true 2>/dev/null || { echo "setarch is not permitted"; return 77; }
+    TSAN_OPTIONS="halt_on_error=1" setarch -R "$@"
+}
+
+run_unit()
+{
+    make -C "$build/test/gtest" -j"$(nproc)" gtest
+    "$build/test/gtest/gtest"
+}
+
+check_sanitize()
+{
+    check "build with address and undefined-behaviour sanitizers" \
+        build_sanitized address
+    check "unit tests, address and undefined-behaviour sanitizers" \
+        "$build-address/test/gtest/gtest"
+    check "build with the thread sanitizer" build_sanitized thread
+    check "unit tests, thread sanitizer" \
+        run_tsan "$build-thread/test/gtest/gtest"
+}
+
+check_install()
+{
+    local root=$build/install
+    rm -rf "$root"
+    check "make install" make -C "$build" install DESTDIR="$root"
+    check "installed files" "$top/test/install.sh" "$root"
+    check "exported symbols" "$top/test/exports.sh" \
+        "$build/src/uct/ib/predreg/.libs"
+}
+
+main()
+{
+    local parts=${*:-unit sanitize install input rig} log
+
+    mkdir -p "$logs"
+    log=$logs/install.log
+    : > "$log"
+    install_missing "$log" "${packages_build[@]}" "${packages_guest[@]}" \
+        libgtest-dev liburing-dev ucx-utils man-db hpcc
+    build_project
+
+    for part in $parts; do
+        case $part in
+        unit)     check "unit tests" run_unit ;;
+        sanitize) check_sanitize ;;
+        install)  check_install ;;
+        input)    check "bad input" "$top/test/input.sh" "$build" ;;
+        rig)      check_rig ;;
+        *)        die "unknown part '$part': accepted are unit, sanitize," \
+                      "install, input and rig" ;;
+        esac
+    done
+
+    say "$passed passed, $failed failed, $skipped skipped, in $SECONDS s"
+    [ "$failed" -eq 0 ]
+}
+
+# One guest for all of them: each prints its own line
+check_rig()
+{
+    local status=0 log=$logs/rig.log counts
+    say "real MPI programs over verbs:"
+    "$top/test/rig/run.sh" --timeout 900 -- \
+        "$top/test/rig/suite.sh" "$build" 2>&1 | tee "$log" |
+        grep --line-buffered -E '^(PASS|FAIL|SKIP|    )' || true
+    status=${PIPESTATUS[0]}
+
+    counts=$(grep -c '^PASS' "$log" || true)
+    passed=$((passed + counts))
+    counts=$(grep -c '^FAIL' "$log" || true)
+    failed=$((failed + counts))
+    counts=$(grep -c '^SKIP' "$log" || true)
+    skipped=$((skipped + counts))
+    if [ "$status" -eq 77 ]; then
+        skipped=$((skipped + 1))
+        say "SKIP rig: $(tail -n 1 "$log")"
+    elif ! grep -q '^DONE' "$log"; then
+        failed=$((failed + 1))
+        say "FAIL rig (status $status); the end of $log:"
+        tail -n 40 "$log" | sed 's/^/    /'
+    fi
+}
+
+main "$@"

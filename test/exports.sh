@@ -1,0 +1,58 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# The symbols of a preloaded library override others silently: nothing but what
+# is listed here may be exported, and the preloaded library may need no library
+# of UCX.
+#
+# usage: exports.sh FOLDER-OF-THE-LIBRARIES
+
+set -eu
+dir=$1
+errors=0
+
+exported()
+{
+    nm -D --defined-only "$1" | awk '{print $3}' | sort
+}
+
+expect()
+{
+    local library=$1 difference
+    shift
+    difference=$(diff <(printf '%s\n' "$@" | sort) <(exported "$library")) || {
+        echo "$library exports other than expected (< expected, > found):"
+        echo "$difference"
+        errors=1
+    }
+}
+
+expect "$dir/libuct_predreg.so" \
+    ucp_am_recv_data_nbx ucp_am_send_nb ucp_am_send_nbx ucp_config_read \
+    ucp_get ucp_get_nb ucp_get_nbi ucp_get_nbx ucp_init_version ucp_put \
+    ucp_put_nb ucp_put_nbi ucp_put_nbx ucp_stream_recv_nb \
+    ucp_stream_recv_nbx ucp_stream_send_nb ucp_stream_send_nbx \
+    ucp_tag_msg_recv_nb ucp_tag_msg_recv_nbx ucp_tag_recv_nb \
+    ucp_tag_recv_nbr ucp_tag_recv_nbx ucp_tag_send_nb ucp_tag_send_nbr \
+    ucp_tag_send_nbx ucp_tag_send_sync_nb ucp_tag_send_sync_nbx \
+    uct_iface_open uct_md_close uct_md_config_read uct_md_mem_dereg \
+    uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_open uct_md_query
+expect "$dir/libuct_predreg_core.so" uct_predreg_core_init
+
+# Each override must have something to override, or it would never be called
+for symbol in $(exported "$dir/libuct_predreg.so"); do
+    library=libuct.so.0
+    [ "${symbol#ucp_}" = "$symbol" ] || library=libucp.so.0
+    path=$(ldd "$(command -v ucx_info)" | awk -v l="$library" '$1 == l {print $3}')
+    exported "$path" | grep -qx "$symbol" || {
+        echo "$symbol overrides nothing: not in $path"
+        errors=1
+    }
+done
+
+if readelf -d "$dir/libuct_predreg.so" | grep -E 'NEEDED.*libuc[tpsm]'; then
+    echo "libuct_predreg.so needs a library of UCX"
+    errors=1
+fi
+
+exit $errors

@@ -1,0 +1,104 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# Bad input gets one message that names the value and what is accepted, and the
+# program underneath runs as it would have without us.
+#
+# usage: input.sh BUILD-FOLDER
+
+set -eu
+build=$1
+top=$(cd "$(dirname "$0")/.." && pwd)
+library=$build/src/uct/ib/predreg/.libs/libuct_predreg.so
+command=$build/src/tools/predreg/ucx_predreg
+errors=0
+
+fail()
+{
+    echo "FAILED: $*"
+    errors=1
+}
+
+# A program that initializes UCP, under the preload, with a variable set:
+#   aside VARIABLE=VALUE PATTERN...
+aside()
+{
+    local setting=$1 output pattern
+    shift
+    output=$(env "$setting" LD_PRELOAD="$library" ucx_info -e -u t 2>&1) ||
+        fail "$setting: the program failed"
+    echo "== $setting"
+    echo "$output" | grep -v '^#' || true
+    for pattern in "$@"; do
+        echo "$output" | grep -qE "$pattern" || fail "$setting: no '$pattern'"
+    done
+    [ "$(echo "$output" | grep -c 'steps aside')" -eq 1 ] ||
+        fail "$setting: stepping aside was not said once"
+}
+
+aside UCX_RCACHE_PRED_POLICY=fast "POLICY: 'fast'" \
+    'predict.on-demand.leave-pinned'
+aside UCX_RCACHE_PRED_WINDOW=5     'UCX_RCACHE_PRED_WINDOW=5 .*0 to 4'
+aside UCX_RCACHE_PRED_HISTORY=0    'UCX_RCACHE_PRED_HISTORY=0 .*1 to 16'
+aside UCX_RCACHE_PRED_HISTORY=few  "HISTORY: 'few'. Expected: unsigned"
+aside UCX_RCACHE_PRED_DQ_SIZE=1000 'DQ_SIZE=1000 .*powers of 2 from 64 to'
+aside UCX_RCACHE_PRED_MAX_SITES=1  'UCX_RCACHE_PRED_MAX_SITES=1 .*16 to'
+aside UCX_RCACHE_ENABLE=y          "UCX_RCACHE_ENABLE=y forces UCX's own cache"
+aside UCX_MEM_EVENTS=n             'memory events of UCM are not available'
+
+# A misspelt variable is for UCX to warn about
+echo "== misspelt"
+UCX_RCACHE_PRED_POLCY=predict LD_PRELOAD=$library ucx_info -e -u t 2>&1 |
+    grep 'unused env variable: UCX_RCACHE_PRED_POLCY' ||
+    fail "a misspelt variable was not warned about"
+
+# A well spelt one is not
+! UCX_RCACHE_PRED_POLICY=predict LD_PRELOAD=$library ucx_info -e -u t 2>&1 |
+    grep 'unused env variable' || fail "UCX does not know our variables"
+
+# Processes without UCX are not disturbed
+[ -z "$(UCX_RCACHE_PRED_POLICY=fast LD_PRELOAD=$library sh -c : 2>&1)" ] ||
+    fail "a process without UCX was spoken to"
+
+# The core missing beside the library: said once, and the program runs
+alone=$(mktemp -d)
+cp "$library" "$alone"
+echo "== no core"
+output=$(LD_PRELOAD=$alone/libuct_predreg.so ucx_info -e -u t 2>&1) ||
+    fail "without its core: the program failed"
+echo "$output" | grep 'stepping aside: cannot load' ||
+    fail "without its core: nothing said"
+rm -r "$alone"
+
+# refused STATUS PATTERN COMMAND...
+refused()
+{
+    local expected=$1 pattern=$2 output status=0
+    shift 2
+    output=$("$@" 2>&1) || status=$?
+    echo "== $*"
+    echo "$output"
+    [ "$status" -eq "$expected" ] || fail "status $status, not $expected"
+    echo "$output" | grep -qE "$pattern" || fail "no '$pattern'"
+}
+
+refused 2 'fast.*predict.*on-demand.*leave-pinned' \
+    "$command" run --policy fast -- true
+refused 2 'xml.*text.*json' "$command" run --summary=xml -- true
+refused 2 '/nowhere/at/all' \
+    "$command" run --summary --output /nowhere/at/all/s.json -- true
+refused 127 '/nowhere/lib.so' \
+    "$command" run --library /nowhere/lib.so -- true
+refused 127 'no-such-program' "$command" run -- no-such-program
+
+# An unknown UCX is refused by configure, naming it and what is accepted
+fake=$(mktemp -d)
+for module in ucx ucx-uct ucx-ucs; do
+    printf 'Name: %s\nDescription: -\nVersion: 1.12.1\n' $module \
+        > "$fake/$module.pc"
+done
+refused 1 'found UCX 1.12.1; accepted are 1.13' \
+    env --chdir "$fake" PKG_CONFIG_PATH="$fake" "$top/configure"
+rm -r "$fake"
+
+exit $errors

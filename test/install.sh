@@ -1,0 +1,36 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# What `make install DESTDIR=ROOT` leaves is all there and usable from there.
+#
+# usage: install.sh ROOT
+
+set -eu
+root=$1
+errors=0
+
+find_one()
+{
+    local found
+    found=$(find "$root" -name "$1" | head -n 1)
+    [ -n "$found" ] || {
+        echo "$1 was not installed" >&2
+        return 1
+    }
+    echo "$found"
+}
+
+for name in libuct_predreg.so libuct_predreg_core.so ucx_predreg \
+            ucx_predreg.1 ucx-predreg.pc; do
+    find_one "$name" || errors=1
+done
+[ $errors -eq 0 ] || exit 1
+
+"$(find_one ucx_predreg)" --version
+
+# Under the installed library, UCX itself lists the knobs
+LD_PRELOAD=$(find_one libuct_predreg.so) ucx_info -c |
+    grep '^UCX_RCACHE_PRED_POLICY=predict'
+
+pkg-config --variable=preload "$(find_one ucx-predreg.pc)"
+man -l "$(find_one ucx_predreg.1)" | grep -q ucx_predreg

@@ -1,0 +1,106 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# Real MPI programs over verbs, under the preload. Runs where there is an RDMA
+# device, see run.sh. One line for each test, then DONE.
+#
+# usage: suite.sh BUILD-FOLDER [PATTERN]    only tests whose name has PATTERN
+
+set -u
+build=$1
+pattern=${2:-}
+top=$(cd "$(dirname "$0")/../.." && pwd)
+apps=$build/test/apps
+predreg="$build/src/tools/predreg/ucx_predreg run --summary=json"
+work=$(mktemp -d)
+
+# run NAME SECONDS COMMAND...: passes if the command does
+run()
+{
+    local name=$1 limit=$2 log status=0 begin=$SECONDS
+    shift 2
+    case $name in *"$pattern"*) ;; *) return ;; esac
+    log=$work/log
+    timeout -k 5 "$limit" "$@" > "$log" 2>&1 || status=$?
+    case $status in
+    0)   echo "PASS $name ($((SECONDS - begin)) s)" ;;
+    77)  echo "SKIP $name: $(tail -n 1 "$log")" ;;
+    124) echo "FAIL $name: not done in $limit s" ;;
+    *)   echo "FAIL $name (status $status)" ;;
+    esac
+    [ $status -eq 0 ] || tail -n 25 "$log" | sed 's/^/    /'
+}
+
+# What must hold of each rank's summary, whatever the timing: it was there for
+# every rank, memory was managed, and nothing is registered at the end.
+#   managed RANKS COMMAND...
+managed()
+{
+    local ranks=$1 summary=$work/summary
+    shift
+    rm -f "$summary"
+    UCX_RCACHE_PRED_SUMMARY_FILE=$summary "$@" || return
+    cat "$summary"
+    awk -v ranks="$ranks" '
+        function value(name) {
+            return match($0, "\"" name "\":[0-9]+") ?
+                   substr($0, RSTART + length(name) + 3,
+                          RLENGTH - length(name) - 3) + 0 : -1
+        }
+        { ++n }
+        value("uses") <= 0 { print "rank without uses"; bad = 1 }
+        value("bytes_now") != 0 { print "memory left registered"; bad = 1 }
+        value("hits") + value("regs_critical") + value("late") <
+            value("uses") { print "uses that were not counted"; bad = 1 }
+        END {
+            if (n != ranks) { print n " summaries of " ranks; bad = 1 }
+            exit bad
+        }' "$summary"
+}
+
+hpcc_verified()
+{
+    cp "$top/contrib/demo-hpccinf.txt" "$work/hpccinf.txt"
+    (cd "$work" && "$@" hpcc) || return
+    grep -q '^Success=1' "$work/hpccoutf.txt" || {
+        grep -E 'Success|FAILED' "$work/hpccoutf.txt"
+        return 1
+    }
+}
+
+# A cache of UCX that the user forces on: said by each rank once, nothing is
+# managed, the program runs
+steps_aside()
+{
+    local count
+    UCX_IB_REG_METHODS=rcache,direct $predreg -- \
+        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 2 --compute 10 \
+        --verify > "$work/aside" 2>&1 || return
+    count=$(grep -c 'steps aside: UCX_IB_REG_METHODS=rcache,direct' \
+            "$work/aside")
+    cat "$work/aside"
+    [ "$count" -eq 2 ]
+}
+
+for policy in predict on-demand; do
+    run "integrity, $policy" 150 managed 2 $predreg --policy $policy -- \
+        mpirun --oversubscribe -np 2 "$apps/integrity" --seed 1 --ops 150
+done
+run "integrity, 4 ranks" 150 managed 4 $predreg -- \
+    mpirun --oversubscribe -np 4 "$apps/integrity" --seed 2 --ops 60
+run "integrity, 4 threads a rank" 150 managed 2 $predreg -- \
+    mpirun --oversubscribe -np 2 "$apps/integrity" --seed 3 --ops 60 --threads 4
+run "fork" 100 managed 2 $predreg -- \
+    mpirun --oversubscribe -np 2 "$apps/forktest"
+run "Figure 1, reuse" 100 managed 2 $predreg -- \
+    mpirun --oversubscribe -np 2 "$apps/fig1" --iters 6 --verify
+run "Figure 1, no reuse" 100 managed 2 $predreg -- \
+    mpirun --oversubscribe -np 2 "$apps/fig1" --iters 6 --verify --no-reuse
+run "transpose" 100 managed 2 $predreg -- \
+    mpirun --oversubscribe -np 2 "$apps/transpose" --iters 4
+run "hpcc" 150 hpcc_verified managed 2 $predreg -- \
+    mpirun --oversubscribe -np 2
+run "a cache of UCX forced on" 60 steps_aside
+
+rm -rf "$work"
+echo DONE
