@@ -1,0 +1,163 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+ *
+ * What the MPI programs here have in common: a clock, random numbers that are
+ * the same everywhere, and contents of messages that can be checked.
+ */
+
+#ifndef TEST_APPS_H_
+#define TEST_APPS_H_
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Wrong bytes are reported one by one up to here, then only counted. */
+#define APP_MAX_REPORTS 8
+
+
+static inline double app_time(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec + (ts.tv_nsec * 1e-9);
+}
+
+static inline void __attribute__((format(printf, 1, 2), noreturn))
+app_fatal(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    /* mpirun ends the other ranks when one ends without MPI_Finalize */
+    exit(2);
+}
+
+/* A number of an option, with an optional k, m or g (powers of 1024). */
+static inline uint64_t app_number(const char *option, const char *value)
+{
+    unsigned long long number;
+    char *end;
+
+    errno  = 0;
+    number = strtoull(value, &end, 0);
+    switch (*end) {
+    case 'g':
+    case 'G':
+        number *= 1024;
+        /* fall through */
+    case 'm':
+    case 'M':
+        number *= 1024;
+        /* fall through */
+    case 'k':
+    case 'K':
+        number *= 1024;
+        ++end;
+        break;
+    }
+
+    if ((errno != 0) || (end == value) || (*end != '\0') ||
+        (strchr(value, '-') != NULL)) {
+        app_fatal("--%s: not a number: '%s'", option, value);
+    }
+
+    return number;
+}
+
+/* splitmix64 */
+static inline uint64_t app_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+static inline uint64_t app_random(uint64_t *state)
+{
+    *state += 0x9e3779b97f4a7c15ull;
+    return app_mix(*state);
+}
+
+/* From 0 to n - 1. */
+static inline uint64_t app_random_below(uint64_t *state, uint64_t n)
+{
+    return app_random(state) % n;
+}
+
+/* Eight bytes of the contents of message "key". Cheap, as it is computed for
+ * every byte sent and received on an emulated processor. */
+static inline uint64_t app_pattern_word(uint64_t key, uint64_t index)
+{
+    uint64_t x = (key + index) * 0x9e3779b97f4a7c15ull;
+
+    return x ^ (x >> 32);
+}
+
+static inline uint8_t app_pattern_byte(uint64_t key, uint64_t offset)
+{
+    return app_pattern_word(key, offset / 8) >> (8 * (offset % 8));
+}
+
+/* Writes the bytes "offset" to "offset + length" of message "key". */
+static inline void app_pattern_fill(void *buffer, size_t length, uint64_t key,
+                                    uint64_t offset)
+{
+    uint8_t *p = buffer;
+    size_t i   = 0;
+    uint64_t word;
+
+    for (; (i < length) && (((offset + i) % 8) != 0); ++i) {
+        p[i] = app_pattern_byte(key, offset + i);
+    }
+
+    for (; (i + 8) <= length; i += 8) {
+        word = app_pattern_word(key, (offset + i) / 8);
+        memcpy(&p[i], &word, sizeof(word));
+    }
+
+    for (; i < length; ++i) {
+        p[i] = app_pattern_byte(key, offset + i);
+    }
+}
+
+/* Returns the number of bytes that differ, and the first of them. */
+static inline size_t app_pattern_check(const void *buffer, size_t length,
+                                       uint64_t key, uint64_t offset,
+                                       size_t *first_p)
+{
+    const uint8_t *p = buffer;
+    size_t errors    = 0;
+    size_t i         = 0;
+    uint64_t word;
+
+    while (i < length) {
+        if ((((offset + i) % 8) == 0) && ((i + 8) <= length)) {
+            memcpy(&word, &p[i], sizeof(word));
+            if (word == app_pattern_word(key, (offset + i) / 8)) {
+                i += 8;
+                continue;
+            }
+        }
+
+        if (p[i] != app_pattern_byte(key, offset + i)) {
+            if (errors++ == 0) {
+                *first_p = i;
+            }
+        }
+        ++i;
+    }
+
+    return errors;
+}
+
+#endif

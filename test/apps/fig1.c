@@ -1,0 +1,288 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+ *
+ * The program of Figure 1 of Li et al.: three buffers take turns in being sent,
+ * with computation in between. Each is needed for a small part of the time, and
+ * all are pinned for the whole of it if registrations are kept.
+ */
+
+#define _GNU_SOURCE
+#include "apps.h"
+
+#include <getopt.h>
+#include <mpi.h>
+#include <sys/mman.h>
+
+#define FIG1_NUM_BUFFERS 3
+#define FIG1_WARMUP      4
+
+
+typedef struct {
+    size_t size;
+    int    iters;
+    int    compute_ms;
+    int    reuse;
+    int    verify;
+    int    json;
+} fig1_opts_t;
+
+typedef struct {
+    double   loop_s;
+    double   comm_s; /* sum over all communications of this rank */
+    uint64_t errors;
+} fig1_result_t;
+
+/* The compiler must neither foresee the result of the work nor drop it. */
+static volatile double fig1_value = 2.0;
+
+
+static void fig1_usage(void)
+{
+    printf("usage: fig1 [options], an even number of ranks\n"
+           "  --size BYTES   of each buffer (5242880)\n"
+           "  --iters N      rounds of all three buffers (10)\n"
+           "  --compute MS   computation before each communication (60)\n"
+           "  --no-reuse     a new buffer for each communication\n"
+           "  --verify       check every byte received\n"
+           "  --json         print one line of JSON\n");
+}
+
+static void fig1_parse(int argc, char **argv, fig1_opts_t *opts)
+{
+    static const struct option options[] = {
+        {"size", required_argument, NULL, 's'},
+        {"iters", required_argument, NULL, 'i'},
+        {"compute", required_argument, NULL, 'c'},
+        {"no-reuse", no_argument, NULL, 'n'},
+        {"verify", no_argument, NULL, 'v'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}
+    };
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (c) {
+        case 's':
+            opts->size = app_number("size", optarg);
+            break;
+        case 'i':
+            opts->iters = app_number("iters", optarg);
+            break;
+        case 'c':
+            opts->compute_ms = app_number("compute", optarg);
+            break;
+        case 'n':
+            opts->reuse = 0;
+            break;
+        case 'v':
+            opts->verify = 1;
+            break;
+        case 'j':
+            opts->json = 1;
+            break;
+        case 'h':
+            fig1_usage();
+            exit(0);
+        default:
+            exit(2);
+        }
+    }
+
+    if ((opts->size == 0) || (opts->size > INT32_MAX) || (optind < argc)) {
+        app_fatal("fig1: bad arguments, see --help");
+    }
+}
+
+static void __attribute__((noinline)) fig1_compute(uint64_t work)
+{
+    double x = fig1_value;
+    uint64_t i;
+
+    for (i = 0; i < work; ++i) {
+        /* goes towards 1 and, unlike a sum, stays a normal number */
+        x = (x * 0.999999) + 0.000001;
+    }
+
+    fig1_value = x;
+}
+
+/* How much work is a millisecond? Asked of all ranks at a time, as they will
+ * also compute at a time, and answered the same for all. */
+static uint64_t fig1_calibrate(int compute_ms)
+{
+    uint64_t work = 1000;
+    double elapsed, rate, sum;
+    int size;
+
+    if (compute_ms == 0) {
+        return 0;
+    }
+
+    for (;;) {
+        elapsed = app_time();
+        fig1_compute(work);
+        elapsed = app_time() - elapsed;
+        if (elapsed > 0.05) {
+            break;
+        }
+        work *= 2;
+    }
+
+    rate = work / elapsed;
+    MPI_Allreduce(&rate, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return (uint64_t)((sum / size) * compute_ms * 1e-3);
+}
+
+static void *fig1_alloc(size_t size)
+{
+    void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (ptr == MAP_FAILED) {
+        app_fatal("fig1: could not map %zu bytes: %s", size, strerror(errno));
+    }
+
+    return ptr;
+}
+
+static uint64_t fig1_key(int iter, int index)
+{
+    return app_mix(((uint64_t)iter * FIG1_NUM_BUFFERS) + index + 1);
+}
+
+static uint64_t fig1_check(const void *buffer, size_t size, int iter, int index)
+{
+    size_t first = 0;
+    size_t errors;
+
+    errors = app_pattern_check(buffer, size, fig1_key(iter, index), 0, &first);
+    if (errors > 0) {
+        fprintf(stderr,
+                "fig1: iteration %d buffer %d: %zu wrong bytes, first at %zu\n",
+                iter, index, errors, first);
+    }
+
+    return errors;
+}
+
+static void fig1_wire_up(int peer)
+{
+    char c = 0;
+    int i;
+
+    for (i = 0; i < FIG1_WARMUP; ++i) {
+        MPI_Sendrecv_replace(&c, 1, MPI_CHAR, peer, 1, peer, 1, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
+    }
+
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void fig1_loop(const fig1_opts_t *opts, uint64_t work, int rank,
+                      void **buffers, fig1_result_t *result)
+{
+    int sender = (rank % 2) == 0;
+    int peer   = rank ^ 1;
+    double start, comm_start;
+    int iter, i, slot;
+
+    start = app_time();
+    for (iter = 0; iter < opts->iters; ++iter) {
+        for (i = 0; i < FIG1_NUM_BUFFERS; ++i) {
+            slot = opts->reuse ? i : ((iter * FIG1_NUM_BUFFERS) + i);
+            if (buffers[slot] == NULL) {
+                buffers[slot] = fig1_alloc(opts->size);
+            }
+
+            fig1_compute(work);
+            if (sender) {
+                app_pattern_fill(buffers[slot], opts->size, fig1_key(iter, i),
+                                 0);
+            }
+
+            comm_start = app_time();
+            if (sender) {
+                MPI_Send(buffers[slot], opts->size, MPI_BYTE, peer, 0,
+                         MPI_COMM_WORLD);
+            } else {
+                MPI_Recv(buffers[slot], opts->size, MPI_BYTE, peer, 0,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            }
+            result->comm_s += app_time() - comm_start;
+
+            if (!sender && opts->verify) {
+                result->errors += fig1_check(buffers[slot], opts->size, iter,
+                                             i);
+            }
+        }
+    }
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    result->loop_s = app_time() - start;
+}
+
+static void fig1_print(const fig1_opts_t *opts, int size,
+                       const fig1_result_t *result, double comm_avg)
+{
+    if (opts->json) {
+        printf("{\"app\":\"fig1\",\"ranks\":%d,\"size\":%zu,\"iters\":%d,"
+               "\"compute_ms\":%d,\"reuse\":%s,\"verify\":%s,\"loop_s\":%.6f,"
+               "\"comm_avg_s\":%.6f,\"errors\":%llu}\n",
+               size, opts->size, opts->iters, opts->compute_ms,
+               opts->reuse ? "true" : "false", opts->verify ? "true" : "false",
+               result->loop_s, comm_avg, (unsigned long long)result->errors);
+    } else {
+        printf("fig1: %d ranks, %d x %d communications of %zu bytes, %s: "
+               "loop %.3f s, average communication %.3f ms, %llu errors%s\n",
+               size, opts->iters, FIG1_NUM_BUFFERS, opts->size,
+               opts->reuse ? "reused" : "not reused", result->loop_s,
+               comm_avg * 1e3, (unsigned long long)result->errors,
+               opts->verify ? "" : " (not verified)");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    fig1_opts_t opts     = {5 * 1024 * 1024, 10, 60, 1, 0, 0};
+    fig1_result_t result = {0}, sum = {0};
+    int rank, size, num_buffers, num_comms;
+    uint64_t work;
+    void **buffers;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    fig1_parse(argc, argv, &opts);
+    if ((size % 2) != 0) {
+        app_fatal("fig1: an even number of ranks is needed");
+    }
+
+    num_comms   = opts.iters * FIG1_NUM_BUFFERS;
+    num_buffers = opts.reuse ? FIG1_NUM_BUFFERS : num_comms;
+    buffers     = calloc(num_buffers + 1, sizeof(*buffers));
+    if (buffers == NULL) {
+        app_fatal("fig1: out of memory");
+    }
+
+    fig1_wire_up(rank ^ 1);
+    work = fig1_calibrate(opts.compute_ms);
+    MPI_Barrier(MPI_COMM_WORLD);
+    fig1_loop(&opts, work, rank, buffers, &result);
+
+    sum.loop_s = result.loop_s;
+    MPI_Allreduce(&result.comm_s, &sum.comm_s, 1, MPI_DOUBLE, MPI_SUM,
+                  MPI_COMM_WORLD);
+    MPI_Allreduce(&result.errors, &sum.errors, 1, MPI_UINT64_T, MPI_SUM,
+                  MPI_COMM_WORLD);
+    if (rank == 0) {
+        fig1_print(&opts, size, &sum,
+                   (num_comms == 0) ? 0 : (sum.comm_s / num_comms / size));
+    }
+
+    /* the buffers live until here, reused or not; the kernel frees them */
+    free(buffers);
+    MPI_Finalize();
+    return sum.errors ? 1 : 0;
+}
