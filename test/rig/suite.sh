@@ -100,6 +100,10 @@ run "transpose" 100 managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/transpose" --iters 4
 run "hpcc" 150 hpcc_verified managed 2 $predreg -- \
     mpirun --oversubscribe -np 2
+run "several contexts" 100 managed 1 env UCX_TLS=rc $predreg -- "$apps/contexts"
+run "invalidating deregistration" 60 $predreg -- "$apps/invalidate"
+run "invalidating deregistration, on-demand" 60 \
+    $predreg --policy on-demand -- "$apps/invalidate"
 run "a cache of UCX forced on" 60 steps_aside
 
 rm -rf "$work"

@@ -75,7 +75,9 @@ typedef struct ucs_rcache_pred_ops {
 
     /**
      * Register memory; @a flags are those of the use, opaque here. Called by
-     * any thread with the argument of the domain.
+     * any thread with the argument of the domain. UCS_ERR_UNSUPPORTED means
+     * that this memory is not to be managed; after any other error idle regions
+     * are given up and it is tried again.
      */
     ucs_status_t           (*mem_reg)(void *domain_arg, void *address,
                                       size_t length, unsigned flags,
@@ -104,7 +106,8 @@ typedef struct ucs_rcache_pred_params {
                                                    registered with all those
                                                    the use asks for */
     unsigned                    helper_flags; /**< Added to the flags of
-                                                   registrations ahead of use */
+                                                   registrations that may fail
+                                                   without harm: keep quiet */
 } ucs_rcache_pred_params_t;
 
 #define UCS_RCACHE_PRED_MAX_HISTORY 16

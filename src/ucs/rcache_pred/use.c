@@ -180,6 +180,12 @@ use_claim(ucs_rcache_pred_domain_t *domain, ucs_rcache_pred_region_t *region,
     return UCS_OK;
 }
 
+/* Whether giving up other memory may help */
+static int is_refused(ucs_status_t status)
+{
+    return (status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED);
+}
+
 /* Register a claimed region, giving up idle ones if the system refuses */
 static ucs_status_t
 use_register(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
@@ -189,9 +195,16 @@ use_register(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     ucs_status_t status;
     void *memh;
 
+    flags |= region->access;
     do {
-        status = pred_register(region, flags | region->access, &memh, &end);
-    } while ((status != UCS_OK) && pred_evict(pred));
+        status = pred_register(region, flags | pred->params.helper_flags, &memh,
+                               &end);
+    } while (is_refused(status) && pred_evict(pred));
+
+    if (is_refused(status) && (pred->params.helper_flags & ~flags)) {
+        /* Fail the way the use wants it: the attempts so far were silent */
+        status = pred_register(region, flags, &memh, &end);
+    }
 
     ucs_spin_lock(&pred->lock);
     pred->stats.time_critical += end - begin;
