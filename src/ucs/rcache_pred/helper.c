@@ -110,8 +110,8 @@ static void times_update(ucs_rcache_pred_time_t *cost,
 
 /*
  * The region's deadline: the earliest next begin over all call sites that
- * predict one. Only if none does, because the contexts seen are new, what the
- * region's begins say regardless of context.
+ * predict one. As long as no call site has been seen twice, what the region's
+ * begins say regardless of context.
  *
  * @param [out] history_p  Where the deadline comes from; NULL if there is none.
  */
@@ -120,12 +120,14 @@ region_deadline(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
                 ucs_rcache_pred_history_t **history_p)
 {
     ucs_rcache_pred_time_t deadline = UCS_RCACHE_PRED_TIME_INF;
+    int known                       = 0;
     ucs_rcache_pred_time_t candidate;
     ucs_rcache_pred_site_t *site;
 
     *history_p     = NULL;
     region->source = 0;
     ucs_list_for_each(site, &region->sites, region_link) {
+        known    |= (site->history.period != 0);
         candidate = ucs_rcache_pred_history_deadline(&site->history, now);
         if (candidate < deadline) {
             deadline       = candidate;
@@ -134,7 +136,7 @@ region_deadline(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
         }
     }
 
-    if (*history_p == NULL) {
+    if (!known) {
         deadline = ucs_rcache_pred_history_deadline(&region->history, now);
         if (deadline != UCS_RCACHE_PRED_TIME_INF) {
             *history_p = &region->history;
@@ -180,6 +182,28 @@ static void region_deregister(ucs_rcache_pred_t *pred,
     pred_deregister(domain, memh, start, length);
 }
 
+static void trace_decision(const ucs_rcache_pred_region_t *region,
+                           ucs_rcache_pred_time_t now,
+                           ucs_rcache_pred_time_t deadline,
+                           const ucs_rcache_pred_history_t *history)
+{
+    if (history == NULL) {
+        ucs_debug("%s: %p: no use predicted", region->domain->name,
+                  (void*)region->start);
+        return;
+    }
+
+    ucs_debug("%s: %p: predicted in %.3f ms, %s, period %.3f ms of %u "
+              "intervals, lead %.3f, grace %.3f, confidence %u",
+              region->domain->name, (void*)region->start,
+              ((double)deadline - now) / 1e6,
+              (region->source == 0) ? "region" : "call site",
+              history->period / 1e6, history->count,
+              ucs_rcache_pred_history_lead(history) / 1e6,
+              ucs_rcache_pred_history_grace(history) / 1e6,
+              history->confidence);
+}
+
 /*
  * Decide about a registered region without a use: deregister it, and register
  * it again before its deadline; or keep it and look again when its use has not
@@ -201,6 +225,7 @@ static void region_decide(ucs_rcache_pred_t *pred,
     region->deadline = deadline;
     ucs_spin_unlock(&pred->lock);
 
+    trace_decision(region, now, deadline, history);
     if (!ucs_rcache_pred_may_deregister(&times, now, deadline)) {
         region_enqueue(pred, &pred->watch, region,
                        ucs_rcache_pred_history_expiry(history));
