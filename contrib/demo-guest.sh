@@ -1,0 +1,128 @@
+#!/bin/bash
+#
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# The runs of demo.sh, where there is an RDMA device: started by demo.sh through
+# test/rig/run.sh. Everything happens in one boot, and the policies take turns,
+# so that whatever slows the machine down for a while slows all of them down.
+#
+#   demo-guest.sh BUILD OUT REPS
+#
+# writes into OUT
+#   runs                        PROGRAM POLICY REP SECONDS, a line for each run
+#   raw/PROGRAM.POLICY.REP.csv  pinned memory of each rank over time (pinwatch)
+#   raw/PROGRAM.POLICY.REP.json summaries of the library, a line for each rank
+#   raw/PROGRAM.POLICY.REP.out  what the program printed
+# and prints lines for demo.sh that begin with "step" or "failed".
+
+set -eu
+
+build=$1
+out=$2
+reps=$3
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+apps=$build/test/apps
+predreg=$build/src/tools/predreg/ucx_predreg
+policies=(leave-pinned on-demand predict)
+ranks=2
+failures=0
+step=0
+# three programs REPS times, hpcc once: it takes as long as the others together
+steps=$(((3 * reps + 1) * ${#policies[@]}))
+
+# A run that takes longer than this hangs
+limit=150
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/predreg-demo.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out/raw"
+: > "$out/runs"
+
+now_ms()
+{
+    local up
+    # date(1) is slow to start here, and the clock may be set meanwhile
+    read -r up _ < /proc/uptime
+    up=${up/./}
+    echo $((10#$up * 10))
+}
+
+command_of()
+{
+    case $1 in
+    fig1-reuse)   echo "$apps/fig1 --iters 10 --verify --json" ;;
+    fig1-noreuse) echo "$apps/fig1 --iters 10 --verify --json --no-reuse" ;;
+    transpose)    echo "$apps/transpose --json" ;;
+    hpcc)         echo hpcc ;;
+    esac
+}
+
+# Time of the program's own loop if it says so, else of the whole job: starting
+# up and ending is the same for all policies, but noisy.
+seconds_of()
+{
+    local loop
+    loop=$(sed -n 's/.*"loop_s":\([0-9.]*\).*/\1/p' "$2")
+    echo "${loop:-$1}"
+}
+
+# Its own verification is hpcc's word; the other programs exit with a status
+check_hpcc()
+{
+    cp hpccoutf.txt "$1" 2>/dev/null &&
+        grep -q '^Success=1' hpccoutf.txt &&
+        grep -q '^||Ax-b||.*PASSED' hpccoutf.txt &&
+        ! grep -q 'FAILED' hpccoutf.txt
+}
+
+# run PROGRAM POLICY REP
+run()
+{
+    local program=$1 policy=$2 rep=$3
+    local raw=$out/raw/$1.$2.$3
+    local options=() command start ms status=0
+
+    step=$((step + 1))
+    echo "step $step $steps $program $policy"
+    read -ra command <<< "$(command_of "$program")"
+    # Stock UCX runs without any of our code, but for the first time: then the
+    # library is loaded to count what UCX's own pools register, which is not the
+    # same in each run and has to be subtracted from what the kernel counts.
+    if [ "$policy" != leave-pinned ] || [ "$rep" -eq 1 ]; then
+        options=(--summary=json --output "$raw.json")
+    fi
+
+    cd "$work"
+    rm -f hpccoutf.txt "$raw.json"
+    cp "$here/demo-hpccinf.txt" hpccinf.txt
+    start=$(now_ms)
+    timeout -k 5 $limit "$apps/pinwatch" -i 20 \
+        -m "$(basename "${command[0]}")" -o "$raw.csv" -- \
+        "$predreg" run --policy "$policy" "${options[@]+"${options[@]}"}" -- \
+        mpirun -np $ranks "${command[@]}" > "$raw.out" 2>&1 || status=$?
+    ms=$(($(now_ms) - start))
+
+    if [ $status -eq 0 ] && [ "$program" = hpcc ]; then
+        check_hpcc "$raw.hpccoutf.txt" || status=verification
+    fi
+    if [ "$status" != 0 ]; then
+        failures=$((failures + 1))
+        echo "failed $program $policy $rep $status"
+        return 0
+    fi
+    echo "$program $policy $rep" \
+        "$(seconds_of "$((ms / 1000)).$(printf %03d $((ms % 1000)))" \
+                      "$raw.out")" >> "$out/runs"
+}
+
+for ((rep = 1; rep <= reps; ++rep)); do
+    for program in fig1-reuse fig1-noreuse transpose hpcc; do
+        [ $rep -eq 1 ] || [ $program != hpcc ] || continue
+        for ((i = 0; i < ${#policies[@]}; ++i)); do
+            run $program "${policies[(i + rep - 1) % ${#policies[@]}]}" "$rep"
+        done
+    done
+done
+
+exit $((failures > 0))

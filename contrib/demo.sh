@@ -1,0 +1,205 @@
+#!/bin/bash
+#
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# The main job, on a fresh machine: installs what is missing, builds, runs
+# programs under stock UCX (leave-pinned), registration on demand and
+# prediction, and shows how much memory each had registered and what that cost.
+
+set -eu
+export LC_ALL=C
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=contrib/lib.sh
+. "$top/contrib/lib.sh"
+
+usage()
+{
+    cat <<USAGE
+usage: demo.sh [--native] [--reps N] [--out DIR]
+
+  --native   run here, whatever RDMA device is here (default: boot a guest with
+             Soft-RoCE if there is none)
+  --reps N   repetitions, 1 to 20 (2)
+  --out DIR  a new folder for the results (results/demo-DATE)
+
+Writes into the folder: table.txt, registered-memory.svg, summary.json (a line
+for each program and policy), and raw/ with the samples and summaries of each
+run. Exit status: 0; 1 if a run failed; 77 if there is no RDMA device and no way
+to boot a guest.
+USAGE
+}
+
+native=()
+reps=2
+out=$top/results/demo-$(date +%Y%m%d-%H%M%S)
+while [ $# -gt 0 ]; do
+    case $1 in
+    --native)  native=(--native) ;;
+    --reps)    reps=${2-}; shift ;;
+    --out)     out=${2-}; shift ;;
+    --help|-h) usage; exit 0 ;;
+    *)         usage >&2; die "unknown argument '$1'; accepted are the above" ;;
+    esac
+    [ $# -gt 0 ] || die "the last option needs a value; see --help"
+    shift
+done
+[[ $reps =~ ^([1-9]|1[0-9]|20)$ ]] || die "--reps: '$reps'; accepted: 1 to 20"
+[ -n "$out" ] || die "--out: ''; accepted: the name of a folder"
+{ mkdir -p "$out/curves" && [ -w "$out" ]; } 2>/dev/null ||
+    die "cannot write to '$out'; accepted: a folder that can be written to" \
+        "(--out DIR)"
+out=$(cd "$out" && pwd)
+[ ! -e "$out/runs" ] ||
+    die "'$out' has results already; accepted: a new folder"
+
+# What the library counted, of the ranks in order: field NAME FILE
+field()
+{
+    sort -t: -k2n "$2" | sed -n "s/.*\"$1\":\([0-9.e+-]*\)[,}].*/\1/p"
+}
+
+# The average over ranks, or "-"
+field_average()
+{
+    [ -s "$2" ] || { echo -; return; }
+    field "$1" "$2" | awk '{ sum += $1 } END { print NR ? sum / NR : "-" }'
+}
+
+# Progress on one line if there is somebody to look at it
+begin=$SECONDS
+progress_open=
+progress()
+{
+    local text
+    text=$(printf 'step %2d of %d  %-13s %-13s %d:%02d elapsed' "$1" "$2" \
+           "$3" "$4" $(((SECONDS - begin) / 60)) $(((SECONDS - begin) % 60)))
+    if [ -t 1 ]; then
+        printf '\r\033[K%s' "$text"
+        progress_open=1
+    else
+        echo "$text"
+    fi
+}
+
+progress_end()
+{
+    [ -z "$progress_open" ] || echo
+    progress_open=
+}
+
+show_progress()
+{
+    local word step steps program policy rest
+    while read -r word step steps program policy rest; do
+        case $word in
+        step)   progress "$step" "$steps" "$program" "$policy" ;;
+        failed) progress_end
+                # failed PROGRAM POLICY REP STATUS
+                say "$step under $steps failed ($policy); see" \
+                    "$out/raw/$step.$steps.$program.out" ;;
+        *)      progress_end
+                echo "$word $step $steps $program $policy $rest" ;;
+        esac
+    done
+    progress_end
+}
+
+# Average and peak of registered memory, or "-" where the library was not loaded
+# and could not tell what UCX's pools registered
+memory_of()
+{
+    local raw=$out/raw/$1.$2.$3 curve=/dev/null
+    [ -s "$raw.json" ] || { echo "- -"; return; }
+    [ "$3" -ne 1 ] || curve=$out/curves/$1.$2
+    awk -v pools="$(field pool_bytes "$raw.json" | tr '\n' ' ')" \
+        -v curve="$curve" -f "$top/contrib/demo-run.awk" "$raw.csv"
+}
+
+evaluate()
+{
+    local program policy rep seconds memory raw
+    while read -r program policy rep seconds; do
+        raw=$out/raw/$program.$policy.$rep
+        memory=$(memory_of "$program" "$policy" "$rep") || {
+            say "no memory curve of $program under $policy" >&2
+            continue
+        }
+        echo "$program $policy $rep $seconds $memory" \
+             "$(field_average uses "$raw.json")" \
+             "$(field_average hits "$raw.json")" \
+             "$(field_average regs_critical "$raw.json")" \
+             "$(field_average critical_path_seconds "$raw.json")"
+    done < "$out/runs" > "$out/stats"
+}
+
+where()
+{
+    if has_rdma_device || [ ${#native[@]} -gt 0 ]; then
+        echo "natively on $(uname -n)"
+    else
+        echo "Soft-RoCE in an emulated guest, 2 processors"
+    fi
+}
+
+report()
+{
+    local ucx
+    ucx=$(pkg-config --modversion ucx)
+    {
+        awk -f "$top/contrib/demo-table.awk" "$out/stats"
+        cat <<NOTES
+
+UCX $ucx, 2 ranks, $(where).
+Memory is counted by the kernel (VmPin, sampled every 20 ms) less what UCX's own
+pools pin, per rank, from the first registration to the end of UCX. avg: over
+time, ranks and runs; peak: the highest seen; of l-p: against leave-pinned.
+Uses, hits and the critical path are counted by the library, per rank. Stock UCX
+knows no hits; under leave-pinned the library is loaded in the first repetition
+only, to count the pools. Run time: the loop of the program; of hpcc, the job.
+NOTES
+    } > "$out/table.txt"
+    awk -v json=1 -f "$top/contrib/demo-table.awk" "$out/stats" \
+        > "$out/summary.json"
+    awk -v curves="$out/curves" \
+        -v title="Registered user memory over time, rank 0" \
+        -v subtitle="UCX $ucx, 2 ranks, $(where); VmPin less UCX's own pools" \
+        -f "$top/contrib/demo-svg.awk" "$out/stats" \
+        > "$out/registered-memory.svg"
+    echo
+    cat "$out/table.txt"
+    echo
+    say "curves: $out/registered-memory.svg"
+    say "table:  $out/table.txt"
+}
+
+packages=("${packages_build[@]}" hpcc)
+if ! has_rdma_device && [ ${#native[@]} -eq 0 ]; then
+    packages+=("${packages_guest[@]}")
+fi
+install_missing "$out/install.log" "${packages[@]}"
+build_project
+build_apps
+
+begin=$SECONDS
+say "running four programs under three policies, $reps times (hpcc once)"
+set +e
+"$top/test/rig/run.sh" "${native[@]+"${native[@]}"}" --out "$out" \
+    --timeout $((120 + reps * 300)) -- \
+    "$top/contrib/demo-guest.sh" "$build" "$out" "$reps" |
+    show_progress
+status=${PIPESTATUS[0]}
+set -e
+case $status in
+0|1) ;;
+77)  exit 77 ;;
+124) say "not everything was run: the time was up. Is the machine busy?" >&2 ;;
+*)   die "the runs did not end properly (status $status)" ;;
+esac
+
+[ -s "$out/runs" ] || die "no run succeeded; see $out/raw"
+evaluate
+report
+[ "$status" -eq 0 ] || status=1
+say "took $(((SECONDS - begin) / 60)) min $(((SECONDS - begin) % 60)) s"
+exit "$status"
