@@ -286,8 +286,9 @@ static void transpose_loop(transpose_t *t, int iters,
 
         after = transpose_energy(t) / area;
         if (!(fabs(after - before) <= (TRANSPOSE_TOLERANCE * before))) {
-            fprintf(stderr, "transpose: iteration %d: energy %.15g, not %.15g\n",
-                    iter, after, before);
+            fprintf(stderr,
+                    "transpose: iteration %d: energy %.15g, not %.15g\n", iter,
+                    after, before);
             ++result->errors;
         }
 
