@@ -155,12 +155,13 @@ int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
             continue;
         }
 
-        if (region->source == 0) {
+        if (ucs_list_is_empty(&region->sites)) {
             return region->history.confidence;
         }
 
-        site = ucs_rcache_pred_site_find(&pred->sites, region->source);
-        return (site == NULL) ? -1 : site->history.confidence;
+        site = ucs_list_head(&region->sites, ucs_rcache_pred_site_t,
+                             region_link);
+        return site->history.confidence;
     }
 
     return -1;

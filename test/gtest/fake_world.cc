@@ -15,11 +15,11 @@ const ucs_rcache_pred_ops_t fake_world::ops = {
 };
 
 fake_world::fake_world() :
-    m_now(SEC), m_num_now(0), m_tick(0), m_num_wakes(0), m_reg_cost{50, 10000},
-    m_dereg_cost{10, 5000}, m_fail_countdown(0), m_fail_status(UCS_OK),
-    m_fail_deregs(false), m_limit(SIZE_MAX), m_next_memh(0x10000),
-    m_num_regs(0), m_num_deregs(0), m_bytes_now(0), m_bytes_peak(0),
-    m_byte_ns(0), m_account_time(m_now)
+    m_now(SEC), m_num_now(0), m_tick(0), m_num_wakes(0), m_serial(0),
+    m_reg_cost{50, 10000}, m_dereg_cost{10, 5000}, m_fail_countdown(0),
+    m_fail_times(0), m_fail_status(UCS_OK), m_fail_deregs(false),
+    m_limit(SIZE_MAX), m_next_memh(0x10000), m_num_regs(0), m_num_deregs(0),
+    m_bytes_now(0), m_bytes_peak(0), m_byte_ns(0), m_account_time(m_now)
 {
 }
 
@@ -36,9 +36,11 @@ void fake_world::set_dereg_cost(uint64_t page, uint64_t op)
     m_dereg_cost = {page, op};
 }
 
-void fake_world::fail_nth_reg(unsigned nth, ucs_status_t status)
+void fake_world::fail_nth_reg(unsigned nth, unsigned times,
+                              ucs_status_t status)
 {
     m_fail_countdown = nth;
+    m_fail_times     = times;
     m_fail_status    = status;
 }
 
@@ -88,6 +90,20 @@ uint64_t fake_world::byte_ns()
     return m_byte_ns;
 }
 
+void fake_world::reset_counters()
+{
+    guard g(m_lock);
+    EXPECT_TRUE(m_live.empty());
+    m_num_regs = m_num_deregs = m_bytes_peak = m_byte_ns = 0;
+    m_account_time = m_now;
+}
+
+void fake_world::abandon(void *memh)
+{
+    guard g(m_lock);
+    EXPECT_EQ(1u, m_live.erase(memh));
+}
+
 void fake_world::check() const
 {
     guard g(m_lock);
@@ -115,14 +131,17 @@ void fake_world::account(int64_t bytes)
 /* Under the lock */
 ucs_status_t fake_world::reg_verdict()
 {
-    if ((m_fail_countdown > 0) && (--m_fail_countdown == 0)) {
+    if (m_fail_countdown > 1) {
+        --m_fail_countdown;
+    } else if ((m_fail_countdown == 1) && (m_fail_times > 0)) {
+        --m_fail_times;
         return m_fail_status;
     }
 
     return (m_bytes_now > m_limit) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
-ucs_status_t fake_world::reg(const registration &r, void **memh_p)
+ucs_status_t fake_world::reg(registration r, void **memh_p)
 {
     size_t pages = ucs_rcache_pred_pages(r.address, r.length);
     ucs_status_t status;
@@ -132,6 +151,7 @@ ucs_status_t fake_world::reg(const registration &r, void **memh_p)
         account(pages * PAGE);
     }
 
+    r.serial = ++m_serial;
     advance(m_reg_cost.page * pages + m_reg_cost.op);
     if (on_reg) {
         on_reg(r);
@@ -209,7 +229,8 @@ ucs_status_t fake_world::op_reg(void *arg, void *address, size_t length,
 {
     domain *dom = (domain*)arg;
 
-    return dom->world->reg({dom, (uintptr_t)address, length, flags}, memh_p);
+    return dom->world->reg({dom, (uintptr_t)address, length, flags, 0},
+                           memh_p);
 }
 
 ucs_status_t fake_world::op_dereg(void *arg, void *memh)

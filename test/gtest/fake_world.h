@@ -34,6 +34,7 @@ public:
         uintptr_t    address;
         size_t       length;
         unsigned     flags;
+        uint64_t     serial; /* In the order in which they were started */
     };
 
     /* Time an operation takes: ns a page, ns an operation */
@@ -61,8 +62,9 @@ public:
     /* Registration */
     void set_reg_cost(uint64_t page, uint64_t op) { m_reg_cost = {page, op}; }
     void set_dereg_cost(uint64_t page, uint64_t op);
-    /* The nth registration from now on fails; 0: none */
-    void fail_nth_reg(unsigned nth, ucs_status_t status = UCS_ERR_IO_ERROR);
+    /* The nth registration from now on fails, and a few after it; 0: none */
+    void fail_nth_reg(unsigned nth, unsigned times = 1,
+                      ucs_status_t status = UCS_ERR_IO_ERROR);
     /* Registrations that would exceed so many bytes are refused */
     void limit_bytes(size_t bytes) { m_limit = bytes; }
     /* Deregistrations fail, and leave the memory registered */
@@ -86,6 +88,15 @@ public:
     uint64_t bytes_peak() const { return m_bytes_peak; }
     uint64_t byte_ns();
 
+    /* Registrations started so far */
+    uint64_t serial() const { return m_serial; }
+
+    /* Start counting registrations and bytes anew; nothing must be live */
+    void reset_counters();
+
+    /* The handle will not be deregistered any more, and that is fine */
+    void abandon(void *memh);
+
     unsigned num_wakes() const { return m_num_wakes; }
 
     /* Fail the test for errors and leaks */
@@ -101,7 +112,7 @@ private:
                                unsigned flags, void **memh_p);
     static ucs_status_t op_dereg(void *arg, void *memh);
 
-    ucs_status_t reg(const registration &r, void **memh_p);
+    ucs_status_t reg(registration r, void **memh_p);
     ucs_status_t dereg(const domain *dom, void *memh);
     ucs_status_t reg_verdict();
     void account(int64_t bytes);
@@ -110,9 +121,11 @@ private:
     std::atomic<uint64_t>         m_num_now;
     uint64_t                      m_tick;
     std::atomic<unsigned>         m_num_wakes;
+    std::atomic<uint64_t>         m_serial;
     cost                          m_reg_cost;
     cost                          m_dereg_cost;
     unsigned                      m_fail_countdown;
+    unsigned                      m_fail_times;
     ucs_status_t                  m_fail_status;
     bool                          m_fail_deregs;
     size_t                        m_limit;

@@ -39,6 +39,7 @@ void pred_test::create()
 {
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
     new_domain("fake0");
+    poll(); /* As the helper thread does when it starts */
 }
 
 pred_test::domain_t *pred_test::new_domain(const char *name)
@@ -129,6 +130,7 @@ uint64_t pred_test::poll()
 {
     m_wakes_seen = m_world.num_wakes();
     m_next_poll  = ucs_rcache_pred_poll(m_pred);
+    validate();
     return m_next_poll;
 }
 

@@ -25,21 +25,6 @@ public:
     static constexpr unsigned HINT         = 0x10; /* Does not widen access */
     static constexpr unsigned HELPER_FLAG  = 0x100;
 
-protected:
-    pred_test();
-    ~pred_test();
-    void TearDown() override;
-
-    /* Create the cache with m_params, and a domain */
-    void create();
-    /* As create() does with the first use of domain() */
-    domain_t *new_domain(const char *name);
-    domain_t *domain(unsigned index = 0);
-    void destroy_domain(unsigned index);
-    void destroy();
-
-    /* Memory that nobody ever touches */
-    static void *buffer(unsigned index, size_t offset = 0);
     static context_t context(uint64_t caller, uint64_t window = 0);
 
     ucs_status_t try_begin(void *address, size_t length, void **memh_p,
@@ -50,6 +35,22 @@ protected:
     void *begin(void *address, size_t length, unsigned flags = 0,
                 domain_t *dom = NULL, const context_t &ctx = context(1));
     void end(void *memh, domain_t *dom = NULL);
+
+protected:
+    pred_test();
+    ~pred_test();
+    void TearDown() override;
+
+    /* Create the cache with m_params, and a domain */
+    void create();
+    domain_t *new_domain(const char *name);
+    domain_t *domain(unsigned index = 0);
+    void destroy_domain(unsigned index);
+    void destroy();
+
+    /* Memory that nobody ever touches */
+    static void *buffer(unsigned index, size_t offset = 0);
+
     void use(void *address, size_t length, uint64_t duration = 10 * USEC,
              const context_t &ctx = context(1));
 

@@ -48,7 +48,8 @@ TEST_F(test_context, window_order_matters)
 
 TEST_F(test_context, window_sees_so_many_before_and_no_more)
 {
-    const std::vector<uintptr_t> base = {0xa000, 0xb000, 0xc000, 0xd000, 0xe000};
+    const std::vector<uintptr_t> base = {0xa000, 0xb000, 0xc000, 0xd000,
+                                         0xe000};
 
     for (unsigned length = 0; length <= UCS_RCACHE_PRED_MAX_WINDOW; ++length) {
         for (unsigned back = 1; back <= base.size(); ++back) {

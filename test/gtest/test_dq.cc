@@ -344,6 +344,27 @@ TEST_F(test_dq, several_producer_threads_in_each_others_way)
 
 TEST_F(test_dq, no_loss_in_a_queue_large_enough)
 {
-    run_producers(3, 4096, 1000);
+    std::vector<std::thread> threads;
+    unsigned popped = 0;
+
+    test_dq_destroy(m_dq);
+    m_dq = test_dq_create(4096);
+    for (unsigned i = 0; i < 4; ++i) {
+        threads.emplace_back([this, i] {
+            for (unsigned j = 0; j < 1024; ++j) {
+                push(i * 1024 + j);
+            }
+        });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+
+    std::vector<bool> seen(4096, false);
+    for (int number = pop(); number >= 0; number = pop(), ++popped) {
+        ASSERT_FALSE(seen.at(number));
+        seen[number] = true;
+    }
+    EXPECT_EQ(4096u, popped);
     EXPECT_EQ(0u, test_dq_dropped(m_dq));
 }

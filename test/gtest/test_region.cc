@@ -68,7 +68,8 @@ protected:
 
     static bool overlaps(const region_t *region, uintptr_t start, uintptr_t end)
     {
-        return (region->start < end) && (region->start + region->length > start);
+        return (region->start < end) &&
+               (region->start + region->length > start);
     }
 
     /* As an unmap looks for them */

@@ -1,0 +1,308 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "pred_test.h"
+
+#include <atomic>
+#include <random>
+#include <stdio.h>
+#include <stdlib.h>
+#include <thread>
+#include <unistd.h>
+
+
+/*
+ * Uses, unmaps and the helper, all at once. A use knows that its memory must be
+ * registered, by a registration no older than the last unmap, until it ends.
+ *
+ * Each test runs in a process of its own, so that one that crashes is one that
+ * fails.
+ */
+class test_threads : public pred_test {
+protected:
+    static constexpr unsigned NUM_BUFFERS = 64;
+
+    test_threads()
+    {
+        m_params.dq_size = 1 << 16; /* Nothing is lost, unless a test says so */
+        m_world.set_tick(200);
+        m_world.set_reg_cost(5, 1000);
+        m_world.set_dereg_cost(1, 500);
+    }
+
+    void run_in_child(std::function<void()> func);
+    void run_in_child(unsigned num_users, unsigned num_pollers,
+                      unsigned num_unmappers);
+
+    /* In the child: begin and end uses, two at a time, in so many threads */
+    void run_users(unsigned num_threads);
+    void run_user(unsigned seed);
+    void start_poller();
+    void start_unmapper();
+    /* Stop the poller and the unmapper, and see that all is in order */
+    void finish();
+
+    void fail(const char *what)
+    {
+        fprintf(stderr, "%s\n", what);
+        exit(1);
+    }
+
+    void check_use(void *memh, unsigned b, size_t length, uint64_t min_serial)
+    {
+        if (!m_world.covers(memh, buffer(b), length)) {
+            fail("memory in use is not registered");
+        }
+        if (m_world.get(memh).serial <= min_serial) {
+            fail("registered before its memory was unmapped");
+        }
+    }
+
+    struct use_under_way {
+        void     *memh;
+        unsigned b;
+        size_t   length;
+        uint64_t min_serial;
+    };
+
+    unsigned                 m_num_buffers = NUM_BUFFERS;
+    unsigned                 m_num_uses    = 50000 / SANITIZER_SLOWDOWN;
+    std::atomic<bool>        m_stop{false};
+    std::vector<std::thread> m_threads;
+    std::atomic<uint64_t>    m_min_serial[NUM_BUFFERS] = {};
+    std::atomic<unsigned>    m_invalidated{0};
+    std::atomic<unsigned>    m_called{0};
+};
+
+void test_threads::run_in_child(std::function<void()> func)
+{
+    auto child = [&func] {
+        alarm(300); /* What got into an endless loop fails as well */
+        func();
+
+        /* googletest keeps quiet about failures in a child */
+        auto *result = ::testing::UnitTest::GetInstance()
+                               ->current_test_info()->result();
+        for (int i = 0; i < result->total_part_count(); ++i) {
+            fprintf(stderr, "%s\n", result->GetTestPartResult(i).message());
+        }
+        _exit(result->Failed());
+    };
+
+    EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+void test_threads::run_in_child(unsigned num_users, unsigned num_pollers,
+                                unsigned num_unmappers)
+{
+    run_in_child([=]() mutable {
+        create();
+        while (num_pollers-- > 0) {
+            start_poller();
+        }
+        while (num_unmappers-- > 0) {
+            start_unmapper();
+        }
+        run_users(num_users);
+        finish();
+    });
+}
+
+void test_threads::run_user(unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::vector<use_under_way> uses;
+
+    for (unsigned i = 0; i < m_num_uses; ++i) {
+        use_under_way u;
+
+        u.b          = random() % m_num_buffers;
+        u.length     = 1 + random() % (4 * PAGE);
+        u.min_serial = m_min_serial[u.b];
+        if (try_begin(buffer(u.b), u.length, &u.memh, random() % 4, NULL,
+                      context(random() % 3)) != UCS_OK) {
+            fail("no registration should have failed");
+        }
+        check_use(u.memh, u.b, u.length, u.min_serial);
+        uses.push_back(u);
+
+        while (uses.size() > random() % 3) {
+            u = uses.front();
+            uses.erase(uses.begin());
+            check_use(u.memh, u.b, u.length, u.min_serial);
+            if (random() % 64 == 0) {
+                ++m_invalidated;
+                ucs_rcache_pred_invalidate(domain(), u.memh, [](void *arg) {
+                    ++*(std::atomic<unsigned>*)arg;
+                }, &m_called);
+            } else if (ucs_rcache_pred_end(domain(), u.memh) != UCS_OK) {
+                fail("a handle in use was not known");
+            }
+        }
+    }
+
+    for (const use_under_way &u : uses) {
+        check_use(u.memh, u.b, u.length, u.min_serial);
+        ucs_rcache_pred_end(domain(), u.memh);
+    }
+}
+
+void test_threads::run_users(unsigned num_threads)
+{
+    std::vector<std::thread> users;
+
+    for (unsigned i = 0; i < num_threads; ++i) {
+        users.emplace_back([this, i] { run_user(i); });
+    }
+    for (auto &user : users) {
+        user.join();
+    }
+}
+
+void test_threads::start_poller()
+{
+    m_threads.emplace_back([this] {
+        while (!m_stop) {
+            ucs_rcache_pred_poll(m_pred);
+            std::this_thread::yield();
+        }
+    });
+}
+
+void test_threads::start_unmapper()
+{
+    m_threads.emplace_back([this] {
+        std::mt19937 random(99);
+
+        while (!m_stop) {
+            unsigned b      = random() % m_num_buffers;
+            uint64_t serial = m_world.serial();
+
+            ucs_rcache_pred_unmapped(m_pred, (uintptr_t)buffer(b),
+                                     (uintptr_t)buffer(b, 4 * PAGE));
+            m_min_serial[b] = serial;
+            std::this_thread::yield();
+        }
+    });
+}
+
+void test_threads::finish()
+{
+    m_stop = true;
+    for (auto &thread : m_threads) {
+        thread.join();
+    }
+
+    m_world.set_tick(0);
+    poll();
+    run_until_asleep();
+    validate();
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(m_world.num_regs(), stats().regs_critical + stats().regs_helper);
+    EXPECT_EQ(m_world.num_deregs(), stats().deregs);
+    EXPECT_EQ(m_invalidated, m_called);
+    destroy();
+    m_world.check();
+}
+
+TEST_F(test_threads, uses_and_helper)
+{
+    run_in_child(3, 1, 0);
+}
+
+TEST_F(test_threads, uses_unmaps_and_helper)
+{
+    run_in_child(3, 1, 1);
+}
+
+TEST_F(test_threads, more_buffers_than_are_remembered)
+{
+    /* The helper forgets regions, and now and then just the one that a use
+     * begins on */
+    m_params.max_regions = 16;
+    m_num_buffers        = 20;
+    m_num_uses          *= 20;
+    run_in_child(3, 1, 0);
+}
+
+TEST_F(test_threads, small_queue)
+{
+    m_params.dq_size = 2;
+    run_in_child(3, 1, 1);
+}
+
+TEST_F(test_threads, few_call_sites)
+{
+    m_params.max_sites = 16;
+    run_in_child(2, 1, 0);
+}
+
+TEST_F(test_threads, not_enough_memory)
+{
+    /* Two threads hold 3 uses of 5 pages each at most, but what a longer use
+     * replaces is still there; evictions all the time */
+    m_world.limit_bytes(48 * PAGE);
+    run_in_child(2, 1, 0);
+}
+
+TEST_F(test_threads, helper_played_by_several_threads)
+{
+    /* As when worker threads do the helper's work */
+    run_in_child(2, 2, 0);
+}
+
+TEST_F(test_threads, on_demand)
+{
+    m_params.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+    run_in_child(3, 0, 1);
+}
+
+TEST_F(test_threads, purge_and_statistics)
+{
+    run_in_child([this] {
+        create();
+        start_poller();
+        m_threads.emplace_back([this] {
+            while (!m_stop) {
+                ucs_rcache_pred_purge(m_pred);
+                stats();
+                ucs_rcache_pred_quiesce(m_pred);
+                ucs_rcache_pred_resume(m_pred);
+                std::this_thread::yield();
+            }
+        });
+        run_users(2);
+        finish();
+    });
+}
+
+TEST_F(test_threads, domain_waits_for_an_eviction_to_end)
+{
+    run_in_child([this] {
+        domain_t *other = (create(), new_domain("fake1"));
+        std::atomic<bool> destroyed{false};
+        std::thread thread;
+
+        /* A use of one domain evicts a region of the other, which is destroyed
+         * in the middle of it */
+        end(begin(buffer(0), PAGE, 0, other), other);
+        m_world.limit_bytes(PAGE);
+        m_world.on_dereg = [&](const auto &) {
+            m_world.on_dereg = nullptr;
+            thread = std::thread([&] {
+                destroy_domain(1);
+                destroyed = true;
+            });
+            for (unsigned i = 0; i < 10000; ++i) {
+                std::this_thread::yield();
+            }
+            EXPECT_FALSE(destroyed) << "while its memory is deregistered";
+        };
+        end(begin(buffer(1), PAGE));
+        thread.join();
+        finish();
+    });
+}
