@@ -4,6 +4,10 @@
  * See file LICENSE for terms.
  */
 
+#ifdef HAVE_CONFIG_H
+#  include "config.h" /* _GNU_SOURCE: sem_clockwait, pthread_setname_np */
+#endif
+
 #include "thread.h"
 
 #include <ucs/debug/log_def.h>
