@@ -577,8 +577,8 @@ static void integrity_usage(void)
            "  --seed S     other seeds, other operations (1)\n"
            "  --ops N      operations of each thread (100)\n"
            "  --max BYTES  largest message (2m)\n"
-           "  --threads T  so many threads a rank, each with a sequence of its\n"
-           "               own, without puts and gets (0: the main thread)\n"
+           "  --threads T  so many threads a rank, each with a sequence\n"
+           "               of its own, without puts and gets (0: one thread)\n"
            "  --hidden     change memory past all memory hooks: proves that\n"
            "               wrong bytes are noticed, if there is a cache\n"
            "  --json       print one line of JSON\n");
