@@ -161,7 +161,7 @@ int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
 
         site = ucs_list_head(&region->sites, ucs_rcache_pred_site_t,
                              region_link);
-        return site->history.confidence;
+        return site->next.confidence;
     }
 
     return -1;

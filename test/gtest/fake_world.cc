@@ -141,6 +141,14 @@ ucs_status_t fake_world::reg_verdict()
     return (m_bytes_now > m_limit) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
+/* A copy of the hook: it may take itself away while it runs */
+void fake_world::run_hook(hook_t hook, const registration &r)
+{
+    if (hook) {
+        hook(r);
+    }
+}
+
 ucs_status_t fake_world::reg(registration r, void **memh_p)
 {
     size_t pages = ucs_rcache_pred_pages(r.address, r.length);
@@ -153,9 +161,7 @@ ucs_status_t fake_world::reg(registration r, void **memh_p)
 
     r.serial = ++m_serial;
     advance(m_reg_cost.page * pages + m_reg_cost.op);
-    if (on_reg) {
-        on_reg(r);
-    }
+    run_hook(on_reg, r);
 
     guard g(m_lock);
     status = reg_verdict();
@@ -196,9 +202,7 @@ ucs_status_t fake_world::dereg(const domain *dom, void *memh)
     }
 
     advance(m_dereg_cost.page * pages + m_dereg_cost.op);
-    if (on_dereg) {
-        on_dereg(r);
-    }
+    run_hook(on_dereg, r);
 
     guard g(m_lock);
     account(-(int64_t)(pages * PAGE));

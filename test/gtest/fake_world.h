@@ -114,6 +114,7 @@ private:
 
     ucs_status_t reg(registration r, void **memh_p);
     ucs_status_t dereg(const domain *dom, void *memh);
+    static void run_hook(hook_t hook, const registration &r);
     ucs_status_t reg_verdict();
     void account(int64_t bytes);
 

@@ -80,7 +80,7 @@ protected:
 void test_threads::run_in_child(std::function<void()> func)
 {
     auto child = [&func] {
-        alarm(300); /* What got into an endless loop fails as well */
+        alarm(60); /* What got into an endless loop fails as well */
         func();
 
         /* googletest keeps quiet about failures in a child */

@@ -58,7 +58,7 @@ protected:
     {
         uint64_t start = now();
 
-        for (unsigned i = 0; i < 9; ++i) {
+        for (unsigned i = 0; i < 41; ++i) {
             m_world.advance_to(start + i * 20 * USEC);
             end(begin(near, PAGE));
             if (i % 2 == 0) {

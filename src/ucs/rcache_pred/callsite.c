@@ -104,6 +104,7 @@ ucs_rcache_pred_site_get(ucs_rcache_pred_site_table_t *table,
     site->signature  = signature;
     site->referenced = 1;
     ucs_rcache_pred_history_init(&site->history);
+    ucs_rcache_pred_history_init(&site->next);
     ucs_hlist_add_head(site_bucket(table, signature), &site->hash_link);
     ucs_list_add_head(region_sites, &site->region_link);
     return site;

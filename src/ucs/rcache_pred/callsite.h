@@ -25,7 +25,11 @@ typedef struct ucs_rcache_pred_site {
     uint64_t                  signature;   /**< 0: free */
     uint8_t                   referenced;  /**< Used since the clock's hand
                                                 passed by */
-    ucs_rcache_pred_history_t history;
+    ucs_rcache_pred_history_t history;     /**< From one use in this context to
+                                                the next in it */
+    ucs_rcache_pred_history_t next;        /**< From a use in this context to
+                                                the region's next use in any;
+                                                awaited after the last one */
 } ucs_rcache_pred_site_t;
 
 

@@ -108,41 +108,76 @@ static void times_update(ucs_rcache_pred_time_t *cost,
     *cost = (*cost * 7 + measured) / 8;
 }
 
+/* The earliest next begin over all call sites of the region, as each recurs.
+ * @param [out] known_p  Whether any of them has been seen twice. */
+static ucs_rcache_pred_history_t *
+region_recurrence(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
+                  int *known_p)
+{
+    ucs_rcache_pred_time_t earliest    = UCS_RCACHE_PRED_TIME_INF;
+    ucs_rcache_pred_history_t *history = NULL;
+    ucs_rcache_pred_time_t deadline;
+    ucs_rcache_pred_site_t *site;
+
+    *known_p = 0;
+    ucs_list_for_each(site, &region->sites, region_link) {
+        *known_p |= (site->history.period != 0);
+        deadline  = ucs_rcache_pred_history_deadline(&site->history, now);
+        if (deadline < earliest) {
+            earliest            = deadline;
+            history             = &site->history;
+            region->source      = site->signature;
+            region->source_next = 0;
+        }
+    }
+
+    return history;
+}
+
 /*
- * The region's deadline: the earliest next begin over all call sites that
- * predict one. As long as no call site has been seen twice, what the region's
- * begins say regardless of context.
+ * The region's deadline, from the first of these that predicts one:
+ *
+ * - how long after uses in the last use's context the next use has come;
+ * - the earliest recurrence of any context of the region (the paper's rule):
+ *   what happens after a loop's last iteration, when the first prediction has
+ *   turned out wrong;
+ * - as long as no context has been seen twice, how long after each other uses
+ *   have come regardless of context.
  *
  * @param [out] history_p  Where the deadline comes from; NULL if there is none.
  */
 static ucs_rcache_pred_time_t
-region_deadline(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
+region_deadline(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                ucs_rcache_pred_time_t now,
                 ucs_rcache_pred_history_t **history_p)
 {
-    ucs_rcache_pred_time_t deadline = UCS_RCACHE_PRED_TIME_INF;
-    int known                       = 0;
-    ucs_rcache_pred_time_t candidate;
+    ucs_rcache_pred_time_t deadline;
     ucs_rcache_pred_site_t *site;
+    int known;
 
-    *history_p     = NULL;
-    region->source = 0;
-    ucs_list_for_each(site, &region->sites, region_link) {
-        known    |= (site->history.period != 0);
-        candidate = ucs_rcache_pred_history_deadline(&site->history, now);
-        if (candidate < deadline) {
-            deadline       = candidate;
-            *history_p     = &site->history;
-            region->source = site->signature;
-        }
-    }
-
-    if (!known) {
-        deadline = ucs_rcache_pred_history_deadline(&region->history, now);
+    site = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
+    if (site != NULL) {
+        deadline = ucs_rcache_pred_history_deadline(&site->next, now);
         if (deadline != UCS_RCACHE_PRED_TIME_INF) {
-            *history_p = &region->history;
+            *history_p          = &site->next;
+            region->source      = site->signature;
+            region->source_next = 1;
+            return deadline;
         }
     }
 
+    *history_p = region_recurrence(region, now, &known);
+    if ((*history_p == NULL) && !known) {
+        *history_p     = &region->history;
+        region->source = 0;
+    }
+
+    deadline = (*history_p == NULL) ?
+               UCS_RCACHE_PRED_TIME_INF :
+               ucs_rcache_pred_history_deadline(*history_p, now);
+    if (deadline == UCS_RCACHE_PRED_TIME_INF) {
+        *history_p = NULL;
+    }
     return deadline;
 }
 
@@ -157,7 +192,35 @@ region_source(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     }
 
     site = ucs_rcache_pred_site_find(&pred->sites, region->source);
-    return (site == NULL) ? NULL : &site->history;
+    if (site == NULL) {
+        return NULL;
+    }
+
+    return region->source_next ? &site->next : &site->history;
+}
+
+/* Take the begin of a use into the histories */
+static void region_learn(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         const ucs_rcache_pred_dq_entry_t *entry)
+{
+    unsigned depth = pred->params.history;
+    ucs_rcache_pred_site_t *site, *last;
+    uint64_t signature;
+
+    last = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
+    if (last != NULL) {
+        ucs_rcache_pred_history_close(&last->next, entry->begin, depth);
+    }
+
+    signature = ucs_rcache_pred_signature(&entry->context, region->domain,
+                                          region->start, entry->length);
+    site      = ucs_rcache_pred_site_get(&pred->sites, signature,
+                                         &region->sites);
+    site->next.last   = entry->begin;
+    region->last_site = signature;
+    ucs_rcache_pred_history_record(&site->history, entry->begin, depth);
+    ucs_rcache_pred_history_record(&region->history, entry->begin, depth);
 }
 
 /* Deregister the region, unless a use has begun */
@@ -166,6 +229,7 @@ static void region_deregister(ucs_rcache_pred_t *pred,
 {
     ucs_rcache_pred_domain_t *domain = region->domain;
     uintptr_t start                  = region->start;
+    ucs_rcache_pred_time_t begin;
     size_t length;
     void *memh;
 
@@ -179,7 +243,10 @@ static void region_deregister(ucs_rcache_pred_t *pred,
     length = region->length;
     memh   = ucs_rcache_pred_region_take_memh(&pred->table, region);
     ucs_spin_unlock(&pred->lock);
+
+    begin = pred_now(pred);
     pred_deregister(domain, memh, start, length);
+    pred->outside += pred_now(pred) - begin;
 }
 
 static void trace_decision(const ucs_rcache_pred_region_t *region,
@@ -197,7 +264,8 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
               "intervals, lead %.3f, grace %.3f, confidence %u",
               region->domain->name, (void*)region->start,
               ((double)deadline - now) / 1e6,
-              (region->source == 0) ? "region" : "call site",
+              (region->source == 0) ? "region" :
+              region->source_next ? "next use" : "call site",
               history->period / 1e6, history->count,
               ucs_rcache_pred_history_lead(history) / 1e6,
               ucs_rcache_pred_history_grace(history) / 1e6,
@@ -219,7 +287,7 @@ static void region_decide(ucs_rcache_pred_t *pred,
 
     region_dequeue(pred, region);
     region_times(pred, region, &times);
-    deadline = region_deadline(region, now, &history);
+    deadline = region_deadline(pred, region, now, &history);
 
     ucs_spin_lock(&pred->lock);
     region->deadline = deadline;
@@ -270,20 +338,9 @@ static int region_is_used(ucs_rcache_pred_t *pred,
 static void process_dq_entry(ucs_rcache_pred_t *pred,
                              const ucs_rcache_pred_dq_entry_t *entry)
 {
-    ucs_rcache_pred_region_t *region = entry->region;
-    unsigned depth                   = pred->params.history;
-    ucs_rcache_pred_site_t *site;
-    uint64_t signature;
-
-    signature = ucs_rcache_pred_signature(&entry->context, region->domain,
-                                          region->start, entry->length);
-    site      = ucs_rcache_pred_site_get(&pred->sites, signature,
-                                         &region->sites);
-    ucs_rcache_pred_history_record(&site->history, entry->begin, depth);
-    ucs_rcache_pred_history_record(&region->history, entry->begin, depth);
-
-    if (!region_is_used(pred, region)) {
-        region_decide(pred, region);
+    region_learn(pred, entry->region, entry);
+    if (!region_is_used(pred, entry->region)) {
+        region_decide(pred, entry->region);
     }
 }
 
@@ -313,18 +370,25 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_timeq_elem_t *elem = ucs_rcache_pred_timeq_head(&pred->rq);
     ucs_rcache_pred_region_t *region   = queue_region(elem);
     ucs_rcache_pred_history_t *history;
-    ucs_rcache_pred_time_t end;
+    ucs_rcache_pred_time_t begin, end;
     ucs_status_t status;
     void *memh;
 
-    if (!region_claim(pred, region, pred_now(pred))) {
+    begin = pred_now(pred);
+    if (!region_claim(pred, region, begin)) {
+        /* Used before its time. If that is over, its entry of the DQ is on the
+         * way, or was dropped. */
         region_dequeue(pred, region);
+        if (!region_is_used(pred, region)) {
+            region_decide(pred, region);
+        }
         return;
     }
 
     status = pred_register(region,
                            region->flags | region->access |
                            pred->params.helper_flags, &memh, &end);
+    pred->outside += end - begin;
     region_dequeue(pred, region);
     history = region_source(pred, region);
 
@@ -418,7 +482,8 @@ static void sweep_dropped(ucs_rcache_pred_t *pred)
     for (i = 0; i < pred->table.count; ++i) {
         region = pred->table.sorted[i];
         if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-            (region->refs == 0) && !region->queued && !region->stale) {
+            (region->refs == 0) && !region->stale &&
+            (!region->queued || region->scheduled)) {
             ucs_spin_unlock(&pred->lock);
             region_decide(pred, region);
             ucs_spin_lock(&pred->lock);
@@ -428,9 +493,11 @@ static void sweep_dropped(ucs_rcache_pred_t *pred)
 }
 
 /* Forget unregistered regions that were not used for long, if there are too
- * many: the CLOCK algorithm, a bounded number of steps a round */
-static void collect_garbage(ucs_rcache_pred_t *pred)
+ * many: the CLOCK algorithm, a bounded number of steps a round.
+ * @return whether another round may find more. */
+static int collect_garbage(ucs_rcache_pred_t *pred)
 {
+    int progress   = 0;
     unsigned steps = 64;
     ucs_rcache_pred_region_t *region;
 
@@ -443,16 +510,19 @@ static void collect_garbage(ucs_rcache_pred_t *pred)
             continue;
         }
 
+        progress = 1;
         if (region->referenced) {
             region->referenced = 0;
             continue;
         }
 
+        region->stale = 1; /* No use finds it from here on */
         ucs_spin_unlock(&pred->lock);
         pred_forget_region(pred, region);
         ucs_spin_lock(&pred->lock);
     }
     ucs_spin_unlock(&pred->lock);
+    return progress;
 }
 
 /* When the head of the RQ is due, or UCS_RCACHE_PRED_TIME_INF */
@@ -512,71 +582,79 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
     return ucs_min(next, pred_now(pred) + pred->poll_interval);
 }
 
-/* Take one entry off the DQ, if there is one, and measure what it takes */
+/* Follow the time since begin, less what was spent on registrations */
+static void measure_own_work(ucs_rcache_pred_t *pred,
+                             ucs_rcache_pred_time_t *cost,
+                             ucs_rcache_pred_time_t begin)
+{
+    times_update(cost, pred_now(pred) - begin - pred->outside);
+}
+
+/* Take one entry off the DQ, if there is one */
 static int helper_dq_step(ucs_rcache_pred_t *pred)
 {
+    ucs_rcache_pred_time_t begin = pred_now(pred);
     ucs_rcache_pred_dq_entry_t entry;
-    ucs_rcache_pred_time_t begin, took;
-    ucs_rcache_pred_times_t times;
 
-    begin = pred_now(pred);
     if (!ucs_rcache_pred_dq_pop(&pred->dq, &entry)) {
         return 0;
     }
 
-    if (!region_is_current(pred, entry.region, entry.generation)) {
-        return 1;
+    pred->outside = 0;
+    if (region_is_current(pred, entry.region, entry.generation)) {
+        process_dq_entry(pred, &entry);
+        measure_own_work(pred, &pred->times.dq_item, begin);
     }
-
-    region_times(pred, entry.region, &times);
-    process_dq_entry(pred, &entry);
-    took = pred_now(pred) - begin;
-    times_update(&pred->times.dq_item,
-                 (took > times.dereg) ? (took - times.dereg) : took);
     return 1;
 }
 
-/* Register the head of the RQ, if it is due, and measure what it takes */
+/* Register the head of the RQ, if it is due */
 static int helper_rq_step(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_time_t begin = pred_now(pred), took;
-    ucs_rcache_pred_times_t times;
+    ucs_rcache_pred_time_t begin = pred_now(pred);
 
     if (rq_due_time(pred) > begin) {
         return 0;
     }
 
-    region_times(pred, queue_region(ucs_rcache_pred_timeq_head(&pred->rq)),
-                 &times);
+    pred->outside = 0;
     process_rq_head(pred);
-    took = pred_now(pred) - begin;
-    times_update(&pred->times.rq_item,
-                 (took > times.reg) ? (took - times.reg) : took);
+    measure_own_work(pred, &pred->times.rq_item, begin);
+    return 1;
+}
+
+/* Look at the head of the watch list, if its time is over */
+static int helper_watch_step(ucs_rcache_pred_t *pred)
+{
+    if (ucs_rcache_pred_timeq_first(&pred->watch) > pred_now(pred)) {
+        return 0;
+    }
+
+    process_watch_head(pred);
     return 1;
 }
 
 ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
 {
-    int active = 0, busy;
+    uint64_t steps = pred->dq.mask + 1;
+    int active     = 0, busy;
 
     pthread_mutex_lock(&pred->helper_mutex);
     atomic_store(&pred->asleep, 0);
     measure_wakeup(pred, pred_now(pred));
     reap_stale(pred);
 
-    /* In turns, so that neither queue makes the other one late */
+    /* In turns, so that no queue makes the other ones late; and not for ever,
+     * since others may be waiting for the mutex */
     do {
         busy    = helper_dq_step(pred);
         active |= busy;
         busy   |= helper_rq_step(pred);
-    } while (busy);
-
-    while (ucs_rcache_pred_timeq_first(&pred->watch) <= pred_now(pred)) {
-        process_watch_head(pred);
-    }
+        busy   |= helper_watch_step(pred);
+    } while (busy && (--steps > 0));
 
     sweep_dropped(pred);
-    collect_garbage(pred);
+    active         |= collect_garbage(pred);
     pred->next_poll = helper_sleep(pred, active);
     pthread_mutex_unlock(&pred->helper_mutex);
     return pred->next_poll;

@@ -69,22 +69,31 @@ static void history_summarize(ucs_rcache_pred_history_t *history,
     history->longest = sorted[count - 1];
 }
 
+static void history_add(ucs_rcache_pred_history_t *history,
+                        ucs_rcache_pred_time_t interval, unsigned depth)
+{
+    history_judge(history, interval);
+    history->intervals[history->count++ % depth] = interval;
+    history_summarize(history, ucs_min(history->count, depth));
+}
+
 void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
                                     ucs_rcache_pred_time_t begin,
                                     unsigned depth)
 {
-    ucs_rcache_pred_time_t interval;
-
-    if ((history->last == 0) || (begin <= history->last)) {
-        history->last = ucs_max(history->last, begin);
-        return;
+    if ((history->last != 0) && (begin > history->last)) {
+        history_add(history, begin - history->last, depth);
     }
+    history->last = ucs_max(history->last, begin);
+}
 
-    interval      = begin - history->last;
-    history->last = begin;
-    history_judge(history, interval);
-    history->intervals[history->count++ % depth] = interval;
-    history_summarize(history, ucs_min(history->count, depth));
+void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
+                                   ucs_rcache_pred_time_t end, unsigned depth)
+{
+    if ((history->last != 0) && (end > history->last)) {
+        history_add(history, end - history->last, depth);
+    }
+    history->last = 0;
 }
 
 void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history)
@@ -128,7 +137,8 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t now)
 {
-    if ((history->period == 0) || (history->confidence == 0) ||
+    if ((history->last == 0) || (history->period == 0) ||
+        (history->confidence == 0) ||
         (ucs_rcache_pred_history_expiry(history) <= now)) {
         return UCS_RCACHE_PRED_TIME_INF;
     }

@@ -22,7 +22,7 @@
 
 
 typedef struct ucs_rcache_pred_history {
-    ucs_rcache_pred_time_t last;       /**< Last begin; 0: none yet */
+    ucs_rcache_pred_time_t last;       /**< Last begin; 0: none is awaited */
     ucs_rcache_pred_time_t period;     /**< Shortest of the recent intervals;
                                             0: none yet */
     ucs_rcache_pred_time_t typical;    /**< Median of the recent intervals */
@@ -49,6 +49,13 @@ void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history);
 void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
                                     ucs_rcache_pred_time_t begin,
                                     unsigned depth);
+
+/**
+ * What began last is over: it was @a end that came next, and nothing is awaited
+ * any more. The interval counts as with @ref ucs_rcache_pred_history_record.
+ */
+void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
+                                   ucs_rcache_pred_time_t end, unsigned depth);
 
 /** A registration ahead of the predicted begin was for nothing. */
 void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history);

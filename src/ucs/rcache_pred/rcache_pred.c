@@ -9,6 +9,7 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,6 +312,20 @@ domain_any_region(ucs_rcache_pred_domain_t *domain)
     return region;
 }
 
+/* Uses of other domains may have taken a handle of this one to evict it */
+static void domain_wait_evictions(ucs_rcache_pred_domain_t *domain)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+
+    ucs_spin_lock(&pred->lock);
+    while (domain->evictions > 0) {
+        ucs_spin_unlock(&pred->lock);
+        sched_yield();
+        ucs_spin_lock(&pred->lock);
+    }
+    ucs_spin_unlock(&pred->lock);
+}
+
 void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
 {
     ucs_rcache_pred_t *pred = domain->pred;
@@ -318,6 +333,7 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
 
     pthread_mutex_lock(&pred->helper_mutex);
     pred_deregister_all(pred, domain, 1);
+    domain_wait_evictions(domain);
     while ((region = domain_any_region(domain)) != NULL) {
         pred_forget_region(pred, region);
     }

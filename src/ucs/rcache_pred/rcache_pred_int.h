@@ -39,6 +39,8 @@ struct ucs_rcache_pred_domain {
     ucs_list_link_t        list;       /**< In pred->domains */
     ucs_rcache_pred_cost_t reg_cost;   /**< Under pred->lock */
     ucs_rcache_pred_cost_t dereg_cost; /**< Under pred->lock */
+    unsigned               evictions;  /**< Under pred->lock: regions that uses
+                                            of other domains are deregistering */
 };
 
 
@@ -76,6 +78,8 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_site_table_t  sites;
     ucs_rcache_pred_times_t       times;   /**< dq_item, rq_item, wakeup: as
                                                 measured */
+    ucs_rcache_pred_time_t        outside;    /**< Spent in mem_reg and
+                                                   mem_dereg by the helper */
     ucs_rcache_pred_time_t        next_poll;  /**< What the last round returned */
     ucs_rcache_pred_time_t        poll_interval;
     uint64_t                      dropped_seen; /**< dq.dropped at last sweep */
@@ -114,8 +118,9 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
     }
 }
 
-/** The helper forgets a region that is idle and unused: takes it off its queue
- *  and out of the table. Under helper_mutex, without the lock. */
+/** The helper forgets a region that is idle and that no use can find (stale, or
+ *  of a domain that goes): takes it off its queue and out of the table. Under
+ *  helper_mutex, without the lock. */
 void pred_forget_region(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region);
 

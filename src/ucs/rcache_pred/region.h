@@ -91,9 +91,13 @@ typedef struct ucs_rcache_pred_region {
     ucs_list_link_t                sites;
     ucs_rcache_pred_history_t      history;     /**< Of all uses, whatever
                                                      their context */
+    uint64_t                       last_site;   /**< Signature of the last
+                                                     use; 0: none yet */
     uint64_t                       source;      /**< Signature of the site that
                                                      set the deadline; 0: the
                                                      history above */
+    uint8_t                        source_next; /**< It was the site's next use,
+                                                     not its own history */
 } ucs_rcache_pred_region_t;
 
 

@@ -46,7 +46,7 @@ use_start(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 
     if (region->ahead) {
         region->ahead = 0;
-        if (now - region->registered_at > region->early_after) {
+        if (now > region->registered_at + region->early_after) {
             ++pred->stats.early;
         }
     }
@@ -121,6 +121,7 @@ static int pred_evict(ucs_rcache_pred_t *pred)
         length = victim->length;
         memh   = ucs_rcache_pred_region_take_memh(&pred->table, victim);
         ++pred->stats.evictions;
+        ++domain->evictions;
     }
     ucs_spin_unlock(&pred->lock);
 
@@ -129,6 +130,10 @@ static int pred_evict(ucs_rcache_pred_t *pred)
     }
 
     pred_deregister(domain, memh, start, length);
+
+    ucs_spin_lock(&pred->lock);
+    --domain->evictions; /* It may be gone from here on */
+    ucs_spin_unlock(&pred->lock);
     return 1;
 }
 
@@ -229,10 +234,11 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     ucs_rcache_pred_t *pred          = domain->pred;
     unsigned access                  = flags & pred->params.access_mask;
     ucs_rcache_pred_region_t *region = NULL;
-    int late                         = 0;
+    int late = 0, wait               = 0;
     ucs_rcache_pred_time_t waited    = 0;
     ucs_status_t status              = UCS_OK;
     size_t old_length                = 0;
+    int stale                        = 0;
     void *old_memh;
 
     ucs_spin_lock(&pred->lock);
@@ -246,13 +252,15 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
             break;
         }
 
-        late = 1;
+        /* The helper is, if a use was predicted; else another use */
+        late |= region->scheduled;
+        wait  = 1;
         ucs_spin_unlock(&pred->lock);
         sched_yield();
         ucs_spin_lock(&pred->lock);
     }
 
-    if (late) {
+    if (wait) {
         waited = pred_now(pred) - now;
         pred->stats.time_critical += waited;
     }
@@ -278,10 +286,14 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
         if (status != UCS_OK) {
             if (pred_is_on_demand(pred)) {
                 ucs_rcache_pred_region_free(&pred->table, region);
+            } else if (region->stale) {
+                /* The helper may have passed by while it was registering */
+                atomic_store(&pred->stale, 1); /* see helper_sleep() */
+                stale = 1;
             }
             goto out_unlock;
         }
-    } else if (!late) {
+    } else if (!wait) {
         ++pred->stats.hits; /* Became registered since the fast path looked */
     }
 
@@ -291,6 +303,9 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
 
 out_unlock:
     ucs_spin_unlock(&pred->lock);
+    if (stale) {
+        pred_wake(pred);
+    }
     return status;
 }
 
