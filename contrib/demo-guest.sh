@@ -6,20 +6,23 @@
 # test/rig/run.sh. Everything happens in one boot, and the policies take turns,
 # so that whatever slows the machine down for a while slows all of them down.
 #
-#   demo-guest.sh BUILD OUT REPS
+#   demo-guest.sh BUILD OUT REPS BUDGET
+#
+# No repetition is begun that would end after BUDGET seconds (0: no limit).
 #
 # writes into OUT
 #   runs                        PROGRAM POLICY REP SECONDS, a line for each run
 #   raw/PROGRAM.POLICY.REP.csv  pinned memory of each rank over time (pinwatch)
 #   raw/PROGRAM.POLICY.REP.json summaries of the library, a line for each rank
 #   raw/PROGRAM.POLICY.REP.out  what the program printed
-# and prints lines for demo.sh that begin with "step" or "failed".
+# and prints lines for demo.sh that begin with "step", "failed" or "skipped".
 
 set -eu
 
 build=$1
 out=$2
 reps=$3
+budget_ms=$(($4 * 1000))
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 apps=$build/test/apps
@@ -32,7 +35,7 @@ step=0
 steps=$(((3 * reps + 1) * ${#policies[@]}))
 
 # A run that takes longer than this hangs
-limit=150
+limit=200
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/predreg-demo.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -48,14 +51,15 @@ now_ms()
     echo $((10#$up * 10))
 }
 
+# Sets command
 command_of()
 {
     case $1 in
-    fig1-reuse)   echo "$apps/fig1 --iters 10 --verify --json" ;;
-    fig1-noreuse) echo "$apps/fig1 --iters 10 --verify --json --no-reuse" ;;
-    transpose)    echo "$apps/transpose --json" ;;
-    hpcc)         echo hpcc ;;
+    fig1-*)    command=("$apps/fig1" --iters 10 --verify --json) ;;
+    transpose) command=("$apps/transpose" --json) ;;
+    hpcc)      command=(hpcc) ;;
     esac
+    [ "$1" != fig1-noreuse ] || command+=(--no-reuse)
 }
 
 # Time of the program's own loop if it says so, else of the whole job: starting
@@ -81,11 +85,11 @@ run()
 {
     local program=$1 policy=$2 rep=$3
     local raw=$out/raw/$1.$2.$3
-    local options=() command start ms status=0
+    local command options=() start ms status=0
 
     step=$((step + 1))
     echo "step $step $steps $program $policy"
-    read -ra command <<< "$(command_of "$program")"
+    command_of "$program"
     # Stock UCX runs without any of our code, but for the first time: then the
     # library is loaded to count what UCX's own pools register, which is not the
     # same in each run and has to be subtracted from what the kernel counts.
@@ -106,6 +110,10 @@ run()
     if [ $status -eq 0 ] && [ "$program" = hpcc ]; then
         check_hpcc "$raw.hpccoutf.txt" || status=verification
     fi
+    case $status in
+    124) status="more than $limit s" ;;
+    [1-9]*) status="status $status" ;;
+    esac
     if [ "$status" != 0 ]; then
         failures=$((failures + 1))
         echo "failed $program $policy $rep $status"
@@ -116,12 +124,36 @@ run()
                       "$raw.out")" >> "$out/runs"
 }
 
+# Time of a program under all policies, in the first repetition
+declare -A took
+
+# enough_time PROGRAM REP
+enough_time()
+{
+    [ "$2" -eq 1 ] || [ $budget_ms -eq 0 ] ||
+        [ $(($(now_ms) - begin + ${took[$1]})) -le $budget_ms ]
+}
+
+run_policies()
+{
+    local program=$1 rep=$2 start i
+    start=$(now_ms)
+    for ((i = 0; i < ${#policies[@]}; ++i)); do
+        run "$program" "${policies[(i + rep - 1) % ${#policies[@]}]}" "$rep"
+    done
+    took[$program]=$(($(now_ms) - start))
+}
+
+begin=$(now_ms)
 for ((rep = 1; rep <= reps; ++rep)); do
     for program in fig1-reuse fig1-noreuse transpose hpcc; do
         [ $rep -eq 1 ] || [ $program != hpcc ] || continue
-        for ((i = 0; i < ${#policies[@]}; ++i)); do
-            run $program "${policies[(i + rep - 1) % ${#policies[@]}]}" "$rep"
-        done
+        if enough_time $program $rep; then
+            run_policies $program $rep
+        else
+            steps=$((steps - ${#policies[@]}))
+            echo "skipped $program $rep"
+        fi
     done
 done
 

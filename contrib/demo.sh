@@ -20,7 +20,7 @@ usage: demo.sh [--native] [--reps N] [--out DIR]
 
   --native   run here, whatever RDMA device is here (default: boot a guest with
              Soft-RoCE if there is none)
-  --reps N   repetitions, 1 to 20 (2)
+  --reps N   repetitions, 1 to 20 (2, or 1 where that would take too long)
   --out DIR  a new folder for the results (results/demo-DATE)
 
 Writes into the folder: table.txt, registered-memory.svg, summary.json (a line
@@ -32,11 +32,13 @@ USAGE
 
 native=()
 reps=2
+# Seconds after which no repetition may end, unless they were asked for
+budget=270
 out=$top/results/demo-$(date +%Y%m%d-%H%M%S)
 while [ $# -gt 0 ]; do
     case $1 in
     --native)  native=(--native) ;;
-    --reps)    reps=${2-}; shift ;;
+    --reps)    reps=${2-}; budget=0; shift ;;
     --out)     out=${2-}; shift ;;
     --help|-h) usage; exit 0 ;;
     *)         usage >&2; die "unknown argument '$1'; accepted are the above" ;;
@@ -90,16 +92,21 @@ progress_end()
 
 show_progress()
 {
-    local word step steps program policy rest
-    while read -r word step steps program policy rest; do
-        case $word in
-        step)   progress "$step" "$steps" "$program" "$policy" ;;
-        failed) progress_end
-                # failed PROGRAM POLICY REP STATUS
-                say "$step under $steps failed ($policy); see" \
-                    "$out/raw/$step.$steps.$program.out" ;;
-        *)      progress_end
-                echo "$word $step $steps $program $policy $rest" ;;
+    local word
+    while read -ra word; do
+        case ${word[0]-} in
+        step)    # STEP STEPS PROGRAM POLICY
+                 progress "${word[@]:1}" ;;
+        failed)  # PROGRAM POLICY REP STATUS...
+                 progress_end
+                 say "${word[1]} under ${word[2]} failed (${word[*]:4}); see" \
+                     "$out/raw/${word[1]}.${word[2]}.${word[3]}.out" ;;
+        skipped) # PROGRAM REP
+                 progress_end
+                 say "no repetition ${word[2]} of ${word[1]}: this machine is" \
+                     "slow or busy" ;;
+        *)       progress_end
+                 echo "${word[*]-}" ;;
         esac
     done
     progress_end
@@ -144,8 +151,10 @@ where()
 
 report()
 {
-    local ucx
+    local ucx subtitle
     ucx=$(pkg-config --modversion ucx)
+    subtitle="UCX $ucx, 2 ranks, $(where); VmPin less UCX's own pools;"
+    subtitle="$subtitle averages are of all ranks"
     {
         awk -f "$top/contrib/demo-table.awk" "$out/stats"
         cat <<NOTES
@@ -163,7 +172,7 @@ NOTES
         > "$out/summary.json"
     awk -v curves="$out/curves" \
         -v title="Registered user memory over time, rank 0" \
-        -v subtitle="UCX $ucx, 2 ranks, $(where); VmPin less UCX's own pools" \
+        -v subtitle="$subtitle" \
         -f "$top/contrib/demo-svg.awk" "$out/stats" \
         > "$out/registered-memory.svg"
     echo
@@ -182,11 +191,11 @@ build_project
 build_apps
 
 begin=$SECONDS
-say "running four programs under three policies, $reps times (hpcc once)"
+say "running four programs under three policies, up to $reps times"
 set +e
 "$top/test/rig/run.sh" "${native[@]+"${native[@]}"}" --out "$out" \
-    --timeout $((120 + reps * 300)) -- \
-    "$top/contrib/demo-guest.sh" "$build" "$out" "$reps" |
+    --timeout $((300 + reps * 300)) -- \
+    "$top/contrib/demo-guest.sh" "$build" "$out" "$reps" "$budget" |
     show_progress
 status=${PIPESTATUS[0]}
 set -e
