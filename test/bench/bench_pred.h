@@ -1,0 +1,55 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef TEST_BENCH_BENCH_PRED_H_
+#define TEST_BENCH_BENCH_PRED_H_
+
+#include <ucs/rcache_pred/rcache_pred.h>
+#include <ucs/rcache_pred/thread.h>
+
+#include <stddef.h>
+
+/** @file bench_pred.h
+ *
+ * The predictive cache over io_uring's registered buffers, with the library's
+ * clock but without a helper thread, in a state in which every use is a hit.
+ *
+ * The deregistration queue has to be emptied from time to time, and that is the
+ * moment when the policy deregisters. Between timed parts all regions are
+ * therefore in use while the helper's round is done in @ref bench_pred_drain.
+ * The timed part itself finds every region registered and idle.
+ */
+
+typedef struct bench_region {
+    void   *address;
+    size_t length;
+    void   *memh;      /**< Of the use that holds the region */
+} bench_region_t;
+
+typedef struct bench_pred {
+    ucs_rcache_pred_thread_t  *thread;   /* Never started */
+    ucs_rcache_pred_t         *pred;
+    ucs_rcache_pred_domain_t  *domain;
+    ucs_rcache_pred_context_t context;
+    bench_region_t            *regions;
+    unsigned                  num_regions;
+} bench_pred_t;
+
+
+/**
+ * Registers all regions.
+ *
+ * @param [in]  max_uses  Uses ended between two calls of bench_pred_drain.
+ */
+void bench_pred_init(bench_pred_t *self, bench_region_t *regions,
+                     unsigned num_regions, unsigned max_uses);
+
+/** Ends the program if any use was not a hit, or any entry was lost. */
+void bench_pred_cleanup(bench_pred_t *self);
+
+void bench_pred_drain(bench_pred_t *self);
+
+#endif
