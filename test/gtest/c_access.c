@@ -8,6 +8,8 @@
 
 #include <ucs/rcache_pred/rcache_pred_int.h>
 
+#include <ucs/sys/math.h>
+
 #include <errno.h>
 #include <stdlib.h>
 

@@ -55,8 +55,8 @@ unsigned test_pred_num_regions(ucs_rcache_pred_t *pred);
 unsigned test_pred_num_sites(ucs_rcache_pred_t *pred);
 unsigned test_pred_rq_length(ucs_rcache_pred_t *pred);
 unsigned test_pred_watch_length(ucs_rcache_pred_t *pred);
-/* Confidence in the newest call site of the region that starts there; -1 if
- * there is none */
+/* Least confidence in what the newest call site of the region that starts there
+ * says; -1 if there is no region */
 int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start);
 const ucs_rcache_pred_times_t *test_pred_times(ucs_rcache_pred_t *pred);
 ucs_rcache_pred_time_t
