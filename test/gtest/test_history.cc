@@ -253,3 +253,27 @@ TEST_F(test_history, begin_going_backwards_is_no_interval)
     EXPECT_EQ(m_time, m_history.last);
     EXPECT_EQ(100 * MSEC, m_history.period);
 }
+
+TEST_F(test_history, closed_one_awaits_nothing)
+{
+    record(SEC);
+    next(100 * MSEC, 3);
+    ucs_rcache_pred_history_close(&m_history, m_time + 100 * MSEC, DEPTH);
+    EXPECT_EQ(4u, m_history.count);
+    EXPECT_EQ(100 * MSEC, m_history.period);
+    EXPECT_EQ(NEVER, deadline(m_time));
+
+    /* until it begins again; what lies between is no interval */
+    record(m_time + 10 * SEC);
+    EXPECT_EQ(4u, m_history.count);
+    EXPECT_EQ(m_time + 100 * MSEC, deadline(m_time));
+}
+
+TEST_F(test_history, close_going_backwards_is_no_interval)
+{
+    record(SEC);
+    ucs_rcache_pred_history_close(&m_history, SEC - 1, DEPTH);
+    EXPECT_EQ(0u, m_history.count);
+    ucs_rcache_pred_history_close(&m_history, 2 * SEC, DEPTH);
+    EXPECT_EQ(0u, m_history.count) << "nothing was awaited";
+}
