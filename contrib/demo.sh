@@ -149,6 +149,18 @@ where()
     fi
 }
 
+# What else ran here makes run times meaningless, and cannot be seen in them
+busy_note()
+{
+    awk -v load="$load" -v cpus="$(nproc)" 'BEGIN {
+        if (load > cpus / 2) {
+            print "This machine was busy (load average " load " before the" \
+                  " runs, " cpus " processors):\ncompare memory and counts," \
+                  " not run times."
+        }
+    }'
+}
+
 report()
 {
     local ucx subtitle
@@ -167,6 +179,7 @@ Uses, hits and the critical path are counted by the library, per rank. Stock UCX
 knows no hits; under leave-pinned the library is loaded in the first repetition
 only, to count the pools. Run time: the loop of the program; of hpcc, the job.
 NOTES
+        busy_note
     } > "$out/table.txt"
     awk -v json=1 -f "$top/contrib/demo-table.awk" "$out/stats" \
         > "$out/summary.json"
@@ -186,6 +199,8 @@ packages=("${packages_build[@]}" hpcc)
 if ! has_rdma_device && [ ${#native[@]} -eq 0 ]; then
     packages+=("${packages_guest[@]}")
 fi
+# before the build, which is load too; over a minute
+load=$(cut -d ' ' -f 1 /proc/loadavg)
 install_missing "$out/install.log" "${packages[@]}"
 build_project
 build_apps
