@@ -248,11 +248,13 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
 }
 
 
-/* The linker routes the allocations of the library through these (--wrap) */
+/* The linker routes these calls of the library through here (--wrap) */
 
 static _Thread_local unsigned alloc_countdown;
 static _Thread_local int alloc_failed;
+static _Atomic unsigned num_yields;
 
+int __real_sched_yield(void);
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 int __real_posix_memalign(void **ptr, size_t alignment, size_t size);
@@ -292,4 +294,15 @@ int __wrap_posix_memalign(void **ptr, size_t alignment, size_t size)
 {
     return alloc_is_due() ? ENOMEM :
                             __real_posix_memalign(ptr, alignment, size);
+}
+
+unsigned test_num_yields(void)
+{
+    return num_yields;
+}
+
+int __wrap_sched_yield(void)
+{
+    ++num_yields;
+    return __real_sched_yield();
 }

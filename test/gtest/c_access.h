@@ -72,4 +72,7 @@ void test_alloc_fail_nth(unsigned nth);
 /* Whether the allocation that was to fail was made */
 int test_alloc_failed(void);
 
+/* How often the library gave its processor up to wait for another thread */
+unsigned test_num_yields(void);
+
 #endif

@@ -6,7 +6,7 @@
 
 #include "pred_test.h"
 
-#include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -43,6 +43,20 @@ protected:
             use(address, 64 * KB, MSEC, ctx);
             run_until(start + period);
         }
+    }
+
+    /* A use in a thread of its own that waits for a registration under way */
+    std::thread start_waiting_use(void **memh_p)
+    {
+        unsigned yields = test_num_yields();
+        std::thread thread([this, memh_p] {
+            *memh_p = begin(buffer(0), 64 * KB);
+        });
+
+        while (test_num_yields() == yields) {
+            std::this_thread::sleep_for(std::chrono::microseconds(10));
+        }
+        return thread;
     }
 
     /* Counters of what happens from now on */
@@ -340,11 +354,7 @@ TEST_F(test_helper, use_waits_for_the_registration_under_way)
 
     /* The helper has half registered the region when the use begins */
     m_world.on_reg = [&](const auto &) {
-        uint64_t looks = m_world.num_now();
-        thread = std::thread([&] { memh = begin(buffer(0), 64 * KB); });
-        while (m_world.num_now() == looks) {
-            std::this_thread::yield();
-        }
+        thread = start_waiting_use(&memh);
         m_world.advance(7 * USEC);
         m_world.on_reg = nullptr;
     };
@@ -368,11 +378,7 @@ TEST_F(test_helper, use_waiting_for_another_use_is_not_late)
 
     /* Late is what came before a registration predicted for it */
     m_world.on_reg = [&](const auto &) {
-        uint64_t looks = m_world.num_now();
-        thread = std::thread([&] { memh = begin(buffer(0), 64 * KB); });
-        while (m_world.num_now() == looks) {
-            std::this_thread::yield();
-        }
+        thread = start_waiting_use(&memh);
         m_world.on_reg = nullptr;
     };
     EXPECT_NE((void*)NULL, begin(buffer(0), 64 * KB));
