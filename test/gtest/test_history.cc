@@ -160,7 +160,7 @@ TEST_F(test_history, steady_period_needs_no_lead)
 {
     record(SEC);
     next(160 * MSEC);
-    EXPECT_EQ(10 * MSEC, lead()); /* 1/16 while little is known */
+    EXPECT_EQ(20 * MSEC, lead()); /* 1/8 while little is known */
     next(160 * MSEC, 2);
     EXPECT_EQ(0u, lead());
     EXPECT_EQ(m_time + 160 * MSEC, deadline(m_time));
@@ -204,15 +204,16 @@ TEST_F(test_history, steady_period_has_little_grace)
 {
     record(SEC);
     next(80 * MSEC, 5);
-    EXPECT_EQ(10 * MSEC, grace()); /* 1/8 of the period */
+    EXPECT_EQ(20 * MSEC, grace()); /* 1/4 of the period */
 }
 
 TEST_F(test_history, grace_covers_the_spread)
 {
     record(SEC);
-    next(90 * MSEC);
-    next(80 * MSEC); /* Shorter, so that none came late */
-    EXPECT_EQ(20 * MSEC, grace());
+    next(100 * MSEC);
+    EXPECT_EQ(50 * MSEC, grace()); /* Half of it while little is known */
+    next(80 * MSEC, 2); /* Shorter, so that none came late */
+    EXPECT_EQ(30 * MSEC, grace());
 }
 
 TEST_F(test_history, grace_covers_what_came_late)
@@ -230,7 +231,7 @@ TEST_F(test_history, grace_fades)
     next(160 * MSEC);
     EXPECT_EQ(80 * MSEC, grace()); /* Never more than a period */
     next(80 * MSEC, 100);
-    EXPECT_LT(grace(), 10 * MSEC + 10 * USEC);
+    EXPECT_EQ(20 * MSEC, grace());
 }
 
 TEST_F(test_history, lead_covers_part_of_the_spread)

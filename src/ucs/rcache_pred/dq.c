@@ -29,7 +29,7 @@
 
 static inline uint64_t dq_round(const ucs_rcache_pred_dq_t *dq, uint64_t ticket)
 {
-    return ticket / (dq->mask + 1);
+    return ticket >> dq->shift;
 }
 
 ucs_status_t ucs_rcache_pred_dq_init(ucs_rcache_pred_dq_t *dq, unsigned size)
@@ -43,6 +43,7 @@ ucs_status_t ucs_rcache_pred_dq_init(ucs_rcache_pred_dq_t *dq, unsigned size)
     memset(slots, 0, size * sizeof(*dq->slots));
     dq->slots   = slots;
     dq->mask    = size - 1;
+    dq->shift   = __builtin_ctz(size);
     dq->tail    = 0;
     dq->dropped = 0;
     dq->waited  = 0;

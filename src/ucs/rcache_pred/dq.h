@@ -38,6 +38,7 @@ typedef struct ucs_rcache_pred_dq_entry {
 typedef struct ucs_rcache_pred_dq {
     ucs_rcache_pred_seqslot_t *slots;
     uint64_t                  mask;    /**< Number of slots - 1 */
+    unsigned                  shift;   /**< log2 of the number of slots */
     /** Next ticket. Producers: atomic increment. On a line of its own. */
     _Atomic uint64_t          head UCS_V_ALIGNED(64);
     /** Next ticket to pop. Consumer only. */

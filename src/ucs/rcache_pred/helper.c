@@ -208,6 +208,9 @@ static void region_learn(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_site_t *site, *last;
     uint64_t signature;
 
+    region->lengths[region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS] =
+            entry->length;
+
     last = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
     if (last != NULL) {
         ucs_rcache_pred_history_close(&last->next, entry->begin, depth);

@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+/* Fewer intervals than this say little about how much they vary */
+#define HISTORY_ENOUGH 3
+
 
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history)
 {
@@ -110,8 +113,8 @@ ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history)
 
     lead = ucs_max(history->undershoot + (history->undershoot / 4),
                    (history->typical - history->period) * 3 / 4);
-    if (history->count < 3) {
-        lead = ucs_max(lead, history->period / 16);
+    if (history->count < HISTORY_ENOUGH) {
+        lead = ucs_max(lead, history->period / 8);
     }
     return ucs_min(lead, history->period / 4);
 }
@@ -123,7 +126,10 @@ ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history)
 
     late = ucs_max(history->longest - history->period,
                    history->overshoot + (history->overshoot / 4));
-    return ucs_min(late + (history->period / 8), history->period);
+    late = ucs_max(late + (history->period / 8),
+                   (history->count < HISTORY_ENOUGH) ?
+                   (history->period / 2) : (history->period / 4));
+    return ucs_min(late, history->period);
 }
 
 ucs_rcache_pred_time_t

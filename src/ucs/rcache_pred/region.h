@@ -74,8 +74,6 @@ typedef struct ucs_rcache_pred_region {
     size_t                         use_length;
 
     unsigned                       flags;       /**< Of the last use */
-    unsigned                       num_lengths; /**< Lengths ever recorded */
-    size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
     ucs_rcache_pred_time_t         registered_at; /**< By the helper */
     ucs_rcache_pred_time_t         early_after; /**< A first use later than this
                                                      after registered_at was
@@ -88,6 +86,8 @@ typedef struct ucs_rcache_pred_region {
     /* Helper only */
     ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< In the RQ or watch list */
     uint8_t                        queued;
+    unsigned                       num_lengths; /**< Lengths ever recorded */
+    size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
     ucs_list_link_t                sites;
     ucs_rcache_pred_history_t      history;     /**< Of all uses, whatever
                                                      their context */

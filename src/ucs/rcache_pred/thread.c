@@ -11,6 +11,12 @@
 #include "thread.h"
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/compiler_def.h>
+
+#if defined(__x86_64__)
+#  include <cpuid.h>
+#  include <x86intrin.h>
+#endif
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -36,7 +42,12 @@ struct ucs_rcache_pred_thread {
     _Atomic int       stop;      /* Set by stop, read by the thread; relaxed:
                                     the semaphore orders it */
     _Atomic uint64_t  cpu_time;  /* Written by the thread; relaxed, a number */
+    uint64_t          tsc_mult;  /* ns a tick, times 2^TSC_SHIFT; 0: the
+                                    counter is not used. Constant */
 };
+
+/* 2^32 keeps 9 digits of the rate; the product needs 128 bits */
+#define TSC_SHIFT 32
 
 
 static ucs_rcache_pred_time_t clock_ns(clockid_t clock)
@@ -47,14 +58,87 @@ static ucs_rcache_pred_time_t clock_ns(clockid_t clock)
     return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
+#if defined(__x86_64__)
+
+/* How long the counter is measured against the system's clock, ns */
+#define TSC_MEASURE_NSEC 1000000ul
+
+/* Whether the counter runs at one rate whatever the processor's frequency and
+ * sleep state: CPUID 0x80000007, bit 8 of edx (Intel SDM 18.17.4) */
+static int tsc_is_invariant(void)
+{
+    unsigned eax, ebx, ecx, edx;
+
+    return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && (edx & (1u << 8));
+}
+
+/* The shortest of some looks at the clock brackets the counter best */
+static uint64_t tsc_at(uint64_t *time_p)
+{
+    uint64_t best = UINT64_MAX, tsc = 0, before, after, t;
+    unsigned i;
+
+    for (i = 0; i < 8; ++i) {
+        before = __rdtsc();
+        t      = clock_ns(CLOCK_MONOTONIC);
+        after  = __rdtsc();
+        if (after - before < best) {
+            best    = after - before;
+            tsc     = before + (after - before) / 2;
+            *time_p = t;
+        }
+    }
+
+    return tsc;
+}
+
+static uint64_t tsc_measure(void)
+{
+    uint64_t begin, end, begin_tsc, end_tsc;
+
+    if (!tsc_is_invariant()) {
+        return 0;
+    }
+
+    begin_tsc = tsc_at(&begin);
+    while (clock_ns(CLOCK_MONOTONIC) - begin < TSC_MEASURE_NSEC) {
+    }
+    end_tsc = tsc_at(&end);
+    return ((unsigned __int128)(end - begin) << TSC_SHIFT) /
+           (end_tsc - begin_tsc);
+}
+
+static UCS_F_ALWAYS_INLINE uint64_t tsc_now(uint64_t mult)
+{
+    return ((unsigned __int128)__rdtsc() * mult) >> TSC_SHIFT;
+}
+
+#else
+
+static uint64_t tsc_measure(void)
+{
+    return 0;
+}
+
+static uint64_t tsc_now(uint64_t mult)
+{
+    return 0;
+}
+
+#endif
+
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg)
 {
-    return clock_ns(CLOCK_MONOTONIC);
+    ucs_rcache_pred_thread_t *thread = arg;
+
+    return ucs_likely(thread->tsc_mult != 0) ? tsc_now(thread->tsc_mult) :
+                                               clock_ns(CLOCK_MONOTONIC);
 }
 
 void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
 {
     ucs_rcache_pred_thread_t *thread = arg;
+    ucs_rcache_pred_time_t now;
     struct timespec ts;
 
     if (until == UCS_RCACHE_PRED_TIME_INF) {
@@ -62,6 +146,12 @@ void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
         return;
     }
 
+    now = ucs_rcache_pred_thread_now(thread);
+    if (until <= now) {
+        return;
+    }
+
+    until      = clock_ns(CLOCK_MONOTONIC) + (until - now);
     ts.tv_sec  = until / NSEC_PER_SEC;
     ts.tv_nsec = until % NSEC_PER_SEC;
     sem_clockwait(&thread->wakeups, CLOCK_MONOTONIC, &ts);
@@ -84,7 +174,8 @@ ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p)
     }
 
     sem_init(&thread->wakeups, 0, 0);
-    *thread_p = thread;
+    thread->tsc_mult = tsc_measure();
+    *thread_p        = thread;
     return UCS_OK;
 }
 

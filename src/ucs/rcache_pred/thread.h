@@ -25,10 +25,14 @@ ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p);
 /** The thread must not be running. */
 void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);
 
-/** CLOCK_MONOTONIC, ns. */
+/**
+ * Time of an arbitrary beginning, ns: the processor's time stamp counter where
+ * it runs at a constant rate, else CLOCK_MONOTONIC. Rates differ by some 1e-4
+ * of each other, hence a time of this clock means nothing to the system.
+ */
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg);
 
-/** Sleep; ends early when woken. */
+/** Sleep until a time of this clock; ends early when woken. */
 void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until);
 
 /** Wait-free, and safe in a memory hook. */

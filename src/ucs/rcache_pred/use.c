@@ -56,8 +56,6 @@ use_start(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     region->use_length = length;
     region->flags      = flags;
     region->referenced = 1;
-    region->lengths[region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS] =
-            length;
 }
 
 /*
