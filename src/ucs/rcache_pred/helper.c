@@ -216,7 +216,7 @@ static void region_learn(ucs_rcache_pred_t *pred,
         ucs_rcache_pred_history_close(&last->next, entry->begin, depth);
     }
 
-    signature = ucs_rcache_pred_signature(&entry->context, region->domain,
+    signature = ucs_rcache_pred_signature(&entry->context, region,
                                           region->start, entry->length);
     site      = ucs_rcache_pred_site_get(&pred->sites, signature,
                                          &region->sites);
@@ -392,8 +392,7 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
                            region->flags | region->access |
                            pred->params.helper_flags, &memh, &end);
     pred->outside += end - begin;
-    region_dequeue(pred, region);
-    history = region_source(pred, region);
+    history        = region_source(pred, region);
 
     ucs_spin_lock(&pred->lock);
     if (status == UCS_OK) {
@@ -408,6 +407,8 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
     }
     ucs_spin_unlock(&pred->lock);
 
+    /* Not before: a use that waited until now was predicted, but late */
+    region_dequeue(pred, region);
     if (status == UCS_OK) {
         region_enqueue(pred, &pred->watch, region,
                        (history == NULL) ?
@@ -641,6 +642,7 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
 {
     uint64_t steps = pred->dq.mask + 1;
     int active     = 0, busy;
+    ucs_rcache_pred_time_t next;
 
     pthread_mutex_lock(&pred->helper_mutex);
     atomic_store(&pred->asleep, 0);
@@ -658,7 +660,7 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
 
     sweep_dropped(pred);
     active         |= collect_garbage(pred);
-    pred->next_poll = helper_sleep(pred, active);
+    pred->next_poll = next = helper_sleep(pred, active);
     pthread_mutex_unlock(&pred->helper_mutex);
-    return pred->next_poll;
+    return next;
 }

@@ -64,15 +64,27 @@ void ucs_rcache_pred_table_cleanup(ucs_rcache_pred_table_t *table)
 ucs_status_t
 ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room, unsigned capacity)
 {
+    void *chunk;
+
+    if (posix_memalign(&chunk, UCS_RCACHE_PRED_REGION_ALIGN,
+                       sizeof(*room->chunk)) != 0) {
+        goto err;
+    }
+
+    memset(chunk, 0, sizeof(*room->chunk));
+    room->chunk    = chunk;
     room->capacity = ucs_max(2 * capacity, 256u);
-    room->chunk    = calloc(1, sizeof(*room->chunk));
     room->sorted   = malloc(room->capacity * sizeof(*room->sorted));
-    if ((room->chunk == NULL) || (room->sorted == NULL)) {
-        ucs_rcache_pred_room_release(room);
-        return UCS_ERR_NO_MEMORY;
+    if (room->sorted == NULL) {
+        goto err_free_chunk;
     }
 
     return UCS_OK;
+
+err_free_chunk:
+    free(room->chunk);
+err:
+    return UCS_ERR_NO_MEMORY;
 }
 
 void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,

@@ -12,6 +12,7 @@
 
 #include <ucs/datastruct/hlist.h>
 #include <ucs/datastruct/list.h>
+#include <ucs/sys/compiler_def.h>
 
 /** @file region.h
  *
@@ -22,6 +23,10 @@
 
 /** A region's length ahead of a use is the longest of so many recent uses. */
 #define UCS_RCACHE_PRED_RECENT_LENGTHS 4
+
+
+/** A cache line: what every use looks at takes as few of them as can be. */
+#define UCS_RCACHE_PRED_REGION_ALIGN 64
 
 
 typedef enum {
@@ -98,7 +103,7 @@ typedef struct ucs_rcache_pred_region {
                                                      history above */
     uint8_t                        source_next; /**< It was the site's next use,
                                                      not its own history */
-} ucs_rcache_pred_region_t;
+} UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
 
 
 #define UCS_RCACHE_PRED_TABLE_BUCKETS 16384u

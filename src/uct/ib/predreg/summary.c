@@ -141,6 +141,7 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     const ucs_rcache_pred_stats_t *stats = &summary->stats;
     int known                            = summary->known;
     size_t used                          = 0;
+    unsigned long usec;
     char rank[16];
 
 #define ADD(_fmt, ...) \
@@ -151,9 +152,11 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     } else { \
         ADD("\"%s\":null,", _name); \
     }
+/* Not as a floating-point number, whose format depends on the locale */
 #define ADD_SECONDS(_name, _value) \
     if (known) { \
-        ADD("\"%s\":%.6f,", _name, _value); \
+        usec = (_value) * 1e6; \
+        ADD("\"%s\":%lu.%06lu,", _name, usec / 1000000, usec % 1000000); \
     } else { \
         ADD("\"%s\":null,", _name); \
     }
