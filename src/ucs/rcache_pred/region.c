@@ -51,10 +51,9 @@ err:
 
 void ucs_rcache_pred_table_cleanup(ucs_rcache_pred_table_t *table)
 {
-    ucs_rcache_pred_chunk_t *chunk, *tmp;
-
-    ucs_list_for_each_safe(chunk, tmp, &table->chunks, list) {
-        free(chunk);
+    while (!ucs_list_is_empty(&table->chunks)) {
+        free(ucs_list_extract_head(&table->chunks, ucs_rcache_pred_chunk_t,
+                                   list));
     }
     free(table->sorted);
     free(table->by_memh);
