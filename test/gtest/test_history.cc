@@ -161,7 +161,7 @@ TEST_F(test_history, steady_period_needs_no_lead)
     record(SEC);
     next(160 * MSEC);
     EXPECT_EQ(20 * MSEC, lead()); /* 1/8 while little is known */
-    next(160 * MSEC, 2);
+    next(160 * MSEC, 3);
     EXPECT_EQ(0u, lead());
     EXPECT_EQ(m_time + 160 * MSEC, deadline(m_time));
 }
@@ -212,7 +212,7 @@ TEST_F(test_history, grace_covers_the_spread)
     record(SEC);
     next(100 * MSEC);
     EXPECT_EQ(50 * MSEC, grace()); /* Half of it while little is known */
-    next(80 * MSEC, 2); /* Shorter, so that none came late */
+    next(80 * MSEC, 3); /* Shorter, so that none came late */
     EXPECT_EQ(30 * MSEC, grace());
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Fewer intervals than this say little about how much they vary */
-#define HISTORY_ENOUGH 3
+#define HISTORY_ENOUGH 4
 
 
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history)

@@ -64,7 +64,7 @@ void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history);
  * How much earlier than predicted to be ready, since the shortest of a few
  * intervals is not the shortest there will be: 5/4 of what intervals fell short
  * of the period before, or 3/4 of the distance from the period to the median
- * interval, whichever is more; 1/8 of the period while fewer than 3 intervals
+ * interval, whichever is more; 1/8 of the period while fewer than 4 intervals
  * are known; at most a quarter of the period.
  *
  * The factors are ours. With intervals of normally distributed length and 8 of
@@ -78,7 +78,7 @@ ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history);
  * How long after the predicted begin to go on waiting for it: 1/8 of the period
  * and either the spread of the recent intervals or 5/4 of what intervals came
  * late before, whichever is more; at least a quarter of the period, half of it
- * while fewer than 3 intervals are known; at most one period.
+ * while fewer than 4 intervals are known; at most one period.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history);
