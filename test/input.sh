@@ -43,7 +43,7 @@ aside UCX_RCACHE_PRED_HISTORY=0    'UCX_RCACHE_PRED_HISTORY=0 .*1 to 16'
 aside UCX_RCACHE_PRED_HISTORY=few  "HISTORY: 'few'. Expected: unsigned"
 aside UCX_RCACHE_PRED_DQ_SIZE=1000 'DQ_SIZE=1000 .*powers of 2 from 64 to'
 aside UCX_RCACHE_PRED_MAX_SITES=1  'UCX_RCACHE_PRED_MAX_SITES=1 .*16 to'
-aside UCX_RCACHE_ENABLE=y          "UCX_RCACHE_ENABLE=y forces UCX's own cache"
+aside UCX_RCACHE_ENABLE=y          "UCX_RCACHE_ENABLE=y keeps UCX's own cache"
 aside UCX_MEM_EVENTS=n             'memory events of UCM are not available'
 
 # A misspelt variable is for UCX to warn about

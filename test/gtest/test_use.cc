@@ -71,6 +71,17 @@ protected:
     }
 };
 
+TEST_F(test_use, average_of_much_memory_over_long_is_right)
+{
+    /* 10 GiB for an hour is more byte-nanoseconds than 64 bits hold */
+    void *memh = begin(buffer(0), 10 * 1024 * MB);
+
+    m_world.advance(3600 * SEC);
+    EXPECT_NEAR(10. * 1024 * MB, stats().bytes_avg, 1. * MB);
+    EXPECT_EQ(UINT64_MAX, stats().byte_ns);
+    end(memh);
+}
+
 TEST_F(test_use, first_use_registers)
 {
     void *memh = begin(buffer(0), 10000, HINT | ACCESS_READ);
@@ -455,14 +466,24 @@ TEST_F(test_use, other_domains_make_room_as_well)
     EXPECT_EQ(0u, m_world.num_live_at(buffer(0)));
 }
 
-TEST_F(test_use, any_refusal_is_taken_for_lack_of_room)
+TEST_F(test_use, lack_of_room_once_is_one_eviction)
 {
-    /* Transports do not agree on how to report that the system refused */
     end(begin(buffer(0), PAGE));
-    m_world.fail_nth_reg(1);
+    m_world.fail_nth_reg(1, 1, UCS_ERR_NO_MEMORY);
     end(begin(buffer(1), PAGE));
     EXPECT_EQ(1u, stats().evictions);
     EXPECT_EQ(0u, stats().reg_failures);
+}
+
+TEST_F(test_use, memory_that_cannot_be_registered_evicts_nothing)
+{
+    void *memh;
+
+    end(begin(buffer(0), PAGE));
+    m_world.fail_nth_reg(1, 2, UCS_ERR_IO_ERROR);
+    EXPECT_EQ(UCS_ERR_IO_ERROR, try_begin(buffer(1), PAGE, &memh));
+    EXPECT_EQ(0u, stats().evictions);
+    EXPECT_EQ(1u, m_world.num_live());
 }
 
 TEST_F(test_use, memory_not_to_be_managed_evicts_nothing)
@@ -483,7 +504,7 @@ TEST_F(test_use, only_the_last_attempt_is_not_quiet)
 
     end(begin(buffer(0), PAGE));
     m_world.on_reg = [&](const auto &r) { flags.push_back(r.flags); };
-    m_world.fail_nth_reg(1, 3);
+    m_world.fail_nth_reg(1, 3, UCS_ERR_NO_MEMORY);
     EXPECT_NE(UCS_OK, try_begin(buffer(1), PAGE, &memh, HINT));
     m_world.on_reg = nullptr;
     /* A first one, one after the only eviction, and that which may be heard */

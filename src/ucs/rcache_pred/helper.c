@@ -249,7 +249,7 @@ static void region_deregister(ucs_rcache_pred_t *pred,
 
     begin = pred_now(pred);
     pred_deregister(domain, memh, start, length);
-    pred->outside += pred_now(pred) - begin;
+    pred->outside += pred_elapsed(begin, pred_now(pred));
 }
 
 static void trace_decision(const ucs_rcache_pred_region_t *region,
@@ -391,7 +391,7 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
     status = pred_register(region,
                            region->flags | region->access |
                            pred->params.helper_flags, &memh, &end);
-    pred->outside += end - begin;
+    pred->outside += pred_elapsed(begin, end);
     history        = region_source(pred, region);
 
     ucs_spin_lock(&pred->lock);
@@ -466,7 +466,7 @@ static void reap_stale(ucs_rcache_pred_t *pred)
         region_deregister(pred, region);
         pred_forget_region(pred, region);
         ucs_spin_lock(&pred->lock);
-        i = 0; /* The table may have changed meanwhile */
+        /* Go on at i: uses only add regions meanwhile, nobody else frees any */
     }
     ucs_spin_unlock(&pred->lock);
 }
@@ -591,7 +591,7 @@ static void measure_own_work(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_time_t *cost,
                              ucs_rcache_pred_time_t begin)
 {
-    times_update(cost, pred_now(pred) - begin - pred->outside);
+    times_update(cost, pred_elapsed(begin + pred->outside, pred_now(pred)));
 }
 
 /* Take one entry off the DQ, if there is one */

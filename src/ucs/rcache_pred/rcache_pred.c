@@ -155,7 +155,8 @@ static void stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         return;
     }
 
-    pred->stats.byte_ns  += pred->stats.bytes_now * (now - pred->stats_time);
+    pred->byte_ns        += (unsigned __int128)pred->stats.bytes_now *
+                            (now - pred->stats_time);
     pred->stats.duration += now - pred->stats_time;
     pred->stats_time      = now;
 }
@@ -196,7 +197,7 @@ ucs_status_t pred_register(ucs_rcache_pred_region_t *region, unsigned flags,
     ucs_rcache_pred_cost_update(&domain->reg_cost,
                                 ucs_rcache_pred_pages(region->start,
                                                       region->length),
-                                *end_p - begin);
+                                pred_elapsed(begin, *end_p));
     ucs_spin_unlock(&pred->lock);
     return UCS_OK;
 }
@@ -224,7 +225,7 @@ void pred_deregister(ucs_rcache_pred_domain_t *domain, void *memh,
     pred_account(pred, end, start, length, -1);
     ucs_rcache_pred_cost_update(&domain->dereg_cost,
                                 ucs_rcache_pred_pages(start, length),
-                                end - begin);
+                                pred_elapsed(begin, end));
     ucs_spin_unlock(&pred->lock);
 }
 
@@ -290,7 +291,9 @@ static void pred_deregister_all(ucs_rcache_pred_t *pred,
         ucs_spin_unlock(&pred->lock);
         pred_deregister(owner, memh, start, length);
         ucs_spin_lock(&pred->lock);
-        i = 0; /* The table may have changed meanwhile */
+        if (pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND) {
+            i = 0; /* Uses of other domains may have freed regions before it */
+        }
     }
     ucs_spin_unlock(&pred->lock);
 }
@@ -359,12 +362,11 @@ void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_lock(&pred->helper_mutex);
-    ucs_spin_lock(&pred->lock);
+    pred_deregister_all(pred, NULL, 0);
 }
 
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
 {
-    ucs_spin_unlock(&pred->lock);
     pthread_mutex_unlock(&pred->helper_mutex);
 }
 
@@ -375,6 +377,10 @@ void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
 
     ucs_spin_lock(&pred->lock);
     stats_advance(pred, now);
-    *stats = pred->stats;
+    *stats           = pred->stats;
+    stats->byte_ns   = (pred->byte_ns > UINT64_MAX) ? UINT64_MAX :
+                                                      pred->byte_ns;
+    stats->bytes_avg = (stats->duration == 0) ?
+                       0 : ((double)pred->byte_ns / stats->duration);
     ucs_spin_unlock(&pred->lock);
 }

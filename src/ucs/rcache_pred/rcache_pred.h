@@ -76,8 +76,8 @@ typedef struct ucs_rcache_pred_ops {
     /**
      * Register memory; @a flags are those of the use, opaque here. Called by
      * any thread with the argument of the domain. UCS_ERR_UNSUPPORTED means
-     * that this memory is not to be managed; after any other error idle regions
-     * are given up and it is tried again.
+     * that this memory is not to be managed; after UCS_ERR_NO_MEMORY idle
+     * regions are given up and it is tried again.
      */
     ucs_status_t           (*mem_reg)(void *domain_arg, void *address,
                                       size_t length, unsigned flags,
@@ -135,7 +135,9 @@ typedef struct ucs_rcache_pred_stats {
                                   and waiting for the helper, ns */
     uint64_t bytes_now;      /**< Registered now, whole pages, bytes */
     uint64_t bytes_peak;     /**< Maximum of bytes_now */
-    uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns */
+    uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns;
+                                  saturates after some minutes of gigabytes */
+    double   bytes_avg;      /**< bytes_now averaged over duration; does not */
     uint64_t duration;       /**< Time since the first domain was created, ns;
                                   stands still while there is no domain */
 } ucs_rcache_pred_stats_t;
@@ -234,9 +236,11 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred);
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred);
 
 /**
- * Hold still for fork: after @ref ucs_rcache_pred_quiesce no lock is held by
- * another thread and no registration is under way by the helper, until @ref
- * ucs_rcache_pred_resume is called by the same thread in the parent.
+ * Hold still for fork: after @ref ucs_rcache_pred_quiesce every region that was
+ * idle is deregistered and the helper does nothing, until @ref
+ * ucs_rcache_pred_resume is called by the same thread in the parent. Uses and
+ * unmaps go on. In the child the cache must not be touched any more: another
+ * thread may have held its lock.
  */
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred);
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred);

@@ -25,10 +25,12 @@
  *
  *   helper_mutex  One round of the helper, or whoever stands in for it. Held
  *                 across registrations. Never taken by a use or an unmap.
- *   lock          The table, the regions and the counters. Held for some tens
- *                 of instructions: nothing is allocated, released, logged or
+ *   lock          The table, the regions and the counters. Held by a use for
+ *                 some tens of instructions, by a new region for a memmove, and
+ *                 by evictions, unmaps and sweeps for a pass over the regions
+ *                 they ask about. Nothing is allocated, released, logged or
  *                 registered under it, hence no memory hook runs under it and
- *                 the unmap hook may take it.
+ *                 the unmap hook may take it. Not held across fork.
  */
 
 
@@ -55,6 +57,8 @@ struct ucs_rcache_pred {
     /* Under lock */
     ucs_rcache_pred_table_t       table;
     ucs_rcache_pred_stats_t       stats;
+    unsigned __int128             byte_ns;    /**< Of the statistics; 64 bits
+                                                   hold 17 s of 1 GiB */
     ucs_rcache_pred_time_t        stats_time; /**< Integrals are valid up to
                                                    here; 0: no domain */
 
@@ -90,6 +94,13 @@ struct ucs_rcache_pred {
 static inline ucs_rcache_pred_time_t pred_now(ucs_rcache_pred_t *pred)
 {
     return pred->ops.now(pred->params.arg);
+}
+
+/** Time from begin to end; 0 if a processor's counter is behind another's. */
+static inline ucs_rcache_pred_time_t
+pred_elapsed(ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end)
+{
+    return (end > begin) ? (end - begin) : 0;
 }
 
 /** The region will be or is no longer registered: count its whole pages.

@@ -22,6 +22,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -72,6 +73,26 @@ static int tsc_is_invariant(void)
     return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && (edx & (1u << 8));
 }
 
+/* Whether the kernel trusts the counter to agree between processors: its own
+ * clock is made of it, directly or as a guest of KVM */
+static int tsc_is_trusted(void)
+{
+    char name[32] = "";
+    FILE *file;
+
+    file = fopen("/sys/devices/system/clocksource/clocksource0/"
+                 "current_clocksource", "r");
+    if (file == NULL) {
+        return 0;
+    }
+
+    if (fgets(name, sizeof(name), file) == NULL) {
+        name[0] = '\0';
+    }
+    fclose(file);
+    return !strcmp(name, "tsc\n") || !strcmp(name, "kvm-clock\n");
+}
+
 /* The shortest of some looks at the clock brackets the counter best */
 static uint64_t tsc_at(uint64_t *time_p)
 {
@@ -96,7 +117,7 @@ static uint64_t tsc_measure(void)
 {
     uint64_t begin, end, begin_tsc, end_tsc;
 
-    if (!tsc_is_invariant()) {
+    if (!tsc_is_invariant() || !tsc_is_trusted()) {
         return 0;
     }
 

@@ -27,7 +27,8 @@ void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);
 
 /**
  * Time of an arbitrary beginning, ns: the processor's time stamp counter where
- * it runs at a constant rate, else CLOCK_MONOTONIC. Rates differ by some 1e-4
+ * it runs at a constant rate and the kernel's clock uses it, else
+ * CLOCK_MONOTONIC. Rates differ by some 1e-4
  * of each other, hence a time of this clock means nothing to the system.
  */
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg);

@@ -186,7 +186,7 @@ use_claim(ucs_rcache_pred_domain_t *domain, ucs_rcache_pred_region_t *region,
 /* Whether giving up other memory may help */
 static int is_refused(ucs_status_t status)
 {
-    return (status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED);
+    return status == UCS_ERR_NO_MEMORY;
 }
 
 /* Register a claimed region, giving up idle ones if the system refuses */
@@ -204,18 +204,19 @@ use_register(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                                &end);
     } while (is_refused(status) && pred_evict(pred));
 
-    if (is_refused(status) && (pred->params.helper_flags & ~flags)) {
+    if ((status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED) &&
+        (pred->params.helper_flags & ~flags)) {
         /* Fail the way the use wants it: the attempts so far were silent */
         status = pred_register(region, flags, &memh, &end);
     }
 
     ucs_spin_lock(&pred->lock);
-    pred->stats.time_critical += end - begin;
+    pred->stats.time_critical += pred_elapsed(begin, end);
     if (status == UCS_OK) {
         ++pred->stats.regs_critical;
         ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
     } else {
-        ++pred->stats.reg_failures;
+        pred->stats.reg_failures += (status != UCS_ERR_UNSUPPORTED);
         pred_account(pred, end, region->start, region->length, -1);
         region->state  = UCS_RCACHE_PRED_REGION_IDLE;
         region->access = 0;
@@ -259,7 +260,7 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     }
 
     if (wait) {
-        waited = pred_now(pred) - now;
+        waited = pred_elapsed(now, pred_now(pred));
         pred->stats.time_critical += waited;
     }
 
@@ -363,7 +364,7 @@ static void use_end_release(ucs_rcache_pred_t *pred,
     pred_deregister(domain, memh, start, length);
 
     ucs_spin_lock(&pred->lock);
-    pred->stats.time_critical += pred_now(pred) - begin;
+    pred->stats.time_critical += pred_elapsed(begin, pred_now(pred));
     ucs_spin_unlock(&pred->lock);
 
     while (waiters != NULL) {

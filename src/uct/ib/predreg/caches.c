@@ -31,8 +31,39 @@
 #define MD_CACHE_OFF      "direct"
 
 
+/* What the user said of a cache, if it leaves the cache on; else NULL */
+static const char *user_keeps(const char *variable, const char *off)
+{
+    const char *value = getenv(variable);
+
+    return ((value == NULL) || !strcmp(value, off)) ? NULL : value;
+}
+
+/* Both, before either is switched off */
+static int is_forced_on(void)
+{
+    const char *value;
+
+    value = user_keeps("UCX_" UCP_CACHE_KNOB, "n");
+    if (value != NULL) {
+        uct_predreg_step_aside("UCX_" UCP_CACHE_KNOB "=%s keeps UCX's own "
+                               "cache on", value);
+        return 1;
+    }
+
+    value = user_keeps("UCX_IB_" MD_CACHE_KNOB, MD_CACHE_OFF);
+    if (value != NULL) {
+        uct_predreg_step_aside("UCX_IB_" MD_CACHE_KNOB "=%s chooses other than "
+                               MD_CACHE_OFF " registration", value);
+        return 1;
+    }
+
+    return 0;
+}
+
 /* Value of a knob in a configuration of UCP, which has no function to get it */
-static int ucp_config_get(const ucp_config_t *config, const char *name,
+static int ucp_config_get(const uct_predreg_real_t *real,
+                          const ucp_config_t *config, const char *name,
                           char *value, size_t max)
 {
     char *text  = NULL;
@@ -46,8 +77,7 @@ static int ucp_config_get(const ucp_config_t *config, const char *name,
         return 0;
     }
 
-    uct_predreg_core.real.ucp_config_print(config, stream, "",
-                                           UCS_CONFIG_PRINT_CONFIG);
+    real->ucp_config_print(config, stream, "", UCS_CONFIG_PRINT_CONFIG);
     fclose(stream);
 
     for (line = strtok_r(text, "\n", &saveptr); (line != NULL) && !found;
@@ -66,12 +96,14 @@ static int ucp_config_get(const ucp_config_t *config, const char *name,
     return found;
 }
 
-void uct_predreg_ucp_config(ucp_config_t *config)
+void uct_predreg_ucp_config(const uct_predreg_real_t *real,
+                            ucp_config_t *config)
 {
     char value[64];
 
     if (!uct_predreg_is_managing() ||
-        !ucp_config_get(config, UCP_CACHE_KNOB, value, sizeof(value))) {
+        (uct_predreg_check_version(real) != UCS_OK) || is_forced_on() ||
+        !ucp_config_get(real, config, UCP_CACHE_KNOB, value, sizeof(value))) {
         return;
     }
 
@@ -80,19 +112,19 @@ void uct_predreg_ucp_config(ucp_config_t *config)
     }
 
     if (strcmp(value, UCP_CACHE_DEFAULT)) {
-        uct_predreg_step_aside("UCX_" UCP_CACHE_KNOB "=%s forces UCX's own "
+        uct_predreg_step_aside("UCX_" UCP_CACHE_KNOB "=%s keeps UCX's own "
                                "cache on", value);
         return;
     }
 
-    uct_predreg_core.real.ucp_config_modify(config, UCP_CACHE_KNOB, "n");
+    real->ucp_config_modify(config, UCP_CACHE_KNOB, "n");
 }
 
 void uct_predreg_md_config(uct_md_config_t *config)
 {
     char value[64];
 
-    if (!uct_predreg_is_managing() ||
+    if (!uct_predreg_is_managing() || is_forced_on() ||
         (uct_predreg_core.real.uct_config_get(config, MD_CACHE_KNOB, value,
                                               sizeof(value)) != UCS_OK)) {
         return; /* Not the ib component */

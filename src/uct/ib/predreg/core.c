@@ -11,6 +11,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 
 uct_predreg_core_t uct_predreg_core = {
@@ -59,12 +60,12 @@ static const uct_predreg_hooks_t hooks = {
 
 /* UCS structures and configuration tables are not stable between versions of
  * UCX: work only beside the one this was compiled for */
-static ucs_status_t check_ucx_version(const uct_predreg_real_t *real)
+ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real)
 {
     unsigned major, minor, release;
 
     if (real->ucp_get_version == NULL) {
-        return UCS_OK; /* UCT only; its file name tells no version */
+        return UCS_OK; /* UCT only, so far; it tells no version */
     }
 
     real->ucp_get_version(&major, &minor, &release);
@@ -104,6 +105,7 @@ static ucs_status_t pred_create(void)
         goto err_destroy_thread;
     }
 
+    uct_predreg_core.pid = getpid();
     return UCS_OK;
 
 err_destroy_thread:
@@ -144,6 +146,8 @@ void uct_predreg_core_reset(void)
 {
     unsigned i;
 
+    /* Held by the thread that forked, which is this one, or by nobody */
+    pthread_mutex_init(&uct_predreg_core.lock, NULL);
     for (i = 0; i < UCT_PREDREG_MAX_DOMAINS; ++i) {
         uct_predreg_core.domains[i].super = NULL;
         atomic_store_explicit(&uct_predreg_core.domains[i].md, NULL,
@@ -154,6 +158,10 @@ void uct_predreg_core_reset(void)
     uct_predreg_core.pred       = NULL;
     uct_predreg_core.thread     = NULL;
     uct_predreg_core.num_opened = 0;
+    uct_predreg_core.devices    = 0;
+    atomic_init(&uct_predreg_core.passed_uses, 0);
+    atomic_init(&uct_predreg_core.pool_bytes, 0);
+    atomic_init(&uct_predreg_core.kernel_pinned, 0);
 }
 
 /* Everything that can fail is done before UCX's own caches are switched off */
@@ -193,7 +201,7 @@ uct_predreg_core_init(const uct_predreg_real_t *real)
 {
     uct_predreg_core.real = *real;
 
-    if (check_ucx_version(real) != UCS_OK) {
+    if (uct_predreg_check_version(real) != UCS_OK) {
         return NULL;
     }
 

@@ -44,6 +44,7 @@ typedef struct uct_predreg_core {
      * domain of its own */
     ucs_rcache_pred_t        *pred;   /**< NULL under leave-pinned */
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred */
+    pid_t                    pid;     /**< Process that pred belongs to */
 
     /** A cache of UCX was forced on by the user: nothing is managed.
      *  Relaxed: written while UCX is being configured, read later. */
@@ -52,6 +53,8 @@ typedef struct uct_predreg_core {
     /** Under lock, but see uct_predreg_domain_t */
     pthread_mutex_t          lock;
     uct_predreg_domain_t     domains[UCT_PREDREG_MAX_DOMAINS];
+    int                      devices;    /**< A domain was opened that knows
+                                              memory of devices */
     unsigned                 num_opened; /**< Domains ever managed or watched
                                               by this process */
 
@@ -66,6 +69,12 @@ typedef struct uct_predreg_core {
 extern uct_predreg_core_t uct_predreg_core;
 
 
+/**
+ * Work only beside the UCX this was built for.
+ * @return UCS_ERR_UNSUPPORTED, having stepped aside, beside another one.
+ */
+ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real);
+
 /** Whether memory is to be managed in this process; the cache is there then. */
 int uct_predreg_is_managing(void);
 
@@ -79,7 +88,8 @@ void uct_predreg_core_reset(void);
 void uct_predreg_step_aside(const char *fmt, ...) UCS_F_PRINTF(1, 2);
 
 /* caches.c: UCX's own registration caches */
-void uct_predreg_ucp_config(ucp_config_t *config);
+void uct_predreg_ucp_config(const uct_predreg_real_t *real,
+                            ucp_config_t *config);
 void uct_predreg_md_config(uct_md_config_t *config);
 
 /* domain.c: memory domains */

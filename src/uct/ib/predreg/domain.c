@@ -10,6 +10,7 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/memory/memtype_cache.h>
 
+#include <errno.h>
 #include <string.h>
 
 /* The component whose domains pin memory for a network adapter */
@@ -25,25 +26,44 @@
 #define HIT_COST 180e-9
 
 
-/* Managed is only memory of the host: on a device, an address may be pinned
- * through it */
+/* Managed is only memory of the host: no unmap event tells when memory of a
+ * device goes */
 static int is_host_memory(const void *address, size_t length)
 {
     ucs_memory_info_t info;
 
-    return (ucs_memtype_cache_lookup(address, length, &info) != UCS_OK) ||
-           (info.type == UCS_MEMORY_TYPE_HOST);
+    switch (ucs_memtype_cache_lookup(address, length, &info)) {
+    case UCS_OK:
+        return info.type == UCS_MEMORY_TYPE_HOST;
+    case UCS_ERR_NO_ELEM:
+        return 1; /* Only memory of devices is in that cache */
+    default:
+        return !uct_predreg_core.devices; /* Switched off */
+    }
+}
+
+/* Errors of ibv_reg_mr that no room would mend. UCX 1.13 returns an I/O error
+ * for all of them; any other one may mean that there is no room. */
+static int is_bad_memory(int error)
+{
+    return (error == EFAULT) || (error == EINVAL) || (error == EACCES) ||
+           (error == EPERM) || (error == EOPNOTSUPP);
 }
 
 static ucs_status_t domain_mem_reg(void *arg, void *address, size_t length,
                                    unsigned flags, void **memh_p)
 {
+    ucs_status_t status;
+
     if (!is_host_memory(address, length)) {
         return UCS_ERR_UNSUPPORTED;
     }
 
-    return uct_predreg_core.real.uct_md_mem_reg(arg, address, length, flags,
-                                                memh_p);
+    errno  = 0;
+    status = uct_predreg_core.real.uct_md_mem_reg(arg, address, length, flags,
+                                                  memh_p);
+    return ((status == UCS_ERR_IO_ERROR) && !is_bad_memory(errno)) ?
+           UCS_ERR_NO_MEMORY : status;
 }
 
 static ucs_status_t domain_mem_dereg(void *arg, void *memh)
@@ -124,6 +144,11 @@ void uct_predreg_md_opened(uct_md_h md, const char *name)
     }
 
     status = uct_predreg_core.real.uct_md_query(md, &attr);
+    if ((status == UCS_OK) &&
+        (attr.cap.detect_mem_types & ~UCS_BIT(UCS_MEMORY_TYPE_HOST))) {
+        uct_predreg_core.devices = 1;
+    }
+
     if ((status != UCS_OK) || !(attr.cap.flags & UCT_MD_FLAG_REG) ||
         strcmp(attr.component_name, MANAGED_COMPONENT)) {
         return;

@@ -35,7 +35,8 @@
 #define UCT_PREDREG_MIN_LENGTH 4096
 
 
-/** Functions of the UCX in this process that the core calls. */
+/** Functions of the UCX in this process that the core calls. Those of UCP are
+ *  NULL until UCP is there: a program may use UCT alone, at first. */
 typedef struct uct_predreg_real {
     ucs_status_t (*ucp_config_modify)(ucp_config_t*, const char*, const char*);
     void         (*ucp_config_print)(const ucp_config_t*, FILE*, const char*,
@@ -54,8 +55,9 @@ typedef struct uct_predreg_real {
 
 /** What the core does in place of, or in addition to, overridden functions. */
 typedef struct uct_predreg_hooks {
-    /** A configuration of UCP was read. */
-    void         (*ucp_config)(ucp_config_t *config);
+    /** A configuration of UCP was read. The functions of UCP are resolved. */
+    void         (*ucp_config)(const uct_predreg_real_t *real,
+                               ucp_config_t *config);
 
     /** A configuration of a memory domain was read. */
     void         (*md_config)(uct_md_config_t *config);

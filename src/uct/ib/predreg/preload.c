@@ -18,6 +18,8 @@ _Atomic(const uct_predreg_hooks_t*) predreg_active;
 
 static pthread_once_t predreg_load_once = PTHREAD_ONCE_INIT;
 
+static uct_predreg_real_t predreg_real;
+
 
 /* UCS may not be there: plain messages in the manner of its log */
 #define PREDREG_COMPLAIN(_fmt, ...) \
@@ -28,6 +30,13 @@ static const char *library_of(const char *symbol)
     return !strncmp(symbol, "ucp_", 4) ? "libucp.so.0" : "libuct.so.0";
 }
 
+/* Stands for a function that was not found. As wide as a pointer, for those
+ * that return one with the status in it */
+static intptr_t missing_function(void)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
 void *predreg_resolve(const char *name)
 {
     const char *library = library_of(name);
@@ -35,10 +44,11 @@ void *predreg_resolve(const char *name)
 
     /* A handle's own scope begins with its library: the override is not found */
     handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-    addr   = (handle == NULL) ? NULL : dlsym(handle, name);
+    addr   = dlsym((handle == NULL) ? RTLD_NEXT : handle, name);
     if (addr == NULL) {
         PREDREG_COMPLAIN("%s was called, but there is no such function in %s "
                          "of this process", name, library);
+        addr = missing_function;
     }
 
     return addr;
@@ -72,33 +82,29 @@ static void *load_core_library(void)
     return handle;
 }
 
+const uct_predreg_real_t *predreg_real_ucp(void)
+{
+    /* Concurrent first calls write the same addresses */
+    predreg_real.ucp_config_modify = PREDREG_REAL(ucp_config_modify);
+    predreg_real.ucp_config_print  = PREDREG_REAL(ucp_config_print);
+    predreg_real.ucp_get_version   = PREDREG_REAL(ucp_get_version);
+    return &predreg_real;
+}
+
 static void load_core(void)
 {
-    static const uct_predreg_real_t empty;
-    static uct_predreg_real_t real;
     uct_predreg_core_init_func_t init;
     void *handle;
 
-    real = empty;
-#define RESOLVE(_name) \
-    real._name = PREDREG_REAL(_name); \
-    if (real._name == NULL) { \
-        return; \
-    }
-    RESOLVE(uct_config_get);
-    RESOLVE(uct_config_modify);
-    RESOLVE(uct_md_query);
-    RESOLVE(uct_md_mem_reg);
-    RESOLVE(uct_md_mem_dereg);
-    RESOLVE(uct_md_mem_dereg_v2);
-
-    /* A program may use UCT without UCP */
+    predreg_real.uct_config_get      = PREDREG_REAL(uct_config_get);
+    predreg_real.uct_config_modify   = PREDREG_REAL(uct_config_modify);
+    predreg_real.uct_md_query        = PREDREG_REAL(uct_md_query);
+    predreg_real.uct_md_mem_reg      = PREDREG_REAL(uct_md_mem_reg);
+    predreg_real.uct_md_mem_dereg    = PREDREG_REAL(uct_md_mem_dereg);
+    predreg_real.uct_md_mem_dereg_v2 = PREDREG_REAL(uct_md_mem_dereg_v2);
     if (dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD) != NULL) {
-        RESOLVE(ucp_config_modify);
-        RESOLVE(ucp_config_print);
-        RESOLVE(ucp_get_version);
+        predreg_real_ucp();
     }
-#undef RESOLVE
 
     handle = load_core_library();
     if (handle == NULL) {
@@ -113,7 +119,7 @@ static void load_core(void)
     }
 
     /* Release: whoever sees the hooks sees what the core set up */
-    atomic_store_explicit(&predreg_active, init(&real), memory_order_release);
+    atomic_store_explicit(&predreg_active, init(&predreg_real), memory_order_release);
 }
 
 const uct_predreg_hooks_t *predreg_load(void)

@@ -26,7 +26,8 @@
  * Open MPI loads UCX as a plug-in's dependency, out of sight of RTLD_NEXT.
  *
  * @param [in]  name  Its prefix tells the library.
- * @return NULL, having said so, if there is no such function.
+ * @return a function that returns UCS_ERR_UNSUPPORTED, having said so, if there
+ *         is no such function.
  */
 void *predreg_resolve(const char *name);
 
@@ -59,6 +60,9 @@ static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_hooks(void)
     /* Acquire: pairs with the release in predreg_load() */
     return atomic_load_explicit(&predreg_active, memory_order_acquire);
 }
+
+/** The functions of UCX, those of UCP included. UCP must have been loaded. */
+const uct_predreg_real_t *predreg_real_ucp(void);
 
 /** Load the core, if that was not tried yet. @return as predreg_hooks(). */
 const uct_predreg_hooks_t *predreg_load(void);

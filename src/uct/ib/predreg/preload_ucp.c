@@ -35,7 +35,7 @@ ucp_config_read(const char *env_prefix, const char *filename,
 
     status = PREDREG_REAL(ucp_config_read)(env_prefix, filename, config_p);
     if ((status == UCS_OK) && (hooks != NULL)) {
-        hooks->ucp_config(*config_p);
+        hooks->ucp_config(predreg_real_ucp(), *config_p);
     }
 
     return status;

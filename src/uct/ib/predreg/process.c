@@ -9,6 +9,8 @@
 #include <ucm/api/ucm.h>
 #include <ucs/debug/log_def.h>
 
+#include <unistd.h>
+
 /* After UCX's own handlers, which come at 1000 and below */
 #define VM_EVENT_PRIORITY 1500
 
@@ -20,7 +22,10 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
 {
     uintptr_t start = (uintptr_t)event->vm_unmapped.address;
 
-    if (uct_predreg_core.pred != NULL) {
+    /* In a forked child whose handler has not run yet, the cache is still the
+     * parent's, and another thread of it may have held the lock */
+    if ((uct_predreg_core.pred != NULL) &&
+        (uct_predreg_core.pid == getpid())) {
         ucs_rcache_pred_unmapped(uct_predreg_core.pred, start,
                                  start + event->vm_unmapped.size);
     }
@@ -43,7 +48,6 @@ static void fork_prepare(void)
 {
     pthread_mutex_lock(&uct_predreg_core.lock);
     if (uct_predreg_core.pred != NULL) {
-        ucs_rcache_pred_purge(uct_predreg_core.pred);
         ucs_rcache_pred_quiesce(uct_predreg_core.pred);
     }
 }
@@ -58,7 +62,6 @@ static void fork_parent(void)
 
 static void fork_child(void)
 {
-    fork_parent();
     uct_predreg_core_reset();
 }
 

@@ -23,7 +23,6 @@ typedef struct summary {
     ucs_rcache_pred_stats_t stats;
     int                     rank;  /* -1: not a rank */
     int                     known; /* stats are there */
-    double                  bytes_avg;
     double                  helper_cpu;
 } summary_t;
 
@@ -87,10 +86,6 @@ static void summary_collect(summary_t *summary)
     }
 
     ucs_rcache_pred_get_stats(uct_predreg_core.pred, &summary->stats);
-    summary->bytes_avg  = (summary->stats.duration == 0) ?
-                          0 :
-                          ((double)summary->stats.byte_ns /
-                           summary->stats.duration);
     summary->helper_cpu =
             ucs_rcache_pred_thread_cpu_time(uct_predreg_core.thread) /
             NSEC_PER_SEC;
@@ -132,7 +127,7 @@ static int summary_format_text(const summary_t *summary, char *buf, size_t max)
             percent(stats->hits, stats->uses), (unsigned long)stats->late,
             (unsigned long)stats->early, (unsigned long)stats->wasted,
             stats->bytes_now / MIB, stats->bytes_peak / MIB,
-            summary->bytes_avg / MIB, (unsigned long)stats->regs_critical,
+            stats->bytes_avg / MIB, (unsigned long)stats->regs_critical,
             stats->time_critical / 1e6, summary->helper_cpu * 1e3);
 }
 
@@ -172,7 +167,7 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     ADD_COUNT("wasted", stats->wasted);
     ADD_COUNT("bytes_now", stats->bytes_now);
     ADD_COUNT("bytes_peak", stats->bytes_peak);
-    ADD_COUNT("bytes_avg", summary->bytes_avg);
+    ADD_COUNT("bytes_avg", stats->bytes_avg);
     ADD("\"pool_bytes\":%lu,", (unsigned long)uct_predreg_core.pool_bytes);
     ADD("\"kernel_pinned_bytes\":%lu,",
         (unsigned long)uct_predreg_core.kernel_pinned);
