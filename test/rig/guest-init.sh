@@ -47,18 +47,18 @@ mount -t 9p -o $opts,cache=none,access=any ctl /ctl || die "no ctl folder"
 mount -t 9p -o $opts,ro,cache=loose,access=any host /host || die "no host root"
 mount -t tmpfs -o size=75% rw /rw
 mkdir /rw/up /rw/work
-mount -t overlay -o lowerdir=/host,upperdir=/rw/up,workdir=/rw/work over /root ||
+mount -t overlay -o lowerdir=/host,upperdir=/rw/up,workdir=/rw/work over /newroot ||
     die "no overlay"
 
-mount --bind /proc /root/proc
-mount --bind /sys /root/sys
-mount --bind /dev /root/dev
-dev=/root/dev
-mkdir -p $dev/pts $dev/shm /root/run /root/tmp
+mount --bind /proc /newroot/proc
+mount --bind /sys /newroot/sys
+mount --bind /dev /newroot/dev
+dev=/newroot/dev
+mkdir -p $dev/pts $dev/shm /newroot/run /newroot/tmp
 mount -t devpts -o ptmxmode=666 devpts $dev/pts
 mount -t tmpfs -o size=75% shm $dev/shm
-mount -t tmpfs run /root/run
-chmod 1777 /root/tmp $dev/shm
+mount -t tmpfs run /newroot/run
+chmod 1777 /newroot/tmp $dev/shm
 ln -sf /proc/self/fd $dev/fd
 ln -sf /proc/self/fd/0 $dev/stdin
 ln -sf /proc/self/fd/1 $dev/stdout
@@ -67,13 +67,13 @@ ln -sf /proc/self/fd/2 $dev/stderr
 # A folder of its own, shared with the host. It may be anywhere, also on a path
 # that the tmpfs just hid. "mmap": the cache it takes to let files be mapped
 # shared, and no more.
-mkdir -p "/root$RIG_OUT"
-mount -t 9p -o $opts,cache=mmap,access=any out "/root$RIG_OUT" ||
+mkdir -p "/newroot$RIG_OUT"
+mount -t 9p -o $opts,cache=mmap,access=any out "/newroot$RIG_OUT" ||
     die "no folder $RIG_OUT"
 
 # Open MPI refuses to run on a host without a name, and looks it up.
 hostname rig
-echo "127.0.0.1 localhost rig" > /root/etc/hosts
+echo "127.0.0.1 localhost rig" > /newroot/etc/hosts
 ip link set lo up
 
 # Soft-RoCE over a network device that leads nowhere: what has to be sent to
@@ -81,7 +81,7 @@ ip link set lo up
 ip link add dummy0 type dummy 2>/dev/null # the module may have made it
 ip address add 10.77.0.1/24 dev dummy0
 ip link set dummy0 up
-chroot /root /usr/bin/env PATH=/usr/sbin:/sbin:/usr/bin:/bin \
+chroot /newroot /usr/bin/env PATH=/usr/sbin:/sbin:/usr/bin:/bin \
     rdma link add rxe0 type rxe netdev dummy0 || die "no RDMA device"
 
 # No core files in the overlay. Locked memory is limited if asked for; root is
@@ -112,8 +112,8 @@ mkfifo /pipe
 cat < /pipe > /ctl/out &
 cat=$!
 cut -d ' ' -f 1 /proc/uptime > /ctl/uptime
-cp /ctl/cmd /root/run/rig-cmd
-env -i /bin/chroot /root $RIG_PREFIX /bin/sh /run/rig-cmd \
+cp /ctl/cmd /newroot/run/rig-cmd
+env -i /bin/chroot /newroot $RIG_PREFIX /bin/sh /run/rig-cmd \
     < /dev/null > /pipe 2>&1
 status=$?
 
@@ -127,7 +127,7 @@ done
 [ -z "$hang" ] || kill $hang 2>/dev/null
 kill -9 -1 2>/dev/null
 
-umount "/root$RIG_OUT" 2>/dev/null || sync
+umount "/newroot$RIG_OUT" 2>/dev/null || sync
 dmesg | grep -E \
     'BUG[: ]|WARNING: |Oops|general protection|[Kk]ernel panic|lockup|rcu.*stall|blocked for more than|refcount_t|Out of memory|page allocation failure' \
     > /ctl/kmsg

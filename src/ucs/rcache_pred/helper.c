@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "rcache_pred_int.h"
+#include "predict.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -108,124 +108,6 @@ static void times_update(ucs_rcache_pred_time_t *cost,
     *cost = (*cost * 7 + measured) / 8;
 }
 
-/* The earliest next begin over all call sites of the region, as each recurs.
- * @param [out] known_p  Whether any of them has been seen twice. */
-static ucs_rcache_pred_history_t *
-region_recurrence(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
-                  int *known_p)
-{
-    ucs_rcache_pred_time_t earliest    = UCS_RCACHE_PRED_TIME_INF;
-    ucs_rcache_pred_history_t *history = NULL;
-    ucs_rcache_pred_time_t deadline;
-    ucs_rcache_pred_site_t *site;
-
-    *known_p = 0;
-    ucs_list_for_each(site, &region->sites, region_link) {
-        *known_p |= (site->history.period != 0);
-        deadline  = ucs_rcache_pred_history_deadline(&site->history, now);
-        if (deadline < earliest) {
-            earliest            = deadline;
-            history             = &site->history;
-            region->source      = site->signature;
-            region->source_next = 0;
-        }
-    }
-
-    return history;
-}
-
-/*
- * The region's deadline, from the first of these that predicts one:
- *
- * - how long after uses in the last use's context the next use has come;
- * - the earliest recurrence of any context of the region (the paper's rule):
- *   what happens after a loop's last iteration, when the first prediction has
- *   turned out wrong;
- * - as long as no context has been seen twice, how long after each other uses
- *   have come regardless of context.
- *
- * @param [out] history_p  Where the deadline comes from; NULL if there is none.
- */
-static ucs_rcache_pred_time_t
-region_deadline(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
-                ucs_rcache_pred_time_t now,
-                ucs_rcache_pred_history_t **history_p)
-{
-    ucs_rcache_pred_time_t deadline;
-    ucs_rcache_pred_site_t *site;
-    int known;
-
-    site = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
-    if (site != NULL) {
-        deadline = ucs_rcache_pred_history_deadline(&site->next, now);
-        if (deadline != UCS_RCACHE_PRED_TIME_INF) {
-            *history_p          = &site->next;
-            region->source      = site->signature;
-            region->source_next = 1;
-            return deadline;
-        }
-    }
-
-    *history_p = region_recurrence(region, now, &known);
-    if ((*history_p == NULL) && !known) {
-        *history_p     = &region->history;
-        region->source = 0;
-    }
-
-    deadline = (*history_p == NULL) ?
-               UCS_RCACHE_PRED_TIME_INF :
-               ucs_rcache_pred_history_deadline(*history_p, now);
-    if (deadline == UCS_RCACHE_PRED_TIME_INF) {
-        *history_p = NULL;
-    }
-    return deadline;
-}
-
-/* Where the present deadline came from; NULL if that site is gone */
-static ucs_rcache_pred_history_t *
-region_source(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
-{
-    ucs_rcache_pred_site_t *site;
-
-    if (region->source == 0) {
-        return &region->history;
-    }
-
-    site = ucs_rcache_pred_site_find(&pred->sites, region->source);
-    if (site == NULL) {
-        return NULL;
-    }
-
-    return region->source_next ? &site->next : &site->history;
-}
-
-/* Take the begin of a use into the histories */
-static void region_learn(ucs_rcache_pred_t *pred,
-                         ucs_rcache_pred_region_t *region,
-                         const ucs_rcache_pred_dq_entry_t *entry)
-{
-    unsigned depth = pred->params.history;
-    ucs_rcache_pred_site_t *site, *last;
-    uint64_t signature;
-
-    region->lengths[region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS] =
-            entry->length;
-
-    last = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
-    if (last != NULL) {
-        ucs_rcache_pred_history_close(&last->next, entry->begin, depth);
-    }
-
-    signature = ucs_rcache_pred_signature(&entry->context, region,
-                                          region->start, entry->length);
-    site      = ucs_rcache_pred_site_get(&pred->sites, signature,
-                                         &region->sites);
-    site->next.last   = entry->begin;
-    region->last_site = signature;
-    ucs_rcache_pred_history_record(&site->history, entry->begin, depth);
-    ucs_rcache_pred_history_record(&region->history, entry->begin, depth);
-}
-
 /* Deregister the region, unless a use has begun */
 static void region_deregister(ucs_rcache_pred_t *pred,
                               ucs_rcache_pred_region_t *region)
@@ -290,7 +172,7 @@ static void region_decide(ucs_rcache_pred_t *pred,
 
     region_dequeue(pred, region);
     region_times(pred, region, &times);
-    deadline = region_deadline(pred, region, now, &history);
+    deadline = pred_region_deadline(pred, region, now, &history);
 
     ucs_spin_lock(&pred->lock);
     region->deadline = deadline;
@@ -341,7 +223,7 @@ static int region_is_used(ucs_rcache_pred_t *pred,
 static void process_dq_entry(ucs_rcache_pred_t *pred,
                              const ucs_rcache_pred_dq_entry_t *entry)
 {
-    region_learn(pred, entry->region, entry);
+    pred_region_learn(pred, entry->region, entry);
     if (!region_is_used(pred, entry->region)) {
         region_decide(pred, entry->region);
     }
@@ -392,7 +274,7 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
                            region->flags | region->access |
                            pred->params.helper_flags, &memh, &end);
     pred->outside += pred_elapsed(begin, end);
-    history        = region_source(pred, region);
+    history        = pred_region_source(pred, region);
 
     ucs_spin_lock(&pred->lock);
     if (status == UCS_OK) {
@@ -422,7 +304,7 @@ static void process_watch_head(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_timeq_elem_t *elem =
             ucs_rcache_pred_timeq_head(&pred->watch);
     ucs_rcache_pred_region_t *region   = queue_region(elem);
-    ucs_rcache_pred_history_t *history = region_source(pred, region);
+    ucs_rcache_pred_history_t *history = pred_region_source(pred, region);
     int unmet;
 
     region_dequeue(pred, region);
