@@ -352,13 +352,6 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
     free(domain);
 }
 
-void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)
-{
-    pthread_mutex_lock(&pred->helper_mutex);
-    pred_deregister_all(pred, NULL, 0);
-    pthread_mutex_unlock(&pred->helper_mutex);
-}
-
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_lock(&pred->helper_mutex);
@@ -368,6 +361,12 @@ void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_unlock(&pred->helper_mutex);
+}
+
+void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_quiesce(pred);
+    ucs_rcache_pred_resume(pred);
 }
 
 void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,

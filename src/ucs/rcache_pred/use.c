@@ -183,13 +183,8 @@ use_claim(ucs_rcache_pred_domain_t *domain, ucs_rcache_pred_region_t *region,
     return UCS_OK;
 }
 
-/* Whether giving up other memory may help */
-static int is_refused(ucs_status_t status)
-{
-    return status == UCS_ERR_NO_MEMORY;
-}
-
-/* Register a claimed region, giving up idle ones if the system refuses */
+/* Register a claimed region, giving up idle ones if the system refuses.
+ * Called without the lock, returns with it. */
 static ucs_status_t
 use_register(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
              unsigned flags, ucs_rcache_pred_time_t begin)
@@ -202,7 +197,7 @@ use_register(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     do {
         status = pred_register(region, flags | pred->params.helper_flags, &memh,
                                &end);
-    } while (is_refused(status) && pred_evict(pred));
+    } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred));
 
     if ((status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED) &&
         (pred->params.helper_flags & ~flags)) {
@@ -221,7 +216,42 @@ use_register(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
         region->state  = UCS_RCACHE_PRED_REGION_IDLE;
         region->access = 0;
     }
-    return status; /* with the lock held */
+    return status;
+}
+
+/*
+ * Find a region for a use, and wait until nobody is registering it. Under the
+ * lock, which is given up while waiting.
+ *
+ * @param [out] late_p    Whether the helper was, for a use it had predicted.
+ * @param [out] waited_p  For how long, ns; 0 only if not at all.
+ */
+static ucs_rcache_pred_region_t *
+use_wait(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
+         unsigned access, ucs_rcache_pred_time_t now, int *late_p,
+         ucs_rcache_pred_time_t *waited_p)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+    int wait                = 0;
+    ucs_rcache_pred_region_t *region;
+
+    *late_p = 0;
+    for (;;) {
+        region = use_lookup(domain, start, length, access);
+        if ((region == NULL) ||
+            (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
+            break;
+        }
+
+        *late_p |= region->scheduled;
+        wait     = 1;
+        ucs_spin_unlock(&pred->lock);
+        sched_yield();
+        ucs_spin_lock(&pred->lock);
+    }
+
+    *waited_p = wait ? ucs_max(pred_elapsed(now, pred_now(pred)), 1ul) : 0;
+    return region;
 }
 
 /* The region is not there: register it, or wait for who does it */
@@ -233,7 +263,7 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     ucs_rcache_pred_t *pred          = domain->pred;
     unsigned access                  = flags & pred->params.access_mask;
     ucs_rcache_pred_region_t *region = NULL;
-    int late = 0, wait               = 0;
+    int late                         = 0;
     ucs_rcache_pred_time_t waited    = 0;
     ucs_status_t status              = UCS_OK;
     size_t old_length                = 0;
@@ -241,26 +271,8 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     void *old_memh;
 
     ucs_spin_lock(&pred->lock);
-    for (;;) {
-        if (!pred_is_on_demand(pred)) {
-            region = use_lookup(domain, start, length, access);
-        }
-
-        if ((region == NULL) ||
-            (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
-            break;
-        }
-
-        /* The helper is, if a use was predicted; else another use */
-        late |= region->scheduled;
-        wait  = 1;
-        ucs_spin_unlock(&pred->lock);
-        sched_yield();
-        ucs_spin_lock(&pred->lock);
-    }
-
-    if (wait) {
-        waited = pred_elapsed(now, pred_now(pred));
+    if (!pred_is_on_demand(pred)) {
+        region = use_wait(domain, start, length, access, now, &late, &waited);
         pred->stats.time_critical += waited;
     }
 
@@ -292,7 +304,7 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
             }
             goto out_unlock;
         }
-    } else if (!wait) {
+    } else if (waited == 0) {
         ++pred->stats.hits; /* Became registered since the fast path looked */
     }
 
