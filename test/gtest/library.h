@@ -27,6 +27,7 @@ extern "C" {
 #include <ucs/rcache_pred/cost.h>
 #include <ucs/rcache_pred/history.h>
 #include <ucs/rcache_pred/policy.h>
+#include <ucs/rcache_pred/procid.h>
 #include <ucs/rcache_pred/rcache_pred.h>
 #include <ucs/rcache_pred/region.h>
 #include <ucs/rcache_pred/thread.h>
