@@ -25,7 +25,9 @@ extern "C" {
 #include <ucs/rcache_pred/callsite.h>
 #include <ucs/rcache_pred/context.h>
 #include <ucs/rcache_pred/cost.h>
+#include <ucs/rcache_pred/cpus.h>
 #include <ucs/rcache_pred/history.h>
+#include <ucs/rcache_pred/node.h>
 #include <ucs/rcache_pred/policy.h>
 #include <ucs/rcache_pred/procid.h>
 #include <ucs/rcache_pred/rcache_pred.h>
