@@ -37,6 +37,7 @@ extern "C" {
 #include <ucs/rcache_pred/timeq.h>
 
 #include "c_access.h"
+#include "node_access.h"
 }
 
 constexpr uint64_t USEC  = 1000;
