@@ -77,7 +77,9 @@ void bench_pred_init(bench_pred_t *self, bench_region_t *regions,
         .policy      = UCS_RCACHE_PRED_POLICY_PREDICT,
         .history     = 8,
         .max_sites   = 16384,
-        .max_regions = 8192,
+        .known_regions = 8192,
+        .max_bytes     = UINT64_MAX,
+        .max_regions   = UINT64_MAX,
         .dq_size     = BENCH_DQ_SIZE
     };
 

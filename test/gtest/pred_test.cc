@@ -15,7 +15,9 @@ pred_test::pred_test() :
     m_params.policy       = UCS_RCACHE_PRED_POLICY_PREDICT;
     m_params.history      = 8;
     m_params.max_sites    = 256;
-    m_params.max_regions  = 256;
+    m_params.known_regions = 256;
+    m_params.max_bytes     = UINT64_MAX;
+    m_params.max_regions   = UINT64_MAX;
     m_params.dq_size      = 64;
     m_params.access_mask  = ACCESS_READ | ACCESS_WRITE;
     m_params.helper_flags = HELPER_FLAG;

@@ -736,7 +736,7 @@ TEST_F(test_helper, steady_uses_do_not_starve_the_rest)
 
 TEST_F(test_helper, garbage_is_collected)
 {
-    m_params.max_regions = 16;
+    m_params.known_regions = 16;
     recreate();
     for (unsigned i = 0; i < 1000; ++i) {
         use(buffer(0, i * PAGE), PAGE, 10 * USEC);
@@ -747,7 +747,7 @@ TEST_F(test_helper, garbage_is_collected)
 
 TEST_F(test_helper, garbage_is_collected_before_sleep)
 {
-    m_params.max_regions = 16;
+    m_params.known_regions = 16;
     m_params.dq_size     = 2048;
     recreate();
     for (unsigned i = 0; i < 1000; ++i) {
@@ -761,7 +761,7 @@ TEST_F(test_helper, garbage_is_collected_before_sleep)
 
 TEST_F(test_helper, predicted_regions_are_not_garbage)
 {
-    m_params.max_regions = 16;
+    m_params.known_regions = 16;
     recreate();
     for (unsigned i = 0; i < 20; ++i) {
         if (i == 3) {

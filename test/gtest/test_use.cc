@@ -160,7 +160,7 @@ TEST_F(test_use, longer_use_registers_anew)
     EXPECT_NE(old_memh, memh);
     EXPECT_FALSE(m_world.is_live(old_memh));
     EXPECT_EQ(4 * PAGE, stats().bytes_now);
-    EXPECT_EQ(5 * PAGE, stats().bytes_peak);
+    EXPECT_EQ(4 * PAGE, stats().bytes_peak);
     EXPECT_EQ(1u, test_pred_num_regions(m_pred));
     end(memh);
 }
@@ -592,7 +592,7 @@ TEST_F(test_use, parameters_out_of_range_are_named)
     expect_refused("history of 17");
     (params = m_params).max_sites = 15;
     expect_refused("15 call sites");
-    (params = m_params).max_regions = 15;
+    (params = m_params).known_regions = 15;
     expect_refused("15 regions");
     (params = m_params).dq_size = 0;
     expect_refused("of 0 entries");

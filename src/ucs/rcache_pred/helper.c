@@ -112,11 +112,8 @@ static void times_update(ucs_rcache_pred_time_t *cost,
 static void region_deregister(ucs_rcache_pred_t *pred,
                               ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_domain_t *domain = region->domain;
-    uintptr_t start                  = region->start;
     ucs_rcache_pred_time_t begin;
-    size_t length;
-    void *memh;
+    pred_handle_t handle;
 
     ucs_spin_lock(&pred->lock);
     if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
@@ -125,12 +122,11 @@ static void region_deregister(ucs_rcache_pred_t *pred,
         return;
     }
 
-    length = region->length;
-    memh   = ucs_rcache_pred_region_take_memh(&pred->table, region);
+    handle = pred_take_handle(pred, region);
     ucs_spin_unlock(&pred->lock);
 
     begin = pred_now(pred);
-    pred_deregister(domain, memh, start, length);
+    pred_deregister(&handle);
     pred->outside += pred_elapsed(begin, pred_now(pred));
 }
 
@@ -158,9 +154,9 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
 }
 
 /*
- * Decide about a registered region without a use: deregister it, and register
- * it again before its deadline; or keep it and look again when its use has not
- * come.
+ * Decide about a region without a use: deregister it, and register it again
+ * before its deadline; or keep it and look again when its use has not come. One
+ * that is not registered, after a lazy use, is registered for the next one.
  */
 static void region_decide(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_region_t *region)
@@ -169,6 +165,7 @@ static void region_decide(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_history_t *history;
     ucs_rcache_pred_time_t deadline;
     ucs_rcache_pred_times_t times;
+    int registered;
 
     region_dequeue(pred, region);
     region_times(pred, region, &times);
@@ -176,10 +173,12 @@ static void region_decide(ucs_rcache_pred_t *pred,
 
     ucs_spin_lock(&pred->lock);
     region->deadline = deadline;
+    registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
     ucs_spin_unlock(&pred->lock);
 
     trace_decision(region, now, deadline, history);
-    if (!ucs_rcache_pred_may_deregister(&times, now, deadline)) {
+    if (registered &&
+        !ucs_rcache_pred_may_deregister(&times, now, deadline)) {
         region_enqueue(pred, &pred->watch, region,
                        ucs_rcache_pred_history_expiry(history));
         return;
@@ -212,7 +211,7 @@ static int region_is_used(ucs_rcache_pred_t *pred,
     int used;
 
     ucs_spin_lock(&pred->lock);
-    used = (region->refs > 0) ||
+    used = (region->refs > 0) || (region->lazies > 0) ||
            (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
     ucs_spin_unlock(&pred->lock);
     return used;
@@ -231,22 +230,46 @@ static void process_dq_entry(ucs_rcache_pred_t *pred,
 
 /* Take the region into REGISTERING state, if it still wants registering */
 static int region_claim(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region,
-                        ucs_rcache_pred_time_t now)
+                        ucs_rcache_pred_region_t *region)
 {
     int claimed;
 
     ucs_spin_lock(&pred->lock);
-    claimed = !region->stale && (region->state == UCS_RCACHE_PRED_REGION_IDLE);
+    claimed = !region->stale && (region->lazies == 0) &&
+              (region->state == UCS_RCACHE_PRED_REGION_IDLE);
     if (claimed) {
         region->state = UCS_RCACHE_PRED_REGION_REGISTERING;
         ucs_rcache_pred_region_set_length(
                 &pred->table, region,
                 ucs_rcache_pred_region_expected_length(region));
-        pred_account(pred, now, region->start, region->length, +1);
     }
     ucs_spin_unlock(&pred->lock);
     return claimed;
+}
+
+/* Register a claimed region ahead of its use, if there is room among those that
+ * are needed earlier */
+static ucs_status_t region_register(ucs_rcache_pred_t *pred,
+                                    ucs_rcache_pred_region_t *region,
+                                    void **memh_p,
+                                    ucs_rcache_pred_time_t *end_p)
+{
+    ucs_status_t status;
+    int held;
+
+    *end_p = pred_now(pred);
+    if (!pred_reserve(pred, region->start, region->length, PRED_PART_WHOLE,
+                      ucs_max(region->deadline, 1ul), &held)) {
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
+
+    status = pred_register(region->domain, region->start, region->length,
+                           region->flags | region->access |
+                           pred->params.helper_flags, memh_p, end_p);
+    if (status != UCS_OK) {
+        pred_unreserve(pred, region->start, region->length, held);
+    }
+    return status;
 }
 
 /* The region is due: register it ahead of its use, and watch for the use */
@@ -260,7 +283,7 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
     void *memh;
 
     begin = pred_now(pred);
-    if (!region_claim(pred, region, begin)) {
+    if (!region_claim(pred, region)) {
         /* Used before its time. If that is over, its entry of the DQ is on the
          * way, or was dropped. */
         region_dequeue(pred, region);
@@ -270,9 +293,7 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
         return;
     }
 
-    status = pred_register(region,
-                           region->flags | region->access |
-                           pred->params.helper_flags, &memh, &end);
+    status         = region_register(pred, region, &memh, &end);
     pred->outside += pred_elapsed(begin, end);
     history        = pred_region_source(pred, region);
 
@@ -284,7 +305,6 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
         region->registered_at = end;
         region->early_after   = (history == NULL) ? 0 : (history->period / 4);
     } else {
-        pred_account(pred, end, region->start, region->length, -1);
         region->state = UCS_RCACHE_PRED_REGION_IDLE;
     }
     ucs_spin_unlock(&pred->lock);
@@ -388,11 +408,11 @@ static int collect_garbage(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_region_t *region;
 
     ucs_spin_lock(&pred->lock);
-    while ((pred->table.count > pred->params.max_regions) && (steps-- > 0)) {
+    while ((pred->table.count > pred->params.known_regions) && (steps-- > 0)) {
         pred->gc_hand = (pred->gc_hand + 1) % pred->table.count;
         region        = pred->table.sorted[pred->gc_hand];
         if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) ||
-            (region->refs > 0) || region->scheduled) {
+            (region->refs > 0) || (region->lazies > 0) || region->scheduled) {
             continue;
         }
 

@@ -270,16 +270,17 @@ static ucs_status_t hold_reserve(ucs_rcache_pred_node_t *node)
     ucs_rcache_pred_node_totals_t totals;
 
     /* Nothing fits even if others, with another bound, have more than ours */
-    if ((node->params.reserve == 0) ||
-        reserve(node, node->params.reserve, 0)) {
+    if (((node->params.reserve == 0) && (node->params.reserve_regions == 0)) ||
+        reserve(node, node->params.reserve, node->params.reserve_regions)) {
         return UCS_OK;
     }
 
     ucs_rcache_pred_node_get_totals(node, &totals);
-    ucs_error("a reserve of %" PRIu64 " bytes does not fit the node's bound of "
-              "%" PRIu64 " bytes and %" PRIu64 " regions: its %u other "
+    ucs_error("a reserve of %" PRIu64 " bytes and %" PRIu64 " regions does not "
+              "fit the node's bound of %" PRIu64 " bytes and %" PRIu64 " regions: its %u other "
               "processes have %" PRIu64 " bytes and %" PRIu64 " regions",
-              node->params.reserve, node->params.max_bytes,
+              node->params.reserve, node->params.reserve_regions,
+              node->params.max_bytes,
               node->params.max_regions, totals.procs - 1, totals.bytes,
               totals.regions);
     return UCS_ERR_EXCEEDS_LIMIT;

@@ -48,6 +48,7 @@ typedef struct ucs_rcache_pred_node_params {
     uint64_t max_regions; /**< Bound on registered regions, or UNLIMITED */
     uint64_t reserve;     /**< Bytes of the bound this process holds from the
                                beginning to its end, for what must not fail */
+    uint64_t reserve_regions; /**< Regions of the bound, likewise */
 } ucs_rcache_pred_node_params_t;
 
 

@@ -8,6 +8,12 @@
 
 #include <ucs/sys/math.h>
 
+#include <math.h>
+
+#define RESERVE_SHARE 16
+#define RESERVE_MIN   (128ul << 10)
+#define RESERVE_MAX   (4ul << 20)
+
 
 static ucs_rcache_pred_time_t time_sub(ucs_rcache_pred_time_t a,
                                        ucs_rcache_pred_time_t b)
@@ -55,4 +61,28 @@ void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
         prev->time = time_sub(elem->time, gap);
         elem       = prev;
     }
+}
+
+uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes)
+{
+    if (max_bytes == UINT64_MAX) {
+        return 0;
+    }
+
+    return ucs_min(ucs_max(max_bytes / RESERVE_SHARE, RESERVE_MIN),
+                   ucs_min(RESERVE_MAX, max_bytes));
+}
+
+size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
+                                   const ucs_rcache_pred_cost_t *dereg,
+                                   size_t pages)
+{
+    double piece;
+
+    if (reg->a <= 0) {
+        return pages; /* Larger registrations cost no more */
+    }
+
+    piece = sqrt(pages * (reg->b + dereg->b) / reg->a);
+    return (piece >= pages) ? pages : ucs_max((size_t)piece, (size_t)1);
 }

@@ -7,7 +7,7 @@
 #ifndef UCS_RCACHE_PRED_POLICY_H_
 #define UCS_RCACHE_PRED_POLICY_H_
 
-#include "rcache_pred.h"
+#include "cost.h"
 #include "timeq.h"
 
 /** @file policy.h
@@ -57,5 +57,28 @@ ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
 void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
                                      ucs_rcache_pred_timeq_elem_t *elem,
                                      ucs_rcache_pred_time_t gap);
+
+/**
+ * How much of a bound whole regions leave for pieces of transfers that must get
+ * on (see lazy.c): 1/16, at least 128 KiB, so that small bounds hold two pieces
+ * of 64 KiB, and at most 4 MiB.
+ *
+ * @param [in] max_bytes  The bound; UINT64_MAX: none.
+ */
+uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes);
+
+/**
+ * In pieces of how many pages a transfer of @a pages is registered best. With
+ * pieces of c pages, (a c + b) passes before the first byte moves, and each of
+ * the pages / c pieces costs b more than it would as part of one registration;
+ * the sum is least for c = sqrt(pages b / a), where a and b are those of
+ * registration, with b of deregistration added.
+ *
+ * @param [in] reg, dereg  Costs of whole operations.
+ * @return 1..pages.
+ */
+size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
+                                   const ucs_rcache_pred_cost_t *dereg,
+                                   size_t pages);
 
 #endif

@@ -43,9 +43,17 @@ static ucs_status_t params_check(const ucs_rcache_pred_params_t *params)
         return UCS_ERR_INVALID_PARAM;
     }
 
-    if ((params->max_sites < 16) || (params->max_regions < 16)) {
+    if ((params->max_sites < 16) || (params->known_regions < 16)) {
         ucs_error("%u call sites and %u regions: expected at least 16 of each",
-                  params->max_sites, params->max_regions);
+                  params->max_sites, params->known_regions);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if ((params->max_bytes < UCS_RCACHE_PRED_MIN_BYTES) ||
+        (params->max_regions < 4)) {
+        ucs_error("bounds of %lu bytes and %lu regions: expected at least %lu "
+                  "bytes and 4 regions", params->max_bytes,
+                  params->max_regions, UCS_RCACHE_PRED_MIN_BYTES);
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -63,6 +71,7 @@ static void params_to_state(ucs_rcache_pred_t *pred,
 {
     pred->params        = *params;
     pred->ops           = *params->ops;
+    pred->max_bytes     = params->max_bytes;
     pred->times.dq_item = DQ_ITEM_COST;
     pred->times.rq_item = RQ_ITEM_COST;
     pred->times.wakeup  = WAKEUP_COST;
@@ -148,87 +157,6 @@ void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred)
     free(pred);
 }
 
-/* Bring the integrals up to date. Under the lock */
-static void stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
-{
-    if ((pred->stats_time == 0) || (now <= pred->stats_time)) {
-        return;
-    }
-
-    pred->byte_ns        += (unsigned __int128)pred->stats.bytes_now *
-                            (now - pred->stats_time);
-    pred->stats.duration += now - pred->stats_time;
-    pred->stats_time      = now;
-}
-
-void pred_account(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now,
-                  uintptr_t start, size_t length, int sign)
-{
-    size_t bytes = ucs_rcache_pred_pages(start, length) *
-                   UCS_RCACHE_PRED_PAGE_SIZE;
-
-    stats_advance(pred, now);
-    if (sign > 0) {
-        pred->stats.bytes_now += bytes;
-        pred->stats.bytes_peak = ucs_max(pred->stats.bytes_peak,
-                                         pred->stats.bytes_now);
-    } else {
-        pred->stats.bytes_now -= bytes;
-    }
-}
-
-ucs_status_t pred_register(ucs_rcache_pred_region_t *region, unsigned flags,
-                           void **memh_p, ucs_rcache_pred_time_t *end_p)
-{
-    ucs_rcache_pred_domain_t *domain = region->domain;
-    ucs_rcache_pred_t *pred          = domain->pred;
-    ucs_rcache_pred_time_t begin;
-    ucs_status_t status;
-
-    begin  = pred_now(pred);
-    status = pred->ops.mem_reg(domain->arg, (void*)region->start,
-                               region->length, flags, memh_p);
-    *end_p = pred_now(pred);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    ucs_spin_lock(&pred->lock);
-    ucs_rcache_pred_cost_update(&domain->reg_cost,
-                                ucs_rcache_pred_pages(region->start,
-                                                      region->length),
-                                pred_elapsed(begin, *end_p));
-    ucs_spin_unlock(&pred->lock);
-    return UCS_OK;
-}
-
-void pred_deregister(ucs_rcache_pred_domain_t *domain, void *memh,
-                     uintptr_t start, size_t length)
-{
-    ucs_rcache_pred_t *pred = domain->pred;
-    ucs_rcache_pred_time_t begin, end;
-    ucs_status_t status;
-
-    begin  = pred_now(pred);
-    status = pred->ops.mem_dereg(domain->arg, memh);
-    end    = pred_now(pred);
-    if (status != UCS_OK) {
-        /* What the domain does not let go of stays pinned and stays counted */
-        ucs_warn("%s: failed to deregister %p..%p: %s", domain->name,
-                 (void*)start, (void*)(start + length),
-                 ucs_status_string(status));
-        return;
-    }
-
-    ucs_spin_lock(&pred->lock);
-    ++pred->stats.deregs;
-    pred_account(pred, end, start, length, -1);
-    ucs_rcache_pred_cost_update(&domain->dereg_cost,
-                                ucs_rcache_pred_pages(start, length),
-                                pred_elapsed(begin, end));
-    ucs_spin_unlock(&pred->lock);
-}
-
 ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
                                            const char *name, void *arg,
                                            ucs_rcache_pred_domain_t **domain_p)
@@ -267,11 +195,8 @@ static void pred_deregister_all(ucs_rcache_pred_t *pred,
                                 ucs_rcache_pred_domain_t *domain, int in_use)
 {
     ucs_rcache_pred_region_t *region;
-    ucs_rcache_pred_domain_t *owner;
-    uintptr_t start;
-    size_t length;
+    pred_handle_t handle;
     unsigned i;
-    void *memh;
 
     ucs_spin_lock(&pred->lock);
     for (i = 0; i < pred->table.count;) {
@@ -283,13 +208,10 @@ static void pred_deregister_all(ucs_rcache_pred_t *pred,
             continue;
         }
 
-        owner        = region->domain;
-        start        = region->start;
-        length       = region->length;
         region->refs = 0;
-        memh         = ucs_rcache_pred_region_take_memh(&pred->table, region);
+        handle       = pred_take_handle(pred, region);
         ucs_spin_unlock(&pred->lock);
-        pred_deregister(owner, memh, start, length);
+        pred_deregister(&handle);
         ucs_spin_lock(&pred->lock);
         if (pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND) {
             i = 0; /* Uses of other domains may have freed regions before it */
@@ -316,12 +238,12 @@ domain_any_region(ucs_rcache_pred_domain_t *domain)
 }
 
 /* Uses of other domains may have taken a handle of this one to evict it */
-static void domain_wait_evictions(ucs_rcache_pred_domain_t *domain)
+static void domain_wait_releases(ucs_rcache_pred_domain_t *domain)
 {
     ucs_rcache_pred_t *pred = domain->pred;
 
     ucs_spin_lock(&pred->lock);
-    while (domain->evictions > 0) {
+    while (domain->releasing > 0) {
         ucs_spin_unlock(&pred->lock);
         sched_yield();
         ucs_spin_lock(&pred->lock);
@@ -336,7 +258,7 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
 
     pthread_mutex_lock(&pred->helper_mutex);
     pred_deregister_all(pred, domain, 1);
-    domain_wait_evictions(domain);
+    domain_wait_releases(domain);
     while ((region = domain_any_region(domain)) != NULL) {
         pred_forget_region(pred, region);
     }
@@ -344,7 +266,7 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
     ucs_list_del(&domain->list);
     ucs_spin_lock(&pred->lock);
     if (ucs_list_is_empty(&pred->domains)) {
-        stats_advance(pred, pred_now(pred));
+        pred_stats_advance(pred, pred_now(pred));
         pred->stats_time = 0;
     }
     ucs_spin_unlock(&pred->lock);
@@ -375,7 +297,7 @@ void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_time_t now = pred_now(pred);
 
     ucs_spin_lock(&pred->lock);
-    stats_advance(pred, now);
+    pred_stats_advance(pred, now);
     *stats           = pred->stats;
     stats->byte_ns   = (pred->byte_ns > UINT64_MAX) ? UINT64_MAX :
                                                       pred->byte_ns;

@@ -8,6 +8,7 @@
 #define UCS_RCACHE_PRED_H_
 
 #include "context.h"
+#include "node.h"
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
@@ -96,8 +97,22 @@ typedef struct ucs_rcache_pred_params {
                                                    taken from; 1..
                                                    @ref UCS_RCACHE_PRED_MAX_HISTORY */
     unsigned                    max_sites;    /**< Call sites kept; >= 16 */
-    unsigned                    max_regions;  /**< Unregistered regions
+    unsigned                    known_regions; /**< Unregistered regions
                                                    remembered; >= 16 */
+    uint64_t                    max_bytes;    /**< Bound on registered bytes,
+                                                   whole pages, never exceeded;
+                                                   UINT64_MAX: none; >= @ref
+                                                   UCS_RCACHE_PRED_MIN_BYTES */
+    uint64_t                    max_regions;  /**< Bound on registrations at a
+                                                   time; UINT64_MAX: none; >= 4 */
+    int                         pieces;       /**< Lazy uses are registered in
+                                                   pieces where that is faster;
+                                                   else only where there is no
+                                                   room otherwise */
+    ucs_rcache_pred_node_t      *node;        /**< Keeps the bounds of the node;
+                                                   NULL: none. Joined with
+                                                   NODE_RESERVE; has to outlive
+                                                   the cache */
     unsigned                    dq_size;      /**< Entries of the deregistration
                                                    queue, power of 2 */
     unsigned                    access_mask;  /**< Bits of the flags of a use
@@ -112,6 +127,14 @@ typedef struct ucs_rcache_pred_params {
 
 #define UCS_RCACHE_PRED_MAX_HISTORY 16
 
+/** A cache that is given a node has this held for it there, so that transfers in
+ *  pieces get on whatever the others have: two of the smallest pieces. */
+#define UCS_RCACHE_PRED_NODE_RESERVE         (128ul << 10)
+#define UCS_RCACHE_PRED_NODE_RESERVE_REGIONS 2
+
+/** Smaller bounds hold no two pieces of a transfer. */
+#define UCS_RCACHE_PRED_MIN_BYTES   (256ul << 10)
+
 
 /** Counters since creation. A snapshot, consistent within itself. */
 typedef struct ucs_rcache_pred_stats {
@@ -125,14 +148,21 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t regs_critical;  /**< Registrations done by a use */
     uint64_t regs_helper;    /**< Registrations done ahead of a use */
     uint64_t deregs;         /**< Deregistrations */
-    uint64_t evictions;      /**< Regions given up because a registration was
-                                  refused by the system */
+    uint64_t evictions;      /**< Regions given up to make room, within the
+                                  bounds or because the system refused a
+                                  registration */
     uint64_t reg_failures;   /**< Registrations that failed for good */
     uint64_t dq_dropped;     /**< Entries the deregistration queue lost; their
                                   regions are found by a sweep */
     uint64_t unmapped;       /**< Regions whose memory was unmapped */
     uint64_t time_critical;  /**< Time uses spent registering, deregistering
                                   and waiting for the helper, ns */
+    uint64_t refused;        /**< Uses refused, or pieces put off, because there
+                                  was no room */
+    uint64_t lazy;           /**< Uses registered in pieces */
+    uint64_t pieces;         /**< Registrations of pieces */
+    uint64_t regions_now;    /**< Registrations now */
+    uint64_t regions_peak;   /**< Maximum of regions_now */
     uint64_t bytes_now;      /**< Registered now, whole pages, bytes */
     uint64_t bytes_peak;     /**< Maximum of bytes_now */
     uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns;
@@ -144,12 +174,18 @@ typedef struct ucs_rcache_pred_stats {
 
 
 /**
- * @param [in]  params  Must stay within the ranges given there.
+ * @param [in]  params  Must be within the ranges given there.
  * @return UCS_ERR_INVALID_PARAM (logged, naming the value) or
  *         UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
                                     ucs_rcache_pred_t **pred_p);
+
+/**
+ * Change the bound on registered bytes. If more is registered, idle regions are
+ * given up; what is in use stays. Thread safe.
+ */
+void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes);
 
 /** All domains must have been destroyed and the helper stopped. */
 void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred);
@@ -183,7 +219,8 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain);
  * @param [in]  flags    Handed to mem_reg; see access_mask.
  * @param [in]  context  Where in the program the communication was issued.
  * @param [out] memh_p   The handle mem_reg returned.
- * @return the status of mem_reg, if the memory had to be registered and
+ * @return UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds; the
+ *         status of mem_reg, if the memory had to be registered. In both cases
  *         giving up idle regions did not help either.
  */
 ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
@@ -200,6 +237,69 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
  *         registered by somebody else and is theirs to deregister.
  */
 ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
+
+/**
+ * A use whose memory the caller can have registered piece by piece. It is one
+ * where the region is not registered, and pieces either are faster than to
+ * register it first, or all there is room for.
+ *
+ * Owned by the caller; opaque but for the first field.
+ */
+typedef struct ucs_rcache_pred_lazy {
+    int                           last_resort; /**< Set by the caller before the
+                                                    use begins: only if there is
+                                                    no room, not for speed */
+    ucs_rcache_pred_domain_t      *domain;
+    struct ucs_rcache_pred_region *region; /**< NULL: nothing to be learned */
+    uint64_t                      generation;
+    ucs_rcache_pred_time_t        begin;
+    size_t                        length;
+    ucs_rcache_pred_context_t     context;
+    size_t                        piece;   /**< Size of the pieces, whole pages,
+                                                bytes */
+} ucs_rcache_pred_lazy_t;
+
+/**
+ * As @ref ucs_rcache_pred_begin, for a use that never has to be refused.
+ *
+ * @param [inout] lazy  Filled in if UCS_INPROGRESS is returned.
+ * @return UCS_INPROGRESS: the memory is not registered, the use does that in
+ *         pieces, and ends with @ref ucs_rcache_pred_end_lazy.
+ */
+ucs_status_t ucs_rcache_pred_begin_lazy(ucs_rcache_pred_domain_t *domain,
+                                        void *address, size_t length,
+                                        unsigned flags,
+                                        const ucs_rcache_pred_context_t *context,
+                                        ucs_rcache_pred_lazy_t *lazy,
+                                        void **memh_p);
+
+void ucs_rcache_pred_end_lazy(ucs_rcache_pred_lazy_t *lazy);
+
+/** A registered piece. */
+typedef struct ucs_rcache_pred_piece {
+    uintptr_t start;
+    size_t    length;
+    void      *memh;
+    int       held;   /**< Out of what the node holds for this process */
+} ucs_rcache_pred_piece_t;
+
+/**
+ * Register the first part of what is left of a lazy use, up to a piece of it.
+ * Thread safe.
+ *
+ * @param [in]  flags   Handed to mem_reg.
+ * @param [out] piece   Starts at @a start; its length is at most @a length.
+ * @return UCS_ERR_NO_RESOURCE: not now, but as soon as some other piece is
+ *         released; or the status of mem_reg.
+ */
+ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_lazy_t *lazy,
+                                       uintptr_t start, size_t length,
+                                       unsigned flags,
+                                       ucs_rcache_pred_piece_t *piece);
+
+void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
+                                 const ucs_rcache_pred_piece_t *piece);
+
 
 /**
  * A use ends, and the region serves no later one: when the last of its uses has

@@ -18,8 +18,9 @@
 
 /** @file rcache_pred_int.h
  *
- * The cache, as its parts share it: use.c (begin and end of use, unmap: any
- * thread), helper.c (one round of the helper) and rcache_pred.c (the rest).
+ * The cache, as its parts share it. Any thread: use.c (begin and end of use,
+ * unmap), lazy.c (uses in pieces), bound.c (room, evictions) and register.c.
+ * The helper: helper.c (one round of it), predict.c. The rest: rcache_pred.c.
  *
  * Locks, in the order they are taken:
  *
@@ -41,9 +42,26 @@ struct ucs_rcache_pred_domain {
     ucs_list_link_t        list;       /**< In pred->domains */
     ucs_rcache_pred_cost_t reg_cost;   /**< Under pred->lock */
     ucs_rcache_pred_cost_t dereg_cost; /**< Under pred->lock */
-    unsigned               evictions;  /**< Under pred->lock: regions that uses
-                                            of other domains are deregistering */
+    unsigned               releasing;  /**< Under pred->lock: handles taken that
+                                            are not yet deregistered */
 };
+
+
+/** A handle on its way from its region to deregistration. */
+typedef struct pred_handle {
+    ucs_rcache_pred_domain_t *domain;
+    void                     *memh;    /**< NULL: none */
+    uintptr_t                start;
+    size_t                   length;
+    int                      held;     /**< See pred_reserve() */
+} pred_handle_t;
+
+
+/** What is to be registered, when room is asked for it. */
+typedef enum {
+    PRED_PART_WHOLE, /**< A region: leaves the reserve alone */
+    PRED_PART_CHUNK  /**< A piece of a transfer that must get on */
+} pred_part_t;
 
 
 struct ucs_rcache_pred {
@@ -56,6 +74,11 @@ struct ucs_rcache_pred {
 
     /* Under lock */
     ucs_rcache_pred_table_t       table;
+    uint64_t                      max_bytes;  /**< Bound on stats.bytes_now */
+    unsigned                      releasing;  /**< Of all domains */
+    unsigned                      pieces_now; /**< Pieces registered */
+    uint64_t                      held_bytes; /**< Of NODE_RESERVE, in use */
+    unsigned                      held_regions; /**< Likewise */
     ucs_rcache_pred_stats_t       stats;
     unsigned __int128             byte_ns;    /**< Of the statistics; 64 bits
                                                    hold 17 s of 1 GiB */
@@ -103,20 +126,65 @@ pred_elapsed(ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end)
     return (end > begin) ? (end - begin) : 0;
 }
 
-/** The region will be or is no longer registered: count its whole pages.
- *  Under lock. */
-void pred_account(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now,
-                  uintptr_t start, size_t length, int sign);
+static inline uint64_t pred_page_bytes(uintptr_t start, size_t length)
+{
+    return ucs_rcache_pred_pages(start, length) * UCS_RCACHE_PRED_PAGE_SIZE;
+}
 
-/** Register a region in REGISTERING state, which was accounted for. Called and
- *  returns without the lock; leaves the state to the caller. */
-ucs_status_t pred_register(ucs_rcache_pred_region_t *region, unsigned flags,
-                           void **memh_p, ucs_rcache_pred_time_t *end_p);
+/** Bring the integrals of the statistics up to now. Under lock. */
+void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
-/** Deregister a handle taken from a region of this extent and stop accounting
- *  for it. Without the lock. */
-void pred_deregister(ucs_rcache_pred_domain_t *domain, void *memh,
-                     uintptr_t start, size_t length);
+/**
+ * Find room for a registration, and count it as registered from now on; whole
+ * pages, as the kernel counts. Idle regions are given up for it, those with the
+ * farthest deadlines first. Without the lock.
+ *
+ * @param [in] deadline  Only regions needed later than this are given up. 0: any
+ *                       idle one, and what others are deregistering is waited
+ *                       for.
+ * @param [out] held_p   Whether the room is part of what the node holds for this
+ *                       process; never for whole regions.
+ * @return 0 if there is no room.
+ */
+int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
+                 pred_part_t part, ucs_rcache_pred_time_t deadline,
+                 int *held_p);
+
+/** It is not or no longer registered. Without the lock.
+ *  @param [in] held  As it was reserved. */
+void pred_unreserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
+                    int held);
+
+/** Give up an idle region whose next use is later than @a deadline, the farthest
+ *  away first. Without the lock. @return 0 if there is none. */
+int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline);
+
+/** Register memory for which there is room. Without the lock. */
+ucs_status_t pred_register(ucs_rcache_pred_domain_t *domain, uintptr_t start,
+                           size_t length, unsigned flags, void **memh_p,
+                           ucs_rcache_pred_time_t *end_p);
+
+/** Take the handle of a registered region, which is IDLE from now on. Under
+ *  lock. */
+pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
+                               ucs_rcache_pred_region_t *region);
+
+/** Deregister a handle that was taken and give its room back. Without the
+ *  lock. */
+void pred_deregister(const pred_handle_t *handle);
+
+/** Whether the first byte of a use moves earlier if the memory is registered in
+ *  pieces. Under lock. */
+int pred_lazy_pays(ucs_rcache_pred_domain_t *domain, uintptr_t start,
+                   size_t length);
+
+/** A lazy use starts. Under lock.
+ *  @param [in] region  Learns of it; NULL: none. */
+void pred_lazy_start(ucs_rcache_pred_domain_t *domain,
+                     ucs_rcache_pred_region_t *region, uintptr_t start,
+                     size_t length, ucs_rcache_pred_time_t now,
+                     const ucs_rcache_pred_context_t *context,
+                     ucs_rcache_pred_lazy_t *lazy);
 
 /** Wake the helper if it sleeps until woken. Any thread; wait-free. */
 static inline void pred_wake(ucs_rcache_pred_t *pred)

@@ -78,6 +78,7 @@ typedef struct ucs_rcache_pred_region {
     ucs_rcache_pred_context_t      context;
     size_t                         use_length;
 
+    unsigned                       lazies;      /**< Lazy uses under way */
     unsigned                       flags;       /**< Of the last use */
     ucs_rcache_pred_time_t         registered_at; /**< By the helper */
     ucs_rcache_pred_time_t         early_after; /**< A first use later than this

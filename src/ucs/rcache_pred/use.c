@@ -92,68 +92,24 @@ use_lookup(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     return best;
 }
 
-/* Give up the idle region whose next use is farthest away.
- * @return 0 if there is none. */
-static int pred_evict(ucs_rcache_pred_t *pred)
-{
-    ucs_rcache_pred_region_t *region, *victim = NULL;
-    ucs_rcache_pred_domain_t *domain = NULL;
-    void *memh                       = NULL;
-    uintptr_t start                  = 0;
-    size_t length                    = 0;
-    unsigned i;
-
-    ucs_spin_lock(&pred->lock);
-    for (i = 0; i < pred->table.count; ++i) {
-        region = pred->table.sorted[i];
-        if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-            (region->refs == 0) &&
-            ((victim == NULL) || (region->deadline > victim->deadline))) {
-            victim = region;
-        }
-    }
-
-    if (victim != NULL) {
-        domain = victim->domain;
-        start  = victim->start;
-        length = victim->length;
-        memh   = ucs_rcache_pred_region_take_memh(&pred->table, victim);
-        ++pred->stats.evictions;
-        ++domain->evictions;
-    }
-    ucs_spin_unlock(&pred->lock);
-
-    if (victim == NULL) {
-        return 0;
-    }
-
-    pred_deregister(domain, memh, start, length);
-
-    ucs_spin_lock(&pred->lock);
-    --domain->evictions; /* It may be gone from here on */
-    ucs_spin_unlock(&pred->lock);
-    return 1;
-}
-
 /*
  * Find a region to register for this use and put it into REGISTERING state.
  * Under the lock, which is given up for a while if there is no room.
  *
- * @param [out] memh_p    Handle to deregister, if the region is registered in
- *                        a way that does not cover the use; else NULL.
- * @param [out] length_p  Length of that registration.
+ * @param [out] old  Handle to deregister, if the region is registered in a way
+ *                   that does not cover the use; else none.
  */
 static ucs_status_t
 use_claim(ucs_rcache_pred_domain_t *domain, ucs_rcache_pred_region_t *region,
           uintptr_t start, size_t length, unsigned access,
-          ucs_rcache_pred_region_t **region_p, void **memh_p, size_t *length_p)
+          ucs_rcache_pred_region_t **region_p, pred_handle_t *old)
 {
     ucs_rcache_pred_t *pred = domain->pred;
     ucs_rcache_pred_room_t room;
     unsigned capacity;
     ucs_status_t status;
 
-    *memh_p = NULL;
+    old->memh = NULL;
     if (region == NULL) {
         while (!ucs_rcache_pred_table_has_room(&pred->table)) {
             capacity = pred->table.capacity;
@@ -172,8 +128,7 @@ use_claim(ucs_rcache_pred_domain_t *domain, ucs_rcache_pred_region_t *region,
 
         region = ucs_rcache_pred_region_new(&pred->table, domain, start, length);
     } else if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
-        *length_p = region->length;
-        *memh_p   = ucs_rcache_pred_region_take_memh(&pred->table, region);
+        *old = pred_take_handle(pred, region);
     }
 
     region->state   = UCS_RCACHE_PRED_REGION_REGISTERING;
@@ -183,40 +138,95 @@ use_claim(ucs_rcache_pred_domain_t *domain, ucs_rcache_pred_region_t *region,
     return UCS_OK;
 }
 
-/* Register a claimed region, giving up idle ones if the system refuses.
- * Called without the lock, returns with it. */
+/* Register a claimed region, for which there is room; giving up idle ones if
+ * the system refuses */
+static ucs_status_t
+use_register_try(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                 unsigned flags, void **memh_p, ucs_rcache_pred_time_t *end_p)
+{
+    ucs_status_t status;
+
+    do {
+        status = pred_register(region->domain, region->start, region->length,
+                               flags, memh_p, end_p);
+    } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, 0));
+
+    return status;
+}
+
+/*
+ * Register a claimed region. Called without the lock, returns with it.
+ *
+ * @param [in] lazy  The use can do without: failure for lack of room is silent.
+ */
 static ucs_status_t
 use_register(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
-             unsigned flags, ucs_rcache_pred_time_t begin)
+             unsigned flags, ucs_rcache_pred_time_t begin, int lazy)
 {
+    unsigned quiet = pred->params.helper_flags;
     ucs_rcache_pred_time_t end;
     ucs_status_t status;
     void *memh;
+    int held;
 
     flags |= region->access;
-    do {
-        status = pred_register(region, flags | pred->params.helper_flags, &memh,
-                               &end);
-    } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred));
-
-    if ((status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED) &&
-        (pred->params.helper_flags & ~flags)) {
-        /* Fail the way the use wants it: the attempts so far were silent */
-        status = pred_register(region, flags, &memh, &end);
+    if (!pred_reserve(pred, region->start, region->length, PRED_PART_WHOLE, 0,
+                      &held)) {
+        status = UCS_ERR_EXCEEDS_LIMIT;
+        end    = pred_now(pred);
+        goto out;
     }
 
+    status = use_register_try(pred, region, flags | quiet, &memh, &end);
+    if ((status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED) &&
+        (quiet & ~flags) && !(lazy && (status == UCS_ERR_NO_MEMORY))) {
+        /* Fail the way the use wants it: the attempts so far were silent */
+        status = use_register_try(pred, region, flags, &memh, &end);
+    }
+
+    if (status != UCS_OK) {
+        pred_unreserve(pred, region->start, region->length, held);
+    }
+
+out:
     ucs_spin_lock(&pred->lock);
     pred->stats.time_critical += pred_elapsed(begin, end);
+    pred->stats.refused       += (status == UCS_ERR_EXCEEDS_LIMIT);
     if (status == UCS_OK) {
         ++pred->stats.regs_critical;
         ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
     } else {
-        pred->stats.reg_failures += (status != UCS_ERR_UNSUPPORTED);
-        pred_account(pred, end, region->start, region->length, -1);
         region->state  = UCS_RCACHE_PRED_REGION_IDLE;
         region->access = 0;
     }
     return status;
+}
+
+/*
+ * A claimed region that is not to be registered: the use does without. Called
+ * without the lock, returns with it.
+ */
+static ucs_status_t use_leave_unregistered(ucs_rcache_pred_t *pred,
+                                           ucs_rcache_pred_region_t *region)
+{
+    ucs_spin_lock(&pred->lock);
+    region->state = UCS_RCACHE_PRED_REGION_IDLE;
+    return UCS_INPROGRESS;
+}
+
+/* The use of a claimed region does without its registration: note it, so that
+ * the next one can be predicted. Under the lock. */
+static void use_start_lazy(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region,
+                           ucs_rcache_pred_time_t now, unsigned flags,
+                           const ucs_rcache_pred_context_t *context,
+                           ucs_rcache_pred_lazy_t *lazy)
+{
+    region->access    |= flags & pred->params.access_mask;
+    region->flags      = flags;
+    region->referenced = 1;
+    pred_lazy_start(region->domain, pred_is_on_demand(pred) ? NULL : region,
+                    region->start, region->length, now, context, lazy);
 }
 
 /*
@@ -254,11 +264,35 @@ use_wait(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     return region;
 }
 
-/* The region is not there: register it, or wait for who does it */
+/* A region that was claimed for a use was not registered. Under the lock.
+ * @return whether the helper is to be woken. */
+static int use_unclaimed(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region)
+{
+    if (pred_is_on_demand(pred)) {
+        ucs_rcache_pred_region_free(&pred->table, region);
+        return 0;
+    }
+
+    if (!region->stale) {
+        return 0;
+    }
+
+    /* The helper may have passed by while it was claimed */
+    atomic_store(&pred->stale, 1); /* see helper_sleep() */
+    return 1;
+}
+
+/*
+ * The region is not there: register it, or wait for who does it.
+ *
+ * @param [in] lazy  If not NULL, the use can do without registration.
+ */
 static UCS_F_NOINLINE ucs_status_t
 use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
                unsigned flags, const ucs_rcache_pred_context_t *context,
-               ucs_rcache_pred_time_t now, void **memh_p)
+               ucs_rcache_pred_time_t now, ucs_rcache_pred_lazy_t *lazy,
+               void **memh_p)
 {
     ucs_rcache_pred_t *pred          = domain->pred;
     unsigned access                  = flags & pred->params.access_mask;
@@ -266,9 +300,9 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     int late                         = 0;
     ucs_rcache_pred_time_t waited    = 0;
     ucs_status_t status              = UCS_OK;
-    size_t old_length                = 0;
-    int stale                        = 0;
-    void *old_memh;
+    int wake                         = 0;
+    pred_handle_t old;
+    int pays;
 
     ucs_spin_lock(&pred->lock);
     if (!pred_is_on_demand(pred)) {
@@ -276,69 +310,79 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
         pred->stats.time_critical += waited;
     }
 
-    if ((region == NULL) ||
-        (region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
-        !ucs_rcache_pred_region_covers(region, length, access)) {
-        late |= (region != NULL) && region->scheduled;
-        status = use_claim(domain, region, start, length, access, &region,
-                           &old_memh, &old_length);
-        if (status != UCS_OK) {
-            goto out_unlock;
-        }
-
-        pred_account(pred, now, start, length, +1);
-        ucs_spin_unlock(&pred->lock);
-
-        if (old_memh != NULL) {
-            pred_deregister(domain, old_memh, start, old_length);
-        }
-
-        status = use_register(pred, region, flags, now + waited);
-        if (status != UCS_OK) {
-            if (pred_is_on_demand(pred)) {
-                ucs_rcache_pred_region_free(&pred->table, region);
-            } else if (region->stale) {
-                /* The helper may have passed by while it was registering */
-                atomic_store(&pred->stale, 1); /* see helper_sleep() */
-                stale = 1;
-            }
-            goto out_unlock;
-        }
-    } else if (waited == 0) {
-        ++pred->stats.hits; /* Became registered since the fast path looked */
+    if ((region != NULL) &&
+        (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+        ucs_rcache_pred_region_covers(region, length, access)) {
+        /* If not by waiting, it was registered since the fast path looked */
+        pred->stats.hits += (waited == 0);
+        goto out_start;
     }
 
+    late  |= (region != NULL) && region->scheduled;
+    status = use_claim(domain, region, start, length, access, &region, &old);
+    if (status != UCS_OK) {
+        goto out_unlock;
+    }
+
+    pays = (lazy != NULL) && !lazy->last_resort &&
+           pred_lazy_pays(domain, start, length);
+    ucs_spin_unlock(&pred->lock);
+
+    if (old.memh != NULL) {
+        pred_deregister(&old);
+    }
+
+    status = pays ? use_leave_unregistered(pred, region) :
+                    use_register(pred, region, flags, now + waited,
+                                 lazy != NULL);
+    if (status == UCS_OK) {
+        goto out_start;
+    }
+
+    if ((lazy != NULL) && ((status == UCS_ERR_EXCEEDS_LIMIT) ||
+                           (status == UCS_ERR_NO_MEMORY))) {
+        status = UCS_INPROGRESS;
+    }
+
+    if (status == UCS_INPROGRESS) {
+        pred->stats.late += late;
+        use_start_lazy(pred, region, now, flags, context, lazy);
+    } else {
+        pred->stats.reg_failures += (status != UCS_ERR_UNSUPPORTED) &&
+                                    (status != UCS_ERR_EXCEEDS_LIMIT);
+    }
+    wake = use_unclaimed(pred, region);
+    goto out_unlock;
+
+out_start:
     pred->stats.late += late;
     use_start(pred, region, now, length, flags, context);
     *memh_p = region->memh;
-
 out_unlock:
     ucs_spin_unlock(&pred->lock);
-    if (stale) {
+    if (wake) {
         pred_wake(pred);
     }
     return status;
 }
 
-ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
-                                   void *address, size_t length,
-                                   unsigned flags,
-                                   const ucs_rcache_pred_context_t *context,
-                                   void **memh_p)
+static UCS_F_ALWAYS_INLINE ucs_status_t
+use_begin(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
+          unsigned flags, const ucs_rcache_pred_context_t *context,
+          ucs_rcache_pred_lazy_t *lazy, void **memh_p)
 {
     ucs_rcache_pred_t *pred    = domain->pred;
     ucs_rcache_pred_time_t now = pred_now(pred);
+    unsigned access            = flags & pred->params.access_mask;
     ucs_rcache_pred_region_t *region;
 
     if (ucs_likely(!pred_is_on_demand(pred))) {
         ucs_spin_lock(&pred->lock);
-        region = use_lookup(domain, (uintptr_t)address, length,
-                            flags & pred->params.access_mask);
+        region = use_lookup(domain, start, length, access);
         if (ucs_likely((region != NULL) &&
                        (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-                       ucs_rcache_pred_region_covers(
-                               region, length,
-                               flags & pred->params.access_mask))) {
+                       ucs_rcache_pred_region_covers(region, length,
+                                                     access))) {
             ++pred->stats.hits;
             use_start(pred, region, now, length, flags, context);
             *memh_p = region->memh;
@@ -348,8 +392,29 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
         ucs_spin_unlock(&pred->lock);
     }
 
-    return use_begin_slow(domain, (uintptr_t)address, length, flags, context,
-                          now, memh_p);
+    return use_begin_slow(domain, start, length, flags, context, now, lazy,
+                          memh_p);
+}
+
+ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
+                                   void *address, size_t length,
+                                   unsigned flags,
+                                   const ucs_rcache_pred_context_t *context,
+                                   void **memh_p)
+{
+    return use_begin(domain, (uintptr_t)address, length, flags, context, NULL,
+                     memh_p);
+}
+
+ucs_status_t ucs_rcache_pred_begin_lazy(ucs_rcache_pred_domain_t *domain,
+                                        void *address, size_t length,
+                                        unsigned flags,
+                                        const ucs_rcache_pred_context_t *context,
+                                        ucs_rcache_pred_lazy_t *lazy,
+                                        void **memh_p)
+{
+    return use_begin(domain, (uintptr_t)address, length, flags, context, lazy,
+                     memh_p);
 }
 
 /* The last use of a region ended that nobody waits to see registered again:
@@ -357,15 +422,12 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
 static void use_end_release(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_domain_t *domain  = region->domain;
-    uintptr_t start                   = region->start;
-    size_t length                     = region->length;
     ucs_rcache_pred_waiter_t *waiters = region->waiters;
     ucs_rcache_pred_time_t begin;
     ucs_rcache_pred_waiter_t *waiter;
-    void *memh;
+    pred_handle_t handle;
 
-    memh            = ucs_rcache_pred_region_take_memh(&pred->table, region);
+    handle          = pred_take_handle(pred, region);
     region->waiters = NULL;
     if (pred_is_on_demand(pred)) {
         ucs_rcache_pred_region_free(&pred->table, region);
@@ -373,7 +435,7 @@ static void use_end_release(ucs_rcache_pred_t *pred,
     ucs_spin_unlock(&pred->lock);
 
     begin = pred_now(pred);
-    pred_deregister(domain, memh, start, length);
+    pred_deregister(&handle);
 
     ucs_spin_lock(&pred->lock);
     pred->stats.time_critical += pred_elapsed(begin, pred_now(pred));

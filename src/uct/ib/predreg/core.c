@@ -87,7 +87,9 @@ static ucs_status_t pred_create(void)
         .policy       = knobs->policy,
         .history      = knobs->history,
         .max_sites    = knobs->max_sites,
-        .max_regions  = knobs->max_regions,
+        .known_regions = knobs->max_regions,
+        .max_bytes    = UINT64_MAX,
+        .max_regions  = UINT64_MAX,
         .dq_size      = knobs->dq_size,
         .access_mask  = UCT_MD_MEM_ACCESS_ALL,
         .helper_flags = UCT_MD_MEM_FLAG_HIDE_ERRORS

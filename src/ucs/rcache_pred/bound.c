@@ -1,0 +1,259 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "rcache_pred_int.h"
+
+#include <ucs/sys/math.h>
+
+#include <sched.h>
+
+/*
+ * Room for registrations: the bounds on what is registered at a time, by this
+ * process and by all of the node, and what is given up to keep them. Any
+ * thread.
+ *
+ * What is counted is registered, or about to be, or not yet deregistered: the
+ * count is never below what the kernel has pinned for us, so that a bound on it
+ * is a bound at every instant.
+ */
+
+
+void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    if ((pred->stats_time == 0) || (now <= pred->stats_time)) {
+        return;
+    }
+
+    pred->byte_ns        += (unsigned __int128)pred->stats.bytes_now *
+                            (now - pred->stats_time);
+    pred->stats.duration += now - pred->stats_time;
+    pred->stats_time      = now;
+}
+
+/* Under the lock */
+static int fits(const ucs_rcache_pred_t *pred, uint64_t bytes, pred_part_t part)
+{
+    uint64_t reserve = (part == PRED_PART_CHUNK) ?
+                       0 : ucs_rcache_pred_bound_reserve(pred->max_bytes);
+    unsigned regions = (part == PRED_PART_CHUNK) ? 0 : 1;
+    uint64_t used    = pred->stats.bytes_now + reserve;
+
+    return (used <= pred->max_bytes) && (bytes <= pred->max_bytes - used) &&
+           (pred->stats.regions_now + regions < pred->params.max_regions);
+}
+
+/* Count it, if it fits the bounds of this process */
+static int reserve_own(ucs_rcache_pred_t *pred, uint64_t bytes,
+                       pred_part_t part)
+{
+    ucs_rcache_pred_stats_t *stats = &pred->stats;
+    ucs_rcache_pred_time_t now     = pred_now(pred);
+    int room;
+
+    ucs_spin_lock(&pred->lock);
+    room = fits(pred, bytes, part);
+    if (room) {
+        pred_stats_advance(pred, now);
+        stats->bytes_now   += bytes;
+        stats->bytes_peak   = ucs_max(stats->bytes_peak, stats->bytes_now);
+        stats->regions_now += 1;
+        stats->regions_peak = ucs_max(stats->regions_peak, stats->regions_now);
+    }
+    ucs_spin_unlock(&pred->lock);
+    return room;
+}
+
+static void release_node(ucs_rcache_pred_t *pred, uint64_t bytes, int held)
+{
+    if (pred->params.node == NULL) {
+        return;
+    }
+
+    if (!held) {
+        ucs_rcache_pred_node_release(pred->params.node, bytes);
+        return;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    pred->held_bytes   -= bytes;
+    pred->held_regions -= 1;
+    ucs_spin_unlock(&pred->lock);
+}
+
+/* Pieces may use what is held for this process, if there is no other room */
+static int reserve_node(ucs_rcache_pred_t *pred, uint64_t bytes,
+                        pred_part_t part, int *held_p)
+{
+    *held_p = 0;
+    if ((pred->params.node == NULL) ||
+        ucs_rcache_pred_node_reserve(pred->params.node, bytes)) {
+        return 1;
+    }
+
+    if (part != PRED_PART_CHUNK) {
+        return 0;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    *held_p = (pred->held_bytes + bytes <= UCS_RCACHE_PRED_NODE_RESERVE) &&
+              (pred->held_regions < UCS_RCACHE_PRED_NODE_RESERVE_REGIONS);
+    if (*held_p) {
+        pred->held_bytes   += bytes;
+        pred->held_regions += 1;
+    }
+    ucs_spin_unlock(&pred->lock);
+    return *held_p;
+}
+
+/* Count it, if it fits the bounds of this process and of the node */
+static int reserve(ucs_rcache_pred_t *pred, uint64_t bytes, pred_part_t part,
+                   int *held_p)
+{
+    if (!reserve_node(pred, bytes, part, held_p)) {
+        return 0;
+    }
+
+    if (reserve_own(pred, bytes, part)) {
+        return 1;
+    }
+
+    release_node(pred, bytes, *held_p);
+    return 0;
+}
+
+/* Whether the region could be given up before others. One that has not been
+ * decided about since its last use has no deadline. */
+static ucs_rcache_pred_time_t
+victim_deadline(const ucs_rcache_pred_region_t *region)
+{
+    return (region->deadline > region->begin) ? region->deadline :
+                                                UCS_RCACHE_PRED_TIME_INF;
+}
+
+/* The idle region whose next use is farthest away, of those later than the
+ * deadline; of equals that which was used longest ago. Under the lock. */
+static ucs_rcache_pred_region_t *
+find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
+{
+    ucs_rcache_pred_region_t *victim     = NULL;
+    ucs_rcache_pred_time_t victim_latest = deadline;
+    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_time_t latest;
+    unsigned i;
+
+    for (i = 0; i < pred->table.count; ++i) {
+        region = pred->table.sorted[i];
+        if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+            (region->refs > 0)) {
+            continue;
+        }
+
+        latest = victim_deadline(region);
+        if ((latest > victim_latest) ||
+            ((victim != NULL) && (latest == victim_latest) &&
+             (region->begin < victim->begin))) {
+            victim        = region;
+            victim_latest = latest;
+        }
+    }
+
+    return victim;
+}
+
+int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
+{
+    ucs_rcache_pred_region_t *victim;
+    pred_handle_t handle;
+
+    ucs_spin_lock(&pred->lock);
+    victim = find_victim(pred, deadline);
+    if (victim == NULL) {
+        ucs_spin_unlock(&pred->lock);
+        return 0;
+    }
+
+    handle = pred_take_handle(pred, victim);
+    ++pred->stats.evictions;
+    ucs_spin_unlock(&pred->lock);
+
+    pred_deregister(&handle);
+    return 1;
+}
+
+/* Whether so much would not fit even if nothing else were registered; and
+ * whether somebody is just deregistering */
+static int is_too_large(ucs_rcache_pred_t *pred, uint64_t bytes,
+                        int *releasing_p)
+{
+    int too_large;
+
+    ucs_spin_lock(&pred->lock);
+    too_large    = (bytes > pred->max_bytes);
+    *releasing_p = (pred->releasing > 0);
+    ucs_spin_unlock(&pred->lock);
+    return too_large;
+}
+
+int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
+                 pred_part_t part, ucs_rcache_pred_time_t deadline,
+                 int *held_p)
+{
+    uint64_t bytes = pred_page_bytes(start, length);
+    int releasing;
+
+    for (;;) {
+        /* Before the attempt, so that what is released meanwhile is not missed
+         * by both */
+        if (is_too_large(pred, bytes, &releasing)) {
+            return 0;
+        }
+
+        if (reserve(pred, bytes, part, held_p)) {
+            return 1;
+        }
+
+        if (pred_evict(pred, deadline)) {
+            continue;
+        }
+
+        if (!releasing || (deadline > 0)) {
+            return 0;
+        }
+
+        sched_yield();
+    }
+}
+
+void pred_unreserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
+                    int held)
+{
+    ucs_rcache_pred_time_t now = pred_now(pred);
+    uint64_t bytes             = pred_page_bytes(start, length);
+
+    ucs_spin_lock(&pred->lock);
+    pred_stats_advance(pred, now);
+    pred->stats.bytes_now   -= bytes;
+    pred->stats.regions_now -= 1;
+    ucs_spin_unlock(&pred->lock);
+
+    release_node(pred, bytes, held);
+}
+
+void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes)
+{
+    int above;
+
+    ucs_spin_lock(&pred->lock);
+    pred->max_bytes = max_bytes;
+    above           = (pred->stats.bytes_now > max_bytes);
+    ucs_spin_unlock(&pred->lock);
+
+    while (above && pred_evict(pred, 0)) {
+        ucs_spin_lock(&pred->lock);
+        above = (pred->stats.bytes_now > max_bytes);
+        ucs_spin_unlock(&pred->lock);
+    }
+}

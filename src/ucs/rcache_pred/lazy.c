@@ -1,0 +1,200 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "rcache_pred_int.h"
+
+#include <ucs/sys/math.h>
+
+/*
+ * Uses whose memory is registered piece by piece, by whoever moves the data:
+ * one that does not fit the bounds, and one that nobody predicted and that is
+ * large enough for the first byte to move earlier so. Any thread.
+ *
+ * A lazy use holds no reference to its region, which may be registered by others
+ * or unmapped and forgotten meanwhile: the use is only noted, so that the next
+ * one can be predicted, and the helper not register for it what is on its way.
+ */
+
+/* Pieces are halved down to this when the system refuses them, bytes; two fit
+ * what the node holds for this process */
+#define PIECE_MIN (64ul << 10)
+
+
+/* Size of the pieces for a use of so many pages, bytes. Under the lock. */
+static size_t piece_bytes(ucs_rcache_pred_domain_t *domain, size_t pages)
+{
+    uint64_t reserve = ucs_rcache_pred_bound_reserve(domain->pred->max_bytes);
+    size_t piece;
+
+    piece = ucs_rcache_pred_piece_pages(&domain->reg_cost, &domain->dereg_cost,
+                                        pages) * UCS_RCACHE_PRED_PAGE_SIZE;
+    if (reserve > 0) {
+        /* Two fly at a time */
+        piece = ucs_min(piece, ucs_align_down(reserve / 2,
+                                              UCS_RCACHE_PRED_PAGE_SIZE));
+    }
+    return ucs_max(piece, PIECE_MIN);
+}
+
+int pred_lazy_pays(ucs_rcache_pred_domain_t *domain, uintptr_t start,
+                   size_t length)
+{
+    size_t pages = ucs_rcache_pred_pages(start, length);
+
+    /* A single piece saves nothing */
+    return domain->pred->params.pieces &&
+           (ucs_rcache_pred_piece_pages(&domain->reg_cost,
+                                        &domain->dereg_cost, pages) <=
+            pages / 2);
+}
+
+void pred_lazy_start(ucs_rcache_pred_domain_t *domain,
+                     ucs_rcache_pred_region_t *region, uintptr_t start,
+                     size_t length, ucs_rcache_pred_time_t now,
+                     const ucs_rcache_pred_context_t *context,
+                     ucs_rcache_pred_lazy_t *lazy)
+{
+    lazy->domain     = domain;
+    lazy->region     = region;
+    lazy->begin      = now;
+    lazy->length     = length;
+    lazy->context    = *context;
+    lazy->piece      = piece_bytes(domain,
+                                   ucs_rcache_pred_pages(start, length));
+    ++domain->pred->stats.uses;
+    ++domain->pred->stats.lazy;
+    if (region != NULL) {
+        lazy->generation = region->generation;
+        ++region->lazies;
+    }
+}
+
+void ucs_rcache_pred_end_lazy(ucs_rcache_pred_lazy_t *lazy)
+{
+    ucs_rcache_pred_t *pred = lazy->domain->pred;
+    ucs_rcache_pred_dq_entry_t entry;
+
+    if (lazy->region == NULL) {
+        return;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    if (lazy->region->generation == lazy->generation) {
+        --lazy->region->lazies;
+    }
+    ucs_spin_unlock(&pred->lock);
+
+    entry.region     = lazy->region;
+    entry.generation = lazy->generation;
+    entry.begin      = lazy->begin;
+    entry.length     = lazy->length;
+    entry.context    = lazy->context;
+    ucs_rcache_pred_dq_push(&pred->dq, &entry);
+    pred_wake(pred);
+}
+
+/* Register a piece for which there is room, and count it */
+static ucs_status_t piece_reg(ucs_rcache_pred_lazy_t *lazy, unsigned flags,
+                              ucs_rcache_pred_piece_t *piece)
+{
+    ucs_rcache_pred_t *pred      = lazy->domain->pred;
+    ucs_rcache_pred_time_t begin = pred_now(pred);
+    ucs_rcache_pred_time_t end;
+    ucs_status_t status;
+
+    do {
+        status = pred_register(lazy->domain, piece->start, piece->length,
+                               flags | pred->params.helper_flags, &piece->memh,
+                               &end);
+    } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, 0));
+
+    ucs_spin_lock(&pred->lock);
+    pred->stats.time_critical += pred_elapsed(begin, end);
+    if (status == UCS_OK) {
+        ++pred->stats.pieces;
+        ++pred->pieces_now;
+    }
+    ucs_spin_unlock(&pred->lock);
+    return status;
+}
+
+/* There is no room for a piece. @return what its user is to do about it. */
+static ucs_status_t piece_refused(ucs_rcache_pred_t *pred, ucs_status_t status)
+{
+    ucs_spin_lock(&pred->lock);
+    ++pred->stats.refused;
+    if (pred->pieces_now > 0) {
+        status = UCS_ERR_NO_RESOURCE; /* Until one of them is released */
+    }
+    ucs_spin_unlock(&pred->lock);
+    return status;
+}
+
+/* Room for a piece of so many bytes, or less, up to a page boundary so that no
+ * page belongs to two pieces. @return 0 if there is none. */
+static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
+                         size_t length, size_t max,
+                         ucs_rcache_pred_piece_t *piece)
+{
+    piece->start  = start;
+    piece->length = ucs_min(length, max - (start % UCS_RCACHE_PRED_PAGE_SIZE));
+    return pred_reserve(pred, piece->start, piece->length, PRED_PART_CHUNK, 0,
+                        &piece->held);
+}
+
+ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_lazy_t *lazy,
+                                       uintptr_t start, size_t length,
+                                       unsigned flags,
+                                       ucs_rcache_pred_piece_t *piece)
+{
+    ucs_rcache_pred_t *pred = lazy->domain->pred;
+    ucs_status_t status;
+
+    for (;;) {
+        if (!piece_reserve(pred, start, length, lazy->piece, piece) &&
+            !piece_reserve(pred, start, length, PIECE_MIN, piece)) {
+            return piece_refused(pred, UCS_ERR_NO_RESOURCE);
+        }
+
+        status = piece_reg(lazy, flags, piece);
+        if (status == UCS_OK) {
+            return UCS_OK;
+        }
+
+        pred_unreserve(pred, piece->start, piece->length, piece->held);
+        if (status != UCS_ERR_NO_MEMORY) {
+            return status;
+        }
+
+        if (lazy->piece <= PIECE_MIN) {
+            return piece_refused(pred, UCS_ERR_NO_MEMORY);
+        }
+
+        lazy->piece = ucs_max(ucs_align_down(lazy->piece / 2,
+                                             UCS_RCACHE_PRED_PAGE_SIZE),
+                              PIECE_MIN);
+    }
+}
+
+void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
+                                 const ucs_rcache_pred_piece_t *piece)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+    pred_handle_t handle    = {
+        .domain = domain,
+        .memh   = piece->memh,
+        .start  = piece->start,
+        .length = piece->length,
+        .held   = piece->held
+    };
+
+    ucs_spin_lock(&pred->lock);
+    ++domain->releasing;
+    ++pred->releasing;
+    --pred->pieces_now;
+    ucs_spin_unlock(&pred->lock);
+    pred_deregister(&handle);
+}
