@@ -29,14 +29,16 @@ expect()
 
 expect "$dir/libuct_predreg.so" \
     ucp_am_recv_data_nbx ucp_am_send_nb ucp_am_send_nbx ucp_config_read \
-    ucp_get ucp_get_nb ucp_get_nbi ucp_get_nbx ucp_init_version ucp_put \
+    ucp_get ucp_get_nb ucp_get_nbi ucp_get_nbx ucp_init_version \
+    ucp_mem_map ucp_put \
     ucp_put_nb ucp_put_nbi ucp_put_nbx ucp_stream_recv_nb \
     ucp_stream_recv_nbx ucp_stream_send_nb ucp_stream_send_nbx \
     ucp_tag_msg_recv_nb ucp_tag_msg_recv_nbx ucp_tag_recv_nb \
     ucp_tag_recv_nbr ucp_tag_recv_nbx ucp_tag_send_nb ucp_tag_send_nbr \
     ucp_tag_send_nbx ucp_tag_send_sync_nb ucp_tag_send_sync_nbx \
     uct_iface_open uct_md_close uct_md_config_read uct_md_mem_dereg \
-    uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_open uct_md_query
+    uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_mkey_pack \
+    uct_md_mkey_pack_v2 uct_md_open uct_md_query
 expect "$dir/libuct_predreg_core.so" uct_predreg_core_init
 
 # Each override must have something to override, or it would never be called

@@ -5,6 +5,7 @@
  */
 
 #include "core.h"
+#include "limits.h"
 #include "posted.h"
 
 #include <ucs/debug/log_def.h>
@@ -55,6 +56,7 @@ static const uct_predreg_hooks_t hooks = {
     .iface_opened = uct_predreg_iface_opened,
     .mem_reg      = uct_predreg_mem_reg,
     .mem_dereg    = uct_predreg_mem_dereg,
+    .mkey_check   = uct_predreg_mkey_check,
     .comm         = comm
 };
 
@@ -79,6 +81,33 @@ ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real)
     return UCS_ERR_UNSUPPORTED;
 }
 
+/* Become one of the node's processes, if there is a bound to keep together */
+static ucs_status_t node_join(void)
+{
+    const uct_predreg_knobs_t *knobs     = &uct_predreg_core.knobs;
+    ucs_rcache_pred_node_params_t params = {
+        .max_bytes       = knobs->node_max_pinned,
+        .max_regions     = knobs->node_max_regions,
+        .reserve         = UCS_RCACHE_PRED_NODE_RESERVE,
+        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
+    };
+
+    if ((params.max_bytes == UINT64_MAX) &&
+        (params.max_regions == UINT64_MAX)) {
+        return UCS_OK;
+    }
+
+    return ucs_rcache_pred_node_join(&params, &uct_predreg_core.node);
+}
+
+static void node_leave(void)
+{
+    if (uct_predreg_core.node != NULL) {
+        ucs_rcache_pred_node_leave(uct_predreg_core.node);
+        uct_predreg_core.node = NULL;
+    }
+}
+
 static ucs_status_t pred_create(void)
 {
     const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
@@ -87,9 +116,11 @@ static ucs_status_t pred_create(void)
         .policy       = knobs->policy,
         .history      = knobs->history,
         .max_sites    = knobs->max_sites,
-        .known_regions = knobs->max_regions,
-        .max_bytes    = UINT64_MAX,
-        .max_regions  = UINT64_MAX,
+        .known_regions = knobs->known_regions,
+        .max_bytes    = uct_predreg_max_bytes(),
+        .max_regions  = knobs->max_regions,
+        .pieces       = knobs->pieces &&
+                        (knobs->policy == UCS_RCACHE_PRED_POLICY_PREDICT),
         .dq_size      = knobs->dq_size,
         .access_mask  = UCT_MD_MEM_ACCESS_ALL,
         .helper_flags = UCT_MD_MEM_FLAG_HIDE_ERRORS
@@ -101,15 +132,23 @@ static ucs_status_t pred_create(void)
         goto err;
     }
 
-    params.arg = uct_predreg_core.thread;
-    status     = ucs_rcache_pred_create(&params, &uct_predreg_core.pred);
+    status = node_join();
     if (status != UCS_OK) {
         goto err_destroy_thread;
+    }
+
+    params.arg  = uct_predreg_core.thread;
+    params.node = uct_predreg_core.node;
+    status      = ucs_rcache_pred_create(&params, &uct_predreg_core.pred);
+    if (status != UCS_OK) {
+        goto err_leave_node;
     }
 
     uct_predreg_core.pid = getpid();
     return UCS_OK;
 
+err_leave_node:
+    node_leave();
 err_destroy_thread:
     ucs_rcache_pred_thread_destroy(uct_predreg_core.thread);
     uct_predreg_core.thread = NULL;
@@ -159,11 +198,16 @@ void uct_predreg_core_reset(void)
     /* Not destroyed: that would deregister what the parent registered */
     uct_predreg_core.pred       = NULL;
     uct_predreg_core.thread     = NULL;
+    if (uct_predreg_core.node != NULL) {
+        ucs_rcache_pred_node_abandon(uct_predreg_core.node);
+        uct_predreg_core.node = NULL;
+    }
     uct_predreg_core.num_opened = 0;
     uct_predreg_core.devices    = 0;
     atomic_init(&uct_predreg_core.passed_uses, 0);
     atomic_init(&uct_predreg_core.pool_bytes, 0);
     atomic_init(&uct_predreg_core.kernel_pinned, 0);
+    uct_predreg_foreign_reset();
 }
 
 /* Everything that can fail is done before UCX's own caches are switched off */
@@ -229,4 +273,5 @@ UCS_F_DTOR static void core_exit(void)
     }
 
     uct_predreg_summary_print();
+    node_leave();
 }

@@ -32,6 +32,9 @@ typedef struct uct_predreg_domain {
      *  uses a memory domain has been handed it after it was opened. */
     _Atomic(uct_md_h)        md;
     ucs_rcache_pred_domain_t *super; /**< NULL: watched only */
+    /** No lazy handles: an interface of the domain would not understand them.
+     *  Relaxed, see uct_predreg_iface_opened(). */
+    _Atomic int              whole;
 } uct_predreg_domain_t;
 
 
@@ -46,6 +49,8 @@ typedef struct uct_predreg_core {
      * nothing to find yet. */
     ucs_rcache_pred_t        *pred;   /**< NULL under leave-pinned */
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred */
+    ucs_rcache_pred_node_t   *node;   /**< NULL if not a bound or a helper asks
+                                           for it */
     pid_t                    pid;     /**< Process that pred belongs to */
 
     /** A cache of UCX was forced on by the user: nothing is managed.
@@ -99,9 +104,12 @@ extern const ucs_rcache_pred_ops_t uct_predreg_pred_ops;
 void uct_predreg_md_opened(uct_md_h md, const char *name);
 void uct_predreg_md_closing(uct_md_h md);
 void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr);
-void uct_predreg_iface_opened(uct_md_h md, const uct_iface_params_t *params);
+void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
+                              uct_iface_h iface);
 ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
-                                 unsigned flags, uct_mem_h *memh_p);
+                                 unsigned flags, uct_predreg_purpose_t purpose,
+                                 uct_mem_h *memh_p);
+ucs_status_t uct_predreg_mkey_check(uct_md_h md, uct_mem_h memh);
 ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
                                    const uct_md_mem_dereg_params_t *params);
 

@@ -5,12 +5,17 @@
  */
 
 #include "core.h"
+#include "iface.h"
+#include "lazy_memh.h"
+#include "limits.h"
 #include "posted.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/memory/memtype_cache.h>
+#include <ucs/sys/string.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The component whose domains pin memory for a network adapter */
@@ -108,6 +113,7 @@ static void domain_add(uct_md_h md, const char *name)
     }
 
     domain->super = NULL;
+    atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
     if (uct_predreg_core.pred != NULL) {
         status = uct_predreg_helper_start();
         if (status != UCS_OK) {
@@ -185,17 +191,22 @@ void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr)
     }
 }
 
-void uct_predreg_iface_opened(uct_md_h md, const uct_iface_params_t *params)
+void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
+                              uct_iface_h iface)
 {
     uct_predreg_domain_t *domain = domain_find(md);
 
-    if ((domain != NULL) &&
-        (params->field_mask & UCT_IFACE_PARAM_FIELD_DEVICE) &&
-        (params->open_mode & UCT_IFACE_OPEN_MODE_DEVICE)) {
-        ucs_debug("%s/%s uses managed memory domain %p",
-                  params->mode.device.tl_name, params->mode.device.dev_name,
-                  md);
+    if ((domain == NULL) || (domain->super == NULL)) {
+        return;
     }
+
+    pthread_mutex_lock(&uct_predreg_core.lock);
+    if (uct_predreg_iface_wrap(iface, worker) != UCS_OK) {
+        /* Relaxed: a handle that is given out meanwhile has been given out
+         * before this interface is there to be handed it */
+        atomic_store_explicit(&domain->whole, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&uct_predreg_core.lock);
 }
 
 static void count_passed(unsigned flags, size_t length)
@@ -217,8 +228,82 @@ static ucs_status_t pass_mem_reg(uct_md_h md, void *address, size_t length,
                                                 memh_p);
 }
 
+/* Memory of a managed domain that is none of ours: UCX's own pools and the like.
+ * If the system refuses it, what is idle gives way. */
+static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain, uct_md_h md,
+                                    void *address, size_t length,
+                                    unsigned flags, uct_mem_h *memh_p)
+{
+    ucs_status_t status;
+
+    if (domain->super == NULL) {
+        return pass_mem_reg(md, address, length, flags, memh_p);
+    }
+
+    status = pass_mem_reg(md, address, length,
+                          flags | UCT_MD_MEM_FLAG_HIDE_ERRORS, memh_p);
+    if (status != UCS_OK) {
+        ucs_rcache_pred_purge(uct_predreg_core.pred);
+        status = pass_mem_reg(md, address, length, flags, memh_p);
+    }
+
+    if (status == UCS_OK) {
+        uct_predreg_foreign_add(*memh_p, address, length);
+    }
+    return status;
+}
+
+static void complain_of_bounds(const void *address, size_t length)
+{
+    char bytes[32], node_bytes[32];
+
+    ucs_memunits_to_str(uct_predreg_max_bytes(), bytes, sizeof(bytes));
+    ucs_memunits_to_str(uct_predreg_core.knobs.node_max_pinned, node_bytes,
+                        sizeof(node_bytes));
+    ucs_error("%zu bytes at %p have to be registered as a whole, as windows of "
+              "one-sided communication have, and do not fit the bounds beside "
+              "what is in use: %s for this process (UCX_RCACHE_PRED_MAX_PINNED "
+              "and the limit of locked memory; or "
+              "UCX_RCACHE_PRED_MAX_REGIONS), %s for the node "
+              "(UCX_RCACHE_PRED_NODE_MAX_PINNED; or "
+              "UCX_RCACHE_PRED_NODE_MAX_REGIONS)", length, address, bytes,
+              node_bytes);
+}
+
+/* A use that UCP does not expect to be refused, and that only moves data */
+static ucs_status_t
+begin_lazy(uct_predreg_domain_t *domain, void *address, size_t length,
+           unsigned flags, uct_predreg_purpose_t purpose,
+           const ucs_rcache_pred_context_t *context, uct_mem_h *memh_p)
+{
+    int one_sided = (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED);
+    uct_predreg_lazy_memh_t *lazy;
+    ucs_rcache_pred_lazy_t use;
+    ucs_status_t status;
+
+    use.last_resort = one_sided;
+    status = ucs_rcache_pred_begin_lazy(domain->super, address, length, flags,
+                                        context, &use, memh_p);
+    if (ucs_likely(status != UCS_INPROGRESS)) {
+        return status;
+    }
+
+    lazy = calloc(1, sizeof(*lazy));
+    if (lazy == NULL) {
+        ucs_rcache_pred_end_lazy(&use);
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    lazy->use       = use;
+    lazy->flags     = flags;
+    lazy->one_sided = one_sided;
+    *memh_p         = uct_predreg_lazy_to_memh(lazy);
+    return UCS_OK;
+}
+
 ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
-                                 unsigned flags, uct_mem_h *memh_p)
+                                 unsigned flags, uct_predreg_purpose_t purpose,
+                                 uct_mem_h *memh_p)
 {
     uct_predreg_domain_t *domain = domain_find(md);
     ucs_rcache_pred_context_t context;
@@ -233,14 +318,28 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
                      !(flags & UCT_MD_MEM_ACCESS_ALL) || (length == 0) ||
                      (address == NULL))) {
         count_passed(flags, length);
-        return pass_mem_reg(md, address, length, flags, memh_p);
+        return foreign_mem_reg(domain, md, address, length, flags, memh_p);
     }
 
     uct_predreg_posted_get(address, &context);
-    status = ucs_rcache_pred_begin(domain->super, address, length, flags,
-                                   &context, memh_p);
+    /* Relaxed: see uct_predreg_iface_opened() */
+    if ((purpose == UCT_PREDREG_PURPOSE_MAPPED) ||
+        (flags & UCT_MD_MEM_FLAG_HIDE_ERRORS) ||
+        atomic_load_explicit(&domain->whole, memory_order_relaxed)) {
+        status = ucs_rcache_pred_begin(domain->super, address, length, flags,
+                                       &context, memh_p);
+    } else {
+        status = begin_lazy(domain, address, length, flags, purpose, &context,
+                            memh_p);
+    }
+
     if (ucs_unlikely(status == UCS_ERR_UNSUPPORTED)) {
-        return pass_mem_reg(md, address, length, flags, memh_p);
+        return foreign_mem_reg(domain, md, address, length, flags, memh_p);
+    }
+
+    if (ucs_unlikely((status == UCS_ERR_EXCEEDS_LIMIT) &&
+                     !(flags & UCT_MD_MEM_FLAG_HIDE_ERRORS))) {
+        complain_of_bounds(address, length);
     }
 
     return status;
@@ -257,15 +356,38 @@ static void invalidation_done(void *arg)
     }
 }
 
+static int is_invalidation(const uct_md_mem_dereg_params_t *params)
+{
+    return (params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
+           (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
+}
+
+static ucs_status_t end_lazy(uct_predreg_lazy_memh_t *lazy,
+                             const uct_md_mem_dereg_params_t *params)
+{
+    uct_predreg_copy_cancel(lazy);
+    ucs_rcache_pred_end_lazy(&lazy->use);
+    free(lazy);
+    if (is_invalidation(params)) {
+        invalidation_done(params->comp); /* No peer ever had a key to it */
+    }
+    return UCS_OK;
+}
+
 ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
                                    const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_domain_t *domain = domain_find(md);
     ucs_status_t status          = UCS_ERR_NO_ELEM;
+    uct_predreg_lazy_memh_t *lazy;
 
     if ((domain != NULL) && (domain->super != NULL)) {
-        if (ucs_unlikely((params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
-                         (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE))) {
+        lazy = uct_predreg_memh_to_lazy(params->memh);
+        if (ucs_unlikely(lazy != NULL)) {
+            return end_lazy(lazy, params);
+        }
+
+        if (ucs_unlikely(is_invalidation(params))) {
             status = ucs_rcache_pred_invalidate(domain->super, params->memh,
                                                 invalidation_done,
                                                 params->comp);
@@ -274,10 +396,29 @@ ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
         }
     }
 
-    /* Not one of ours: a pool of UCX, or registered before it was managed */
-    if (status == UCS_ERR_NO_ELEM) {
-        status = uct_predreg_core.real.uct_md_mem_dereg_v2(md, params);
+    if (status != UCS_ERR_NO_ELEM) {
+        return status;
     }
 
+    /* Not one of ours: a pool of UCX, or registered before it was managed */
+    status = uct_predreg_core.real.uct_md_mem_dereg_v2(md, params);
+    if ((status == UCS_OK) && (domain != NULL) && (domain->super != NULL)) {
+        uct_predreg_foreign_remove(params->memh);
+    }
     return status;
 }
+
+ucs_status_t uct_predreg_mkey_check(uct_md_h md, uct_mem_h memh)
+{
+    uct_predreg_domain_t *domain = domain_find(md);
+
+    if ((domain == NULL) || (domain->super == NULL) ||
+        (uct_predreg_memh_to_lazy(memh) == NULL)) {
+        return UCS_OK;
+    }
+
+    ucs_error("a key was asked for memory that is registered in pieces, which "
+              "no peer can access");
+    return UCS_ERR_UNSUPPORTED;
+}
+

@@ -35,6 +35,16 @@
 #define UCT_PREDREG_MIN_LENGTH 4096
 
 
+/** What memory is registered for: how it can be done without. */
+typedef enum {
+    UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message, which may move piece by
+                                        piece */
+    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: a fence has to
+                                        find the operation in the send queue */
+    UCT_PREDREG_PURPOSE_MAPPED     /**< Peers access it at any time: not at all */
+} uct_predreg_purpose_t;
+
+
 /** Functions of the UCX in this process that the core calls. Those of UCP are
  *  NULL until UCP is there: a program may use UCT alone, at first. */
 typedef struct uct_predreg_real {
@@ -44,6 +54,12 @@ typedef struct uct_predreg_real {
     void         (*ucp_get_version)(unsigned*, unsigned*, unsigned*);
     ucs_status_t (*uct_config_get)(void*, const char*, char*, size_t);
     ucs_status_t (*uct_config_modify)(void*, const char*, const char*);
+    void         (*uct_worker_progress_register_safe)(uct_worker_h,
+                                                      ucs_callback_t, void*,
+                                                      unsigned,
+                                                      uct_worker_cb_id_t*);
+    void         (*uct_worker_progress_unregister_safe)(uct_worker_h,
+                                                        uct_worker_cb_id_t*);
     ucs_status_t (*uct_md_query)(uct_md_h, uct_md_attr_t*);
     ucs_status_t (*uct_md_mem_reg)(uct_md_h, void*, size_t, unsigned,
                                    uct_mem_h*);
@@ -72,13 +88,19 @@ typedef struct uct_predreg_hooks {
     void         (*md_query)(uct_md_h md, uct_md_attr_t *attr);
 
     /** A transport interface was opened on a memory domain. */
-    void         (*iface_opened)(uct_md_h md, const uct_iface_params_t *params);
+    void         (*iface_opened)(uct_md_h md, uct_worker_h worker,
+                                 uct_iface_h iface);
 
     ucs_status_t (*mem_reg)(uct_md_h md, void *address, size_t length,
-                            unsigned flags, uct_mem_h *memh_p);
+                            unsigned flags, uct_predreg_purpose_t purpose,
+                            uct_mem_h *memh_p);
 
     ucs_status_t (*mem_dereg)(uct_md_h md,
                               const uct_md_mem_dereg_params_t *params);
+
+    /** A key is about to be packed for the peer. @return whether the handle has
+     *  one; if not, it has been said why. */
+    ucs_status_t (*mkey_check)(uct_md_h md, uct_mem_h memh);
 
     /** A communication was issued by this thread. */
     void         (*comm)(ucs_rcache_pred_window_t *window,

@@ -60,12 +60,42 @@ static ucs_config_field_t knob_table[] = {
     {"KNOWN_REGIONS", "8192",
      "Number of buffers to remember, registered or not. Registered ones are\n"
      "kept beyond it. Range: 16 and more.",
-     ucs_offsetof(uct_predreg_knobs_t, max_regions), UCS_CONFIG_TYPE_UINT},
+     ucs_offsetof(uct_predreg_knobs_t, known_regions), UCS_CONFIG_TYPE_UINT},
 
     {"DQ_SIZE", "1024",
      "Entries of the queue of ended communications on their way to the helper\n"
      "thread. Range: a power of 2 from 64 to 1048576.",
      ucs_offsetof(uct_predreg_knobs_t, dq_size), UCS_CONFIG_TYPE_UINT},
+
+    {"MAX_PINNED", "inf",
+     "Bound on the memory of communication buffers that a process has\n"
+     "registered at any time. Memory that UCX registers for itself does not\n"
+     "count. What does not fit goes other ways: in pieces, or by copying.\n"
+     "Range: 256K and more.",
+     ucs_offsetof(uct_predreg_knobs_t, max_pinned), UCS_CONFIG_TYPE_MEMUNITS},
+
+    {"MAX_REGIONS", "inf",
+     "Bound on the number of registrations of communication buffers that a\n"
+     "process has at any time. Range: 4 and more.",
+     ucs_offsetof(uct_predreg_knobs_t, max_regions), UCS_CONFIG_TYPE_ULUNITS},
+
+    {"NODE_MAX_PINNED", "inf",
+     "As MAX_PINNED, for all processes of this user on a node together. The\n"
+     "same value should be given to all of them. Range: 256K and more.",
+     ucs_offsetof(uct_predreg_knobs_t, node_max_pinned),
+     UCS_CONFIG_TYPE_MEMUNITS},
+
+    {"NODE_MAX_REGIONS", "inf",
+     "As MAX_REGIONS, for all processes of this user on a node together.\n"
+     "Range: 4 and more.",
+     ucs_offsetof(uct_predreg_knobs_t, node_max_regions),
+     UCS_CONFIG_TYPE_ULUNITS},
+
+    {"PIECES", "y",
+     "Register a large buffer that a message is received into, and that nobody\n"
+     "predicted, piece by piece while the message arrives. If n, and under\n"
+     "policies other than predict, only what does not fit the bounds is.",
+     ucs_offsetof(uct_predreg_knobs_t, pieces), UCS_CONFIG_TYPE_BOOL},
 
     {"SUMMARY", "n",
      "What to print when the process exits:\n"
@@ -99,9 +129,51 @@ static ucs_status_t check_range(const char *name, unsigned value, unsigned min,
     return UCS_ERR_INVALID_PARAM;
 }
 
+static ucs_status_t check_min(const char *name, unsigned long value,
+                              unsigned long min)
+{
+    if (value >= min) {
+        return UCS_OK;
+    }
+
+    ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%lu is out of range: accepted are %lu "
+              "and more, and inf", name, value, min);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+static ucs_status_t bounds_check(const uct_predreg_knobs_t *knobs)
+{
+    const struct {
+        const char    *name;
+        unsigned long value;
+        unsigned long min;
+    } bounds[] = {
+        {"MAX_PINNED",       knobs->max_pinned,       UCS_RCACHE_PRED_MIN_BYTES},
+        {"MAX_REGIONS",      knobs->max_regions,      4},
+        {"NODE_MAX_PINNED",  knobs->node_max_pinned,  UCS_RCACHE_PRED_MIN_BYTES},
+        {"NODE_MAX_REGIONS", knobs->node_max_regions, 4}
+    };
+    ucs_status_t status;
+    unsigned i;
+
+    for (i = 0; i < ucs_static_array_size(bounds); ++i) {
+        status = check_min(bounds[i].name, bounds[i].value, bounds[i].min);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+
+    return UCS_OK;
+}
+
 static ucs_status_t knobs_check(const uct_predreg_knobs_t *knobs)
 {
     ucs_status_t status;
+
+    status = bounds_check(knobs);
+    if (status != UCS_OK) {
+        return status;
+    }
 
     status = check_range("WINDOW", knobs->window, 0,
                          UCS_RCACHE_PRED_MAX_WINDOW);
@@ -121,7 +193,7 @@ static ucs_status_t knobs_check(const uct_predreg_knobs_t *knobs)
         return status;
     }
 
-    status = check_range("KNOWN_REGIONS", knobs->max_regions, 16, 1u << 24);
+    status = check_range("KNOWN_REGIONS", knobs->known_regions, 16, 1u << 24);
     if (status != UCS_OK) {
         return status;
     }

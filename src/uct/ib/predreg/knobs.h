@@ -27,8 +27,14 @@ typedef struct uct_predreg_knobs {
     unsigned window;        /**< Context window, 0..MAX_WINDOW */
     unsigned history;       /**< Recent intervals, 1..MAX_HISTORY */
     unsigned max_sites;     /**< Call sites kept, >= 16 */
-    unsigned max_regions;   /**< Unregistered regions remembered, >= 16 */
+    unsigned known_regions;   /**< Unregistered regions remembered, >= 16 */
     unsigned dq_size;       /**< Entries, power of 2, 64..1048576 */
+    size_t   max_pinned;    /**< Bytes, >= UCS_RCACHE_PRED_MIN_BYTES; SIZE_MAX:
+                                 no bound */
+    unsigned long max_regions;      /**< >= 4; ULONG_MAX: no bound */
+    size_t        node_max_pinned;  /**< As max_pinned */
+    unsigned long node_max_regions; /**< As max_regions */
+    int      pieces;        /**< Register in pieces where that is faster */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
 } uct_predreg_knobs_t;

@@ -98,6 +98,10 @@ static void load_core(void)
 
     predreg_real.uct_config_get      = PREDREG_REAL(uct_config_get);
     predreg_real.uct_config_modify   = PREDREG_REAL(uct_config_modify);
+    predreg_real.uct_worker_progress_register_safe =
+            PREDREG_REAL(uct_worker_progress_register_safe);
+    predreg_real.uct_worker_progress_unregister_safe =
+            PREDREG_REAL(uct_worker_progress_unregister_safe);
     predreg_real.uct_md_query        = PREDREG_REAL(uct_md_query);
     predreg_real.uct_md_mem_reg      = PREDREG_REAL(uct_md_mem_reg);
     predreg_real.uct_md_mem_dereg    = PREDREG_REAL(uct_md_mem_dereg);

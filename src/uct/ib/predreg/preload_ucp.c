@@ -20,6 +20,9 @@
 static __thread __attribute__((tls_model("initial-exec")))
 ucs_rcache_pred_window_t predreg_window;
 
+__thread __attribute__((tls_model("initial-exec"))) 
+uct_predreg_purpose_t predreg_purpose;
+
 /* Communications this thread is inside of */
 static __thread __attribute__((tls_model("initial-exec")))
 unsigned predreg_depth;
@@ -100,6 +103,11 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
 
 #define CONTIG ucp_dt_make_contig(1)
 
+#define PURPOSE(_comm) \
+    ((((_comm) == UCS_RCACHE_PRED_COMM_PUT) || \
+      ((_comm) == UCS_RCACHE_PRED_COMM_GET)) ? \
+     UCT_PREDREG_PURPOSE_ONE_SIDED : UCT_PREDREG_PURPOSE_MESSAGE)
+
 /*
  * An overriding function: name, return type, kind, parameters, arguments, and
  * its buffer, count and datatype. The frame address is a constant below the
@@ -109,12 +117,15 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
                      _datatype) \
     PREDREG_EXPORT _ret _name _params \
     { \
+        uct_predreg_purpose_t purpose = predreg_purpose; \
         _ret ret; \
         \
         record(UCS_RCACHE_PRED_COMM_##_comm, _buffer, _count, _datatype, \
                __builtin_return_address(0), __builtin_frame_address(0)); \
         ++predreg_depth; \
+        predreg_purpose = PURPOSE(UCS_RCACHE_PRED_COMM_##_comm); \
         ret = PREDREG_REAL(_name) _args; \
+        predreg_purpose = purpose; \
         --predreg_depth; \
         return ret; \
     }
@@ -269,3 +280,16 @@ PREDREG_COMM(ucp_get, ucs_status_t, GET,
              (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr,
               ucp_rkey_h rkey),
              (ep, buffer, length, remote_addr, rkey), buffer, length, CONTIG)
+
+PREDREG_EXPORT ucs_status_t
+ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
+            ucp_mem_h *memh_p)
+{
+    uct_predreg_purpose_t purpose = predreg_purpose;
+    ucs_status_t status;
+
+    predreg_purpose = UCT_PREDREG_PURPOSE_MAPPED;
+    status          = PREDREG_REAL(ucp_mem_map)(context, params, memh_p);
+    predreg_purpose = purpose;
+    return status;
+}

@@ -75,7 +75,7 @@ uct_iface_open(uct_md_h md, uct_worker_h worker,
 
     status = PREDREG_REAL(uct_iface_open)(md, worker, params, config, iface_p);
     if ((status == UCS_OK) && (hooks != NULL)) {
-        hooks->iface_opened(md, params);
+        hooks->iface_opened(md, worker, *iface_p);
     }
 
     return status;
@@ -91,7 +91,8 @@ uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
         return PREDREG_REAL(uct_md_mem_reg)(md, address, length, flags, memh_p);
     }
 
-    return hooks->mem_reg(md, address, length, flags, memh_p);
+    return hooks->mem_reg(md, address, length, flags, predreg_purpose,
+                          memh_p);
 }
 
 PREDREG_EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)
@@ -118,4 +119,34 @@ uct_md_mem_dereg_v2(uct_md_h md, const uct_md_mem_dereg_params_t *params)
     }
 
     return hooks->mem_dereg(md, params);
+}
+
+PREDREG_EXPORT ucs_status_t
+uct_md_mkey_pack(uct_md_h md, uct_mem_h memh, void *rkey_buffer)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+    ucs_status_t status              = UCS_OK;
+
+    if (hooks != NULL) {
+        status = hooks->mkey_check(md, memh);
+    }
+
+    return (status != UCS_OK) ?
+           status : PREDREG_REAL(uct_md_mkey_pack)(md, memh, rkey_buffer);
+}
+
+PREDREG_EXPORT ucs_status_t
+uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh,
+                    const uct_md_mkey_pack_params_t *params, void *rkey_buffer)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+    ucs_status_t status              = UCS_OK;
+
+    if (hooks != NULL) {
+        status = hooks->mkey_check(md, memh);
+    }
+
+    return (status != UCS_OK) ?
+           status :
+           PREDREG_REAL(uct_md_mkey_pack_v2)(md, memh, params, rkey_buffer);
 }

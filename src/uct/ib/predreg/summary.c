@@ -176,6 +176,10 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     ADD_COUNT("deregs", stats->deregs);
     ADD_COUNT("evictions", stats->evictions);
     ADD_COUNT("reg_failures", stats->reg_failures);
+    ADD_COUNT("refused", stats->refused);
+    ADD_COUNT("lazy", stats->lazy);
+    ADD_COUNT("pieces", stats->pieces);
+    ADD_COUNT("regions_peak", stats->regions_peak);
     ADD_COUNT("dq_dropped", stats->dq_dropped);
     ADD_COUNT("unmapped", stats->unmapped);
     ADD_SECONDS("critical_path_seconds", stats->time_critical / NSEC_PER_SEC);

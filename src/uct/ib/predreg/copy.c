@@ -1,0 +1,188 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "iface.h"
+#include "lazy_memh.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * One-sided operations for whose local buffers there is no room. They cannot go
+ * piece by piece, as messages do: an operation that comes after a fence must not
+ * be in the send queue before them, hence all of it has to be there when UCP has
+ * handed it over. So they are copied through UCX's bounce buffers, a fragment
+ * after the other. When the send queue is full UCP is told so; it comes again
+ * with the same operation, which goes on from where it stopped.
+ */
+
+/* Fragments of a get on their way */
+typedef struct uct_predreg_copy_get {
+    uct_completion_t comp;  /* Of the fragments; one more while posting */
+    uct_completion_t *user; /* UCP's; NULL while posting */
+} copy_get_t;
+
+typedef struct copy_part {
+    const void *buffer;
+    size_t     length;
+} copy_part_t;
+
+
+/* Where to go on with an operation */
+static size_t copy_resume(uct_predreg_lazy_memh_t *lazy, uint64_t remote_addr)
+{
+    if (lazy->remote_addr != remote_addr) {
+        lazy->remote_addr = remote_addr;
+        lazy->done        = 0;
+    }
+
+    return lazy->done;
+}
+
+static void copy_is_over(uct_predreg_lazy_memh_t *lazy)
+{
+    lazy->remote_addr = 0;
+    lazy->done        = 0;
+    lazy->get         = NULL;
+}
+
+static size_t copy_pack(void *dest, void *arg)
+{
+    const copy_part_t *part = arg;
+
+    memcpy(dest, part->buffer, part->length);
+    return part->length;
+}
+
+static void copy_unpack(void *arg, const void *data, size_t length)
+{
+    memcpy(arg, data, length);
+}
+
+ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface, uct_ep_h ep,
+                                  const uct_iov_t *iov, uint64_t remote_addr,
+                                  uct_rkey_t rkey)
+{
+    uct_predreg_lazy_memh_t *lazy = uct_predreg_memh_to_lazy(iov->memh);
+    copy_part_t part;
+    ssize_t packed;
+
+    copy_resume(lazy, remote_addr);
+    while (lazy->done < iov->length) {
+        part.buffer = (const char*)iov->buffer + lazy->done;
+        part.length = ucs_min(iface->max_put, iov->length - lazy->done);
+        packed      = iface->ops.ep_put_bcopy(ep, copy_pack, &part,
+                                              remote_addr + lazy->done, rkey);
+        if (packed < 0) {
+            return (ucs_status_t)packed;
+        }
+
+        lazy->done += part.length;
+    }
+
+    copy_is_over(lazy);
+    return UCS_OK;
+}
+
+/* The last fragment has arrived */
+static void copy_get_landed(uct_completion_t *comp)
+{
+    copy_get_t *get        = ucs_container_of(comp, copy_get_t, comp);
+    uct_completion_t *user = get->user;
+
+    if (user == NULL) {
+        free(get); /* Given up */
+        return;
+    }
+
+    if ((comp->status != UCS_OK) && (user->status == UCS_OK)) {
+        user->status = comp->status;
+    }
+    free(get);
+
+    if (--user->count == 0) {
+        user->func(user);
+    }
+}
+
+static copy_get_t *copy_get_new(void)
+{
+    copy_get_t *get = malloc(sizeof(*get));
+
+    if (get != NULL) {
+        get->comp.func   = copy_get_landed;
+        get->comp.count  = 1;
+        get->comp.status = UCS_OK;
+        get->user        = NULL;
+    }
+    return get;
+}
+
+void uct_predreg_copy_cancel(uct_predreg_lazy_memh_t *lazy)
+{
+    copy_get_t *get = lazy->get;
+
+    copy_is_over(lazy);
+    if ((get != NULL) && (--get->comp.count == 0)) {
+        free(get);
+    }
+}
+
+/* All fragments are posted. @return what UCP is told. */
+static ucs_status_t copy_get_posted(copy_get_t *get, uct_completion_t *comp)
+{
+    ucs_status_t status = get->comp.status;
+
+    get->user = comp;
+    if (--get->comp.count > 0) {
+        return UCS_INPROGRESS;
+    }
+
+    free(get);
+    return status;
+}
+
+ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
+                                  const uct_iov_t *iov, uint64_t remote_addr,
+                                  uct_rkey_t rkey, uct_completion_t *comp)
+{
+    uct_predreg_lazy_memh_t *lazy = uct_predreg_memh_to_lazy(iov->memh);
+    ucs_status_t status;
+    copy_get_t *get;
+    size_t length;
+
+    if (copy_resume(lazy, remote_addr) == 0) {
+        lazy->get = (lazy->get == NULL) ? copy_get_new() : lazy->get;
+    }
+
+    get = lazy->get;
+    if (get == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    while (lazy->done < iov->length) {
+        length = ucs_min(iface->max_get, iov->length - lazy->done);
+        status = iface->ops.ep_get_bcopy(ep, copy_unpack,
+                                         (char*)iov->buffer + lazy->done,
+                                         length, remote_addr + lazy->done,
+                                         rkey, &get->comp);
+        if (status == UCS_INPROGRESS) {
+            ++get->comp.count;
+        } else if (status == UCS_ERR_NO_RESOURCE) {
+            return status;
+        } else if (status != UCS_OK) {
+            uct_predreg_copy_cancel(lazy);
+            return status;
+        }
+
+        lazy->done += length;
+    }
+
+    copy_is_over(lazy);
+    return copy_get_posted(get, comp);
+}

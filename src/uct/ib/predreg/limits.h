@@ -1,0 +1,38 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_LIMITS_H_
+#define UCT_PREDREG_LIMITS_H_
+
+#include <uct/api/uct.h>
+
+/** @file limits.h
+ *
+ * How much memory this process may have registered: the user's bound, and what
+ * the system lets it lock less what UCX has registered for itself. Thread safe,
+ * but may block.
+ */
+
+/**
+ * Bytes this process may lock, or UINT64_MAX: RLIMIT_MEMLOCK, which the kernel
+ * holds registrations to (Linux, ib_umem_get()) unless the process has
+ * CAP_IPC_LOCK.
+ */
+uint64_t uct_predreg_memlock_limit(void);
+
+/** The bound for user buffers, given what UCX has registered. */
+uint64_t uct_predreg_max_bytes(void);
+
+/** UCX has registered memory of its own that counts against the limit. */
+void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length);
+
+/** A handle that is not ours was deregistered. */
+void uct_predreg_foreign_remove(uct_mem_h memh);
+
+/** In a forked child: the parent's count for nothing here. */
+void uct_predreg_foreign_reset(void);
+
+#endif
