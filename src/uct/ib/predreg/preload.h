@@ -74,4 +74,22 @@ const uct_predreg_real_t *predreg_real_ucp(void);
 /** Load the core, if that was not tried yet. @return as predreg_hooks(). */
 const uct_predreg_hooks_t *predreg_load(void);
 
+
+/** Datatype of the elements a request of UCP is about. */
+static UCS_F_ALWAYS_INLINE ucp_datatype_t
+predreg_request_datatype(const ucp_request_param_t *param)
+{
+    return (param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE) ?
+           param->datatype : ucp_dt_make_contig(1);
+}
+
+/** Whether so many elements of a datatype are too few bytes to count. The
+ *  length of what is not contiguous is unknown here, so that always counts. */
+static UCS_F_ALWAYS_INLINE int
+predreg_comm_is_short(size_t count, ucp_datatype_t datatype)
+{
+    return ((datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG) &&
+           (count * (datatype >> UCP_DATATYPE_SHIFT) < UCT_PREDREG_MIN_LENGTH);
+}
+
 #endif

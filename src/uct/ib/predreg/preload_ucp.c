@@ -6,8 +6,6 @@
 
 #include "preload.h"
 
-#include <ucp/api/ucp_compat.h>
-
 /*
  * Entry points of UCP: its configuration, and its communications, whose call
  * sites are recorded. UCP implements some communications by others, which come
@@ -72,13 +70,6 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
 }
 
 
-static UCS_F_ALWAYS_INLINE ucp_datatype_t
-request_datatype(const ucp_request_param_t *param)
-{
-    return (param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE) ?
-           param->datatype : ucp_dt_make_contig(1);
-}
-
 /* Tell the core about a communication of count elements of a datatype */
 static UCS_F_ALWAYS_INLINE void
 record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
@@ -86,12 +77,7 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
 {
     const uct_predreg_hooks_t *hooks;
 
-    if (predreg_depth > 0) {
-        return;
-    }
-
-    if (((datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG) &&
-        (count * (datatype >> UCP_DATATYPE_SHIFT) < UCT_PREDREG_MIN_LENGTH)) {
+    if ((predreg_depth > 0) || predreg_comm_is_short(count, datatype)) {
         return;
     }
 
@@ -101,18 +87,13 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
     }
 }
 
-#define CONTIG ucp_dt_make_contig(1)
-
 #define PURPOSE(_comm) \
     ((((_comm) == UCS_RCACHE_PRED_COMM_PUT) || \
       ((_comm) == UCS_RCACHE_PRED_COMM_GET)) ? \
      UCT_PREDREG_PURPOSE_ONE_SIDED : UCT_PREDREG_PURPOSE_MESSAGE)
 
-/*
- * An overriding function: name, return type, kind, parameters, arguments, and
- * its buffer, count and datatype. The frame address is a constant below the
- * caller's, and so stands for the stack depth.
- */
+/* An overriding function. The frame address is a constant below the caller's,
+ * and so stands for the stack depth. */
 #define PREDREG_COMM(_name, _ret, _comm, _params, _args, _buffer, _count, \
                      _datatype) \
     PREDREG_EXPORT _ret _name _params \
@@ -130,156 +111,7 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
         return ret; \
     }
 
-PREDREG_COMM(ucp_tag_send_nbx, ucs_status_ptr_t, SEND,
-             (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
-              const ucp_request_param_t *param),
-             (ep, buffer, count, tag, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_tag_send_sync_nbx, ucs_status_ptr_t, SEND,
-             (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
-              const ucp_request_param_t *param),
-             (ep, buffer, count, tag, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_tag_send_nb, ucs_status_ptr_t, SEND,
-             (ucp_ep_h ep, const void *buffer, size_t count,
-              ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t cb),
-             (ep, buffer, count, datatype, tag, cb),
-             buffer, count, datatype)
-
-PREDREG_COMM(ucp_tag_send_nbr, ucs_status_t, SEND,
-             (ucp_ep_h ep, const void *buffer, size_t count,
-              ucp_datatype_t datatype, ucp_tag_t tag, void *req),
-             (ep, buffer, count, datatype, tag, req),
-             buffer, count, datatype)
-
-PREDREG_COMM(ucp_tag_send_sync_nb, ucs_status_ptr_t, SEND,
-             (ucp_ep_h ep, const void *buffer, size_t count,
-              ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t cb),
-             (ep, buffer, count, datatype, tag, cb),
-             buffer, count, datatype)
-
-PREDREG_COMM(ucp_tag_recv_nbx, ucs_status_ptr_t, RECV,
-             (ucp_worker_h worker, void *buffer, size_t count, ucp_tag_t tag,
-              ucp_tag_t tag_mask, const ucp_request_param_t *param),
-             (worker, buffer, count, tag, tag_mask, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_tag_recv_nb, ucs_status_ptr_t, RECV,
-             (ucp_worker_h worker, void *buffer, size_t count,
-              ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t tag_mask,
-              ucp_tag_recv_callback_t cb),
-             (worker, buffer, count, datatype, tag, tag_mask, cb),
-             buffer, count, datatype)
-
-PREDREG_COMM(ucp_tag_recv_nbr, ucs_status_t, RECV,
-             (ucp_worker_h worker, void *buffer, size_t count,
-              ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t tag_mask,
-              void *req),
-             (worker, buffer, count, datatype, tag, tag_mask, req),
-             buffer, count, datatype)
-
-PREDREG_COMM(ucp_tag_msg_recv_nbx, ucs_status_ptr_t, RECV,
-             (ucp_worker_h worker, void *buffer, size_t count,
-              ucp_tag_message_h message, const ucp_request_param_t *param),
-             (worker, buffer, count, message, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_tag_msg_recv_nb, ucs_status_ptr_t, RECV,
-             (ucp_worker_h worker, void *buffer, size_t count,
-              ucp_datatype_t datatype, ucp_tag_message_h message,
-              ucp_tag_recv_callback_t cb),
-             (worker, buffer, count, datatype, message, cb),
-             buffer, count, datatype)
-
-PREDREG_COMM(ucp_am_send_nbx, ucs_status_ptr_t, SEND,
-             (ucp_ep_h ep, unsigned id, const void *header,
-              size_t header_length, const void *buffer, size_t count,
-              const ucp_request_param_t *param),
-             (ep, id, header, header_length, buffer, count, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_am_send_nb, ucs_status_ptr_t, SEND,
-             (ucp_ep_h ep, uint16_t id, const void *buffer, size_t count,
-              ucp_datatype_t datatype, ucp_send_callback_t cb, unsigned flags),
-             (ep, id, buffer, count, datatype, cb, flags),
-             buffer, count, datatype)
-
-PREDREG_COMM(ucp_am_recv_data_nbx, ucs_status_ptr_t, RECV,
-             (ucp_worker_h worker, void *data_desc, void *buffer, size_t count,
-              const ucp_request_param_t *param),
-             (worker, data_desc, buffer, count, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_stream_send_nbx, ucs_status_ptr_t, SEND,
-             (ucp_ep_h ep, const void *buffer, size_t count,
-              const ucp_request_param_t *param),
-             (ep, buffer, count, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_stream_send_nb, ucs_status_ptr_t, SEND,
-             (ucp_ep_h ep, const void *buffer, size_t count,
-              ucp_datatype_t datatype, ucp_send_callback_t cb, unsigned flags),
-             (ep, buffer, count, datatype, cb, flags),
-             buffer, count, datatype)
-
-PREDREG_COMM(ucp_stream_recv_nbx, ucs_status_ptr_t, RECV,
-             (ucp_ep_h ep, void *buffer, size_t count, size_t *length,
-              const ucp_request_param_t *param),
-             (ep, buffer, count, length, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_stream_recv_nb, ucs_status_ptr_t, RECV,
-             (ucp_ep_h ep, void *buffer, size_t count, ucp_datatype_t datatype,
-              ucp_stream_recv_callback_t cb, size_t *length, unsigned flags),
-             (ep, buffer, count, datatype, cb, length, flags),
-             buffer, count, datatype)
-
-PREDREG_COMM(ucp_put_nbx, ucs_status_ptr_t, PUT,
-             (ucp_ep_h ep, const void *buffer, size_t count,
-              uint64_t remote_addr, ucp_rkey_h rkey,
-              const ucp_request_param_t *param),
-             (ep, buffer, count, remote_addr, rkey, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_put_nbi, ucs_status_t, PUT,
-             (ucp_ep_h ep, const void *buffer, size_t length,
-              uint64_t remote_addr, ucp_rkey_h rkey),
-             (ep, buffer, length, remote_addr, rkey), buffer, length, CONTIG)
-
-PREDREG_COMM(ucp_put_nb, ucs_status_ptr_t, PUT,
-             (ucp_ep_h ep, const void *buffer, size_t length,
-              uint64_t remote_addr, ucp_rkey_h rkey, ucp_send_callback_t cb),
-             (ep, buffer, length, remote_addr, rkey, cb),
-             buffer, length, CONTIG)
-
-PREDREG_COMM(ucp_put, ucs_status_t, PUT,
-             (ucp_ep_h ep, const void *buffer, size_t length,
-              uint64_t remote_addr, ucp_rkey_h rkey),
-             (ep, buffer, length, remote_addr, rkey), buffer, length, CONTIG)
-
-PREDREG_COMM(ucp_get_nbx, ucs_status_ptr_t, GET,
-             (ucp_ep_h ep, void *buffer, size_t count, uint64_t remote_addr,
-              ucp_rkey_h rkey, const ucp_request_param_t *param),
-             (ep, buffer, count, remote_addr, rkey, param),
-             buffer, count, request_datatype(param))
-
-PREDREG_COMM(ucp_get_nbi, ucs_status_t, GET,
-             (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr,
-              ucp_rkey_h rkey),
-             (ep, buffer, length, remote_addr, rkey), buffer, length, CONTIG)
-
-PREDREG_COMM(ucp_get_nb, ucs_status_ptr_t, GET,
-             (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr,
-              ucp_rkey_h rkey, ucp_send_callback_t cb),
-             (ep, buffer, length, remote_addr, rkey, cb),
-             buffer, length, CONTIG)
-
-PREDREG_COMM(ucp_get, ucs_status_t, GET,
-             (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr,
-              ucp_rkey_h rkey),
-             (ep, buffer, length, remote_addr, rkey), buffer, length, CONTIG)
+#include "ucp_comms.h"
 
 PREDREG_EXPORT ucs_status_t
 ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
