@@ -43,4 +43,10 @@ AC_DEFUN([PREDREG_CHECK_TEST_DEPS], [
     predreg_have_uring=no
     PKG_CHECK_MODULES([URING], [liburing], [predreg_have_uring=yes], [true])
     AM_CONDITIONAL([HAVE_URING], [test $predreg_have_uring = yes])
+
+    dnl Only timed, beside glibc's backtrace()
+    predreg_have_unwind=no
+    PKG_CHECK_MODULES([UNWIND], [libunwind], [predreg_have_unwind=yes], [true])
+    AS_IF([test $predreg_have_unwind = yes],
+          [UNWIND_CFLAGS="$UNWIND_CFLAGS -DHAVE_LIBUNWIND=1"])
 ])

@@ -1,0 +1,419 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+/*
+ * How well does the library tell call sites apart? To be preloaded into a
+ * program instead of the library: identifies the context of each communication
+ * as the library does, by return address and stack depth, and by unwinding the
+ * stack, and prints at exit where the two differ and what they cost. See
+ * docs/benchmarks.md.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "bench_util.h"
+#include "site_count.h"
+
+#include <uct/ib/predreg/preload.h>
+
+#include <ucs/sys/math.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef HAVE_LIBUNWIND
+#  define UNW_LOCAL_ONLY
+#  include <libunwind.h>
+#endif
+
+#define PROBE_MAX_CALLS  (1u << 20)  /* Those after it are counted only */
+#define PROBE_MAX_FRAMES 128
+#define PROBE_MAX_WINDOW 2
+#define PROBE_MAX_INNER  8  /* Innermost return addresses tried on their own */
+
+/* Calls at which each way is timed in a loop besides, and rounds of it */
+#define PROBE_WARM_CALLS 32
+#define PROBE_WARM_LOOPS 200
+
+
+/* Return addresses, from the program's call of UCP outwards, as hashes */
+typedef struct probe_stack {
+    uint64_t all;
+    uint64_t inner[PROBE_MAX_INNER];  /* Of the innermost 1, 2, ... */
+    unsigned count;                   /* 0: the call was not found */
+} probe_stack_t;
+
+/* A communication as it was recorded */
+typedef struct probe_call {
+    probe_stack_t             unwound;
+    ucs_rcache_pred_context_t context;  /* Without window */
+    uint64_t                  window[PROBE_MAX_WINDOW + 1]; /* By its length */
+    uint64_t                  address;
+    uint64_t                  length;   /* 0 if not contiguous */
+} probe_call_t;
+
+/* A way to identify the context of a call */
+typedef struct probe_way {
+    const char       *name;
+    unsigned         (*unwind)(void **frames); /* NULL: that of the library */
+    _Atomic uint64_t time;        /* Of all calls, in place, ns */
+    _Atomic uint64_t warm_time;   /* In loops, ns */
+} probe_way_t;
+
+
+static unsigned unwind_glibc(void **frames)
+{
+    return backtrace(frames, PROBE_MAX_FRAMES);
+}
+
+#ifdef HAVE_LIBUNWIND
+static unsigned unwind_libunwind(void **frames)
+{
+    return unw_backtrace(frames, PROBE_MAX_FRAMES);
+}
+#endif
+
+/* The second one tells which contexts there are */
+static probe_way_t probe_ways[] = {
+    {.name = "return address and stack depth"},
+    {.name = "unwinding with glibc", .unwind = unwind_glibc},
+#ifdef HAVE_LIBUNWIND
+    {.name = "unwinding with libunwind", .unwind = unwind_libunwind},
+#endif
+};
+
+#define PROBE_EXACT 1
+
+static struct {
+    probe_call_t     *calls;      /* Written by whoever took the index */
+    _Atomic uint64_t num_calls;
+    _Atomic uint64_t num_frames;  /* Of all calls, the program's and MPI's */
+    _Atomic uint64_t num_failed;  /* Unwindings that did not find the caller */
+    _Atomic uint64_t num_clocks;
+    _Atomic uint64_t clock_time;  /* Of two readings and nothing between them */
+    _Atomic unsigned num_warm;    /* Calls timed in loops */
+} probe;
+
+/* As in preload_ucp.c */
+static __thread __attribute__((tls_model("initial-exec")))
+ucs_rcache_pred_window_t probe_window;
+static __thread __attribute__((tls_model("initial-exec")))
+unsigned probe_depth;
+
+
+void *predreg_resolve(const char *name)
+{
+    void *handle = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
+    void *addr   = (handle == NULL) ? NULL : dlsym(handle, name);
+
+    if (addr == NULL) {
+        fprintf(stderr, "site_probe: %s was called, but libucp.so.0 of this "
+                "process has no such function\n", name);
+        abort();
+    }
+    return addr;
+}
+
+/* The frames below the program's call of UCP are ours */
+static UCS_F_NOINLINE void probe_unwind(const probe_way_t *way,
+                                        const void *caller,
+                                        probe_stack_t *unwound)
+{
+    uint64_t hash = 0;
+    void *frames[PROBE_MAX_FRAMES];
+    unsigned count, first, i;
+
+    count = way->unwind(frames);
+    for (first = 0; (first < count) && (frames[first] != caller); ++first);
+
+    unwound->count = count - first;
+    for (i = 0; i < ucs_max(unwound->count, PROBE_MAX_INNER); ++i) {
+        if (i < unwound->count) {
+            hash  = (hash ^ (uintptr_t)frames[first + i]) *
+                    0x9e3779b97f4a7c15ul;
+            hash ^= hash >> 32;
+        }
+        if (i < PROBE_MAX_INNER) {
+            unwound->inner[i] = hash;
+        }
+    }
+    unwound->all = hash;
+}
+
+/* Identify a call in one of the ways; only this is timed */
+static UCS_F_NOINLINE void
+probe_identify(const probe_way_t *way, ucs_rcache_pred_comm_t comm,
+               const void *address, const void *caller, const void *stack,
+               probe_stack_t *unwound)
+{
+    ucs_rcache_pred_window_t window = probe_window;
+    ucs_rcache_pred_context_t context;
+
+    if (way->unwind != NULL) {
+        probe_unwind(way, caller, unwound);
+        return;
+    }
+
+    ucs_rcache_pred_context_record(&window, PROBE_MAX_WINDOW, comm, address,
+                                   caller, stack, &context);
+    asm volatile("" :: "r"(&window), "r"(&context) : "memory");
+}
+
+static uint64_t probe_time_clock(void)
+{
+    uint64_t begin = bench_now();
+
+    return bench_now() - begin;
+}
+
+static void probe_time_warm(ucs_rcache_pred_comm_t comm, const void *address,
+                            const void *caller, const void *stack)
+{
+    probe_stack_t unwound;
+    unsigned way, i;
+    uint64_t begin;
+
+    if (atomic_fetch_add(&probe.num_warm, 1) >= PROBE_WARM_CALLS) {
+        atomic_fetch_sub(&probe.num_warm, 1);
+        return;
+    }
+
+    for (way = 0; way < ucs_static_array_size(probe_ways); ++way) {
+        begin = bench_now();
+        for (i = 0; i < PROBE_WARM_LOOPS; ++i) {
+            probe_identify(&probe_ways[way], comm, address, caller, stack,
+                           &unwound);
+        }
+        atomic_fetch_add(&probe_ways[way].warm_time, bench_now() - begin);
+    }
+}
+
+/* Identify the call in all ways, and time each */
+static void probe_time(ucs_rcache_pred_comm_t comm, const void *address,
+                       const void *caller, const void *stack,
+                       probe_stack_t *exact)
+{
+    probe_stack_t unwound;
+    uint64_t begin;
+    unsigned way;
+
+    for (way = 0; way < ucs_static_array_size(probe_ways); ++way) {
+        begin = bench_now();
+        probe_identify(&probe_ways[way], comm, address, caller, stack,
+                       &unwound);
+        atomic_fetch_add(&probe_ways[way].time, bench_now() - begin);
+        if (way == PROBE_EXACT) {
+            *exact = unwound;
+        }
+    }
+
+    atomic_fetch_add(&probe.num_frames, exact->count);
+    atomic_fetch_add(&probe.num_failed, exact->count == 0);
+    atomic_fetch_add(&probe.clock_time, probe_time_clock());
+    atomic_fetch_add(&probe.num_clocks, 1);
+}
+
+/* A communication of the program */
+static UCS_F_NOINLINE void
+probe_record(ucs_rcache_pred_comm_t comm, const void *address, size_t length,
+             const void *caller, const void *stack)
+{
+    ucs_rcache_pred_context_t context;
+    ucs_rcache_pred_window_t window;
+    probe_call_t call;
+    uint64_t index;
+    unsigned i;
+
+    probe_time(comm, address, caller, stack, &call.unwound);
+    probe_time_warm(comm, address, caller, stack);
+    call.address = (uintptr_t)address;
+    call.length  = length;
+    for (i = 0; i <= PROBE_MAX_WINDOW; ++i) {
+        window = probe_window;
+        ucs_rcache_pred_context_record(&window, i, comm, address, caller,
+                                       stack, &context);
+        call.window[i] = context.window;
+    }
+
+    probe_window        = window;
+    call.context        = context;
+    call.context.window = 0;
+
+    index = atomic_fetch_add(&probe.num_calls, 1);
+    if (index < PROBE_MAX_CALLS) {
+        probe.calls[index] = call;
+    }
+}
+
+static UCS_F_ALWAYS_INLINE void
+record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
+       ucp_datatype_t datatype, const void *caller, const void *stack)
+{
+    size_t length;
+
+    if ((probe_depth > 0) || predreg_comm_is_short(count, datatype)) {
+        return;
+    }
+
+    length = ((datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG) ?
+             (count * (datatype >> UCP_DATATYPE_SHIFT)) : 0;
+    ++probe_depth; /* Unwinding may do what it likes */
+    probe_record(comm, buffer, length, caller, stack);
+    --probe_depth;
+}
+
+#define PREDREG_COMM(_name, _ret, _comm, _params, _args, _buffer, _count, \
+                     _datatype) \
+    PREDREG_EXPORT _ret _name _params \
+    { \
+        _ret ret; \
+        \
+        record(UCS_RCACHE_PRED_COMM_##_comm, _buffer, _count, _datatype, \
+               __builtin_return_address(0), __builtin_frame_address(0)); \
+        ++probe_depth; \
+        ret = PREDREG_REAL(_name) _args; \
+        --probe_depth; \
+        return ret; \
+    }
+
+#include <uct/ib/predreg/ucp_comms.h>
+
+
+/* What goes into a row of the table */
+typedef struct probe_row {
+    unsigned window;  /* Its length */
+    int      buffer;  /* Whether buffer and length are part of the context, as
+                         they are of the library's signature */
+    unsigned inner;   /* Return addresses that the cheap way knows */
+} probe_row_t;
+
+static void probe_identities(const probe_call_t *call, const probe_row_t *row,
+                             site_call_t *ids)
+{
+    uint64_t address                = row->buffer ? call->address : 0;
+    uint64_t length                 = row->buffer ? call->length : 0;
+    ucs_rcache_pred_context_t cheap = call->context;
+    ucs_rcache_pred_context_t exact = {.caller = call->unwound.all};
+
+    if (row->inner > 1) {
+        cheap.caller = call->unwound.inner[row->inner - 1];
+    }
+
+    cheap.window = exact.window = call->window[row->window];
+    ids->cheap   = ucs_rcache_pred_signature(&cheap, NULL, address, length);
+    ids->exact   = ucs_rcache_pred_signature(&exact, NULL, address, length);
+}
+
+static void probe_print_row(FILE *out, const probe_row_t *row, site_call_t *ids,
+                            size_t num_calls)
+{
+    site_counts_t counts;
+    size_t i;
+
+    for (i = 0; i < num_calls; ++i) {
+        probe_identities(&probe.calls[i], row, &ids[i]);
+    }
+
+    if (site_count(ids, num_calls, &counts) != 0) {
+        fprintf(out, "out of memory\n");
+        return;
+    }
+
+    fprintf(out, "%6u  %-6s %9u %9zu %9zu %9zu %9zu %9.2f %%\n", row->window,
+            row->buffer ? "yes" : "no", row->inner, counts.exact, counts.cheap,
+            counts.merged, counts.split, 100. * counts.right / num_calls);
+}
+
+static void probe_print_costs(FILE *out)
+{
+    double clock = (double)probe.clock_time / probe.num_clocks;
+    unsigned i;
+
+    fprintf(out, "%-32s %10s %10s\n", "ns", "in place", "warm");
+    for (i = 0; i < ucs_static_array_size(probe_ways); ++i) {
+        fprintf(out, "%-32s %10.1f %10.1f\n", probe_ways[i].name,
+                (double)probe_ways[i].time / probe.num_clocks - clock,
+                (double)probe_ways[i].warm_time /
+                (probe.num_warm * PROBE_WARM_LOOPS));
+    }
+}
+
+static void probe_print(FILE *out, site_call_t *ids, size_t num_calls)
+{
+    static const probe_row_t rows[] = {
+        {0, 0, 1}, {1, 0, 1}, {2, 0, 1}, {2, 1, 1},
+        {2, 1, 2}, {2, 1, 3}, {2, 1, 4}, {2, 1, 6}, {2, 1, 8}
+    };
+    unsigned i;
+
+    fprintf(out, "site_probe: %s, process %d: %zu communications of %u bytes "
+            "and more, %lu more not recorded\n", program_invocation_short_name,
+            getpid(), num_calls, UCT_PREDREG_MIN_LENGTH,
+            probe.num_calls - num_calls);
+    fprintf(out, "%.1f frames each; %lu whose caller unwinding did not find\n",
+            (double)probe.num_frames / probe.num_clocks, probe.num_failed);
+    fprintf(out, "%6s  %-6s %9s %9s %9s %9s %9s %11s\n", "window", "buffer",
+            "addresses", "unwound", "cheap", "merged", "split", "calls right");
+    for (i = 0; i < ucs_static_array_size(rows); ++i) {
+        probe_print_row(out, &rows[i], ids, num_calls);
+    }
+    probe_print_costs(out);
+}
+
+UCS_F_CTOR static void probe_init(void)
+{
+    void *frames[PROBE_MAX_FRAMES];
+    unsigned way;
+
+    /* Takes pages as they are written */
+    probe.calls = mmap(NULL, PROBE_MAX_CALLS * sizeof(*probe.calls),
+                       PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (probe.calls == MAP_FAILED) {
+        perror("site_probe: mmap");
+        exit(1);
+    }
+
+    /* The first time loads libraries */
+    for (way = PROBE_EXACT; way < ucs_static_array_size(probe_ways); ++way) {
+        probe_ways[way].unwind(frames);
+    }
+}
+
+/* In one piece, since other ranks write to the same place */
+UCS_F_DTOR static void probe_fini(void)
+{
+    size_t num_calls = (probe.num_calls < PROBE_MAX_CALLS) ?
+                       probe.num_calls : PROBE_MAX_CALLS;
+    char *text       = NULL;
+    size_t size      = 0;
+    site_call_t *ids;
+    FILE *out;
+
+    if (num_calls == 0) {
+        return;
+    }
+
+    ids = malloc(num_calls * sizeof(*ids));
+    out = open_memstream(&text, &size);
+    if ((ids == NULL) || (out == NULL)) {
+        fprintf(stderr, "site_probe: out of memory\n");
+        return;
+    }
+
+    probe_print(out, ids, num_calls);
+    fclose(out);
+    fputs(text, stderr);
+    free(text);
+    free(ids);
+}
