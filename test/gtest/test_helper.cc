@@ -322,6 +322,58 @@ TEST_F(test_helper, region_that_keeps_disappointing_is_left_alone)
     EXPECT_LE(since_mark(&stats_t::wasted), 20u) << "of 80 uses";
 }
 
+TEST_F(test_helper, doubted_region_has_to_be_regular_for_a_while)
+{
+    /* Every other prediction is wrong */
+    for (unsigned i = 0; i < 20; ++i) {
+        use(buffer(0), 64 * KB, MSEC);
+        run(100 * MSEC);
+        use(buffer(0), 64 * KB, MSEC);
+        run(2 * SEC);
+    }
+    EXPECT_LE(stats().wasted, 5u) << "each doubles the doubt";
+
+    mark();
+    periodic(buffer(0), 101 * MSEC, 3);
+    EXPECT_EQ(0u, since_mark(&stats_t::regs_helper));
+    periodic(buffer(0), 101 * MSEC, 20);
+    EXPECT_GE(since_mark(&stats_t::hits), 16u);
+}
+
+TEST_F(test_helper, kept_region_loses_confidence_too)
+{
+    m_world.set_reg_cost(0, MSEC);
+    m_world.set_dereg_cost(0, MSEC);
+    periodic(buffer(0), 2 * MSEC, 20);
+    mark();
+    periodic(buffer(0), 2 * MSEC, 5);
+    ASSERT_EQ(5u, since_mark(&stats_t::hits));
+    ASSERT_EQ(0u, since_mark(&stats_t::regs_helper));
+
+    int confidence = test_pred_confidence(m_pred, (uintptr_t)buffer(0));
+    run_until_asleep();
+    EXPECT_EQ(confidence - 1,
+              test_pred_confidence(m_pred, (uintptr_t)buffer(0)));
+    EXPECT_EQ(0u, since_mark(&stats_t::wasted));
+}
+
+TEST_F(test_helper, use_whose_entry_is_on_the_way_has_come)
+{
+    periodic(buffer(0), 200 * MSEC, 3);
+    ASSERT_EQ(1u, test_pred_watch_length(m_pred));
+    int confidence = test_pred_confidence(m_pred, (uintptr_t)buffer(0));
+
+    /* The helper comes late: another entry is first, and the wait is over */
+    end(begin(buffer(1), 64 * KB));
+    end(begin(buffer(0), 64 * KB));
+    m_world.advance(SEC);
+    poll();
+
+    EXPECT_EQ(0u, stats().wasted);
+    EXPECT_EQ(confidence + 1,
+              test_pred_confidence(m_pred, (uintptr_t)buffer(0)));
+}
+
 TEST_F(test_helper, use_before_its_registration_is_late)
 {
     periodic(buffer(0), 200 * MSEC, 4);

@@ -139,6 +139,26 @@ TEST_F(test_history, being_wrong_in_retrospect_does_not)
     EXPECT_EQ(NEVER, deadline(m_time));
 }
 
+TEST_F(test_history, streak_counts_punctual_intervals)
+{
+    record(SEC);
+    next(100 * MSEC);
+    EXPECT_EQ(0, m_history.streak) << "there was no period before it";
+    next(100 * MSEC, 3);
+    next(125 * MSEC);
+    EXPECT_EQ(4, m_history.streak);
+
+    next(126 * MSEC); /* Within the grace, but not the narrow one */
+    EXPECT_EQ(0, m_history.streak);
+    next(100 * MSEC);
+    EXPECT_EQ(1, m_history.streak);
+    next(99 * MSEC);
+    EXPECT_EQ(0, m_history.streak);
+
+    next(99 * MSEC, 1000);
+    EXPECT_EQ(UINT8_MAX, m_history.streak);
+}
+
 TEST_F(test_history, confidence_is_bounded)
 {
     record(SEC);

@@ -180,7 +180,7 @@ static void region_decide(ucs_rcache_pred_t *pred,
     if (registered &&
         !ucs_rcache_pred_may_deregister(&times, now, deadline)) {
         region_enqueue(pred, &pred->watch, region,
-                       ucs_rcache_pred_history_expiry(history));
+                       pred_region_expiry(region, history));
         return;
     }
 
@@ -314,7 +314,7 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
     if (status == UCS_OK) {
         region_enqueue(pred, &pred->watch, region,
                        (history == NULL) ?
-                       end : ucs_rcache_pred_history_expiry(history));
+                       end : pred_region_expiry(region, history));
     }
 }
 
@@ -324,19 +324,19 @@ static void process_watch_head(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_timeq_elem_t *elem =
             ucs_rcache_pred_timeq_head(&pred->watch);
     ucs_rcache_pred_region_t *region   = queue_region(elem);
-    ucs_rcache_pred_history_t *history = pred_region_source(pred, region);
     int unmet;
 
     region_dequeue(pred, region);
 
     ucs_spin_lock(&pred->lock);
     unmet = (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-            (region->refs == 0) && region->ahead;
-    pred->stats.wasted += unmet;
+            (region->refs == 0) &&
+            (region->begin <= region->history.last); /* No entry on the way */
+    pred->stats.wasted += unmet && region->ahead;
     ucs_spin_unlock(&pred->lock);
 
-    if (unmet && (history != NULL)) {
-        ucs_rcache_pred_history_unmet(history);
+    if (unmet) {
+        pred_region_unmet(pred, region);
     }
 
     if (!region_is_used(pred, region)) {

@@ -48,6 +48,13 @@ static void history_judge(ucs_rcache_pred_history_t *history,
         history_confirm(history);
     }
 
+    if ((interval < period) ||
+        (interval > period + ucs_rcache_pred_history_narrow_grace(history))) {
+        history->streak = 0;
+    } else if (history->streak < UINT8_MAX) {
+        ++history->streak;
+    }
+
     fade(&history->undershoot, (interval < period) ? (period - interval) : 0);
     fade(&history->overshoot, (interval > period) ? (interval - period) : 0);
 }
@@ -128,7 +135,8 @@ ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history)
                    history->overshoot + (history->overshoot / 4));
     late = ucs_max(late + (history->period / 8),
                    (history->count < HISTORY_ENOUGH) ?
-                   (history->period / 2) : (history->period / 4));
+                   (history->period / 2) :
+                   ucs_rcache_pred_history_narrow_grace(history));
     return ucs_min(late, history->period);
 }
 

@@ -33,6 +33,10 @@ typedef struct ucs_rcache_pred_history {
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY]; /**< Ring */
     uint32_t               count;      /**< Intervals ever seen */
     uint8_t                confidence;
+    uint8_t                streak;     /**< Last intervals in a row that were
+                                            as long as the period before them,
+                                            or by its narrow grace longer;
+                                            saturates */
 } ucs_rcache_pred_history_t;
 
 
@@ -82,6 +86,14 @@ ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history);
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history);
+
+/** How long after the predicted begin it counts as punctual: the least that
+ *  @ref ucs_rcache_pred_history_grace ever is. */
+static inline ucs_rcache_pred_time_t
+ucs_rcache_pred_history_narrow_grace(const ucs_rcache_pred_history_t *history)
+{
+    return history->period / 4;
+}
 
 /**
  * When to be ready for the next begin, or UCS_RCACHE_PRED_TIME_INF if no

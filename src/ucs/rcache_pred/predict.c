@@ -6,11 +6,49 @@
 
 #include "predict.h"
 
+#include <ucs/sys/math.h>
+
 /*
  * When a region is needed next: which of its histories speaks. The histories
  * themselves are in history.c. Under helper_mutex.
  */
 
+/*
+ * Where uses come at random, every context disappoints once or twice before it
+ * loses its confidence, an accidental match restores it, and there are always
+ * new contexts. Hence the region keeps a record of its own: a met deadline
+ * lowers its doubt by one, an unmet one doubles it, and for every DOUBT_STEP of
+ * it a history must have been right in retrospect once more in a row to be
+ * believed. Ours, not the paper's. Two unmet deadlines in a row change nothing
+ * yet, since loops end; six lead to the maximum.
+ */
+#define DOUBT_UNMET 3                /* Added by an unmet deadline, at least */
+#define DOUBT_STEP  8
+#define DOUBT_MAX   (8 * DOUBT_STEP) /* Eight intervals: a history's depth */
+
+
+ucs_rcache_pred_time_t
+pred_region_expiry(const ucs_rcache_pred_region_t *region,
+                   const ucs_rcache_pred_history_t *history)
+{
+    /* The intervals that were asked for came within the narrow grace, too */
+    return (region->doubt < DOUBT_STEP) ?
+           ucs_rcache_pred_history_expiry(history) :
+           (history->last + history->period +
+            ucs_rcache_pred_history_narrow_grace(history));
+}
+
+/* As the history says, if the region believes it */
+static ucs_rcache_pred_time_t
+believed_deadline(const ucs_rcache_pred_region_t *region,
+                  const ucs_rcache_pred_history_t *history,
+                  ucs_rcache_pred_time_t now)
+{
+    return ((history->streak < region->doubt / DOUBT_STEP) ||
+            (pred_region_expiry(region, history) <= now)) ?
+           UCS_RCACHE_PRED_TIME_INF :
+           ucs_rcache_pred_history_deadline(history, now);
+}
 
 /* The earliest next begin over all call sites of the region, as each recurs.
  * @param [out] known_p  Whether any of them has been seen twice. */
@@ -26,7 +64,7 @@ region_recurrence(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
     *known_p = 0;
     ucs_list_for_each(site, &region->sites, region_link) {
         *known_p |= (site->history.period != 0);
-        deadline  = ucs_rcache_pred_history_deadline(&site->history, now);
+        deadline  = believed_deadline(region, &site->history, now);
         if (deadline < earliest) {
             earliest            = deadline;
             history             = &site->history;
@@ -49,7 +87,7 @@ pred_region_deadline(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 
     site = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
     if (site != NULL) {
-        deadline = ucs_rcache_pred_history_deadline(&site->next, now);
+        deadline = believed_deadline(region, &site->next, now);
         if (deadline != UCS_RCACHE_PRED_TIME_INF) {
             *history_p          = &site->next;
             region->source      = site->signature;
@@ -66,7 +104,7 @@ pred_region_deadline(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 
     deadline = (*history_p == NULL) ?
                UCS_RCACHE_PRED_TIME_INF :
-               ucs_rcache_pred_history_deadline(*history_p, now);
+               believed_deadline(region, *history_p, now);
     if (deadline == UCS_RCACHE_PRED_TIME_INF) {
         *history_p = NULL;
     }
@@ -90,6 +128,18 @@ pred_region_source(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     return region->source_next ? &site->next : &site->history;
 }
 
+void pred_region_unmet(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_history_t *history = pred_region_source(pred, region);
+
+    region->doubt = ucs_min(region->doubt + ucs_max(region->doubt, DOUBT_UNMET),
+                            DOUBT_MAX);
+    if (history != NULL) {
+        ucs_rcache_pred_history_unmet(history);
+    }
+}
+
 void pred_region_learn(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region,
                        const ucs_rcache_pred_dq_entry_t *entry)
@@ -97,6 +147,10 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
     unsigned depth = pred->params.history;
     ucs_rcache_pred_site_t *site, *last;
     uint64_t signature;
+
+    if ((region->doubt > 0) && region->queued && !region->scheduled) {
+        --region->doubt; /* It was awaited, and came */
+    }
 
     region->lengths[region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS] =
             entry->length;

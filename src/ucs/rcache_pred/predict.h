@@ -37,6 +37,15 @@ pred_region_deadline(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                      ucs_rcache_pred_time_t now,
                      ucs_rcache_pred_history_t **history_p);
 
+/** When to stop waiting for the use that @a history predicts. */
+ucs_rcache_pred_time_t
+pred_region_expiry(const ucs_rcache_pred_region_t *region,
+                   const ucs_rcache_pred_history_t *history);
+
+/** The use that was awaited has not come. */
+void pred_region_unmet(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region);
+
 /** Where the present deadline came from; NULL if that site is gone. */
 ucs_rcache_pred_history_t *
 pred_region_source(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);

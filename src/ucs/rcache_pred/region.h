@@ -104,6 +104,8 @@ typedef struct ucs_rcache_pred_region {
                                                      history above */
     uint8_t                        source_next; /**< It was the site's next use,
                                                      not its own history */
+    uint8_t                        doubt;       /**< Rises with deadlines unmet,
+                                                     falls with those met */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
 
 
