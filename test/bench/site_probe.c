@@ -21,6 +21,7 @@
 
 #include <uct/ib/predreg/preload.h>
 
+#include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
 
 #include <dlfcn.h>
@@ -53,6 +54,12 @@ typedef struct probe_stack {
     unsigned count;                   /* 0: the call was not found */
 } probe_stack_t;
 
+#ifdef HAVE_LIBUNWIND
+#  define PROBE_NUM_WAYS 3
+#else
+#  define PROBE_NUM_WAYS 2
+#endif
+
 /* A communication as it was recorded */
 typedef struct probe_call {
     probe_stack_t             unwound;
@@ -60,14 +67,14 @@ typedef struct probe_call {
     uint64_t                  window[PROBE_MAX_WINDOW + 1]; /* By its length */
     uint64_t                  address;
     uint64_t                  length;   /* 0 if not contiguous */
+    uint64_t                  time[PROBE_NUM_WAYS]; /* Of each way, ns */
+    uint64_t                  clock;    /* Of no work, as it is timed, ns */
 } probe_call_t;
 
 /* A way to identify the context of a call */
 typedef struct probe_way {
-    const char       *name;
-    unsigned         (*unwind)(void **frames); /* NULL: that of the library */
-    _Atomic uint64_t time;        /* Of all calls, in place, ns */
-    _Atomic uint64_t warm_time;   /* In loops, ns */
+    const char *name;
+    unsigned   (*unwind)(void **frames); /* NULL: that of the library */
 } probe_way_t;
 
 
@@ -84,7 +91,7 @@ static unsigned unwind_libunwind(void **frames)
 #endif
 
 /* The second one tells which contexts there are */
-static probe_way_t probe_ways[] = {
+static const probe_way_t probe_ways[PROBE_NUM_WAYS] = {
     {.name = "return address and stack depth"},
     {.name = "unwinding with glibc", .unwind = unwind_glibc},
 #ifdef HAVE_LIBUNWIND
@@ -97,11 +104,9 @@ static probe_way_t probe_ways[] = {
 static struct {
     probe_call_t     *calls;      /* Written by whoever took the index */
     _Atomic uint64_t num_calls;
-    _Atomic uint64_t num_frames;  /* Of all calls, the program's and MPI's */
-    _Atomic uint64_t num_failed;  /* Unwindings that did not find the caller */
-    _Atomic uint64_t num_clocks;
-    _Atomic uint64_t clock_time;  /* Of two readings and nothing between them */
-    _Atomic unsigned num_warm;    /* Calls timed in loops */
+    _Atomic unsigned num_warm;    /* Calls that were to be timed in loops */
+    uint64_t         warm_time[PROBE_WARM_CALLS][PROBE_NUM_WAYS]; /* A loop, ns.
+                                     Written by whoever took the index */
 } probe;
 
 /* As in preload_ucp.c */
@@ -180,47 +185,43 @@ static void probe_time_warm(ucs_rcache_pred_comm_t comm, const void *address,
                             const void *caller, const void *stack)
 {
     probe_stack_t unwound;
-    unsigned way, i;
+    unsigned index, way, i;
     uint64_t begin;
 
-    if (atomic_fetch_add(&probe.num_warm, 1) >= PROBE_WARM_CALLS) {
-        atomic_fetch_sub(&probe.num_warm, 1);
+    index = atomic_fetch_add(&probe.num_warm, 1);
+    if (index >= PROBE_WARM_CALLS) {
         return;
     }
 
-    for (way = 0; way < ucs_static_array_size(probe_ways); ++way) {
+    for (way = 0; way < PROBE_NUM_WAYS; ++way) {
         begin = bench_now();
         for (i = 0; i < PROBE_WARM_LOOPS; ++i) {
             probe_identify(&probe_ways[way], comm, address, caller, stack,
                            &unwound);
         }
-        atomic_fetch_add(&probe_ways[way].warm_time, bench_now() - begin);
+        probe.warm_time[index][way] = bench_now() - begin;
     }
 }
 
 /* Identify the call in all ways, and time each */
 static void probe_time(ucs_rcache_pred_comm_t comm, const void *address,
                        const void *caller, const void *stack,
-                       probe_stack_t *exact)
+                       probe_call_t *call)
 {
     probe_stack_t unwound;
     uint64_t begin;
     unsigned way;
 
-    for (way = 0; way < ucs_static_array_size(probe_ways); ++way) {
+    for (way = 0; way < PROBE_NUM_WAYS; ++way) {
         begin = bench_now();
         probe_identify(&probe_ways[way], comm, address, caller, stack,
                        &unwound);
-        atomic_fetch_add(&probe_ways[way].time, bench_now() - begin);
+        call->time[way] = bench_now() - begin;
         if (way == PROBE_EXACT) {
-            *exact = unwound;
+            call->unwound = unwound;
         }
     }
-
-    atomic_fetch_add(&probe.num_frames, exact->count);
-    atomic_fetch_add(&probe.num_failed, exact->count == 0);
-    atomic_fetch_add(&probe.clock_time, probe_time_clock());
-    atomic_fetch_add(&probe.num_clocks, 1);
+    call->clock = probe_time_clock();
 }
 
 /* A communication of the program */
@@ -234,7 +235,7 @@ probe_record(ucs_rcache_pred_comm_t comm, const void *address, size_t length,
     uint64_t index;
     unsigned i;
 
-    probe_time(comm, address, caller, stack, &call.unwound);
+    probe_time(comm, address, caller, stack, &call);
     probe_time_warm(comm, address, caller, stack);
     call.address = (uintptr_t)address;
     call.length  = length;
@@ -334,18 +335,59 @@ static void probe_print_row(FILE *out, const probe_row_t *row, site_call_t *ids,
             counts.merged, counts.split, 100. * counts.right / num_calls);
 }
 
-static void probe_print_costs(FILE *out)
+static int probe_compare_times(const void *a, const void *b)
 {
-    double clock = (double)probe.clock_time / probe.num_clocks;
-    unsigned i;
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* The median of a time of all calls. Offset tells which of its fields. */
+static double probe_median(uint64_t *times, size_t num_calls, size_t offset)
+{
+    size_t i;
+
+    for (i = 0; i < num_calls; ++i) {
+        times[i] = *(uint64_t*)UCS_PTR_BYTE_OFFSET(&probe.calls[i], offset);
+    }
+    qsort(times, num_calls, sizeof(*times), probe_compare_times);
+    return times[num_calls / 2];
+}
+
+/* Medians and the fastest loop: other work on the machine spoils a mean */
+static void probe_print_costs(FILE *out, uint64_t *times, size_t num_calls)
+{
+    unsigned num_warm = (probe.num_warm < PROBE_WARM_CALLS) ? probe.num_warm :
+                                                              PROBE_WARM_CALLS;
+    double clock      = probe_median(times, num_calls,
+                                     ucs_offsetof(probe_call_t, clock));
+    double time;
+    uint64_t warm;
+    unsigned way, i;
 
     fprintf(out, "%-32s %10s %10s\n", "ns", "in place", "warm");
-    for (i = 0; i < ucs_static_array_size(probe_ways); ++i) {
-        fprintf(out, "%-32s %10.1f %10.1f\n", probe_ways[i].name,
-                (double)probe_ways[i].time / probe.num_clocks - clock,
-                (double)probe_ways[i].warm_time /
-                (probe.num_warm * PROBE_WARM_LOOPS));
+    for (way = 0; way < PROBE_NUM_WAYS; ++way) {
+        time = probe_median(times, num_calls,
+                            ucs_offsetof(probe_call_t, time[way])) - clock;
+        warm = probe.warm_time[0][way];
+        for (i = 1; i < num_warm; ++i) {
+            warm = ucs_min(warm, probe.warm_time[i][way]);
+        }
+        fprintf(out, "%-32s %10.1f %10.1f\n", probe_ways[way].name, time,
+                (double)warm / PROBE_WARM_LOOPS);
     }
+}
+
+static void probe_print_frames(FILE *out, size_t num_calls)
+{
+    size_t frames = 0, failed = 0, i;
+
+    for (i = 0; i < num_calls; ++i) {
+        frames += probe.calls[i].unwound.count;
+        failed += (probe.calls[i].unwound.count == 0);
+    }
+    fprintf(out, "%.1f frames each; %zu whose caller unwinding did not find\n",
+            (double)frames / num_calls, failed);
 }
 
 static void probe_print(FILE *out, site_call_t *ids, size_t num_calls)
@@ -360,14 +402,14 @@ static void probe_print(FILE *out, site_call_t *ids, size_t num_calls)
             "and more, %lu more not recorded\n", program_invocation_short_name,
             getpid(), num_calls, UCT_PREDREG_MIN_LENGTH,
             probe.num_calls - num_calls);
-    fprintf(out, "%.1f frames each; %lu whose caller unwinding did not find\n",
-            (double)probe.num_frames / probe.num_clocks, probe.num_failed);
+    probe_print_frames(out, num_calls);
     fprintf(out, "%6s  %-6s %9s %9s %9s %9s %9s %11s\n", "window", "buffer",
             "addresses", "unwound", "cheap", "merged", "split", "calls right");
     for (i = 0; i < ucs_static_array_size(rows); ++i) {
         probe_print_row(out, &rows[i], ids, num_calls);
     }
-    probe_print_costs(out);
+    /* Room for more than one number a call, and done with */
+    probe_print_costs(out, (uint64_t*)ids, num_calls);
 }
 
 UCS_F_CTOR static void probe_init(void)
@@ -385,7 +427,7 @@ UCS_F_CTOR static void probe_init(void)
     }
 
     /* The first time loads libraries */
-    for (way = PROBE_EXACT; way < ucs_static_array_size(probe_ways); ++way) {
+    for (way = PROBE_EXACT; way < PROBE_NUM_WAYS; ++way) {
         probe_ways[way].unwind(frames);
     }
 }
