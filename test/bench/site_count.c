@@ -93,14 +93,19 @@ static void count_exact(const site_pair_t *pairs, size_t num_pairs,
 
 int site_count(site_call_t *calls, size_t num_calls, site_counts_t *counts)
 {
-    site_pair_t *pairs = malloc((num_calls + 1) * sizeof(*pairs));
+    site_pair_t *pairs;
     size_t num_pairs;
 
+    memset(counts, 0, sizeof(*counts));
+    if (num_calls == 0) {
+        return 0; /* calls may be NULL, which qsort does not take */
+    }
+
+    pairs = malloc(num_calls * sizeof(*pairs));
     if (pairs == NULL) {
         return -1;
     }
 
-    memset(counts, 0, sizeof(*counts));
     qsort(calls, num_calls, sizeof(*calls), compare_by_cheap);
     num_pairs = make_pairs(calls, num_calls, pairs);
     count_cheap(pairs, num_pairs, counts);
