@@ -331,7 +331,8 @@ static void process_watch_head(ucs_rcache_pred_t *pred)
     ucs_spin_lock(&pred->lock);
     unmet = (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
             (region->refs == 0) &&
-            (region->begin <= region->history.last); /* No entry on the way */
+            (region->ahead ||
+             (region->begin <= region->history.last)); /* No entry on the way */
     pred->stats.wasted += unmet && region->ahead;
     ucs_spin_unlock(&pred->lock);
 
