@@ -45,6 +45,7 @@ protected:
         m_params.max_bytes   = max_bytes;
         m_params.max_regions = max_regions;
         m_params.reserve     = reserve;
+        m_params.reserve_regions = 0;
     }
 
     ucs_rcache_pred_node_t *join(ucs_rcache_pred_procid_t self = 0)
