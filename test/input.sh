@@ -43,6 +43,10 @@ aside UCX_RCACHE_PRED_HISTORY=0    'UCX_RCACHE_PRED_HISTORY=0 .*1 to 16'
 aside UCX_RCACHE_PRED_HISTORY=few  "HISTORY: 'few'. Expected: unsigned"
 aside UCX_RCACHE_PRED_DQ_SIZE=1000 'DQ_SIZE=1000 .*powers of 2 from 64 to'
 aside UCX_RCACHE_PRED_MAX_SITES=1  'UCX_RCACHE_PRED_MAX_SITES=1 .*16 to'
+aside UCX_RCACHE_PRED_MAX_PINNED=100K \
+    'MAX_PINNED=102400 .*262144 and more'
+aside UCX_RCACHE_PRED_MAX_REGIONS=3 'MAX_REGIONS=3 .*4 and more'
+aside UCX_RCACHE_PRED_NODE_MAX_PINNED=lots "NODE_MAX_PINNED: 'lots'"
 aside UCX_RCACHE_ENABLE=y          "UCX_RCACHE_ENABLE=y keeps UCX's own cache"
 aside UCX_MEM_EVENTS=n             'memory events of UCM are not available'
 
