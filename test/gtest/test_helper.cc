@@ -202,6 +202,57 @@ TEST_F(test_helper_nested, most_memory_is_not_registered)
               2 * MB * since_mark(&stats_t::duration) / 4);
 }
 
+/* How wrong predictions are, as it is counted */
+
+TEST_F(test_helper_nested, contexts_make_predictions_right)
+{
+    run_loops(2);
+    EXPECT_EQ(since_mark(&stats_t::uses),
+              stats().prediction_errors[0] - m_mark.prediction_errors[0]);
+}
+
+TEST_F(test_helper_nested, without_contexts_first_iterations_are_not_predicted)
+{
+    run_loops(0);
+    EXPECT_EQ(since_mark(&stats_t::uses) - ALL,
+              stats().prediction_errors[0] - m_mark.prediction_errors[0]);
+    for (unsigned i = 1; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
+        EXPECT_EQ(m_mark.prediction_errors[i], stats().prediction_errors[i]);
+    }
+}
+
+TEST_F(test_helper, errors_are_counted_by_class)
+{
+    /* 100 ms are predicted from the third use on, but not 400 ms later */
+    const uint64_t intervals[] = {100, 100, 104, 120, 400, 60};
+    const uint64_t expected[UCS_RCACHE_PRED_ERROR_CLASSES] = {1, 0, 1, 0, 1, 1};
+
+    for (uint64_t interval : intervals) {
+        uint64_t start = now();
+        use(buffer(0), PAGE, 10 * USEC);
+        run_until(start + interval * MSEC);
+    }
+    use(buffer(0), PAGE, 10 * USEC);
+    run(MSEC);
+
+    for (unsigned i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
+        EXPECT_EQ(expected[i], stats().prediction_errors[i]) << "class " << i;
+    }
+}
+
+TEST_F(test_helper, first_uses_have_no_error)
+{
+    /* Neither a buffer's first use, nor its second */
+    for (unsigned i = 0; i < 8; ++i) {
+        use(buffer(i % 4), PAGE, 10 * USEC);
+        run(100 * MSEC);
+    }
+
+    for (unsigned i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
+        EXPECT_EQ(0u, stats().prediction_errors[i]) << "class " << i;
+    }
+}
+
 /* Deadlines met and unmet */
 
 TEST_F(test_helper, first_use_is_always_deregistered)

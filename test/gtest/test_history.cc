@@ -37,6 +37,13 @@ protected:
     uint64_t lead() const { return ucs_rcache_pred_history_lead(&m_history); }
     uint64_t grace() const { return ucs_rcache_pred_history_grace(&m_history); }
 
+    /* Of the prediction, if it began again after so long */
+    unsigned error_after(uint64_t interval) const
+    {
+        return ucs_rcache_pred_history_error_class(&m_history,
+                                                   m_time + interval);
+    }
+
     uint64_t expiry() const
     {
         return ucs_rcache_pred_history_expiry(&m_history);
@@ -297,4 +304,75 @@ TEST_F(test_history, close_going_backwards_is_no_interval)
     EXPECT_EQ(0u, m_history.count);
     ucs_rcache_pred_history_close(&m_history, 2 * SEC, DEPTH);
     EXPECT_EQ(0u, m_history.count) << "nothing was awaited";
+}
+
+/* How wrong predictions are */
+
+static constexpr unsigned NOT_PREDICTED = UCS_RCACHE_PRED_ERROR_CLASSES;
+
+TEST(test_error_class, contains_its_upper_bound)
+{
+    static const uint64_t bounds[] = {5, 10, 50, 100, 250}; /* per mille */
+
+    for (uint64_t observed : {1000 * USEC, 777000 * SEC}) {
+        for (unsigned i = 0; i < 5; ++i) {
+            uint64_t distance = observed / 1000 * bounds[i];
+            EXPECT_EQ(i, ucs_rcache_pred_error_class(observed - distance,
+                                                     observed));
+            EXPECT_EQ(i, ucs_rcache_pred_error_class(observed + distance,
+                                                     observed));
+            EXPECT_EQ(i + 1,
+                      ucs_rcache_pred_error_class(observed - distance - 1,
+                                                  observed));
+            EXPECT_EQ(i + 1,
+                      ucs_rcache_pred_error_class(observed + distance + 1,
+                                                  observed));
+        }
+    }
+}
+
+TEST(test_error_class, extremes)
+{
+    EXPECT_EQ(0u, ucs_rcache_pred_error_class(1, 1));
+    EXPECT_EQ(5u, ucs_rcache_pred_error_class(0, 1));
+    EXPECT_EQ(5u, ucs_rcache_pred_error_class(UINT64_MAX, 1));
+    EXPECT_EQ(5u, ucs_rcache_pred_error_class(1, UINT64_MAX));
+    EXPECT_EQ(0u, ucs_rcache_pred_error_class(UINT64_MAX, UINT64_MAX));
+}
+
+TEST_F(test_history, error_is_relative_to_the_observed_interval)
+{
+    record(SEC);
+    next(80 * MSEC, 2);
+    EXPECT_EQ(0u, error_after(80 * MSEC));
+    EXPECT_EQ(4u, error_after(100 * MSEC)); /* 20 ms of 100: 20 % */
+    EXPECT_EQ(5u, error_after(60 * MSEC));  /* 20 ms of 60: 33 % */
+}
+
+TEST_F(test_history, error_is_that_of_the_period_not_of_the_deadline)
+{
+    record(SEC);
+    next(160 * MSEC);
+    ASSERT_EQ(20 * MSEC, lead());
+    EXPECT_EQ(0u, error_after(160 * MSEC));
+}
+
+TEST_F(test_history, no_error_without_a_prediction)
+{
+    EXPECT_EQ(NOT_PREDICTED, error_after(SEC));
+    record(SEC);
+    EXPECT_EQ(NOT_PREDICTED, error_after(100 * MSEC));
+    next(100 * MSEC);
+    EXPECT_EQ(0u, error_after(100 * MSEC));
+    EXPECT_EQ(NOT_PREDICTED, error_after(0)); /* Begins are not in order */
+
+    for (unsigned i = 0; i < UCS_RCACHE_PRED_CONFIDENCE_START; ++i) {
+        ucs_rcache_pred_history_unmet(&m_history);
+    }
+    EXPECT_EQ(NOT_PREDICTED, error_after(100 * MSEC));
+
+    next(100 * MSEC); /* Confident again */
+    EXPECT_EQ(0u, error_after(100 * MSEC));
+    ucs_rcache_pred_history_close(&m_history, m_time + 100 * MSEC, DEPTH);
+    EXPECT_EQ(NOT_PREDICTED, error_after(200 * MSEC)); /* Nothing is awaited */
 }

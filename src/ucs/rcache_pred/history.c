@@ -147,12 +147,49 @@ ucs_rcache_pred_history_expiry(const ucs_rcache_pred_history_t *history)
            ucs_rcache_pred_history_grace(history);
 }
 
+unsigned ucs_rcache_pred_error_class(ucs_rcache_pred_time_t predicted,
+                                     ucs_rcache_pred_time_t observed)
+{
+    static const double bounds[UCS_RCACHE_PRED_ERROR_CLASSES - 1] = {
+        0.005, 0.01, 0.05, 0.1, 0.25
+    };
+    ucs_rcache_pred_time_t distance;
+    unsigned i;
+
+    distance = (predicted > observed) ? (predicted - observed) :
+                                        (observed - predicted);
+    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES - 1; ++i) {
+        if ((double)distance / observed <= bounds[i]) {
+            break;
+        }
+    }
+
+    return i;
+}
+
+/* Whether it says when the next begin will be */
+static int history_predicts(const ucs_rcache_pred_history_t *history)
+{
+    return (history->last != 0) && (history->period != 0) &&
+           (history->confidence != 0);
+}
+
+unsigned
+ucs_rcache_pred_history_error_class(const ucs_rcache_pred_history_t *history,
+                                    ucs_rcache_pred_time_t begin)
+{
+    if (!history_predicts(history) || (begin <= history->last)) {
+        return UCS_RCACHE_PRED_ERROR_CLASSES;
+    }
+
+    return ucs_rcache_pred_error_class(history->period, begin - history->last);
+}
+
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t now)
 {
-    if ((history->last == 0) || (history->period == 0) ||
-        (history->confidence == 0) ||
+    if (!history_predicts(history) ||
         (ucs_rcache_pred_history_expiry(history) <= now)) {
         return UCS_RCACHE_PRED_TIME_INF;
     }

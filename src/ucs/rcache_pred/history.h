@@ -103,6 +103,26 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t now);
 
+/**
+ * How wrong a predicted period was: |predicted - observed| / observed, as a
+ * class of errors, 0..UCS_RCACHE_PRED_ERROR_CLASSES - 1. A class contains its
+ * upper bound.
+ *
+ * @param [in] observed  > 0.
+ */
+unsigned ucs_rcache_pred_error_class(ucs_rcache_pred_time_t predicted,
+                                     ucs_rcache_pred_time_t observed);
+
+/**
+ * How wrong the history is about a begin that is not recorded yet.
+ *
+ * @return the class of the error, or UCS_RCACHE_PRED_ERROR_CLASSES if the
+ *         history predicted nothing.
+ */
+unsigned
+ucs_rcache_pred_history_error_class(const ucs_rcache_pred_history_t *history,
+                                    ucs_rcache_pred_time_t begin);
+
 /** When to stop waiting for the predicted begin. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_expiry(const ucs_rcache_pred_history_t *history);

@@ -140,6 +140,30 @@ void pred_region_unmet(ucs_rcache_pred_t *pred,
     }
 }
 
+/* Count how wrong the prediction was, if there was one, before the histories
+ * are told of the use. Reads the deadline without the lock: it is the helper
+ * who writes it. */
+static void count_error(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region,
+                        ucs_rcache_pred_time_t begin)
+{
+    ucs_rcache_pred_history_t *history = pred_region_source(pred, region);
+    unsigned error_class;
+
+    if ((history == NULL) || (region->deadline == UCS_RCACHE_PRED_TIME_INF)) {
+        return;
+    }
+
+    error_class = ucs_rcache_pred_history_error_class(history, begin);
+    if (error_class == UCS_RCACHE_PRED_ERROR_CLASSES) {
+        return;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    ++pred->stats.prediction_errors[error_class];
+    ucs_spin_unlock(&pred->lock);
+}
+
 void pred_region_learn(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region,
                        const ucs_rcache_pred_dq_entry_t *entry)
@@ -147,6 +171,8 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
     unsigned depth = pred->params.history;
     ucs_rcache_pred_site_t *site, *last;
     uint64_t signature;
+
+    count_error(pred, region, entry->begin);
 
     if ((region->doubt > 0) && region->queued && !region->scheduled) {
         --region->doubt; /* It was awaited, and came */

@@ -137,10 +137,21 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     int known                            = summary->known;
     size_t used                          = 0;
     unsigned long usec;
+    unsigned i;
     char rank[16];
 
 #define ADD(_fmt, ...) \
     used += snprintf(buf + used, max - used, _fmt, ##__VA_ARGS__)
+#define ADD_COUNTS(_name, _values, _num) \
+    if (known) { \
+        ADD("\"%s\":[", _name); \
+        for (i = 0; i < (_num); ++i) { \
+            ADD("%s%lu", (i == 0) ? "" : ",", (unsigned long)(_values)[i]); \
+        } \
+        ADD("],"); \
+    } else { \
+        ADD("\"%s\":null,", _name); \
+    }
 #define ADD_COUNT(_name, _value) \
     if (known) { \
         ADD("\"%s\":%lu,", _name, (unsigned long)(_value)); \
@@ -182,6 +193,8 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     ADD_COUNT("regions_peak", stats->regions_peak);
     ADD_COUNT("dq_dropped", stats->dq_dropped);
     ADD_COUNT("unmapped", stats->unmapped);
+    ADD_COUNTS("prediction_errors", stats->prediction_errors,
+               UCS_RCACHE_PRED_ERROR_CLASSES);
     ADD_SECONDS("critical_path_seconds", stats->time_critical / NSEC_PER_SEC);
     ADD_SECONDS("helper_cpu_seconds", summary->helper_cpu);
     ADD_SECONDS("duration_seconds", stats->duration / NSEC_PER_SEC);
@@ -190,6 +203,7 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     return used;
 #undef ADD_SECONDS
 #undef ADD_COUNT
+#undef ADD_COUNTS
 #undef ADD
 }
 
