@@ -8,6 +8,7 @@
 
 #define _GNU_SOURCE
 #include "apps.h"
+#include "compute.h"
 
 #include <getopt.h>
 #include <mpi.h>
@@ -18,12 +19,13 @@
 
 
 typedef struct {
-    size_t size;
-    int    iters;
-    int    compute_ms;
-    int    reuse;
-    int    verify;
-    int    json;
+    size_t   size;
+    int      iters;
+    int      compute_ms;
+    uint64_t work_per_ms; /* 0: to be found out */
+    int      reuse;
+    int      verify;
+    int      json;
 } fig1_opts_t;
 
 typedef struct {
@@ -32,19 +34,18 @@ typedef struct {
     uint64_t errors;
 } fig1_result_t;
 
-/* The compiler must neither foresee the result of the work nor drop it. */
-static volatile double fig1_value = 2.0;
-
 
 static void fig1_usage(void)
 {
     printf("usage: fig1 [options], an even number of ranks\n"
-           "  --size BYTES   of each buffer (5242880)\n"
-           "  --iters N      rounds of all three buffers (10)\n"
-           "  --compute MS   computation before each communication (60)\n"
-           "  --no-reuse     a new buffer for each communication\n"
-           "  --verify       check every byte received\n"
-           "  --json         print one line of JSON\n");
+           "  --size BYTES     of each buffer (5242880)\n"
+           "  --iters N        rounds of all three buffers (10)\n"
+           "  --compute MS     computation before each communication (60)\n"
+           "  --work-per-ms N  work that takes a millisecond (found out, and\n"
+           "                   printed by --json)\n"
+           "  --no-reuse       a new buffer for each communication\n"
+           "  --verify         check every byte received\n"
+           "  --json           print one line of JSON\n");
 }
 
 static void fig1_parse(int argc, char **argv, fig1_opts_t *opts)
@@ -53,6 +54,7 @@ static void fig1_parse(int argc, char **argv, fig1_opts_t *opts)
         {"size", required_argument, NULL, 's'},
         {"iters", required_argument, NULL, 'i'},
         {"compute", required_argument, NULL, 'c'},
+        {"work-per-ms", required_argument, NULL, 'w'},
         {"no-reuse", no_argument, NULL, 'n'},
         {"verify", no_argument, NULL, 'v'},
         {"json", no_argument, NULL, 'j'},
@@ -71,6 +73,9 @@ static void fig1_parse(int argc, char **argv, fig1_opts_t *opts)
             break;
         case 'c':
             opts->compute_ms = app_number("compute", optarg);
+            break;
+        case 'w':
+            opts->work_per_ms = app_number("work-per-ms", optarg);
             break;
         case 'n':
             opts->reuse = 0;
@@ -92,47 +97,6 @@ static void fig1_parse(int argc, char **argv, fig1_opts_t *opts)
     if ((opts->size == 0) || (opts->size > INT32_MAX) || (optind < argc)) {
         app_fatal("fig1: bad arguments, see --help");
     }
-}
-
-static void __attribute__((noinline)) fig1_compute(uint64_t work)
-{
-    double x = fig1_value;
-    uint64_t i;
-
-    for (i = 0; i < work; ++i) {
-        /* goes towards 1 and, unlike a sum, stays a normal number */
-        x = (x * 0.999999) + 0.000001;
-    }
-
-    fig1_value = x;
-}
-
-/* How much work is a millisecond? Asked of all ranks at a time, as they will
- * also compute at a time, and answered the same for all. */
-static uint64_t fig1_calibrate(int compute_ms)
-{
-    uint64_t work = 1000;
-    double elapsed, rate, sum;
-    int size;
-
-    if (compute_ms == 0) {
-        return 0;
-    }
-
-    for (;;) {
-        elapsed = app_time();
-        fig1_compute(work);
-        elapsed = app_time() - elapsed;
-        if (elapsed > 0.05) {
-            break;
-        }
-        work *= 2;
-    }
-
-    rate = work / elapsed;
-    MPI_Allreduce(&rate, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    return (uint64_t)((sum / size) * compute_ms * 1e-3);
 }
 
 static void *fig1_alloc(size_t size)
@@ -180,8 +144,8 @@ static void fig1_wire_up(int peer)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void fig1_loop(const fig1_opts_t *opts, uint64_t work, int rank,
-                      void **buffers, fig1_result_t *result)
+static void fig1_loop(const fig1_opts_t *opts, int rank, void **buffers,
+                      fig1_result_t *result)
 {
     int sender = (rank % 2) == 0;
     int peer   = rank ^ 1;
@@ -196,7 +160,7 @@ static void fig1_loop(const fig1_opts_t *opts, uint64_t work, int rank,
                 buffers[slot] = fig1_alloc(opts->size);
             }
 
-            fig1_compute(work);
+            app_compute(opts->compute_ms * opts->work_per_ms);
             if (sender) {
                 app_pattern_fill(buffers[slot], opts->size, fig1_key(iter, i),
                                  0);
@@ -228,9 +192,11 @@ static void fig1_print(const fig1_opts_t *opts, int size,
 {
     if (opts->json) {
         printf("{\"app\":\"fig1\",\"ranks\":%d,\"size\":%zu,\"iters\":%d,"
-               "\"compute_ms\":%d,\"reuse\":%s,\"verify\":%s,\"loop_s\":%.6f,"
-               "\"comm_avg_s\":%.6f,\"errors\":%llu}\n",
+               "\"compute_ms\":%d,\"work_per_ms\":%llu,\"reuse\":%s,"
+               "\"verify\":%s,\"loop_s\":%.6f,\"comm_avg_s\":%.6f,"
+               "\"errors\":%llu}\n",
                size, opts->size, opts->iters, opts->compute_ms,
+               (unsigned long long)opts->work_per_ms,
                opts->reuse ? "true" : "false", opts->verify ? "true" : "false",
                result->loop_s, comm_avg, (unsigned long long)result->errors);
     } else {
@@ -245,10 +211,9 @@ static void fig1_print(const fig1_opts_t *opts, int size,
 
 int main(int argc, char **argv)
 {
-    fig1_opts_t opts     = {5 * 1024 * 1024, 10, 60, 1, 0, 0};
+    fig1_opts_t opts     = {5 * 1024 * 1024, 10, 60, 0, 1, 0, 0};
     fig1_result_t result = {0}, sum = {0};
     int rank, size, num_buffers, num_comms;
-    uint64_t work;
     void **buffers;
 
     MPI_Init(&argc, &argv);
@@ -267,9 +232,11 @@ int main(int argc, char **argv)
     }
 
     fig1_wire_up(rank ^ 1);
-    work = fig1_calibrate(opts.compute_ms);
+    if ((opts.compute_ms > 0) && (opts.work_per_ms == 0)) {
+        opts.work_per_ms = app_work_per_ms();
+    }
     MPI_Barrier(MPI_COMM_WORLD);
-    fig1_loop(&opts, work, rank, buffers, &result);
+    fig1_loop(&opts, rank, buffers, &result);
 
     sum.loop_s = result.loop_s;
     MPI_Allreduce(&result.comm_s, &sum.comm_s, 1, MPI_DOUBLE, MPI_SUM,
