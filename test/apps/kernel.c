@@ -1,0 +1,238 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+ */
+
+#define _GNU_SOURCE
+#include "kernel.h"
+#include "apps.h"
+#include "compute.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <sys/mman.h>
+
+
+static void kernel_usage(const kernel_t *k)
+{
+    printf("usage: %s [options]\n"
+           "%s\n"
+           "  --size BYTES     %s (%zu)\n"
+           "  --strong         --size is of all ranks together\n"
+           "  --iters N        iterations (%d)\n"
+           "  --compute MS     computation in an iteration (%d)\n"
+           "  --work-per-ms N  work that takes a millisecond (found out, and\n"
+           "                   printed by --json)\n",
+           k->name, k->what, k->size_help, k->size, k->iters, k->compute_ms);
+    if (k->option != NULL) {
+        printf("%s\n", k->option_help);
+    }
+    printf("  --json           print one line of JSON\n"
+           "Every byte received is checked; 1 is the exit status if one was "
+           "wrong.\n");
+}
+
+void kernel_fatal(const kernel_t *k, const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    app_fatal("%s: %s", k->name, text);
+}
+
+static int kernel_count(const char *option, const char *value)
+{
+    uint64_t count = app_number(option, value);
+
+    if (count > INT_MAX) {
+        app_fatal("--%s: '%s' is too large: accepted are 0 to %d", option,
+                  value, INT_MAX);
+    }
+
+    return count;
+}
+
+static void kernel_parse(kernel_t *k, int argc, char **argv)
+{
+    const struct option options[] = {
+        {"size", required_argument, NULL, 's'},
+        {"strong", no_argument, NULL, 't'},
+        {"iters", required_argument, NULL, 'i'},
+        {"compute", required_argument, NULL, 'c'},
+        {"work-per-ms", required_argument, NULL, 'w'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {k->option, required_argument, NULL, 'o'},
+        {NULL, 0, NULL, 0}
+    };
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (c) {
+        case 's':
+            k->size = app_number("size", optarg);
+            break;
+        case 't':
+            k->strong = 1;
+            break;
+        case 'i':
+            k->iters = kernel_count("iters", optarg);
+            break;
+        case 'c':
+            k->compute_ms = kernel_count("compute", optarg);
+            break;
+        case 'w':
+            k->work_per_ms = app_number("work-per-ms", optarg);
+            break;
+        case 'j':
+            k->json = 1;
+            break;
+        case 'h':
+            kernel_usage(k);
+            exit(0);
+        case 'o':
+            k->set_option(optarg);
+            break;
+        default:
+            exit(2);
+        }
+    }
+
+    if (optind < argc) {
+        kernel_fatal(k, "unexpected argument '%s', see --help", argv[optind]);
+    }
+}
+
+void kernel_begin(kernel_t *k, int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &k->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &k->ranks);
+    kernel_parse(k, argc, argv);
+
+    if (k->ranks < 2) {
+        kernel_fatal(k, "1 rank: 2 or more are needed");
+    }
+
+    if (k->strong) {
+        k->size /= k->ranks;
+    }
+
+    if ((k->size < (size_t)k->ranks * sizeof(uint64_t)) ||
+        (k->size > INT_MAX)) {
+        kernel_fatal(k, "--size is %zu for each rank: accepted are %zu to %d",
+                     k->size, k->ranks * sizeof(uint64_t), INT_MAX);
+    }
+
+    if (k->work_per_ms == 0) {
+        k->work_per_ms = app_work_per_ms();
+    }
+}
+
+void *kernel_alloc(const kernel_t *k, size_t size)
+{
+    void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (ptr == MAP_FAILED) {
+        kernel_fatal(k, "could not map %zu bytes: %s", size, strerror(errno));
+    }
+
+    return ptr;
+}
+
+void kernel_start(kernel_t *k)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    k->begin = app_time();
+}
+
+void kernel_compute(const kernel_t *k, double ms)
+{
+    app_compute(k->work_per_ms * ms);
+}
+
+static uint64_t kernel_key(const kernel_t *k, int step, int from, int to)
+{
+    return app_mix(((uint64_t)k->iter << 32) + step) +
+           app_mix(((uint64_t)from << 32) + to + 1);
+}
+
+void kernel_fill(const kernel_t *k, void *buffer, size_t size, int step, int to)
+{
+    app_pattern_fill(buffer, size, kernel_key(k, step, k->rank, to), 0);
+}
+
+void kernel_error(kernel_t *k, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (k->errors++ >= APP_MAX_REPORTS) {
+        return;
+    }
+
+    fprintf(stderr, "%s: rank %d iteration %d: ", k->name, k->rank, k->iter);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+void kernel_check(kernel_t *k, const void *buffer, size_t size, int step,
+                  int from)
+{
+    size_t first = 0;
+    size_t errors;
+
+    errors = app_pattern_check(buffer, size, kernel_key(k, step, from, k->rank),
+                               0, &first);
+    if (errors > 0) {
+        kernel_error(k, "%zu wrong bytes of %zu from rank %d in step %d, first "
+                     "at %zu", errors, size, from, step, first);
+    }
+}
+
+void kernel_exchange(kernel_t *k, void *send, void *recv, size_t size, int step,
+                     int peer)
+{
+    kernel_fill(k, send, size, step, peer);
+    MPI_Sendrecv(send, size, MPI_BYTE, peer, step, recv, size, MPI_BYTE, peer,
+                 step, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    kernel_check(k, recv, size, step, peer);
+}
+
+static void kernel_print(const kernel_t *k, double loop_s, uint64_t errors)
+{
+    if (k->json) {
+        printf("{\"app\":\"%s\",\"ranks\":%d,\"size\":%zu,\"strong\":%s,"
+               "\"iters\":%d,\"compute_ms\":%d,\"work_per_ms\":%llu,"
+               "\"loop_s\":%.6f,\"errors\":%llu}\n",
+               k->name, k->ranks, k->size, k->strong ? "true" : "false",
+               k->iters, k->compute_ms, (unsigned long long)k->work_per_ms,
+               loop_s, (unsigned long long)errors);
+    } else {
+        printf("%s: %d ranks, %zu bytes each, %d iterations with %d ms of "
+               "computation: %.3f s, %llu errors\n",
+               k->name, k->ranks, k->size, k->iters, k->compute_ms, loop_s,
+               (unsigned long long)errors);
+    }
+}
+
+int kernel_end(kernel_t *k)
+{
+    uint64_t errors;
+    double loop_s;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    loop_s = app_time() - k->begin;
+    MPI_Allreduce(&k->errors, &errors, 1, MPI_UINT64_T, MPI_SUM,
+                  MPI_COMM_WORLD);
+    if (k->rank == 0) {
+        kernel_print(k, loop_s, errors);
+    }
+
+    MPI_Finalize();
+    return errors ? 1 : 0;
+}

@@ -1,0 +1,82 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+ *
+ * What the kernels have in common: options, buffers, messages that are checked
+ * byte by byte, and the result. A kernel says what it is, communicates, and
+ * leaves the rest to this file.
+ */
+
+#ifndef TEST_APPS_KERNEL_H_
+#define TEST_APPS_KERNEL_H_
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+
+typedef struct kernel {
+    /* Set by the kernel before kernel_begin */
+    const char *name;
+    const char *what;        /* it does, and with how many ranks */
+    const char *size_help;   /* what --size is the size of */
+    size_t     size;         /* default, then as asked for: of each rank */
+    int        iters;        /* default, then as asked for */
+    int        compute_ms;   /* default, then as asked for: in an iteration */
+    const char *option;      /* an option of its own, which takes a value, or
+                                NULL */
+    const char *option_help;
+    void       (*set_option)(const char *value);
+
+    /* Set by kernel_begin */
+    int        rank;
+    int        ranks;
+    int        strong;       /* size was of all ranks together */
+    int        json;
+    uint64_t   work_per_ms;
+
+    /* The iteration under way: set by the kernel, part of every message */
+    int        iter;
+
+    double     begin;
+    uint64_t   errors;       /* of this rank */
+} kernel_t;
+
+
+/* This cannot be run: say why, and end with status 2. */
+void kernel_fatal(const kernel_t *k, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3), noreturn));
+
+/* MPI_Init, and the command line. Bad arguments end the program. */
+void kernel_begin(kernel_t *k, int argc, char **argv);
+
+/* Memory of its own mapping, filled with zeros. Never freed: the kernel does,
+ * at the end. */
+void *kernel_alloc(const kernel_t *k, size_t size);
+
+/* All ranks are ready, and the time runs from now on. */
+void kernel_start(kernel_t *k);
+
+/* Compute for about so long. */
+void kernel_compute(const kernel_t *k, double ms);
+
+/* Write the message that goes from this rank to another in this iteration.
+ * step tells apart several messages between the two. */
+void kernel_fill(const kernel_t *k, void *buffer, size_t size, int step,
+                 int to);
+
+/* Check the message from another rank; wrong bytes are reported and counted. */
+void kernel_check(kernel_t *k, const void *buffer, size_t size, int step,
+                  int from);
+
+/* Something else than the bytes of a message is wrong. */
+void kernel_error(kernel_t *k, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+
+/* Write a message, exchange it with another rank, and check what comes. */
+void kernel_exchange(kernel_t *k, void *send, void *recv, size_t size, int step,
+                     int peer);
+
+/* Print the result and finalize MPI; returns the exit status. */
+int kernel_end(kernel_t *k);
+
+#endif
