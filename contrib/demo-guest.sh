@@ -24,7 +24,10 @@ out=$2
 reps=$3
 budget_ms=$(($4 * 1000))
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=contrib/measure.sh
+. "$top/contrib/measure.sh"
+
 apps=$build/test/apps
 predreg=$build/src/tools/predreg/ucx_predreg
 policies=(leave-pinned on-demand predict)
@@ -41,15 +44,6 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/predreg-demo.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out/raw"
 : > "$out/runs"
-
-now_ms()
-{
-    local up
-    # date(1) is slow to start here, and the clock may be set meanwhile
-    read -r up _ < /proc/uptime
-    up=${up/./}
-    echo $((10#$up * 10))
-}
 
 # Sets command
 command_of()
@@ -69,7 +63,7 @@ command_of()
 seconds_of()
 {
     local loop
-    loop=$(sed -n 's/.*"loop_s":\([0-9.]*\).*/\1/p' "$2")
+    loop=$(app_field loop_s "$2")
     echo "${loop:-$1}"
 }
 
@@ -101,7 +95,7 @@ run()
 
     cd "$work"
     rm -f hpccoutf.txt "$raw.json"
-    cp "$here/demo-hpccinf.txt" hpccinf.txt
+    cp "$top/contrib/demo-hpccinf.txt" hpccinf.txt
     start=$(now_ms)
     timeout -k 5 $limit "$apps/pinwatch" -i 20 \
         -m "$(basename "${command[0]}")" -o "$raw.csv" -- \

@@ -12,6 +12,8 @@ export LC_ALL=C
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=contrib/lib.sh
 . "$top/contrib/lib.sh"
+# shellcheck source=contrib/measure.sh
+. "$top/contrib/measure.sh"
 
 usage()
 {
@@ -54,19 +56,6 @@ done
 out=$(cd "$out" && pwd)
 [ ! -e "$out/runs" ] ||
     die "'$out' has results already; accepted: a new folder"
-
-# What the library counted, of the ranks in order: field NAME FILE
-field()
-{
-    sort -t: -k2n "$2" | sed -n "s/.*\"$1\":\([0-9.e+-]*\)[,}].*/\1/p"
-}
-
-# The average over ranks, or "-"
-field_average()
-{
-    [ -s "$2" ] || { echo -; return; }
-    field "$1" "$2" | awk '{ sum += $1 } END { print NR ? sum / NR : "-" }'
-}
 
 # Progress on one line if there is somebody to look at it
 begin=$SECONDS
@@ -112,23 +101,14 @@ show_progress()
     progress_end
 }
 
-# Average and peak of registered memory, or "-" where the library was not loaded
-# and could not tell what UCX's pools registered
-memory_of()
-{
-    local raw=$out/raw/$1.$2.$3 curve=/dev/null
-    [ -s "$raw.json" ] || { echo "- -"; return; }
-    [ "$3" -ne 1 ] || curve=$out/curves/$1.$2
-    awk -v pools="$(field pool_bytes "$raw.json" | tr '\n' ' ')" \
-        -v curve="$curve" -f "$top/contrib/demo-run.awk" "$raw.csv"
-}
-
 evaluate()
 {
-    local program policy rep seconds memory raw
+    local program policy rep seconds memory raw curve
     while read -r program policy rep seconds; do
         raw=$out/raw/$program.$policy.$rep
-        memory=$(memory_of "$program" "$policy" "$rep") || {
+        curve=/dev/null
+        [ "$rep" -ne 1 ] || curve=$out/curves/$program.$policy
+        memory=$(memory_of "$raw" "$curve") || {
             say "no memory curve of $program under $policy" >&2
             continue
         }
@@ -149,18 +129,6 @@ where()
     fi
 }
 
-# What else ran here makes run times meaningless, and cannot be seen in them
-busy_note()
-{
-    awk -v load="$load" -v cpus="$(nproc)" 'BEGIN {
-        if (load > cpus / 2) {
-            print "This machine was busy (load average " load " before the" \
-                  " runs, " cpus " processors):\ncompare memory and counts," \
-                  " not run times."
-        }
-    }'
-}
-
 report()
 {
     local ucx subtitle
@@ -179,7 +147,7 @@ Uses, hits and the critical path are counted by the library, per rank. Stock UCX
 knows no hits; under leave-pinned the library is loaded in the first repetition
 only, to count the pools. Run time: the loop of the program; of hpcc, the job.
 NOTES
-        busy_note
+        busy_note "$load"
     } > "$out/table.txt"
     awk -v json=1 -f "$top/contrib/demo-table.awk" "$out/stats" \
         > "$out/summary.json"
