@@ -98,6 +98,20 @@ run "Figure 1, no reuse" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/fig1" --iters 6 --verify --no-reuse
 run "transpose" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/transpose" --iters 4
+# Each checks every byte it receives
+for kernel in cg wavefront ft is; do
+    run "$kernel" managed 2 $predreg -- \
+        mpirun --oversubscribe -np 2 "$apps/$kernel" --iters 3 --compute 50
+done
+run "ft, pencils, 4 ranks" managed 4 $predreg -- \
+    mpirun --oversubscribe -np 4 "$apps/ft" --layout 2d --iters 2 --compute 50
+for pattern in noreuse random alternating drift phases burst; do
+    run "irregular, $pattern" managed 2 $predreg -- \
+        mpirun --oversubscribe -np 2 "$apps/irregular" --pattern $pattern \
+        --iters 20 --compute 20
+done
+run "many buffers" managed 2 $predreg -- \
+    mpirun --oversubscribe -np 2 "$apps/manybuf" --iters 1
 run "hpcc" hpcc_verified managed 2 $predreg -- \
     mpirun --oversubscribe -np 2
 run "several contexts" managed 1 env UCX_TLS=rc $predreg -- "$apps/contexts"
