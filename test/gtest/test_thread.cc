@@ -6,6 +6,7 @@
 
 #include "pred_test.h"
 
+#include <sched.h>
 #include <signal.h>
 
 #include <chrono>
@@ -99,6 +100,18 @@ TEST_F(test_thread, unmap_wakes_it)
                              (uintptr_t)buffer(0, PAGE));
     EXPECT_TRUE(eventually([this] { return stats().unmapped == 1; }));
     EXPECT_TRUE(all_deregistered());
+}
+
+TEST_F(test_thread, does_not_preempt_the_program)
+{
+    std::atomic<int> scheduler(-1);
+
+    m_world.on_dereg = [&](const auto&) { scheduler = sched_getscheduler(0); };
+    start();
+    end(begin(buffer(0), PAGE));
+    EXPECT_TRUE(all_deregistered());
+    EXPECT_EQ(SCHED_BATCH, scheduler);
+    EXPECT_NE(SCHED_BATCH, sched_getscheduler(0));
 }
 
 TEST_F(test_thread, stops_and_starts_again)

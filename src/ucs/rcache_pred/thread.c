@@ -18,7 +18,9 @@
 #  include <x86intrin.h>
 #endif
 
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -206,12 +208,30 @@ void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread)
     free(thread);
 }
 
+/*
+ * Not to be in the way of the program where they share a processor: a batch
+ * thread that wakes does not preempt whoever runs there, but gets its turn at
+ * the next tick or when the processor falls idle. Its weight stays that of the
+ * others: with less, it might be set aside for long while it holds a lock that
+ * the program needs. On an idle processor it makes no difference.
+ */
+static void thread_set_manners(void)
+{
+    struct sched_param param = { .sched_priority = 0 };
+
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NSEC, 0, 0, 0);
+    if (sched_setscheduler(0, SCHED_BATCH, &param) != 0) {
+        ucs_debug("the helper thread stays in its scheduling class: %s",
+                  strerror(errno));
+    }
+}
+
 static void *thread_func(void *arg)
 {
     ucs_rcache_pred_thread_t *thread = arg;
     ucs_rcache_pred_time_t until;
 
-    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NSEC, 0, 0, 0);
+    thread_set_manners();
     while (!atomic_load_explicit(&thread->stop, memory_order_relaxed)) {
         until = ucs_rcache_pred_poll(thread->pred);
         atomic_store_explicit(&thread->cpu_time,
