@@ -627,6 +627,45 @@ TEST_F(test_helper, rounds_are_few_when_nothing_happens)
     EXPECT_LE(m_world.num_now() - looks, 200u);
 }
 
+/* Rounds interrupt whoever runs on the helper's processor */
+
+TEST_F(test_helper, rounds_are_few_while_short_periods_are_kept)
+{
+    m_world.set_reg_cost(0, MSEC);
+    for (unsigned i = 0; i < 1000; ++i) {
+        use(buffer(i % 4), PAGE, 50 * USEC);
+        run(50 * USEC);
+        if (i == 100) {
+            mark();
+        }
+    }
+
+    EXPECT_EQ(899u, since_mark(&stats_t::hits));
+    /* 90 ms: one in 4 ms */
+    EXPECT_LE(since_mark(&stats_t::helper_rounds), 25u);
+}
+
+TEST_F(test_helper, rounds_keep_up_with_periods_that_are_worth_it)
+{
+    /* While uses of another buffer keep the helper from sleeping */
+    m_world.set_reg_cost(0, 400 * USEC);
+    for (unsigned i = 0; i < 400; ++i) {
+        if (i % 40 == 0) {
+            use(buffer(0), MB, 100 * USEC);
+        }
+        use(buffer(1), PAGE, 10 * USEC);
+        run_until((i + 1) * 500 * USEC + 2 * SEC);
+        if (i == 200) {
+            mark();
+        }
+    }
+
+    /* Periods of 20 ms: looked at within 1.25 ms, not 4 */
+    EXPECT_EQ(199u + 4, since_mark(&stats_t::hits));
+    EXPECT_LE(since_mark(&stats_t::helper_rounds), 100u + 20);
+    EXPECT_LE(stats().bytes_avg, MB * 3 / 20);
+}
+
 /* What is lost is found again */
 
 TEST_F(test_helper, dropped_entries_are_found_by_the_sweep)

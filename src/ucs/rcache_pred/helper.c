@@ -21,11 +21,17 @@
  * region off.
  */
 
-/* The DQ is looked at so often while entries come in, ns ... */
-#define POLL_MIN  200000
-/* ... less and less often while none do, and when it was empty for so long the
- * helper sleeps until it is woken. A use then pays for the waking, one system
- * call after more than this time without communication. */
+/* The DQ is looked at again, while entries come in, after this part of the
+ * shortest time until a predicted use of a region that was given up in this
+ * round: such a region, when its use ends, stays registered by so much of its
+ * period too long. What was kept, or is not predicted, can wait longest. */
+#define POLL_PART 16
+/* But not more often than this, ns: each round interrupts whoever runs on the
+ * helper's processor ... */
+#define POLL_MIN  1000000
+/* ... and less and less often while none come in. When it was empty for so long
+ * the helper sleeps until it is woken. A use then pays for the waking, one
+ * system call after more than this time without communication. */
 #define POLL_MAX  4000000
 
 /* A sleep that ended late is remembered, and fades by 1/16 with each that did
@@ -79,6 +85,16 @@ void pred_forget_region(ucs_rcache_pred_t *pred,
     ucs_spin_lock(&pred->lock);
     ucs_rcache_pred_region_free(&pred->table, region);
     ucs_spin_unlock(&pred->lock);
+}
+
+/* Watch for a use that is expected no later than this. The helper is not woken
+ * for each of many short periods that go by: nothing is urgent here. */
+static void region_watch(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         ucs_rcache_pred_time_t now,
+                         ucs_rcache_pred_time_t expiry)
+{
+    region_enqueue(pred, &pred->watch, region, ucs_max(expiry, now + POLL_MAX));
 }
 
 /* What things cost for this region: as fitted and measured */
@@ -180,12 +196,13 @@ static void region_decide(ucs_rcache_pred_t *pred,
 
     trace_decision(region, now, deadline, history);
     if (!ucs_rcache_pred_may_deregister(&times, now, deadline)) {
-        region_enqueue(pred, &pred->watch, region,
-                       ucs_rcache_pred_history_expiry(history));
+        region_watch(pred, region, now,
+                     ucs_rcache_pred_history_expiry(history));
         return;
     }
 
     if (deadline != UCS_RCACHE_PRED_TIME_INF) {
+        pred->patience = ucs_min(pred->patience, (deadline - now) / POLL_PART);
         region_enqueue(pred, &pred->rq, region, deadline);
         ucs_rcache_pred_space_deadlines(&pred->rq, &region->queue_elem,
                                         ucs_rcache_pred_spacing(&times));
@@ -206,20 +223,27 @@ static int region_is_current(ucs_rcache_pred_t *pred,
     return current;
 }
 
+/* Whether a use has begun that is not in the histories yet. Under the lock */
+static int region_has_news(const ucs_rcache_pred_region_t *region)
+{
+    return region->begin > region->history.last;
+}
+
+/* Whether a use is under way, or its entry of the DQ */
 static int region_is_used(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_region_t *region)
 {
     int used;
 
     ucs_spin_lock(&pred->lock);
-    used = (region->refs > 0) ||
+    used = (region->refs > 0) || region_has_news(region) ||
            (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
     ucs_spin_unlock(&pred->lock);
     return used;
 }
 
 /* A current entry of the DQ: learn when the use began, then decide about its
- * region, unless another use is under way, whose entry will follow */
+ * region, unless another entry will follow */
 static void process_dq_entry(ucs_rcache_pred_t *pred,
                              const ucs_rcache_pred_dq_entry_t *entry)
 {
@@ -261,8 +285,8 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
 
     begin = pred_now(pred);
     if (!region_claim(pred, region, begin)) {
-        /* Used before its time. If that is over, its entry of the DQ is on the
-         * way, or was dropped. */
+        /* Used before its time: its entry of the DQ is on the way, or was
+         * dropped and will be missed */
         region_dequeue(pred, region);
         if (!region_is_used(pred, region)) {
             region_decide(pred, region);
@@ -292,13 +316,14 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
     /* Not before: a use that waited until now was predicted, but late */
     region_dequeue(pred, region);
     if (status == UCS_OK) {
-        region_enqueue(pred, &pred->watch, region,
-                       (history == NULL) ?
-                       end : ucs_rcache_pred_history_expiry(history));
+        region_watch(pred, region, end,
+                     (history == NULL) ?
+                     end : ucs_rcache_pred_history_expiry(history));
     }
 }
 
-/* The use that was awaited has not come in time, or is under way */
+/* The use that was awaited has not come in time, or has and is on its way here
+ * through the DQ */
 static void process_watch_head(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_timeq_elem_t *elem =
@@ -353,6 +378,17 @@ static void reap_stale(ucs_rcache_pred_t *pred)
     ucs_spin_unlock(&pred->lock);
 }
 
+/* Its entry of the DQ is lost, or late: that the region was used is known all
+ * the same. In what context, is not. Under the lock */
+static void region_note_use(ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_region_t *region)
+{
+    if (region_has_news(region)) {
+        ucs_rcache_pred_history_record(&region->history, region->begin,
+                                       pred->params.history);
+    }
+}
+
 /* The DQ lost entries: find registered regions that nothing is known about */
 static void sweep_dropped(ucs_rcache_pred_t *pred)
 {
@@ -369,7 +405,9 @@ static void sweep_dropped(ucs_rcache_pred_t *pred)
         region = pred->table.sorted[i];
         if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
             (region->refs == 0) && !region->stale &&
-            (!region->queued || region->scheduled)) {
+            (!region->queued || region->scheduled ||
+             region_has_news(region))) {
+            region_note_use(pred, region);
             ucs_spin_unlock(&pred->lock);
             region_decide(pred, region);
             ucs_spin_lock(&pred->lock);
@@ -442,6 +480,13 @@ static void measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
                                   (ucs_rcache_pred_time_t)WAKEUP_MAX);
 }
 
+static void count_round(ucs_rcache_pred_t *pred)
+{
+    ucs_spin_lock(&pred->lock);
+    ++pred->stats.helper_rounds;
+    ucs_spin_unlock(&pred->lock);
+}
+
 /*
  * When to come back. Sleeping until woken takes part in a handshake with uses
  * and unmaps: they push to the DQ (or set stale) and then look at asleep; here
@@ -454,7 +499,8 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
 
     next = ucs_min(rq_due_time(pred), ucs_rcache_pred_timeq_first(&pred->watch));
 
-    pred->poll_interval = active ? POLL_MIN : (2 * pred->poll_interval);
+    pred->poll_interval = active ? ucs_max(pred->patience, POLL_MIN) :
+                                   (2 * pred->poll_interval);
     if (pred->poll_interval > POLL_MAX) {
         pred->poll_interval = POLL_MAX; /* Stay here until there is work */
         atomic_store(&pred->asleep, 1);
@@ -529,6 +575,8 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
     pthread_mutex_lock(&pred->helper_mutex);
     atomic_store(&pred->asleep, 0);
     measure_wakeup(pred, pred_now(pred));
+    count_round(pred);
+    pred->patience = POLL_MAX;
     reap_stale(pred);
 
     /* In turns, so that no queue makes the other ones late; and not for ever,

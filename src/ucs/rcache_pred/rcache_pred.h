@@ -131,6 +131,7 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t dq_dropped;     /**< Entries the deregistration queue lost; their
                                   regions are found by a sweep */
     uint64_t unmapped;       /**< Regions whose memory was unmapped */
+    uint64_t helper_rounds;  /**< Times the helper's work was looked after */
     uint64_t time_critical;  /**< Time uses spent registering, deregistering
                                   and waiting for the helper, ns */
     uint64_t bytes_now;      /**< Registered now, whole pages, bytes */

@@ -86,6 +86,8 @@ struct ucs_rcache_pred {
                                                    mem_dereg by the helper */
     ucs_rcache_pred_time_t        next_poll;  /**< What the last round returned */
     ucs_rcache_pred_time_t        poll_interval;
+    ucs_rcache_pred_time_t        patience;   /**< How long what this round
+                                                   found lets the DQ wait */
     uint64_t                      dropped_seen; /**< dq.dropped at last sweep */
     unsigned                      gc_hand;
 };

@@ -120,15 +120,16 @@ static int summary_format_text(const summary_t *summary, char *buf, size_t max)
             buf, max,
             "predreg %s: %s, uses %lu, hits %lu (%.1f %%), late %lu, early %lu, "
             "wasted %lu, registered MiB now %.1f peak %.1f average %.1f, "
-            "critical-path registrations %lu taking %.3f ms, helper CPU %.3f "
-            "ms\n",
+            "critical-path registrations %lu taking %.3f ms, helper rounds %lu "
+            "CPU %.3f ms\n",
             who, uct_predreg_policy_names[uct_predreg_core.knobs.policy],
             (unsigned long)stats->uses, (unsigned long)stats->hits,
             percent(stats->hits, stats->uses), (unsigned long)stats->late,
             (unsigned long)stats->early, (unsigned long)stats->wasted,
             stats->bytes_now / MIB, stats->bytes_peak / MIB,
             stats->bytes_avg / MIB, (unsigned long)stats->regs_critical,
-            stats->time_critical / 1e6, summary->helper_cpu * 1e3);
+            stats->time_critical / 1e6, (unsigned long)stats->helper_rounds,
+            summary->helper_cpu * 1e3);
 }
 
 static int summary_format_json(const summary_t *summary, char *buf, size_t max)
@@ -178,6 +179,7 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     ADD_COUNT("reg_failures", stats->reg_failures);
     ADD_COUNT("dq_dropped", stats->dq_dropped);
     ADD_COUNT("unmapped", stats->unmapped);
+    ADD_COUNT("helper_rounds", stats->helper_rounds);
     ADD_SECONDS("critical_path_seconds", stats->time_critical / NSEC_PER_SEC);
     ADD_SECONDS("helper_cpu_seconds", summary->helper_cpu);
     ADD_SECONDS("duration_seconds", stats->duration / NSEC_PER_SEC);
