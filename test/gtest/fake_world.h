@@ -53,6 +53,8 @@ public:
     uint64_t now() const { return m_now; }
     void advance(uint64_t time) { m_now += time; }
     void advance_to(uint64_t time);
+    /* A clock that is not as it should be: forward or back */
+    void jump(int64_t time) { m_now += time; }
     /* Every look at the clock takes so long: time passes without anybody
      * stepping it, as concurrent tests need it */
     void set_tick(uint64_t tick) { m_tick = tick; }

@@ -666,6 +666,97 @@ TEST_F(test_helper, rounds_keep_up_with_periods_that_are_worth_it)
     EXPECT_LE(stats().bytes_avg, MB * 3 / 20);
 }
 
+/* Clocks that are not as they should be */
+
+TEST_F(test_helper, clock_jumps_forward)
+{
+    periodic(buffer(0), 100 * MSEC, 10);
+    m_world.jump(10 * HOUR);
+    mark();
+    run(SEC);
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_LE(since_mark(&stats_t::helper_rounds), 20u);
+
+    /* One odd interval does not count */
+    periodic(buffer(0), 100 * MSEC, 3);
+    mark();
+    periodic(buffer(0), 100 * MSEC, 10);
+    EXPECT_EQ(10u, since_mark(&stats_t::hits));
+}
+
+TEST_F(test_helper, clock_jumps_forward_while_a_region_waits)
+{
+    periodic(buffer(0), 100 * MSEC, 10);
+    use(buffer(0), 64 * KB, MSEC);
+    run(10 * MSEC);
+    ASSERT_EQ(1u, test_pred_rq_length(m_pred));
+    m_world.jump(10 * HOUR);
+    mark();
+    run(SEC);
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_LE(since_mark(&stats_t::helper_rounds), 20u);
+}
+
+TEST_F(test_helper, clock_jumps_back)
+{
+    m_world.jump(20 * HOUR);
+    periodic(buffer(0), 100 * MSEC, 10);
+    m_world.set_reg_cost(0, SEC); /* Too long to be given up now */
+    periodic(buffer(1), 100 * MSEC, 10);
+    ASSERT_EQ(1u, m_world.num_live_at(buffer(1)));
+    m_world.set_reg_cost(0, 10 * USEC);
+
+    m_world.jump(-10 * (int64_t)HOUR);
+    mark();
+    for (unsigned i = 0; i < 5; ++i) {
+        use(buffer(2), PAGE);
+        run(10 * MSEC);
+    }
+    EXPECT_EQ(0u, m_world.num_live_at(buffer(1)));
+    EXPECT_LE(since_mark(&stats_t::helper_rounds), 50u);
+
+    periodic(buffer(0), 100 * MSEC, 5);
+    mark();
+    periodic(buffer(0), 100 * MSEC, 10);
+    EXPECT_EQ(10u, since_mark(&stats_t::hits));
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
+TEST_F(test_helper, clock_jumps_back_before_all_time)
+{
+    periodic(buffer(0), 100 * MSEC, 10);
+    void *memh = begin(buffer(0), 64 * KB);
+    m_world.jump(1 - (int64_t)now());
+    end(memh);
+    poll();
+    periodic(buffer(0), 100 * MSEC, 5);
+    mark();
+    periodic(buffer(0), 100 * MSEC, 10);
+    EXPECT_EQ(10u, since_mark(&stats_t::hits));
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
+TEST_F(test_helper, counters_of_processors_differ)
+{
+    std::mt19937 random(1);
+
+    periodic(buffer(0), 10 * MSEC, 10);
+    mark();
+    for (unsigned i = 0; i < 200; ++i) {
+        /* The program moves to another processor, and back */
+        uint64_t start = now();
+        int64_t other  = random() % 400;
+        m_world.jump(-other);
+        use(buffer(0), 64 * KB, MSEC);
+        m_world.jump(other);
+        run_until(start + 10 * MSEC);
+    }
+    EXPECT_EQ(200u, since_mark(&stats_t::hits));
+    EXPECT_LE(since_mark(&stats_t::helper_rounds), 200u * 15);
+}
+
 /* What is lost is found again */
 
 TEST_F(test_helper, dropped_entries_are_found_by_the_sweep)

@@ -40,6 +40,11 @@
 #define WAKEUP_MAX  5000000
 
 
+/* The counters of two processors differ by less than this, ns. A clock that
+ * goes back further has jumped. */
+#define CLOCK_SLACK 1000000
+
+
 static ucs_rcache_pred_region_t *queue_region(ucs_rcache_pred_timeq_elem_t *elem)
 {
     return ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
@@ -480,6 +485,20 @@ static void measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
                                   (ucs_rcache_pred_time_t)WAKEUP_MAX);
 }
 
+/* If the clock has jumped back, what is watched would stay registered until the
+ * old time comes again: look at it now. Predictions find out by themselves. */
+static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_timeq_elem_t *elem;
+
+    if (now + CLOCK_SLACK < pred->last_round) {
+        ucs_list_for_each(elem, &pred->watch, list) {
+            elem->time = now;
+        }
+    }
+    pred->last_round = now;
+}
+
 static void count_round(ucs_rcache_pred_t *pred)
 {
     ucs_spin_lock(&pred->lock);
@@ -570,11 +589,13 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
 {
     uint64_t steps = pred->dq.mask + 1;
     int active     = 0, busy;
-    ucs_rcache_pred_time_t next;
+    ucs_rcache_pred_time_t now, next;
 
     pthread_mutex_lock(&pred->helper_mutex);
     atomic_store(&pred->asleep, 0);
-    measure_wakeup(pred, pred_now(pred));
+    now = pred_now(pred);
+    measure_wakeup(pred, now);
+    check_clock(pred, now);
     count_round(pred);
     pred->patience = POLL_MAX;
     reap_stale(pred);

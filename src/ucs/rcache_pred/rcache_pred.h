@@ -32,7 +32,8 @@ BEGIN_C_DECLS
  * Times are nanoseconds of the clock handed in, sizes are bytes.
  */
 
-/** Nanoseconds, of a clock that never goes back. */
+/** Nanoseconds, of a clock that should not go back; if it jumps, predictions
+ *  fail until new ones are made. */
 typedef uint64_t ucs_rcache_pred_time_t;
 
 /** A point in time that never comes. */

@@ -84,6 +84,7 @@ struct ucs_rcache_pred {
                                                 measured */
     ucs_rcache_pred_time_t        outside;    /**< Spent in mem_reg and
                                                    mem_dereg by the helper */
+    ucs_rcache_pred_time_t        last_round; /**< When it began */
     ucs_rcache_pred_time_t        next_poll;  /**< What the last round returned */
     ucs_rcache_pred_time_t        poll_interval;
     ucs_rcache_pred_time_t        patience;   /**< How long what this round

@@ -12,6 +12,7 @@
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
 
 #if defined(__x86_64__)
 #  include <cpuid.h>
@@ -35,6 +36,10 @@
 /* The kernel may delay a sleep by so much to save wake-ups; its default of
  * 50 us would be spent ahead of every registration */
 #define TIMER_SLACK_NSEC 1000ul
+
+/* Longest sleep with an end. Should the two clocks below part company, by a
+ * jump of one of them, nothing waits for longer than this */
+#define WAIT_MAX_NSEC    (10 * NSEC_PER_SEC)
 
 
 struct ucs_rcache_pred_thread {
@@ -174,7 +179,8 @@ void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
         return;
     }
 
-    until      = clock_ns(CLOCK_MONOTONIC) + (until - now);
+    until      = clock_ns(CLOCK_MONOTONIC) +
+                 ucs_min(until - now, WAIT_MAX_NSEC);
     ts.tv_sec  = until / NSEC_PER_SEC;
     ts.tv_nsec = until % NSEC_PER_SEC;
     sem_clockwait(&thread->wakeups, CLOCK_MONOTONIC, &ts);
