@@ -118,6 +118,11 @@ int test_pred_is_asleep(ucs_rcache_pred_t *pred)
     return atomic_load(&pred->asleep);
 }
 
+ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred)
+{
+    return atomic_load(&pred->due);
+}
+
 unsigned test_pred_num_regions(ucs_rcache_pred_t *pred)
 {
     return pred->table.count;

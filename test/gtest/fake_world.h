@@ -99,6 +99,11 @@ public:
     /* The handle will not be deregistered any more, and that is fine */
     void abandon(void *memh);
 
+    /* Its seat among the processes of a node; and what it was told */
+    ucs_rcache_pred_seat_t seat;
+    uint64_t demand() const { return m_demand; }
+    unsigned num_seats() const { return m_num_seats; }
+
     unsigned num_wakes() const { return m_num_wakes; }
 
     /* Fail the test for errors and leaks */
@@ -113,6 +118,8 @@ private:
     static ucs_status_t op_reg(void *arg, void *address, size_t length,
                                unsigned flags, void **memh_p);
     static ucs_status_t op_dereg(void *arg, void *memh);
+    static void op_seat(void *arg, uint64_t demand,
+                        ucs_rcache_pred_seat_t *seat);
 
     ucs_status_t reg(registration r, void **memh_p);
     ucs_status_t dereg(const domain *dom, void *memh);
@@ -124,6 +131,8 @@ private:
     std::atomic<uint64_t>         m_num_now;
     uint64_t                      m_tick;
     std::atomic<unsigned>         m_num_wakes;
+    uint64_t                      m_demand;
+    unsigned                      m_num_seats;
     std::atomic<uint64_t>         m_serial;
     cost                          m_reg_cost;
     cost                          m_dereg_cost;

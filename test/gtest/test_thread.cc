@@ -26,6 +26,7 @@ protected:
         m_ops.now   = ucs_rcache_pred_thread_now;
         m_ops.wait  = ucs_rcache_pred_thread_wait;
         m_ops.wake  = ucs_rcache_pred_thread_wake;
+        m_ops.seat  = NULL; /* Its arg is the world */
         m_params.ops = &m_ops;
         m_params.arg = m_thread;
         create();

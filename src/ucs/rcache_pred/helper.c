@@ -120,6 +120,9 @@ static void region_times(ucs_rcache_pred_t *pred,
     times->dereg = ucs_rcache_pred_cost_estimate(&region->domain->dereg_cost,
                                                  pages);
     ucs_spin_unlock(&pred->lock);
+    if (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
+        times->margin = ucs_rcache_pred_own_margin(times);
+    }
 }
 
 /* A measured cost follows its measurements by 1/8 */
@@ -253,6 +256,7 @@ static void process_dq_entry(ucs_rcache_pred_t *pred,
                              const ucs_rcache_pred_dq_entry_t *entry)
 {
     pred_region_learn(pred, entry->region, entry);
+    pred_note_demand(pred, entry->region, entry->length);
     if (!region_is_used(pred, entry->region)) {
         region_decide(pred, entry->region);
     }
@@ -354,15 +358,16 @@ static void process_watch_head(ucs_rcache_pred_t *pred)
     }
 }
 
-/* Clear away regions that serve no use any more */
-static void reap_stale(ucs_rcache_pred_t *pred)
+/* Clear away regions that serve no use any more, at most so many.
+ * @return whether there are more. */
+static int reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
 {
     ucs_rcache_pred_region_t *region;
     unsigned i;
 
     /* Before looking, so that what is marked meanwhile is looked for again */
     if (!atomic_exchange(&pred->stale, 0)) {
-        return;
+        return 0;
     }
 
     ucs_spin_lock(&pred->lock);
@@ -374,6 +379,12 @@ static void reap_stale(ucs_rcache_pred_t *pred)
             continue;
         }
 
+        if (steps-- == 0) {
+            atomic_store(&pred->stale, 1);
+            ucs_spin_unlock(&pred->lock);
+            return 1;
+        }
+
         ucs_spin_unlock(&pred->lock);
         region_deregister(pred, region);
         pred_forget_region(pred, region);
@@ -381,6 +392,7 @@ static void reap_stale(ucs_rcache_pred_t *pred)
         /* Go on at i: uses only add regions meanwhile, nobody else frees any */
     }
     ucs_spin_unlock(&pred->lock);
+    return 0;
 }
 
 /* Its entry of the DQ is lost, or late: that the region was used is known all
@@ -394,14 +406,16 @@ static void region_note_use(ucs_rcache_pred_t *pred,
     }
 }
 
-/* The DQ lost entries: find registered regions that nothing is known about */
-static void sweep_dropped(ucs_rcache_pred_t *pred)
+/* The DQ lost entries: find registered regions that nothing is known about, and
+ * decide about at most so many.
+ * @return whether there are more. */
+static int sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
 {
     ucs_rcache_pred_region_t *region;
     unsigned i;
 
     if (pred->dq.dropped == pred->dropped_seen) {
-        return;
+        return 0;
     }
 
     ucs_spin_lock(&pred->lock);
@@ -412,6 +426,12 @@ static void sweep_dropped(ucs_rcache_pred_t *pred)
             (region->refs == 0) && !region->stale &&
             (!region->queued || region->scheduled ||
              region_has_news(region))) {
+            if (steps-- == 0) {
+                pred->dropped_seen = UINT64_MAX; /* Come back here */
+                ucs_spin_unlock(&pred->lock);
+                return 1;
+            }
+
             region_note_use(pred, region);
             ucs_spin_unlock(&pred->lock);
             region_decide(pred, region);
@@ -419,6 +439,7 @@ static void sweep_dropped(ucs_rcache_pred_t *pred)
         }
     }
     ucs_spin_unlock(&pred->lock);
+    return 0;
 }
 
 /* Forget unregistered regions that were not used for long, if there are too
@@ -506,6 +527,27 @@ static void count_round(ucs_rcache_pred_t *pred)
     ucs_spin_unlock(&pred->lock);
 }
 
+/* After how long to look at the DQ next if nobody says that there is something
+ * in it. More than POLL_MAX: not before */
+static ucs_rcache_pred_time_t
+helper_poll_interval(ucs_rcache_pred_t *pred, int active)
+{
+    if (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
+        return 2 * POLL_MAX; /* The end of a use looks after it by itself */
+    }
+
+    return active ? ucs_max(pred->patience, POLL_MIN) :
+                    (2 * pred->poll_interval);
+}
+
+static ucs_rcache_pred_time_t
+helper_come_back(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t next)
+{
+    /* Relaxed: a time */
+    atomic_store_explicit(&pred->due, next, memory_order_relaxed);
+    return next;
+}
+
 /*
  * When to come back. Sleeping until woken takes part in a handshake with uses
  * and unmaps: they push to the DQ (or set stale) and then look at asleep; here
@@ -518,10 +560,10 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
 
     next = ucs_min(rq_due_time(pred), ucs_rcache_pred_timeq_first(&pred->watch));
 
-    pred->poll_interval = active ? ucs_max(pred->patience, POLL_MIN) :
-                                   (2 * pred->poll_interval);
+    pred->poll_interval = helper_poll_interval(pred, active);
     if (pred->poll_interval > POLL_MAX) {
         pred->poll_interval = POLL_MAX; /* Stay here until there is work */
+        helper_come_back(pred, next); /* From here on others may write it */
         atomic_store(&pred->asleep, 1);
         if (ucs_rcache_pred_dq_is_empty(&pred->dq) &&
             !atomic_load(&pred->stale)) {
@@ -530,7 +572,8 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
         atomic_store(&pred->asleep, 0);
     }
 
-    return ucs_min(next, pred_now(pred) + pred->poll_interval);
+    return helper_come_back(pred, ucs_min(next, pred_now(pred) +
+                                                pred->poll_interval));
 }
 
 /* Follow the time since begin, less what was spent on registrations */
@@ -585,20 +628,22 @@ static int helper_watch_step(ucs_rcache_pred_t *pred)
     return 1;
 }
 
-ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
+ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
+                                         unsigned steps)
 {
-    uint64_t steps = pred->dq.mask + 1;
-    int active     = 0, busy;
-    ucs_rcache_pred_time_t now, next;
+    unsigned left              = steps;
+    ucs_rcache_pred_time_t now = pred_now(pred);
+    int active                 = 0, busy, more;
 
-    pthread_mutex_lock(&pred->helper_mutex);
     atomic_store(&pred->asleep, 0);
-    now = pred_now(pred);
+    /* Relaxed: see check_absent() */
+    atomic_store_explicit(&pred->overdue_count, 0, memory_order_relaxed);
     measure_wakeup(pred, now);
     check_clock(pred, now);
     count_round(pred);
+    pred_take_seat(pred, now);
     pred->patience = POLL_MAX;
-    reap_stale(pred);
+    more = reap_stale(pred, steps);
 
     /* In turns, so that no queue makes the other ones late; and not for ever,
      * since others may be waiting for the mutex */
@@ -607,11 +652,14 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
         active |= busy;
         busy   |= helper_rq_step(pred);
         busy   |= helper_watch_step(pred);
-    } while (busy && (--steps > 0));
+    } while (busy && (--left > 0));
 
-    sweep_dropped(pred);
-    active         |= collect_garbage(pred);
-    pred->next_poll = next = helper_sleep(pred, active);
-    pthread_mutex_unlock(&pred->helper_mutex);
-    return next;
+    more   |= sweep_dropped(pred, steps);
+    active |= collect_garbage(pred);
+    if (busy || more) {
+        pred->next_poll = helper_come_back(pred, pred_now(pred));
+    } else {
+        pred->next_poll = helper_sleep(pred, active);
+    }
+    return pred->next_poll;
 }
