@@ -74,6 +74,9 @@ void test_alloc_fail_nth(unsigned nth);
 /* Whether the allocation that was to fail was made */
 int test_alloc_failed(void);
 
+/* The next thread that the library creates fails */
+void test_thread_fail(void);
+
 /* How often the library gave its processor up to wait for another thread */
 unsigned test_num_yields(void);
 

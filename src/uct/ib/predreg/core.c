@@ -46,6 +46,13 @@ static void comm(ucs_rcache_pred_window_t *window, ucs_rcache_pred_comm_t comm,
     uct_predreg_posted_put(buffer, &context);
 }
 
+static void idle(void)
+{
+    if (uct_predreg_core.pred != NULL) {
+        ucs_rcache_pred_progress(uct_predreg_core.pred);
+    }
+}
+
 static const uct_predreg_hooks_t hooks = {
     .ucp_config   = uct_predreg_ucp_config,
     .md_config    = uct_predreg_md_config,
@@ -55,6 +62,7 @@ static const uct_predreg_hooks_t hooks = {
     .iface_opened = uct_predreg_iface_opened,
     .mem_reg      = uct_predreg_mem_reg,
     .mem_dereg    = uct_predreg_mem_dereg,
+    .idle         = idle,
     .comm         = comm
 };
 
@@ -79,12 +87,20 @@ ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real)
     return UCS_ERR_UNSUPPORTED;
 }
 
+unsigned uct_predreg_policy(void)
+{
+    return (uct_predreg_core.pred == NULL) ?
+           uct_predreg_core.knobs.policy :
+           ucs_rcache_pred_get_policy(uct_predreg_core.pred);
+}
+
 static ucs_status_t pred_create(void)
 {
     const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
     ucs_rcache_pred_params_t params  = {
         .ops          = &uct_predreg_pred_ops,
         .policy       = knobs->policy,
+        .helper       = knobs->helper,
         .history      = knobs->history,
         .max_sites    = knobs->max_sites,
         .max_regions  = knobs->max_regions,
@@ -106,6 +122,11 @@ static ucs_status_t pred_create(void)
     }
 
     uct_predreg_core.pid = getpid();
+    if (uct_predreg_policy() != knobs->policy) {
+        ucs_debug("there is no helper: %s is %s",
+                  uct_predreg_policy_names[knobs->policy],
+                  uct_predreg_policy_names[uct_predreg_policy()]);
+    }
     return UCS_OK;
 
 err_destroy_thread:
@@ -131,15 +152,23 @@ int uct_predreg_is_managing(void)
     return managing;
 }
 
-ucs_status_t uct_predreg_helper_start(void)
+void uct_predreg_helper_start(void)
 {
+    ucs_status_t status;
+
     /* On demand, whoever ends a use deregisters: there is nothing to help */
-    if (uct_predreg_core.knobs.policy != UCS_RCACHE_PRED_POLICY_PREDICT) {
-        return UCS_OK;
+    if ((uct_predreg_policy() != UCS_RCACHE_PRED_POLICY_PREDICT) ||
+        (uct_predreg_core.knobs.helper == UCS_RCACHE_PRED_HELPER_PROGRESS)) {
+        return;
     }
 
-    return ucs_rcache_pred_thread_start(uct_predreg_core.thread,
-                                        uct_predreg_core.pred);
+    status = ucs_rcache_pred_thread_start(uct_predreg_core.thread,
+                                          uct_predreg_core.pred);
+    if (status != UCS_OK) {
+        ucs_warn("the helper thread cannot start (%s): memory is registered on "
+                 "demand", ucs_status_string(status));
+        ucs_rcache_pred_without_helper(uct_predreg_core.pred);
+    }
 }
 
 void uct_predreg_core_reset(void)
@@ -188,6 +217,7 @@ static ucs_status_t core_start(void)
         return status;
     }
 
+    uct_predreg_seat_init();
     if (!uct_predreg_is_managing()) {
         uct_predreg_step_aside("out of memory");
         return UCS_ERR_NO_MEMORY;

@@ -80,8 +80,12 @@ ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real);
 /** Whether memory is to be managed in this process; the cache is there then. */
 int uct_predreg_is_managing(void);
 
-/** Start the helper, if the policy wants one and it is not running. */
-ucs_status_t uct_predreg_helper_start(void);
+/** The policy in force, @ref ucs_rcache_pred_policy_t. */
+unsigned uct_predreg_policy(void);
+
+/** Start the helper thread, if there is to be one and it is not running. If it
+ *  cannot start, memory is registered on demand. Before the first domain. */
+void uct_predreg_helper_start(void);
 
 /** In a forked child: abandon all that belongs to the parent. */
 void uct_predreg_core_reset(void);
@@ -104,6 +108,11 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
                                  unsigned flags, uct_mem_h *memh_p);
 ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
                                    const uct_md_mem_dereg_params_t *params);
+
+/* seat.c: this process among those of its node */
+void uct_predreg_seat_init(void);
+void uct_predreg_seat(void *arg, uint64_t demand,
+                      ucs_rcache_pred_seat_t *seat);
 
 /* process.c: events of the process */
 ucs_status_t uct_predreg_vm_events_start(void);

@@ -80,6 +80,9 @@ typedef struct uct_predreg_hooks {
     ucs_status_t (*mem_dereg)(uct_md_h md,
                               const uct_md_mem_dereg_params_t *params);
 
+    /** Progress of UCP found nothing to do: the program waits. */
+    void         (*idle)(void);
+
     /** A communication was issued by this thread. */
     void         (*comm)(ucs_rcache_pred_window_t *window,
                          ucs_rcache_pred_comm_t comm, const void *buffer,

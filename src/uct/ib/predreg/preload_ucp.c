@@ -9,8 +9,9 @@
 #include <ucp/api/ucp_compat.h>
 
 /*
- * Entry points of UCP: its configuration, and its communications, whose call
- * sites are recorded. UCP implements some communications by others, which come
+ * Entry points of UCP: its configuration; its progress, since a program that
+ * waits has time to spare; and its communications, whose call sites are
+ * recorded. UCP implements some communications by others, which come
  * through here again: only the outer call, the program's, is recorded.
  */
 
@@ -66,6 +67,22 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     }
 
     return status;
+}
+
+
+PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
+{
+    unsigned count = PREDREG_REAL(ucp_worker_progress)(worker);
+    const uct_predreg_hooks_t *hooks;
+
+    if (count == 0) {
+        hooks = predreg_hooks();
+        if (hooks != NULL) {
+            hooks->idle();
+        }
+    }
+
+    return count;
 }
 
 
