@@ -25,14 +25,19 @@ extern "C" {
 #include <ucs/rcache_pred/callsite.h>
 #include <ucs/rcache_pred/context.h>
 #include <ucs/rcache_pred/cost.h>
+#include <ucs/rcache_pred/cpus.h>
 #include <ucs/rcache_pred/history.h>
+#include <ucs/rcache_pred/node.h>
 #include <ucs/rcache_pred/policy.h>
+#include <ucs/rcache_pred/procid.h>
 #include <ucs/rcache_pred/rcache_pred.h>
 #include <ucs/rcache_pred/region.h>
+#include <ucs/rcache_pred/segment.h>
 #include <ucs/rcache_pred/thread.h>
 #include <ucs/rcache_pred/timeq.h>
 
 #include "c_access.h"
+#include "node_access.h"
 }
 
 constexpr uint64_t USEC  = 1000;
