@@ -157,8 +157,15 @@ void uct_predreg_helper_start(void)
     ucs_status_t status;
 
     /* On demand, whoever ends a use deregisters: there is nothing to help */
-    if ((uct_predreg_policy() != UCS_RCACHE_PRED_POLICY_PREDICT) ||
-        (uct_predreg_core.knobs.helper == UCS_RCACHE_PRED_HELPER_PROGRESS)) {
+    if (uct_predreg_policy() != UCS_RCACHE_PRED_POLICY_PREDICT) {
+        return;
+    }
+
+    if (uct_predreg_core.num_opened == 0) {
+        uct_predreg_node_join();
+    }
+
+    if (uct_predreg_core.knobs.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) {
         return;
     }
 
@@ -188,6 +195,10 @@ void uct_predreg_core_reset(void)
     uct_predreg_core.thread     = NULL;
     uct_predreg_core.num_opened = 0;
     uct_predreg_core.devices    = 0;
+    if (uct_predreg_core.node != NULL) {
+        ucs_rcache_pred_node_abandon(uct_predreg_core.node);
+        uct_predreg_core.node = NULL;
+    }
     atomic_init(&uct_predreg_core.passed_uses, 0);
     atomic_init(&uct_predreg_core.pool_bytes, 0);
     atomic_init(&uct_predreg_core.kernel_pinned, 0);
@@ -249,7 +260,8 @@ uct_predreg_core_init(const uct_predreg_real_t *real)
 }
 
 /* The process exits. Domains that were not closed stay as they are: UCX is
- * going away as well */
+ * going away as well. So does the seat: another thread may be in a round, and
+ * the node notices when the process is gone */
 UCS_F_DTOR static void core_exit(void)
 {
     if (uct_predreg_core.thread != NULL) {

@@ -32,6 +32,24 @@ void uct_predreg_seat_init(void)
     }
 }
 
+/* Without the others each process judges for itself */
+void uct_predreg_node_join(void)
+{
+    static const ucs_rcache_pred_node_params_t params = {
+        .max_bytes   = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .max_regions = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .reserve     = 0
+    };
+    ucs_status_t status;
+
+    status = ucs_rcache_pred_node_join(&params, &uct_predreg_core.node);
+    if (status != UCS_OK) {
+        ucs_debug("nothing is known of the node's other processes: %s",
+                  ucs_status_string(status));
+        uct_predreg_core.node = NULL;
+    }
+}
+
 /* As if there was nobody else: the program needs one of its processors */
 static void seat_alone(ucs_rcache_pred_seat_t *seat)
 {
@@ -44,6 +62,18 @@ static void seat_alone(ucs_rcache_pred_seat_t *seat)
 
 void uct_predreg_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
 {
+    ucs_rcache_pred_node_seat_t node_seat;
+
     seat->slice = ucs_rcache_pred_thread_slice(arg);
-    seat_alone(seat);
+    if (uct_predreg_core.node == NULL) {
+        seat_alone(seat);
+        return;
+    }
+
+    ucs_rcache_pred_node_update(uct_predreg_core.node, &affinity, demand,
+                                &node_seat);
+    seat->idle_cpus = node_seat.idle_cpus;
+    seat->rank      = node_seat.rank;
+    seat->sharers   = node_seat.sharers;
+    ucs_rcache_pred_thread_pin(arg, &node_seat.cpus);
 }
