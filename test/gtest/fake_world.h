@@ -101,6 +101,8 @@ public:
 
     /* Its seat among the processes of a node; and what it was told */
     ucs_rcache_pred_seat_t seat;
+    /* The idle processor comes and goes every so many seats; 0: it does not */
+    unsigned               seat_turns;
     uint64_t demand() const { return m_demand; }
     unsigned num_seats() const { return m_num_seats; }
 
