@@ -87,8 +87,8 @@ ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history);
 /**
  * When to be ready for the next begin, or UCS_RCACHE_PRED_TIME_INF if no
  * prediction can be made: there is none, the predicted begin and its grace have
- * passed, or the last begin is in the future, by more than a period, because the
- * clock went back.
+ * passed, or the last begin is in the future, by more than a period, because
+ * the clock went back.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,

@@ -51,7 +51,7 @@ void pred_mode_init(ucs_rcache_pred_t *pred)
     atomic_init(&pred->absent, 0);
     atomic_init(&pred->overdue_at, 0);
     atomic_init(&pred->overdue_count, 0);
-    pred->mode_votes = UCS_RCACHE_PRED_MODE_VOTES - 1; /* The first one counts */
+    pred->mode_votes = UCS_RCACHE_PRED_MODE_VOTES - 1; /* One is enough */
     pred->window     = 1; /* A new region's is 0 */
 }
 
@@ -94,15 +94,21 @@ static uint64_t take_demand(ucs_rcache_pred_t *pred)
     return pred->demand;
 }
 
+/* Also if the clock went back */
+static int seat_is_due(const ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_time_t now)
+{
+    return (pred->ops.seat != NULL) &&
+           ((pred->seat_time == 0) || (now < pred->seat_time) ||
+            (now - pred->seat_time >= SEAT_INTERVAL));
+}
+
 void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_mode_t mode;
     ucs_rcache_pred_seat_t seat;
 
-    if ((pred->ops.seat == NULL) ||
-        ((pred->seat_time != 0) &&
-         (pred_elapsed(pred->seat_time, now) < SEAT_INTERVAL) &&
-         (now >= pred->seat_time))) {
+    if (!seat_is_due(pred, now)) {
         return;
     }
 

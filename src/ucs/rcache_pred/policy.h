@@ -35,9 +35,9 @@ typedef struct ucs_rcache_pred_times {
 
 
 /**
- * Deregistration condition, inequalities (1) and (2) of the paper: is there time
- * to deregister the region now and to register it again before its deadline? And
- * is the time in between worth it?
+ * Deregistration condition, inequalities (1) and (2) of the paper: is there
+ * time to deregister the region now and to register it again before its
+ * deadline? And is the time in between worth it?
  */
 int ucs_rcache_pred_may_deregister(const ucs_rcache_pred_times_t *times,
                                    ucs_rcache_pred_time_t now,
@@ -55,8 +55,8 @@ ucs_rcache_pred_due_time(const ucs_rcache_pred_times_t *times,
 /**
  * What a deregistration must gain where the program itself registers and
  * deregisters: 64 times what these cost. They take at most 1/64 of the region's
- * period from the program, if each is on its critical path. (The factor is ours:
- * 1.6 %.)
+ * period from the program, if each is on its critical path. (The factor is
+ * ours: 1.6 %.)
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times);

@@ -60,7 +60,7 @@ typedef enum {
     UCS_RCACHE_PRED_HELPER_CONSERVATIVE, /**< A thread, in as many processes of
                                               the node as there are idle
                                               processors, those that need it
-                                              most; in the others, the program */
+                                              most; the program in others */
     UCS_RCACHE_PRED_HELPER_AGGRESSIVE,   /**< A thread in every process */
     UCS_RCACHE_PRED_HELPER_PROGRESS,     /**< The program, see @ref
                                               ucs_rcache_pred_progress */
@@ -240,8 +240,8 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
 
 /**
  * A use ends. Thread safe; makes no system call under the predict policy,
- * unless the helper is in deep sleep and is woken, or the program does its work:
- * then as @ref ucs_rcache_pred_progress.
+ * unless the helper is in deep sleep and is woken, or the program does its
+ * work: then as @ref ucs_rcache_pred_progress.
  *
  * @return UCS_ERR_NO_ELEM if the handle is none of this domain's: it was
  *         registered by somebody else and is theirs to deregister.

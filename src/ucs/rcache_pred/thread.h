@@ -43,9 +43,9 @@ void ucs_rcache_pred_thread_wake(void *arg);
 
 
 /**
- * Start polling, if it is not running. All signals are blocked in the thread, so
- * that the program's handlers never run in it, and nobody but the program's end
- * ends it.
+ * Start polling, if it is not running. All signals are blocked in the thread,
+ * so that the program's handlers never run in it, and nobody but the program's
+ * end ends it.
  *
  * @return UCS_ERR_NO_RESOURCE if the system has no room for a thread.
  */

@@ -55,9 +55,9 @@ static ucs_config_field_t knob_table[] = {
 
     {"HELPER", HELPER_DEFAULT,
      "Who registers ahead and deregisters, under the policy predict:\n"
-     " conservative - a helper thread, in as many processes of the node as there\n"
-     "                are idle processors, those that use most memory; in the\n"
-     "                others, as under progress\n"
+     " conservative - a helper thread, in as many processes of the node as\n"
+     "                there are idle processors, those that use most memory;\n"
+     "                in the others, as under progress\n"
      " aggressive   - a helper thread in every process\n"
      " progress     - the process itself, when UCP has nothing else to do and\n"
      "                when a communication ends\n"

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * The seat of this process among those of its node: whether there is a processor
- * for its helper.
+ * The seat of this process among those of its node: whether there is a
+ * processor for its helper.
  */
 
 
