@@ -38,6 +38,8 @@ aside()
 
 aside UCX_RCACHE_PRED_POLICY=fast "POLICY: 'fast'" \
     'predict.on-demand.leave-pinned'
+aside UCX_RCACHE_PRED_HELPER=none "HELPER: 'none'" \
+    'conservative.aggressive.progress.off'
 aside UCX_RCACHE_PRED_WINDOW=5     'UCX_RCACHE_PRED_WINDOW=5 .*0 to 4'
 aside UCX_RCACHE_PRED_HISTORY=0    'UCX_RCACHE_PRED_HISTORY=0 .*1 to 16'
 aside UCX_RCACHE_PRED_HISTORY=few  "HISTORY: 'few'. Expected: unsigned"

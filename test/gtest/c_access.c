@@ -118,6 +118,11 @@ int test_pred_is_asleep(ucs_rcache_pred_t *pred)
     return atomic_load(&pred->asleep);
 }
 
+ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred)
+{
+    return atomic_load(&pred->due);
+}
+
 unsigned test_pred_num_regions(ucs_rcache_pred_t *pred)
 {
     return pred->table.count;
@@ -252,9 +257,12 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
 
 static _Thread_local unsigned alloc_countdown;
 static _Thread_local int alloc_failed;
+static _Thread_local int thread_fails;
 static _Atomic unsigned num_yields;
 
 int __real_sched_yield(void);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                          void *(*func)(void*), void *arg);
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 int __real_posix_memalign(void **ptr, size_t alignment, size_t size);
@@ -294,6 +302,22 @@ int __wrap_posix_memalign(void **ptr, size_t alignment, size_t size)
 {
     return alloc_is_due() ? ENOMEM :
                             __real_posix_memalign(ptr, alignment, size);
+}
+
+void test_thread_fail(void)
+{
+    thread_fails = 1;
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                          void *(*func)(void*), void *arg)
+{
+    if (thread_fails) {
+        thread_fails = 0;
+        return EAGAIN;
+    }
+
+    return __real_pthread_create(thread, attr, func, arg);
 }
 
 unsigned test_num_yields(void)

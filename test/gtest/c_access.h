@@ -51,6 +51,8 @@ int test_dq_write_slot(test_dq_t *dq, uint64_t ticket, uint64_t seq,
 
 test_dq_t *test_pred_dq(ucs_rcache_pred_t *pred);
 int test_pred_is_asleep(ucs_rcache_pred_t *pred);
+/* When the next round is due, as progress sees it */
+ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred);
 unsigned test_pred_num_regions(ucs_rcache_pred_t *pred);
 unsigned test_pred_num_sites(ucs_rcache_pred_t *pred);
 unsigned test_pred_rq_length(ucs_rcache_pred_t *pred);
@@ -71,6 +73,9 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred);
 void test_alloc_fail_nth(unsigned nth);
 /* Whether the allocation that was to fail was made */
 int test_alloc_failed(void);
+
+/* The next thread that the library creates fails */
+void test_thread_fail(void);
 
 /* How often the library gave its processor up to wait for another thread */
 unsigned test_num_yields(void);

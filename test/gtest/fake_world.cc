@@ -11,11 +11,12 @@
 
 const ucs_rcache_pred_ops_t fake_world::ops = {
     fake_world::op_now, fake_world::op_wait, fake_world::op_wake,
-    fake_world::op_reg, fake_world::op_dereg
+    fake_world::op_reg, fake_world::op_dereg, fake_world::op_seat
 };
 
 fake_world::fake_world() :
-    m_now(SEC), m_num_now(0), m_tick(0), m_num_wakes(0), m_serial(0),
+    seat{1, 0, 1, 4 * MSEC}, seat_turns(0), m_now(SEC), m_num_now(0),
+    m_tick(0), m_num_wakes(0), m_demand(0), m_num_seats(0), m_serial(0),
     m_reg_cost{50, 10000}, m_dereg_cost{10, 5000}, m_fail_countdown(0),
     m_fail_times(0), m_fail_status(UCS_OK), m_fail_deregs(false),
     m_limit(SIZE_MAX), m_next_memh(0x10000), m_num_regs(0), m_num_deregs(0),
@@ -242,4 +243,18 @@ ucs_status_t fake_world::op_dereg(void *arg, void *memh)
     domain *dom = (domain*)arg;
 
     return dom->world->dereg(dom, memh);
+}
+
+/* Only one round of the helper at a time comes here */
+void fake_world::op_seat(void *arg, uint64_t demand,
+                         ucs_rcache_pred_seat_t *seat)
+{
+    fake_world *world = (fake_world*)arg;
+
+    world->m_demand = demand;
+    ++world->m_num_seats;
+    *seat = world->seat;
+    if (world->seat_turns > 0) {
+        seat->idle_cpus = (world->m_num_seats / world->seat_turns) % 2;
+    }
 }

@@ -53,6 +53,8 @@ public:
     uint64_t now() const { return m_now; }
     void advance(uint64_t time) { m_now += time; }
     void advance_to(uint64_t time);
+    /* A clock that is not as it should be: forward or back */
+    void jump(int64_t time) { m_now += time; }
     /* Every look at the clock takes so long: time passes without anybody
      * stepping it, as concurrent tests need it */
     void set_tick(uint64_t tick) { m_tick = tick; }
@@ -97,6 +99,13 @@ public:
     /* The handle will not be deregistered any more, and that is fine */
     void abandon(void *memh);
 
+    /* Its seat among the processes of a node; and what it was told */
+    ucs_rcache_pred_seat_t seat;
+    /* The idle processor comes and goes every so many seats; 0: it does not */
+    unsigned               seat_turns;
+    uint64_t demand() const { return m_demand; }
+    unsigned num_seats() const { return m_num_seats; }
+
     unsigned num_wakes() const { return m_num_wakes; }
 
     /* Fail the test for errors and leaks */
@@ -111,6 +120,8 @@ private:
     static ucs_status_t op_reg(void *arg, void *address, size_t length,
                                unsigned flags, void **memh_p);
     static ucs_status_t op_dereg(void *arg, void *memh);
+    static void op_seat(void *arg, uint64_t demand,
+                        ucs_rcache_pred_seat_t *seat);
 
     ucs_status_t reg(registration r, void **memh_p);
     ucs_status_t dereg(const domain *dom, void *memh);
@@ -122,6 +133,8 @@ private:
     std::atomic<uint64_t>         m_num_now;
     uint64_t                      m_tick;
     std::atomic<unsigned>         m_num_wakes;
+    uint64_t                      m_demand;
+    unsigned                      m_num_seats;
     std::atomic<uint64_t>         m_serial;
     cost                          m_reg_cost;
     cost                          m_dereg_cost;

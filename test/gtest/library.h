@@ -43,6 +43,7 @@ extern "C" {
 constexpr uint64_t USEC  = 1000;
 constexpr uint64_t MSEC  = 1000 * USEC;
 constexpr uint64_t SEC   = 1000 * MSEC;
+constexpr uint64_t HOUR  = 3600 * SEC;
 constexpr uint64_t NEVER = UCS_RCACHE_PRED_TIME_INF;
 constexpr size_t   PAGE  = UCS_RCACHE_PRED_PAGE_SIZE;
 constexpr size_t   KB    = 1024;

@@ -53,6 +53,45 @@ protected:
     uint64_t                  m_time;
 };
 
+TEST_F(test_history, begins_out_of_order_change_nothing)
+{
+    next(MSEC, 5);
+    uint64_t last = m_time;
+    record(last - 100 * USEC);
+    EXPECT_EQ(last, m_history.last);
+    record(last + MSEC);
+    EXPECT_EQ(MSEC, m_history.period);
+    EXPECT_EQ(MSEC, m_history.longest);
+}
+
+TEST_F(test_history, goes_on_after_the_clock_went_back)
+{
+    m_time = 10 * HOUR;
+    next(MSEC, 5);
+    record(HOUR);
+    next(MSEC, 2);
+    EXPECT_EQ(MSEC, m_history.period);
+    EXPECT_EQ(MSEC, m_history.longest);
+    EXPECT_EQ(HOUR + 3 * MSEC, deadline(HOUR + 2 * MSEC));
+}
+
+TEST_F(test_history, goes_on_after_the_clock_went_back_at_once)
+{
+    record(10 * HOUR);
+    record(HOUR);
+    next(MSEC);
+    EXPECT_EQ(MSEC, m_history.period);
+}
+
+TEST_F(test_history, begin_in_the_future_predicts_nothing)
+{
+    next(MSEC, 5);
+    EXPECT_EQ(m_time + MSEC, deadline(m_time));
+    EXPECT_EQ(m_time + MSEC, deadline(m_time - MSEC));
+    EXPECT_EQ(NEVER, deadline(m_time - MSEC - 1));
+    EXPECT_EQ(NEVER, deadline(0));
+}
+
 TEST_F(test_history, says_nothing_without_an_interval)
 {
     EXPECT_EQ(NEVER, deadline(0));

@@ -66,6 +66,104 @@ TEST_F(test_policy, deregister_if_no_use_is_predicted)
     EXPECT_TRUE(ucs_rcache_pred_may_deregister(&m_times, NEVER - 1, NEVER));
 }
 
+TEST_F(test_policy, turns_of_others_count_in_both_conditions)
+{
+    m_times.share = 8000000; /* Inequality (2) */
+    EXPECT_TRUE(ucs_rcache_pred_may_deregister(&m_times, SEC,
+                                               SEC + T_P + 8000000));
+    EXPECT_FALSE(ucs_rcache_pred_may_deregister(&m_times, SEC,
+                                                SEC + T_P + 8000000 - 1));
+    EXPECT_EQ(SEC - T_P - 8000000, ucs_rcache_pred_due_time(&m_times, SEC));
+    EXPECT_EQ(0u, ucs_rcache_pred_due_time(&m_times, 8000000));
+}
+
+TEST_F(test_policy, margin_is_for_deregistration_alone)
+{
+    m_times.margin = ucs_rcache_pred_own_margin(&m_times);
+    EXPECT_EQ(64u * (10000 + 2000), m_times.margin);
+    EXPECT_TRUE(ucs_rcache_pred_may_deregister(&m_times, SEC,
+                                               SEC + T_P + m_times.margin));
+    EXPECT_FALSE(ucs_rcache_pred_may_deregister(&m_times, SEC,
+                                                SEC + T_P + m_times.margin - 1));
+    EXPECT_EQ(SEC - T_P, ucs_rcache_pred_due_time(&m_times, SEC));
+    EXPECT_TRUE(ucs_rcache_pred_may_deregister(&m_times, SEC, NEVER));
+}
+
+TEST_F(test_policy, helper_with_a_processor_of_its_own_shares_nothing)
+{
+    ucs_rcache_pred_seat_t seat = {1, 0, 1, 4 * MSEC};
+
+    EXPECT_EQ(0u, ucs_rcache_pred_share(&seat));
+    seat.sharers = 3;
+    EXPECT_EQ(12 * MSEC, ucs_rcache_pred_share(&seat));
+    seat.idle_cpus = 0; /* One helper, but beside a rank */
+    seat.sharers   = 1;
+    EXPECT_EQ(4 * MSEC, ucs_rcache_pred_share(&seat));
+}
+
+static ucs_rcache_pred_mode_t
+choose(ucs_rcache_pred_helper_t helper, unsigned idle_cpus, unsigned rank,
+       ucs_rcache_pred_mode_t mode, unsigned *votes)
+{
+    ucs_rcache_pred_seat_t seat = {idle_cpus, rank, 1, 4 * MSEC};
+
+    return ucs_rcache_pred_choose_mode(helper, &seat, mode, votes);
+}
+
+TEST_F(test_policy, conservative_helps_as_many_as_there_are_processors)
+{
+    static const unsigned last = UCS_RCACHE_PRED_MODE_VOTES - 1;
+
+    for (unsigned idle_cpus = 0; idle_cpus < 4; ++idle_cpus) {
+        for (unsigned rank = 0; rank < 4; ++rank) {
+            for (auto mode : {UCS_RCACHE_PRED_MODE_THREAD,
+                              UCS_RCACHE_PRED_MODE_PROGRESS}) {
+                unsigned votes = last;
+                EXPECT_EQ((rank < idle_cpus) ? UCS_RCACHE_PRED_MODE_THREAD :
+                                               UCS_RCACHE_PRED_MODE_PROGRESS,
+                          choose(UCS_RCACHE_PRED_HELPER_CONSERVATIVE,
+                                 idle_cpus, rank, mode, &votes));
+                EXPECT_EQ(0u, votes);
+            }
+        }
+    }
+}
+
+TEST_F(test_policy, others_do_not_look_at_their_seat)
+{
+    unsigned votes = 0;
+
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD,
+              choose(UCS_RCACHE_PRED_HELPER_AGGRESSIVE, 0, 5,
+                     UCS_RCACHE_PRED_MODE_THREAD, &votes));
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS,
+              choose(UCS_RCACHE_PRED_HELPER_PROGRESS, 5, 0,
+                     UCS_RCACHE_PRED_MODE_PROGRESS, &votes));
+    EXPECT_EQ(0u, votes);
+}
+
+TEST_F(test_policy, change_of_mode_takes_several_seats_in_a_row)
+{
+    auto conservative = UCS_RCACHE_PRED_HELPER_CONSERVATIVE;
+    auto mode         = UCS_RCACHE_PRED_MODE_THREAD;
+    unsigned votes    = 0;
+
+    /* As two processes of about the same demand see it */
+    for (unsigned i = 0; i < 100; ++i) {
+        mode = choose(conservative, 1, i % UCS_RCACHE_PRED_MODE_VOTES, mode,
+                      &votes);
+        ASSERT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode);
+    }
+
+    for (unsigned i = 1; i <= UCS_RCACHE_PRED_MODE_VOTES; ++i) {
+        votes = (i == 1) ? 0 : votes;
+        mode  = choose(conservative, 1, 1, mode, &votes);
+        ASSERT_EQ((i < UCS_RCACHE_PRED_MODE_VOTES) ?
+                  UCS_RCACHE_PRED_MODE_THREAD : UCS_RCACHE_PRED_MODE_PROGRESS,
+                  mode);
+    }
+}
+
 TEST_F(test_policy, due_when_one_more_item_would_make_it_late)
 {
     EXPECT_EQ(SEC - T_P, ucs_rcache_pred_due_time(&m_times, SEC));

@@ -41,6 +41,7 @@ protected:
     void run_users(unsigned num_threads);
     void run_user(unsigned seed);
     void start_poller();
+    void start_progress();
     void start_unmapper();
     /* Stop the poller and the unmapper, and see that all is in order */
     void finish();
@@ -172,6 +173,17 @@ void test_threads::start_poller()
     });
 }
 
+/* The program waits, in a thread that uses nothing itself */
+void test_threads::start_progress()
+{
+    m_threads.emplace_back([this] {
+        while (!m_stop) {
+            ucs_rcache_pred_progress(m_pred);
+            std::this_thread::yield();
+        }
+    });
+}
+
 void test_threads::start_unmapper()
 {
     m_threads.emplace_back([this] {
@@ -197,8 +209,15 @@ void test_threads::finish()
     }
 
     m_world.set_tick(0);
-    poll();
-    run_until_asleep();
+    if (ucs_rcache_pred_get_mode(m_pred) == UCS_RCACHE_PRED_MODE_PROGRESS) {
+        while (test_pred_due(m_pred) != NEVER) {
+            m_world.advance(MSEC);
+            ucs_rcache_pred_progress(m_pred);
+        }
+    } else {
+        poll();
+        run_until_asleep();
+    }
     validate();
     EXPECT_EQ(0u, m_world.num_live());
     EXPECT_EQ(m_world.num_regs(), stats().regs_critical + stats().regs_helper);
@@ -206,6 +225,36 @@ void test_threads::finish()
     EXPECT_EQ(m_invalidated, m_called);
     destroy();
     m_world.check();
+}
+
+TEST_F(test_threads, uses_and_progress)
+{
+    m_params.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
+    run_in_child([this] {
+        create();
+        start_progress();
+        start_progress();
+        start_unmapper();
+        run_users(3);
+        finish();
+    });
+}
+
+TEST_F(test_threads, helper_that_comes_and_goes)
+{
+    /* Time passes fast, so that there are many seats */
+    m_world.set_tick(100 * USEC * SANITIZER_SLOWDOWN);
+    m_world.seat_turns = UCS_RCACHE_PRED_MODE_VOTES + 1;
+    m_num_uses        *= 2;
+    run_in_child([this] {
+        create();
+        start_poller();
+        start_progress();
+        start_unmapper();
+        run_users(2);
+        EXPECT_GE(m_world.num_seats(), 2 * m_world.seat_turns);
+        finish();
+    });
 }
 
 TEST_F(test_threads, uses_and_helper)

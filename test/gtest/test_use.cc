@@ -586,6 +586,8 @@ TEST_F(test_use, parameters_out_of_range_are_named)
 
     (params = m_params).policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
     expect_refused("policy 2");
+    (params = m_params).helper = UCS_RCACHE_PRED_HELPER_LAST;
+    expect_refused("helper 4");
     (params = m_params).history = 0;
     expect_refused("history of 0");
     (params = m_params).history = UCS_RCACHE_PRED_MAX_HISTORY + 1;

@@ -94,6 +94,10 @@ run "fork" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/forktest"
 run "Figure 1, reuse" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/fig1" --iters 6 --verify
+for helper in aggressive progress off; do
+    run "Figure 1, helper $helper" managed 2 $predreg --set HELPER=$helper -- \
+        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 3 --verify
+done
 run "Figure 1, no reuse" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/fig1" --iters 6 --verify --no-reuse
 run "transpose" managed 2 $predreg -- \

@@ -21,17 +21,28 @@
  * region off.
  */
 
-/* The DQ is looked at so often while entries come in, ns ... */
-#define POLL_MIN  200000
-/* ... less and less often while none do, and when it was empty for so long the
- * helper sleeps until it is woken. A use then pays for the waking, one system
- * call after more than this time without communication. */
+/* The DQ is looked at again, while entries come in, after this part of the
+ * shortest time until a predicted use of a region that was given up in this
+ * round: such a region, when its use ends, stays registered by so much of its
+ * period too long. What was kept, or is not predicted, can wait longest. */
+#define POLL_PART 16
+/* But not more often than this, ns: each round interrupts whoever runs on the
+ * helper's processor ... */
+#define POLL_MIN  1000000
+/* ... and less and less often while none come in. When it was empty for so long
+ * the helper sleeps until it is woken. A use then pays for the waking, one
+ * system call after more than this time without communication. */
 #define POLL_MAX  4000000
 
 /* A sleep that ended late is remembered, and fades by 1/16 with each that did
  * not. One long stall must not keep all regions registered: at most 5 ms. */
 #define WAKEUP_FADE 16
 #define WAKEUP_MAX  5000000
+
+
+/* The counters of two processors differ by less than this, ns. A clock that
+ * goes back further has jumped. */
+#define CLOCK_SLACK 1000000
 
 
 static ucs_rcache_pred_region_t *queue_region(ucs_rcache_pred_timeq_elem_t *elem)
@@ -81,6 +92,16 @@ void pred_forget_region(ucs_rcache_pred_t *pred,
     ucs_spin_unlock(&pred->lock);
 }
 
+/* Watch for a use that is expected no later than this. The helper is not woken
+ * for each of many short periods that go by: nothing is urgent here. */
+static void region_watch(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         ucs_rcache_pred_time_t now,
+                         ucs_rcache_pred_time_t expiry)
+{
+    region_enqueue(pred, &pred->watch, region, ucs_max(expiry, now + POLL_MAX));
+}
+
 /* What things cost for this region: as fitted and measured */
 static void region_times(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_region_t *region,
@@ -99,6 +120,9 @@ static void region_times(ucs_rcache_pred_t *pred,
     times->dereg = ucs_rcache_pred_cost_estimate(&region->domain->dereg_cost,
                                                  pages);
     ucs_spin_unlock(&pred->lock);
+    if (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
+        times->margin = ucs_rcache_pred_own_margin(times);
+    }
 }
 
 /* A measured cost follows its measurements by 1/8 */
@@ -179,12 +203,12 @@ static void region_decide(ucs_rcache_pred_t *pred,
     trace_decision(region, now, deadline, history);
     if (registered &&
         !ucs_rcache_pred_may_deregister(&times, now, deadline)) {
-        region_enqueue(pred, &pred->watch, region,
-                       pred_region_expiry(region, history));
+        region_watch(pred, region, now, pred_region_expiry(region, history));
         return;
     }
 
     if (deadline != UCS_RCACHE_PRED_TIME_INF) {
+        pred->patience = ucs_min(pred->patience, (deadline - now) / POLL_PART);
         region_enqueue(pred, &pred->rq, region, deadline);
         ucs_rcache_pred_space_deadlines(&pred->rq, &region->queue_elem,
                                         ucs_rcache_pred_spacing(&times));
@@ -205,6 +229,13 @@ static int region_is_current(ucs_rcache_pred_t *pred,
     return current;
 }
 
+/* Whether a use has begun that is not in the histories yet. Under the lock */
+static int region_has_news(const ucs_rcache_pred_region_t *region)
+{
+    return region->begin > region->history.last;
+}
+
+/* Whether a use is under way, or its entry of the DQ */
 static int region_is_used(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_region_t *region)
 {
@@ -212,17 +243,19 @@ static int region_is_used(ucs_rcache_pred_t *pred,
 
     ucs_spin_lock(&pred->lock);
     used = (region->refs > 0) || (region->lazies > 0) ||
+           region_has_news(region) ||
            (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
     ucs_spin_unlock(&pred->lock);
     return used;
 }
 
 /* A current entry of the DQ: learn when the use began, then decide about its
- * region, unless another use is under way, whose entry will follow */
+ * region, unless another entry will follow */
 static void process_dq_entry(ucs_rcache_pred_t *pred,
                              const ucs_rcache_pred_dq_entry_t *entry)
 {
     pred_region_learn(pred, entry->region, entry);
+    pred_note_demand(pred, entry->region, entry->length);
     if (!region_is_used(pred, entry->region)) {
         region_decide(pred, entry->region);
     }
@@ -284,8 +317,8 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
 
     begin = pred_now(pred);
     if (!region_claim(pred, region)) {
-        /* Used before its time. If that is over, its entry of the DQ is on the
-         * way, or was dropped. */
+        /* Used before its time: its entry of the DQ is on the way, or was
+         * dropped and will be missed */
         region_dequeue(pred, region);
         if (!region_is_used(pred, region)) {
             region_decide(pred, region);
@@ -312,13 +345,14 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
     /* Not before: a use that waited until now was predicted, but late */
     region_dequeue(pred, region);
     if (status == UCS_OK) {
-        region_enqueue(pred, &pred->watch, region,
-                       (history == NULL) ?
-                       end : pred_region_expiry(region, history));
+        region_watch(pred, region, end,
+                     (history == NULL) ?
+                     end : pred_region_expiry(region, history));
     }
 }
 
-/* The use that was awaited has not come in time, or is under way */
+/* The use that was awaited has not come in time, or has and is on its way here
+ * through the DQ */
 static void process_watch_head(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_timeq_elem_t *elem =
@@ -345,15 +379,16 @@ static void process_watch_head(ucs_rcache_pred_t *pred)
     }
 }
 
-/* Clear away regions that serve no use any more */
-static void reap_stale(ucs_rcache_pred_t *pred)
+/* Clear away regions that serve no use any more, at most so many.
+ * @return whether there are more. */
+static int reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
 {
     ucs_rcache_pred_region_t *region;
     unsigned i;
 
     /* Before looking, so that what is marked meanwhile is looked for again */
     if (!atomic_exchange(&pred->stale, 0)) {
-        return;
+        return 0;
     }
 
     ucs_spin_lock(&pred->lock);
@@ -365,6 +400,12 @@ static void reap_stale(ucs_rcache_pred_t *pred)
             continue;
         }
 
+        if (steps-- == 0) {
+            atomic_store(&pred->stale, 1);
+            ucs_spin_unlock(&pred->lock);
+            return 1;
+        }
+
         ucs_spin_unlock(&pred->lock);
         region_deregister(pred, region);
         pred_forget_region(pred, region);
@@ -372,16 +413,30 @@ static void reap_stale(ucs_rcache_pred_t *pred)
         /* Go on at i: uses only add regions meanwhile, nobody else frees any */
     }
     ucs_spin_unlock(&pred->lock);
+    return 0;
 }
 
-/* The DQ lost entries: find registered regions that nothing is known about */
-static void sweep_dropped(ucs_rcache_pred_t *pred)
+/* Its entry of the DQ is lost, or late: that the region was used is known all
+ * the same. In what context, is not. Under the lock */
+static void region_note_use(ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_region_t *region)
+{
+    if (region_has_news(region)) {
+        ucs_rcache_pred_history_record(&region->history, region->begin,
+                                       pred->params.history);
+    }
+}
+
+/* The DQ lost entries: find registered regions that nothing is known about, and
+ * decide about at most so many.
+ * @return whether there are more. */
+static int sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
 {
     ucs_rcache_pred_region_t *region;
     unsigned i;
 
     if (pred->dq.dropped == pred->dropped_seen) {
-        return;
+        return 0;
     }
 
     ucs_spin_lock(&pred->lock);
@@ -390,13 +445,22 @@ static void sweep_dropped(ucs_rcache_pred_t *pred)
         region = pred->table.sorted[i];
         if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
             (region->refs == 0) && !region->stale &&
-            (!region->queued || region->scheduled)) {
+            (!region->queued || region->scheduled ||
+             region_has_news(region))) {
+            if (steps-- == 0) {
+                pred->dropped_seen = UINT64_MAX; /* Come back here */
+                ucs_spin_unlock(&pred->lock);
+                return 1;
+            }
+
+            region_note_use(pred, region);
             ucs_spin_unlock(&pred->lock);
             region_decide(pred, region);
             ucs_spin_lock(&pred->lock);
         }
     }
     ucs_spin_unlock(&pred->lock);
+    return 0;
 }
 
 /* Forget unregistered regions that were not used for long, if there are too
@@ -463,6 +527,48 @@ static void measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
                                   (ucs_rcache_pred_time_t)WAKEUP_MAX);
 }
 
+/* If the clock has jumped back, what is watched would stay registered until the
+ * old time comes again: look at it now. Predictions find out by themselves. */
+static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_timeq_elem_t *elem;
+
+    if (now + CLOCK_SLACK < pred->last_round) {
+        ucs_list_for_each(elem, &pred->watch, list) {
+            elem->time = now;
+        }
+    }
+    pred->last_round = now;
+}
+
+static void count_round(ucs_rcache_pred_t *pred)
+{
+    ucs_spin_lock(&pred->lock);
+    ++pred->stats.helper_rounds;
+    ucs_spin_unlock(&pred->lock);
+}
+
+/* After how long to look at the DQ next if nobody says that there is something
+ * in it. More than POLL_MAX: not before */
+static ucs_rcache_pred_time_t
+helper_poll_interval(ucs_rcache_pred_t *pred, int active)
+{
+    if (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
+        return 2 * POLL_MAX; /* The end of a use looks after it by itself */
+    }
+
+    return active ? ucs_max(pred->patience, POLL_MIN) :
+                    (2 * pred->poll_interval);
+}
+
+static ucs_rcache_pred_time_t
+helper_come_back(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t next)
+{
+    /* Relaxed: a time */
+    atomic_store_explicit(&pred->due, next, memory_order_relaxed);
+    return next;
+}
+
 /*
  * When to come back. Sleeping until woken takes part in a handshake with uses
  * and unmaps: they push to the DQ (or set stale) and then look at asleep; here
@@ -475,9 +581,10 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
 
     next = ucs_min(rq_due_time(pred), ucs_rcache_pred_timeq_first(&pred->watch));
 
-    pred->poll_interval = active ? POLL_MIN : (2 * pred->poll_interval);
+    pred->poll_interval = helper_poll_interval(pred, active);
     if (pred->poll_interval > POLL_MAX) {
         pred->poll_interval = POLL_MAX; /* Stay here until there is work */
+        helper_come_back(pred, next); /* From here on others may write it */
         atomic_store(&pred->asleep, 1);
         if (ucs_rcache_pred_dq_is_empty(&pred->dq) &&
             !atomic_load(&pred->stale)) {
@@ -486,7 +593,8 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
         atomic_store(&pred->asleep, 0);
     }
 
-    return ucs_min(next, pred_now(pred) + pred->poll_interval);
+    return helper_come_back(pred, ucs_min(next, pred_now(pred) +
+                                                pred->poll_interval));
 }
 
 /* Follow the time since begin, less what was spent on registrations */
@@ -541,16 +649,22 @@ static int helper_watch_step(ucs_rcache_pred_t *pred)
     return 1;
 }
 
-ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
+ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
+                                         unsigned steps)
 {
-    uint64_t steps = pred->dq.mask + 1;
-    int active     = 0, busy;
-    ucs_rcache_pred_time_t next;
+    unsigned left              = steps;
+    ucs_rcache_pred_time_t now = pred_now(pred);
+    int active                 = 0, busy, more;
 
-    pthread_mutex_lock(&pred->helper_mutex);
     atomic_store(&pred->asleep, 0);
-    measure_wakeup(pred, pred_now(pred));
-    reap_stale(pred);
+    /* Relaxed: see check_absent() */
+    atomic_store_explicit(&pred->overdue_count, 0, memory_order_relaxed);
+    measure_wakeup(pred, now);
+    check_clock(pred, now);
+    count_round(pred);
+    pred_take_seat(pred, now);
+    pred->patience = POLL_MAX;
+    more = reap_stale(pred, steps);
 
     /* In turns, so that no queue makes the other ones late; and not for ever,
      * since others may be waiting for the mutex */
@@ -559,11 +673,14 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
         active |= busy;
         busy   |= helper_rq_step(pred);
         busy   |= helper_watch_step(pred);
-    } while (busy && (--steps > 0));
+    } while (busy && (--left > 0));
 
-    sweep_dropped(pred);
-    active         |= collect_garbage(pred);
-    pred->next_poll = next = helper_sleep(pred, active);
-    pthread_mutex_unlock(&pred->helper_mutex);
-    return next;
+    more   |= sweep_dropped(pred, steps);
+    active |= collect_garbage(pred);
+    if (busy || more) {
+        pred->next_poll = helper_come_back(pred, pred_now(pred));
+    } else {
+        pred->next_poll = helper_sleep(pred, active);
+    }
+    return pred->next_poll;
 }

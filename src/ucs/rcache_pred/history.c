@@ -94,7 +94,12 @@ void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
     if ((history->last != 0) && (begin > history->last)) {
         history_add(history, begin - history->last, depth);
     }
-    history->last = ucs_max(history->last, begin);
+
+    /* Begins of several threads may come out of order, by less than a period;
+     * if it is more, the clock went back */
+    if ((begin > history->last) || (history->last - begin > history->period)) {
+        history->last = begin;
+    }
 }
 
 void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
@@ -190,6 +195,7 @@ ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t now)
 {
     if (!history_predicts(history) ||
+        (history->last > now + history->period) ||
         (ucs_rcache_pred_history_expiry(history) <= now)) {
         return UCS_RCACHE_PRED_TIME_INF;
     }

@@ -44,7 +44,8 @@ void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history);
 
 /**
  * It began again. An interval that ends within the period and its grace raises
- * the confidence, predicted or not.
+ * the confidence, predicted or not. A begin more than a period before the last
+ * one means that the clock went back: the intervals go on from there.
  *
  * @param [in] depth  Recent intervals to consider, 1..MAX_HISTORY. The paper
  *                    keeps the shortest interval ever (section 4.2); one short
@@ -97,7 +98,9 @@ ucs_rcache_pred_history_narrow_grace(const ucs_rcache_pred_history_t *history)
 
 /**
  * When to be ready for the next begin, or UCS_RCACHE_PRED_TIME_INF if no
- * prediction can be made, or if the predicted begin and its grace have passed.
+ * prediction can be made: there is none, the predicted begin and its grace have
+ * passed, or the last begin is in the future, by more than a period, because
+ * the clock went back.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,

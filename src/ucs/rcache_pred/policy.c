@@ -21,22 +21,75 @@ static ucs_rcache_pred_time_t time_sub(ucs_rcache_pred_time_t a,
     return (a > b) ? (a - b) : 0;
 }
 
+/* Registration and deregistration, and all that may come before or between */
+static ucs_rcache_pred_time_t
+times_total(const ucs_rcache_pred_times_t *times)
+{
+    return times->dereg + times->dq_item + times->reg + times->rq_item +
+           times->wakeup + times->share;
+}
+
 int ucs_rcache_pred_may_deregister(const ucs_rcache_pred_times_t *times,
                                    ucs_rcache_pred_time_t now,
                                    ucs_rcache_pred_time_t deadline)
 {
-    ucs_rcache_pred_time_t t_p = times->dereg + times->dq_item + times->reg +
-                                 times->rq_item + times->wakeup;
-
-    return (deadline == UCS_RCACHE_PRED_TIME_INF) || (now + t_p <= deadline);
+    return (deadline == UCS_RCACHE_PRED_TIME_INF) ||
+           (now + times_total(times) + times->margin <= deadline);
 }
 
 ucs_rcache_pred_time_t
 ucs_rcache_pred_due_time(const ucs_rcache_pred_times_t *times,
                          ucs_rcache_pred_time_t deadline)
 {
-    return time_sub(deadline, times->dq_item + times->dereg + times->reg +
-                              times->rq_item + times->wakeup);
+    return time_sub(deadline, times_total(times));
+}
+
+ucs_rcache_pred_time_t
+ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times)
+{
+    return 64 * (times->reg + times->dereg);
+}
+
+ucs_rcache_pred_time_t
+ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat)
+{
+    if ((seat->sharers <= 1) && (seat->idle_cpus > 0)) {
+        return 0;
+    }
+
+    return seat->sharers * seat->slice;
+}
+
+static ucs_rcache_pred_mode_t wanted_mode(ucs_rcache_pred_helper_t helper,
+                                          const ucs_rcache_pred_seat_t *seat)
+{
+    switch (helper) {
+    case UCS_RCACHE_PRED_HELPER_CONSERVATIVE:
+        return (seat->rank < seat->idle_cpus) ? UCS_RCACHE_PRED_MODE_THREAD :
+                                                UCS_RCACHE_PRED_MODE_PROGRESS;
+    case UCS_RCACHE_PRED_HELPER_PROGRESS:
+        return UCS_RCACHE_PRED_MODE_PROGRESS;
+    default:
+        return UCS_RCACHE_PRED_MODE_THREAD;
+    }
+}
+
+ucs_rcache_pred_mode_t
+ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
+                            const ucs_rcache_pred_seat_t *seat,
+                            ucs_rcache_pred_mode_t mode, unsigned *votes)
+{
+    if (wanted_mode(helper, seat) == mode) {
+        *votes = 0;
+        return mode;
+    }
+
+    if (++*votes < UCS_RCACHE_PRED_MODE_VOTES) {
+        return mode;
+    }
+
+    *votes = 0;
+    return wanted_mode(helper, seat);
 }
 
 ucs_rcache_pred_time_t

@@ -26,12 +26,18 @@ typedef struct ucs_rcache_pred_times {
     ucs_rcache_pred_time_t rq_item;  /**< Process an entry of the registration
                                           queue, registration apart: t_update */
     ucs_rcache_pred_time_t wakeup;   /**< How late a sleep may end */
+    ucs_rcache_pred_time_t share;    /**< Turns of others on the helper's
+                                          processor: n (t_slice + t_cs) of
+                                          inequality (2). 0: it has its own */
+    ucs_rcache_pred_time_t margin;   /**< Time that a deregistration must gain
+                                          to be worth it */
 } ucs_rcache_pred_times_t;
 
 
 /**
- * Deregistration condition, inequality (1) of the paper: is there time to
- * deregister the region now and to register it again before its deadline?
+ * Deregistration condition, inequalities (1) and (2) of the paper: is there
+ * time to deregister the region now and to register it again before its
+ * deadline? And is the time in between worth it?
  */
 int ucs_rcache_pred_may_deregister(const ucs_rcache_pred_times_t *times,
                                    ucs_rcache_pred_time_t now,
@@ -45,6 +51,37 @@ int ucs_rcache_pred_may_deregister(const ucs_rcache_pred_times_t *times,
 ucs_rcache_pred_time_t
 ucs_rcache_pred_due_time(const ucs_rcache_pred_times_t *times,
                          ucs_rcache_pred_time_t deadline);
+
+/**
+ * What a deregistration must gain where the program itself registers and
+ * deregisters: 64 times what these cost. They take at most 1/64 of the region's
+ * period from the program, if each is on its critical path. (The factor is
+ * ours: 1.6 %.)
+ */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times);
+
+/**
+ * n (t_slice + t_cs) of inequality (2): the turns of the helpers on one
+ * processor, 0 if there is one for each. t_cs, some us, is not added: the time
+ * from when a helper should run until it does is measured, see wakeup.
+ */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat);
+
+/** A change of mode takes so many seats in a row that ask for it. */
+#define UCS_RCACHE_PRED_MODE_VOTES 4
+
+/**
+ * Who shall do the helper's work, now that the process has this seat.
+ *
+ * @param [in]    mode   Who does it.
+ * @param [inout] votes  Seats in a row that asked for the other.
+ */
+ucs_rcache_pred_mode_t
+ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
+                            const ucs_rcache_pred_seat_t *seat,
+                            ucs_rcache_pred_mode_t mode, unsigned *votes);
 
 /** Deadlines closer than this are moved apart: one item of each queue. */
 ucs_rcache_pred_time_t

@@ -36,6 +36,12 @@ static ucs_status_t params_check(const ucs_rcache_pred_params_t *params)
         return UCS_ERR_INVALID_PARAM;
     }
 
+    if (params->helper >= UCS_RCACHE_PRED_HELPER_LAST) {
+        ucs_error("helper %d is out of range: expected 0..%d", params->helper,
+                  UCS_RCACHE_PRED_HELPER_LAST - 1);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
     if ((params->history < 1) ||
         (params->history > UCS_RCACHE_PRED_MAX_HISTORY)) {
         ucs_error("history of %u intervals is out of range: expected 1..%d",
@@ -82,6 +88,10 @@ static void params_to_state(ucs_rcache_pred_t *pred,
     ucs_list_head_init(&pred->watch);
     atomic_init(&pred->asleep, 0);
     atomic_init(&pred->stale, 0);
+    pred_mode_init(pred);
+    if (params->helper == UCS_RCACHE_PRED_HELPER_OFF) {
+        ucs_rcache_pred_without_helper(pred);
+    }
 }
 
 ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,

@@ -33,7 +33,8 @@ BEGIN_C_DECLS
  * Times are nanoseconds of the clock handed in, sizes are bytes.
  */
 
-/** Nanoseconds, of a clock that never goes back. */
+/** Nanoseconds, of a clock that should not go back; if it jumps, predictions
+ *  fail until new ones are made. */
 typedef uint64_t ucs_rcache_pred_time_t;
 
 /** A point in time that never comes. */
@@ -53,6 +54,40 @@ typedef enum {
                                              is managed, uses are counted */
     UCS_RCACHE_PRED_POLICY_LAST
 } ucs_rcache_pred_policy_t;
+
+
+/** Who does the helper's work, under the predict policy (CF'11, section 5). */
+typedef enum {
+    UCS_RCACHE_PRED_HELPER_CONSERVATIVE, /**< A thread, in as many processes of
+                                              the node as there are idle
+                                              processors, those that need it
+                                              most; the program in others */
+    UCS_RCACHE_PRED_HELPER_AGGRESSIVE,   /**< A thread in every process */
+    UCS_RCACHE_PRED_HELPER_PROGRESS,     /**< The program, see @ref
+                                              ucs_rcache_pred_progress */
+    UCS_RCACHE_PRED_HELPER_OFF,          /**< Nobody: predict is on-demand */
+    UCS_RCACHE_PRED_HELPER_LAST
+} ucs_rcache_pred_helper_t;
+
+
+/** Who does it now. */
+typedef enum {
+    UCS_RCACHE_PRED_MODE_NONE,     /**< There is none: on-demand */
+    UCS_RCACHE_PRED_MODE_THREAD,   /**< The helper thread */
+    UCS_RCACHE_PRED_MODE_PROGRESS, /**< The program */
+    UCS_RCACHE_PRED_MODE_LAST
+} ucs_rcache_pred_mode_t;
+
+
+/** What a process knows of the others on its node. */
+typedef struct ucs_rcache_pred_seat {
+    unsigned               idle_cpus; /**< Processors no process needs itself */
+    unsigned               rank;      /**< Of this process by demand; 0: most */
+    unsigned               sharers;   /**< Helpers on the helper's processor,
+                                           itself included, if every process
+                                           has one */
+    ucs_rcache_pred_time_t slice;     /**< How long each runs at a time, ns */
+} ucs_rcache_pred_seat_t;
 
 
 /**
@@ -86,13 +121,23 @@ typedef struct ucs_rcache_pred_ops {
 
     /** Undo @ref mem_reg. Called by any thread. */
     ucs_status_t           (*mem_dereg)(void *domain_arg, void *memh);
+
+    /**
+     * Tell the other processes of the node what this one needs, in bytes, and
+     * find its seat among them. Called now and then by whoever does the
+     * helper's work. NULL: nobody knows; the thread keeps the work.
+     */
+    void                   (*seat)(void *arg, uint64_t demand,
+                                   ucs_rcache_pred_seat_t *seat);
 } ucs_rcache_pred_ops_t;
 
 
 typedef struct ucs_rcache_pred_params {
     const ucs_rcache_pred_ops_t *ops;
-    void                        *arg;         /**< Passed to now, wait, wake */
+    void                        *arg;         /**< Passed to now, wait, wake
+                                                   and seat */
     ucs_rcache_pred_policy_t    policy;       /**< Not LEAVE_PINNED */
+    ucs_rcache_pred_helper_t    helper;
     unsigned                    history;      /**< Recent intervals a period is
                                                    taken from; 1..
                                                    @ref UCS_RCACHE_PRED_MAX_HISTORY */
@@ -161,6 +206,7 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t dq_dropped;     /**< Entries the deregistration queue lost; their
                                   regions are found by a sweep */
     uint64_t unmapped;       /**< Regions whose memory was unmapped */
+    uint64_t helper_rounds;  /**< Times the helper's work was looked after */
     uint64_t time_critical;  /**< Time uses spent registering, deregistering
                                   and waiting for the helper, ns */
     uint64_t refused;        /**< Uses refused, or pieces put off, because there
@@ -241,7 +287,8 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
 
 /**
  * A use ends. Thread safe; makes no system call under the predict policy,
- * unless the helper is in deep sleep and is woken.
+ * unless the helper is in deep sleep and is woken, or the program does its
+ * work: then as @ref ucs_rcache_pred_progress.
  *
  * @return UCS_ERR_NO_ELEM if the handle is none of this domain's: it was
  *         registered by somebody else and is theirs to deregister.
@@ -334,13 +381,36 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
 
 
 /**
+ * Nobody can do the helper's work: predict becomes on-demand, for good. To be
+ * called before the first domain is created.
+ */
+void ucs_rcache_pred_without_helper(ucs_rcache_pred_t *pred);
+
+/** The policy in force: on-demand also where predict was asked for and there is
+ *  no helper. */
+ucs_rcache_pred_policy_t ucs_rcache_pred_get_policy(ucs_rcache_pred_t *pred);
+
+/** Who does the helper's work now. */
+ucs_rcache_pred_mode_t ucs_rcache_pred_get_mode(ucs_rcache_pred_t *pred);
+
+/**
  * One round of the helper: takes what is in the deregistration queue and
- * registers what is due.
+ * registers what is due. Called by the helper thread; does nothing while the
+ * program does the work.
  *
  * @return the time of the next round. UCS_RCACHE_PRED_TIME_INF: not before
  *         wake is called.
  */
 ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred);
+
+/**
+ * The program has nothing else to do: do some of the helper's work, a few
+ * registrations and deregistrations at most, if it is the program's to do and
+ * something is due. Else it takes a load, or if something is to be done later,
+ * one look at the clock more. Also notices when the helper thread does not come
+ * to do its work, and takes it over. Any thread; never waits for another one.
+ */
+void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred);
 
 /** Deregister every idle region now; predictions stay. */
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred);

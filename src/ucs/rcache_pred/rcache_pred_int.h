@@ -20,12 +20,14 @@
  *
  * The cache, as its parts share it. Any thread: use.c (begin and end of use,
  * unmap), lazy.c (uses in pieces), bound.c (room, evictions) and register.c.
- * The helper: helper.c (one round of it), predict.c. The rest: rcache_pred.c.
+ * The helper: helper.c (one round of it), predict.c and mode.c (who does it).
+ * The rest: rcache_pred.c.
  *
  * Locks, in the order they are taken:
  *
  *   helper_mutex  One round of the helper, or whoever stands in for it. Held
- *                 across registrations. Never taken by a use or an unmap.
+ *                 across registrations. Never waited for by a use or an unmap:
+ *                 the end of a use may do a round, if nobody else does.
  *   lock          The table, the regions and the counters. Held by a use for
  *                 some tens of instructions, by a new region for a memmove, and
  *                 by evictions, unmaps and sweeps for a pass over the regions
@@ -87,6 +89,25 @@ struct ucs_rcache_pred {
 
     ucs_rcache_pred_dq_t          dq;
 
+    /** ucs_rcache_pred_mode_t, as if there were no policy without. Written
+     *  under helper_mutex, but by check_absent(), which takes the work from the
+     *  thread without. Sequentially consistent, see pred_wake() */
+    _Atomic int                   mode;
+    /** The thread has not come for long and has not been seen since. Set by
+     *  check_absent(), cleared by the thread. */
+    _Atomic int                   absent;
+    /** When the next round is due. Written at the end of a round, under
+     *  helper_mutex, before asleep is set; 0 by whoever clears asleep. Relaxed:
+     *  a time */
+    _Atomic uint64_t              due;
+    /** Checks that found the thread's round overdue, and the last of them.
+     *  Written by any thread, the number cleared by rounds; relaxed, and may be
+     *  off by some */
+    _Atomic unsigned              overdue_count;
+    _Atomic uint64_t              overdue_at;
+    _Atomic int                   warned;  /**< It was said that the thread is
+                                                absent */
+
     /** The helper is about to sleep until it is woken. Set by the helper,
      *  cleared by whoever wakes it; sequentially consistent with dq.head and
      *  stale, see helper_sleep() */
@@ -107,10 +128,22 @@ struct ucs_rcache_pred {
                                                 measured */
     ucs_rcache_pred_time_t        outside;    /**< Spent in mem_reg and
                                                    mem_dereg by the helper */
+    ucs_rcache_pred_time_t        last_round; /**< When it began */
     ucs_rcache_pred_time_t        next_poll;  /**< What the last round returned */
     ucs_rcache_pred_time_t        poll_interval;
+    ucs_rcache_pred_time_t        patience;   /**< How long what this round
+                                                   found lets the DQ wait */
     uint64_t                      dropped_seen; /**< dq.dropped at last sweep */
     unsigned                      gc_hand;
+    unsigned                      mode_votes; /**< Seats in a row that asked for
+                                                   the other mode */
+    ucs_rcache_pred_time_t        seat_time;  /**< Of the last seat; 0: none */
+    uint64_t                      demand;     /**< Bytes of the regions used of
+                                                   late: what would be
+                                                   registered if nothing was
+                                                   ever deregistered */
+    uint64_t                      window_demand; /**< Since the last seat */
+    uint32_t                      window;     /**< Seats so far */
 };
 
 
@@ -191,11 +224,35 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
 {
     /* Sequentially consistent: comes after the push, or the setting of stale,
      * that the helper is to see; see helper_sleep() */
-    if (ucs_unlikely(atomic_load(&pred->asleep)) &&
-        atomic_exchange(&pred->asleep, 0)) {
+    if (ucs_likely(!atomic_load(&pred->asleep)) ||
+        !atomic_exchange(&pred->asleep, 0)) {
+        return;
+    }
+
+    /* Relaxed: a time. It replaces the one that was stored before asleep. */
+    atomic_store_explicit(&pred->due, 0, memory_order_relaxed);
+    /* The mode was written before asleep was set. If it has changed since, the
+     * thread is woken by who gave it the work, or wakes for nothing. */
+    if (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_THREAD) {
         pred->ops.wake(pred->params.arg);
     }
 }
+
+
+/** helper.c: one round, at most so many turns. Under helper_mutex.
+ *  @return the time of the next one, or UCS_RCACHE_PRED_TIME_INF. */
+ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
+                                         unsigned steps);
+
+/** mode.c: at the beginning of a round, ask for the seat if it is time, and
+ *  change the mode if need be. Under helper_mutex. */
+void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+
+/** mode.c: a use of the region has ended. Under helper_mutex. */
+void pred_note_demand(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                      uint64_t length);
+
+void pred_mode_init(ucs_rcache_pred_t *pred);
 
 /** The helper forgets a region that is idle and that no use can find (stale, or
  *  of a domain that goes): takes it off its queue and out of the table. Under

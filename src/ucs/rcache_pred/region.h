@@ -94,6 +94,9 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        queued;
     unsigned                       num_lengths; /**< Lengths ever recorded */
     size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
+    uint32_t                       window;      /**< Last one its use was
+                                                     counted in, see
+                                                     pred_note_demand() */
     ucs_list_link_t                sites;
     ucs_rcache_pred_history_t      history;     /**< Of all uses, whatever
                                                      their context */

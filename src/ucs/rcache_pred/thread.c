@@ -12,13 +12,16 @@
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
 
 #if defined(__x86_64__)
 #  include <cpuid.h>
 #  include <x86intrin.h>
 #endif
 
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -26,13 +29,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NSEC_PER_SEC 1000000000ul
 
 /* The kernel may delay a sleep by so much to save wake-ups; its default of
  * 50 us would be spent ahead of every registration */
 #define TIMER_SLACK_NSEC 1000ul
+
+/* Turn of a thread if the scheduler does not tell: a tick at 250 Hz, Debian's
+ * and Ubuntu's choice */
+#define SLICE_NSEC       4000000ul
+
+/* Longest sleep with an end. Should the two clocks below part company, by a
+ * jump of one of them, nothing waits for longer than this */
+#define WAIT_MAX_NSEC    (10 * NSEC_PER_SEC)
 
 
 struct ucs_rcache_pred_thread {
@@ -42,6 +55,9 @@ struct ucs_rcache_pred_thread {
     sem_t             wakeups;
     _Atomic int       stop;      /* Set by stop, read by the thread; relaxed:
                                     the semaphore orders it */
+    _Atomic pid_t     tid;       /* Written by the thread, 0 before; relaxed, a
+                                    number */
+    cpu_set_t         cpus;      /* It was pinned to; the thread's own */
     _Atomic uint64_t  cpu_time;  /* Written by the thread; relaxed, a number */
     uint64_t          tsc_mult;  /* ns a tick, times 2^TSC_SHIFT; 0: the
                                     counter is not used. Constant */
@@ -172,7 +188,8 @@ void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
         return;
     }
 
-    until      = clock_ns(CLOCK_MONOTONIC) + (until - now);
+    until      = clock_ns(CLOCK_MONOTONIC) +
+                 ucs_min(until - now, WAIT_MAX_NSEC);
     ts.tv_sec  = until / NSEC_PER_SEC;
     ts.tv_nsec = until % NSEC_PER_SEC;
     sem_clockwait(&thread->wakeups, CLOCK_MONOTONIC, &ts);
@@ -206,12 +223,37 @@ void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread)
     free(thread);
 }
 
+/*
+ * Not to be in the way of the program where they share a processor: a batch
+ * thread that wakes does not preempt whoever runs there, but gets its turn at
+ * the next tick or when the processor falls idle. Its weight stays that of the
+ * others: with less, it might be set aside for long while it holds a lock that
+ * the program needs. On an idle processor it makes no difference.
+ */
+static void thread_set_manners(void)
+{
+    struct sched_param param = { .sched_priority = 0 };
+
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NSEC, 0, 0, 0);
+    if (sched_setscheduler(0, SCHED_BATCH, &param) != 0) {
+        ucs_debug("the helper thread stays in its scheduling class: %s",
+                  strerror(errno));
+    }
+}
+
+static pid_t thread_self(void)
+{
+    return syscall(SYS_gettid); /* glibc has gettid() since 2.30 */
+}
+
 static void *thread_func(void *arg)
 {
     ucs_rcache_pred_thread_t *thread = arg;
     ucs_rcache_pred_time_t until;
 
-    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NSEC, 0, 0, 0);
+    CPU_ZERO(&thread->cpus);
+    atomic_store_explicit(&thread->tid, thread_self(), memory_order_relaxed);
+    thread_set_manners();
     while (!atomic_load_explicit(&thread->stop, memory_order_relaxed)) {
         until = ucs_rcache_pred_poll(thread->pred);
         atomic_store_explicit(&thread->cpu_time,
@@ -260,6 +302,37 @@ void ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread)
     ucs_rcache_pred_thread_wake(thread);
     pthread_join(thread->thread, NULL);
     thread->running = 0;
+}
+
+void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
+                                const cpu_set_t *cpus)
+{
+    /* Relaxed: the thread has written its own number itself */
+    if ((atomic_load_explicit(&thread->tid, memory_order_relaxed) !=
+         thread_self()) || CPU_EQUAL(&thread->cpus, cpus)) {
+        return;
+    }
+
+    thread->cpus = *cpus; /* Not tried again if it is refused */
+    if (sched_setaffinity(0, sizeof(*cpus), cpus) != 0) {
+        ucs_debug("the helper thread stays where it is: %s", strerror(errno));
+    }
+}
+
+ucs_rcache_pred_time_t
+ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread)
+{
+    /* Relaxed: a number. 0 asks for the caller's turn, which is as long. */
+    pid_t tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    struct timespec ts;
+
+    /* Real-time threads of the FIFO class, and idle ones, have a turn of 0 */
+    if ((sched_rr_get_interval(tid, &ts) != 0) ||
+        ((ts.tv_sec == 0) && (ts.tv_nsec == 0))) {
+        return SLICE_NSEC;
+    }
+
+    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
 ucs_rcache_pred_time_t

@@ -9,6 +9,8 @@
 
 #include "rcache_pred.h"
 
+#include <sched.h>
+
 /** @file thread.h
  *
  * The helper thread: polls the cache when it asks for it, and sleeps in
@@ -41,14 +43,32 @@ void ucs_rcache_pred_thread_wake(void *arg);
 
 
 /**
- * Start polling, if it is not running. All signals are blocked in the thread, so that the program's
- * handlers never run in it.
+ * Start polling, if it is not running. All signals are blocked in the thread,
+ * so that the program's handlers never run in it, and nobody but the program's
+ * end ends it.
+ *
+ * @return UCS_ERR_NO_RESOURCE if the system has no room for a thread.
  */
 ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
                                           ucs_rcache_pred_t *pred);
 
 /** Stop polling and wait until the thread is gone. No-op if not running. */
 void ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread);
+
+/**
+ * Run on these processors from now on. Called by the thread itself, in a round;
+ * does nothing in any other. If the system refuses, the thread stays where it
+ * is.
+ */
+void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
+                                const cpu_set_t *cpus);
+
+/**
+ * How long a thread like this runs at a time where others want to run, ns: what
+ * the scheduler says, else 4 ms.
+ */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread);
 
 /** CPU time the thread has used, ns; also after it stopped. */
 ucs_rcache_pred_time_t

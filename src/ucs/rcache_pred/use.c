@@ -484,6 +484,10 @@ ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh)
     }
 
     pred_wake(pred);
+    if (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
+        /* The program may compute for long now: let go of the memory at once */
+        ucs_rcache_pred_progress(pred);
+    }
     return UCS_OK;
 }
 

@@ -47,6 +47,13 @@ static void comm(ucs_rcache_pred_window_t *window, ucs_rcache_pred_comm_t comm,
     uct_predreg_posted_put(buffer, &context);
 }
 
+static void idle(void)
+{
+    if (uct_predreg_core.pred != NULL) {
+        ucs_rcache_pred_progress(uct_predreg_core.pred);
+    }
+}
+
 static const uct_predreg_hooks_t hooks = {
     .ucp_config   = uct_predreg_ucp_config,
     .md_config    = uct_predreg_md_config,
@@ -57,6 +64,7 @@ static const uct_predreg_hooks_t hooks = {
     .mem_reg      = uct_predreg_mem_reg,
     .mem_dereg    = uct_predreg_mem_dereg,
     .mkey_check   = uct_predreg_mkey_check,
+    .idle         = idle,
     .comm         = comm
 };
 
@@ -81,8 +89,9 @@ ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real)
     return UCS_ERR_UNSUPPORTED;
 }
 
-/* Become one of the node's processes, if there is a bound to keep together */
-static ucs_status_t node_join(void)
+/* Become one of the node's processes, if there is a bound to keep together.
+ * Helpers join later, see uct_predreg_node_join(). */
+static ucs_status_t bounds_join(void)
 {
     const uct_predreg_knobs_t *knobs     = &uct_predreg_core.knobs;
     ucs_rcache_pred_node_params_t params = {
@@ -108,12 +117,20 @@ static void node_leave(void)
     }
 }
 
+unsigned uct_predreg_policy(void)
+{
+    return (uct_predreg_core.pred == NULL) ?
+           uct_predreg_core.knobs.policy :
+           ucs_rcache_pred_get_policy(uct_predreg_core.pred);
+}
+
 static ucs_status_t pred_create(void)
 {
     const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
     ucs_rcache_pred_params_t params  = {
         .ops          = &uct_predreg_pred_ops,
         .policy       = knobs->policy,
+        .helper       = knobs->helper,
         .history      = knobs->history,
         .max_sites    = knobs->max_sites,
         .known_regions = knobs->known_regions,
@@ -132,7 +149,7 @@ static ucs_status_t pred_create(void)
         goto err;
     }
 
-    status = node_join();
+    status = bounds_join();
     if (status != UCS_OK) {
         goto err_destroy_thread;
     }
@@ -145,6 +162,11 @@ static ucs_status_t pred_create(void)
     }
 
     uct_predreg_core.pid = getpid();
+    if (uct_predreg_policy() != knobs->policy) {
+        ucs_debug("there is no helper: %s is %s",
+                  uct_predreg_policy_names[knobs->policy],
+                  uct_predreg_policy_names[uct_predreg_policy()]);
+    }
     return UCS_OK;
 
 err_leave_node:
@@ -172,15 +194,30 @@ int uct_predreg_is_managing(void)
     return managing;
 }
 
-ucs_status_t uct_predreg_helper_start(void)
+void uct_predreg_helper_start(void)
 {
+    ucs_status_t status;
+
     /* On demand, whoever ends a use deregisters: there is nothing to help */
-    if (uct_predreg_core.knobs.policy != UCS_RCACHE_PRED_POLICY_PREDICT) {
-        return UCS_OK;
+    if (uct_predreg_policy() != UCS_RCACHE_PRED_POLICY_PREDICT) {
+        return;
     }
 
-    return ucs_rcache_pred_thread_start(uct_predreg_core.thread,
-                                        uct_predreg_core.pred);
+    if (uct_predreg_core.num_opened == 0) {
+        uct_predreg_node_join();
+    }
+
+    if (uct_predreg_core.knobs.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) {
+        return;
+    }
+
+    status = ucs_rcache_pred_thread_start(uct_predreg_core.thread,
+                                          uct_predreg_core.pred);
+    if (status != UCS_OK) {
+        ucs_warn("the helper thread cannot start (%s): memory is registered on "
+                 "demand", ucs_status_string(status));
+        ucs_rcache_pred_without_helper(uct_predreg_core.pred);
+    }
 }
 
 void uct_predreg_core_reset(void)
@@ -234,6 +271,7 @@ static ucs_status_t core_start(void)
         return status;
     }
 
+    uct_predreg_seat_init();
     if (!uct_predreg_is_managing()) {
         uct_predreg_step_aside("out of memory");
         return UCS_ERR_NO_MEMORY;
@@ -265,7 +303,8 @@ uct_predreg_core_init(const uct_predreg_real_t *real)
 }
 
 /* The process exits. Domains that were not closed stay as they are: UCX is
- * going away as well */
+ * going away as well. So does the seat: another thread may be in a round, and
+ * the node notices when the process is gone */
 UCS_F_DTOR static void core_exit(void)
 {
     if (uct_predreg_core.thread != NULL) {
@@ -273,5 +312,6 @@ UCS_F_DTOR static void core_exit(void)
     }
 
     uct_predreg_summary_print();
-    node_leave();
+    /* The node's processes are not left: other threads may still communicate.
+     * The kernel and the other processes see to that. */
 }

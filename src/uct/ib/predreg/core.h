@@ -10,6 +10,7 @@
 #include "hooks.h"
 #include "knobs.h"
 
+#include <ucs/rcache_pred/node.h>
 #include <ucs/rcache_pred/rcache_pred.h>
 #include <ucs/rcache_pred/thread.h>
 
@@ -49,9 +50,11 @@ typedef struct uct_predreg_core {
      * nothing to find yet. */
     ucs_rcache_pred_t        *pred;   /**< NULL under leave-pinned */
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred */
-    ucs_rcache_pred_node_t   *node;   /**< NULL if not a bound or a helper asks
-                                           for it */
     pid_t                    pid;     /**< Process that pred belongs to */
+    ucs_rcache_pred_node_t   *node;   /**< The node's processes; NULL: not
+                                           known. Written under lock, before
+                                           the first domain; read in rounds of
+                                           the helper, which come after it */
 
     /** A cache of UCX was forced on by the user: nothing is managed.
      *  Relaxed: written while UCX is being configured, read later. */
@@ -85,8 +88,13 @@ ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real);
 /** Whether memory is to be managed in this process; the cache is there then. */
 int uct_predreg_is_managing(void);
 
-/** Start the helper, if the policy wants one and it is not running. */
-ucs_status_t uct_predreg_helper_start(void);
+/** The policy in force, @ref ucs_rcache_pred_policy_t. */
+unsigned uct_predreg_policy(void);
+
+/** Join the processes of the node, if this is to be the first domain, and start
+ *  the helper thread, if there is to be one and it is not running. If it cannot
+ *  start, memory is registered on demand. Under core.lock */
+void uct_predreg_helper_start(void);
 
 /** In a forked child: abandon all that belongs to the parent. */
 void uct_predreg_core_reset(void);
@@ -112,6 +120,12 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
 ucs_status_t uct_predreg_mkey_check(uct_md_h md, uct_mem_h memh);
 ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
                                    const uct_md_mem_dereg_params_t *params);
+
+/* seat.c: this process among those of its node */
+void uct_predreg_seat_init(void);
+void uct_predreg_node_join(void);
+void uct_predreg_seat(void *arg, uint64_t demand,
+                      ucs_rcache_pred_seat_t *seat);
 
 /* process.c: events of the process */
 ucs_status_t uct_predreg_vm_events_start(void);

@@ -81,7 +81,8 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .wait      = ucs_rcache_pred_thread_wait,
     .wake      = ucs_rcache_pred_thread_wake,
     .mem_reg   = domain_mem_reg,
-    .mem_dereg = domain_mem_dereg
+    .mem_dereg = domain_mem_dereg,
+    .seat      = uct_predreg_seat
 };
 
 /* @return NULL if the domain is neither managed nor watched */
@@ -115,13 +116,7 @@ static void domain_add(uct_md_h md, const char *name)
     domain->super = NULL;
     atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
     if (uct_predreg_core.pred != NULL) {
-        status = uct_predreg_helper_start();
-        if (status != UCS_OK) {
-            ucs_warn("%s: the helper thread cannot start, memory is registered "
-                     "on demand", name);
-            return;
-        }
-
+        uct_predreg_helper_start();
         status = ucs_rcache_pred_domain_create(uct_predreg_core.pred, name, md,
                                                &domain->super);
         if (status != UCS_OK) {
@@ -133,8 +128,7 @@ static void domain_add(uct_md_h md, const char *name)
 
     /* Relaxed: see uct_predreg_domain_t */
     atomic_store_explicit(&domain->md, md, memory_order_relaxed);
-    ucs_debug("%s: %s", name,
-              uct_predreg_policy_names[uct_predreg_core.knobs.policy]);
+    ucs_debug("%s: %s", name, uct_predreg_policy_names[uct_predreg_policy()]);
 }
 
 void uct_predreg_md_opened(uct_md_h md, const char *name)
@@ -186,7 +180,7 @@ void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr)
     uct_predreg_domain_t *domain = domain_find(md);
 
     if ((domain != NULL) && (domain->super != NULL) &&
-        (uct_predreg_core.knobs.policy == UCS_RCACHE_PRED_POLICY_PREDICT)) {
+        (uct_predreg_policy() == UCS_RCACHE_PRED_POLICY_PREDICT)) {
         attr->reg_cost = ucs_linear_func_make(HIT_COST, 0);
     }
 }

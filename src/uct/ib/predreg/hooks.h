@@ -102,6 +102,9 @@ typedef struct uct_predreg_hooks {
      *  one; if not, it has been said why. */
     ucs_status_t (*mkey_check)(uct_md_h md, uct_mem_h memh);
 
+    /** Progress of UCP found nothing to do: the program waits. */
+    void         (*idle)(void);
+
     /** A communication was issued by this thread. */
     void         (*comm)(ucs_rcache_pred_window_t *window,
                          ucs_rcache_pred_comm_t comm, const void *buffer,

@@ -15,6 +15,8 @@
 #define KNOB_PREFIX "RCACHE_PRED_"
 #define ENV_PREFIX  "UCX_"
 
+#define HELPER_DEFAULT "conservative"
+
 #define DQ_SIZE_MIN 64u
 #define DQ_SIZE_MAX 1048576u
 
@@ -24,6 +26,14 @@ const char *uct_predreg_policy_names[] = {
     [UCS_RCACHE_PRED_POLICY_ON_DEMAND]    = "on-demand",
     [UCS_RCACHE_PRED_POLICY_LEAVE_PINNED] = "leave-pinned",
     [UCS_RCACHE_PRED_POLICY_LAST]         = NULL
+};
+
+static const char *helper_names[] = {
+    [UCS_RCACHE_PRED_HELPER_CONSERVATIVE] = "conservative",
+    [UCS_RCACHE_PRED_HELPER_AGGRESSIVE]   = "aggressive",
+    [UCS_RCACHE_PRED_HELPER_PROGRESS]     = "progress",
+    [UCS_RCACHE_PRED_HELPER_OFF]          = "off",
+    [UCS_RCACHE_PRED_HELPER_LAST]         = NULL
 };
 
 static const char *summary_names[] = {
@@ -42,6 +52,18 @@ static ucs_config_field_t knob_table[] = {
      " leave-pinned - leave everything to UCX and its own registration cache",
      ucs_offsetof(uct_predreg_knobs_t, policy),
      UCS_CONFIG_TYPE_ENUM(uct_predreg_policy_names)},
+
+    {"HELPER", HELPER_DEFAULT,
+     "Who registers ahead and deregisters, under the policy predict:\n"
+     " conservative - a helper thread, in as many processes of the node as\n"
+     "                there are idle processors, those that use most memory;\n"
+     "                in the others, as under progress\n"
+     " aggressive   - a helper thread in every process\n"
+     " progress     - the process itself, when UCP has nothing else to do and\n"
+     "                when a communication ends\n"
+     " off          - nobody; the policy becomes on-demand",
+     ucs_offsetof(uct_predreg_knobs_t, helper),
+     UCS_CONFIG_TYPE_ENUM(helper_names)},
 
     {"WINDOW", "2",
      "Number of preceding communications that tell contexts of a call site\n"

@@ -24,6 +24,7 @@ typedef enum {
 
 typedef struct uct_predreg_knobs {
     unsigned policy;        /**< @ref ucs_rcache_pred_policy_t */
+    unsigned helper;        /**< @ref ucs_rcache_pred_helper_t */
     unsigned window;        /**< Context window, 0..MAX_WINDOW */
     unsigned history;       /**< Recent intervals, 1..MAX_HISTORY */
     unsigned max_sites;     /**< Call sites kept, >= 16 */

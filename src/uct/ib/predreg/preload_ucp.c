@@ -7,8 +7,9 @@
 #include "preload.h"
 
 /*
- * Entry points of UCP: its configuration, and its communications, whose call
- * sites are recorded. UCP implements some communications by others, which come
+ * Entry points of UCP: its configuration; its progress, since a program that
+ * waits has time to spare; and its communications, whose call sites are
+ * recorded. UCP implements some communications by others, which come
  * through here again: only the outer call, the program's, is recorded.
  */
 
@@ -67,6 +68,28 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     }
 
     return status;
+}
+
+
+PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
+{
+    uct_predreg_purpose_t purpose = predreg_purpose;
+    const uct_predreg_hooks_t *hooks;
+    unsigned count;
+
+    /* UCP's blocking calls come here: what progress does is not part of them */
+    predreg_purpose = UCT_PREDREG_PURPOSE_MESSAGE;
+    count           = PREDREG_REAL(ucp_worker_progress)(worker);
+    predreg_purpose = purpose;
+
+    if (count == 0) {
+        hooks = predreg_hooks();
+        if (hooks != NULL) {
+            hooks->idle();
+        }
+    }
+
+    return count;
 }
 
 

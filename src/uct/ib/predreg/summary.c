@@ -23,8 +23,16 @@ typedef struct summary {
     ucs_rcache_pred_stats_t stats;
     int                     rank;  /* -1: not a rank */
     int                     known; /* stats are there */
+    const char              *helper;
     double                  helper_cpu;
 } summary_t;
+
+
+static const char *mode_names[] = {
+    [UCS_RCACHE_PRED_MODE_NONE]     = "off",
+    [UCS_RCACHE_PRED_MODE_THREAD]   = "thread",
+    [UCS_RCACHE_PRED_MODE_PROGRESS] = "progress"
+};
 
 
 /* What the launchers call the rank: Open MPI, PMIx, PMI (MPICH, Slurm) */
@@ -86,6 +94,8 @@ static void summary_collect(summary_t *summary)
     }
 
     ucs_rcache_pred_get_stats(uct_predreg_core.pred, &summary->stats);
+    summary->helper =
+            mode_names[ucs_rcache_pred_get_mode(uct_predreg_core.pred)];
     summary->helper_cpu =
             ucs_rcache_pred_thread_cpu_time(uct_predreg_core.thread) /
             NSEC_PER_SEC;
@@ -120,15 +130,17 @@ static int summary_format_text(const summary_t *summary, char *buf, size_t max)
             buf, max,
             "predreg %s: %s, uses %lu, hits %lu (%.1f %%), late %lu, early %lu, "
             "wasted %lu, registered MiB now %.1f peak %.1f average %.1f, "
-            "critical-path registrations %lu taking %.3f ms, helper CPU %.3f "
-            "ms\n",
-            who, uct_predreg_policy_names[uct_predreg_core.knobs.policy],
+            "critical-path registrations %lu taking %.3f ms, helper %s, rounds "
+            "%lu, CPU %.3f ms\n",
+            who, uct_predreg_policy_names[uct_predreg_policy()],
             (unsigned long)stats->uses, (unsigned long)stats->hits,
             percent(stats->hits, stats->uses), (unsigned long)stats->late,
             (unsigned long)stats->early, (unsigned long)stats->wasted,
             stats->bytes_now / MIB, stats->bytes_peak / MIB,
             stats->bytes_avg / MIB, (unsigned long)stats->regs_critical,
-            stats->time_critical / 1e6, summary->helper_cpu * 1e3);
+            stats->time_critical / 1e6, summary->helper,
+            (unsigned long)stats->helper_rounds,
+            summary->helper_cpu * 1e3);
 }
 
 static int summary_format_json(const summary_t *summary, char *buf, size_t max)
@@ -170,8 +182,13 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     snprintf(rank, sizeof(rank), (summary->rank < 0) ? "null" : "%d",
              summary->rank);
     ADD("{\"rank\":%s,\"pid\":%d,\"policy\":\"%s\",\"uses\":%lu,", rank,
-        (int)getpid(), uct_predreg_policy_names[uct_predreg_core.knobs.policy],
+        (int)getpid(), uct_predreg_policy_names[uct_predreg_policy()],
         (unsigned long)stats->uses);
+    if (known) {
+        ADD("\"helper\":\"%s\",", summary->helper);
+    } else {
+        ADD("\"helper\":null,");
+    }
     ADD_COUNT("hits", stats->hits);
     ADD_COUNT("late", stats->late);
     ADD_COUNT("early", stats->early);
@@ -195,6 +212,7 @@ static int summary_format_json(const summary_t *summary, char *buf, size_t max)
     ADD_COUNT("unmapped", stats->unmapped);
     ADD_COUNTS("prediction_errors", stats->prediction_errors,
                UCS_RCACHE_PRED_ERROR_CLASSES);
+    ADD_COUNT("helper_rounds", stats->helper_rounds);
     ADD_SECONDS("critical_path_seconds", stats->time_critical / NSEC_PER_SEC);
     ADD_SECONDS("helper_cpu_seconds", summary->helper_cpu);
     ADD_SECONDS("duration_seconds", stats->duration / NSEC_PER_SEC);

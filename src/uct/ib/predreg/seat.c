@@ -1,0 +1,83 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "core.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * The seat of this process among those of its node: whether there is a
+ * processor for its helper.
+ */
+
+
+/* Processors of this process as its launcher bound it: those of its first
+ * thread, before the program has threads of its own to bind. Written once */
+static cpu_set_t affinity;
+
+
+void uct_predreg_seat_init(void)
+{
+    if (sched_getaffinity(getpid(), sizeof(affinity), &affinity) != 0) {
+        CPU_ZERO(&affinity); /* More processors than the mask has bits */
+        ucs_debug("no processors are known: %s", strerror(errno));
+    }
+}
+
+/* Without the others each process judges for itself */
+void uct_predreg_node_join(void)
+{
+    static const ucs_rcache_pred_node_params_t params = {
+        .max_bytes   = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .max_regions = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .reserve     = 0
+    };
+    ucs_status_t status;
+
+    if (uct_predreg_core.node != NULL) {
+        return; /* Because of its bounds */
+    }
+
+    status = ucs_rcache_pred_node_join(&params, &uct_predreg_core.node);
+    if (status != UCS_OK) {
+        ucs_debug("nothing is known of the node's other processes: %s",
+                  ucs_status_string(status));
+        uct_predreg_core.node = NULL;
+    }
+}
+
+/* As if there was nobody else: the program needs one of its processors */
+static void seat_alone(ucs_rcache_pred_seat_t *seat)
+{
+    unsigned count = CPU_COUNT(&affinity);
+
+    seat->idle_cpus = (count > 1) ? (count - 1) : 0;
+    seat->rank      = 0;
+    seat->sharers   = 1;
+}
+
+void uct_predreg_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
+{
+    ucs_rcache_pred_node_seat_t node_seat;
+
+    seat->slice = ucs_rcache_pred_thread_slice(arg);
+    if (uct_predreg_core.node == NULL) {
+        seat_alone(seat);
+        return;
+    }
+
+    ucs_rcache_pred_node_update(uct_predreg_core.node, &affinity, demand,
+                                &node_seat);
+    seat->idle_cpus = node_seat.idle_cpus;
+    seat->rank      = node_seat.rank;
+    seat->sharers   = node_seat.sharers;
+    ucs_rcache_pred_thread_pin(arg, &node_seat.cpus);
+}
