@@ -569,6 +569,23 @@ helper_come_back(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t next)
     return next;
 }
 
+/* Another process of the node was refused room: give up what is idle here, one
+ * region for each time it is seen. What it needs is not known, and it asks
+ * again. */
+static void answer_node(ucs_rcache_pred_t *pred)
+{
+    if ((pred->params.node != NULL) &&
+        ucs_rcache_pred_node_is_asked(pred->params.node)) {
+        pred_evict(pred, 0);
+    }
+}
+
+/* Whether there is anything idle that others of the node could ask for */
+static int may_be_asked(const ucs_rcache_pred_t *pred)
+{
+    return (pred->params.node != NULL) && !ucs_list_is_empty(&pred->watch);
+}
+
 /*
  * When to come back. Sleeping until woken takes part in a handshake with uses
  * and unmaps: they push to the DQ (or set stale) and then look at asleep; here
@@ -582,7 +599,7 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
     next = ucs_min(rq_due_time(pred), ucs_rcache_pred_timeq_first(&pred->watch));
 
     pred->poll_interval = helper_poll_interval(pred, active);
-    if (pred->poll_interval > POLL_MAX) {
+    if ((pred->poll_interval > POLL_MAX) && !may_be_asked(pred)) {
         pred->poll_interval = POLL_MAX; /* Stay here until there is work */
         helper_come_back(pred, next); /* From here on others may write it */
         atomic_store(&pred->asleep, 1);
@@ -593,6 +610,8 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
         atomic_store(&pred->asleep, 0);
     }
 
+    pred->poll_interval = ucs_min(pred->poll_interval,
+                                  (ucs_rcache_pred_time_t)POLL_MAX);
     return helper_come_back(pred, ucs_min(next, pred_now(pred) +
                                                 pred->poll_interval));
 }
@@ -663,6 +682,7 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
     check_clock(pred, now);
     count_round(pred);
     pred_take_seat(pred, now);
+    answer_node(pred);
     pred->patience = POLL_MAX;
     more = reap_stale(pred, steps);
 
