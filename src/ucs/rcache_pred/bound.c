@@ -33,15 +33,23 @@ void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     pred->stats_time      = now;
 }
 
+/* How many bytes may be registered after such a part was added. Under the
+ * lock */
+static uint64_t part_max_bytes(const ucs_rcache_pred_t *pred, pred_part_t part)
+{
+    return (part == PRED_PART_CHUNK) ?
+           pred->max_bytes :
+           (pred->max_bytes - ucs_rcache_pred_bound_reserve(pred->max_bytes));
+}
+
 /* Under the lock */
 static int fits(const ucs_rcache_pred_t *pred, uint64_t bytes, pred_part_t part)
 {
-    uint64_t reserve = (part == PRED_PART_CHUNK) ?
-                       0 : ucs_rcache_pred_bound_reserve(pred->max_bytes);
-    unsigned regions = (part == PRED_PART_CHUNK) ? 0 : 1;
-    uint64_t used    = pred->stats.bytes_now + reserve;
+    uint64_t max_bytes = part_max_bytes(pred, part);
+    unsigned regions   = (part == PRED_PART_CHUNK) ? 0 : 1;
 
-    return (used <= pred->max_bytes) && (bytes <= pred->max_bytes - used) &&
+    return (bytes <= max_bytes) &&
+           (pred->stats.bytes_now <= max_bytes - bytes) &&
            (pred->stats.regions_now + regions < pred->params.max_regions);
 }
 
@@ -186,12 +194,12 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
 /* Whether so much would not fit even if nothing else were registered; and
  * whether somebody is just deregistering */
 static int is_too_large(ucs_rcache_pred_t *pred, uint64_t bytes,
-                        int *releasing_p)
+                        pred_part_t part, int *releasing_p)
 {
     int too_large;
 
     ucs_spin_lock(&pred->lock);
-    too_large    = (bytes > pred->max_bytes);
+    too_large    = (bytes > part_max_bytes(pred, part));
     *releasing_p = (pred->releasing > 0);
     ucs_spin_unlock(&pred->lock);
     return too_large;
@@ -207,7 +215,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
     for (;;) {
         /* Before the attempt, so that what is released meanwhile is not missed
          * by both */
-        if (is_too_large(pred, bytes, &releasing)) {
+        if (is_too_large(pred, bytes, part, &releasing)) {
             return 0;
         }
 
