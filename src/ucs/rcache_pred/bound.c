@@ -191,18 +191,29 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
     return 1;
 }
 
-/* Whether so much would not fit even if nothing else were registered; and
- * whether somebody is just deregistering */
+/* Whether so much would not fit even if nothing else were registered
+ * @param [out] deregs_p  Deregistrations until now. */
 static int is_too_large(ucs_rcache_pred_t *pred, uint64_t bytes,
-                        pred_part_t part, int *releasing_p)
+                        pred_part_t part, uint64_t *deregs_p)
 {
     int too_large;
 
     ucs_spin_lock(&pred->lock);
-    too_large    = (bytes > part_max_bytes(pred, part));
-    *releasing_p = (pred->releasing > 0);
+    too_large = (bytes > part_max_bytes(pred, part));
+    *deregs_p = pred->stats.deregs;
     ucs_spin_unlock(&pred->lock);
     return too_large;
+}
+
+/* Whether somebody is deregistering, or has done so after that many */
+static int is_releasing(ucs_rcache_pred_t *pred, uint64_t deregs)
+{
+    int releasing;
+
+    ucs_spin_lock(&pred->lock);
+    releasing = (pred->releasing > 0) || (pred->stats.deregs != deregs);
+    ucs_spin_unlock(&pred->lock);
+    return releasing;
 }
 
 int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
@@ -210,12 +221,12 @@ int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
                  int *held_p)
 {
     uint64_t bytes = pred_page_bytes(start, length);
-    int releasing;
+    uint64_t deregs;
 
     for (;;) {
-        /* Before the attempt, so that what is released meanwhile is not missed
-         * by both */
-        if (is_too_large(pred, bytes, part, &releasing)) {
+        /* What is taken after the attempt is no victim any more, and may be
+         * deregistered before anybody looks: it shows in their number */
+        if (is_too_large(pred, bytes, part, &deregs)) {
             return 0;
         }
 
@@ -227,7 +238,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
             continue;
         }
 
-        if (!releasing || (deadline > 0)) {
+        if ((deadline > 0) || !is_releasing(pred, deregs)) {
             return 0;
         }
 
