@@ -23,20 +23,28 @@
 #define PIECE_MIN (64ul << 10)
 
 
+/* The largest pieces the bound has room for: two fly at a time. Under the
+ * lock. */
+static size_t piece_max(const ucs_rcache_pred_t *pred)
+{
+    uint64_t reserve = ucs_rcache_pred_bound_reserve(pred->max_bytes);
+
+    if (reserve == 0) {
+        return SIZE_MAX;
+    }
+
+    return ucs_max(ucs_align_down(reserve / 2, UCS_RCACHE_PRED_PAGE_SIZE),
+                   PIECE_MIN);
+}
+
 /* Size of the pieces for a use of so many pages, bytes. Under the lock. */
 static size_t piece_bytes(ucs_rcache_pred_domain_t *domain, size_t pages)
 {
-    uint64_t reserve = ucs_rcache_pred_bound_reserve(domain->pred->max_bytes);
     size_t piece;
 
     piece = ucs_rcache_pred_piece_pages(&domain->reg_cost, &domain->dereg_cost,
                                         pages) * UCS_RCACHE_PRED_PAGE_SIZE;
-    if (reserve > 0) {
-        /* Two fly at a time */
-        piece = ucs_min(piece, ucs_align_down(reserve / 2,
-                                              UCS_RCACHE_PRED_PAGE_SIZE));
-    }
-    return ucs_max(piece, PIECE_MIN);
+    return ucs_min(ucs_max(piece, PIECE_MIN), piece_max(domain->pred));
 }
 
 int pred_lazy_pays(ucs_rcache_pred_domain_t *domain, uintptr_t start,
@@ -145,6 +153,16 @@ static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
                         &piece->held);
 }
 
+/* The bound may have been lowered since the use began */
+static void piece_fit(ucs_rcache_pred_lazy_t *lazy)
+{
+    ucs_rcache_pred_t *pred = lazy->domain->pred;
+
+    ucs_spin_lock(&pred->lock);
+    lazy->piece = ucs_min(lazy->piece, piece_max(pred));
+    ucs_spin_unlock(&pred->lock);
+}
+
 ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_lazy_t *lazy,
                                        uintptr_t start, size_t length,
                                        unsigned flags,
@@ -154,6 +172,7 @@ ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_lazy_t *lazy,
     ucs_status_t status;
 
     for (;;) {
+        piece_fit(lazy);
         if (!piece_reserve(pred, start, length, lazy->piece, piece) &&
             !piece_reserve(pred, start, length, PIECE_MIN, piece)) {
             return piece_refused(pred, UCS_ERR_NO_RESOURCE);

@@ -240,6 +240,8 @@ ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
 /**
  * Change the bound on registered bytes. If more is registered, idle regions are
  * given up; what is in use stays. Thread safe.
+ *
+ * @param [in]  max_bytes  >= @ref UCS_RCACHE_PRED_MIN_BYTES; UINT64_MAX: none.
  */
 void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes);
 
