@@ -105,9 +105,45 @@ void ucs_rcache_pred_end_lazy(ucs_rcache_pred_lazy_t *lazy)
     pred_wake(pred);
 }
 
-/* Register a piece for which there is room, and count it */
-static ucs_status_t piece_reg(ucs_rcache_pred_lazy_t *lazy, unsigned flags,
-                              ucs_rcache_pred_piece_t *piece)
+/*
+ * An attempt to register a piece starts, and counts as a piece until it has
+ * failed.
+ *
+ * @return whether there are others: one of them may be gone by the time the
+ *         system refuses this one, and its memory was still pinned.
+ */
+static int piece_start(ucs_rcache_pred_lazy_t *lazy)
+{
+    ucs_rcache_pred_t *pred = lazy->domain->pred;
+    int others;
+
+    ucs_spin_lock(&pred->lock);
+    /* The bound may have been lowered since the use began */
+    lazy->piece = ucs_min(lazy->piece, piece_max(pred));
+    others      = (pred->pieces_now > 0);
+    ++pred->pieces_now;
+    ucs_spin_unlock(&pred->lock);
+    return others;
+}
+
+/* There is no such piece. @return what its user is to do about it. */
+static ucs_status_t piece_fail(ucs_rcache_pred_t *pred, int others,
+                               ucs_status_t status)
+{
+    ucs_spin_lock(&pred->lock);
+    --pred->pieces_now;
+    pred->stats.refused += (status == UCS_ERR_NO_MEMORY) ||
+                           (status == UCS_ERR_NO_RESOURCE);
+    if ((status == UCS_ERR_NO_MEMORY) && (others || (pred->pieces_now > 0))) {
+        status = UCS_ERR_NO_RESOURCE; /* Until one of them is released */
+    }
+    ucs_spin_unlock(&pred->lock);
+    return status;
+}
+
+/* Register a piece for which there is room */
+static ucs_status_t piece_register(ucs_rcache_pred_lazy_t *lazy, unsigned flags,
+                                   ucs_rcache_pred_piece_t *piece)
 {
     ucs_rcache_pred_t *pred      = lazy->domain->pred;
     ucs_rcache_pred_time_t begin = pred_now(pred);
@@ -122,22 +158,7 @@ static ucs_status_t piece_reg(ucs_rcache_pred_lazy_t *lazy, unsigned flags,
 
     ucs_spin_lock(&pred->lock);
     pred->stats.time_critical += pred_elapsed(begin, end);
-    if (status == UCS_OK) {
-        ++pred->stats.pieces;
-        ++pred->pieces_now;
-    }
-    ucs_spin_unlock(&pred->lock);
-    return status;
-}
-
-/* There is no room for a piece. @return what its user is to do about it. */
-static ucs_status_t piece_refused(ucs_rcache_pred_t *pred, ucs_status_t status)
-{
-    ucs_spin_lock(&pred->lock);
-    ++pred->stats.refused;
-    if (pred->pieces_now > 0) {
-        status = UCS_ERR_NO_RESOURCE; /* Until one of them is released */
-    }
+    pred->stats.pieces        += (status == UCS_OK);
     ucs_spin_unlock(&pred->lock);
     return status;
 }
@@ -154,14 +175,37 @@ static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
                         &piece->held);
 }
 
-/* The bound may have been lowered since the use began */
-static void piece_fit(ucs_rcache_pred_lazy_t *lazy)
+/* Register a piece of the present size, or of the smallest, if there is room */
+static ucs_status_t piece_try(ucs_rcache_pred_lazy_t *lazy, uintptr_t start,
+                              size_t length, unsigned flags,
+                              ucs_rcache_pred_piece_t *piece)
 {
     ucs_rcache_pred_t *pred = lazy->domain->pred;
+    ucs_status_t status;
 
-    ucs_spin_lock(&pred->lock);
-    lazy->piece = ucs_min(lazy->piece, piece_max(pred));
-    ucs_spin_unlock(&pred->lock);
+    if (!piece_reserve(pred, start, length, lazy->piece, piece) &&
+        !piece_reserve(pred, start, length, PIECE_MIN, piece)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    status = piece_register(lazy, flags, piece);
+    if (status != UCS_OK) {
+        pred_unreserve(pred, piece->start, piece->length, piece->held);
+    }
+    return status;
+}
+
+/* @return whether pieces can be smaller than they were. */
+static int piece_halve(ucs_rcache_pred_lazy_t *lazy)
+{
+    if (lazy->piece <= PIECE_MIN) {
+        return 0;
+    }
+
+    lazy->piece = ucs_max(ucs_align_down(lazy->piece / 2,
+                                         UCS_RCACHE_PRED_PAGE_SIZE),
+                          PIECE_MIN);
+    return 1;
 }
 
 ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_lazy_t *lazy,
@@ -169,34 +213,17 @@ ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_lazy_t *lazy,
                                        unsigned flags,
                                        ucs_rcache_pred_piece_t *piece)
 {
-    ucs_rcache_pred_t *pred = lazy->domain->pred;
+    int others = piece_start(lazy);
     ucs_status_t status;
 
-    for (;;) {
-        piece_fit(lazy);
-        if (!piece_reserve(pred, start, length, lazy->piece, piece) &&
-            !piece_reserve(pred, start, length, PIECE_MIN, piece)) {
-            return piece_refused(pred, UCS_ERR_NO_RESOURCE);
-        }
+    do {
+        status = piece_try(lazy, start, length, flags, piece);
+    } while ((status == UCS_ERR_NO_MEMORY) && piece_halve(lazy));
 
-        status = piece_reg(lazy, flags, piece);
-        if (status == UCS_OK) {
-            return UCS_OK;
-        }
-
-        pred_unreserve(pred, piece->start, piece->length, piece->held);
-        if (status != UCS_ERR_NO_MEMORY) {
-            return status;
-        }
-
-        if (lazy->piece <= PIECE_MIN) {
-            return piece_refused(pred, UCS_ERR_NO_MEMORY);
-        }
-
-        lazy->piece = ucs_max(ucs_align_down(lazy->piece / 2,
-                                             UCS_RCACHE_PRED_PAGE_SIZE),
-                              PIECE_MIN);
+    if (status != UCS_OK) {
+        status = piece_fail(lazy->domain->pred, others, status);
     }
+    return status;
 }
 
 void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
@@ -214,7 +241,11 @@ void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
     ucs_spin_lock(&pred->lock);
     ++domain->releasing;
     ++pred->releasing;
-    --pred->pieces_now;
     ucs_spin_unlock(&pred->lock);
     pred_deregister(&handle);
+
+    /* Not before: who is refused meanwhile is to try again */
+    ucs_spin_lock(&pred->lock);
+    --pred->pieces_now;
+    ucs_spin_unlock(&pred->lock);
 }

@@ -78,7 +78,9 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_table_t       table;
     uint64_t                      max_bytes;  /**< Bound on stats.bytes_now */
     unsigned                      releasing;  /**< Of all domains */
-    unsigned                      pieces_now; /**< Pieces registered */
+    unsigned                      pieces_now; /**< Pieces registered, about
+                                                    to be, or not yet
+                                                    deregistered */
     uint64_t                      held_bytes; /**< Of NODE_RESERVE, in use */
     unsigned                      held_regions; /**< Likewise */
     ucs_rcache_pred_stats_t       stats;
