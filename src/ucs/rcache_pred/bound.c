@@ -132,15 +132,6 @@ static int reserve(ucs_rcache_pred_t *pred, uint64_t bytes, pred_part_t part,
     return 0;
 }
 
-/* Whether the region could be given up before others. One that has not been
- * decided about since its last use has no deadline. */
-static ucs_rcache_pred_time_t
-victim_deadline(const ucs_rcache_pred_region_t *region)
-{
-    return (region->deadline > region->begin) ? region->deadline :
-                                                UCS_RCACHE_PRED_TIME_INF;
-}
-
 /* The idle region whose next use is farthest away, of those later than the
  * deadline; of equals that which was used longest ago. Under the lock. */
 static ucs_rcache_pred_region_t *
@@ -149,7 +140,6 @@ find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
     ucs_rcache_pred_region_t *victim     = NULL;
     ucs_rcache_pred_time_t victim_latest = deadline;
     ucs_rcache_pred_region_t *region;
-    ucs_rcache_pred_time_t latest;
     unsigned i;
 
     for (i = 0; i < pred->table.count; ++i) {
@@ -159,12 +149,11 @@ find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
             continue;
         }
 
-        latest = victim_deadline(region);
-        if ((latest > victim_latest) ||
-            ((victim != NULL) && (latest == victim_latest) &&
+        if ((region->deadline > victim_latest) ||
+            ((victim != NULL) && (region->deadline == victim_latest) &&
              (region->begin < victim->begin))) {
             victim        = region;
-            victim_latest = latest;
+            victim_latest = region->deadline;
         }
     }
 

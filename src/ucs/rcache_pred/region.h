@@ -85,7 +85,9 @@ typedef struct ucs_rcache_pred_region {
                                                      after registered_at was
                                                      prepared too early */
     ucs_rcache_pred_time_t         deadline;    /**< Next use expected; INF:
-                                                     none. Written by the
+                                                     none, or the last one has
+                                                     not been decided about.
+                                                     Written by a use and the
                                                      helper, read by eviction */
     ucs_rcache_pred_waiter_t       *waiters;
 

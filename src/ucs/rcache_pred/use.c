@@ -56,6 +56,7 @@ use_start(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     region->use_length = length;
     region->flags      = flags;
     region->referenced = 1;
+    region->deadline   = UCS_RCACHE_PRED_TIME_INF; /* Until it is decided */
 }
 
 /*
