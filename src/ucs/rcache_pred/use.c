@@ -322,6 +322,11 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     late  |= (region != NULL) && region->scheduled;
     status = use_claim(domain, region, start, length, access, &region, &old);
     if (status != UCS_OK) {
+        if (lazy != NULL) {
+            /* Nothing will be learned of it */
+            pred_lazy_start(domain, NULL, start, length, now, context, lazy);
+            status = UCS_INPROGRESS;
+        }
         goto out_unlock;
     }
 
