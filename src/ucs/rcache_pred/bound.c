@@ -160,7 +160,15 @@ find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
     return victim;
 }
 
-int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
+/*
+ * Give up one region.
+ *
+ * @param [in]  releases  Number of releases when room was last asked for.
+ * @param [out] wait_p    If there is none to give up: whether there is or will
+ *                        be room or a region to give up nevertheless.
+ */
+static int evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
+                 uint64_t releases, int *wait_p)
 {
     ucs_rcache_pred_region_t *victim;
     pred_handle_t handle;
@@ -168,6 +176,8 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
     ucs_spin_lock(&pred->lock);
     victim = find_victim(pred, deadline);
     if (victim == NULL) {
+        *wait_p = (pred->releasing > 0) || (pred->ahead_now > 0) ||
+                  (pred->releases != releases);
         ucs_spin_unlock(&pred->lock);
         return 0;
     }
@@ -180,29 +190,28 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
     return 1;
 }
 
-/* Whether so much would not fit even if nothing else were registered
- * @param [out] deregs_p  Deregistrations until now. */
+int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
+{
+    int wait;
+
+    return evict(pred, deadline, 0, &wait);
+}
+
+/*
+ * Whether so much would not fit even if nothing else were registered.
+ *
+ * @param [out] releases_p  Number of releases until now.
+ */
 static int is_too_large(ucs_rcache_pred_t *pred, uint64_t bytes,
-                        pred_part_t part, uint64_t *deregs_p)
+                        pred_part_t part, uint64_t *releases_p)
 {
     int too_large;
 
     ucs_spin_lock(&pred->lock);
-    too_large = (bytes > part_max_bytes(pred, part));
-    *deregs_p = pred->stats.deregs;
+    too_large   = (bytes > part_max_bytes(pred, part));
+    *releases_p = pred->releases;
     ucs_spin_unlock(&pred->lock);
     return too_large;
-}
-
-/* Whether somebody is deregistering, or has done so after that many */
-static int is_releasing(ucs_rcache_pred_t *pred, uint64_t deregs)
-{
-    int releasing;
-
-    ucs_spin_lock(&pred->lock);
-    releasing = (pred->releasing > 0) || (pred->stats.deregs != deregs);
-    ucs_spin_unlock(&pred->lock);
-    return releasing;
 }
 
 int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
@@ -210,12 +219,13 @@ int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
                  int *held_p)
 {
     uint64_t bytes = pred_page_bytes(start, length);
-    uint64_t deregs;
+    uint64_t releases;
+    int wait;
 
     for (;;) {
-        /* What is taken after the attempt is no victim any more, and may be
-         * deregistered before anybody looks: it shows in their number */
-        if (is_too_large(pred, bytes, part, &deregs)) {
+        /* What is in the way now may be gone before victims are looked for: it
+         * shows in the number of releases */
+        if (is_too_large(pred, bytes, part, &releases)) {
             return 0;
         }
 
@@ -223,11 +233,11 @@ int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
             return 1;
         }
 
-        if (pred_evict(pred, deadline)) {
+        if (evict(pred, deadline, releases, &wait)) {
             continue;
         }
 
-        if ((deadline > 0) || !is_releasing(pred, deregs)) {
+        if ((deadline > 0) || !wait) {
             return 0;
         }
 
@@ -245,6 +255,7 @@ void pred_unreserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
     pred_stats_advance(pred, now);
     pred->stats.bytes_now   -= bytes;
     pred->stats.regions_now -= 1;
+    ++pred->releases;
     ucs_spin_unlock(&pred->lock);
 
     release_node(pred, bytes, held);

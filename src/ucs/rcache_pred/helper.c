@@ -272,6 +272,7 @@ static int region_claim(ucs_rcache_pred_t *pred,
               (region->state == UCS_RCACHE_PRED_REGION_IDLE);
     if (claimed) {
         region->state = UCS_RCACHE_PRED_REGION_REGISTERING;
+        ++pred->ahead_now;
         ucs_rcache_pred_region_set_length(
                 &pred->table, region,
                 ucs_rcache_pred_region_expected_length(region));
@@ -331,6 +332,7 @@ static void process_rq_head(ucs_rcache_pred_t *pred)
     history        = pred_region_source(pred, region);
 
     ucs_spin_lock(&pred->lock);
+    --pred->ahead_now;
     if (status == UCS_OK) {
         ++pred->stats.regs_helper;
         ucs_rcache_pred_region_set_memh(&pred->table, region, memh);

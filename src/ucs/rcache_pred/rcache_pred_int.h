@@ -78,6 +78,9 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_table_t       table;
     uint64_t                      max_bytes;  /**< Bound on stats.bytes_now */
     unsigned                      releasing;  /**< Of all domains */
+    uint64_t                      releases;   /**< Rooms given back */
+    unsigned                      ahead_now;  /**< Regions the helper is just
+                                                   registering */
     unsigned                      pieces_now; /**< Pieces registered, about
                                                     to be, or not yet
                                                     deregistered */
@@ -175,8 +178,8 @@ void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
  * farthest deadlines first. Without the lock.
  *
  * @param [in] deadline  Only regions needed later than this are given up. 0: any
- *                       idle one, and what others are deregistering is waited
- *                       for.
+ *                       idle one, and what others are deregistering, or the
+ *                       helper is registering ahead, is waited for.
  * @param [out] held_p   Whether the room is part of what the node holds for this
  *                       process; never for whole regions.
  * @return 0 if there is no room.
