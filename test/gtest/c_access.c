@@ -240,8 +240,14 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
         last = region->start;
     }
 
-    if (bytes != pred->stats.bytes_now) {
+    /* Pieces belong to no region */
+    if ((bytes > pred->stats.bytes_now) ||
+        ((bytes < pred->stats.bytes_now) && (pred->pieces_now == 0))) {
         return "bytes_now is not what the regions add up to";
+    }
+
+    if ((pred->releasing > 0) || (pred->pieces_now > pred->stats.regions_now)) {
+        return "what is on its way out is not what is counted";
     }
 
     if (queued != ucs_list_length(&pred->rq) + ucs_list_length(&pred->watch)) {

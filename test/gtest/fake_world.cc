@@ -20,7 +20,9 @@ fake_world::fake_world() :
     m_reg_cost{50, 10000}, m_dereg_cost{10, 5000}, m_fail_countdown(0),
     m_fail_times(0), m_fail_status(UCS_OK), m_fail_deregs(false),
     m_limit(SIZE_MAX), m_next_memh(0x10000), m_num_regs(0), m_num_deregs(0),
-    m_bytes_now(0), m_bytes_peak(0), m_byte_ns(0), m_account_time(m_now)
+    m_bytes_now(0), m_bytes_peak(0), m_regions_now(0), m_regions_peak(0),
+    m_max_bytes(UINT64_MAX), m_max_regions(UINT64_MAX), m_byte_ns(0),
+    m_account_time(m_now)
 {
 }
 
@@ -43,6 +45,13 @@ void fake_world::fail_nth_reg(unsigned nth, unsigned times,
     m_fail_countdown = nth;
     m_fail_times     = times;
     m_fail_status    = status;
+}
+
+void fake_world::set_bound(uint64_t bytes, uint64_t regions)
+{
+    guard g(m_lock);
+    m_max_bytes   = bytes;
+    m_max_regions = regions;
 }
 
 bool fake_world::is_live(const void *memh) const
@@ -87,7 +96,7 @@ size_t fake_world::num_live() const
 uint64_t fake_world::byte_ns()
 {
     guard g(m_lock);
-    account(0);
+    account(0, 0);
     return m_byte_ns;
 }
 
@@ -95,7 +104,7 @@ void fake_world::reset_counters()
 {
     guard g(m_lock);
     EXPECT_TRUE(m_live.empty());
-    m_num_regs = m_num_deregs = m_bytes_peak = m_byte_ns = 0;
+    m_num_regs = m_num_deregs = m_bytes_peak = m_regions_peak = m_byte_ns = 0;
     m_account_time = m_now;
 }
 
@@ -121,12 +130,21 @@ void fake_world::check() const
 }
 
 /* Under the lock */
-void fake_world::account(int64_t bytes)
+void fake_world::account(int64_t pages, int regions)
 {
     m_byte_ns      += m_bytes_now * (m_now - m_account_time);
     m_account_time  = m_now;
-    m_bytes_now    += bytes;
+    m_bytes_now    += pages * (int64_t)PAGE;
+    m_regions_now  += regions;
     m_bytes_peak    = std::max(m_bytes_peak, m_bytes_now);
+    m_regions_peak  = std::max(m_regions_peak, m_regions_now);
+
+    if ((regions > 0) &&
+        ((m_bytes_now > m_max_bytes) || (m_regions_now > m_max_regions))) {
+        m_errors.push_back("the bound was exceeded: " +
+                           std::to_string(m_bytes_now) + " bytes, " +
+                           std::to_string(m_regions_now) + " regions");
+    }
 }
 
 /* Under the lock */
@@ -157,7 +175,7 @@ ucs_status_t fake_world::reg(registration r, void **memh_p)
 
     {
         guard g(m_lock);
-        account(pages * PAGE);
+        account(pages, +1);
     }
 
     r.serial = ++m_serial;
@@ -167,7 +185,7 @@ ucs_status_t fake_world::reg(registration r, void **memh_p)
     guard g(m_lock);
     status = reg_verdict();
     if (status != UCS_OK) {
-        account(-(int64_t)(pages * PAGE));
+        account(-(int64_t)pages, -1);
         return status;
     }
 
@@ -206,7 +224,7 @@ ucs_status_t fake_world::dereg(const domain *dom, void *memh)
     run_hook(on_dereg, r);
 
     guard g(m_lock);
-    account(-(int64_t)(pages * PAGE));
+    account(-(int64_t)pages, -1);
     ++m_num_deregs;
     return UCS_OK;
 }

@@ -89,6 +89,12 @@ public:
     uint64_t bytes_now() const { return m_bytes_now; }
     uint64_t bytes_peak() const { return m_bytes_peak; }
     uint64_t byte_ns();
+    /* Registrations, likewise */
+    uint64_t regions_now() const { return m_regions_now; }
+    uint64_t regions_peak() const { return m_regions_peak; }
+
+    /* To exceed this at any instant is an error from now on */
+    void set_bound(uint64_t bytes, uint64_t regions = UINT64_MAX);
 
     /* Registrations started so far */
     uint64_t serial() const { return m_serial; }
@@ -127,7 +133,7 @@ private:
     ucs_status_t dereg(const domain *dom, void *memh);
     static void run_hook(hook_t hook, const registration &r);
     ucs_status_t reg_verdict();
-    void account(int64_t bytes);
+    void account(int64_t pages, int regions);
 
     std::atomic<uint64_t>         m_now;
     std::atomic<uint64_t>         m_num_now;
@@ -151,6 +157,10 @@ private:
     unsigned                      m_num_deregs;
     uint64_t                      m_bytes_now;
     uint64_t                      m_bytes_peak;
+    uint64_t                      m_regions_now;
+    uint64_t                      m_regions_peak;
+    uint64_t                      m_max_bytes;
+    uint64_t                      m_max_regions;
     uint64_t                      m_byte_ns;
     uint64_t                      m_account_time;
     std::vector<std::string>      m_errors;

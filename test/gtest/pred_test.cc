@@ -10,17 +10,17 @@
 pred_test::pred_test() :
     m_params{}, m_pred(NULL), m_next_poll(NEVER), m_wakes_seen(0)
 {
-    m_params.ops          = &fake_world::ops;
-    m_params.arg          = &m_world;
-    m_params.policy       = UCS_RCACHE_PRED_POLICY_PREDICT;
-    m_params.history      = 8;
-    m_params.max_sites    = 256;
+    m_params.ops           = &fake_world::ops;
+    m_params.arg           = &m_world;
+    m_params.policy        = UCS_RCACHE_PRED_POLICY_PREDICT;
+    m_params.history       = 8;
+    m_params.max_sites     = 256;
     m_params.known_regions = 256;
     m_params.max_bytes     = UINT64_MAX;
     m_params.max_regions   = UINT64_MAX;
-    m_params.dq_size      = 64;
-    m_params.access_mask  = ACCESS_READ | ACCESS_WRITE;
-    m_params.helper_flags = HELPER_FLAG;
+    m_params.dq_size       = 64;
+    m_params.access_mask   = ACCESS_READ | ACCESS_WRITE;
+    m_params.helper_flags  = HELPER_FLAG;
 }
 
 pred_test::~pred_test()
@@ -42,6 +42,20 @@ void pred_test::create()
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
     new_domain("fake0");
     poll(); /* As the helper thread does when it starts */
+}
+
+void pred_test::recreate()
+{
+    destroy();
+    m_world.check();
+    m_world.reset_counters();
+    create();
+}
+
+void pred_test::set_policy(ucs_rcache_pred_policy_t policy)
+{
+    m_params.policy = policy;
+    recreate();
 }
 
 pred_test::domain_t *pred_test::new_domain(const char *name)
@@ -174,4 +188,48 @@ void pred_test::validate()
     const char *error = test_pred_validate(m_pred);
 
     EXPECT_TRUE(error == NULL) << error;
+    EXPECT_EQ(m_world.bytes_now(), stats().bytes_now);
+    EXPECT_EQ(m_world.regions_now(), stats().regions_now);
+}
+
+void pred_test::check_accounting(bool refusals)
+{
+    stats_t s = stats();
+
+    EXPECT_EQ(m_world.bytes_now(), s.bytes_now);
+    EXPECT_EQ(m_world.bytes_peak(), s.bytes_peak);
+    EXPECT_EQ(m_world.regions_now(), s.regions_now);
+    EXPECT_EQ(m_world.regions_peak(), s.regions_peak);
+    if (refusals) {
+        EXPECT_LE(m_world.byte_ns(), s.byte_ns);
+    } else {
+        EXPECT_EQ(m_world.byte_ns(), s.byte_ns);
+    }
+    EXPECT_EQ(m_world.num_regs(), s.regs_critical + s.regs_helper + s.pieces);
+    EXPECT_EQ(m_world.num_deregs(), s.deregs);
+}
+
+void pred_test::unmap(void *address, size_t length)
+{
+    test_alloc_fail_nth(1);
+    ucs_rcache_pred_unmapped(m_pred, (uintptr_t)address,
+                             (uintptr_t)address + length);
+    EXPECT_FALSE(test_alloc_failed());
+    test_alloc_fail_nth(0);
+}
+
+void pred_test::keep_two(void *near, void *far)
+{
+    uint64_t start = now();
+
+    for (unsigned i = 0; i < 41; ++i) {
+        m_world.advance_to(start + i * 20 * USEC);
+        end(begin(near, PAGE));
+        if (i % 2 == 0) {
+            end(begin(far, PAGE));
+        }
+        poll();
+    }
+    ASSERT_EQ(1u, m_world.num_live_at(near));
+    ASSERT_EQ(1u, m_world.num_live_at(far));
 }

@@ -43,6 +43,8 @@ protected:
 
     /* Create the cache with m_params, and a domain */
     void create();
+    void recreate(); /* with changed parameters */
+    void set_policy(ucs_rcache_pred_policy_t policy);
     domain_t *new_domain(const char *name);
     domain_t *domain(unsigned index = 0);
     void destroy_domain(unsigned index);
@@ -65,6 +67,16 @@ protected:
     uint64_t now() const { return m_world.now(); }
     stats_t stats();
     void validate();
+    /* What the counters say against what happened. A registration that the
+     * system refuses is counted also while others are given up for it. */
+    void check_accounting(bool refusals = false);
+
+    /* A memory hook, which must not allocate */
+    void unmap(void *address, size_t length);
+
+    /* Two regions that are kept registered, since their uses come too often to
+     * be deregistered in between; the next use of near is predicted earlier */
+    void keep_two(void *near, void *far);
 
     fake_world               m_world;
     ucs_rcache_pred_params_t m_params;

@@ -18,12 +18,6 @@ protected:
 
     void SetUp() override { create(); }
 
-    void recreate() /* with changed parameters */
-    {
-        destroy();
-        create();
-    }
-
     /* A program whose communications take TRANSFER */
     program make_program()
     {

@@ -14,61 +14,7 @@ class test_use : public pred_test {
 protected:
     void SetUp() override { create(); }
 
-    void recreate() /* with changed parameters */
-    {
-        destroy();
-        m_world.check();
-        m_world.reset_counters();
-        create();
-    }
-
-    void set_policy(ucs_rcache_pred_policy_t policy)
-    {
-        m_params.policy = policy;
-        recreate();
-    }
-
     static void count_cb(void *arg) { ++*(unsigned*)arg; }
-
-    void unmap(void *address, size_t length)
-    {
-        /* The hook it is called from must not allocate */
-        test_alloc_fail_nth(1);
-        ucs_rcache_pred_unmapped(m_pred, (uintptr_t)address,
-                                 (uintptr_t)address + length);
-        EXPECT_FALSE(test_alloc_failed());
-        test_alloc_fail_nth(0);
-    }
-
-    /* What the counters say against what happened */
-    void check_accounting()
-    {
-        stats_t s = stats();
-
-        EXPECT_EQ(m_world.bytes_now(), s.bytes_now);
-        EXPECT_EQ(m_world.bytes_peak(), s.bytes_peak);
-        EXPECT_EQ(m_world.byte_ns(), s.byte_ns);
-        EXPECT_EQ(m_world.num_regs(), s.regs_critical + s.regs_helper);
-        EXPECT_EQ(m_world.num_deregs(), s.deregs);
-    }
-
-    /* Two regions that are kept registered, since their uses come too often to
-     * be deregistered in between; the next use of near is predicted earlier */
-    void keep_two(void *near, void *far)
-    {
-        uint64_t start = now();
-
-        for (unsigned i = 0; i < 41; ++i) {
-            m_world.advance_to(start + i * 20 * USEC);
-            end(begin(near, PAGE));
-            if (i % 2 == 0) {
-                end(begin(far, PAGE));
-            }
-            poll();
-        }
-        ASSERT_EQ(1u, m_world.num_live_at(near));
-        ASSERT_EQ(1u, m_world.num_live_at(far));
-    }
 };
 
 TEST_F(test_use, average_of_much_memory_over_long_is_right)
