@@ -267,3 +267,93 @@ TEST_F(test_policy, order_is_kept_and_none_moved_later)
         ASSERT_LE(m_elems.back()->time, time);
     }
 }
+
+/* Pieces */
+
+TEST(test_policy_pieces, reserve_is_a_share_of_the_bound)
+{
+    EXPECT_EQ(1 * MB, ucs_rcache_pred_bound_reserve(16 * MB));
+    EXPECT_EQ(2 * MB + 1, ucs_rcache_pred_bound_reserve(32 * MB + 16));
+    EXPECT_EQ(2 * MB, ucs_rcache_pred_bound_reserve(32 * MB + 15));
+}
+
+TEST(test_policy_pieces, reserve_holds_two_small_pieces)
+{
+    EXPECT_EQ(128 * KB, ucs_rcache_pred_bound_reserve(2 * MB));
+    EXPECT_EQ(128 * KB, ucs_rcache_pred_bound_reserve(2 * MB + 15));
+    EXPECT_EQ(128 * KB + 1, ucs_rcache_pred_bound_reserve(2 * MB + 16));
+    EXPECT_EQ(128 * KB,
+              ucs_rcache_pred_bound_reserve(UCS_RCACHE_PRED_MIN_BYTES));
+}
+
+TEST(test_policy_pieces, reserve_is_not_more_than_it_takes)
+{
+    EXPECT_EQ(4 * MB, ucs_rcache_pred_bound_reserve(64 * MB));
+    EXPECT_EQ(4 * MB, ucs_rcache_pred_bound_reserve(UINT64_MAX - 1));
+}
+
+TEST(test_policy_pieces, reserve_is_not_more_than_the_bound)
+{
+    for (uint64_t bound : {0ul, 1ul, 128 * KB - 1, 128 * KB}) {
+        EXPECT_EQ(bound, ucs_rcache_pred_bound_reserve(bound));
+    }
+}
+
+TEST(test_policy_pieces, no_bound_needs_no_reserve)
+{
+    EXPECT_EQ(0u, ucs_rcache_pred_bound_reserve(UINT64_MAX));
+}
+
+static size_t piece_pages(double a, double b, double dereg_b, size_t pages)
+{
+    ucs_rcache_pred_cost_t reg = {}, dereg = {};
+
+    reg.a   = a;
+    reg.b   = b;
+    dereg.a = 1e6; /* Does not matter: each page is deregistered once anyway */
+    dereg.b = dereg_b;
+    return ucs_rcache_pred_piece_pages(&reg, &dereg, pages);
+}
+
+TEST(test_policy_pieces, size_is_the_root)
+{
+    EXPECT_EQ(400u, piece_pages(50, 5000, 3000, 1000)); /* Of 1000 * 160 */
+    EXPECT_EQ(10u, piece_pages(100, 100, 0, 100));
+    EXPECT_EQ(10u, piece_pages(100, 0, 100, 100));
+}
+
+TEST(test_policy_pieces, size_is_the_best_there_is)
+{
+    /* What passes before the first byte moves, and what pieces cost more */
+    auto cost = [](double c, double pages) {
+        return 50 * c + 15000 * pages / c;
+    };
+
+    for (size_t pages : {301, 1000, 5000, 100000}) {
+        size_t best = piece_pages(50, 10000, 5000, pages);
+        for (size_t other = 1; other <= pages; other += 1 + pages / 1000) {
+            /* But for the fraction of a page */
+            EXPECT_LE(cost(best, pages), cost(other, pages) + 50) << pages;
+        }
+    }
+}
+
+TEST(test_policy_pieces, size_is_no_more_than_all)
+{
+    EXPECT_EQ(1u, piece_pages(50, 10000, 5000, 1));
+    EXPECT_EQ(300u, piece_pages(50, 10000, 5000, 300));
+    EXPECT_EQ(300u, piece_pages(50, 10000, 5000, 301));
+}
+
+TEST(test_policy_pieces, size_is_at_least_a_page)
+{
+    EXPECT_EQ(1u, piece_pages(50, 0, 0, 1000));
+    EXPECT_EQ(1u, piece_pages(1e9, 1, 1, 1000));
+}
+
+TEST(test_policy_pieces, one_piece_where_pages_cost_nothing)
+{
+    EXPECT_EQ(1000u, piece_pages(0, 10000, 5000, 1000));
+    EXPECT_EQ(1000u, piece_pages(0, 0, 0, 1000));
+    EXPECT_EQ(1000u, piece_pages(1e-300, 1e300, 0, 1000));
+}
