@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "pred_test.h"
+#include "lazy_use.h"
 
 #include <random>
 
@@ -485,15 +485,21 @@ TEST_F(test_use, any_allocation_may_fail)
     ucs_status_t status;
     unsigned nth = 0;
     context_t ctx = context(1);
-    unsigned called = 0;
+    unsigned called = 0, lost = 0;
     void *memh;
 
+    m_params.max_bytes = MB;
     for (bool failed = true; failed;) {
         test_alloc_fail_nth(++nth);
         status = ucs_rcache_pred_create(&m_params, &pred);
         if (status == UCS_OK) {
             status = ucs_rcache_pred_domain_create(pred, "d", &fake, &dom);
             if (status == UCS_OK) {
+                lazy_use lazy(m_world, dom, buffer(1), MB);
+                EXPECT_EQ(UCS_INPROGRESS, lazy.begin()) << "whatever happens";
+                EXPECT_EQ(UCS_OK, lazy.finish());
+                EXPECT_EQ(16u, lazy.num_pieces());
+
                 status = ucs_rcache_pred_begin(dom, buffer(0), PAGE, 0, &ctx,
                                                &memh);
                 if (status == UCS_OK) {
@@ -511,12 +517,18 @@ TEST_F(test_use, any_allocation_may_fail)
         }
         failed = test_alloc_failed();
         test_alloc_fail_nth(0);
-        EXPECT_EQ(failed ? UCS_ERR_NO_MEMORY : UCS_OK, status) << nth;
+        if (status == UCS_OK) {
+            lost += failed;
+        } else {
+            EXPECT_TRUE(failed);
+            EXPECT_EQ(UCS_ERR_NO_MEMORY, status) << nth;
+        }
         m_world.check();
     }
 
     EXPECT_GT(nth, 8u);
-    EXPECT_EQ(1u, called);
+    EXPECT_EQ(2u, lost) << "what a lazy use can do without";
+    EXPECT_EQ(1u + lost, called);
 }
 
 TEST_F(test_use, parameters_out_of_range_are_named)
@@ -542,6 +554,10 @@ TEST_F(test_use, parameters_out_of_range_are_named)
     expect_refused("15 call sites");
     (params = m_params).known_regions = 15;
     expect_refused("15 regions");
+    (params = m_params).max_bytes = UCS_RCACHE_PRED_MIN_BYTES - 1;
+    expect_refused("bounds of 262143 bytes");
+    (params = m_params).max_regions = 3;
+    expect_refused("and 3 regions");
     (params = m_params).dq_size = 0;
     expect_refused("of 0 entries");
     (params = m_params).dq_size = 1;
