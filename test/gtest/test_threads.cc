@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "pred_test.h"
+#include "lazy_use.h"
 
 #include <atomic>
 #include <random>
@@ -40,6 +40,10 @@ protected:
     /* In the child: begin and end uses, two at a time, in so many threads */
     void run_users(unsigned num_threads);
     void run_user(unsigned seed);
+    /* In the child: one use after the other, whole or in pieces, under a bound
+     * that does not hold them all */
+    void run_bounded_user(unsigned seed);
+    void run_bounded_users(unsigned num_threads);
     void start_poller();
     void start_progress();
     void start_unmapper();
@@ -71,9 +75,11 @@ protected:
 
     unsigned                 m_num_buffers = NUM_BUFFERS;
     unsigned                 m_num_uses    = 50000 / SANITIZER_SLOWDOWN;
+    size_t                   m_min_length  = 1;
     std::atomic<bool>        m_stop{false};
     std::vector<std::thread> m_threads;
     std::atomic<uint64_t>    m_min_serial[NUM_BUFFERS] = {};
+    std::atomic<unsigned>    m_refused{0};
     std::atomic<unsigned>    m_invalidated{0};
     std::atomic<unsigned>    m_called{0};
 };
@@ -163,6 +169,52 @@ void test_threads::run_users(unsigned num_threads)
     }
 }
 
+void test_threads::run_bounded_user(unsigned seed)
+{
+    std::mt19937 random(seed);
+    auto wait = [] { std::this_thread::yield(); return true; };
+
+    for (unsigned i = 0; i < m_num_uses; ++i) {
+        void *address = buffer(random() % m_num_buffers);
+        size_t length = m_min_length + random() % (m_params.max_bytes / 4);
+        context_t ctx = context(random() % 3);
+        void *memh;
+
+        if (random() % 2 == 0) {
+            lazy_use use(m_world, domain(), address, 4 * length, 0, ctx);
+            if ((use.begin() != UCS_OK) && !use.is_lazy()) {
+                fail("a lazy use was refused");
+            }
+            if (use.finish(wait) != UCS_OK) {
+                fail("a piece failed");
+            }
+        } else if (try_begin(address, length, &memh, 0, NULL, ctx) == UCS_OK) {
+            if (!m_world.covers(memh, address, length)) {
+                fail("memory in use is not registered");
+            }
+            std::this_thread::yield();
+            if (ucs_rcache_pred_end(domain(), memh) != UCS_OK) {
+                fail("a handle in use was not known");
+            }
+        } else {
+            ++m_refused;
+        }
+    }
+}
+
+void test_threads::run_bounded_users(unsigned num_threads)
+{
+    std::vector<std::thread> users;
+
+    m_world.set_bound(m_params.max_bytes, m_params.max_regions);
+    for (unsigned i = 0; i < num_threads; ++i) {
+        users.emplace_back([this, i] { run_bounded_user(i); });
+    }
+    for (auto &user : users) {
+        user.join();
+    }
+}
+
 void test_threads::start_poller()
 {
     m_threads.emplace_back([this] {
@@ -220,7 +272,8 @@ void test_threads::finish()
     }
     validate();
     EXPECT_EQ(0u, m_world.num_live());
-    EXPECT_EQ(m_world.num_regs(), stats().regs_critical + stats().regs_helper);
+    EXPECT_EQ(m_world.num_regs(), stats().regs_critical +
+                                  stats().regs_helper + stats().pieces);
     EXPECT_EQ(m_world.num_deregs(), stats().deregs);
     EXPECT_EQ(m_invalidated, m_called);
     destroy();
@@ -272,8 +325,8 @@ TEST_F(test_threads, more_buffers_than_are_remembered)
     /* The helper forgets regions, and now and then just the one that a use
      * begins on */
     m_params.known_regions = 16;
-    m_num_buffers        = 20;
-    m_num_uses          *= 20;
+    m_num_buffers          = 20;
+    m_num_uses            *= 20;
     run_in_child(3, 1, 0);
 }
 
@@ -352,6 +405,88 @@ TEST_F(test_threads, domain_waits_for_an_eviction_to_end)
         };
         end(begin(buffer(1), PAGE));
         thread.join();
+        finish();
+    });
+}
+
+TEST_F(test_threads, bound_is_kept)
+{
+    m_params.max_bytes = MB;
+    m_num_uses        /= 20;
+    run_in_child([this] {
+        create();
+        start_poller();
+        start_unmapper();
+        run_bounded_users(8);
+        EXPECT_GT(stats().evictions, 0u);
+        EXPECT_GT(stats().lazy, 0u);
+        EXPECT_GE(stats().refused, m_refused);
+        finish();
+    });
+}
+
+TEST_F(test_threads, bound_is_kept_on_demand)
+{
+    m_params.policy    = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+    m_params.max_bytes = MB;
+    m_num_uses        /= 20;
+    run_in_child([this] {
+        create();
+        run_bounded_users(8);
+        EXPECT_GT(stats().pieces, 0u);
+        finish();
+    });
+}
+
+TEST_F(test_threads, number_of_regions_is_kept)
+{
+    m_params.max_bytes   = 64 * MB;
+    m_params.max_regions = 6;
+    m_num_buffers        = 12;
+    m_num_uses          /= 20;
+    run_in_child([this] {
+        create();
+        start_poller();
+        run_bounded_users(8);
+        EXPECT_EQ(6u, m_world.regions_peak());
+        finish();
+    });
+}
+
+TEST_F(test_threads, pieces_wait_for_each_other)
+{
+    /* Less than the pieces of all threads: the system refuses, and whoever is
+     * refused has others to wait for. Nothing is registered whole. */
+    m_world.limit_bytes(6 * 64 * KB);
+    m_params.max_bytes = MB;
+    m_min_length       = MB;
+    m_num_uses        /= 50;
+    run_in_child([this] {
+        create();
+        run_bounded_users(4);
+        finish();
+    });
+}
+
+TEST_F(test_threads, room_on_its_way_is_waited_for)
+{
+    /* One use at a time, of all the room there is: the helper may be giving up
+     * the last region, but nothing else is in the way */
+    m_params.max_bytes = MB;
+    m_num_uses        *= 10;
+    run_in_child([this] {
+        void *memh;
+
+        create();
+        m_world.set_bound(MB);
+        start_poller();
+        for (unsigned i = 0; i < m_num_uses; ++i) {
+            void *address = buffer(i % 2);
+            if (try_begin(address, MB - 128 * KB, &memh) != UCS_OK) {
+                fail("refused for what was about to be deregistered");
+            }
+            end(memh);
+        }
         finish();
     });
 }
