@@ -195,6 +195,7 @@ static void region_decide(ucs_rcache_pred_t *pred,
     region_times(pred, region, &times);
     deadline = pred_region_deadline(pred, region, now, &history);
 
+    region->predicted = (deadline != UCS_RCACHE_PRED_TIME_INF);
     ucs_spin_lock(&pred->lock);
     region->deadline = deadline;
     registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
@@ -208,7 +209,8 @@ static void region_decide(ucs_rcache_pred_t *pred,
     }
 
     if (deadline != UCS_RCACHE_PRED_TIME_INF) {
-        pred->patience = ucs_min(pred->patience, (deadline - now) / POLL_PART);
+        pred->patience = ucs_min(pred->patience,
+                                 pred_elapsed(now, deadline) / POLL_PART);
         region_enqueue(pred, &pred->rq, region, deadline);
         ucs_rcache_pred_space_deadlines(&pred->rq, &region->queue_elem,
                                         ucs_rcache_pred_spacing(&times));
@@ -249,12 +251,30 @@ static int region_is_used(ucs_rcache_pred_t *pred,
     return used;
 }
 
+/* Whether a use that began later is in the histories already: lazy uses do not
+ * end in the order in which they begin. If the last use itself began before
+ * that, it is the clock that went back. */
+static int is_overtaken(ucs_rcache_pred_t *pred,
+                        const ucs_rcache_pred_dq_entry_t *entry)
+{
+    ucs_rcache_pred_time_t last = entry->region->history.last;
+    int overtaken;
+
+    ucs_spin_lock(&pred->lock);
+    overtaken = (entry->begin < last) && (entry->region->begin >= last);
+    ucs_spin_unlock(&pred->lock);
+    return overtaken;
+}
+
 /* A current entry of the DQ: learn when the use began, then decide about its
  * region, unless another entry will follow */
 static void process_dq_entry(ucs_rcache_pred_t *pred,
                              const ucs_rcache_pred_dq_entry_t *entry)
 {
-    pred_region_learn(pred, entry->region, entry);
+    if (!is_overtaken(pred, entry)) {
+        pred_region_learn(pred, entry->region, entry);
+    }
+
     pred_note_demand(pred, entry->region, entry->length);
     if (!region_is_used(pred, entry->region)) {
         region_decide(pred, entry->region);
@@ -583,7 +603,7 @@ static void answer_node(ucs_rcache_pred_t *pred)
 }
 
 /* Whether there is anything idle that others of the node could ask for */
-static int may_be_asked(const ucs_rcache_pred_t *pred)
+static int may_be_asked(ucs_rcache_pred_t *pred)
 {
     return (pred->params.node != NULL) && !ucs_list_is_empty(&pred->watch);
 }

@@ -141,8 +141,7 @@ void pred_region_unmet(ucs_rcache_pred_t *pred,
 }
 
 /* Count how wrong the prediction was, if there was one, before the histories
- * are told of the use. Reads the deadline without the lock: it is the helper
- * who writes it. */
+ * are told of the use. */
 static void count_error(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region,
                         ucs_rcache_pred_time_t begin)
@@ -150,7 +149,7 @@ static void count_error(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_history_t *history = pred_region_source(pred, region);
     unsigned error_class;
 
-    if ((history == NULL) || (region->deadline == UCS_RCACHE_PRED_TIME_INF)) {
+    if ((history == NULL) || !region->predicted) {
         return;
     }
 

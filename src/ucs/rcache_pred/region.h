@@ -94,6 +94,8 @@ typedef struct ucs_rcache_pred_region {
     /* Helper only */
     ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< In the RQ or watch list */
     uint8_t                        queued;
+    uint8_t                        predicted;   /**< The last decision expected
+                                                     a use */
     unsigned                       num_lengths; /**< Lengths ever recorded */
     size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
     uint32_t                       window;      /**< Last one its use was
