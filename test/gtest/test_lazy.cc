@@ -513,11 +513,11 @@ TEST_F(test_lazy, region_used_as_a_whole)
 
 TEST_F(test_lazy, region_evicted)
 {
-    bound(16 * MB);
     lazy_use use = lazy(buffer(0), LARGE);
 
     ASSERT_EQ(UCS_INPROGRESS, use.begin());
     ASSERT_EQ(UCS_OK, use.next());
+    ucs_rcache_pred_set_max_bytes(m_pred, 16 * MB);
     end(begin(buffer(0), LARGE));
     end(begin(buffer(1), LARGE));
     EXPECT_EQ(1u, stats().evictions);

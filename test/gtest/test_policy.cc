@@ -357,3 +357,23 @@ TEST(test_policy_pieces, one_piece_where_pages_cost_nothing)
     EXPECT_EQ(1000u, piece_pages(0, 0, 0, 1000));
     EXPECT_EQ(1000u, piece_pages(1e-300, 1e300, 0, 1000));
 }
+
+TEST_F(test_policy, pieces_pay_if_they_cost_less_than_they_save)
+{
+    /* 100 ns a page; 5000 ns more for each piece */
+    ucs_rcache_pred_cost_t reg = {}, dereg = {};
+
+    reg.a   = 100;
+    reg.b   = 4000;
+    dereg.b = 1000;
+    /* The best size is sqrt(5000 * 5000 / 100) = 500 pages */
+    EXPECT_TRUE(ucs_rcache_pred_pieces_pay(&reg, &dereg, 5000, 500));
+    /* 16 pages: 313 pieces cost 1.56 ms, the whole 0.5 ms */
+    EXPECT_FALSE(ucs_rcache_pred_pieces_pay(&reg, &dereg, 5000, 16));
+    /* A single piece, or little more, saves nothing */
+    EXPECT_FALSE(ucs_rcache_pred_pieces_pay(&reg, &dereg, 5000, 5000));
+    EXPECT_FALSE(ucs_rcache_pred_pieces_pay(&reg, &dereg, 5000, 2501));
+    /* Nor does registration that costs nothing a page */
+    reg.a = 0;
+    EXPECT_FALSE(ucs_rcache_pred_pieces_pay(&reg, &dereg, 5000, 500));
+}

@@ -51,13 +51,12 @@ int pred_lazy_pays(ucs_rcache_pred_domain_t *domain, uintptr_t start,
                    size_t length)
 {
     size_t pages = ucs_rcache_pred_pages(start, length);
-    size_t piece = ucs_rcache_pred_piece_pages(&domain->reg_cost,
-                                               &domain->dereg_cost, pages);
 
-    /* A single piece saves nothing */
     return domain->pred->params.pieces &&
-           (ucs_max(piece, PIECE_MIN / UCS_RCACHE_PRED_PAGE_SIZE) <=
-            pages / 2);
+           ucs_rcache_pred_pieces_pay(&domain->reg_cost, &domain->dereg_cost,
+                                      pages,
+                                      piece_bytes(domain, pages) /
+                                      UCS_RCACHE_PRED_PAGE_SIZE);
 }
 
 void pred_lazy_start(ucs_rcache_pred_domain_t *domain,

@@ -139,3 +139,13 @@ size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
     piece = sqrt(pages * (reg->b + dereg->b) / reg->a);
     return (piece >= pages) ? pages : ucs_max((size_t)piece, (size_t)1);
 }
+
+int ucs_rcache_pred_pieces_pay(const ucs_rcache_pred_cost_t *reg,
+                               const ucs_rcache_pred_cost_t *dereg,
+                               size_t pages, size_t piece)
+{
+    double count = (double)pages / piece;
+
+    return (count >= 2) && ((reg->a * piece) + (count * (reg->b + dereg->b)) <=
+                            (reg->a * pages));
+}

@@ -118,4 +118,13 @@ size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
                                    const ucs_rcache_pred_cost_t *dereg,
                                    size_t pages);
 
+/**
+ * Whether pieces of so many pages move the first byte of a transfer earlier by
+ * more than all of them cost besides: a c + (pages / c) b < a pages, with the a
+ * and b of @ref ucs_rcache_pred_piece_pages. Never with less than two pieces.
+ */
+int ucs_rcache_pred_pieces_pay(const ucs_rcache_pred_cost_t *reg,
+                               const ucs_rcache_pred_cost_t *dereg,
+                               size_t pages, size_t piece);
+
 #endif

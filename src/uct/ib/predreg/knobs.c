@@ -15,7 +15,7 @@
 #define KNOB_PREFIX "RCACHE_PRED_"
 #define ENV_PREFIX  "UCX_"
 
-#define HELPER_DEFAULT "conservative"
+#define HELPER_DEFAULT "aggressive"
 
 #define DQ_SIZE_MIN 64u
 #define DQ_SIZE_MAX 1048576u

@@ -1,0 +1,98 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_HELPER_INT_H_
+#define UCS_RCACHE_PRED_HELPER_INT_H_
+
+#include "predict.h"
+
+/** @file helper_int.h
+ *
+ * The helper's work, as its parts share it: helper.c (a round, and when the next
+ * one is), decide.c (what is done about a region) and cleanup.c. Everything here
+ * runs under helper_mutex; what it shares with uses is touched under the lock,
+ * which none of the functions is called with unless it says so.
+ */
+
+/** The DQ is looked at again, while entries come in, after this part of the
+ *  shortest time until a predicted use of a region that was given up in this
+ *  round (pred->patience): such a region, when its use ends, stays registered by
+ *  so much of its period too long. What was kept, or is not predicted, can wait
+ *  longest. */
+#define PRED_POLL_PART 16
+
+/** When the DQ was empty for so long, ns, the helper sleeps until it is woken. A
+ *  use then pays for the waking, one system call after more than this time
+ *  without communication. */
+#define PRED_POLL_MAX 4000000
+
+
+static inline ucs_rcache_pred_region_t *
+pred_queue_region(ucs_rcache_pred_timeq_elem_t *elem)
+{
+    return ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
+}
+
+/** Whether a use has begun that is not in the histories yet. Under lock. */
+static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
+{
+    return region->begin > region->history.last;
+}
+
+
+/* decide.c */
+
+/** What things cost for this region: as fitted and measured. */
+void pred_region_times(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region,
+                       ucs_rcache_pred_times_t *times);
+
+/** Whether the region is still what an entry of the DQ is about. */
+int pred_region_is_current(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region,
+                           uint64_t generation);
+
+/** Deregister the region, unless a use has begun. */
+void pred_region_deregister(ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_region_t *region);
+
+/**
+ * Decide about a region without a use: deregister it, and register it again
+ * before its deadline; or keep it and look again when its use has not come. One
+ * that is not registered, after a lazy use, is registered for the next one.
+ */
+void pred_region_decide(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region);
+
+/** A current entry of the DQ: learn when the use began, then decide about its
+ *  region, unless another entry will follow. */
+void pred_process_dq_entry(ucs_rcache_pred_t *pred,
+                           const ucs_rcache_pred_dq_entry_t *entry);
+
+/** The head of the RQ is due: register it ahead of its use, and watch for the
+ *  use. */
+void pred_process_rq_head(ucs_rcache_pred_t *pred);
+
+/** The use that the head of the watch list awaits has not come in time, or is
+ *  under way. */
+void pred_process_watch_head(ucs_rcache_pred_t *pred);
+
+
+/* cleanup.c */
+
+/** Clear away regions that serve no use any more, at most so many.
+ *  @return whether there are more. */
+int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps);
+
+/** The DQ lost entries: find registered regions that nothing is known about, and
+ *  decide about at most so many. @return whether there are more. */
+int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps);
+
+/** Forget some unregistered regions that were not used for long, if there are
+ *  too many. @return whether another round may find more. */
+int pred_collect_garbage(ucs_rcache_pred_t *pred);
+
+#endif
