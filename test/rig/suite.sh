@@ -82,6 +82,82 @@ steps_aside()
     [ "$count" -eq 2 ]
 }
 
+# A field of each rank's summary is never above MAX
+#   at_most FIELD MAX COMMAND...
+at_most()
+{
+    local field=$1 max=$2
+    shift 2
+    "$@" || return
+    awk -v field="$field" -v max="$max" '
+        { match($0, "\"" field "\":[0-9]+")
+          value = substr($0, RSTART + length(field) + 3) + 0
+          if ((RSTART == 0) || (value > max)) {
+              print field " is " value ", more than " max
+              bad = 1
+          } }
+        END { exit bad }' "$work/summary"
+}
+
+# What the kernel counts as pinned, less UCX's pools, is never above a bound:
+# sampled, for each rank
+#   pinned_at_most BYTES PROGRAM COMMAND...
+pinned_at_most()
+{
+    local max=$1 program=$2
+    shift 2
+    managed 2 "$apps/pinwatch" -i 5 -m "$program" -o "$work/pinned" -- "$@" ||
+        return
+    awk -F, -v max="$max" '
+        FNR == NR {
+            if (match($0, "\"pid\":[0-9]+"))
+                pid = substr($0, RSTART + 6, RLENGTH - 6)
+            if (match($0, "\"pool_bytes\":[0-9]+"))
+                pools[pid] = substr($0, RSTART + 13, RLENGTH - 13)
+            next
+        }
+        ($2 in pools) { n++; user = $3 * 1024 - pools[$2]
+                        if (user > peak) peak = user }
+        END { print "pinned at most " peak " in " n " samples"
+              exit !(n > 100 && peak > 0 && peak <= max) }' \
+        "$work/summary" "$work/pinned"
+}
+
+# A limit of locked memory that does not hold the program under stock UCX, which
+# aborts, holds it with us: everything arrives
+#   memlock KIB COMMAND...
+memlock()
+{
+    local limit_kib=$1 nobody="setpriv --bounding-set=-ipc_lock
+                               --inh-caps=-ipc_lock"
+    shift
+    (ulimit -l "$limit_kib" && exec timeout -k 5 60 $nobody "$@") &&
+        { echo "stock UCX does not need more than $limit_kib KiB"; return 1; }
+    (ulimit -l "$limit_kib" && managed 2 $nobody $predreg -- "$@")
+}
+
+# One rank of a job is killed in the midst of transfers; another job on the node,
+# which keeps the same bound, gets its share, and no shared memory is left
+killed()
+{
+    local bound=24M pid job
+    UCX_RCACHE_PRED_NODE_MAX_PINNED=$bound $predreg -- \
+        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 1000 --compute 1 &
+    job=$!
+    for ((i = 0; i < 200; ++i)); do
+        pid=$(pgrep -n -x fig1) && [ "$(pgrep -c -x fig1)" -eq 2 ] && break
+        sleep 0.1
+    done
+    sleep 5
+    kill -9 "$pid" || return
+    wait $job && { echo "the job survived"; return 1; }
+    managed 2 env UCX_RCACHE_PRED_NODE_MAX_PINNED=$bound $predreg -- \
+        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 3 --verify || return
+    awk '/"refused":[1-9]/ { print "a dead rank has a share"; bad = 1 }
+         END { exit bad }' "$work/summary" || return
+    [ "$(ipcs -m | grep -c '^0x')" -eq 0 ] || { ipcs -m; return 1; }
+}
+
 for policy in predict on-demand; do
     run "integrity, $policy" managed 2 $predreg --policy $policy -- \
         mpirun --oversubscribe -np 2 "$apps/integrity" --seed 1 --ops 150
@@ -109,13 +185,30 @@ for kernel in cg wavefront ft is; do
 done
 run "ft, pencils, 4 ranks" managed 4 $predreg -- \
     mpirun --oversubscribe -np 4 "$apps/ft" --layout 2d --iters 2 --compute 50
-for pattern in noreuse random alternating drift phases burst; do
-    run "irregular, $pattern" managed 2 $predreg -- \
-        mpirun --oversubscribe -np 2 "$apps/irregular" --pattern $pattern \
+for uses in noreuse random alternating drift phases burst; do
+    run "irregular, $uses" managed 2 $predreg -- \
+        mpirun --oversubscribe -np 2 "$apps/irregular" --pattern $uses \
         --iters 20 --compute 20
 done
 run "many buffers" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/manybuf" --iters 1
+run "integrity, bound" at_most bytes_peak 6291456 managed 2 \
+    env UCX_RCACHE_PRED_MAX_PINNED=6M $predreg -- \
+    mpirun --oversubscribe -np 2 "$apps/integrity" --seed 4 --ops 60
+run "integrity, bound on regions, 4 threads a rank" \
+    at_most regions_peak 4 managed 2 \
+    env UCX_RCACHE_PRED_MAX_REGIONS=4 $predreg -- \
+    mpirun --oversubscribe -np 2 "$apps/integrity" --seed 5 --ops 20 --threads 4
+run "integrity, bound of the node, 4 ranks" managed 4 \
+    env UCX_RCACHE_PRED_NODE_MAX_PINNED=20M $predreg -- \
+    mpirun --oversubscribe -np 4 "$apps/integrity" --seed 6 --ops 30
+run "200 MB of buffers in 8 MB" pinned_at_most 8388608 manybuf \
+    env UCX_RCACHE_PRED_MAX_PINNED=8M $predreg -- \
+    mpirun --oversubscribe -np 2 "$apps/manybuf" \
+        --size 4194304 --buffers 50 --iters 1
+run "limit of locked memory" memlock 27000 \
+    mpirun --oversubscribe -np 2 "$apps/fig1" --iters 3 --verify
+run "a rank killed" killed
 run "hpcc" hpcc_verified managed 2 $predreg -- \
     mpirun --oversubscribe -np 2
 run "several contexts" managed 1 env UCX_TLS=rc $predreg -- "$apps/contexts"
