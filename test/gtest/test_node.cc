@@ -145,6 +145,10 @@ protected:
     void ask_at_random(ucs_rcache_pred_node_t *node, granted_t *granted,
                        unsigned rounds, unsigned seed) const;
 
+    /* More than some of the others will ask for */
+    static constexpr uint64_t MOST = BOUND * 3 / 4;
+    static void hold_most(ucs_rcache_pred_node_t *node, granted_t *granted);
+
     static unsigned                      num_tests;
     uint64_t                             m_key;
     ucs_rcache_pred_procid_t             m_self;
@@ -628,6 +632,13 @@ TEST_F(test_node, without_memory_a_seat_is_the_last)
 
 /* Many at once */
 
+void test_node::hold_most(ucs_rcache_pred_node_t *node, granted_t *granted)
+{
+    ASSERT_TRUE(reserve(node, MOST));
+    granted->bytes   += MOST;
+    granted->regions += 1;
+}
+
 void test_node::ask_at_random(ucs_rcache_pred_node_t *node, granted_t *granted,
                               unsigned rounds, unsigned seed) const
 {
@@ -686,6 +697,7 @@ TEST_F(test_node, processes_keep_the_bound_while_others_are_killed)
 
     params(BOUND, 3);
     auto node = join();
+    hold_most(node, &*granted); /* Some are refused, however they meet */
     for (unsigned i = 0; i < NUM; ++i) {
         children.emplace_back([&, i] {
             ucs_rcache_pred_node_t *own;
@@ -719,6 +731,7 @@ TEST_F(test_node, processes_keep_the_bound_while_others_are_killed)
     EXPECT_EQ(0u, granted->violations);
     EXPECT_GT(granted->grants, 0u);
     EXPECT_GT(granted->refusals, 0u);
+    release(node, MOST);
     EXPECT_TRUE(reserve(node, BOUND)) << "something of the killed is left";
     test_node_reap(node); /* Those who had nothing were in nobody's way */
     expect_totals(node, BOUND, 1, 1);

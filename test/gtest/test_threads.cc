@@ -448,8 +448,8 @@ TEST_F(test_threads, number_of_regions_is_kept)
         create();
         start_poller();
         run_bounded_users(8);
-        EXPECT_EQ(6u, m_world.regions_peak());
         finish();
+        EXPECT_EQ(6u, m_world.regions_peak());
     });
 }
 

@@ -206,8 +206,8 @@ run "200 MB of buffers in 8 MB" pinned_at_most 8388608 manybuf \
     env UCX_RCACHE_PRED_MAX_PINNED=8M $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/manybuf" \
         --size 4194304 --buffers 50 --iters 1
-run "limit of locked memory" memlock 27000 \
-    mpirun --oversubscribe -np 2 "$apps/fig1" --iters 3 --verify
+run "limit of locked memory" memlock 45000 \
+    mpirun --oversubscribe -np 2 "$apps/manybuf" --buffers 12 --iters 1
 run "a rank killed" killed
 run "hpcc" hpcc_verified managed 2 $predreg -- \
     mpirun --oversubscribe -np 2

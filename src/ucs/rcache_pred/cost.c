@@ -48,7 +48,8 @@ void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, size_t pages,
             cost->a = 0;
         }
     }
-    /* Otherwise all measurements have one size: keep the slope, move the line */
+    /* Otherwise all measurements have one size: keep the slope, move the
+     * line */
     cost->b = (cost->y - cost->a * cost->x) / cost->n;
     if (cost->b < 0) {
         /* Through the origin, so that no size is ever free */

@@ -11,21 +11,22 @@
 
 /** @file helper_int.h
  *
- * The helper's work, as its parts share it: helper.c (a round, and when the next
- * one is), decide.c (what is done about a region) and cleanup.c. Everything here
- * runs under helper_mutex; what it shares with uses is touched under the lock,
- * which none of the functions is called with unless it says so.
+ * The helper's work, as its parts share it: helper.c (a round, and when the
+ * next one is), decide.c (what is done about a region) and cleanup.c.
+ * Everything here runs under helper_mutex; what it shares with uses is touched
+ * under the lock, which none of the functions is called with unless it says
+ * so.
  */
 
 /** The DQ is looked at again, while entries come in, after this part of the
  *  shortest time until a predicted use of a region that was given up in this
- *  round (pred->patience): such a region, when its use ends, stays registered by
- *  so much of its period too long. What was kept, or is not predicted, can wait
- *  longest. */
+ *  round (pred->patience): such a region, when its use ends, stays registered
+ *  by so much of its period too long. What was kept, or is not predicted, can
+ *  wait longest. */
 #define PRED_POLL_PART 16
 
-/** When the DQ was empty for so long, ns, the helper sleeps until it is woken. A
- *  use then pays for the waking, one system call after more than this time
+/** When the DQ was empty for so long, ns, the helper sleeps until it is woken.
+ *  A use then pays for the waking, one system call after more than this time
  *  without communication. */
 #define PRED_POLL_MAX 4000000
 
@@ -87,8 +88,8 @@ void pred_process_watch_head(ucs_rcache_pred_t *pred);
  *  @return whether there are more. */
 int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps);
 
-/** The DQ lost entries: find registered regions that nothing is known about, and
- *  decide about at most so many. @return whether there are more. */
+/** The DQ lost entries: find registered regions that nothing is known about,
+ *  and decide about at most so many. @return whether there are more. */
 int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps);
 
 /** Forget some unregistered regions that were not used for long, if there are

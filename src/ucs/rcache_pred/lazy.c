@@ -13,9 +13,10 @@
  * one that does not fit the bounds, and one that nobody predicted and that is
  * large enough for the first byte to move earlier so. Any thread.
  *
- * A lazy use holds no reference to its region, which may be registered by others
- * or unmapped and forgotten meanwhile: the use is only noted, so that the next
- * one can be predicted, and the helper not register for it what is on its way.
+ * A lazy use holds no reference to its region, which may be registered by
+ * others or unmapped and forgotten meanwhile: the use is only noted, so that
+ * the next one can be predicted, and the helper not register for it what is on
+ * its way.
  */
 
 /* Pieces are halved down to this when the system refuses them, bytes; two fit
@@ -72,6 +73,7 @@ void pred_lazy_start(ucs_rcache_pred_domain_t *domain,
     lazy->context    = *context;
     lazy->piece      = piece_bytes(domain,
                                    ucs_rcache_pred_pages(start, length));
+    lazy->min_piece  = 0;
     ++domain->pred->stats.uses;
     ++domain->pred->stats.lazy;
     if (region != NULL) {
@@ -163,13 +165,17 @@ static ucs_status_t piece_register(ucs_rcache_pred_lazy_t *lazy, unsigned flags,
 }
 
 /* Room for a piece of so many bytes, or less, up to a page boundary so that no
- * page belongs to two pieces. @return 0 if there is none. */
+ * page belongs to two pieces; at least min bytes are left, or none.
+ * @return 0 if there is no room. */
 static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
-                         size_t length, size_t max,
+                         size_t length, size_t max, size_t min,
                          ucs_rcache_pred_piece_t *piece)
 {
     piece->start  = start;
     piece->length = ucs_min(length, max - (start % UCS_RCACHE_PRED_PAGE_SIZE));
+    if ((piece->length < length) && (length - piece->length < min)) {
+        piece->length -= UCS_RCACHE_PRED_PAGE_SIZE; /* For the last one */
+    }
     return pred_reserve(pred, piece->start, piece->length, PRED_PART_CHUNK, 0,
                         &piece->held);
 }
@@ -182,8 +188,10 @@ static ucs_status_t piece_try(ucs_rcache_pred_lazy_t *lazy, uintptr_t start,
     ucs_rcache_pred_t *pred = lazy->domain->pred;
     ucs_status_t status;
 
-    if (!piece_reserve(pred, start, length, lazy->piece, piece) &&
-        !piece_reserve(pred, start, length, PIECE_MIN, piece)) {
+    if (!piece_reserve(pred, start, length, lazy->piece, lazy->min_piece,
+                       piece) &&
+        !piece_reserve(pred, start, length, PIECE_MIN, lazy->min_piece,
+                       piece)) {
         return UCS_ERR_NO_RESOURCE;
     }
 

@@ -172,8 +172,8 @@ typedef struct ucs_rcache_pred_params {
 
 #define UCS_RCACHE_PRED_MAX_HISTORY 16
 
-/** A cache that is given a node has this held for it there, so that transfers in
- *  pieces get on whatever the others have: two of the smallest pieces. */
+/** A cache that is given a node has this held for it there, so that transfers
+ *  in pieces get on whatever the others have: two of the smallest pieces. */
 #define UCS_RCACHE_PRED_NODE_RESERVE         (128ul << 10)
 #define UCS_RCACHE_PRED_NODE_RESERVE_REGIONS 2
 
@@ -302,7 +302,7 @@ ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
  * where the region is not registered, and pieces either are faster than to
  * register it first, or all there is room for.
  *
- * Owned by the caller; opaque but for the first field.
+ * Owned by the caller; opaque but for the first field and the last.
  */
 typedef struct ucs_rcache_pred_lazy {
     int                           last_resort; /**< Set by the caller before the
@@ -316,6 +316,10 @@ typedef struct ucs_rcache_pred_lazy {
     ucs_rcache_pred_context_t     context;
     size_t                        piece;   /**< Size of the pieces, whole pages,
                                                 bytes */
+    size_t                        min_piece; /**< May be set by the caller after
+                                                the use began: the last piece is
+                                                no smaller, if there is another;
+                                                at most a page, bytes */
 } ucs_rcache_pred_lazy_t;
 
 /**

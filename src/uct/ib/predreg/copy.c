@@ -14,11 +14,11 @@
 
 /*
  * One-sided operations for whose local buffers there is no room. They cannot go
- * piece by piece, as messages do: an operation that comes after a fence must not
- * be in the send queue before them, hence all of it has to be there when UCP has
- * handed it over. So they are copied through UCX's bounce buffers, a fragment
- * after the other. When the send queue is full UCP is told so; it comes again
- * with the same operation, which goes on from where it stopped.
+ * piece by piece, as messages do: an operation that comes after a fence must
+ * not be in the send queue before them, hence all of it has to be there when
+ * UCP has handed it over. So they are copied through UCX's bounce buffers, a
+ * fragment after the other. When the send queue is full UCP is told so; it
+ * comes again with the same operation, which goes on from where it stopped.
  */
 
 /* Fragments of a get on their way */

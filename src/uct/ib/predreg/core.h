@@ -44,10 +44,10 @@ typedef struct uct_predreg_core {
     uct_predreg_real_t       real;
     uct_predreg_knobs_t      knobs;
 
-    /* Written under lock, before a domain is opened and in a forked child, which
-     * has none of them until it opens a domain of its own. The unmap hook reads
-     * them without: it may miss a cache that is being made, in which there is
-     * nothing to find yet. */
+    /* Written under lock, before a domain is opened and in a forked child,
+     * which has none of them until it opens a domain of its own. The unmap
+     * hook reads them without: it may miss a cache that is being made, in
+     * which there is nothing to find yet. */
     ucs_rcache_pred_t        *pred;   /**< NULL under leave-pinned */
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred */
     pid_t                    pid;     /**< Process that pred belongs to */

@@ -26,8 +26,8 @@
 #define MANAGED_FLAGS (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
 
 /* What UCX reports for a registration that its own cache answers (1.13:
- * RCACHE_OVERHEAD of the domain), seconds. Reporting the same keeps UCP's choice
- * of protocols what it is without this library. */
+ * RCACHE_OVERHEAD of the domain), seconds. Reporting the same keeps UCP's
+ * choice of protocols what it is without this library. */
 #define HIT_COST 180e-9
 
 
@@ -222,8 +222,8 @@ static ucs_status_t pass_mem_reg(uct_md_h md, void *address, size_t length,
                                                 memh_p);
 }
 
-/* Memory of a managed domain that is none of ours: UCX's own pools and the like.
- * If the system refuses it, what is idle gives way. */
+/* Memory of a managed domain that is none of ours: UCX's own pools and the
+ * like. If the system refuses it, what is idle gives way. */
 static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain, uct_md_h md,
                                     void *address, size_t length,
                                     unsigned flags, uct_mem_h *memh_p)

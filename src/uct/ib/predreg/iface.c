@@ -10,6 +10,8 @@
 
 #include <ucs/debug/log_def.h>
 #include <ucs/datastruct/callbackq.h>
+#include <ucs/rcache_pred/cost.h>
+#include <ucs/sys/math.h>
 
 #include <string.h>
 
@@ -238,7 +240,9 @@ static int iface_is_supported(const uct_iface_attr_t *attr)
                        UCT_IFACE_FLAG_PUT_BCOPY) &&
            has_copying(caps, UCT_IFACE_FLAG_GET_ZCOPY,
                        UCT_IFACE_FLAG_GET_BCOPY) &&
-           (attr->cap.am.max_zcopy <= attr->cap.am.max_bcopy);
+           (attr->cap.am.max_zcopy <= attr->cap.am.max_bcopy) &&
+           (attr->cap.get.min_zcopy <= UCS_RCACHE_PRED_PAGE_SIZE) &&
+           (attr->cap.put.min_zcopy <= UCS_RCACHE_PRED_PAGE_SIZE);
 }
 
 ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker)
@@ -261,6 +265,8 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker)
 
     self->ops      = iface->ops;
     self->worker   = worker;
+    self->min_zcopy = ucs_max(attr.cap.get.min_zcopy,
+                              attr.cap.put.min_zcopy);
     self->max_put  = attr.cap.put.max_bcopy;
     self->max_get  = attr.cap.get.max_bcopy;
     self->progress = UCS_CALLBACKQ_ID_NULL;

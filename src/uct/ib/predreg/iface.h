@@ -31,6 +31,8 @@ typedef struct uct_predreg_iface {
     _Atomic(uct_iface_h) iface;
     uct_iface_ops_t      ops;        /**< The operations it came with */
     uct_worker_h         worker;
+    size_t               min_zcopy;  /**< Least that ep_get_zcopy and
+                                          ep_put_zcopy take, bytes */
     size_t               max_put;    /**< Bytes that ep_put_bcopy takes */
     size_t               max_get;    /**< Bytes that ep_get_bcopy takes */
 
@@ -79,8 +81,8 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
 /** Whether a transfer of the endpoint, or of any if NULL, has not ended. */
 int uct_predreg_transfer_is_active(uct_predreg_iface_t *iface, uct_ep_h ep);
 
-/** End the endpoint's transfers with UCS_ERR_CANCELED, those in flight when they
- *  have landed. */
+/** End the endpoint's transfers with UCS_ERR_CANCELED, those in flight when
+ *  they have landed. */
 void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep);
 
 /** Flush the endpoint when its transfers have ended. */

@@ -39,7 +39,8 @@ typedef struct uct_predreg_lazy_memh {
 void uct_predreg_copy_cancel(uct_predreg_lazy_memh_t *lazy);
 
 
-/* The domain's own handles are addresses of structures: their lowest bit is 0 */
+/* The domain's own handles are addresses of structures: their lowest bit is
+ * 0 */
 #define UCT_PREDREG_LAZY_BIT 1ul
 
 static inline uct_mem_h

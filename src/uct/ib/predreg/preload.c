@@ -42,7 +42,8 @@ void *predreg_resolve(const char *name)
     const char *library = library_of(name);
     void *handle, *addr;
 
-    /* A handle's own scope begins with its library: the override is not found */
+    /* A handle's own scope begins with its library: the override is not
+     * found */
     handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     addr   = dlsym((handle == NULL) ? RTLD_NEXT : handle, name);
     if (addr == NULL) {

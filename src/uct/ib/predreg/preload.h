@@ -51,9 +51,10 @@ void *predreg_resolve(const char *name);
     })
 
 
-/** What this thread registers memory for, as the function of UCP it is inside of
- *  tells. Initial-exec: the library is preloaded, so its thread-local storage is
- *  there from the start of each thread and takes one instruction to find. */
+/** What this thread registers memory for, as the function of UCP it is inside
+ *  of tells. Initial-exec: the library is preloaded, so its thread-local
+ *  storage is there from the start of each thread and takes one instruction to
+ *  find. */
 extern __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 

@@ -6,6 +6,9 @@
 
 #include "preload.h"
 
+#include <dlfcn.h>
+#include <string.h>
+
 /* Functions that libucp imports from libuct. Each does what it did before;
  * memory of a managed domain goes by way of the core. */
 
@@ -81,6 +84,36 @@ uct_iface_open(uct_md_h md, uct_worker_h worker,
     return status;
 }
 
+/*
+ * Whether the caller is UCP. It asks from few places, one of which comes again
+ * and again; programs that use UCT by themselves get what they ask for.
+ */
+static int is_ucp(const void *caller)
+{
+    static _Atomic(const void*) known;
+    const char *name;
+    Dl_info info;
+
+    /* Relaxed: an address of code that is there for good */
+    if (ucs_likely(atomic_load_explicit(&known, memory_order_relaxed) ==
+                   caller)) {
+        return 1;
+    }
+
+    if (!dladdr(caller, &info) || (info.dli_fname == NULL)) {
+        return 0;
+    }
+
+    name = strrchr(info.dli_fname, '/');
+    name = (name == NULL) ? info.dli_fname : (name + 1);
+    if (strncmp(name, "libucp.so", 9)) {
+        return 0;
+    }
+
+    atomic_store_explicit(&known, caller, memory_order_relaxed);
+    return 1;
+}
+
 PREDREG_EXPORT ucs_status_t
 uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
                uct_mem_h *memh_p)
@@ -91,8 +124,9 @@ uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
         return PREDREG_REAL(uct_md_mem_reg)(md, address, length, flags, memh_p);
     }
 
-    return hooks->mem_reg(md, address, length, flags, predreg_purpose,
-                          memh_p);
+    return hooks->mem_reg(md, address, length, flags,
+                          is_ucp(__builtin_return_address(0)) ?
+                          predreg_purpose : UCT_PREDREG_PURPOSE_MAPPED, memh_p);
 }
 
 PREDREG_EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)

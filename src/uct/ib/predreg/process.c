@@ -41,8 +41,8 @@ ucs_status_t uct_predreg_vm_events_start(void)
  * Fork. Idle regions are deregistered first: on kernels that do not copy pinned
  * pages for the child, the parent's next write would move its page away from
  * under the adapter; and where rdma-core withholds registered memory from
- * children (MADV_DONTFORK), the child would miss it. The child starts with nothing and no helper; what it
- * inherited of UCX belongs to the parent.
+ * children (MADV_DONTFORK), the child would miss it. The child starts with
+ * nothing and no helper; what it inherited of UCX belongs to the parent.
  */
 
 static void fork_prepare(void)

@@ -321,6 +321,7 @@ transfer_new(uct_predreg_iface_t *iface, uct_ep_get_zcopy_func_t post,
     transfer->ep          = ep;
     transfer->rkey        = rkey;
     transfer->lazy        = uct_predreg_memh_to_lazy(iov->memh);
+    transfer->lazy->use.min_piece = iface->min_zcopy;
     transfer->comp        = comp;
     transfer->status      = UCS_OK;
     transfer->start       = (uintptr_t)iov->buffer;
