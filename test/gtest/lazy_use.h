@@ -36,6 +36,7 @@ public:
     ucs_status_t finish(std::function<bool()> wait = [] { return false; });
 
     bool is_lazy() const { return m_status == UCS_INPROGRESS; }
+    void set_min_piece(size_t min_piece) { m_lazy.min_piece = min_piece; }
     void *memh() const { return m_memh; }
     size_t piece_size() const { return m_lazy.piece; }
     size_t left() const { return m_length; }

@@ -494,6 +494,23 @@ TEST_F(test_lazy, several_uses_of_one_region)
 
 /* What others do meanwhile */
 
+TEST_F(test_lazy, last_piece_is_no_shorter_than_asked_for)
+{
+    for (size_t rest : {size_t(0), size_t(16), size_t(64), size_t(65)}) {
+        lazy_use use = lazy(buffer(0), LARGE + rest);
+
+        ASSERT_EQ(UCS_INPROGRESS, use.begin());
+        use.set_min_piece(65);
+        while (use.left() > 0) {
+            ASSERT_EQ(UCS_OK, use.next());
+            EXPECT_GE(use.pieces().back().length, 65u) << rest;
+            use.land();
+        }
+        use.end();
+        run(MSEC);
+    }
+}
+
 TEST_F(test_lazy, region_used_as_a_whole)
 {
     lazy_use use = lazy(buffer(0), LARGE);

@@ -261,15 +261,22 @@ void test_threads::finish()
     }
 
     m_world.set_tick(0);
-    if (ucs_rcache_pred_get_mode(m_pred) == UCS_RCACHE_PRED_MODE_PROGRESS) {
-        while (test_pred_due(m_pred) != NEVER) {
+    /* The work may change hands while it is brought to an end */
+    do {
+        while ((ucs_rcache_pred_get_mode(m_pred) ==
+                UCS_RCACHE_PRED_MODE_PROGRESS) &&
+               (test_pred_due(m_pred) != NEVER)) {
             m_world.advance(MSEC);
             ucs_rcache_pred_progress(m_pred);
         }
-    } else {
-        poll();
-        run_until_asleep();
-    }
+
+        if (ucs_rcache_pred_get_mode(m_pred) == UCS_RCACHE_PRED_MODE_THREAD) {
+            poll();
+            run_until_asleep();
+        }
+    } while ((ucs_rcache_pred_get_mode(m_pred) ==
+              UCS_RCACHE_PRED_MODE_PROGRESS) &&
+             (test_pred_due(m_pred) != NEVER));
     validate();
     EXPECT_EQ(0u, m_world.num_live());
     EXPECT_EQ(m_world.num_regs(), stats().regs_critical +

@@ -906,6 +906,20 @@ TEST_F(test_use, life_goes_on_after_quiesce)
     EXPECT_EQ(0u, m_world.num_live());
 }
 
+TEST_F(test_use, destroying_the_domain_calls_back_who_waits_for_a_use)
+{
+    unsigned called = 0;
+    void *memh      = begin(buffer(0), PAGE);
+
+    begin(buffer(0), PAGE); /* Does not end */
+    ASSERT_EQ(UCS_OK,
+              ucs_rcache_pred_invalidate(domain(), memh, count_cb, &called));
+    EXPECT_EQ(0u, called);
+    destroy_domain(0);
+    EXPECT_EQ(1u, called);
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
 TEST_F(test_use, destroying_the_domain_deregisters_what_is_in_use)
 {
     begin(buffer(0), PAGE);

@@ -21,6 +21,12 @@
  */
 
 
+/* Times that others are waited for. They may go on registering and deregistering
+ * for ever, while what is in the way are uses that end when the waiting thread
+ * gets on. */
+#define RESERVE_PATIENCE 1000
+
+
 void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     if ((pred->stats_time == 0) || (now <= pred->stats_time)) {
@@ -219,6 +225,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
                  int *held_p)
 {
     uint64_t bytes = pred_page_bytes(start, length);
+    unsigned patience = RESERVE_PATIENCE;
     uint64_t releases;
     int wait;
 
@@ -237,7 +244,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
             continue;
         }
 
-        if ((deadline > 0) || !wait) {
+        if ((deadline > 0) || !wait || (patience-- == 0)) {
             return 0;
         }
 

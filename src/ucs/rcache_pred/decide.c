@@ -69,7 +69,8 @@ static void region_watch(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_time_t now,
                          ucs_rcache_pred_time_t expiry)
 {
-    region_enqueue(pred, &pred->watch, region, ucs_max(expiry, now + PRED_POLL_MAX));
+    region_enqueue(pred, &pred->watch, region,
+                   ucs_max(expiry, now + PRED_POLL_MAX));
 }
 
 /* What things cost for this region: as fitted and measured */

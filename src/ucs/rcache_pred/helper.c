@@ -95,7 +95,7 @@ static ucs_rcache_pred_time_t
 helper_poll_interval(ucs_rcache_pred_t *pred, int active)
 {
     if (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
-        return 2 * PRED_POLL_MAX; /* The end of a use looks after it by itself */
+        return 2 * PRED_POLL_MAX; /* The ends of uses look after it */
     }
 
     return active ? ucs_max(pred->patience, POLL_MIN) :
@@ -137,7 +137,8 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
 {
     ucs_rcache_pred_time_t next;
 
-    next = ucs_min(rq_due_time(pred), ucs_rcache_pred_timeq_first(&pred->watch));
+    next = ucs_min(rq_due_time(pred),
+                   ucs_rcache_pred_timeq_first(&pred->watch));
 
     pred->poll_interval = helper_poll_interval(pred, active);
     if ((pred->poll_interval > PRED_POLL_MAX) && !may_be_asked(pred)) {

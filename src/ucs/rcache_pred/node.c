@@ -277,7 +277,8 @@ static ucs_status_t hold_reserve(ucs_rcache_pred_node_t *node)
 
     ucs_rcache_pred_node_get_totals(node, &totals);
     ucs_error("a reserve of %" PRIu64 " bytes and %" PRIu64 " regions does not "
-              "fit the node's bound of %" PRIu64 " bytes and %" PRIu64 " regions: its %u other "
+              "fit the node's bound of %" PRIu64 " bytes and %" PRIu64
+              " regions: its %u other "
               "processes have %" PRIu64 " bytes and %" PRIu64 " regions",
               node->params.reserve, node->params.reserve_regions,
               node->params.max_bytes,

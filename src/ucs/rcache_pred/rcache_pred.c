@@ -204,6 +204,7 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
 static void pred_deregister_all(ucs_rcache_pred_t *pred,
                                 ucs_rcache_pred_domain_t *domain, int in_use)
 {
+    ucs_rcache_pred_waiter_t *waiters;
     ucs_rcache_pred_region_t *region;
     pred_handle_t handle;
     unsigned i;
@@ -218,10 +219,13 @@ static void pred_deregister_all(ucs_rcache_pred_t *pred,
             continue;
         }
 
-        region->refs = 0;
-        handle       = pred_take_handle(pred, region);
+        region->refs    = 0;
+        handle          = pred_take_handle(pred, region);
+        waiters         = region->waiters;
+        region->waiters = NULL;
         ucs_spin_unlock(&pred->lock);
         pred_deregister(&handle);
+        pred_run_waiters(waiters);
         ucs_spin_lock(&pred->lock);
         if (pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND) {
             i = 0; /* Uses of other domains may have freed regions before it */

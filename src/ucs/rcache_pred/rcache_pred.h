@@ -139,8 +139,8 @@ typedef struct ucs_rcache_pred_params {
     ucs_rcache_pred_policy_t    policy;       /**< Not LEAVE_PINNED */
     ucs_rcache_pred_helper_t    helper;
     unsigned                    history;      /**< Recent intervals a period is
-                                                   taken from; 1..
-                                                   @ref UCS_RCACHE_PRED_MAX_HISTORY */
+                                                   taken from;
+                                                   1..MAX_HISTORY */
     unsigned                    max_sites;    /**< Call sites kept; >= 16 */
     unsigned                    known_regions; /**< Unregistered regions
                                                    remembered; >= 16 */
@@ -195,7 +195,7 @@ typedef struct ucs_rcache_pred_stats {
                                   predicted for them was complete */
     uint64_t early;          /**< Hits on a region registered ahead by more
                                   than a quarter of its period */
-    uint64_t wasted;         /**< Registrations ahead of a use that never came */
+    uint64_t wasted;         /**< Registrations ahead of uses that never came */
     uint64_t regs_critical;  /**< Registrations done by a use */
     uint64_t regs_helper;    /**< Registrations done ahead of a use */
     uint64_t deregs;         /**< Deregistrations */

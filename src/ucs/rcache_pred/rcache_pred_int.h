@@ -134,7 +134,7 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_time_t        outside;    /**< Spent in mem_reg and
                                                    mem_dereg by the helper */
     ucs_rcache_pred_time_t        last_round; /**< When it began */
-    ucs_rcache_pred_time_t        next_poll;  /**< What the last round returned */
+    ucs_rcache_pred_time_t        next_poll;  /**< As the last round returned */
     ucs_rcache_pred_time_t        poll_interval;
     ucs_rcache_pred_time_t        patience;   /**< How long what this round
                                                    found lets the DQ wait */
@@ -177,11 +177,11 @@ void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
  * pages, as the kernel counts. Idle regions are given up for it, those with the
  * farthest deadlines first. Without the lock.
  *
- * @param [in] deadline  Only regions needed later than this are given up. 0: any
- *                       idle one, and what others are deregistering, or the
- *                       helper is registering ahead, is waited for.
- * @param [out] held_p   Whether the room is part of what the node holds for this
- *                       process; never for whole regions.
+ * @param [in] deadline  Only regions needed later than this are given up. 0:
+ *                       any idle one, and what others are deregistering, or
+ *                       the helper is registering ahead, is waited for.
+ * @param [out] held_p   Whether the room is part of what the node holds for
+ *                       this process; never for whole regions.
  * @return 0 if there is no room.
  */
 int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
@@ -193,8 +193,8 @@ int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
 void pred_unreserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
                     int held);
 
-/** Give up an idle region whose next use is later than @a deadline, the farthest
- *  away first. Without the lock. @return 0 if there is none. */
+/** Give up an idle region whose next use is later than @a deadline, the
+ *  farthest away first. Without the lock. @return 0 if there is none. */
 int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline);
 
 /** Register memory for which there is room. Without the lock. */
@@ -210,6 +210,10 @@ pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
 /** Deregister a handle that was taken and give its room back. Without the
  *  lock. */
 void pred_deregister(const pred_handle_t *handle);
+
+/** Tell those who waited that an invalidated region is deregistered. Without the
+ *  lock. */
+void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters);
 
 /** Whether the first byte of a use moves earlier if the memory is registered in
  *  pieces. Under lock. */

@@ -127,7 +127,8 @@ use_claim(ucs_rcache_pred_domain_t *domain, ucs_rcache_pred_region_t *region,
             ucs_spin_lock(&pred->lock);
         }
 
-        region = ucs_rcache_pred_region_new(&pred->table, domain, start, length);
+        region = ucs_rcache_pred_region_new(&pred->table, domain, start,
+                                            length);
     } else if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
         *old = pred_take_handle(pred, region);
     }
@@ -226,6 +227,9 @@ static void use_start_lazy(ucs_rcache_pred_t *pred,
     region->access    |= flags & pred->params.access_mask;
     region->flags      = flags;
     region->referenced = 1;
+    if (region->refs == 0) {
+        region->begin = now; /* Its entry of the DQ will come */
+    }
     pred_lazy_start(region->domain, pred_is_on_demand(pred) ? NULL : region,
                     region->start, region->length, now, context, lazy);
 }
@@ -423,6 +427,18 @@ ucs_status_t ucs_rcache_pred_begin_lazy(ucs_rcache_pred_domain_t *domain,
                      memh_p);
 }
 
+void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters)
+{
+    ucs_rcache_pred_waiter_t *waiter;
+
+    while (waiters != NULL) {
+        waiter  = waiters;
+        waiters = waiter->next;
+        waiter->cb(waiter->arg);
+        free(waiter);
+    }
+}
+
 /* The last use of a region ended that nobody waits to see registered again:
  * deregister here and now. Called with the lock, returns without. */
 static void use_end_release(ucs_rcache_pred_t *pred,
@@ -430,7 +446,6 @@ static void use_end_release(ucs_rcache_pred_t *pred,
 {
     ucs_rcache_pred_waiter_t *waiters = region->waiters;
     ucs_rcache_pred_time_t begin;
-    ucs_rcache_pred_waiter_t *waiter;
     pred_handle_t handle;
 
     handle          = pred_take_handle(pred, region);
@@ -447,12 +462,7 @@ static void use_end_release(ucs_rcache_pred_t *pred,
     pred->stats.time_critical += pred_elapsed(begin, pred_now(pred));
     ucs_spin_unlock(&pred->lock);
 
-    while (waiters != NULL) {
-        waiter  = waiters;
-        waiters = waiter->next;
-        waiter->cb(waiter->arg);
-        free(waiter);
-    }
+    pred_run_waiters(waiters);
 }
 
 ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh)

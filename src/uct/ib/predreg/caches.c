@@ -24,6 +24,9 @@
 #define UCP_CACHE_KNOB    "RCACHE_ENABLE"
 #define UCP_CACHE_DEFAULT "try"
 
+/* Protocols by cost model. UCP: UCX 1.13, ucp_context.c; off by default */
+#define PROTO_KNOB        "PROTO_ENABLE"
+
 /* Memory domain of the ib component: UCX 1.13, ib_md.c. Later versions have no
  * cache there. */
 #define MD_CACHE_KNOB     "REG_METHODS"
@@ -99,12 +102,18 @@ static int ucp_config_get(const uct_predreg_real_t *real,
 void uct_predreg_ucp_config(const uct_predreg_real_t *real,
                             ucp_config_t *config)
 {
-    char value[64];
+    char value[64], proto[64];
 
     if (!uct_predreg_is_managing() ||
         (uct_predreg_check_version(real) != UCS_OK) || is_forced_on() ||
         !ucp_config_get(real, config, UCP_CACHE_KNOB, value, sizeof(value))) {
         return;
+    }
+
+    if (ucp_config_get(real, config, PROTO_KNOB, proto, sizeof(proto)) &&
+        strcmp(proto, "n")) {
+        atomic_store_explicit(&uct_predreg_core.fenced_puts, 1,
+                              memory_order_relaxed);
     }
 
     if (!strcmp(value, "n")) {

@@ -21,10 +21,18 @@
  * comes again with the same operation, which goes on from where it stopped.
  */
 
+/* A fragment of a get */
+typedef struct copy_fragment {
+    struct uct_predreg_copy_get *get;
+    void                        *buffer;
+} copy_fragment_t;
+
 /* Fragments of a get on their way */
 typedef struct uct_predreg_copy_get {
-    uct_completion_t comp;  /* Of the fragments; one more while posting */
-    uct_completion_t *user; /* UCP's; NULL while posting */
+    uct_completion_t comp;      /* Of the fragments; one more while posting */
+    uct_completion_t *user;     /* UCP's; NULL while posting, or if given up */
+    int              cancelled; /* UCP has given the buffer back */
+    copy_fragment_t  fragments[];
 } copy_get_t;
 
 typedef struct copy_part {
@@ -61,7 +69,11 @@ static size_t copy_pack(void *dest, void *arg)
 
 static void copy_unpack(void *arg, const void *data, size_t length)
 {
-    memcpy(arg, data, length);
+    const copy_fragment_t *fragment = arg;
+
+    if (!fragment->get->cancelled) {
+        memcpy(fragment->buffer, data, length);
+    }
 }
 
 ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface, uct_ep_h ep,
@@ -110,15 +122,18 @@ static void copy_get_landed(uct_completion_t *comp)
     }
 }
 
-static copy_get_t *copy_get_new(void)
+/* For a get of so many bytes in fragments of max */
+static copy_get_t *copy_get_new(size_t length, size_t max)
 {
-    copy_get_t *get = malloc(sizeof(*get));
+    size_t count    = ucs_div_round_up(length, max);
+    copy_get_t *get = malloc(sizeof(*get) + count * sizeof(*get->fragments));
 
     if (get != NULL) {
         get->comp.func   = copy_get_landed;
         get->comp.count  = 1;
         get->comp.status = UCS_OK;
         get->user        = NULL;
+        get->cancelled   = 0;
     }
     return get;
 }
@@ -128,7 +143,12 @@ void uct_predreg_copy_cancel(uct_predreg_lazy_memh_t *lazy)
     copy_get_t *get = lazy->get;
 
     copy_is_over(lazy);
-    if ((get != NULL) && (--get->comp.count == 0)) {
+    if (get == NULL) {
+        return;
+    }
+
+    get->cancelled = 1; /* For what is still to come */
+    if (--get->comp.count == 0) {
         free(get);
     }
 }
@@ -147,17 +167,44 @@ static ucs_status_t copy_get_posted(copy_get_t *get, uct_completion_t *comp)
     return status;
 }
 
+/* Post the next fragment */
+static ucs_status_t copy_get_fragment(uct_predreg_iface_t *iface, uct_ep_h ep,
+                                      const uct_iov_t *iov,
+                                      uint64_t remote_addr, uct_rkey_t rkey,
+                                      uct_predreg_lazy_memh_t *lazy)
+{
+    copy_get_t *get           = lazy->get;
+    copy_fragment_t *fragment = &get->fragments[lazy->done / iface->max_get];
+    size_t length             = ucs_min(iface->max_get,
+                                        iov->length - lazy->done);
+    ucs_status_t status;
+
+    fragment->get    = get;
+    fragment->buffer = (char*)iov->buffer + lazy->done;
+    status = iface->ops.ep_get_bcopy(ep, copy_unpack, fragment, length,
+                                     remote_addr + lazy->done, rkey,
+                                     &get->comp);
+    if (status == UCS_INPROGRESS) {
+        ++get->comp.count;
+        status = UCS_OK;
+    }
+
+    if (status == UCS_OK) {
+        lazy->done += length;
+    }
+    return status;
+}
+
 ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
                                   const uct_iov_t *iov, uint64_t remote_addr,
                                   uct_rkey_t rkey, uct_completion_t *comp)
 {
     uct_predreg_lazy_memh_t *lazy = uct_predreg_memh_to_lazy(iov->memh);
-    ucs_status_t status;
+    ucs_status_t status           = UCS_OK;
     copy_get_t *get;
-    size_t length;
 
-    if (copy_resume(lazy, remote_addr) == 0) {
-        lazy->get = (lazy->get == NULL) ? copy_get_new() : lazy->get;
+    if ((copy_resume(lazy, remote_addr) == 0) && (lazy->get == NULL)) {
+        lazy->get = copy_get_new(iov->length, iface->max_get);
     }
 
     get = lazy->get;
@@ -165,24 +212,16 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
         return UCS_ERR_NO_MEMORY;
     }
 
-    while (lazy->done < iov->length) {
-        length = ucs_min(iface->max_get, iov->length - lazy->done);
-        status = iface->ops.ep_get_bcopy(ep, copy_unpack,
-                                         (char*)iov->buffer + lazy->done,
-                                         length, remote_addr + lazy->done,
-                                         rkey, &get->comp);
-        if (status == UCS_INPROGRESS) {
-            ++get->comp.count;
-        } else if (status == UCS_ERR_NO_RESOURCE) {
-            return status;
-        } else if (status != UCS_OK) {
-            uct_predreg_copy_cancel(lazy);
-            return status;
-        }
-
-        lazy->done += length;
+    while ((lazy->done < iov->length) && (status == UCS_OK)) {
+        status = copy_get_fragment(iface, ep, iov, remote_addr, rkey, lazy);
     }
 
+    if (status == UCS_ERR_NO_RESOURCE) {
+        return status; /* UCP comes again */
+    }
+
+    /* If one failed: UCP is told when those before it have landed */
+    get->comp.status = status;
     copy_is_over(lazy);
     return copy_get_posted(get, comp);
 }

@@ -5,7 +5,8 @@
  */
 
 #include "core.h"
-#include "limits.h"
+#include "iface.h"
+#include "memlock.h"
 #include "posted.h"
 
 #include <ucs/debug/log_def.h>
@@ -49,8 +50,10 @@ static void comm(ucs_rcache_pred_window_t *window, ucs_rcache_pred_comm_t comm,
 
 static void idle(void)
 {
-    if (uct_predreg_core.pred != NULL) {
-        ucs_rcache_pred_progress(uct_predreg_core.pred);
+    ucs_rcache_pred_t *pred = uct_predreg_core.pred;
+
+    if (pred != NULL) {
+        ucs_rcache_pred_progress(pred);
     }
 }
 
@@ -64,6 +67,7 @@ static const uct_predreg_hooks_t hooks = {
     .mem_reg      = uct_predreg_mem_reg,
     .mem_dereg    = uct_predreg_mem_dereg,
     .mkey_check   = uct_predreg_mkey_check,
+    .may_sleep    = uct_predreg_may_sleep,
     .idle         = idle,
     .comm         = comm
 };
@@ -142,6 +146,7 @@ static ucs_status_t pred_create(void)
         .access_mask  = UCT_MD_MEM_ACCESS_ALL,
         .helper_flags = UCT_MD_MEM_FLAG_HIDE_ERRORS
     };
+    ucs_rcache_pred_t *pred;
     ucs_status_t status;
 
     status = ucs_rcache_pred_thread_create(&uct_predreg_core.thread);
@@ -156,12 +161,13 @@ static ucs_status_t pred_create(void)
 
     params.arg  = uct_predreg_core.thread;
     params.node = uct_predreg_core.node;
-    status      = ucs_rcache_pred_create(&params, &uct_predreg_core.pred);
+    status      = ucs_rcache_pred_create(&params, &pred);
     if (status != UCS_OK) {
         goto err_leave_node;
     }
 
-    uct_predreg_core.pid = getpid();
+    uct_predreg_core.pid  = getpid();
+    uct_predreg_core.pred = pred;
     if (uct_predreg_policy() != knobs->policy) {
         ucs_debug("there is no helper: %s is %s",
                   uct_predreg_policy_names[knobs->policy],
@@ -240,7 +246,8 @@ void uct_predreg_core_reset(void)
         uct_predreg_core.node = NULL;
     }
     uct_predreg_core.num_opened = 0;
-    uct_predreg_core.devices    = 0;
+    atomic_init(&uct_predreg_core.devices, 0);
+    uct_predreg_ifaces_reset();
     atomic_init(&uct_predreg_core.passed_uses, 0);
     atomic_init(&uct_predreg_core.pool_bytes, 0);
     atomic_init(&uct_predreg_core.kernel_pinned, 0);
@@ -273,7 +280,8 @@ static ucs_status_t core_start(void)
 
     uct_predreg_seat_init();
     if (!uct_predreg_is_managing()) {
-        uct_predreg_step_aside("out of memory");
+        uct_predreg_step_aside("the cache cannot be set up: out of memory, or "
+                               "what was complained about above");
         return UCS_ERR_NO_MEMORY;
     }
 
@@ -307,6 +315,10 @@ uct_predreg_core_init(const uct_predreg_real_t *real)
  * the node notices when the process is gone */
 UCS_F_DTOR static void core_exit(void)
 {
+    if ((uct_predreg_core.pred != NULL) && (uct_predreg_core.pid != getpid())) {
+        return; /* A child that fork handlers did not see */
+    }
+
     if (uct_predreg_core.thread != NULL) {
         ucs_rcache_pred_thread_stop(uct_predreg_core.thread);
     }

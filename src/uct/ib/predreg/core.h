@@ -48,7 +48,9 @@ typedef struct uct_predreg_core {
      * which has none of them until it opens a domain of its own. The unmap
      * hook reads them without: it may miss a cache that is being made, in
      * which there is nothing to find yet. */
-    ucs_rcache_pred_t        *pred;   /**< NULL under leave-pinned */
+    _Atomic(ucs_rcache_pred_t*) pred; /**< NULL under leave-pinned. Sequentially
+                                           consistent: what it points to is
+                                           seen by who sees it */
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred */
     pid_t                    pid;     /**< Process that pred belongs to */
     ucs_rcache_pred_node_t   *node;   /**< The node's processes; NULL: not
@@ -63,8 +65,12 @@ typedef struct uct_predreg_core {
     /** Under lock, but see uct_predreg_domain_t */
     pthread_mutex_t          lock;
     uct_predreg_domain_t     domains[UCT_PREDREG_MAX_DOMAINS];
-    int                      devices;    /**< A domain was opened that knows
-                                              memory of devices */
+    /** A domain was opened that knows memory of devices. Relaxed: such memory
+     *  is there later than that. */
+    _Atomic int              devices;
+    /** UCP chooses protocols by its cost model (UCX_PROTO_ENABLE): it fences
+     *  puts of messages instead of waiting for them. Relaxed, as aside. */
+    _Atomic int              fenced_puts;
     unsigned                 num_opened; /**< Domains ever managed or watched
                                               by this process */
 

@@ -7,7 +7,7 @@
 #include "core.h"
 #include "iface.h"
 #include "lazy_memh.h"
-#include "limits.h"
+#include "memlock.h"
 #include "posted.h"
 
 #include <ucs/debug/log_def.h>
@@ -15,6 +15,7 @@
 #include <ucs/sys/string.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,13 @@
 #define HIT_COST 180e-9
 
 
+static int has_devices(void)
+{
+    /* Relaxed: see core.h */
+    return atomic_load_explicit(&uct_predreg_core.devices,
+                                memory_order_relaxed);
+}
+
 /* Managed is only memory of the host: no unmap event tells when memory of a
  * device goes */
 static int is_host_memory(const void *address, size_t length)
@@ -43,7 +51,7 @@ static int is_host_memory(const void *address, size_t length)
     case UCS_ERR_NO_ELEM:
         return 1; /* Only memory of devices is in that cache */
     default:
-        return !uct_predreg_core.devices; /* Switched off */
+        return !has_devices(); /* Switched off */
     }
 }
 
@@ -55,20 +63,26 @@ static int is_bad_memory(int error)
            (error == EPERM) || (error == EOPNOTSUPP);
 }
 
-static ucs_status_t domain_mem_reg(void *arg, void *address, size_t length,
-                                   unsigned flags, void **memh_p)
+/* Register with a domain. @return UCS_ERR_NO_MEMORY if there may be no room. */
+static ucs_status_t domain_mem_reg_any(uct_md_h md, void *address,
+                                       size_t length, unsigned flags,
+                                       void **memh_p)
 {
     ucs_status_t status;
 
-    if (!is_host_memory(address, length)) {
-        return UCS_ERR_UNSUPPORTED;
-    }
-
     errno  = 0;
-    status = uct_predreg_core.real.uct_md_mem_reg(arg, address, length, flags,
+    status = uct_predreg_core.real.uct_md_mem_reg(md, address, length, flags,
                                                   memh_p);
     return ((status == UCS_ERR_IO_ERROR) && !is_bad_memory(errno)) ?
            UCS_ERR_NO_MEMORY : status;
+}
+
+static ucs_status_t domain_mem_reg(void *arg, void *address, size_t length,
+                                   unsigned flags, void **memh_p)
+{
+    return is_host_memory(address, length) ?
+           domain_mem_reg_any(arg, address, length, flags, memh_p) :
+           UCS_ERR_UNSUPPORTED;
 }
 
 static ucs_status_t domain_mem_dereg(void *arg, void *memh)
@@ -146,7 +160,8 @@ void uct_predreg_md_opened(uct_md_h md, const char *name)
     status = uct_predreg_core.real.uct_md_query(md, &attr);
     if ((status == UCS_OK) &&
         (attr.cap.detect_mem_types & ~UCS_BIT(UCS_MEMORY_TYPE_HOST))) {
-        uct_predreg_core.devices = 1;
+        atomic_store_explicit(&uct_predreg_core.devices, 1,
+                              memory_order_relaxed);
     }
 
     if ((status != UCS_OK) || !(attr.cap.flags & UCT_MD_FLAG_REG) ||
@@ -185,6 +200,16 @@ void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr)
     }
 }
 
+static int has_bounds(void)
+{
+    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
+
+    return (uct_predreg_max_bytes() != UINT64_MAX) ||
+           (knobs->max_regions != ULONG_MAX) ||
+           (knobs->node_max_pinned != SIZE_MAX) ||
+           (knobs->node_max_regions != ULONG_MAX);
+}
+
 void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
                               uct_iface_h iface)
 {
@@ -196,6 +221,11 @@ void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
 
     pthread_mutex_lock(&uct_predreg_core.lock);
     if (uct_predreg_iface_wrap(iface, worker) != UCS_OK) {
+        if (!atomic_load_explicit(&domain->whole, memory_order_relaxed) &&
+            has_bounds()) {
+            ucs_warn("messages cannot be moved in pieces with this transport: "
+                     "what does not fit the bounds on pinned memory will fail");
+        }
         /* Relaxed: a handle that is given out meanwhile has been given out
          * before this interface is there to be handed it */
         atomic_store_explicit(&domain->whole, 1, memory_order_relaxed);
@@ -234,10 +264,13 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain, uct_md_h md,
         return pass_mem_reg(md, address, length, flags, memh_p);
     }
 
-    status = pass_mem_reg(md, address, length,
-                          flags | UCT_MD_MEM_FLAG_HIDE_ERRORS, memh_p);
-    if (status != UCS_OK) {
+    status = domain_mem_reg_any(md, address, length,
+                                flags | UCT_MD_MEM_FLAG_HIDE_ERRORS, memh_p);
+    if (status == UCS_ERR_NO_MEMORY) {
         ucs_rcache_pred_purge(uct_predreg_core.pred);
+    }
+
+    if (status != UCS_OK) {
         status = pass_mem_reg(md, address, length, flags, memh_p);
     }
 
@@ -264,18 +297,36 @@ static void complain_of_bounds(const void *address, size_t length)
               node_bytes);
 }
 
+/* Whether a use can do without a registration of all its memory. UCP registers
+ * what only moves data for RMA, without atomic operations, and says so if it
+ * can be refused (UCX 1.13, ucp_request_memory_reg()). */
+static int may_be_lazy(uct_predreg_domain_t *domain, unsigned flags,
+                       uct_predreg_purpose_t purpose)
+{
+    /* Relaxed: see uct_predreg_iface_opened() */
+    return (purpose != UCT_PREDREG_PURPOSE_MAPPED) &&
+           !(flags & (UCT_MD_MEM_FLAG_HIDE_ERRORS |
+                      UCT_MD_MEM_ACCESS_REMOTE_ATOMIC)) &&
+           !atomic_load_explicit(&domain->whole, memory_order_relaxed);
+}
+
 /* A use that UCP does not expect to be refused, and that only moves data */
 static ucs_status_t
 begin_lazy(uct_predreg_domain_t *domain, void *address, size_t length,
            unsigned flags, uct_predreg_purpose_t purpose,
            const ucs_rcache_pred_context_t *context, uct_mem_h *memh_p)
 {
-    int one_sided = (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED);
+    /* Relaxed: see core.h */
+    int one_sided = (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) ||
+                    atomic_load_explicit(&uct_predreg_core.fenced_puts,
+                                         memory_order_relaxed);
     uct_predreg_lazy_memh_t *lazy;
     ucs_rcache_pred_lazy_t use;
     ucs_status_t status;
 
-    use.last_resort = one_sided;
+    /* Where there are devices, UCP may be about to hand out a key to it */
+    use.last_resort = one_sided || (purpose == UCT_PREDREG_PURPOSE_SEND) ||
+                      has_devices();
     status = ucs_rcache_pred_begin_lazy(domain->super, address, length, flags,
                                         context, &use, memh_p);
     if (ucs_likely(status != UCS_INPROGRESS)) {
@@ -315,11 +366,12 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
         return foreign_mem_reg(domain, md, address, length, flags, memh_p);
     }
 
+    if (ucs_unlikely(has_devices()) && !is_host_memory(address, length)) {
+        return foreign_mem_reg(domain, md, address, length, flags, memh_p);
+    }
+
     uct_predreg_posted_get(address, &context);
-    /* Relaxed: see uct_predreg_iface_opened() */
-    if ((purpose == UCT_PREDREG_PURPOSE_MAPPED) ||
-        (flags & UCT_MD_MEM_FLAG_HIDE_ERRORS) ||
-        atomic_load_explicit(&domain->whole, memory_order_relaxed)) {
+    if (!may_be_lazy(domain, flags, purpose)) {
         status = ucs_rcache_pred_begin(domain->super, address, length, flags,
                                        &context, memh_p);
     } else {

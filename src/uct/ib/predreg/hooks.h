@@ -37,11 +37,13 @@
 
 /** What memory is registered for: how it can be done without. */
 typedef enum {
-    UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message, which may move piece by
+    UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message: may move piece by
                                         piece */
-    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: a fence has to
-                                        find the operation in the send queue */
-    UCT_PREDREG_PURPOSE_MAPPED     /**< Peers access it at any time: not at all */
+    UCT_PREDREG_PURPOSE_SEND,      /**< The same, of a send that is copied if it
+                                        is not registered: only if need be */
+    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: a fence has
+                                        to find all of it in the send queue */
+    UCT_PREDREG_PURPOSE_MAPPED     /**< Peers access it at any time: it cannot */
 } uct_predreg_purpose_t;
 
 
@@ -101,6 +103,9 @@ typedef struct uct_predreg_hooks {
     /** A key is about to be packed for the peer. @return whether the handle has
      *  one; if not, it has been said why. */
     ucs_status_t (*mkey_check)(uct_md_h md, uct_mem_h memh);
+
+    /** Whether the program may sleep until UCX has an event for it. */
+    int          (*may_sleep)(void);
 
     /** Progress of UCP found nothing to do: the program waits. */
     void         (*idle)(void);

@@ -245,6 +245,15 @@ static int iface_is_supported(const uct_iface_attr_t *attr)
            (attr->cap.put.min_zcopy <= UCS_RCACHE_PRED_PAGE_SIZE);
 }
 
+void uct_predreg_ifaces_reset(void)
+{
+    unsigned i;
+
+    for (i = 0; i < MAX_IFACES; ++i) {
+        atomic_store_explicit(&ifaces[i].iface, NULL, memory_order_relaxed);
+    }
+}
+
 ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker)
 {
     uct_predreg_iface_t *self = iface_find(NULL);
@@ -270,6 +279,7 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker)
     self->max_put  = attr.cap.put.max_bcopy;
     self->max_get  = attr.cap.get.max_bcopy;
     self->progress = UCS_CALLBACKQ_ID_NULL;
+    self->started  = 0;
     ucs_list_head_init(&self->transfers);
     ucs_list_head_init(&self->flushes);
     /* Relaxed: see uct_predreg_iface_t */

@@ -39,20 +39,24 @@ typedef struct uct_predreg_iface {
     ucs_list_link_t      transfers;  /**< Not yet ended, see transfer.c */
     ucs_list_link_t      flushes;    /**< Waiting for transfers to end */
     unsigned             round;      /**< Of trying again what waits */
-    uct_worker_cb_id_t   progress;   /**< Of what waits; UCS_CALLBACKQ_ID_NULL if
-                                          nothing does */
+    uint64_t             started;    /**< Transfers ever */
+    uct_worker_cb_id_t   progress;   /**< Of what waits; if nothing does
+                                          UCS_CALLBACKQ_ID_NULL */
 } uct_predreg_iface_t;
 
 
 /**
  * Replace the operations of a new interface. Under core.lock.
  *
- * @return UCS_ERR_UNSUPPORTED if it has an operation that could be handed a lazy
- *         handle and does not understand it; UCS_ERR_EXCEEDS_LIMIT if there are
+ * @return UCS_ERR_UNSUPPORTED if it has an operation that could be handed a
+ *         lazy handle and does not understand it; UCS_ERR_EXCEEDS_LIMIT if there are
  *         too many interfaces. It is left as it is then, and lazy handles must
  *         not be given out in its domain.
  */
 ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker);
+
+/** In a forked child: none of the parent's interfaces is here. */
+void uct_predreg_ifaces_reset(void);
 
 /* copy.c */
 
@@ -80,6 +84,10 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
 
 /** Whether a transfer of the endpoint, or of any if NULL, has not ended. */
 int uct_predreg_transfer_is_active(uct_predreg_iface_t *iface, uct_ep_h ep);
+
+/** Whether no transfer of this process waits for room or a place in the send
+ *  queue. Any thread. */
+int uct_predreg_may_sleep(void);
 
 /** End the endpoint's transfers with UCS_ERR_CANCELED, those in flight when
  *  they have landed. */

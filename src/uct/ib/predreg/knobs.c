@@ -114,8 +114,8 @@ static ucs_config_field_t knob_table[] = {
      UCS_CONFIG_TYPE_ULUNITS},
 
     {"PIECES", "y",
-     "Register a large buffer that a message is received into, and that nobody\n"
-     "predicted, piece by piece while the message arrives. If n, and under\n"
+     "Register a large buffer that a message is received into, and that was\n"
+     "not predicted, piece by piece while the message arrives. If n, and under\n"
      "policies other than predict, only what does not fit the bounds is.",
      ucs_offsetof(uct_predreg_knobs_t, pieces), UCS_CONFIG_TYPE_BOOL},
 

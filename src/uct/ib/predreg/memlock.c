@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "limits.h"
+#include "memlock.h"
 #include "core.h"
 
 #include <ucs/datastruct/list.h>
@@ -79,9 +79,14 @@ uint64_t uct_predreg_max_bytes(void)
 
 static void update_bound(void)
 {
-    /* The lock is not held: lowering the bound deregisters */
-    ucs_rcache_pred_set_max_bytes(uct_predreg_core.pred,
-                                  uct_predreg_max_bytes());
+    uint64_t max_bytes;
+
+    /* The lock is not held: lowering the bound deregisters. Of two that do this
+     * at once the last one is right. */
+    do {
+        max_bytes = uct_predreg_max_bytes();
+        ucs_rcache_pred_set_max_bytes(uct_predreg_core.pred, max_bytes);
+    } while (max_bytes != uct_predreg_max_bytes());
 }
 
 void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length)

@@ -4,12 +4,12 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCT_PREDREG_LIMITS_H_
-#define UCT_PREDREG_LIMITS_H_
+#ifndef UCT_PREDREG_MEMLOCK_H_
+#define UCT_PREDREG_MEMLOCK_H_
 
 #include <uct/api/uct.h>
 
-/** @file limits.h
+/** @file memlock.h
  *
  * How much memory this process may have registered: the user's bound, and what
  * the system lets it lock less what UCX has registered for itself. Thread safe,

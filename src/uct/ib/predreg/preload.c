@@ -124,7 +124,8 @@ static void load_core(void)
     }
 
     /* Release: whoever sees the hooks sees what the core set up */
-    atomic_store_explicit(&predreg_active, init(&predreg_real), memory_order_release);
+    atomic_store_explicit(&predreg_active, init(&predreg_real),
+                          memory_order_release);
 }
 
 const uct_predreg_hooks_t *predreg_load(void)

@@ -71,6 +71,15 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
 }
 
 
+PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+
+    /* What waits for room has no event: there is progress to be made */
+    return ((hooks != NULL) && !hooks->may_sleep()) ?
+           UCS_ERR_BUSY : PREDREG_REAL(ucp_worker_arm)(worker);
+}
+
 PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 {
     uct_predreg_purpose_t purpose = predreg_purpose;
@@ -113,7 +122,9 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
 #define PURPOSE(_comm) \
     ((((_comm) == UCS_RCACHE_PRED_COMM_PUT) || \
       ((_comm) == UCS_RCACHE_PRED_COMM_GET)) ? \
-     UCT_PREDREG_PURPOSE_ONE_SIDED : UCT_PREDREG_PURPOSE_MESSAGE)
+     UCT_PREDREG_PURPOSE_ONE_SIDED : \
+     ((_comm) == UCS_RCACHE_PRED_COMM_SEND) ? UCT_PREDREG_PURPOSE_SEND : \
+     UCT_PREDREG_PURPOSE_MESSAGE)
 
 /* An overriding function. The frame address is a constant below the caller's,
  * and so stands for the stack depth. */

@@ -27,6 +27,14 @@
 
 #define PIECES_IN_FLIGHT 2
 
+/* Memory that the system refuses is asked for again for so long, ns: what is in
+ * use now may not be then */
+#define REFUSED_TIMEOUT 10000000000ull
+
+/* Transfers that wait. Relaxed: a program that is about to sleep and the
+ * transfers it would miss are of one thread. */
+static _Atomic unsigned num_waiting;
+
 
 typedef enum {
     PIECE_FREE,
@@ -59,6 +67,8 @@ typedef struct transfer {
     int                     waiting;     /* For room, or a place in the send
                                             queue */
     unsigned                round;       /* Of iface, when it was last tried */
+    uint64_t                number;      /* Of iface, in order of their start */
+    ucs_rcache_pred_time_t  refused_at;  /* By the system, since then; 0: not */
     transfer_piece_t        pieces[PIECES_IN_FLIGHT];
 } transfer_t;
 
@@ -67,6 +77,7 @@ typedef struct flush {
     ucs_list_link_t  list;
     uct_ep_h         ep;
     unsigned         flags;
+    uint64_t         number; /* Of the first transfer it does not wait for */
     uct_completion_t *comp;
 } flush_t;
 
@@ -182,25 +193,69 @@ static int transfer_is_over(const transfer_t *transfer)
     return transfer->length == 0;
 }
 
+static void transfer_set_waiting(transfer_t *transfer, int waiting)
+{
+    if (waiting != transfer->waiting) {
+        transfer->waiting = waiting;
+        atomic_fetch_add_explicit(&num_waiting, waiting ? 1u : -1u,
+                                  memory_order_relaxed);
+    }
+}
+
+int uct_predreg_may_sleep(void)
+{
+    return atomic_load_explicit(&num_waiting, memory_order_relaxed) == 0;
+}
+
+/* Whether to try again after the system has refused memory */
+static int transfer_is_patient(transfer_t *transfer)
+{
+    ucs_rcache_pred_time_t now =
+            ucs_rcache_pred_thread_now(uct_predreg_core.thread);
+
+    if (transfer->refused_at == 0) {
+        transfer->refused_at = now;
+    }
+
+    return now < transfer->refused_at + REFUSED_TIMEOUT;
+}
+
+/* Bring a piece as far as possible. @return whether it waits. */
+static int piece_push(transfer_piece_t *piece)
+{
+    transfer_t *transfer = piece->transfer;
+    ucs_status_t status;
+
+    do {
+        status = piece_advance(piece);
+        if (!UCS_STATUS_IS_ERR(status)) {
+            transfer->refused_at = 0;
+        }
+    } while (status == UCS_OK);
+
+    if (status == UCS_INPROGRESS) {
+        return 0;
+    }
+
+    if ((status != UCS_ERR_NO_RESOURCE) &&
+        ((status != UCS_ERR_NO_MEMORY) || !transfer_is_patient(transfer))) {
+        transfer_fail(transfer, status);
+    }
+    return 1;
+}
+
 /* Get on with a transfer as far as possible */
 static void transfer_advance(transfer_t *transfer)
 {
-    ucs_status_t status;
+    int waiting = 0;
     unsigned i;
 
-    transfer->waiting = 0;
     for (i = 0; i < PIECES_IN_FLIGHT; ++i) {
-        do {
-            status = piece_advance(&transfer->pieces[i]);
-        } while (status == UCS_OK);
-
-        if (status == UCS_ERR_NO_RESOURCE) {
-            transfer->waiting = 1;
-        } else if (status != UCS_INPROGRESS) {
-            transfer_fail(transfer, status);
-            transfer->waiting = 1; /* Pieces that were not posted */
-        }
+        waiting |= piece_push(&transfer->pieces[i]);
     }
+
+    /* If it failed, for pieces that were not posted to be released */
+    transfer_set_waiting(transfer, waiting && !transfer_is_over(transfer));
 }
 
 static void iface_progress_start(uct_predreg_iface_t *iface);
@@ -233,6 +288,23 @@ static void piece_landed(uct_completion_t *comp)
 
     transfer_advance(transfer);
     transfer_end_or_wait(transfer);
+}
+
+/* Whether a transfer of the endpoint, or of any if NULL, that started before
+ * the one of this number has not ended */
+static int has_transfer_before(uct_predreg_iface_t *iface, uct_ep_h ep,
+                               uint64_t number)
+{
+    transfer_t *transfer;
+
+    ucs_list_for_each(transfer, &iface->transfers, list) {
+        if (((ep == NULL) || (transfer->ep == ep)) &&
+            (transfer->number < number)) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 static void flush_try(uct_predreg_iface_t *iface, flush_t *flush)
@@ -272,6 +344,7 @@ static unsigned iface_progress(void *arg)
 {
     uct_predreg_iface_t *iface = arg;
     int waiting                = 0;
+    unsigned count             = 0;
     transfer_t *transfer;
     flush_t *flush, *tmp;
 
@@ -280,12 +353,14 @@ static unsigned iface_progress(void *arg)
         transfer->round = iface->round;
         transfer_advance(transfer);
         waiting |= transfer->waiting;
+        count   += !transfer->waiting;
         transfer_end_or_wait(transfer);
     }
 
     ucs_list_for_each_safe(flush, tmp, &iface->flushes, list) {
-        if (!uct_predreg_transfer_is_active(iface, flush->ep)) {
+        if (!has_transfer_before(iface, flush->ep, flush->number)) {
             flush_try(iface, flush);
+            ++count;
         }
     }
 
@@ -293,7 +368,7 @@ static unsigned iface_progress(void *arg)
         uct_predreg_core.real.uct_worker_progress_unregister_safe(
                 iface->worker, &iface->progress);
     }
-    return 0;
+    return count;
 }
 
 static void iface_progress_start(uct_predreg_iface_t *iface)
@@ -328,6 +403,7 @@ transfer_new(uct_predreg_iface_t *iface, uct_ep_get_zcopy_func_t post,
     transfer->remote_addr = remote_addr;
     transfer->length      = iov->length;
     transfer->round       = iface->round;
+    transfer->number      = iface->started++;
     for (i = 0; i < PIECES_IN_FLIGHT; ++i) {
         transfer->pieces[i].transfer  = transfer;
         transfer->pieces[i].comp.func = piece_landed;
@@ -367,15 +443,7 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
 
 int uct_predreg_transfer_is_active(uct_predreg_iface_t *iface, uct_ep_h ep)
 {
-    transfer_t *transfer;
-
-    ucs_list_for_each(transfer, &iface->transfers, list) {
-        if ((ep == NULL) || (transfer->ep == ep)) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return has_transfer_before(iface, ep, UINT64_MAX);
 }
 
 void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep)
@@ -387,7 +455,7 @@ void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep)
     ucs_list_for_each(transfer, &iface->transfers, list) {
         if ((ep == NULL) || (transfer->ep == ep)) {
             transfer_fail(transfer, UCS_ERR_CANCELED);
-            transfer->waiting = 1;
+            transfer_set_waiting(transfer, 1);
         }
     }
 
@@ -412,9 +480,10 @@ ucs_status_t uct_predreg_transfer_flush(uct_predreg_iface_t *iface, uct_ep_h ep,
         return UCS_ERR_NO_MEMORY;
     }
 
-    flush->ep    = ep;
-    flush->flags = flags;
-    flush->comp  = comp;
+    flush->ep     = ep;
+    flush->flags  = flags;
+    flush->comp   = comp;
+    flush->number = iface->started;
     ucs_list_add_tail(&iface->flushes, &flush->list);
     iface_progress_start(iface);
     return UCS_INPROGRESS;
