@@ -43,7 +43,7 @@ void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
  * lock */
 static uint64_t part_max_bytes(const ucs_rcache_pred_t *pred, pred_part_t part)
 {
-    return (part == PRED_PART_CHUNK) ?
+    return (part == PRED_PART_PIECE) ?
            pred->max_bytes :
            (pred->max_bytes - ucs_rcache_pred_bound_reserve(pred->max_bytes));
 }
@@ -52,7 +52,7 @@ static uint64_t part_max_bytes(const ucs_rcache_pred_t *pred, pred_part_t part)
 static int fits(const ucs_rcache_pred_t *pred, uint64_t bytes, pred_part_t part)
 {
     uint64_t max_bytes = part_max_bytes(pred, part);
-    unsigned regions   = (part == PRED_PART_CHUNK) ? 0 : 1;
+    unsigned regions   = (part == PRED_PART_PIECE) ? 0 : 1;
 
     return (bytes <= max_bytes) &&
            (pred->stats.bytes_now <= max_bytes - bytes) &&
@@ -107,7 +107,7 @@ static int reserve_node(ucs_rcache_pred_t *pred, uint64_t bytes,
         return 1;
     }
 
-    if (part != PRED_PART_CHUNK) {
+    if (part != PRED_PART_PIECE) {
         return 0;
     }
 

@@ -176,7 +176,7 @@ static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
     if ((piece->length < length) && (length - piece->length < min)) {
         piece->length -= UCS_RCACHE_PRED_PAGE_SIZE; /* For the last one */
     }
-    return pred_reserve(pred, piece->start, piece->length, PRED_PART_CHUNK, 0,
+    return pred_reserve(pred, piece->start, piece->length, PRED_PART_PIECE, 0,
                         &piece->held);
 }
 

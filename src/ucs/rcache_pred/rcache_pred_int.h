@@ -62,7 +62,7 @@ typedef struct pred_handle {
 /** What is to be registered, when room is asked for it. */
 typedef enum {
     PRED_PART_WHOLE, /**< A region: leaves the reserve alone */
-    PRED_PART_CHUNK  /**< A piece of a transfer that must get on */
+    PRED_PART_PIECE  /**< A piece of a transfer that must get on */
 } pred_part_t;
 
 

@@ -78,7 +78,7 @@ static void copy_unpack(void *arg, const void *data, size_t length)
 
 ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface, uct_ep_h ep,
                                   const uct_iov_t *iov, uint64_t remote_addr,
-                                  uct_rkey_t rkey)
+                                  uct_rkey_t rkey, uct_completion_t *comp)
 {
     uct_predreg_lazy_memh_t *lazy = uct_predreg_memh_to_lazy(iov->memh);
     copy_part_t part;

@@ -53,18 +53,31 @@ static UCS_F_ALWAYS_INLINE int has_lazy(const uct_iov_t *iov, size_t iovcnt)
     return 0;
 }
 
-/* UCP makes operations of one buffer of a lazy use */
-static ucs_status_t check_lazy(const uct_iov_t *iov, size_t iovcnt,
-                               const uct_completion_t *comp)
+/*
+ * A get or put of a lazy use, of which UCP makes operations of one buffer.
+ *
+ * @param [in] post  Moves a registered piece.
+ * @param [in] copy  Moves all of it without registration.
+ */
+static ucs_status_t
+lazy_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
+           uct_predreg_copy_func_t copy, uct_ep_h ep, const uct_iov_t *iov,
+           size_t iovcnt, uint64_t remote_addr, uct_rkey_t rkey,
+           uct_completion_t *comp)
 {
-    if ((iovcnt == 1) && (iov->count == 1) && (comp != NULL)) {
-        return UCS_OK;
+    if ((iovcnt != 1) || (iov->count != 1) || (comp == NULL)) {
+        ucs_error("an operation of %zu buffers, the first one repeated %u "
+                  "times, that are not registered: 1 and 1 are expected",
+                  iovcnt, iov->count);
+        return UCS_ERR_UNSUPPORTED;
     }
 
-    ucs_error("an operation of %zu buffers, the first one repeated %u times, "
-              "that are not registered: 1 and 1 are expected", iovcnt,
-              iov->count);
-    return UCS_ERR_UNSUPPORTED;
+    if (uct_predreg_memh_to_lazy(iov->memh)->one_sided) {
+        return copy(self, ep, iov, remote_addr, rkey, comp);
+    }
+
+    return uct_predreg_transfer_start(self, post, ep, iov, remote_addr, rkey,
+                                      comp);
 }
 
 static ucs_status_t
@@ -72,23 +85,13 @@ iface_get_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                 uint64_t remote_addr, uct_rkey_t rkey, uct_completion_t *comp)
 {
     uct_predreg_iface_t *self = iface_find(ep->iface);
-    ucs_status_t status;
 
     if (ucs_likely(!has_lazy(iov, iovcnt))) {
         return self->ops.ep_get_zcopy(ep, iov, iovcnt, remote_addr, rkey, comp);
     }
 
-    status = check_lazy(iov, iovcnt, comp);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    if (uct_predreg_memh_to_lazy(iov->memh)->one_sided) {
-        return uct_predreg_copy_get(self, ep, iov, remote_addr, rkey, comp);
-    }
-
-    return uct_predreg_transfer_start(self, self->ops.ep_get_zcopy, ep, iov,
-                                      remote_addr, rkey, comp);
+    return lazy_zcopy(self, self->ops.ep_get_zcopy, uct_predreg_copy_get, ep,
+                      iov, iovcnt, remote_addr, rkey, comp);
 }
 
 static ucs_status_t
@@ -96,23 +99,13 @@ iface_put_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                 uint64_t remote_addr, uct_rkey_t rkey, uct_completion_t *comp)
 {
     uct_predreg_iface_t *self = iface_find(ep->iface);
-    ucs_status_t status;
 
     if (ucs_likely(!has_lazy(iov, iovcnt))) {
         return self->ops.ep_put_zcopy(ep, iov, iovcnt, remote_addr, rkey, comp);
     }
 
-    status = check_lazy(iov, iovcnt, comp);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    if (uct_predreg_memh_to_lazy(iov->memh)->one_sided) {
-        return uct_predreg_copy_put(self, ep, iov, remote_addr, rkey);
-    }
-
-    return uct_predreg_transfer_start(self, self->ops.ep_put_zcopy, ep, iov,
-                                      remote_addr, rkey, comp);
+    return lazy_zcopy(self, self->ops.ep_put_zcopy, uct_predreg_copy_put, ep,
+                      iov, iovcnt, remote_addr, rkey, comp);
 }
 
 /* What an active message is made of, to be copied */

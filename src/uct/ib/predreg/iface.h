@@ -60,10 +60,16 @@ void uct_predreg_ifaces_reset(void);
 
 /* copy.c */
 
-/** A put or get of a lazy use, by way of UCX's bounce buffers. */
+/** A put or get of a lazy use, by way of UCX's bounce buffers. A put completes at
+ *  once, and does not touch comp. */
+typedef ucs_status_t
+(*uct_predreg_copy_func_t)(uct_predreg_iface_t *iface, uct_ep_h ep,
+                           const uct_iov_t *iov, uint64_t remote_addr,
+                           uct_rkey_t rkey, uct_completion_t *comp);
+
 ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface, uct_ep_h ep,
                                   const uct_iov_t *iov, uint64_t remote_addr,
-                                  uct_rkey_t rkey);
+                                  uct_rkey_t rkey, uct_completion_t *comp);
 ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
                                   const uct_iov_t *iov, uint64_t remote_addr,
                                   uct_rkey_t rkey, uct_completion_t *comp);
