@@ -311,8 +311,8 @@ static void probe_identities(const probe_call_t *call, const probe_row_t *row,
     }
 
     cheap.window = exact.window = call->window[row->window];
-    ids->cheap   = ucs_rcache_pred_signature(&cheap, NULL, address, length);
-    ids->exact   = ucs_rcache_pred_signature(&exact, NULL, address, length);
+    ids->cheap   = ucs_rcache_pred_signature(&cheap, 0, address, length);
+    ids->exact   = ucs_rcache_pred_signature(&exact, 0, address, length);
 }
 
 static void probe_print_row(FILE *out, const probe_row_t *row, site_call_t *ids,

@@ -95,25 +95,24 @@ TEST_F(test_context, signature_differs_by_each_field)
     const context_t base = {0x400100, 0x7ffe0000, 0x1234};
     std::set<uint64_t> signatures;
     context_t context;
-    int dom0 = 0, dom1 = 0;
 
-    signatures.insert(ucs_rcache_pred_signature(&base, &dom0, 0x1000, 8192));
+    signatures.insert(ucs_rcache_pred_signature(&base, 1, 0x1000, 8192));
 
     context        = base;
     context.caller += 1;
-    signatures.insert(ucs_rcache_pred_signature(&context, &dom0, 0x1000, 8192));
+    signatures.insert(ucs_rcache_pred_signature(&context, 1, 0x1000, 8192));
 
     context       = base;
     context.stack -= 16;
-    signatures.insert(ucs_rcache_pred_signature(&context, &dom0, 0x1000, 8192));
+    signatures.insert(ucs_rcache_pred_signature(&context, 1, 0x1000, 8192));
 
     context        = base;
     context.window ^= 1;
-    signatures.insert(ucs_rcache_pred_signature(&context, &dom0, 0x1000, 8192));
+    signatures.insert(ucs_rcache_pred_signature(&context, 1, 0x1000, 8192));
 
-    signatures.insert(ucs_rcache_pred_signature(&base, &dom1, 0x1000, 8192));
-    signatures.insert(ucs_rcache_pred_signature(&base, &dom0, 0x2000, 8192));
-    signatures.insert(ucs_rcache_pred_signature(&base, &dom0, 0x1000, 8193));
+    signatures.insert(ucs_rcache_pred_signature(&base, 2, 0x1000, 8192));
+    signatures.insert(ucs_rcache_pred_signature(&base, 1, 0x2000, 8192));
+    signatures.insert(ucs_rcache_pred_signature(&base, 1, 0x1000, 8193));
 
     EXPECT_EQ(7u, signatures.size());
     EXPECT_EQ(0u, signatures.count(0));
@@ -126,8 +125,8 @@ TEST_F(test_context, signature_does_not_confuse_fields)
     std::set<uint64_t> signatures;
 
     for (const context_t *context : {&a, &b, &c}) {
-        signatures.insert(ucs_rcache_pred_signature(context, NULL, 4, 5));
-        signatures.insert(ucs_rcache_pred_signature(context, NULL, 5, 4));
+        signatures.insert(ucs_rcache_pred_signature(context, 0, 4, 5));
+        signatures.insert(ucs_rcache_pred_signature(context, 0, 5, 4));
     }
 
     EXPECT_EQ(6u, signatures.size());
@@ -138,5 +137,5 @@ TEST_F(test_context, signature_of_nothing_is_not_zero)
     /* 0 marks a free call site */
     const context_t zero = {};
 
-    EXPECT_NE(0u, ucs_rcache_pred_signature(&zero, NULL, 0, 0));
+    EXPECT_NE(0u, ucs_rcache_pred_signature(&zero, 0, 0, 0));
 }

@@ -20,7 +20,7 @@ static uint64_t mix(uint64_t x)
 }
 
 uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
-                                   const void *region, uintptr_t address,
+                                   uint64_t region, uintptr_t address,
                                    uint64_t length)
 {
     uint64_t hash;
@@ -28,7 +28,7 @@ uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
     hash = mix(context->caller);
     hash = mix(hash ^ context->stack);
     hash = mix(hash ^ context->window);
-    hash = mix(hash ^ (uintptr_t)region);
+    hash = mix(hash ^ region);
     hash = mix(hash ^ address);
     hash = mix(hash ^ length);
     return (hash == 0) ? 1 : hash;

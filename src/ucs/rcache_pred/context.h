@@ -87,11 +87,12 @@ ucs_rcache_pred_context_record(ucs_rcache_pred_window_t *window,
  * The signature of a communication on a region: the key of the call-site
  * table. Never 0.
  *
- * @param [in] region  Tells apart regions that start at one address: of other
- *                     domains, or used with other lengths at the same time.
+ * @param [in] region  Number that tells apart regions that start at one address:
+ *                     of other domains, or used with other lengths at the same
+ *                     time.
  */
 uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
-                                   const void *region, uintptr_t address,
+                                   uint64_t region, uintptr_t address,
                                    uint64_t length);
 
 END_C_DECLS

@@ -185,7 +185,7 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
         ucs_rcache_pred_history_close(&last->next, entry->begin, depth);
     }
 
-    signature = ucs_rcache_pred_signature(&entry->context, region,
+    signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
                                           region->start, entry->length);
     site      = ucs_rcache_pred_site_get(&pred->sites, signature,
                                          &region->sites);

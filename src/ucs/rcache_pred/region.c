@@ -151,15 +151,13 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
 {
     unsigned pos = table_lower_bound(table, start);
     ucs_rcache_pred_region_t *region;
-    uint64_t generation;
 
     region = ucs_list_extract_head(&table->free, ucs_rcache_pred_region_t,
                                    sites);
     --table->num_free;
 
-    generation = region->generation;
     memset(region, 0, sizeof(*region));
-    region->generation = generation;
+    region->generation = ++table->generations;
     region->domain     = domain;
     region->start      = start;
     region->state      = UCS_RCACHE_PRED_REGION_IDLE;
@@ -194,7 +192,7 @@ void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
 
     ucs_hlist_del(ucs_rcache_pred_start_bucket(table, region->start),
                   &region->start_link);
-    ++region->generation;
+    region->generation = 0;
     ucs_list_add_head(&table->free, &region->sites);
     ++table->num_free;
 }

@@ -73,7 +73,8 @@ typedef struct ucs_rcache_pred_region {
                                                      hand passed by */
 
     /* The use under way: that which found refs at 0 */
-    uint64_t                       generation;  /**< Changes when recycled */
+    uint64_t                       generation;  /**< No other region ever has
+                                                     the same; 0: free */
     ucs_rcache_pred_time_t         begin;
     ucs_rcache_pred_context_t      context;
     size_t                         use_length;
@@ -127,6 +128,7 @@ typedef struct ucs_rcache_pred_table {
     unsigned                 capacity;   /**< Of @ref sorted */
     unsigned                 num_free;   /**< Regions in @ref free */
     size_t                   max_length; /**< Of any region there was */
+    uint64_t                 generations; /**< Numbers given out so far */
     ucs_list_link_t          free;       /**< Through sites */
     ucs_list_link_t          chunks;     /**< Memory of the regions */
 } ucs_rcache_pred_table_t;
