@@ -8,8 +8,6 @@
 
 #include <ucs/sys/math.h>
 
-#include <sched.h>
-
 /*
  * Room for registrations: the bounds on what is registered at a time, by this
  * process and by all of the node, and what is given up to keep them. Any
@@ -192,7 +190,7 @@ static int evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
     ++pred->stats.evictions;
     ucs_spin_unlock(&pred->lock);
 
-    pred_deregister(&handle);
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
     return 1;
 }
 
@@ -248,7 +246,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
             return 0;
         }
 
-        sched_yield();
+        pred_yield(pred);
     }
 }
 

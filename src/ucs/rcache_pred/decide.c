@@ -114,7 +114,7 @@ void pred_region_deregister(ucs_rcache_pred_t *pred,
     ucs_spin_unlock(&pred->lock);
 
     begin = pred_now(pred);
-    pred_deregister(&handle);
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
     pred->outside += pred_elapsed(begin, pred_now(pred));
 }
 
@@ -153,7 +153,7 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_history_t *history;
     ucs_rcache_pred_time_t deadline;
     ucs_rcache_pred_times_t times;
-    int registered;
+    int registered, keep;
 
     region_dequeue(pred, region);
     pred_region_times(pred, region, &times);
@@ -165,9 +165,12 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
     registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
     ucs_spin_unlock(&pred->lock);
 
+    keep = registered && !ucs_rcache_pred_may_deregister(&times, now, deadline);
     trace_decision(region, now, deadline, history);
-    if (registered &&
-        !ucs_rcache_pred_may_deregister(&times, now, deadline)) {
+    if (pred_has_sink(pred)) {
+        pred_emit_decision(region, now, deadline, history, keep);
+    }
+    if (keep) {
         region_watch(pred, region, now, pred_region_expiry(region, history));
         return;
     }
@@ -266,6 +269,7 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
                                     void **memh_p,
                                     ucs_rcache_pred_time_t *end_p)
 {
+    pred_handle_t handle = pred_region_handle(region);
     ucs_status_t status;
     int held;
 
@@ -275,12 +279,13 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
         return UCS_ERR_EXCEEDS_LIMIT;
     }
 
-    status = pred_register(region->domain, region->start, region->length,
+    status = pred_register(&handle, UCS_RCACHE_PRED_BY_HELPER,
                            region->flags | region->access |
-                           pred->params.helper_flags, memh_p, end_p);
+                           pred->params.helper_flags, end_p);
     if (status != UCS_OK) {
         pred_unreserve(pred, region->start, region->length, held);
     }
+    *memh_p = handle.memh;
     return status;
 }
 
@@ -348,6 +353,9 @@ void pred_process_watch_head(ucs_rcache_pred_t *pred)
             (region->ahead ||
              (region->begin <= region->history.last)); /* No entry on the way */
     pred->stats.wasted += unmet && region->ahead;
+    if (unmet && pred_has_sink(pred)) {
+        pred_emit_unmet(region);
+    }
     ucs_spin_unlock(&pred->lock);
 
     if (unmet) {

@@ -74,6 +74,8 @@ void pred_lazy_start(ucs_rcache_pred_domain_t *domain,
     lazy->piece      = piece_bytes(domain,
                                    ucs_rcache_pred_pages(start, length));
     lazy->min_piece  = 0;
+    lazy->id         = pred_has_sink(domain->pred) ?
+                       ++domain->pred->table.generations : 0;
     ++domain->pred->stats.uses;
     ++domain->pred->stats.lazy;
     if (region != NULL) {
@@ -86,6 +88,14 @@ void ucs_rcache_pred_end_lazy(ucs_rcache_pred_lazy_t *lazy)
 {
     ucs_rcache_pred_t *pred = lazy->domain->pred;
     ucs_rcache_pred_dq_entry_t entry;
+    ucs_rcache_pred_time_t now;
+
+    if (pred_has_sink(pred)) {
+        now = pred_now(pred);
+        ucs_spin_lock(&pred->lock);
+        pred_emit_end(lazy->domain, lazy->id, now, now);
+        ucs_spin_unlock(&pred->lock);
+    }
 
     if (lazy->region == NULL) {
         return;
@@ -142,20 +152,33 @@ static ucs_status_t piece_fail(ucs_rcache_pred_t *pred, int others,
     return status;
 }
 
+static pred_handle_t piece_handle(ucs_rcache_pred_domain_t *domain,
+                                  const ucs_rcache_pred_piece_t *piece)
+{
+    return (pred_handle_t){
+        .domain = domain,
+        .start  = piece->start,
+        .length = piece->length,
+        .held   = piece->held
+    };
+}
+
 /* Register a piece for which there is room */
 static ucs_status_t piece_register(ucs_rcache_pred_lazy_t *lazy, unsigned flags,
                                    ucs_rcache_pred_piece_t *piece)
 {
     ucs_rcache_pred_t *pred      = lazy->domain->pred;
     ucs_rcache_pred_time_t begin = pred_now(pred);
+    pred_handle_t handle         = piece_handle(lazy->domain, piece);
     ucs_rcache_pred_time_t end;
     ucs_status_t status;
 
     do {
-        status = pred_register(lazy->domain, piece->start, piece->length,
-                               flags | pred->params.helper_flags, &piece->memh,
-                               &end);
+        status = pred_register(&handle, UCS_RCACHE_PRED_BY_PIECE,
+                               flags | pred->params.helper_flags, &end);
     } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, 0));
+
+    piece->memh = handle.memh;
 
     ucs_spin_lock(&pred->lock);
     pred->stats.time_critical += pred_elapsed(begin, end);
@@ -237,19 +260,14 @@ void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
                                  const ucs_rcache_pred_piece_t *piece)
 {
     ucs_rcache_pred_t *pred = domain->pred;
-    pred_handle_t handle    = {
-        .domain = domain,
-        .memh   = piece->memh,
-        .start  = piece->start,
-        .length = piece->length,
-        .held   = piece->held
-    };
+    pred_handle_t handle    = piece_handle(domain, piece);
 
+    handle.memh = piece->memh;
     ucs_spin_lock(&pred->lock);
     ++domain->releasing;
     ++pred->releasing;
     ucs_spin_unlock(&pred->lock);
-    pred_deregister(&handle);
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_PIECE);
 
     /* Not before: who is refused meanwhile is to try again */
     ucs_spin_lock(&pred->lock);

@@ -9,7 +9,6 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,11 +191,18 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
         pred->stats_time = pred_now(pred);
     }
     ucs_spin_unlock(&pred->lock);
+    domain->number = pred->num_domains++;
     ucs_list_add_tail(&pred->domains, &domain->list);
     pthread_mutex_unlock(&pred->helper_mutex);
 
     *domain_p = domain;
     return UCS_OK;
+}
+
+unsigned
+ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
+{
+    return domain->number;
 }
 
 /* Deregister every region, of this domain or of all, that has no use under way,
@@ -224,7 +230,7 @@ static void pred_deregister_all(ucs_rcache_pred_t *pred,
         waiters         = region->waiters;
         region->waiters = NULL;
         ucs_spin_unlock(&pred->lock);
-        pred_deregister(&handle);
+        pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
         pred_run_waiters(waiters);
         ucs_spin_lock(&pred->lock);
         if (pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND) {
@@ -259,7 +265,7 @@ static void domain_wait_releases(ucs_rcache_pred_domain_t *domain)
     ucs_spin_lock(&pred->lock);
     while (domain->releasing > 0) {
         ucs_spin_unlock(&pred->lock);
-        sched_yield();
+        pred_yield(pred);
         ucs_spin_lock(&pred->lock);
     }
     ucs_spin_unlock(&pred->lock);

@@ -8,6 +8,7 @@
 #define UCS_RCACHE_PRED_H_
 
 #include "context.h"
+#include "event.h"
 #include "node.h"
 
 #include <ucs/sys/compiler_def.h>
@@ -129,13 +130,21 @@ typedef struct ucs_rcache_pred_ops {
      */
     void                   (*seat)(void *arg, uint64_t demand,
                                    ucs_rcache_pred_seat_t *seat);
+
+    /**
+     * Let others get on: the caller waits for what another thread is doing.
+     * Called by any thread. NULL: sched_yield().
+     */
+    void                   (*yield)(void *arg);
 } ucs_rcache_pred_ops_t;
 
 
 typedef struct ucs_rcache_pred_params {
     const ucs_rcache_pred_ops_t *ops;
-    void                        *arg;         /**< Passed to now, wait, wake
-                                                   and seat */
+    void                        *arg;         /**< Passed to now, wait, wake,
+                                                   seat and yield */
+    const ucs_rcache_pred_sink_t *sink;       /**< Told of what happens; NULL:
+                                                   nobody is */
     ucs_rcache_pred_policy_t    policy;       /**< Not LEAVE_PINNED */
     ucs_rcache_pred_helper_t    helper;
     unsigned                    history;      /**< Recent intervals a period is
@@ -259,6 +268,11 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
                                            const char *name, void *arg,
                                            ucs_rcache_pred_domain_t **domain_p);
 
+/** @return its number in events: the order in which domains were created, from
+ *          0. */
+unsigned
+ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain);
+
 /**
  * Deregisters whatever is still registered in the domain. No use may begin or
  * end in it any more. Waits for the helper to let go of the domain.
@@ -311,6 +325,8 @@ typedef struct ucs_rcache_pred_lazy {
     ucs_rcache_pred_domain_t      *domain;
     struct ucs_rcache_pred_region *region; /**< NULL: nothing to be learned */
     uint64_t                      generation;
+    uint64_t                      id;      /**< In events; 0 if there is nobody
+                                                to tell */
     ucs_rcache_pred_time_t        begin;
     size_t                        length;
     ucs_rcache_pred_context_t     context;

@@ -15,6 +15,7 @@
 #include <ucs/type/spinlock.h>
 
 #include <pthread.h>
+#include <sched.h>
 
 /** @file rcache_pred_int.h
  *
@@ -41,6 +42,7 @@ struct ucs_rcache_pred_domain {
     ucs_rcache_pred_t      *pred;
     void                   *arg;
     char                   name[64];
+    unsigned               number;     /**< In the order of creation */
     ucs_list_link_t        list;       /**< In pred->domains */
     ucs_rcache_pred_cost_t reg_cost;   /**< Under pred->lock */
     ucs_rcache_pred_cost_t dereg_cost; /**< Under pred->lock */
@@ -49,12 +51,14 @@ struct ucs_rcache_pred_domain {
 };
 
 
-/** A handle on its way from its region to deregistration. */
+/** A handle on its way from registration to its region, or from there to
+ *  deregistration. */
 typedef struct pred_handle {
     ucs_rcache_pred_domain_t *domain;
     void                     *memh;    /**< NULL: none */
     uintptr_t                start;
     size_t                   length;
+    uint64_t                 id;       /**< Of the region; 0: a piece */
     int                      held;     /**< See pred_reserve() */
 } pred_handle_t;
 
@@ -123,6 +127,7 @@ struct ucs_rcache_pred {
 
     /* Under helper_mutex */
     ucs_list_link_t               domains;
+    unsigned                      num_domains; /**< Ever created */
     ucs_list_link_t               rq;      /**< Registration queue, ordered by
                                                 deadline */
     ucs_list_link_t               watch;   /**< Regions kept or registered
@@ -197,10 +202,13 @@ void pred_unreserve(ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
  *  farthest away first. Without the lock. @return 0 if there is none. */
 int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline);
 
-/** Register memory for which there is room. Without the lock. */
-ucs_status_t pred_register(ucs_rcache_pred_domain_t *domain, uintptr_t start,
-                           size_t length, unsigned flags, void **memh_p,
-                           ucs_rcache_pred_time_t *end_p);
+/** Register memory for which there is room, and fill in its handle. Without the
+ *  lock. */
+ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
+                           unsigned flags, ucs_rcache_pred_time_t *end_p);
+
+/** What is to be registered for a region. Constant while it is REGISTERING. */
+pred_handle_t pred_region_handle(const ucs_rcache_pred_region_t *region);
 
 /** Take the handle of a registered region, which is IDLE from now on. Under
  *  lock. */
@@ -209,7 +217,7 @@ pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
 
 /** Deregister a handle that was taken and give its room back. Without the
  *  lock. */
-void pred_deregister(const pred_handle_t *handle);
+void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by);
 
 /** Tell those who waited that an invalidated region is deregistered. Without the
  *  lock. */
@@ -227,6 +235,23 @@ void pred_lazy_start(ucs_rcache_pred_domain_t *domain,
                      size_t length, ucs_rcache_pred_time_t now,
                      const ucs_rcache_pred_context_t *context,
                      ucs_rcache_pred_lazy_t *lazy);
+
+/** Whether anybody is told of events. */
+static inline int pred_has_sink(const ucs_rcache_pred_t *pred)
+{
+    return ucs_unlikely(pred->params.sink != NULL);
+}
+
+/** Let others get on, of whom this thread waits for something. Without the
+ *  lock. */
+static inline void pred_yield(const ucs_rcache_pred_t *pred)
+{
+    if (pred->ops.yield != NULL) {
+        pred->ops.yield(pred->params.arg);
+    } else {
+        sched_yield();
+    }
+}
 
 /** Wake the helper if it sleeps until woken. Any thread; wait-free. */
 static inline void pred_wake(ucs_rcache_pred_t *pred)
@@ -262,6 +287,33 @@ void pred_note_demand(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                       uint64_t length);
 
 void pred_mode_init(ucs_rcache_pred_t *pred);
+
+/* event.c: tell of an event. There must be somebody to tell. Under lock, but
+ * for decisions */
+
+/** @param [in] result  UCS_RCACHE_PRED_RESULT_*, of USE_BEGIN.
+ *  @param [in] region  The region that is used, or NULL.
+ *  @param [in] lazy    The use, if it can go on in pieces; or NULL. */
+void pred_emit_begin(const ucs_rcache_pred_domain_t *domain,
+                     ucs_rcache_pred_event_t *event, unsigned result,
+                     const ucs_rcache_pred_region_t *region,
+                     const ucs_rcache_pred_lazy_t *lazy);
+void pred_emit_end(const ucs_rcache_pred_domain_t *domain, uint64_t id,
+                   ucs_rcache_pred_time_t begin,
+                   ucs_rcache_pred_time_t end);
+void pred_emit_registration(ucs_rcache_pred_event_type_t type,
+                            ucs_rcache_pred_by_t by,
+                            const pred_handle_t *handle,
+                            ucs_rcache_pred_time_t begin,
+                            ucs_rcache_pred_time_t end, ucs_status_t status);
+void pred_emit_unmap(const ucs_rcache_pred_t *pred, uintptr_t start,
+                     uintptr_t end);
+void pred_emit_unmet(const ucs_rcache_pred_region_t *region);
+/** Without lock. @param [in] history  NULL: no use is predicted. */
+void pred_emit_decision(const ucs_rcache_pred_region_t *region,
+                        ucs_rcache_pred_time_t now,
+                        ucs_rcache_pred_time_t deadline,
+                        const ucs_rcache_pred_history_t *history, int kept);
 
 /** The helper forgets a region that is idle and that no use can find (stale, or
  *  of a domain that goes): takes it off its queue and out of the table. Under

@@ -13,46 +13,66 @@
  */
 
 
-ucs_status_t pred_register(ucs_rcache_pred_domain_t *domain, uintptr_t start,
-                           size_t length, unsigned flags, void **memh_p,
-                           ucs_rcache_pred_time_t *end_p)
+/* Count what an operation took, and tell of it. Under the lock. */
+static void account(const pred_handle_t *handle,
+                    ucs_rcache_pred_event_type_t type, ucs_rcache_pred_by_t by,
+                    ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end,
+                    ucs_status_t status)
 {
-    ucs_rcache_pred_t *pred      = domain->pred;
+    ucs_rcache_pred_domain_t *domain = handle->domain;
+
+    if (status == UCS_OK) {
+        ucs_rcache_pred_cost_update((type == UCS_RCACHE_PRED_EVENT_REG) ?
+                                    &domain->reg_cost : &domain->dereg_cost,
+                                    ucs_rcache_pred_pages(handle->start,
+                                                          handle->length),
+                                    pred_elapsed(begin, end));
+    }
+
+    if (pred_has_sink(domain->pred)) {
+        pred_emit_registration(type, by, handle, begin, end, status);
+    }
+}
+
+pred_handle_t pred_region_handle(const ucs_rcache_pred_region_t *region)
+{
+    return (pred_handle_t){
+        .domain = region->domain,
+        .start  = region->start,
+        .length = region->length,
+        .id     = region->generation
+    };
+}
+
+ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
+                           unsigned flags, ucs_rcache_pred_time_t *end_p)
+{
+    ucs_rcache_pred_t *pred      = handle->domain->pred;
     ucs_rcache_pred_time_t begin = pred_now(pred);
     ucs_status_t status;
 
-    status = pred->ops.mem_reg(domain->arg, (void*)start, length, flags,
-                               memh_p);
+    status = pred->ops.mem_reg(handle->domain->arg, (void*)handle->start,
+                               handle->length, flags, &handle->memh);
     *end_p = pred_now(pred);
-    if (status != UCS_OK) {
-        return status;
-    }
 
     ucs_spin_lock(&pred->lock);
-    ucs_rcache_pred_cost_update(&domain->reg_cost,
-                                ucs_rcache_pred_pages(start, length),
-                                pred_elapsed(begin, *end_p));
+    account(handle, UCS_RCACHE_PRED_EVENT_REG, by, begin, *end_p, status);
     ucs_spin_unlock(&pred->lock);
-    return UCS_OK;
+    return status;
 }
 
 pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_region_t *region)
 {
-    pred_handle_t handle = {
-        .domain = region->domain,
-        .start  = region->start,
-        .length = region->length,
-        .held   = 0,
-        .memh   = ucs_rcache_pred_region_take_memh(&pred->table, region)
-    };
+    pred_handle_t handle = pred_region_handle(region);
 
+    handle.memh = ucs_rcache_pred_region_take_memh(&pred->table, region);
     ++handle.domain->releasing;
     ++pred->releasing;
     return handle;
 }
 
-void pred_deregister(const pred_handle_t *handle)
+void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
 {
     ucs_rcache_pred_domain_t *domain = handle->domain;
     ucs_rcache_pred_t *pred          = domain->pred;
@@ -72,13 +92,8 @@ void pred_deregister(const pred_handle_t *handle)
     }
 
     ucs_spin_lock(&pred->lock);
-    if (status == UCS_OK) {
-        ++pred->stats.deregs;
-        ucs_rcache_pred_cost_update(&domain->dereg_cost,
-                                    ucs_rcache_pred_pages(handle->start,
-                                                          handle->length),
-                                    pred_elapsed(begin, end));
-    }
+    pred->stats.deregs += (status == UCS_OK);
+    account(handle, UCS_RCACHE_PRED_EVENT_DEREG, by, begin, end, status);
     --pred->releasing;
     --domain->releasing; /* It may be gone from here on */
     ucs_spin_unlock(&pred->lock);

@@ -9,7 +9,6 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
-#include <sched.h>
 #include <stdlib.h>
 
 /*
@@ -31,23 +30,27 @@ static int pred_is_on_demand(const ucs_rcache_pred_t *pred)
     return pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND;
 }
 
-/* A use starts on a registered region. Under the lock */
-static UCS_F_ALWAYS_INLINE void
+/* A use starts on a registered region. Under the lock.
+ * @return UCS_RCACHE_PRED_RESULT_EARLY or 0 */
+static UCS_F_ALWAYS_INLINE unsigned
 use_start(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
           ucs_rcache_pred_time_t now, size_t length, unsigned flags,
           const ucs_rcache_pred_context_t *context)
 {
+    unsigned result = 0;
+
     ++pred->stats.uses;
     if (region->refs++ > 0) {
         /* The use that found it idle is what has to be predicted */
         region->use_length = ucs_max(region->use_length, length);
-        return;
+        return 0;
     }
 
     if (region->ahead) {
         region->ahead = 0;
         if (now > region->registered_at + region->early_after) {
             ++pred->stats.early;
+            result = UCS_RCACHE_PRED_RESULT_EARLY;
         }
     }
 
@@ -57,6 +60,30 @@ use_start(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     region->flags      = flags;
     region->referenced = 1;
     region->deadline   = UCS_RCACHE_PRED_TIME_INF; /* Until it is decided */
+    return result;
+}
+
+/* Tell of a use that begins. Under the lock, and out of line: nobody listens as
+ * a rule */
+static UCS_F_NOINLINE void
+use_emit_begin(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
+               unsigned flags, const ucs_rcache_pred_context_t *context,
+               ucs_rcache_pred_time_t now, unsigned result,
+               const ucs_rcache_pred_region_t *region,
+               const ucs_rcache_pred_lazy_t *lazy)
+{
+    ucs_rcache_pred_event_t event = {
+        .kind    = (lazy == NULL)    ? UCS_RCACHE_PRED_USE_WHOLE :
+                   lazy->last_resort ? UCS_RCACHE_PRED_USE_LAST_RESORT :
+                                       UCS_RCACHE_PRED_USE_PIECES,
+        .flags   = flags,
+        .time    = now,
+        .address = start,
+        .length  = length,
+        .context = *context
+    };
+
+    pred_emit_begin(domain, &event, result, region, lazy);
 }
 
 /*
@@ -146,13 +173,14 @@ static ucs_status_t
 use_register_try(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                  unsigned flags, void **memh_p, ucs_rcache_pred_time_t *end_p)
 {
+    pred_handle_t handle = pred_region_handle(region);
     ucs_status_t status;
 
     do {
-        status = pred_register(region->domain, region->start, region->length,
-                               flags, memh_p, end_p);
+        status = pred_register(&handle, UCS_RCACHE_PRED_BY_USE, flags, end_p);
     } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, 0));
 
+    *memh_p = handle.memh;
     return status;
 }
 
@@ -261,7 +289,7 @@ use_wait(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
         *late_p |= region->scheduled;
         wait     = 1;
         ucs_spin_unlock(&pred->lock);
-        sched_yield();
+        pred_yield(pred);
         ucs_spin_lock(&pred->lock);
     }
 
@@ -305,6 +333,7 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     int late                         = 0;
     ucs_rcache_pred_time_t waited    = 0;
     ucs_status_t status              = UCS_OK;
+    unsigned result                  = UCS_RCACHE_PRED_RESULT_MISS;
     int wake                         = 0;
     pred_handle_t old;
     int pays;
@@ -319,7 +348,10 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
         (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
         ucs_rcache_pred_region_covers(region, length, access)) {
         /* If not by waiting, it was registered since the fast path looked */
-        pred->stats.hits += (waited == 0);
+        if (waited == 0) {
+            ++pred->stats.hits;
+            result = UCS_RCACHE_PRED_RESULT_HIT;
+        }
         goto out_start;
     }
 
@@ -331,7 +363,8 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
             pred_lazy_start(domain, NULL, start, length, now, context, lazy);
             status = UCS_INPROGRESS;
         }
-        goto out_unlock;
+        region = NULL;
+        goto out_failed;
     }
 
     pays = (lazy != NULL) && !lazy->last_resort &&
@@ -339,7 +372,7 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     ucs_spin_unlock(&pred->lock);
 
     if (old.memh != NULL) {
-        pred_deregister(&old);
+        pred_deregister(&old, UCS_RCACHE_PRED_BY_USE);
     }
 
     status = pays ? use_leave_unregistered(pred, region) :
@@ -362,13 +395,23 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
                                     (status != UCS_ERR_EXCEEDS_LIMIT);
     }
     wake = use_unclaimed(pred, region);
-    goto out_unlock;
+
+out_failed:
+    result = (status == UCS_INPROGRESS) ? UCS_RCACHE_PRED_RESULT_PIECES :
+                                          UCS_RCACHE_PRED_RESULT_FAILED;
+    late  &= (status == UCS_INPROGRESS);
+    goto out_emit;
 
 out_start:
     pred->stats.late += late;
-    use_start(pred, region, now, length, flags, context);
+    result |= use_start(pred, region, now, length, flags, context);
     *memh_p = region->memh;
-out_unlock:
+out_emit:
+    if (pred_has_sink(pred)) {
+        result |= late ? UCS_RCACHE_PRED_RESULT_LATE : 0;
+        use_emit_begin(domain, start, length, flags, context, now, result,
+                       region, lazy);
+    }
     ucs_spin_unlock(&pred->lock);
     if (wake) {
         pred_wake(pred);
@@ -385,6 +428,7 @@ use_begin(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     ucs_rcache_pred_time_t now = pred_now(pred);
     unsigned access            = flags & pred->params.access_mask;
     ucs_rcache_pred_region_t *region;
+    unsigned result;
 
     if (ucs_likely(!pred_is_on_demand(pred))) {
         ucs_spin_lock(&pred->lock);
@@ -394,7 +438,12 @@ use_begin(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
                        ucs_rcache_pred_region_covers(region, length,
                                                      access))) {
             ++pred->stats.hits;
-            use_start(pred, region, now, length, flags, context);
+            result = UCS_RCACHE_PRED_RESULT_HIT |
+                     use_start(pred, region, now, length, flags, context);
+            if (pred_has_sink(pred)) {
+                use_emit_begin(domain, start, length, flags, context, now,
+                               result, region, lazy);
+            }
             *memh_p = region->memh;
             ucs_spin_unlock(&pred->lock);
             return UCS_OK;
@@ -439,13 +488,26 @@ void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters)
     }
 }
 
+/* Under the lock */
+static UCS_F_ALWAYS_INLINE void
+use_emit_end(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_time_t now;
+
+    if (pred_has_sink(pred)) {
+        now = pred_now(pred);
+        pred_emit_end(region->domain, region->generation, now, now);
+    }
+}
+
 /* The last use of a region ended that nobody waits to see registered again:
  * deregister here and now. Called with the lock, returns without. */
 static void use_end_release(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_waiter_t *waiters = region->waiters;
-    ucs_rcache_pred_time_t begin;
+    uint64_t id                       = region->generation;
+    ucs_rcache_pred_time_t begin, end;
     pred_handle_t handle;
 
     handle          = pred_take_handle(pred, region);
@@ -456,10 +518,14 @@ static void use_end_release(ucs_rcache_pred_t *pred,
     ucs_spin_unlock(&pred->lock);
 
     begin = pred_now(pred);
-    pred_deregister(&handle);
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
+    end   = pred_now(pred);
 
     ucs_spin_lock(&pred->lock);
-    pred->stats.time_critical += pred_elapsed(begin, pred_now(pred));
+    pred->stats.time_critical += pred_elapsed(begin, end);
+    if (pred_has_sink(pred)) {
+        pred_emit_end(handle.domain, id, begin, end);
+    }
     ucs_spin_unlock(&pred->lock);
 
     pred_run_waiters(waiters);
@@ -479,6 +545,7 @@ ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh)
     }
 
     if (--region->refs > 0) {
+        use_emit_end(pred, region);
         ucs_spin_unlock(&pred->lock);
         return UCS_OK;
     }
@@ -495,6 +562,7 @@ ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh)
         entry.begin      = region->begin;
         entry.length     = region->use_length;
         entry.context    = region->context;
+        use_emit_end(pred, region);
         ucs_spin_unlock(&pred->lock);
         ucs_rcache_pred_dq_push(&pred->dq, &entry);
     }
@@ -556,6 +624,9 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
         }
     }
     pred->stats.unmapped += found;
+    if ((found > 0) && pred_has_sink(pred)) {
+        pred_emit_unmap(pred, start, end);
+    }
     ucs_spin_unlock(&pred->lock);
 
     if (found > 0) {
