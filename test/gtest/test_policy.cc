@@ -243,7 +243,9 @@ TEST_F(test_policy, later_deadlines_are_not_moved)
     /* Only what comes before can be moved: later would be too late */
     insert(1050, 100);
     insert(1000, 100);
-    EXPECT_EQ(times_t({1000, 1050}), queue());
+    EXPECT_EQ(times_t({950, 1050}), queue());
+    insert(1049, 100);
+    EXPECT_EQ(times_t({850, 950, 1050}), queue());
 }
 
 TEST_F(test_policy, spacing_stops_at_the_beginning_of_time)

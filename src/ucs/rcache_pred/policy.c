@@ -104,6 +104,12 @@ void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
 {
     ucs_rcache_pred_timeq_elem_t *prev;
 
+    /* It may itself be too close to the one after it */
+    if (elem->list.next != queue) {
+        elem = ucs_container_of(elem->list.next, ucs_rcache_pred_timeq_elem_t,
+                                list);
+    }
+
     while (elem->list.prev != queue) {
         prev = ucs_container_of(elem->list.prev, ucs_rcache_pred_timeq_elem_t,
                                 list);

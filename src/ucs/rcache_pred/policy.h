@@ -88,8 +88,8 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
 
 /**
- * Move deadlines before @a elem earlier until each leaves @a gap to the next
- * (CF'11, "Adjusting Registration Deadlines").
+ * Move the deadline of a new element, and those before it, earlier until each
+ * leaves @a gap to the next (CF'11, "Adjusting Registration Deadlines").
  */
 void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
                                      ucs_rcache_pred_timeq_elem_t *elem,
