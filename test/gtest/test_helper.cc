@@ -387,11 +387,11 @@ TEST_F(test_helper, doubted_region_has_to_be_regular_for_a_while)
 
 TEST_F(test_helper, kept_region_loses_confidence_too)
 {
-    m_world.set_reg_cost(0, MSEC);
-    m_world.set_dereg_cost(0, MSEC);
-    periodic(buffer(0), 2 * MSEC, 20);
+    m_world.set_reg_cost(0, 2 * MSEC);
+    m_world.set_dereg_cost(0, 2 * MSEC);
+    periodic(buffer(0), 5 * MSEC, 20);
     mark();
-    periodic(buffer(0), 2 * MSEC, 5);
+    periodic(buffer(0), 5 * MSEC, 5);
     ASSERT_EQ(5u, since_mark(&stats_t::hits));
     ASSERT_EQ(0u, since_mark(&stats_t::regs_helper));
 

@@ -62,15 +62,18 @@ void pred_forget_region(ucs_rcache_pred_t *pred,
     ucs_spin_unlock(&pred->lock);
 }
 
-/* Watch for a use that is expected no later than this. The helper is not woken
- * for each of many short periods that go by: nothing is urgent here. */
+/* Nothing is urgent about a use that has not come: the helper is not woken for
+ * each of many short periods that go by, but after this, ns, at the earliest */
+#define WATCH_MIN 4000000
+
+/* Watch for a use that is expected no later than this */
 static void region_watch(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_region_t *region,
                          ucs_rcache_pred_time_t now,
                          ucs_rcache_pred_time_t expiry)
 {
     region_enqueue(pred, &pred->watch, region,
-                   ucs_max(expiry, now + PRED_POLL_MAX));
+                   ucs_max(expiry, now + WATCH_MIN));
 }
 
 /* What things cost for this region: as fitted and measured */
@@ -91,9 +94,9 @@ void pred_region_times(ucs_rcache_pred_t *pred,
     times->dereg = ucs_rcache_pred_cost_estimate(&region->domain->dereg_cost,
                                                  pages);
     ucs_spin_unlock(&pred->lock);
-    if (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
-        times->margin = ucs_rcache_pred_own_margin(times);
-    }
+    times->margin = (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_PROGRESS) ?
+                    ucs_rcache_pred_own_margin(times) :
+                    (times->reg + times->dereg);
 }
 
 /* Deregister the region, unless a use has begun */
@@ -116,6 +119,13 @@ void pred_region_deregister(ucs_rcache_pred_t *pred,
     begin = pred_now(pred);
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
     pred->outside += pred_elapsed(begin, pred_now(pred));
+}
+
+/* Uses of regions that are given up in between will end, up to this time: they
+ * are to be looked at soon */
+static void expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until)
+{
+    pred->urgent = ucs_max(pred->urgent, until);
 }
 
 static void trace_decision(const ucs_rcache_pred_region_t *region,
@@ -175,9 +185,8 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
         return;
     }
 
+    expect_end(pred, now);
     if (deadline != UCS_RCACHE_PRED_TIME_INF) {
-        pred->patience = ucs_min(pred->patience,
-                                 pred_elapsed(now, deadline) / PRED_POLL_PART);
         region_enqueue(pred, &pred->rq, region, deadline);
         ucs_rcache_pred_space_deadlines(&pred->rq, &region->queue_elem,
                                         ucs_rcache_pred_spacing(&times));
@@ -198,16 +207,17 @@ int pred_region_is_current(ucs_rcache_pred_t *pred,
     return current;
 }
 
-/* Whether a use is under way, or its entry of the DQ */
+/* Whether a use is under way, or its entry of the DQ.
+ * @param [out] in_use_p  Whether it is the use. */
 static int region_is_used(ucs_rcache_pred_t *pred,
-                          ucs_rcache_pred_region_t *region)
+                          ucs_rcache_pred_region_t *region, int *in_use_p)
 {
     int used;
 
     ucs_spin_lock(&pred->lock);
-    used = (region->refs > 0) || (region->lazies > 0) ||
-           pred_region_has_news(region) ||
-           (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
+    *in_use_p = (region->refs > 0) || (region->lazies > 0);
+    used      = *in_use_p || pred_region_has_news(region) ||
+                (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
     ucs_spin_unlock(&pred->lock);
     return used;
 }
@@ -232,13 +242,18 @@ static int is_overtaken(ucs_rcache_pred_t *pred,
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
+    int in_use;
+
     if (!is_overtaken(pred, entry)) {
         pred_region_learn(pred, entry->region, entry);
     }
 
     pred_note_demand(pred, entry->region, entry->length);
-    if (!region_is_used(pred, entry->region)) {
+    if (!region_is_used(pred, entry->region, &in_use)) {
         pred_region_decide(pred, entry->region);
+    }
+    if (in_use) {
+        expect_end(pred, pred->last_round);
     }
 }
 
@@ -295,16 +310,17 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_timeq_elem_t *elem = ucs_rcache_pred_timeq_head(&pred->rq);
     ucs_rcache_pred_region_t *region   = pred_queue_region(elem);
     ucs_rcache_pred_history_t *history;
-    ucs_rcache_pred_time_t begin, end;
+    ucs_rcache_pred_time_t begin, end, expiry;
     ucs_status_t status;
     void *memh;
+    int in_use;
 
     begin = pred_now(pred);
     if (!region_claim(pred, region)) {
         /* Used before its time: its entry of the DQ is on the way, or was
          * dropped and will be missed */
         region_dequeue(pred, region);
-        if (!region_is_used(pred, region)) {
+        if (!region_is_used(pred, region, &in_use)) {
             pred_region_decide(pred, region);
         }
         return;
@@ -330,9 +346,9 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     /* Not before: a use that waited until now was predicted, but late */
     region_dequeue(pred, region);
     if (status == UCS_OK) {
-        region_watch(pred, region, end,
-                     (history == NULL) ?
-                     end : pred_region_expiry(region, history));
+        expiry = (history == NULL) ? end : pred_region_expiry(region, history);
+        expect_end(pred, expiry);
+        region_watch(pred, region, end, expiry);
     }
 }
 
@@ -343,7 +359,7 @@ void pred_process_watch_head(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_timeq_elem_t *elem =
             ucs_rcache_pred_timeq_head(&pred->watch);
     ucs_rcache_pred_region_t *region   = pred_queue_region(elem);
-    int unmet;
+    int unmet, in_use;
 
     region_dequeue(pred, region);
 
@@ -362,7 +378,7 @@ void pred_process_watch_head(ucs_rcache_pred_t *pred)
         pred_region_unmet(pred, region);
     }
 
-    if (!region_is_used(pred, region)) {
+    if (!region_is_used(pred, region, &in_use)) {
         pred_region_decide(pred, region);
     }
 }

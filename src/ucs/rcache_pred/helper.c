@@ -14,11 +14,16 @@
  * helper_mutex; what it shares with uses is touched under the lock.
  */
 
-/* The DQ is looked at again, while entries come in, as they ask for
- * (PRED_POLL_PART), but not more often than this, ns: each round interrupts
- * whoever runs on the helper's processor ... */
-#define POLL_MIN  1000000
-/* ... and less and less often while none come in, down to PRED_POLL_MAX. */
+/* While entries come into the DQ, it is looked at so often, ns: each round
+ * interrupts whoever runs on the helper's processor. When none has come for so
+ * long, the helper sleeps until it is woken: a use that ends after such a
+ * silence pays for the waking, one system call, and its memory is let go of at
+ * once. */
+#define POLL_INTERVAL 1000000
+
+/* What is not urgent is looked at so often, ns: entries that come from regions
+ * which are kept anyway, and whether others of the node ask for what is idle */
+#define LAZY_POLL_INTERVAL 4000000
 
 /* A sleep that ended late is remembered, and fades by 1/16 with each that did
  * not. One long stall must not keep all regions registered: at most 5 ms. */
@@ -78,6 +83,8 @@ static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         ucs_list_for_each(elem, &pred->watch, list) {
             elem->time = now;
         }
+        pred->last_entry = now;
+        pred->urgent     = now;
     }
     pred->last_round = now;
 }
@@ -87,19 +94,6 @@ static void count_round(ucs_rcache_pred_t *pred)
     ucs_spin_lock(&pred->lock);
     ++pred->stats.helper_rounds;
     ucs_spin_unlock(&pred->lock);
-}
-
-/* After how long to look at the DQ next if nobody says that there is something
- * in it. More than PRED_POLL_MAX: not before */
-static ucs_rcache_pred_time_t
-helper_poll_interval(ucs_rcache_pred_t *pred, int active)
-{
-    if (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
-        return 2 * PRED_POLL_MAX; /* The ends of uses look after it */
-    }
-
-    return active ? ucs_max(pred->patience, POLL_MIN) :
-                    (2 * pred->poll_interval);
 }
 
 static ucs_rcache_pred_time_t
@@ -127,35 +121,50 @@ static int may_be_asked(ucs_rcache_pred_t *pred)
     return (pred->params.node != NULL) && !ucs_list_is_empty(&pred->watch);
 }
 
+/* When to look for work if nobody says that there is some. INF: not before
+ * somebody does */
+static ucs_rcache_pred_time_t
+helper_poll_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_time_t interval = (pred->urgent >= pred->last_round) ?
+                                      POLL_INTERVAL : LAZY_POLL_INTERVAL;
+
+    /* In the other mode the ends of uses look after the DQ */
+    if ((now < pred->last_entry + interval) &&
+        (atomic_load(&pred->mode) == UCS_RCACHE_PRED_MODE_THREAD)) {
+        return pred->last_entry + interval;
+    }
+
+    return may_be_asked(pred) ? (now + LAZY_POLL_INTERVAL) :
+                                UCS_RCACHE_PRED_TIME_INF;
+}
+
 /*
  * When to come back. Sleeping until woken takes part in a handshake with uses
  * and unmaps: they push to the DQ (or set stale) and then look at asleep; here
  * asleep is set and then the DQ (and stale) looked at. All four are
  * sequentially consistent, so that at least one side sees the other.
  */
-static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred, int active)
+static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred)
 {
+    ucs_rcache_pred_time_t now  = pred_now(pred);
+    ucs_rcache_pred_time_t poll = helper_poll_time(pred, now);
     ucs_rcache_pred_time_t next;
 
     next = ucs_min(rq_due_time(pred),
                    ucs_rcache_pred_timeq_first(&pred->watch));
-
-    pred->poll_interval = helper_poll_interval(pred, active);
-    if ((pred->poll_interval > PRED_POLL_MAX) && !may_be_asked(pred)) {
-        pred->poll_interval = PRED_POLL_MAX; /* Stay here until there is work */
-        helper_come_back(pred, next); /* From here on others may write it */
-        atomic_store(&pred->asleep, 1);
-        if (ucs_rcache_pred_dq_is_empty(&pred->dq) &&
-            !atomic_load(&pred->stale)) {
-            return next;
-        }
-        atomic_store(&pred->asleep, 0);
+    if (poll != UCS_RCACHE_PRED_TIME_INF) {
+        return helper_come_back(pred, ucs_min(next, poll));
     }
 
-    pred->poll_interval = ucs_min(pred->poll_interval,
-                                  (ucs_rcache_pred_time_t)PRED_POLL_MAX);
-    return helper_come_back(pred, ucs_min(next, pred_now(pred) +
-                                                pred->poll_interval));
+    helper_come_back(pred, next); /* From here on others may write it */
+    atomic_store(&pred->asleep, 1);
+    if (ucs_rcache_pred_dq_is_empty(&pred->dq) && !atomic_load(&pred->stale)) {
+        return next;
+    }
+
+    atomic_store(&pred->asleep, 0);
+    return helper_come_back(pred, now);
 }
 
 /* Follow the time since begin, less what was spent on registrations */
@@ -176,7 +185,8 @@ static int helper_dq_step(ucs_rcache_pred_t *pred)
         return 0;
     }
 
-    pred->outside = 0;
+    pred->outside    = 0;
+    pred->last_entry = begin;
     if (pred_region_is_current(pred, entry.region, entry.generation)) {
         pred_process_dq_entry(pred, &entry);
         measure_own_work(pred, &pred->times.dq_item, begin);
@@ -215,7 +225,7 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
 {
     unsigned left              = steps;
     ucs_rcache_pred_time_t now = pred_now(pred);
-    int active                 = 0, busy, more;
+    int busy, more;
 
     atomic_store(&pred->asleep, 0);
     /* Relaxed: see check_absent() */
@@ -225,24 +235,22 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
     count_round(pred);
     pred_take_seat(pred, now);
     answer_node(pred);
-    pred->patience = PRED_POLL_MAX;
     more = pred_reap_stale(pred, steps);
 
     /* In turns, so that no queue makes the other ones late; and not for ever,
      * since others may be waiting for the mutex */
     do {
-        busy    = helper_dq_step(pred);
-        active |= busy;
-        busy   |= helper_rq_step(pred);
-        busy   |= helper_watch_step(pred);
+        busy  = helper_dq_step(pred);
+        busy |= helper_rq_step(pred);
+        busy |= helper_watch_step(pred);
     } while (busy && (--left > 0));
 
-    more   |= pred_sweep_dropped(pred, steps);
-    active |= pred_collect_garbage(pred);
+    more |= pred_sweep_dropped(pred, steps);
+    more |= pred_collect_garbage(pred);
     if (busy || more) {
         pred->next_poll = helper_come_back(pred, pred_now(pred));
     } else {
-        pred->next_poll = helper_sleep(pred, active);
+        pred->next_poll = helper_sleep(pred);
     }
     return pred->next_poll;
 }

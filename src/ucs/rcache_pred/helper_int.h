@@ -18,18 +18,6 @@
  * so.
  */
 
-/** The DQ is looked at again, while entries come in, after this part of the
- *  shortest time until a predicted use of a region that was given up in this
- *  round (pred->patience): such a region, when its use ends, stays registered
- *  by so much of its period too long. What was kept, or is not predicted, can
- *  wait longest. */
-#define PRED_POLL_PART 16
-
-/** When the DQ was empty for so long, ns, the helper sleeps until it is woken.
- *  A use then pays for the waking, one system call after more than this time
- *  without communication. */
-#define PRED_POLL_MAX 4000000
-
 
 static inline ucs_rcache_pred_region_t *
 pred_queue_region(ucs_rcache_pred_timeq_elem_t *elem)

@@ -139,10 +139,12 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_time_t        outside;    /**< Spent in mem_reg and
                                                    mem_dereg by the helper */
     ucs_rcache_pred_time_t        last_round; /**< When it began */
+    ucs_rcache_pred_time_t        last_entry; /**< When one was taken off the
+                                                   DQ */
     ucs_rcache_pred_time_t        next_poll;  /**< As the last round returned */
-    ucs_rcache_pred_time_t        poll_interval;
-    ucs_rcache_pred_time_t        patience;   /**< How long what this round
-                                                   found lets the DQ wait */
+    ucs_rcache_pred_time_t        urgent;     /**< Until then, ends of uses of
+                                                   regions that are given up in
+                                                   between are expected */
     uint64_t                      dropped_seen; /**< dq.dropped at last sweep */
     unsigned                      gc_hand;
     unsigned                      mode_votes; /**< Seats in a row that asked for
