@@ -162,13 +162,9 @@ int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
             continue;
         }
 
-        if (ucs_list_is_empty(&region->sites)) {
-            return region->history.confidence;
-        }
-
-        site = ucs_list_head(&region->sites, ucs_rcache_pred_site_t,
-                             region_link);
-        return site->next.confidence;
+        site = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
+        return (site == NULL) ? region->history.confidence :
+                                site->next.confidence;
     }
 
     return -1;

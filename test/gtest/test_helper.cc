@@ -132,8 +132,8 @@ TEST_F(test_helper, figure_1_without_reuse)
 
 class test_helper_nested : public test_helper {
 protected:
-    static constexpr unsigned INNER = 5;
-    static constexpr unsigned OUTER = 12;
+    static constexpr unsigned MAX_INNER = 12;
+    static constexpr unsigned OUTER     = 12;
 
     void run_loops(unsigned window_length)
     {
@@ -153,7 +153,7 @@ protected:
 
     void run_inner(program &prog, unsigned i, unsigned b, uint64_t period)
     {
-        for (unsigned j = 0; j < INNER; ++j) {
+        for (unsigned j = 0; j < m_inner; ++j) {
             uint64_t hits = stats().hits;
             prog.communicate(0x401000 + b, buffer(b), MB);
             run(period);
@@ -166,7 +166,8 @@ protected:
     /* Of two inner loops in half of the outer iterations */
     static constexpr unsigned ALL = 2 * OUTER / 2;
 
-    unsigned m_hits[INNER] = {}; /* By iteration of the inner loop */
+    unsigned m_inner           = 5;  /* Iterations of the inner loops */
+    unsigned m_hits[MAX_INNER] = {}; /* By iteration of the inner loop */
 };
 
 TEST_F(test_helper_nested, contexts_tell_first_iterations_apart)
@@ -175,16 +176,30 @@ TEST_F(test_helper_nested, contexts_tell_first_iterations_apart)
     EXPECT_EQ(ALL, m_hits[0]);
 }
 
-TEST_F(test_helper_nested, without_contexts_first_iterations_miss)
+TEST_F(test_helper_nested, without_contexts_phases_tell_them_apart)
 {
     run_loops(0);
+    EXPECT_GE(m_hits[0], ALL - 1);
+}
+
+TEST_F(test_helper_nested, phases_of_long_loops_are_not_told_apart)
+{
+    m_inner = MAX_INNER;
+    run_loops(0);
     EXPECT_EQ(0u, m_hits[0]);
+}
+
+TEST_F(test_helper_nested, contexts_of_long_loops_are)
+{
+    m_inner = MAX_INNER;
+    run_loops(1);
+    EXPECT_EQ(ALL, m_hits[0]);
 }
 
 TEST_F(test_helper_nested, all_iterations_hit)
 {
     run_loops(2);
-    for (unsigned j = 0; j < INNER; ++j) {
+    for (unsigned j = 0; j < m_inner; ++j) {
         EXPECT_EQ(ALL, m_hits[j]) << "iteration " << j << " of inner loops";
     }
 }
@@ -207,6 +222,7 @@ TEST_F(test_helper_nested, contexts_make_predictions_right)
 
 TEST_F(test_helper_nested, without_contexts_first_iterations_are_not_predicted)
 {
+    m_inner = MAX_INNER;
     run_loops(0);
     EXPECT_EQ(since_mark(&stats_t::uses) - ALL,
               stats().prediction_errors[0] - m_mark.prediction_errors[0]);
@@ -369,20 +385,20 @@ TEST_F(test_helper, region_that_keeps_disappointing_is_left_alone)
 
 TEST_F(test_helper, doubted_region_has_to_be_regular_for_a_while)
 {
-    /* Every other prediction is wrong */
-    for (unsigned i = 0; i < 20; ++i) {
+    std::mt19937 random(1);
+
+    /* Every other prediction is wrong, and nobody can tell which */
+    for (unsigned i = 0; i < 40; ++i) {
         use(buffer(0), 64 * KB, MSEC);
-        run(100 * MSEC);
-        use(buffer(0), 64 * KB, MSEC);
-        run(2 * SEC);
+        run((random() % 2) ? (100 * MSEC) : (2 * SEC));
     }
-    EXPECT_LE(stats().wasted, 5u) << "each doubles the doubt";
+    EXPECT_LE(stats().wasted, 7u) << "each doubles the doubt";
 
     mark();
     periodic(buffer(0), 101 * MSEC, 3);
     EXPECT_EQ(0u, since_mark(&stats_t::regs_helper));
     periodic(buffer(0), 101 * MSEC, 20);
-    EXPECT_GE(since_mark(&stats_t::hits), 16u);
+    EXPECT_GE(since_mark(&stats_t::hits), 13u);
 }
 
 TEST_F(test_helper, kept_region_loses_confidence_too)
@@ -1034,7 +1050,7 @@ TEST_F(test_helper, forgotten_region_takes_its_call_sites_along)
         use(buffer(0), PAGE, MSEC, context(i));
     }
     run(10 * MSEC);
-    EXPECT_EQ(10u, test_pred_num_sites(m_pred));
+    EXPECT_EQ(10u + 9, test_pred_num_sites(m_pred)) << "all but one in a phase";
 
     ucs_rcache_pred_unmapped(m_pred, (uintptr_t)buffer(0),
                              (uintptr_t)buffer(0, PAGE));

@@ -33,3 +33,10 @@ uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
     hash = mix(hash ^ length);
     return (hash == 0) ? 1 : hash;
 }
+
+uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
+{
+    uint64_t hash = mix(signature ^ mix(phase + 1));
+
+    return (hash == 0) ? 1 : hash;
+}

@@ -95,6 +95,10 @@ uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
                                    uint64_t region, uintptr_t address,
                                    uint64_t length);
 
+/** The signature of a communication in a phase, a small number, of what the
+ *  region goes through. Never 0. */
+uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
+
 END_C_DECLS
 
 #endif

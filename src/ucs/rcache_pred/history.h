@@ -62,6 +62,15 @@ void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
 void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth);
 
+/** @return the interval recorded last, or 0 if there is none. */
+static inline ucs_rcache_pred_time_t
+ucs_rcache_pred_history_latest(const ucs_rcache_pred_history_t *history,
+                               unsigned depth)
+{
+    return (history->count == 0) ?
+           0 : history->intervals[(history->count - 1) % depth];
+}
+
 /** A registration ahead of the predicted begin was for nothing. */
 void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history);
 

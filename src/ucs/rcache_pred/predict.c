@@ -11,7 +11,22 @@
 /*
  * When a region is needed next: which of its histories speaks. The histories
  * themselves are in history.c. Under helper_mutex.
+ *
+ * Where a loop is inside another one, what comes after its last iteration comes
+ * later than what follows the others, from the same call site and in the same
+ * context. Hence uses are told apart by phase as well, as a processor's
+ * predictor does with the branch at the end of a loop: how many intervals in a
+ * row have been alike, and whether the last one was a long one. Each phase that
+ * a context is met in is a site of its own, for its next use only. Ours, not the
+ * paper's.
  */
+
+/* Longer runs of alike intervals are not told apart: inner loops with so many
+ * iterations and one. Each costs a site for each context of the region. */
+#define PHASE_MAX_RUN 7
+
+/* Histories whose periods differ by more than this part do not say the same */
+#define PHASE_DIFFERS 8
 
 /*
  * Where uses come at random, every context disappoints once or twice before it
@@ -76,24 +91,74 @@ region_recurrence(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
     return history;
 }
 
+/* How long after the last use of a site the region's next one comes, or NULL */
+static ucs_rcache_pred_history_t *
+site_next(ucs_rcache_pred_t *pred, uint64_t signature)
+{
+    ucs_rcache_pred_site_t *site;
+
+    site = ucs_rcache_pred_site_find(&pred->sites, signature);
+    return ((site == NULL) || (site->next.period == 0)) ? NULL : &site->next;
+}
+
+/* Whether to listen to the history of a phase rather than to that of the
+ * context in all its phases: if it was right before, and knows better */
+static int phase_is_better(const ucs_rcache_pred_history_t *phase,
+                           const ucs_rcache_pred_history_t *all)
+{
+    ucs_rcache_pred_time_t distance;
+
+    if ((phase == NULL) || (phase->streak == 0)) {
+        return 0;
+    }
+
+    if (all == NULL) {
+        return 1;
+    }
+
+    distance = ucs_max(phase->period, all->period) -
+               ucs_min(phase->period, all->period);
+    return (distance > all->period / PHASE_DIFFERS) ||
+           (ucs_rcache_pred_history_lead(phase) <
+            ucs_rcache_pred_history_lead(all));
+}
+
+/* What the last use's context says of the next use.
+ * @return NULL: nothing, or nothing that the region believes. */
+static ucs_rcache_pred_history_t *
+region_succession(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                  ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_history_t *all   = site_next(pred, region->last_site);
+    ucs_rcache_pred_history_t *phase = site_next(pred, region->last_phase);
+
+    region->source_next = 1;
+    region->source      = region->last_phase;
+    if (phase_is_better(phase, all) &&
+        (believed_deadline(region, phase, now) != UCS_RCACHE_PRED_TIME_INF)) {
+        return phase;
+    }
+
+    region->source = region->last_site;
+    if ((all != NULL) &&
+        (believed_deadline(region, all, now) != UCS_RCACHE_PRED_TIME_INF)) {
+        return all;
+    }
+
+    return NULL;
+}
+
 ucs_rcache_pred_time_t
 pred_region_deadline(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                      ucs_rcache_pred_time_t now,
                      ucs_rcache_pred_history_t **history_p)
 {
     ucs_rcache_pred_time_t deadline;
-    ucs_rcache_pred_site_t *site;
     int known;
 
-    site = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
-    if (site != NULL) {
-        deadline = believed_deadline(region, &site->next, now);
-        if (deadline != UCS_RCACHE_PRED_TIME_INF) {
-            *history_p          = &site->next;
-            region->source      = site->signature;
-            region->source_next = 1;
-            return deadline;
-        }
+    *history_p = region_succession(pred, region, now);
+    if (*history_p != NULL) {
+        return believed_deadline(region, *history_p, now);
     }
 
     *history_p = region_recurrence(region, now, &known);
@@ -163,13 +228,69 @@ static void count_error(ucs_rcache_pred_t *pred,
     ucs_spin_unlock(&pred->lock);
 }
 
+static int is_alike(ucs_rcache_pred_time_t interval,
+                    ucs_rcache_pred_time_t before)
+{
+    return (interval >= before - (before / 4)) &&
+           (interval <= before + (before / 4));
+}
+
+/* The phase of a use, before the region's history is told of it.
+ * @return -1 if it is in none: there was no interval. */
+static int region_phase(ucs_rcache_pred_region_t *region,
+                        ucs_rcache_pred_time_t begin, unsigned depth)
+{
+    const ucs_rcache_pred_history_t *history = &region->history;
+    ucs_rcache_pred_time_t interval;
+
+    if ((history->last == 0) || (begin <= history->last)) {
+        return -1;
+    }
+
+    interval = begin - history->last;
+    if (!is_alike(interval, ucs_rcache_pred_history_latest(history, depth))) {
+        region->run = 0;
+    } else if (region->run < PHASE_MAX_RUN) {
+        ++region->run;
+    }
+
+    return (interval > history->period + (history->period / 2)) ?
+           (region->run + PHASE_MAX_RUN + 1) : region->run;
+}
+
+/* A use has come: it ends what was awaited after the one before */
+static void region_close(ucs_rcache_pred_t *pred, uint64_t signature,
+                         ucs_rcache_pred_time_t begin)
+{
+    ucs_rcache_pred_site_t *site;
+
+    site = ucs_rcache_pred_site_find(&pred->sites, signature);
+    if (site != NULL) {
+        ucs_rcache_pred_history_close(&site->next, begin, pred->params.history);
+    }
+}
+
+/* ... and begins what is awaited from now on. @return its site. */
+static ucs_rcache_pred_site_t *
+region_open(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+            uint64_t signature, ucs_rcache_pred_time_t begin)
+{
+    ucs_rcache_pred_site_t *site;
+
+    site            = ucs_rcache_pred_site_get(&pred->sites, signature,
+                                               &region->sites);
+    site->next.last = begin;
+    return site;
+}
+
 void pred_region_learn(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region,
                        const ucs_rcache_pred_dq_entry_t *entry)
 {
     unsigned depth = pred->params.history;
-    ucs_rcache_pred_site_t *site, *last;
+    ucs_rcache_pred_site_t *site;
     uint64_t signature;
+    int phase;
 
     count_error(pred, region, entry->begin);
 
@@ -180,16 +301,19 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
     region->lengths[region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS] =
             entry->length;
 
-    last = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
-    if (last != NULL) {
-        ucs_rcache_pred_history_close(&last->next, entry->begin, depth);
-    }
+    region_close(pred, region->last_site, entry->begin);
+    region_close(pred, region->last_phase, entry->begin);
 
     signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
                                           region->start, entry->length);
-    site      = ucs_rcache_pred_site_get(&pred->sites, signature,
-                                         &region->sites);
-    site->next.last   = entry->begin;
+    phase     = region_phase(region, entry->begin, depth);
+    if (phase >= 0) {
+        region->last_phase = ucs_rcache_pred_signature_in_phase(signature,
+                                                                phase);
+        region_open(pred, region, region->last_phase, entry->begin);
+    }
+
+    site              = region_open(pred, region, signature, entry->begin);
     region->last_site = signature;
     ucs_rcache_pred_history_record(&site->history, entry->begin, depth);
     ucs_rcache_pred_history_record(&region->history, entry->begin, depth);

@@ -23,7 +23,9 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
 /**
  * The region's deadline, from the first of these that predicts one:
  *
- * - how long after uses in the last use's context the next use has come;
+ * - how long after uses in the last use's context the next use has come; or
+ *   after those of them that were in the same phase of a loop, if that says
+ *   something else, or says it more exactly;
  * - the earliest recurrence of any context of the region (the paper's rule):
  *   what happens after a loop's last iteration, when the first prediction has
  *   turned out wrong;

@@ -107,6 +107,11 @@ typedef struct ucs_rcache_pred_region {
                                                      their context */
     uint64_t                       last_site;   /**< Signature of the last
                                                      use; 0: none yet */
+    uint64_t                       last_phase;  /**< Likewise, with the phase it
+                                                     was in */
+    uint8_t                        run;         /**< Intervals in a row before
+                                                     it that were alike, up to
+                                                     the distance told apart */
     uint64_t                       source;      /**< Signature of the site that
                                                      set the deadline; 0: the
                                                      history above */
