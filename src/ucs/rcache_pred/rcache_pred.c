@@ -321,6 +321,6 @@ void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
     stats->byte_ns   = (pred->byte_ns > UINT64_MAX) ? UINT64_MAX :
                                                       pred->byte_ns;
     stats->bytes_avg = (stats->duration == 0) ?
-                       0 : ((double)pred->byte_ns / stats->duration);
+                       0 : (pred->byte_ns / stats->duration);
     ucs_spin_unlock(&pred->lock);
 }

@@ -228,7 +228,7 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t bytes_peak;     /**< Maximum of bytes_now */
     uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns;
                                   saturates after some minutes of gigabytes */
-    double   bytes_avg;      /**< bytes_now averaged over duration; does not */
+    uint64_t bytes_avg;      /**< bytes_now averaged over duration; does not */
     uint64_t duration;       /**< Time since the first domain was created, ns;
                                   stands still while there is no domain */
     uint64_t prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
