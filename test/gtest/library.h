@@ -33,6 +33,7 @@ extern "C" {
 #include <ucs/rcache_pred/rcache_pred.h>
 #include <ucs/rcache_pred/region.h>
 #include <ucs/rcache_pred/segment.h>
+#include <ucs/rcache_pred/stats.h>
 #include <ucs/rcache_pred/thread.h>
 #include <ucs/rcache_pred/timeq.h>
 

@@ -170,8 +170,8 @@ static ucs_status_t pred_create(void)
     uct_predreg_core.pred = pred;
     if (uct_predreg_policy() != knobs->policy) {
         ucs_debug("there is no helper: %s is %s",
-                  uct_predreg_policy_names[knobs->policy],
-                  uct_predreg_policy_names[uct_predreg_policy()]);
+                  ucs_rcache_pred_policy_names[knobs->policy],
+                  ucs_rcache_pred_policy_names[uct_predreg_policy()]);
     }
     return UCS_OK;
 
@@ -292,6 +292,7 @@ __attribute__((visibility("default"))) const uct_predreg_hooks_t *
 uct_predreg_core_init(const uct_predreg_real_t *real)
 {
     uct_predreg_core.real = *real;
+    uct_predreg_core.rank = uct_predreg_process_rank();
 
     if (uct_predreg_check_version(real) != UCS_OK) {
         return NULL;

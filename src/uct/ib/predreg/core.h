@@ -12,6 +12,7 @@
 
 #include <ucs/rcache_pred/node.h>
 #include <ucs/rcache_pred/rcache_pred.h>
+#include <ucs/rcache_pred/stats.h>
 #include <ucs/rcache_pred/thread.h>
 
 #include <pthread.h>
@@ -43,6 +44,7 @@ typedef struct uct_predreg_core {
     /* Constant after initialisation */
     uct_predreg_real_t       real;
     uct_predreg_knobs_t      knobs;
+    int                      rank;    /**< In the job; -1: not known */
 
     /* Written under lock, before a domain is opened and in a forked child,
      * which has none of them until it opens a domain of its own. The unmap
@@ -137,8 +139,13 @@ void uct_predreg_seat(void *arg, uint64_t demand,
 ucs_status_t uct_predreg_vm_events_start(void);
 ucs_status_t uct_predreg_fork_handlers_install(void);
 
+/* snapshot.c: what this process tells of itself */
+int uct_predreg_process_rank(void);
+/** Remember what the kernel counts as pinned, if it is the most so far */
+void uct_predreg_note_pinned(void);
+void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot);
+
 /* summary.c */
-void uct_predreg_summary_note_pinned(void);
 void uct_predreg_summary_print(void);
 
 #endif

@@ -142,7 +142,7 @@ static void domain_add(uct_md_h md, const char *name)
 
     /* Relaxed: see uct_predreg_domain_t */
     atomic_store_explicit(&domain->md, md, memory_order_relaxed);
-    ucs_debug("%s: %s", name, uct_predreg_policy_names[uct_predreg_policy()]);
+    ucs_debug("%s: %s", name, ucs_rcache_pred_policy_names[uct_predreg_policy()]);
 }
 
 void uct_predreg_md_opened(uct_md_h md, const char *name)
@@ -181,7 +181,7 @@ void uct_predreg_md_closing(uct_md_h md)
     pthread_mutex_lock(&uct_predreg_core.lock);
     domain = domain_find(md);
     if (domain != NULL) {
-        uct_predreg_summary_note_pinned();
+        uct_predreg_note_pinned();
         if (domain->super != NULL) {
             ucs_rcache_pred_domain_destroy(domain->super);
         }

@@ -8,6 +8,7 @@
 
 #include <ucs/config/parser.h>
 #include <ucs/debug/log_def.h>
+#include <ucs/rcache_pred/stats.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/preprocessor.h>
 #include <uct/api/version.h>
@@ -20,13 +21,6 @@
 #define DQ_SIZE_MIN 64u
 #define DQ_SIZE_MAX 1048576u
 
-
-const char *uct_predreg_policy_names[] = {
-    [UCS_RCACHE_PRED_POLICY_PREDICT]      = "predict",
-    [UCS_RCACHE_PRED_POLICY_ON_DEMAND]    = "on-demand",
-    [UCS_RCACHE_PRED_POLICY_LEAVE_PINNED] = "leave-pinned",
-    [UCS_RCACHE_PRED_POLICY_LAST]         = NULL
-};
 
 static const char *helper_names[] = {
     [UCS_RCACHE_PRED_HELPER_CONSERVATIVE] = "conservative",
@@ -51,7 +45,7 @@ static ucs_config_field_t knob_table[] = {
      " on-demand    - register at every communication, deregister after it\n"
      " leave-pinned - leave everything to UCX and its own registration cache",
      ucs_offsetof(uct_predreg_knobs_t, policy),
-     UCS_CONFIG_TYPE_ENUM(uct_predreg_policy_names)},
+     UCS_CONFIG_TYPE_ENUM(ucs_rcache_pred_policy_names)},
 
     {"HELPER", HELPER_DEFAULT,
      "Who registers ahead and deregisters, under the policy predict:\n"

@@ -40,8 +40,6 @@ typedef struct uct_predreg_knobs {
     char     *summary_file; /**< Empty: standard error */
 } uct_predreg_knobs_t;
 
-extern const char *uct_predreg_policy_names[];
-
 
 /**
  * Read and check the environment. On failure the message has been logged: it

@@ -1,0 +1,213 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "stats.h"
+
+#include <stdio.h>
+
+#define NSEC_PER_SEC  1000000000ul
+#define NSEC_PER_USEC 1000ul
+
+/* Longest name of a counter with all that is appended to it */
+#define NAME_MAX_LENGTH 64
+
+
+const char *ucs_rcache_pred_policy_names[] = {
+    [UCS_RCACHE_PRED_POLICY_PREDICT]      = "predict",
+    [UCS_RCACHE_PRED_POLICY_ON_DEMAND]    = "on-demand",
+    [UCS_RCACHE_PRED_POLICY_LEAVE_PINNED] = "leave-pinned",
+    [UCS_RCACHE_PRED_POLICY_LAST]         = NULL
+};
+
+const char *ucs_rcache_pred_mode_names[] = {
+    [UCS_RCACHE_PRED_MODE_NONE]     = "off",
+    [UCS_RCACHE_PRED_MODE_THREAD]   = "thread",
+    [UCS_RCACHE_PRED_MODE_PROGRESS] = "progress",
+    [UCS_RCACHE_PRED_MODE_LAST]     = NULL
+};
+
+
+#define COUNTER(_name, _unit, _member, _num, _always, _help) \
+    {_name, UCS_RCACHE_PRED_UNIT_##_unit, \
+     ucs_offsetof(ucs_rcache_pred_snapshot_t, _member), _num, _always, _help}
+
+/* Of the cache: known where there is one */
+#define STAT(_name, _unit, _help) \
+    COUNTER(#_name, _unit, stats._name, 1, 0, _help)
+
+const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
+    COUNTER("uses", COUNT, stats.uses, 1, 1,
+            "times a communication needed its buffer registered"),
+    STAT(hits, COUNT, "uses that found it registered"),
+    STAT(late, COUNT, "uses that came before the registration predicted for "
+         "them was complete"),
+    STAT(early, COUNT, "hits on a buffer registered ahead by more than a "
+         "quarter of its period"),
+    STAT(wasted, COUNT, "registrations ahead of a use that never came"),
+    STAT(bytes_now, BYTES, "user memory registered now"),
+    STAT(bytes_peak, BYTES, "user memory registered at most"),
+    STAT(bytes_avg, BYTES, "user memory registered, on average over time"),
+    COUNTER("pool_bytes", BYTES, pool_bytes, 1, 1,
+            "registered by the memory pools of UCX itself"),
+    COUNTER("kernel_pinned_bytes", BYTES, kernel_pinned, 1, 1,
+            "pinned by the kernel's count, pools included"),
+    STAT(regs_critical, COUNT, "registrations that a communication waited for"),
+    STAT(regs_helper, COUNT, "registrations ahead of a use"),
+    STAT(deregs, COUNT, "deregistrations"),
+    STAT(evictions, COUNT, "regions given up to make room"),
+    STAT(reg_failures, COUNT, "registrations that failed for good"),
+    STAT(refused, COUNT, "times there was no room"),
+    STAT(lazy, COUNT, "uses registered in pieces, or done without"),
+    STAT(pieces, COUNT, "registrations of pieces"),
+    STAT(regions_now, COUNT, "registrations now"),
+    STAT(regions_peak, COUNT, "registrations at a time, at most"),
+    STAT(dq_dropped, COUNT, "entries that the deregistration queue lost"),
+    STAT(unmapped, COUNT, "known buffers whose memory was unmapped"),
+    COUNTER("prediction_errors", COUNT, stats.prediction_errors,
+            UCS_RCACHE_PRED_ERROR_CLASSES, 0,
+            "uses that came while one was predicted, by the error: up to 0.5, "
+            "1, 5, 10, 25 %, and more"),
+    STAT(helper_rounds, COUNT, "times the helper's work was looked after"),
+    COUNTER("critical_path", NSEC, stats.time_critical, 1, 0,
+            "time uses spent registering, deregistering and waiting"),
+    COUNTER("helper_cpu", NSEC, helper_cpu, 1, 0,
+            "processor time of the helper thread"),
+    COUNTER("duration", NSEC, stats.duration, 1, 0,
+            "time over which the average is taken"),
+    {NULL}
+};
+
+
+int
+ucs_rcache_pred_counter_is_known(const ucs_rcache_pred_counter_t *counter,
+                                 const ucs_rcache_pred_snapshot_t *snapshot)
+{
+    return counter->always ||
+           (snapshot->policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED);
+}
+
+uint64_t
+ucs_rcache_pred_counter_get(const ucs_rcache_pred_counter_t *counter,
+                            const ucs_rcache_pred_snapshot_t *snapshot,
+                            unsigned index)
+{
+    return ((const uint64_t*)((const char*)snapshot +
+                              counter->offset))[index];
+}
+
+static void value_to_json(const ucs_rcache_pred_counter_t *counter,
+                          uint64_t value, ucs_string_buffer_t *strb)
+{
+    if (counter->unit == UCS_RCACHE_PRED_UNIT_NSEC) {
+        /* Not as a floating-point number, whose format depends on the locale */
+        ucs_string_buffer_appendf(strb, "%lu.%06lu", value / NSEC_PER_SEC,
+                                  (value % NSEC_PER_SEC) / NSEC_PER_USEC);
+    } else {
+        ucs_string_buffer_appendf(strb, "%lu", value);
+    }
+}
+
+static void values_to_json(const ucs_rcache_pred_counter_t *counter,
+                           const ucs_rcache_pred_snapshot_t *snapshot,
+                           ucs_string_buffer_t *strb)
+{
+    unsigned i;
+
+    for (i = 0; i < counter->num; ++i) {
+        ucs_string_buffer_appendf(strb, "%s", (i == 0) ? "[" : ",");
+        value_to_json(counter,
+                      ucs_rcache_pred_counter_get(counter, snapshot, i), strb);
+    }
+    ucs_string_buffer_appendf(strb, "]");
+}
+
+void ucs_rcache_pred_counter_to_json(const ucs_rcache_pred_counter_t *counter,
+                                     const ucs_rcache_pred_snapshot_t *snapshot,
+                                     ucs_string_buffer_t *strb)
+{
+    ucs_string_buffer_appendf(
+            strb, "\"%s%s\":", counter->name,
+            (counter->unit == UCS_RCACHE_PRED_UNIT_NSEC) ? "_seconds" : "");
+    if (!ucs_rcache_pred_counter_is_known(counter, snapshot)) {
+        ucs_string_buffer_appendf(strb, "null");
+    } else if (counter->num > 1) {
+        values_to_json(counter, snapshot, strb);
+    } else {
+        value_to_json(counter,
+                      ucs_rcache_pred_counter_get(counter, snapshot, 0), strb);
+    }
+}
+
+void ucs_rcache_pred_string_to_json(const char *string,
+                                    ucs_string_buffer_t *strb)
+{
+    ucs_string_buffer_appendf(strb, "\"");
+    for (; *string != '\0'; ++string) {
+        if ((*string == '"') || (*string == '\\')) {
+            ucs_string_buffer_appendf(strb, "\\%c", *string);
+        } else if ((unsigned char)*string < ' ') {
+            ucs_string_buffer_appendf(strb, "\\u%04x", *string);
+        } else {
+            ucs_string_buffer_appendf(strb, "%c", *string);
+        }
+    }
+    ucs_string_buffer_appendf(strb, "\"");
+}
+
+void
+ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
+                                 ucs_string_buffer_t *strb)
+{
+    const ucs_rcache_pred_counter_t *counter;
+
+    if (snapshot->rank < 0) {
+        ucs_string_buffer_appendf(strb, "\"rank\":null");
+    } else {
+        ucs_string_buffer_appendf(strb, "\"rank\":%d", snapshot->rank);
+    }
+
+    ucs_string_buffer_appendf(strb, ",\"pid\":%d,\"policy\":\"%s\"",
+                              snapshot->pid,
+                              ucs_rcache_pred_policy_names[snapshot->policy]);
+    if (snapshot->policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
+        ucs_string_buffer_appendf(strb, ",\"helper\":null");
+    } else {
+        ucs_string_buffer_appendf(strb, ",\"helper\":\"%s\"",
+                                  ucs_rcache_pred_mode_names[snapshot->mode]);
+    }
+
+    for (counter = ucs_rcache_pred_counters; counter->name != NULL; ++counter) {
+        ucs_string_buffer_appendf(strb, ",");
+        ucs_rcache_pred_counter_to_json(counter, snapshot, strb);
+    }
+}
+
+void ucs_rcache_pred_counters_for_each(
+        const ucs_rcache_pred_snapshot_t *snapshot,
+        ucs_rcache_pred_counter_cb_t cb, void *arg)
+{
+    const ucs_rcache_pred_counter_t *counter;
+    char name[NAME_MAX_LENGTH];
+    const char *unit;
+    unsigned i;
+
+    for (counter = ucs_rcache_pred_counters; counter->name != NULL; ++counter) {
+        if (!ucs_rcache_pred_counter_is_known(counter, snapshot)) {
+            continue;
+        }
+
+        unit = (counter->unit == UCS_RCACHE_PRED_UNIT_NSEC) ? "_ns" : "";
+        for (i = 0; i < counter->num; ++i) {
+            if (counter->num > 1) {
+                snprintf(name, sizeof(name), "%s%s_%u", counter->name, unit, i);
+            } else {
+                snprintf(name, sizeof(name), "%s%s", counter->name, unit);
+            }
+            cb(arg, name,
+               ucs_rcache_pred_counter_get(counter, snapshot, i));
+        }
+    }
+}
