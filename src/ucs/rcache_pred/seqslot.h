@@ -7,6 +7,8 @@
 #ifndef UCS_RCACHE_PRED_SEQSLOT_H_
 #define UCS_RCACHE_PRED_SEQSLOT_H_
 
+#include <ucs/sys/compiler_def.h>
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -16,7 +18,7 @@
  * a writer that finds another one at work gives up, a reader that was overtaken
  * says so. The sequence number is odd while the words are being written.
  *
- * Progress: both operations are wait-free.
+ * Progress: all operations are wait-free.
  */
 
 #define UCS_RCACHE_PRED_SEQSLOT_WORDS 7
@@ -28,19 +30,20 @@ typedef struct ucs_rcache_pred_seqslot {
 
 
 /**
- * Write all words, if the slot's sequence number is still @a seq (even).
- * It becomes @a next (even).
+ * Write @a num words, if the sequence number is still @a seq (even). It becomes
+ * @a next (even).
  *
  * @return 0 if another writer came first: nothing was written.
  */
-static inline int
-ucs_rcache_pred_seqslot_write(ucs_rcache_pred_seqslot_t *slot, uint64_t seq,
-                              uint64_t next, const uint64_t *words)
+static UCS_F_ALWAYS_INLINE int
+ucs_rcache_pred_seq_write(_Atomic uint64_t *seqp, _Atomic uint64_t *word,
+                          unsigned num, uint64_t seq, uint64_t next,
+                          const uint64_t *words)
 {
     unsigned i;
 
-    /* Acquire: the words below are not written before the slot is ours */
-    if (!atomic_compare_exchange_strong_explicit(&slot->seq, &seq, next - 1,
+    /* Acquire: the words below are not written before they are ours */
+    if (!atomic_compare_exchange_strong_explicit(seqp, &seq, next - 1,
                                                  memory_order_acquire,
                                                  memory_order_relaxed)) {
         return 0;
@@ -48,40 +51,60 @@ ucs_rcache_pred_seqslot_write(ucs_rcache_pred_seqslot_t *slot, uint64_t seq,
 
     /* A reader that sees one of the words sees the odd number as well */
     atomic_thread_fence(memory_order_release);
-    for (i = 0; i < UCS_RCACHE_PRED_SEQSLOT_WORDS; ++i) {
-        atomic_store_explicit(&slot->word[i], words[i], memory_order_relaxed);
+    for (i = 0; i < num; ++i) {
+        atomic_store_explicit(&word[i], words[i], memory_order_relaxed);
     }
 
     /* Release: a reader that sees the number sees the words */
-    atomic_store_explicit(&slot->seq, next, memory_order_release);
+    atomic_store_explicit(seqp, next, memory_order_release);
     return 1;
 }
 
 
 /**
- * Read all words, if the slot's sequence number is @a seq (even) before and
- * after.
+ * Read @a num words, if the sequence number is @a seq (even) before and after.
  *
  * @return 0 if it was not: @a words is undefined.
  */
-static inline int
-ucs_rcache_pred_seqslot_read(ucs_rcache_pred_seqslot_t *slot, uint64_t seq,
-                             uint64_t *words)
+static UCS_F_ALWAYS_INLINE int
+ucs_rcache_pred_seq_read(const _Atomic uint64_t *seqp,
+                         const _Atomic uint64_t *word, unsigned num,
+                         uint64_t seq, uint64_t *words)
 {
     unsigned i;
 
     /* Acquire: pairs with the release of the writer's last store */
-    if (atomic_load_explicit(&slot->seq, memory_order_acquire) != seq) {
+    if (atomic_load_explicit(seqp, memory_order_acquire) != seq) {
         return 0;
     }
 
-    for (i = 0; i < UCS_RCACHE_PRED_SEQSLOT_WORDS; ++i) {
-        words[i] = atomic_load_explicit(&slot->word[i], memory_order_relaxed);
+    for (i = 0; i < num; ++i) {
+        words[i] = atomic_load_explicit(&word[i], memory_order_relaxed);
     }
 
     /* The second look at the number comes after the words were read */
     atomic_thread_fence(memory_order_acquire);
-    return atomic_load_explicit(&slot->seq, memory_order_relaxed) == seq;
+    return atomic_load_explicit(seqp, memory_order_relaxed) == seq;
+}
+
+
+/** @ref ucs_rcache_pred_seq_write to a slot. */
+static inline int
+ucs_rcache_pred_seqslot_write(ucs_rcache_pred_seqslot_t *slot, uint64_t seq,
+                              uint64_t next, const uint64_t *words)
+{
+    return ucs_rcache_pred_seq_write(&slot->seq, slot->word,
+                                     UCS_RCACHE_PRED_SEQSLOT_WORDS, seq, next,
+                                     words);
+}
+
+/** @ref ucs_rcache_pred_seq_read from a slot. */
+static inline int
+ucs_rcache_pred_seqslot_read(ucs_rcache_pred_seqslot_t *slot, uint64_t seq,
+                             uint64_t *words)
+{
+    return ucs_rcache_pred_seq_read(&slot->seq, slot->word,
+                                    UCS_RCACHE_PRED_SEQSLOT_WORDS, seq, words);
 }
 
 #endif
