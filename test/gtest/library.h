@@ -27,6 +27,7 @@ extern "C" {
 #include <ucs/rcache_pred/cost.h>
 #include <ucs/rcache_pred/cpus.h>
 #include <ucs/rcache_pred/history.h>
+#include <ucs/rcache_pred/live.h>
 #include <ucs/rcache_pred/node.h>
 #include <ucs/rcache_pred/policy.h>
 #include <ucs/rcache_pred/procid.h>
