@@ -280,4 +280,5 @@ void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes)
         above = (pred->stats.bytes_now > max_bytes);
         ucs_spin_unlock(&pred->lock);
     }
+    pred_publish(pred);
 }

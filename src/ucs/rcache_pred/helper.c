@@ -252,5 +252,6 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
     } else {
         pred->next_poll = helper_sleep(pred);
     }
+    pred_publish(pred);
     return pred->next_poll;
 }

@@ -253,6 +253,7 @@ ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_lazy_t *lazy,
     if (status != UCS_OK) {
         status = piece_fail(lazy->domain->pred, others, status);
     }
+    pred_publish(lazy->domain->pred);
     return status;
 }
 
@@ -273,4 +274,5 @@ void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
     ucs_spin_lock(&pred->lock);
     --pred->pieces_now;
     ucs_spin_unlock(&pred->lock);
+    pred_publish(pred);
 }

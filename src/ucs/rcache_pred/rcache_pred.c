@@ -302,6 +302,7 @@ void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_unlock(&pred->helper_mutex);
+    pred_publish(pred);
 }
 
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)

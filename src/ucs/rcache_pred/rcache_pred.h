@@ -136,13 +136,22 @@ typedef struct ucs_rcache_pred_ops {
      * Called by any thread. NULL: sched_yield().
      */
     void                   (*yield)(void *arg);
+
+    /**
+     * The statistics have changed: whoever shows them to others can get them
+     * now. Called after what takes its time anyway, a round of the helper or a
+     * registration by a use, not after each hit; and again when nothing else
+     * will happen. By any thread, several at a time; must not wait for another
+     * one. NULL: nobody shows them.
+     */
+    void                   (*publish)(void *arg);
 } ucs_rcache_pred_ops_t;
 
 
 typedef struct ucs_rcache_pred_params {
     const ucs_rcache_pred_ops_t *ops;
     void                        *arg;         /**< Passed to now, wait, wake,
-                                                   seat and yield */
+                                                   seat, yield and publish */
     const ucs_rcache_pred_sink_t *sink;       /**< Told of what happens; NULL:
                                                    nobody is */
     ucs_rcache_pred_policy_t    policy;       /**< Not LEAVE_PINNED */

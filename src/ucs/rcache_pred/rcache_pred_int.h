@@ -255,6 +255,14 @@ static inline void pred_yield(const ucs_rcache_pred_t *pred)
     }
 }
 
+/** Let others see the statistics as they are now. Without the lock. */
+static inline void pred_publish(const ucs_rcache_pred_t *pred)
+{
+    if (pred->ops.publish != NULL) {
+        pred->ops.publish(pred->params.arg);
+    }
+}
+
 /** Wake the helper if it sleeps until woken. Any thread; wait-free. */
 static inline void pred_wake(ucs_rcache_pred_t *pred)
 {

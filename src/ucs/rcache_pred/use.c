@@ -413,6 +413,7 @@ out_emit:
                        region, lazy);
     }
     ucs_spin_unlock(&pred->lock);
+    pred_publish(pred);
     if (wake) {
         pred_wake(pred);
     }
@@ -528,6 +529,7 @@ static void use_end_release(ucs_rcache_pred_t *pred,
     }
     ucs_spin_unlock(&pred->lock);
 
+    pred_publish(pred);
     pred_run_waiters(waiters);
 }
 
