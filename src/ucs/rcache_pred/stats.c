@@ -11,9 +11,6 @@
 #define NSEC_PER_SEC  1000000000ul
 #define NSEC_PER_USEC 1000ul
 
-/* Longest name of a counter with all that is appended to it */
-#define NAME_MAX_LENGTH 64
-
 
 const char *ucs_rcache_pred_policy_names[] = {
     [UCS_RCACHE_PRED_POLICY_PREDICT]      = "predict",
@@ -185,13 +182,28 @@ ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
+void ucs_rcache_pred_counter_name(const ucs_rcache_pred_counter_t *counter,
+                                  unsigned index,
+                                  char name[UCS_RCACHE_PRED_COUNTER_NAME])
+{
+    const char *unit = (counter->unit == UCS_RCACHE_PRED_UNIT_NSEC) ? "_ns" :
+                                                                      "";
+
+    if (counter->num > 1) {
+        snprintf(name, UCS_RCACHE_PRED_COUNTER_NAME, "%s%s_%u", counter->name,
+                 unit, index);
+    } else {
+        snprintf(name, UCS_RCACHE_PRED_COUNTER_NAME, "%s%s", counter->name,
+                 unit);
+    }
+}
+
 void ucs_rcache_pred_counters_for_each(
         const ucs_rcache_pred_snapshot_t *snapshot,
         ucs_rcache_pred_counter_cb_t cb, void *arg)
 {
     const ucs_rcache_pred_counter_t *counter;
-    char name[NAME_MAX_LENGTH];
-    const char *unit;
+    char name[UCS_RCACHE_PRED_COUNTER_NAME];
     unsigned i;
 
     for (counter = ucs_rcache_pred_counters; counter->name != NULL; ++counter) {
@@ -199,15 +211,9 @@ void ucs_rcache_pred_counters_for_each(
             continue;
         }
 
-        unit = (counter->unit == UCS_RCACHE_PRED_UNIT_NSEC) ? "_ns" : "";
         for (i = 0; i < counter->num; ++i) {
-            if (counter->num > 1) {
-                snprintf(name, sizeof(name), "%s%s_%u", counter->name, unit, i);
-            } else {
-                snprintf(name, sizeof(name), "%s%s", counter->name, unit);
-            }
-            cb(arg, name,
-               ucs_rcache_pred_counter_get(counter, snapshot, i));
+            ucs_rcache_pred_counter_name(counter, i, name);
+            cb(arg, name, ucs_rcache_pred_counter_get(counter, snapshot, i));
         }
     }
 }

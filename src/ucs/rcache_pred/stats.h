@@ -90,13 +90,21 @@ ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
 void ucs_rcache_pred_string_to_json(const char *string,
                                     ucs_string_buffer_t *strb);
 
+/** Room for the name of any counter, with what is appended to it. */
+#define UCS_RCACHE_PRED_COUNTER_NAME 64
+
+/**
+ * Name of one number, in traces and in the virtual file system: as in JSON, but
+ * times end in _ns, and elements of arrays in _0, _1, ...
+ */
+void ucs_rcache_pred_counter_name(const ucs_rcache_pred_counter_t *counter,
+                                  unsigned index,
+                                  char name[UCS_RCACHE_PRED_COUNTER_NAME]);
+
 typedef void (*ucs_rcache_pred_counter_cb_t)(void *arg, const char *name,
                                              uint64_t value);
 
-/**
- * All numbers that the snapshot knows, one at a time, by their names in traces:
- * as in JSON, but times end in _ns, and elements of arrays in _0, _1, ...
- */
+/** All numbers that the snapshot knows, one at a time, by these names. */
 void ucs_rcache_pred_counters_for_each(
         const ucs_rcache_pred_snapshot_t *snapshot,
         ucs_rcache_pred_counter_cb_t cb, void *arg);
