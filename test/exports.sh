@@ -36,7 +36,7 @@ expect "$dir/libuct_predreg.so" \
     ucp_tag_msg_recv_nb ucp_tag_msg_recv_nbx ucp_tag_recv_nb \
     ucp_tag_recv_nbr ucp_tag_recv_nbx ucp_tag_send_nb ucp_tag_send_nbr \
     ucp_tag_send_nbx ucp_tag_send_sync_nb ucp_tag_send_sync_nbx \
-    ucp_worker_arm ucp_worker_progress \
+    ucp_worker_arm ucp_worker_destroy ucp_worker_progress \
     uct_iface_open uct_md_close uct_md_config_read uct_md_mem_dereg \
     uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_mkey_pack \
     uct_md_mkey_pack_v2 uct_md_open uct_md_query

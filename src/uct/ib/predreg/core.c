@@ -67,6 +67,7 @@ static const uct_predreg_hooks_t hooks = {
     .mem_reg      = uct_predreg_mem_reg,
     .mem_dereg    = uct_predreg_mem_dereg,
     .mkey_check   = uct_predreg_mkey_check,
+    .closing      = uct_predreg_note_pinned,
     .may_sleep    = uct_predreg_may_sleep,
     .idle         = idle,
     .comm         = comm

@@ -104,6 +104,9 @@ typedef struct uct_predreg_hooks {
      *  one; if not, it has been said why. */
     ucs_status_t (*mkey_check)(uct_md_h md, uct_mem_h memh);
 
+    /** A worker of UCP is about to be destroyed, and all that it registered. */
+    void         (*closing)(void);
+
     /** Whether the program may sleep until UCX has an event for it. */
     int          (*may_sleep)(void);
 

@@ -8,8 +8,8 @@
 
 /*
  * Entry points of UCP: its configuration; its progress, since a program that
- * waits has time to spare; and its communications, whose call sites are
- * recorded. UCP implements some communications by others, which come
+ * waits has time to spare; its end; and its communications, whose call sites
+ * are recorded. UCP implements some communications by others, which come
  * through here again: only the outer call, the program's, is recorded.
  */
 
@@ -68,6 +68,16 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     }
 
     return status;
+}
+
+PREDREG_EXPORT void ucp_worker_destroy(ucp_worker_h worker)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks();
+
+    if (hooks != NULL) {
+        hooks->closing();
+    }
+    PREDREG_REAL(ucp_worker_destroy)(worker);
 }
 
 

@@ -103,12 +103,14 @@ void uct_predreg_summary_print(void)
         return;
     }
 
+    uct_predreg_note_pinned(); /* What the program did not close */
     uct_predreg_snapshot(&snapshot);
     if (uct_predreg_core.knobs.summary == UCT_PREDREG_SUMMARY_JSON) {
         format_json(&snapshot, &strb);
     } else {
         format_text(&snapshot, &strb);
     }
-    summary_write(ucs_string_buffer_cstr(&strb), ucs_string_buffer_length(&strb));
+    summary_write(ucs_string_buffer_cstr(&strb),
+                  ucs_string_buffer_length(&strb));
     ucs_string_buffer_cleanup(&strb);
 }
