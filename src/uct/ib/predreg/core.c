@@ -167,7 +167,6 @@ static ucs_status_t pred_create(void)
         goto err_leave_node;
     }
 
-    uct_predreg_core.pid  = getpid();
     uct_predreg_core.pred = pred;
     if (uct_predreg_policy() != knobs->policy) {
         ucs_debug("there is no helper: %s is %s",
@@ -246,13 +245,16 @@ void uct_predreg_core_reset(void)
         ucs_rcache_pred_node_abandon(uct_predreg_core.node);
         uct_predreg_core.node = NULL;
     }
+    uct_predreg_live_reset();
     uct_predreg_core.num_opened = 0;
+    atomic_init(&uct_predreg_core.num_managed, 0);
     atomic_init(&uct_predreg_core.devices, 0);
     uct_predreg_ifaces_reset();
     atomic_init(&uct_predreg_core.passed_uses, 0);
     atomic_init(&uct_predreg_core.pool_bytes, 0);
     atomic_init(&uct_predreg_core.kernel_pinned, 0);
     uct_predreg_foreign_reset();
+    uct_predreg_core.pid = getpid(); /* After pred: see vm_unmapped() */
 }
 
 /* Everything that can fail is done before UCX's own caches are switched off */
@@ -260,6 +262,12 @@ static ucs_status_t core_start(void)
 {
     const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
     ucs_status_t status;
+
+    status = uct_predreg_fork_handlers_install();
+    if (status != UCS_OK) {
+        uct_predreg_step_aside("cannot install fork handlers");
+        return status;
+    }
 
     if (knobs->policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
         return UCS_OK;
@@ -270,12 +278,6 @@ static ucs_status_t core_start(void)
         uct_predreg_step_aside("memory events of UCM are not available (%s); "
                                "without them a buffer that was unmapped would "
                                "not be noticed", ucs_status_string(status));
-        return status;
-    }
-
-    status = uct_predreg_fork_handlers_install();
-    if (status != UCS_OK) {
-        uct_predreg_step_aside("cannot install fork handlers");
         return status;
     }
 
@@ -294,6 +296,7 @@ uct_predreg_core_init(const uct_predreg_real_t *real)
 {
     uct_predreg_core.real = *real;
     uct_predreg_core.rank = uct_predreg_process_rank();
+    uct_predreg_core.pid  = getpid();
 
     if (uct_predreg_check_version(real) != UCS_OK) {
         return NULL;
@@ -326,6 +329,7 @@ UCS_F_DTOR static void core_exit(void)
     }
 
     uct_predreg_summary_print();
+    uct_predreg_live_stop();
     /* The node's processes are not left: other threads may still communicate.
      * The kernel and the other processes see to that. */
 }

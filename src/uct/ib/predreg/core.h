@@ -10,10 +10,12 @@
 #include "hooks.h"
 #include "knobs.h"
 
+#include <ucs/rcache_pred/live.h>
 #include <ucs/rcache_pred/node.h>
 #include <ucs/rcache_pred/rcache_pred.h>
 #include <ucs/rcache_pred/stats.h>
 #include <ucs/rcache_pred/thread.h>
+#include <ucs/rcache_pred/vfs.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,11 +56,18 @@ typedef struct uct_predreg_core {
                                            consistent: what it points to is
                                            seen by who sees it */
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred */
-    pid_t                    pid;     /**< Process that pred belongs to */
+    pid_t                    pid;     /**< Process that all of this belongs
+                                           to */
     ucs_rcache_pred_node_t   *node;   /**< The node's processes; NULL: not
                                            known. Written under lock, before
                                            the first domain; read in rounds of
                                            the helper, which come after it */
+
+    /** What others see of this process; NULL: nothing. Written under lock,
+     *  before the first domain, with release, since a round of the helper may
+     *  be under way; in a forked child when there is nobody else */
+    _Atomic(ucs_rcache_pred_live_t*) live;
+    ucs_rcache_pred_vfs_t    vfs;     /**< Under lock */
 
     /** A cache of UCX was forced on by the user: nothing is managed.
      *  Relaxed: written while UCX is being configured, read later. */
@@ -76,12 +85,14 @@ typedef struct uct_predreg_core {
     unsigned                 num_opened; /**< Domains ever managed or watched
                                               by this process */
 
-    /* Counters for the summary; relaxed, numbers */
-    _Atomic uint64_t         passed_uses;   /**< Left to UCX's cache */
+    /* Counters; relaxed, numbers */
+    _Atomic unsigned         num_managed;   /**< Domains managed now */
+    _Atomic uint64_t         passed_uses;   /**< Left to UCX's cache, where
+                                                 they are not counted in
+                                                 live */
     _Atomic uint64_t         pool_bytes;    /**< Registered for good by UCX's
                                                  own pools: flag LOCK */
-    _Atomic uint64_t         kernel_pinned; /**< VmPin at the last close of a
-                                                 domain, bytes */
+    _Atomic uint64_t         kernel_pinned; /**< Largest VmPin seen, bytes */
 } uct_predreg_core_t;
 
 extern uct_predreg_core_t uct_predreg_core;
@@ -144,6 +155,18 @@ int uct_predreg_process_rank(void);
 /** Remember what the kernel counts as pinned, if it is the most so far */
 void uct_predreg_note_pinned(void);
 void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot);
+
+/* live.c: what others see of this process */
+/** Under core.lock, before the first domain; if that fails, before the next */
+void uct_predreg_live_start(void);
+void uct_predreg_live_stop(void);
+/** In a forked child: not the parent's */
+void uct_predreg_live_reset(void);
+/** The counters have changed. Any thread; waits for nobody */
+void uct_predreg_publish(void *arg);
+/** A use was left to UCX's cache */
+void uct_predreg_count_passed(void);
+uint64_t uct_predreg_num_passed(void);
 
 /* summary.c */
 void uct_predreg_summary_print(void);

@@ -96,7 +96,8 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .wake      = ucs_rcache_pred_thread_wake,
     .mem_reg   = domain_mem_reg,
     .mem_dereg = domain_mem_dereg,
-    .seat      = uct_predreg_seat
+    .seat      = uct_predreg_seat,
+    .publish   = uct_predreg_publish
 };
 
 /* @return NULL if the domain is neither managed nor watched */
@@ -127,6 +128,10 @@ static void domain_add(uct_md_h md, const char *name)
         return;
     }
 
+    if (uct_predreg_core.num_opened == 0) {
+        uct_predreg_live_start();
+    }
+
     domain->super = NULL;
     atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
     if (uct_predreg_core.pred != NULL) {
@@ -137,12 +142,16 @@ static void domain_add(uct_md_h md, const char *name)
             ucs_warn("%s is not managed: %s", name, ucs_status_string(status));
             return;
         }
+        atomic_fetch_add_explicit(&uct_predreg_core.num_managed, 1,
+                                  memory_order_relaxed);
     }
     ++uct_predreg_core.num_opened;
 
     /* Relaxed: see uct_predreg_domain_t */
     atomic_store_explicit(&domain->md, md, memory_order_relaxed);
-    ucs_debug("%s: %s", name, ucs_rcache_pred_policy_names[uct_predreg_policy()]);
+    uct_predreg_publish(NULL);
+    ucs_debug("%s: %s", name,
+              ucs_rcache_pred_policy_names[uct_predreg_policy()]);
 }
 
 void uct_predreg_md_opened(uct_md_h md, const char *name)
@@ -184,8 +193,11 @@ void uct_predreg_md_closing(uct_md_h md)
         uct_predreg_note_pinned();
         if (domain->super != NULL) {
             ucs_rcache_pred_domain_destroy(domain->super);
+            atomic_fetch_sub_explicit(&uct_predreg_core.num_managed, 1,
+                                      memory_order_relaxed);
         }
         atomic_store_explicit(&domain->md, NULL, memory_order_relaxed);
+        uct_predreg_publish(NULL);
     }
     pthread_mutex_unlock(&uct_predreg_core.lock);
 }
@@ -235,13 +247,13 @@ void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
 
 static void count_passed(unsigned flags, size_t length)
 {
-    /* Relaxed: numbers */
+    /* Relaxed: a number */
     if (flags & UCT_MD_MEM_FLAG_LOCK) {
         atomic_fetch_add_explicit(&uct_predreg_core.pool_bytes, length,
                                   memory_order_relaxed);
+        uct_predreg_publish(NULL);
     } else {
-        atomic_fetch_add_explicit(&uct_predreg_core.passed_uses, 1,
-                                  memory_order_relaxed);
+        uct_predreg_count_passed();
     }
 }
 

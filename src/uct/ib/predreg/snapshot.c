@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
  * What this process tells of itself.
@@ -72,7 +71,7 @@ void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot)
 
     memset(snapshot, 0, sizeof(*snapshot));
     snapshot->rank   = uct_predreg_core.rank;
-    snapshot->pid    = getpid();
+    snapshot->pid    = uct_predreg_core.pid;
     snapshot->policy = uct_predreg_policy();
     /* Relaxed: numbers */
     snapshot->pool_bytes =
@@ -82,9 +81,7 @@ void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot)
             atomic_load_explicit(&uct_predreg_core.kernel_pinned,
                                  memory_order_relaxed);
     if (pred == NULL) {
-        snapshot->stats.uses =
-                atomic_load_explicit(&uct_predreg_core.passed_uses,
-                                     memory_order_relaxed);
+        snapshot->stats.uses = uct_predreg_num_passed();
         return;
     }
 
