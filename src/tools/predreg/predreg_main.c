@@ -29,6 +29,8 @@ typedef struct {
 static const predreg_command_t predreg_commands[] = {
     {"run", predreg_run, "ucx_predreg run",
      "run a program with predictive memory registration"},
+    {"stat", predreg_stat, "ucx_predreg stat",
+     "show what running processes have registered"},
 };
 
 #define PREDREG_NUM_COMMANDS \
