@@ -158,6 +158,66 @@ killed()
     [ "$(ipcs -m | grep -c '^0x')" -eq 0 ] || { ipcs -m; return 1; }
 }
 
+# uses JSON-FILE: of each process, in a line, if there are two ranks that have
+# some
+uses()
+{
+    sed -n 's/.*"rank":[01],.*"uses":\([1-9][0-9]*\),.*/\1/p' "$1" |
+        paste -sd ' ' | grep ' '
+}
+
+# refused PATTERN COMMAND...: fails, and says so
+refused()
+{
+    local pattern=$1 output
+    shift
+    output=$("$@" 2>&1) && { echo "$*: did not fail"; return 1; }
+    echo "$output"
+    echo "$output" | grep -q "$pattern"
+}
+
+# A running job as others see it: both ranks, and what they count grows. Not as
+# another user sees it, nor after a rank was killed, nor the launcher, which has
+# no library.
+#   live POLICY
+live()
+{
+    local stat="$build/src/tools/predreg/ucx_predreg stat" pid pids job
+    local first second
+    $predreg --policy "$1" -- \
+        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 1000 --compute 1 &
+    job=$!
+    for ((i = 0; i < 300; ++i)); do
+        pids=$(pgrep -x fig1) &&
+            $stat --json $pids > "$work/stat" 2> /dev/null &&
+            first=$(uses "$work/stat") && break
+        sleep 0.5
+    done
+    sleep 3
+    $stat --json $pids > "$work/stat" || return
+    second=$(uses "$work/stat") || return
+    cat "$work/stat"
+    $stat --interval 1 --count 2
+    echo "uses: $first, then $second"
+    awk -v a="$first" -v b="$second" 'BEGIN {
+        split(a, x); split(b, y); exit !(y[1] > x[1] && y[2] > x[2]) }' ||
+        return
+    refused "belongs to user root" \
+        setpriv --reuid=65534 --clear-groups $stat $pids || return
+    refused "does not have libuct_predreg.so loaded" \
+        $stat "$(pgrep -x mpirun)" || return
+    pid=${pids##*[!0-9]}
+    kill -9 "$pid" || return
+    for ((i = 0; i < 100; ++i)); do # Until the kernel has released its memory
+        $stat "$pid" > /dev/null 2>&1 || break
+        sleep 0.1
+    done
+    refused "process $pid\(: there is no such process\| has ended\)" \
+        $stat "$pid" || return
+    wait $job && { echo "the job survived"; return 1; }
+    [ -z "$(ipcs -m | grep '^0x')" ]
+}
+
 for policy in predict on-demand; do
     run "integrity, $policy" managed 2 $predreg --policy $policy -- \
         mpirun --oversubscribe -np 2 "$apps/integrity" --seed 1 --ops 150
@@ -209,6 +269,9 @@ run "200 MB of buffers in 8 MB" pinned_at_most 8388608 manybuf \
 run "limit of locked memory" memlock 45000 \
     mpirun --oversubscribe -np 2 "$apps/manybuf" --buffers 12 --iters 1
 run "a rank killed" killed
+for policy in predict on-demand leave-pinned; do
+    run "live counters, $policy" live $policy
+done
 run "hpcc" hpcc_verified managed 2 $predreg -- \
     mpirun --oversubscribe -np 2
 run "several contexts" managed 1 env UCX_TLS=rc $predreg -- "$apps/contexts"

@@ -231,13 +231,14 @@ static void predreg_draw(const predreg_view_t *view,
         height = size.ws_row;
     }
 
-    /* Title, names, and a line for the cursor */
+    /* Besides title, names, and a line for the cursor */
     height = (height > view->num_texts + 3) ? (height - view->num_texts - 3) :
                                               1;
     printf(PREDREG_TERM_HOME);
     predreg_put_table(view, before, width, height, PREDREG_TERM_CLEAR_LINE);
     for (i = 0; i < view->num_texts; ++i) {
-        printf("%s" PREDREG_TERM_CLEAR_LINE "\n", view->texts[i]);
+        printf("%.*s" PREDREG_TERM_CLEAR_LINE "\n", (int)width,
+               view->texts[i]);
     }
     printf(PREDREG_TERM_CLEAR_REST);
 }

@@ -130,6 +130,7 @@ static const char *cell_rank(char *cell, int rank)
     _column(5, "NOW", 0, cell_bytes(cell, now->stats.bytes_now)) \
     _column(5, "PEAK", 0, cell_bytes(cell, now->stats.bytes_peak)) \
     _column(5, "AVG", 0, cell_bytes(cell, now->stats.bytes_avg)) \
+    _column(6, "PINNED", 1, cell_bytes(cell, now->kernel_pinned)) \
     _column(6, "USES/S", 1, cell_rate(cell, rates.uses, rates.seconds)) \
     _column(5, "HIT%", 0, cell_percent(cell, rates.hits, rates.uses)) \
     _column(5, "LATE", 0, cell_count(cell, now->stats.late)) \
@@ -173,20 +174,30 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
                         ucs_string_buffer_t *line)
 {
     const ucs_rcache_pred_live_record_t *bound = NULL;
-    uint64_t bytes                             = 0;
+    uint64_t registered                        = 0;
+    uint64_t pinned                            = 0;
+    int known                                  = 0;
     char cell[PREDREG_CELL];
     unsigned i;
 
     for (i = 0; i < num_procs; ++i) {
-        bytes += procs[i].record.snapshot.stats.bytes_now;
+        pinned += procs[i].record.snapshot.kernel_pinned;
+        if (is_known(&procs[i])) {
+            known       = 1;
+            registered += procs[i].record.snapshot.stats.bytes_now;
+        }
         if (procs[i].record.node_max_bytes != UINT64_MAX) {
             bound = &procs[i].record;
         }
     }
 
-    ucs_string_buffer_appendf(line, "%u process%s, %s registered", num_procs,
-                              (num_procs == 1) ? "" : "es",
-                              cell_bytes(cell, bytes));
+    ucs_string_buffer_appendf(line, "%u process%s", num_procs,
+                              (num_procs == 1) ? "" : "es");
+    if (known) {
+        ucs_string_buffer_appendf(line, ", %s registered",
+                                  cell_bytes(cell, registered));
+    }
+    ucs_string_buffer_appendf(line, ", %s pinned", cell_bytes(cell, pinned));
     if (bound != NULL) {
         ucs_string_buffer_appendf(line, ", %s of the node's bound of",
                                   cell_bytes(cell, bound->node_bytes));
