@@ -6,7 +6,7 @@
 # programs. Installs what is missing. Ends with a line of counts; the exit
 # status is 0 if nothing failed.
 #
-# usage: check.sh [unit|sanitize|install|input|rig]...   (default: all of them)
+# usage: check.sh [unit|sanitize|install|input|stat|rig]...   (default: all)
 
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -83,7 +83,7 @@ check_install()
 
 main()
 {
-    local parts=${*:-unit sanitize install input rig} log
+    local parts=${*:-unit sanitize install input stat rig} log
 
     mkdir -p "$logs"
     log=$logs/install.log
@@ -98,9 +98,10 @@ main()
         sanitize) check_sanitize ;;
         install)  check_install ;;
         input)    check "bad input" "$top/test/input.sh" "$build" ;;
+        stat)     check "live counters" "$top/test/stat.sh" "$build" ;;
         rig)      check_rig ;;
         *)        die "unknown part '$part': accepted are unit, sanitize," \
-                      "install, input and rig" ;;
+                      "install, input, stat and rig" ;;
         esac
     done
 
