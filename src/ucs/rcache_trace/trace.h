@@ -127,6 +127,10 @@ ucs_rcache_trace_find_site(const ucs_rcache_trace_t *trace,
 ucs_status_t ucs_rcache_trace_print(const ucs_rcache_trace_t *trace,
                                     FILE *stream);
 
+/** Write the binary form. @return UCS_ERR_IO_ERROR (errno says why) or
+ *          UCS_ERR_NO_MEMORY. */
+ucs_status_t ucs_rcache_trace_write(const ucs_rcache_trace_t *trace, int fd);
+
 
 /**
  * The binary form, being written. One thread at a time. Allocates only when it
