@@ -1,0 +1,358 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "build.h"
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements that arrays start with; a power of 2 */
+#define BUILD_MIN_ELEMS 8
+
+
+static ucs_status_t build_no_memory(const ucs_rcache_trace_builder_t *builder)
+{
+    ucs_error("%s: out of memory after %zu events", builder->name,
+              builder->trace->num_events);
+    return UCS_ERR_NO_MEMORY;
+}
+
+/*
+ * Make room for one more element. An array has room for as many as the next
+ * power of 2, so that it grows only when it has just so many.
+ *
+ * @return the array, perhaps moved, or NULL.
+ */
+static void *build_grow(void *array, size_t length, size_t size)
+{
+    if (length == 0) {
+        return malloc(BUILD_MIN_ELEMS * size);
+    }
+
+    if ((length < BUILD_MIN_ELEMS) || !ucs_is_pow2(length)) {
+        return array;
+    }
+
+    if (length > SIZE_MAX / 2 / size) {
+        return NULL;
+    }
+
+    return realloc(array, 2 * length * size);
+}
+
+/* @return whether there is room in an array for one more element */
+#define BUILD_ROOM(_array, _length) \
+    ({ \
+        void *_room = build_grow(_array, _length, sizeof(*(_array))); \
+        \
+        if (_room != NULL) { \
+            (_array) = _room; \
+        } \
+        _room != NULL; \
+    })
+
+/* @return a copy, terminated, or NULL */
+static char *build_string(const ucs_rcache_trace_string_t *string)
+{
+    char *copy = malloc(string->length + 1);
+
+    if (copy != NULL) {
+        memcpy(copy, string->data, string->length);
+        copy[string->length] = '\0';
+    }
+
+    return copy;
+}
+
+ucs_status_t ucs_rcache_trace_builder_init(ucs_rcache_trace_builder_t *builder,
+                                           const char *name, const char *place)
+{
+    const ucs_rcache_trace_string_t path = { name, strlen(name) };
+
+    builder->origins  = NULL;
+    builder->name     = name;
+    builder->place    = place;
+    builder->num_open = 0;
+    builder->trace    = calloc(1, sizeof(*builder->trace));
+    if (builder->trace == NULL) {
+        goto err;
+    }
+
+    builder->trace->path = build_string(&path);
+    if (builder->trace->path == NULL) {
+        goto err_free_trace;
+    }
+
+    return UCS_OK;
+
+err_free_trace:
+    free(builder->trace);
+err:
+    ucs_error("%s: out of memory", name);
+    return UCS_ERR_NO_MEMORY;
+}
+
+void ucs_rcache_trace_builder_cleanup(ucs_rcache_trace_builder_t *builder)
+{
+    free(builder->origins);
+    ucs_rcache_trace_free(builder->trace);
+}
+
+ucs_status_t
+ucs_rcache_trace_builder_error(const ucs_rcache_trace_builder_t *builder,
+                               size_t place, const char *format, ...)
+{
+    char message[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+
+    ucs_error("%s: %s %zu: %s", builder->name, builder->place, place, message);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+ucs_status_t
+ucs_rcache_trace_check_version(const ucs_rcache_trace_builder_t *builder,
+                               uint64_t version)
+{
+    if ((version == 0) || (version > UCS_RCACHE_TRACE_VERSION)) {
+        ucs_error("%s: a trace of version %lu; accepted are versions up to %u",
+                  builder->name, (unsigned long)version,
+                  UCS_RCACHE_TRACE_VERSION);
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t
+ucs_rcache_trace_build_event(ucs_rcache_trace_builder_t *builder,
+                             const ucs_rcache_pred_event_t *event, size_t place,
+                             unsigned open)
+{
+    ucs_rcache_trace_t *trace = builder->trace;
+    size_t index              = trace->num_events;
+
+    if (!BUILD_ROOM(trace->events, index) ||
+        !BUILD_ROOM(builder->origins, index)) {
+        return build_no_memory(builder);
+    }
+
+    trace->events[index]    = *event;
+    builder->origins[index] = (ucs_rcache_trace_origin_t){
+        .time  = event->time,
+        .index = index,
+        .place = place,
+        .open  = open
+    };
+    builder->num_open += (open != 0);
+    ++trace->num_events;
+    return UCS_OK;
+}
+
+ucs_status_t
+ucs_rcache_trace_build_meta(ucs_rcache_trace_builder_t *builder,
+                            const ucs_rcache_trace_string_t *key,
+                            const ucs_rcache_trace_string_t *value)
+{
+    ucs_rcache_trace_t *trace = builder->trace;
+    ucs_rcache_trace_meta_t *meta;
+
+    if (!BUILD_ROOM(trace->meta, trace->num_meta)) {
+        goto err;
+    }
+
+    meta      = &trace->meta[trace->num_meta];
+    meta->key = build_string(key);
+    if (meta->key == NULL) {
+        goto err;
+    }
+
+    meta->value = build_string(value);
+    if (meta->value == NULL) {
+        goto err_free_key;
+    }
+
+    ++trace->num_meta;
+    return UCS_OK;
+
+err_free_key:
+    free(meta->key);
+err:
+    return build_no_memory(builder);
+}
+
+ucs_status_t
+ucs_rcache_trace_build_domain(ucs_rcache_trace_builder_t *builder,
+                              uint64_t number,
+                              const ucs_rcache_trace_string_t *name,
+                              size_t place)
+{
+    ucs_rcache_trace_t *trace = builder->trace;
+    char *copy;
+
+    if ((number > trace->num_domains) || (number > UINT16_MAX)) {
+        return ucs_rcache_trace_builder_error(
+                builder, place, "domain %lu: expected a number up to %u, since "
+                "they are named in order", (unsigned long)number,
+                ucs_min(trace->num_domains, UINT16_MAX));
+    }
+
+    if (!BUILD_ROOM(trace->domains, trace->num_domains)) {
+        return build_no_memory(builder);
+    }
+
+    copy = build_string(name);
+    if (copy == NULL) {
+        return build_no_memory(builder);
+    }
+
+    if (number == trace->num_domains) {
+        ++trace->num_domains;
+    } else {
+        free(trace->domains[number]);
+    }
+    trace->domains[number] = copy;
+    return UCS_OK;
+}
+
+ucs_status_t
+ucs_rcache_trace_build_site(ucs_rcache_trace_builder_t *builder,
+                            const ucs_rcache_trace_site_t *site)
+{
+    ucs_rcache_trace_t *trace = builder->trace;
+
+    if (!BUILD_ROOM(trace->sites, trace->num_sites)) {
+        return build_no_memory(builder);
+    }
+
+    trace->sites[trace->num_sites++] = *site;
+    return UCS_OK;
+}
+
+ucs_status_t
+ucs_rcache_trace_build_module(ucs_rcache_trace_builder_t *builder,
+                              const ucs_rcache_trace_module_t *module,
+                              const ucs_rcache_trace_string_t *path)
+{
+    ucs_rcache_trace_t *trace = builder->trace;
+    char *copy;
+
+    if (!BUILD_ROOM(trace->modules, trace->num_modules)) {
+        return build_no_memory(builder);
+    }
+
+    copy = build_string(path);
+    if (copy == NULL) {
+        return build_no_memory(builder);
+    }
+
+    trace->modules[trace->num_modules]      = *module;
+    trace->modules[trace->num_modules].path = copy;
+    ++trace->num_modules;
+    return UCS_OK;
+}
+
+ucs_status_t
+ucs_rcache_trace_build_counter(ucs_rcache_trace_builder_t *builder,
+                               const ucs_rcache_trace_string_t *name,
+                               uint64_t value)
+{
+    ucs_rcache_trace_t *trace = builder->trace;
+    char *copy;
+
+    if (!BUILD_ROOM(trace->counters, trace->num_counters)) {
+        return build_no_memory(builder);
+    }
+
+    copy = build_string(name);
+    if (copy == NULL) {
+        return build_no_memory(builder);
+    }
+
+    trace->counters[trace->num_counters].name  = copy;
+    trace->counters[trace->num_counters].value = value;
+    ++trace->num_counters;
+    return UCS_OK;
+}
+
+void ucs_rcache_trace_build_lost(ucs_rcache_trace_builder_t *builder,
+                                 uint64_t count)
+{
+    uint64_t room = UINT64_MAX - builder->trace->lost;
+
+    builder->trace->lost += ucs_min(count, room);
+}
+
+static int build_compare(const void *a, const void *b)
+{
+    const ucs_rcache_trace_origin_t *origin_a = a;
+    const ucs_rcache_trace_origin_t *origin_b = b;
+
+    if (origin_a->time != origin_b->time) {
+        return (origin_a->time < origin_b->time) ? -1 : 1;
+    }
+
+    return (origin_a->index < origin_b->index) ? -1 : 1;
+}
+
+/* Put events where the sorted origins say they come from, along the cycles of
+ * that permutation */
+static void build_permute(ucs_rcache_trace_builder_t *builder)
+{
+    ucs_rcache_trace_origin_t *origins = builder->origins;
+    ucs_rcache_pred_event_t *events    = builder->trace->events;
+    ucs_rcache_pred_event_t first;
+    size_t i, to, from;
+
+    for (i = 0; i < builder->trace->num_events; ++i) {
+        first = events[i];
+        for (to = i; origins[to].index != i; to = from) {
+            from              = origins[to].index;
+            events[to]        = events[from];
+            origins[to].index = to;
+        }
+        events[to]        = first;
+        origins[to].index = to;
+    }
+}
+
+static void build_sort(ucs_rcache_trace_builder_t *builder)
+{
+    ucs_rcache_trace_origin_t *origins = builder->origins;
+    size_t i;
+
+    for (i = 1; i < builder->trace->num_events; ++i) {
+        if (origins[i].time < origins[i - 1].time) {
+            qsort(origins, builder->trace->num_events, sizeof(*origins),
+                  build_compare);
+            build_permute(builder);
+            return;
+        }
+    }
+}
+
+ucs_status_t ucs_rcache_trace_build(ucs_rcache_trace_builder_t *builder,
+                                    ucs_rcache_trace_t **trace_p)
+{
+    ucs_status_t status;
+
+    build_sort(builder);
+    status = ucs_rcache_trace_match(builder);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    *trace_p       = builder->trace;
+    builder->trace = NULL;
+    return UCS_OK;
+}

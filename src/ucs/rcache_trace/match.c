@@ -1,0 +1,191 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "build.h"
+#include "fields.h"
+
+#include <ucs/datastruct/khash.h>
+#include <ucs/debug/log_def.h>
+
+
+/* What a region is known by where it has no number */
+typedef struct match_key {
+    uint64_t address;
+    uint16_t domain;
+} match_key_t;
+
+/* Fibonacci hashing (Knuth, TAOCP 3, 6.4): addresses have low bits alike */
+#define MATCH_HASH(_value) \
+    ((khint32_t)(((_value) * 0x9e3779b97f4a7c15ul) >> 32))
+#define MATCH_KEY_HASH(_key) MATCH_HASH((_key).address + (_key).domain)
+#define MATCH_KEY_EQUAL(_a, _b) \
+    (((_a).address == (_b).address) && ((_a).domain == (_b).domain))
+#define MATCH_EQUAL(_a, _b) ((_a) == (_b))
+
+KHASH_INIT(match_ids, match_key_t, uint64_t, 1, MATCH_KEY_HASH, MATCH_KEY_EQUAL)
+KHASH_INIT(match_uses, uint64_t, size_t, 1, MATCH_HASH, MATCH_EQUAL)
+
+
+typedef struct match {
+    ucs_rcache_trace_builder_t *builder;
+    khash_t(match_ids)         ids;     /* Region at an address */
+    khash_t(match_uses)        uses;    /* How many of a region have not ended */
+    uint64_t                   next_id; /* 0: there is none left */
+} match_t;
+
+
+static ucs_status_t match_no_memory(const match_t *match)
+{
+    ucs_error("%s: out of memory for the regions of %zu events",
+              match->builder->name, match->builder->trace->num_events);
+    return UCS_ERR_NO_MEMORY;
+}
+
+/* Numbers for regions without one come after those with one */
+static uint64_t match_first_id(const ucs_rcache_trace_builder_t *builder)
+{
+    uint64_t max = 0;
+    size_t i;
+
+    for (i = 0; i < builder->trace->num_events; ++i) {
+        if (builder->trace->events[i].id > max) {
+            max = builder->trace->events[i].id;
+        }
+    }
+
+    return max + 1;
+}
+
+/* Give an event its region, or take notice of which one it has */
+static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
+                                 const ucs_rcache_trace_origin_t *origin)
+{
+    const match_key_t key = { event->address, event->domain };
+    khiter_t iter;
+    int result;
+
+    iter = kh_put(match_ids, &match->ids, key, &result);
+    if (result == UCS_KH_PUT_FAILED) {
+        return match_no_memory(match);
+    }
+
+    if (!(origin->open & UCS_RCACHE_TRACE_NO_ID)) {
+        kh_val(&match->ids, iter) = event->id;
+        return UCS_OK;
+    }
+
+    if (result != UCS_KH_PUT_KEY_PRESENT) {
+        if (match->next_id == 0) {
+            return ucs_rcache_trace_builder_error(
+                    match->builder, origin->place, "expected id=NUMBER, since "
+                    "the largest number is taken by another event");
+        }
+        kh_val(&match->ids, iter) = match->next_id++;
+    }
+
+    event->id = kh_val(&match->ids, iter);
+    return UCS_OK;
+}
+
+static ucs_status_t match_begin(match_t *match,
+                                const ucs_rcache_pred_event_t *event)
+{
+    khiter_t iter;
+    int result;
+
+    if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
+        return UCS_OK;
+    }
+
+    iter = kh_put(match_uses, &match->uses, event->id, &result);
+    if (result == UCS_KH_PUT_FAILED) {
+        return match_no_memory(match);
+    }
+
+    if (result != UCS_KH_PUT_KEY_PRESENT) {
+        kh_val(&match->uses, iter) = 0;
+    }
+    ++kh_val(&match->uses, iter);
+    return UCS_OK;
+}
+
+/* Where events were lost, begins may be among them */
+static ucs_status_t match_end(match_t *match,
+                              const ucs_rcache_pred_event_t *event,
+                              const ucs_rcache_trace_origin_t *origin)
+{
+    khiter_t iter = kh_get(match_uses, &match->uses, event->id);
+
+    if ((iter != kh_end(&match->uses)) && (kh_val(&match->uses, iter) > 0)) {
+        --kh_val(&match->uses, iter);
+    } else if (match->builder->trace->lost == 0) {
+        return ucs_rcache_trace_builder_error(
+                match->builder, origin->place, "the end of a use, region %lu, "
+                "that has not begun, or has ended before",
+                (unsigned long)event->id);
+    }
+
+    return UCS_OK;
+}
+
+/* Pieces are registered for a use and have no region. Neither do unmaps */
+static int match_has_region(const ucs_rcache_pred_event_t *event,
+                            const ucs_rcache_trace_origin_t *origin)
+{
+    if (event->type == UCS_RCACHE_PRED_EVENT_USE_END) {
+        return origin->open & UCS_RCACHE_TRACE_AT_ADDR;
+    }
+
+    return (ucs_rcache_trace_types[event->type].has &
+            UCS_RCACHE_TRACE_HAS_ID) &&
+           (event->by != UCS_RCACHE_PRED_BY_PIECE);
+}
+
+static ucs_status_t match_event(match_t *match, size_t index)
+{
+    ucs_rcache_trace_builder_t *builder     = match->builder;
+    ucs_rcache_pred_event_t *event          = &builder->trace->events[index];
+    const ucs_rcache_trace_origin_t *origin = &builder->origins[index];
+    ucs_status_t status;
+
+    if ((builder->num_open > 0) && match_has_region(event, origin)) {
+        status = match_region(match, event, origin);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+
+    if (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) {
+        return match_begin(match, event);
+    }
+
+    if (event->type == UCS_RCACHE_PRED_EVENT_USE_END) {
+        event->address = 0;
+        return match_end(match, event, origin);
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t ucs_rcache_trace_match(ucs_rcache_trace_builder_t *builder)
+{
+    ucs_status_t status = UCS_OK;
+    match_t match       = {
+        .builder = builder,
+        .ids     = KHASH_STATIC_INITIALIZER,
+        .uses    = KHASH_STATIC_INITIALIZER,
+        .next_id = match_first_id(builder)
+    };
+    size_t i;
+
+    for (i = 0; (i < builder->trace->num_events) && (status == UCS_OK); ++i) {
+        status = match_event(&match, i);
+    }
+
+    kh_destroy_inplace(match_uses, &match.uses);
+    kh_destroy_inplace(match_ids, &match.ids);
+    return status;
+}
