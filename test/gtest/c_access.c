@@ -267,6 +267,7 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*func)(void*), void *arg);
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *ptr, size_t size);
 int __real_posix_memalign(void **ptr, size_t alignment, size_t size);
 
 void test_alloc_fail_nth(unsigned nth)
@@ -298,6 +299,11 @@ void *__wrap_malloc(size_t size)
 void *__wrap_calloc(size_t count, size_t size)
 {
     return alloc_is_due() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *ptr, size_t size)
+{
+    return alloc_is_due() ? NULL : __real_realloc(ptr, size);
 }
 
 int __wrap_posix_memalign(void **ptr, size_t alignment, size_t size)
