@@ -6,6 +6,8 @@
 
 #include "trace_test.h"
 
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -336,4 +338,63 @@ TEST_F(test_trace_text, truncated_is_kept)
     ASSERT_TRUE(trace != NULL);
     EXPECT_EQ(1, trace->truncated);
     expect_round_trips(trace);
+}
+
+/* The blocks of a document that begin with a line of ``` and this name */
+static std::vector<std::string> document_blocks(const std::string &name)
+{
+    std::ifstream document(TEST_TOP_SRCDIR "/docs/trace-format.md");
+    std::vector<std::string> blocks;
+    bool inside = false;
+    std::string line;
+
+    while (std::getline(document, line)) {
+        if (line == "```" + name) {
+            blocks.push_back("");
+            inside = true;
+        } else if (line == "```") {
+            inside = false;
+        } else if (inside) {
+            blocks.back() += line + "\n";
+        }
+    }
+    return blocks;
+}
+
+/* Lines of an offset, bytes, and, after two spaces, what they are */
+static std::string document_bytes(const std::string &block)
+{
+    std::istringstream lines(block);
+    std::string bytes, line;
+
+    while (std::getline(lines, line)) {
+        EXPECT_EQ(bytes.size(), std::stoul(line, NULL, 16)) << line;
+
+        std::istringstream digits(line.substr(4, 24));
+        unsigned byte;
+        while (digits >> std::hex >> byte) {
+            bytes.push_back(byte);
+        }
+    }
+    return bytes;
+}
+
+TEST_F(test_trace_text, documented_examples)
+{
+    auto texts = document_blocks("trace");
+    auto bytes = document_blocks("hex");
+
+    ASSERT_EQ(2u, texts.size());
+    ASSERT_EQ(1u, bytes.size());
+
+    trace_ptr minimal = parse(texts[0]);
+    ASSERT_TRUE(minimal != NULL) << log_watch::take();
+    EXPECT_EQ(4u, minimal->num_events);
+
+    trace_ptr text    = parse(texts[1]);
+    trace_ptr binary  = parse(document_bytes(bytes[0]));
+    ASSERT_TRUE((text != NULL) && (binary != NULL)) << log_watch::take();
+    expect_equal(text, binary);
+    EXPECT_EQ(texts[1], text_of(binary));
+    EXPECT_EQ(document_bytes(bytes[0]), binary_of(text));
 }
