@@ -97,6 +97,40 @@ refused 127 '/nowhere/lib.so' \
     "$command" run --library /nowhere/lib.so -- true
 refused 127 'no-such-program' "$command" run -- no-such-program
 
+# Traces
+traces=$(mktemp -d)
+refused 1 "there is no trace in '$traces'" "$command" dump "$traces"
+refused 1 "'/nowhere/at/all': No such file.*accepted: a trace, or a folder" \
+    "$command" dump /nowhere/at/all
+refused 1 'ucx_predreg: not a trace' "$command" dump "$command"
+printf 'ucx_predreg trace 1\nbegin 1 here 1\n' > "$traces/bad.trace"
+refused 1 "bad.trace: line 2: 'here': expected an address" \
+    "$command" dump "$traces"
+printf 'ucx_predreg trace 9\n' > "$traces/bad.trace"
+refused 1 'version 9; accepted are versions up to 1' "$command" dump "$traces"
+printf 'ucx_predreg trace 1\n' > "$traces/bad.trace"
+refused 1 "cannot write to '/nowhere/at/all'" \
+    "$command" dump -o /nowhere/at/all "$traces"
+refused 1 "cannot write to '/dev/full': No space" \
+    "$command" dump -o /dev/full "$traces"
+refused 1 "cannot write to '/dev/full': No space" \
+    "$command" dump --binary -o /dev/full "$traces"
+refused 2 'needs a file to write to' "$command" dump --binary "$traces"
+refused 2 'accepted: one file or folder' "$command" dump
+refused 2 'accepted: one file or folder' "$command" dump "$traces" "$traces"
+printf 'ucx_predreg trace 1\n' > "$traces/second.trace"
+refused 1 'has 2 traces; --binary accepts one' \
+    "$command" dump --binary -o "$traces/both" "$traces"
+
+# Those of a folder come by rank, then by name
+printf 'ucx_predreg trace 1\nmeta rank 10\n' > "$traces/a.trace"
+printf 'ucx_predreg trace 1\nmeta rank 9\n' > "$traces/b.trace"
+"$command" dump --binary -o "$traces/b.trace" "$traces/b.trace"
+[ "$("$command" dump "$traces" | grep '^#' | sed 's/.*\///' | xargs)" = \
+  "b.trace a.trace bad.trace second.trace" ] ||
+    fail "traces are not in the order of their ranks"
+rm -r "$traces"
+
 # An unknown UCX is refused by configure, naming it and what is accepted
 fake=$(mktemp -d)
 for module in ucx ucx-uct ucx-ucs; do
