@@ -1,12 +1,13 @@
 #!/bin/bash
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# All tests: unit tests, plain and under sanitizers; the installation; messages
-# on bad input; and, with an RDMA device or in a guest that has one, real MPI
+# All tests: unit tests, plain and under sanitizers; fuzzing; the installation;
+# messages on bad input; and, with an RDMA device or in a guest that has one, real MPI
 # programs. Installs what is missing. Ends with a line of counts; the exit
 # status is 0 if nothing failed.
 #
-# usage: check.sh [unit|sanitize|install|input|stat|rig]...   (default: all)
+# usage: check.sh [unit|sanitize|fuzz|install|input|stat|rig]...
+# (default: all of them)
 
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -43,6 +44,7 @@ build_sanitized()
     [ -f "$dir/config.status" ] ||
         env --chdir "$dir" "$top/configure" --enable-sanitize="$kind"
     make -C "$dir/src/ucs/rcache_pred" -j"$(nproc)"
+    make -C "$dir/src/ucs/rcache_trace" -j"$(nproc)"
     make -C "$dir/test/gtest" -j"$(nproc)" gtest
 }
 
@@ -71,6 +73,29 @@ check_sanitize()
         run_tsan "$build-thread/test/gtest/gtest"
 }
 
+# What the fuzzer finds is written to the folder of the logs
+run_fuzzer()
+{
+    local found=$logs/fuzz-corpus
+    echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -x c -fsanitize=fuzzer,address,undefined -o /dev/null - || {
+        echo "no clang with libFuzzer and its sanitizers"
+        return 77
+    }
+
+    make -C "$build/test/fuzz" fuzz_trace
+    mkdir -p "$found"
+    "$build/test/fuzz/fuzz_trace" -max_total_time=20 -timeout=10 \
+        -rss_limit_mb=1024 -artifact_prefix="$logs/" "$found" \
+        "$top/test/fuzz/corpus"
+}
+
+check_fuzz()
+{
+    check "corpus of traces" make -C "$build/test/fuzz" check
+    check "fuzzing traces" run_fuzzer
+}
+
 check_install()
 {
     local root=$build/install
@@ -83,25 +108,26 @@ check_install()
 
 main()
 {
-    local parts=${*:-unit sanitize install input stat rig} log
+    local parts=${*:-unit sanitize fuzz install input stat rig} log
 
     mkdir -p "$logs"
     log=$logs/install.log
     : > "$log"
     install_missing "$log" "${packages_build[@]}" "${packages_guest[@]}" \
-        libgtest-dev liburing-dev ucx-utils man-db hpcc
+        libgtest-dev liburing-dev ucx-utils man-db hpcc clang
     build_project
 
     for part in $parts; do
         case $part in
         unit)     check "unit tests" run_unit ;;
         sanitize) check_sanitize ;;
+        fuzz)     check_fuzz ;;
         install)  check_install ;;
         input)    check "bad input" "$top/test/input.sh" "$build" ;;
         stat)     check "live counters" "$top/test/stat.sh" "$build" ;;
         rig)      check_rig ;;
         *)        die "unknown part '$part': accepted are unit, sanitize," \
-                      "install, input, stat and rig" ;;
+                      "fuzz, install, input, stat and rig" ;;
         esac
     done
 
