@@ -66,25 +66,25 @@ static void fuzz_put_u32(uint8_t *p, uint32_t value)
  * longer than the file ends with it, in half of the cases. */
 static void fuzz_seal(uint8_t *data, size_t size, unsigned seed)
 {
-    size_t pos = UCS_RCACHE_TRACE_HEAD_SIZE;
+    size_t pos = TRACE_HEAD_SIZE;
     uint32_t length, crc;
     uint8_t *chunk;
 
-    while (pos + UCS_RCACHE_TRACE_CHUNK_HEAD <= size) {
+    while (pos + TRACE_CHUNK_HEAD <= size) {
         chunk  = data + pos;
-        pos   += UCS_RCACHE_TRACE_CHUNK_HEAD;
-        length = fuzz_get_u32(chunk + UCS_RCACHE_TRACE_CHUNK_LENGTH);
+        pos   += TRACE_CHUNK_HEAD;
+        length = fuzz_get_u32(chunk + TRACE_CHUNK_LENGTH);
         if (length > size - pos) {
             if (seed & 1) {
                 return;
             }
             length = size - pos;
-            fuzz_put_u32(chunk + UCS_RCACHE_TRACE_CHUNK_LENGTH, length);
+            fuzz_put_u32(chunk + TRACE_CHUNK_LENGTH, length);
         }
 
-        crc = ucs_crc32(0, chunk, UCS_RCACHE_TRACE_CHUNK_CRC);
+        crc = ucs_crc32(0, chunk, TRACE_CHUNK_CRC);
         crc = ucs_crc32(crc, data + pos, length);
-        fuzz_put_u32(chunk + UCS_RCACHE_TRACE_CHUNK_CRC, crc);
+        fuzz_put_u32(chunk + TRACE_CHUNK_CRC, crc);
         pos += length;
     }
 }
@@ -93,8 +93,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
                                unsigned seed)
 {
     size = LLVMFuzzerMutate(data, size, max_size);
-    if ((size > UCS_RCACHE_TRACE_HEAD_SIZE) &&
-        (memcmp(data, UCS_RCACHE_TRACE_MAGIC, UCS_RCACHE_TRACE_MAGIC_SIZE) ==
+    if ((size > TRACE_HEAD_SIZE) &&
+        (memcmp(data, TRACE_MAGIC, TRACE_MAGIC_SIZE) ==
          0) && (seed % FUZZ_UNSEALED != 0)) {
         fuzz_seal(data, size, seed / FUZZ_UNSEALED);
     }

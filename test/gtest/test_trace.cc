@@ -173,7 +173,8 @@ TEST_F(test_trace, strings_of_any_bytes_survive)
         "\x01\x7f\x80\xff", "gr\xc3\xbc\xc3\x9f", " ", "\\x41", "a\\", "''",
         std::string(16383, 'x'), std::string(16383, '\n')
     };
-    ucs_rcache_trace_module_t module = {0, UINT64_MAX, UINT64_MAX, NULL, 32, {}};
+    ucs_rcache_trace_module_t module = {0,    UINT64_MAX, UINT64_MAX,
+                                        NULL, 32,         {}};
     trace_writer writer;
     unsigned number = 0;
 
@@ -244,7 +245,8 @@ TEST_F(test_trace, sites_have_up_to_24_frames)
 
 TEST_F(test_trace, last_word_counts)
 {
-    trace_ptr trace = parse_text("meta a 1\nmeta a 2\ncounter c 3\ncounter c 4\n"
+    trace_ptr trace = parse_text("meta a 1\nmeta a 2\n"
+                                 "counter c 3\ncounter c 4\n"
                                  "domain 0 x\ndomain 1 y\ndomain 0 z\n");
     uint64_t value  = 0;
 
@@ -384,7 +386,8 @@ TEST_F(test_trace, every_flipped_bit_is_noticed)
             std::string damaged = whole;
 
             damaged[pos] ^= 1 << bit;
-            EXPECT_EQ(nullptr, parse(damaged)) << "byte " << pos << " bit " << bit;
+            EXPECT_EQ(nullptr, parse(damaged))
+                    << "byte " << pos << " bit " << bit;
             EXPECT_NE("", log_watch::take());
         }
     }
@@ -433,7 +436,8 @@ TEST_F(test_trace, damage_names_the_place)
 
     damaged = whole;
     damaged[m_second + 20] ^= 1;
-    expect_error(damaged, UCS_ERR_INVALID_PARAM, chunk + "damaged: the checksum");
+    expect_error(damaged, UCS_ERR_INVALID_PARAM,
+                 chunk + "damaged: the checksum");
 
     damaged = whole;
     damaged[m_second] ^= 1;
@@ -474,8 +478,8 @@ TEST_F(test_trace, bad_records_are_named)
         {"\x08", 1, "a record of unknown type"},
         {"\x17", 1, "a record of unknown type"},
         {std::string("\x15\x05\xff", 3), 2, "offset 30: a record of unknown"},
-        {"\x15", 1, "a record that goes beyond the end of its chunk"},
-        {"\x10\x05" "abc", 1, "a record that goes beyond the end"},
+        {"\x15", 1, "a record that goes beyond its chunk"},
+        {"\x10\x05" "abc", 1, "a record that goes beyond its chunk"},
         {"\x15\x05\x15", 1, "offset 30: a chunk that is longer"},
         {"", 1, "a record that goes beyond"},
         {"\x15\x05", 0xffffffff, "offset 30: a record that goes beyond"},

@@ -30,7 +30,7 @@ static void predreg_dump_usage(void)
            "Print a trace, or all traces in a folder, in the text form.\n"
            "\n"
            "  -o, --output FILE   write to FILE instead of standard output\n"
-           "  --binary            write the binary form; of one trace, to FILE\n"
+           "  --binary            write the binary form, of one trace\n"
            "  --help              this text\n");
 }
 

@@ -17,7 +17,7 @@
 #define BUILD_MIN_ELEMS 8
 
 
-static ucs_status_t build_no_memory(const ucs_rcache_trace_builder_t *builder)
+static ucs_status_t build_no_memory(const trace_builder_t *builder)
 {
     ucs_error("%s: out of memory after %zu events", builder->name,
               builder->trace->num_events);
@@ -59,7 +59,7 @@ static void *build_grow(void *array, size_t length, size_t size)
     })
 
 /* @return a copy, terminated, or NULL */
-static char *build_string(const ucs_rcache_trace_string_t *string)
+static char *build_string(const trace_string_t *string)
 {
     char *copy = malloc(string->length + 1);
 
@@ -71,10 +71,10 @@ static char *build_string(const ucs_rcache_trace_string_t *string)
     return copy;
 }
 
-ucs_status_t ucs_rcache_trace_builder_init(ucs_rcache_trace_builder_t *builder,
-                                           const char *name, const char *place)
+ucs_status_t trace_builder_init(trace_builder_t *builder, const char *name,
+                                const char *place)
 {
-    const ucs_rcache_trace_string_t path = { name, strlen(name) };
+    const trace_string_t path = { name, strlen(name) };
 
     builder->origins  = NULL;
     builder->name     = name;
@@ -99,15 +99,14 @@ err:
     return UCS_ERR_NO_MEMORY;
 }
 
-void ucs_rcache_trace_builder_cleanup(ucs_rcache_trace_builder_t *builder)
+void trace_builder_cleanup(trace_builder_t *builder)
 {
     free(builder->origins);
     ucs_rcache_trace_free(builder->trace);
 }
 
-ucs_status_t
-ucs_rcache_trace_builder_error(const ucs_rcache_trace_builder_t *builder,
-                               size_t place, const char *format, ...)
+ucs_status_t trace_builder_error(const trace_builder_t *builder, size_t place,
+                                 const char *format, ...)
 {
     char message[256];
     va_list args;
@@ -120,9 +119,8 @@ ucs_rcache_trace_builder_error(const ucs_rcache_trace_builder_t *builder,
     return UCS_ERR_INVALID_PARAM;
 }
 
-ucs_status_t
-ucs_rcache_trace_check_version(const ucs_rcache_trace_builder_t *builder,
-                               uint64_t version)
+ucs_status_t trace_check_version(const trace_builder_t *builder,
+                                 uint64_t version)
 {
     if ((version == 0) || (version > UCS_RCACHE_TRACE_VERSION)) {
         ucs_error("%s: a trace of version %lu; accepted are versions up to %u",
@@ -134,10 +132,9 @@ ucs_rcache_trace_check_version(const ucs_rcache_trace_builder_t *builder,
     return UCS_OK;
 }
 
-ucs_status_t
-ucs_rcache_trace_build_event(ucs_rcache_trace_builder_t *builder,
-                             const ucs_rcache_pred_event_t *event, size_t place,
-                             unsigned open)
+ucs_status_t trace_build_event(trace_builder_t *builder,
+                               const ucs_rcache_pred_event_t *event,
+                               size_t place, unsigned open)
 {
     ucs_rcache_trace_t *trace = builder->trace;
     size_t index              = trace->num_events;
@@ -148,7 +145,7 @@ ucs_rcache_trace_build_event(ucs_rcache_trace_builder_t *builder,
     }
 
     trace->events[index]    = *event;
-    builder->origins[index] = (ucs_rcache_trace_origin_t){
+    builder->origins[index] = (trace_origin_t){
         .time  = event->time,
         .index = index,
         .place = place,
@@ -159,10 +156,9 @@ ucs_rcache_trace_build_event(ucs_rcache_trace_builder_t *builder,
     return UCS_OK;
 }
 
-ucs_status_t
-ucs_rcache_trace_build_meta(ucs_rcache_trace_builder_t *builder,
-                            const ucs_rcache_trace_string_t *key,
-                            const ucs_rcache_trace_string_t *value)
+ucs_status_t trace_build_meta(trace_builder_t *builder,
+                              const trace_string_t *key,
+                              const trace_string_t *value)
 {
     ucs_rcache_trace_t *trace = builder->trace;
     ucs_rcache_trace_meta_t *meta;
@@ -191,17 +187,14 @@ err:
     return build_no_memory(builder);
 }
 
-ucs_status_t
-ucs_rcache_trace_build_domain(ucs_rcache_trace_builder_t *builder,
-                              uint64_t number,
-                              const ucs_rcache_trace_string_t *name,
-                              size_t place)
+ucs_status_t trace_build_domain(trace_builder_t *builder, uint64_t number,
+                                const trace_string_t *name, size_t place)
 {
     ucs_rcache_trace_t *trace = builder->trace;
     char *copy;
 
     if ((number > trace->num_domains) || (number > UINT16_MAX)) {
-        return ucs_rcache_trace_builder_error(
+        return trace_builder_error(
                 builder, place, "domain %lu: expected a number up to %u, since "
                 "they are named in order", (unsigned long)number,
                 ucs_min(trace->num_domains, UINT16_MAX));
@@ -225,9 +218,8 @@ ucs_rcache_trace_build_domain(ucs_rcache_trace_builder_t *builder,
     return UCS_OK;
 }
 
-ucs_status_t
-ucs_rcache_trace_build_site(ucs_rcache_trace_builder_t *builder,
-                            const ucs_rcache_trace_site_t *site)
+ucs_status_t trace_build_site(trace_builder_t *builder,
+                              const ucs_rcache_trace_site_t *site)
 {
     ucs_rcache_trace_t *trace = builder->trace;
 
@@ -239,10 +231,9 @@ ucs_rcache_trace_build_site(ucs_rcache_trace_builder_t *builder,
     return UCS_OK;
 }
 
-ucs_status_t
-ucs_rcache_trace_build_module(ucs_rcache_trace_builder_t *builder,
-                              const ucs_rcache_trace_module_t *module,
-                              const ucs_rcache_trace_string_t *path)
+ucs_status_t trace_build_module(trace_builder_t *builder,
+                                const ucs_rcache_trace_module_t *module,
+                                const trace_string_t *path)
 {
     ucs_rcache_trace_t *trace = builder->trace;
     char *copy;
@@ -262,10 +253,8 @@ ucs_rcache_trace_build_module(ucs_rcache_trace_builder_t *builder,
     return UCS_OK;
 }
 
-ucs_status_t
-ucs_rcache_trace_build_counter(ucs_rcache_trace_builder_t *builder,
-                               const ucs_rcache_trace_string_t *name,
-                               uint64_t value)
+ucs_status_t trace_build_counter(trace_builder_t *builder,
+                                 const trace_string_t *name, uint64_t value)
 {
     ucs_rcache_trace_t *trace = builder->trace;
     char *copy;
@@ -285,8 +274,7 @@ ucs_rcache_trace_build_counter(ucs_rcache_trace_builder_t *builder,
     return UCS_OK;
 }
 
-void ucs_rcache_trace_build_lost(ucs_rcache_trace_builder_t *builder,
-                                 uint64_t count)
+void trace_build_lost(trace_builder_t *builder, uint64_t count)
 {
     uint64_t room = UINT64_MAX - builder->trace->lost;
 
@@ -295,8 +283,8 @@ void ucs_rcache_trace_build_lost(ucs_rcache_trace_builder_t *builder,
 
 static int build_compare(const void *a, const void *b)
 {
-    const ucs_rcache_trace_origin_t *origin_a = a;
-    const ucs_rcache_trace_origin_t *origin_b = b;
+    const trace_origin_t *origin_a = a;
+    const trace_origin_t *origin_b = b;
 
     if (origin_a->time != origin_b->time) {
         return (origin_a->time < origin_b->time) ? -1 : 1;
@@ -307,10 +295,10 @@ static int build_compare(const void *a, const void *b)
 
 /* Put events where the sorted origins say they come from, along the cycles of
  * that permutation */
-static void build_permute(ucs_rcache_trace_builder_t *builder)
+static void build_permute(trace_builder_t *builder)
 {
-    ucs_rcache_trace_origin_t *origins = builder->origins;
-    ucs_rcache_pred_event_t *events    = builder->trace->events;
+    trace_origin_t *origins         = builder->origins;
+    ucs_rcache_pred_event_t *events = builder->trace->events;
     ucs_rcache_pred_event_t first;
     size_t i, to, from;
 
@@ -326,9 +314,9 @@ static void build_permute(ucs_rcache_trace_builder_t *builder)
     }
 }
 
-static void build_sort(ucs_rcache_trace_builder_t *builder)
+static void build_sort(trace_builder_t *builder)
 {
-    ucs_rcache_trace_origin_t *origins = builder->origins;
+    trace_origin_t *origins = builder->origins;
     size_t i;
 
     for (i = 1; i < builder->trace->num_events; ++i) {
@@ -341,13 +329,12 @@ static void build_sort(ucs_rcache_trace_builder_t *builder)
     }
 }
 
-ucs_status_t ucs_rcache_trace_build(ucs_rcache_trace_builder_t *builder,
-                                    ucs_rcache_trace_t **trace_p)
+ucs_status_t trace_build(trace_builder_t *builder, ucs_rcache_trace_t **trace_p)
 {
     ucs_status_t status;
 
     build_sort(builder);
-    status = ucs_rcache_trace_match(builder);
+    status = trace_match(builder);
     if (status != UCS_OK) {
         return status;
     }

@@ -6,15 +6,13 @@
 
 #include "fields.h"
 
-#include <string.h>
-
-#define HAS(_part) UCS_RCACHE_TRACE_HAS_##_part
+#define HAS(_part) TRACE_HAS_##_part
 
 #define FIELD(_name, _part, _style, _member, _names) \
     { \
         .name      = _name, \
         .part      = HAS(_part), \
-        .style     = UCS_RCACHE_TRACE_##_style, \
+        .style     = TRACE_##_style, \
         .offset    = offsetof(ucs_rcache_pred_event_t, _member), \
         .size      = ucs_field_sizeof(ucs_rcache_pred_event_t, _member), \
         .names     = _names, \
@@ -22,8 +20,7 @@
     }
 
 
-const ucs_rcache_trace_type_t
-        ucs_rcache_trace_types[UCS_RCACHE_PRED_EVENT_LAST] = {
+const trace_type_t trace_types[UCS_RCACHE_PRED_EVENT_LAST] = {
     [UCS_RCACHE_PRED_EVENT_USE_BEGIN] = {
         "begin", HAS(ID) | HAS(RANGE) | HAS(RESULT) | HAS(MANNER) |
                  HAS(DURATION)},
@@ -59,8 +56,7 @@ static const char *const by_names[UCS_RCACHE_PRED_BY_LAST] = {
 static const char *const result_names[] = {"hit",    "early",  "late", "miss",
                                            "pieces", "failed", "kept", "ahead"};
 
-const ucs_rcache_trace_field_t
-        ucs_rcache_trace_fields[UCS_RCACHE_TRACE_NUM_FIELDS] = {
+const trace_field_t trace_fields[TRACE_NUM_FIELDS] = {
     FIELD("id",       ID,       NUMBER, id,             no_names),
     FIELD("domain",   ID,       NUMBER, domain,         no_names),
     FIELD("result",   RESULT,   SET,    result,         result_names),
@@ -76,17 +72,17 @@ const ucs_rcache_trace_field_t
 };
 
 
-uint64_t ucs_rcache_trace_field_max(const ucs_rcache_trace_field_t *field)
+uint64_t trace_field_max(const trace_field_t *field)
 {
-    if (field->style == UCS_RCACHE_TRACE_NAME) {
+    if (field->style == TRACE_NAME) {
         return field->num_names - 1;
     }
 
     return UINT64_MAX >> (64 - 8 * field->size);
 }
 
-uint64_t ucs_rcache_trace_field_get(const ucs_rcache_trace_field_t *field,
-                                    const ucs_rcache_pred_event_t *event)
+uint64_t trace_field_get(const trace_field_t *field,
+                         const ucs_rcache_pred_event_t *event)
 {
     const void *member = UCS_PTR_BYTE_OFFSET(event, field->offset);
 
@@ -102,8 +98,8 @@ uint64_t ucs_rcache_trace_field_get(const ucs_rcache_trace_field_t *field,
     }
 }
 
-void ucs_rcache_trace_field_set(const ucs_rcache_trace_field_t *field,
-                                ucs_rcache_pred_event_t *event, uint64_t value)
+void trace_field_set(const trace_field_t *field, ucs_rcache_pred_event_t *event,
+                     uint64_t value)
 {
     void *member = UCS_PTR_BYTE_OFFSET(event, field->offset);
 

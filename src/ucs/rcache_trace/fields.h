@@ -20,63 +20,61 @@ BEGIN_C_DECLS
  */
 
 enum {
-    UCS_RCACHE_TRACE_HAS_ID       = 1 << 0, /**< id, domain */
-    UCS_RCACHE_TRACE_HAS_RANGE    = 1 << 1, /**< address, length */
-    UCS_RCACHE_TRACE_HAS_RESULT   = 1 << 2, /**< result */
-    UCS_RCACHE_TRACE_HAS_MANNER   = 1 << 3, /**< kind, flags, context */
-    UCS_RCACHE_TRACE_HAS_BY       = 1 << 4, /**< by */
-    UCS_RCACHE_TRACE_HAS_DURATION = 1 << 5, /**< duration */
-    UCS_RCACHE_TRACE_HAS_DEADLINE = 1 << 6  /**< deadline, period */
+    TRACE_HAS_ID       = 1 << 0, /**< id, domain */
+    TRACE_HAS_RANGE    = 1 << 1, /**< address, length */
+    TRACE_HAS_RESULT   = 1 << 2, /**< result */
+    TRACE_HAS_MANNER   = 1 << 3, /**< kind, flags, context */
+    TRACE_HAS_BY       = 1 << 4, /**< by */
+    TRACE_HAS_DURATION = 1 << 5, /**< duration */
+    TRACE_HAS_DEADLINE = 1 << 6  /**< deadline, period */
 };
 
 
-typedef struct ucs_rcache_trace_type {
+typedef struct trace_type {
     const char *name; /**< In the text form */
     unsigned   has;
-} ucs_rcache_trace_type_t;
+} trace_type_t;
 
 /** By @ref ucs_rcache_pred_event_type_t. */
-extern const ucs_rcache_trace_type_t
-        ucs_rcache_trace_types[UCS_RCACHE_PRED_EVENT_LAST];
+extern const trace_type_t trace_types[UCS_RCACHE_PRED_EVENT_LAST];
 
 
 /** How the text form writes a value. */
 typedef enum {
-    UCS_RCACHE_TRACE_NUMBER,
-    UCS_RCACHE_TRACE_HEX,
-    UCS_RCACHE_TRACE_TIME, /**< An instant */
-    UCS_RCACHE_TRACE_SPAN, /**< A length of time */
-    UCS_RCACHE_TRACE_NAME, /**< One of @a names */
-    UCS_RCACHE_TRACE_SET   /**< Bits, by @a names */
-} ucs_rcache_trace_style_t;
+    TRACE_NUMBER,
+    TRACE_HEX,
+    TRACE_TIME, /**< An instant */
+    TRACE_SPAN, /**< A length of time */
+    TRACE_NAME, /**< One of @a names */
+    TRACE_SET   /**< Bits, by @a names */
+} trace_style_t;
 
 
 /** A field that the text form names: all but time, address and length. */
-typedef struct ucs_rcache_trace_field {
-    const char               *name;
-    unsigned                 part;      /**< UCS_RCACHE_TRACE_HAS_xxx */
-    ucs_rcache_trace_style_t style;
-    size_t                   offset;    /**< In ucs_rcache_pred_event_t */
-    size_t                   size;      /**< 1, 2, 4 or 8 bytes */
-    const char *const        *names;
-    unsigned                 num_names;
-} ucs_rcache_trace_field_t;
+typedef struct trace_field {
+    const char        *name;
+    unsigned          part;      /**< TRACE_HAS_xxx */
+    trace_style_t     style;
+    size_t            offset;    /**< In ucs_rcache_pred_event_t */
+    size_t            size;      /**< 1, 2, 4 or 8 bytes */
+    const char *const *names;
+    unsigned          num_names;
+} trace_field_t;
 
-#define UCS_RCACHE_TRACE_NUM_FIELDS 12
+#define TRACE_NUM_FIELDS 12
 
 /** In the order in which they are printed. */
-extern const ucs_rcache_trace_field_t
-        ucs_rcache_trace_fields[UCS_RCACHE_TRACE_NUM_FIELDS];
+extern const trace_field_t trace_fields[TRACE_NUM_FIELDS];
 
 /** The largest value of a field. */
-uint64_t ucs_rcache_trace_field_max(const ucs_rcache_trace_field_t *field);
+uint64_t trace_field_max(const trace_field_t *field);
 
-uint64_t ucs_rcache_trace_field_get(const ucs_rcache_trace_field_t *field,
-                                    const ucs_rcache_pred_event_t *event);
+uint64_t trace_field_get(const trace_field_t *field,
+                         const ucs_rcache_pred_event_t *event);
 
 /** @a value is no larger than the largest. */
-void ucs_rcache_trace_field_set(const ucs_rcache_trace_field_t *field,
-                                ucs_rcache_pred_event_t *event, uint64_t value);
+void trace_field_set(const trace_field_t *field, ucs_rcache_pred_event_t *event,
+                     uint64_t value);
 
 END_C_DECLS
 

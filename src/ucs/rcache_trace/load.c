@@ -88,25 +88,23 @@ ucs_status_t ucs_rcache_trace_load(const char *path,
 ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
                                     size_t size, ucs_rcache_trace_t **trace_p)
 {
-    int is_binary = (size >= UCS_RCACHE_TRACE_MAGIC_SIZE) &&
-                    (memcmp(data, UCS_RCACHE_TRACE_MAGIC,
-                            UCS_RCACHE_TRACE_MAGIC_SIZE) == 0);
-    ucs_rcache_trace_builder_t builder;
+    int is_binary = (size >= TRACE_MAGIC_SIZE) &&
+                    (memcmp(data, TRACE_MAGIC, TRACE_MAGIC_SIZE) == 0);
+    trace_builder_t builder;
     ucs_status_t status;
 
-    status = ucs_rcache_trace_builder_init(&builder, name,
-                                           is_binary ? "offset" : "line");
+    status = trace_builder_init(&builder, name, is_binary ? "offset" : "line");
     if (status != UCS_OK) {
         return status;
     }
 
-    status = is_binary ? ucs_rcache_trace_read(&builder, data, size) :
-                         ucs_rcache_trace_read_text(&builder, data, size);
+    status = is_binary ? trace_read(&builder, data, size) :
+                         trace_read_text(&builder, data, size);
     if (status == UCS_OK) {
-        status = ucs_rcache_trace_build(&builder, trace_p);
+        status = trace_build(&builder, trace_p);
     }
 
-    ucs_rcache_trace_builder_cleanup(&builder);
+    trace_builder_cleanup(&builder);
     return status;
 }
 

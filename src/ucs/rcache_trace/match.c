@@ -30,10 +30,10 @@ KHASH_INIT(match_uses, uint64_t, size_t, 1, MATCH_HASH, MATCH_EQUAL)
 
 
 typedef struct match {
-    ucs_rcache_trace_builder_t *builder;
-    khash_t(match_ids)         ids;     /* Region at an address */
-    khash_t(match_uses)        uses;    /* How many of a region have not ended */
-    uint64_t                   next_id; /* 0: there is none left */
+    trace_builder_t     *builder;
+    khash_t(match_ids)  ids;     /* Region at an address */
+    khash_t(match_uses) uses;    /* How many of a region have not ended */
+    uint64_t            next_id; /* 0: there is none left */
 } match_t;
 
 
@@ -45,7 +45,7 @@ static ucs_status_t match_no_memory(const match_t *match)
 }
 
 /* Numbers for regions without one come after those with one */
-static uint64_t match_first_id(const ucs_rcache_trace_builder_t *builder)
+static uint64_t match_first_id(const trace_builder_t *builder)
 {
     uint64_t max = 0;
     size_t i;
@@ -61,7 +61,7 @@ static uint64_t match_first_id(const ucs_rcache_trace_builder_t *builder)
 
 /* Give an event its region, or take notice of which one it has */
 static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
-                                 const ucs_rcache_trace_origin_t *origin)
+                                 const trace_origin_t *origin)
 {
     const match_key_t key = { event->address, event->domain };
     khiter_t iter;
@@ -72,14 +72,14 @@ static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
         return match_no_memory(match);
     }
 
-    if (!(origin->open & UCS_RCACHE_TRACE_NO_ID)) {
+    if (!(origin->open & TRACE_NO_ID)) {
         kh_val(&match->ids, iter) = event->id;
         return UCS_OK;
     }
 
     if (result != UCS_KH_PUT_KEY_PRESENT) {
         if (match->next_id == 0) {
-            return ucs_rcache_trace_builder_error(
+            return trace_builder_error(
                     match->builder, origin->place, "expected id=NUMBER, since "
                     "the largest number is taken by another event");
         }
@@ -115,14 +115,14 @@ static ucs_status_t match_begin(match_t *match,
 /* Where events were lost, begins may be among them */
 static ucs_status_t match_end(match_t *match,
                               const ucs_rcache_pred_event_t *event,
-                              const ucs_rcache_trace_origin_t *origin)
+                              const trace_origin_t *origin)
 {
     khiter_t iter = kh_get(match_uses, &match->uses, event->id);
 
     if ((iter != kh_end(&match->uses)) && (kh_val(&match->uses, iter) > 0)) {
         --kh_val(&match->uses, iter);
     } else if (match->builder->trace->lost == 0) {
-        return ucs_rcache_trace_builder_error(
+        return trace_builder_error(
                 match->builder, origin->place, "the end of a use, region %lu, "
                 "that has not begun, or has ended before",
                 (unsigned long)event->id);
@@ -133,22 +133,22 @@ static ucs_status_t match_end(match_t *match,
 
 /* Pieces are registered for a use and have no region. Neither do unmaps */
 static int match_has_region(const ucs_rcache_pred_event_t *event,
-                            const ucs_rcache_trace_origin_t *origin)
+                            const trace_origin_t *origin)
 {
     if (event->type == UCS_RCACHE_PRED_EVENT_USE_END) {
-        return origin->open & UCS_RCACHE_TRACE_AT_ADDR;
+        return origin->open & TRACE_AT_ADDR;
     }
 
-    return (ucs_rcache_trace_types[event->type].has &
-            UCS_RCACHE_TRACE_HAS_ID) &&
+    return (trace_types[event->type].has &
+            TRACE_HAS_ID) &&
            (event->by != UCS_RCACHE_PRED_BY_PIECE);
 }
 
 static ucs_status_t match_event(match_t *match, size_t index)
 {
-    ucs_rcache_trace_builder_t *builder     = match->builder;
+    trace_builder_t *builder     = match->builder;
     ucs_rcache_pred_event_t *event          = &builder->trace->events[index];
-    const ucs_rcache_trace_origin_t *origin = &builder->origins[index];
+    const trace_origin_t *origin = &builder->origins[index];
     ucs_status_t status;
 
     if ((builder->num_open > 0) && match_has_region(event, origin)) {
@@ -170,7 +170,7 @@ static ucs_status_t match_event(match_t *match, size_t index)
     return UCS_OK;
 }
 
-ucs_status_t ucs_rcache_trace_match(ucs_rcache_trace_builder_t *builder)
+ucs_status_t trace_match(trace_builder_t *builder)
 {
     ucs_status_t status = UCS_OK;
     match_t match       = {

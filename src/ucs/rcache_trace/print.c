@@ -49,8 +49,7 @@ static void print_string(const char *string, FILE *stream)
     fputc('"', stream);
 }
 
-static void print_set(const ucs_rcache_trace_field_t *field, uint64_t set,
-                      FILE *stream)
+static void print_set(const trace_field_t *field, uint64_t set, FILE *stream)
 {
     const char *separator = "";
     unsigned i;
@@ -63,26 +62,26 @@ static void print_set(const ucs_rcache_trace_field_t *field, uint64_t set,
     }
 }
 
-static void print_value(const ucs_rcache_trace_field_t *field, uint64_t value,
+static void print_value(const trace_field_t *field, uint64_t value,
                         FILE *stream)
 {
     switch (field->style) {
-    case UCS_RCACHE_TRACE_NUMBER:
+    case TRACE_NUMBER:
         fprintf(stream, "%" PRIu64, value);
         break;
-    case UCS_RCACHE_TRACE_HEX:
+    case TRACE_HEX:
         fprintf(stream, "0x%" PRIx64, value);
         break;
-    case UCS_RCACHE_TRACE_TIME:
+    case TRACE_TIME:
         print_time(value, stream);
         break;
-    case UCS_RCACHE_TRACE_SPAN:
+    case TRACE_SPAN:
         fprintf(stream, "%" PRIu64 "ns", value);
         break;
-    case UCS_RCACHE_TRACE_NAME:
+    case TRACE_NAME:
         fputs(field->names[value], stream);
         break;
-    case UCS_RCACHE_TRACE_SET:
+    case TRACE_SET:
         print_set(field, value, stream);
         break;
     }
@@ -93,13 +92,13 @@ static void print_value(const ucs_rcache_trace_field_t *field, uint64_t value,
 static void print_fields(const ucs_rcache_pred_event_t *event, unsigned has,
                          FILE *stream)
 {
-    const ucs_rcache_trace_field_t *field;
+    const trace_field_t *field;
     uint64_t value;
     unsigned i;
 
-    for (i = 0; i < UCS_RCACHE_TRACE_NUM_FIELDS; ++i) {
-        field = &ucs_rcache_trace_fields[i];
-        value = ucs_rcache_trace_field_get(field, event);
+    for (i = 0; i < TRACE_NUM_FIELDS; ++i) {
+        field = &trace_fields[i];
+        value = trace_field_get(field, event);
         if ((field->part & has) && ((value != 0) || (i == 0))) {
             fprintf(stream, " %s=", field->name);
             print_value(field, value, stream);
@@ -109,11 +108,11 @@ static void print_fields(const ucs_rcache_pred_event_t *event, unsigned has,
 
 static void print_event(const ucs_rcache_pred_event_t *event, FILE *stream)
 {
-    const ucs_rcache_trace_type_t *type = &ucs_rcache_trace_types[event->type];
+    const trace_type_t *type = &trace_types[event->type];
 
     fprintf(stream, "%s ", type->name);
     print_time(event->time, stream);
-    if (type->has & UCS_RCACHE_TRACE_HAS_RANGE) {
+    if (type->has & TRACE_HAS_RANGE) {
         fprintf(stream, " 0x%" PRIx64 " %" PRIu64, event->address,
                 event->length);
     }
@@ -150,8 +149,7 @@ static void print_head(const ucs_rcache_trace_t *trace, FILE *stream)
 {
     unsigned i;
 
-    fprintf(stream, "%s%u\n", UCS_RCACHE_TRACE_HEADER,
-            UCS_RCACHE_TRACE_VERSION);
+    fprintf(stream, "%s%u\n", TRACE_HEADER, UCS_RCACHE_TRACE_VERSION);
     for (i = 0; i < trace->num_meta; ++i) {
         fputs("meta", stream);
         print_string(trace->meta[i].key, stream);

@@ -19,15 +19,15 @@
 
 
 typedef struct reader {
-    ucs_rcache_trace_builder_t *builder;
-    const uint8_t              *begin;   /* Of the file */
-    const uint8_t              *next;    /* What is read next */
-    const uint8_t              *end;     /* Of the chunk, as far as it is there */
-    const uint8_t              *eof;     /* End of the file */
-    const uint8_t              *record;  /* Start of the present record */
-    int                        is_short; /* The record goes beyond the end */
-    const char                 *problem; /* What is wrong with the record */
-    ucs_rcache_trace_known_t   known;
+    trace_builder_t *builder;
+    const uint8_t   *begin;   /* Of the file */
+    const uint8_t   *next;    /* What is read next */
+    const uint8_t   *end;     /* Of the chunk, as far as it is there */
+    const uint8_t   *eof;     /* End of the file */
+    const uint8_t   *record;  /* Start of the present record */
+    int             is_short; /* The record goes beyond the end */
+    const char      *problem; /* What is wrong with the record */
+    trace_known_t   known;
 } reader_t;
 
 
@@ -43,8 +43,8 @@ static uint32_t read_u32(const uint8_t *p)
 
 /*
  * Functions that read a part of a record return 0, or something short, where
- * the record is not what it should be, and take notice of that: the caller looks
- * when it has read all of it.
+ * the record is not what it should be, and take notice of that: the caller
+ * looks when it has read all of it.
  */
 
 static int read_is_good(const reader_t *reader)
@@ -115,13 +115,13 @@ static uint64_t read_fixed64(reader_t *reader)
            0 : read_u32(bytes) | ((uint64_t)read_u32(bytes + 4) << 32);
 }
 
-static ucs_rcache_trace_string_t read_string(reader_t *reader)
+static trace_string_t read_string(reader_t *reader)
 {
-    ucs_rcache_trace_string_t string = { "", 0 };
+    trace_string_t string = { "", 0 };
     const char *data;
     size_t length;
 
-    length = read_number_upto(reader, UCS_RCACHE_TRACE_MAX_STRING,
+    length = read_number_upto(reader, TRACE_MAX_STRING,
                               "a string of more than 16383 bytes");
     data   = (const char*)read_bytes(reader, length);
     if (data == NULL) {
@@ -139,48 +139,43 @@ static ucs_rcache_trace_string_t read_string(reader_t *reader)
 }
 
 
-static const ucs_rcache_trace_subject_t *read_subject(reader_t *reader)
+static const trace_subject_t *read_subject(reader_t *reader)
 {
-    ucs_rcache_trace_known_t *known = &reader->known;
+    trace_known_t *known = &reader->known;
     uint64_t number;
-    const ucs_rcache_trace_subject_t *last;
-    ucs_rcache_trace_subject_t subject;
+    const trace_subject_t *last;
+    trace_subject_t subject;
     unsigned slot;
 
-    last   = &known->subjects[ucs_rcache_trace_known_slot(known->num_subjects -
-                                                          1)];
-    number = read_number_upto(
-            reader, ucs_rcache_trace_known_count(known->num_subjects),
-            "a region that was not described before");
+    last   = &known->subjects[trace_known_slot(known->num_subjects - 1)];
+    number = read_number_upto(reader, trace_known_count(known->num_subjects),
+                              "a region that was not described before");
     if (number > 0) {
         return &known->subjects[number - 1];
     }
 
-    subject.id      = ucs_rcache_trace_unfold(read_number(reader), last->id);
+    subject.id      = trace_unfold(read_number(reader), last->id);
     subject.domain  = read_number_upto(reader, UINT16_MAX,
                                        "a domain above 65535");
-    subject.address = ucs_rcache_trace_unfold(read_number(reader),
-                                              last->address);
+    subject.address = trace_unfold(read_number(reader), last->address);
     subject.length  = read_number(reader);
 
-    slot                  = ucs_rcache_trace_known_slot(known->num_subjects++);
+    slot                  = trace_known_slot(known->num_subjects++);
     known->subjects[slot] = subject;
     return &known->subjects[slot];
 }
 
-static const ucs_rcache_trace_manner_t *read_manner(reader_t *reader)
+static const trace_manner_t *read_manner(reader_t *reader)
 {
-    ucs_rcache_trace_known_t *known = &reader->known;
+    trace_known_t *known = &reader->known;
     uint64_t number;
-    const ucs_rcache_trace_manner_t *last;
-    ucs_rcache_trace_manner_t manner;
+    const trace_manner_t *last;
+    trace_manner_t manner;
     unsigned slot;
 
-    last   = &known->manners[ucs_rcache_trace_known_slot(known->num_manners -
-                                                         1)];
-    number = read_number_upto(
-            reader, ucs_rcache_trace_known_count(known->num_manners),
-            "a context that was not described before");
+    last   = &known->manners[trace_known_slot(known->num_manners - 1)];
+    number = read_number_upto(reader, trace_known_count(known->num_manners),
+                              "a context that was not described before");
     if (number > 0) {
         return &known->manners[number - 1];
     }
@@ -191,11 +186,11 @@ static const ucs_rcache_trace_manner_t *read_manner(reader_t *reader)
     }
     manner.flags  = read_number_upto(reader, UINT32_MAX,
                                      "flags of more than 32 bits");
-    manner.caller = ucs_rcache_trace_unfold(read_number(reader), last->caller);
-    manner.stack  = ucs_rcache_trace_unfold(read_number(reader), last->stack);
+    manner.caller = trace_unfold(read_number(reader), last->caller);
+    manner.stack  = trace_unfold(read_number(reader), last->stack);
     manner.window = read_fixed64(reader);
 
-    slot                 = ucs_rcache_trace_known_slot(known->num_manners++);
+    slot                 = trace_known_slot(known->num_manners++);
     known->manners[slot] = manner;
     return &known->manners[slot];
 }
@@ -203,13 +198,13 @@ static const ucs_rcache_trace_manner_t *read_manner(reader_t *reader)
 static void read_event_subject(reader_t *reader, unsigned has,
                                ucs_rcache_pred_event_t *event)
 {
-    const ucs_rcache_trace_subject_t *subject = read_subject(reader);
+    const trace_subject_t *subject = read_subject(reader);
 
-    if (has & UCS_RCACHE_TRACE_HAS_ID) {
+    if (has & TRACE_HAS_ID) {
         event->id     = subject->id;
         event->domain = subject->domain;
     }
-    if (has & UCS_RCACHE_TRACE_HAS_RANGE) {
+    if (has & TRACE_HAS_RANGE) {
         event->address = subject->address;
         event->length  = subject->length;
     }
@@ -217,7 +212,7 @@ static void read_event_subject(reader_t *reader, unsigned has,
 
 static void read_event_manner(reader_t *reader, ucs_rcache_pred_event_t *event)
 {
-    const ucs_rcache_trace_manner_t *manner = read_manner(reader);
+    const trace_manner_t *manner = read_manner(reader);
 
     event->context.caller = manner->caller;
     event->context.stack  = manner->stack;
@@ -228,29 +223,27 @@ static void read_event_manner(reader_t *reader, ucs_rcache_pred_event_t *event)
 
 static void read_event_fields(reader_t *reader, ucs_rcache_pred_event_t *event)
 {
-    unsigned has = ucs_rcache_trace_types[event->type].has;
+    unsigned has = trace_types[event->type].has;
 
-    event->time = ucs_rcache_trace_unfold(read_number(reader),
-                                          reader->known.time);
+    event->time = trace_unfold(read_number(reader), reader->known.time);
     read_event_subject(reader, has, event);
-    if (has & UCS_RCACHE_TRACE_HAS_RESULT) {
+    if (has & TRACE_HAS_RESULT) {
         event->result = read_byte(reader);
     }
-    if (has & UCS_RCACHE_TRACE_HAS_MANNER) {
+    if (has & TRACE_HAS_MANNER) {
         read_event_manner(reader, event);
     }
-    if (has & UCS_RCACHE_TRACE_HAS_BY) {
+    if (has & TRACE_HAS_BY) {
         event->by = read_byte(reader);
         if (event->by >= UCS_RCACHE_PRED_BY_LAST) {
             read_bad(reader, "registered by an unknown one");
         }
     }
-    if (has & UCS_RCACHE_TRACE_HAS_DURATION) {
+    if (has & TRACE_HAS_DURATION) {
         event->duration = read_number(reader);
     }
-    if (has & UCS_RCACHE_TRACE_HAS_DEADLINE) {
-        event->deadline = ucs_rcache_trace_unfold(read_number(reader),
-                                                  event->time);
+    if (has & TRACE_HAS_DEADLINE) {
+        event->deadline = trace_unfold(read_number(reader), event->time);
         event->period   = read_number(reader);
     }
 }
@@ -259,7 +252,7 @@ static ucs_status_t read_event(reader_t *reader, uint8_t type)
 {
     ucs_rcache_pred_event_t event = { 0 };
 
-    event.type = type - UCS_RCACHE_TRACE_RECORD_EVENT;
+    event.type = type - TRACE_RECORD_EVENT;
     if (event.type >= UCS_RCACHE_PRED_EVENT_LAST) {
         read_bad(reader, "a record of unknown type");
         return UCS_OK;
@@ -271,28 +264,28 @@ static ucs_status_t read_event(reader_t *reader, uint8_t type)
     }
 
     reader->known.time = event.time;
-    return ucs_rcache_trace_build_event(reader->builder, &event,
-                                        read_offset(reader, reader->record), 0);
+    return trace_build_event(reader->builder, &event,
+                             read_offset(reader, reader->record), 0);
 }
 
 static ucs_status_t read_meta(reader_t *reader)
 {
-    ucs_rcache_trace_string_t key   = read_string(reader);
-    ucs_rcache_trace_string_t value = read_string(reader);
+    trace_string_t key   = read_string(reader);
+    trace_string_t value = read_string(reader);
 
     return !read_is_good(reader) ?
-           UCS_OK : ucs_rcache_trace_build_meta(reader->builder, &key, &value);
+           UCS_OK : trace_build_meta(reader->builder, &key, &value);
 }
 
 static ucs_status_t read_domain(reader_t *reader)
 {
-    uint64_t number                = read_number(reader);
-    ucs_rcache_trace_string_t name = read_string(reader);
+    uint64_t number     = read_number(reader);
+    trace_string_t name = read_string(reader);
 
     return !read_is_good(reader) ?
            UCS_OK :
-           ucs_rcache_trace_build_domain(reader->builder, number, &name,
-                                         read_offset(reader, reader->record));
+           trace_build_domain(reader->builder, number, &name,
+                              read_offset(reader, reader->record));
 }
 
 static ucs_status_t read_site(reader_t *reader)
@@ -309,13 +302,13 @@ static ucs_status_t read_site(reader_t *reader)
     }
 
     return !read_is_good(reader) ?
-           UCS_OK : ucs_rcache_trace_build_site(reader->builder, &site);
+           UCS_OK : trace_build_site(reader->builder, &site);
 }
 
 static ucs_status_t read_module(reader_t *reader)
 {
     ucs_rcache_trace_module_t module = { 0 };
-    ucs_rcache_trace_string_t path;
+    trace_string_t path;
     const uint8_t *build_id;
 
     module.start           = read_number(reader);
@@ -331,17 +324,17 @@ static ucs_status_t read_module(reader_t *reader)
     }
 
     memcpy(module.build_id, build_id, module.build_id_length);
-    return ucs_rcache_trace_build_module(reader->builder, &module, &path);
+    return trace_build_module(reader->builder, &module, &path);
 }
 
 static ucs_status_t read_counter(reader_t *reader)
 {
-    ucs_rcache_trace_string_t name = read_string(reader);
-    uint64_t value                 = read_number(reader);
+    trace_string_t name = read_string(reader);
+    uint64_t value      = read_number(reader);
 
     return !read_is_good(reader) ?
            UCS_OK :
-           ucs_rcache_trace_build_counter(reader->builder, &name, value);
+           trace_build_counter(reader->builder, &name, value);
 }
 
 static ucs_status_t read_lost(reader_t *reader)
@@ -349,7 +342,7 @@ static ucs_status_t read_lost(reader_t *reader)
     uint64_t count = read_number(reader);
 
     if (read_is_good(reader)) {
-        ucs_rcache_trace_build_lost(reader->builder, count);
+        trace_build_lost(reader->builder, count);
     }
     return UCS_OK;
 }
@@ -366,19 +359,19 @@ static ucs_status_t read_record(reader_t *reader)
     }
 
     switch (type) {
-    case UCS_RCACHE_TRACE_RECORD_META:
+    case TRACE_RECORD_META:
         return read_meta(reader);
-    case UCS_RCACHE_TRACE_RECORD_DOMAIN:
+    case TRACE_RECORD_DOMAIN:
         return read_domain(reader);
-    case UCS_RCACHE_TRACE_RECORD_SITE:
+    case TRACE_RECORD_SITE:
         return read_site(reader);
-    case UCS_RCACHE_TRACE_RECORD_MODULE:
+    case TRACE_RECORD_MODULE:
         return read_module(reader);
-    case UCS_RCACHE_TRACE_RECORD_COUNTER:
+    case TRACE_RECORD_COUNTER:
         return read_counter(reader);
-    case UCS_RCACHE_TRACE_RECORD_LOST:
+    case TRACE_RECORD_LOST:
         return read_lost(reader);
-    case UCS_RCACHE_TRACE_RECORD_TRUNCATED:
+    case TRACE_RECORD_TRUNCATED:
         reader->builder->trace->truncated = 1;
         return UCS_OK;
     default:
@@ -389,9 +382,8 @@ static ucs_status_t read_record(reader_t *reader)
 static ucs_status_t read_error(const reader_t *reader, const uint8_t *place,
                                const char *problem)
 {
-    return ucs_rcache_trace_builder_error(reader->builder,
-                                          read_offset(reader, place), "%s",
-                                          problem);
+    return trace_builder_error(reader->builder, read_offset(reader, place),
+                               "%s", problem);
 }
 
 static ucs_status_t read_truncated(reader_t *reader, const uint8_t *place)
@@ -410,7 +402,7 @@ static ucs_status_t read_records(reader_t *reader, uint32_t num_records,
     ucs_status_t status;
     uint32_t i;
 
-    ucs_rcache_trace_known_reset(&reader->known);
+    trace_known_reset(&reader->known);
     reader->is_short = 0;
     for (i = 0; i < num_records; ++i) {
         status = read_record(reader);
@@ -425,7 +417,7 @@ static ucs_status_t read_records(reader_t *reader, uint32_t num_records,
         if (reader->is_short) {
             return is_whole ?
                    read_error(reader, reader->record,
-                              "a record that goes beyond the end of its chunk") :
+                              "a record that goes beyond its chunk") :
                    read_truncated(reader, reader->record);
         }
     }
@@ -444,39 +436,37 @@ static ucs_status_t read_chunk(reader_t *reader)
     size_t left         = reader->eof - head;
     uint32_t length, crc;
 
-    if (left < UCS_RCACHE_TRACE_CHUNK_HEAD) {
+    if (left < TRACE_CHUNK_HEAD) {
         return read_truncated(reader, head);
     }
 
-    if (read_u32(head + UCS_RCACHE_TRACE_CHUNK_MAGIC) !=
-        UCS_RCACHE_TRACE_CHUNK_TAG) {
+    if (read_u32(head + TRACE_CHUNK_MAGIC) != TRACE_CHUNK_TAG) {
         return read_error(reader, head, "damaged: expected a chunk");
     }
 
-    length = read_u32(head + UCS_RCACHE_TRACE_CHUNK_LENGTH);
-    if (length > UCS_RCACHE_TRACE_CHUNK_MAX_LENGTH) {
+    length = read_u32(head + TRACE_CHUNK_LENGTH);
+    if (length > TRACE_CHUNK_MAX_LENGTH) {
         return read_error(reader, head,
                           "damaged: a chunk of more than 65536 bytes");
     }
 
-    reader->next = head + UCS_RCACHE_TRACE_CHUNK_HEAD;
-    left        -= UCS_RCACHE_TRACE_CHUNK_HEAD;
+    reader->next = head + TRACE_CHUNK_HEAD;
+    left        -= TRACE_CHUNK_HEAD;
     reader->end  = reader->next + ucs_min(left, length);
     if (left >= length) {
-        crc = ucs_crc32(0, head, UCS_RCACHE_TRACE_CHUNK_CRC);
+        crc = ucs_crc32(0, head, TRACE_CHUNK_CRC);
         crc = ucs_crc32(crc, reader->next, length);
-        if (crc != read_u32(head + UCS_RCACHE_TRACE_CHUNK_CRC)) {
+        if (crc != read_u32(head + TRACE_CHUNK_CRC)) {
             return read_error(reader, head,
                               "damaged: the checksum of the chunk differs");
         }
     }
 
-    return read_records(reader, read_u32(head + UCS_RCACHE_TRACE_CHUNK_RECORDS),
+    return read_records(reader, read_u32(head + TRACE_CHUNK_RECORDS),
                         left >= length);
 }
 
-ucs_status_t ucs_rcache_trace_read(ucs_rcache_trace_builder_t *builder,
-                                   const void *data, size_t size)
+ucs_status_t trace_read(trace_builder_t *builder, const void *data, size_t size)
 {
     reader_t reader = {
         .builder = builder,
@@ -485,13 +475,13 @@ ucs_status_t ucs_rcache_trace_read(ucs_rcache_trace_builder_t *builder,
     };
     ucs_status_t status;
 
-    if (size < UCS_RCACHE_TRACE_HEAD_SIZE) {
+    if (size < TRACE_HEAD_SIZE) {
         return read_truncated(&reader, reader.begin);
     }
 
-    status      = ucs_rcache_trace_check_version(
-            builder, read_u32(reader.begin + UCS_RCACHE_TRACE_MAGIC_SIZE));
-    reader.next = reader.begin + UCS_RCACHE_TRACE_HEAD_SIZE;
+    reader.next = reader.begin + TRACE_HEAD_SIZE;
+    status      = trace_check_version(builder, read_u32(reader.begin +
+                                                        TRACE_MAGIC_SIZE));
     while ((status == UCS_OK) && (reader.next < reader.eof)) {
         status = read_chunk(&reader);
     }

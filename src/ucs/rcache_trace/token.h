@@ -13,52 +13,44 @@ BEGIN_C_DECLS
 
 /** @file token.h
  *
- * A line of the text form, word by word. Functions that return a status have
- * logged what was expected.
+ * A line of the text form, word by word. Functions that fail have logged what
+ * was expected.
  */
 
-typedef struct ucs_rcache_trace_line {
-    const ucs_rcache_trace_builder_t *builder;
-    const char                       *next;   /**< What is read next */
-    const char                       *end;    /**< Of the line */
-    size_t                           number;  /**< Of the line, from 1 */
-    size_t                           length;  /**< Of the token */
-    char                             token[UCS_RCACHE_TRACE_MAX_STRING + 1];
-                                              /**< Terminated */
-} ucs_rcache_trace_line_t;
+/** What messages say is expected. */
+#define TRACE_EXPECT_NUMBER \
+    "a number from 0 to 18446744073709551615 (or 0x...)"
+#define TRACE_EXPECT_ADDRESS "an address, such as 0x7f0012340000"
+
+
+typedef struct trace_line {
+    const trace_builder_t *builder;
+    const char            *next;  /**< What is read next */
+    const char            *end;   /**< Of the line */
+    size_t                number; /**< Of the line, from 1 */
+    size_t                length; /**< Of the token */
+    char                  token[TRACE_MAX_STRING + 1]; /**< Terminated */
+} trace_line_t;
 
 
 /** Whether there is another token; else there is at most a comment. */
-int ucs_rcache_trace_has_token(ucs_rcache_trace_line_t *line);
+int trace_has_token(trace_line_t *line);
 
 /** Read the next token: a word, or a string in quotation marks. There has to be
  *  one, which is what @a expected says. */
-ucs_status_t ucs_rcache_trace_next_token(ucs_rcache_trace_line_t *line,
-                                         const char *expected);
+ucs_status_t trace_next_token(trace_line_t *line, const char *expected);
+
+/** Likewise, and it is a number. */
+ucs_status_t trace_next_number(trace_line_t *line, const char *expected,
+                               uint64_t *value_p);
+
+/** Nothing but a comment may follow. */
+ucs_status_t trace_end_line(trace_line_t *line);
 
 /** Log what was expected instead of a part of the line. @return
  *  UCS_ERR_INVALID_PARAM. */
-ucs_status_t ucs_rcache_trace_unexpected(const ucs_rcache_trace_line_t *line,
-                                         const char *text,
-                                         const char *expected);
-
-
-/* What a token, or its part after '=', says. @return whether it says that. */
-
-/** A number, decimal or (0x) hexadecimal. */
-int ucs_rcache_trace_parse_number(const char *text, uint64_t max,
-                                  uint64_t *value_p);
-
-/** Likewise, also with K, M or G (2^10, 2^20, 2^30) after it. */
-int ucs_rcache_trace_parse_size(const char *text, uint64_t *value_p);
-
-/** Seconds, or another unit if it is named (ms, us, ns), as nanoseconds:
- *  rounded, exact if there are that few digits. */
-int ucs_rcache_trace_parse_time(const char *text, uint64_t *value_p);
-
-/** Bytes, two hexadecimal digits each. */
-int ucs_rcache_trace_parse_bytes(const char *text, uint8_t *bytes,
-                                 unsigned max, unsigned *count_p);
+ucs_status_t trace_unexpected(const trace_line_t *line, const char *text,
+                              const char *expected);
 
 END_C_DECLS
 

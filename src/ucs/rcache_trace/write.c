@@ -20,31 +20,31 @@
 /* Longest records, bytes: a number takes up to 10 */
 #define WRITE_MAX_EVENT  128
 #define WRITE_MAX_SITE   (1 + 10 * (3 + UCS_RCACHE_TRACE_MAX_FRAMES))
-#define WRITE_MAX_STRING (3 + UCS_RCACHE_TRACE_MAX_STRING)
+#define WRITE_MAX_STRING (3 + TRACE_MAX_STRING)
 #define WRITE_MAX_OTHER  (64 + UCS_RCACHE_TRACE_MAX_BUILD_ID)
 
 /* The buffer has the head of the file, which is written once, the head of the
  * chunk and its records */
 enum {
-    WRITE_CHUNK   = UCS_RCACHE_TRACE_HEAD_SIZE,
-    WRITE_RECORDS = WRITE_CHUNK + UCS_RCACHE_TRACE_CHUNK_HEAD,
-    WRITE_END     = WRITE_RECORDS + UCS_RCACHE_TRACE_CHUNK_MAX_LENGTH
+    WRITE_CHUNK   = TRACE_HEAD_SIZE,
+    WRITE_RECORDS = WRITE_CHUNK + TRACE_CHUNK_HEAD,
+    WRITE_END     = WRITE_RECORDS + TRACE_CHUNK_MAX_LENGTH
 };
 
 
 struct ucs_rcache_trace_writer {
-    int                      fd;
-    int                      started; /* The head of the file is written */
-    int                      error;   /* errno of the first failure, or 0 */
-    uint32_t                 num_records;
-    uint8_t                  *next;   /* End of the records in the chunk */
-    ucs_rcache_trace_known_t known;
+    int           fd;
+    int           started; /* The head of the file is written */
+    int           error;   /* errno of the first failure, or 0 */
+    uint32_t      num_records;
+    uint8_t       *next;   /* End of the records in the chunk */
+    trace_known_t known;
 
     /* Where a subject or manner was put last, by hash. It may be gone */
-    uint8_t                  subject_slots[UCS_RCACHE_TRACE_KNOWN];
-    uint8_t                  manner_slots[UCS_RCACHE_TRACE_KNOWN];
+    uint8_t       subject_slots[TRACE_KNOWN];
+    uint8_t       manner_slots[TRACE_KNOWN];
 
-    uint8_t                  buffer[WRITE_END];
+    uint8_t       buffer[WRITE_END];
 };
 
 
@@ -72,7 +72,7 @@ static inline uint8_t *write_number(uint8_t *p, uint64_t value)
 
 static uint8_t *write_string(uint8_t *p, const char *string)
 {
-    size_t length = strnlen(string, UCS_RCACHE_TRACE_MAX_STRING);
+    size_t length = strnlen(string, TRACE_MAX_STRING);
 
     p = write_number(p, length);
     memcpy(p, string, length);
@@ -81,7 +81,7 @@ static uint8_t *write_string(uint8_t *p, const char *string)
 
 static void writer_start_chunk(ucs_rcache_trace_writer_t *writer)
 {
-    ucs_rcache_trace_known_reset(&writer->known);
+    trace_known_reset(&writer->known);
     writer->num_records = 0;
     writer->next        = writer->buffer + WRITE_RECORDS;
 }
@@ -97,9 +97,8 @@ ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p)
     }
 
     writer->fd = fd;
-    memcpy(writer->buffer, UCS_RCACHE_TRACE_MAGIC, UCS_RCACHE_TRACE_MAGIC_SIZE);
-    write_u32(writer->buffer + UCS_RCACHE_TRACE_MAGIC_SIZE,
-              UCS_RCACHE_TRACE_VERSION);
+    memcpy(writer->buffer, TRACE_MAGIC, TRACE_MAGIC_SIZE);
+    write_u32(writer->buffer + TRACE_MAGIC_SIZE, UCS_RCACHE_TRACE_VERSION);
     writer_start_chunk(writer);
     *writer_p = writer;
     return UCS_OK;
@@ -134,12 +133,12 @@ static void writer_end_chunk(ucs_rcache_trace_writer_t *writer)
     uint8_t *records = writer->buffer + WRITE_RECORDS;
     uint32_t crc;
 
-    write_u32(chunk + UCS_RCACHE_TRACE_CHUNK_MAGIC, UCS_RCACHE_TRACE_CHUNK_TAG);
-    write_u32(chunk + UCS_RCACHE_TRACE_CHUNK_LENGTH, writer->next - records);
-    write_u32(chunk + UCS_RCACHE_TRACE_CHUNK_RECORDS, writer->num_records);
-    crc = ucs_crc32(0, chunk, UCS_RCACHE_TRACE_CHUNK_CRC);
+    write_u32(chunk + TRACE_CHUNK_MAGIC, TRACE_CHUNK_TAG);
+    write_u32(chunk + TRACE_CHUNK_LENGTH, writer->next - records);
+    write_u32(chunk + TRACE_CHUNK_RECORDS, writer->num_records);
+    crc = ucs_crc32(0, chunk, TRACE_CHUNK_CRC);
     crc = ucs_crc32(crc, records, writer->next - records);
-    write_u32(chunk + UCS_RCACHE_TRACE_CHUNK_CRC, crc);
+    write_u32(chunk + TRACE_CHUNK_CRC, crc);
 }
 
 ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer)
@@ -193,44 +192,43 @@ static inline unsigned writer_hash(uint64_t value)
 }
 
 /* The end of a use is about the region, whatever its memory */
-static inline int
-writer_same_subject(const ucs_rcache_trace_subject_t *known,
-                    const ucs_rcache_trace_subject_t *subject, unsigned has)
+static inline int writer_same_subject(const trace_subject_t *known,
+                                      const trace_subject_t *subject,
+                                      unsigned has)
 {
     return (known->id == subject->id) && (known->domain == subject->domain) &&
-           (!(has & UCS_RCACHE_TRACE_HAS_RANGE) ||
+           (!(has & TRACE_HAS_RANGE) ||
             ((known->address == subject->address) &&
              (known->length == subject->length)));
 }
 
-static uint8_t *
-writer_put_subject(ucs_rcache_trace_writer_t *writer, uint8_t *p,
-                   const ucs_rcache_trace_subject_t *subject, unsigned has)
+static uint8_t *writer_put_subject(ucs_rcache_trace_writer_t *writer,
+                                   uint8_t *p, const trace_subject_t *subject,
+                                   unsigned has)
 {
-    ucs_rcache_trace_known_t *known = &writer->known;
-    uint8_t *slot_p = &writer->subject_slots[writer_hash(subject->id)];
-    const ucs_rcache_trace_subject_t *last;
+    trace_known_t *known = &writer->known;
+    uint8_t *slot_p      = &writer->subject_slots[writer_hash(subject->id)];
+    const trace_subject_t *last;
 
-    if ((*slot_p < ucs_rcache_trace_known_count(known->num_subjects)) &&
+    if ((*slot_p < trace_known_count(known->num_subjects)) &&
         writer_same_subject(&known->subjects[*slot_p], subject, has)) {
         return write_number(p, *slot_p + 1);
     }
 
-    last = &known->subjects[ucs_rcache_trace_known_slot(known->num_subjects - 1)];
+    last = &known->subjects[trace_known_slot(known->num_subjects - 1)];
     p    = write_number(p, 0);
-    p    = write_number(p, ucs_rcache_trace_fold(subject->id, last->id));
+    p    = write_number(p, trace_fold(subject->id, last->id));
     p    = write_number(p, subject->domain);
-    p    = write_number(p, ucs_rcache_trace_fold(subject->address,
-                                                 last->address));
+    p    = write_number(p, trace_fold(subject->address, last->address));
     p    = write_number(p, subject->length);
 
-    *slot_p = ucs_rcache_trace_known_slot(known->num_subjects++);
+    *slot_p                  = trace_known_slot(known->num_subjects++);
     known->subjects[*slot_p] = *subject;
     return p;
 }
 
-static inline int writer_same_manner(const ucs_rcache_trace_manner_t *known,
-                                     const ucs_rcache_trace_manner_t *manner)
+static inline int writer_same_manner(const trace_manner_t *known,
+                                     const trace_manner_t *manner)
 {
     return (known->caller == manner->caller) &&
            (known->stack == manner->stack) &&
@@ -239,29 +237,29 @@ static inline int writer_same_manner(const ucs_rcache_trace_manner_t *known,
 }
 
 static uint8_t *writer_put_manner(ucs_rcache_trace_writer_t *writer, uint8_t *p,
-                                  const ucs_rcache_trace_manner_t *manner)
+                                  const trace_manner_t *manner)
 {
-    ucs_rcache_trace_known_t *known = &writer->known;
-    uint8_t *slot_p = &writer->manner_slots[writer_hash(
+    trace_known_t *known = &writer->known;
+    uint8_t *slot_p      = &writer->manner_slots[writer_hash(
             manner->caller + manner->stack + manner->window)];
-    const ucs_rcache_trace_manner_t *last;
+    const trace_manner_t *last;
 
-    if ((*slot_p < ucs_rcache_trace_known_count(known->num_manners)) &&
+    if ((*slot_p < trace_known_count(known->num_manners)) &&
         writer_same_manner(&known->manners[*slot_p], manner)) {
         return write_number(p, *slot_p + 1);
     }
 
-    last = &known->manners[ucs_rcache_trace_known_slot(known->num_manners - 1)];
+    last = &known->manners[trace_known_slot(known->num_manners - 1)];
     p    = write_number(p, 0);
     *p++ = manner->kind;
     p    = write_number(p, manner->flags);
-    p    = write_number(p, ucs_rcache_trace_fold(manner->caller, last->caller));
-    p    = write_number(p, ucs_rcache_trace_fold(manner->stack, last->stack));
+    p    = write_number(p, trace_fold(manner->caller, last->caller));
+    p    = write_number(p, trace_fold(manner->stack, last->stack));
     write_u32(p, manner->window);
     write_u32(p + 4, manner->window >> 32);
     p   += 8;
 
-    *slot_p = ucs_rcache_trace_known_slot(known->num_manners++);
+    *slot_p                 = trace_known_slot(known->num_manners++);
     known->manners[*slot_p] = *manner;
     return p;
 }
@@ -270,13 +268,13 @@ static uint8_t *writer_put_event_subject(ucs_rcache_trace_writer_t *writer,
                                          uint8_t *p, unsigned has,
                                          const ucs_rcache_pred_event_t *event)
 {
-    ucs_rcache_trace_subject_t subject = { 0 };
+    trace_subject_t subject = { 0 };
 
-    if (has & UCS_RCACHE_TRACE_HAS_ID) {
+    if (has & TRACE_HAS_ID) {
         subject.id     = event->id;
         subject.domain = event->domain;
     }
-    if (has & UCS_RCACHE_TRACE_HAS_RANGE) {
+    if (has & TRACE_HAS_RANGE) {
         subject.address = event->address;
         subject.length  = event->length;
     }
@@ -288,7 +286,7 @@ static uint8_t *writer_put_event_manner(ucs_rcache_trace_writer_t *writer,
                                         uint8_t *p,
                                         const ucs_rcache_pred_event_t *event)
 {
-    const ucs_rcache_trace_manner_t manner = {
+    const trace_manner_t manner = {
         .caller = event->context.caller,
         .stack  = event->context.stack,
         .window = event->context.window,
@@ -302,30 +300,28 @@ static uint8_t *writer_put_event_manner(ucs_rcache_trace_writer_t *writer,
 void ucs_rcache_trace_put_event(ucs_rcache_trace_writer_t *writer,
                                 const ucs_rcache_pred_event_t *event)
 {
-    unsigned has = ucs_rcache_trace_types[event->type].has;
+    unsigned has = trace_types[event->type].has;
     uint8_t *p;
 
-    p = writer_begin(writer, WRITE_MAX_EVENT,
-                     UCS_RCACHE_TRACE_RECORD_EVENT + event->type);
-    p = write_number(p, ucs_rcache_trace_fold(event->time, writer->known.time));
+    p = writer_begin(writer, WRITE_MAX_EVENT, TRACE_RECORD_EVENT + event->type);
+    p = write_number(p, trace_fold(event->time, writer->known.time));
     writer->known.time = event->time;
 
     p = writer_put_event_subject(writer, p, has, event);
-    if (has & UCS_RCACHE_TRACE_HAS_RESULT) {
+    if (has & TRACE_HAS_RESULT) {
         *p++ = event->result;
     }
-    if (has & UCS_RCACHE_TRACE_HAS_MANNER) {
+    if (has & TRACE_HAS_MANNER) {
         p = writer_put_event_manner(writer, p, event);
     }
-    if (has & UCS_RCACHE_TRACE_HAS_BY) {
+    if (has & TRACE_HAS_BY) {
         *p++ = event->by;
     }
-    if (has & UCS_RCACHE_TRACE_HAS_DURATION) {
+    if (has & TRACE_HAS_DURATION) {
         p = write_number(p, event->duration);
     }
-    if (has & UCS_RCACHE_TRACE_HAS_DEADLINE) {
-        p = write_number(p, ucs_rcache_trace_fold(event->deadline,
-                                                  event->time));
+    if (has & TRACE_HAS_DEADLINE) {
+        p = write_number(p, trace_fold(event->deadline, event->time));
         p = write_number(p, event->period);
     }
 
@@ -337,7 +333,7 @@ void ucs_rcache_trace_put_lost(ucs_rcache_trace_writer_t *writer,
 {
     uint8_t *p;
 
-    p = writer_begin(writer, WRITE_MAX_OTHER, UCS_RCACHE_TRACE_RECORD_LOST);
+    p = writer_begin(writer, WRITE_MAX_OTHER, TRACE_RECORD_LOST);
     writer_end(writer, write_number(p, count));
 }
 
@@ -347,7 +343,7 @@ void ucs_rcache_trace_put_meta(ucs_rcache_trace_writer_t *writer,
     uint8_t *p;
 
     p = writer_begin(writer, WRITE_MAX_OTHER + 2 * WRITE_MAX_STRING,
-                     UCS_RCACHE_TRACE_RECORD_META);
+                     TRACE_RECORD_META);
     p = write_string(p, key);
     writer_end(writer, write_string(p, value));
 }
@@ -358,7 +354,7 @@ void ucs_rcache_trace_put_domain(ucs_rcache_trace_writer_t *writer,
     uint8_t *p;
 
     p = writer_begin(writer, WRITE_MAX_OTHER + WRITE_MAX_STRING,
-                     UCS_RCACHE_TRACE_RECORD_DOMAIN);
+                     TRACE_RECORD_DOMAIN);
     p = write_number(p, number);
     writer_end(writer, write_string(p, name));
 }
@@ -369,7 +365,7 @@ void ucs_rcache_trace_put_site(ucs_rcache_trace_writer_t *writer,
     uint8_t *p;
     unsigned i;
 
-    p = writer_begin(writer, WRITE_MAX_SITE, UCS_RCACHE_TRACE_RECORD_SITE);
+    p = writer_begin(writer, WRITE_MAX_SITE, TRACE_RECORD_SITE);
     p = write_number(p, site->caller);
     p = write_number(p, site->stack);
     p = write_number(p, site->num_frames);
@@ -385,7 +381,7 @@ void ucs_rcache_trace_put_module(ucs_rcache_trace_writer_t *writer,
     uint8_t *p;
 
     p = writer_begin(writer, WRITE_MAX_OTHER + WRITE_MAX_STRING,
-                     UCS_RCACHE_TRACE_RECORD_MODULE);
+                     TRACE_RECORD_MODULE);
     p = write_number(p, module->start);
     p = write_number(p, module->end);
     p = write_number(p, module->bias);
@@ -401,7 +397,7 @@ void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
     uint8_t *p;
 
     p = writer_begin(writer, WRITE_MAX_OTHER + WRITE_MAX_STRING,
-                     UCS_RCACHE_TRACE_RECORD_COUNTER);
+                     TRACE_RECORD_COUNTER);
     p = write_string(p, name);
     writer_end(writer, write_number(p, value));
 }
@@ -409,7 +405,7 @@ void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
 static void writer_put_truncated(ucs_rcache_trace_writer_t *writer)
 {
     writer_end(writer, writer_begin(writer, WRITE_MAX_OTHER,
-                                    UCS_RCACHE_TRACE_RECORD_TRUNCATED));
+                                    TRACE_RECORD_TRUNCATED));
 }
 
 /* What is known of the run first, what it counted last, as it is recorded */
