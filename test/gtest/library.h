@@ -39,6 +39,7 @@ extern "C" {
 #include <ucs/rcache_pred/timeq.h>
 #include <ucs/rcache_pred/vfs.h>
 #include <ucs/rcache_record/ring.h>
+#include <ucs/rcache_record/sites.h>
 
 #include "c_access.h"
 #include "node_access.h"

@@ -1,0 +1,196 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "sites.h"
+
+#include <execinfo.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Frames of our own between the program and the call of backtrace(), at most */
+#define SITES_OWN_FRAMES 8
+
+/* Keys looked at for one site. With the table at most half full, as good as
+ * none needs more. */
+#define SITES_PROBES     16
+
+/* The kind of communication is mixed into the caller's address, see
+ * ucs_rcache_pred_context_record() */
+#define SITES_ADDRESS    ((1ul << 56) - 1)
+
+
+typedef struct sites_entry {
+    ucs_rcache_trace_site_t site;
+    _Atomic int             ready; /* By who claimed it, release: it was filled
+                                      in */
+} sites_entry_t;
+
+struct ucs_rcache_record_sites {
+    /* Constant */
+    unsigned         max;
+    sites_entry_t    *entries;
+    _Atomic uint64_t *keys;     /* Hash of a site, or 0: 2 max of them. Each is
+                                   written once, by who claims it; relaxed, a
+                                   number that leads to nothing */
+
+    _Atomic unsigned count;     /* Entries claimed. Written by who notes a
+                                   site, relaxed, a number; may exceed max by
+                                   the number of threads */
+    unsigned         next;      /* Entry to take out; by who does that */
+};
+
+
+ucs_status_t ucs_rcache_record_sites_create(unsigned max,
+                                            ucs_rcache_record_sites_t **sites_p)
+{
+    ucs_rcache_record_sites_t *sites;
+    void *frame;
+
+    sites = calloc(1, sizeof(*sites));
+    if (sites == NULL) {
+        goto err;
+    }
+
+    sites->max     = max;
+    sites->entries = calloc(max, sizeof(*sites->entries));
+    if (sites->entries == NULL) {
+        goto err_free;
+    }
+
+    sites->keys = calloc(2 * max, sizeof(*sites->keys));
+    if (sites->keys == NULL) {
+        goto err_free_entries;
+    }
+
+    /* The first call loads a library (glibc, backtrace(3)) */
+    backtrace(&frame, 1);
+    *sites_p = sites;
+    return UCS_OK;
+
+err_free_entries:
+    free(sites->entries);
+err_free:
+    free(sites);
+err:
+    return UCS_ERR_NO_MEMORY;
+}
+
+void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites)
+{
+    free((void*)sites->keys);
+    free(sites->entries);
+    free(sites);
+}
+
+/* Never 0 */
+static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
+{
+    /* Multiplicative hash (Knuth, TAOCP 6.4), of both words */
+    uint64_t hash = context->caller * 0x9e3779b97f4a7c15ul;
+
+    hash = ((hash ^ (hash >> 32)) + context->stack) * 0x9e3779b97f4a7c15ul;
+    return (hash ^ (hash >> 32)) | 1;
+}
+
+/* Unwind up to the caller the context names. Without it on the stack (code
+ * without unwind tables) the caller is all that is known. */
+static UCS_F_NOINLINE void
+site_fill(ucs_rcache_trace_site_t *site,
+          const ucs_rcache_pred_context_t *context)
+{
+    void *caller = (void*)(context->caller & SITES_ADDRESS);
+    void *frames[UCS_RCACHE_TRACE_MAX_FRAMES + SITES_OWN_FRAMES];
+    int count, own, i;
+
+    site->caller     = context->caller;
+    site->stack      = context->stack;
+    site->frames[0]  = (uintptr_t)caller;
+    site->num_frames = 1;
+
+    count = backtrace(frames, UCS_RCACHE_TRACE_MAX_FRAMES + SITES_OWN_FRAMES);
+    for (own = 0; (own < count) && (frames[own] != caller); ++own);
+
+    for (i = own + 1; (i < count) && (site->num_frames <
+                                      UCS_RCACHE_TRACE_MAX_FRAMES); ++i) {
+        site->frames[site->num_frames++] = (uintptr_t)frames[i];
+    }
+}
+
+/* A new site for a free key. @return 0 if meanwhile another thread took the key
+ * for another site. */
+static UCS_F_NOINLINE int
+sites_add(ucs_rcache_record_sites_t *sites, _Atomic uint64_t *key,
+          uint64_t hash, const ucs_rcache_pred_context_t *context)
+{
+    uint64_t found = 0;
+    sites_entry_t *entry;
+    unsigned index;
+
+    if (ucs_rcache_record_sites_is_full(sites)) {
+        return 1;
+    }
+
+    if (!atomic_compare_exchange_strong_explicit(key, &found, hash,
+                                                 memory_order_relaxed,
+                                                 memory_order_relaxed)) {
+        return found == hash;
+    }
+
+    index = atomic_fetch_add_explicit(&sites->count, 1, memory_order_relaxed);
+    if (index < sites->max) {
+        entry = &sites->entries[index];
+        site_fill(&entry->site, context);
+        atomic_store_explicit(&entry->ready, 1, memory_order_release);
+    }
+
+    return 1;
+}
+
+void ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
+                                  const ucs_rcache_pred_context_t *context)
+{
+    uint64_t hash = sites_hash(context);
+    _Atomic uint64_t *key;
+    uint64_t found;
+    unsigned i;
+
+    for (i = 0; i < SITES_PROBES; ++i) {
+        key   = &sites->keys[((hash >> 1) + i) & (2 * sites->max - 1)];
+        found = atomic_load_explicit(key, memory_order_relaxed);
+        if (ucs_likely(found == hash) ||
+            ((found == 0) && sites_add(sites, key, hash, context))) {
+            return;
+        }
+    }
+}
+
+int ucs_rcache_record_sites_is_full(ucs_rcache_record_sites_t *sites)
+{
+    return atomic_load_explicit(&sites->count, memory_order_relaxed) >=
+           sites->max;
+}
+
+const ucs_rcache_trace_site_t *
+ucs_rcache_record_sites_next(ucs_rcache_record_sites_t *sites)
+{
+    sites_entry_t *entry;
+
+    if (sites->next == sites->max) {
+        return NULL;
+    }
+
+    /* Acquire: pairs with the release in sites_add(). Entries are taken out in
+     * order; one that is still being filled in holds up those after it, until
+     * the next time */
+    entry = &sites->entries[sites->next];
+    if (!atomic_load_explicit(&entry->ready, memory_order_acquire)) {
+        return NULL;
+    }
+
+    ++sites->next;
+    return &entry->site;
+}
