@@ -38,6 +38,7 @@ extern "C" {
 #include <ucs/rcache_pred/thread.h>
 #include <ucs/rcache_pred/timeq.h>
 #include <ucs/rcache_pred/vfs.h>
+#include <ucs/rcache_record/recorder.h>
 #include <ucs/rcache_record/ring.h>
 #include <ucs/rcache_record/sites.h>
 
