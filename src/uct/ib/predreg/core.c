@@ -8,6 +8,7 @@
 #include "iface.h"
 #include "memlock.h"
 #include "posted.h"
+#include "record.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -41,11 +42,15 @@ void uct_predreg_step_aside(const char *fmt, ...)
 static void comm(ucs_rcache_pred_window_t *window, ucs_rcache_pred_comm_t comm,
                  const void *buffer, const void *caller, const void *stack)
 {
+    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
     ucs_rcache_pred_context_t context;
 
     ucs_rcache_pred_context_record(window, uct_predreg_core.knobs.window, comm,
                                    buffer, caller, stack, &context);
     uct_predreg_posted_put(buffer, &context);
+    if (ucs_unlikely(recorder != NULL)) {
+        ucs_rcache_recorder_site(recorder, &context);
+    }
 }
 
 static void idle(void)
@@ -160,6 +165,8 @@ static ucs_status_t pred_create(void)
         goto err_destroy_thread;
     }
 
+    uct_predreg_record_create();
+    params.sink = uct_predreg_record_sink();
     params.arg  = uct_predreg_core.thread;
     params.node = uct_predreg_core.node;
     status      = ucs_rcache_pred_create(&params, &pred);
@@ -238,6 +245,8 @@ void uct_predreg_core_reset(void)
                               memory_order_relaxed);
     }
 
+    uct_predreg_record_reset();
+    uct_predreg_watch_reset();
     /* Not destroyed: that would deregister what the parent registered */
     uct_predreg_core.pred       = NULL;
     uct_predreg_core.thread     = NULL;
@@ -270,6 +279,7 @@ static ucs_status_t core_start(void)
     }
 
     if (knobs->policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
+        uct_predreg_watch_start();
         return UCS_OK;
     }
 
@@ -320,7 +330,7 @@ uct_predreg_core_init(const uct_predreg_real_t *real)
  * the node notices when the process is gone */
 UCS_F_DTOR static void core_exit(void)
 {
-    if ((uct_predreg_core.pred != NULL) && (uct_predreg_core.pid != getpid())) {
+    if (uct_predreg_core.pid != getpid()) {
         return; /* A child that fork handlers did not see */
     }
 
@@ -330,6 +340,7 @@ UCS_F_DTOR static void core_exit(void)
 
     uct_predreg_summary_print();
     uct_predreg_live_stop();
+    uct_predreg_record_finish();
     /* The node's processes are not left: other threads may still communicate.
      * The kernel and the other processes see to that. */
 }

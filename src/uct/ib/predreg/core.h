@@ -16,6 +16,7 @@
 #include <ucs/rcache_pred/stats.h>
 #include <ucs/rcache_pred/thread.h>
 #include <ucs/rcache_pred/vfs.h>
+#include <ucs/rcache_record/recorder.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,6 +37,8 @@ typedef struct uct_predreg_domain {
      *  uses a memory domain has been handed it after it was opened. */
     _Atomic(uct_md_h)        md;
     ucs_rcache_pred_domain_t *super; /**< NULL: watched only */
+    unsigned                 number; /**< In events: in the order in which they
+                                          were opened, from 0 */
     /** No lazy handles: an interface of the domain would not understand them.
      *  Relaxed, see uct_predreg_iface_opened(). */
     _Atomic int              whole;
@@ -55,9 +58,13 @@ typedef struct uct_predreg_core {
     _Atomic(ucs_rcache_pred_t*) pred; /**< NULL under leave-pinned. Sequentially
                                            consistent: what it points to is
                                            seen by who sees it */
-    ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred */
+    ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred; the clock
+                                           of the recorder, too */
     pid_t                    pid;     /**< Process that all of this belongs
                                            to */
+    _Atomic(ucs_rcache_recorder_t*) recorder; /**< NULL: no trace is recorded.
+                                                   Sequentially consistent, as
+                                                   pred */
     ucs_rcache_pred_node_t   *node;   /**< The node's processes; NULL: not
                                            known. Written under lock, before
                                            the first domain; read in rounds of

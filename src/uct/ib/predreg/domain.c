@@ -9,6 +9,7 @@
 #include "lazy_memh.h"
 #include "memlock.h"
 #include "posted.h"
+#include "record.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/memory/memtype_cache.h>
@@ -132,7 +133,8 @@ static void domain_add(uct_md_h md, const char *name)
         uct_predreg_live_start();
     }
 
-    domain->super = NULL;
+    domain->super  = NULL;
+    domain->number = uct_predreg_core.num_opened;
     atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
     if (uct_predreg_core.pred != NULL) {
         uct_predreg_helper_start();
@@ -142,9 +144,13 @@ static void domain_add(uct_md_h md, const char *name)
             ucs_warn("%s is not managed: %s", name, ucs_status_string(status));
             return;
         }
+        domain->number = ucs_rcache_pred_domain_get_number(domain->super);
         atomic_fetch_add_explicit(&uct_predreg_core.num_managed, 1,
                                   memory_order_relaxed);
+    } else {
+        uct_predreg_watch_open();
     }
+    uct_predreg_record_domain(domain->number, name);
     ++uct_predreg_core.num_opened;
 
     /* Relaxed: see uct_predreg_domain_t */
@@ -245,15 +251,13 @@ void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
     pthread_mutex_unlock(&uct_predreg_core.lock);
 }
 
-static void count_passed(unsigned flags, size_t length)
+static void count_pool(unsigned flags, size_t length)
 {
-    /* Relaxed: a number */
     if (flags & UCT_MD_MEM_FLAG_LOCK) {
+        /* Relaxed: a number */
         atomic_fetch_add_explicit(&uct_predreg_core.pool_bytes, length,
                                   memory_order_relaxed);
         uct_predreg_publish(NULL);
-    } else {
-        uct_predreg_count_passed();
     }
 }
 
@@ -322,25 +326,35 @@ static int may_be_lazy(uct_predreg_domain_t *domain, unsigned flags,
            !atomic_load_explicit(&domain->whole, memory_order_relaxed);
 }
 
+static int is_one_sided(uct_predreg_purpose_t purpose)
+{
+    /* Relaxed: see core.h */
+    return (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) ||
+           atomic_load_explicit(&uct_predreg_core.fenced_puts,
+                                memory_order_relaxed);
+}
+
+/* Where there are devices, UCP may be about to hand out a key to it */
+static int is_last_resort(uct_predreg_purpose_t purpose)
+{
+    return is_one_sided(purpose) || (purpose == UCT_PREDREG_PURPOSE_SEND) ||
+           has_devices();
+}
+
 /* A use that UCP does not expect to be refused, and that only moves data */
 static ucs_status_t
 begin_lazy(uct_predreg_domain_t *domain, void *address, size_t length,
            unsigned flags, uct_predreg_purpose_t purpose,
            const ucs_rcache_pred_context_t *context, uct_mem_h *memh_p)
 {
-    /* Relaxed: see core.h */
-    int one_sided = (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) ||
-                    atomic_load_explicit(&uct_predreg_core.fenced_puts,
-                                         memory_order_relaxed);
     uct_predreg_lazy_memh_t *lazy;
     ucs_rcache_pred_lazy_t use;
     ucs_status_t status;
 
-    /* Where there are devices, UCP may be about to hand out a key to it */
-    use.last_resort = one_sided || (purpose == UCT_PREDREG_PURPOSE_SEND) ||
-                      has_devices();
-    status = ucs_rcache_pred_begin_lazy(domain->super, address, length, flags,
-                                        context, &use, memh_p);
+    use.last_resort = is_last_resort(purpose);
+    status          = ucs_rcache_pred_begin_lazy(domain->super, address,
+                                                 length, flags, context, &use,
+                                                 memh_p);
     if (ucs_likely(status != UCS_INPROGRESS)) {
         return status;
     }
@@ -353,9 +367,27 @@ begin_lazy(uct_predreg_domain_t *domain, void *address, size_t length,
 
     lazy->use       = use;
     lazy->flags     = flags;
-    lazy->one_sided = one_sided;
+    lazy->one_sided = is_one_sided(purpose);
     *memh_p         = uct_predreg_lazy_to_memh(lazy);
     return UCS_OK;
+}
+
+/* A use that is left to UCX's own cache */
+static ucs_status_t
+watched_mem_reg(uct_predreg_domain_t *domain, void *address, size_t length,
+                unsigned flags, uct_predreg_purpose_t purpose,
+                uct_mem_h *memh_p)
+{
+    unsigned kind = UCS_RCACHE_PRED_USE_WHOLE;
+
+    if (may_be_lazy(domain, flags, purpose)) {
+        kind = is_last_resort(purpose) ? UCS_RCACHE_PRED_USE_LAST_RESORT :
+                                         UCS_RCACHE_PRED_USE_PIECES;
+    }
+
+    uct_predreg_count_passed();
+    return uct_predreg_watch_mem_reg(domain, address, length, flags, kind,
+                                     memh_p);
 }
 
 ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
@@ -371,15 +403,20 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
     }
 
     /* Bad arguments are for UCT to complain about */
-    if (ucs_unlikely((domain->super == NULL) || (flags & ~MANAGED_FLAGS) ||
+    if (ucs_unlikely((flags & ~MANAGED_FLAGS) ||
                      !(flags & UCT_MD_MEM_ACCESS_ALL) || (length == 0) ||
                      (address == NULL))) {
-        count_passed(flags, length);
+        count_pool(flags, length);
         return foreign_mem_reg(domain, md, address, length, flags, memh_p);
     }
 
     if (ucs_unlikely(has_devices()) && !is_host_memory(address, length)) {
         return foreign_mem_reg(domain, md, address, length, flags, memh_p);
+    }
+
+    if (ucs_unlikely(domain->super == NULL)) {
+        return watched_mem_reg(domain, address, length, flags, purpose,
+                               memh_p);
     }
 
     uct_predreg_posted_get(address, &context);
@@ -439,7 +476,11 @@ ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
     ucs_status_t status          = UCS_ERR_NO_ELEM;
     uct_predreg_lazy_memh_t *lazy;
 
-    if ((domain != NULL) && (domain->super != NULL)) {
+    if ((domain != NULL) && (domain->super == NULL)) {
+        return uct_predreg_watch_mem_dereg(domain, params);
+    }
+
+    if (domain != NULL) {
         lazy = uct_predreg_memh_to_lazy(params->memh);
         if (ucs_unlikely(lazy != NULL)) {
             return end_lazy(lazy, params);
@@ -460,7 +501,7 @@ ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
 
     /* Not one of ours: a pool of UCX, or registered before it was managed */
     status = uct_predreg_core.real.uct_md_mem_dereg_v2(md, params);
-    if ((status == UCS_OK) && (domain != NULL) && (domain->super != NULL)) {
+    if ((status == UCS_OK) && (domain != NULL)) {
         uct_predreg_foreign_remove(params->memh);
     }
     return status;

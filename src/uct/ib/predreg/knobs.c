@@ -125,6 +125,12 @@ static ucs_config_field_t knob_table[] = {
      "File to append the summary to. Empty: standard error.",
      ucs_offsetof(uct_predreg_knobs_t, summary_file), UCS_CONFIG_TYPE_STRING},
 
+    {"TRACE", "",
+     "Folder to write a trace to, one file a process: what it communicated\n"
+     "from which buffers, and what was registered for it. It is made if need\n"
+     "be. Empty: none.",
+     ucs_offsetof(uct_predreg_knobs_t, trace), UCS_CONFIG_TYPE_STRING},
+
     {NULL}
 };
 
@@ -241,4 +247,19 @@ ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs)
     }
 
     return knobs_check(knobs);
+}
+
+void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
+                                void (*cb)(void *arg, const char *name,
+                                           const char *value), void *arg)
+{
+    const ucs_config_field_t *knob;
+    char value[256];
+
+    for (knob = knob_table; knob->name != NULL; ++knob) {
+        if (ucs_config_parser_get_value((void*)knobs, knob_table, knob->name,
+                                        value, sizeof(value)) == UCS_OK) {
+            cb(arg, knob->name, value);
+        }
+    }
 }

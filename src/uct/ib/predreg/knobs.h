@@ -38,6 +38,7 @@ typedef struct uct_predreg_knobs {
     int      pieces;        /**< Register in pieces where that is faster */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
+    char     *trace;        /**< Folder traces are written to; empty: none */
 } uct_predreg_knobs_t;
 
 
@@ -46,5 +47,10 @@ typedef struct uct_predreg_knobs {
  * names the variable, its value and what is accepted.
  */
 ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs);
+
+/** All knobs, by their names without a prefix, and their values as text. */
+void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
+                                void (*cb)(void *arg, const char *name,
+                                           const char *value), void *arg);
 
 #endif

@@ -5,6 +5,7 @@
  */
 
 #include "core.h"
+#include "record.h"
 
 #include <ucm/api/ucm.h>
 #include <ucs/debug/log_def.h>
@@ -24,10 +25,15 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
 
     /* In a forked child whose handler has not run yet, the cache is still the
      * parent's, and another thread of it may have held the lock */
-    if ((uct_predreg_core.pred != NULL) &&
-        (uct_predreg_core.pid == getpid())) {
+    if (uct_predreg_core.pid != getpid()) {
+        return;
+    }
+
+    if (uct_predreg_core.pred != NULL) {
         ucs_rcache_pred_unmapped(uct_predreg_core.pred, start,
                                  start + event->vm_unmapped.size);
+    } else {
+        uct_predreg_watch_unmapped(start, event->vm_unmapped.size);
     }
 }
 

@@ -41,7 +41,8 @@ void uct_predreg_note_pinned(void)
     char line[128];
     FILE *status;
 
-    if (uct_predreg_core.knobs.summary == UCT_PREDREG_SUMMARY_NONE) {
+    if ((uct_predreg_core.knobs.summary == UCT_PREDREG_SUMMARY_NONE) &&
+        (uct_predreg_core.recorder == NULL)) {
         return;
     }
 
