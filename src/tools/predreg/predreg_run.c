@@ -8,11 +8,11 @@
 
 #include "predreg.h"
 #include "launcher.h"
+#include "run.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PREDREG_KNOB_PREFIX      "UCX_RCACHE_PRED_"
 #define PREDREG_KNOB_POLICY      PREDREG_KNOB_PREFIX "POLICY"
 #define PREDREG_KNOB_SUMMARY     PREDREG_KNOB_PREFIX "SUMMARY"
 #define PREDREG_KNOB_OUTPUT      PREDREG_KNOB_PREFIX "SUMMARY_FILE"
@@ -37,6 +36,7 @@
 
 typedef struct {
     const char *library; /* NULL: look for it */
+    const char *output;  /* File of the summary, or NULL */
     int        summary;  /* A summary is printed */
 } predreg_run_opts_t;
 
@@ -53,20 +53,10 @@ static void predreg_run_usage(void)
            "Run COMMAND (a program, or mpirun, mpiexec or srun with its\n"
            "arguments) with predictive memory registration in all ranks.\n"
            "\n"
-           "  --policy P          predict (default), on-demand, leave-pinned\n"
-           "  --summary[=FORMAT]  print a summary a rank at exit, as text\n"
-           "                      (default) or json\n"
-           "  --output FILE       append the summary to FILE instead of\n"
-           "                      standard error\n"
-           "  --set KNOB=VALUE    set UCX_RCACHE_PRED_KNOB; may be repeated\n"
-           "  --library PATH      preload this libuct_predreg.so\n"
-           "  --help              this text\n"
-           "\n"
-           "The exit status is that of COMMAND; 2 if an argument is bad, 126\n"
-           "or 127 if COMMAND or the library cannot be used.\n");
+           PREDREG_RUN_HELP);
 }
 
-static void predreg_set(const char *name, const char *value)
+void predreg_set(const char *name, const char *value)
 {
     if (setenv(name, value, 1) != 0) {
         predreg_check_memory(NULL);
@@ -126,10 +116,29 @@ static int predreg_set_knob(const char *arg)
     return 0;
 }
 
-/* Ranks may run in another folder: they get an absolute path */
-static int predreg_set_output(const char *path)
+char *predreg_absolute_path(const char *what, const char *path)
 {
     char *absolute, *cwd;
+
+    if (path[0] == '/') {
+        return predreg_format("%s", path);
+    }
+
+    cwd = getcwd(NULL, 0);
+    if (cwd == NULL) {
+        predreg_error("%s: the present folder is unknown (%s); accepted: an "
+                      "absolute path", what, strerror(errno));
+        return NULL;
+    }
+
+    absolute = predreg_format("%s/%s", cwd, path);
+    free(cwd);
+    return absolute;
+}
+
+static int predreg_set_output(const char *path)
+{
+    char *absolute;
     int fd;
 
     fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -141,75 +150,77 @@ static int predreg_set_output(const char *path)
     }
     close(fd);
 
-    if (path[0] == '/') {
-        predreg_set(PREDREG_KNOB_OUTPUT, path);
-        return 0;
-    }
-
-    cwd = getcwd(NULL, 0);
-    if (cwd == NULL) {
-        predreg_error("--output: the present folder is unknown (%s); accepted: "
-                      "an absolute path", strerror(errno));
+    absolute = predreg_absolute_path("--output", path);
+    if (absolute == NULL) {
         return -1;
     }
 
-    absolute = predreg_format("%s/%s", cwd, path);
     predreg_set(PREDREG_KNOB_OUTPUT, absolute);
     free(absolute);
-    free(cwd);
     return 0;
 }
 
-/*
- * Options go to the environment as they come; whatever was there before is
- * checked alike, so that a mistake is found before a job is started.
- */
-static int predreg_run_parse(int argc, char **argv, predreg_run_opts_t *opts)
+/* Options go to the environment as they come */
+static int predreg_run_options(int argc, char **argv,
+                               const predreg_runner_t *runner,
+                               predreg_run_opts_t *opts)
 {
-    enum { OPT_POLICY = 256, OPT_SUMMARY, OPT_OUTPUT, OPT_SET, OPT_LIBRARY };
-    static const struct option options[] = {
-        {"policy", required_argument, NULL, OPT_POLICY},
-        {"summary", optional_argument, NULL, OPT_SUMMARY},
-        {"output", required_argument, NULL, OPT_OUTPUT},
-        {"set", required_argument, NULL, OPT_SET},
-        {"library", required_argument, NULL, OPT_LIBRARY},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
-    };
-    const char *policy, *summary, *output = NULL;
     int option;
 
-    while ((option = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, runner->short_options,
+                                 runner->long_options, NULL)) != -1) {
         switch (option) {
-        case OPT_POLICY:
+        case PREDREG_RUN_POLICY:
             predreg_set(PREDREG_KNOB_POLICY, optarg);
             break;
-        case OPT_SUMMARY:
+        case PREDREG_RUN_SUMMARY:
             predreg_set(PREDREG_KNOB_SUMMARY, optarg ? optarg : "text");
             break;
-        case OPT_OUTPUT:
-            output = optarg;
+        case PREDREG_RUN_OUTPUT:
+            opts->output = optarg;
             break;
-        case OPT_SET:
+        case PREDREG_RUN_SET:
             if (predreg_set_knob(optarg) != 0) {
                 return PREDREG_EXIT_USAGE;
             }
             break;
-        case OPT_LIBRARY:
+        case PREDREG_RUN_LIBRARY:
             opts->library = optarg;
             break;
         case 'h':
-            predreg_run_usage();
+            runner->usage();
             exit(EXIT_SUCCESS);
-        default:
-            predreg_error("run --help lists what is accepted");
+        case '?':
+            predreg_error("%s --help lists what is accepted", runner->name);
             return PREDREG_EXIT_USAGE;
+        default:
+            runner->option(option, optarg);
+            break;
         }
     }
 
+    return 0;
+}
+
+/*
+ * Whatever was in the environment before is checked like the options, so that a
+ * mistake is found before a job is started.
+ */
+static int predreg_run_parse(int argc, char **argv,
+                             const predreg_runner_t *runner,
+                             predreg_run_opts_t *opts)
+{
+    const char *policy, *summary;
+    int status;
+
+    status = predreg_run_options(argc, argv, runner, opts);
+    if (status != 0) {
+        return status;
+    }
+
     if (argv[optind] == NULL) {
-        predreg_error("no command to run; accepted: ucx_predreg run [OPTIONS] "
-                      "COMMAND [ARGS...]");
+        predreg_error("no command to run; accepted: ucx_predreg %s [OPTIONS] "
+                      "COMMAND [ARGS...]", runner->name);
         return PREDREG_EXIT_USAGE;
     }
 
@@ -226,17 +237,17 @@ static int predreg_run_parse(int argc, char **argv, predreg_run_opts_t *opts)
         return PREDREG_EXIT_USAGE;
     }
 
-    if (output != NULL) {
+    if (opts->output != NULL) {
         if (!opts->summary) {
             predreg_set(PREDREG_KNOB_SUMMARY, "text");
             opts->summary = 1;
         }
-        if (predreg_set_output(output) != 0) {
+        if (predreg_set_output(opts->output) != 0) {
             return PREDREG_EXIT_USAGE;
         }
     }
 
-    return 0;
+    return (runner->prepare == NULL) ? 0 : runner->prepare();
 }
 
 static long long predreg_now_ms(void)
@@ -409,25 +420,33 @@ static void predreg_unset_knobs(void)
     }
 }
 
-int predreg_run(int argc, char **argv)
+/* Stock UCX with nothing to count or to record is started as it is, unless our
+ * library is preloaded anyway and has to be told */
+static int predreg_needs_library(const predreg_run_opts_t *opts)
 {
-    predreg_run_opts_t opts = {NULL, 0};
-    const char *policy, *command;
+    const char *policy = getenv(PREDREG_KNOB_POLICY);
+    const char *trace  = getenv(PREDREG_KNOB_TRACE);
+
+    return (policy == NULL) || strcasecmp(policy, PREDREG_POLICY_UNTOUCHED) ||
+           opts->summary || ((trace != NULL) && (trace[0] != '\0')) ||
+           predreg_preload_has_library(getenv("LD_PRELOAD"));
+}
+
+int predreg_run_command(int argc, char **argv, const predreg_runner_t *runner)
+{
+    predreg_run_opts_t opts = {NULL, NULL, 0};
+    const char *command;
     char *library;
     int status;
 
-    status = predreg_run_parse(argc, argv, &opts);
+    status = predreg_run_parse(argc, argv, runner, &opts);
     if (status != 0) {
         return status;
     }
 
-    /* Stock UCX with nothing to count is started as it is, unless our library
-     * is preloaded anyway and has to be told */
     argv   += optind;
     command = argv[0];
-    policy  = getenv(PREDREG_KNOB_POLICY);
-    if ((policy == NULL) || strcasecmp(policy, PREDREG_POLICY_UNTOUCHED) ||
-        opts.summary || predreg_preload_has_library(getenv("LD_PRELOAD"))) {
+    if (predreg_needs_library(&opts)) {
         library = predreg_find_library(opts.library, &status);
         if (library == NULL) {
             return status;
@@ -442,4 +461,20 @@ int predreg_run(int argc, char **argv)
                                  PREDREG_EXIT_CANNOT_RUN;
     predreg_error("cannot run '%s': %s", command, strerror(errno));
     return status;
+}
+
+int predreg_run(int argc, char **argv)
+{
+    static const struct option options[] = {
+        PREDREG_RUN_LONG_OPTIONS,
+        {NULL, 0, NULL, 0}
+    };
+    static const predreg_runner_t runner = {
+        .name          = "run",
+        .short_options = PREDREG_RUN_SHORT_OPTIONS,
+        .long_options  = options,
+        .usage         = predreg_run_usage
+    };
+
+    return predreg_run_command(argc, argv, &runner);
 }
