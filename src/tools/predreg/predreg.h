@@ -48,6 +48,7 @@ char *predreg_find_library(const char *wanted, int *status_p);
 
 /** @ref predreg_main.c : a subcommand, with its name in argv[0]. */
 int predreg_run(int argc, char **argv);
+int predreg_record(int argc, char **argv);
 int predreg_dump(int argc, char **argv);
 int predreg_stat(int argc, char **argv);
 

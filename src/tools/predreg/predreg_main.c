@@ -29,6 +29,8 @@ typedef struct {
 static const predreg_command_t predreg_commands[] = {
     {"run", predreg_run, "ucx_predreg run",
      "run a program with predictive memory registration"},
+    {"record", predreg_record, "ucx_predreg record",
+     "run a program likewise, and record what it does"},
     {"dump", predreg_dump, "ucx_predreg dump", "print traces as text"},
     {"stat", predreg_stat, "ucx_predreg stat",
      "show what running processes have registered"},
