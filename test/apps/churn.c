@@ -53,11 +53,11 @@ static int churn_sys_munmap(void *addr, size_t length)
 }
 
 static void *churn_sys_mremap(void *addr, size_t old_length, size_t new_length,
-                              int flags, void *target)
+                              int flags)
 {
     return churn_hidden ? (void *)syscall(SYS_mremap, addr, old_length,
-                                          new_length, flags, target) :
-                          mremap(addr, old_length, new_length, flags, target);
+                                          new_length, flags) :
+                          mremap(addr, old_length, new_length, flags);
 }
 
 static int churn_sys_madvise(void *addr, size_t length, int advice)
@@ -176,16 +176,19 @@ static void churn_move(churn_slot_t *slot, int away)
     char *old = slot->base;
     char *target, *again;
 
-    /* a place that is free until we take it, whatever other threads do */
+    /* a place that is free until we take it, whatever other threads do. Not by
+     * way of the memory hooks: UCX 1.13 (ucm_mremap()) loses the target, and the
+     * buffer would go anywhere. They see the old place being unmapped. */
     target = churn_map(NULL, slot->length, 0);
-    if (churn_sys_mremap(old, slot->length, slot->length,
-                         MREMAP_MAYMOVE | MREMAP_FIXED, target) ==
-        MAP_FAILED) {
+    if (syscall(SYS_mremap, old, slot->length, slot->length,
+                MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target) ==
+        -1) {
         churn_check_mremap("move", slot->length);
         churn_unmap(target, slot->length);
         return;
     }
 
+    churn_unmap(old, slot->length);
     slot->base = target;
     if (away) {
         again = churn_map(old, slot->length, MAP_FIXED_NOREPLACE);
@@ -204,7 +207,7 @@ static void churn_resize(churn_slot_t *slot, size_t length, uint64_t *rng)
 
     if (pages > 1) {
         cut = CHURN_PAGE * (1 + app_random_below(rng, pages - 1));
-        if (churn_sys_mremap(slot->base, slot->length, cut, 0, NULL) ==
+        if (churn_sys_mremap(slot->base, slot->length, cut, 0) ==
             MAP_FAILED) {
             app_fatal("churn: could not cut to %zu bytes: %s", cut,
                       strerror(errno));
@@ -214,7 +217,7 @@ static void churn_resize(churn_slot_t *slot, size_t length, uint64_t *rng)
 
     length = churn_page_up(length);
     base   = churn_sys_mremap(slot->base, slot->length, length,
-                              MREMAP_MAYMOVE, NULL);
+                              MREMAP_MAYMOVE);
     if (base == MAP_FAILED) {
         churn_check_mremap("extend", length);
         churn_unmap(slot->base, slot->length);
