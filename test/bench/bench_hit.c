@@ -304,7 +304,7 @@ static void hit_prepare(unsigned num_regions, unsigned num_threads)
     unsigned i;
 
     bench_pred_init(&hit.pred, hit.regions, num_regions,
-                    num_threads * HIT_BATCH);
+                    num_threads * HIT_BATCH, NULL);
     hit.rcache = bench_stock_create();
     for (i = 0; i < num_regions; ++i) {
         BENCH_CHECK(bench_stock_get(hit.rcache, hit.regions[i].address,

@@ -301,7 +301,8 @@ static void hooks_init(void)
     bench_sample_init(&hooks.uses, HOOKS_LOOP);
     bench_sample_init(&hooks.record_loop, hooks.rounds);
     bench_sample_init(&hooks.use_loop, hooks.rounds);
-    bench_pred_init(&hooks.pred, hooks.regions, HOOKS_NUM_REGIONS, HOOKS_LOOP);
+    bench_pred_init(&hooks.pred, hooks.regions, HOOKS_NUM_REGIONS, HOOKS_LOOP,
+                    NULL);
     hooks.rcache = bench_stock_create();
     hooks_measure_clock();
 }

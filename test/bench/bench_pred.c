@@ -73,10 +73,12 @@ void bench_pred_drain(bench_pred_t *self)
 }
 
 void bench_pred_init(bench_pred_t *self, bench_region_t *regions,
-                     unsigned num_regions, unsigned max_uses)
+                     unsigned num_regions, unsigned max_uses,
+                     const ucs_rcache_pred_sink_t *sink)
 {
     ucs_rcache_pred_params_t params = {
         .ops         = &bench_ops,
+        .sink        = sink,
         .policy      = UCS_RCACHE_PRED_POLICY_PREDICT,
         .history     = 8,
         .max_sites   = 16384,

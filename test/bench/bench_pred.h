@@ -43,9 +43,11 @@ typedef struct bench_pred {
  * Registers all regions.
  *
  * @param [in]  max_uses  Uses ended between two calls of bench_pred_drain.
+ * @param [in]  sink      Told of what happens, or NULL.
  */
 void bench_pred_init(bench_pred_t *self, bench_region_t *regions,
-                     unsigned num_regions, unsigned max_uses);
+                     unsigned num_regions, unsigned max_uses,
+                     const ucs_rcache_pred_sink_t *sink);
 
 /** Ends the program if any use was not a hit, or any entry was lost. */
 void bench_pred_cleanup(bench_pred_t *self);
