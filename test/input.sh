@@ -131,6 +131,32 @@ printf 'ucx_predreg trace 1\nmeta rank 9\n' > "$traces/b.trace"
     fail "traces are not in the order of their ranks"
 rm -r "$traces"
 
+# Traces are not mixed with those of another job, nor removed unasked
+traces=$(mktemp -d)
+touch "$traces/rank-0000.a.1.trace" "$traces/notes"
+refused 2 "'$traces' has traces.*rank-0000.a.1.trace.*--force" \
+    "$command" record -o "$traces" -- true
+[ -e "$traces/rank-0000.a.1.trace" ] || fail "a trace was removed unasked"
+refused 0 "^$" "$command" record -o "$traces" --force -- true
+[ ! -e "$traces/rank-0000.a.1.trace" ] || fail "--force left a trace"
+[ -e "$traces/notes" ] || fail "--force removed what is no trace"
+refused 2 "$traces/notes.*Not a directory" \
+    "$command" record -o "$traces/notes" -- true
+refused 2 '/nowhere/at/all.*No such file' \
+    "$command" record -o /nowhere/at/all -- true
+refused 2 'no command to run.*record' "$command" record -o "$traces"
+refused 2 'record --help' "$command" record --no-such-option -- true
+refused 2 'run --help' "$command" run --force -- true
+
+# The folder is known to ranks as an absolute path, and they are told of it under
+# leave-pinned as well
+folder=$(cd "$traces" && "$command" record -o new --policy leave-pinned -- \
+         sh -c 'echo "$UCX_RCACHE_PRED_TRACE $LD_PRELOAD"')
+echo "$folder"
+[[ $folder == "$traces/new /"*libuct_predreg.so ]] ||
+    fail "the ranks were not told of the folder"
+rm -r "$traces"
+
 # An unknown UCX is refused by configure, naming it and what is accepted
 fake=$(mktemp -d)
 for module in ucx ucx-uct ucx-ucs; do

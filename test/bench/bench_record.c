@@ -7,8 +7,8 @@
 /*
  * What recording a trace adds to a use of registered memory: begin + end of the
  * cache with a recorder for its sink beside one without, the look for a call
- * site that is known, and what the thread that writes takes for an event. See
- * docs/benchmarks.md.
+ * site that is known, the unwinding of one that is not, and what the thread that
+ * writes takes for an event. See docs/benchmarks.md.
  */
 
 #ifdef HAVE_CONFIG_H
@@ -85,6 +85,19 @@ static double record_site_batch(void)
     return (double)(bench_now() - start) / RECORD_BATCH;
 }
 
+/* us to unwind a call site that is not known */
+static double record_new_site(void)
+{
+    static uint64_t stack             = RECORD_NUM_REGIONS;
+    ucs_rcache_pred_context_t context = record.pred[RECORD_ON].context;
+    uint64_t start;
+
+    context.stack = stack++;
+    start         = bench_now();
+    ucs_rcache_recorder_site(record.recorder, &context);
+    return (bench_now() - start) / BENCH_USEC;
+}
+
 /* The subjects take turns, batch by batch; a round's value is the median. No more
  * events than the ring holds: what is dropped costs less. */
 static void record_round(bench_sample_t *samples, bench_sample_t *sites)
@@ -144,6 +157,20 @@ static void record_use_table(void)
     for (i = 0; i < RECORD_LAST; ++i) {
         bench_sample_cleanup(&samples[i]);
     }
+    bench_sample_cleanup(&sites);
+}
+
+static void record_site_table(void)
+{
+    bench_sample_t sites;
+    unsigned i;
+
+    bench_sample_init(&sites, record.rounds * 10);
+    for (i = 0; i < record.rounds * 10; ++i) {
+        bench_sample_add(&sites, record_new_site());
+    }
+    printf("a new call site, us   %6.1f %6.1f\n", bench_sample_median(&sites),
+           bench_sample_min(&sites));
     bench_sample_cleanup(&sites);
 }
 
@@ -231,6 +258,7 @@ static void record_run(void)
     cpu = record_writer_cpu();
     bench_pin(0); /* The writer is where it likes */
     record_use_table();
+    record_site_table();
     for (subject = 0; subject < RECORD_LAST; ++subject) {
         bench_pred_cleanup(&record.pred[subject]);
     }

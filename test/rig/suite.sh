@@ -14,6 +14,8 @@ apps=$build/test/apps
 limit=240 # seconds a program may take; emulated guests differ in speed
 predreg="timeout -k 5 $limit $build/src/tools/predreg/ucx_predreg run
          --summary=json"
+record="timeout -k 5 $limit $build/src/tools/predreg/ucx_predreg record"
+dump="$build/src/tools/predreg/ucx_predreg dump"
 work=$(mktemp -d)
 
 # run NAME COMMAND...: passes if the command does
@@ -218,6 +220,70 @@ live()
     [ -z "$(ipcs -m | grep '^0x')" ]
 }
 
+# Each rank leaves a trace that adds up, see check_trace.awk
+#   recorded RANKS POLICY COMMAND...
+recorded()
+{
+    local ranks=$1 policy=$2 trace
+    shift 2
+    rm -rf "$work/traces"
+    $record -o "$work/traces" --policy "$policy" -- "$@" || return
+    ls -l "$work/traces"
+    [ "$(ls "$work/traces" | grep -c '^rank-.*\.trace$')" -eq "$ranks" ] ||
+        return
+    for trace in "$work/traces"/*.trace; do
+        $dump "$trace" > "$work/trace.txt" &&
+            awk -f "$top/test/rig/check_trace.awk" "$work/trace.txt" || return
+    done
+}
+
+# What a rank has done is in its trace although it is killed, and so is what the
+# other one has, which the launcher ends
+recorded_killed()
+{
+    local pid job trace
+    rm -rf "$work/traces"
+    $record -o "$work/traces" -- \
+        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 1000 --compute 1 &
+    job=$!
+    for ((i = 0; i < 200; ++i)); do
+        pid=$(pgrep -n -x fig1) && [ "$(pgrep -c -x fig1)" -eq 2 ] && break
+        sleep 0.1
+    done
+    sleep 6
+    kill -9 "$pid" || return
+    wait $job && { echo "the job survived"; return 1; }
+    for trace in "$work/traces"/rank-0000.* "$work/traces"/rank-0001.*; do
+        $dump "$trace" > "$work/trace.txt" &&
+            awk -v killed=1 -f "$top/test/rig/check_trace.awk" \
+                "$work/trace.txt" || return
+    done
+}
+
+# A file that cannot grow, as on a full disk: said once by each rank, recording
+# ends, the program does not
+recorded_full()
+{
+    rm -rf "$work/traces"
+    $record -o "$work/traces" -- mpirun --oversubscribe -np 2 \
+        sh -c 'ulimit -f 16 && exec "$@"' - \
+        "$apps/fig1" --iters 6 --compute 10 --verify > "$work/full" 2>&1
+    local status=$?
+    cat "$work/full"
+    [ $status -eq 0 ] &&
+        [ "$(grep -c 'File too large; recording ends' "$work/full")" -eq 2 ]
+}
+
+# No folder for it: said once by each rank, which run
+recorded_nowhere()
+{
+    UCX_RCACHE_PRED_TRACE=/proc/nowhere $predreg -- mpirun --oversubscribe \
+        -np 2 "$apps/fig1" --iters 2 --compute 10 --verify \
+        > "$work/nowhere" 2>&1 || return
+    cat "$work/nowhere"
+    [ "$(grep -c 'TRACE=/proc/nowhere: cannot create' "$work/nowhere")" -eq 2 ]
+}
+
 for policy in predict on-demand; do
     run "integrity, $policy" managed 2 $predreg --policy $policy -- \
         mpirun --oversubscribe -np 2 "$apps/integrity" --seed 1 --ops 150
@@ -274,6 +340,20 @@ for policy in predict on-demand leave-pinned; do
 done
 run "hpcc" hpcc_verified managed 2 $predreg -- \
     mpirun --oversubscribe -np 2
+for policy in predict on-demand leave-pinned; do
+    run "recorded Figure 1, $policy" recorded 2 $policy \
+        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 5 --compute 50
+    run "recorded transpose, $policy" recorded 2 $policy \
+        mpirun --oversubscribe -np 2 "$apps/transpose" --iters 3
+    run "recorded integrity, 4 threads a rank, $policy" recorded 2 $policy \
+        mpirun --oversubscribe -np 2 "$apps/integrity" --seed 7 --ops 15 \
+        --threads 4
+done
+run "recorded fork" recorded 2 predict \
+    mpirun --oversubscribe -np 2 "$apps/forktest" --rounds 4
+run "recorded, a rank killed" recorded_killed
+run "recorded, disk full" recorded_full
+run "recorded, no folder" recorded_nowhere
 run "several contexts" managed 1 env UCX_TLS=rc $predreg -- "$apps/contexts"
 run "invalidating deregistration" $predreg -- "$apps/invalidate"
 run "invalidating deregistration, on-demand" \

@@ -40,7 +40,7 @@ void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites);
 /**
  * A communication is being issued. Called by the thread that does, with its
  * caller on the stack. Lock-free; a site that is not known yet is unwound,
- * which may take some ten microseconds.
+ * which may take some microseconds.
  */
 void ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
                                   const ucs_rcache_pred_context_t *context);
