@@ -18,6 +18,13 @@
 /** Pages as the kernel pins them: whole ones. */
 #define UCS_RCACHE_PRED_PAGE_SIZE 4096ul
 
+/** First guesses, ns a page and ns an operation, of the order measured on
+ *  Soft-RoCE and on io_uring. The first real measurements outweigh them. */
+#define UCS_RCACHE_PRED_REG_COST_PER_PAGE   50.
+#define UCS_RCACHE_PRED_REG_COST_PER_OP     10000.
+#define UCS_RCACHE_PRED_DEREG_COST_PER_PAGE 10.
+#define UCS_RCACHE_PRED_DEREG_COST_PER_OP   5000.
+
 
 /**
  * A least-squares line through the measurements, in which old ones fade.

@@ -13,14 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* First guesses of registration and deregistration costs, ns a page and ns an
- * operation, of the order measured on Soft-RoCE and on io_uring. The first real
- * measurements outweigh them. */
-#define REG_COST_PER_PAGE   50.
-#define REG_COST_PER_OP     10000.
-#define DEREG_COST_PER_PAGE 10.
-#define DEREG_COST_PER_OP   5000.
-
 /* First guesses for the helper's own work, ns; measured from then on */
 #define DQ_ITEM_COST        1000
 #define RQ_ITEM_COST        1000
@@ -179,10 +171,12 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
     domain->pred = pred;
     domain->arg  = arg;
     snprintf(domain->name, sizeof(domain->name), "%s", name);
-    ucs_rcache_pred_cost_init(&domain->reg_cost, REG_COST_PER_PAGE,
-                              REG_COST_PER_OP);
-    ucs_rcache_pred_cost_init(&domain->dereg_cost, DEREG_COST_PER_PAGE,
-                              DEREG_COST_PER_OP);
+    ucs_rcache_pred_cost_init(&domain->reg_cost,
+                              UCS_RCACHE_PRED_REG_COST_PER_PAGE,
+                              UCS_RCACHE_PRED_REG_COST_PER_OP);
+    ucs_rcache_pred_cost_init(&domain->dereg_cost,
+                              UCS_RCACHE_PRED_DEREG_COST_PER_PAGE,
+                              UCS_RCACHE_PRED_DEREG_COST_PER_OP);
 
     pthread_mutex_lock(&pred->helper_mutex);
     ucs_spin_lock(&pred->lock);
