@@ -1,0 +1,204 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "ledger.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NSEC_PER_SEC 1e9
+
+/* Entries there is room for at first */
+#define MIN_CAPACITY 1024
+
+
+/*
+ * Sums are exact: integers of 128 bits until the end, so that they depend
+ * neither on the order of the entries nor on rounding.
+ */
+
+typedef struct entry {
+    int64_t  begin;
+    int64_t  end;
+    uint64_t bytes;
+    uint8_t  cause;
+} entry_t;
+
+struct predreg_ledger {
+    entry_t      *entries;
+    size_t       num_entries;
+    size_t       capacity;
+    ucs_status_t status;   /* UCS_ERR_NO_MEMORY: entries are missing */
+};
+
+
+/* The curve rises at this time, or falls */
+typedef struct change {
+    int64_t  time;
+    uint64_t bytes; /* Modulo 2^64: falls are negative */
+} change_t;
+
+
+const char *predreg_cause_names[] = {
+    [PREDREG_CAUSE_USE]     = "use",
+    [PREDREG_CAUSE_REG]     = "registration",
+    [PREDREG_CAUSE_DEREG]   = "deregistration",
+    [PREDREG_CAUSE_AHEAD]   = "ahead",
+    [PREDREG_CAUSE_KEPT]    = "kept",
+    [PREDREG_CAUSE_RELEASE] = "release",
+    [PREDREG_CAUSE_WASTED]  = "wasted",
+    [PREDREG_CAUSE_LAST]    = NULL
+};
+
+
+ucs_status_t predreg_ledger_create(predreg_ledger_t **ledger_p)
+{
+    predreg_ledger_t *ledger = calloc(1, sizeof(*ledger));
+
+    if (ledger == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    ledger->status = UCS_OK;
+    *ledger_p      = ledger;
+    return UCS_OK;
+}
+
+void predreg_ledger_destroy(predreg_ledger_t *ledger)
+{
+    free(ledger->entries);
+    free(ledger);
+}
+
+static int ledger_make_room(predreg_ledger_t *ledger)
+{
+    size_t capacity;
+    entry_t *entries;
+
+    if (ledger->num_entries < ledger->capacity) {
+        return 1;
+    }
+
+    capacity = ucs_max(2 * ledger->capacity, (size_t)MIN_CAPACITY);
+    entries  = realloc(ledger->entries, capacity * sizeof(*entries));
+    if (entries == NULL) {
+        ledger->status = UCS_ERR_NO_MEMORY;
+        return 0;
+    }
+
+    ledger->entries  = entries;
+    ledger->capacity = capacity;
+    return 1;
+}
+
+void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
+                        uint64_t bytes, predreg_cause_t cause)
+{
+    if ((end <= begin) || (bytes == 0) || !ledger_make_room(ledger)) {
+        return;
+    }
+
+    ledger->entries[ledger->num_entries++] = (entry_t){
+        .begin = begin,
+        .end   = end,
+        .bytes = bytes,
+        .cause = cause
+    };
+}
+
+static int change_compare(const void *a, const void *b)
+{
+    const change_t *first = a, *second = b;
+
+    return (first->time > second->time) - (first->time < second->time);
+}
+
+/*
+ * Sort the changes and make a curve of them: each time once, without steps that
+ * go nowhere. Steps take no more room than changes and are made in their place.
+ */
+static void curve_make(change_t *changes, size_t num_changes,
+                       predreg_sum_t *sum)
+{
+    predreg_step_t *steps = (predreg_step_t*)changes;
+    uint64_t bytes        = 0;
+    size_t num_steps      = 0;
+    size_t i              = 0;
+    int64_t time;
+
+    UCS_STATIC_ASSERT(sizeof(*steps) == sizeof(*changes));
+    qsort(changes, num_changes, sizeof(*changes), change_compare);
+    while (i < num_changes) {
+        time = changes[i].time;
+        do {
+            bytes += changes[i++].bytes;
+        } while ((i < num_changes) && (changes[i].time == time));
+
+        if (bytes != ((num_steps == 0) ? 0 : steps[num_steps - 1].bytes)) {
+            sum->peak_bytes    = ucs_max(sum->peak_bytes, bytes);
+            steps[num_steps++] = (predreg_step_t){ .time  = time,
+                                                   .bytes = bytes };
+        }
+    }
+
+    sum->curve     = steps;
+    sum->num_steps = num_steps;
+}
+
+static void ledger_integrate(const predreg_ledger_t *ledger, predreg_sum_t *sum)
+{
+    unsigned __int128 by_cause[PREDREG_CAUSE_LAST] = {0};
+    unsigned __int128 total                        = 0;
+    const entry_t *entry;
+    unsigned cause;
+
+    for (entry = ledger->entries;
+         entry < ledger->entries + ledger->num_entries; ++entry) {
+        by_cause[entry->cause] += (unsigned __int128)entry->bytes *
+                                  ((uint64_t)entry->end -
+                                   (uint64_t)entry->begin);
+    }
+
+    for (cause = 0; cause < PREDREG_CAUSE_LAST; ++cause) {
+        sum->by_cause[cause]  = by_cause[cause] / NSEC_PER_SEC;
+        total                += by_cause[cause];
+    }
+    sum->byte_seconds = total / NSEC_PER_SEC;
+}
+
+ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
+{
+    size_t num_changes = 0;
+    const entry_t *entry;
+    change_t *changes;
+
+    if (ledger->status != UCS_OK) {
+        return ledger->status;
+    }
+
+    changes = malloc(ucs_max(2 * ledger->num_entries, 1ul) * sizeof(*changes));
+    if (changes == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    for (entry = ledger->entries;
+         entry < ledger->entries + ledger->num_entries; ++entry) {
+        changes[num_changes++] = (change_t){ entry->begin, entry->bytes };
+        changes[num_changes++] = (change_t){ entry->end, -entry->bytes };
+    }
+
+    memset(sum, 0, sizeof(*sum));
+    curve_make(changes, num_changes, sum);
+    ledger_integrate(ledger, sum);
+    return UCS_OK;
+}
+
+void predreg_sum_cleanup(predreg_sum_t *sum)
+{
+    free(sum->curve);
+}
