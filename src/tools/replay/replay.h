@@ -63,6 +63,7 @@ typedef struct predreg_replay_site {
 
 typedef struct predreg_replay_result {
     predreg_replay_policy_t policy;
+    uint64_t                limit;     /**< LRU, REGIONS: that was kept to */
     predreg_sum_t           pinned;
     double                  pinned_avg_bytes;      /**< Over duration */
     uint64_t                uses;
@@ -70,6 +71,8 @@ typedef struct predreg_replay_result {
     uint64_t                late;
     uint64_t                early;
     uint64_t                wasted;
+    uint64_t                refused;   /**< Not among the uses: there was no
+                                            room, they went without */
     uint64_t                regs;      /**< Registrations */
     uint64_t                waited;    /**< On the critical path, ns */
     uint64_t                duration;  /**< ns */
