@@ -20,6 +20,9 @@
 
 #define NONE SIZE_MAX
 
+/* Memory ends before this, so that whole pages of it do */
+#define MAX_ADDRESS (UINT64_MAX - UCS_RCACHE_PRED_PAGE_SIZE)
+
 
 /* Uses under way that an end with one number can end, oldest first */
 typedef struct open_uses {
@@ -230,7 +233,8 @@ static const char *event_check(const ucs_rcache_pred_event_t *event,
         return "is of no memory";
     }
 
-    if (event->length > UINT64_MAX - event->address) {
+    if ((event->length > MAX_ADDRESS) ||
+        (event->address > MAX_ADDRESS - event->length)) {
         return "is of memory beyond the end of the address space";
     }
 

@@ -1,0 +1,126 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "coroutine.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#ifdef __SANITIZE_THREAD__
+#  include <sanitizer/tsan_interface.h>
+#endif
+
+/* UCS formats messages of several KB on the stack */
+#define STACK_SIZE (256ul << 10)
+
+
+struct predreg_coroutine {
+    void       (*func)(void *arg);
+    void       *arg;
+    ucontext_t inside;
+    ucontext_t outside;
+    void       *stack;
+    void       *inside_fiber;  /* Of the thread sanitizer */
+    void       *outside_fiber;
+};
+
+
+/* The thread sanitizer keeps a stack of calls for each flow */
+static void *fiber_create(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return __tsan_create_fiber(0);
+#else
+    return NULL;
+#endif
+}
+
+static void fiber_destroy(void *fiber)
+{
+#ifdef __SANITIZE_THREAD__
+    __tsan_destroy_fiber(fiber);
+#endif
+}
+
+static void *fiber_current(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return __tsan_get_current_fiber();
+#else
+    return NULL;
+#endif
+}
+
+static inline void fiber_switch(void *fiber)
+{
+#ifdef __SANITIZE_THREAD__
+    __tsan_switch_to_fiber(fiber, 0);
+#endif
+}
+
+/* makecontext() passes arguments as integers */
+static void coroutine_main(unsigned high, unsigned low)
+{
+    predreg_coroutine_t *coroutine =
+            (predreg_coroutine_t*)(((uintptr_t)high << 32) | low);
+
+    coroutine->func(coroutine->arg);
+    abort(); /* There is nowhere to return to */
+}
+
+ucs_status_t predreg_coroutine_create(void (*func)(void *arg), void *arg,
+                                      predreg_coroutine_t **coroutine_p)
+{
+    predreg_coroutine_t *coroutine = calloc(1, sizeof(*coroutine));
+    uintptr_t self                 = (uintptr_t)coroutine;
+
+    if (coroutine == NULL) {
+        goto err;
+    }
+
+    coroutine->func  = func;
+    coroutine->arg   = arg;
+    coroutine->stack = malloc(STACK_SIZE);
+    if ((coroutine->stack == NULL) || (getcontext(&coroutine->inside) != 0)) {
+        goto err_free;
+    }
+
+    coroutine->inside.uc_stack.ss_sp   = coroutine->stack;
+    coroutine->inside.uc_stack.ss_size = STACK_SIZE;
+    coroutine->inside.uc_link          = NULL;
+    coroutine->inside_fiber            = fiber_create();
+    makecontext(&coroutine->inside, (void (*)(void))coroutine_main, 2,
+                (unsigned)(self >> 32), (unsigned)self);
+    *coroutine_p = coroutine;
+    return UCS_OK;
+
+err_free:
+    free(coroutine->stack);
+    free(coroutine);
+err:
+    return UCS_ERR_NO_MEMORY;
+}
+
+void predreg_coroutine_destroy(predreg_coroutine_t *coroutine)
+{
+    fiber_destroy(coroutine->inside_fiber);
+    free(coroutine->stack);
+    free(coroutine);
+}
+
+void predreg_coroutine_resume(predreg_coroutine_t *coroutine)
+{
+    coroutine->outside_fiber = fiber_current();
+    fiber_switch(coroutine->inside_fiber);
+    swapcontext(&coroutine->outside, &coroutine->inside);
+}
+
+void predreg_coroutine_suspend(predreg_coroutine_t *coroutine)
+{
+    fiber_switch(coroutine->outside_fiber);
+    swapcontext(&coroutine->inside, &coroutine->outside);
+}

@@ -1,0 +1,131 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "replay_int.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <uct/api/uct.h>
+
+/* An idle thread on a processor of its own runs so long after it is woken, ns:
+ * the order of what futexes take on the machines this was tried on */
+#define WAKEUP 20000
+
+/* What an operation takes, or a page of it, at most, ns: times stay far below 64
+ * bits */
+#define MAX_COST 1e12
+
+
+typedef ucs_status_t (*replay_func_t)(const predreg_timeline_t *timeline,
+                                      const predreg_replay_params_t *params,
+                                      predreg_replay_result_t *result);
+
+static const replay_func_t replay_funcs[] = {
+    [PREDREG_REPLAY_PREDICT]      = predreg_replay_cache,
+    [PREDREG_REPLAY_ON_DEMAND]    = predreg_replay_cache,
+    [PREDREG_REPLAY_LEAVE_PINNED] = predreg_replay_pinned,
+    [PREDREG_REPLAY_LRU]          = predreg_replay_pinned,
+    [PREDREG_REPLAY_REGIONS]      = predreg_replay_pinned,
+    [PREDREG_REPLAY_PERIODICITY]  = NULL,
+    [PREDREG_REPLAY_CLAIRVOYANT]  = NULL,
+};
+
+const char *predreg_replay_policy_names[] = {
+    [PREDREG_REPLAY_PREDICT]      = "predict",
+    [PREDREG_REPLAY_ON_DEMAND]    = "on-demand",
+    [PREDREG_REPLAY_LEAVE_PINNED] = "leave-pinned",
+    [PREDREG_REPLAY_LRU]          = "lru",
+    [PREDREG_REPLAY_REGIONS]      = "regions",
+    [PREDREG_REPLAY_PERIODICITY]  = "periodicity",
+    [PREDREG_REPLAY_CLAIRVOYANT]  = "clairvoyant",
+    [PREDREG_REPLAY_LAST]         = NULL
+};
+
+
+void predreg_replay_params_default(const predreg_timeline_t *timeline,
+                                   predreg_replay_policy_t policy,
+                                   predreg_replay_params_t *params)
+{
+    *params = (predreg_replay_params_t){
+        .policy = policy,
+        .reg    = timeline->reg,
+        .dereg  = timeline->dereg,
+        .wakeup = WAKEUP,
+        .cache  = {
+            .helper        = UCS_RCACHE_PRED_HELPER_AGGRESSIVE,
+            .history       = 8,
+            .max_sites     = 16384,
+            .known_regions = 8192,
+            .max_bytes     = UINT64_MAX,
+            .max_regions   = UINT64_MAX,
+            .pieces        = 1,
+            .dq_size       = 1024,
+            .access_mask   = UCT_MD_MEM_ACCESS_ALL,
+            .helper_flags  = UCT_MD_MEM_FLAG_HIDE_ERRORS
+        }
+    };
+}
+
+static ucs_status_t cost_check(const char *name, const predreg_cost_t *cost)
+{
+    if ((cost->op >= 0) && (cost->op <= MAX_COST) && (cost->page >= 0) &&
+        (cost->page <= MAX_COST)) {
+        return UCS_OK;
+    }
+
+    ucs_error("a cost of %s of %g ns and %g ns a page is out of range: expected "
+              "0 to %g each", name, cost->op, cost->page, MAX_COST);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+static ucs_status_t params_check(const predreg_replay_params_t *params)
+{
+    ucs_status_t status;
+
+    if ((unsigned)params->policy >= PREDREG_REPLAY_LAST) {
+        ucs_error("policy %d is out of range: expected 0..%d", params->policy,
+                  PREDREG_REPLAY_LAST - 1);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if (params->wakeup > (uint64_t)MAX_COST) {
+        ucs_error("a helper that wakes after %lu ns is out of range: expected "
+                  "0 to %g", params->wakeup, MAX_COST);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    status = cost_check("registration", &params->reg);
+    return (status == UCS_OK) ? cost_check("deregistration", &params->dereg) :
+                                status;
+}
+
+ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
+                            const predreg_replay_params_t *params,
+                            predreg_replay_result_t *result)
+{
+    ucs_status_t status;
+
+    status = params_check(params);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    memset(result, 0, sizeof(*result));
+    result->policy = params->policy;
+    if (replay_funcs[params->policy] == NULL) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    return replay_funcs[params->policy](timeline, params, result);
+}
+
+void predreg_replay_result_cleanup(predreg_replay_result_t *result)
+{
+    free(result->sites);
+    predreg_sum_cleanup(&result->pinned);
+}

@@ -1,0 +1,431 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "replay_int.h"
+#include "world.h"
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The policies predict and on-demand, by the library's own code: the program of
+ * a timeline uses a cache in a world of virtual time.
+ */
+
+/* Pieces of a use that are registered at a time, as many as fly at a time in
+ * src/uct/ib/predreg/transfer.c */
+#define MAX_PIECES 2
+
+/* While a program waits for messages it makes progress, which takes no time, all
+ * the time. It is enough to look in so often, ns: the work of the helper's
+ * thread is not looked after more often either (POLL_MIN of helper.c) */
+#define PROGRESS_INTERVAL 1000000
+
+
+/* A use in pieces */
+typedef struct lazy_use {
+    ucs_rcache_pred_lazy_t  super;
+    ucs_rcache_pred_piece_t pieces[MAX_PIECES];
+    unsigned                num_pieces;
+} lazy_use_t;
+
+/* Both NULL: the use has not begun, was refused, or is over */
+typedef struct sim_use {
+    void       *memh;
+    lazy_use_t *lazy;
+} sim_use_t;
+
+typedef struct sim {
+    const predreg_timeline_t *timeline;
+    predreg_account_t        *account;
+    predreg_world_t          *world;
+    ucs_rcache_pred_sink_t   sink;
+    ucs_rcache_pred_t        *pred;
+    ucs_rcache_pred_domain_t **domains;
+    unsigned                 num_domains;  /* There are already */
+    sim_use_t                *uses;        /* As those of the timeline */
+    size_t                   under_way;    /* Uses */
+    uint64_t                 progressed;   /* Time of the last progress */
+    int                      does_progress; /* Does the helper's work */
+    unsigned                 result;       /* Of the last begin of a use */
+    ucs_status_t             status;       /* UCS_ERR_NO_MEMORY: pieces are
+                                              missing */
+} sim_t;
+
+
+static void on_event(void *arg, const ucs_rcache_pred_event_t *event)
+{
+    sim_t *sim = arg;
+
+    if (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) {
+        sim->result = event->result;
+    }
+}
+
+static void sim_progress(sim_t *sim)
+{
+    if (sim->does_progress) {
+        ucs_rcache_pred_progress(sim->pred);
+        sim->progressed = predreg_world_now(sim->world);
+    }
+}
+
+/* The program goes on until then. It waits for messages if there are uses, and
+ * computes if there are none. */
+static void sim_advance(sim_t *sim, uint64_t until)
+{
+    while (sim->does_progress && (sim->under_way > 0) &&
+           (sim->progressed + PROGRESS_INTERVAL <= until)) {
+        predreg_world_advance(sim->world, sim->progressed + PROGRESS_INTERVAL);
+        sim_progress(sim);
+    }
+
+    predreg_world_advance(sim->world, until);
+}
+
+/* Register the next piece of what is left.
+ * @return whether there is one, and more is left. */
+static int lazy_add_piece(sim_t *sim, lazy_use_t *lazy,
+                          const predreg_use_t *use, predreg_site_t *site)
+{
+    ucs_rcache_pred_piece_t *piece = &lazy->pieces[lazy->num_pieces];
+    uintptr_t start                = use->address;
+    uintptr_t end                  = use->address + use->length;
+    ucs_status_t status;
+
+    if (lazy->num_pieces > 0) {
+        start = piece[-1].start + piece[-1].length;
+    }
+
+    status = ucs_rcache_pred_piece_reg(&lazy->super, start, end - start,
+                                       use->flags, piece);
+    if (status != UCS_OK) {
+        return 0;
+    }
+
+    predreg_holding_use(sim->account,
+                        predreg_world_holding(sim->world, piece->memh), site,
+                        predreg_world_now(sim->world));
+    return (++lazy->num_pieces < MAX_PIECES) &&
+           (piece->start + piece->length < end);
+}
+
+/* The first piece is waited for; the others are registered while it flies.
+ * @return when the program goes on. */
+static uint64_t lazy_begin(sim_t *sim, lazy_use_t *lazy,
+                           const predreg_use_t *use, predreg_site_t *site)
+{
+    int more = lazy_add_piece(sim, lazy, use, site);
+    uint64_t begun;
+
+    begun = predreg_world_now(sim->world);
+    while (more) {
+        more = lazy_add_piece(sim, lazy, use, site);
+    }
+    return begun;
+}
+
+static void lazy_end(sim_t *sim, lazy_use_t *lazy)
+{
+    ucs_rcache_pred_domain_t *domain = lazy->super.domain;
+    unsigned i;
+
+    ucs_rcache_pred_end_lazy(&lazy->super);
+    for (i = 0; i < lazy->num_pieces; ++i) {
+        predreg_holding_unuse(sim->account,
+                              predreg_world_holding(sim->world,
+                                                    lazy->pieces[i].memh),
+                              predreg_world_now(sim->world));
+        ucs_rcache_pred_piece_dereg(domain, &lazy->pieces[i]);
+    }
+}
+
+/* Begin a use that can do without a registration */
+static ucs_status_t begin_lazy(sim_t *sim, const predreg_use_t *use,
+                               sim_use_t *state)
+{
+    ucs_status_t status;
+
+    state->lazy = calloc(1, sizeof(*state->lazy));
+    if (state->lazy == NULL) {
+        sim->status = UCS_ERR_NO_MEMORY;
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    state->lazy->super.last_resort =
+            (use->kind == UCS_RCACHE_PRED_USE_LAST_RESORT);
+    status = ucs_rcache_pred_begin_lazy(sim->domains[use->domain],
+                                        (void*)use->address, use->length,
+                                        use->flags, &use->context,
+                                        &state->lazy->super, &state->memh);
+    if (status != UCS_INPROGRESS) {
+        free(state->lazy);
+        state->lazy = NULL;
+    }
+    return status;
+}
+
+static ucs_status_t begin_use(sim_t *sim, const predreg_use_t *use,
+                              sim_use_t *state)
+{
+    if (use->kind != UCS_RCACHE_PRED_USE_WHOLE) {
+        return begin_lazy(sim, use, state);
+    }
+
+    return ucs_rcache_pred_begin(sim->domains[use->domain],
+                                 (void*)use->address, use->length, use->flags,
+                                 &use->context, &state->memh);
+}
+
+/* The program arrives at an event, by making progress */
+static void sim_arrive(sim_t *sim, uint64_t now)
+{
+    sim_advance(sim, now);
+    sim_progress(sim);
+}
+
+static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
+{
+    sim_t *sim           = arg;
+    sim_use_t *state     = &sim->uses[use - sim->timeline->uses];
+    predreg_site_t *site = predreg_account_site(sim->account, &use->context);
+    ucs_status_t status;
+    uint64_t begun;
+
+    sim_arrive(sim, now);
+    status = begin_use(sim, use, state);
+    begun  = predreg_world_now(sim->world);
+    if (UCS_STATUS_IS_ERR(status)) {
+        predreg_account_refused(sim->account, site, begun - now);
+        return begun - now; /* It goes another way, by copying */
+    }
+
+    ++sim->under_way;
+    if (status == UCS_INPROGRESS) {
+        begun = lazy_begin(sim, state->lazy, use, site);
+    } else {
+        predreg_holding_use(sim->account,
+                            predreg_world_holding(sim->world, state->memh),
+                            site, begun);
+    }
+
+    predreg_account_use(sim->account, site,
+                        !!(sim->result & UCS_RCACHE_PRED_RESULT_HIT),
+                        !!(sim->result & UCS_RCACHE_PRED_RESULT_LATE),
+                        begun - now);
+    return begun - now;
+}
+
+static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
+{
+    sim_t *sim       = arg;
+    sim_use_t *state = &sim->uses[use - sim->timeline->uses];
+    uint64_t ended;
+
+    sim_arrive(sim, now);
+    ended = predreg_world_now(sim->world);
+    if (state->lazy != NULL) {
+        --sim->under_way;
+        lazy_end(sim, state->lazy); /* Most of it while the last piece flies */
+        free(state->lazy);
+        state->lazy = NULL;
+    } else if (state->memh != NULL) {
+        --sim->under_way;
+        predreg_holding_unuse(sim->account,
+                              predreg_world_holding(sim->world, state->memh),
+                              ended);
+        ucs_rcache_pred_end(sim->domains[use->domain], state->memh);
+        state->memh = NULL;
+        ended       = predreg_world_now(sim->world);
+    }
+
+    predreg_account_wait(sim->account,
+                         predreg_account_site(sim->account, &use->context),
+                         ended - now);
+    return ended - now;
+}
+
+static void sim_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
+{
+    sim_t *sim = arg;
+
+    sim_advance(sim, now);
+    ucs_rcache_pred_unmapped(sim->pred, unmap->start, unmap->end);
+}
+
+static ucs_status_t sim_create_pred(sim_t *sim,
+                                    const predreg_replay_params_t *params)
+{
+    ucs_rcache_pred_sink_t sink    = { .event = on_event, .arg = sim };
+    ucs_rcache_pred_params_t cache = params->cache;
+    ucs_status_t status;
+
+    sim->sink    = sink;
+    cache.ops    = &predreg_world_ops;
+    cache.arg    = sim->world;
+    cache.sink   = &sim->sink;
+    cache.node   = NULL;
+    cache.policy = (params->policy == PREDREG_REPLAY_PREDICT) ?
+                   UCS_RCACHE_PRED_POLICY_PREDICT :
+                   UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+    cache.pieces = cache.pieces && (params->policy == PREDREG_REPLAY_PREDICT);
+    status       = ucs_rcache_pred_create(&cache, &sim->pred);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    sim->does_progress = (ucs_rcache_pred_get_mode(sim->pred) ==
+                          UCS_RCACHE_PRED_MODE_PROGRESS);
+    return UCS_OK;
+}
+
+static ucs_status_t sim_create_domains(sim_t *sim)
+{
+    char name[32];
+    ucs_status_t status;
+
+    sim->domains = calloc(sim->timeline->num_domains, sizeof(*sim->domains));
+    if (sim->domains == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    while (sim->num_domains < sim->timeline->num_domains) {
+        snprintf(name, sizeof(name), "domain %u", sim->num_domains);
+        status = ucs_rcache_pred_domain_create(sim->pred, name, sim->world,
+                                               &sim->domains[sim->num_domains]);
+        if (status != UCS_OK) {
+            return status;
+        }
+        ++sim->num_domains;
+    }
+
+    return UCS_OK;
+}
+
+static ucs_status_t sim_create(sim_t *sim,
+                               const predreg_replay_params_t *params)
+{
+    ucs_status_t status;
+
+    sim->uses = calloc(ucs_max(sim->timeline->num_uses, 1ul),
+                       sizeof(*sim->uses));
+    if (sim->uses == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    status = predreg_account_create(&sim->account);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = predreg_world_create(params, sim->account, &sim->world);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = sim_create_pred(sim, params);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = sim_create_domains(sim);
+    if ((status != UCS_OK) ||
+        (ucs_rcache_pred_get_mode(sim->pred) != UCS_RCACHE_PRED_MODE_THREAD)) {
+        return status;
+    }
+
+    return predreg_world_start_helper(sim->world, sim->pred);
+}
+
+/* Whatever there is of it */
+static void sim_destroy(sim_t *sim)
+{
+    while (sim->num_domains > 0) {
+        ucs_rcache_pred_domain_destroy(sim->domains[--sim->num_domains]);
+    }
+    free(sim->domains);
+
+    if (sim->pred != NULL) {
+        ucs_rcache_pred_destroy(sim->pred);
+    }
+
+    if (sim->world != NULL) {
+        predreg_world_destroy(sim->world);
+    }
+
+    if (sim->account != NULL) {
+        predreg_account_destroy(sim->account);
+    }
+    free(sim->uses);
+}
+
+static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
+                            predreg_replay_result_t *result)
+{
+    const predreg_player_t player = {
+        .arg   = sim,
+        .begin = sim_begin,
+        .end   = sim_end,
+        .unmap = sim_unmap
+    };
+    ucs_status_t status, finished;
+    uint64_t duration;
+
+    status = predreg_timeline_play(sim->timeline, &player, &duration);
+    if (status == UCS_OK) {
+        predreg_world_advance(sim->world, duration);
+        duration = predreg_world_now(sim->world);
+        ucs_rcache_pred_get_stats(sim->pred, stats);
+    }
+
+    finished = predreg_world_finish(sim->world, &result->helper);
+    if (status == UCS_OK) {
+        status = (finished == UCS_OK) ? sim->status : finished;
+    }
+
+    return (status == UCS_OK) ?
+           predreg_account_result(sim->account, duration, result) : status;
+}
+
+ucs_status_t predreg_replay_cache_stats(const predreg_timeline_t *timeline,
+                                        const predreg_replay_params_t *params,
+                                        predreg_replay_result_t *result,
+                                        ucs_rcache_pred_stats_t *stats)
+{
+    sim_t sim = { .timeline = timeline, .status = UCS_OK };
+    ucs_status_t status;
+
+    status = sim_create(&sim, params);
+    if (status != UCS_OK) {
+        goto out;
+    }
+
+    status = sim_run(&sim, stats, result);
+    if (status != UCS_OK) {
+        goto out;
+    }
+
+    result->early  = stats->early;
+    result->wasted = stats->wasted;
+    memcpy(result->prediction_errors, stats->prediction_errors,
+           sizeof(result->prediction_errors));
+out:
+    sim_destroy(&sim);
+    return status;
+}
+
+ucs_status_t predreg_replay_cache(const predreg_timeline_t *timeline,
+                                  const predreg_replay_params_t *params,
+                                  predreg_replay_result_t *result)
+{
+    ucs_rcache_pred_stats_t stats;
+
+    return predreg_replay_cache_stats(timeline, params, result, &stats);
+}
