@@ -305,13 +305,11 @@ static void model_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
     }
 }
 
+/* UCS ends the program, with a message, if there is no memory for it */
 static ucs_pgt_dir_t *dir_alloc(const ucs_pgtable_t *table)
 {
-    void *ptr;
-
-    return (posix_memalign(&ptr, ucs_max(sizeof(void*),
-                                         UCS_PGT_ENTRY_MIN_ALIGN),
-                           sizeof(ucs_pgt_dir_t)) == 0) ? ptr : NULL;
+    return aligned_alloc(ucs_max(sizeof(void*), UCS_PGT_ENTRY_MIN_ALIGN),
+                         sizeof(ucs_pgt_dir_t));
 }
 
 static void dir_release(const ucs_pgtable_t *table, ucs_pgt_dir_t *dir)

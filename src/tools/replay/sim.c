@@ -23,9 +23,9 @@
  * src/uct/ib/predreg/transfer.c */
 #define MAX_PIECES 2
 
-/* While a program waits for messages it makes progress, which takes no time, all
- * the time. It is enough to look in so often, ns: the work of the helper's
- * thread is not looked after more often either (POLL_MIN of helper.c) */
+/* A program that waits for messages makes progress all the time. Here it does so
+ * every so often, ns: a helper thread polls no more often either (POLL_MIN of
+ * helper.c) */
 #define PROGRESS_INTERVAL 1000000
 
 
@@ -184,13 +184,6 @@ static ucs_status_t begin_use(sim_t *sim, const predreg_use_t *use,
                                  &use->context, &state->memh);
 }
 
-/* The program arrives at an event, by making progress */
-static void sim_arrive(sim_t *sim, uint64_t now)
-{
-    sim_advance(sim, now);
-    sim_progress(sim);
-}
-
 static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
 {
     sim_t *sim           = arg;
@@ -199,7 +192,7 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
     ucs_status_t status;
     uint64_t begun;
 
-    sim_arrive(sim, now);
+    sim_advance(sim, now);
     status = begin_use(sim, use, state);
     begun  = predreg_world_now(sim->world);
     if (UCS_STATUS_IS_ERR(status)) {
@@ -220,6 +213,7 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
                         !!(sim->result & UCS_RCACHE_PRED_RESULT_HIT),
                         !!(sim->result & UCS_RCACHE_PRED_RESULT_LATE),
                         begun - now);
+    sim_progress(sim); /* From here on it waits for the message */
     return begun - now;
 }
 
@@ -229,7 +223,8 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
     sim_use_t *state = &sim->uses[use - sim->timeline->uses];
     uint64_t ended;
 
-    sim_arrive(sim, now);
+    sim_advance(sim, now);
+    sim_progress(sim); /* Which finds that the use has ended */
     ended = predreg_world_now(sim->world);
     if (state->lazy != NULL) {
         --sim->under_way;
