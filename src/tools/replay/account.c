@@ -133,6 +133,16 @@ void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
     predreg_account_wait(account, site, waited);
 }
 
+void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
+                         int64_t begin, int64_t end, uint64_t bytes,
+                         predreg_cause_t cause)
+{
+    if (end > begin) {
+        predreg_ledger_add(account->ledger, begin, end, bytes, cause);
+        site->byte_ns += (unsigned __int128)bytes * (uint64_t)(end - begin);
+    }
+}
+
 /* It has been registered for this until now: for the uses from a site, or those
  * that may still come */
 static void holding_enter(predreg_account_t *account,

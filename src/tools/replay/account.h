@@ -71,6 +71,13 @@ void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
 void predreg_account_wait(predreg_account_t *account, predreg_site_t *site,
                           uint64_t waited);
 
+/** Memory was registered for this, for the sake of a site. As @ref
+ *  predreg_ledger_add; for policies that know all of it at once, the others have
+ *  holdings. */
+void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
+                         int64_t begin, int64_t end, uint64_t bytes,
+                         predreg_cause_t cause);
+
 
 /** Memory that holds [address, address + length) is registered from now on;
  *  registering it takes until @ref predreg_holding_registered. */

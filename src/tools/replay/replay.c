@@ -32,7 +32,7 @@ static const replay_func_t replay_funcs[] = {
     [PREDREG_REPLAY_LRU]          = predreg_replay_pinned,
     [PREDREG_REPLAY_REGIONS]      = predreg_replay_pinned,
     [PREDREG_REPLAY_PERIODICITY]  = NULL,
-    [PREDREG_REPLAY_CLAIRVOYANT]  = NULL,
+    [PREDREG_REPLAY_CLAIRVOYANT]  = predreg_replay_clairvoyant,
 };
 
 const char *predreg_replay_policy_names[] = {

@@ -1,0 +1,69 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_COVER_H_
+#define PREDREG_COVER_H_
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file cover.h
+ *
+ * Which of many ranges hold a page: a sweep through memory, from the lowest page
+ * to the highest.
+ */
+
+typedef struct predreg_range {
+    uint64_t first;  /**< Pages from here ... */
+    uint64_t end;    /**< ... to before here */
+    size_t   index;  /**< What it is the range of */
+    unsigned domain; /**< For the one who sorts them */
+} predreg_range_t;
+
+/** A sweep. Takes no more memory than the ranges do. */
+typedef struct predreg_cover {
+    const predreg_range_t *next;   /**< Ranges not come to yet */
+    const predreg_range_t *end;
+    predreg_range_t       *ranges; /**< That hold the page, by index */
+    size_t                num_ranges;
+} predreg_cover_t;
+
+
+/**
+ * Pages of a piece of memory.
+ *
+ * @param [in]  length  > 0.
+ */
+void predreg_range_of(uint64_t address, uint64_t length,
+                      predreg_range_t *range);
+
+/**
+ * @param [in]  ranges  By first; to stay as they are during the sweep.
+ * @return UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t predreg_cover_init(predreg_cover_t *cover,
+                                const predreg_range_t *ranges,
+                                size_t num_ranges);
+
+void predreg_cover_cleanup(predreg_cover_t *cover);
+
+/** Go on to this page, higher than the one before. */
+void predreg_cover_move(predreg_cover_t *cover, uint64_t page);
+
+/** @return whether no range holds this page or a higher one. */
+static inline int predreg_cover_is_done(const predreg_cover_t *cover)
+{
+    return (cover->num_ranges == 0) && (cover->next == cover->end);
+}
+
+END_C_DECLS
+
+#endif
