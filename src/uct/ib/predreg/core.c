@@ -137,21 +137,7 @@ unsigned uct_predreg_policy(void)
 static ucs_status_t pred_create(void)
 {
     const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
-    ucs_rcache_pred_params_t params  = {
-        .ops          = &uct_predreg_pred_ops,
-        .policy       = knobs->policy,
-        .helper       = knobs->helper,
-        .history      = knobs->history,
-        .max_sites    = knobs->max_sites,
-        .known_regions = knobs->known_regions,
-        .max_bytes    = uct_predreg_max_bytes(),
-        .max_regions  = knobs->max_regions,
-        .pieces       = knobs->pieces &&
-                        (knobs->policy == UCS_RCACHE_PRED_POLICY_PREDICT),
-        .dq_size      = knobs->dq_size,
-        .access_mask  = UCT_MD_MEM_ACCESS_ALL,
-        .helper_flags = UCT_MD_MEM_FLAG_HIDE_ERRORS
-    };
+    ucs_rcache_pred_params_t params;
     ucs_rcache_pred_t *pred;
     ucs_status_t status;
 
@@ -166,10 +152,13 @@ static ucs_status_t pred_create(void)
     }
 
     uct_predreg_record_create();
-    params.sink = uct_predreg_record_sink();
-    params.arg  = uct_predreg_core.thread;
-    params.node = uct_predreg_core.node;
-    status      = ucs_rcache_pred_create(&params, &pred);
+    uct_predreg_knobs_to_params(knobs, &params);
+    params.ops       = &uct_predreg_pred_ops;
+    params.sink      = uct_predreg_record_sink();
+    params.arg       = uct_predreg_core.thread;
+    params.node      = uct_predreg_core.node;
+    params.max_bytes = uct_predreg_max_bytes();
+    status           = ucs_rcache_pred_create(&params, &pred);
     if (status != UCS_OK) {
         goto err_leave_node;
     }

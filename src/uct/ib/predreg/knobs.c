@@ -11,6 +11,7 @@
 #include <ucs/rcache_pred/stats.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/preprocessor.h>
+#include <uct/api/uct.h>
 #include <uct/api/version.h>
 
 #define KNOB_PREFIX "RCACHE_PRED_"
@@ -262,4 +263,50 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
             cb(arg, knob->name, value);
         }
     }
+}
+
+ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs)
+{
+    return ucs_config_parser_set_default_values(knobs, knob_table);
+}
+
+ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
+                                   const char *value)
+{
+    ucs_status_t status;
+
+#if UCT_API >= UCT_VERSION(1, 15)
+    status = ucs_config_parser_set_value(knobs, knob_table, KNOB_PREFIX, name,
+                                         value);
+#else
+    status = ucs_config_parser_set_value(knobs, knob_table, name, value);
+#endif
+    if (status == UCS_ERR_NO_ELEM) {
+        ucs_error("there is no knob " ENV_PREFIX KNOB_PREFIX "%s", name);
+    }
+    return (status == UCS_OK) ? knobs_check(knobs) : status;
+}
+
+void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs)
+{
+    ucs_config_parser_release_opts(knobs, knob_table);
+}
+
+void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
+                                 ucs_rcache_pred_params_t *params)
+{
+    *params = (ucs_rcache_pred_params_t){
+        .policy        = knobs->policy,
+        .helper        = knobs->helper,
+        .history       = knobs->history,
+        .max_sites     = knobs->max_sites,
+        .known_regions = knobs->known_regions,
+        .max_bytes     = knobs->max_pinned,
+        .max_regions   = knobs->max_regions,
+        .pieces        = knobs->pieces &&
+                         (knobs->policy == UCS_RCACHE_PRED_POLICY_PREDICT),
+        .dq_size       = knobs->dq_size,
+        .access_mask   = UCT_MD_MEM_ACCESS_ALL,
+        .helper_flags  = UCT_MD_MEM_FLAG_HIDE_ERRORS
+    };
 }

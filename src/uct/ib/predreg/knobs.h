@@ -9,9 +9,12 @@
 
 #include <ucs/rcache_pred/rcache_pred.h>
 
+BEGIN_C_DECLS
+
 /** @file knobs.h
  *
- * The environment variables UCX_RCACHE_PRED_*.
+ * The environment variables UCX_RCACHE_PRED_*. Shared with tools that offer the
+ * same settings.
  */
 
 typedef enum {
@@ -52,5 +55,20 @@ ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs);
 void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                 void (*cb)(void *arg, const char *name,
                                            const char *value), void *arg);
+/** Whatever the environment says. To be cleaned up. */
+ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs);
+
+/** Change one knob, named without UCX_RCACHE_PRED_. On failure the message has
+ *  been logged. */
+ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
+                                   const char *value);
+
+void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs);
+
+/** What the knobs say of a cache: all but ops, arg, sink and node. */
+void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
+                                 ucs_rcache_pred_params_t *params);
+
+END_C_DECLS
 
 #endif
