@@ -242,7 +242,8 @@ predreg_replay_params_t replay_params(const predreg_timeline_t *timeline,
 {
     predreg_replay_params_t params;
 
-    predreg_replay_params_default(timeline, policy, &params);
+    EXPECT_EQ(UCS_OK,
+              predreg_replay_params_default(timeline, policy, &params));
     params.limit  = limit;
     params.wakeup = 0;
     return params;

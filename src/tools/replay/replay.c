@@ -7,14 +7,14 @@
 #include "replay_int.h"
 
 #include <ucs/debug/log_def.h>
+#include <uct/ib/predreg/knobs.h>
 
 #include <stdlib.h>
 #include <string.h>
-#include <uct/api/uct.h>
 
-/* An idle thread on a processor of its own runs so long after it is woken, ns:
- * the order of what futexes take on the machines this was tried on */
-#define WAKEUP 20000
+/* A thread runs so long after it is woken or its time has come, ns: the cache's
+ * first guess, before it has measured it (WAKEUP_COST of rcache_pred.c) */
+#define WAKEUP 50000
 
 /* What an operation takes, or a page of it, at most, ns: times stay far below 64
  * bits */
@@ -47,28 +47,27 @@ const char *predreg_replay_policy_names[] = {
 };
 
 
-void predreg_replay_params_default(const predreg_timeline_t *timeline,
-                                   predreg_replay_policy_t policy,
-                                   predreg_replay_params_t *params)
+ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
+                                           predreg_replay_policy_t policy,
+                                           predreg_replay_params_t *params)
 {
+    uct_predreg_knobs_t knobs;
+    ucs_status_t status;
+
+    status = uct_predreg_knobs_default(&knobs);
+    if (status != UCS_OK) {
+        return status;
+    }
+
     *params = (predreg_replay_params_t){
         .policy = policy,
         .reg    = timeline->reg,
         .dereg  = timeline->dereg,
-        .wakeup = WAKEUP,
-        .cache  = {
-            .helper        = UCS_RCACHE_PRED_HELPER_AGGRESSIVE,
-            .history       = 8,
-            .max_sites     = 16384,
-            .known_regions = 8192,
-            .max_bytes     = UINT64_MAX,
-            .max_regions   = UINT64_MAX,
-            .pieces        = 1,
-            .dq_size       = 1024,
-            .access_mask   = UCT_MD_MEM_ACCESS_ALL,
-            .helper_flags  = UCT_MD_MEM_FLAG_HIDE_ERRORS
-        }
+        .wakeup = WAKEUP
     };
+    uct_predreg_knobs_to_params(&knobs, &params->cache);
+    uct_predreg_knobs_cleanup(&knobs);
+    return UCS_OK;
 }
 
 static ucs_status_t cost_check(const char *name, const predreg_cost_t *cost)

@@ -45,7 +45,8 @@ typedef struct predreg_replay_params {
     uint64_t                 wakeup;  /**< PREDICT: how long the helper takes to
                                            wake, ns */
     ucs_rcache_pred_params_t cache;   /**< PREDICT, ON_DEMAND: what knobs set;
-                                           ops and arg are not looked at */
+                                           ops, arg, sink, node and policy are
+                                           not looked at */
 } predreg_replay_params_t;
 
 
@@ -84,10 +85,11 @@ typedef struct predreg_replay_result {
 } predreg_replay_result_t;
 
 
-/** Those of the library's own knobs, and the costs of the timeline. */
-void predreg_replay_params_default(const predreg_timeline_t *timeline,
-                                   predreg_replay_policy_t policy,
-                                   predreg_replay_params_t *params);
+/** Those of the library's own knobs, and the costs of the timeline.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
+                                           predreg_replay_policy_t policy,
+                                           predreg_replay_params_t *params);
 
 /** @return UCS_ERR_INVALID_PARAM (logged, naming the value and what is accepted)
  *          or UCS_ERR_NO_MEMORY. */
