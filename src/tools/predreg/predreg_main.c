@@ -34,6 +34,8 @@ static const predreg_command_t predreg_commands[] = {
     {"dump", predreg_dump, "ucx_predreg dump", "print traces as text"},
     {"stat", predreg_stat, "ucx_predreg stat",
      "show what running processes have registered"},
+    {"replay", predreg_replay_command, "ucx_predreg replay",
+     "play what was recorded again under other policies"},
 };
 
 #define PREDREG_NUM_COMMANDS \

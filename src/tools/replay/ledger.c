@@ -198,6 +198,55 @@ ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
     return UCS_OK;
 }
 
+/* The steps of a curve as changes. @return number of them. */
+static size_t changes_of_curve(const predreg_sum_t *sum, int64_t offset,
+                               change_t *changes)
+{
+    uint64_t bytes = 0;
+    size_t i;
+
+    for (i = 0; i < sum->num_steps; ++i) {
+        changes[i] = (change_t){ sum->curve[i].time + offset,
+                                 sum->curve[i].bytes - bytes };
+        bytes      = sum->curve[i].bytes;
+    }
+
+    return sum->num_steps;
+}
+
+ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
+                               const int64_t *offsets, size_t num_sums,
+                               predreg_sum_t *total)
+{
+    size_t num_changes = 0;
+    change_t *changes;
+    unsigned cause;
+    size_t i;
+
+    for (i = 0; i < num_sums; ++i) {
+        num_changes += sums[i]->num_steps;
+    }
+
+    changes = malloc(ucs_max(num_changes, 1ul) * sizeof(*changes));
+    if (changes == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    memset(total, 0, sizeof(*total));
+    num_changes = 0;
+    for (i = 0; i < num_sums; ++i) {
+        num_changes         += changes_of_curve(sums[i], offsets[i],
+                                                &changes[num_changes]);
+        total->byte_seconds += sums[i]->byte_seconds;
+        for (cause = 0; cause < PREDREG_CAUSE_LAST; ++cause) {
+            total->by_cause[cause] += sums[i]->by_cause[cause];
+        }
+    }
+
+    curve_make(changes, num_changes, total);
+    return UCS_OK;
+}
+
 void predreg_sum_cleanup(predreg_sum_t *sum)
 {
     free(sum->curve);

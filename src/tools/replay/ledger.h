@@ -69,6 +69,16 @@ typedef struct predreg_sum {
 /** @return UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum);
 
+/**
+ * What several have registered together.
+ *
+ * @param [in] offsets  Added to the times of each, ns.
+ * @return UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
+                               const int64_t *offsets, size_t num_sums,
+                               predreg_sum_t *total);
+
 void predreg_sum_cleanup(predreg_sum_t *sum);
 
 END_C_DECLS

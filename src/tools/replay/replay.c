@@ -16,10 +16,6 @@
  * first guess, before it has measured it (WAKEUP_COST of rcache_pred.c) */
 #define WAKEUP 50000
 
-/* What an operation takes, or a page of it, at most, ns: times stay far below 64
- * bits */
-#define MAX_COST 1e12
-
 
 typedef ucs_status_t (*replay_func_t)(const predreg_timeline_t *timeline,
                                       const predreg_replay_params_t *params,
@@ -72,13 +68,12 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
 
 static ucs_status_t cost_check(const char *name, const predreg_cost_t *cost)
 {
-    if ((cost->op >= 0) && (cost->op <= MAX_COST) && (cost->page >= 0) &&
-        (cost->page <= MAX_COST)) {
+    if (predreg_replay_cost_is_valid(cost)) {
         return UCS_OK;
     }
 
     ucs_error("a cost of %s of %g ns and %g ns a page is out of range: expected "
-              "0 to %g each", name, cost->op, cost->page, MAX_COST);
+              "0 to %g each", name, cost->op, cost->page, PREDREG_REPLAY_MAX_COST);
     return UCS_ERR_INVALID_PARAM;
 }
 
@@ -92,9 +87,9 @@ static ucs_status_t params_check(const predreg_replay_params_t *params)
         return UCS_ERR_INVALID_PARAM;
     }
 
-    if (params->wakeup > (uint64_t)MAX_COST) {
+    if (params->wakeup > (uint64_t)PREDREG_REPLAY_MAX_COST) {
         ucs_error("a helper that wakes after %lu ns is out of range: expected "
-                  "0 to %g", params->wakeup, MAX_COST);
+                  "0 to %g", params->wakeup, PREDREG_REPLAY_MAX_COST);
         return UCS_ERR_INVALID_PARAM;
     }
 

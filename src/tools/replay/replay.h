@@ -85,6 +85,17 @@ typedef struct predreg_replay_result {
 } predreg_replay_result_t;
 
 
+/** What an operation takes at most, or a page of it, ns: so that times stay far
+ *  below 64 bits. */
+#define PREDREG_REPLAY_MAX_COST 1e12
+
+/** Whether a cost is one: from 0 to the maximum. */
+static inline int predreg_replay_cost_is_valid(const predreg_cost_t *cost)
+{
+    return (cost->op >= 0) && (cost->op <= PREDREG_REPLAY_MAX_COST) &&
+           (cost->page >= 0) && (cost->page <= PREDREG_REPLAY_MAX_COST);
+}
+
 /** Those of the library's own knobs, and the costs of the timeline.
  *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,

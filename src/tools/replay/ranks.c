@@ -1,0 +1,131 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "ranks.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NSEC_PER_SEC 1e9
+
+/* Ranks of one job do not start further apart, ns: 10 years */
+#define MAX_DISTANCE (10ul * 365 * 24 * 3600 * 1000000000)
+
+
+static int get_number(const ucs_rcache_trace_t *trace, const char *key,
+                      uint64_t *number_p)
+{
+    const char *value = ucs_rcache_trace_get_meta(trace, key);
+    char *end;
+
+    if ((value == NULL) || (*value == '\0')) {
+        return 0;
+    }
+
+    *number_p = strtoull(value, &end, 10);
+    return *end == '\0';
+}
+
+/* Time of the first event, ns since 1970.
+ * @return whether it is known. */
+static int first_event_time(const ucs_rcache_trace_t *trace, uint64_t *time_p)
+{
+    uint64_t clock, realtime;
+
+    if (!get_number(trace, "clock_ns", &clock) ||
+        !get_number(trace, "realtime_ns", &realtime)) {
+        return 0;
+    }
+
+    *time_p = realtime;
+    if (trace->num_events > 0) {
+        *time_p += trace->events[0].time - clock;
+    }
+    return 1;
+}
+
+int predreg_ranks_align(ucs_rcache_trace_t *const *traces, size_t num_ranks,
+                        int64_t *offsets)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    uint64_t time;
+    size_t i;
+
+    for (i = 0; i < num_ranks; ++i) {
+        if (!first_event_time(traces[i], &time)) {
+            goto err;
+        }
+
+        offsets[i] = (int64_t)time;
+        first      = ucs_min(first, time);
+        last       = ucs_max(last, time);
+    }
+
+    if ((num_ranks > 0) && (last - first > MAX_DISTANCE)) {
+        goto err;
+    }
+
+    for (i = 0; i < num_ranks; ++i) {
+        offsets[i] = (uint64_t)offsets[i] - first;
+    }
+    return 1;
+
+err:
+    memset(offsets, 0, num_ranks * sizeof(*offsets));
+    return 0;
+}
+
+static void add_counters(const predreg_replay_result_t *result,
+                         predreg_replay_result_t *total)
+{
+    unsigned i;
+
+    total->uses     += result->uses;
+    total->hits     += result->hits;
+    total->late     += result->late;
+    total->early    += result->early;
+    total->wasted   += result->wasted;
+    total->refused  += result->refused;
+    total->regs     += result->regs;
+    total->waited   += result->waited;
+    total->helper   += result->helper;
+    total->limit    += result->limit;
+    total->duration  = ucs_max(total->duration, result->duration);
+    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
+        total->prediction_errors[i] += result->prediction_errors[i];
+    }
+}
+
+ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
+                                 const int64_t *offsets, size_t num_ranks,
+                                 predreg_replay_result_t *total)
+{
+    const predreg_sum_t **sums;
+    ucs_status_t status;
+    size_t i;
+
+    sums = malloc(ucs_max(num_ranks, 1ul) * sizeof(*sums));
+    if (sums == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    memset(total, 0, sizeof(*total));
+    for (i = 0; i < num_ranks; ++i) {
+        sums[i]       = &results[i].pinned;
+        total->policy = results[i].policy;
+        add_counters(&results[i], total);
+    }
+
+    status = predreg_sum_merge(sums, offsets, num_ranks, &total->pinned);
+    if ((status == UCS_OK) && (total->duration > 0)) {
+        total->pinned_avg_bytes = total->pinned.byte_seconds * NSEC_PER_SEC /
+                                  total->duration;
+    }
+    free(sums);
+    return status;
+}
