@@ -75,8 +75,8 @@ TEST_F(test_replay_models, leave_pinned_costs)
     EXPECT_EQ(120u, r->sites[0].waited);
 }
 
-/* A use that reaches beyond its region: a new one takes both places, the old one
- * goes when it is not used */
+/* A use that reaches beyond its region: a new one takes both places, the old
+ * one goes when it is not used */
 TEST_F(test_replay_models, merge)
 {
     m_program.use(0, 10, buffer(0) + PAGE, PAGE);
@@ -295,10 +295,10 @@ TEST_F(test_replay_models, bad_parameters)
     refused(bad, "policy 7 is out of range: expected 0..6");
     bad        = good;
     bad.reg.op = -1;
-    refused(bad, "registration of -1 ns");
+    refused(bad, "registration at -1 ns");
     bad            = good;
     bad.dereg.page = NAN;
-    refused(bad, "deregistration of 0 ns and nan ns a page");
+    refused(bad, "deregistration at 0 ns, and nan ns a page");
     bad        = good;
     bad.wakeup = UINT64_MAX;
     refused(bad, "wakes after");

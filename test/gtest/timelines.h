@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-/* A program, made up use by use: as a timeline to replay, or as a trace that was
- * recorded of it */
+/* A program, made up use by use */
 class made_program {
 public:
     static constexpr uint64_t USEC = 1000;

@@ -22,28 +22,27 @@ static void predreg_replay_usage(void)
 {
     printf("usage: ucx_predreg replay [OPTIONS] FOLDER|FILE...\n"
            "\n"
-           "Play what was recorded again, under other policies, and say what "
-           "memory they\nregister and how long the program waits.\n"
+           "Play what was recorded again, under other policies: what memory they "
+           "register,\nand how long the program waits.\n"
            "\n"
-           "  --policy P[,P...]      predict, on-demand, leave-pinned, "
+           "  --policy P[,P...]     predict, on-demand, leave-pinned, "
            "lru[=BYTES],\n"
-           "                         regions[=N], periodicity, clairvoyant; all "
-           "of them\n"
-           "                         unless given. A limit that is not given is "
-           "half of\n"
-           "                         what leave-pinned needs.\n"
-           "  --set KNOB=VALUE       as UCX_RCACHE_PRED_KNOB: HELPER, HISTORY, "
+           "                        regions[=N], periodicity, clairvoyant; all "
+           "unless given.\n"
+           "                        Limits are half of what leave-pinned needs "
+           "unless given\n"
+           "  --set KNOB=VALUE      as UCX_RCACHE_PRED_KNOB: HELPER, HISTORY, "
            "MAX_SITES,\n"
-           "                         KNOWN_REGIONS, DQ_SIZE, MAX_PINNED, "
-           "MAX_REGIONS,\n"
-           "                         PIECES; may be repeated\n"
-           "  --reg-cost OP,PAGE     what a registration takes, and each page of "
-           "it, ns;\n"
-           "                         as recorded unless given\n"
-           "  --dereg-cost OP,PAGE   likewise, a deregistration\n"
-           "  --per-rank             also say it of each rank\n"
-           "  --json                 one JSON object a line\n"
-           "  --help                 this text\n");
+           "                        KNOWN_REGIONS, DQ_SIZE, MAX_PINNED, "
+           "MAX_REGIONS, PIECES;\n"
+           "                        may be repeated\n"
+           "  --reg-cost OP,PAGE    what a registration takes, and each of its "
+           "pages, ns;\n"
+           "                        as recorded unless given\n"
+           "  --dereg-cost OP,PAGE  likewise, a deregistration\n"
+           "  --per-rank            also say it of each rank\n"
+           "  --json                one JSON object a line\n"
+           "  --help                this text\n");
 }
 
 /* POLICY or POLICY=LIMIT. */
@@ -122,8 +121,8 @@ static int predreg_replay_accepts_knob(const char *name)
     if (!strcmp(name, "POLICY")) {
         predreg_error("--set: POLICY is said by --policy");
     } else if (!strcmp(name, "WINDOW")) {
-        predreg_error("--set: WINDOW is part of what was recorded: the contexts "
-                      "of the uses are made with it");
+        predreg_error("--set: WINDOW is part of what was recorded: contexts are "
+                      "made with it");
     } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
         predreg_error("--set: %s is of the ranks of a node together, and each "
                       "is replayed by itself; see --ranks", name);
@@ -170,6 +169,7 @@ static int predreg_replay_set_knob(const char *arg, predreg_replay_opts_t *opts)
 static int predreg_replay_parse_cost(const char *option, const char *arg,
                                      predreg_cost_t *cost)
 {
+    const char *whole = arg;
     char *end;
 
     cost->op = strtod(arg, &end);
@@ -182,8 +182,8 @@ static int predreg_replay_parse_cost(const char *option, const char *arg,
         }
     }
 
-    predreg_error("--%s: accepted: OP,PAGE, ns an operation and ns a page, each "
-                  "from 0 to %g, as in 10000,50", option,
+    predreg_error("--%s: '%s'; accepted: OP,PAGE, ns an operation and a page, each "
+                  "from 0 to %g, as in 10000,50", option, whole,
                   PREDREG_REPLAY_MAX_COST);
     return -1;
 }

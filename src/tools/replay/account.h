@@ -105,7 +105,8 @@ void predreg_holding_close(predreg_account_t *account,
 
 /**
  * What it comes to: the fields pinned, pinned_avg_bytes, uses, hits, late,
- * refused, regs, waited, duration, sites and num_sites. All holdings must be closed.
+ * refused, regs, waited, duration, sites and num_sites. All holdings must be
+ * closed.
  *
  * @param [in] duration  Of the program, ns.
  * @return UCS_ERR_NO_MEMORY.

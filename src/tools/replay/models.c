@@ -18,8 +18,8 @@
  * src/ucs/memory/rcache.c), without or with a limit: nothing is deregistered
  * until there is no room for something else. Everything is done by the program.
  *
- *   - Regions do not overlap. A use that no region covers makes a new one, which
- *     also covers the regions it overlaps; these go when their last use ends.
+ *   - Regions do not overlap. A use that no region covers makes a new one,
+ *     which also covers those it overlaps; these go when their last use ends.
  *   - What is unmapped serves no use any more, and is deregistered before the
  *     next region is made.
  *   - The limit is enforced after a new region was registered, by giving up

@@ -17,9 +17,9 @@ BEGIN_C_DECLS
  */
 
 /**
- * When the first event of each rank was, after that of the first of them, ns: by
- * the clocks that the traces tell of. All 0 if one of them does not, or they are
- * years apart.
+ * When the first event of each rank was, after that of the first of them, ns:
+ * by the clocks that the traces tell of. All 0 if one of them does not, or they
+ * are years apart.
  *
  * @return whether the clocks are known.
  */

@@ -72,8 +72,8 @@ static ucs_status_t cost_check(const char *name, const predreg_cost_t *cost)
         return UCS_OK;
     }
 
-    ucs_error("a cost of %s of %g ns and %g ns a page is out of range: expected "
-              "0 to %g each", name, cost->op, cost->page, PREDREG_REPLAY_MAX_COST);
+    ucs_error("%s at %g ns, and %g ns a page, is out of range: expected 0 to %g "
+              "each", name, cost->op, cost->page, PREDREG_REPLAY_MAX_COST);
     return UCS_ERR_INVALID_PARAM;
 }
 

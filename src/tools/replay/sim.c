@@ -23,9 +23,9 @@
  * src/uct/ib/predreg/transfer.c */
 #define MAX_PIECES 2
 
-/* A program that waits for messages makes progress all the time. Here it does so
- * every so often, ns: a helper thread polls no more often either (POLL_MIN of
- * helper.c) */
+/* A program that waits for messages makes progress all the time. Here it does
+ * so every so often, ns: a helper thread polls no more often either (POLL_MIN
+ * of helper.c) */
 #define PROGRESS_INTERVAL 1000000
 
 

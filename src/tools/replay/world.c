@@ -55,7 +55,7 @@ struct predreg_world {
     ucs_rcache_pred_t      *pred;
     predreg_coroutine_t    *helper;
     helper_state_t         helper_state;
-    ucs_rcache_pred_time_t helper_next; /* When it goes on; INF: not by itself */
+    ucs_rcache_pred_time_t helper_next; /* It goes on; INF: not by itself */
     int                    helper_woken; /* The next sleep is none */
     ucs_rcache_pred_time_t helper_since; /* It is asleep, or busy */
     uint64_t               helper_time;

@@ -49,9 +49,9 @@ void predreg_world_advance(predreg_world_t *world, uint64_t until);
 predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh);
 
 /**
- * The program is over: what is registered goes to the account as it is now. From
- * here on nothing takes time or is accounted for, and the helper stands still
- * outside of the cache.
+ * The program is over: what is registered goes to the account as it is now.
+ * From here on nothing takes time or is accounted for, and the helper stands
+ * still outside of the cache.
  *
  * @param [out] helper_p  Time the helper spent on registrations and
  *                        deregistrations, ns.

@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# Print the trace, in the text form, of a program that nobody has recorded.
+#
+# usage: awk -f make_trace.awk [-v NAME=VALUE]...
+#   pattern=  periodic     one buffer in a loop (the default)
+#             two-buffers  two of them in turns
+#             nested       an inner loop of 8 in an outer one; another buffer
+#                          after each inner loop
+#             drift        periodic, each period longer by 1/1000
+#             random       16 buffers and 8 call sites at random, now and then
+#                          unmapped
+#   uses=     number of uses (1000)
+#   period=   from one use to the next, us (10000)
+#   bytes=    of a buffer (1048576)
+#   seed=     of random (1)
+
+function param(value, otherwise)
+{
+    return (value == "") ? otherwise : value
+}
+
+# An integer below n. Numerical Recipes, 7.1: a modulus of 2^32, whose products
+# awk's doubles hold exactly; awk's own rand() differs between implementations
+function below(n)
+{
+    seed = (seed * 1664525 + 1013904223) % 4294967296
+    return int(seed / 4294967296 * n)
+}
+
+# Not in hexadecimal, which some awks have for 31 bits only
+function address(buffer)
+{
+    return sprintf("%.0f", 4294967296 + buffer * 1073741824)
+}
+
+# Each use ends by its own number: uses of a buffer may overlap. Times are us.
+function use(begin, duration, buffer, site)
+{
+    printf "begin %.0fus %s %.0f id=%d caller=%d\n", begin, address(buffer),
+           bytes, ++id, 4096 + 16 * site
+    printf "end %.0fus id=%d\n", begin + duration, id
+}
+
+function two_buffers(i)
+{
+    use(i * period, period / 2, i % 2, i % 2)
+}
+
+function nested(i,    outer, inner)
+{
+    outer = int(i / 9)
+    inner = i % 9
+    use((16 * outer + inner) * period, period / 2, inner == 8,
+        (inner == 8) ? 2 : (inner > 0))
+}
+
+function random(    buffer)
+{
+    now += below(2 * period)
+    buffer = below(16)
+    if (below(50) == 0)
+        printf "unmap %.0fus %s %.0f\n", now, address(buffer), bytes
+    use(now, below(period), buffer, below(8))
+}
+
+BEGIN {
+    pattern = param(pattern, "periodic")
+    uses    = param(uses, 1000)
+    period  = param(period, 10000)
+    bytes   = param(bytes, 1048576)
+    seed    = param(seed, 1)
+
+    print "ucx_predreg trace 1"
+    for (i = 0; i < uses; ++i) {
+        if (pattern == "periodic")
+            use(i * period, period / 2, 0, 0)
+        else if (pattern == "two-buffers")
+            two_buffers(i)
+        else if (pattern == "nested")
+            nested(i)
+        else if (pattern == "drift") {
+            use(now, period / 2, 0, 0)
+            now    += period
+            period *= 1.001
+        } else if (pattern == "random")
+            random()
+        else {
+            print "make_trace.awk: unknown pattern " pattern > "/dev/stderr"
+            exit 2
+        }
+    }
+}
