@@ -6,6 +6,10 @@
 
 #include "timelines.h"
 
+extern "C" {
+#include "c_access.h"
+}
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -247,4 +251,28 @@ predreg_replay_params_t replay_params(const predreg_timeline_t *timeline,
     params.limit  = limit;
     params.wakeup = 0;
     return params;
+}
+
+void expect_survives_without_memory(const predreg_timeline_t *timeline,
+                                    predreg_replay_policy_t policy,
+                                    unsigned min_allocations)
+{
+    predreg_replay_params_t params = replay_params(timeline, policy);
+    predreg_replay_result_t result;
+    ucs_status_t status;
+    unsigned nth;
+
+    for (nth = 1;; ++nth) {
+        test_alloc_fail_nth(nth);
+        status = predreg_replay(timeline, &params, &result);
+        if (!test_alloc_failed()) {
+            break;
+        }
+        ASSERT_EQ(UCS_ERR_NO_MEMORY, status) << "allocation " << nth;
+    }
+
+    test_alloc_fail_nth(0);
+    ASSERT_EQ(UCS_OK, status);
+    predreg_replay_result_cleanup(&result);
+    EXPECT_GT(nth, min_allocations);
 }

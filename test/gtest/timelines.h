@@ -99,4 +99,10 @@ predreg_replay_params_t replay_params(const predreg_timeline_t *timeline,
                                       predreg_replay_policy_t policy,
                                       uint64_t limit = 0);
 
+/* Let each allocation of a replay fail in turn: it says that there was no memory,
+ * each time. There are at least so many */
+void expect_survives_without_memory(const predreg_timeline_t *timeline,
+                                    predreg_replay_policy_t policy,
+                                    unsigned min_allocations);
+
 #endif
