@@ -44,6 +44,10 @@ typedef struct predreg_replay_params {
     predreg_cost_t           dereg;
     uint64_t                 wakeup;  /**< PREDICT: how long the helper takes to
                                            wake, ns */
+    unsigned                 window;  /**< PERIODICITY: uses that are compared
+                                           with those a period before, at least
+                                           2, at most 4096; periods are
+                                           shorter */
     ucs_rcache_pred_params_t cache;   /**< PREDICT, ON_DEMAND: what knobs set;
                                            ops, arg, sink, node and policy are
                                            not looked at */
