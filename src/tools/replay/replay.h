@@ -49,8 +49,10 @@ typedef struct predreg_replay_params {
                                            2, at most 4096; periods are
                                            shorter */
     ucs_rcache_pred_params_t cache;   /**< PREDICT, ON_DEMAND: what knobs set;
-                                           ops, arg, sink, node and policy are
-                                           not looked at */
+                                           ops, arg, node and policy are not
+                                           looked at. The sink, if there is one,
+                                           is told what happens; its clock is
+                                           ahead of the program's */
 } predreg_replay_params_t;
 
 

@@ -7,6 +7,7 @@
 #include "replay_int.h"
 #include "world.h"
 
+#include <ucs/datastruct/list.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -29,11 +30,19 @@
 #define PROGRESS_INTERVAL 1000000
 
 
-/* A use in pieces */
+/* A use in pieces: a transfer at constant speed, which lasts as long as the
+ * use */
 typedef struct lazy_use {
     ucs_rcache_pred_lazy_t  super;
-    ucs_rcache_pred_piece_t pieces[MAX_PIECES];
+    const predreg_use_t     *use;
+    predreg_site_t          *site;
+    uint64_t                begun;
+    uint64_t                next;       /* Start of what is left */
+    ucs_rcache_pred_piece_t pieces[MAX_PIECES]; /* In flight, oldest first */
     unsigned                num_pieces;
+    uint64_t                lands;      /* When the oldest one does; INF: at the
+                                           end of the use */
+    ucs_list_link_t         link;       /* In sim->lazies */
 } lazy_use_t;
 
 /* Both NULL: the use has not begun, was refused, or is over */
@@ -47,11 +56,13 @@ typedef struct sim {
     predreg_account_t        *account;
     predreg_world_t          *world;
     ucs_rcache_pred_sink_t   sink;
+    const ucs_rcache_pred_sink_t *watcher; /* Of the caller; NULL: none */
     ucs_rcache_pred_t        *pred;
     ucs_rcache_pred_domain_t **domains;
     unsigned                 num_domains;  /* There are already */
     sim_use_t                *uses;        /* As those of the timeline */
     size_t                   under_way;    /* Uses */
+    ucs_list_link_t          lazies;       /* Uses in pieces, by lands */
     uint64_t                 progressed;   /* Time of the last progress */
     int                      does_progress; /* Does the helper's work */
     unsigned                 result;       /* Of the last begin of a use */
@@ -67,6 +78,10 @@ static void on_event(void *arg, const ucs_rcache_pred_event_t *event)
     if (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) {
         sim->result = event->result;
     }
+
+    if (sim->watcher != NULL) {
+        sim->watcher->event(sim->watcher->arg, event);
+    }
 }
 
 static void sim_progress(sim_t *sim)
@@ -77,44 +92,75 @@ static void sim_progress(sim_t *sim)
     }
 }
 
-/* The program goes on until then. It waits for messages if there are uses, and
- * computes if there are none. */
-static void sim_advance(sim_t *sim, uint64_t until)
+/* Insert by when its oldest piece lands */
+static void lazy_insert(sim_t *sim, lazy_use_t *lazy)
 {
-    while (sim->does_progress && (sim->under_way > 0) &&
-           (sim->progressed + PROGRESS_INTERVAL <= until)) {
-        predreg_world_advance(sim->world, sim->progressed + PROGRESS_INTERVAL);
-        sim_progress(sim);
-    }
+    lazy_use_t *other;
 
-    predreg_world_advance(sim->world, until);
+    ucs_list_for_each(other, &sim->lazies, link) {
+        if (other->lands > lazy->lands) {
+            break;
+        }
+    }
+    ucs_list_insert_before(&other->link, &lazy->link);
 }
 
-/* Register the next piece of what is left.
- * @return whether there is one, and more is left. */
-static int lazy_add_piece(sim_t *sim, lazy_use_t *lazy,
-                          const predreg_use_t *use, predreg_site_t *site)
+/* The piece that reaches to the end of the use lands when it ends */
+static void lazy_set_landing(lazy_use_t *lazy)
+{
+    const predreg_use_t *use             = lazy->use;
+    const ucs_rcache_pred_piece_t *piece = &lazy->pieces[0];
+    uint64_t moved;
+
+    lazy->lands = UINT64_MAX;
+    if (lazy->num_pieces > 0) {
+        moved = piece->start + piece->length - use->address;
+        if (moved < use->length) {
+            lazy->lands = lazy->begun + (unsigned __int128)moved *
+                                        (use->end - use->begin) / use->length;
+        }
+    }
+}
+
+/* Register the next piece of what is left, if there is room.
+ * @return whether another one may follow. */
+static int lazy_add_piece(sim_t *sim, lazy_use_t *lazy)
 {
     ucs_rcache_pred_piece_t *piece = &lazy->pieces[lazy->num_pieces];
-    uintptr_t start                = use->address;
-    uintptr_t end                  = use->address + use->length;
+    uint64_t left                  = lazy->use->address + lazy->use->length -
+                                     lazy->next;
     ucs_status_t status;
 
-    if (lazy->num_pieces > 0) {
-        start = piece[-1].start + piece[-1].length;
+    if ((left == 0) || (lazy->num_pieces == MAX_PIECES)) {
+        return 0;
     }
 
-    status = ucs_rcache_pred_piece_reg(&lazy->super, start, end - start,
-                                       use->flags, piece);
+    status = ucs_rcache_pred_piece_reg(&lazy->super, lazy->next, left,
+                                       lazy->use->flags, piece);
     if (status != UCS_OK) {
         return 0;
     }
 
     predreg_holding_use(sim->account,
-                        predreg_world_holding(sim->world, piece->memh), site,
-                        predreg_world_now(sim->world));
-    return (++lazy->num_pieces < MAX_PIECES) &&
-           (piece->start + piece->length < end);
+                        predreg_world_holding(sim->world, piece->memh),
+                        lazy->site, predreg_world_now(sim->world));
+    lazy->next += piece->length;
+    ++lazy->num_pieces;
+    return 1;
+}
+
+/* The oldest piece has landed */
+static void lazy_release_piece(sim_t *sim, lazy_use_t *lazy)
+{
+    ucs_rcache_pred_piece_t piece = lazy->pieces[0];
+
+    --lazy->num_pieces;
+    memmove(&lazy->pieces[0], &lazy->pieces[1],
+            lazy->num_pieces * sizeof(lazy->pieces[0]));
+    predreg_holding_unuse(sim->account,
+                          predreg_world_holding(sim->world, piece.memh),
+                          predreg_world_now(sim->world));
+    ucs_rcache_pred_piece_dereg(lazy->super.domain, &piece);
 }
 
 /* The first piece is waited for; the others are registered while it flies.
@@ -122,29 +168,72 @@ static int lazy_add_piece(sim_t *sim, lazy_use_t *lazy,
 static uint64_t lazy_begin(sim_t *sim, lazy_use_t *lazy,
                            const predreg_use_t *use, predreg_site_t *site)
 {
-    int more = lazy_add_piece(sim, lazy, use, site);
-    uint64_t begun;
+    int more;
 
-    begun = predreg_world_now(sim->world);
+    lazy->use   = use;
+    lazy->site  = site;
+    lazy->next  = use->address;
+    more        = lazy_add_piece(sim, lazy);
+    lazy->begun = predreg_world_now(sim->world);
     while (more) {
-        more = lazy_add_piece(sim, lazy, use, site);
+        more = lazy_add_piece(sim, lazy);
     }
-    return begun;
+
+    lazy_set_landing(lazy);
+    lazy_insert(sim, lazy);
+    return lazy->begun;
+}
+
+static void lazy_advance(sim_t *sim, lazy_use_t *lazy)
+{
+    lazy_release_piece(sim, lazy);
+    lazy_add_piece(sim, lazy);
+    ucs_list_del(&lazy->link);
+    lazy_set_landing(lazy);
+    lazy_insert(sim, lazy);
 }
 
 static void lazy_end(sim_t *sim, lazy_use_t *lazy)
 {
-    ucs_rcache_pred_domain_t *domain = lazy->super.domain;
-    unsigned i;
-
+    ucs_list_del(&lazy->link);
     ucs_rcache_pred_end_lazy(&lazy->super);
-    for (i = 0; i < lazy->num_pieces; ++i) {
-        predreg_holding_unuse(sim->account,
-                              predreg_world_holding(sim->world,
-                                                    lazy->pieces[i].memh),
-                              predreg_world_now(sim->world));
-        ucs_rcache_pred_piece_dereg(domain, &lazy->pieces[i]);
+    while (lazy->num_pieces > 0) {
+        lazy_release_piece(sim, lazy);
     }
+    free(lazy);
+}
+
+/* When something is to be done before the next event: a piece lands, or progress
+ * is made, which it is while there are uses; without, the program computes */
+static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p)
+{
+    uint64_t progress = UINT64_MAX;
+
+    *landing_p = ucs_list_is_empty(&sim->lazies) ?
+                 UINT64_MAX :
+                 ucs_list_head(&sim->lazies, lazy_use_t, link)->lands;
+    if (sim->does_progress && (sim->under_way > 0)) {
+        progress = sim->progressed + PROGRESS_INTERVAL;
+    }
+    return ucs_min(*landing_p, progress);
+}
+
+/* The program goes on until then */
+static void sim_advance(sim_t *sim, uint64_t until)
+{
+    uint64_t step, landing;
+
+    for (step = sim_next_step(sim, &landing); step <= until;
+         step = sim_next_step(sim, &landing)) {
+        predreg_world_advance(sim->world, step);
+        if (step == landing) {
+            lazy_advance(sim, ucs_list_head(&sim->lazies, lazy_use_t, link));
+        } else {
+            sim_progress(sim);
+        }
+    }
+
+    predreg_world_advance(sim->world, until);
 }
 
 /* Begin a use that can do without a registration */
@@ -228,8 +317,7 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
     ended = predreg_world_now(sim->world);
     if (state->lazy != NULL) {
         --sim->under_way;
-        lazy_end(sim, state->lazy); /* Most of it while the last piece flies */
-        free(state->lazy);
+        lazy_end(sim, state->lazy); /* While the program goes on */
         state->lazy = NULL;
     } else if (state->memh != NULL) {
         --sim->under_way;
@@ -263,6 +351,7 @@ static ucs_status_t sim_create_pred(sim_t *sim,
     ucs_status_t status;
 
     sim->sink    = sink;
+    sim->watcher = cache.sink;
     cache.ops    = &predreg_world_ops;
     cache.arg    = sim->world;
     cache.sink   = &sim->sink;
@@ -309,6 +398,7 @@ static ucs_status_t sim_create(sim_t *sim,
 {
     ucs_status_t status;
 
+    ucs_list_head_init(&sim->lazies);
     sim->uses = calloc(ucs_max(sim->timeline->num_uses, 1ul),
                        sizeof(*sim->uses));
     if (sim->uses == NULL) {
@@ -380,7 +470,8 @@ static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
         ucs_rcache_pred_get_stats(sim->pred, stats);
     }
 
-    finished = predreg_world_finish(sim->world, &result->helper);
+    sim->watcher = NULL; /* What follows is no part of the program */
+    finished     = predreg_world_finish(sim->world, &result->helper);
     if (status == UCS_OK) {
         status = (finished == UCS_OK) ? sim->status : finished;
     }
