@@ -6,7 +6,7 @@
 # programs. Installs what is missing. Ends with a line of counts; the exit
 # status is 0 if nothing failed.
 #
-# usage: check.sh [unit|sanitize|fuzz|install|input|stat|rig]...
+# usage: check.sh [unit|sanitize|fuzz|install|input|replay|stat|rig]...
 # (default: all of them)
 
 set -eu
@@ -43,8 +43,7 @@ build_sanitized()
     mkdir -p "$dir"
     [ -f "$dir/config.status" ] ||
         env --chdir "$dir" "$top/configure" --enable-sanitize="$kind"
-    make -C "$dir/src/ucs/rcache_pred" -j"$(nproc)"
-    make -C "$dir/src/ucs/rcache_trace" -j"$(nproc)"
+    make -C "$dir/src" -j"$(nproc)"
     make -C "$dir/test/gtest" -j"$(nproc)" gtest
 }
 
@@ -108,7 +107,7 @@ check_install()
 
 main()
 {
-    local parts=${*:-unit sanitize fuzz install input stat rig} log
+    local parts=${*:-unit sanitize fuzz install input replay stat rig} log
 
     mkdir -p "$logs"
     log=$logs/install.log
@@ -124,10 +123,11 @@ main()
         fuzz)     check_fuzz ;;
         install)  check_install ;;
         input)    check "bad input" "$top/test/input.sh" "$build" ;;
+        replay)   check "replay" "$top/test/replay.sh" "$build" ;;
         stat)     check "live counters" "$top/test/stat.sh" "$build" ;;
         rig)      check_rig ;;
         *)        die "unknown part '$part': accepted are unit, sanitize," \
-                      "fuzz, install, input, stat and rig" ;;
+                      "fuzz, install, input, replay, stat and rig" ;;
         esac
     done
 

@@ -284,6 +284,46 @@ recorded_nowhere()
     [ "$(grep -c 'TRACE=/proc/nowhere: cannot create' "$work/nowhere")" -eq 2 ]
 }
 
+# A run that is recorded, and replayed under the policy it had, comes to what the
+# run has counted itself, for each rank: byte-seconds within so many percent, hits
+# within a fifth of the uses. See docs/replay.md for why it is not the same.
+#   replayed POLICY PERCENT COMMAND...
+replayed()
+{
+    local policy=$1 percent=$2 traces=$work/traces
+    shift 2
+    managed 2 timeout -k 5 $limit "$build/src/tools/predreg/ucx_predreg" \
+        record -o "$traces" --force --summary=json --policy "$policy" -- "$@" ||
+        return
+    "$build/src/tools/predreg/ucx_predreg" replay --policy "$policy" --json \
+        --per-rank "$traces" > "$work/replay" || return
+    awk -v percent="$percent" '
+        function value(name) {
+            if (!match($0, "\"" name "\":[0-9.]+"))
+                return -1
+            return substr($0, RSTART + length(name) + 3) + 0
+        }
+        { rank = value("rank") }
+        FNR == NR {
+            bytes[rank] = value("bytes_avg") * value("duration_seconds")
+            uses[rank]  = value("uses")
+            hits[rank]  = value("hits")
+            next
+        }
+        rank >= 0 {
+            ++n
+            off    = 100 * (value("byte_seconds") / bytes[rank] - 1)
+            missed = value("hits") - hits[rank]
+            printf "rank %d: byte-seconds %+.1f %%, hits %d of %d, not %d\n",
+                   rank, off, value("hits"), uses[rank], hits[rank]
+            if ((off > percent) || (off < -percent) ||
+                (value("uses") != uses[rank]) ||
+                (missed > uses[rank] / 5) || (missed < -uses[rank] / 5))
+                bad = 1
+        }
+        END { exit bad || (n != 2) }' "$work/summary" "$work/replay"
+}
+
 for policy in predict on-demand; do
     run "integrity, $policy" managed 2 $predreg --policy $policy -- \
         mpirun --oversubscribe -np 2 "$apps/integrity" --seed 1 --ops 150
@@ -337,6 +377,12 @@ run "limit of locked memory" memlock 45000 \
 run "a rank killed" killed
 for policy in predict on-demand leave-pinned; do
     run "live counters, $policy" live $policy
+done
+for kernel in fig1 cg; do
+    run "$kernel, replayed, predict" replayed predict 30 \
+        mpirun --oversubscribe -np 2 "$apps/$kernel" --iters 12
+    run "$kernel, replayed, on-demand" replayed on-demand 5 \
+        mpirun --oversubscribe -np 2 "$apps/$kernel" --iters 6
 done
 run "hpcc" hpcc_verified managed 2 $predreg -- \
     mpirun --oversubscribe -np 2

@@ -1,0 +1,122 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# ucx_predreg replay as a command: what it prints, that it always prints the
+# same, and what it says of bad input.
+#
+# usage: replay.sh BUILD-FOLDER
+
+set -eu
+build=$1
+top=$(cd "$(dirname "$0")/.." && pwd)
+command=$build/src/tools/predreg/ucx_predreg
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+errors=0
+
+fail()
+{
+    echo "FAILED: $*"
+    errors=1
+}
+
+# make NAME [SETTING...]: a trace of a program that nobody has recorded
+make()
+{
+    local name=$1 settings=()
+    shift
+    for setting in "$@"; do
+        settings+=(-v "$setting")
+    done
+    awk -f "$top/test/traces/make_trace.awk" "${settings[@]}" \
+        > "$work/$name.trace"
+}
+
+# refused STATUS PATTERN ARGUMENT...
+refused()
+{
+    local expected=$1 pattern=$2 status=0 output
+    shift 2
+    output=$("$command" replay "$@" 2>&1) || status=$?
+    echo "== $*: $output" | head -n 3
+    [ $status -eq "$expected" ] || fail "$*: status $status, not $expected"
+    echo "$output" | grep -qE -- "$pattern" || fail "$*: no '$pattern'"
+}
+
+# field NAME < JSON
+field()
+{
+    sed -n "s/.*\"$1\":\\([0-9.]*\\).*/\\1/p"
+}
+
+make loop uses=100
+make random pattern=random uses=2000
+make nested pattern=nested uses=900
+trace=$work/loop.trace
+
+# Known answers: 100 uses of 1 MiB for 5 ms
+json=$("$command" replay --json --policy on-demand --reg-cost 1000,0 \
+           --dereg-cost 500,0 "$trace")
+echo "$json"
+pattern='^{"policy":"on-demand","pinned_avg_bytes":[0-9]+,'
+pattern+='"pinned_peak_bytes":1048576,"byte_seconds":524445.286400,"uses":100,'
+pattern+='"hits":0,"late":0,"early":0,"wasted":0,'
+pattern+='"critical_path_seconds":0.000150000,"duration_seconds":0.995150000,'
+pattern+='"causes":\{"use":524288.000000,'
+echo "$json" | grep -qE "$pattern" || fail "on-demand: not as computed by hand"
+[ "$("$command" replay --json --policy predict "$trace" | field hits)" -eq 98 ] ||
+    fail "predict: not all but two uses of a loop are hits"
+
+# The same from run to run, wherever memory is
+for run in 1 2 3; do
+    "$command" replay --json --per-rank "$work" > "$work/out.$run"
+done
+setarch -R "$command" replay --json --per-rank "$work" > "$work/out.4" ||
+    cp "$work/out.1" "$work/out.4" # Not permitted here
+for run in 2 3 4; do
+    cmp "$work/out.1" "$work/out.$run" || fail "run $run differs from the first"
+done
+[ "$(wc -l < "$work/out.1")" -eq 28 ] || fail "not 7 policies of 3 ranks and all"
+[ "$(grep -c '"rank":' "$work/out.1")" -eq 21 ] || fail "not 3 ranks a policy"
+
+# All ranks are the sum of them
+for name in uses byte_seconds critical_path_seconds regs; do
+    grep '"policy":"predict"' "$work/out.1" | field $name | awk -v n=$name '
+        NR == 1 { sum = $1 }
+        NR > 1  { sum -= $1 }
+        END     { exit !(NR == 4 && sum < 0.001 && sum > -0.001) }' ||
+        fail "$name of all ranks is not the sum"
+done
+
+# For people
+text=$("$command" replay "$work/nested.trace")
+echo "$text"
+for pattern in '^predict  ' '^clairvoyant  ' 'a guess: none was recorded' \
+    'predict registers [0-9.]* times the byte-seconds of clairvoyant'; do
+    echo "$text" | grep -q "$pattern" || fail "no '$pattern'"
+done
+
+refused 2 'missing; accepted: folders'
+refused 2 "'fast'; accepted: predict, on-demand" --policy fast "$trace"
+refused 2 'only lru and regions have a limit' --policy predict=3 "$trace"
+refused 2 "'lru=0'; accepted: a number from 1" --policy lru=0 "$trace"
+refused 2 "'lru=-1'; accepted" --policy lru=-1 "$trace"
+refused 2 "''; accepted: predict" --policy predict, "$trace"
+refused 2 "'HISTORY'; accepted: KNOB=VALUE" --set HISTORY "$trace"
+refused 2 'HISTORY=99 is out of range: accepted are 1 to 16' \
+    --set HISTORY=99 "$trace"
+refused 2 "HELPER: 'none'" --set UCX_RCACHE_PRED_HELPER=none "$trace"
+refused 2 'POLICY is said by --policy' --set POLICY=predict "$trace"
+refused 2 'WINDOW is part of what was recorded' --set window=1 "$trace"
+refused 2 'NODE_MAX_PINNED .* --ranks' --set NODE_MAX_PINNED=1g "$trace"
+refused 2 "'COLOUR' changes nothing in a replay; accepted: HELPER" \
+    --set COLOUR=red "$trace"
+refused 2 "--reg-cost: 'much'; accepted: OP,PAGE" --reg-cost much "$trace"
+refused 2 "--dereg-cost: '-1,0'; accepted" --dereg-cost=-1,0 "$trace"
+refused 2 'replay --help lists what is accepted' --frobnicate "$trace"
+refused 1 'No such file' "$work/none"
+echo 'nonsense' > "$work/bad"
+refused 1 "$work/bad" "$work/bad"
+"$command" replay --help | grep -q -- '--per-rank' || fail "--help"
+
+[ $errors -eq 0 ]
