@@ -14,6 +14,9 @@
 
 #define NSEC_PER_SEC 1e9
 
+/* Operations of the helper there is room for at first */
+#define MIN_HELPER_OPS 256
+
 
 typedef struct site_key {
     uint64_t caller;
@@ -28,17 +31,25 @@ typedef struct site_key {
 
 KHASH_INIT(sites, site_key_t, predreg_site_t*, 1, SITE_HASH, SITE_EQUAL)
 
+typedef struct helper_ops {
+    predreg_helper_op_t *ops;
+    size_t              count;
+    size_t              capacity;
+} helper_ops_t;
+
 struct predreg_account {
     predreg_ledger_t *ledger;
     khash_t(sites)   sites;
     predreg_site_t   no_site; /* Takes what there is no memory for */
-    ucs_status_t     status;  /* UCS_ERR_NO_MEMORY: sites are missing */
+    ucs_status_t     status;  /* UCS_ERR_NO_MEMORY: sites or operations of the
+                                 helper are missing */
     uint64_t         uses;
     uint64_t         hits;
     uint64_t         late;
     uint64_t         refused;
     uint64_t         regs;
     uint64_t         waited;
+    helper_ops_t     helper_ops;
 };
 
 
@@ -66,6 +77,7 @@ void predreg_account_destroy(predreg_account_t *account)
 {
     predreg_site_t *site;
 
+    free(account->helper_ops.ops);
     kh_foreach_value(&account->sites, site, free(site));
     kh_destroy_inplace(sites, &account->sites);
     predreg_ledger_destroy(account->ledger);
@@ -131,6 +143,42 @@ void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
 {
     ++account->refused;
     predreg_account_wait(account, site, waited);
+}
+
+static int helper_ops_make_room(helper_ops_t *list)
+{
+    size_t capacity = ucs_max(2 * list->capacity, (size_t)MIN_HELPER_OPS);
+    predreg_helper_op_t *ops;
+
+    if (list->count < list->capacity) {
+        return 1;
+    }
+
+    ops = realloc(list->ops, capacity * sizeof(*ops));
+    if (ops == NULL) {
+        return 0;
+    }
+
+    list->ops      = ops;
+    list->capacity = capacity;
+    return 1;
+}
+
+void predreg_account_helper(predreg_account_t *account, uint64_t begin,
+                            uint64_t end, int is_reg)
+{
+    helper_ops_t *list = &account->helper_ops;
+
+    if (!helper_ops_make_room(list)) {
+        account->status = UCS_ERR_NO_MEMORY;
+        return;
+    }
+
+    list->ops[list->count++] = (predreg_helper_op_t){
+        .time     = begin,
+        .duration = end - begin,
+        .is_reg   = is_reg
+    };
 }
 
 void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
@@ -261,6 +309,13 @@ static int site_compare(const void *a, const void *b)
     return (first->stack > second->stack) - (first->stack < second->stack);
 }
 
+static int helper_op_compare(const void *a, const void *b)
+{
+    const predreg_helper_op_t *first = a, *second = b;
+
+    return (first->time > second->time) - (first->time < second->time);
+}
+
 static ucs_status_t account_list_sites(predreg_account_t *account,
                                        predreg_replay_result_t *result)
 {
@@ -303,6 +358,15 @@ ucs_status_t predreg_account_result(predreg_account_t *account,
     if (status != UCS_OK) {
         predreg_sum_cleanup(&result->pinned);
         return status;
+    }
+
+    /* The result's from now on */
+    result->helper_ops     = account->helper_ops.ops;
+    result->num_helper_ops = account->helper_ops.count;
+    account->helper_ops    = (helper_ops_t){ .ops = NULL };
+    if (result->num_helper_ops > 0) {
+        qsort(result->helper_ops, result->num_helper_ops,
+              sizeof(*result->helper_ops), helper_op_compare);
     }
 
     result->uses             = account->uses;

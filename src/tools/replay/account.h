@@ -78,6 +78,10 @@ void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
                          int64_t begin, int64_t end, uint64_t bytes,
                          predreg_cause_t cause);
 
+/** The helper registers, or deregisters, from begin to end. */
+void predreg_account_helper(predreg_account_t *account, uint64_t begin,
+                            uint64_t end, int is_reg);
+
 
 /** Memory that holds [address, address + length) is registered from now on;
  *  registering it takes until @ref predreg_holding_registered. */

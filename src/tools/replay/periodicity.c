@@ -142,6 +142,7 @@ static void region_dereg(periodicity_t *self, region_t *region, uint64_t time)
     closing->holding      = region->holding;
     closing->time         = time + dereg_cost(self, region);
     self->result->helper += closing->time - time;
+    predreg_account_helper(self->account, time, closing->time, 0);
     ucs_list_add_tail(&self->closings, &closing->link);
 }
 
@@ -181,6 +182,8 @@ static void region_update(periodicity_t *self, region_t *region, uint64_t now)
                             region->reg_at);
         region->ready_at      = region->reg_at + reg_cost(self, region);
         self->result->helper += region->ready_at - region->reg_at;
+        predreg_account_helper(self->account, region->reg_at, region->ready_at,
+                               1);
         region_set_state(self, region, REGION_REGISTERING);
     }
 

@@ -134,6 +134,7 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
 
 void predreg_replay_result_cleanup(predreg_replay_result_t *result)
 {
+    free(result->helper_ops);
     free(result->sites);
     predreg_sum_cleanup(&result->pinned);
 }

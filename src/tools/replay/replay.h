@@ -68,6 +68,13 @@ typedef struct predreg_replay_site {
                                 and after */
 } predreg_replay_site_t;
 
+/** What the helper did. */
+typedef struct predreg_helper_op {
+    uint64_t time;      /**< It began */
+    uint64_t duration;  /**< ns */
+    int      is_reg;    /**< A registration, else a deregistration */
+} predreg_helper_op_t;
+
 typedef struct predreg_replay_result {
     predreg_replay_policy_t policy;
     uint64_t                limit;     /**< LRU, REGIONS: that was kept to */
@@ -88,6 +95,8 @@ typedef struct predreg_replay_result {
     uint64_t                prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
     predreg_replay_site_t   *sites;    /**< By caller, then stack */
     unsigned                num_sites;
+    predreg_helper_op_t     *helper_ops; /**< PREDICT, PERIODICITY. By time */
+    size_t                  num_helper_ops;
 } predreg_replay_result_t;
 
 

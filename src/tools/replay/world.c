@@ -104,8 +104,8 @@ static void program_advance(predreg_world_t *world,
     world->now = ucs_max(world->now, until);
 }
 
-/* The flow that runs is busy for so long */
-static void pass(predreg_world_t *world, uint64_t time)
+/* The flow that runs registers, or deregisters, for so long */
+static void pass(predreg_world_t *world, uint64_t time, int is_reg)
 {
     if (world->over || (time == 0)) {
         return;
@@ -119,6 +119,8 @@ static void pass(predreg_world_t *world, uint64_t time)
     helper_suspend(world, HELPER_BUSY, world->now + time);
     if (!world->over) {
         world->helper_time += world->now - world->helper_since;
+        predreg_account_helper(world->account, world->helper_since - EPOCH,
+                               predreg_world_now(world), is_reg);
     }
 }
 
@@ -192,7 +194,7 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
                             length, predreg_world_now(world));
     }
 
-    pass(world, predreg_cost_of(&world->reg, memory->address, length));
+    pass(world, predreg_cost_of(&world->reg, memory->address, length), 1);
     if (!world->over) {
         memory = &world->memory[number]; /* It may have moved meanwhile */
         predreg_holding_registered(world->account, &memory->holding,
@@ -214,8 +216,8 @@ static ucs_status_t op_dereg(void *arg, void *memh)
                               predreg_world_now(world));
     }
 
-    pass(world, predreg_cost_of(&world->dereg, memory->address,
-                                memory->length));
+    pass(world, predreg_cost_of(&world->dereg, memory->address, memory->length),
+         0);
     memory = &world->memory[number];
     if (!world->over) {
         predreg_holding_close(world->account, &memory->holding,
