@@ -156,6 +156,17 @@ echo "$folder"
 [[ $folder == "$traces/new /"*libuct_predreg.so ]] ||
     fail "the ranks were not told of the folder"
 rm -r "$traces"
+refused 2 "'fastest'.*clairvoyant" "$command" replay --policy fastest .
+refused 2 "'1'.*2 to 4096" "$command" replay --window 1 .
+refused 2 "'0'.*1 to" "$command" replay --ranks 0 .
+refused 2 "'many'.*1 to" "$command" replay --ranks many .
+refused 2 "'lots'.*512m" "$command" replay --ranks 4 --node-max lots .
+refused 2 'ranks-per-node.*--ranks asks for' \
+    "$command" replay --ranks-per-node 4 .
+refused 2 'needs --ranks-per-node' \
+    "$command" replay --ranks 8 --cores-per-node 4 .
+refused 2 '3; accepted.*4 ranks' \
+    "$command" replay --ranks 8 --ranks-per-node 4 --cores-per-node 3 .
 
 # An unknown UCX is refused by configure, naming it and what is accepted
 fake=$(mktemp -d)

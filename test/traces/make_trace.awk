@@ -13,7 +13,8 @@
 #   uses=     number of uses (1000)
 #   period=   from one use to the next, us (10000)
 #   bytes=    of a buffer (1048576)
-#   seed=     of random (1)
+#   jitter=   by up to how much each use begins later, us (0)
+#   seed=     of random and jitter (1)
 
 function param(value, otherwise)
 {
@@ -37,6 +38,8 @@ function address(buffer)
 # Each use ends by its own number: uses of a buffer may overlap. Times are us.
 function use(begin, duration, buffer, site)
 {
+    if (jitter > 0)
+        begin += below(jitter + 1)
     printf "begin %.0fus %s %.0f id=%d caller=%d\n", begin, address(buffer),
            bytes, ++id, 4096 + 16 * site
     printf "end %.0fus id=%d\n", begin + duration, id

@@ -7,6 +7,7 @@
 #include "predreg.h"
 #include "replay_job.h"
 #include "replay_output.h"
+#include "replay_scale.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +127,9 @@ static int predreg_replay_job(const predreg_job_t *job,
 
     if (!opts->json) {
         predreg_replay_print_job(job, opts);
-        predreg_replay_print_head();
+        if (opts->num_ranks == 0) {
+            predreg_replay_print_head();
+        }
     }
 
     for (policy = 0; (policy < PREDREG_REPLAY_LAST) && (status == UCS_OK);
@@ -139,9 +142,9 @@ static int predreg_replay_job(const predreg_job_t *job,
                 calloc(job->num_ranks + 1, sizeof(*results[policy])));
         status          = predreg_job_replay(job, policy, opts,
                                              results[policy]);
-        if (status == UCS_OK) {
+        if ((status == UCS_OK) && (opts->num_ranks == 0)) {
             predreg_replay_print(job, opts, results[policy]);
-        } else {
+        } else if (status != UCS_OK) {
             predreg_error("replay: %s cannot be replayed: %s",
                           predreg_replay_policy_names[policy],
                           ucs_status_string(status));
@@ -150,7 +153,9 @@ static int predreg_replay_job(const predreg_job_t *job,
         }
     }
 
-    if ((status == UCS_OK) && !opts->json) {
+    if ((status == UCS_OK) && (opts->num_ranks > 0)) {
+        status = predreg_replay_scale(job, opts, results);
+    } else if ((status == UCS_OK) && !opts->json) {
         predreg_replay_print_summary(job, results);
     }
 

@@ -114,6 +114,9 @@ static ucs_status_t rank_replay(const predreg_timeline_t *timeline,
 
     uct_predreg_knobs_to_params(&opts->knobs, &params.cache);
     params.limit = opts->limits[policy];
+    if (opts->window != 0) {
+        params.window = opts->window;
+    }
     if (opts->reg_given) {
         params.reg = opts->reg;
     }

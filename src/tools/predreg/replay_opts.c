@@ -7,15 +7,20 @@
 #include "predreg.h"
 #include "replay_opts.h"
 
+#include <tools/replay/pattern.h>
 #include <ucs/sys/string.h>
 
 #include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define KNOB_PREFIX "UCX_RCACHE_PRED_"
+
+/* More ranks than any job has: numbers stay far from where they overflow */
+#define MAX_RANKS 16777216u
 
 
 static void predreg_replay_usage(void)
@@ -40,7 +45,17 @@ static void predreg_replay_usage(void)
            "pages, ns;\n"
            "                        as recorded unless given\n"
            "  --dereg-cost OP,PAGE  likewise, a deregistration\n"
+           "  --window N            uses that periodicity compares, 2 to 4096; "
+           "32 unless given\n"
            "  --per-rank            also say it of each rank\n"
+           "  --ranks N             say it of a job of N ranks, which do as those "
+           "recorded\n"
+           "  --ranks-per-node N    there; as many as were recorded unless "
+           "given\n"
+           "  --cores-per-node N    there; helpers share those that no rank has. "
+           "Each helper\n"
+           "                        has one of its own unless given\n"
+           "  --node-max BYTES      there; for how long a node would need more\n"
            "  --json                one JSON object a line\n"
            "  --help                this text\n");
 }
@@ -188,6 +203,71 @@ static int predreg_replay_parse_cost(const char *option, const char *arg,
     return -1;
 }
 
+/* A number in a range */
+static int predreg_replay_parse_number(const char *option, const char *arg,
+                                       unsigned min, unsigned max,
+                                       unsigned *number_p)
+{
+    unsigned long number;
+    char *end;
+
+    errno  = 0;
+    number = strtoul(arg, &end, 10);
+    if (!isdigit((unsigned char)*arg) || (*end != '\0') || (errno != 0) ||
+        (number < min) || (number > max)) {
+        predreg_error("--%s: '%s'; accepted: %u to %u", option, arg, min, max);
+        return -1;
+    }
+
+    *number_p = number;
+    return 0;
+}
+
+static int predreg_replay_parse_bytes(const char *option, const char *arg,
+                                      uint64_t *bytes_p)
+{
+    size_t bytes;
+
+    if (!isdigit((unsigned char)*arg) ||
+        (ucs_str_to_memunits(arg, &bytes) != UCS_OK) || (bytes == 0) ||
+        (bytes == UCS_MEMUNITS_INF) || (bytes == UCS_MEMUNITS_AUTO)) {
+        predreg_error("--%s: '%s'; accepted: a number of bytes from 1, as in "
+                      "512m", option, arg);
+        return -1;
+    }
+
+    *bytes_p = bytes;
+    return 0;
+}
+
+/* What is said of a larger job has to be asked for */
+static int predreg_replay_check_ranks(const predreg_replay_opts_t *opts)
+{
+    unsigned ranks_per_node = opts->ranks_per_node;
+
+    if ((opts->num_ranks == 0) &&
+        ((ranks_per_node > 0) || (opts->cores_per_node > 0) ||
+         (opts->node_max > 0))) {
+        predreg_error("--ranks-per-node, --cores-per-node and --node-max are of "
+                      "the job that --ranks asks for");
+        return -1;
+    }
+
+    if ((opts->cores_per_node > 0) && (ranks_per_node == 0)) {
+        predreg_error("--cores-per-node needs --ranks-per-node");
+        return -1;
+    }
+
+    if ((opts->cores_per_node > 0) && (opts->cores_per_node < ranks_per_node)) {
+        predreg_error("--cores-per-node: %u; accepted: at least one for each of "
+                      "the %u ranks of a node", opts->cores_per_node,
+                      ranks_per_node);
+        return -1;
+    }
+
+    return 0;
+}
+
 /* All policies, if none is named */
 static void predreg_replay_default_policies(predreg_replay_opts_t *opts)
 {
@@ -209,6 +289,11 @@ enum {
     OPT_SET,
     OPT_REG_COST,
     OPT_DEREG_COST,
+    OPT_WINDOW,
+    OPT_RANKS,
+    OPT_RANKS_PER_NODE,
+    OPT_CORES_PER_NODE,
+    OPT_NODE_MAX,
     OPT_JSON,
     OPT_PER_RANK
 };
@@ -228,6 +313,22 @@ static int predreg_replay_option(int option, const char *arg,
     case OPT_DEREG_COST:
         opts->dereg_given = 1;
         return predreg_replay_parse_cost("dereg-cost", arg, &opts->dereg);
+    case OPT_WINDOW:
+        return predreg_replay_parse_number("window", arg,
+                                           PREDREG_PATTERN_MIN_WINDOW,
+                                           PREDREG_PATTERN_MAX_WINDOW,
+                                           &opts->window);
+    case OPT_RANKS:
+        return predreg_replay_parse_number("ranks", arg, 1, MAX_RANKS,
+                                           &opts->num_ranks);
+    case OPT_RANKS_PER_NODE:
+        return predreg_replay_parse_number("ranks-per-node", arg, 1, MAX_RANKS,
+                                           &opts->ranks_per_node);
+    case OPT_CORES_PER_NODE:
+        return predreg_replay_parse_number("cores-per-node", arg, 1, MAX_RANKS,
+                                           &opts->cores_per_node);
+    case OPT_NODE_MAX:
+        return predreg_replay_parse_bytes("node-max", arg, &opts->node_max);
     case OPT_JSON:
         opts->json = 1;
         return 0;
@@ -251,6 +352,11 @@ int predreg_replay_opts_parse(int argc, char **argv,
         {"set", required_argument, NULL, OPT_SET},
         {"reg-cost", required_argument, NULL, OPT_REG_COST},
         {"dereg-cost", required_argument, NULL, OPT_DEREG_COST},
+        {"window", required_argument, NULL, OPT_WINDOW},
+        {"ranks", required_argument, NULL, OPT_RANKS},
+        {"ranks-per-node", required_argument, NULL, OPT_RANKS_PER_NODE},
+        {"cores-per-node", required_argument, NULL, OPT_CORES_PER_NODE},
+        {"node-max", required_argument, NULL, OPT_NODE_MAX},
         {"json", no_argument, NULL, OPT_JSON},
         {"per-rank", no_argument, NULL, OPT_PER_RANK},
         {"help", no_argument, NULL, 'h'},
@@ -267,6 +373,10 @@ int predreg_replay_opts_parse(int argc, char **argv,
         if (predreg_replay_option(option, optarg, opts) != 0) {
             return PREDREG_EXIT_USAGE;
         }
+    }
+
+    if (predreg_replay_check_ranks(opts) != 0) {
+        return PREDREG_EXIT_USAGE;
     }
 
     if (optind == argc) {

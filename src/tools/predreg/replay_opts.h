@@ -22,6 +22,11 @@ typedef struct predreg_replay_opts {
     predreg_cost_t      dereg;
     int                 reg_given;
     int                 dereg_given;
+    unsigned            window;      /**< Of periodicity; 0: not given */
+    unsigned            num_ranks;   /**< Of a larger job; 0: none is asked for */
+    unsigned            ranks_per_node; /**< There; 0: not given */
+    unsigned            cores_per_node; /**< Likewise */
+    uint64_t            node_max;    /**< Likewise, bytes */
     int                 json;
     int                 per_rank;
     int                 num_paths;

@@ -395,12 +395,12 @@ ucs_status_t predreg_scale(const predreg_replay_result_t *results,
     ucs_status_t status;
     size_t i;
 
+    memset(scale, 0, sizeof(*scale));
     status = params_check(params, num_results);
     if (status != UCS_OK) {
         return status;
     }
 
-    memset(scale, 0, sizeof(*scale));
     scale->num_nodes  = ucs_div_round_up(params->num_ranks,
                                          params->ranks_per_node);
     scale->idle_cores = (params->cores_per_node == 0) ?
