@@ -1,0 +1,55 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_UNITS_H_
+#define PREDREG_UNITS_H_
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file units.h
+ *
+ * Numbers as people read them: three significant digits and a unit, after a
+ * space that does not break, in UTF-8. Each function fills @a buf, of
+ * PREDREG_UNITS_MAX bytes, and returns it.
+ */
+
+#define PREDREG_UNITS_MAX 40
+
+/** Memory, in bytes: "0 B", "153 MiB", "61.2 MiB", "4.00 GiB". */
+char *predreg_bytes_str(double bytes, char *buf);
+
+/** Memory over time, in byte * s: "61.2 MiB·s". */
+char *predreg_byte_seconds_str(double byte_seconds, char *buf);
+
+/** Time, in ns: "0 s", "350 ns", "12.3 µs", "4.56 ms", "1.23 s". */
+char *predreg_time_str(double ns, char *buf);
+
+/**
+ * A part of a whole: "12.3 %", and "–" if there is no whole. Nothing is "0 %"
+ * and everything "100 %"; what is nearly so is "< 0.01 %" or "> 99.9 %".
+ */
+char *predreg_percent_str(double part, double whole, char *buf);
+
+/** "12,345". */
+char *predreg_count_str(uint64_t count, char *buf);
+
+/* The same, into a buffer of the block they are called in */
+#define PREDREG_UNITS_BUF          ((char[PREDREG_UNITS_MAX]){""})
+#define PREDREG_BYTES(_v)          predreg_bytes_str(_v, PREDREG_UNITS_BUF)
+#define PREDREG_BYTE_SECONDS(_v)   predreg_byte_seconds_str(_v, \
+                                                            PREDREG_UNITS_BUF)
+#define PREDREG_TIME(_v)           predreg_time_str(_v, PREDREG_UNITS_BUF)
+#define PREDREG_PERCENT(_part, _whole) \
+    predreg_percent_str(_part, _whole, PREDREG_UNITS_BUF)
+#define PREDREG_COUNT(_v)          predreg_count_str(_v, PREDREG_UNITS_BUF)
+
+END_C_DECLS
+
+#endif
