@@ -1,0 +1,59 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_OUTCOME_H_
+#define PREDREG_OUTCOME_H_
+
+#include <tools/replay/replay.h>
+
+BEGIN_C_DECLS
+
+/** @file outcome.h
+ *
+ * What a policy came to, over all ranks. Sums over ranks, but for what is said
+ * to be a maximum.
+ */
+typedef struct predreg_outcome {
+    unsigned ranks;        /**< Added up here; 0: the policy was not played */
+    uint64_t limit;        /**< Highest of a rank, if the policy has one */
+    double   average;      /**< Of registered memory, bytes */
+    uint64_t peak;         /**< Highest of a rank, bytes */
+    double   byte_seconds;
+    double   by_cause[PREDREG_CAUSE_LAST]; /**< byte * s */
+    uint64_t uses;
+    uint64_t hits;
+    uint64_t late;
+    uint64_t early;
+    uint64_t wasted;
+    uint64_t regs;
+    uint64_t waited;       /**< On the critical path, ns */
+    uint64_t duration;     /**< ns */
+    uint64_t longest;      /**< Highest duration of a rank, ns */
+    uint64_t helper;       /**< ns */
+    uint64_t prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
+} predreg_outcome_t;
+
+
+/** Add a rank. */
+void predreg_outcome_add(predreg_outcome_t *outcome,
+                         const predreg_replay_result_t *result);
+
+/** @return memory registered on average in a rank, bytes. */
+static inline double predreg_outcome_average(const predreg_outcome_t *outcome)
+{
+    return (outcome->ranks == 0) ? 0 : (outcome->average / outcome->ranks);
+}
+
+/** @return part of the run time that was waited, 0 .. 1. */
+static inline double predreg_outcome_waited(const predreg_outcome_t *outcome)
+{
+    return (outcome->duration == 0) ?
+           0 : ((double)outcome->waited / outcome->duration);
+}
+
+END_C_DECLS
+
+#endif
