@@ -50,3 +50,17 @@ AC_DEFUN([PREDREG_CHECK_TEST_DEPS], [
     AS_IF([test $predreg_have_unwind = yes],
           [UNWIND_CFLAGS="$UNWIND_CFLAGS -DHAVE_LIBUNWIND=1"])
 ])
+
+# Names of functions and source lines in reports
+AC_DEFUN([PREDREG_CHECK_LIBDW], [
+    AC_ARG_WITH([libdw],
+                [AS_HELP_STRING([--without-libdw],
+                                [offsets instead of names in reports])],
+                [], [with_libdw=check])
+    predreg_have_libdw=no
+    AS_IF([test "x$with_libdw" != xno],
+          [PKG_CHECK_MODULES([LIBDW], [libdw], [predreg_have_libdw=yes],
+                             [AS_IF([test "x$with_libdw" = xyes],
+                                    [AC_MSG_ERROR([libdw was not found (Debian: libdw-dev)])])])])
+    AM_CONDITIONAL([HAVE_LIBDW], [test $predreg_have_libdw = yes])
+])
