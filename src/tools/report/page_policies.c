@@ -1,0 +1,172 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "html.h"
+#include "report_int.h"
+#include "units.h"
+
+
+static const char *const policies_notes[] = {
+    [PREDREG_REPLAY_PREDICT]      = "Deregistered after use, and registered "
+                                    "again before the predicted next one",
+    [PREDREG_REPLAY_ON_DEMAND]    = "Registered at each use, deregistered "
+                                    "after it",
+    [PREDREG_REPLAY_LEAVE_PINNED] = "Never deregistered: UCX's own cache",
+    [PREDREG_REPLAY_LRU]          = "UCX's cache, up to ",
+    [PREDREG_REPLAY_REGIONS]      = "UCX's cache, up to ",
+    [PREDREG_REPLAY_PERIODICITY]  = "The periodicity-based predictor",
+    [PREDREG_REPLAY_CLAIRVOYANT]  = "Knows the future: less is not possible "
+                                    "without waiting"
+};
+
+static const char *const policies_causes[] = {
+    [PREDREG_CAUSE_USE]     = "in use",
+    [PREDREG_CAUSE_REG]     = "being registered",
+    [PREDREG_CAUSE_DEREG]   = "being deregistered",
+    [PREDREG_CAUSE_AHEAD]   = "registered ahead of its use",
+    [PREDREG_CAUSE_KEPT]    = "kept from one use to the next",
+    [PREDREG_CAUSE_RELEASE] = "used, and about to be deregistered",
+    [PREDREG_CAUSE_WASTED]  = "registered ahead of a use that never came"
+};
+
+
+/* What the policy does, with its limit if it has one */
+static void policies_write_note(FILE *out, predreg_replay_policy_t policy,
+                                uint64_t limit)
+{
+    fputs("<small>", out);
+    predreg_html_print(out, "%s", policies_notes[policy]);
+    if (policy == PREDREG_REPLAY_LRU) {
+        predreg_html_print(out, "%s", PREDREG_BYTES(limit));
+    } else if (policy == PREDREG_REPLAY_REGIONS) {
+        predreg_html_print(out, "%s %s", PREDREG_COUNT(limit),
+                           (limit == 1) ? "region" : "regions");
+    }
+    fputs("</small>", out);
+}
+
+static void policies_write_row(const predreg_report_t *report, FILE *out,
+                               predreg_replay_policy_t policy)
+{
+    const predreg_outcome_t *outcome = report_outcome(report, policy);
+    const predreg_outcome_t *pinned  =
+            report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
+
+    fputs("<tr><th scope=\"row\">", out);
+    predreg_html_print(out, "%s", report_policy_labels[policy]);
+    policies_write_note(out, policy, outcome->limit);
+    fputs("</th>", out);
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_BYTES(predreg_outcome_average(outcome)));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_PERCENT(outcome->average, pinned->average));
+    predreg_html_element(out, "td", "%s", PREDREG_BYTES(outcome->peak));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_BYTE_SECONDS(outcome->byte_seconds));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_TIME((double)outcome->waited /
+                                      outcome->ranks));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_PERCENT(outcome->waited, outcome->duration));
+    predreg_html_element(out, "td", "%s", PREDREG_TIME(outcome->longest));
+    predreg_html_element(out, "td", "%s", PREDREG_COUNT(outcome->regs));
+    predreg_html_element(out, "td", "%s", PREDREG_TIME(outcome->helper));
+    fputs("</tr>\n", out);
+}
+
+void report_write_policies(const predreg_report_t *report, FILE *out)
+{
+    unsigned i;
+
+    fputs("<section id=\"policies\"><h2>Policies compared</h2>\n"
+          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+          "aria-label=\"Policies compared\"><table class=\"data\"><caption>"
+          "The same program under each policy. Average and wait: mean of the "
+          "ranks; peak and run time: highest of the ranks; the others: all "
+          "ranks together.</caption><thead><tr>"
+          "<th scope=\"col\">policy</th>"
+          "<th scope=\"col\">on average</th>"
+          "<th scope=\"col\">of leave-pinned</th>"
+          "<th scope=\"col\">at peak</th>"
+          "<th scope=\"col\">memory × time</th>"
+          "<th scope=\"col\">wait</th>"
+          "<th scope=\"col\">of run time</th>"
+          "<th scope=\"col\">run time</th>"
+          "<th scope=\"col\">registrations</th>"
+          "<th scope=\"col\">helper busy</th>"
+          "</tr></thead><tbody>\n", out);
+    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
+        if (report_has(report, report_policy_order[i])) {
+            policies_write_row(report, out, report_policy_order[i]);
+        }
+    }
+    fputs("</tbody></table></div></section>\n", out);
+}
+
+static void policies_write_cause(const predreg_report_t *report, FILE *out,
+                                 predreg_cause_t cause, double beyond)
+{
+    double predict     =
+            report_outcome(report, PREDREG_REPLAY_PREDICT)->by_cause[cause];
+    double clairvoyant =
+            report_outcome(report, PREDREG_REPLAY_CLAIRVOYANT)->by_cause[cause];
+
+    fputs("<tr>", out);
+    predreg_html_element(out, "th scope=\"row\"", "%s", policies_causes[cause]);
+    predreg_html_element(out, "td", "%s", PREDREG_BYTE_SECONDS(predict));
+    predreg_html_element(out, "td", "%s", PREDREG_BYTE_SECONDS(clairvoyant));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_BYTE_SECONDS(predict - clairvoyant));
+    fputs("<td class=\"b\">", out);
+    report_write_bar(out, (predict - clairvoyant) / beyond);
+    fputs("</td></tr>\n", out);
+}
+
+/* What predict has registered, and the clairvoyant has not */
+void report_write_remainder(const predreg_report_t *report, FILE *out)
+{
+    const predreg_outcome_t *predict     =
+            report_outcome(report, PREDREG_REPLAY_PREDICT);
+    const predreg_outcome_t *clairvoyant =
+            report_outcome(report, PREDREG_REPLAY_CLAIRVOYANT);
+    double beyond                        =
+            predict->byte_seconds - clairvoyant->byte_seconds;
+    unsigned i;
+
+    if ((predict->ranks == 0) || (clairvoyant->ranks == 0) ||
+        (clairvoyant->byte_seconds <= 0)) {
+        return;
+    }
+
+    fputs("<section id=\"remainder\"><h2>Beyond what is possible</h2>\n<p>",
+          out);
+    predreg_html_print(out, "Prediction has %.2f times the memory × time of "
+                            "the clairvoyant schedule. This is what the memory "
+                            "is registered for.",
+                       predict->byte_seconds / clairvoyant->byte_seconds);
+    fputs("</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+          "aria-label=\"Memory by cause\"><table class=\"data\"><caption>"
+          "Memory × time by what it was registered for, all ranks together"
+          "</caption><thead><tr><th scope=\"col\">memory is</th>"
+          "<th scope=\"col\">predict</th><th scope=\"col\">clairvoyant</th>"
+          "<th scope=\"col\">more</th>"
+          "<th scope=\"col\"><span class=\"hidden\">as a bar</span></th>"
+          "</tr></thead><tbody>\n", out);
+    for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
+        policies_write_cause(report, out, i, (beyond > 0) ? beyond : 1);
+    }
+    fputs("</tbody><tfoot><tr><th scope=\"row\">together</th>", out);
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_BYTE_SECONDS(predict->byte_seconds));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_BYTE_SECONDS(clairvoyant->byte_seconds));
+    predreg_html_element(out, "td", "%s", PREDREG_BYTE_SECONDS(beyond));
+    fputs("<td></td></tr></tfoot></table></div></section>\n", out);
+}

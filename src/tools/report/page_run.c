@@ -1,0 +1,265 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "html.h"
+#include "report_int.h"
+#include "units.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define RUN_KNOB_PREFIX  "knob."
+#define RUN_NSEC_PER_SEC 1000000000ull
+
+
+static void run_write_rank(const predreg_report_t *report, FILE *out,
+                           const report_rank_t *rank)
+{
+    static const predreg_replay_policy_t policies[] = {
+        PREDREG_REPLAY_LEAVE_PINNED, PREDREG_REPLAY_PREDICT,
+        PREDREG_REPLAY_CLAIRVOYANT
+    };
+    unsigned i;
+
+    fputs("<tr><th scope=\"row\">", out);
+    predreg_html_text(out, rank->name);
+    if (rank->host != NULL) {
+        predreg_html_element(out, "small", "%s", rank->host);
+    }
+    fputs("</th>", out);
+    for (i = 0; i < sizeof(policies) / sizeof(policies[0]); ++i) {
+        if (report_has(report, policies[i])) {
+            predreg_html_element(out, "td", "%s",
+                                 PREDREG_BYTES(rank->average[policies[i]]));
+            predreg_html_element(out, "td", "%s",
+                                 PREDREG_BYTES(rank->peak[policies[i]]));
+        }
+    }
+    predreg_html_element(out, "td", "%s", PREDREG_COUNT(rank->uses));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_PERCENT(rank->hits, rank->uses));
+    predreg_html_element(out, "td", "%s", PREDREG_TIME(rank->waited));
+    predreg_html_element(out, "td", "%s", PREDREG_TIME(rank->duration));
+    predreg_html_element(out, "td", "%s", PREDREG_COUNT(rank->lost));
+    predreg_html_element(out, "td", "%s", rank->truncated ? "no" : "yes");
+    fputs("</tr>\n", out);
+}
+
+void report_write_ranks(const predreg_report_t *report, FILE *out)
+{
+    unsigned i;
+
+    fputs("<section id=\"ranks\"><h2>Ranks</h2>\n"
+          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+          "aria-label=\"Ranks\"><table class=\"data\"><caption>Registered "
+          "memory of each rank, on average and at peak; uses, wait and run "
+          "time under predict</caption><thead><tr><th scope=\"col\">rank</th>",
+          out);
+    fputs("<th scope=\"col\">leave-pinned, average</th>"
+          "<th scope=\"col\">peak</th>", out);
+    if (report_has(report, PREDREG_REPLAY_PREDICT)) {
+        fputs("<th scope=\"col\">predict, average</th>"
+              "<th scope=\"col\">peak</th>", out);
+    }
+    if (report_has(report, PREDREG_REPLAY_CLAIRVOYANT)) {
+        fputs("<th scope=\"col\">clairvoyant, average</th>"
+              "<th scope=\"col\">peak</th>", out);
+    }
+    fputs("<th scope=\"col\">uses</th>"
+          "<th scope=\"col\">found registered</th>"
+          "<th scope=\"col\">wait</th>"
+          "<th scope=\"col\">run time</th>"
+          "<th scope=\"col\">lost events</th>"
+          "<th scope=\"col\">trace complete</th></tr></thead><tbody>\n", out);
+    for (i = 0; i < report->num_ranks; ++i) {
+        run_write_rank(report, out, &report->ranks[i]);
+    }
+    fputs("</tbody></table></div></section>\n", out);
+}
+
+static void run_write_pair(FILE *out, const char *name, const char *value)
+{
+    fputs("<tr>", out);
+    predreg_html_element(out, "th scope=\"row\"", "%s", name);
+    predreg_html_element(out, "td", "%s", value);
+    fputs("</tr>\n", out);
+}
+
+/* Files that names were to be taken from, and could not */
+static void run_write_modules(const predreg_report_t *report, FILE *out)
+{
+    static const char *const reasons[] = {
+        [PREDREG_MODULE_MISSING]  = "is not there, or cannot be read",
+        [PREDREG_MODULE_CHANGED]  = "is not the one that was recorded",
+        [PREDREG_MODULE_NOT_READ] = "was not read: this program was built "
+                                    "without libdw"
+    };
+    const predreg_symbols_t *symbols = predreg_sites_symbols(report->sites);
+    predreg_module_state_t state;
+    const char *path;
+    int any = 0;
+    unsigned i;
+
+    for (i = 0; i < predreg_symbols_num_modules(symbols); ++i) {
+        path = predreg_symbols_module(symbols, i, &state);
+        if (state == PREDREG_MODULE_READ) {
+            continue;
+        }
+
+        fputs(any ? "" : "<p>Names of functions are missing, because of:</p>"
+                         "<ul>\n", out);
+        any = 1;
+        fputs("<li><code>", out);
+        predreg_html_text(out, path);
+        fputs("</code> ", out);
+        predreg_html_print(out, "%s", reasons[state]);
+        fputs("</li>\n", out);
+    }
+
+    fputs(any ? "</ul>\n" : "", out);
+}
+
+static int run_is_knob(const report_meta_t *meta)
+{
+    return !strncmp(meta->key, RUN_KNOB_PREFIX, strlen(RUN_KNOB_PREFIX));
+}
+
+static void run_write_knobs(const predreg_report_t *report, FILE *out)
+{
+    const report_meta_t *meta;
+    int any = 0;
+    unsigned i;
+
+    for (i = 0; i < report->num_metas; ++i) {
+        meta = &report->metas[i];
+        if (!run_is_knob(meta) || (meta->value[0] == '\0')) {
+            continue;
+        }
+
+        if (!any) {
+            fputs("<tr><th scope=\"row\">knobs</th><td>", out);
+            any = 1;
+        }
+        predreg_html_print(out, "%s=%s ", meta->key + strlen(RUN_KNOB_PREFIX),
+                           meta->differs ? "(differs)" : meta->value);
+    }
+
+    fputs(any ? "</td></tr>\n" : "", out);
+}
+
+/* What is said elsewhere on the page, or is of no use on it */
+static int run_is_shown(const report_meta_t *meta)
+{
+    static const char *const others[] = {"rank", "pid", "host", "clock_ns",
+                                         "realtime_ns"};
+    unsigned i;
+
+    for (i = 0; i < sizeof(others) / sizeof(others[0]); ++i) {
+        if (!strcmp(meta->key, others[i])) {
+            return 0;
+        }
+    }
+
+    return !run_is_knob(meta);
+}
+
+/* From nanoseconds since 1970 */
+static void run_write_date(FILE *out, const char *realtime)
+{
+    time_t seconds = strtoull(realtime, NULL, 10) / RUN_NSEC_PER_SEC;
+    char text[64];
+    struct tm tm;
+
+    if ((gmtime_r(&seconds, &tm) != NULL) &&
+        (strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &tm) > 0)) {
+        run_write_pair(out, "date", text);
+    }
+}
+
+void report_write_recording(const predreg_report_t *report, FILE *out)
+{
+    const char *realtime = report_meta(report, "realtime_ns");
+    const report_meta_t *meta;
+    unsigned i;
+
+    fputs("<section id=\"recording\"><h2>How it was recorded</h2>\n"
+          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+          "aria-label=\"How it was recorded\"><table class=\"data words\">"
+          "<caption>What the trace says of the run</caption>"
+          "<thead class=\"hidden\"><tr><th scope=\"col\">what</th>"
+          "<th scope=\"col\">value</th></tr></thead><tbody>\n", out);
+    if (realtime != NULL) {
+        run_write_date(out, realtime);
+    }
+    for (i = 0; i < report->num_metas; ++i) {
+        meta = &report->metas[i];
+        if (run_is_shown(meta)) {
+            run_write_pair(out, meta->key, meta->differs ?
+                           "not the same in all ranks" : meta->value);
+        }
+    }
+    run_write_knobs(report, out);
+    run_write_pair(out, "events", PREDREG_COUNT(report->findings.events));
+    run_write_pair(out, "events lost", PREDREG_COUNT(report->findings.lost));
+    run_write_pair(out, "complete",
+                   report->findings.truncated ?
+                   "no: the end of a trace is missing" : "yes");
+    run_write_pair(out, "costs of registrations",
+                   report->findings.guessed ?
+                   "guessed, at least in one rank" : "measured");
+    fputs("</tbody></table></div>\n", out);
+    run_write_modules(report, out);
+    fputs("</section>\n", out);
+}
+
+void report_write_glossary(FILE *out)
+{
+    static const struct {
+        const char *term;
+        const char *meaning;
+    } entries[] = {
+        {"registered memory", "Memory that the network adapter can read and "
+         "write by itself. It is pinned: it cannot be swapped or moved."},
+        {"use", "From when a communication needs its buffer registered until "
+         "it is done with it."},
+        {"hit", "A use that found its buffer registered."},
+        {"late", "A use that came before the registration predicted for it was "
+         "complete, and waited for the rest."},
+        {"early", "A hit on a buffer that was registered ahead by more than a "
+         "quarter of the time between its uses."},
+        {"wasted", "A registration ahead of a use that never came."},
+        {"wait", "Time on the critical path: the program stands still while "
+         "memory is registered or deregistered."},
+        {"memory × time", "Registered memory, summed up over time: 1 GiB for "
+         "1 s is as much as 512 MiB for 2 s."},
+        {"peak", "The most that was registered at a time."},
+        {"rank", "One process of the parallel program."},
+        {"helper", "The thread that registers and deregisters beside the "
+         "program."},
+        {"clairvoyant", "A schedule that knows all uses beforehand. It says "
+         "what could be reached, and cannot be run."},
+        {"call site", "The place in the program that a communication is called "
+         "from, with the functions on the way to it."},
+        {"replay", "Each policy is played over the recorded uses on a virtual "
+         "clock. The figures of this page come from there, also those of the "
+         "policy the run was recorded under."}
+    };
+    unsigned i;
+
+    fputs("<section id=\"glossary\"><h2>Words</h2>\n<dl>\n", out);
+    for (i = 0; i < sizeof(entries) / sizeof(entries[0]); ++i) {
+        fputs("<div>", out);
+        predreg_html_element(out, "dt", "%s", entries[i].term);
+        predreg_html_element(out, "dd", "%s", entries[i].meaning);
+        fputs("</div>\n", out);
+    }
+    fputs("</dl></section>\n", out);
+}

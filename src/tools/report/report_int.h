@@ -1,0 +1,117 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_REPORT_INT_H_
+#define PREDREG_REPORT_INT_H_
+
+#include "curve.h"
+#include "recommend.h"
+#include "report.h"
+#include "sites.h"
+
+/** @file report_int.h
+ *
+ * What a report knows, and the parts of its page. Each part writes its own
+ * section, and nothing if there is nothing to say.
+ */
+
+/** Columns of a curve: a pixel each on a wide screen. */
+#define REPORT_NUM_COLUMNS 1000
+
+/** A rank. */
+typedef struct report_rank {
+    char     *name;
+    char     *host;      /**< NULL: not known */
+    uint64_t events;
+    uint64_t lost;
+    int      truncated;
+    int      guessed;    /**< Costs of registrations */
+    uint64_t uses;
+    uint64_t hits;       /**< Under predict, as what follows */
+    uint64_t waited;     /**< ns */
+    uint64_t duration;   /**< ns */
+    double   average[PREDREG_REPLAY_LAST]; /**< By policy, bytes */
+    uint64_t peak[PREDREG_REPLAY_LAST];
+} report_rank_t;
+
+/** Something said of the run. */
+typedef struct report_meta {
+    char *key;
+    char *value; /**< The first rank's */
+    int  differs; /**< Not the same in all ranks */
+} report_meta_t;
+
+/** Curves of one rank, that with most memory under leave-pinned. */
+typedef struct report_curves {
+    unsigned         rank;      /**< Index */
+    uint64_t         duration;  /**< Of the policy that takes longest, ns */
+    int              known[PREDREG_REPLAY_LAST];
+    double           average[PREDREG_REPLAY_LAST]; /**< bytes */
+    predreg_column_t columns[PREDREG_REPLAY_LAST][REPORT_NUM_COLUMNS];
+} report_curves_t;
+
+struct predreg_report {
+    predreg_findings_t findings;
+    predreg_advice_t   advice;    /**< When it is written */
+    uint64_t           pool_sum;  /**< bytes, of ranks that know */
+    unsigned           num_pools; /**< Such ranks */
+    report_rank_t      *ranks;
+    unsigned           num_ranks;
+    report_meta_t      *metas;
+    unsigned           num_metas;
+    report_curves_t    curves;
+    predreg_sites_t    *sites;
+};
+
+
+/** Names of policies for people. */
+extern const char *const report_policy_labels[];
+
+/** Order of policies on the page: what there is today, what there could be, and
+ *  what is possible. */
+extern const predreg_replay_policy_t report_policy_order[PREDREG_REPLAY_LAST];
+
+static inline const predreg_outcome_t *
+report_outcome(const predreg_report_t *report, predreg_replay_policy_t policy)
+{
+    return &report->findings.outcomes[policy];
+}
+
+static inline int
+report_has(const predreg_report_t *report, predreg_replay_policy_t policy)
+{
+    return report_outcome(report, policy)->ranks > 0;
+}
+
+/** What is said of the run, the first rank's; NULL: nothing. */
+const char *report_meta(const predreg_report_t *report, const char *key);
+
+
+/* page_verdict.c */
+void report_write_verdict(const predreg_report_t *report, FILE *out);
+
+/* page_curves.c */
+void report_write_curves(const predreg_report_t *report, FILE *out);
+
+/* page_policies.c */
+void report_write_policies(const predreg_report_t *report, FILE *out);
+void report_write_remainder(const predreg_report_t *report, FILE *out);
+
+/* page_uses.c */
+void report_write_uses(const predreg_report_t *report, FILE *out);
+void report_write_errors(const predreg_report_t *report, FILE *out);
+void report_write_places(const predreg_report_t *report, FILE *out);
+
+/* page_run.c */
+void report_write_ranks(const predreg_report_t *report, FILE *out);
+void report_write_recording(const predreg_report_t *report, FILE *out);
+void report_write_glossary(FILE *out);
+
+/** A bar as long as this part of its cell, 0 .. 1. Says nothing that the cell
+ *  does not say in numbers. */
+void report_write_bar(FILE *out, double part);
+
+#endif
