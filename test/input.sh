@@ -167,6 +167,17 @@ refused 2 'needs --ranks-per-node' \
     "$command" replay --ranks 8 --cores-per-node 4 .
 refused 2 '3; accepted.*4 ranks' \
     "$command" replay --ranks 8 --ranks-per-node 4 --cores-per-node 3 .
+# Reports
+traces=$(mktemp -d)
+printf 'ucx_predreg trace 1\n' > "$traces/empty.trace"
+refused 1 "cannot write to '/nowhere/at/all'" \
+    "$command" report -o /nowhere/at/all "$traces"
+refused 1 "cannot write to '/dev/full': No space" \
+    "$command" report -o /dev/full "$traces"
+refused 1 "'/nowhere/at/all': No such file" "$command" report /nowhere/at/all
+refused 2 'accepted: one file or folder' "$command" report
+refused 2 'accepted: one file or folder' "$command" report "$traces" "$traces"
+rm -r "$traces"
 
 # An unknown UCX is refused by configure, naming it and what is accepted
 fake=$(mktemp -d)

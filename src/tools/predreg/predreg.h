@@ -52,6 +52,7 @@ int predreg_record(int argc, char **argv);
 int predreg_dump(int argc, char **argv);
 int predreg_stat(int argc, char **argv);
 int predreg_replay_command(int argc, char **argv);
+int predreg_report(int argc, char **argv);
 
 END_C_DECLS
 

@@ -36,6 +36,8 @@ static const predreg_command_t predreg_commands[] = {
      "show what running processes have registered"},
     {"replay", predreg_replay_command, "ucx_predreg replay",
      "play what was recorded again under other policies"},
+    {"report", predreg_report, "ucx_predreg report",
+     "compare policies for a recorded run, on a page"},
 };
 
 #define PREDREG_NUM_COMMANDS \
