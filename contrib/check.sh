@@ -2,12 +2,12 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
 # All tests: unit tests, plain and under sanitizers; fuzzing; the installation;
-# messages on bad input; and, with an RDMA device or in a guest that has one, real MPI
-# programs. Installs what is missing. Ends with a line of counts; the exit
-# status is 0 if nothing failed.
+# messages on bad input; pages of reports in a browser; and, with an RDMA device
+# or in a guest that has one, real MPI programs. Installs what is missing. Ends
+# with a line of counts; the exit status is 0 if nothing failed.
 #
-# usage: check.sh [unit|sanitize|fuzz|install|input|replay|stat|rig]...
-# (default: all of them)
+# usage: check.sh [PART]...
+# parts, and the default: unit sanitize fuzz install input replay report stat rig
 
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -107,13 +107,17 @@ check_install()
 
 main()
 {
-    local parts=${*:-unit sanitize fuzz install input replay stat rig} log
+    local parts=${*:-unit sanitize fuzz install input replay report stat rig} log
 
     mkdir -p "$logs"
     log=$logs/install.log
     : > "$log"
     install_missing "$log" "${packages_build[@]}" "${packages_guest[@]}" \
-        libgtest-dev liburing-dev ucx-utils man-db hpcc clang
+        libgtest-dev liburing-dev ucx-utils man-db hpcc clang libdw-dev
+    if [[ " $parts " = *" report "* ]]; then
+        # Large, and there are pages without it: the part skips what it is for
+        (install_missing "$log" chromium) || true
+    fi
     build_project
 
     for part in $parts; do
@@ -124,10 +128,11 @@ main()
         install)  check_install ;;
         input)    check "bad input" "$top/test/input.sh" "$build" ;;
         replay)   check "replay" "$top/test/replay.sh" "$build" ;;
+        report)   check "pages of reports" "$top/test/report.sh" "$build" ;;
         stat)     check "live counters" "$top/test/stat.sh" "$build" ;;
         rig)      check_rig ;;
         *)        die "unknown part '$part': accepted are unit, sanitize," \
-                      "fuzz, install, input, replay, stat and rig" ;;
+                      "fuzz, install, input, replay, report, stat and rig" ;;
         esac
     done
 

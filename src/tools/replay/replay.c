@@ -33,7 +33,7 @@ static const replay_func_t replay_funcs[] = {
     [PREDREG_REPLAY_LRU]          = predreg_replay_pinned,
     [PREDREG_REPLAY_REGIONS]      = predreg_replay_pinned,
     [PREDREG_REPLAY_PERIODICITY]  = predreg_replay_periodicity,
-    [PREDREG_REPLAY_CLAIRVOYANT]  = predreg_replay_clairvoyant,
+    [PREDREG_REPLAY_CLAIRVOYANT]  = predreg_replay_clairvoyant
 };
 
 const char *predreg_replay_policy_names[] = {
@@ -125,10 +125,6 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
 
     memset(result, 0, sizeof(*result));
     result->policy = params->policy;
-    if (replay_funcs[params->policy] == NULL) {
-        return UCS_ERR_UNSUPPORTED;
-    }
-
     return replay_funcs[params->policy](timeline, params, result);
 }
 

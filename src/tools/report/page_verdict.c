@@ -134,9 +134,9 @@ static void verdict_write_reason(const predreg_report_t *report, FILE *out)
                                          PREDREG_USUAL_POOLS));
         break;
     case PREDREG_REASON_IN_USE:
-        predreg_html_print(out, "%s of that is in use, as windows for one-sided "
-                                "communication are at all times: no policy can "
-                                "deregister it.",
+        predreg_html_print(out, "%s of that is in use, as windows for "
+                                "one-sided communication are at all times: no "
+                                "policy can deregister it.",
                            PREDREG_PERCENT(
                                    pinned->by_cause[PREDREG_CAUSE_USE],
                                    pinned->byte_seconds));

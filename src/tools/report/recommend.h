@@ -94,7 +94,7 @@ typedef enum {
 enum {
     PREDREG_CAVEAT_LOST      = 1 << 0, /**< Many events were lost */
     PREDREG_CAVEAT_TRUNCATED = 1 << 1, /**< The end of a trace is missing */
-    PREDREG_CAVEAT_GUESSED   = 1 << 2, /**< What registrations cost is a guess */
+    PREDREG_CAVEAT_GUESSED   = 1 << 2, /**< Costs of registering are guessed */
     PREDREG_CAVEAT_LATE      = 1 << 3  /**< Predict has many late uses */
 };
 

@@ -309,8 +309,10 @@ static int sites_compare(const void *a, const void *b)
 unsigned predreg_sites_sort(predreg_sites_t *sites,
                             const predreg_place_t **places_p)
 {
-    qsort(sites->places, sites->num_places, sizeof(*sites->places),
-          sites_compare);
+    if (sites->num_places > 0) {
+        qsort(sites->places, sites->num_places, sizeof(*sites->places),
+              sites_compare);
+    }
     *places_p = sites->places;
     return sites->num_places;
 }

@@ -1,0 +1,157 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# Pages of ucx_predreg report, of made-up programs, in a browser: on a phone and
+# on a small notebook, in the light and in the dark, and on paper. What they
+# advise is checked too. Leaves pages, pictures and the browser's log in
+# BUILD-FOLDER/report.
+#
+# usage: report.sh BUILD-FOLDER
+
+set -eu
+build=$(cd "$1" && pwd)
+top=$(cd "$(dirname "$0")/.." && pwd)
+command=$build/src/tools/predreg/ucx_predreg
+out=$build/report
+errors=0
+
+fail()
+{
+    echo "FAILED: $*"
+    errors=1
+}
+
+# page KIND: writes KIND.html, of two ranks
+page()
+{
+    local rank
+    rm -rf "$out/$1"
+    mkdir -p "$out/$1"
+    for rank in 0 1; do
+        awk -v kind="$1" -v rank=$rank -v command='./heat "<b>" 4096' \
+            -f "$top/test/report/program.awk" > "$out/$1/$rank.trace"
+    done
+    "$command" report -o "$out/$1.html" "$out/$1" || fail "$1: no report"
+}
+
+# advised KIND PATTERN...
+advised()
+{
+    local kind=$1 pattern
+    shift
+    page "$kind"
+    for pattern in "$@"; do
+        grep -qE "$pattern" "$out/$kind.html" || fail "$kind: no '$pattern'"
+    done
+}
+
+advised periodic '<h1>Yes: [0-9]+ % less registered memory with prediction' \
+    '<code>ucx_predreg run -- mpirun -np 2 ./heat &quot;&lt;b&gt;&quot; 4096<'
+advised random '<h1>Yes: [0-9]+ % less registered memory on demand' \
+    '<code>ucx_predreg run --policy on-demand -- '
+advised window '<h1>No: leave UCX as it is' 'windows for one-sided'
+advised small '<h1>No: leave UCX as it is' 'little beside what UCX registers'
+advised copied '<h1>No: leave UCX as it is' 'Nothing was registered'
+
+# The same trace, the same page
+"$command" report -o - "$out/periodic" | cmp - "$out/periodic.html" ||
+    fail "another page at the second time"
+
+chromium=$(command -v chromium || command -v chromium-browser) || {
+    [ $errors -eq 0 ] || exit 1
+    echo "there is no chromium to look at the pages with"
+    exit 77
+}
+
+# What is seen of a page in a frame of some size. Written into the document, one
+# line each:
+#   overflow N      by which it is wider than the frame
+#   cut NAME        elements wider than that, and not scrolled
+#   first NAME N    lower edge of what has to be on the first screen
+#   loaded N        resources the page asked for
+#   paper COLOUR
+write_frame()
+{
+    cat > "$out/frame.html" <<END
+<!DOCTYPE html>
+<body style="margin:0">
+<iframe src="$1.html" style="border:0;width:$2px;height:$3px"></iframe>
+<pre></pre>
+<script>
+window.onload = function () {
+    const view = document.querySelector("iframe").contentWindow;
+    const page = view.document;
+    const lines = [];
+    const root = page.documentElement;
+    lines.push("overflow " + Math.max(0, root.scrollWidth - $2));
+    for (const element of page.querySelectorAll("body *")) {
+        const box = element.getBoundingClientRect();
+        if (box.right > $2 + 1 && !element.closest(".scroll, .plot")) {
+            lines.push("cut " + element.tagName + " " + box.right);
+        }
+    }
+    for (const name of ["h1", ".lead", ".command", ".key"]) {
+        const box = page.querySelector(name).getBoundingClientRect();
+        lines.push("first " + name + " " + Math.ceil(box.bottom));
+    }
+    const loaded = view.performance.getEntriesByType("resource");
+    lines.push("loaded " + loaded.length);
+    lines.push("paper " + view.getComputedStyle(page.body).backgroundColor);
+    document.querySelector("pre").textContent = lines.join("\\n");
+};
+</script>
+END
+}
+
+browse()
+{
+    timeout 60 "$chromium" --no-sandbox --headless=new --disable-gpu \
+        --hide-scrollbars --allow-file-access-from-files \
+        --no-first-run --disable-background-networking \
+        --disable-component-update --host-resolver-rules="MAP * ~NOTFOUND" \
+        --user-data-dir="$out/profile" --enable-logging=stderr "$@" \
+        2>> "$out/browser.log"
+}
+
+# looked_at KIND WIDTH HEIGHT SCHEME COLOUR; SCHEME: 0 dark, 1 light
+looked_at()
+{
+    local kind=$1 width=$2 height=$3 name="$1-$2-$4" seen edge
+    local scheme=--blink-settings=preferredColorScheme=$4
+    write_frame "$kind" "$width" "$height"
+    rm -f "$out/$name.png"
+    seen=$(browse "$scheme" --dump-dom "file://$out/frame.html" |
+           sed -n '/<pre>/,/<\/pre>/{s/<[^>]*>//g;p}')
+    browse "$scheme" --window-size="$((width + 16)),$height" \
+        --screenshot="$out/$name.png" "file://$out/frame.html" > /dev/null
+    echo "== $name"
+    echo "$seen"
+
+    grep -qx 'overflow 0' <<< "$seen" || fail "$name: wider than the screen"
+    ! grep -q '^cut' <<< "$seen" || fail "$name: something is cut off"
+    grep -qx 'loaded 0' <<< "$seen" || fail "$name: something was loaded"
+    grep -qx "paper rgb($5)" <<< "$seen" || fail "$name: not in its colours"
+    while read -r _ what edge; do
+        [ "$edge" -le "$height" ] ||
+            fail "$name: $what ends at $edge, below the first screen"
+    done < <(grep '^first' <<< "$seen" || echo 'first nothing 99999')
+    [ "$(stat -c %s "$out/$name.png")" -gt 20000 ] ||
+        fail "$name: an empty picture"
+}
+
+: > "$out/browser.log"
+for kind in periodic random window small copied; do
+    looked_at $kind 390 844 1 '255, 255, 255'
+    looked_at $kind 1366 768 1 '255, 255, 255'
+done
+looked_at periodic 390 844 0 '20, 23, 27'
+looked_at periodic 1366 768 0 '20, 23, 27'
+
+browse --no-pdf-header-footer --print-to-pdf="$out/periodic.pdf" \
+    "file://$out/periodic.html" > /dev/null
+head -c 5 "$out/periodic.pdf" | grep -q '%PDF-' || fail "not to be printed"
+
+# What a page does wrong, its console tells
+! grep CONSOLE "$out/browser.log" || fail "messages on the console"
+
+exit $errors

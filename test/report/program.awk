@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# The trace of a made-up rank, in the text form: a program that was recorded
+# under on-demand.
+#
+#   awk -v kind=KIND [-v rank=N] [-v command=TEXT] -f program.awk
+#
+# kind: periodic   three buffers that take turns, in each of 60 steps
+#       random     the same, with gaps of any length
+#       window     one buffer, in use from beginning to end
+#       small      as periodic, with little memory
+#       copied     nothing is registered
+
+# A use of a buffer, which begins so late and lasts so long, in seconds
+function use(number, begin, seconds, mib,    memory, cost)
+{
+    memory = sprintf("0x7f0%d00000000 %d", number, mib * 1048576)
+    cost   = 40000 + mib * 25000
+    printf "reg %.9f %s id=%d by=use duration=%dns\n", begin, memory, number,
+           cost
+    printf "begin %.9f %s id=%d result=miss duration=%dns " \
+           "caller=0x1000000004010%d0 stack=0x7ffd%d000\n", begin, memory,
+           number, cost, number, number
+    printf "end %.9f id=%d\n", begin + seconds, number
+    printf "dereg %.9f %s id=%d by=use duration=%dns\n", begin + seconds,
+           memory, number, cost / 4
+}
+
+function step(begin, scale)
+{
+    use(1, begin + 0.05, 0.10, 48 * scale)
+    use(2, begin + 0.35, 0.15, 64 * scale)
+    use(3, begin + 0.70, 0.20, 40 * scale)
+}
+
+BEGIN {
+    srand(1)
+    gsub(/["\\]/, "\\\\&", command)
+    print "ucx_predreg trace 1"
+    printf "meta rank %d\nmeta command \"%s\"\n", rank, command
+    print "meta size 2\nmeta host node17\nmeta policy on-demand"
+    print "meta ucx_version 1.13.1\nmeta realtime_ns 1795271374059223000"
+    print "domain 0 rxe0"
+    print "module 0x400000 0x500000 0x0 \"/opt/<b>heat</b>/heat & co\""
+
+    begin = 1
+    for (i = 0; i < 60; ++i) {
+        if (kind == "window" && i == 0) {
+            use(1, begin, 60, 200)
+        } else if (kind == "periodic" || kind == "small") {
+            step(begin, (kind == "small") ? 1 / 32 : 1 + rank / 8)
+        } else if (kind == "random") {
+            step(begin, 1)
+            begin += 30 * rand()
+        }
+        begin += 1
+    }
+    printf "unmap %.9f 0x1000 4096\n", begin
+}
