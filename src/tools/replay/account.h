@@ -29,6 +29,10 @@ typedef struct predreg_site {
 } predreg_site_t;
 
 
+/** byte * ns. Aligned as other numbers are, so that what has a holding can be on
+ *  lists, whose heads are no more aligned. */
+typedef unsigned __int128 predreg_byte_ns_t __attribute__((aligned(8)));
+
 /**
  * A registration: its memory is registered, used, idle and used again, and
  * deregistered. What it was idle for is only known afterwards. Owned by the
@@ -40,7 +44,7 @@ typedef struct predreg_holding {
     unsigned          uses;     /**< Under way */
     uint8_t           state;    /**< predreg_holding_state_t */
     predreg_site_t    *site;    /**< Of the last use; NULL: not used yet */
-    unsigned __int128 unused;   /**< byte * ns until the first use */
+    predreg_byte_ns_t unused;   /**< Until the first use */
 } predreg_holding_t;
 
 typedef enum {
