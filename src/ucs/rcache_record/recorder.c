@@ -381,7 +381,8 @@ static void recorder_close(ucs_rcache_recorder_t *recorder)
 {
     recorder_check_file(recorder);
     if (recorder->gone) {
-        return; /* Not even destroyed: that would write */
+        ucs_rcache_trace_writer_abandon(recorder->writer);
+        return;
     }
 
     if (!recorder->failed) {

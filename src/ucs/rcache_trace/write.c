@@ -110,6 +110,11 @@ void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer)
     free(writer);
 }
 
+void ucs_rcache_trace_writer_abandon(ucs_rcache_trace_writer_t *writer)
+{
+    free(writer);
+}
+
 static void writer_write(ucs_rcache_trace_writer_t *writer, const uint8_t *data,
                          size_t size)
 {
