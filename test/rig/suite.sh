@@ -241,17 +241,20 @@ recorded()
 # other one has, which the launcher ends
 recorded_killed()
 {
-    local pid job trace
+    local job trace count
     rm -rf "$work/traces"
     $record -o "$work/traces" -- \
         mpirun --oversubscribe -np 2 "$apps/fig1" --iters 1000 --compute 1 &
     job=$!
-    for ((i = 0; i < 200; ++i)); do
-        pid=$(pgrep -n -x fig1) && [ "$(pgrep -c -x fig1)" -eq 2 ] && break
-        sleep 0.1
+    for ((i = 0; i < 200; ++i)); do # Until both have used something
+        count=0
+        for trace in "$work/traces"/rank-*.trace; do
+            $dump "$trace" 2> /dev/null | grep -q '^end' && ((++count))
+        done
+        [ $count -eq 2 ] && break
+        sleep 0.5
     done
-    sleep 6
-    kill -9 "$pid" || return
+    pkill -9 -n -x fig1 || return
     wait $job && { echo "the job survived"; return 1; }
     for trace in "$work/traces"/rank-0000.* "$work/traces"/rank-0001.*; do
         $dump "$trace" > "$work/trace.txt" &&
