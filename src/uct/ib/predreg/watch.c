@@ -11,7 +11,6 @@
 #include <ucs/debug/log_def.h>
 
 #include <stdatomic.h>
-#include <unistd.h>
 
 /*
  * Under the leave-pinned policy UCX's own cache is below us: what passes through
