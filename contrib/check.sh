@@ -146,7 +146,7 @@ check_rig()
     local status=0 log=$logs/rig.log counts
     say "real MPI programs over verbs:"
     set +e
-    "$top/test/rig/run.sh" --timeout 900 -- \
+    "$top/test/rig/run.sh" --timeout 1800 -- \
         "$top/test/rig/suite.sh" "$build" 2>&1 | tee "$log" |
         { grep --line-buffered -E '^(PASS|FAIL|SKIP|    )' || true; }
     status=${PIPESTATUS[0]}
