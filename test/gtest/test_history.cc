@@ -226,10 +226,22 @@ TEST_F(test_history, steady_period_needs_no_lead)
 {
     record(SEC);
     next(160 * MSEC);
-    EXPECT_EQ(20 * MSEC, lead()); /* 1/8 while little is known */
-    next(160 * MSEC, 3);
+    EXPECT_EQ(5 * MSEC, lead()); /* 1/32 while nothing is known of it */
+    next(160 * MSEC);
+    EXPECT_EQ(160 * MSEC / 64, lead());
+    next(160 * MSEC, 2);
     EXPECT_EQ(0u, lead());
     EXPECT_EQ(m_time + 160 * MSEC, deadline(m_time));
+}
+
+TEST_F(test_history, lead_of_few_intervals_covers_thrice_their_spread)
+{
+    record(SEC);
+    next(160 * MSEC);
+    next(164 * MSEC);
+    EXPECT_EQ(160 * MSEC / 64 + 12 * MSEC, lead());
+    next(180 * MSEC);
+    EXPECT_EQ(160 * MSEC / 8, lead()) << "up to an eighth";
 }
 
 TEST_F(test_history, lead_covers_what_came_early)
@@ -392,7 +404,7 @@ TEST_F(test_history, error_is_that_of_the_period_not_of_the_deadline)
 {
     record(SEC);
     next(160 * MSEC);
-    ASSERT_EQ(20 * MSEC, lead());
+    ASSERT_EQ(5 * MSEC, lead());
     EXPECT_EQ(0u, error_after(160 * MSEC));
 }
 

@@ -118,6 +118,16 @@ void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history)
     }
 }
 
+/* Few intervals say little about how much they vary, and one says nothing */
+static ucs_rcache_pred_time_t
+lead_of_few(const ucs_rcache_pred_history_t *history)
+{
+    return (history->count == 1) ?
+           (history->period / 32) :
+           ucs_min(3 * (history->longest - history->period) +
+                   (history->period / 64), history->period / 8);
+}
+
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history)
 {
@@ -126,7 +136,7 @@ ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history)
     lead = ucs_max(history->undershoot + (history->undershoot / 4),
                    (history->typical - history->period) * 3 / 4);
     if (history->count < HISTORY_ENOUGH) {
-        lead = ucs_max(lead, history->period / 8);
+        lead = ucs_max(lead, lead_of_few(history));
     }
     return ucs_min(lead, history->period / 4);
 }

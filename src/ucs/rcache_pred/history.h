@@ -78,8 +78,9 @@ void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history);
  * How much earlier than predicted to be ready, since the shortest of a few
  * intervals is not the shortest there will be: 5/4 of what intervals fell short
  * of the period before, or 3/4 of the distance from the period to the median
- * interval, whichever is more; 1/8 of the period while fewer than 4 intervals
- * are known; at most a quarter of the period.
+ * interval, whichever is more. With one interval it is 1/32 of the period; with
+ * two or three at least 1/64 of the period and 3 times their spread, up to 1/8.
+ * At most a quarter of the period.
  *
  * The factors are ours. With intervals of normally distributed length and 8 of
  * them remembered, 2.9 % of begins come before the deadline, whatever their
