@@ -6,6 +6,8 @@
 
 #include "pred_test.h"
 
+#include <unistd.h>
+
 
 /* Who does the helper's work, and what the program does of it */
 class test_mode : public pred_test {
@@ -69,6 +71,32 @@ TEST_F(test_mode, progress_lets_go_at_the_end_of_a_use)
         EXPECT_EQ(0u, m_world.num_live());
     }
     EXPECT_EQ(0u, m_world.num_wakes());
+}
+
+/* Others could ask for what is kept: no reason to wait for them to */
+TEST_F(test_mode, progress_lets_go_within_a_bound_of_the_node)
+{
+    ucs_rcache_pred_node_params_t params = {
+        .max_bytes       = 1024 * MB,
+        .max_regions     = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .reserve         = UCS_RCACHE_PRED_NODE_RESERVE,
+        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
+    };
+    ucs_rcache_pred_node_t *node;
+
+    ASSERT_EQ(UCS_OK,
+              test_node_join_as(&params, 0x6d6f6465ul << 32 | getpid(),
+                                ucs_rcache_pred_procid_self(), &node));
+    m_params.node = node;
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+
+    periodic(500 * USEC, 20, true);
+    ASSERT_EQ(1u, m_world.num_live()) << "its period is too short";
+    use(buffer(1), 16 * MB);
+    EXPECT_EQ(0u, m_world.num_live_at(buffer(1)));
+
+    destroy();
+    ucs_rcache_pred_node_leave(node);
 }
 
 TEST_F(test_mode, progress_leaves_the_thread_nothing)

@@ -121,13 +121,6 @@ void pred_region_deregister(ucs_rcache_pred_t *pred,
     pred->outside += pred_elapsed(begin, pred_now(pred));
 }
 
-/* Uses of regions that are given up in between will end, up to this time: they
- * are to be looked at soon */
-static void expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until)
-{
-    pred->urgent = ucs_max(pred->urgent, until);
-}
-
 static void trace_decision(const ucs_rcache_pred_region_t *region,
                            ucs_rcache_pred_time_t now,
                            ucs_rcache_pred_time_t deadline,
@@ -185,7 +178,7 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
         return;
     }
 
-    expect_end(pred, now);
+    pred_expect_end(pred, now, (history == NULL) ? 0 : history->period);
     if (deadline != UCS_RCACHE_PRED_TIME_INF) {
         region_enqueue(pred, &pred->rq, region, deadline);
         ucs_rcache_pred_space_deadlines(&pred->rq, &region->queue_elem,
@@ -253,7 +246,7 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
         pred_region_decide(pred, entry->region);
     }
     if (in_use) {
-        expect_end(pred, pred->last_round);
+        pred_expect_end(pred, pred->last_round, entry->region->history.period);
     }
 }
 
@@ -347,7 +340,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     region_dequeue(pred, region);
     if (status == UCS_OK) {
         expiry = (history == NULL) ? end : pred_region_expiry(region, history);
-        expect_end(pred, expiry);
+        pred_expect_end(pred, expiry,
+                        (history == NULL) ? 0 : history->period);
         region_watch(pred, region, end, expiry);
     }
 }

@@ -18,8 +18,10 @@
  * interrupts whoever runs on the helper's processor. When none has come for so
  * long, the helper sleeps until it is woken: a use that ends after such a
  * silence pays for the waking, one system call, and its memory is let go of at
- * once. */
+ * once. Where periods are short, an eighth of them; but not more often than
+ * POLL_MIN. */
 #define POLL_INTERVAL 1000000
+#define POLL_MIN      250000
 
 /* What is not urgent is looked at so often, ns: entries that come from regions
  * which are kept anyway, and whether others of the node ask for what is idle */
@@ -127,7 +129,7 @@ static ucs_rcache_pred_time_t
 helper_poll_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_time_t interval = (pred->urgent >= pred->last_round) ?
-                                      POLL_INTERVAL : LAZY_POLL_INTERVAL;
+                                      pred->poll_interval : LAZY_POLL_INTERVAL;
 
     /* In the other mode the ends of uses look after the DQ */
     if ((now < pred->last_entry + interval) &&
@@ -135,8 +137,7 @@ helper_poll_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         return pred->last_entry + interval;
     }
 
-    return may_be_asked(pred) ? (now + LAZY_POLL_INTERVAL) :
-                                UCS_RCACHE_PRED_TIME_INF;
+    return UCS_RCACHE_PRED_TIME_INF;
 }
 
 /*
@@ -157,6 +158,10 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred)
         return helper_come_back(pred, ucs_min(next, poll));
     }
 
+    if (may_be_asked(pred)) {
+        next = ucs_min(next, now + LAZY_POLL_INTERVAL);
+    }
+
     helper_come_back(pred, next); /* From here on others may write it */
     atomic_store(&pred->asleep, 1);
     if (ucs_rcache_pred_dq_is_empty(&pred->dq) && !atomic_load(&pred->stale)) {
@@ -165,6 +170,16 @@ static ucs_rcache_pred_time_t helper_sleep(ucs_rcache_pred_t *pred)
 
     atomic_store(&pred->asleep, 0);
     return helper_come_back(pred, now);
+}
+
+void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
+                     ucs_rcache_pred_time_t period)
+{
+    pred->urgent = ucs_max(pred->urgent, until);
+    if (period > 0) {
+        pred->poll_interval = ucs_min(pred->poll_interval,
+                                      ucs_max(period / 8, POLL_MIN));
+    }
 }
 
 /* Follow the time since begin, less what was spent on registrations */
@@ -235,7 +250,8 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
     count_round(pred);
     pred_take_seat(pred, now);
     answer_node(pred);
-    more = pred_reap_stale(pred, steps);
+    pred->poll_interval = ucs_min(2 * pred->poll_interval, POLL_INTERVAL);
+    more                = pred_reap_stale(pred, steps);
 
     /* In turns, so that no queue makes the other ones late; and not for ever,
      * since others may be waiting for the mutex */

@@ -32,6 +32,15 @@ static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
 }
 
 
+/* helper.c */
+
+/** Uses of a region that is given up in between will end, up to this time: the
+ *  DQ is to be looked at as often as the region's period asks for.
+ *  @param [in] period  0: not known. */
+void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
+                     ucs_rcache_pred_time_t period);
+
+
 /* decide.c */
 
 /** What things cost for this region: as fitted and measured. */

@@ -73,6 +73,7 @@ static void params_to_state(ucs_rcache_pred_t *pred,
     pred->times.rq_item = RQ_ITEM_COST;
     pred->times.wakeup  = WAKEUP_COST;
     pred->next_poll     = UCS_RCACHE_PRED_TIME_INF;
+    pred->poll_interval = UCS_RCACHE_PRED_TIME_INF / 2; /* No period is known */
     ucs_list_head_init(&pred->domains);
     ucs_list_head_init(&pred->rq);
     ucs_list_head_init(&pred->watch);

@@ -145,6 +145,8 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_time_t        urgent;     /**< Until then, ends of uses of
                                                    regions that are given up in
                                                    between are expected */
+    ucs_rcache_pred_time_t        poll_interval; /**< Until then, between looks
+                                                   at the DQ */
     uint64_t                      dropped_seen; /**< dq.dropped at last sweep */
     unsigned                      gc_hand;
     unsigned                      mode_votes; /**< Seats in a row that asked for
