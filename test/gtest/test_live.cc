@@ -347,8 +347,10 @@ TEST_F(test_live, many_writers_and_a_reader)
     std::thread reader([&] {
         record_t record;
         unsigned version;
+        bool last;
 
-        while (!done) {
+        do {
+            last = done; /* Nobody writes any more: it has to succeed */
             if (ucs_rcache_pred_live_read(
                         ucs_rcache_pred_live_get_fd(m_live), &record,
                         &version) != UCS_OK) {
@@ -359,7 +361,7 @@ TEST_F(test_live, many_writers_and_a_reader)
             EXPECT_EQ(record.time, record.snapshot.stats.uses);
             EXPECT_EQ(record.time, record.snapshot.helper_cpu);
             EXPECT_EQ(record.time, record.node_bytes);
-        }
+        } while (!last);
     });
 
     for (unsigned i = 0; i < num_writers; ++i) {
