@@ -75,7 +75,7 @@ static void disguise(ucs_rcache_pred_live_t *live, const char *how)
     } else if (!strcmp(how, "writing")) {
         overwrite(live, OFFSET_SEQ, 1);
     } else if (!strcmp(how, "closed")) {
-        for (fd = 3; fd < 256; ++fd) {
+        for (fd = 3; fd < 1024; ++fd) {
             close(fd);
         }
     } else if (!strcmp(how, "protected")) {

@@ -29,6 +29,7 @@ extern "C" {
 #include <ucs/rcache_pred/history.h>
 #include <ucs/rcache_pred/live.h>
 #include <ucs/rcache_pred/node.h>
+#include <ucs/rcache_pred/own_fd.h>
 #include <ucs/rcache_pred/policy.h>
 #include <ucs/rcache_pred/procid.h>
 #include <ucs/rcache_pred/rcache_pred.h>

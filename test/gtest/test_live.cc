@@ -204,6 +204,55 @@ TEST_F(test_live, child_lets_go_of_it)
     EXPECT_EQ(UCS_OK, read());
 }
 
+/* The program has closed it, and opened a file that got its number */
+TEST_F(test_live, number_that_is_the_programs_by_now)
+{
+    int fd   = ucs_rcache_pred_live_get_fd(m_live);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ucs_rcache_pred_live_t *other;
+
+    ASSERT_EQ(fd, dup2(null, fd));
+    child forked([&] {
+        ucs_rcache_pred_live_abandon(m_live);
+        return (fcntl(fd, F_GETFD) != -1) ? 0 : 1;
+    });
+    EXPECT_EQ(0, forked.reap());
+
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_live_create(&other));
+    ucs_rcache_pred_live_destroy(m_live);
+    m_live = other;
+    EXPECT_EQ(0, close(fd));
+    close(null);
+}
+
+TEST_F(test_live, closed_when_destroyed)
+{
+    int fd = ucs_rcache_pred_live_get_fd(m_live);
+
+    ucs_rcache_pred_live_destroy(m_live);
+    EXPECT_EQ(-1, fcntl(fd, F_GETFD));
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_live_create(&m_live));
+}
+
+/* Its number is not the next one that the program gets, where there is room */
+TEST_F(test_live, number_out_of_the_way)
+{
+    struct rlimit limit, little;
+    ucs_rcache_pred_live_t *live;
+
+    EXPECT_GE(ucs_rcache_pred_live_get_fd(m_live), UCS_RCACHE_PRED_OWN_FD_MIN);
+
+    ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+    little          = limit;
+    little.rlim_cur = 100;
+    ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &little));
+    EXPECT_EQ(UCS_OK, ucs_rcache_pred_live_create(&live));
+    ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+    EXPECT_LT(ucs_rcache_pred_live_get_fd(live), 100);
+    EXPECT_TRUE(fcntl(ucs_rcache_pred_live_get_fd(live), F_GETFD) & FD_CLOEXEC);
+    ucs_rcache_pred_live_destroy(live);
+}
+
 TEST_F(test_live, other_files)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -9,6 +9,7 @@
 #endif
 
 #include "live.h"
+#include "own_fd.h"
 #include "seqslot.h"
 
 #include <errno.h>
@@ -57,14 +58,14 @@ typedef struct live_page {
 } live_page_t;
 
 struct ucs_rcache_pred_live {
-    live_page_t *page;
-    int         fd;
+    live_page_t              *page;
+    ucs_rcache_pred_own_fd_t file;   /* Constant */
 
     /* A thread is writing. Sequentially consistent with wanted, see
      * ucs_rcache_pred_live_update() */
-    _Atomic int busy;
+    _Atomic int              busy;
     /* Something has changed that is not in the page yet */
-    _Atomic int wanted;
+    _Atomic int              wanted;
 };
 
 
@@ -80,7 +81,7 @@ static int live_memfd(void)
         fd = memfd_create(UCS_RCACHE_PRED_LIVE_NAME, flags);
     }
 
-    return fd;
+    return (fd < 0) ? fd : ucs_rcache_pred_own_fd_move(fd);
 }
 
 ucs_status_t ucs_rcache_pred_live_create(ucs_rcache_pred_live_t **live_p)
@@ -88,6 +89,7 @@ ucs_status_t ucs_rcache_pred_live_create(ucs_rcache_pred_live_t **live_p)
     ucs_status_t status = UCS_ERR_UNSUPPORTED;
     ucs_rcache_pred_live_t *live;
     live_page_t *page;
+    int fd;
 
     live = calloc(1, sizeof(*live));
     if (live == NULL) {
@@ -95,18 +97,18 @@ ucs_status_t ucs_rcache_pred_live_create(ucs_rcache_pred_live_t **live_p)
         goto err;
     }
 
-    live->fd = live_memfd();
-    if (live->fd < 0) {
+    fd = live_memfd();
+    if (fd < 0) {
         goto err_free;
     }
 
-    if ((ftruncate(live->fd, sizeof(*page)) != 0) ||
-        (fcntl(live->fd, F_ADD_SEALS, LIVE_SEALS) != 0)) {
+    if ((ucs_rcache_pred_own_fd_init(&live->file, fd) != 0) ||
+        (ftruncate(fd, sizeof(*page)) != 0) ||
+        (fcntl(fd, F_ADD_SEALS, LIVE_SEALS) != 0)) {
         goto err_close;
     }
 
-    page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED,
-                live->fd, 0);
+    page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED) {
         goto err_close;
     }
@@ -119,7 +121,7 @@ ucs_status_t ucs_rcache_pred_live_create(ucs_rcache_pred_live_t **live_p)
     return UCS_OK;
 
 err_close:
-    close(live->fd);
+    close(fd);
 err_free:
     free(live);
 err:
@@ -129,14 +131,14 @@ err:
 void ucs_rcache_pred_live_destroy(ucs_rcache_pred_live_t *live)
 {
     munmap(live->page, sizeof(*live->page));
-    close(live->fd);
+    ucs_rcache_pred_own_fd_close(&live->file);
     free(live);
 }
 
 void ucs_rcache_pred_live_abandon(ucs_rcache_pred_live_t *live)
 {
     /* Not unmapped: the memory hooks may be locked by a thread of the parent */
-    close(live->fd);
+    ucs_rcache_pred_own_fd_close(&live->file);
 }
 
 static void live_write(live_page_t *page,
@@ -186,7 +188,7 @@ uint64_t ucs_rcache_pred_live_get_uses(const ucs_rcache_pred_live_t *live)
 
 int ucs_rcache_pred_live_get_fd(const ucs_rcache_pred_live_t *live)
 {
-    return live->fd;
+    return live->file.fd;
 }
 
 
