@@ -92,6 +92,29 @@ protected:
         EXPECT_TRUE(wait_until([&]() { return file_size() > before; }));
     }
 
+    /* Like a daemon, the program closes what it does not know, and a file of
+     * its own gets the number */
+    void take_number()
+    {
+        std::string path = m_dir + "/other";
+        int fd           = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+
+        ASSERT_GE(fd, 0);
+        ASSERT_EQ(m_fd, dup2(fd, m_fd));
+        close(fd);
+        unlink(path.c_str());
+    }
+
+    /* It is neither written to nor closed */
+    void expect_number_is_the_programs()
+    {
+        struct stat st;
+
+        ASSERT_EQ(0, fstat(m_fd, &st));
+        EXPECT_EQ(0, st.st_size);
+        EXPECT_EQ(0, close(m_fd));
+    }
+
     size_t file_size() const
     {
         struct stat st;
@@ -346,31 +369,55 @@ TEST_F(test_recorder, disk_full)
     finish();
 }
 
-/* Like a daemon, the program closes what it does not know, and opens a file of
- * its own, which is not written to */
 TEST_F(test_recorder, file_closed_by_the_program)
 {
-    std::string other = m_dir + "/other";
-    struct stat st;
-    int fd;
-
     start();
     emit_and_wait();
-    fd = open(other.c_str(), O_WRONLY | O_CREAT, 0600);
-    ASSERT_GE(fd, 0);
-    ASSERT_EQ(m_fd, dup2(fd, m_fd));
+    take_number();
     emit();
     finish();
 
     EXPECT_NE(std::string::npos, log_watch::take().find(m_path));
-    ASSERT_EQ(0, fstat(fd, &st));
-    EXPECT_EQ(0, st.st_size);
-    EXPECT_EQ(0, close(fd));
-    EXPECT_EQ(0, close(m_fd)); /* It is the program's */
-    unlink(other.c_str());
-
+    expect_number_is_the_programs();
     load();
     EXPECT_EQ(1u, m_trace->num_events);
+}
+
+/* At the end, when more is put than the writer's buffer holds */
+TEST_F(test_recorder, file_closed_after_the_last_event)
+{
+    start();
+    emit_and_wait();
+    ucs_rcache_recorder_stop(m_recorder);
+    take_number();
+    for (unsigned i = 0; i < 100000; ++i) {
+        ucs_rcache_recorder_counter(m_recorder, "uses", i);
+    }
+    ucs_rcache_recorder_finish(m_recorder);
+
+    EXPECT_NE(std::string::npos, log_watch::take().find(m_path));
+    expect_number_is_the_programs();
+    load();
+    EXPECT_EQ(1u, m_trace->num_events);
+    EXPECT_EQ(0u, m_trace->num_counters);
+}
+
+TEST_F(test_recorder, forked_when_the_file_was_closed)
+{
+    start();
+    emit_and_wait();
+    take_number();
+    {
+        child process([this]() {
+            ucs_rcache_recorder_abandon(m_recorder);
+            return (fcntl(m_fd, F_GETFD) != -1) ? 0 : 1;
+        });
+        EXPECT_EQ(0, process.reap());
+    }
+    emit();
+    finish();
+    EXPECT_NE("", log_watch::take());
+    expect_number_is_the_programs();
 }
 
 /* The thread, by its name */

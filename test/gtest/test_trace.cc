@@ -658,6 +658,42 @@ TEST_F(test_trace, nothing_is_written_after_a_failure)
     close(fds[1]);
 }
 
+/* Between two chunks, without a flush */
+TEST_F(test_trace, a_file_that_took_the_number_is_not_written)
+{
+    memory_file file, other;
+    int fd = dup(file.fd());
+    ucs_rcache_trace_writer_t *writer;
+    event_t event = use_begin(1);
+
+    ASSERT_EQ(UCS_OK, ucs_rcache_trace_writer_create(fd, &writer));
+    while (file.content().empty()) {
+        ++event.context.window;
+        ucs_rcache_trace_put_event(writer, &event);
+    }
+
+    const std::string written = file.content();
+    ASSERT_EQ(fd, dup2(other.fd(), fd));
+    for (unsigned i = 0; i < 100000; ++i) {
+        ++event.context.window;
+        ucs_rcache_trace_put_event(writer, &event);
+    }
+    EXPECT_EQ("", other.content());
+
+    /* Nor is what would follow, should the file come back */
+    ASSERT_EQ(fd, dup2(file.fd(), fd));
+    EXPECT_EQ(UCS_ERR_IO_ERROR, ucs_rcache_trace_writer_flush(writer));
+    EXPECT_EQ(EBADF, errno);
+    ucs_rcache_trace_writer_destroy(writer);
+    EXPECT_EQ(written, file.content());
+    close(fd);
+
+    ASSERT_EQ(UCS_OK, ucs_rcache_trace_writer_create(-1, &writer));
+    EXPECT_EQ(UCS_ERR_IO_ERROR, ucs_rcache_trace_writer_flush(writer));
+    EXPECT_EQ(EBADF, errno);
+    ucs_rcache_trace_writer_destroy(writer);
+}
+
 TEST_F(test_trace, each_failing_allocation_is_survived)
 {
     trace_ptr whole            = parse(small_binary());

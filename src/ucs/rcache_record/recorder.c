@@ -14,6 +14,7 @@
 #include "sites.h"
 
 #include <ucs/debug/log_def.h>
+#include <ucs/rcache_pred/own_fd.h>
 #include <ucs/rcache_trace/trace.h>
 #include <ucs/type/spinlock.h>
 
@@ -25,9 +26,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define NSEC_PER_SEC  1000000000l
 
@@ -67,12 +66,9 @@ struct ucs_rcache_recorder {
     pthread_mutex_t             lock;       /* Of what follows */
     ucs_rcache_record_modules_t *modules;
     ucs_rcache_trace_writer_t   *writer;    /* NULL: nothing was started */
-    int                         fd;
-    dev_t                       device;     /* Which file that was ... */
-    ino_t                       inode;      /* ... when it was started */
+    ucs_rcache_pred_own_fd_t    file;
     char                        *path;
     int                         failed;     /* It could not be written */
-    int                         gone;       /* fd is no longer ours */
 };
 
 
@@ -165,12 +161,6 @@ void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
     }
 }
 
-static void recorder_fail(ucs_rcache_recorder_t *recorder)
-{
-    recorder->failed = 1;
-    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
-}
-
 /* What was put goes to the file. Under lock */
 static void recorder_flush(ucs_rcache_recorder_t *recorder)
 {
@@ -179,26 +169,16 @@ static void recorder_flush(ucs_rcache_recorder_t *recorder)
         return;
     }
 
-    ucs_warn("cannot write the trace %s: %m; recording ends", recorder->path);
-    recorder_fail(recorder);
-}
-
-/* Programs that close all descriptors they find, as daemons do, close ours, and
- * the next file they open has its number. Under lock */
-static void recorder_check_file(ucs_rcache_recorder_t *recorder)
-{
-    struct stat st;
-
-    if (recorder->gone ||
-        ((fstat(recorder->fd, &st) == 0) && (st.st_dev == recorder->device) &&
-         (st.st_ino == recorder->inode))) {
-        return;
+    if (errno == EBADF) {
+        ucs_warn("the program has closed the trace %s; recording ends",
+                 recorder->path);
+    } else {
+        ucs_warn("cannot write the trace %s: %m; recording ends",
+                 recorder->path);
     }
 
-    ucs_warn("the program has closed the trace %s; recording ends",
-             recorder->path);
-    recorder->gone = 1;
-    recorder_fail(recorder);
+    recorder->failed = 1;
+    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
 }
 
 /* @return how many events there were, at most as many as the ring holds. Under
@@ -242,7 +222,6 @@ static int recorder_drain(ucs_rcache_recorder_t *recorder)
     unsigned count = 0;
 
     pthread_mutex_lock(&recorder->lock);
-    recorder_check_file(recorder);
     if (!recorder->failed) {
         recorder_put_sites(recorder);
         count = recorder_put_events(recorder);
@@ -307,9 +286,8 @@ ucs_status_t ucs_rcache_recorder_start(ucs_rcache_recorder_t *recorder, int fd,
                                        const char *path)
 {
     ucs_status_t status;
-    struct stat st;
 
-    if (fstat(fd, &st) != 0) {
+    if (ucs_rcache_pred_own_fd_init(&recorder->file, fd) != 0) {
         ucs_error("the trace %s is no open file: %m", path);
         status = UCS_ERR_IO_ERROR;
         goto err;
@@ -327,9 +305,6 @@ ucs_status_t ucs_rcache_recorder_start(ucs_rcache_recorder_t *recorder, int fd,
         goto err_free_path;
     }
 
-    recorder->fd     = fd;
-    recorder->device = st.st_dev;
-    recorder->inode  = st.st_ino;
     atomic_store_explicit(&recorder->recording, 1, memory_order_relaxed);
     status = recorder_create_thread(recorder);
     if (status != UCS_OK) {
@@ -379,19 +354,14 @@ void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder)
 /* Under lock */
 static void recorder_close(ucs_rcache_recorder_t *recorder)
 {
-    recorder_check_file(recorder);
-    if (recorder->gone) {
-        ucs_rcache_trace_writer_abandon(recorder->writer);
-        return;
-    }
-
     if (!recorder->failed) {
         ucs_rcache_record_modules_put(recorder->modules, recorder->writer);
         recorder_flush(recorder);
     }
 
     ucs_rcache_trace_writer_destroy(recorder->writer);
-    if ((close(recorder->fd) != 0) && !recorder->failed) {
+    if ((ucs_rcache_pred_own_fd_close(&recorder->file) != 0) &&
+        !recorder->failed) {
         ucs_warn("the end of the trace %s may be missing: %m", recorder->path);
     }
 }
@@ -419,7 +389,7 @@ void ucs_rcache_recorder_finish(ucs_rcache_recorder_t *recorder)
 void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder)
 {
     if (recorder->writer != NULL) {
-        close(recorder->fd);
+        ucs_rcache_pred_own_fd_close(&recorder->file);
     }
 }
 

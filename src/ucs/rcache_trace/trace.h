@@ -140,7 +140,9 @@ typedef struct ucs_rcache_trace_writer ucs_rcache_trace_writer_t;
 
 /**
  * @param [in] fd  File that is written to; stays the caller's. What was put is
- *                 written when a buffer is full and when it is flushed.
+ *                 written when a buffer is full and when it is flushed. A file
+ *                 that gets its number later is not written to: that fails with
+ *                 EBADF.
  */
 ucs_status_t ucs_rcache_trace_writer_create(int fd,
                                             ucs_rcache_trace_writer_t **writer_p);

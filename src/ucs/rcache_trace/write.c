@@ -10,6 +10,7 @@
 
 #include <ucs/algorithm/crc.h>
 #include <ucs/debug/log_def.h>
+#include <ucs/rcache_pred/own_fd.h>
 #include <ucs/sys/math.h>
 
 #include <errno.h>
@@ -33,18 +34,18 @@ enum {
 
 
 struct ucs_rcache_trace_writer {
-    int           fd;
-    int           started; /* The head of the file is written */
-    int           error;   /* errno of the first failure, or 0 */
-    uint32_t      num_records;
-    uint8_t       *next;   /* End of the records in the chunk */
-    trace_known_t known;
+    ucs_rcache_pred_own_fd_t file;
+    int                      started; /* The head of the file is written */
+    int                      error;   /* errno of the first failure, or 0 */
+    uint32_t                 num_records;
+    uint8_t                  *next;   /* End of the records in the chunk */
+    trace_known_t            known;
 
     /* Where a subject or manner was put last, by hash. It may be gone */
-    uint8_t       subject_slots[TRACE_KNOWN];
-    uint8_t       manner_slots[TRACE_KNOWN];
+    uint8_t                  subject_slots[TRACE_KNOWN];
+    uint8_t                  manner_slots[TRACE_KNOWN];
 
-    uint8_t       buffer[WRITE_END];
+    uint8_t                  buffer[WRITE_END];
 };
 
 
@@ -96,7 +97,11 @@ ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p)
         return UCS_ERR_NO_MEMORY;
     }
 
-    writer->fd = fd;
+    /* As anything else that cannot be written, it shows when it is flushed */
+    if (ucs_rcache_pred_own_fd_init(&writer->file, fd) != 0) {
+        writer->error = errno;
+    }
+
     memcpy(writer->buffer, TRACE_MAGIC, TRACE_MAGIC_SIZE);
     write_u32(writer->buffer + TRACE_MAGIC_SIZE, UCS_RCACHE_TRACE_VERSION);
     writer_start_chunk(writer);
@@ -115,13 +120,26 @@ void ucs_rcache_trace_writer_abandon(ucs_rcache_trace_writer_t *writer)
     free(writer);
 }
 
+/* Looked at each time: the number may be another file's by now, which gets none
+ * of it. @return as write(2) */
+static ssize_t writer_write_some(const ucs_rcache_trace_writer_t *writer,
+                                 const uint8_t *data, size_t size)
+{
+    if (!ucs_rcache_pred_own_fd_is_ours(&writer->file)) {
+        errno = EBADF;
+        return -1;
+    }
+
+    return write(writer->file.fd, data, size);
+}
+
 static void writer_write(ucs_rcache_trace_writer_t *writer, const uint8_t *data,
                          size_t size)
 {
     ssize_t count;
 
     while (size > 0) {
-        count = write(writer->fd, data, size);
+        count = writer_write_some(writer, data, size);
         if (count >= 0) {
             data += count;
             size -= count;

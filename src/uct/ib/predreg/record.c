@@ -11,6 +11,7 @@
 #include "record.h"
 
 #include <ucs/debug/log_def.h>
+#include <ucs/rcache_pred/own_fd.h>
 #include <ucs/sys/math.h>
 
 #include <errno.h>
@@ -125,7 +126,7 @@ static int open_file(char *path, size_t max)
         snprintf(suffix, sizeof(suffix), "-%u", i + 1);
     }
 
-    return fd;
+    return (fd < 0) ? fd : ucs_rcache_pred_own_fd_move(fd);
 }
 
 static void put_meta(const char *key, const char *value)
