@@ -150,10 +150,6 @@ ucs_status_t ucs_rcache_trace_writer_create(int fd,
 /** Flushes. */
 void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer);
 
-/** Without writing what was put since it was flushed last: the file may be
- *  another one by now. */
-void ucs_rcache_trace_writer_abandon(ucs_rcache_trace_writer_t *writer);
-
 /** @return UCS_ERR_IO_ERROR if anything could not be written since the writer
  *          was created; errno is that of the first time. */
 ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer);

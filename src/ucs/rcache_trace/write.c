@@ -115,11 +115,6 @@ void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer)
     free(writer);
 }
 
-void ucs_rcache_trace_writer_abandon(ucs_rcache_trace_writer_t *writer)
-{
-    free(writer);
-}
-
 /* Looked at each time: the number may be another file's by now, which gets none
  * of it. @return as write(2) */
 static ssize_t writer_write_some(const ucs_rcache_trace_writer_t *writer,
