@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -367,6 +368,34 @@ TEST_F(test_recorder, disk_full)
     communicate();
     ucs_rcache_recorder_counter(m_recorder, "uses", 7);
     finish();
+}
+
+/* What the exiting thread writes does not end the process by SIGXFSZ */
+TEST_F(test_recorder, file_may_not_grow)
+{
+    child process([this]() {
+        const struct rlimit limit = {8192, RLIM_INFINITY};
+
+        start();
+        emit_and_wait();
+        ucs_rcache_recorder_stop(m_recorder);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        for (unsigned i = 0; i < 100000; ++i) {
+            ucs_rcache_recorder_counter(m_recorder, "uses", i);
+        }
+        ucs_rcache_recorder_finish(m_recorder);
+
+        if (log_watch::take().find("File too large") == std::string::npos) {
+            return 1;
+        }
+        return log_watch::take().empty() ? 0 : 2; /* One warning */
+    });
+    EXPECT_EQ(0, process.reap());
+    EXPECT_EQ(8192u, file_size());
+    load();
+    EXPECT_EQ(1u, m_trace->num_events);
+    EXPECT_TRUE(m_trace->truncated);
+    EXPECT_NE("", log_watch::take());
 }
 
 TEST_F(test_recorder, file_closed_by_the_program)

@@ -4,11 +4,14 @@
  * See file LICENSE for terms.
  */
 
+#include "child.h"
 #include "trace_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -656,6 +659,71 @@ TEST_F(test_trace, nothing_is_written_after_a_failure)
     EXPECT_NE("", log_watch::take());
     close(fds[0]);
     close(fds[1]);
+}
+
+/* The process, which has no handler, is not ended by SIGXFSZ */
+TEST_F(test_trace, a_file_that_may_not_grow_shows_when_flushed)
+{
+    memory_file file;
+
+    child process([&file]() {
+        const struct rlimit limit = {100, RLIM_INFINITY};
+        ucs_rcache_trace_writer_t *writer;
+        sigset_t set;
+
+        setrlimit(RLIMIT_FSIZE, &limit);
+        ucs_rcache_trace_writer_create(file.fd(), &writer);
+        for (unsigned i = 0; i < 100; ++i) {
+            ucs_rcache_trace_put_counter(writer, "uses", i);
+        }
+        if ((ucs_rcache_trace_writer_flush(writer) != UCS_ERR_IO_ERROR) ||
+            (errno != EFBIG)) {
+            return 1;
+        }
+        ucs_rcache_trace_writer_destroy(writer);
+
+        /* None is left behind, and the program gets those of its own */
+        sigpending(&set);
+        if (sigismember(&set, SIGXFSZ)) {
+            return 2;
+        }
+        pthread_sigmask(SIG_BLOCK, NULL, &set);
+        if (sigismember(&set, SIGXFSZ)) {
+            return 3;
+        }
+
+        return 0;
+    });
+    EXPECT_EQ(0, process.reap());
+    EXPECT_EQ(100u, file.content().size());
+}
+
+TEST_F(test_trace, a_pending_signal_stays_pending)
+{
+    memory_file file;
+
+    child process([&file]() {
+        const struct rlimit limit = {100, RLIM_INFINITY};
+        ucs_rcache_trace_writer_t *writer;
+        sigset_t set;
+
+        sigemptyset(&set);
+        sigaddset(&set, SIGXFSZ);
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
+        raise(SIGXFSZ);
+
+        setrlimit(RLIMIT_FSIZE, &limit);
+        ucs_rcache_trace_writer_create(file.fd(), &writer);
+        for (unsigned i = 0; i < 100; ++i) {
+            ucs_rcache_trace_put_counter(writer, "uses", i);
+        }
+        ucs_rcache_trace_writer_destroy(writer);
+
+        sigpending(&set);
+        return sigismember(&set, SIGXFSZ) ? 0 : 1;
+    });
+    EXPECT_EQ(0, process.reap());
+    EXPECT_EQ(100u, file.content().size());
 }
 
 /* Between two chunks, without a flush */

@@ -151,7 +151,8 @@ ucs_status_t ucs_rcache_trace_writer_create(int fd,
 void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer);
 
 /** @return UCS_ERR_IO_ERROR if anything could not be written since the writer
- *          was created; errno is that of the first time. */
+ *          was created; errno is that of the first time. No signal tells of
+ *          EFBIG. */
 ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer);
 
 /* Put a record. Errors show when it is flushed. */

@@ -14,8 +14,10 @@
 #include <ucs/sys/math.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Longest records, bytes: a number takes up to 10 */
@@ -115,6 +117,33 @@ void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer)
     free(writer);
 }
 
+/* Where the file may not grow (RLIMIT_FSIZE), write(2) fails with EFBIG, and the
+ * thread gets a SIGXFSZ besides, which would end the program. That one is taken
+ * back; one that was pending before stays. @return as write(2) */
+static ssize_t writer_write_silently(int fd, const uint8_t *data, size_t size)
+{
+    const struct timespec no_time = { 0 };
+    sigset_t too_big, pending, old;
+    ssize_t count;
+    int error;
+
+    sigemptyset(&too_big);
+    sigaddset(&too_big, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &too_big, &old);
+    sigpending(&pending);
+
+    count = write(fd, data, size);
+    error = errno;
+    if ((count < 0) && (error == EFBIG) && !sigismember(&pending, SIGXFSZ)) {
+        while ((sigtimedwait(&too_big, NULL, &no_time) < 0) &&
+               (errno == EINTR));
+    }
+
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = error;
+    return count;
+}
+
 /* Looked at each time: the number may be another file's by now, which gets none
  * of it. @return as write(2) */
 static ssize_t writer_write_some(const ucs_rcache_trace_writer_t *writer,
@@ -125,7 +154,7 @@ static ssize_t writer_write_some(const ucs_rcache_trace_writer_t *writer,
         return -1;
     }
 
-    return write(writer->file.fd, data, size);
+    return writer_write_silently(writer->file.fd, data, size);
 }
 
 static void writer_write(ucs_rcache_trace_writer_t *writer, const uint8_t *data,
