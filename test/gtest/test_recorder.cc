@@ -329,6 +329,36 @@ TEST_F(test_recorder, killed)
     EXPECT_FALSE(ucs_rcache_trace_get_counter(m_trace, "uses", &value));
 }
 
+/* Before the thread's first turn, perhaps: repeated, since that one may come
+ * first as well */
+TEST_F(test_recorder, killed_at_once)
+{
+    for (unsigned i = 0; i < 20; ++i) {
+        child process([this]() {
+            start();
+            ucs_rcache_recorder_meta(m_recorder, "rank", "3");
+            ucs_rcache_recorder_flush(m_recorder);
+            return raise(SIGKILL);
+        });
+        process.reap();
+
+        load();
+        EXPECT_STREQ("3", ucs_rcache_trace_get_meta(m_trace, "rank"));
+        ucs_rcache_trace_free(m_trace);
+        m_trace = NULL;
+        unlink(m_path.c_str());
+    }
+}
+
+TEST_F(test_recorder, flush_before_start_or_after_finish)
+{
+    ucs_rcache_recorder_flush(m_recorder);
+    start();
+    finish();
+    ucs_rcache_recorder_flush(m_recorder);
+    load();
+}
+
 /* The parent's file is the parent's: the child neither writes it nor keeps it
  * open, and the parent goes on */
 TEST_F(test_recorder, forked)

@@ -422,3 +422,12 @@ void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
     }
     pthread_mutex_unlock(&recorder->lock);
 }
+
+void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder)
+{
+    pthread_mutex_lock(&recorder->lock);
+    if (recorder_may_put(recorder)) {
+        recorder_flush(recorder);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+}

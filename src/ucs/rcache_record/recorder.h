@@ -90,6 +90,10 @@ void ucs_rcache_recorder_domain(ucs_rcache_recorder_t *recorder,
 void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
                                  const char *name, uint64_t value);
 
+/** What was put so far is in the file when it returns: without it, only after
+ *  the thread's next turn. */
+void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder);
+
 END_C_DECLS
 
 #endif

@@ -257,6 +257,9 @@ static void start(void)
     }
 
     put_all_meta();
+    /* A process that is killed soon leaves a trace that can be read, and says
+     * which rank it was */
+    ucs_rcache_recorder_flush(uct_predreg_core.recorder);
 }
 
 void uct_predreg_record_domain(unsigned number, const char *name)
