@@ -122,6 +122,23 @@ printf 'ucx_predreg trace 1\n' > "$traces/second.trace"
 refused 1 'has 2 traces; --binary accepts one' \
     "$command" dump --binary -o "$traces/both" "$traces"
 
+# What is logged does not get into what is printed
+truncated=$(mktemp --suffix .trace)
+printf 'ucx_predreg trace 1\nmeta rank 1\n' > "$traces/whole"
+"$command" dump --binary -o "$truncated" "$traces/whole"
+truncate -s -4 "$truncated"
+for args in dump 'replay --json --policy on-demand'; do
+    echo "== $args of a truncated trace"
+    "$command" $args "$truncated" > "$traces/out" 2> "$traces/err" ||
+        fail "$args of a truncated trace failed"
+    cat "$traces/err"
+    grep -q '^ucx_predreg: .*ends within a chunk' "$traces/err" ||
+        fail "$args: the warning is not on standard error"
+    ! grep -E 'WARN|ERROR|ends within' "$traces/out" ||
+        fail "$args: the log is on standard output"
+done
+rm "$truncated" "$traces/whole" "$traces/out" "$traces/err"
+
 # Those of a folder come by rank, then by name
 printf 'ucx_predreg trace 1\nmeta rank 10\n' > "$traces/a.trace"
 printf 'ucx_predreg trace 1\nmeta rank 9\n' > "$traces/b.trace"

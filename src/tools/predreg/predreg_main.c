@@ -12,6 +12,8 @@
 
 #include "predreg.h"
 
+#include <ucs/debug/log_def.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,15 +46,35 @@ static const predreg_command_t predreg_commands[] = {
     (sizeof(predreg_commands) / sizeof(predreg_commands[0]))
 
 
+static void predreg_verror(const char *format, va_list args)
+{
+    fputs("ucx_predreg: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
 void predreg_error(const char *format, ...)
 {
     va_list args;
 
-    fputs("ucx_predreg: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    predreg_verror(format, args);
     va_end(args);
-    fputc('\n', stderr);
+}
+
+/* What the libraries log would go to standard output otherwise (UCX 1.13,
+ * UCX_LOG_FILE), into the middle of what is printed there */
+static ucs_log_func_rc_t
+predreg_log(const char *file, unsigned line, const char *function,
+            ucs_log_level_t level, const ucs_log_component_config_t *comp_conf,
+            const char *message, va_list ap)
+{
+    if (level == UCS_LOG_LEVEL_FATAL) {
+        return UCS_LOG_FUNC_RC_CONTINUE; /* UCS does more than to say it */
+    }
+
+    predreg_verror(message, ap);
+    return UCS_LOG_FUNC_RC_STOP;
 }
 
 void *predreg_check_memory(void *pointer)
@@ -113,6 +135,7 @@ int main(int argc, char **argv)
 {
     size_t i;
 
+    ucs_log_push_handler(predreg_log);
     if (argc < 2) {
         predreg_usage(stderr);
         return PREDREG_EXIT_USAGE;
