@@ -144,7 +144,10 @@ static int predreg_look_around(predreg_view_t *view)
             ++denied;
             break;
         case PREDREG_LOOK_BAD:
-            if (predreg_stat_look(pid, &proc, &why) != PREDREG_LOOK_OK) {
+            /* Once more for what to say; by now it may be fine */
+            if (predreg_stat_look(pid, &proc, &why) == PREDREG_LOOK_OK) {
+                predreg_view_add_proc(view, &proc);
+            } else {
                 predreg_view_add_text(view, why);
             }
             break;
