@@ -222,7 +222,8 @@ predreg_look_fd(pid_t pid, const predreg_status_t *status, const char *path,
         return PREDREG_LOOK_NONE;
     }
 
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* It may be another file by now, and opening a pipe waits for a writer */
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return (errno == ENOENT) ? PREDREG_LOOK_NONE :
                                    predreg_look_denied(pid, why_p);
