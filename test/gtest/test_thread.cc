@@ -277,6 +277,20 @@ TEST_F(test_thread, cpu_time_is_counted_and_stays)
     EXPECT_GT(ucs_rcache_pred_thread_cpu_time(m_thread), 0u);
 }
 
+/* What it publishes is of this round, not of the one before */
+TEST_F(test_thread, cpu_time_is_up_to_date_in_the_thread)
+{
+    std::atomic<uint64_t> first(0);
+
+    m_world.on_dereg = [&](const auto&) {
+        first = ucs_rcache_pred_thread_cpu_time(m_thread);
+    };
+    end(begin(buffer(0), PAGE));
+    start();
+    EXPECT_TRUE(all_deregistered());
+    EXPECT_GT(first, 0u);
+}
+
 TEST_F(test_thread, clock_does_not_go_back)
 {
     uint64_t last = ucs_rcache_pred_thread_now(m_thread);

@@ -55,8 +55,8 @@ struct ucs_rcache_pred_thread {
     sem_t             wakeups;
     _Atomic int       stop;      /* Set by stop, read by the thread; relaxed:
                                     the semaphore orders it */
-    _Atomic pid_t     tid;       /* Written by the thread, 0 before; relaxed, a
-                                    number */
+    _Atomic pid_t     tid;       /* Written by the thread, 0 before and after;
+                                    relaxed, a number */
     cpu_set_t         cpus;      /* It was pinned to; the thread's own */
     _Atomic uint64_t  cpu_time;  /* Written by the thread; relaxed, a number */
     uint64_t          tsc_mult;  /* ns a tick, times 2^TSC_SHIFT; 0: the
@@ -262,6 +262,8 @@ static void *thread_func(void *arg)
         ucs_rcache_pred_thread_wait(thread, until);
     }
 
+    /* The number may be another thread's next */
+    atomic_store_explicit(&thread->tid, 0, memory_order_relaxed);
     return NULL;
 }
 
@@ -338,5 +340,12 @@ ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread)
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
 {
+    /* Relaxed: see ucs_rcache_pred_thread_pin() */
+    if (atomic_load_explicit(&thread->tid, memory_order_relaxed) ==
+        thread_self()) {
+        /* What it publishes of its round is of the end of it */
+        return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    }
+
     return atomic_load_explicit(&thread->cpu_time, memory_order_relaxed);
 }
