@@ -221,6 +221,41 @@ TEST_F(test_event, failed_use)
     EXPECT_EQ(0u, count(UCS_RCACHE_PRED_EVENT_USE_END));
 }
 
+/* The region is gone by then, its number is not */
+TEST_F(test_event, failed_use_has_the_number_of_its_registration)
+{
+    void *memh;
+
+    set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);
+    m_world.fail_nth_reg(1, 2);
+    EXPECT_EQ(UCS_ERR_IO_ERROR, try_begin(buffer(0), PAGE, &memh));
+
+    event_t use_begin = take_one(UCS_RCACHE_PRED_EVENT_USE_BEGIN);
+    EXPECT_EQ(UCS_RCACHE_PRED_RESULT_FAILED, use_begin.result);
+    EXPECT_NE(0u, use_begin.id);
+
+    std::vector<event_t> regs = take(UCS_RCACHE_PRED_EVENT_REG);
+    ASSERT_FALSE(regs.empty());
+    for (const event_t &reg : regs) {
+        EXPECT_EQ(use_begin.id, reg.id);
+    }
+}
+
+/* Such as that of devices, which is registered elsewhere */
+TEST_F(test_event, nothing_of_memory_that_is_not_managed)
+{
+    for (auto policy : {UCS_RCACHE_PRED_POLICY_PREDICT,
+                        UCS_RCACHE_PRED_POLICY_ON_DEMAND}) {
+        void *memh;
+
+        set_policy(policy);
+        m_events.clear();
+        m_world.fail_nth_reg(1, 1, UCS_ERR_UNSUPPORTED);
+        EXPECT_EQ(UCS_ERR_UNSUPPORTED, try_begin(buffer(0), PAGE, &memh));
+        EXPECT_TRUE(m_events.empty());
+    }
+}
+
 TEST_F(test_event, uses_of_one_region_have_its_number)
 {
     void *a = begin(buffer(0), 10000);

@@ -34,7 +34,6 @@ region_event(const ucs_rcache_pred_region_t *region,
 
 void pred_emit_begin(const ucs_rcache_pred_domain_t *domain,
                      ucs_rcache_pred_event_t *event, unsigned result,
-                     const ucs_rcache_pred_region_t *region,
                      const ucs_rcache_pred_lazy_t *lazy)
 {
     event->type   = UCS_RCACHE_PRED_EVENT_USE_BEGIN;
@@ -47,8 +46,6 @@ void pred_emit_begin(const ucs_rcache_pred_domain_t *domain,
 
     if (result & UCS_RCACHE_PRED_RESULT_PIECES) {
         event->id = lazy->id;
-    } else if (region != NULL) {
-        event->id = region->generation;
     }
     emit(domain->pred, event);
 }

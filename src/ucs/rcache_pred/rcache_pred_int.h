@@ -304,11 +304,10 @@ void pred_mode_init(ucs_rcache_pred_t *pred);
  * for decisions */
 
 /** @param [in] result  UCS_RCACHE_PRED_RESULT_*, of USE_BEGIN.
- *  @param [in] region  The region that is used, or NULL.
+ *  @param [in] event   Its id is the region's, or 0 if there is none.
  *  @param [in] lazy    The use, if it can go on in pieces; or NULL. */
 void pred_emit_begin(const ucs_rcache_pred_domain_t *domain,
                      ucs_rcache_pred_event_t *event, unsigned result,
-                     const ucs_rcache_pred_region_t *region,
                      const ucs_rcache_pred_lazy_t *lazy);
 void pred_emit_end(const ucs_rcache_pred_domain_t *domain, uint64_t id,
                    ucs_rcache_pred_time_t begin,

@@ -29,7 +29,8 @@ static void account(const pred_handle_t *handle,
                                     pred_elapsed(begin, end));
     }
 
-    if (pred_has_sink(domain->pred)) {
+    /* What is not to be registered here is none of our registrations */
+    if (pred_has_sink(domain->pred) && (status != UCS_ERR_UNSUPPORTED)) {
         pred_emit_registration(type, by, handle, begin, end, status);
     }
 }

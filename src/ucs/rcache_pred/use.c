@@ -68,8 +68,7 @@ use_start(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 static UCS_F_NOINLINE void
 use_emit_begin(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
                unsigned flags, const ucs_rcache_pred_context_t *context,
-               ucs_rcache_pred_time_t now, unsigned result,
-               const ucs_rcache_pred_region_t *region,
+               ucs_rcache_pred_time_t now, unsigned result, uint64_t id,
                const ucs_rcache_pred_lazy_t *lazy)
 {
     ucs_rcache_pred_event_t event = {
@@ -77,13 +76,14 @@ use_emit_begin(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
                    lazy->last_resort ? UCS_RCACHE_PRED_USE_LAST_RESORT :
                                        UCS_RCACHE_PRED_USE_PIECES,
         .flags   = flags,
+        .id      = id,
         .time    = now,
         .address = start,
         .length  = length,
         .context = *context
     };
 
-    pred_emit_begin(domain, &event, result, region, lazy);
+    pred_emit_begin(domain, &event, result, lazy);
 }
 
 /*
@@ -334,6 +334,7 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
     ucs_rcache_pred_time_t waited    = 0;
     ucs_status_t status              = UCS_OK;
     unsigned result                  = UCS_RCACHE_PRED_RESULT_MISS;
+    uint64_t id                      = 0;
     int wake                         = 0;
     pred_handle_t old;
     int pays;
@@ -363,7 +364,6 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
             pred_lazy_start(domain, NULL, start, length, now, context, lazy);
             status = UCS_INPROGRESS;
         }
-        region = NULL;
         goto out_failed;
     }
 
@@ -394,7 +394,11 @@ use_begin_slow(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
         pred->stats.reg_failures += (status != UCS_ERR_UNSUPPORTED) &&
                                     (status != UCS_ERR_EXCEEDS_LIMIT);
     }
+    id   = region->generation; /* It may be freed */
     wake = use_unclaimed(pred, region);
+    if (status == UCS_ERR_UNSUPPORTED) {
+        goto out_unlock; /* No use of ours: the caller sees to that memory */
+    }
 
 out_failed:
     result = (status == UCS_INPROGRESS) ? UCS_RCACHE_PRED_RESULT_PIECES :
@@ -405,13 +409,15 @@ out_failed:
 out_start:
     pred->stats.late += late;
     result |= use_start(pred, region, now, length, flags, context);
+    id      = region->generation;
     *memh_p = region->memh;
 out_emit:
     if (pred_has_sink(pred)) {
         result |= late ? UCS_RCACHE_PRED_RESULT_LATE : 0;
-        use_emit_begin(domain, start, length, flags, context, now, result,
-                       region, lazy);
+        use_emit_begin(domain, start, length, flags, context, now, result, id,
+                       lazy);
     }
+out_unlock:
     ucs_spin_unlock(&pred->lock);
     pred_publish(pred);
     if (wake) {
@@ -443,7 +449,7 @@ use_begin(ucs_rcache_pred_domain_t *domain, uintptr_t start, size_t length,
                      use_start(pred, region, now, length, flags, context);
             if (pred_has_sink(pred)) {
                 use_emit_begin(domain, start, length, flags, context, now,
-                               result, region, lazy);
+                               result, region->generation, lazy);
             }
             *memh_p = region->memh;
             ucs_spin_unlock(&pred->lock);
