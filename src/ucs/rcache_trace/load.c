@@ -85,11 +85,27 @@ ucs_status_t ucs_rcache_trace_load(const char *path,
     return status;
 }
 
+static int has_prefix(const void *data, size_t size, const void *prefix,
+                      size_t length)
+{
+    return (size >= length) && (memcmp(data, prefix, length) == 0);
+}
+
+static int is_binary_trace(const void *data, size_t size)
+{
+    return has_prefix(data, size, TRACE_MAGIC, TRACE_MAGIC_SIZE);
+}
+
+int ucs_rcache_trace_is_trace(const void *data, size_t size)
+{
+    return is_binary_trace(data, size) ||
+           has_prefix(data, size, TRACE_HEADER, strlen(TRACE_HEADER));
+}
+
 ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
                                     size_t size, ucs_rcache_trace_t **trace_p)
 {
-    int is_binary = (size >= TRACE_MAGIC_SIZE) &&
-                    (memcmp(data, TRACE_MAGIC, TRACE_MAGIC_SIZE) == 0);
+    int is_binary = is_binary_trace(data, size);
     trace_builder_t builder;
     ucs_status_t status;
 

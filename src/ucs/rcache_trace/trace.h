@@ -104,6 +104,10 @@ typedef struct ucs_rcache_trace {
 ucs_status_t ucs_rcache_trace_load(const char *path,
                                    ucs_rcache_trace_t **trace_p);
 
+/** Whether a file that begins with this is meant to be a trace, in either form as
+ *  it is written here, of any version. */
+int ucs_rcache_trace_is_trace(const void *data, size_t size);
+
 /** As @ref ucs_rcache_trace_load, from memory; @a name is for messages. */
 ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
                                     size_t size, ucs_rcache_trace_t **trace_p);
