@@ -154,7 +154,23 @@ touch "$traces/rank-0000.a.1.trace" "$traces/notes"
 refused 2 "'$traces' has traces.*rank-0000.a.1.trace.*--force" \
     "$command" record -o "$traces" -- true
 [ -e "$traces/rank-0000.a.1.trace" ] || fail "a trace was removed unasked"
+refused 127 'no-such-program' \
+    "$command" record -o "$traces" --force -- no-such-program
+refused 126 'notes.*denied' \
+    "$command" record -o "$traces" --force -- "$traces/notes"
+refused 127 '/nowhere/lib.so' \
+    "$command" record -o "$traces" --force --library /nowhere/lib.so -- true
+[ -e "$traces/rank-0000.a.1.trace" ] ||
+    fail "a trace was removed although nothing ran"
+echo 'of another tool' > "$traces/qemu-run.trace"
+refused 2 "qemu-run.trace.*no trace.*another folder" \
+    "$command" record -o "$traces" --force -- true
+[ -e "$traces/qemu-run.trace" ] || fail "--force removed what is no trace"
+[ -e "$traces/rank-0000.a.1.trace" ] ||
+    fail "a trace was removed although nothing ran"
+printf 'ucx_predreg trace 1\n' > "$traces/qemu-run.trace"
 refused 0 "^$" "$command" record -o "$traces" --force -- true
+[ ! -e "$traces/qemu-run.trace" ] || fail "--force left a trace"
 [ ! -e "$traces/rank-0000.a.1.trace" ] || fail "--force left a trace"
 [ -e "$traces/notes" ] || fail "--force removed what is no trace"
 refused 2 "$traces/notes.*Not a directory" \

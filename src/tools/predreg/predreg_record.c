@@ -7,8 +7,11 @@
 #include "predreg.h"
 #include "run.h"
 
+#include <ucs/rcache_trace/trace.h>
+
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +21,9 @@
 
 #define PREDREG_RECORD_FOLDER "predreg.traces"
 #define PREDREG_RECORD_FILES  "*.trace"
+
+/* Enough of a file to know a trace by */
+#define PREDREG_RECORD_HEAD   64
 
 
 static struct {
@@ -52,6 +58,47 @@ static void predreg_record_option(int option, const char *value)
     }
 }
 
+/* Whether this is a trace, or one as a rank names it that has come to nothing */
+static int predreg_record_is_ours(DIR *dir, const char *name)
+{
+    char head[PREDREG_RECORD_HEAD];
+    ssize_t size;
+    int fd;
+
+    if ((fnmatch("rank-[0-9]*" PREDREG_RECORD_FILES, name, 0) == 0) ||
+        (fnmatch("proc." PREDREG_RECORD_FILES, name, 0) == 0)) {
+        return 1;
+    }
+
+    /* Not to wait for the writer of a pipe */
+    fd = openat(dirfd(dir), name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+
+    size = read(fd, head, sizeof(head));
+    close(fd);
+    return (size > 0) && ucs_rcache_trace_is_trace(head, size);
+}
+
+static int predreg_record_check(DIR *dir, const char *folder, const char *name)
+{
+    if (!predreg_record_opts.force) {
+        predreg_error("-o: '%s' has traces in it, as %s; accepted: another "
+                      "folder, or --force to remove them", folder, name);
+        return -1;
+    }
+
+    if (!predreg_record_is_ours(dir, name)) {
+        predreg_error("--force: '%s' in '%s' is no trace and is not removed, but "
+                      "would be read as one; accepted: another folder", name,
+                      folder);
+        return -1;
+    }
+
+    return 0;
+}
+
 static int predreg_record_remove(DIR *dir, const char *folder, const char *name)
 {
     if (unlinkat(dirfd(dir), name, 0) == 0) {
@@ -64,28 +111,42 @@ static int predreg_record_remove(DIR *dir, const char *folder, const char *name)
 }
 
 /* Ranks of an earlier job would be taken for some of this one */
-static int predreg_record_clear(DIR *dir, const char *folder)
+static int predreg_record_for_each(DIR *dir,
+                                   int (*func)(DIR *dir, const char *folder,
+                                               const char *name))
 {
     struct dirent *entry;
 
     while ((entry = readdir(dir)) != NULL) {
-        if (fnmatch(PREDREG_RECORD_FILES, entry->d_name, 0) != 0) {
-            continue;
-        }
-
-        if (!predreg_record_opts.force) {
-            predreg_error("-o: '%s' has traces in it, as %s; accepted: another "
-                          "folder, or --force to remove them", folder,
-                          entry->d_name);
-            return -1;
-        }
-
-        if (predreg_record_remove(dir, folder, entry->d_name) != 0) {
+        if ((fnmatch(PREDREG_RECORD_FILES, entry->d_name, 0) == 0) &&
+            (func(dir, predreg_record_opts.folder, entry->d_name) != 0)) {
             return -1;
         }
     }
 
     return 0;
+}
+
+/* Remove what has been checked */
+static int predreg_record_start(void)
+{
+    const char *folder = predreg_record_opts.folder;
+    int ret;
+    DIR *dir;
+
+    if (!predreg_record_opts.force) {
+        return 0;
+    }
+
+    dir = opendir(folder);
+    if (dir == NULL) {
+        predreg_error("--force: '%s': %s", folder, strerror(errno));
+        return PREDREG_EXIT_USAGE;
+    }
+
+    ret = predreg_record_for_each(dir, predreg_record_remove);
+    closedir(dir);
+    return (ret == 0) ? 0 : PREDREG_EXIT_USAGE;
 }
 
 static int predreg_record_prepare(void)
@@ -111,7 +172,7 @@ static int predreg_record_prepare(void)
         return PREDREG_EXIT_USAGE;
     }
 
-    ret = predreg_record_clear(dir, folder);
+    ret = predreg_record_for_each(dir, predreg_record_check);
     closedir(dir);
     if (ret != 0) {
         return PREDREG_EXIT_USAGE;
@@ -140,7 +201,8 @@ int predreg_record(int argc, char **argv)
         .long_options  = options,
         .usage         = predreg_record_usage,
         .option        = predreg_record_option,
-        .prepare       = predreg_record_prepare
+        .prepare       = predreg_record_prepare,
+        .start         = predreg_record_start
     };
 
     return predreg_run_command(argc, argv, &runner);

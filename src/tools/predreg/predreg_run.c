@@ -7,6 +7,7 @@
 #define _GNU_SOURCE /* environ, pipe2 */
 
 #include "predreg.h"
+#include "find_command.h"
 #include "launcher.h"
 #include "run.h"
 
@@ -454,6 +455,13 @@ int predreg_run_command(int argc, char **argv, const predreg_runner_t *runner)
         argv = predreg_prepare(argv, library);
     } else {
         predreg_unset_knobs();
+    }
+
+    if ((runner->start != NULL) && predreg_has_command(command)) {
+        status = runner->start();
+        if (status != 0) {
+            return status;
+        }
     }
 
     execvp(command, argv);

@@ -62,6 +62,9 @@ typedef struct predreg_runner {
     /** The arguments are good; what is set here is known to all ranks. @return 0
      *  or the exit status, having said why. NULL: nothing. */
     int                 (*prepare)(void);
+    /** The library and the command are there: this is the last thing before it
+     *  runs. @return as prepare. NULL: nothing. */
+    int                 (*start)(void);
 } predreg_runner_t;
 
 /** Become the command that the arguments name. @return if that failed, the exit
