@@ -36,7 +36,9 @@ typedef struct ucs_rcache_pred_snapshot {
     uint32_t                policy; /**< ucs_rcache_pred_policy_t, in force */
     uint32_t                mode;   /**< ucs_rcache_pred_mode_t */
     ucs_rcache_pred_stats_t stats;  /**< Under leave-pinned only uses */
-    uint64_t                pool_bytes;    /**< Registered by UCX's own pools */
+    uint64_t                pool_bytes;    /**< Most registered at a time by UCX's
+                                                own pools; under leave-pinned,
+                                                ever */
     uint64_t                kernel_pinned; /**< By the kernel's count, bytes;
                                                 at most, as far as was looked */
     uint64_t                helper_cpu;    /**< Of the helper's thread, ns */

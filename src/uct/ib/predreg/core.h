@@ -97,8 +97,11 @@ typedef struct uct_predreg_core {
     _Atomic uint64_t         passed_uses;   /**< Left to UCX's cache, where
                                                  they are not counted in
                                                  live */
-    _Atomic uint64_t         pool_bytes;    /**< Registered for good by UCX's
-                                                 own pools: flag LOCK */
+    _Atomic uint64_t         pool_bytes;    /**< Most registered at a time
+                                                 by UCX's own pools (flag
+                                                 LOCK); under leave-pinned,
+                                                 ever. Written by memlock.c,
+                                                 under its lock */
     _Atomic uint64_t         kernel_pinned; /**< Largest VmPin seen, bytes */
 } uct_predreg_core_t;
 

@@ -251,16 +251,6 @@ void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
     pthread_mutex_unlock(&uct_predreg_core.lock);
 }
 
-static void count_pool(unsigned flags, size_t length)
-{
-    if (flags & UCT_MD_MEM_FLAG_LOCK) {
-        /* Relaxed: a number */
-        atomic_fetch_add_explicit(&uct_predreg_core.pool_bytes, length,
-                                  memory_order_relaxed);
-        uct_predreg_publish(NULL);
-    }
-}
-
 static ucs_status_t pass_mem_reg(uct_md_h md, void *address, size_t length,
                                  unsigned flags, uct_mem_h *memh_p)
 {
@@ -274,10 +264,15 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain, uct_md_h md,
                                     void *address, size_t length,
                                     unsigned flags, uct_mem_h *memh_p)
 {
+    int is_pool = (flags & UCT_MD_MEM_FLAG_LOCK) != 0;
     ucs_status_t status;
 
     if (domain->super == NULL) {
-        return pass_mem_reg(md, address, length, flags, memh_p);
+        status = pass_mem_reg(md, address, length, flags, memh_p);
+        if ((status == UCS_OK) && is_pool) {
+            uct_predreg_pool_add(length);
+        }
+        return status;
     }
 
     status = domain_mem_reg_any(md, address, length,
@@ -291,7 +286,7 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain, uct_md_h md,
     }
 
     if (status == UCS_OK) {
-        uct_predreg_foreign_add(*memh_p, address, length);
+        uct_predreg_foreign_add(*memh_p, address, length, is_pool);
     }
     return status;
 }
@@ -406,7 +401,6 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
     if (ucs_unlikely((flags & ~MANAGED_FLAGS) ||
                      !(flags & UCT_MD_MEM_ACCESS_ALL) || (length == 0) ||
                      (address == NULL))) {
-        count_pool(flags, length);
         return foreign_mem_reg(domain, md, address, length, flags, memh_p);
     }
 

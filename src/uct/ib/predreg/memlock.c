@@ -25,6 +25,7 @@ typedef struct foreign {
     ucs_list_link_t list;
     uct_mem_h       memh;
     uint64_t        bytes;
+    size_t          pool;  /* Its part of pool_now, 0 if it is no pool */
 } foreign_t;
 
 /* Under foreign_lock, which is taken after core.lock */
@@ -32,6 +33,7 @@ static pthread_mutex_t foreign_lock  = PTHREAD_MUTEX_INITIALIZER;
 static ucs_list_link_t foreign_list  = UCS_LIST_INITIALIZER(&foreign_list,
                                                             &foreign_list);
 static uint64_t        foreign_bytes = 0;
+static uint64_t        pool_now      = 0; /* Of core.pool_bytes, the most */
 
 
 static int may_lock_anything(void)
@@ -89,7 +91,28 @@ static void update_bound(void)
     } while (max_bytes != uct_predreg_max_bytes());
 }
 
-void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length)
+/* Under foreign_lock */
+static void pool_add(size_t length)
+{
+    pool_now += length;
+    /* Relaxed: a number, written under the lock */
+    if (pool_now > atomic_load_explicit(&uct_predreg_core.pool_bytes,
+                                        memory_order_relaxed)) {
+        atomic_store_explicit(&uct_predreg_core.pool_bytes, pool_now,
+                              memory_order_relaxed);
+    }
+}
+
+void uct_predreg_pool_add(size_t length)
+{
+    pthread_mutex_lock(&foreign_lock);
+    pool_add(length);
+    pthread_mutex_unlock(&foreign_lock);
+    uct_predreg_publish(NULL);
+}
+
+void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length,
+                             int is_pool)
 {
     foreign_t *foreign = malloc(sizeof(*foreign));
 
@@ -100,12 +123,15 @@ void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length)
     foreign->memh  = memh;
     foreign->bytes = ucs_rcache_pred_pages((uintptr_t)address, length) *
                      UCS_RCACHE_PRED_PAGE_SIZE;
+    foreign->pool  = is_pool ? length : 0;
 
     pthread_mutex_lock(&foreign_lock);
     ucs_list_add_head(&foreign_list, &foreign->list);
     foreign_bytes += foreign->bytes;
+    pool_add(foreign->pool);
     pthread_mutex_unlock(&foreign_lock);
     update_bound();
+    uct_predreg_publish(NULL);
 }
 
 void uct_predreg_foreign_remove(uct_mem_h memh)
@@ -118,6 +144,7 @@ void uct_predreg_foreign_remove(uct_mem_h memh)
         if (foreign->memh == memh) {
             found          = foreign;
             foreign_bytes -= found->bytes;
+            pool_now      -= found->pool;
             ucs_list_del(&found->list);
             break;
         }
@@ -136,4 +163,5 @@ void uct_predreg_foreign_reset(void)
     pthread_mutex_init(&foreign_lock, NULL);
     ucs_list_head_init(&foreign_list);
     foreign_bytes = 0;
+    pool_now      = 0;
 }

@@ -26,8 +26,19 @@ uint64_t uct_predreg_memlock_limit(void);
 /** The bound for user buffers, given what UCX has registered. */
 uint64_t uct_predreg_max_bytes(void);
 
-/** UCX has registered memory of its own that counts against the limit. */
-void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length);
+/**
+ * UCX has registered a pool, bytes. It counts for good: for where UCX's own
+ * cache decides when it is deregistered.
+ */
+void uct_predreg_pool_add(size_t length);
+
+/**
+ * UCX has registered memory of its own that counts against the limit.
+ *
+ * @param [in] is_pool  It is counted as a pool until it is removed.
+ */
+void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length,
+                             int is_pool);
 
 /** A handle that is not ours was deregistered. */
 void uct_predreg_foreign_remove(uct_mem_h memh);
