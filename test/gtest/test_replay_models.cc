@@ -303,3 +303,33 @@ TEST_F(test_replay_models, bad_parameters)
     bad.wakeup = UINT64_MAX;
     refused(bad, "wakes after");
 }
+
+/* Each of these costs may be, but times would not fit 64 bits */
+TEST_F(test_replay_models, costs_beyond_the_end_of_time)
+{
+    predreg_use_t uses[40]      = {};
+    predreg_timeline_t timeline = {};
+    predreg_replay_result_t result;
+
+    for (predreg_use_t &use : uses) {
+        use.end     = 1;
+        use.address = 4096;
+        use.length  = 1ul << 60;
+    }
+    timeline.uses        = uses;
+    timeline.num_uses    = 40;
+    timeline.num_domains = 1;
+    timeline.duration    = 1;
+
+    for (unsigned p = 0; p < PREDREG_REPLAY_LAST; ++p) {
+        predreg_replay_params_t params =
+                replay_params(&timeline, (predreg_replay_policy_t)p);
+
+        params.reg = params.dereg = {PREDREG_REPLAY_MAX_COST, 0};
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  predreg_replay(&timeline, &params, &result));
+        std::string logged = log_watch::take();
+        EXPECT_NE(std::string::npos, logged.find("expected are lower costs"))
+                << logged;
+    }
+}

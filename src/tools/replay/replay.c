@@ -21,6 +21,10 @@
  * these with some to spare, and is learned in a few iterations */
 #define WINDOW 32
 
+/* What all operations of a program take at most, ns: 73 years. Times, and what
+ * they differ by, are sums of it in 64 bits. */
+#define MAX_TIME (INT64_MAX / 4)
+
 
 typedef ucs_status_t (*replay_func_t)(const predreg_timeline_t *timeline,
                                       const predreg_replay_params_t *params,
@@ -112,6 +116,30 @@ static ucs_status_t params_check(const predreg_replay_params_t *params)
                                 status;
 }
 
+/* Each cost may be good, and yet too much for the sizes of the trace */
+static ucs_status_t total_check(const predreg_timeline_t *timeline,
+                                const predreg_replay_params_t *params)
+{
+    uint64_t sum = 0;
+    const predreg_use_t *use;
+
+    for (use = timeline->uses; use < timeline->uses + timeline->num_uses;
+         ++use) {
+        sum += predreg_cost_of(&params->reg, use->address, use->length) +
+               predreg_cost_of(&params->dereg, use->address, use->length);
+        if (sum > MAX_TIME) {
+            ucs_error("to register and deregister for each use would take more "
+                      "than %g ns, at use %zu of %lu bytes: expected are lower "
+                      "costs than %g ns a page, or a trace of smaller uses",
+                      (double)MAX_TIME, use - timeline->uses + 1, use->length,
+                      params->reg.page + params->dereg.page);
+            return UCS_ERR_INVALID_PARAM;
+        }
+    }
+
+    return UCS_OK;
+}
+
 ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
                             const predreg_replay_params_t *params,
                             predreg_replay_result_t *result)
@@ -119,6 +147,11 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
     ucs_status_t status;
 
     status = params_check(params);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = total_check(timeline, params);
     if (status != UCS_OK) {
         return status;
     }
