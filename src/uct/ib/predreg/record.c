@@ -179,7 +179,7 @@ static void put_command(void)
 
 /* One instant by both clocks: traces of several processes are put side by side
  * by it. The shortest of some looks is least likely to have been interrupted. */
-static void put_clocks(void)
+static void put_clocks(const char *clock_key, const char *realtime_key)
 {
     uint64_t best = UINT64_MAX, clock = 0, realtime = 0, before, after;
     struct timespec ts;
@@ -196,8 +196,8 @@ static void put_clocks(void)
         }
     }
 
-    put_meta_number("clock_ns", clock);
-    put_meta_number("realtime_ns", realtime);
+    put_meta_number(clock_key, clock);
+    put_meta_number(realtime_key, realtime);
 }
 
 static void put_ucx_version(void)
@@ -230,7 +230,7 @@ static void put_all_meta(void)
     put_meta("policy", ucs_rcache_pred_policy_names[uct_predreg_policy()]);
     put_meta("version", PACKAGE_VERSION);
     put_ucx_version();
-    put_clocks();
+    put_clocks("clock_ns", "realtime_ns");
     put_meta_number("page_size", sysconf(_SC_PAGESIZE));
     uct_predreg_knobs_for_each(&uct_predreg_core.knobs, put_knob, NULL);
 }
@@ -289,6 +289,7 @@ void uct_predreg_record_finish(void)
     }
 
     ucs_rcache_recorder_stop(recorder);
+    put_clocks("clock_end_ns", "realtime_end_ns");
     uct_predreg_snapshot(&snapshot);
     ucs_rcache_pred_counters_for_each(&snapshot, put_counter, recorder);
     ucs_rcache_recorder_finish(recorder);
