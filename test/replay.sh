@@ -117,6 +117,9 @@ refused 2 'replay --help lists what is accepted' --frobnicate "$trace"
 refused 1 'No such file' "$work/none"
 echo 'nonsense' > "$work/bad"
 refused 1 "$work/bad" "$work/bad"
+printf 'ucx_predreg trace 1\nbegin 1 0x1000 0xffffffffffff0000\nend 2 0x1000\n' \
+    > "$work/bad"
+refused 1 'event 1, .* beyond the end of the address space' "$work/bad"
 "$command" replay --help | grep -q -- '--per-rank' || fail "--help"
 
 [ $errors -eq 0 ]

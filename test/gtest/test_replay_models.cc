@@ -109,6 +109,25 @@ TEST_F(test_replay_models, alignment)
 }
 
 /* Deregistered by the next use that registers, on its critical path */
+/* All there can be is one region, and is found */
+TEST_F(test_replay_models, whole_address_space)
+{
+    static constexpr uint64_t LENGTH = (1ul << 57) - PAGE;
+
+    m_program.use(0, 10, PAGE, LENGTH);
+    m_program.use(20, 30, PAGE, LENGTH);
+    m_program.use(40, 50, 0, 2 * PAGE); /* Overlaps */
+    m_program.unmap(60, 0, 1ul << 57);
+    m_program.last_until(100);
+
+    for (unsigned policy = PREDREG_REPLAY_LEAVE_PINNED;
+         policy <= PREDREG_REPLAY_REGIONS; ++policy) {
+        replayed r = replay((predreg_replay_policy_t)policy);
+        EXPECT_EQ(1u, r->hits);
+        EXPECT_EQ(2u, r->regs);
+    }
+}
+
 TEST_F(test_replay_models, unmap)
 {
     m_program.dereg = {0, 5};

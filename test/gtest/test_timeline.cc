@@ -345,6 +345,12 @@ TEST_F(test_timeline, nonsense)
     begin(0, 0, 1, 10, UINT64_MAX);
     expect_refused("beyond the end of the address space");
 
+    begin(0, 0, 1, 0x1000, 0xffffffffffff0000ul);
+    expect_refused("beyond the end of the address space");
+
+    begin(0, 0, 1, (1ul << 57) - 10, 11);
+    expect_refused("beyond the end of the address space");
+
     begin(0, 0, 1).kind = UCS_RCACHE_PRED_USE_LAST;
     expect_refused("unknown kind");
 }

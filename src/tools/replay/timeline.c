@@ -20,8 +20,10 @@
 
 #define NONE SIZE_MAX
 
-/* Memory ends before this, so that whole pages of it do */
-#define MAX_ADDRESS (UINT64_MAX - UCS_RCACHE_PRED_PAGE_SIZE)
+/* Memory ends here at the latest: no processor that UCX runs on has longer
+ * virtual addresses (five levels of page tables on x86-64). Far from 2^64, lengths
+ * and ends of whole pages do not overflow, and searches of page tables end */
+#define MAX_ADDRESS (1ul << 57)
 
 
 /* Uses under way that an end with one number can end, oldest first */
