@@ -334,7 +334,15 @@ TEST_F(test_timeline, nonsense)
     expect_refused("event 2, at 1000005 ns, is earlier");
 
     begin(0, UINT64_MAX - 10, 1);
-    expect_refused("event 1, at 1000000 ns, lasts beyond");
+    expect_refused("event 1, at 1000000 ns, lasts beyond 146 years");
+
+    begin(0, 0, 1);
+    end(INT64_MAX / 2 + 1ul, 0, 1);
+    expect_refused("is more than 146 years after the first");
+
+    begin(0, 0, 1);
+    end(1, INT64_MAX / 2, 1);
+    expect_refused("event 2, at 1000001 ns, lasts beyond 146 years");
 
     begin(0, 0, 1, 0x1000, 0);
     expect_refused("is of no memory");
@@ -353,6 +361,14 @@ TEST_F(test_timeline, nonsense)
 
     begin(0, 0, 1).kind = UCS_RCACHE_PRED_USE_LAST;
     expect_refused("unknown kind");
+}
+
+TEST_F(test_timeline, longest)
+{
+    begin(0, 0, 1);
+    end(INT64_MAX / 2, 0, 1);
+    create();
+    EXPECT_EQ(INT64_MAX / 2ul, m_timeline->duration);
 }
 
 TEST_F(test_timeline, no_memory)

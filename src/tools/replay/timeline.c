@@ -25,6 +25,10 @@
  * and ends of whole pages do not overflow, and searches of page tables end */
 #define MAX_ADDRESS (1ul << 57)
 
+/* The last event ends so long after the first at most, ns: 146 years. Under
+ * another policy, what is waited comes on top */
+#define MAX_SPAN    ((uint64_t)INT64_MAX / 2)
+
 
 /* Uses under way that an end with one number can end, oldest first */
 typedef struct open_uses {
@@ -215,9 +219,11 @@ static ucs_status_t add_event(builder_t *builder,
     }
 }
 
-/* @return what is wrong with it, or NULL. */
+/* @param [in]  origin    Time of the first event.
+ * @param [in]  previous  Time of the one before.
+ * @return what is wrong with it, or NULL. */
 static const char *event_check(const ucs_rcache_pred_event_t *event,
-                               uint64_t previous)
+                               uint64_t origin, uint64_t previous)
 {
     int memory = (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) ||
                  (event->type == UCS_RCACHE_PRED_EVENT_REG) ||
@@ -227,8 +233,12 @@ static const char *event_check(const ucs_rcache_pred_event_t *event,
         return "is earlier than the one before it";
     }
 
-    if (event->duration > UINT64_MAX - event->time) {
-        return "lasts beyond the end of time";
+    if (event->time - origin > MAX_SPAN) {
+        return "is more than 146 years after the first one";
+    }
+
+    if (event->duration > MAX_SPAN - (event->time - origin)) {
+        return "lasts beyond 146 years after the first one";
     }
 
     if (memory && (event->length == 0)) {
@@ -256,7 +266,7 @@ static ucs_status_t add_events(builder_t *builder)
     size_t i;
 
     for (i = 0; i < trace->num_events; ++i) {
-        error = event_check(&trace->events[i], previous);
+        error = event_check(&trace->events[i], builder->origin, previous);
         if (error != NULL) {
             ucs_error("%s: event %zu, at %lu ns, %s", trace->path, i + 1,
                       trace->events[i].time, error);
