@@ -101,6 +101,8 @@ refused 2 "'fast'; accepted: predict, on-demand" --policy fast "$trace"
 refused 2 'only lru and regions have a limit' --policy predict=3 "$trace"
 refused 2 "'lru=0'; accepted: a number from 1" --policy lru=0 "$trace"
 refused 2 "'lru=-1'; accepted" --policy lru=-1 "$trace"
+refused 2 "'lru' is given twice" --policy lru=8192,lru=4096 "$trace"
+refused 2 "'predict' is given twice" --policy predict --policy predict "$trace"
 refused 2 "''; accepted: predict" --policy predict, "$trace"
 refused 2 "'HISTORY'; accepted: KNOB=VALUE" --set HISTORY "$trace"
 refused 2 'HISTORY=99 is out of range: accepted are 1 to 16' \

@@ -83,6 +83,12 @@ static int predreg_replay_add_policy(const char *arg,
         return -1;
     }
 
+    if (opts->policies[policy]) {
+        predreg_error("--policy: '%s' is given twice",
+                      predreg_replay_policy_names[policy]);
+        return -1;
+    }
+
     opts->policies[policy] = 1;
     if (equals == NULL) {
         return 0;
