@@ -96,6 +96,24 @@ for pattern in '^predict  ' '^clairvoyant  ' 'a guess: none was recorded' \
     echo "$text" | grep -q "$pattern" || fail "no '$pattern'"
 done
 
+# What is missing in a trace is said beside every figure, and to people
+mkdir "$work/damaged"
+{ cat "$trace"; echo 'lost 7'; echo 'truncated'; } > "$work/damaged/1.trace"
+cp "$trace" "$work/damaged/2.trace"
+damage='"lost":7,"truncated":true'
+[ "$("$command" replay --json "$work/damaged" 2>/dev/null |
+     grep -c "$damage")" -eq 7 ] || fail "no '$damage' in each row"
+[ "$("$command" replay --json --policy predict --ranks 4 "$work/damaged" \
+     2>/dev/null | grep -c "$damage}")" -eq 2 ] ||
+    fail "no '$damage' in each row of a larger job"
+[ "$("$command" replay --json --per-rank --policy lru "$work/damaged" \
+     2>/dev/null | grep -c '"lost":0,"truncated":false,"rank":1')" -eq 1 ] ||
+    fail "a whole trace is said to be damaged"
+text=$("$command" replay --policy lru "$work/damaged" 2>/dev/null)
+for pattern in '7 events were lost' 'its end is missing'; do
+    [ "$(echo "$text" | grep -c "$pattern")" -eq 1 ] || fail "no '$pattern'"
+done
+
 refused 2 'missing; accepted: folders'
 refused 2 "'fast'; accepted: predict, on-demand" --policy fast "$trace"
 refused 2 'only lru and regions have a limit' --policy predict=3 "$trace"

@@ -27,6 +27,10 @@ static void predreg_replay_warn(const predreg_job_t *job)
             predreg_error("warning: %s: %lu events were lost, the program is "
                           "replayed without them", trace->path, trace->lost);
         }
+        if (trace->truncated) {
+            predreg_error("warning: %s: its end is missing, the program is "
+                          "replayed up to there", trace->path);
+        }
     }
 
     if (!job->aligned && (job->num_ranks > 1)) {
@@ -48,6 +52,17 @@ static const char *cost_source(int given, int known)
                                         "a guess: none was recorded";
 }
 
+static void print_damage(const predreg_damage_t *damage)
+{
+    if (damage->lost > 0) {
+        printf("  %-16s %lu events were lost\n", "damaged trace:",
+               damage->lost);
+    }
+    if (damage->truncated) {
+        printf("  %-16s its end is missing\n", "damaged trace:");
+    }
+}
+
 /* Of each rank, the program and what its registrations take */
 static void predreg_replay_print_job(const predreg_job_t *job,
                                      const predreg_replay_opts_t *opts)
@@ -61,6 +76,7 @@ static void predreg_replay_print_job(const predreg_job_t *job,
                job->ranks[i].number, timeline->num_uses,
                timeline->duration / NSEC_PER_SEC,
                timeline->waited / NSEC_PER_SEC);
+        print_damage(&job->ranks[i].damage);
         print_cost("registration:",
                    opts->reg_given ? &opts->reg : &timeline->reg,
                    cost_source(opts->reg_given, timeline->reg_known));
@@ -79,14 +95,16 @@ static void predreg_replay_print(const predreg_job_t *job,
     size_t i;
 
     if (opts->json) {
-        predreg_replay_print_json(total, job->num_ranks, PREDREG_ALL_RANKS);
+        predreg_replay_print_json(total, &job->damage, job->num_ranks,
+                                  PREDREG_ALL_RANKS);
     } else {
         predreg_replay_print_row(total, PREDREG_ALL_RANKS);
     }
 
     for (i = 0; opts->per_rank && (i < job->num_ranks); ++i) {
         if (opts->json) {
-            predreg_replay_print_json(&results[i], 1, job->ranks[i].number);
+            predreg_replay_print_json(&results[i], &job->ranks[i].damage, 1,
+                                      job->ranks[i].number);
         } else {
             predreg_replay_print_row(&results[i], job->ranks[i].number);
         }

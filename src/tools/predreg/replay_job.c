@@ -38,6 +38,15 @@ static ucs_status_t predreg_job_add(const char *path, predreg_job_t *job)
     return UCS_OK;
 }
 
+static void predreg_job_note_damage(predreg_job_t *job, predreg_rank_t *rank)
+{
+    rank->damage.lost      = rank->trace->lost;
+    rank->damage.truncated = rank->trace->truncated;
+
+    job->damage.lost      += rank->damage.lost;
+    job->damage.truncated |= rank->damage.truncated;
+}
+
 static ucs_status_t predreg_job_prepare(predreg_job_t *job)
 {
     ucs_rcache_trace_t **traces;
@@ -58,6 +67,7 @@ static ucs_status_t predreg_job_prepare(predreg_job_t *job)
     for (i = 0; i < job->num_ranks; ++i) {
         number               = predreg_trace_rank(job->ranks[i].trace);
         job->ranks[i].number = (number < 0) ? (long)i : number;
+        predreg_job_note_damage(job, &job->ranks[i]);
 
         status = predreg_timeline_create(job->ranks[i].trace,
                                          &job->ranks[i].timeline);

@@ -15,18 +15,26 @@ BEGIN_C_DECLS
 
 /** @file replay_job.h  The ranks of a job that was recorded, to be replayed. */
 
+/** What traces do not have of the program. */
+typedef struct predreg_damage {
+    uint64_t lost;      /**< Events that could not be recorded */
+    int      truncated; /**< The end of one is missing */
+} predreg_damage_t;
+
 typedef struct predreg_rank {
     ucs_rcache_trace_t *trace;
     predreg_timeline_t *timeline;
+    predreg_damage_t   damage;
     long               number;    /**< In its job; the index here if it has
                                        none */
 } predreg_rank_t;
 
 typedef struct predreg_job {
-    predreg_rank_t *ranks;
-    size_t         num_ranks;
-    int64_t        *offsets;  /**< Of the ranks' times, ns */
-    int            aligned;   /**< The offsets are known */
+    predreg_rank_t   *ranks;
+    size_t           num_ranks;
+    int64_t          *offsets; /**< Of the ranks' times, ns */
+    int              aligned;  /**< The offsets are known */
+    predreg_damage_t damage;   /**< Of all ranks */
 } predreg_job_t;
 
 

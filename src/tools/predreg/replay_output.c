@@ -31,8 +31,15 @@ static void print_causes(const predreg_replay_result_t *result)
     printf("},");
 }
 
+void predreg_replay_print_damage(const predreg_damage_t *damage)
+{
+    printf(",\"lost\":%lu,\"truncated\":%s", damage->lost,
+           damage->truncated ? "true" : "false");
+}
+
 void predreg_replay_print_json(const predreg_replay_result_t *result,
-                               size_t num_ranks, long rank)
+                               const predreg_damage_t *damage, size_t num_ranks,
+                               long rank)
 {
     unsigned i;
 
@@ -53,6 +60,7 @@ void predreg_replay_print_json(const predreg_replay_result_t *result,
         printf("%s%lu", (i == 0) ? "" : ",", result->prediction_errors[i]);
     }
     printf("],\"ranks\":%zu,\"limit\":%lu", num_ranks, result->limit);
+    predreg_replay_print_damage(damage);
     if (rank != PREDREG_ALL_RANKS) {
         printf(",\"rank\":%ld", rank);
     }

@@ -7,6 +7,8 @@
 #ifndef PREDREG_REPLAY_OUTPUT_H_
 #define PREDREG_REPLAY_OUTPUT_H_
 
+#include "replay_job.h"
+
 #include <tools/replay/replay.h>
 
 BEGIN_C_DECLS
@@ -18,9 +20,14 @@ BEGIN_C_DECLS
 
 
 /** One JSON object on a line.
- *  @param [in] rank  Or PREDREG_ALL_RANKS. */
+ *  @param [in] damage  Of the traces it is the result of.
+ *  @param [in] rank    Or PREDREG_ALL_RANKS. */
 void predreg_replay_print_json(const predreg_replay_result_t *result,
-                               size_t num_ranks, long rank);
+                               const predreg_damage_t *damage, size_t num_ranks,
+                               long rank);
+
+/** Further fields of a JSON object. */
+void predreg_replay_print_damage(const predreg_damage_t *damage);
 
 /** Head of the table. */
 void predreg_replay_print_head(void);

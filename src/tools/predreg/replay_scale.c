@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "replay_output.h"
 #include "replay_scale.h"
 
 #include <tools/replay/scale.h>
@@ -85,7 +86,8 @@ static void print_row(const predreg_replay_opts_t *opts, const char *policy,
     }
 }
 
-static void print_json(const predreg_replay_opts_t *opts, const char *policy,
+static void print_json(const predreg_job_t *job,
+                       const predreg_replay_opts_t *opts, const char *policy,
                        const predreg_scale_params_t *params,
                        const predreg_scale_t *scale)
 {
@@ -108,14 +110,16 @@ static void print_json(const predreg_replay_opts_t *opts, const char *policy,
     printf("\"idle_cores\":%u,", scale->idle_cores);
     if (has_helpers(scale)) {
         printf("\"helper_cores\":%.6f,\"helper_regs\":%lu,\"delayed_regs\":%lu,"
-               "\"delay_avg_ns\":%.0f,\"delay_max_ns\":%lu}\n",
+               "\"delay_avg_ns\":%.0f,\"delay_max_ns\":%lu",
                scale->helper_cores, scale->helper_regs, scale->delayed_regs,
                scale->delay_avg, scale->delay_max);
     } else {
         printf("\"helper_cores\":null,\"helper_regs\":null,"
                "\"delayed_regs\":null,\"delay_avg_ns\":null,"
-               "\"delay_max_ns\":null}\n");
+               "\"delay_max_ns\":null");
     }
+    predreg_replay_print_damage(&job->damage);
+    printf("}\n");
 }
 
 static ucs_status_t scale_phase(const predreg_job_t *job,
@@ -149,7 +153,7 @@ static ucs_status_t scale_phase(const predreg_job_t *job,
         }
 
         if (opts->json) {
-            print_json(opts, predreg_replay_policy_names[policy], &params,
+            print_json(job, opts, predreg_replay_policy_names[policy], &params,
                        &scale);
         } else {
             print_row(opts, predreg_replay_policy_names[policy], phase, &scale,
