@@ -146,6 +146,14 @@ printf 'ucx_predreg trace 1\nmeta rank 9\n' > "$traces/b.trace"
 [ "$("$command" dump "$traces" | grep '^#' | sed 's/.*\///' | xargs)" = \
   "b.trace a.trace bad.trace second.trace" ] ||
     fail "traces are not in the order of their ranks"
+
+# Two jobs in one folder are not taken for one without a word
+printf 'ucx_predreg trace 1\nmeta rank 9\n' > "$traces/c.trace"
+for tool in 'replay --json' 'replay --json --ranks 4' 'report -o /dev/null'; do
+    # shellcheck disable=SC2086
+    refused 0 "rank 9 has two traces, '$traces/b.trace' and '$traces/c.trace'" \
+        "$command" $tool "$traces"
+done
 rm -r "$traces"
 
 # Traces are not mixed with those of another job, nor removed unasked

@@ -104,6 +104,25 @@ static ucs_status_t predreg_traces_add_folder(const char *path,
     return status;
 }
 
+/* A folder that two jobs were recorded into looks like one of more processes.
+ * Sorted, traces of one rank are side by side */
+static void predreg_traces_check_ranks(const predreg_traces_t *traces)
+{
+    long rank;
+    size_t i;
+
+    for (i = 1; i < traces->num_traces; ++i) {
+        rank = predreg_trace_rank(traces->traces[i]);
+        if ((rank >= 0) &&
+            (rank == predreg_trace_rank(traces->traces[i - 1]))) {
+            predreg_error("warning: rank %ld has two traces, '%s' and '%s': of "
+                          "two jobs?", rank, traces->traces[i - 1]->path,
+                          traces->traces[i]->path);
+            return; /* Most likely, all ranks have */
+        }
+    }
+}
+
 ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces)
 {
     ucs_status_t status;
@@ -126,6 +145,7 @@ ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces)
 
     qsort(traces->traces, traces->num_traces, sizeof(*traces->traces),
           predreg_traces_compare);
+    predreg_traces_check_ranks(traces);
     return UCS_OK;
 }
 
