@@ -410,6 +410,19 @@ TEST_F(test_clairvoyant, before_the_begin_and_after_the_end)
     EXPECT_EQ((10 + 17 + 5) + (10 + 5 + 3), result.page_ns());
     EXPECT_EQ(-7, result->pinned.curve[0].time);
     EXPECT_EQ(98, result->pinned.curve[result->pinned.num_steps - 1].time);
+    EXPECT_EQ(98u, result->duration);
+    EXPECT_DOUBLE_EQ(50. * PAGE / (7 + 98), result->pinned_avg_bytes);
+}
+
+/* Registered all the time, most of it before the first event */
+TEST_F(test_clairvoyant, average_is_not_above_peak)
+{
+    page_program program({0, 1000}, {0, 5}, 10);
+    program.use(0, 10, 0, 1);
+    clairvoyant result(program);
+
+    EXPECT_EQ(PAGE, result->pinned.peak_bytes);
+    EXPECT_DOUBLE_EQ(PAGE, result->pinned_avg_bytes);
 }
 
 TEST_F(test_clairvoyant, domains_are_apart)

@@ -376,8 +376,6 @@ ucs_status_t predreg_account_result(predreg_account_t *account,
     result->regs             = account->regs;
     result->waited           = account->waited;
     result->duration         = duration;
-    result->pinned_avg_bytes = (duration == 0) ? 0 :
-                               (result->pinned.byte_seconds * NSEC_PER_SEC /
-                                duration);
+    result->pinned_avg_bytes = predreg_sum_average(&result->pinned, duration);
     return UCS_OK;
 }

@@ -247,6 +247,17 @@ ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
     return UCS_OK;
 }
 
+double predreg_sum_average(const predreg_sum_t *sum, uint64_t duration)
+{
+    uint64_t time = duration;
+
+    if ((sum->num_steps > 0) && (sum->curve[0].time < 0)) {
+        time -= sum->curve[0].time;
+    }
+
+    return (time == 0) ? 0 : (sum->byte_seconds * NSEC_PER_SEC / time);
+}
+
 void predreg_sum_cleanup(predreg_sum_t *sum)
 {
     free(sum->curve);

@@ -79,6 +79,12 @@ ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
                                const int64_t *offsets, size_t num_sums,
                                predreg_sum_t *total);
 
+/**
+ * Bytes on average from 0 to the given time, and as long before as any were
+ * registered. 0 of no time.
+ */
+double predreg_sum_average(const predreg_sum_t *sum, uint64_t duration);
+
 void predreg_sum_cleanup(predreg_sum_t *sum);
 
 END_C_DECLS

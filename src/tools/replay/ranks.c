@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NSEC_PER_SEC 1e9
-
 /* Ranks of one job do not start further apart, ns: 10 years */
 #define MAX_DISTANCE (10ul * 365 * 24 * 3600 * 1000000000)
 
@@ -122,9 +120,9 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
     }
 
     status = predreg_sum_merge(sums, offsets, num_ranks, &total->pinned);
-    if ((status == UCS_OK) && (total->duration > 0)) {
-        total->pinned_avg_bytes = total->pinned.byte_seconds * NSEC_PER_SEC /
-                                  total->duration;
+    if (status == UCS_OK) {
+        total->pinned_avg_bytes = predreg_sum_average(&total->pinned,
+                                                      total->duration);
     }
     free(sums);
     return status;

@@ -79,7 +79,9 @@ typedef struct predreg_replay_result {
     predreg_replay_policy_t policy;
     uint64_t                limit;     /**< LRU, REGIONS: that was kept to */
     predreg_sum_t           pinned;
-    double                  pinned_avg_bytes;      /**< Over duration */
+    double                  pinned_avg_bytes;      /**< Over duration; CLAIRVOYANT:
+                                                        and the time before 0 in
+                                                        which it registers */
     uint64_t                uses;
     uint64_t                hits;
     uint64_t                late;
