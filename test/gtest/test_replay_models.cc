@@ -160,7 +160,7 @@ TEST_F(test_replay_models, unmap_in_use)
                                  {200, 0}}), r.curve());
 }
 
-/* Gives up that whose use ended longest ago, once the new one is there */
+/* Gives up that which is idle longest, once the new one is there */
 TEST_F(test_replay_models, lru)
 {
     m_program.dereg = {0, 5};
@@ -180,6 +180,23 @@ TEST_F(test_replay_models, lru)
     EXPECT_EQ((replayed::curve_t{{0, PAGE}, {20, 2 * PAGE}, {60, 3 * PAGE},
                                  {65, 2 * PAGE}, {105, 3 * PAGE},
                                  {110, 2 * PAGE}, {210, 0}}), r.curve());
+}
+
+/* A region keeps the place that the first end of overlapping uses gave it, though
+ * another was idle before its last use ended */
+TEST_F(test_replay_models, lru_overlapping_uses)
+{
+    m_program.use(0, 10, buffer(0), PAGE);
+    m_program.use(5, 50, buffer(0), PAGE);
+    m_program.use(20, 30, buffer(1), PAGE);
+    m_program.use(60, 70, buffer(2), PAGE); /* In place of 0 */
+    m_program.use(80, 90, buffer(1), PAGE);
+    m_program.use(95, 99, buffer(0), PAGE);
+    m_program.last_until(100);
+
+    replayed r = replay(PREDREG_REPLAY_LRU, 2 * PAGE);
+    EXPECT_EQ(2u, r->hits); /* The second use of each */
+    EXPECT_EQ(4u, r->regs);
 }
 
 /* What is in use cannot be given up: the limit is exceeded, and that counts */

@@ -23,8 +23,10 @@
  *   - What is unmapped serves no use any more, and is deregistered before the
  *     next region is made.
  *   - The limit is enforced after a new region was registered, by giving up
- *     those that are idle, first that whose use ended longest ago. What is in
- *     use stays, whatever the limit.
+ *     those that are idle. A region is listed when a use of it ends, taken off
+ *     when one begins, and given up in the order of the list. The first end of
+ *     uses that overlap lists it; the others leave it in its place (as
+ *     ucs_rcache_region_put() does). What is in use stays, whatever the limit.
  */
 
 /* UCX 1.13.1, src/uct/ib/base/ib_md.c: UCT_IB_MD_RCACHE_DEFAULT_ALIGN */
@@ -35,7 +37,8 @@ typedef struct region {
     ucs_pgt_region_t  super;
     ucs_pgtable_t     *table;    /* NULL: serves no new use */
     unsigned          refs;      /* Uses under way */
-    int               is_idle;   /* On the list of idle regions */
+    int               is_idle;   /* On the list of idle regions: no use has
+                                    begun since one ended */
     ucs_list_link_t   idle_link; /* There */
     ucs_list_link_t   link;      /* In all */
     ucs_list_link_t   tmp_link;  /* Found by a search; or unmapped */
@@ -49,8 +52,9 @@ typedef struct model {
     ucs_pgtable_t                 *tables;     /* Of the domains */
     region_t                      **uses;      /* Regions of the uses */
     ucs_list_link_t               all;
-    ucs_list_link_t               idle;        /* By the end of their last use;
-                                                  may have some in use */
+    ucs_list_link_t               idle;        /* By the first end of a use after
+                                                  the last begin of one; may
+                                                  have some in use */
     ucs_list_link_t               unmapped;    /* To be deregistered */
     uint64_t                      max_bytes;
     uint64_t                      max_regions;
