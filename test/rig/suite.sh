@@ -269,6 +269,9 @@ recorded_killed()
         [ $count -eq 2 ] && break
         sleep 0.5
     done
+    # The descriptor is out of the way of those that the program gets
+    [ -n "$(find "/proc/$(pgrep -n -x fig1)/fd" -name '[0-9][0-9][0-9]*' \
+        -lname '*.trace')" ] || return
     pkill -9 -n -x fig1 || return
     wait $job && { echo "the job survived"; return 1; }
     for trace in "$work/traces"/rank-0000.* "$work/traces"/rank-0001.*; do
