@@ -114,6 +114,33 @@ for pattern in '7 events were lost' 'its end is missing'; do
     [ "$(echo "$text" | grep -c "$pattern")" -eq 1 ] || fail "no '$pattern'"
 done
 
+# Periodic programs, as docs/evaluation.md has them: predict is within 1.25 times
+# the byte-seconds of any schedule, and finds 95 of 100 buffers registered
+near_clairvoyant()
+{
+    make near "$@"
+    "$command" replay --json --policy predict,clairvoyant "$work/near.trace" |
+        awk -v program="$*" '
+            function value(name) {
+                match($0, "\"" name "\":[0-9.]+")
+                return substr($0, RSTART + length(name) + 3) + 0
+            }
+            /"policy":"predict"/     { predict = value("byte_seconds")
+                                       hits    = value("hits") / value("uses") }
+            /"policy":"clairvoyant"/ { ratio = predict / value("byte_seconds") }
+            END { printf "%s: %.2f times clairvoyant, %.1f %% hits\n", program,
+                         ratio, 100 * hits
+                  exit !(ratio >= 1 && ratio <= 1.25 && hits >= 0.95) }' ||
+        fail "$*: predict is far from clairvoyant"
+}
+
+near_clairvoyant pattern=periodic period=100000 lasting=2000 uses=50
+near_clairvoyant pattern=periodic period=20000 lasting=500 uses=200
+near_clairvoyant pattern=periodic period=2000 lasting=300 uses=1000
+near_clairvoyant pattern=two-buffers period=10000 lasting=2000
+near_clairvoyant pattern=nested period=10000 lasting=2000
+near_clairvoyant pattern=drift period=10000 lasting=2000
+
 refused 2 'missing; accepted: folders'
 refused 2 "'fast'; accepted: predict, on-demand" --policy fast "$trace"
 refused 2 'only lru and regions have a limit' --policy predict=3 "$trace"

@@ -12,6 +12,7 @@
 #                          unmapped
 #   uses=     number of uses (1000)
 #   period=   from one use to the next, us (10000)
+#   lasting=  how long a use lasts, us (half a period; at random: up to one)
 #   bytes=    of a buffer (1048576)
 #   jitter=   by up to how much each use begins later, us (0)
 #   seed=     of random and jitter (1)
@@ -47,14 +48,14 @@ function use(begin, duration, buffer, site)
 
 function two_buffers(i)
 {
-    use(i * period, period / 2, i % 2, i % 2)
+    use(i * period, lasting, i % 2, i % 2)
 }
 
 function nested(i,    outer, inner)
 {
     outer = int(i / 9)
     inner = i % 9
-    use((16 * outer + inner) * period, period / 2, inner == 8,
+    use((16 * outer + inner) * period, lasting, inner == 8,
         (inner == 8) ? 2 : (inner > 0))
 }
 
@@ -71,19 +72,20 @@ BEGIN {
     pattern = param(pattern, "periodic")
     uses    = param(uses, 1000)
     period  = param(period, 10000)
+    lasting = param(lasting, period / 2)
     bytes   = param(bytes, 1048576)
     seed    = param(seed, 1)
 
     print "ucx_predreg trace 1"
     for (i = 0; i < uses; ++i) {
         if (pattern == "periodic")
-            use(i * period, period / 2, 0, 0)
+            use(i * period, lasting, 0, 0)
         else if (pattern == "two-buffers")
             two_buffers(i)
         else if (pattern == "nested")
             nested(i)
         else if (pattern == "drift") {
-            use(now, period / 2, 0, 0)
+            use(now, lasting, 0, 0)
             now    += period
             period *= 1.001
         } else if (pattern == "random")
