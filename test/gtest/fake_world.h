@@ -140,7 +140,7 @@ private:
     uint64_t                      m_tick;
     std::atomic<unsigned>         m_num_wakes;
     uint64_t                      m_demand;
-    unsigned                      m_num_seats;
+    std::atomic<unsigned>         m_num_seats;
     std::atomic<uint64_t>         m_serial;
     cost                          m_reg_cost;
     cost                          m_dereg_cost;
