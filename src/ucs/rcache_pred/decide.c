@@ -200,17 +200,28 @@ int pred_region_is_current(ucs_rcache_pred_t *pred,
     return current;
 }
 
-/* Whether a use is under way, or its entry of the DQ.
- * @param [out] in_use_p  Whether it is the use. */
+/* Whether a use is under way */
+static int region_is_in_use(ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_region_t *region)
+{
+    int in_use;
+
+    ucs_spin_lock(&pred->lock);
+    in_use = (region->refs > 0) || (region->lazies > 0);
+    ucs_spin_unlock(&pred->lock);
+    return in_use;
+}
+
+/* Whether a use is under way, or its entry of the DQ */
 static int region_is_used(ucs_rcache_pred_t *pred,
-                          ucs_rcache_pred_region_t *region, int *in_use_p)
+                          ucs_rcache_pred_region_t *region)
 {
     int used;
 
     ucs_spin_lock(&pred->lock);
-    *in_use_p = (region->refs > 0) || (region->lazies > 0);
-    used      = *in_use_p || pred_region_has_news(region) ||
-                (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
+    used = (region->refs > 0) || (region->lazies > 0) ||
+           pred_region_has_news(region) ||
+           (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
     ucs_spin_unlock(&pred->lock);
     return used;
 }
@@ -235,17 +246,14 @@ static int is_overtaken(ucs_rcache_pred_t *pred,
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
-    int in_use;
-
     if (!is_overtaken(pred, entry)) {
         pred_region_learn(pred, entry->region, entry);
     }
 
     pred_note_demand(pred, entry->region, entry->length);
-    if (!region_is_used(pred, entry->region, &in_use)) {
+    if (!region_is_used(pred, entry->region)) {
         pred_region_decide(pred, entry->region);
-    }
-    if (in_use) {
+    } else if (region_is_in_use(pred, entry->region)) {
         pred_expect_end(pred, pred->last_round, entry->region->history.period);
     }
 }
@@ -306,14 +314,13 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_time_t begin, end, expiry;
     ucs_status_t status;
     void *memh;
-    int in_use;
 
     begin = pred_now(pred);
     if (!region_claim(pred, region)) {
         /* Used before its time: its entry of the DQ is on the way, or was
          * dropped and will be missed */
         region_dequeue(pred, region);
-        if (!region_is_used(pred, region, &in_use)) {
+        if (!region_is_used(pred, region)) {
             pred_region_decide(pred, region);
         }
         return;
@@ -353,7 +360,7 @@ void pred_process_watch_head(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_timeq_elem_t *elem =
             ucs_rcache_pred_timeq_head(&pred->watch);
     ucs_rcache_pred_region_t *region   = pred_queue_region(elem);
-    int unmet, in_use;
+    int unmet;
 
     region_dequeue(pred, region);
 
@@ -372,7 +379,7 @@ void pred_process_watch_head(ucs_rcache_pred_t *pred)
         pred_region_unmet(pred, region);
     }
 
-    if (!region_is_used(pred, region, &in_use)) {
+    if (!region_is_used(pred, region)) {
         pred_region_decide(pred, region);
     }
 }
