@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 
 AC_DEFUN([PREDREG_CHECK_WARNINGS], [
-    PREDREG_CFLAGS="-Wall -Wextra -Wno-unused-parameter -Wno-sign-compare"
+    PREDREG_CFLAGS="-D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare"
     PREDREG_CFLAGS="$PREDREG_CFLAGS -Wno-unused-function -fvisibility=hidden"
     AC_ARG_ENABLE([werror],
                   [AS_HELP_STRING([--enable-werror], [warnings are errors])],

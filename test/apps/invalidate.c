@@ -11,7 +11,7 @@
  * one.
  */
 
-#include "../../src/uct/ib/predreg/uct_v2_compat.h"
+#include "../../src/uct/ib/predreg/compat/uct_v2.h"
 
 #include <uct/api/uct.h>
 

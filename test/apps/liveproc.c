@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/rcache_pred/live.h>
+#include <ucs/host/live.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "bench_util.h"
 #include "uring_reg.h"
 
-#include <uct/ib/predreg/posted.h>
+#include <uct/ib/predreg/md/posted.h>
 
 #include <string.h>
 #include <unistd.h>

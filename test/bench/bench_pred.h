@@ -7,8 +7,8 @@
 #ifndef TEST_BENCH_BENCH_PRED_H_
 #define TEST_BENCH_BENCH_PRED_H_
 
-#include <ucs/rcache_pred/rcache_pred.h>
-#include <ucs/rcache_pred/thread.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
+#include <ucs/host/thread.h>
 
 #include <stddef.h>
 

@@ -19,8 +19,8 @@
 #include "bench_util.h"
 #include "uring_reg.h"
 
-#include <ucs/rcache_record/recorder.h>
-#include <ucs/rcache_trace/trace.h>
+#include <trace/record/recorder.h>
+#include <trace/format/trace.h>
 
 #include <string.h>
 #include <sys/stat.h>

@@ -19,7 +19,7 @@
 #include "bench_util.h"
 #include "site_count.h"
 
-#include <uct/ib/predreg/preload.h>
+#include <uct/ib/predreg/preload/preload.h>
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
@@ -287,7 +287,7 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
         return ret; \
     }
 
-#include <uct/ib/predreg/ucp_comms.h>
+#include <uct/ib/predreg/preload/ucp_comms.h>
 
 
 /* What goes into a row of the table */

@@ -8,7 +8,7 @@
 
 #include <ucs/algorithm/crc.h>
 #include <ucs/debug/log_def.h>
-#include <ucs/rcache_trace/format.h>
+#include <trace/format/format.h>
 
 #include <stdio.h>
 #include <stdlib.h>

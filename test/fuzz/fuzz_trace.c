@@ -4,11 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#define _GNU_SOURCE /* memfd_create */
-
 #include "fuzz_trace.h"
 
-#include <ucs/rcache_trace/trace.h>
+#include <trace/format/trace.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,7 @@ function result(word) {
 }
 
 BEGIN {
-    split("uses hits late early lazy regs_critical regs_helper pieces deregs " \
+    split("uses hits late early in_pieces regs_critical regs_helper pieces deregs " \
           "wasted", names)
 }
 
@@ -30,7 +30,7 @@ $1 == "begin" && !result("failed") {
     count["hits"]  += result("hit")
     count["late"]  += result("late")
     count["early"] += result("early")
-    count["lazy"]  += result("pieces")
+    count["in_pieces"] += result("pieces")
 }
 
 $1 == "end" && --running[id()] < 0 { wrong("an end without a begin: " $0) }

@@ -4,8 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#define _GNU_SOURCE /* realpath */
-
 #include "predreg.h"
 #include "launcher.h"
 

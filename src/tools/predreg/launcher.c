@@ -4,8 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#define _GNU_SOURCE /* asprintf */
-
 #include "launcher.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "predreg.h"
 #include "run.h"
 
-#include <ucs/rcache_trace/trace.h>
+#include <trace/format/trace.h>
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#define _GNU_SOURCE /* environ, pipe2 */
-
 #include "predreg.h"
 #include "find_command.h"
 #include "launcher.h"

@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "predreg.h"
 #include "replay_job.h"
+#include "predreg.h"
 #include "trace_files.h"
 
 #include <tools/replay/ranks.h>

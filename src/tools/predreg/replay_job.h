@@ -9,7 +9,7 @@
 
 #include "replay_opts.h"
 
-#include <ucs/rcache_trace/trace.h>
+#include <trace/format/trace.h>
 
 BEGIN_C_DECLS
 

@@ -4,10 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "predreg.h"
 #include "replay_opts.h"
+#include "predreg.h"
 
 #include <tools/replay/pattern.h>
+
 #include <ucs/sys/string.h>
 
 #include <ctype.h>

@@ -8,7 +8,7 @@
 #define PREDREG_REPLAY_OPTS_H_
 
 #include <tools/replay/replay.h>
-#include <uct/ib/predreg/knobs.h>
+#include <uct/ib/predreg/core/knobs.h>
 
 BEGIN_C_DECLS
 

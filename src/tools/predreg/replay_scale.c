@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "replay_output.h"
 #include "replay_scale.h"
+#include "replay_output.h"
 
 #include <tools/replay/scale.h>
 

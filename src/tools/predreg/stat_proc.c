@@ -4,8 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#define _GNU_SOURCE /* O_CLOEXEC, strndup */
-
 #include "stat_proc.h"
 #include "launcher.h"
 #include "predreg.h"

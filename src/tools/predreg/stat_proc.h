@@ -7,7 +7,7 @@
 #ifndef PREDREG_STAT_PROC_H_
 #define PREDREG_STAT_PROC_H_
 
-#include <ucs/rcache_pred/live.h>
+#include <ucs/host/live.h>
 
 #include <sys/types.h>
 

@@ -6,8 +6,9 @@
 
 #include "account.h"
 
+#include <ucs/rcache_pred/predict/cost.h>
+
 #include <ucs/datastruct/khash.h>
-#include <ucs/rcache_pred/cost.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>

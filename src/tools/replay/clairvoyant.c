@@ -7,7 +7,8 @@
 #include "cover.h"
 #include "replay_int.h"
 
-#include <ucs/rcache_pred/cost.h>
+#include <ucs/rcache_pred/predict/cost.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "cover.h"
 
-#include <ucs/rcache_pred/cost.h>
+#include <ucs/rcache_pred/predict/cost.h>
 
 #include <stdlib.h>
 

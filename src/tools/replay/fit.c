@@ -6,7 +6,8 @@
 
 #include "fit.h"
 
-#include <ucs/rcache_pred/cost.h>
+#include <ucs/rcache_pred/predict/cost.h>
+
 #include <ucs/sys/math.h>
 
 /* Sizes that differ by less say nothing about what a page costs: the part of

@@ -7,9 +7,10 @@
 #include "pattern.h"
 #include "replay_int.h"
 
+#include <ucs/rcache_pred/predict/history.h>
+
 #include <ucs/datastruct/khash.h>
 #include <ucs/datastruct/list.h>
-#include <ucs/rcache_pred/history.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
 

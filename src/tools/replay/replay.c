@@ -7,8 +7,9 @@
 #include "pattern.h"
 #include "replay_int.h"
 
+#include <uct/ib/predreg/core/knobs.h>
+
 #include <ucs/debug/log_def.h>
-#include <uct/ib/predreg/knobs.h>
 
 #include <stdlib.h>
 #include <string.h>

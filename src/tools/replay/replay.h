@@ -10,7 +10,7 @@
 #include "ledger.h"
 #include "timeline.h"
 
-#include <ucs/rcache_pred/rcache_pred.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
 
 BEGIN_C_DECLS
 

@@ -32,8 +32,8 @@
 
 /* A use in pieces: a transfer at constant speed, which lasts as long as the
  * use */
-typedef struct lazy_use {
-    ucs_rcache_pred_lazy_t  super;
+typedef struct pieces_use {
+    ucs_rcache_pred_pieces_t  super;
     const predreg_use_t     *use;
     predreg_site_t          *site;
     uint64_t                begun;
@@ -42,13 +42,13 @@ typedef struct lazy_use {
     unsigned                num_pieces;
     uint64_t                lands;      /* When the oldest one does; INF: at the
                                            end of the use */
-    ucs_list_link_t         link;       /* In sim->lazies */
-} lazy_use_t;
+    ucs_list_link_t         link;       /* In sim->in_pieces */
+} pieces_use_t;
 
 /* Both NULL: the use has not begun, was refused, or is over */
 typedef struct sim_use {
     void       *memh;
-    lazy_use_t *lazy;
+    pieces_use_t *pieces;
 } sim_use_t;
 
 typedef struct sim {
@@ -62,7 +62,7 @@ typedef struct sim {
     unsigned                 num_domains;  /* There are already */
     sim_use_t                *uses;        /* As those of the timeline */
     size_t                   under_way;    /* Uses */
-    ucs_list_link_t          lazies;       /* Uses in pieces, by lands */
+    ucs_list_link_t          in_pieces;  /* Uses in pieces, by lands */
     uint64_t                 progressed;   /* Time of the last progress */
     int                      does_progress; /* Does the helper's work */
     unsigned                 result;       /* Of the last begin of a use */
@@ -93,30 +93,30 @@ static void sim_progress(sim_t *sim)
 }
 
 /* Insert by when its oldest piece lands */
-static void lazy_insert(sim_t *sim, lazy_use_t *lazy)
+static void pieces_insert(sim_t *sim, pieces_use_t *pieces)
 {
-    lazy_use_t *other;
+    pieces_use_t *other;
 
-    ucs_list_for_each(other, &sim->lazies, link) {
-        if (other->lands > lazy->lands) {
+    ucs_list_for_each(other, &sim->in_pieces, link) {
+        if (other->lands > pieces->lands) {
             break;
         }
     }
-    ucs_list_insert_before(&other->link, &lazy->link);
+    ucs_list_insert_before(&other->link, &pieces->link);
 }
 
 /* The piece that reaches to the end of the use lands when it ends */
-static void lazy_set_landing(lazy_use_t *lazy)
+static void pieces_set_landing(pieces_use_t *pieces)
 {
-    const predreg_use_t *use             = lazy->use;
-    const ucs_rcache_pred_piece_t *piece = &lazy->pieces[0];
+    const predreg_use_t *use             = pieces->use;
+    const ucs_rcache_pred_piece_t *piece = &pieces->pieces[0];
     uint64_t moved;
 
-    lazy->lands = UINT64_MAX;
-    if (lazy->num_pieces > 0) {
+    pieces->lands = UINT64_MAX;
+    if (pieces->num_pieces > 0) {
         moved = piece->start + piece->length - use->address;
         if (moved < use->length) {
-            lazy->lands = lazy->begun + (unsigned __int128)moved *
+            pieces->lands = pieces->begun + (unsigned __int128)moved *
                                         (use->end - use->begin) / use->length;
         }
     }
@@ -124,83 +124,83 @@ static void lazy_set_landing(lazy_use_t *lazy)
 
 /* Register the next piece of what is left, if there is room.
  * @return whether another one may follow. */
-static int lazy_add_piece(sim_t *sim, lazy_use_t *lazy)
+static int pieces_add(sim_t *sim, pieces_use_t *pieces)
 {
-    ucs_rcache_pred_piece_t *piece = &lazy->pieces[lazy->num_pieces];
-    uint64_t left                  = lazy->use->address + lazy->use->length -
-                                     lazy->next;
+    ucs_rcache_pred_piece_t *piece = &pieces->pieces[pieces->num_pieces];
+    uint64_t left                  = pieces->use->address + pieces->use->length -
+                                     pieces->next;
     ucs_status_t status;
 
-    if ((left == 0) || (lazy->num_pieces == MAX_PIECES)) {
+    if ((left == 0) || (pieces->num_pieces == MAX_PIECES)) {
         return 0;
     }
 
-    status = ucs_rcache_pred_piece_reg(&lazy->super, lazy->next, left,
-                                       lazy->use->flags, piece);
+    status = ucs_rcache_pred_piece_reg(&pieces->super, pieces->next, left,
+                                       pieces->use->flags, piece);
     if (status != UCS_OK) {
         return 0;
     }
 
     predreg_holding_use(sim->account,
                         predreg_world_holding(sim->world, piece->memh),
-                        lazy->site, predreg_world_now(sim->world));
-    lazy->next += piece->length;
-    ++lazy->num_pieces;
+                        pieces->site, predreg_world_now(sim->world));
+    pieces->next += piece->length;
+    ++pieces->num_pieces;
     return 1;
 }
 
 /* The oldest piece has landed */
-static void lazy_release_piece(sim_t *sim, lazy_use_t *lazy)
+static void pieces_release(sim_t *sim, pieces_use_t *pieces)
 {
-    ucs_rcache_pred_piece_t piece = lazy->pieces[0];
+    ucs_rcache_pred_piece_t piece = pieces->pieces[0];
 
-    --lazy->num_pieces;
-    memmove(&lazy->pieces[0], &lazy->pieces[1],
-            lazy->num_pieces * sizeof(lazy->pieces[0]));
+    --pieces->num_pieces;
+    memmove(&pieces->pieces[0], &pieces->pieces[1],
+            pieces->num_pieces * sizeof(pieces->pieces[0]));
     predreg_holding_unuse(sim->account,
                           predreg_world_holding(sim->world, piece.memh),
                           predreg_world_now(sim->world));
-    ucs_rcache_pred_piece_dereg(lazy->super.domain, &piece);
+    ucs_rcache_pred_piece_dereg(pieces->super.domain, &piece);
 }
 
 /* The first piece is waited for; the others are registered while it flies.
  * @return when the program goes on. */
-static uint64_t lazy_begin(sim_t *sim, lazy_use_t *lazy,
+static uint64_t pieces_begin(sim_t *sim, pieces_use_t *pieces,
                            const predreg_use_t *use, predreg_site_t *site)
 {
     int more;
 
-    lazy->use   = use;
-    lazy->site  = site;
-    lazy->next  = use->address;
-    more        = lazy_add_piece(sim, lazy);
-    lazy->begun = predreg_world_now(sim->world);
+    pieces->use   = use;
+    pieces->site  = site;
+    pieces->next  = use->address;
+    more        = pieces_add(sim, pieces);
+    pieces->begun = predreg_world_now(sim->world);
     while (more) {
-        more = lazy_add_piece(sim, lazy);
+        more = pieces_add(sim, pieces);
     }
 
-    lazy_set_landing(lazy);
-    lazy_insert(sim, lazy);
-    return lazy->begun;
+    pieces_set_landing(pieces);
+    pieces_insert(sim, pieces);
+    return pieces->begun;
 }
 
-static void lazy_advance(sim_t *sim, lazy_use_t *lazy)
+static void pieces_advance(sim_t *sim, pieces_use_t *pieces)
 {
-    lazy_release_piece(sim, lazy);
-    lazy_add_piece(sim, lazy);
-    ucs_list_del(&lazy->link);
-    lazy_set_landing(lazy);
-    lazy_insert(sim, lazy);
+    pieces_release(sim, pieces);
+    pieces_add(sim, pieces);
+    ucs_list_del(&pieces->link);
+    pieces_set_landing(pieces);
+    pieces_insert(sim, pieces);
 }
 
-static void lazy_end(sim_t *sim, lazy_use_t *lazy)
+static void pieces_end(sim_t *sim, pieces_use_t *pieces)
 {
-    ucs_list_del(&lazy->link);
-    ucs_rcache_pred_end_lazy(&lazy->super);
-    while (lazy->num_pieces > 0) {
-        lazy_release_piece(sim, lazy);
+    ucs_list_del(&pieces->link);
+    ucs_rcache_pred_end_in_pieces(&pieces->super);
+    while (pieces->num_pieces > 0) {
+        pieces_release(sim, pieces);
     }
-    free(lazy);
+    free(pieces);
 }
 
 /* When something is to be done before the next event: a piece lands, or progress
@@ -209,9 +209,9 @@ static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p)
 {
     uint64_t progress = UINT64_MAX;
 
-    *landing_p = ucs_list_is_empty(&sim->lazies) ?
+    *landing_p = ucs_list_is_empty(&sim->in_pieces) ?
                  UINT64_MAX :
-                 ucs_list_head(&sim->lazies, lazy_use_t, link)->lands;
+                 ucs_list_head(&sim->in_pieces, pieces_use_t, link)->lands;
     if (sim->does_progress && (sim->under_way > 0)) {
         progress = sim->progressed + PROGRESS_INTERVAL;
     }
@@ -227,7 +227,7 @@ static void sim_advance(sim_t *sim, uint64_t until)
          step = sim_next_step(sim, &landing)) {
         predreg_world_advance(sim->world, step);
         if (step == landing) {
-            lazy_advance(sim, ucs_list_head(&sim->lazies, lazy_use_t, link));
+            pieces_advance(sim, ucs_list_head(&sim->in_pieces, pieces_use_t, link));
         } else {
             sim_progress(sim);
         }
@@ -237,26 +237,26 @@ static void sim_advance(sim_t *sim, uint64_t until)
 }
 
 /* Begin a use that can do without a registration */
-static ucs_status_t begin_lazy(sim_t *sim, const predreg_use_t *use,
+static ucs_status_t begin_in_pieces(sim_t *sim, const predreg_use_t *use,
                                sim_use_t *state)
 {
     ucs_status_t status;
 
-    state->lazy = calloc(1, sizeof(*state->lazy));
-    if (state->lazy == NULL) {
+    state->pieces = calloc(1, sizeof(*state->pieces));
+    if (state->pieces == NULL) {
         sim->status = UCS_ERR_NO_MEMORY;
         return UCS_ERR_NO_MEMORY;
     }
 
-    state->lazy->super.last_resort =
+    state->pieces->super.last_resort =
             (use->kind == UCS_RCACHE_PRED_USE_LAST_RESORT);
-    status = ucs_rcache_pred_begin_lazy(sim->domains[use->domain],
+    status = ucs_rcache_pred_begin_in_pieces(sim->domains[use->domain],
                                         (void*)use->address, use->length,
                                         use->flags, &use->context,
-                                        &state->lazy->super, &state->memh);
+                                        &state->pieces->super, &state->memh);
     if (status != UCS_INPROGRESS) {
-        free(state->lazy);
-        state->lazy = NULL;
+        free(state->pieces);
+        state->pieces = NULL;
     }
     return status;
 }
@@ -265,7 +265,7 @@ static ucs_status_t begin_use(sim_t *sim, const predreg_use_t *use,
                               sim_use_t *state)
 {
     if (use->kind != UCS_RCACHE_PRED_USE_WHOLE) {
-        return begin_lazy(sim, use, state);
+        return begin_in_pieces(sim, use, state);
     }
 
     return ucs_rcache_pred_begin(sim->domains[use->domain],
@@ -291,7 +291,7 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
 
     ++sim->under_way;
     if (status == UCS_INPROGRESS) {
-        begun = lazy_begin(sim, state->lazy, use, site);
+        begun = pieces_begin(sim, state->pieces, use, site);
     } else {
         predreg_holding_use(sim->account,
                             predreg_world_holding(sim->world, state->memh),
@@ -315,10 +315,10 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
     sim_advance(sim, now);
     sim_progress(sim); /* Which finds that the use has ended */
     ended = predreg_world_now(sim->world);
-    if (state->lazy != NULL) {
+    if (state->pieces != NULL) {
         --sim->under_way;
-        lazy_end(sim, state->lazy); /* While the program goes on */
-        state->lazy = NULL;
+        pieces_end(sim, state->pieces); /* While the program goes on */
+        state->pieces = NULL;
     } else if (state->memh != NULL) {
         --sim->under_way;
         predreg_holding_unuse(sim->account,
@@ -398,7 +398,7 @@ static ucs_status_t sim_create(sim_t *sim,
 {
     ucs_status_t status;
 
-    ucs_list_head_init(&sim->lazies);
+    ucs_list_head_init(&sim->in_pieces);
     sim->uses = calloc(ucs_max(sim->timeline->num_uses, 1ul),
                        sizeof(*sim->uses));
     if (sim->uses == NULL) {

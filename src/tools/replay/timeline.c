@@ -6,9 +6,10 @@
 
 #include "fit.h"
 
+#include <ucs/rcache_pred/predict/cost.h>
+
 #include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
-#include <ucs/rcache_pred/cost.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef PREDREG_TIMELINE_H_
 #define PREDREG_TIMELINE_H_
 
-#include <ucs/rcache_trace/trace.h>
+#include <trace/format/trace.h>
 
 BEGIN_C_DECLS
 

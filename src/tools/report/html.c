@@ -4,8 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#define _GNU_SOURCE /* vasprintf */
-
 #ifdef HAVE_CONFIG_H
 #  include "config.h"
 #endif

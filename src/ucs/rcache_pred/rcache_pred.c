@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "rcache_pred_int.h"
+#include <ucs/rcache_pred/cache/rcache_pred_int.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -76,7 +76,7 @@ static void params_to_state(ucs_rcache_pred_t *pred,
     pred->poll_interval = UCS_RCACHE_PRED_TIME_INF / 2; /* No period is known */
     ucs_list_head_init(&pred->domains);
     ucs_list_head_init(&pred->rq);
-    ucs_list_head_init(&pred->watch);
+    ucs_list_head_init(&pred->awaited);
     atomic_init(&pred->asleep, 0);
     atomic_init(&pred->stale, 0);
     pred_mode_init(pred);

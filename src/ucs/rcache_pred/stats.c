@@ -57,7 +57,7 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(evictions, COUNT, "regions given up to make room"),
     STAT(reg_failures, COUNT, "registrations that failed for good"),
     STAT(refused, COUNT, "times there was no room"),
-    STAT(lazy, COUNT, "uses registered in pieces, or done without"),
+    STAT(in_pieces, COUNT, "uses registered in pieces, or done without"),
     STAT(pieces, COUNT, "registrations of pieces"),
     STAT(regions_now, COUNT, "registrations now"),
     STAT(regions_peak, COUNT, "registrations at a time, at most"),

@@ -7,7 +7,7 @@
 #ifndef UCS_RCACHE_PRED_STATS_H_
 #define UCS_RCACHE_PRED_STATS_H_
 
-#include "rcache_pred.h"
+#include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/datastruct/string_buffer.h>
 #include <ucs/sys/compiler_def.h>

@@ -4,11 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "core.h"
-#include "iface.h"
-#include "memlock.h"
-#include "posted.h"
-#include "record.h"
+#include <uct/ib/predreg/core/core.h>
+#include <uct/ib/predreg/core/record.h>
+#include <uct/ib/predreg/iface/iface.h>
+#include <uct/ib/predreg/md/memlock.h>
+#include <uct/ib/predreg/md/posted.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "core.h"
-#include "record.h"
+#include <uct/ib/predreg/core/core.h>
+#include <uct/ib/predreg/core/record.h>
 
 #include <ucm/api/ucm.h>
 #include <ucs/debug/log_def.h>

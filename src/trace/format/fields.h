@@ -1,0 +1,81 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_TRACE_FIELDS_H_
+#define UCS_RCACHE_TRACE_FIELDS_H_
+
+#include <ucs/rcache_pred/api/event.h>
+
+#include <stddef.h>
+
+BEGIN_C_DECLS
+
+/** @file fields.h
+ *
+ * What each type of event has, as event.h says: the one place that both forms
+ * of a trace go by. What an event does not have, is not stored.
+ */
+
+enum {
+    TRACE_HAS_ID       = 1 << 0, /**< id, domain */
+    TRACE_HAS_RANGE    = 1 << 1, /**< address, length */
+    TRACE_HAS_RESULT   = 1 << 2, /**< result */
+    TRACE_HAS_MANNER   = 1 << 3, /**< kind, flags, context */
+    TRACE_HAS_BY       = 1 << 4, /**< by */
+    TRACE_HAS_DURATION = 1 << 5, /**< duration */
+    TRACE_HAS_DEADLINE = 1 << 6  /**< deadline, period */
+};
+
+
+typedef struct trace_type {
+    const char *name; /**< In the text form */
+    unsigned   has;
+} trace_type_t;
+
+/** By @ref ucs_rcache_pred_event_type_t. */
+extern const trace_type_t trace_types[UCS_RCACHE_PRED_EVENT_LAST];
+
+
+/** How the text form writes a value. */
+typedef enum {
+    TRACE_NUMBER,
+    TRACE_HEX,
+    TRACE_TIME, /**< An instant */
+    TRACE_SPAN, /**< A length of time */
+    TRACE_NAME, /**< One of @a names */
+    TRACE_SET   /**< Bits, by @a names */
+} trace_style_t;
+
+
+/** A field that the text form names: all but time, address and length. */
+typedef struct trace_field {
+    const char        *name;
+    unsigned          part;      /**< TRACE_HAS_xxx */
+    trace_style_t     style;
+    size_t            offset;    /**< In ucs_rcache_pred_event_t */
+    size_t            size;      /**< 1, 2, 4 or 8 bytes */
+    const char *const *names;
+    unsigned          num_names;
+} trace_field_t;
+
+#define TRACE_NUM_FIELDS 12
+
+/** In the order in which they are printed. */
+extern const trace_field_t trace_fields[TRACE_NUM_FIELDS];
+
+/** The largest value of a field. */
+uint64_t trace_field_max(const trace_field_t *field);
+
+uint64_t trace_field_get(const trace_field_t *field,
+                         const ucs_rcache_pred_event_t *event);
+
+/** @a value is no larger than the largest. */
+void trace_field_set(const trace_field_t *field, ucs_rcache_pred_event_t *event,
+                     uint64_t value);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,41 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_RECORD_MODULES_H_
+#define UCS_RCACHE_RECORD_MODULES_H_
+
+#include <trace/format/trace.h>
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+BEGIN_C_DECLS
+
+/** @file modules.h
+ *
+ * The program and the libraries that are mapped into this process. One thread
+ * at a time.
+ */
+
+typedef struct ucs_rcache_record_modules ucs_rcache_record_modules_t;
+
+
+/** @return UCS_ERR_NO_MEMORY. */
+ucs_status_t
+ucs_rcache_record_modules_create(ucs_rcache_record_modules_t **modules_p);
+
+void ucs_rcache_record_modules_destroy(ucs_rcache_record_modules_t *modules);
+
+/**
+ * Look at what is mapped now, and put what was not put before. Does not
+ * allocate; what finds no room (1024 modules in all) is left out.
+ */
+void ucs_rcache_record_modules_put(ucs_rcache_record_modules_t *modules,
+                                   ucs_rcache_trace_writer_t *writer);
+
+END_C_DECLS
+
+#endif

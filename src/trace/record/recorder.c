@@ -1,0 +1,430 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "recorder.h"
+#include "modules.h"
+#include "ring.h"
+#include "sites.h"
+
+#include <trace/format/trace.h>
+#include <ucs/host/own_fd.h>
+
+#include <ucs/debug/log_def.h>
+#include <ucs/type/spinlock.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NSEC_PER_SEC  1000000000l
+
+/* How often the file is written, at least. What a process that dies loses; rare
+ * enough not to be felt: about 5 us of processor time each, 1/20000. */
+#define PERIOD_NSEC   100000000l
+
+/*
+ * Events in the ring: 3.3 MB. When it is half full the thread is woken, and has
+ * to be there before the other half is. Where it shares the processor with a
+ * rank that spins, that may take some scheduler ticks of 4 ms. A use makes three
+ * to five events; even messages of 64 KB back to back at 12 GB/s, 190000 a
+ * second, take 17 ms for half of the ring.
+ */
+#define RING_SIZE     32768
+
+/* Places in the program, for each thread. Ten times what MPI programs were seen
+ * to have; 1 MB if it fills */
+#define MAX_SITES     4096
+
+
+struct ucs_rcache_recorder {
+    ucs_rcache_record_ring_t    *ring;
+    ucs_rcache_record_sites_t   *sites;
+    ucs_spinlock_t              emit_lock;  /* Of who produces, if it is not
+                                               the cache's */
+
+    /* Set by start, cleared by stop or by the thread when it fails. Relaxed: an
+     * event more or less at either end; the ring is there all the time, and
+     * where the thread is to see it, the semaphore orders it */
+    _Atomic int                 recording;
+
+    sem_t                       wakeups;
+    pthread_t                   thread;
+    int                         running;    /* By start and stop */
+
+    pthread_mutex_t             lock;       /* Of what follows */
+    ucs_rcache_record_modules_t *modules;
+    ucs_rcache_trace_writer_t   *writer;    /* NULL: nothing was started */
+    ucs_rcache_pred_own_fd_t    file;
+    char                        *path;
+    int                         failed;     /* It could not be written */
+};
+
+
+ucs_status_t ucs_rcache_recorder_create(ucs_rcache_recorder_t **recorder_p)
+{
+    ucs_rcache_recorder_t *recorder;
+    ucs_status_t status = UCS_ERR_NO_MEMORY;
+
+    recorder = calloc(1, sizeof(*recorder));
+    if (recorder == NULL) {
+        goto err;
+    }
+
+    status = ucs_rcache_record_ring_create(RING_SIZE, &recorder->ring);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+
+    status = ucs_rcache_record_sites_create(MAX_SITES, &recorder->sites);
+    if (status != UCS_OK) {
+        goto err_destroy_ring;
+    }
+
+    status = ucs_rcache_record_modules_create(&recorder->modules);
+    if (status != UCS_OK) {
+        goto err_destroy_sites;
+    }
+
+    status = ucs_spinlock_init(&recorder->emit_lock, 0);
+    if (status != UCS_OK) {
+        goto err_destroy_modules;
+    }
+
+    sem_init(&recorder->wakeups, 0, 0);
+    pthread_mutex_init(&recorder->lock, NULL);
+    *recorder_p = recorder;
+    return UCS_OK;
+
+err_destroy_modules:
+    ucs_rcache_record_modules_destroy(recorder->modules);
+err_destroy_sites:
+    ucs_rcache_record_sites_destroy(recorder->sites);
+err_destroy_ring:
+    ucs_rcache_record_ring_destroy(recorder->ring);
+err_free:
+    free(recorder);
+err:
+    return status;
+}
+
+void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder)
+{
+    pthread_mutex_destroy(&recorder->lock);
+    sem_destroy(&recorder->wakeups);
+    ucs_spinlock_destroy(&recorder->emit_lock);
+    ucs_rcache_record_modules_destroy(recorder->modules);
+    ucs_rcache_record_sites_destroy(recorder->sites);
+    ucs_rcache_record_ring_destroy(recorder->ring);
+    free(recorder);
+}
+
+static int is_recording(ucs_rcache_recorder_t *recorder)
+{
+    return atomic_load_explicit(&recorder->recording, memory_order_relaxed);
+}
+
+void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event)
+{
+    ucs_rcache_recorder_t *recorder = arg;
+
+    if (ucs_likely(is_recording(recorder)) &&
+        ucs_unlikely(ucs_rcache_record_ring_push(recorder->ring, event))) {
+        sem_post(&recorder->wakeups);
+    }
+}
+
+void ucs_rcache_recorder_emit(ucs_rcache_recorder_t *recorder,
+                              const ucs_rcache_pred_event_t *event)
+{
+    ucs_spin_lock(&recorder->emit_lock);
+    ucs_rcache_recorder_event(recorder, event);
+    ucs_spin_unlock(&recorder->emit_lock);
+}
+
+void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
+                              const ucs_rcache_pred_context_t *context)
+{
+    if (is_recording(recorder)) {
+        ucs_rcache_record_sites_note(recorder->sites, context);
+    }
+}
+
+/* What was put goes to the file. Under lock */
+static void recorder_flush(ucs_rcache_recorder_t *recorder)
+{
+    if (recorder->failed ||
+        (ucs_rcache_trace_writer_flush(recorder->writer) == UCS_OK)) {
+        return;
+    }
+
+    if (errno == EBADF) {
+        ucs_warn("the program has closed the trace %s; recording ends",
+                 recorder->path);
+    } else {
+        ucs_warn("cannot write the trace %s: %m; recording ends",
+                 recorder->path);
+    }
+
+    recorder->failed = 1;
+    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
+}
+
+/* @return how many events there were, at most as many as the ring holds. Under
+ *         lock */
+static unsigned recorder_put_events(ucs_rcache_recorder_t *recorder)
+{
+    ucs_rcache_pred_event_t event;
+    unsigned count;
+    uint64_t lost;
+
+    for (count = 0; (count < RING_SIZE) &&
+         ucs_rcache_record_ring_pop(recorder->ring, &event, &lost); ++count) {
+        if (lost > 0) {
+            ucs_rcache_trace_put_lost(recorder->writer, lost);
+        }
+        ucs_rcache_trace_put_event(recorder->writer, &event);
+    }
+
+    return count;
+}
+
+/* With the modules that they are in. Under lock */
+static void recorder_put_sites(ucs_rcache_recorder_t *recorder)
+{
+    const ucs_rcache_trace_site_t *site;
+    int found = 0;
+
+    while ((site = ucs_rcache_record_sites_next(recorder->sites)) != NULL) {
+        ucs_rcache_trace_put_site(recorder->writer, site);
+        found = 1;
+    }
+
+    if (found) {
+        ucs_rcache_record_modules_put(recorder->modules, recorder->writer);
+    }
+}
+
+/* @return whether there may be more. */
+static int recorder_drain(ucs_rcache_recorder_t *recorder)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&recorder->lock);
+    if (!recorder->failed) {
+        recorder_put_sites(recorder);
+        count = recorder_put_events(recorder);
+        recorder_flush(recorder);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+    return count == RING_SIZE;
+}
+
+/* Returns early when the ring is half full */
+static void recorder_sleep(ucs_rcache_recorder_t *recorder)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += PERIOD_NSEC;
+    if (until.tv_nsec >= NSEC_PER_SEC) {
+        until.tv_nsec -= NSEC_PER_SEC;
+        ++until.tv_sec;
+    }
+    sem_clockwait(&recorder->wakeups, CLOCK_MONOTONIC, &until);
+}
+
+static void *recorder_func(void *arg)
+{
+    ucs_rcache_recorder_t *recorder = arg;
+    struct sched_param param        = { .sched_priority = 0 };
+
+    /* As the helper: it does not preempt the program when it wakes */
+    sched_setscheduler(0, SCHED_BATCH, &param);
+    while (is_recording(recorder)) {
+        if (!recorder_drain(recorder)) {
+            recorder_sleep(recorder);
+        }
+    }
+
+    return NULL;
+}
+
+/* No signal of the program is handled there */
+static ucs_status_t recorder_create_thread(ucs_rcache_recorder_t *recorder)
+{
+    sigset_t all, old;
+    int ret;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    ret = pthread_create(&recorder->thread, NULL, recorder_func, recorder);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (ret != 0) {
+        ucs_error("cannot create the thread that writes the trace: %s",
+                  strerror(ret));
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    pthread_setname_np(recorder->thread, "predreg-trace");
+    recorder->running = 1;
+    return UCS_OK;
+}
+
+ucs_status_t ucs_rcache_recorder_start(ucs_rcache_recorder_t *recorder, int fd,
+                                       const char *path)
+{
+    ucs_status_t status;
+
+    if (ucs_rcache_pred_own_fd_init(&recorder->file, fd) != 0) {
+        ucs_error("the trace %s is no open file: %m", path);
+        status = UCS_ERR_IO_ERROR;
+        goto err;
+    }
+
+    recorder->path = strdup(path);
+    if (recorder->path == NULL) {
+        ucs_error("out of memory for the trace %s", path);
+        status = UCS_ERR_NO_MEMORY;
+        goto err;
+    }
+
+    status = ucs_rcache_trace_writer_create(fd, &recorder->writer);
+    if (status != UCS_OK) {
+        goto err_free_path;
+    }
+
+    atomic_store_explicit(&recorder->recording, 1, memory_order_relaxed);
+    status = recorder_create_thread(recorder);
+    if (status != UCS_OK) {
+        goto err_destroy_writer;
+    }
+
+    return UCS_OK;
+
+err_destroy_writer:
+    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
+    ucs_rcache_trace_writer_destroy(recorder->writer);
+    recorder->writer = NULL;
+err_free_path:
+    free(recorder->path);
+err:
+    return status;
+}
+
+/* Under lock. The writer may write whenever something is put */
+static int recorder_may_put(const ucs_rcache_recorder_t *recorder)
+{
+    return (recorder->writer != NULL) && !recorder->failed;
+}
+
+void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder)
+{
+    uint64_t lost;
+
+    if (!recorder->running) {
+        return;
+    }
+
+    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
+    sem_post(&recorder->wakeups);
+    pthread_join(recorder->thread, NULL);
+    recorder->running = 0;
+
+    while (recorder_drain(recorder));
+    lost = ucs_rcache_record_ring_lost(recorder->ring);
+    pthread_mutex_lock(&recorder->lock);
+    if ((lost > 0) && recorder_may_put(recorder)) {
+        ucs_rcache_trace_put_lost(recorder->writer, lost);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+/* Under lock */
+static void recorder_close(ucs_rcache_recorder_t *recorder)
+{
+    if (!recorder->failed) {
+        ucs_rcache_record_modules_put(recorder->modules, recorder->writer);
+        recorder_flush(recorder);
+    }
+
+    ucs_rcache_trace_writer_destroy(recorder->writer);
+    if ((ucs_rcache_pred_own_fd_close(&recorder->file) != 0) &&
+        !recorder->failed) {
+        ucs_warn("the end of the trace %s may be missing: %m", recorder->path);
+    }
+}
+
+void ucs_rcache_recorder_finish(ucs_rcache_recorder_t *recorder)
+{
+    if (recorder->writer == NULL) {
+        return;
+    }
+
+    if (ucs_rcache_record_sites_is_full(recorder->sites)) {
+        ucs_diag("the trace %s has the stacks of the first %d call sites only",
+                 recorder->path, MAX_SITES);
+    }
+
+    pthread_mutex_lock(&recorder->lock);
+    recorder_close(recorder);
+    recorder->writer = NULL;
+    free(recorder->path);
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+/* Its thread is not here, and what is in its buffers is the parent's to write:
+ * nothing is destroyed, since that would flush */
+void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder)
+{
+    if (recorder->writer != NULL) {
+        ucs_rcache_pred_own_fd_close(&recorder->file);
+    }
+}
+
+void ucs_rcache_recorder_meta(ucs_rcache_recorder_t *recorder, const char *key,
+                              const char *value)
+{
+    pthread_mutex_lock(&recorder->lock);
+    if (recorder_may_put(recorder)) {
+        ucs_rcache_trace_put_meta(recorder->writer, key, value);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+void ucs_rcache_recorder_domain(ucs_rcache_recorder_t *recorder,
+                                unsigned number, const char *name)
+{
+    pthread_mutex_lock(&recorder->lock);
+    if (recorder_may_put(recorder)) {
+        ucs_rcache_trace_put_domain(recorder->writer, number, name);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
+                                 const char *name, uint64_t value)
+{
+    pthread_mutex_lock(&recorder->lock);
+    if (recorder_may_put(recorder)) {
+        ucs_rcache_trace_put_counter(recorder->writer, name, value);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder)
+{
+    pthread_mutex_lock(&recorder->lock);
+    if (recorder_may_put(recorder)) {
+        recorder_flush(recorder);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+}

@@ -1,0 +1,71 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_RECORD_RING_H_
+#define UCS_RCACHE_RECORD_RING_H_
+
+#include <ucs/rcache_pred/api/event.h>
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file ring.h
+ *
+ * Events on their way from the threads in which they happen to the one that
+ * writes them. Bounded: an event that finds the ring full is dropped, and the
+ * consumer is told how many were dropped where.
+ *
+ * Threads: one producer and one consumer at a time. Who produces in turns needs
+ * a lock; that of the cache serves for its events.
+ *
+ * Progress: all but create and destroy are wait-free and make no system call.
+ */
+
+typedef struct ucs_rcache_record_ring ucs_rcache_record_ring_t;
+
+
+/**
+ * All memory is allocated and touched here.
+ *
+ * @param [in]  size  Events, a power of 2, >= 2.
+ * @return UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucs_rcache_record_ring_create(unsigned size,
+                                           ucs_rcache_record_ring_t **ring_p);
+
+void ucs_rcache_record_ring_destroy(ucs_rcache_record_ring_t *ring);
+
+/**
+ * Producer: copy an event into the ring, or drop it.
+ *
+ * @return whether the consumer should be woken: the ring was found half full,
+ *         for the first time since it was not.
+ */
+int ucs_rcache_record_ring_push(ucs_rcache_record_ring_t *ring,
+                                const ucs_rcache_pred_event_t *event);
+
+/**
+ * Consumer: take the oldest event out.
+ *
+ * @param [out] lost_p  Events dropped between the one taken out last and this
+ *                      one.
+ * @return 0 if the ring is empty.
+ */
+int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,
+                               ucs_rcache_pred_event_t *event,
+                               uint64_t *lost_p);
+
+/** Consumer: how many were dropped after the last one taken out. Only when
+ *  nobody produces any more, and the ring is empty. */
+uint64_t ucs_rcache_record_ring_lost(ucs_rcache_record_ring_t *ring);
+
+END_C_DECLS
+
+#endif

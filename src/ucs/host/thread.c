@@ -1,0 +1,347 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "thread.h"
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
+
+#if defined(__x86_64__)
+#  include <cpuid.h>
+#  include <x86intrin.h>
+#endif
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NSEC_PER_SEC 1000000000ul
+
+/* The kernel may delay a sleep by so much to save wake-ups; its default of
+ * 50 us would be spent ahead of every registration */
+#define TIMER_SLACK_NSEC 1000ul
+
+/* Turn of a thread if the scheduler does not tell: a tick at 250 Hz, Debian's
+ * and Ubuntu's choice */
+#define SLICE_NSEC       4000000ul
+
+/* Longest sleep with an end. Should the two clocks below part company, by a
+ * jump of one of them, nothing waits for longer than this */
+#define WAIT_MAX_NSEC    (10 * NSEC_PER_SEC)
+
+
+struct ucs_rcache_pred_thread {
+    ucs_rcache_pred_t *pred;
+    pthread_t         thread;
+    int               running;   /* By start and stop */
+    sem_t             wakeups;
+    _Atomic int       stop;      /* Set by stop, read by the thread; relaxed:
+                                    the semaphore orders it */
+    _Atomic pid_t     tid;       /* Written by the thread, 0 before and after;
+                                    relaxed, a number */
+    cpu_set_t         cpus;      /* It was pinned to; the thread's own */
+    _Atomic uint64_t  cpu_time;  /* Written by the thread; relaxed, a number */
+    uint64_t          tsc_mult;  /* ns a tick, times 2^TSC_SHIFT; 0: the
+                                    counter is not used. Constant */
+};
+
+/* 2^32 keeps 9 digits of the rate; the product needs 128 bits */
+#define TSC_SHIFT 32
+
+
+static ucs_rcache_pred_time_t clock_ns(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+#if defined(__x86_64__)
+
+/* How long the counter is measured against the system's clock, ns */
+#define TSC_MEASURE_NSEC 1000000ul
+
+/* Whether the counter runs at one rate whatever the processor's frequency and
+ * sleep state: CPUID 0x80000007, bit 8 of edx (Intel SDM 18.17.4) */
+static int tsc_is_invariant(void)
+{
+    unsigned eax, ebx, ecx, edx;
+
+    return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && (edx & (1u << 8));
+}
+
+/* Whether the kernel trusts the counter to agree between processors: its own
+ * clock is made of it, directly or as a guest of KVM */
+static int tsc_is_trusted(void)
+{
+    char name[32] = "";
+    FILE *file;
+
+    file = fopen("/sys/devices/system/clocksource/clocksource0/"
+                 "current_clocksource", "r");
+    if (file == NULL) {
+        return 0;
+    }
+
+    if (fgets(name, sizeof(name), file) == NULL) {
+        name[0] = '\0';
+    }
+    fclose(file);
+    return !strcmp(name, "tsc\n") || !strcmp(name, "kvm-clock\n");
+}
+
+/* The shortest of some looks at the clock brackets the counter best */
+static uint64_t tsc_at(uint64_t *time_p)
+{
+    uint64_t best = UINT64_MAX, tsc = 0, before, after, t;
+    unsigned i;
+
+    for (i = 0; i < 8; ++i) {
+        before = __rdtsc();
+        t      = clock_ns(CLOCK_MONOTONIC);
+        after  = __rdtsc();
+        if (after - before < best) {
+            best    = after - before;
+            tsc     = before + (after - before) / 2;
+            *time_p = t;
+        }
+    }
+
+    return tsc;
+}
+
+static uint64_t tsc_measure(void)
+{
+    uint64_t begin, end, begin_tsc, end_tsc;
+
+    if (!tsc_is_invariant() || !tsc_is_trusted()) {
+        return 0;
+    }
+
+    begin_tsc = tsc_at(&begin);
+    while (clock_ns(CLOCK_MONOTONIC) - begin < TSC_MEASURE_NSEC) {
+    }
+    end_tsc = tsc_at(&end);
+    return ((unsigned __int128)(end - begin) << TSC_SHIFT) /
+           (end_tsc - begin_tsc);
+}
+
+static UCS_F_ALWAYS_INLINE uint64_t tsc_now(uint64_t mult)
+{
+    return ((unsigned __int128)__rdtsc() * mult) >> TSC_SHIFT;
+}
+
+#else
+
+static uint64_t tsc_measure(void)
+{
+    return 0;
+}
+
+static uint64_t tsc_now(uint64_t mult)
+{
+    return 0;
+}
+
+#endif
+
+ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg)
+{
+    ucs_rcache_pred_thread_t *thread = arg;
+
+    return ucs_likely(thread->tsc_mult != 0) ? tsc_now(thread->tsc_mult) :
+                                               clock_ns(CLOCK_MONOTONIC);
+}
+
+void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
+{
+    ucs_rcache_pred_thread_t *thread = arg;
+    ucs_rcache_pred_time_t now;
+    struct timespec ts;
+
+    if (until == UCS_RCACHE_PRED_TIME_INF) {
+        sem_wait(&thread->wakeups);
+        return;
+    }
+
+    now = ucs_rcache_pred_thread_now(thread);
+    if (until <= now) {
+        return;
+    }
+
+    until      = clock_ns(CLOCK_MONOTONIC) +
+                 ucs_min(until - now, WAIT_MAX_NSEC);
+    ts.tv_sec  = until / NSEC_PER_SEC;
+    ts.tv_nsec = until % NSEC_PER_SEC;
+    sem_clockwait(&thread->wakeups, CLOCK_MONOTONIC, &ts);
+}
+
+void ucs_rcache_pred_thread_wake(void *arg)
+{
+    ucs_rcache_pred_thread_t *thread = arg;
+
+    sem_post(&thread->wakeups);
+}
+
+ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p)
+{
+    ucs_rcache_pred_thread_t *thread;
+
+    thread = calloc(1, sizeof(*thread));
+    if (thread == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    sem_init(&thread->wakeups, 0, 0);
+    thread->tsc_mult = tsc_measure();
+    *thread_p        = thread;
+    return UCS_OK;
+}
+
+void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread)
+{
+    sem_destroy(&thread->wakeups);
+    free(thread);
+}
+
+/*
+ * Not to be in the way of the program where they share a processor: a batch
+ * thread that wakes does not preempt whoever runs there, but gets its turn at
+ * the next tick or when the processor falls idle. Its weight stays that of the
+ * others: with less, it might be set aside for long while it holds a lock that
+ * the program needs. On an idle processor it makes no difference.
+ */
+static void thread_set_manners(void)
+{
+    struct sched_param param = { .sched_priority = 0 };
+
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NSEC, 0, 0, 0);
+    if (sched_setscheduler(0, SCHED_BATCH, &param) != 0) {
+        ucs_debug("the helper thread stays in its scheduling class: %s",
+                  strerror(errno));
+    }
+}
+
+static pid_t thread_self(void)
+{
+    return syscall(SYS_gettid); /* glibc has gettid() since 2.30 */
+}
+
+static void *thread_func(void *arg)
+{
+    ucs_rcache_pred_thread_t *thread = arg;
+    ucs_rcache_pred_time_t until;
+
+    CPU_ZERO(&thread->cpus);
+    atomic_store_explicit(&thread->tid, thread_self(), memory_order_relaxed);
+    thread_set_manners();
+    while (!atomic_load_explicit(&thread->stop, memory_order_relaxed)) {
+        until = ucs_rcache_pred_poll(thread->pred);
+        atomic_store_explicit(&thread->cpu_time,
+                              clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                              memory_order_relaxed);
+        ucs_rcache_pred_thread_wait(thread, until);
+    }
+
+    /* The number may be another thread's next */
+    atomic_store_explicit(&thread->tid, 0, memory_order_relaxed);
+    return NULL;
+}
+
+ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
+                                          ucs_rcache_pred_t *pred)
+{
+    sigset_t all, old;
+    int ret;
+
+    if (thread->running) {
+        return UCS_OK;
+    }
+
+    thread->pred = pred;
+    atomic_store_explicit(&thread->stop, 0, memory_order_relaxed);
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    ret = pthread_create(&thread->thread, NULL, thread_func, thread);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (ret != 0) {
+        ucs_diag("failed to create the helper thread: %s", strerror(ret));
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    pthread_setname_np(thread->thread, "predreg");
+    thread->running = 1;
+    return UCS_OK;
+}
+
+void ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread)
+{
+    if (!thread->running) {
+        return;
+    }
+
+    atomic_store_explicit(&thread->stop, 1, memory_order_relaxed);
+    ucs_rcache_pred_thread_wake(thread);
+    pthread_join(thread->thread, NULL);
+    thread->running = 0;
+}
+
+void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
+                                const cpu_set_t *cpus)
+{
+    /* Relaxed: the thread has written its own number itself */
+    if ((atomic_load_explicit(&thread->tid, memory_order_relaxed) !=
+         thread_self()) || CPU_EQUAL(&thread->cpus, cpus)) {
+        return;
+    }
+
+    thread->cpus = *cpus; /* Not tried again if it is refused */
+    if (sched_setaffinity(0, sizeof(*cpus), cpus) != 0) {
+        ucs_debug("the helper thread stays where it is: %s", strerror(errno));
+    }
+}
+
+ucs_rcache_pred_time_t
+ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread)
+{
+    /* Relaxed: a number. 0 asks for the caller's turn, which is as long. */
+    pid_t tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    struct timespec ts;
+
+    /* Real-time threads of the FIFO class, and idle ones, have a turn of 0 */
+    if ((sched_rr_get_interval(tid, &ts) != 0) ||
+        ((ts.tv_sec == 0) && (ts.tv_nsec == 0))) {
+        return SLICE_NSEC;
+    }
+
+    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+ucs_rcache_pred_time_t
+ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
+{
+    /* Relaxed: see ucs_rcache_pred_thread_pin() */
+    if (atomic_load_explicit(&thread->tid, memory_order_relaxed) ==
+        thread_self()) {
+        /* What it publishes of its round is of the end of it */
+        return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    }
+
+    return atomic_load_explicit(&thread->cpu_time, memory_order_relaxed);
+}

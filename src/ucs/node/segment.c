@@ -1,0 +1,227 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "segment.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Nobody else may attach */
+#define SEGMENT_MODE 0600
+
+/* Waiting for another process that looks or creates: a walk over some hundred
+ * segments takes less than 1 ms, so that a node full of processes that start
+ * together is through long before the end */
+#define LOCK_ATTEMPTS      500
+#define LOCK_INTERVAL_NSEC 2000000
+
+
+/* Fibonacci hashing (Knuth, TAOCP 3, 6.4) of the identity */
+key_t ucs_rcache_pred_segment_key(const ucs_rcache_pred_segment_id_t *id)
+{
+    static const uint64_t golden = 0x9e3779b97f4a7c15ul;
+    uint64_t hash;
+
+    hash = (id->magic + id->version) * golden;
+    hash = (hash + id->key) * golden;
+    hash = (hash + geteuid()) * golden;
+    return (key_t)((hash >> 32) | 1); /* IPC_PRIVATE is 0 */
+}
+
+/* Whether nobody but this user could have created it and can use it */
+static int segment_is_own(const struct shmid_ds *ds, size_t size)
+{
+    return (ds->shm_perm.uid == geteuid()) &&
+           (ds->shm_perm.cuid == geteuid()) &&
+           ((ds->shm_perm.mode & 0777) == SEGMENT_MODE) &&
+           (ds->shm_segsz == size);
+}
+
+static void *segment_map(int shmid)
+{
+    void *addr = shmat(shmid, NULL, 0);
+
+    return (addr == (void*)-1) ? NULL : addr;
+}
+
+static ucs_rcache_pred_segment_header_t *
+segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size)
+{
+    ucs_rcache_pred_segment_header_t *segment;
+    struct shmid_ds ds;
+    int shmid;
+
+    /* Fails for unused indexes, and for segments that others keep closed */
+    shmid = shmctl(index, SHM_STAT, &ds);
+    if ((shmid < 0) || !segment_is_own(&ds, size) ||
+        !(ds.shm_perm.mode & SHM_DEST)) {
+        return NULL;
+    }
+
+    segment = segment_map(shmid);
+    if (segment == NULL) {
+        return NULL; /* The last process left meanwhile */
+    }
+
+    if (memcmp(&segment->id, id, sizeof(*id)) || (segment->uid != geteuid())) {
+        shmdt(segment);
+        return NULL;
+    }
+
+    return segment;
+}
+
+ucs_rcache_pred_segment_header_t *
+ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
+                             size_t size)
+{
+    ucs_rcache_pred_segment_header_t *segment;
+    struct shm_info info;
+    int index, last;
+
+    /* A segment keeps its index for life: those that come and go during the
+     * walk hide none */
+    last = shmctl(0, SHM_INFO, (struct shmid_ds*)&info);
+    for (index = 0; index <= last; ++index) {
+        segment = segment_try(index, id, size);
+        if (segment != NULL) {
+            return segment;
+        }
+    }
+
+    return NULL;
+}
+
+/*
+ * Under the lock. Without IPC_EXCL: a creator that was killed before it marked
+ * its segment left one that nobody has used, which is taken and marked.
+ */
+static ucs_rcache_pred_segment_header_t *
+segment_create(const ucs_rcache_pred_segment_id_t *id, size_t size)
+{
+    ucs_rcache_pred_segment_header_t *segment;
+    struct shmid_ds ds;
+    int shmid;
+
+    shmid = shmget(ucs_rcache_pred_segment_key(id), size,
+                   IPC_CREAT | SEGMENT_MODE);
+    if ((shmid < 0) || (shmctl(shmid, IPC_STAT, &ds) != 0)) {
+        goto err;
+    }
+
+    if (!segment_is_own(&ds, size) || (ds.shm_nattch > 0)) {
+        errno = EEXIST;
+        goto err;
+    }
+
+    segment = segment_map(shmid);
+    if (segment == NULL) {
+        goto err;
+    }
+
+    segment->id  = *id;
+    segment->uid = geteuid();
+
+    /* Only now: others find it marked, and unattached it would be gone */
+    if (shmctl(shmid, IPC_RMID, NULL) != 0) {
+        goto err_detach;
+    }
+
+    return segment;
+
+err_detach:
+    shmdt(segment);
+err:
+    ucs_error("failed to create %zu bytes of System V shared memory with key "
+              "0x%x: %m. Limits are kernel.shmmax, shmall and shmmni; "
+              "'ipcs -m' lists what there is",
+              size, (int)ucs_rcache_pred_segment_key(id));
+    return NULL;
+}
+
+/*
+ * The name of a socket in the abstract namespace is held by one process at a
+ * time, and the kernel takes it from who dies. A process that another thread
+ * forks meanwhile holds it too, until it runs another program or ends.
+ */
+int ucs_rcache_pred_segment_lock(const ucs_rcache_pred_segment_id_t *id)
+{
+    struct sockaddr_un addr        = { .sun_family = AF_UNIX };
+    const struct timespec interval = { 0, LOCK_INTERVAL_NSEC };
+    unsigned i;
+    int length, fd;
+
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        ucs_error("failed to create a unix socket: %m");
+        return -1;
+    }
+
+    /* A leading zero: the abstract namespace. The length ends the name. */
+    length = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
+                      "ucx-predreg.%u.%08x", (unsigned)geteuid(),
+                      (unsigned)ucs_rcache_pred_segment_key(id));
+    length += offsetof(struct sockaddr_un, sun_path) + 1;
+
+    for (i = 0; i < LOCK_ATTEMPTS; ++i) {
+        if (bind(fd, (struct sockaddr*)&addr, length) == 0) {
+            return fd;
+        }
+
+        if (errno != EADDRINUSE) {
+            break;
+        }
+        nanosleep(&interval, NULL);
+    }
+
+    ucs_error("failed to bind the abstract unix socket '%s' within %d ms: %m",
+              addr.sun_path + 1,
+              LOCK_ATTEMPTS * (LOCK_INTERVAL_NSEC / 1000000));
+    close(fd);
+    return -1;
+}
+
+ucs_status_t
+ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
+                               size_t size,
+                               ucs_rcache_pred_segment_header_t **segment_p)
+{
+    ucs_rcache_pred_segment_header_t *segment;
+    int lock_fd;
+
+    lock_fd = ucs_rcache_pred_segment_lock(id);
+    if (lock_fd < 0) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    segment = ucs_rcache_pred_segment_find(id, size);
+    if (segment == NULL) {
+        segment = segment_create(id, size);
+    }
+
+    close(lock_fd);
+    if (segment == NULL) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    *segment_p = segment;
+    return UCS_OK;
+}
+
+void ucs_rcache_pred_segment_detach(ucs_rcache_pred_segment_header_t *segment)
+{
+    shmdt(segment);
+}

@@ -1,0 +1,42 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <ucs/rcache_pred/api/context.h>
+
+
+/* Finalizer of SplitMix64 (G. Steele et al., OOPSLA'14): every input bit
+ * reaches every output bit, in three multiplications' time */
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9ul;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebul;
+    x ^= x >> 31;
+    return x;
+}
+
+uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
+                                   uint64_t region, uintptr_t address,
+                                   uint64_t length)
+{
+    uint64_t hash;
+
+    hash = mix(context->caller);
+    hash = mix(hash ^ context->stack);
+    hash = mix(hash ^ context->window);
+    hash = mix(hash ^ region);
+    hash = mix(hash ^ address);
+    hash = mix(hash ^ length);
+    return (hash == 0) ? 1 : hash;
+}
+
+uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
+{
+    uint64_t hash = mix(signature ^ mix(phase + 1));
+
+    return (hash == 0) ? 1 : hash;
+}

@@ -1,0 +1,65 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_COST_H_
+#define UCS_RCACHE_PRED_COST_H_
+
+#include <ucs/rcache_pred/api/rcache_pred.h>
+
+/** @file cost.h
+ *
+ * Cost of a registration or a deregistration as a function of its size,
+ * a * pages + b (CF'11, section 3.2), fitted online.
+ */
+
+/** Pages as the kernel pins them: whole ones. */
+#define UCS_RCACHE_PRED_PAGE_SIZE 4096ul
+
+/** First guesses, ns a page and ns an operation, of the order measured on
+ *  Soft-RoCE and on io_uring. The first real measurements outweigh them. */
+#define UCS_RCACHE_PRED_REG_COST_PER_PAGE   50.
+#define UCS_RCACHE_PRED_REG_COST_PER_OP     10000.
+#define UCS_RCACHE_PRED_DEREG_COST_PER_PAGE 10.
+#define UCS_RCACHE_PRED_DEREG_COST_PER_OP   5000.
+
+
+/**
+ * A least-squares line through the measurements, in which old ones fade.
+ * Updated and read under the lock of the cache.
+ */
+typedef struct ucs_rcache_pred_cost {
+    double n;   /**< Weight of all measurements */
+    double x;   /**< Weighted sums of pages, time, pages^2 and pages * time */
+    double y;
+    double xx;
+    double xy;
+    double a;   /**< ns a page */
+    double b;   /**< ns an operation */
+} ucs_rcache_pred_cost_t;
+
+
+/** @param [in] a, b  First guess, used until measurements outweigh it. */
+void ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b);
+
+/** Take one measurement in. */
+void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, size_t pages,
+                                 ucs_rcache_pred_time_t time);
+
+/** Expected time for so many pages, ns. */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages);
+
+
+/** Pages that [address, address + length) touches. */
+static inline size_t ucs_rcache_pred_pages(uintptr_t address, size_t length)
+{
+    uintptr_t first = address / UCS_RCACHE_PRED_PAGE_SIZE;
+    uintptr_t last  = (address + length - 1) / UCS_RCACHE_PRED_PAGE_SIZE;
+
+    return last - first + 1;
+}
+
+#endif

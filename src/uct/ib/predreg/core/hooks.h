@@ -1,0 +1,128 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_HOOKS_H_
+#define UCT_PREDREG_HOOKS_H_
+
+#include <ucs/rcache_pred/api/context.h>
+#include <uct/ib/predreg/compat/uct_v2.h>
+
+#include <ucp/api/ucp.h>
+#include <uct/api/uct.h>
+
+/** @file hooks.h
+ *
+ * What lies between the two libraries of the interposition:
+ *
+ *   libuct_predreg.so       is preloaded into every process of a job. It
+ *                           defines the functions that are overridden and
+ *                           needs no library of UCX, so that it neither loads
+ *                           UCX into processes without it nor decides which UCX
+ *                           those with it get.
+ *   libuct_predreg_core.so  does the work. It is loaded next to UCX, by the
+ *                           first overridden function that is called.
+ */
+
+/** The core's only exported function. */
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init"
+
+/** Communications shorter than this do not count: no protocol of UCP registers
+ *  memory for them, and recording them would cost small messages latency. */
+#define UCT_PREDREG_MIN_LENGTH 4096
+
+
+/** What memory is registered for: how it can be done without. */
+typedef enum {
+    UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message: may move piece by
+                                        piece */
+    UCT_PREDREG_PURPOSE_SEND,      /**< The same, of a send that is copied if it
+                                        is not registered: only if need be */
+    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: a fence has
+                                        to find all of it in the send queue */
+    UCT_PREDREG_PURPOSE_MAPPED     /**< Peers access it at any time: it cannot */
+} uct_predreg_purpose_t;
+
+
+/** Functions of the UCX in this process that the core calls. Those of UCP are
+ *  NULL until UCP is there: a program may use UCT alone, at first. */
+typedef struct uct_predreg_real {
+    ucs_status_t (*ucp_config_modify)(ucp_config_t*, const char*, const char*);
+    void         (*ucp_config_print)(const ucp_config_t*, FILE*, const char*,
+                                     ucs_config_print_flags_t);
+    void         (*ucp_get_version)(unsigned*, unsigned*, unsigned*);
+    ucs_status_t (*uct_config_get)(void*, const char*, char*, size_t);
+    ucs_status_t (*uct_config_modify)(void*, const char*, const char*);
+    void         (*uct_worker_progress_register_safe)(uct_worker_h,
+                                                      ucs_callback_t, void*,
+                                                      unsigned,
+                                                      uct_worker_cb_id_t*);
+    void         (*uct_worker_progress_unregister_safe)(uct_worker_h,
+                                                        uct_worker_cb_id_t*);
+    ucs_status_t (*uct_md_query)(uct_md_h, uct_md_attr_t*);
+    ucs_status_t (*uct_md_mem_reg)(uct_md_h, void*, size_t, unsigned,
+                                   uct_mem_h*);
+    ucs_status_t (*uct_md_mem_dereg)(uct_md_h, uct_mem_h);
+    ucs_status_t (*uct_md_mem_dereg_v2)(uct_md_h,
+                                        const uct_md_mem_dereg_params_t*);
+} uct_predreg_real_t;
+
+
+/** What the core does in place of, or in addition to, overridden functions. */
+typedef struct uct_predreg_hooks {
+    /** A configuration of UCP was read. The functions of UCP are resolved. */
+    void         (*ucp_config)(const uct_predreg_real_t *real,
+                               ucp_config_t *config);
+
+    /** A configuration of a memory domain was read. */
+    void         (*md_config)(uct_md_config_t *config);
+
+    /** A memory domain was opened. */
+    void         (*md_opened)(uct_md_h md, const char *name);
+
+    /** A memory domain is about to be closed. */
+    void         (*md_closing)(uct_md_h md);
+
+    /** A memory domain was queried. */
+    void         (*md_query)(uct_md_h md, uct_md_attr_t *attr);
+
+    /** A transport interface was opened on a memory domain. */
+    void         (*iface_opened)(uct_md_h md, uct_worker_h worker,
+                                 uct_iface_h iface);
+
+    ucs_status_t (*mem_reg)(uct_md_h md, void *address, size_t length,
+                            unsigned flags, uct_predreg_purpose_t purpose,
+                            uct_mem_h *memh_p);
+
+    ucs_status_t (*mem_dereg)(uct_md_h md,
+                              const uct_md_mem_dereg_params_t *params);
+
+    /** A key is about to be packed for the peer. @return whether the handle has
+     *  one; if not, it has been said why. */
+    ucs_status_t (*mkey_check)(uct_md_h md, uct_mem_h memh);
+
+    /** A worker of UCP is about to be destroyed, and all that it registered. */
+    void         (*closing)(void);
+
+    /** Whether the program may sleep until UCX has an event for it. */
+    int          (*may_sleep)(void);
+
+    /** Progress of UCP found nothing to do: the program waits. */
+    void         (*idle)(void);
+
+    /** A communication was issued by this thread. */
+    void         (*comm)(ucs_rcache_pred_window_t *window,
+                         ucs_rcache_pred_comm_t comm, const void *buffer,
+                         const void *caller, const void *stack);
+} uct_predreg_hooks_t;
+
+
+/**
+ * @return the hooks, or NULL if the core steps aside, having said why.
+ */
+typedef const uct_predreg_hooks_t*
+(*uct_predreg_core_init_func_t)(const uct_predreg_real_t *real);
+
+#endif

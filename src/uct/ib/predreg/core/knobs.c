@@ -1,0 +1,313 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "knobs.h"
+
+#include <ucs/rcache_pred/stats.h>
+
+#include <ucs/config/parser.h>
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+#include <ucs/sys/preprocessor.h>
+#include <uct/api/uct.h>
+#include <uct/api/version.h>
+
+#define KNOB_PREFIX "RCACHE_PRED_"
+#define ENV_PREFIX  "UCX_"
+
+#define HELPER_DEFAULT "aggressive"
+
+#define DQ_SIZE_MIN 64u
+#define DQ_SIZE_MAX 1048576u
+
+
+static const char *helper_names[] = {
+    [UCS_RCACHE_PRED_HELPER_CONSERVATIVE] = "conservative",
+    [UCS_RCACHE_PRED_HELPER_AGGRESSIVE]   = "aggressive",
+    [UCS_RCACHE_PRED_HELPER_PROGRESS]     = "progress",
+    [UCS_RCACHE_PRED_HELPER_OFF]          = "off",
+    [UCS_RCACHE_PRED_HELPER_LAST]         = NULL
+};
+
+static const char *summary_names[] = {
+    [UCT_PREDREG_SUMMARY_NONE] = "n",
+    [UCT_PREDREG_SUMMARY_TEXT] = "text",
+    [UCT_PREDREG_SUMMARY_JSON] = "json",
+    [UCT_PREDREG_SUMMARY_LAST] = NULL
+};
+
+static ucs_config_field_t knob_table[] = {
+    {"POLICY", "predict",
+     "What is done with a buffer's registration between its communications:\n"
+     " predict      - deregister it, and register it again, ahead of the next\n"
+     "                communication as predicted, in a helper thread\n"
+     " on-demand    - register at every communication, deregister after it\n"
+     " leave-pinned - leave everything to UCX and its own registration cache",
+     ucs_offsetof(uct_predreg_knobs_t, policy),
+     UCS_CONFIG_TYPE_ENUM(ucs_rcache_pred_policy_names)},
+
+    {"HELPER", HELPER_DEFAULT,
+     "Who registers ahead and deregisters, under the policy predict:\n"
+     " conservative - a helper thread, in as many processes of the node as\n"
+     "                there are idle processors, those that use most memory;\n"
+     "                in the others, as under progress\n"
+     " aggressive   - a helper thread in every process\n"
+     " progress     - the process itself, when UCP has nothing else to do and\n"
+     "                when a communication ends\n"
+     " off          - nobody; the policy becomes on-demand",
+     ucs_offsetof(uct_predreg_knobs_t, helper),
+     UCS_CONFIG_TYPE_ENUM(helper_names)},
+
+    {"WINDOW", "2",
+     "Number of preceding communications that tell contexts of a call site\n"
+     "apart. Range: 0 to 4.",
+     ucs_offsetof(uct_predreg_knobs_t, window), UCS_CONFIG_TYPE_UINT},
+
+    {"HISTORY", "8",
+     "Number of recent intervals between communications of one context; the\n"
+     "shortest is the predicted period. Range: 1 to 16.",
+     ucs_offsetof(uct_predreg_knobs_t, history), UCS_CONFIG_TYPE_UINT},
+
+    {"MAX_SITES", "16384",
+     "Number of communication contexts to remember. Range: 16 and more.",
+     ucs_offsetof(uct_predreg_knobs_t, max_sites), UCS_CONFIG_TYPE_UINT},
+
+    {"KNOWN_REGIONS", "8192",
+     "Number of buffers to remember, registered or not. Registered ones are\n"
+     "kept beyond it. Range: 16 and more.",
+     ucs_offsetof(uct_predreg_knobs_t, known_regions), UCS_CONFIG_TYPE_UINT},
+
+    {"DQ_SIZE", "1024",
+     "Entries of the queue of ended communications on their way to the helper\n"
+     "thread. Range: a power of 2 from 64 to 1048576.",
+     ucs_offsetof(uct_predreg_knobs_t, dq_size), UCS_CONFIG_TYPE_UINT},
+
+    {"MAX_PINNED", "inf",
+     "Bound on the memory of communication buffers that a process has\n"
+     "registered at any time. Memory that UCX registers for itself does not\n"
+     "count. What does not fit goes other ways: in pieces, or by copying.\n"
+     "Range: 256K and more.",
+     ucs_offsetof(uct_predreg_knobs_t, max_pinned), UCS_CONFIG_TYPE_MEMUNITS},
+
+    {"MAX_REGIONS", "inf",
+     "Bound on the number of registrations of communication buffers that a\n"
+     "process has at any time. Range: 4 and more.",
+     ucs_offsetof(uct_predreg_knobs_t, max_regions), UCS_CONFIG_TYPE_ULUNITS},
+
+    {"NODE_MAX_PINNED", "inf",
+     "As MAX_PINNED, for all processes of this user on a node together. The\n"
+     "same value should be given to all of them. Range: 256K and more.",
+     ucs_offsetof(uct_predreg_knobs_t, node_max_pinned),
+     UCS_CONFIG_TYPE_MEMUNITS},
+
+    {"NODE_MAX_REGIONS", "inf",
+     "As MAX_REGIONS, for all processes of this user on a node together.\n"
+     "Range: 4 and more.",
+     ucs_offsetof(uct_predreg_knobs_t, node_max_regions),
+     UCS_CONFIG_TYPE_ULUNITS},
+
+    {"PIECES", "y",
+     "Register a large buffer that a message is received into, and that was\n"
+     "not predicted, piece by piece while the message arrives. If n, and under\n"
+     "policies other than predict, only what does not fit the bounds is.",
+     ucs_offsetof(uct_predreg_knobs_t, pieces), UCS_CONFIG_TYPE_BOOL},
+
+    {"SUMMARY", "n",
+     "What to print when the process exits:\n"
+     " n    - nothing\n"
+     " text - counters of predictions and registered memory, for reading\n"
+     " json - the same, one JSON object a process on a line",
+     ucs_offsetof(uct_predreg_knobs_t, summary),
+     UCS_CONFIG_TYPE_ENUM(summary_names)},
+
+    {"SUMMARY_FILE", "",
+     "File to append the summary to. Empty: standard error.",
+     ucs_offsetof(uct_predreg_knobs_t, summary_file), UCS_CONFIG_TYPE_STRING},
+
+    {"TRACE", "",
+     "Folder to write a trace to, one file a process: what it communicated\n"
+     "from which buffers, and what was registered for it. It is made if need\n"
+     "be. Empty: none.",
+     ucs_offsetof(uct_predreg_knobs_t, trace), UCS_CONFIG_TYPE_STRING},
+
+    {NULL}
+};
+
+UCS_CONFIG_REGISTER_TABLE(knob_table, "Predictive registration cache",
+                          KNOB_PREFIX, uct_predreg_knobs_t,
+                          &ucs_config_global_list)
+
+
+static ucs_status_t check_range(const char *name, unsigned value, unsigned min,
+                                unsigned max)
+{
+    if ((value >= min) && (value <= max)) {
+        return UCS_OK;
+    }
+
+    ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%u is out of range: accepted are %u "
+              "to %u", name, value, min, max);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+static ucs_status_t check_min(const char *name, unsigned long value,
+                              unsigned long min)
+{
+    if (value >= min) {
+        return UCS_OK;
+    }
+
+    ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%lu is out of range: accepted are %lu "
+              "and more, and inf", name, value, min);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+static ucs_status_t bounds_check(const uct_predreg_knobs_t *knobs)
+{
+    const struct {
+        const char    *name;
+        unsigned long value;
+        unsigned long min;
+    } bounds[] = {
+        {"MAX_PINNED",       knobs->max_pinned,       UCS_RCACHE_PRED_MIN_BYTES},
+        {"MAX_REGIONS",      knobs->max_regions,      4},
+        {"NODE_MAX_PINNED",  knobs->node_max_pinned,  UCS_RCACHE_PRED_MIN_BYTES},
+        {"NODE_MAX_REGIONS", knobs->node_max_regions, 4}
+    };
+    ucs_status_t status;
+    unsigned i;
+
+    for (i = 0; i < ucs_static_array_size(bounds); ++i) {
+        status = check_min(bounds[i].name, bounds[i].value, bounds[i].min);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+
+    return UCS_OK;
+}
+
+static ucs_status_t knobs_check(const uct_predreg_knobs_t *knobs)
+{
+    ucs_status_t status;
+
+    status = bounds_check(knobs);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = check_range("WINDOW", knobs->window, 0,
+                         UCS_RCACHE_PRED_MAX_WINDOW);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = check_range("HISTORY", knobs->history, 1,
+                         UCS_RCACHE_PRED_MAX_HISTORY);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    /* Tables of this many entries are allocated at once */
+    status = check_range("MAX_SITES", knobs->max_sites, 16, 1u << 24);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = check_range("KNOWN_REGIONS", knobs->known_regions, 16, 1u << 24);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    if ((knobs->dq_size < DQ_SIZE_MIN) || (knobs->dq_size > DQ_SIZE_MAX) ||
+        !ucs_is_pow2(knobs->dq_size)) {
+        ucs_error(ENV_PREFIX KNOB_PREFIX "DQ_SIZE=%u is not accepted: powers "
+                  "of 2 from %u to %u are", knobs->dq_size, DQ_SIZE_MIN,
+                  DQ_SIZE_MAX);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs)
+{
+    ucs_status_t status;
+
+#if UCT_API >= UCT_VERSION(1, 15)
+    status = ucs_config_parser_fill_opts(knobs, &knob_table_config_entry,
+                                         ENV_PREFIX, 0);
+#else
+    status = ucs_config_parser_fill_opts(knobs, knob_table, ENV_PREFIX,
+                                         KNOB_PREFIX, 0);
+#endif
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    return knobs_check(knobs);
+}
+
+void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
+                                void (*cb)(void *arg, const char *name,
+                                           const char *value), void *arg)
+{
+    const ucs_config_field_t *knob;
+    char value[256];
+
+    for (knob = knob_table; knob->name != NULL; ++knob) {
+        if (ucs_config_parser_get_value((void*)knobs, knob_table, knob->name,
+                                        value, sizeof(value)) == UCS_OK) {
+            cb(arg, knob->name, value);
+        }
+    }
+}
+
+ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs)
+{
+    return ucs_config_parser_set_default_values(knobs, knob_table);
+}
+
+ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
+                                   const char *value)
+{
+    ucs_status_t status;
+
+#if UCT_API >= UCT_VERSION(1, 15)
+    status = ucs_config_parser_set_value(knobs, knob_table, KNOB_PREFIX, name,
+                                         value);
+#else
+    status = ucs_config_parser_set_value(knobs, knob_table, name, value);
+#endif
+    if (status == UCS_ERR_NO_ELEM) {
+        ucs_error("there is no knob " ENV_PREFIX KNOB_PREFIX "%s", name);
+    }
+    return (status == UCS_OK) ? knobs_check(knobs) : status;
+}
+
+void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs)
+{
+    ucs_config_parser_release_opts(knobs, knob_table);
+}
+
+void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
+                                 ucs_rcache_pred_params_t *params)
+{
+    *params = (ucs_rcache_pred_params_t){
+        .policy        = knobs->policy,
+        .helper        = knobs->helper,
+        .history       = knobs->history,
+        .max_sites     = knobs->max_sites,
+        .known_regions = knobs->known_regions,
+        .max_bytes     = knobs->max_pinned,
+        .max_regions   = knobs->max_regions,
+        .pieces        = knobs->pieces &&
+                         (knobs->policy == UCS_RCACHE_PRED_POLICY_PREDICT),
+        .dq_size       = knobs->dq_size,
+        .access_mask   = UCT_MD_MEM_ACCESS_ALL,
+        .helper_flags  = UCT_MD_MEM_FLAG_HIDE_ERRORS
+    };
+}

@@ -1,0 +1,306 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h" /* PACKAGE_VERSION */
+#endif
+
+#include "record.h"
+
+#include <ucs/host/own_fd.h>
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NSEC_PER_SEC 1000000000ul
+
+/* Files of one name: the program was replaced by another one (exec), or its
+ * process number comes again */
+#define MAX_FILES    1000
+
+
+/* The recorder's, as long as there is one; constant but in a forked child, which
+ * has no cache then */
+static ucs_rcache_pred_sink_t sink = {
+    .event = ucs_rcache_recorder_event
+};
+
+
+int uct_predreg_is_traced(void)
+{
+    return uct_predreg_core.knobs.trace[0] != '\0';
+}
+
+void uct_predreg_record_create(void)
+{
+    ucs_rcache_recorder_t *recorder;
+    ucs_status_t status;
+
+    if (!uct_predreg_is_traced() || (uct_predreg_core.recorder != NULL)) {
+        return;
+    }
+
+    status = ucs_rcache_recorder_create(&recorder);
+    if (status != UCS_OK) {
+        ucs_warn("no trace is recorded: %s", ucs_status_string(status));
+        return;
+    }
+
+    sink.arg                  = recorder;
+    uct_predreg_core.recorder = recorder;
+}
+
+const ucs_rcache_pred_sink_t *uct_predreg_record_sink(void)
+{
+    return (uct_predreg_core.recorder == NULL) ? NULL : &sink;
+}
+
+/* What the launchers call the number of ranks, as in
+ * uct_predreg_process_rank() */
+static const char *job_size(void)
+{
+    static const char *names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                  "SLURM_NTASKS"};
+    const char *value          = NULL;
+    unsigned i;
+
+    for (i = 0; (i < ucs_static_array_size(names)) && (value == NULL); ++i) {
+        value = getenv(names[i]);
+    }
+
+    return value;
+}
+
+static void host_name(char *name, size_t max)
+{
+    if (gethostname(name, max) != 0) {
+        snprintf(name, max, "unknown");
+    }
+    name[max - 1] = '\0';
+}
+
+/*
+ * Make the file. Every process has its own: the name says which one it is.
+ * @return -1 and errno.
+ */
+static int open_file(char *path, size_t max)
+{
+    const char *folder = uct_predreg_core.knobs.trace;
+    char host[HOST_NAME_MAX + 1];
+    char who[32], suffix[16] = "";
+    int fd = -1;
+    unsigned i;
+
+    host_name(host, sizeof(host));
+    if (uct_predreg_core.rank >= 0) {
+        snprintf(who, sizeof(who), "rank-%04d", uct_predreg_core.rank);
+    } else {
+        snprintf(who, sizeof(who), "proc");
+    }
+
+    /* Nodes may have a file system of their own, where nobody has made it */
+    snprintf(path, max, "%s", folder);
+    if ((mkdir(folder, 0777) != 0) && (errno != EEXIST)) {
+        return -1;
+    }
+
+    for (i = 1; (i < MAX_FILES) && (fd < 0); ++i) {
+        snprintf(path, max, "%s/%s.%s.%d%s.trace", folder, who, host,
+                 (int)getpid(), suffix);
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if ((fd < 0) && (errno != EEXIST)) {
+            return -1;
+        }
+        snprintf(suffix, sizeof(suffix), "-%u", i + 1);
+    }
+
+    return (fd < 0) ? fd : ucs_rcache_pred_own_fd_move(fd);
+}
+
+static void put_meta(const char *key, const char *value)
+{
+    ucs_rcache_recorder_meta(uct_predreg_core.recorder, key, value);
+}
+
+static void put_meta_number(const char *key, uint64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%lu", (unsigned long)value);
+    put_meta(key, text);
+}
+
+static void put_knob(void *arg, const char *name, const char *value)
+{
+    char key[64];
+
+    snprintf(key, sizeof(key), "knob.%s", name);
+    put_meta(key, value);
+}
+
+/* The command line, with spaces between its words */
+static void put_command(void)
+{
+    char command[4096];
+    ssize_t length, i;
+    int fd;
+
+    fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+
+    length = read(fd, command, sizeof(command) - 1);
+    close(fd);
+    if (length <= 0) {
+        return;
+    }
+
+    for (i = 0; i < length - 1; ++i) {
+        if (command[i] == '\0') {
+            command[i] = ' ';
+        }
+    }
+    command[length] = '\0'; /* The last word ends with one as well */
+    put_meta("command", command);
+}
+
+/* One instant by both clocks: traces of several processes are put side by side
+ * by it. The shortest of some looks is least likely to have been interrupted. */
+static void put_clocks(const char *clock_key, const char *realtime_key)
+{
+    uint64_t best = UINT64_MAX, clock = 0, realtime = 0, before, after;
+    struct timespec ts;
+    unsigned i;
+
+    for (i = 0; i < 8; ++i) {
+        before = ucs_rcache_pred_thread_now(uct_predreg_core.thread);
+        clock_gettime(CLOCK_REALTIME, &ts);
+        after = ucs_rcache_pred_thread_now(uct_predreg_core.thread);
+        if (after - before < best) {
+            best     = after - before;
+            clock    = before + best / 2;
+            realtime = ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+        }
+    }
+
+    put_meta_number(clock_key, clock);
+    put_meta_number(realtime_key, realtime);
+}
+
+static void put_ucx_version(void)
+{
+    unsigned major, minor, release;
+    char text[64];
+
+    if (uct_predreg_core.real.ucp_get_version != NULL) {
+        uct_predreg_core.real.ucp_get_version(&major, &minor, &release);
+        snprintf(text, sizeof(text), "%u.%u.%u", major, minor, release);
+        put_meta("ucx_version", text);
+    }
+}
+
+static void put_all_meta(void)
+{
+    char host[HOST_NAME_MAX + 1];
+    const char *size = job_size();
+
+    host_name(host, sizeof(host));
+    if (uct_predreg_core.rank >= 0) {
+        put_meta_number("rank", uct_predreg_core.rank);
+    }
+    if (size != NULL) {
+        put_meta("size", size);
+    }
+    put_meta_number("pid", getpid());
+    put_meta("host", host);
+    put_command();
+    put_meta("policy", ucs_rcache_pred_policy_names[uct_predreg_policy()]);
+    put_meta("version", PACKAGE_VERSION);
+    put_ucx_version();
+    put_clocks("clock_ns", "realtime_ns");
+    put_meta_number("page_size", sysconf(_SC_PAGESIZE));
+    uct_predreg_knobs_for_each(&uct_predreg_core.knobs, put_knob, NULL);
+}
+
+static void start(void)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    fd = open_file(path, sizeof(path));
+    if (fd < 0) {
+        ucs_warn("UCX_RCACHE_PRED_TRACE=%s: cannot create %s: %m; expected is a "
+                 "folder that can be written to; no trace is recorded",
+                 uct_predreg_core.knobs.trace, path);
+        return;
+    }
+
+    if (ucs_rcache_recorder_start(uct_predreg_core.recorder, fd, path) !=
+        UCS_OK) {
+        ucs_warn("no trace is recorded in %s", path);
+        unlink(path);
+        close(fd);
+        return;
+    }
+
+    put_all_meta();
+    /* A process that is killed soon leaves a trace that can be read, and says
+     * which rank it was */
+    ucs_rcache_recorder_flush(uct_predreg_core.recorder);
+}
+
+void uct_predreg_record_domain(unsigned number, const char *name)
+{
+    if (uct_predreg_core.recorder == NULL) {
+        return;
+    }
+
+    if (number == 0) {
+        start();
+    }
+    ucs_rcache_recorder_domain(uct_predreg_core.recorder, number, name);
+}
+
+static void put_counter(void *arg, const char *name, uint64_t value)
+{
+    ucs_rcache_recorder_counter(arg, name, value);
+}
+
+void uct_predreg_record_finish(void)
+{
+    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    ucs_rcache_pred_snapshot_t snapshot;
+
+    if (recorder == NULL) {
+        return;
+    }
+
+    ucs_rcache_recorder_stop(recorder);
+    put_clocks("clock_end_ns", "realtime_end_ns");
+    uct_predreg_snapshot(&snapshot);
+    ucs_rcache_pred_counters_for_each(&snapshot, put_counter, recorder);
+    ucs_rcache_recorder_finish(recorder);
+    /* Not destroyed: other threads may still communicate */
+}
+
+void uct_predreg_record_reset(void)
+{
+    if (uct_predreg_core.recorder != NULL) {
+        ucs_rcache_recorder_abandon(uct_predreg_core.recorder);
+        uct_predreg_core.recorder = NULL;
+    }
+}

@@ -1,0 +1,290 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "iface.h"
+#include "pieces_memh.h"
+
+#include <ucs/rcache_pred/predict/cost.h>
+#include <uct/ib/predreg/core/core.h>
+
+#include <ucs/datastruct/callbackq.h>
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <string.h>
+
+/* Each worker of UCP opens some on each device */
+#define MAX_IFACES 256
+
+/* Operations that UCP gives pieces handles to, and that are not replaced */
+#define UNSUPPORTED_CAPS \
+    (UCT_IFACE_FLAG_TAG_EAGER_ZCOPY | UCT_IFACE_FLAG_TAG_RNDV_ZCOPY)
+
+
+static uct_predreg_iface_t ifaces[MAX_IFACES];
+
+
+static UCS_F_ALWAYS_INLINE uct_predreg_iface_t *iface_find(uct_iface_h iface)
+{
+    uct_predreg_iface_t *self;
+
+    for (self = ifaces; self < ifaces + MAX_IFACES; ++self) {
+        /* Relaxed: see uct_predreg_iface_t */
+        if (atomic_load_explicit(&self->iface, memory_order_relaxed) == iface) {
+            return self;
+        }
+    }
+
+    return NULL;
+}
+
+static UCS_F_ALWAYS_INLINE int has_pieces(const uct_iov_t *iov, size_t iovcnt)
+{
+    size_t i;
+
+    for (i = 0; i < iovcnt; ++i) {
+        if (uct_predreg_memh_to_pieces(iov[i].memh) != NULL) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/*
+ * A get or put of a use in pieces, of which UCP makes operations of one buffer.
+ *
+ * @param [in] post  Moves a registered piece.
+ * @param [in] copy  Moves all of it without registration.
+ */
+static ucs_status_t
+pieces_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
+           uct_predreg_copy_func_t copy, uct_ep_h ep, const uct_iov_t *iov,
+           size_t iovcnt, uint64_t remote_addr, uct_rkey_t rkey,
+           uct_completion_t *comp)
+{
+    if ((iovcnt != 1) || (iov->count != 1) || (comp == NULL)) {
+        ucs_error("an operation of %zu buffers, the first one repeated %u "
+                  "times, that are not registered: 1 and 1 are expected",
+                  iovcnt, iov->count);
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    if (uct_predreg_memh_to_pieces(iov->memh)->one_sided) {
+        return copy(self, ep, iov, remote_addr, rkey, comp);
+    }
+
+    return uct_predreg_transfer_start(self, post, ep, iov, remote_addr, rkey,
+                                      comp);
+}
+
+static ucs_status_t
+iface_get_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
+                uint64_t remote_addr, uct_rkey_t rkey, uct_completion_t *comp)
+{
+    uct_predreg_iface_t *self = iface_find(ep->iface);
+
+    if (ucs_likely(!has_pieces(iov, iovcnt))) {
+        return self->ops.ep_get_zcopy(ep, iov, iovcnt, remote_addr, rkey, comp);
+    }
+
+    return pieces_zcopy(self, self->ops.ep_get_zcopy, uct_predreg_copy_get, ep,
+                      iov, iovcnt, remote_addr, rkey, comp);
+}
+
+static ucs_status_t
+iface_put_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
+                uint64_t remote_addr, uct_rkey_t rkey, uct_completion_t *comp)
+{
+    uct_predreg_iface_t *self = iface_find(ep->iface);
+
+    if (ucs_likely(!has_pieces(iov, iovcnt))) {
+        return self->ops.ep_put_zcopy(ep, iov, iovcnt, remote_addr, rkey, comp);
+    }
+
+    return pieces_zcopy(self, self->ops.ep_put_zcopy, uct_predreg_copy_put, ep,
+                      iov, iovcnt, remote_addr, rkey, comp);
+}
+
+/* What an active message is made of, to be copied */
+typedef struct am_parts {
+    const void      *header;
+    unsigned        header_length;
+    const uct_iov_t *iov;
+    size_t          iovcnt;
+} am_parts_t;
+
+static size_t am_pack(void *dest, void *arg)
+{
+    const am_parts_t *parts = arg;
+    char *end               = (char*)dest + parts->header_length;
+    const char *src;
+    size_t i;
+    unsigned n;
+
+    memcpy(dest, parts->header, parts->header_length);
+    for (i = 0; i < parts->iovcnt; ++i) {
+        src = parts->iov[i].buffer;
+        for (n = 0; n < parts->iov[i].count; ++n) {
+            memcpy(end, src, parts->iov[i].length);
+            end += parts->iov[i].length;
+            src += parts->iov[i].stride;
+        }
+    }
+
+    return end - (char*)dest;
+}
+
+/* An active message is short enough to be copied */
+static ucs_status_t
+iface_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
+               unsigned header_length, const uct_iov_t *iov, size_t iovcnt,
+               unsigned flags, uct_completion_t *comp)
+{
+    uct_predreg_iface_t *self = iface_find(ep->iface);
+    am_parts_t parts          = {
+        .header        = header,
+        .header_length = header_length,
+        .iov           = iov,
+        .iovcnt        = iovcnt
+    };
+    ssize_t packed;
+
+    if (ucs_likely(!has_pieces(iov, iovcnt))) {
+        return self->ops.ep_am_zcopy(ep, id, header, header_length, iov, iovcnt,
+                                     flags, comp);
+    }
+
+    packed = self->ops.ep_am_bcopy(ep, id, am_pack, &parts, flags);
+    return (packed < 0) ? (ucs_status_t)packed : UCS_OK;
+}
+
+static ucs_status_t
+iface_ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
+{
+    uct_predreg_iface_t *self = iface_find(ep->iface);
+
+    if (flags & UCT_FLUSH_FLAG_CANCEL) {
+        uct_predreg_transfer_cancel(self, ep);
+    }
+
+    if (ucs_unlikely(uct_predreg_transfer_is_active(self, ep)) &&
+        !(flags & UCT_FLUSH_FLAG_CANCEL)) {
+        return uct_predreg_transfer_flush(self, ep, flags, comp);
+    }
+
+    return self->ops.ep_flush(ep, flags, comp);
+}
+
+static ucs_status_t
+iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
+{
+    uct_predreg_iface_t *self = iface_find(iface);
+
+    if (uct_predreg_transfer_is_active(self, NULL)) {
+        return UCS_INPROGRESS;
+    }
+
+    return self->ops.iface_flush(iface, flags, comp);
+}
+
+static void iface_ep_destroy(uct_ep_h ep)
+{
+    uct_predreg_iface_t *self = iface_find(ep->iface);
+
+    uct_predreg_transfer_cancel(self, ep);
+    uct_predreg_transfer_forget_ep(self, ep);
+    self->ops.ep_destroy(ep);
+}
+
+static void iface_close(uct_iface_h iface)
+{
+    uct_predreg_iface_t *self      = iface_find(iface);
+    uct_iface_close_func_t closing = self->ops.iface_close;
+
+    uct_predreg_transfer_cancel(self, NULL);
+    uct_predreg_transfer_forget_ep(self, NULL);
+
+    /* Before it goes: another one may get its address */
+    iface->ops = self->ops;
+    pthread_mutex_lock(&uct_predreg_core.lock);
+    atomic_store_explicit(&self->iface, NULL, memory_order_relaxed);
+    pthread_mutex_unlock(&uct_predreg_core.lock);
+    closing(iface);
+}
+
+/* Whether for an operation that pieces handles may be given to, there is the one
+ * that copies instead */
+static int has_copying(uint64_t caps, uint64_t zcopy, uint64_t bcopy)
+{
+    return !(caps & zcopy) || (caps & bcopy);
+}
+
+static int iface_is_supported(const uct_iface_attr_t *attr)
+{
+    uint64_t caps = attr->cap.flags;
+
+    return !(caps & UNSUPPORTED_CAPS) &&
+           has_copying(caps, UCT_IFACE_FLAG_AM_ZCOPY,
+                       UCT_IFACE_FLAG_AM_BCOPY) &&
+           has_copying(caps, UCT_IFACE_FLAG_PUT_ZCOPY,
+                       UCT_IFACE_FLAG_PUT_BCOPY) &&
+           has_copying(caps, UCT_IFACE_FLAG_GET_ZCOPY,
+                       UCT_IFACE_FLAG_GET_BCOPY) &&
+           (attr->cap.am.max_zcopy <= attr->cap.am.max_bcopy) &&
+           (attr->cap.get.min_zcopy <= UCS_RCACHE_PRED_PAGE_SIZE) &&
+           (attr->cap.put.min_zcopy <= UCS_RCACHE_PRED_PAGE_SIZE);
+}
+
+void uct_predreg_ifaces_reset(void)
+{
+    unsigned i;
+
+    for (i = 0; i < MAX_IFACES; ++i) {
+        atomic_store_explicit(&ifaces[i].iface, NULL, memory_order_relaxed);
+    }
+}
+
+ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker)
+{
+    uct_predreg_iface_t *self = iface_find(NULL);
+    uct_iface_attr_t attr;
+
+    if (self == NULL) {
+        ucs_debug("interface %p: there are %d managed interfaces already",
+                  iface, MAX_IFACES);
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
+
+    if ((iface->ops.iface_query(iface, &attr) != UCS_OK) ||
+        !iface_is_supported(&attr)) {
+        ucs_debug("interface %p has operations that pieces are not made for",
+                  iface);
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    self->ops      = iface->ops;
+    self->worker   = worker;
+    self->min_zcopy = ucs_max(attr.cap.get.min_zcopy,
+                              attr.cap.put.min_zcopy);
+    self->max_put  = attr.cap.put.max_bcopy;
+    self->max_get  = attr.cap.get.max_bcopy;
+    self->progress = UCS_CALLBACKQ_ID_NULL;
+    self->started  = 0;
+    ucs_list_head_init(&self->transfers);
+    ucs_list_head_init(&self->flushes);
+    /* Relaxed: see uct_predreg_iface_t */
+    atomic_store_explicit(&self->iface, iface, memory_order_relaxed);
+
+    iface->ops.ep_get_zcopy = iface_get_zcopy;
+    iface->ops.ep_put_zcopy = iface_put_zcopy;
+    iface->ops.ep_am_zcopy  = iface_am_zcopy;
+    iface->ops.ep_flush     = iface_ep_flush;
+    iface->ops.ep_destroy   = iface_ep_destroy;
+    iface->ops.iface_flush  = iface_flush;
+    iface->ops.iface_close  = iface_close;
+    return UCS_OK;
+}

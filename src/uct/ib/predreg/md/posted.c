@@ -1,0 +1,72 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "posted.h"
+
+#include <ucs/base/seqslot.h>
+
+#include <string.h>
+
+/* 4096 buffers, one cache line each; pages are touched as they are needed */
+#define POSTED_BITS 12
+
+enum {
+    WORD_BUFFER,
+    WORD_CALLER,
+    WORD_STACK,
+    WORD_WINDOW
+};
+
+static ucs_rcache_pred_seqslot_t posted[1u << POSTED_BITS]
+        __attribute__((aligned(64)));
+
+
+static ucs_rcache_pred_seqslot_t *posted_slot(const void *buffer)
+{
+    /* Multiplicative hash (Knuth, TAOCP 6.4) */
+    uint64_t hash = (uintptr_t)buffer * 0x9e3779b97f4a7c15ul;
+
+    return &posted[hash >> (64 - POSTED_BITS)];
+}
+
+void uct_predreg_posted_put(const void *buffer,
+                            const ucs_rcache_pred_context_t *context)
+{
+    uint64_t words[UCS_RCACHE_PRED_SEQSLOT_WORDS] = {
+        [WORD_BUFFER] = (uintptr_t)buffer,
+        [WORD_CALLER] = context->caller,
+        [WORD_STACK]  = context->stack,
+        [WORD_WINDOW] = context->window
+    };
+    ucs_rcache_pred_seqslot_t *slot = posted_slot(buffer);
+    uint64_t seq;
+
+    /* Relaxed: the write below checks it */
+    seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
+    if (!(seq & 1)) {
+        ucs_rcache_pred_seqslot_write(slot, seq, seq + 2, words);
+    }
+}
+
+void uct_predreg_posted_get(const void *buffer,
+                            ucs_rcache_pred_context_t *context)
+{
+    ucs_rcache_pred_seqslot_t *slot = posted_slot(buffer);
+    uint64_t words[UCS_RCACHE_PRED_SEQSLOT_WORDS];
+    uint64_t seq;
+
+    /* Relaxed: the read below checks it */
+    seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
+    if ((seq & 1) || !ucs_rcache_pred_seqslot_read(slot, seq, words) ||
+        (words[WORD_BUFFER] != (uintptr_t)buffer)) {
+        memset(context, 0, sizeof(*context));
+        return;
+    }
+
+    context->caller = words[WORD_CALLER];
+    context->stack  = words[WORD_STACK];
+    context->window = words[WORD_WINDOW];
+}

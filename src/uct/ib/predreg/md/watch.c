@@ -1,0 +1,213 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "posted.h"
+
+#include <uct/ib/predreg/core/record.h>
+
+#include <ucs/datastruct/khash.h>
+#include <ucs/debug/log_def.h>
+
+#include <stdatomic.h>
+
+/*
+ * Under the leave-pinned policy UCX's own cache is below us: what passes through
+ * here are the uses. Their handles are those of the cache's regions, which stay
+ * registered; uses of one region have one handle.
+ */
+
+
+/* Uses under way, by handle. UCX's own pools are registered with handles as
+ * well, and must not be taken for uses when they go. */
+KHASH_MAP_INIT_INT64(watch_uses, unsigned)
+
+static khash_t(watch_uses) uses;                /* Under lock */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* No use has been shorter, so that what is smaller need not be recorded when it
+ * is unmapped. Relaxed: a number that only becomes less */
+static _Atomic uint64_t shortest = UINT64_MAX;
+
+
+void uct_predreg_watch_start(void)
+{
+    ucs_status_t status;
+
+    if (!uct_predreg_is_traced()) {
+        return;
+    }
+
+    status = uct_predreg_vm_events_start();
+    if (status != UCS_OK) {
+        /* As without the trace, nothing depends on them */
+        ucs_warn("memory events of UCM are not available (%s): unmapped memory "
+                 "is missing in the trace", ucs_status_string(status));
+    }
+}
+
+void uct_predreg_watch_open(void)
+{
+    if (!uct_predreg_is_traced() || (uct_predreg_core.recorder != NULL)) {
+        return;
+    }
+
+    if (ucs_rcache_pred_thread_create(&uct_predreg_core.thread) != UCS_OK) {
+        ucs_warn("no trace is recorded: out of memory");
+        return;
+    }
+
+    uct_predreg_record_create();
+}
+
+static uint64_t now(void)
+{
+    return ucs_rcache_pred_thread_now(uct_predreg_core.thread);
+}
+
+static uint64_t elapsed(uint64_t begin)
+{
+    uint64_t end = now();
+
+    /* A processor's counter may be behind another's */
+    return (end > begin) ? (end - begin) : 0;
+}
+
+/* @return 0 if there is no memory to remember it: then it is not recorded */
+static int use_remember(uct_mem_h memh)
+{
+    khiter_t iter;
+    int ret;
+
+    pthread_mutex_lock(&lock);
+    iter = kh_put(watch_uses, &uses, (uintptr_t)memh, &ret);
+    if (ret == UCS_KH_PUT_FAILED) {
+        goto out;
+    }
+
+    if (ret != UCS_KH_PUT_KEY_PRESENT) {
+        kh_val(&uses, iter) = 0;
+    }
+    ++kh_val(&uses, iter);
+out:
+    pthread_mutex_unlock(&lock);
+    return ret != UCS_KH_PUT_FAILED;
+}
+
+/* @return 0 if it is none */
+static int use_forget(uct_mem_h memh)
+{
+    khiter_t iter;
+    int found;
+
+    pthread_mutex_lock(&lock);
+    iter  = kh_get(watch_uses, &uses, (uintptr_t)memh);
+    found = (iter != kh_end(&uses));
+    if (found && (--kh_val(&uses, iter) == 0)) {
+        kh_del(watch_uses, &uses, iter);
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* A use of this length has begun */
+static void shortest_update(size_t length)
+{
+    uint64_t value = atomic_load_explicit(&shortest, memory_order_relaxed);
+
+    while ((length < value) &&
+           !atomic_compare_exchange_weak_explicit(&shortest, &value, length,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed));
+}
+
+ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
+                                       void *address, size_t length,
+                                       unsigned flags, unsigned kind,
+                                       uct_mem_h *memh_p)
+{
+    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    uct_md_h md                     = domain->md;
+    ucs_rcache_pred_event_t event   = {
+        .type    = UCS_RCACHE_PRED_EVENT_USE_BEGIN,
+        .kind    = kind,
+        .domain  = domain->number,
+        .flags   = flags,
+        .address = (uintptr_t)address,
+        .length  = length
+    };
+    ucs_status_t status;
+
+    if (ucs_likely(recorder == NULL)) {
+        return uct_predreg_core.real.uct_md_mem_reg(md, address, length, flags,
+                                                    memh_p);
+    }
+
+    uct_predreg_posted_get(address, &event.context);
+    event.time     = now();
+    status         = uct_predreg_core.real.uct_md_mem_reg(md, address, length,
+                                                          flags, memh_p);
+    event.duration = elapsed(event.time);
+    if (status != UCS_OK) {
+        event.result = UCS_RCACHE_PRED_RESULT_FAILED;
+    } else if (use_remember(*memh_p)) {
+        event.id = (uintptr_t)*memh_p;
+        shortest_update(length);
+    } else {
+        return status;
+    }
+
+    ucs_rcache_recorder_emit(recorder, &event);
+    return status;
+}
+
+ucs_status_t
+uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
+                            const uct_md_mem_dereg_params_t *params)
+{
+    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    ucs_rcache_pred_event_t event   = {
+        .type   = UCS_RCACHE_PRED_EVENT_USE_END,
+        .domain = domain->number,
+        .id     = (uintptr_t)params->memh
+    };
+    ucs_status_t status;
+
+    if (ucs_likely(recorder == NULL) || !use_forget(params->memh)) {
+        return uct_predreg_core.real.uct_md_mem_dereg_v2(domain->md, params);
+    }
+
+    event.time     = now();
+    status         = uct_predreg_core.real.uct_md_mem_dereg_v2(domain->md,
+                                                               params);
+    event.duration = elapsed(event.time);
+    ucs_rcache_recorder_emit(recorder, &event);
+    return status;
+}
+
+void uct_predreg_watch_unmapped(uintptr_t start, size_t length)
+{
+    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    ucs_rcache_pred_event_t event   = {
+        .type    = UCS_RCACHE_PRED_EVENT_UNMAP,
+        .address = start,
+        .length  = length
+    };
+
+    if ((recorder == NULL) ||
+        (length < atomic_load_explicit(&shortest, memory_order_relaxed))) {
+        return;
+    }
+
+    event.time = now();
+    ucs_rcache_recorder_emit(recorder, &event);
+}
+
+void uct_predreg_watch_reset(void)
+{
+    /* Not freed: another thread of the parent may have been in the allocator */
+    kh_init_inplace(watch_uses, &uses);
+    pthread_mutex_init(&lock, NULL);
+}

@@ -1,0 +1,96 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_PRELOAD_H_
+#define UCT_PREDREG_PRELOAD_H_
+
+#include <uct/ib/predreg/core/hooks.h>
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdatomic.h>
+
+/** @file preload.h
+ *
+ * How an overriding function finds the one it overrides, and the core.
+ */
+
+#define PREDREG_EXPORT __attribute__((visibility("default")))
+
+
+/**
+ * Find a function in the UCX library of this process, wherever it was loaded:
+ * Open MPI loads UCX as a plug-in's dependency, out of sight of RTLD_NEXT.
+ *
+ * @param [in]  name  Its prefix tells the library.
+ * @return a function that returns UCS_ERR_UNSUPPORTED, having said so, if there
+ *         is no such function.
+ */
+void *predreg_resolve(const char *name);
+
+
+/**
+ * The function that is overridden. Resolved once; concurrent first calls find
+ * the same address.
+ */
+#define PREDREG_REAL(_name) \
+    ({ \
+        static _Atomic(void*) real_##_name; \
+        /* Relaxed: code is there before its address is handed out */ \
+        void *addr_##_name = atomic_load_explicit(&real_##_name, \
+                                                  memory_order_relaxed); \
+        if (ucs_unlikely(addr_##_name == NULL)) { \
+            addr_##_name = predreg_resolve(#_name); \
+            atomic_store_explicit(&real_##_name, addr_##_name, \
+                                  memory_order_relaxed); \
+        } \
+        (__typeof__(&_name))addr_##_name; \
+    })
+
+
+/** What this thread registers memory for, as the function of UCP it is inside
+ *  of tells. Initial-exec: the library is preloaded, so its thread-local
+ *  storage is there from the start of each thread and takes one instruction to
+ *  find. */
+extern __thread __attribute__((tls_model("initial-exec")))
+uct_predreg_purpose_t predreg_purpose;
+
+
+/** Written once by predreg_load(), after the hooks were filled in (release). */
+extern _Atomic(const uct_predreg_hooks_t*) predreg_active;
+
+/** The hooks, or NULL while there are none or if the core stepped aside. */
+static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_hooks(void)
+{
+    /* Acquire: pairs with the release in predreg_load() */
+    return atomic_load_explicit(&predreg_active, memory_order_acquire);
+}
+
+/** The functions of UCX, those of UCP included. UCP must have been loaded. */
+const uct_predreg_real_t *predreg_real_ucp(void);
+
+/** Load the core, if that was not tried yet. @return as predreg_hooks(). */
+const uct_predreg_hooks_t *predreg_load(void);
+
+
+/** Datatype of the elements a request of UCP is about. */
+static UCS_F_ALWAYS_INLINE ucp_datatype_t
+predreg_request_datatype(const ucp_request_param_t *param)
+{
+    return (param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE) ?
+           param->datatype : ucp_dt_make_contig(1);
+}
+
+/** Whether so many elements of a datatype are too few bytes to count. The
+ *  length of what is not contiguous is unknown here, so that always counts. */
+static UCS_F_ALWAYS_INLINE int
+predreg_comm_is_short(size_t count, ucp_datatype_t datatype)
+{
+    return ((datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG) &&
+           (count * (datatype >> UCP_DATATYPE_SHIFT) < UCT_PREDREG_MIN_LENGTH);
+}
+
+#endif

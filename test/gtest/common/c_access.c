@@ -1,0 +1,340 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "c_access.h"
+
+#include <ucs/rcache_pred/cache/rcache_pred_int.h>
+
+#include <ucs/sys/math.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+
+test_dq_t *test_dq_create(unsigned size)
+{
+    void *dq;
+
+    if (posix_memalign(&dq, 64, sizeof(test_dq_t)) != 0) {
+        return NULL;
+    }
+
+    if (ucs_rcache_pred_dq_init(dq, size) != UCS_OK) {
+        free(dq);
+        return NULL;
+    }
+
+    return dq;
+}
+
+void test_dq_destroy(test_dq_t *dq)
+{
+    ucs_rcache_pred_dq_cleanup(dq);
+    free(dq);
+}
+
+void test_dq_push(test_dq_t *dq, const test_dq_entry_t *entry)
+{
+    ucs_rcache_pred_dq_entry_t dq_entry = {
+        .region         = (struct ucs_rcache_pred_region*)entry->region,
+        .generation     = entry->generation,
+        .begin          = entry->begin,
+        .length         = entry->length,
+        .context.caller = entry->caller,
+        .context.stack  = entry->stack,
+        .context.window = entry->window
+    };
+
+    ucs_rcache_pred_dq_push(dq, &dq_entry);
+}
+
+int test_dq_pop(test_dq_t *dq, test_dq_entry_t *entry)
+{
+    ucs_rcache_pred_dq_entry_t dq_entry;
+
+    if (!ucs_rcache_pred_dq_pop(dq, &dq_entry)) {
+        return 0;
+    }
+
+    entry->region     = (uintptr_t)dq_entry.region;
+    entry->generation = dq_entry.generation;
+    entry->begin      = dq_entry.begin;
+    entry->length     = dq_entry.length;
+    entry->caller     = dq_entry.context.caller;
+    entry->stack      = dq_entry.context.stack;
+    entry->window     = dq_entry.context.window;
+    return 1;
+}
+
+int test_dq_is_empty(test_dq_t *dq)
+{
+    return ucs_rcache_pred_dq_is_empty(dq);
+}
+
+uint64_t test_dq_dropped(const test_dq_t *dq)
+{
+    return dq->dropped;
+}
+
+uint64_t test_dq_head(test_dq_t *dq)
+{
+    return atomic_load(&dq->head);
+}
+
+uint64_t test_dq_take_ticket(test_dq_t *dq)
+{
+    return atomic_fetch_add(&dq->head, 1);
+}
+
+uint64_t test_dq_slot_seq(test_dq_t *dq, uint64_t ticket)
+{
+    return atomic_load(&dq->slots[ticket & dq->mask].seq);
+}
+
+void test_dq_set_slot_seq(test_dq_t *dq, uint64_t ticket, uint64_t seq)
+{
+    atomic_store(&dq->slots[ticket & dq->mask].seq, seq);
+}
+
+int test_dq_write_slot(test_dq_t *dq, uint64_t ticket, uint64_t seq,
+                       const test_dq_entry_t *entry)
+{
+    uint64_t next = 2 * (ticket / (dq->mask + 1) + 1);
+
+    return ucs_rcache_pred_seqslot_write(&dq->slots[ticket & dq->mask], seq,
+                                         next, &entry->region);
+}
+
+test_dq_t *test_pred_dq(ucs_rcache_pred_t *pred)
+{
+    return &pred->dq;
+}
+
+int test_pred_is_asleep(ucs_rcache_pred_t *pred)
+{
+    return atomic_load(&pred->asleep);
+}
+
+ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred)
+{
+    return atomic_load(&pred->due);
+}
+
+unsigned test_pred_num_regions(ucs_rcache_pred_t *pred)
+{
+    return pred->table.count;
+}
+
+unsigned test_pred_num_sites(ucs_rcache_pred_t *pred)
+{
+    unsigned count = 0;
+    unsigned i;
+
+    for (i = 0; i < pred->sites.num_sites; ++i) {
+        count += (pred->sites.sites[i].signature != 0);
+    }
+
+    return count;
+}
+
+unsigned test_pred_rq_length(ucs_rcache_pred_t *pred)
+{
+    return ucs_list_length(&pred->rq);
+}
+
+unsigned test_pred_watch_length(ucs_rcache_pred_t *pred)
+{
+    return ucs_list_length(&pred->awaited);
+}
+
+int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
+{
+    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_site_t *site;
+
+    ucs_hlist_for_each(region,
+                       ucs_rcache_pred_start_bucket(&pred->table, start),
+                       start_link) {
+        if (region->start != start) {
+            continue;
+        }
+
+        site = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
+        return (site == NULL) ? region->history.confidence :
+                                site->next.confidence;
+    }
+
+    return -1;
+}
+
+const ucs_rcache_pred_times_t *test_pred_times(ucs_rcache_pred_t *pred)
+{
+    return &pred->times;
+}
+
+ucs_rcache_pred_time_t
+test_pred_reg_estimate(ucs_rcache_pred_domain_t *domain, size_t pages)
+{
+    return ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
+}
+
+static const char *validate_queue(ucs_list_link_t *queue, int scheduled)
+{
+    ucs_rcache_pred_time_t last = 0;
+    ucs_rcache_pred_timeq_elem_t *elem;
+    ucs_rcache_pred_region_t *region;
+
+    ucs_list_for_each(elem, queue, list) {
+        region = ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
+        if (elem->time < last) {
+            return "a queue is not ordered by time";
+        }
+        if (!region->queued || (region->scheduled != scheduled)) {
+            return "a region does not know which queue it is on";
+        }
+        last = elem->time;
+    }
+
+    return NULL;
+}
+
+const char *test_pred_validate(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_table_t *table = &pred->table;
+    uintptr_t last                 = 0;
+    uint64_t bytes                 = 0;
+    unsigned queued                = 0;
+    ucs_rcache_pred_region_t *region;
+    const char *error;
+    unsigned i;
+
+    for (i = 0; i < table->count; ++i) {
+        region  = table->sorted[i];
+        queued += region->queued;
+        if (region->start < last) {
+            return "the table is not ordered by start";
+        }
+        if (region->length > table->max_length) {
+            return "a region is longer than the longest";
+        }
+        if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
+            return "a registration is under way";
+        }
+        if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
+            bytes += ucs_rcache_pred_pages(region->start, region->length) *
+                     UCS_RCACHE_PRED_PAGE_SIZE;
+            if (ucs_rcache_pred_table_find_memh(table, region->domain,
+                                                region->memh) != region) {
+                return "a registered region is not found by its handle";
+            }
+        } else if (region->refs > 0) {
+            return "a region is used and not registered";
+        }
+        last = region->start;
+    }
+
+    /* Pieces belong to no region */
+    if ((bytes > pred->stats.bytes_now) ||
+        ((bytes < pred->stats.bytes_now) && (pred->pieces_now == 0))) {
+        return "bytes_now is not what the regions add up to";
+    }
+
+    if ((pred->releasing > 0) || (pred->pieces_now > pred->stats.regions_now)) {
+        return "what is on its way out is not what is counted";
+    }
+
+    if (queued != ucs_list_length(&pred->rq) + ucs_list_length(&pred->awaited)) {
+        return "the queues hold other regions than those that say so";
+    }
+
+    error = validate_queue(&pred->rq, 1);
+    return (error != NULL) ? error : validate_queue(&pred->awaited, 0);
+}
+
+
+/* The linker routes these calls of the library through here (--wrap) */
+
+static _Thread_local unsigned alloc_countdown;
+static _Thread_local int alloc_failed;
+static _Thread_local int thread_fails;
+static _Atomic unsigned num_yields;
+
+int __real_sched_yield(void);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                          void *(*func)(void*), void *arg);
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *ptr, size_t size);
+int __real_posix_memalign(void **ptr, size_t alignment, size_t size);
+
+void test_alloc_fail_nth(unsigned nth)
+{
+    alloc_countdown = nth;
+    alloc_failed    = 0;
+}
+
+int test_alloc_failed(void)
+{
+    return alloc_failed;
+}
+
+static int alloc_is_due(void)
+{
+    if ((alloc_countdown == 0) || (--alloc_countdown > 0)) {
+        return 0;
+    }
+
+    alloc_failed = 1;
+    return 1;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return alloc_is_due() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return alloc_is_due() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *ptr, size_t size)
+{
+    return alloc_is_due() ? NULL : __real_realloc(ptr, size);
+}
+
+int __wrap_posix_memalign(void **ptr, size_t alignment, size_t size)
+{
+    return alloc_is_due() ? ENOMEM :
+                            __real_posix_memalign(ptr, alignment, size);
+}
+
+void test_thread_fail(void)
+{
+    thread_fails = 1;
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                          void *(*func)(void*), void *arg)
+{
+    if (thread_fails) {
+        thread_fails = 0;
+        return EAGAIN;
+    }
+
+    return __real_pthread_create(thread, attr, func, arg);
+}
+
+unsigned test_num_yields(void)
+{
+    return num_yields;
+}
+
+int __wrap_sched_yield(void)
+{
+    ++num_yields;
+    return __real_sched_yield();
+}

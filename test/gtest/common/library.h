@@ -1,0 +1,66 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_LIBRARY_H_
+#define PREDREG_GTEST_LIBRARY_H_
+
+/* The headers of the library that C++ can read. Those that use C atomics are
+ * behind c_access.h. */
+
+#include <gtest/gtest.h>
+
+#include <ucs/config/types.h>
+#include <ucs/datastruct/hlist.h>
+#include <ucs/datastruct/list.h>
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include <ucs/rcache_pred/predict/callsite.h>
+#include <ucs/rcache_pred/api/context.h>
+#include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/node/cpus.h>
+#include <ucs/rcache_pred/predict/history.h>
+#include <ucs/host/live.h>
+#include <ucs/node/node.h>
+#include <ucs/host/own_fd.h>
+#include <ucs/rcache_pred/predict/policy.h>
+#include <ucs/node/procid.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
+#include <ucs/rcache_pred/cache/region.h>
+#include <ucs/node/segment.h>
+#include <ucs/rcache_pred/stats.h>
+#include <ucs/host/thread.h>
+#include <ucs/rcache_pred/predict/timeq.h>
+#include <ucs/host/vfs.h>
+#include <trace/record/recorder.h>
+#include <trace/record/ring.h>
+#include <trace/record/sites.h>
+
+#include "c_access.h"
+#include "node_access.h"
+}
+
+constexpr uint64_t USEC  = 1000;
+constexpr uint64_t MSEC  = 1000 * USEC;
+constexpr uint64_t SEC   = 1000 * MSEC;
+constexpr uint64_t HOUR  = 3600 * SEC;
+constexpr uint64_t NEVER = UCS_RCACHE_PRED_TIME_INF;
+constexpr size_t   PAGE  = UCS_RCACHE_PRED_PAGE_SIZE;
+constexpr size_t   KB    = 1024;
+constexpr size_t   MB    = 1024 * KB;
+
+/* Sanitizers slow threads down; the races they look for need fewer rounds */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr unsigned SANITIZER_SLOWDOWN = 10;
+#else
+constexpr unsigned SANITIZER_SLOWDOWN = 1;
+#endif
+
+#endif

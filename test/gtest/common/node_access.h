@@ -1,0 +1,43 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_NODE_ACCESS_H_
+#define PREDREG_GTEST_NODE_ACCESS_H_
+
+#include <ucs/node/node.h>
+#include <ucs/node/procid.h>
+
+/* What tests need of node_int.h, which uses C atomics. */
+
+/* Join in the name of any process; those with other keys are not met */
+ucs_status_t test_node_join_as(const ucs_rcache_pred_node_params_t *params,
+                               uint64_t key, ucs_rcache_pred_procid_t self,
+                               ucs_rcache_pred_node_t **node_p);
+
+/* Whether there is shared memory under this key, anywhere in the system */
+int test_node_exists(uint64_t key);
+
+/* Take back the shares of dead processes. @return how many. */
+unsigned test_node_reap(ucs_rcache_pred_node_t *node);
+
+unsigned test_node_num_slots(void);
+/* Slots that were ever used */
+unsigned test_node_num_used(ucs_rcache_pred_node_t *node);
+/* The slot of this process */
+unsigned test_node_slot(ucs_rcache_pred_node_t *node);
+ucs_rcache_pred_procid_t test_node_owner(ucs_rcache_pred_node_t *node,
+                                         unsigned slot);
+void test_node_set_owner(ucs_rcache_pred_node_t *node, unsigned slot,
+                         ucs_rcache_pred_procid_t owner);
+void test_node_set_bytes(ucs_rcache_pred_node_t *node, unsigned slot,
+                         uint64_t bytes);
+/* Whether all that is in a slot is zero */
+int test_node_is_clear(ucs_rcache_pred_node_t *node, unsigned slot);
+
+/* The processors that this process believes to be usable */
+cpu_set_t *test_node_usable(ucs_rcache_pred_node_t *node);
+
+#endif

@@ -1,0 +1,156 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_TRACE_TEST_H_
+#define PREDREG_GTEST_TRACE_TEST_H_
+
+#include "library.h"
+#include "log_watch.h"
+
+#include <memory>
+#include <string>
+
+extern "C" {
+#include <trace/format/trace.h>
+}
+
+
+typedef ucs_rcache_pred_event_t event_t;
+
+struct trace_deleter {
+    void operator()(ucs_rcache_trace_t *trace) { ucs_rcache_trace_free(trace); }
+};
+
+typedef std::unique_ptr<ucs_rcache_trace_t, trace_deleter> trace_ptr;
+
+
+/* A file without a name */
+class memory_file {
+public:
+    explicit memory_file(const std::string &content = "");
+    ~memory_file();
+
+    memory_file(const memory_file &) = delete;
+
+    int fd() const { return m_fd; }
+    std::string path() const;
+    std::string content() const;
+
+private:
+    int m_fd;
+};
+
+
+/* A writer to such a file */
+class trace_writer {
+public:
+    trace_writer();
+    ~trace_writer() { close(); }
+
+    operator ucs_rcache_trace_writer_t*() { return m_writer; }
+    std::string content() const { return m_file.content(); }
+    /* What was written, when the writer has been destroyed */
+    std::string close();
+
+private:
+    memory_file               m_file;
+    ucs_rcache_trace_writer_t *m_writer;
+};
+
+
+class trace_test : public ::testing::Test {
+protected:
+    /* NULL if it cannot be parsed; then m_status and the log say why */
+    trace_ptr parse(const std::string &content);
+
+    /* Lines after the one that text traces begin with */
+    trace_ptr parse_text(const std::string &lines);
+
+    static std::string text_of(const trace_ptr &trace);
+    static std::string binary_of(const trace_ptr &trace);
+
+    /* Both forms of a trace, and one made of the other, say the same */
+    void expect_round_trips(const trace_ptr &trace);
+    static void expect_equal(const trace_ptr &expected, const trace_ptr &found);
+    static void expect_equal(const event_t &expected, const event_t &found);
+
+    /* Neither form can be parsed, and that is why */
+    void expect_error(const std::string &content, ucs_status_t status,
+                      const std::string &message);
+    void expect_text_error(const std::string &lines,
+                           const std::string &message);
+
+    /* An event of any type and size; fields of other types are 0 */
+    template <typename R> event_t random_event(R &random);
+
+    /* Write the checksums of all chunks anew */
+    static void seal(std::string &binary);
+
+    static event_t make_event(ucs_rcache_pred_event_type_t type, uint64_t time);
+
+    ucs_status_t m_status = UCS_OK;
+};
+
+
+template <typename R> event_t trace_test::random_event(R &random)
+{
+    /* Small, any, and at the ends */
+    auto number = [&random]() -> uint64_t {
+        switch (random() % 4) {
+        case 0:
+            return random() % 3;
+        case 1:
+            return UINT64_MAX - random() % 3;
+        default:
+            return random() >> (random() % 64);
+        }
+    };
+    event_t event = make_event((ucs_rcache_pred_event_type_t)(
+                                       random() % UCS_RCACHE_PRED_EVENT_LAST),
+                               number());
+
+    if (event.type != UCS_RCACHE_PRED_EVENT_UNMAP) {
+        event.id     = (random() % 2) ? random() % 500 : number();
+        event.domain = number();
+    }
+    if (event.type != UCS_RCACHE_PRED_EVENT_USE_END) {
+        event.address = number();
+        event.length  = number();
+    }
+
+    switch (event.type) {
+    case UCS_RCACHE_PRED_EVENT_USE_BEGIN:
+        event.result         = number();
+        event.kind           = random() % UCS_RCACHE_PRED_USE_LAST;
+        event.flags          = number();
+        event.duration       = number();
+        event.context.caller = number();
+        event.context.stack  = number();
+        event.context.window = number();
+        break;
+    case UCS_RCACHE_PRED_EVENT_USE_END:
+        event.duration = number();
+        break;
+    case UCS_RCACHE_PRED_EVENT_REG:
+    case UCS_RCACHE_PRED_EVENT_DEREG:
+        event.result   = number();
+        event.by       = random() % UCS_RCACHE_PRED_BY_LAST;
+        event.duration = number();
+        break;
+    case UCS_RCACHE_PRED_EVENT_DEADLINE:
+        event.result   = number();
+        event.deadline = number();
+        event.period   = number();
+        break;
+    case UCS_RCACHE_PRED_EVENT_UNMET:
+        event.result = number();
+        break;
+    }
+
+    return event;
+}
+
+#endif

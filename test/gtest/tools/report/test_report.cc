@@ -1,0 +1,408 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+extern "C" {
+#include <common/c_access.h>
+}
+
+#include <gtest/gtest.h>
+
+extern "C" {
+#include <tools/report/report.h>
+}
+
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#define EVIL "<script>alert('\"&1\")</script>"
+
+
+class test_report : public ::testing::Test {
+protected:
+    static constexpr uint64_t MB  = 1000000;
+    static constexpr uint64_t SEC = 1000000000;
+
+    /* What is handed in of a rank, and outlives only that */
+    struct rank {
+        std::vector<predreg_step_t>          curve;
+        std::vector<predreg_replay_site_t>   sites;
+        std::vector<predreg_replay_result_t> results;
+        ucs_rcache_trace_meta_t              meta[4];
+        ucs_rcache_trace_site_t              site;
+        ucs_rcache_trace_module_t            module;
+        ucs_rcache_trace_t                   trace;
+        predreg_timeline_t                   timeline;
+    };
+
+    test_report()
+    {
+        EXPECT_EQ(UCS_OK, predreg_report_create(&m_report));
+    }
+
+    ~test_report()
+    {
+        if (m_report != NULL) {
+            predreg_report_destroy(m_report);
+        }
+    }
+
+    static void fill_trace(rank &r, const char *number)
+    {
+        memset(&r.site, 0, sizeof(r.site));
+        r.site.caller     = 0x100000000001000;
+        r.site.stack      = 7;
+        r.site.num_frames = 2;
+        r.site.frames[0]  = 0x1000;
+        r.site.frames[1]  = 0x2000;
+
+        memset(&r.module, 0, sizeof(r.module));
+        r.module.start = 0x1800;
+        r.module.end   = 0x3000;
+        r.module.path  = (char*)"/nowhere/" EVIL;
+
+        r.meta[0] = {(char*)"rank", (char*)number};
+        r.meta[1] = {(char*)"command", (char*)EVIL};
+        r.meta[2] = {(char*)"host", (char*)EVIL};
+        r.meta[3] = {(char*)EVIL, (char*)"\x1b[31m" EVIL};
+
+        memset(&r.trace, 0, sizeof(r.trace));
+        r.trace.path        = (char*)"folder/" EVIL ".trace";
+        r.trace.meta        = r.meta;
+        r.trace.num_meta    = 4;
+        r.trace.sites       = &r.site;
+        r.trace.num_sites   = 1;
+        r.trace.modules     = &r.module;
+        r.trace.num_modules = 1;
+        r.trace.num_events  = 5000;
+    }
+
+    static void fill(rank &r, const char *number = "0")
+    {
+        fill_trace(r, number);
+        r.curve = {{0, 100 * MB}, {1 * SEC, 0}, {2 * SEC, 200 * MB},
+                   {100 * SEC, 0}};
+        r.sites = {{0x100000000001000, 7, 900, 800, 50, 12345678, 5e9},
+                   {0x200000000002000, 8, 100, 0, 0, 0, 1e9}};
+
+        memset(&r.timeline, 0, sizeof(r.timeline));
+        r.timeline.num_uses  = 1000;
+        r.timeline.duration  = 100 * SEC;
+        r.timeline.reg_known = r.timeline.dereg_known = 1;
+
+        for (unsigned policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+            add_result(r, (predreg_replay_policy_t)policy);
+        }
+    }
+
+    static void add_result(rank &r, predreg_replay_policy_t policy)
+    {
+        predreg_replay_result_t result;
+        uint64_t average = (policy == PREDREG_REPLAY_LEAVE_PINNED) ?
+                           198 * MB : (50 + policy) * MB;
+
+        memset(&result, 0, sizeof(result));
+        result.policy              = policy;
+        result.pinned_avg_bytes    = average;
+        result.pinned.byte_seconds = average * 100.;
+        result.pinned.peak_bytes   = 200 * MB;
+        result.pinned.curve        = r.curve.data();
+        result.pinned.num_steps    = r.curve.size();
+        result.uses                = 1000;
+        result.hits                = 800;
+        result.late                = 50;
+        result.waited              = 12345678;
+        result.duration            = 100 * SEC + result.waited;
+        result.prediction_errors[1] = 600;
+        result.sites               = r.sites.data();
+        result.num_sites           = r.sites.size();
+        r.results.push_back(result);
+    }
+
+    ucs_status_t add(const rank &r)
+    {
+        return predreg_report_add(m_report, &r.trace, &r.timeline,
+                                  r.results.data(), r.results.size());
+    }
+
+    std::string write()
+    {
+        char *text  = NULL;
+        size_t size = 0;
+        FILE *out   = open_memstream(&text, &size);
+
+        EXPECT_EQ(UCS_OK, predreg_report_write(m_report, out));
+        fclose(out);
+        std::string page(text, size);
+        free(text);
+        return page;
+    }
+
+    std::string write_one()
+    {
+        rank r;
+        fill(r);
+        EXPECT_EQ(UCS_OK, add(r));
+        return write();
+    }
+
+    static bool contains(const std::string &page, const std::string &text)
+    {
+        return page.find(text) != std::string::npos;
+    }
+
+    /* All elements with this name: from its start tag to its end tag */
+    static std::vector<std::string> elements(const std::string &page,
+                                             const std::string &name)
+    {
+        std::vector<std::string> found;
+        size_t begin = 0, end;
+
+        while ((begin = page.find("<" + name, begin)) != std::string::npos) {
+            char next = page[begin + 1 + name.size()];
+            if ((next == ' ') || (next == '>')) {
+                end = page.find("</" + name + ">", begin);
+                found.push_back(page.substr(begin, end - begin));
+            }
+            ++begin;
+        }
+        return found;
+    }
+
+    predreg_report_t *m_report = NULL;
+};
+
+TEST_F(test_report, needs_a_rank)
+{
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, predreg_report_write(m_report, stdout));
+}
+
+TEST_F(test_report, needs_leave_pinned)
+{
+    rank r;
+    fill(r);
+    r.results.erase(r.results.begin() + PREDREG_REPLAY_LEAVE_PINNED);
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, add(r));
+}
+
+TEST_F(test_report, full_disk)
+{
+    FILE *full = fopen("/dev/full", "w");
+    rank r;
+
+    ASSERT_TRUE(full != NULL);
+    setbuf(full, NULL);
+    fill(r);
+    ASSERT_EQ(UCS_OK, add(r));
+    EXPECT_EQ(UCS_ERR_IO_ERROR, predreg_report_write(m_report, full));
+    fclose(full);
+}
+
+/* Whatever comes from a trace is text, wherever it is written */
+TEST_F(test_report, nothing_in_a_trace_is_markup)
+{
+    std::string page = write_one();
+    std::string text = "&lt;script&gt;alert(&#39;&quot;&amp;1&quot;)&lt;/script"
+                       "&gt;";
+    unsigned count   = 0;
+
+    EXPECT_FALSE(contains(page, "<script"));
+    EXPECT_FALSE(contains(page, "\x1b"));
+    for (size_t i = 0; (i = page.find(text, i)) != std::string::npos; ++i) {
+        ++count;
+    }
+    /* Title, header, command line; host, key, value; module, twice */
+    EXPECT_LE(8u, count);
+}
+
+TEST_F(test_report, nothing_is_loaded)
+{
+    std::string page = write_one();
+
+    for (const char *text : {"http:", "https:", "src=", "href=", "url(",
+                             "@import", "javascript", "<link", "<img",
+                             "<iframe", "<object", "<embed"}) {
+        EXPECT_FALSE(contains(page, text)) << text;
+    }
+    EXPECT_TRUE(contains(page, "default-src 'none'"));
+}
+
+TEST_F(test_report, elements_are_nested)
+{
+    static const std::set<std::string> empty = {"meta", "!DOCTYPE", "br"};
+    std::string page = write_one();
+    std::vector<std::string> open;
+
+    for (size_t i = 0; (i = page.find('<', i)) != std::string::npos; ++i) {
+        bool closes      = (page[i + 1] == '/');
+        size_t begin     = i + 1 + closes;
+        std::string name = page.substr(begin,
+                                       page.find_first_of(" >/", begin) -
+                                       begin);
+        bool is_empty    = page[page.find('>', i) - 1] == '/';
+
+        if (closes) {
+            ASSERT_FALSE(open.empty()) << "at " << page.substr(i, 60);
+            ASSERT_EQ(open.back(), name) << "at " << page.substr(i, 60);
+            open.pop_back();
+        } else if (!is_empty && (empty.count(name) == 0)) {
+            open.push_back(name);
+        }
+    }
+    EXPECT_TRUE(open.empty());
+}
+
+TEST_F(test_report, tables_can_be_heard)
+{
+    std::string page = write_one();
+
+    EXPECT_EQ(1u, elements(page, "h1").size());
+    ASSERT_LE(7u, elements(page, "table").size());
+    for (const auto &table : elements(page, "table")) {
+        EXPECT_TRUE(contains(table, "<caption>")) << table.substr(0, 80);
+        for (const auto &head : elements(table, "th")) {
+            EXPECT_TRUE(contains(head, "scope=")) << head;
+        }
+    }
+    for (const auto &plot : elements(page, "svg class=\"plot\"")) {
+        EXPECT_TRUE(contains(plot, "<title")) << plot.substr(0, 80);
+        EXPECT_TRUE(contains(plot, "<desc")) << plot.substr(0, 80);
+    }
+}
+
+TEST_F(test_report, identifiers_are_unique)
+{
+    std::string page = write_one();
+    std::set<std::string> seen;
+
+    for (size_t i = 0; (i = page.find(" id=\"", i)) != std::string::npos; ++i) {
+        size_t begin = i + strlen(" id=\"");
+        EXPECT_TRUE(seen.insert(page.substr(begin, page.find('"', begin) -
+                                                   begin)).second);
+    }
+    EXPECT_LE(10u + 2 * PREDREG_REPLAY_LAST, seen.size());
+}
+
+TEST_F(test_report, every_policy_has_a_curve)
+{
+    EXPECT_EQ((size_t)PREDREG_REPLAY_LAST,
+              elements(write_one(), "figure").size());
+}
+
+TEST_F(test_report, policies_not_played_are_left_out)
+{
+    rank r;
+    fill(r);
+    r.results.resize(PREDREG_REPLAY_LEAVE_PINNED + 1);
+    ASSERT_EQ(UCS_OK, add(r));
+
+    std::string page = write();
+    EXPECT_EQ(3u, elements(page, "figure").size());
+    for (const auto &head : elements(page, "th")) {
+        EXPECT_FALSE(contains(head, "clairvoyant")) << head;
+    }
+}
+
+TEST_F(test_report, curves_are_those_of_the_largest_rank)
+{
+    rank r[3];
+
+    for (unsigned i = 0; i < 3; ++i) {
+        fill(r[i], std::to_string(i).c_str());
+        r[i].results[PREDREG_REPLAY_LEAVE_PINNED].pinned_avg_bytes +=
+                (i == 1) ? 1 : 0;
+    }
+    for (unsigned i = 0; i < 3; ++i) {
+        std::string number = std::to_string(i);
+        r[i].meta[0].value = (char*)number.c_str();
+        ASSERT_EQ(UCS_OK, add(r[i]));
+    }
+
+    std::string page = write();
+    EXPECT_TRUE(contains(page, "Of rank 1, the rank with most memory"));
+    EXPECT_TRUE(contains(page, "3 ranks"));
+    for (const char *name : {"rank 0", "rank 1", "rank 2"}) {
+        EXPECT_TRUE(contains(page, std::string("<th scope=\"row\">") + name));
+    }
+}
+
+TEST_F(test_report, same_places_of_ranks_are_one)
+{
+    rank r[2];
+
+    for (auto &one : r) {
+        fill(one);
+        ASSERT_EQ(UCS_OK, add(one));
+    }
+    /* Two sites; 2 * 900 uses */
+    std::string page = write();
+    EXPECT_TRUE(contains(page, "2 of 2 call sites"));
+    EXPECT_TRUE(contains(page, "<td>1,800</td>"));
+}
+
+TEST_F(test_report, missing_names_are_explained)
+{
+    std::string page = write_one();
+
+    EXPECT_TRUE(contains(page, "script&gt;+0x2000"));
+    EXPECT_TRUE(contains(page, "Names of functions are missing"));
+}
+
+TEST_F(test_report, program_that_does_nothing)
+{
+    rank r;
+
+    fill(r);
+    r.curve.clear();
+    r.sites.clear();
+    for (auto &result : r.results) {
+        predreg_replay_policy_t policy = result.policy;
+        memset(&result, 0, sizeof(result));
+        result.policy = policy;
+    }
+    r.timeline.num_uses = 0;
+    r.timeline.duration = 0;
+    ASSERT_EQ(UCS_OK, add(r));
+
+    std::string page = write();
+    EXPECT_TRUE(contains(page, "Nothing was registered for communication"));
+    EXPECT_FALSE(contains(page, "nan"));
+    EXPECT_FALSE(contains(page, "inf"));
+}
+
+TEST_F(test_report, out_of_memory)
+{
+    unsigned nth = 0;
+    ucs_status_t status;
+    rank r;
+
+    fill(r);
+    do {
+        predreg_report_destroy(m_report);
+        m_report = NULL;
+        test_alloc_fail_nth(++nth);
+        status = predreg_report_create(&m_report);
+        if (status == UCS_OK) {
+            status = add(r);
+        }
+
+        bool failed = test_alloc_failed();
+        test_alloc_fail_nth(0);
+        if (!failed) {
+            break;
+        }
+
+        EXPECT_EQ(UCS_ERR_NO_MEMORY, status) << "allocation " << nth;
+        if (m_report == NULL) {
+            ASSERT_EQ(UCS_OK, predreg_report_create(&m_report));
+        }
+    } while (nth < 1000);
+
+    EXPECT_EQ(UCS_OK, status);
+    EXPECT_LT(5u, nth);
+}

@@ -1,0 +1,331 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/pred_test.h>
+
+#include <sched.h>
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+
+/* The real helper thread. What it does when is tested elsewhere, on a fake
+ * clock; here only that it does it at all. */
+class test_thread : public pred_test {
+protected:
+    test_thread() : m_thread(NULL) {}
+
+    void SetUp() override
+    {
+        ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_create(&m_thread));
+        m_ops       = fake_world::ops;
+        m_ops.now   = ucs_rcache_pred_thread_now;
+        m_ops.wait  = ucs_rcache_pred_thread_wait;
+        m_ops.wake  = ucs_rcache_pred_thread_wake;
+        m_ops.seat  = NULL; /* Its arg is the world */
+        m_params.ops = &m_ops;
+        m_params.arg = m_thread;
+        create();
+    }
+
+    void TearDown() override
+    {
+        ucs_rcache_pred_thread_stop(m_thread);
+        pred_test::TearDown();
+        ucs_rcache_pred_thread_destroy(m_thread);
+    }
+
+    void start()
+    {
+        ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_start(m_thread, m_pred));
+    }
+
+    /* Whether it comes true before patience ends */
+    static bool eventually(std::function<bool()> condition)
+    {
+        for (unsigned i = 0; i < 30000; ++i) {
+            if (condition()) {
+                return true;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return false;
+    }
+
+    bool all_deregistered()
+    {
+        return eventually([this] { return stats().bytes_now == 0; });
+    }
+
+    ucs_rcache_pred_ops_t    m_ops;
+    ucs_rcache_pred_thread_t *m_thread;
+};
+
+TEST_F(test_thread, deregisters_after_use)
+{
+    start();
+    for (unsigned i = 0; i < 10; ++i) {
+        end(begin(buffer(i), PAGE));
+    }
+    EXPECT_TRUE(all_deregistered());
+}
+
+TEST_F(test_thread, does_what_was_left_before_it_started)
+{
+    end(begin(buffer(0), PAGE));
+    start();
+    EXPECT_TRUE(all_deregistered());
+}
+
+TEST_F(test_thread, wakes_from_deep_sleep)
+{
+    start();
+    for (unsigned i = 0; i < 3; ++i) {
+        EXPECT_TRUE(eventually([this] { return test_pred_is_asleep(m_pred); }));
+        end(begin(buffer(i), PAGE));
+        EXPECT_TRUE(all_deregistered());
+    }
+}
+
+TEST_F(test_thread, unmap_wakes_it)
+{
+    start();
+    void *memh = begin(buffer(0), PAGE);
+    end(memh);
+    EXPECT_TRUE(eventually([this] { return test_pred_is_asleep(m_pred); }));
+    ucs_rcache_pred_unmapped(m_pred, (uintptr_t)buffer(0),
+                             (uintptr_t)buffer(0, PAGE));
+    EXPECT_TRUE(eventually([this] { return stats().unmapped == 1; }));
+    EXPECT_TRUE(all_deregistered());
+}
+
+TEST_F(test_thread, does_not_preempt_the_program)
+{
+    std::atomic<int> scheduler(-1);
+
+    m_world.on_dereg = [&](const auto&) { scheduler = sched_getscheduler(0); };
+    start();
+    end(begin(buffer(0), PAGE));
+    EXPECT_TRUE(all_deregistered());
+    EXPECT_EQ(SCHED_BATCH, scheduler);
+    EXPECT_NE(SCHED_BATCH, sched_getscheduler(0));
+}
+
+TEST_F(test_thread, start_may_fail)
+{
+    sigset_t before, after;
+
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    test_thread_fail();
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+              ucs_rcache_pred_thread_start(m_thread, m_pred));
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int signal = 1; signal < SIGRTMAX; ++signal) {
+        EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
+    }
+    EXPECT_EQ(0u, ucs_rcache_pred_thread_cpu_time(m_thread));
+
+    /* What its caller then does, see uct_predreg_helper_start() */
+    destroy();
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
+    test_thread_fail();
+    ASSERT_EQ(UCS_ERR_NO_RESOURCE,
+              ucs_rcache_pred_thread_start(m_thread, m_pred));
+    ucs_rcache_pred_without_helper(m_pred);
+    new_domain("fake0");
+    for (unsigned i = 0; i < 3; ++i) {
+        end(begin(buffer(0), PAGE));
+        EXPECT_EQ(0u, m_world.num_live());
+    }
+    EXPECT_EQ(3u, stats().regs_critical);
+    ucs_rcache_pred_thread_stop(m_thread); /* It is not running */
+}
+
+TEST_F(test_thread, is_pinned_by_itself)
+{
+    cpu_set_t before, first, seen;
+
+    ASSERT_EQ(0, sched_getaffinity(0, sizeof(before), &before));
+    CPU_ZERO(&first);
+    for (int cpu = 0; CPU_COUNT(&first) == 0; ++cpu) {
+        if (CPU_ISSET(cpu, &before)) {
+            CPU_SET(cpu, &first);
+        }
+    }
+
+    CPU_ZERO(&seen);
+    m_world.on_dereg = [&](const auto&) {
+        ucs_rcache_pred_thread_pin(m_thread, &first);
+        sched_getaffinity(0, sizeof(seen), &seen);
+    };
+    start();
+    end(begin(buffer(0), PAGE));
+    EXPECT_TRUE(all_deregistered());
+    EXPECT_TRUE(CPU_EQUAL(&first, &seen));
+
+    /* No other thread is, whoever calls */
+    ucs_rcache_pred_thread_pin(m_thread, &first);
+    ASSERT_EQ(0, sched_getaffinity(0, sizeof(seen), &seen));
+    EXPECT_TRUE(CPU_EQUAL(&before, &seen));
+    ucs_rcache_pred_thread_stop(m_thread);
+    m_world.on_dereg = nullptr;
+}
+
+TEST_F(test_thread, processors_that_are_not_there_are_refused)
+{
+    cpu_set_t none;
+
+    CPU_ZERO(&none);
+    m_world.on_dereg = [&](const auto&) {
+        ucs_rcache_pred_thread_pin(m_thread, &none);
+        CPU_SET(CPU_SETSIZE - 1, &none);
+        ucs_rcache_pred_thread_pin(m_thread, &none);
+    };
+    start();
+    for (unsigned i = 0; i < 3; ++i) {
+        end(begin(buffer(i), PAGE));
+        EXPECT_TRUE(all_deregistered());
+    }
+    ucs_rcache_pred_thread_stop(m_thread);
+    m_world.on_dereg = nullptr;
+}
+
+TEST_F(test_thread, turn_is_as_long_as_turns_are)
+{
+    EXPECT_GE(ucs_rcache_pred_thread_slice(m_thread), 100 * USEC);
+    EXPECT_LE(ucs_rcache_pred_thread_slice(m_thread), SEC);
+    start();
+    EXPECT_GE(ucs_rcache_pred_thread_slice(m_thread), 100 * USEC);
+    EXPECT_LE(ucs_rcache_pred_thread_slice(m_thread), SEC);
+}
+
+TEST_F(test_thread, parks_and_comes_back)
+{
+    /* Its seat changes: to the program at once, and back */
+    static std::atomic<unsigned> idle_cpus;
+
+    idle_cpus  = 0;
+    m_ops.seat = [](void*, uint64_t, ucs_rcache_pred_seat_t *seat) {
+        *seat = {idle_cpus, 0, 1, 4 * MSEC};
+    };
+    destroy();
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
+    new_domain("fake0");
+    start();
+    EXPECT_TRUE(eventually([this] {
+        return ucs_rcache_pred_get_mode(m_pred) ==
+               UCS_RCACHE_PRED_MODE_PROGRESS;
+    }));
+    end(begin(buffer(0), PAGE));
+    EXPECT_TRUE(eventually([this] {
+        ucs_rcache_pred_progress(m_pred);
+        return stats().bytes_now == 0;
+    }));
+
+    idle_cpus = 1;
+    EXPECT_TRUE(eventually([this] {
+        end(begin(buffer(0), PAGE));
+        return ucs_rcache_pred_get_mode(m_pred) == UCS_RCACHE_PRED_MODE_THREAD;
+    }));
+    end(begin(buffer(1), PAGE));
+    EXPECT_TRUE(all_deregistered());
+}
+
+TEST_F(test_thread, stops_and_starts_again)
+{
+    for (unsigned i = 0; i < 3; ++i) {
+        start();
+        end(begin(buffer(i), PAGE));
+        EXPECT_TRUE(all_deregistered());
+        ucs_rcache_pred_thread_stop(m_thread);
+    }
+
+    /* Nobody is there now */
+    end(begin(buffer(10), PAGE));
+    EXPECT_EQ(PAGE, stats().bytes_now);
+}
+
+TEST_F(test_thread, stops_from_deep_sleep)
+{
+    start();
+    EXPECT_TRUE(eventually([this] { return test_pred_is_asleep(m_pred); }));
+    ucs_rcache_pred_thread_stop(m_thread);
+}
+
+TEST_F(test_thread, stop_and_start_are_idempotent)
+{
+    ucs_rcache_pred_thread_stop(m_thread);
+    start();
+    start();
+    ucs_rcache_pred_thread_stop(m_thread);
+    ucs_rcache_pred_thread_stop(m_thread);
+}
+
+TEST_F(test_thread, cpu_time_is_counted_and_stays)
+{
+    EXPECT_EQ(0u, ucs_rcache_pred_thread_cpu_time(m_thread));
+    start();
+    end(begin(buffer(0), PAGE));
+    EXPECT_TRUE(eventually([this] {
+        return ucs_rcache_pred_thread_cpu_time(m_thread) > 0;
+    }));
+    ucs_rcache_pred_thread_stop(m_thread);
+    EXPECT_GT(ucs_rcache_pred_thread_cpu_time(m_thread), 0u);
+}
+
+/* What it publishes is of this round, not of the one before */
+TEST_F(test_thread, cpu_time_is_up_to_date_in_the_thread)
+{
+    std::atomic<uint64_t> first(0);
+
+    m_world.on_dereg = [&](const auto&) {
+        first = ucs_rcache_pred_thread_cpu_time(m_thread);
+    };
+    end(begin(buffer(0), PAGE));
+    start();
+    EXPECT_TRUE(all_deregistered());
+    EXPECT_GT(first, 0u);
+}
+
+TEST_F(test_thread, clock_does_not_go_back)
+{
+    uint64_t last = ucs_rcache_pred_thread_now(m_thread);
+
+    for (unsigned i = 0; i < 1000; ++i) {
+        uint64_t time = ucs_rcache_pred_thread_now(m_thread);
+        ASSERT_GE(time, last);
+        last = time;
+    }
+}
+
+TEST_F(test_thread, wake_is_not_lost)
+{
+    /* What comes before the wait ends it */
+    ucs_rcache_pred_thread_wake(m_thread);
+    ucs_rcache_pred_thread_wait(m_thread, NEVER);
+}
+
+TEST_F(test_thread, wait_ends_by_itself)
+{
+    uint64_t until = ucs_rcache_pred_thread_now(m_thread) + MSEC;
+
+    ucs_rcache_pred_thread_wait(m_thread, until);
+    EXPECT_GE(ucs_rcache_pred_thread_now(m_thread), until);
+    ucs_rcache_pred_thread_wait(m_thread, 0); /* Long past */
+}
+
+TEST_F(test_thread, signals_are_left_to_the_program)
+{
+    sigset_t before, after;
+
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    start();
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int signal = 1; signal < SIGRTMAX; ++signal) {
+        EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
+    }
+}

@@ -1,0 +1,341 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/library.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <vector>
+
+
+class test_region : public ::testing::Test {
+protected:
+    typedef ucs_rcache_pred_region_t region_t;
+    typedef ucs_rcache_pred_domain_t domain_t;
+
+    test_region() { EXPECT_EQ(UCS_OK, ucs_rcache_pred_table_init(&m_table)); }
+    ~test_region() { ucs_rcache_pred_table_cleanup(&m_table); }
+
+    /* Domains are only compared */
+    static domain_t *domain(uintptr_t number)
+    {
+        return (domain_t*)(number * 0x100);
+    }
+
+    region_t *make(uintptr_t start, size_t length, uintptr_t dom = 1)
+    {
+        ucs_rcache_pred_room_t room;
+
+        while (!ucs_rcache_pred_table_has_room(&m_table)) {
+            EXPECT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room,
+                                                         m_table.capacity));
+            ucs_rcache_pred_room_give(&m_table, &room);
+            ucs_rcache_pred_room_release(&room);
+        }
+
+        return ucs_rcache_pred_region_new(&m_table, domain(dom), start, length);
+    }
+
+    region_t *find(void *memh, uintptr_t dom = 1)
+    {
+        return ucs_rcache_pred_table_find_memh(&m_table, domain(dom), memh);
+    }
+
+    void set(region_t *region, uintptr_t memh)
+    {
+        ucs_rcache_pred_region_set_memh(&m_table, region, (void*)memh);
+    }
+
+    /* All regions that start there */
+    std::set<region_t*> at(uintptr_t start)
+    {
+        std::set<region_t*> regions;
+        region_t *region;
+
+        ucs_hlist_for_each(region,
+                           ucs_rcache_pred_start_bucket(&m_table, start),
+                           start_link) {
+            if (region->start == start) {
+                regions.insert(region);
+            }
+        }
+        return regions;
+    }
+
+    static bool overlaps(const region_t *region, uintptr_t start, uintptr_t end)
+    {
+        return (region->start < end) &&
+               (region->start + region->length > start);
+    }
+
+    /* As an unmap looks for them */
+    std::set<region_t*> overlapping(uintptr_t start, uintptr_t end)
+    {
+        std::set<region_t*> regions;
+
+        for (unsigned i = ucs_rcache_pred_table_first(&m_table, start);
+             (i < m_table.count) && (m_table.sorted[i]->start < end); ++i) {
+            if (overlaps(m_table.sorted[i], start, end)) {
+                regions.insert(m_table.sorted[i]);
+            }
+        }
+        return regions;
+    }
+
+    ucs_rcache_pred_table_t m_table;
+};
+
+TEST_F(test_region, found_by_start)
+{
+    region_t *a = make(0x1000, 100), *b = make(0x2000, 100);
+
+    EXPECT_EQ((std::set<region_t*>{a}), at(0x1000));
+    EXPECT_EQ((std::set<region_t*>{b}), at(0x2000));
+    EXPECT_TRUE(at(0x3000).empty());
+}
+
+TEST_F(test_region, several_with_one_start)
+{
+    region_t *a = make(0x1000, 100), *b = make(0x1000, 200),
+             *c = make(0x1000, 100, 2);
+
+    EXPECT_EQ((std::set<region_t*>{a, b, c}), at(0x1000));
+    ucs_rcache_pred_region_free(&m_table, b);
+    EXPECT_EQ((std::set<region_t*>{a, c}), at(0x1000));
+}
+
+TEST_F(test_region, new_one_is_blank)
+{
+    region_t *region = make(0x1000, 100);
+
+    EXPECT_EQ(domain(1), region->domain);
+    EXPECT_EQ(0x1000u, region->start);
+    EXPECT_EQ(100u, region->length);
+    EXPECT_EQ(UCS_RCACHE_PRED_REGION_IDLE, region->state);
+    EXPECT_EQ(NEVER, region->deadline);
+    EXPECT_EQ(0u, region->refs);
+    EXPECT_FALSE(region->stale);
+    EXPECT_FALSE(region->queued);
+    EXPECT_TRUE(ucs_list_is_empty(&region->sites));
+    EXPECT_EQ(0u, ucs_rcache_pred_region_expected_length(region));
+}
+
+TEST_F(test_region, found_by_handle_while_registered)
+{
+    region_t *region = make(0x1000, 100);
+
+    EXPECT_EQ(NULL, find((void*)0x42));
+    set(region, 0x42);
+    EXPECT_EQ(region, find((void*)0x42));
+    EXPECT_EQ(UCS_RCACHE_PRED_REGION_REGISTERED, region->state);
+    EXPECT_EQ(NULL, find((void*)0x43));
+
+    EXPECT_EQ((void*)0x42, ucs_rcache_pred_region_take_memh(&m_table, region));
+    EXPECT_EQ(NULL, find((void*)0x42));
+    EXPECT_EQ(UCS_RCACHE_PRED_REGION_IDLE, region->state);
+}
+
+TEST_F(test_region, handles_of_domains_are_apart)
+{
+    region_t *a = make(0x1000, 100, 1), *b = make(0x1000, 100, 2);
+
+    set(a, 0x42);
+    set(b, 0x42);
+    EXPECT_EQ(a, find((void*)0x42, 1));
+    EXPECT_EQ(b, find((void*)0x42, 2));
+    EXPECT_EQ(NULL, find((void*)0x42, 3));
+}
+
+TEST_F(test_region, many_handles)
+{
+    std::vector<region_t*> regions;
+
+    /* More than buckets, so that some share one */
+    for (uintptr_t i = 0; i < 2 * UCS_RCACHE_PRED_TABLE_BUCKETS; ++i) {
+        regions.push_back(make(0x100000 + i * PAGE, PAGE));
+        set(regions.back(), 0x7f0000000000 + i * 0x40);
+    }
+
+    for (uintptr_t i = 0; i < regions.size(); i += 2) {
+        ucs_rcache_pred_region_take_memh(&m_table, regions[i]);
+    }
+
+    for (uintptr_t i = 0; i < regions.size(); ++i) {
+        ASSERT_EQ((i % 2) ? regions[i] : NULL,
+                  find((void*)(0x7f0000000000 + i * 0x40)));
+        ASSERT_EQ((std::set<region_t*>{regions[i]}), at(0x100000 + i * PAGE));
+    }
+}
+
+TEST_F(test_region, recycled_one_has_another_generation)
+{
+    region_t *a         = make(0x1000, 100);
+    uint64_t generation = a->generation;
+
+    ucs_rcache_pred_region_free(&m_table, a);
+    EXPECT_NE(generation, a->generation) << "stays readable when free";
+
+    region_t *b = make(0x2000, 100);
+    EXPECT_EQ(a, b) << "the test expects the same one back";
+    EXPECT_NE(generation, b->generation);
+    EXPECT_EQ(0x2000u, b->start);
+}
+
+TEST_F(test_region, generations_do_not_repeat)
+{
+    std::set<std::pair<region_t*, uint64_t>> seen;
+
+    for (unsigned i = 0; i < 1000; ++i) {
+        region_t *region = make(0x1000, 100);
+        ASSERT_TRUE(seen.emplace(region, region->generation).second);
+        ucs_rcache_pred_region_free(&m_table, region);
+    }
+}
+
+TEST_F(test_region, no_room_at_first)
+{
+    EXPECT_FALSE(ucs_rcache_pred_table_has_room(&m_table));
+    make(0x1000, 100);
+    EXPECT_TRUE(ucs_rcache_pred_table_has_room(&m_table));
+}
+
+TEST_F(test_region, room_grows)
+{
+    std::mt19937 random(1);
+    std::set<uintptr_t> starts;
+
+    for (unsigned i = 0; i < 5000; ++i) {
+        uintptr_t start = 0x1000 + random() % 1000000;
+        if (starts.insert(start).second) {
+            make(start, 1);
+        }
+        ASSERT_EQ(starts.size(), m_table.count);
+        ASSERT_LE(m_table.count, m_table.capacity);
+    }
+
+    auto expected = starts.begin();
+    for (unsigned i = 0; i < m_table.count; ++i) {
+        EXPECT_EQ(*expected++, m_table.sorted[i]->start);
+    }
+}
+
+TEST_F(test_region, room_that_came_too_late_is_released)
+{
+    /* Two threads found the table full; the second one's room is not needed */
+    ucs_rcache_pred_room_t room1, room2;
+
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room1, m_table.capacity));
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room2, m_table.capacity));
+    ucs_rcache_pred_room_give(&m_table, &room1);
+    ucs_rcache_pred_room_release(&room1);
+    unsigned num_free = m_table.num_free, capacity = m_table.capacity;
+
+    ucs_rcache_pred_room_give(&m_table, &room2);
+    EXPECT_NE((void*)NULL, room2.chunk);
+    EXPECT_NE((void*)NULL, room2.sorted);
+    ucs_rcache_pred_room_release(&room2);
+    EXPECT_EQ(num_free, m_table.num_free);
+    EXPECT_EQ(capacity, m_table.capacity);
+}
+
+TEST_F(test_region, no_memory_for_room)
+{
+    ucs_rcache_pred_room_t room;
+
+    for (unsigned nth = 1; nth <= 2; ++nth) {
+        test_alloc_fail_nth(nth);
+        EXPECT_EQ(UCS_ERR_NO_MEMORY, ucs_rcache_pred_room_alloc(&room, 0));
+        EXPECT_TRUE(test_alloc_failed());
+    }
+    test_alloc_fail_nth(0);
+}
+
+/*
+ *   range                 [--------)
+ *   regions  aaaa                        ends before
+ *                 bbbb                   ends where it starts
+ *                   cccc                 reaches into it
+ *                       dd               inside
+ *                 eeeeeeeeeeeeeeeee      around it
+ *                             ffff       reaches out of it
+ *                               gggg     starts where it ends
+ */
+TEST_F(test_region, overlap_cases)
+{
+    make(0x1000, 0x1000);
+    make(0x3000, 0x1000);
+    region_t *c = make(0x3800, 0x1000);
+    region_t *d = make(0x4800, 0x100);
+    region_t *e = make(0x3000, 0x8000);
+    region_t *f = make(0x5800, 0x1000);
+    make(0x6000, 0x1000);
+
+    EXPECT_EQ((std::set<region_t*>{c, d, e, f}), overlapping(0x4000, 0x6000));
+}
+
+TEST_F(test_region, overlap_at_the_beginning_of_memory)
+{
+    region_t *a = make(0, 0x1000), *b = make(0x800, 0x1000);
+
+    EXPECT_EQ((std::set<region_t*>{a, b}), overlapping(0x900, 0xa00));
+    EXPECT_EQ((std::set<region_t*>{a}), overlapping(0, 1));
+}
+
+TEST_F(test_region, overlap_agrees_with_brute_force)
+{
+    std::mt19937 random(1);
+    std::vector<region_t*> regions;
+
+    for (unsigned i = 0; i < 20000; ++i) {
+        if ((random() % 3 == 0) && !regions.empty()) {
+            unsigned victim = random() % regions.size();
+            ucs_rcache_pred_region_free(&m_table, regions[victim]);
+            regions.erase(regions.begin() + victim);
+        } else if (regions.size() < 100) {
+            regions.push_back(make(random() % 10000,
+                                   1 + random() % (1u << random() % 12)));
+        }
+
+        if ((random() % 10 == 0) && !regions.empty()) {
+            ucs_rcache_pred_region_set_length(
+                    &m_table, regions[random() % regions.size()],
+                    1 + random() % 3000);
+        }
+
+        uintptr_t start = random() % 15000;
+        uintptr_t end   = start + 1 + random() % 500;
+        std::set<region_t*> expected;
+        for (region_t *region : regions) {
+            if (overlaps(region, start, end)) {
+                expected.insert(region);
+            }
+        }
+        ASSERT_EQ(expected, overlapping(start, end));
+    }
+}
+
+TEST_F(test_region, covers_length_and_access)
+{
+    region_t *region = make(0x1000, 8192);
+
+    region->access = 0x3;
+    EXPECT_TRUE(ucs_rcache_pred_region_covers(region, 8192, 0x3));
+    EXPECT_TRUE(ucs_rcache_pred_region_covers(region, 1, 0x1));
+    EXPECT_TRUE(ucs_rcache_pred_region_covers(region, 1, 0));
+    EXPECT_FALSE(ucs_rcache_pred_region_covers(region, 8193, 0x1));
+    EXPECT_FALSE(ucs_rcache_pred_region_covers(region, 8192, 0x4));
+    EXPECT_FALSE(ucs_rcache_pred_region_covers(region, 8192, 0x7));
+}
+
+TEST_F(test_region, expected_length_is_longest_of_recent)
+{
+    region_t *region = make(0x1000, 8192);
+
+    region->lengths[0] = 100;
+    region->lengths[2] = 300;
+    EXPECT_EQ(300u, ucs_rcache_pred_region_expected_length(region));
+}

@@ -1,0 +1,125 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/library.h>
+
+#include <random>
+
+
+class test_cost : public ::testing::Test {
+protected:
+    test_cost() { ucs_rcache_pred_cost_init(&m_cost, 50, 10000); }
+
+    void measure(size_t pages, uint64_t time, unsigned times = 1)
+    {
+        while (times-- > 0) {
+            ucs_rcache_pred_cost_update(&m_cost, pages, time);
+        }
+    }
+
+    double estimate(size_t pages) const
+    {
+        return ucs_rcache_pred_cost_estimate(&m_cost, pages);
+    }
+
+    ucs_rcache_pred_cost_t m_cost;
+};
+
+TEST_F(test_cost, first_guess_is_used)
+{
+    EXPECT_NEAR(10050, estimate(1), 1);
+    EXPECT_NEAR(22800, estimate(256), 1);
+}
+
+TEST_F(test_cost, line_is_recovered)
+{
+    /* The guess fades to a millionth in 450 measurements */
+    for (unsigned i = 0; i < 600; ++i) {
+        size_t pages = 1 + (i * 37) % 1024;
+        measure(pages, 200 * pages + 3000);
+    }
+
+    EXPECT_NEAR(200, m_cost.a, 0.01);
+    EXPECT_NEAR(3000, m_cost.b, 1);
+    EXPECT_NEAR(200 * 4096 + 3000, estimate(4096), 50);
+}
+
+TEST_F(test_cost, few_measurements_outweigh_the_guess)
+{
+    for (unsigned i = 0; i < 50; ++i) {
+        measure(1024, 1000000);
+        measure(16, 20000);
+    }
+
+    EXPECT_NEAR(1000000, estimate(1024), 10000);
+}
+
+TEST_F(test_cost, one_size_moves_the_line_and_keeps_its_slope)
+{
+    measure(64, 500000, 2000);
+
+    EXPECT_NEAR(500000, estimate(64), 500);
+    EXPECT_GE(estimate(128), estimate(64));
+    EXPECT_LE(estimate(32), estimate(64));
+}
+
+TEST_F(test_cost, never_negative)
+{
+    std::mt19937 random(1);
+
+    /* Measurements that fit no line: large ones cost less */
+    for (unsigned i = 0; i < 10000; ++i) {
+        size_t pages = 1 + random() % 4096;
+        measure(pages, random() % 100000 + ((pages < 100) ? 1000000 : 0));
+        ASSERT_GE(m_cost.a, 0);
+        ASSERT_GE(m_cost.b, 0);
+        ASSERT_LT(estimate(1), 1e9);
+        ASSERT_LT(estimate(1 << 20), 1e13);
+    }
+}
+
+TEST_F(test_cost, convex_costs_do_not_become_free_for_small_sizes)
+{
+    /* The line through these would be negative below 512 pages */
+    for (unsigned i = 0; i < 500; ++i) {
+        measure(1024, 1000000);
+        measure(768, 500000);
+    }
+
+    EXPECT_GE(m_cost.b, 0);
+    EXPECT_GT(estimate(1), 0);
+}
+
+TEST_F(test_cost, zero_time_is_a_measurement)
+{
+    measure(1, 0, 1000);
+    measure(256, 0, 1000);
+    EXPECT_LE(estimate(1), 1);
+}
+
+TEST_F(test_cost, follows_a_change)
+{
+    for (unsigned i = 0; i < 300; ++i) {
+        measure(1 + i % 256, 50 * (1 + i % 256) + 10000);
+    }
+
+    /* As when huge pages are broken up: ten times a page */
+    for (unsigned i = 0; i < 150; ++i) {
+        measure(1 + i % 256, 500 * (1 + i % 256) + 10000);
+    }
+
+    EXPECT_NEAR(500 * 128 + 10000, estimate(128), 0.05 * 74000);
+}
+
+TEST_F(test_cost, pages_are_those_touched)
+{
+    EXPECT_EQ(1u, ucs_rcache_pred_pages(0, 1));
+    EXPECT_EQ(1u, ucs_rcache_pred_pages(0, PAGE));
+    EXPECT_EQ(2u, ucs_rcache_pred_pages(0, PAGE + 1));
+    EXPECT_EQ(2u, ucs_rcache_pred_pages(PAGE - 1, 2));
+    EXPECT_EQ(1u, ucs_rcache_pred_pages(PAGE - 1, 1));
+    EXPECT_EQ(257u, ucs_rcache_pred_pages(8, MB));
+}

@@ -1,0 +1,429 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/library.h>
+
+#include <random>
+
+
+class test_history : public ::testing::Test {
+protected:
+    static constexpr unsigned DEPTH = 8;
+
+    test_history() : m_time(SEC) { ucs_rcache_pred_history_init(&m_history); }
+
+    void record(uint64_t begin)
+    {
+        m_time = begin;
+        ucs_rcache_pred_history_record(&m_history, begin, DEPTH);
+    }
+
+    /* It begins again after so long */
+    void next(uint64_t interval, unsigned times = 1)
+    {
+        while (times-- > 0) {
+            record(m_time + interval);
+        }
+    }
+
+    uint64_t deadline(uint64_t now) const
+    {
+        return ucs_rcache_pred_history_deadline(&m_history, now);
+    }
+
+    uint64_t lead() const { return ucs_rcache_pred_history_lead(&m_history); }
+    uint64_t grace() const { return ucs_rcache_pred_history_grace(&m_history); }
+
+    /* Of the prediction, if it began again after so long */
+    unsigned error_after(uint64_t interval) const
+    {
+        return ucs_rcache_pred_history_error_class(&m_history,
+                                                   m_time + interval);
+    }
+
+    uint64_t expiry() const
+    {
+        return ucs_rcache_pred_history_expiry(&m_history);
+    }
+
+    ucs_rcache_pred_history_t m_history;
+    uint64_t                  m_time;
+};
+
+TEST_F(test_history, begins_out_of_order_change_nothing)
+{
+    next(MSEC, 5);
+    uint64_t last = m_time;
+    record(last - 100 * USEC);
+    EXPECT_EQ(last, m_history.last);
+    record(last + MSEC);
+    EXPECT_EQ(MSEC, m_history.period);
+    EXPECT_EQ(MSEC, m_history.longest);
+}
+
+TEST_F(test_history, goes_on_after_the_clock_went_back)
+{
+    m_time = 10 * HOUR;
+    next(MSEC, 5);
+    record(HOUR);
+    next(MSEC, 2);
+    EXPECT_EQ(MSEC, m_history.period);
+    EXPECT_EQ(MSEC, m_history.longest);
+    EXPECT_EQ(HOUR + 3 * MSEC, deadline(HOUR + 2 * MSEC));
+}
+
+TEST_F(test_history, goes_on_after_the_clock_went_back_at_once)
+{
+    record(10 * HOUR);
+    record(HOUR);
+    next(MSEC);
+    EXPECT_EQ(MSEC, m_history.period);
+}
+
+TEST_F(test_history, begin_in_the_future_predicts_nothing)
+{
+    next(MSEC, 5);
+    EXPECT_EQ(m_time + MSEC, deadline(m_time));
+    EXPECT_EQ(m_time + MSEC, deadline(m_time - MSEC));
+    EXPECT_EQ(NEVER, deadline(m_time - MSEC - 1));
+    EXPECT_EQ(NEVER, deadline(0));
+}
+
+TEST_F(test_history, says_nothing_without_an_interval)
+{
+    EXPECT_EQ(NEVER, deadline(0));
+    record(SEC);
+    EXPECT_EQ(NEVER, deadline(SEC));
+}
+
+TEST_F(test_history, predicts_after_one_interval)
+{
+    record(SEC);
+    next(100 * MSEC);
+
+    EXPECT_EQ(100 * MSEC, m_history.period);
+    EXPECT_EQ(m_time + 100 * MSEC - lead(), deadline(m_time));
+}
+
+TEST_F(test_history, period_is_shortest_of_recent)
+{
+    record(SEC);
+    next(100 * MSEC);
+    next(80 * MSEC);
+    next(120 * MSEC);
+    EXPECT_EQ(80 * MSEC, m_history.period);
+    EXPECT_EQ(120 * MSEC, m_history.longest);
+}
+
+TEST_F(test_history, burst_is_forgotten)
+{
+    record(SEC);
+    next(100 * MSEC, 5);
+    next(MSEC);
+
+    for (unsigned i = 0; i < DEPTH - 1; ++i) {
+        next(100 * MSEC);
+        EXPECT_EQ(MSEC, m_history.period);
+    }
+
+    next(100 * MSEC);
+    EXPECT_EQ(100 * MSEC, m_history.period);
+    EXPECT_EQ(100 * MSEC, m_history.longest);
+}
+
+TEST_F(test_history, depth_of_one_follows_the_last_interval)
+{
+    ucs_rcache_pred_history_record(&m_history, 100, 1);
+    ucs_rcache_pred_history_record(&m_history, 110, 1);
+    ucs_rcache_pred_history_record(&m_history, 210, 1);
+    EXPECT_EQ(100u, m_history.period);
+    EXPECT_EQ(100u, m_history.longest);
+}
+
+TEST_F(test_history, unmet_predictions_silence_it)
+{
+    record(SEC);
+    next(100 * MSEC);
+
+    for (unsigned i = 0; i < UCS_RCACHE_PRED_CONFIDENCE_START; ++i) {
+        EXPECT_NE(NEVER, deadline(m_time));
+        ucs_rcache_pred_history_unmet(&m_history);
+    }
+
+    EXPECT_EQ(NEVER, deadline(m_time));
+    ucs_rcache_pred_history_unmet(&m_history);
+    EXPECT_EQ(0, m_history.confidence); /* and does not wrap around */
+}
+
+TEST_F(test_history, being_right_in_retrospect_restores_confidence)
+{
+    record(SEC);
+    next(100 * MSEC);
+    for (unsigned i = 0; i < 10; ++i) {
+        ucs_rcache_pred_history_unmet(&m_history);
+    }
+
+    next(100 * MSEC);
+    EXPECT_EQ(1, m_history.confidence);
+    EXPECT_NE(NEVER, deadline(m_time));
+}
+
+TEST_F(test_history, being_wrong_in_retrospect_does_not)
+{
+    record(SEC);
+    next(100 * MSEC);
+    for (unsigned i = 0; i < 10; ++i) {
+        ucs_rcache_pred_history_unmet(&m_history);
+    }
+
+    next(300 * MSEC); /* Beyond the grace */
+    EXPECT_EQ(NEVER, deadline(m_time));
+    next(50 * MSEC); /* Shorter than predicted */
+    EXPECT_EQ(NEVER, deadline(m_time));
+}
+
+TEST_F(test_history, streak_counts_punctual_intervals)
+{
+    record(SEC);
+    next(100 * MSEC);
+    EXPECT_EQ(0, m_history.streak) << "there was no period before it";
+    next(100 * MSEC, 3);
+    next(125 * MSEC);
+    EXPECT_EQ(4, m_history.streak);
+
+    next(126 * MSEC); /* Within the grace, but not the narrow one */
+    EXPECT_EQ(0, m_history.streak);
+    next(100 * MSEC);
+    EXPECT_EQ(1, m_history.streak);
+    next(99 * MSEC);
+    EXPECT_EQ(0, m_history.streak);
+
+    next(99 * MSEC, 1000);
+    EXPECT_EQ(UINT8_MAX, m_history.streak);
+}
+
+TEST_F(test_history, confidence_is_bounded)
+{
+    record(SEC);
+    next(100 * MSEC, 1000);
+    EXPECT_EQ(UCS_RCACHE_PRED_CONFIDENCE_MAX, m_history.confidence);
+}
+
+TEST_F(test_history, prediction_ends_with_its_grace)
+{
+    record(SEC);
+    next(100 * MSEC, 5);
+
+    EXPECT_EQ(m_time + 100 * MSEC + grace(), expiry());
+    EXPECT_NE(NEVER, deadline(expiry() - 1));
+    EXPECT_EQ(NEVER, deadline(expiry()));
+}
+
+TEST_F(test_history, steady_period_needs_no_lead)
+{
+    record(SEC);
+    next(160 * MSEC);
+    EXPECT_EQ(5 * MSEC, lead()); /* 1/32 while nothing is known of it */
+    next(160 * MSEC);
+    EXPECT_EQ(160 * MSEC / 64, lead());
+    next(160 * MSEC, 2);
+    EXPECT_EQ(0u, lead());
+    EXPECT_EQ(m_time + 160 * MSEC, deadline(m_time));
+}
+
+TEST_F(test_history, lead_of_few_intervals_covers_thrice_their_spread)
+{
+    record(SEC);
+    next(160 * MSEC);
+    next(164 * MSEC);
+    EXPECT_EQ(160 * MSEC / 64 + 12 * MSEC, lead());
+    next(180 * MSEC);
+    EXPECT_EQ(160 * MSEC / 8, lead()) << "up to an eighth";
+}
+
+TEST_F(test_history, lead_covers_what_came_early)
+{
+    record(SEC);
+    next(100 * MSEC, 5);
+    next(96 * MSEC);
+    EXPECT_EQ(5 * MSEC, lead()); /* 4 ms and a quarter */
+}
+
+TEST_F(test_history, lead_fades)
+{
+    record(SEC);
+    next(100 * MSEC, 5);
+    next(90 * MSEC);
+    next(100 * MSEC, 100);
+    EXPECT_LT(lead(), 10 * USEC);
+}
+
+TEST_F(test_history, lead_and_grace_are_bounded)
+{
+    std::mt19937_64 random(1);
+
+    record(SEC);
+    for (unsigned i = 0; i < 10000; ++i) {
+        next(1 + random() % (1ul << (random() % 40)));
+        ASSERT_LE(lead(), m_history.period / 4);
+        ASSERT_LE(grace(), m_history.period);
+        ASSERT_GE(expiry(), m_time + m_history.period);
+        if (deadline(m_time) != NEVER) {
+            ASSERT_GT(deadline(m_time), m_time);
+            ASSERT_LE(deadline(m_time), m_time + m_history.period);
+        }
+    }
+}
+
+TEST_F(test_history, steady_period_has_little_grace)
+{
+    record(SEC);
+    next(80 * MSEC, 5);
+    EXPECT_EQ(20 * MSEC, grace()); /* 1/4 of the period */
+}
+
+TEST_F(test_history, grace_covers_the_spread)
+{
+    record(SEC);
+    next(100 * MSEC);
+    EXPECT_EQ(50 * MSEC, grace()); /* Half of it while little is known */
+    next(80 * MSEC, 3); /* Shorter, so that none came late */
+    EXPECT_EQ(30 * MSEC, grace());
+}
+
+TEST_F(test_history, grace_covers_what_came_late)
+{
+    record(SEC);
+    next(80 * MSEC, 5);
+    next(88 * MSEC);
+    EXPECT_EQ(20 * MSEC, grace()); /* 8 ms and a quarter, and 10 ms */
+}
+
+TEST_F(test_history, grace_fades)
+{
+    record(SEC);
+    next(80 * MSEC, 5);
+    next(160 * MSEC);
+    EXPECT_EQ(80 * MSEC, grace()); /* Never more than a period */
+    next(80 * MSEC, 100);
+    EXPECT_EQ(20 * MSEC, grace());
+}
+
+TEST_F(test_history, lead_covers_part_of_the_spread)
+{
+    /* The shortest of a few intervals is not the shortest there will be */
+    record(SEC);
+    next(80 * MSEC);
+    next(100 * MSEC, 6);
+    EXPECT_EQ(15 * MSEC, lead()); /* 3/4 of what the median is longer by */
+}
+
+TEST_F(test_history, begin_going_backwards_is_no_interval)
+{
+    record(SEC);
+    next(100 * MSEC);
+    ucs_rcache_pred_history_record(&m_history, SEC, DEPTH);
+    ucs_rcache_pred_history_record(&m_history, m_time, DEPTH);
+
+    EXPECT_EQ(1u, m_history.count);
+    EXPECT_EQ(m_time, m_history.last);
+    EXPECT_EQ(100 * MSEC, m_history.period);
+}
+
+TEST_F(test_history, closed_one_awaits_nothing)
+{
+    record(SEC);
+    next(100 * MSEC, 3);
+    ucs_rcache_pred_history_close(&m_history, m_time + 100 * MSEC, DEPTH);
+    EXPECT_EQ(4u, m_history.count);
+    EXPECT_EQ(100 * MSEC, m_history.period);
+    EXPECT_EQ(NEVER, deadline(m_time));
+
+    /* until it begins again; what lies between is no interval */
+    record(m_time + 10 * SEC);
+    EXPECT_EQ(4u, m_history.count);
+    EXPECT_EQ(m_time + 100 * MSEC, deadline(m_time));
+}
+
+TEST_F(test_history, close_going_backwards_is_no_interval)
+{
+    record(SEC);
+    ucs_rcache_pred_history_close(&m_history, SEC - 1, DEPTH);
+    EXPECT_EQ(0u, m_history.count);
+    ucs_rcache_pred_history_close(&m_history, 2 * SEC, DEPTH);
+    EXPECT_EQ(0u, m_history.count) << "nothing was awaited";
+}
+
+/* How wrong predictions are */
+
+static constexpr unsigned NOT_PREDICTED = UCS_RCACHE_PRED_ERROR_CLASSES;
+
+TEST(test_error_class, contains_its_upper_bound)
+{
+    static const uint64_t bounds[] = {5, 10, 50, 100, 250}; /* per mille */
+
+    for (uint64_t observed : {1000 * USEC, 777000 * SEC}) {
+        for (unsigned i = 0; i < 5; ++i) {
+            uint64_t distance = observed / 1000 * bounds[i];
+            EXPECT_EQ(i, ucs_rcache_pred_error_class(observed - distance,
+                                                     observed));
+            EXPECT_EQ(i, ucs_rcache_pred_error_class(observed + distance,
+                                                     observed));
+            EXPECT_EQ(i + 1,
+                      ucs_rcache_pred_error_class(observed - distance - 1,
+                                                  observed));
+            EXPECT_EQ(i + 1,
+                      ucs_rcache_pred_error_class(observed + distance + 1,
+                                                  observed));
+        }
+    }
+}
+
+TEST(test_error_class, extremes)
+{
+    EXPECT_EQ(0u, ucs_rcache_pred_error_class(1, 1));
+    EXPECT_EQ(5u, ucs_rcache_pred_error_class(0, 1));
+    EXPECT_EQ(5u, ucs_rcache_pred_error_class(UINT64_MAX, 1));
+    EXPECT_EQ(5u, ucs_rcache_pred_error_class(1, UINT64_MAX));
+    EXPECT_EQ(0u, ucs_rcache_pred_error_class(UINT64_MAX, UINT64_MAX));
+}
+
+TEST_F(test_history, error_is_relative_to_the_observed_interval)
+{
+    record(SEC);
+    next(80 * MSEC, 2);
+    EXPECT_EQ(0u, error_after(80 * MSEC));
+    EXPECT_EQ(4u, error_after(100 * MSEC)); /* 20 ms of 100: 20 % */
+    EXPECT_EQ(5u, error_after(60 * MSEC));  /* 20 ms of 60: 33 % */
+}
+
+TEST_F(test_history, error_is_that_of_the_period_not_of_the_deadline)
+{
+    record(SEC);
+    next(160 * MSEC);
+    ASSERT_EQ(5 * MSEC, lead());
+    EXPECT_EQ(0u, error_after(160 * MSEC));
+}
+
+TEST_F(test_history, no_error_without_a_prediction)
+{
+    EXPECT_EQ(NOT_PREDICTED, error_after(SEC));
+    record(SEC);
+    EXPECT_EQ(NOT_PREDICTED, error_after(100 * MSEC));
+    next(100 * MSEC);
+    EXPECT_EQ(0u, error_after(100 * MSEC));
+    EXPECT_EQ(NOT_PREDICTED, error_after(0)); /* Begins are not in order */
+
+    for (unsigned i = 0; i < UCS_RCACHE_PRED_CONFIDENCE_START; ++i) {
+        ucs_rcache_pred_history_unmet(&m_history);
+    }
+    EXPECT_EQ(NOT_PREDICTED, error_after(100 * MSEC));
+
+    next(100 * MSEC); /* Confident again */
+    EXPECT_EQ(0u, error_after(100 * MSEC));
+    ucs_rcache_pred_history_close(&m_history, m_time + 100 * MSEC, DEPTH);
+    EXPECT_EQ(NOT_PREDICTED, error_after(200 * MSEC)); /* Nothing is awaited */
+}

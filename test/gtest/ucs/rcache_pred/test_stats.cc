@@ -1,0 +1,189 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/library.h>
+
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+
+/*
+ * The list of counters: JSON, and names in traces.
+ */
+
+class test_stats : public ::testing::Test {
+protected:
+    test_stats()
+    {
+        memset(&m_snapshot, 0, sizeof(m_snapshot));
+        m_snapshot.rank   = 3;
+        m_snapshot.pid    = 4711;
+        m_snapshot.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
+        m_snapshot.mode   = UCS_RCACHE_PRED_MODE_THREAD;
+    }
+
+    std::string json() const
+    {
+        ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
+        std::string text;
+
+        ucs_rcache_pred_snapshot_to_json(&m_snapshot, &strb);
+        text = ucs_string_buffer_cstr(&strb);
+        ucs_string_buffer_cleanup(&strb);
+        return text;
+    }
+
+    /* The value of a member, up to the next one */
+    std::string member(const std::string &name) const
+    {
+        std::string text = json() + ",";
+        size_t begin     = text.find("\"" + name + "\":");
+
+        if (begin == std::string::npos) {
+            return "missing";
+        }
+
+        begin += name.size() + 3;
+        return text.substr(begin, text.find(text[begin] == '[' ? "]" : ",",
+                                            begin) - begin);
+    }
+
+    static void collect(void *arg, const char *name, uint64_t value)
+    {
+        auto *counters = static_cast<std::map<std::string, uint64_t>*>(arg);
+
+        EXPECT_TRUE(counters->emplace(name, value).second) << name;
+    }
+
+    std::map<std::string, uint64_t> counters() const
+    {
+        std::map<std::string, uint64_t> counters;
+
+        ucs_rcache_pred_counters_for_each(&m_snapshot, collect, &counters);
+        return counters;
+    }
+
+    ucs_rcache_pred_snapshot_t m_snapshot;
+};
+
+TEST_F(test_stats, no_two_counters_share_a_name_or_a_place)
+{
+    std::set<std::string> names;
+    std::set<size_t> places;
+
+    for (const ucs_rcache_pred_counter_t *counter = ucs_rcache_pred_counters;
+         counter->name != NULL; ++counter) {
+        EXPECT_TRUE(names.insert(counter->name).second) << counter->name;
+        for (unsigned i = 0; i < counter->num; ++i) {
+            size_t place = counter->offset + i * sizeof(uint64_t);
+            EXPECT_TRUE(places.insert(place).second) << counter->name;
+            EXPECT_LE(place + sizeof(uint64_t), sizeof(m_snapshot));
+        }
+        EXPECT_STRNE("", counter->help);
+    }
+}
+
+/* All of the statistics, but for the integral of which the average is made */
+TEST_F(test_stats, list_is_complete)
+{
+    unsigned listed = 0;
+
+    for (const ucs_rcache_pred_counter_t *counter = ucs_rcache_pred_counters;
+         counter->name != NULL; ++counter) {
+        size_t end = counter->offset + counter->num * sizeof(uint64_t);
+        if ((counter->offset >= offsetof(ucs_rcache_pred_snapshot_t, stats)) &&
+            (end <= offsetof(ucs_rcache_pred_snapshot_t, stats) +
+                    sizeof(ucs_rcache_pred_stats_t))) {
+            listed += counter->num;
+        }
+    }
+
+    EXPECT_EQ(sizeof(ucs_rcache_pred_stats_t) / sizeof(uint64_t) - 1, listed);
+}
+
+TEST_F(test_stats, json_values)
+{
+    m_snapshot.stats.uses                 = 12;
+    m_snapshot.stats.bytes_avg            = 1ul << 40;
+    m_snapshot.stats.time_critical        = 2000345678ul;
+    m_snapshot.stats.prediction_errors[0] = 7;
+    m_snapshot.stats.prediction_errors[5] = 9;
+    m_snapshot.helper_cpu                 = 999;
+    m_snapshot.pool_bytes                 = 4096;
+
+    EXPECT_EQ("3", member("rank"));
+    EXPECT_EQ("4711", member("pid"));
+    EXPECT_EQ("\"predict\"", member("policy"));
+    EXPECT_EQ("\"thread\"", member("helper"));
+    EXPECT_EQ("12", member("uses"));
+    EXPECT_EQ("1099511627776", member("bytes_avg"));
+    EXPECT_EQ("4096", member("pool_bytes"));
+    EXPECT_EQ("2.000345", member("critical_path_seconds"));
+    EXPECT_EQ("0.000000", member("helper_cpu_seconds"));
+    EXPECT_EQ("[7,0,0,0,0,9", member("prediction_errors"));
+    EXPECT_NE(',', json().back());
+}
+
+TEST_F(test_stats, json_of_the_largest_values)
+{
+    const std::string largest = std::to_string(UINT64_MAX);
+    size_t count              = 0;
+
+    memset(&m_snapshot.stats, 0xff, sizeof(m_snapshot.stats));
+    for (size_t pos = 0; (pos = json().find(largest, pos)) != std::string::npos;
+         ++pos) {
+        ++count;
+    }
+    EXPECT_GE(count, 27u);
+    EXPECT_EQ("18446744073.709551", member("duration_seconds"));
+}
+
+TEST_F(test_stats, unknown_is_null)
+{
+    m_snapshot.rank       = -1;
+    m_snapshot.policy     = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
+    m_snapshot.stats.uses = 5;
+
+    EXPECT_EQ("null", member("rank"));
+    EXPECT_EQ("null", member("helper"));
+    EXPECT_EQ("5", member("uses"));
+    EXPECT_EQ("null", member("hits"));
+    EXPECT_EQ("null", member("prediction_errors"));
+    EXPECT_EQ("null", member("critical_path_seconds"));
+    EXPECT_EQ("0", member("pool_bytes"));
+    EXPECT_EQ((std::map<std::string, uint64_t>{{"uses", 5},
+                                               {"pool_bytes", 0},
+                                               {"kernel_pinned_bytes", 0}}),
+              counters());
+}
+
+TEST_F(test_stats, names_in_traces)
+{
+    std::map<std::string, uint64_t> found;
+
+    m_snapshot.stats.uses                 = 12;
+    m_snapshot.stats.time_critical        = 34;
+    m_snapshot.stats.prediction_errors[4] = 56;
+    m_snapshot.helper_cpu                 = 78;
+
+    found = counters();
+    EXPECT_EQ(12u, found.at("uses"));
+    EXPECT_EQ(34u, found.at("critical_path_ns"));
+    EXPECT_EQ(56u, found.at("prediction_errors_4"));
+    EXPECT_EQ(78u, found.at("helper_cpu_ns"));
+    EXPECT_EQ(1u, found.count("duration_ns"));
+}
+
+TEST_F(test_stats, strings)
+{
+    ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
+
+    ucs_rcache_pred_string_to_json("a\"b\\c\033[2J\xc3\xa4", &strb);
+    EXPECT_STREQ("\"a\\\"b\\\\c\\u001b[2J\xc3\xa4\"",
+                 ucs_string_buffer_cstr(&strb));
+    ucs_string_buffer_cleanup(&strb);
+}
