@@ -6,6 +6,7 @@
 
 #include "account.h"
 
+#include <ucs/base/hash.h>
 #include <ucs/rcache_pred/predict/cost.h>
 
 #include <ucs/datastruct/khash.h>
@@ -25,8 +26,7 @@ typedef struct site_key {
 } site_key_t;
 
 #define SITE_HASH(_key) \
-    kh_int64_hash_func((_key).caller ^ \
-                       ((_key).stack * 0x9e3779b97f4a7c15ul))
+    kh_int64_hash_func((_key).caller ^ ucs_rcache_pred_hash_word((_key).stack))
 #define SITE_EQUAL(_a, _b) \
     (((_a).caller == (_b).caller) && ((_a).stack == (_b).stack))
 

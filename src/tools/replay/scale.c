@@ -6,6 +6,8 @@
 
 #include "scale.h"
 
+#include <ucs/base/hash.h>
+
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -49,7 +51,7 @@ const char *predreg_phase_names[] = {
  * unrelated ones */
 static uint64_t mix(uint64_t x)
 {
-    x += 0x9e3779b97f4a7c15ul;
+    x += UCS_RCACHE_PRED_HASH_GOLDEN;
     x  = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ul;
     x  = (x ^ (x >> 27)) * 0x94d049bb133111ebul;
     return x ^ (x >> 31);

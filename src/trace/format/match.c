@@ -7,6 +7,8 @@
 #include "build.h"
 #include "fields.h"
 
+#include <ucs/base/hash.h>
+
 #include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
 
@@ -17,9 +19,8 @@ typedef struct match_key {
     uint16_t domain;
 } match_key_t;
 
-/* Fibonacci hashing (Knuth, TAOCP 3, 6.4): addresses have low bits alike */
 #define MATCH_HASH(_value) \
-    ((khint32_t)(((_value) * 0x9e3779b97f4a7c15ul) >> 32))
+    ((khint32_t)ucs_rcache_pred_hash_bits(_value, 32))
 #define MATCH_KEY_HASH(_key) MATCH_HASH((_key).address + (_key).domain)
 #define MATCH_KEY_EQUAL(_a, _b) \
     (((_a).address == (_b).address) && ((_a).domain == (_b).domain))

@@ -8,6 +8,7 @@
 #include "fields.h"
 #include "format.h"
 
+#include <ucs/base/hash.h>
 #include <ucs/host/own_fd.h>
 
 #include <ucs/algorithm/crc.h>
@@ -233,10 +234,9 @@ static inline void writer_end(ucs_rcache_trace_writer_t *writer, uint8_t *end)
     ++writer->num_records;
 }
 
-/* Fibonacci hashing (Knuth, TAOCP 3, 6.4) */
 static inline unsigned writer_hash(uint64_t value)
 {
-    return (value * 0x9e3779b97f4a7c15ul) >> 56;
+    return ucs_rcache_pred_hash_bits(value, 8);
 }
 
 /* The end of a use is about the region, whatever its memory */

@@ -6,6 +6,8 @@
 
 #include "sites.h"
 
+#include <ucs/base/hash.h>
+
 #include <execinfo.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -89,10 +91,9 @@ void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites)
 /* Never 0 */
 static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
 {
-    /* Multiplicative hash (Knuth, TAOCP 6.4), of both words */
-    uint64_t hash = context->caller * 0x9e3779b97f4a7c15ul;
+    uint64_t hash = ucs_rcache_pred_hash_word(context->caller);
 
-    hash = ((hash ^ (hash >> 32)) + context->stack) * 0x9e3779b97f4a7c15ul;
+    hash = ucs_rcache_pred_hash_word((hash ^ (hash >> 32)) + context->stack);
     return (hash ^ (hash >> 32)) | 1;
 }
 

@@ -6,6 +6,8 @@
 
 #include "segment.h"
 
+#include <ucs/base/hash.h>
+
 #include <ucs/debug/log_def.h>
 
 #include <errno.h>
@@ -29,15 +31,14 @@
 #define LOCK_INTERVAL_NSEC 2000000
 
 
-/* Fibonacci hashing (Knuth, TAOCP 3, 6.4) of the identity */
+/* The key is a hash of all that identifies a segment. */
 key_t ucs_rcache_pred_segment_key(const ucs_rcache_pred_segment_id_t *id)
 {
-    static const uint64_t golden = 0x9e3779b97f4a7c15ul;
     uint64_t hash;
 
-    hash = (id->magic + id->version) * golden;
-    hash = (hash + id->key) * golden;
-    hash = (hash + geteuid()) * golden;
+    hash = ucs_rcache_pred_hash_word(id->magic + id->version);
+    hash = ucs_rcache_pred_hash_word(hash + id->key);
+    hash = ucs_rcache_pred_hash_word(hash + geteuid());
     return (key_t)((hash >> 32) | 1); /* IPC_PRIVATE is 0 */
 }
 

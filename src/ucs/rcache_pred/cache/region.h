@@ -7,6 +7,7 @@
 #ifndef UCS_RCACHE_PRED_REGION_H_
 #define UCS_RCACHE_PRED_REGION_H_
 
+#include <ucs/base/hash.h>
 #include <ucs/rcache_pred/predict/callsite.h>
 #include <ucs/rcache_pred/predict/timeq.h>
 
@@ -215,9 +216,7 @@ ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
 
 static inline unsigned ucs_rcache_pred_hash(uint64_t key)
 {
-    /* Multiplicative hash with the golden ratio (Knuth, TAOCP 6.4); buffers and
-     * handles alike differ in their middle bits */
-    return (key * 0x9e3779b97f4a7c15ul) >> 50;
+    return ucs_rcache_pred_hash_bits(key, 14);
 }
 
 static inline ucs_hlist_head_t *

@@ -6,6 +6,7 @@
 
 #include "posted.h"
 
+#include <ucs/base/hash.h>
 #include <ucs/base/seqslot.h>
 
 #include <string.h>
@@ -26,10 +27,7 @@ static ucs_rcache_pred_seqslot_t posted[1u << POSTED_BITS]
 
 static ucs_rcache_pred_seqslot_t *posted_slot(const void *buffer)
 {
-    /* Multiplicative hash (Knuth, TAOCP 6.4) */
-    uint64_t hash = (uintptr_t)buffer * 0x9e3779b97f4a7c15ul;
-
-    return &posted[hash >> (64 - POSTED_BITS)];
+    return &posted[ucs_rcache_pred_hash_bits((uintptr_t)buffer, POSTED_BITS)];
 }
 
 void uct_predreg_posted_put(const void *buffer,
