@@ -1,0 +1,59 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_LAUNCH_ARGS_H_
+#define PREDREG_LAUNCH_ARGS_H_
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stddef.h>
+
+BEGIN_C_DECLS
+
+/** @file args.h
+ *
+ * Building the arguments that a launcher is started with. Used by the files of
+ * the single launchers (openmpi.c, hydra.c, slurm.c) and by launcher.c.
+ */
+
+/** A vector of arguments that is being built. */
+typedef struct predreg_args {
+    char *const *vars;    /**< "NAME=VALUE" to set for the ranks, up to a NULL */
+    const char  *preload; /**< That of @a vars which sets LD_PRELOAD, or NULL */
+    char        **out;    /**< The result, up to a NULL */
+    size_t      count;    /**< Elements of the result */
+} predreg_args_t;
+
+
+/**
+ * Make room for the arguments @a argv and for setting all of @a vars as often
+ * as any launcher may need it.
+ *
+ * @return 0, or -1 if there is no memory.
+ */
+int predreg_args_init(predreg_args_t *args, char *const *argv,
+                      char *const *vars);
+
+
+/** Append an argument, which has to live as long as the result. */
+void predreg_args_add(predreg_args_t *args, const char *arg);
+
+
+/** @return 1 if two strings, "NAME" or "NAME=VALUE", name the same variable. */
+int predreg_var_is(const char *var, const char *other);
+
+
+/** @return the value in "NAME=VALUE", or NULL if there is none. */
+const char *predreg_var_value(const char *var);
+
+
+/** @return the element of @a vars, up to a NULL, that sets LD_PRELOAD, or NULL
+ *  if none does. */
+const char *predreg_vars_preload(char *const *vars);
+
+END_C_DECLS
+
+#endif

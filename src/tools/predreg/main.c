@@ -1,0 +1,128 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "dump.h"
+#include "report.h"
+
+#include <tools/predreg/common/message.h>
+#include <tools/predreg/replay/command.h>
+#include <tools/predreg/run/record.h>
+#include <tools/predreg/run/run.h>
+#include <tools/predreg/stat/stat.h>
+
+#include <ucs/debug/log_def.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+typedef struct {
+    const char *name;
+    int        (*func)(int argc, char **argv);
+    const char *title; /* Name with the program's, for messages of getopt */
+    const char *help;
+} command_t;
+
+
+static const command_t commands[] = {
+    {"run", predreg_run, "ucx_predreg run",
+     "run a program with predictive memory registration"},
+    {"record", predreg_record, "ucx_predreg record",
+     "run a program likewise, and record what it does"},
+    {"dump", predreg_dump, "ucx_predreg dump", "print traces as text"},
+    {"stat", predreg_stat, "ucx_predreg stat",
+     "show what running processes have registered"},
+    {"replay", predreg_replay_command, "ucx_predreg replay",
+     "play what was recorded again under other policies"},
+    {"report", predreg_report, "ucx_predreg report",
+     "compare policies for a recorded run, on a page"},
+};
+
+#define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+
+/* What the libraries log would go to standard output otherwise (UCX 1.13,
+ * UCX_LOG_FILE), into the middle of what is printed there */
+static ucs_log_func_rc_t
+log_message(const char *file, unsigned line, const char *function,
+            ucs_log_level_t level, const ucs_log_component_config_t *comp_conf,
+            const char *message, va_list ap)
+{
+    if (level == UCS_LOG_LEVEL_FATAL) {
+        return UCS_LOG_FUNC_RC_CONTINUE; /* UCS does more than to say it */
+    }
+
+    predreg_verror(message, ap);
+    return UCS_LOG_FUNC_RC_STOP;
+}
+
+static void usage(FILE *stream)
+{
+    size_t i;
+
+    fprintf(stream, "usage: ucx_predreg COMMAND [OPTIONS]\n"
+                    "       ucx_predreg --help | --version\n\n"
+                    "Commands (ucx_predreg COMMAND --help says more):\n");
+    for (i = 0; i < NUM_COMMANDS; ++i) {
+        fprintf(stream, "  %-8s %s\n", commands[i].name,
+                commands[i].help);
+    }
+}
+
+static void print_accepted(const char *name)
+{
+    char *list = predreg_format("%s", commands[0].name);
+    char *longer;
+    size_t i;
+
+    for (i = 1; i < NUM_COMMANDS; ++i) {
+        longer = predreg_format("%s, %s", list, commands[i].name);
+        free(list);
+        list = longer;
+    }
+
+    predreg_error("unknown command '%s'; accepted: %s, --help, --version",
+                  name, list);
+    free(list);
+}
+
+int main(int argc, char **argv)
+{
+    size_t i;
+
+    ucs_log_push_handler(log_message);
+    if (argc < 2) {
+        usage(stderr);
+        return PREDREG_EXIT_USAGE;
+    }
+
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+        usage(stdout);
+        return EXIT_SUCCESS;
+    }
+
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+        printf("ucx_predreg %s (for UCX %s)\n", PACKAGE_VERSION,
+               PREDREG_UCX_VERSION_STRING);
+        return EXIT_SUCCESS;
+    }
+
+    for (i = 0; i < NUM_COMMANDS; ++i) {
+        if (!strcmp(argv[1], commands[i].name)) {
+            argv[1] = (char*)commands[i].title;
+            return commands[i].func(argc - 1, argv + 1);
+        }
+    }
+
+    print_accepted(argv[1]);
+    return PREDREG_EXIT_USAGE;
+}

@@ -1,0 +1,31 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_REPLAY_COMMAND_H_
+#define PREDREG_REPLAY_COMMAND_H_
+
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/** @file command.h
+ *
+ * `ucx_predreg replay`: what was recorded, under other policies.
+ * Only main() calls it, from its table of sub-commands.
+ */
+
+/**
+ * Carry out the sub-command.
+ *
+ * @param [in] argv  Its name, for messages of getopt_long(), and its arguments.
+ *
+ * @return the exit status of the program.
+ */
+int predreg_replay_command(int argc, char **argv);
+
+END_C_DECLS
+
+#endif

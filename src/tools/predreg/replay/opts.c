@@ -1,0 +1,404 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "opts.h"
+
+#include <tools/predreg/common/message.h>
+#include <tools/replay/pattern.h>
+
+#include <ucs/sys/string.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KNOB_PREFIX "UCX_RCACHE_PRED_"
+
+/* More ranks than any job has: numbers stay far from where they overflow */
+#define MAX_RANKS 16777216u
+
+
+static void predreg_replay_usage(void)
+{
+    printf("usage: ucx_predreg replay [OPTIONS] FOLDER|FILE...\n"
+           "\n"
+           "Play what was recorded again, under other policies: what memory they "
+           "register,\nand how long the program waits.\n"
+           "\n"
+           "  --policy P[,P...]     predict, on-demand, leave-pinned, "
+           "lru[=BYTES],\n"
+           "                        regions[=N], periodicity, clairvoyant; all "
+           "unless given.\n"
+           "                        Limits are half of what leave-pinned needs "
+           "unless given\n"
+           "  --set KNOB=VALUE      as UCX_RCACHE_PRED_KNOB: HELPER, HISTORY, "
+           "MAX_SITES,\n"
+           "                        KNOWN_REGIONS, DQ_SIZE, MAX_PINNED, "
+           "MAX_REGIONS, PIECES;\n"
+           "                        may be repeated\n"
+           "  --reg-cost OP,PAGE    what a registration takes, and each of its "
+           "pages, ns;\n"
+           "                        as recorded unless given\n"
+           "  --dereg-cost OP,PAGE  likewise, a deregistration\n"
+           "  --window N            uses that periodicity compares, 2 to 4096; "
+           "32 unless given\n"
+           "  --per-rank            also say it of each rank\n"
+           "  --ranks N             say it of a job of N ranks, which do as those "
+           "recorded\n"
+           "  --ranks-per-node N    there; as many as were recorded unless "
+           "given\n"
+           "  --cores-per-node N    there; helpers share those that no rank has. "
+           "Each helper\n"
+           "                        has one of its own unless given\n"
+           "  --node-max BYTES      there; for how long a node would need more\n"
+           "  --json                one JSON object a line\n"
+           "  --help                this text\n");
+}
+
+/* POLICY or POLICY=LIMIT. */
+static int predreg_replay_add_policy(const char *arg,
+                                     predreg_replay_opts_t *opts)
+{
+    const char *equals = strchr(arg, '=');
+    size_t length      = (equals == NULL) ? strlen(arg) : (equals - arg);
+    unsigned policy;
+    size_t limit;
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        if ((strlen(predreg_replay_policy_names[policy]) == length) &&
+            !strncmp(predreg_replay_policy_names[policy], arg, length)) {
+            break;
+        }
+    }
+
+    if (policy == PREDREG_REPLAY_LAST) {
+        predreg_error("--policy: '%s'; accepted: predict, on-demand, "
+                      "leave-pinned, lru[=BYTES], regions[=N], periodicity, "
+                      "clairvoyant", arg);
+        return -1;
+    }
+
+    if (opts->policies[policy]) {
+        predreg_error("--policy: '%s' is given twice",
+                      predreg_replay_policy_names[policy]);
+        return -1;
+    }
+
+    opts->policies[policy] = 1;
+    if (equals == NULL) {
+        return 0;
+    }
+
+    if ((policy != PREDREG_REPLAY_LRU) && (policy != PREDREG_REPLAY_REGIONS)) {
+        predreg_error("--policy: '%s'; only lru and regions have a limit", arg);
+        return -1;
+    }
+
+    if (!isdigit((unsigned char)equals[1]) ||
+        (ucs_str_to_memunits(equals + 1, &limit) != UCS_OK) || (limit == 0)) {
+        predreg_error("--policy: '%s'; accepted: a number from 1, as in "
+                      "lru=64m or regions=100", arg);
+        return -1;
+    }
+
+    opts->limits[policy] = limit;
+    return 0;
+}
+
+static int predreg_replay_add_policies(const char *arg,
+                                       predreg_replay_opts_t *opts)
+{
+    char *list = predreg_format("%s", arg);
+    char *rest = list;
+    int ret    = 0;
+    char *name;
+
+    while ((ret == 0) && ((name = strsep(&rest, ",")) != NULL)) {
+        ret = predreg_replay_add_policy(name, opts);
+    }
+    free(list);
+    return ret;
+}
+
+/* Whether a replay can do something about a knob. If not, it was said why. */
+static int predreg_replay_accepts_knob(const char *name)
+{
+    static const char *accepted[] = {"HELPER", "HISTORY", "MAX_SITES",
+                                     "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
+                                     "MAX_REGIONS", "PIECES"};
+    size_t i;
+
+    for (i = 0; i < sizeof(accepted) / sizeof(accepted[0]); ++i) {
+        if (!strcmp(name, accepted[i])) {
+            return 1;
+        }
+    }
+
+    if (!strcmp(name, "POLICY")) {
+        predreg_error("--set: POLICY is said by --policy");
+    } else if (!strcmp(name, "WINDOW")) {
+        predreg_error("--set: WINDOW is part of what was recorded: contexts are "
+                      "made with it");
+    } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
+        predreg_error("--set: %s is of the ranks of a node together, and each "
+                      "is replayed by itself; see --ranks", name);
+    } else {
+        predreg_error("--set: '%s' changes nothing in a replay; accepted: "
+                      "HELPER, HISTORY, MAX_SITES, KNOWN_REGIONS, DQ_SIZE, "
+                      "MAX_PINNED, MAX_REGIONS, PIECES", name);
+    }
+    return 0;
+}
+
+/* KNOB=VALUE, with or without the prefix that all knobs have */
+static int predreg_replay_set_knob(const char *arg, predreg_replay_opts_t *opts)
+{
+    const char *equals = strchr(arg, '=');
+    const char *begin  = arg;
+    int ret            = -1;
+    char *name, *p;
+
+    if (!strncmp(begin, KNOB_PREFIX, strlen(KNOB_PREFIX))) {
+        begin += strlen(KNOB_PREFIX);
+    }
+
+    if ((equals == NULL) || (equals <= begin)) {
+        predreg_error("--set: '%s'; accepted: KNOB=VALUE, as in HISTORY=4",
+                      arg);
+        return -1;
+    }
+
+    name = predreg_format("%.*s", (int)(equals - begin), begin);
+    for (p = name; *p != '\0'; ++p) {
+        *p = toupper((unsigned char)*p);
+    }
+
+    if (predreg_replay_accepts_knob(name) &&
+        (uct_predreg_knobs_set(&opts->knobs, name, equals + 1) == UCS_OK)) {
+        ret = 0;
+    }
+    free(name);
+    return ret;
+}
+
+/* OP,PAGE */
+static int predreg_replay_parse_cost(const char *option, const char *arg,
+                                     predreg_cost_t *cost)
+{
+    const char *whole = arg;
+    char *end;
+
+    cost->op = strtod(arg, &end);
+    if ((end != arg) && (*end == ',')) {
+        arg        = end + 1;
+        cost->page = strtod(arg, &end);
+        if ((end != arg) && (*end == '\0') &&
+            predreg_replay_cost_is_valid(cost)) {
+            return 0;
+        }
+    }
+
+    predreg_error("--%s: '%s'; accepted: OP,PAGE, ns an operation and a page, each "
+                  "from 0 to %g, as in 10000,50", option, whole,
+                  PREDREG_REPLAY_MAX_COST);
+    return -1;
+}
+
+/* A number in a range */
+static int predreg_replay_parse_number(const char *option, const char *arg,
+                                       unsigned min, unsigned max,
+                                       unsigned *number_p)
+{
+    unsigned long number;
+    char *end;
+
+    errno  = 0;
+    number = strtoul(arg, &end, 10);
+    if (!isdigit((unsigned char)*arg) || (*end != '\0') || (errno != 0) ||
+        (number < min) || (number > max)) {
+        predreg_error("--%s: '%s'; accepted: %u to %u", option, arg, min, max);
+        return -1;
+    }
+
+    *number_p = number;
+    return 0;
+}
+
+static int predreg_replay_parse_bytes(const char *option, const char *arg,
+                                      uint64_t *bytes_p)
+{
+    size_t bytes;
+
+    if (!isdigit((unsigned char)*arg) ||
+        (ucs_str_to_memunits(arg, &bytes) != UCS_OK) || (bytes == 0) ||
+        (bytes == UCS_MEMUNITS_INF) || (bytes == UCS_MEMUNITS_AUTO)) {
+        predreg_error("--%s: '%s'; accepted: a number of bytes from 1, as in "
+                      "512m", option, arg);
+        return -1;
+    }
+
+    *bytes_p = bytes;
+    return 0;
+}
+
+/* What is said of a larger job has to be asked for */
+static int predreg_replay_check_ranks(const predreg_replay_opts_t *opts)
+{
+    unsigned ranks_per_node = opts->ranks_per_node;
+
+    if ((opts->num_ranks == 0) &&
+        ((ranks_per_node > 0) || (opts->cores_per_node > 0) ||
+         (opts->node_max > 0))) {
+        predreg_error("--ranks-per-node, --cores-per-node and --node-max are of "
+                      "the job that --ranks asks for");
+        return -1;
+    }
+
+    if ((opts->cores_per_node > 0) && (ranks_per_node == 0)) {
+        predreg_error("--cores-per-node needs --ranks-per-node");
+        return -1;
+    }
+
+    if ((opts->cores_per_node > 0) && (opts->cores_per_node < ranks_per_node)) {
+        predreg_error("--cores-per-node: %u; accepted: at least one for each of "
+                      "the %u ranks of a node", opts->cores_per_node,
+                      ranks_per_node);
+        return -1;
+    }
+
+    return 0;
+}
+
+/* All policies, if none is named */
+static void predreg_replay_default_policies(predreg_replay_opts_t *opts)
+{
+    unsigned policy;
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        if (opts->policies[policy]) {
+            return;
+        }
+    }
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        opts->policies[policy] = 1;
+    }
+}
+
+enum {
+    OPT_POLICY = 256,
+    OPT_SET,
+    OPT_REG_COST,
+    OPT_DEREG_COST,
+    OPT_WINDOW,
+    OPT_RANKS,
+    OPT_RANKS_PER_NODE,
+    OPT_CORES_PER_NODE,
+    OPT_NODE_MAX,
+    OPT_JSON,
+    OPT_PER_RANK
+};
+
+/* @return -1 if something is wrong, which was said. */
+static int predreg_replay_option(int option, const char *arg,
+                                 predreg_replay_opts_t *opts)
+{
+    switch (option) {
+    case OPT_POLICY:
+        return predreg_replay_add_policies(arg, opts);
+    case OPT_SET:
+        return predreg_replay_set_knob(arg, opts);
+    case OPT_REG_COST:
+        opts->reg_given = 1;
+        return predreg_replay_parse_cost("reg-cost", arg, &opts->reg);
+    case OPT_DEREG_COST:
+        opts->dereg_given = 1;
+        return predreg_replay_parse_cost("dereg-cost", arg, &opts->dereg);
+    case OPT_WINDOW:
+        return predreg_replay_parse_number("window", arg,
+                                           PREDREG_PATTERN_MIN_WINDOW,
+                                           PREDREG_PATTERN_MAX_WINDOW,
+                                           &opts->window);
+    case OPT_RANKS:
+        return predreg_replay_parse_number("ranks", arg, 1, MAX_RANKS,
+                                           &opts->num_ranks);
+    case OPT_RANKS_PER_NODE:
+        return predreg_replay_parse_number("ranks-per-node", arg, 1, MAX_RANKS,
+                                           &opts->ranks_per_node);
+    case OPT_CORES_PER_NODE:
+        return predreg_replay_parse_number("cores-per-node", arg, 1, MAX_RANKS,
+                                           &opts->cores_per_node);
+    case OPT_NODE_MAX:
+        return predreg_replay_parse_bytes("node-max", arg, &opts->node_max);
+    case OPT_JSON:
+        opts->json = 1;
+        return 0;
+    case OPT_PER_RANK:
+        opts->per_rank = 1;
+        return 0;
+    case 'h':
+        predreg_replay_usage();
+        exit(EXIT_SUCCESS);
+    default:
+        predreg_error("replay --help lists what is accepted");
+        return -1;
+    }
+}
+
+int predreg_replay_opts_parse(int argc, char **argv,
+                              predreg_replay_opts_t *opts)
+{
+    static const struct option options[] = {
+        {"policy", required_argument, NULL, OPT_POLICY},
+        {"set", required_argument, NULL, OPT_SET},
+        {"reg-cost", required_argument, NULL, OPT_REG_COST},
+        {"dereg-cost", required_argument, NULL, OPT_DEREG_COST},
+        {"window", required_argument, NULL, OPT_WINDOW},
+        {"ranks", required_argument, NULL, OPT_RANKS},
+        {"ranks-per-node", required_argument, NULL, OPT_RANKS_PER_NODE},
+        {"cores-per-node", required_argument, NULL, OPT_CORES_PER_NODE},
+        {"node-max", required_argument, NULL, OPT_NODE_MAX},
+        {"json", no_argument, NULL, OPT_JSON},
+        {"per-rank", no_argument, NULL, OPT_PER_RANK},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}
+    };
+    int option;
+
+    memset(opts, 0, sizeof(*opts));
+    if (uct_predreg_knobs_default(&opts->knobs) != UCS_OK) {
+        return EXIT_FAILURE;
+    }
+
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (predreg_replay_option(option, optarg, opts) != 0) {
+            return PREDREG_EXIT_USAGE;
+        }
+    }
+
+    if (predreg_replay_check_ranks(opts) != 0) {
+        return PREDREG_EXIT_USAGE;
+    }
+
+    if (optind == argc) {
+        predreg_error("replay: what was recorded is missing; accepted: folders "
+                      "of traces, or traces");
+        return PREDREG_EXIT_USAGE;
+    }
+
+    predreg_replay_default_policies(opts);
+    opts->num_paths = argc - optind;
+    opts->paths     = argv + optind;
+    return 0;
+}
+
+void predreg_replay_opts_cleanup(predreg_replay_opts_t *opts)
+{
+    uct_predreg_knobs_cleanup(&opts->knobs);
+}

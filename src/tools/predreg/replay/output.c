@@ -1,0 +1,135 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "output.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define MIB          (1024. * 1024.)
+#define NSEC_PER_SEC 1000000000ul
+
+
+/* A number of seconds as it is, without rounding */
+static void print_seconds(const char *name, uint64_t time)
+{
+    printf("\"%s\":%lu.%09lu,", name, time / NSEC_PER_SEC, time % NSEC_PER_SEC);
+}
+
+static void print_causes(const predreg_replay_result_t *result)
+{
+    unsigned i;
+
+    printf("\"causes\":{");
+    for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
+        printf("%s\"%s\":%.6f", (i == 0) ? "" : ",", predreg_cause_names[i],
+               result->pinned.by_cause[i]);
+    }
+    printf("},");
+}
+
+void predreg_replay_print_damage(const predreg_damage_t *damage)
+{
+    printf(",\"lost\":%lu,\"truncated\":%s", damage->lost,
+           damage->truncated ? "true" : "false");
+}
+
+void predreg_replay_print_json(const predreg_replay_result_t *result,
+                               const predreg_damage_t *damage, size_t num_ranks,
+                               long rank)
+{
+    unsigned i;
+
+    printf("{\"policy\":\"%s\",\"pinned_avg_bytes\":%.0f,"
+           "\"pinned_peak_bytes\":%lu,\"byte_seconds\":%.6f,\"uses\":%lu,"
+           "\"hits\":%lu,\"late\":%lu,\"early\":%lu,\"wasted\":%lu,",
+           predreg_replay_policy_names[result->policy],
+           result->pinned_avg_bytes, result->pinned.peak_bytes,
+           result->pinned.byte_seconds, result->uses, result->hits,
+           result->late, result->early, result->wasted);
+    print_seconds("critical_path_seconds", result->waited);
+    print_seconds("duration_seconds", result->duration);
+    print_causes(result);
+    printf("\"regs\":%lu,\"refused\":%lu,", result->regs, result->refused);
+    print_seconds("helper_seconds", result->helper);
+    printf("\"prediction_errors\":[");
+    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
+        printf("%s%lu", (i == 0) ? "" : ",", result->prediction_errors[i]);
+    }
+    printf("],\"ranks\":%zu,\"limit\":%lu", num_ranks, result->limit);
+    predreg_replay_print_damage(damage);
+    if (rank != PREDREG_ALL_RANKS) {
+        printf(",\"rank\":%ld", rank);
+    }
+    printf("}\n");
+}
+
+void predreg_replay_print_head(void)
+{
+    printf("%-12s  %10s  %10s  %12s  %6s  %6s  %6s  %6s  %10s  %10s\n",
+           "policy", "average", "peak", "MiB * s", "hits", "late", "early",
+           "wasted", "waits", "run time");
+    printf("%-12s  %10s  %10s  %12s  %6s  %6s  %6s  %6s  %10s  %10s\n", "",
+           "MiB", "MiB", "", "%", "", "", "", "ms", "s");
+}
+
+void predreg_replay_print_row(const predreg_replay_result_t *result, long rank)
+{
+    char name[32];
+
+    if (rank == PREDREG_ALL_RANKS) {
+        snprintf(name, sizeof(name), "%s",
+                 predreg_replay_policy_names[result->policy]);
+    } else {
+        snprintf(name, sizeof(name), "  rank %ld", rank);
+    }
+
+    printf("%-12s  %10.3f  %10.3f  %12.4f  %6.2f  %6lu  %6lu  %6lu  %10.3f  "
+           "%10.4f\n", name, result->pinned_avg_bytes / MIB,
+           result->pinned.peak_bytes / MIB, result->pinned.byte_seconds / MIB,
+           (result->uses == 0) ? 0 : (100. * result->hits / result->uses),
+           result->late, result->early, result->wasted, result->waited / 1e6,
+           (double)result->duration / NSEC_PER_SEC);
+}
+
+/* What memory is registered for, as part of a sentence */
+static const char *cause_phrase(predreg_cause_t cause)
+{
+    static const char *phrases[] = {
+        [PREDREG_CAUSE_USE]     = "while uses last",
+        [PREDREG_CAUSE_REG]     = "while it is being registered",
+        [PREDREG_CAUSE_DEREG]   = "while it is being deregistered",
+        [PREDREG_CAUSE_AHEAD]   = "registered ahead, until the use comes",
+        [PREDREG_CAUSE_KEPT]    = "kept from one use to the next",
+        [PREDREG_CAUSE_RELEASE] = "after a use, until it is deregistered",
+        [PREDREG_CAUSE_WASTED]  = "registered for uses that do not come"
+    };
+
+    return phrases[cause];
+}
+
+void predreg_replay_print_excess(const predreg_replay_result_t *predict,
+                                 const predreg_replay_result_t *clairvoyant)
+{
+    double least = clairvoyant->pinned.byte_seconds;
+    double part;
+    unsigned i;
+
+    if (least <= 0) {
+        return;
+    }
+
+    printf("\npredict registers %.2f times the byte-seconds of clairvoyant; in "
+           "percent of those,\nit has more (+) or less (-):\n",
+           predict->pinned.byte_seconds / least);
+    for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
+        part = 100 * (predict->pinned.by_cause[i] -
+                      clairvoyant->pinned.by_cause[i]) / least;
+        if (fabs(part) >= 0.05) {
+            printf("  %+7.1f %%  %s\n", part, cause_phrase(i));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "scale.h"
+#include "output.h"
+
+#include <tools/replay/scale.h>
+
+#include <stdio.h>
+
+#define MIB (1024. * 1024.)
+
+
+/* The job that is asked for. Unless said otherwise, nodes have as many ranks as
+ * were recorded */
+static void scale_params(const predreg_job_t *job,
+                         const predreg_replay_opts_t *opts,
+                         predreg_phase_t phase, predreg_scale_params_t *params)
+{
+    *params = (predreg_scale_params_t){
+        .num_ranks      = opts->num_ranks,
+        .ranks_per_node = (opts->ranks_per_node == 0) ?
+                          job->num_ranks : opts->ranks_per_node,
+        .cores_per_node = opts->cores_per_node,
+        .node_max       = (opts->node_max == 0) ? UINT64_MAX : opts->node_max,
+        .phase          = phase
+    };
+}
+
+static void print_head(const predreg_job_t *job,
+                       const predreg_replay_opts_t *opts)
+{
+    predreg_scale_params_t params;
+
+    scale_params(job, opts, PREDREG_PHASE_RECORDED, &params);
+    printf("%u ranks, %u a node, as the %zu recorded\n\n", params.num_ranks,
+           params.ranks_per_node, job->num_ranks);
+    printf("%-12s  %-8s  %10s  %10s  %8s  %10s  %10s", "policy", "phases",
+           "node avg", "node peak", "avg of", "job avg", "job peak");
+    printf("  %8s  %10s", "above", "above by");
+    printf("  %8s  %8s  %10s  %10s\n", "helpers", "delayed", "by avg",
+           "by max");
+    printf("%-12s  %-8s  %10s  %10s  %8s  %10s  %10s", "", "", "MiB", "MiB",
+           "l-p, %", "MiB", "MiB");
+    printf("  %8s  %10s", "% time", "MiB");
+    printf("  %8s  %8s  %10s  %10s\n", "cores", "% regs", "us", "us");
+}
+
+/* Whether somebody knows when the helpers run */
+static int has_helpers(const predreg_scale_t *scale)
+{
+    return (scale->idle_cores > 0) && (scale->helper_regs > 0);
+}
+
+/* @param [in]  pinned  Average under leave-pinned; 0: not known. */
+static void print_row(const predreg_replay_opts_t *opts, const char *policy,
+                      predreg_phase_t phase, const predreg_scale_t *scale,
+                      double pinned)
+{
+    printf("%-12s  %-8s  %10.3f  %10.3f", policy, predreg_phase_names[phase],
+           scale->node_avg_bytes / MIB, scale->node_peak_bytes / MIB);
+    if (pinned > 0) {
+        printf("  %8.2f", 100 * scale->node_avg_bytes / pinned);
+    } else {
+        printf("  %8s", "-");
+    }
+
+    printf("  %10.1f  %10.1f", scale->job_avg_bytes / MIB,
+           scale->job_peak_bytes / MIB);
+    if (opts->node_max > 0) {
+        printf("  %8.2f  %10.3f", 100 * scale->above,
+               scale->above_avg_bytes / MIB);
+    } else {
+        printf("  %8s  %10s", "-", "-");
+    }
+
+    if (has_helpers(scale)) {
+        printf("  %8.4f  %8.2f  %10.1f  %10.1f\n", scale->helper_cores,
+               100. * scale->delayed_regs / scale->helper_regs,
+               scale->delay_avg / 1e3, scale->delay_max / 1e3);
+    } else {
+        printf("  %8s  %8s  %10s  %10s\n", "-", "-", "-", "-");
+    }
+}
+
+static void print_json(const predreg_job_t *job,
+                       const predreg_replay_opts_t *opts, const char *policy,
+                       const predreg_scale_params_t *params,
+                       const predreg_scale_t *scale)
+{
+    printf("{\"policy\":\"%s\",\"phases\":\"%s\",\"ranks\":%u,"
+           "\"ranks_per_node\":%u,\"nodes\":%u,", policy,
+           predreg_phase_names[params->phase], params->num_ranks,
+           params->ranks_per_node, scale->num_nodes);
+    printf("\"node_avg_bytes\":%.0f,\"node_peak_bytes\":%lu,"
+           "\"job_avg_bytes\":%.0f,\"job_peak_bytes\":%lu,",
+           scale->node_avg_bytes, scale->node_peak_bytes, scale->job_avg_bytes,
+           scale->job_peak_bytes);
+    if (opts->node_max > 0) {
+        printf("\"node_max_bytes\":%lu,\"above\":%.6f,\"above_avg_bytes\":%.0f,",
+               params->node_max, scale->above, scale->above_avg_bytes);
+    } else {
+        printf("\"node_max_bytes\":null,\"above\":null,"
+               "\"above_avg_bytes\":null,");
+    }
+
+    printf("\"idle_cores\":%u,", scale->idle_cores);
+    if (has_helpers(scale)) {
+        printf("\"helper_cores\":%.6f,\"helper_regs\":%lu,\"delayed_regs\":%lu,"
+               "\"delay_avg_ns\":%.0f,\"delay_max_ns\":%lu",
+               scale->helper_cores, scale->helper_regs, scale->delayed_regs,
+               scale->delay_avg, scale->delay_max);
+    } else {
+        printf("\"helper_cores\":null,\"helper_regs\":null,"
+               "\"delayed_regs\":null,\"delay_avg_ns\":null,"
+               "\"delay_max_ns\":null");
+    }
+    predreg_replay_print_damage(&job->damage);
+    printf("}\n");
+}
+
+static ucs_status_t scale_phase(const predreg_job_t *job,
+                                const predreg_replay_opts_t *opts,
+                                predreg_replay_result_t *const *results,
+                                predreg_phase_t phase)
+{
+    double pinned       = 0;
+    ucs_status_t status = UCS_OK;
+    predreg_scale_params_t params;
+    predreg_scale_t scale;
+    unsigned policy;
+
+    scale_params(job, opts, phase, &params);
+    if (results[PREDREG_REPLAY_LEAVE_PINNED] != NULL) {
+        status = predreg_scale(results[PREDREG_REPLAY_LEAVE_PINNED],
+                               job->offsets, job->num_ranks, &params, &scale);
+        pinned = scale.node_avg_bytes;
+    }
+
+    for (policy = 0; (policy < PREDREG_REPLAY_LAST) && (status == UCS_OK);
+         ++policy) {
+        if (results[policy] == NULL) {
+            continue;
+        }
+
+        status = predreg_scale(results[policy], job->offsets, job->num_ranks,
+                               &params, &scale);
+        if (status != UCS_OK) {
+            break;
+        }
+
+        if (opts->json) {
+            print_json(job, opts, predreg_replay_policy_names[policy], &params,
+                       &scale);
+        } else {
+            print_row(opts, predreg_replay_policy_names[policy], phase, &scale,
+                      pinned);
+        }
+    }
+
+    return status;
+}
+
+ucs_status_t predreg_replay_scale(const predreg_job_t *job,
+                                  const predreg_replay_opts_t *opts,
+                                  predreg_replay_result_t *const *results)
+{
+    ucs_status_t status = UCS_OK;
+    predreg_phase_t phase;
+
+    if (!opts->json) {
+        print_head(job, opts);
+    }
+
+    for (phase = 0; (phase < PREDREG_PHASE_LAST) && (status == UCS_OK);
+         ++phase) {
+        status = scale_phase(job, opts, results, phase);
+    }
+    return status;
+}

@@ -1,0 +1,53 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "find_command.h"
+
+#include <tools/predreg/common/message.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where execvp() looks without PATH: glibc's choice, confstr(_CS_PATH) */
+#define PREDREG_DEFAULT_PATH "/bin:/usr/bin"
+
+
+static int predreg_is_executable(const char *path)
+{
+    struct stat st;
+
+    return (stat(path, &st) == 0) && S_ISREG(st.st_mode) &&
+           (access(path, X_OK) == 0);
+}
+
+int predreg_has_command(const char *name)
+{
+    const char *folders = getenv("PATH");
+    int found           = 0;
+    size_t length;
+    char *path;
+
+    if (strchr(name, '/') != NULL) {
+        return predreg_is_executable(name);
+    }
+
+    if (folders == NULL) {
+        folders = PREDREG_DEFAULT_PATH;
+    }
+
+    while (!found && (folders != NULL) && (name[0] != '\0')) {
+        length  = strcspn(folders, ":");
+        path    = predreg_format("%.*s%s%s", (int)length, folders,
+                                 (length == 0) ? "./" : "/", name);
+        found   = predreg_is_executable(path);
+        folders = (folders[length] == ':') ? (folders + length + 1) : NULL;
+        free(path);
+    }
+
+    return found;
+}

@@ -1,0 +1,178 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "find_library.h"
+
+#include <tools/predreg/common/message.h>
+#include <tools/predreg/launch/preload.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* From the folder of the executable in a build tree */
+#define PREDREG_BUILD_DIR "../../uct/ib/predreg/.libs"
+
+#define PREDREG_MAX_PLACES 3
+
+
+/* The folder this program is in, or NULL */
+static char *predreg_executable_dir(void)
+{
+    char path[PATH_MAX];
+    ssize_t length;
+    char *slash;
+
+    length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (length < 0) {
+        return NULL;
+    }
+
+    path[length] = '\0';
+    slash        = strrchr(path, '/');
+    if (slash == NULL) {
+        return NULL;
+    }
+
+    *slash = '\0';
+    return predreg_format("%s", path);
+}
+
+/*
+ * The folder of libraries, seen from that of programs: an installation that
+ * was moved as a whole is found by it.
+ */
+static char *predreg_relative_libdir(const char *executable_dir)
+{
+    const char *bin = PREDREG_BINDIR;
+    const char *lib = PREDREG_LIBDIR;
+    char *path      = predreg_format("%s", executable_dir);
+    size_t i, common = 0;
+    char *longer;
+
+    for (i = 0; (bin[i] != '\0') && (bin[i] == lib[i]); ++i) {
+        if (bin[i] == '/') {
+            common = i;
+        }
+    }
+
+    for (i = common; bin[i] != '\0'; ++i) {
+        if ((bin[i] == '/') && (bin[i + 1] != '\0')) {
+            longer = predreg_format("%s/..", path);
+            free(path);
+            path = longer;
+        }
+    }
+
+    longer = predreg_format("%s%s", path, lib + common);
+    free(path);
+    return longer;
+}
+
+/*
+ * The path of a file as every rank can use it, or NULL and errno. A symbolic
+ * link is kept: its name tells whether our library is preloaded already.
+ */
+static char *predreg_absolute(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *absolute    = NULL;
+    struct stat st;
+    char *dir, *real;
+
+    if (stat(path, &st) != 0) {
+        return NULL;
+    }
+
+    if (!S_ISREG(st.st_mode)) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        return NULL;
+    }
+
+    if (access(path, R_OK) != 0) {
+        return NULL;
+    }
+
+    dir  = (slash == NULL) ? predreg_format(".") :
+                             predreg_format("%.*s/", (int)(slash - path), path);
+    real = realpath(dir, NULL);
+    if (real != NULL) {
+        absolute = predreg_format("%s/%s", real,
+                                  (slash == NULL) ? path : slash + 1);
+    }
+
+    free(real);
+    free(dir);
+    return absolute;
+}
+
+static char *predreg_search_library(int *status_p)
+{
+    char *dir      = predreg_executable_dir();
+    unsigned count = 0;
+    char *found    = NULL;
+    char *places[PREDREG_MAX_PLACES];
+    char *libdir;
+    unsigned i;
+
+    /* The build tree first: who runs the program from there means what was
+     * built with it, not what is installed */
+    if (dir != NULL) {
+        places[count++] = predreg_format("%s/" PREDREG_BUILD_DIR "/%s", dir,
+                                         PREDREG_LIBRARY);
+        libdir          = predreg_relative_libdir(dir);
+        places[count++] = predreg_format("%s/%s", libdir, PREDREG_LIBRARY);
+        free(libdir);
+    }
+    places[count++] = predreg_format("%s/%s", PREDREG_LIBDIR, PREDREG_LIBRARY);
+
+    for (i = 0; (i < count) && (found == NULL); ++i) {
+        found = predreg_absolute(places[i]);
+    }
+
+    if (found == NULL) {
+        predreg_error("%s was not found; looked for", PREDREG_LIBRARY);
+        for (i = 0; i < count; ++i) {
+            predreg_error("  %s", places[i]);
+        }
+        predreg_error("install it, or name it with --library PATH");
+        *status_p = PREDREG_EXIT_NOT_FOUND;
+    }
+
+    for (i = 0; i < count; ++i) {
+        free(places[i]);
+    }
+    free(dir);
+    return found;
+}
+
+char *predreg_find_library(const char *wanted, int *status_p)
+{
+    char *found;
+
+    if (wanted == NULL) {
+        found = predreg_search_library(status_p);
+    } else {
+        found = predreg_absolute(wanted);
+        if (found == NULL) {
+            predreg_error("--library: '%s': %s", wanted, strerror(errno));
+            *status_p = PREDREG_EXIT_NOT_FOUND;
+        }
+    }
+
+    if ((found != NULL) && (strpbrk(found, " :") != NULL)) {
+        predreg_error("'%s' cannot be preloaded: LD_PRELOAD takes no path with "
+                      "a space or a colon", found);
+        *status_p = PREDREG_EXIT_USAGE;
+        free(found);
+        found = NULL;
+    }
+
+    return found;
+}

@@ -1,0 +1,34 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_RUN_FIND_LIBRARY_H_
+#define PREDREG_RUN_FIND_LIBRARY_H_
+
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/** @file find_library.h
+ *
+ * Where the library is that is preloaded into programs. Called by start.c.
+ */
+
+/**
+ * Find the library to preload.
+ *
+ * @param [in]  wanted    Path given by the user, or NULL to look for it: in the
+ *                        build tree this program is in, then in the folder of
+ *                        libraries of the installation it is in, then in the
+ *                        one it was configured for.
+ * @param [out] status_p  Exit status if there is none; the reason was said.
+ *
+ * @return an absolute path to be freed, or NULL.
+ */
+char *predreg_find_library(const char *wanted, int *status_p);
+
+END_C_DECLS
+
+#endif

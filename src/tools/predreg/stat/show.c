@@ -1,0 +1,232 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "show.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#define NSEC_PER_SEC 1e9
+
+/* Longest text of a number in a column */
+#define PREDREG_CELL 24
+
+
+/* What has happened in a time */
+typedef struct {
+    double   seconds;
+    uint64_t uses;
+    uint64_t hits;
+    uint64_t critical; /* ns */
+    uint64_t cpu;      /* ns */
+} predreg_rates_t;
+
+
+static int is_known(const predreg_stat_proc_t *proc)
+{
+    return proc->record.snapshot.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
+}
+
+/* A process that has taken over the pid of another one counts from 0 */
+static int is_same_run(const predreg_stat_proc_t *proc,
+                       const predreg_stat_proc_t *before)
+{
+    const ucs_rcache_pred_snapshot_t *now = &proc->record.snapshot;
+    const ucs_rcache_pred_snapshot_t *old = &before->record.snapshot;
+
+    return (now->stats.uses >= old->stats.uses) &&
+           (now->stats.hits >= old->stats.hits) &&
+           (now->stats.time_critical >= old->stats.time_critical) &&
+           (now->helper_cpu >= old->helper_cpu);
+}
+
+static void rates_between(const predreg_stat_proc_t *proc,
+                          const predreg_stat_proc_t *before,
+                          predreg_rates_t *rates)
+{
+    const ucs_rcache_pred_snapshot_t *now = &proc->record.snapshot;
+    const ucs_rcache_pred_snapshot_t *old;
+
+    if ((before == NULL) || !is_same_run(proc, before)) {
+        rates->seconds  = now->stats.duration / NSEC_PER_SEC;
+        rates->uses     = now->stats.uses;
+        rates->hits     = now->stats.hits;
+        rates->critical = now->stats.time_critical;
+        rates->cpu      = now->helper_cpu;
+        return;
+    }
+
+    old             = &before->record.snapshot;
+    rates->seconds  = (proc->looked - before->looked) / NSEC_PER_SEC;
+    rates->uses     = now->stats.uses - old->stats.uses;
+    rates->hits     = now->stats.hits - old->stats.hits;
+    rates->critical = now->stats.time_critical - old->stats.time_critical;
+    rates->cpu      = now->helper_cpu - old->helper_cpu;
+}
+
+/* Bytes in at most 5 characters */
+static const char *cell_bytes(char *cell, uint64_t bytes)
+{
+    static const char units[] = "BKMGTPE";
+    double value              = bytes;
+    unsigned unit             = 0;
+
+    while ((value >= 999.5) && (units[unit + 1] != '\0')) {
+        value /= 1024;
+        ++unit;
+    }
+
+    snprintf(cell, PREDREG_CELL,
+             ((unit > 0) && (value < 99.95)) ? "%.1f%c" : "%.0f%c", value,
+             units[unit]);
+    return cell;
+}
+
+static const char *cell_count(char *cell, uint64_t value)
+{
+    snprintf(cell, PREDREG_CELL, "%lu", value);
+    return cell;
+}
+
+/* A part of a whole in percent; nothing of nothing is not a number */
+static const char *cell_percent(char *cell, double part, double whole)
+{
+    if (whole > 0) {
+        snprintf(cell, PREDREG_CELL, "%.1f", 100 * part / whole);
+    } else {
+        strcpy(cell, "-");
+    }
+    return cell;
+}
+
+static const char *cell_rate(char *cell, uint64_t count, double seconds)
+{
+    if (seconds > 0) {
+        snprintf(cell, PREDREG_CELL, "%.0f", count / seconds);
+    } else {
+        strcpy(cell, "-");
+    }
+    return cell;
+}
+
+static const char *cell_rank(char *cell, int rank)
+{
+    snprintf(cell, PREDREG_CELL, (rank < 0) ? "-" : "%d", rank);
+    return cell;
+}
+
+/* Each column once: its width, its name, and what it shows. Under leave-pinned
+ * those that are unknown show nothing. */
+#define PREDREG_COLUMNS(_column) \
+    _column(4, "RANK", 1, cell_rank(cell, now->rank)) \
+    _column(7, "PID", 1, cell_count(cell, now->pid)) \
+    _column(-12, "POLICY", 1, ucs_rcache_pred_policy_names[now->policy]) \
+    _column(-8, "HELPER", 0, ucs_rcache_pred_mode_names[now->mode]) \
+    _column(5, "NOW", 0, cell_bytes(cell, now->stats.bytes_now)) \
+    _column(5, "PEAK", 0, cell_bytes(cell, now->stats.bytes_peak)) \
+    _column(5, "AVG", 0, cell_bytes(cell, now->stats.bytes_avg)) \
+    _column(6, "PINNED", 1, cell_bytes(cell, now->kernel_pinned)) \
+    _column(6, "USES/S", 1, cell_rate(cell, rates.uses, rates.seconds)) \
+    _column(5, "HIT%", 0, cell_percent(cell, rates.hits, rates.uses)) \
+    _column(5, "LATE", 0, cell_count(cell, now->stats.late)) \
+    _column(5, "EARLY", 0, cell_count(cell, now->stats.early)) \
+    _column(6, "WASTED", 0, cell_count(cell, now->stats.wasted)) \
+    _column(7, "REFUSED", 0, cell_count(cell, now->stats.refused)) \
+    _column(5, "CRIT%", 0, \
+            cell_percent(cell, rates.critical / NSEC_PER_SEC, rates.seconds)) \
+    _column(5, "CPU%", 0, \
+            cell_percent(cell, rates.cpu / NSEC_PER_SEC, rates.seconds)) \
+    _column(8, "USES", 1, cell_count(cell, now->stats.uses))
+
+void predreg_stat_header(ucs_string_buffer_t *line)
+{
+#define COLUMN(_width, _name, _always, _value) \
+    ucs_string_buffer_appendf(line, "%*s ", _width, _name);
+    PREDREG_COLUMNS(COLUMN)
+#undef COLUMN
+    ucs_string_buffer_appendf(line, "COMMAND");
+}
+
+void predreg_stat_row(const predreg_stat_proc_t *proc,
+                      const predreg_stat_proc_t *before,
+                      ucs_string_buffer_t *line)
+{
+    const ucs_rcache_pred_snapshot_t *now = &proc->record.snapshot;
+    int known                             = is_known(proc);
+    predreg_rates_t rates;
+    char cell[PREDREG_CELL];
+
+    rates_between(proc, before, &rates);
+#define COLUMN(_width, _name, _always, _value) \
+    ucs_string_buffer_appendf(line, "%*s ", _width, \
+                              (known || (_always)) ? (_value) : "-");
+    PREDREG_COLUMNS(COLUMN)
+#undef COLUMN
+    ucs_string_buffer_appendf(line, "%s", proc->record.command);
+}
+
+void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
+                        ucs_string_buffer_t *line)
+{
+    const ucs_rcache_pred_live_record_t *bound = NULL;
+    uint64_t registered                        = 0;
+    uint64_t pinned                            = 0;
+    int known                                  = 0;
+    char cell[PREDREG_CELL];
+    unsigned i;
+
+    for (i = 0; i < num_procs; ++i) {
+        pinned += procs[i].record.snapshot.kernel_pinned;
+        if (is_known(&procs[i])) {
+            known       = 1;
+            registered += procs[i].record.snapshot.stats.bytes_now;
+        }
+        if (procs[i].record.node_max_bytes != UINT64_MAX) {
+            bound = &procs[i].record;
+        }
+    }
+
+    ucs_string_buffer_appendf(line, "%u process%s", num_procs,
+                              (num_procs == 1) ? "" : "es");
+    if (known) {
+        ucs_string_buffer_appendf(line, ", %s registered",
+                                  cell_bytes(cell, registered));
+    }
+    ucs_string_buffer_appendf(line, ", %s pinned", cell_bytes(cell, pinned));
+    if (bound != NULL) {
+        ucs_string_buffer_appendf(line, ", %s of the node's bound of",
+                                  cell_bytes(cell, bound->node_bytes));
+        ucs_string_buffer_appendf(line, " %s",
+                                  cell_bytes(cell, bound->node_max_bytes));
+    }
+}
+
+void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
+                       ucs_string_buffer_t *line)
+{
+    const ucs_rcache_pred_live_record_t *record = &proc->record;
+
+    /* No floating-point numbers, whose format depends on the locale */
+    ucs_string_buffer_appendf(line, "{\"time\":%lu.%03lu,", time_ms / 1000,
+                              time_ms % 1000);
+    ucs_rcache_pred_snapshot_to_json(&record->snapshot, line);
+    ucs_string_buffer_appendf(line, ",\"age_seconds\":%lu.%06lu",
+                              proc->age / 1000000000ul,
+                              (proc->age / 1000) % 1000000);
+    if (record->node_max_bytes == UINT64_MAX) {
+        ucs_string_buffer_appendf(line, ",\"node_bytes\":null"
+                                  ",\"node_max_bytes\":null");
+    } else {
+        ucs_string_buffer_appendf(line, ",\"node_bytes\":%lu"
+                                  ",\"node_max_bytes\":%lu",
+                                  record->node_bytes, record->node_max_bytes);
+    }
+    ucs_string_buffer_appendf(line, ",\"command\":");
+    ucs_rcache_pred_string_to_json(record->command, line);
+    ucs_string_buffer_appendf(line, "}");
+}

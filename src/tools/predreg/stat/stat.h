@@ -1,0 +1,31 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_STAT_STAT_H_
+#define PREDREG_STAT_STAT_H_
+
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/** @file stat.h
+ *
+ * `ucx_predreg stat`: what running processes have registered.
+ * Only main() calls it, from its table of sub-commands.
+ */
+
+/**
+ * Carry out the sub-command.
+ *
+ * @param [in] argv  Its name, for messages of getopt_long(), and its arguments.
+ *
+ * @return the exit status of the program.
+ */
+int predreg_stat(int argc, char **argv);
+
+END_C_DECLS
+
+#endif
