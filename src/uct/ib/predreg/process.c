@@ -4,11 +4,19 @@
  * See file LICENSE for terms.
  */
 
-#include <uct/ib/predreg/core/core.h>
+#include "process.h"
+
+#include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/record.h>
+#include <uct/ib/predreg/core/seat.h>
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/iface/iface.h>
+#include <uct/ib/predreg/md/domain.h>
+#include <uct/ib/predreg/md/memlock.h>
+#include <uct/ib/predreg/md/register.h>
+#include <uct/ib/predreg/md/watch.h>
 
 #include <ucm/api/ucm.h>
-#include <ucs/debug/log_def.h>
 
 #include <unistd.h>
 
@@ -67,9 +75,28 @@ static void fork_parent(void)
     pthread_mutex_unlock(&uct_predreg_core.lock);
 }
 
+/* Abandon all that belongs to the parent */
 static void fork_child(void)
 {
-    uct_predreg_core_reset();
+    /* Held by the thread that forked, which is this one, or by nobody */
+    pthread_mutex_init(&uct_predreg_core.lock, NULL);
+    uct_predreg_domains_reset();
+    uct_predreg_record_reset();
+    uct_predreg_watch_reset();
+    /* Not destroyed: that would deregister what the parent registered */
+    uct_predreg_core.pred       = NULL;
+    uct_predreg_core.thread     = NULL;
+    uct_predreg_node_reset();
+    uct_predreg_live_reset();
+    uct_predreg_core.num_opened = 0;
+    atomic_init(&uct_predreg_core.num_managed, 0);
+    atomic_init(&uct_predreg_devices, 0);
+    uct_predreg_ifaces_reset();
+    atomic_init(&uct_predreg_core.passed_uses, 0);
+    atomic_init(&uct_predreg_core.pool_bytes, 0);
+    atomic_init(&uct_predreg_core.kernel_pinned, 0);
+    uct_predreg_foreign_reset();
+    uct_predreg_core.pid = getpid(); /* After pred: see vm_unmapped() */
 }
 
 ucs_status_t uct_predreg_fork_handlers_install(void)

@@ -4,96 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "core.h"
+#include "counters.h"
+#include "state.h"
 
-#include <ucs/host/live.h>
-#include <ucs/host/vfs.h>
+#include <stdio.h>
 
-#include <ucs/debug/log_def.h>
-
-#include <errno.h>
-#include <limits.h>
-#include <string.h>
-
-/*
- * This process as others see it while it runs.
- */
-
-
-/* The node's sum is made only where there is a bound to hold it against */
-static void collect_node(ucs_rcache_pred_live_record_t *record)
-{
-    size_t max_bytes = uct_predreg_core.knobs.node_max_pinned;
-    ucs_rcache_pred_node_totals_t totals;
-
-    record->node_max_bytes = UINT64_MAX;
-    if ((max_bytes != SIZE_MAX) && (uct_predreg_core.node != NULL)) {
-        ucs_rcache_pred_node_get_totals(uct_predreg_core.node, &totals);
-        record->node_bytes     = totals.bytes;
-        record->node_max_bytes = max_bytes;
-    }
-}
-
-static void collect(void *arg, ucs_rcache_pred_live_record_t *record)
-{
-    memset(record, 0, sizeof(*record));
-    record->time     = ucs_rcache_pred_live_now();
-    /* Relaxed: a number */
-    record->counting = atomic_load_explicit(&uct_predreg_core.num_managed,
-                                            memory_order_relaxed) > 0;
-    uct_predreg_snapshot(&record->snapshot);
-    collect_node(record);
-    strncpy(record->command, program_invocation_short_name,
-            sizeof(record->command) - 1);
-}
-
-void uct_predreg_publish(void *arg)
-{
-    /* Acquire: what it points to is seen */
-    ucs_rcache_pred_live_t *live =
-            atomic_load_explicit(&uct_predreg_core.live, memory_order_acquire);
-
-    if (live != NULL) {
-        ucs_rcache_pred_live_update(live, collect, NULL);
-    }
-}
-
-void uct_predreg_live_start(void)
-{
-    ucs_rcache_pred_live_t *live;
-    ucs_status_t status;
-
-    if (uct_predreg_core.live != NULL) {
-        return;
-    }
-
-    ucs_rcache_pred_vfs_add(&uct_predreg_core.vfs, uct_predreg_snapshot);
-
-    status = ucs_rcache_pred_live_create(&live);
-    if (status != UCS_OK) {
-        ucs_debug("ucx_predreg stat will not see this process: %s, %s",
-                  ucs_status_string(status), strerror(errno));
-        return;
-    }
-
-    atomic_store_explicit(&uct_predreg_core.live, live, memory_order_release);
-}
-
-void uct_predreg_live_reset(void)
-{
-    ucs_rcache_pred_live_t *live = uct_predreg_core.live;
-
-    if (live != NULL) {
-        ucs_rcache_pred_live_abandon(live);
-        atomic_init(&uct_predreg_core.live, NULL);
-    }
-}
-
-void uct_predreg_live_stop(void)
-{
-    /* The page stays for threads that still run; it goes with the process */
-    ucs_rcache_pred_vfs_remove(&uct_predreg_core.vfs);
-}
 
 void uct_predreg_count_passed(void)
 {
@@ -118,4 +33,35 @@ uint64_t uct_predreg_num_passed(void)
     return (live != NULL) ? ucs_rcache_pred_live_get_uses(live) :
                             atomic_load_explicit(&uct_predreg_core.passed_uses,
                                                  memory_order_relaxed);
+}
+
+void uct_predreg_note_pinned(void)
+{
+    unsigned long kib = 0;
+    char line[128];
+    FILE *status;
+
+    if ((uct_predreg_core.knobs.summary == UCT_PREDREG_SUMMARY_NONE) &&
+        (uct_predreg_core.recorder == NULL)) {
+        return;
+    }
+
+    status = fopen("/proc/self/status", "r");
+    if (status == NULL) {
+        return;
+    }
+
+    while (fgets(line, sizeof(line), status) != NULL) {
+        if (sscanf(line, "VmPin: %lu kB", &kib) == 1) {
+            break;
+        }
+    }
+    fclose(status);
+
+    /* Relaxed: a number */
+    if (kib * 1024 > atomic_load_explicit(&uct_predreg_core.kernel_pinned,
+                                          memory_order_relaxed)) {
+        atomic_store_explicit(&uct_predreg_core.kernel_pinned, kib * 1024,
+                              memory_order_relaxed);
+    }
 }

@@ -8,18 +8,19 @@
 #  include "config.h" /* PACKAGE_VERSION */
 #endif
 
+#include "job.h"
 #include "record.h"
+#include "snapshot.h"
+#include "state.h"
 
 #include <ucs/host/own_fd.h>
 
 #include <ucs/debug/log_def.h>
-#include <ucs/sys/math.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -66,22 +67,6 @@ void uct_predreg_record_create(void)
 const ucs_rcache_pred_sink_t *uct_predreg_record_sink(void)
 {
     return (uct_predreg_core.recorder == NULL) ? NULL : &sink;
-}
-
-/* What the launchers call the number of ranks, as in
- * uct_predreg_process_rank() */
-static const char *job_size(void)
-{
-    static const char *names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                  "SLURM_NTASKS"};
-    const char *value          = NULL;
-    unsigned i;
-
-    for (i = 0; (i < ucs_static_array_size(names)) && (value == NULL); ++i) {
-        value = getenv(names[i]);
-    }
-
-    return value;
 }
 
 static void host_name(char *name, size_t max)
@@ -216,7 +201,7 @@ static void put_ucx_version(void)
 static void put_all_meta(void)
 {
     char host[HOST_NAME_MAX + 1];
-    const char *size = job_size();
+    const char *size = uct_predreg_job_size();
 
     host_name(host, sizeof(host));
     if (uct_predreg_core.rank >= 0) {

@@ -7,7 +7,7 @@
 #ifndef UCT_PREDREG_RECORD_H_
 #define UCT_PREDREG_RECORD_H_
 
-#include "core.h"
+#include <ucs/rcache_pred/api/event.h>
 
 /** @file record.h
  *
@@ -36,33 +36,5 @@ void uct_predreg_record_finish(void);
 
 /** In a forked child: the file is the parent's. */
 void uct_predreg_record_reset(void);
-
-
-/* watch.c: uses under the leave-pinned policy, which pass through to UCX's own
- * cache */
-
-/** Install what tells of unmaps, if a trace is recorded. */
-void uct_predreg_watch_start(void);
-
-/** Make the clock and the recorder, in each process. Under core.lock. */
-void uct_predreg_watch_open(void);
-
-/** Register, and record that a use has begun.
- *  @param [in] kind  ucs_rcache_pred_use_kind_t, as it would be if managed */
-ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
-                                       void *address, size_t length,
-                                       unsigned flags, unsigned kind,
-                                       uct_mem_h *memh_p);
-
-/** Deregister, and record that a use has ended, if it is one. */
-ucs_status_t
-uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
-                            const uct_md_mem_dereg_params_t *params);
-
-/** Memory is being unmapped. Inside a memory hook. */
-void uct_predreg_watch_unmapped(uintptr_t start, size_t length);
-
-/** In a forked child: none of the parent's uses ends here. */
-void uct_predreg_watch_reset(void);
 
 #endif

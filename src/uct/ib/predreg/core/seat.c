@@ -4,7 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "core.h"
+#include "seat.h"
+#include "state.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -13,14 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * The seat of this process among those of its node: whether there is a
- * processor for its helper.
- */
 
-
-/* Processors of this process as its launcher bound it: those of its first
- * thread, before the program has threads of its own to bind. Written once */
+/* Processors of this process as its launcher bound it. They are read off its
+ * first thread, before the program has threads of its own to bind. Written
+ * once. */
 static cpu_set_t affinity;
 
 
@@ -32,7 +29,40 @@ void uct_predreg_seat_init(void)
     }
 }
 
-/* Without the others each process judges for itself */
+ucs_status_t uct_predreg_node_join_bounds(void)
+{
+    const uct_predreg_knobs_t *knobs     = &uct_predreg_core.knobs;
+    ucs_rcache_pred_node_params_t params = {
+        .max_bytes       = knobs->node_max_pinned,
+        .max_regions     = knobs->node_max_regions,
+        .reserve         = UCS_RCACHE_PRED_NODE_RESERVE,
+        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
+    };
+
+    if ((params.max_bytes == UINT64_MAX) &&
+        (params.max_regions == UINT64_MAX)) {
+        return UCS_OK;
+    }
+
+    return ucs_rcache_pred_node_join(&params, &uct_predreg_core.node);
+}
+
+void uct_predreg_node_leave(void)
+{
+    if (uct_predreg_core.node != NULL) {
+        ucs_rcache_pred_node_leave(uct_predreg_core.node);
+        uct_predreg_core.node = NULL;
+    }
+}
+
+void uct_predreg_node_reset(void)
+{
+    if (uct_predreg_core.node != NULL) {
+        ucs_rcache_pred_node_abandon(uct_predreg_core.node);
+        uct_predreg_core.node = NULL;
+    }
+}
+
 void uct_predreg_node_join(void)
 {
     static const ucs_rcache_pred_node_params_t params = {
@@ -43,7 +73,7 @@ void uct_predreg_node_join(void)
     ucs_status_t status;
 
     if (uct_predreg_core.node != NULL) {
-        return; /* Because of its bounds */
+        return; /* It joined because of its bounds */
     }
 
     status = ucs_rcache_pred_node_join(&params, &uct_predreg_core.node);

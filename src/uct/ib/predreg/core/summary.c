@@ -4,7 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "core.h"
+#include "counters.h"
+#include "snapshot.h"
+#include "state.h"
+#include "summary.h"
 
 #include <ucs/debug/log_def.h>
 

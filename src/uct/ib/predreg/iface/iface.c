@@ -8,7 +8,7 @@
 #include "pieces_memh.h"
 
 #include <ucs/rcache_pred/predict/cost.h>
-#include <uct/ib/predreg/core/core.h>
+#include <uct/ib/predreg/core/state.h>
 
 #include <ucs/datastruct/callbackq.h>
 #include <ucs/debug/log_def.h>

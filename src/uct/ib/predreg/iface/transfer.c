@@ -7,7 +7,7 @@
 #include "iface.h"
 #include "pieces_memh.h"
 
-#include <uct/ib/predreg/core/core.h>
+#include <uct/ib/predreg/core/state.h>
 
 #include <ucs/datastruct/callbackq.h>
 #include <ucs/debug/log_def.h>

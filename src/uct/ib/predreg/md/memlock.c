@@ -7,7 +7,8 @@
 #include "memlock.h"
 
 #include <ucs/rcache_pred/predict/cost.h>
-#include <uct/ib/predreg/core/core.h>
+#include <uct/ib/predreg/core/live.h>
+#include <uct/ib/predreg/core/state.h>
 
 #include <ucs/datastruct/list.h>
 #include <ucs/debug/log_def.h>

@@ -4,9 +4,12 @@
  * See file LICENSE for terms.
  */
 
+#include "watch.h"
 #include "posted.h"
+#include "register.h"
 
 #include <uct/ib/predreg/core/record.h>
+#include <uct/ib/predreg/core/state.h>
 
 #include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
@@ -31,22 +34,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
  * is unmapped. Relaxed: a number that only becomes less */
 static _Atomic uint64_t shortest = UINT64_MAX;
 
-
-void uct_predreg_watch_start(void)
-{
-    ucs_status_t status;
-
-    if (!uct_predreg_is_traced()) {
-        return;
-    }
-
-    status = uct_predreg_vm_events_start();
-    if (status != UCS_OK) {
-        /* As without the trace, nothing depends on them */
-        ucs_warn("memory events of UCM are not available (%s): unmapped memory "
-                 "is missing in the trace", ucs_status_string(status));
-    }
-}
 
 void uct_predreg_watch_open(void)
 {

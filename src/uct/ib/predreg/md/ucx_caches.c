@@ -4,7 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include <uct/ib/predreg/core/core.h>
+#include "ucx_caches.h"
+#include "cache.h"
+
+#include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -1,0 +1,45 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "job.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+
+/* The value of the first of these variables that is set, or NULL */
+static const char *first_set(const char *const *names, unsigned count)
+{
+    const char *value = NULL;
+    unsigned i;
+
+    for (i = 0; (i < count) && (value == NULL); ++i) {
+        value = getenv(names[i]);
+    }
+
+    return value;
+}
+
+/* Open MPI, PMIx, PMI (MPICH), Slurm */
+int uct_predreg_job_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                        "PMI_RANK", "SLURM_PROCID"};
+    const char *value;
+
+    value = first_set(names, ucs_static_array_size(names));
+    return (value == NULL) ? -1 : atoi(value);
+}
+
+/* PMIx has no variable for it */
+const char *uct_predreg_job_size(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                        "SLURM_NTASKS"};
+
+    return first_set(names, ucs_static_array_size(names));
+}

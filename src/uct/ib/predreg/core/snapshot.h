@@ -1,0 +1,20 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_SNAPSHOT_H_
+#define UCT_PREDREG_SNAPSHOT_H_
+
+#include <ucs/rcache_pred/stats.h>
+
+/** @file snapshot.h
+ *
+ * All that this process tells of itself, at one time. The live counters, the
+ * summary and the trace ask for it. Any thread.
+ */
+
+void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot);
+
+#endif

@@ -1,0 +1,63 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "state.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+
+uct_predreg_core_t uct_predreg_core = {
+    .lock = PTHREAD_MUTEX_INITIALIZER
+};
+
+
+void uct_predreg_step_aside(const char *fmt, ...)
+{
+    char reason[256];
+    va_list ap;
+
+    /* Relaxed: whoever comes first speaks */
+    if (atomic_exchange_explicit(&uct_predreg_core.aside, 1,
+                                 memory_order_relaxed)) {
+        return;
+    }
+
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    ucs_warn("predictive registration steps aside: %s", reason);
+}
+
+/* UCS structures and configuration tables are not stable between versions of
+ * UCX: work only beside the one this was compiled for */
+ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real)
+{
+    unsigned major, minor, release;
+
+    if (real->ucp_get_version == NULL) {
+        return UCS_OK; /* The program uses UCT only, which tells no version */
+    }
+
+    real->ucp_get_version(&major, &minor, &release);
+    if ((major == UCT_VERNO_MAJOR) && (minor == UCT_VERNO_MINOR)) {
+        return UCS_OK;
+    }
+
+    uct_predreg_step_aside("this process uses UCX %u.%u, accepted is %d.%d, "
+                           "which it was built for", major, minor,
+                           UCT_VERNO_MAJOR, UCT_VERNO_MINOR);
+    return UCS_ERR_UNSUPPORTED;
+}
+
+unsigned uct_predreg_policy(void)
+{
+    return (uct_predreg_core.pred == NULL) ?
+           uct_predreg_core.knobs.policy :
+           ucs_rcache_pred_get_policy(uct_predreg_core.pred);
+}

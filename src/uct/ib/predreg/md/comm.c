@@ -1,0 +1,35 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "comm.h"
+#include "posted.h"
+
+#include <uct/ib/predreg/core/state.h>
+
+
+void uct_predreg_comm(ucs_rcache_pred_window_t *window,
+                      ucs_rcache_pred_comm_t comm, const void *buffer,
+                      const void *caller, const void *stack)
+{
+    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    ucs_rcache_pred_context_t context;
+
+    ucs_rcache_pred_context_record(window, uct_predreg_core.knobs.window, comm,
+                                   buffer, caller, stack, &context);
+    uct_predreg_posted_put(buffer, &context);
+    if (ucs_unlikely(recorder != NULL)) {
+        ucs_rcache_recorder_site(recorder, &context);
+    }
+}
+
+void uct_predreg_idle(void)
+{
+    ucs_rcache_pred_t *pred = uct_predreg_core.pred;
+
+    if (pred != NULL) {
+        ucs_rcache_pred_progress(pred);
+    }
+}

@@ -1,0 +1,31 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_COMM_H_
+#define UCT_PREDREG_COMM_H_
+
+#include <ucs/rcache_pred/api/context.h>
+
+/** @file comm.h
+ *
+ * The program communicates, or waits for it. The entry points of UCP call
+ * these, see hooks.h.
+ */
+
+/**
+ * A communication was issued by this thread: remember its context by its
+ * buffer, for when the buffer is registered.
+ *
+ * @param [inout] window  The thread's preceding communications.
+ */
+void uct_predreg_comm(ucs_rcache_pred_window_t *window,
+                      ucs_rcache_pred_comm_t comm, const void *buffer,
+                      const void *caller, const void *stack);
+
+/** Progress of UCP found nothing to do: work that is due can be done. */
+void uct_predreg_idle(void);
+
+#endif

@@ -1,0 +1,165 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "open.h"
+#include "cache.h"
+#include "domain.h"
+#include "memlock.h"
+#include "register.h"
+#include "watch.h"
+
+#include <uct/ib/predreg/core/counters.h>
+#include <uct/ib/predreg/core/live.h>
+#include <uct/ib/predreg/core/record.h>
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/iface/iface.h>
+
+#include <ucs/debug/log_def.h>
+
+#include <limits.h>
+#include <string.h>
+
+/* The component whose domains pin memory for a network adapter */
+#define MANAGED_COMPONENT "ib"
+
+/* What UCX reports for a registration that its own cache answers (1.13:
+ * RCACHE_OVERHEAD of the domain), seconds. Reporting the same keeps UCP's
+ * choice of protocols what it is without this library. */
+#define HIT_COST 180e-9
+
+
+static void domain_add(uct_md_h md, const char *name)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(NULL);
+    ucs_status_t status;
+
+    if (domain == NULL) {
+        ucs_warn("%s is not managed: there are %d managed domains already",
+                 name, UCT_PREDREG_MAX_DOMAINS);
+        return;
+    }
+
+    if (uct_predreg_core.num_opened == 0) {
+        uct_predreg_live_start();
+    }
+
+    domain->super  = NULL;
+    domain->number = uct_predreg_core.num_opened;
+    atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
+    if (uct_predreg_core.pred != NULL) {
+        uct_predreg_helper_start();
+        status = ucs_rcache_pred_domain_create(uct_predreg_core.pred, name, md,
+                                               &domain->super);
+        if (status != UCS_OK) {
+            ucs_warn("%s is not managed: %s", name, ucs_status_string(status));
+            return;
+        }
+        domain->number = ucs_rcache_pred_domain_get_number(domain->super);
+        atomic_fetch_add_explicit(&uct_predreg_core.num_managed, 1,
+                                  memory_order_relaxed);
+    } else {
+        uct_predreg_watch_open();
+    }
+    uct_predreg_record_domain(domain->number, name);
+    ++uct_predreg_core.num_opened;
+
+    /* Relaxed: see uct_predreg_domain_t */
+    atomic_store_explicit(&domain->md, md, memory_order_relaxed);
+    uct_predreg_publish(NULL);
+    ucs_debug("%s: %s", name,
+              ucs_rcache_pred_policy_names[uct_predreg_policy()]);
+}
+
+void uct_predreg_md_opened(uct_md_h md, const char *name)
+{
+    uct_md_attr_t attr;
+    ucs_status_t status;
+
+    /* Makes the cache, if this is a forked child */
+    if (!uct_predreg_is_managing() &&
+        (uct_predreg_core.knobs.policy !=
+         UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {
+        return;
+    }
+
+    status = uct_predreg_core.real.uct_md_query(md, &attr);
+    if ((status == UCS_OK) &&
+        (attr.cap.detect_mem_types & ~UCS_BIT(UCS_MEMORY_TYPE_HOST))) {
+        atomic_store_explicit(&uct_predreg_devices, 1,
+                              memory_order_relaxed);
+    }
+
+    if ((status != UCS_OK) || !(attr.cap.flags & UCT_MD_FLAG_REG) ||
+        strcmp(attr.component_name, MANAGED_COMPONENT)) {
+        return;
+    }
+
+    pthread_mutex_lock(&uct_predreg_core.lock);
+    domain_add(md, name);
+    pthread_mutex_unlock(&uct_predreg_core.lock);
+}
+
+void uct_predreg_md_closing(uct_md_h md)
+{
+    uct_predreg_domain_t *domain;
+
+    pthread_mutex_lock(&uct_predreg_core.lock);
+    domain = uct_predreg_domain_find(md);
+    if (domain != NULL) {
+        uct_predreg_note_pinned();
+        if (domain->super != NULL) {
+            ucs_rcache_pred_domain_destroy(domain->super);
+            atomic_fetch_sub_explicit(&uct_predreg_core.num_managed, 1,
+                                      memory_order_relaxed);
+        }
+        atomic_store_explicit(&domain->md, NULL, memory_order_relaxed);
+        uct_predreg_publish(NULL);
+    }
+    pthread_mutex_unlock(&uct_predreg_core.lock);
+}
+
+void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    if ((domain != NULL) && (domain->super != NULL) &&
+        (uct_predreg_policy() == UCS_RCACHE_PRED_POLICY_PREDICT)) {
+        attr->reg_cost = ucs_linear_func_make(HIT_COST, 0);
+    }
+}
+
+static int has_bounds(void)
+{
+    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
+
+    return (uct_predreg_max_bytes() != UINT64_MAX) ||
+           (knobs->max_regions != ULONG_MAX) ||
+           (knobs->node_max_pinned != SIZE_MAX) ||
+           (knobs->node_max_regions != ULONG_MAX);
+}
+
+void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
+                              uct_iface_h iface)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    if ((domain == NULL) || (domain->super == NULL)) {
+        return;
+    }
+
+    pthread_mutex_lock(&uct_predreg_core.lock);
+    if (uct_predreg_iface_wrap(iface, worker) != UCS_OK) {
+        if (!atomic_load_explicit(&domain->whole, memory_order_relaxed) &&
+            has_bounds()) {
+            ucs_warn("messages cannot be moved in pieces with this transport: "
+                     "what does not fit the bounds on pinned memory will fail");
+        }
+        /* Relaxed: a handle that is given out meanwhile has been given out
+         * before this interface is there to be handed it */
+        atomic_store_explicit(&domain->whole, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&uct_predreg_core.lock);
+}

@@ -1,0 +1,26 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_UCX_CACHES_H_
+#define UCT_PREDREG_UCX_CACHES_H_
+
+#include <uct/ib/predreg/core/hooks.h>
+
+/** @file ucx_caches.h
+ *
+ * UCX's own registration caches, which are switched off while this library
+ * manages memory. The functions of UCX that read configurations call these, see
+ * hooks.h.
+ */
+
+/** A configuration of UCP was read. */
+void uct_predreg_ucp_config(const uct_predreg_real_t *real,
+                            ucp_config_t *config);
+
+/** A configuration of a memory domain was read. */
+void uct_predreg_md_config(uct_md_config_t *config);
+
+#endif

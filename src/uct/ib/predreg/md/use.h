@@ -1,0 +1,31 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_USE_H_
+#define UCT_PREDREG_USE_H_
+
+#include <uct/ib/predreg/core/hooks.h>
+
+/** @file use.h
+ *
+ * Uses of memory begin and end: the registrations and deregistrations that UCP
+ * asks a memory domain for. Those of managed domains go to the cache, those of
+ * watched ones to UCX, and what is none of ours is passed on. The overridden
+ * functions of UCT call these, see hooks.h. Any thread.
+ */
+
+ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
+                                 unsigned flags, uct_predreg_purpose_t purpose,
+                                 uct_mem_h *memh_p);
+
+ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
+                                   const uct_md_mem_dereg_params_t *params);
+
+/** A key is about to be packed for a peer.
+ *  @return UCS_ERR_UNSUPPORTED, having said why, if the handle has none. */
+ucs_status_t uct_predreg_mkey_check(uct_md_h md, uct_mem_h memh);
+
+#endif

@@ -1,0 +1,142 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "process.h"
+
+#include <uct/ib/predreg/core/counters.h>
+#include <uct/ib/predreg/core/job.h>
+#include <uct/ib/predreg/core/live.h>
+#include <uct/ib/predreg/core/record.h>
+#include <uct/ib/predreg/core/seat.h>
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/core/summary.h>
+#include <uct/ib/predreg/iface/iface.h>
+#include <uct/ib/predreg/md/cache.h>
+#include <uct/ib/predreg/md/comm.h>
+#include <uct/ib/predreg/md/open.h>
+#include <uct/ib/predreg/md/use.h>
+#include <uct/ib/predreg/md/ucx_caches.h>
+
+#include <ucs/debug/log_def.h>
+
+#include <unistd.h>
+
+/*
+ * Start and exit of the core. This file knows all others, and none of them
+ * calls it.
+ */
+
+
+static const uct_predreg_hooks_t hooks = {
+    .ucp_config   = uct_predreg_ucp_config,
+    .md_config    = uct_predreg_md_config,
+    .md_opened    = uct_predreg_md_opened,
+    .md_closing   = uct_predreg_md_closing,
+    .md_query     = uct_predreg_md_query,
+    .iface_opened = uct_predreg_iface_opened,
+    .mem_reg      = uct_predreg_mem_reg,
+    .mem_dereg    = uct_predreg_mem_dereg,
+    .mkey_check   = uct_predreg_mkey_check,
+    .closing      = uct_predreg_note_pinned,
+    .may_sleep    = uct_predreg_may_sleep,
+    .idle         = uct_predreg_idle,
+    .comm         = uct_predreg_comm
+};
+
+/* Under leave-pinned only a trace needs to know of unmaps */
+static void watch_start(void)
+{
+    ucs_status_t status;
+
+    if (!uct_predreg_is_traced()) {
+        return;
+    }
+
+    status = uct_predreg_vm_events_start();
+    if (status != UCS_OK) {
+        ucs_warn("memory events of UCM are not available (%s): unmapped memory "
+                 "is missing in the trace", ucs_status_string(status));
+    }
+}
+
+/* Everything that can fail is done before UCX's own caches are switched off */
+static ucs_status_t core_start(void)
+{
+    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
+    ucs_status_t status;
+
+    status = uct_predreg_fork_handlers_install();
+    if (status != UCS_OK) {
+        uct_predreg_step_aside("cannot install fork handlers");
+        return status;
+    }
+
+    if (knobs->policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
+        watch_start();
+        return UCS_OK;
+    }
+
+    status = uct_predreg_vm_events_start();
+    if (status != UCS_OK) {
+        uct_predreg_step_aside("memory events of UCM are not available (%s); "
+                               "without them a buffer that was unmapped would "
+                               "not be noticed", ucs_status_string(status));
+        return status;
+    }
+
+    uct_predreg_seat_init();
+    if (!uct_predreg_is_managing()) {
+        uct_predreg_step_aside("the cache cannot be set up: out of memory, or "
+                               "what was complained about above");
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    return UCS_OK;
+}
+
+__attribute__((visibility("default"))) const uct_predreg_hooks_t *
+uct_predreg_core_init(const uct_predreg_real_t *real)
+{
+    uct_predreg_core.real = *real;
+    uct_predreg_core.rank = uct_predreg_job_rank();
+    uct_predreg_core.pid  = getpid();
+
+    if (uct_predreg_check_version(real) != UCS_OK) {
+        return NULL;
+    }
+
+    if (uct_predreg_knobs_read(&uct_predreg_core.knobs) != UCS_OK) {
+        uct_predreg_step_aside("a variable UCX_RCACHE_PRED_* has the value "
+                               "that was complained about above");
+        return NULL;
+    }
+
+    if (core_start() != UCS_OK) {
+        return NULL;
+    }
+
+    return &hooks;
+}
+
+/* The process exits. Domains that were not closed stay as they are, since UCX is
+ * going away as well. The seat stays, too: another thread may be in a round, and
+ * the node notices when the process is gone. */
+UCS_F_DTOR static void core_exit(void)
+{
+    if (uct_predreg_core.pid != getpid()) {
+        return; /* A child that fork handlers did not see */
+    }
+
+    if (uct_predreg_core.thread != NULL) {
+        ucs_rcache_pred_thread_stop(uct_predreg_core.thread);
+    }
+
+    uct_predreg_summary_print();
+    uct_predreg_live_stop();
+    uct_predreg_record_finish();
+    /* The node's processes are not left: other threads may still communicate.
+     * The kernel and the other processes see to that. */
+}
