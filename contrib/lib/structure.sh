@@ -1,0 +1,202 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# Checks that uses go one way. Prints a line that begins with
+#   upward:  for each function, variable or header that a file uses although it
+#            is in a folder above the file's own,
+#   circle:  for each use of a file that leads back to the user, directly or
+#            through other files; of headers likewise,
+#   folder:  for each folder that has no place in the order, or too many modules
+#            (a .c file and the header of its name are one module).
+# Functions and variables are found in the symbols of the object files, so that
+# a use which was not compiled, in a branch of #if, is not found.
+#
+# usage: structure.sh SOURCES OBJECTS ORDER
+#   SOURCES  folder of the sources (src)
+#   OBJECTS  the folder they were compiled in (build/src)
+#   ORDER    list of folders, see folders.txt
+# exit status: 0; 1 if there is something to print; 2 if it cannot be checked
+
+set -eu
+export LC_ALL=C
+
+# More than that cannot be taken in at a glance
+max_modules=15
+
+[ $# -eq 3 ] || { echo "usage: $0 SOURCES OBJECTS ORDER" >&2; exit 2; }
+sources=$(cd "$1" && pwd)
+objects=$(cd "$2" && pwd)
+order=$(realpath "$3")
+work=$(mktemp -d "${TMPDIR:-/tmp}/predreg-structure.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+cd "$sources"
+find . -name '*.[ch]' -printf '%P\n' | sort > "$work/files"
+
+# Lines of "USER USED HOW": for symbols of object files. An object is called
+# [.libs/][LIBRARY-]NAME.o in the folder of its NAME.c; objects whose source is
+# gone are left over from an earlier build.
+(cd "$objects" && find . -name '*.o' -printf '%P\n' | sort |
+     xargs -r nm -A -P -g) |
+awk -v files="$work/files" '
+    BEGIN {
+        while ((getline file < files) > 0) {
+            exists[file] = 1
+        }
+    }
+    {
+        source = $1
+        sub(/:$/, "", source)
+        sub(/\.libs\//, "", source)
+        match(source, /[^\/]*$/)
+        name   = substr(source, RSTART)
+        source = substr(source, 1, RSTART - 1)
+        sub(/^.*-/, "", name)
+        sub(/\.o$/, ".c", name)
+        source = source name
+        if (!(source in exists)) {
+            next
+        }
+        if (($3 == "U") || ($3 == "w")) {
+            uses[source, $2] = 1
+        } else {
+            defines[$2] = source
+        }
+    }
+    END {
+        for (use in uses) {
+            split(use, part, SUBSEP)
+            if ((part[2] in defines) && (defines[part[2]] != part[1])) {
+                print part[1], defines[part[2]], part[2]
+            }
+        }
+    }' | sort > "$work/symbols"
+
+[ -s "$work/symbols" ] || {
+    echo "$0: no object files of $sources in $objects" >&2
+    exit 2
+}
+
+# The same for #include: of a file of the folder, or of one named from SOURCES
+xargs -r grep -E '^[ \t]*#[ \t]*include[ \t]' /dev/null < "$work/files" |
+awk -v files="$work/files" '
+    BEGIN {
+        while ((getline file < files) > 0) {
+            exists[file] = 1
+        }
+        FS = ":"
+    }
+    {
+        split($2, part, /[<>"]/)
+        used = part[2]
+        if ($2 ~ /"/) {
+            folder = $1
+            sub(/[^\/]*$/, "", folder)
+            used = folder used
+        }
+        if (used in exists) {
+            print $1, used, "#include"
+        }
+    }' > "$work/includes"
+
+check_order()
+{
+    cat "$work/symbols" "$work/includes" |
+    awk -v order="$order" -v files="$work/files" -v max="$max_modules" '
+        function folder_of(file)
+        {
+            return (file ~ /\//) ? substr(file, 1, match(file, /\/[^\/]*$/) - 1) \
+                                 : "."
+        }
+        function may_use(folder, file,    i, n, part)
+        {
+            if (!(folder in only)) {
+                return place[folder_of(file)] <= place[folder]
+            }
+            n = split(only[folder], part, " ")
+            for (i = 1; i <= n; ++i) {
+                if ((part[i] == file) || (part[i] == folder_of(file))) {
+                    return 1
+                }
+            }
+            return folder_of(file) == folder
+        }
+        BEGIN {
+            while ((getline line < order) > 0) {
+                if (line ~ /^[ \t]*(#|$)/) {
+                    continue
+                }
+                split(line, part, " ")
+                place[part[1]] = ++num_folders
+                if (part[2] == "only") {
+                    sub(/^.* only /, "", line)
+                    only[part[1]] = line
+                }
+            }
+            while ((getline file < files) > 0) {
+                folder = folder_of(file)
+                module = file
+                sub(/\.[ch]$/, "", module)
+                if (!(module in seen)) {
+                    seen[module] = 1
+                    modules[folder]++
+                }
+            }
+            for (folder in modules) {
+                if (!(folder in place)) {
+                    print "folder: " folder " is not in " order
+                } else if (modules[folder] > max) {
+                    print "folder: " folder " has " modules[folder] \
+                          " modules; accepted: up to " max
+                }
+            }
+        }
+        (folder_of($1) in place) && (folder_of($2) in place) &&
+        !may_use(folder_of($1), $2) {
+            print "upward: " $1 " uses " $2 ": " $3
+        }' | sort
+}
+
+# Of each circle, all uses that hold it together
+check_circles()
+{
+    awk '
+        # Marks in led[from, *] all files that a file leads to
+        function follow(from, file,    i, n, part)
+        {
+            n = split(used_by[file], part, " ")
+            for (i = 1; i <= n; ++i) {
+                if (!((from, part[i]) in led)) {
+                    led[from, part[i]] = 1
+                    follow(from, part[i])
+                }
+            }
+        }
+        {
+            if (!(($1, $2) in how)) {
+                used_by[$1] = used_by[$1] " " $2
+            }
+            how[$1, $2] = how[$1, $2] " " $3
+        }
+        END {
+            for (file in used_by) {
+                follow(file, file)
+            }
+            for (use in how) {
+                split(use, part, SUBSEP)
+                if ((part[2], part[1]) in led) {
+                    print "circle: " part[1] " uses " part[2] \
+                          ", which leads back to it:" how[use]
+                }
+            }
+        }' "$1" | sort
+}
+
+grep -E '^[^ ]*\.h [^ ]*\.h ' "$work/includes" > "$work/headers" || true
+{
+    check_order
+    check_circles "$work/symbols"
+    check_circles "$work/headers"
+} > "$work/found"
+cat "$work/found"
+[ ! -s "$work/found" ]
