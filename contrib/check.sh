@@ -1,18 +1,24 @@
 #!/bin/bash
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# All tests: unit tests, plain and under sanitizers; fuzzing; the installation;
-# messages on bad input; pages of reports in a browser; and, with an RDMA device
-# or in a guest that has one, real MPI programs. Installs what is missing. Ends
-# with a line of counts; the exit status is 0 if nothing failed.
+# All tests: unit tests, plain and under sanitizers; which file uses which;
+# fuzzing; the installation; messages on bad input; pages of reports in a
+# browser; and, with an RDMA device or in a guest that has one, real MPI programs.
+# Installs what is missing. Ends with a line of counts; the exit status is 0 if
+# nothing failed.
 #
 # usage: check.sh [PART]...
-# parts, and the default: unit sanitize fuzz install input replay report stat rig
+# parts, and the default: structure unit sanitize fuzz install input replay report
+#   stat rig
+# another part: coverage, the lines of src that the unit tests run, by folder
 
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-. "$top/contrib/lib.sh"
+# shellcheck source=contrib/lib/build.sh
+. "$top/contrib/lib/build.sh"
 
+parts=(structure unit sanitize fuzz install input replay report stat rig)
+[ $# -eq 0 ] || parts=("$@")
 passed=0
 failed=0
 skipped=0
@@ -36,16 +42,44 @@ check()
     esac
 }
 
-# build_sanitized KIND: the cache and its unit tests, in a folder of their own
-build_sanitized()
+# build_tests DIR CONFIGURE-ARGUMENT...: src and its unit tests in a folder of
+# their own
+build_tests()
 {
-    local kind=$1 dir=$build-$1
+    local dir=$1
+    shift
     mkdir -p "$dir"
-    [ -f "$dir/config.status" ] ||
-        env --chdir "$dir" "$top/configure" --enable-sanitize="$kind" \
-            CFLAGS="-g -O1" CXXFLAGS="-g -O0" # Tests compile for minutes else
+    [ -f "$dir/config.status" ] || env --chdir "$dir" "$top/configure" "$@"
     make -C "$dir/src" -j"$(nproc)"
     make -C "$dir/test/gtest" -j"$(nproc)" gtest
+}
+
+# build_sanitized KIND
+build_sanitized()
+{
+    build_tests "$build-$1" --enable-sanitize="$1" \
+        CFLAGS="-g -O1" CXXFLAGS="-g -O0" # Tests compile for minutes else
+}
+
+# run_gtest COMMAND...: the unit tests, a part of them on each processor; what
+# failed comes last
+run_gtest()
+{
+    local shards i pids=() failures=()
+    shards=$(nproc)
+    for ((i = 0; i < shards; ++i)); do
+        GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$@" \
+            > "$logs/shard-$i.log" 2>&1 &
+        pids+=($!)
+    done
+    for ((i = 0; i < shards; ++i)); do
+        if wait "${pids[i]}"; then
+            cat "$logs/shard-$i.log"
+        else
+            failures+=("$logs/shard-$i.log")
+        fi
+    done
+    [ ${#failures[@]} -eq 0 ] || { cat "${failures[@]}"; return 1; }
 }
 
 # UCX's memory hooks and address-space randomisation beyond what it maps are
@@ -53,13 +87,37 @@ build_sanitized()
 run_tsan()
 {
     setarch -R true 2>/dev/null || { echo "setarch is not permitted"; return 77; }
-    UCX_MEM_EVENTS=n TSAN_OPTIONS="halt_on_error=1" setarch -R "$@"
+    UCX_MEM_EVENTS=n TSAN_OPTIONS="halt_on_error=1" run_gtest setarch -R "$@"
 }
 
 run_unit()
 {
     make -C "$build/test/gtest" -j"$(nproc)" gtest
-    "$build/test/gtest/gtest"
+    run_gtest "$build/test/gtest/gtest"
+}
+
+check_structure()
+{
+    check "test of the check of the structure" "$top/test/structure.sh"
+    check "structure of the sources" "$top/contrib/lib/structure.sh" \
+        "$top/src" "$build/src" "$top/contrib/lib/folders.txt"
+}
+
+run_coverage()
+{
+    build_tests "$build-coverage" CFLAGS="-g -O0 --coverage" \
+        CXXFLAGS="-g0 -O0" LDFLAGS=--coverage
+    # Counts of earlier runs would be added to
+    find "$build-coverage" -name '*.gcda' -delete
+    run_gtest "$build-coverage/test/gtest/gtest"
+}
+
+check_coverage()
+{
+    check "unit tests, counting lines" run_coverage
+    check "lines that unit tests run" "$top/contrib/lib/coverage.sh" \
+        "$top/src" "$build-coverage"
+    sed 's/^/    /' "$logs/lines-that-unit-tests-run.log"
 }
 
 check_sanitize()
@@ -67,7 +125,7 @@ check_sanitize()
     check "build with address and undefined-behaviour sanitizers" \
         build_sanitized address
     check "unit tests, address and undefined-behaviour sanitizers" \
-        "$build-address/test/gtest/gtest"
+        run_gtest "$build-address/test/gtest/gtest"
     check "build with the thread sanitizer" build_sanitized thread
     check "unit tests, thread sanitizer" \
         run_tsan "$build-thread/test/gtest/gtest"
@@ -106,35 +164,66 @@ check_install()
         "$build/src/uct/ib/predreg/.libs"
 }
 
-main()
+# is_asked PART...: whether one of these parts is to be run
+is_asked()
 {
-    local parts=${*:-unit sanitize fuzz install input replay report stat rig} log
+    local part
+    for part in "$@"; do
+        [[ " ${parts[*]} " != *" $part "* ]] || return 0
+    done
+    return 1
+}
 
+install_packages()
+{
+    local log=$logs/install.log
     mkdir -p "$logs"
-    log=$logs/install.log
     : > "$log"
-    install_missing "$log" "${packages_build[@]}" "${packages_guest[@]}" \
-        libgtest-dev liburing-dev ucx-utils man-db hpcc clang libdw-dev
-    if [[ " $parts " = *" report "* ]]; then
+    # Whatever is asked: configure looks for most of it, and looks once
+    install_missing "$log" "${packages_build[@]}" libgtest-dev liburing-dev \
+        ucx-utils man-db hpcc clang libdw-dev
+    if is_asked rig; then
+        install_guest "$log"
+    fi
+    if is_asked report; then
         # Large, and there are pages without it: the part skips what it is for
         (install_missing "$log" chromium) || true
     fi
-    build_project
+}
 
-    for part in $parts; do
-        case $part in
-        unit)     check "unit tests" run_unit ;;
-        sanitize) check_sanitize ;;
-        fuzz)     check_fuzz ;;
-        install)  check_install ;;
-        input)    check "bad input" "$top/test/input.sh" "$build" ;;
-        replay)   check "replay" "$top/test/replay.sh" "$build" ;;
-        report)   check "pages of reports" "$top/test/report.sh" "$build" ;;
-        stat)     check "live counters" "$top/test/stat.sh" "$build" ;;
-        rig)      check_rig ;;
-        *)        die "unknown part '$part': accepted are unit, sanitize," \
-                      "fuzz, install, input, replay, report, stat and rig" ;;
-        esac
+run_part()
+{
+    case $1 in
+    structure) check_structure ;;
+    unit)      check "unit tests" run_unit ;;
+    sanitize)  check_sanitize ;;
+    coverage)  check_coverage ;;
+    fuzz)      check_fuzz ;;
+    install)   check_install ;;
+    input)     check "bad input" "$top/test/input.sh" "$build" ;;
+    replay)    check "replay" "$top/test/replay.sh" "$build" ;;
+    report)    check "pages of reports" "$top/test/report.sh" "$build" ;;
+    stat)      check "live counters" "$top/test/stat.sh" "$build" ;;
+    rig)       check_rig ;;
+    *)         die "unknown part '$1': accepted are structure, unit," \
+                   "sanitize, coverage, fuzz, install, input, replay, report," \
+                   "stat and rig" ;;
+    esac
+}
+
+main()
+{
+    local part
+
+    install_packages
+    if is_asked fuzz install input replay report stat rig; then
+        build_project
+    else
+        build_project src
+    fi
+
+    for part in "${parts[@]}"; do
+        run_part "$part"
     done
 
     say "$passed passed, $failed failed, $skipped skipped, in $SECONDS s"
@@ -169,4 +258,4 @@ check_rig()
     fi
 }
 
-main "$@"
+main

@@ -9,8 +9,8 @@ set -eu
 export LC_ALL=C
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source=contrib/lib.sh
-. "$top/contrib/lib.sh"
+# shellcheck source=contrib/lib/build.sh
+. "$top/contrib/lib/build.sh"
 # shellcheck source=contrib/measure.sh
 . "$top/contrib/measure.sh"
 quick=
