@@ -8,30 +8,15 @@
 #  include "config.h"
 #endif
 
-#include "report_int.h"
+#include "report.h"
+
+#include <tools/report/data/report_data.h>
+#include <tools/report/page/page.h>
 
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
 #include <string.h>
-
-
-const char *const report_policy_labels[] = {
-    [PREDREG_REPLAY_PREDICT]      = "predict",
-    [PREDREG_REPLAY_ON_DEMAND]    = "on-demand",
-    [PREDREG_REPLAY_LEAVE_PINNED] = "leave-pinned",
-    [PREDREG_REPLAY_LRU]          = "bound on bytes",
-    [PREDREG_REPLAY_REGIONS]      = "bound on regions",
-    [PREDREG_REPLAY_PERIODICITY]  = "periodicity",
-    [PREDREG_REPLAY_CLAIRVOYANT]  = "clairvoyant"
-};
-
-const predreg_replay_policy_t report_policy_order[PREDREG_REPLAY_LAST] = {
-    PREDREG_REPLAY_LEAVE_PINNED, PREDREG_REPLAY_PREDICT,
-    PREDREG_REPLAY_CLAIRVOYANT,  PREDREG_REPLAY_ON_DEMAND,
-    PREDREG_REPLAY_LRU,          PREDREG_REPLAY_REGIONS,
-    PREDREG_REPLAY_PERIODICITY
-};
 
 
 ucs_status_t predreg_report_create(predreg_report_t **report_p)
@@ -71,19 +56,6 @@ void predreg_report_destroy(predreg_report_t *report)
     free(report->ranks);
     free(report->metas);
     free(report);
-}
-
-const char *report_meta(const predreg_report_t *report, const char *key)
-{
-    unsigned i;
-
-    for (i = 0; i < report->num_metas; ++i) {
-        if (!strcmp(report->metas[i].key, key)) {
-            return report->metas[i].value;
-        }
-    }
-
-    return NULL;
 }
 
 static const predreg_replay_result_t *
@@ -240,7 +212,7 @@ static void report_take_curves(predreg_report_t *report, unsigned rank,
         predreg_curve_columns(pinned->curve, pinned->num_steps, 0,
                               curves->duration,
                               curves->columns[results[i].policy],
-                              REPORT_NUM_COLUMNS);
+                              PREDREG_CURVE_COLUMNS);
     }
 }
 
@@ -294,4 +266,15 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
     }
 
     return UCS_OK;
+}
+
+ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out)
+{
+    if (report->num_ranks == 0) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    predreg_recommend(&report->findings, &report->advice);
+    predreg_page_write(report, out);
+    return ferror(out) ? UCS_ERR_IO_ERROR : UCS_OK;
 }

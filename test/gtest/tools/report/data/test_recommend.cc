@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/recommend.h>
+#include <tools/report/data/recommend.h>
 }
 
 #include <cstring>

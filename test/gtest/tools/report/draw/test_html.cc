@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/html.h>
+#include <tools/report/draw/html.h>
 }
 
 #include <cstdlib>

@@ -4,22 +4,21 @@
  * See file LICENSE for terms.
  */
 
-#ifndef PREDREG_REPORT_INT_H_
-#define PREDREG_REPORT_INT_H_
+#ifndef PREDREG_REPORT_DATA_H_
+#define PREDREG_REPORT_DATA_H_
 
-#include "curve.h"
 #include "recommend.h"
-#include "report.h"
 #include "sites.h"
 
-/** @file report_int.h
- *
- * What a report knows, and the parts of its page. Each part writes its own
- * section, and nothing if there is nothing to say.
- */
+#include <tools/report/draw/curve.h>
 
-/** Columns of a curve: a pixel each on a wide screen. */
-#define REPORT_NUM_COLUMNS 1000
+BEGIN_C_DECLS
+
+/** @file report_data.h
+ *
+ * What a report knows of a job. Filled by report.c, rank by rank, and read by
+ * the sections of the page.
+ */
 
 /** A rank. */
 typedef struct report_rank {
@@ -50,10 +49,10 @@ typedef struct report_curves {
     uint64_t         duration;  /**< Of the policy that takes longest, ns */
     int              known[PREDREG_REPLAY_LAST];
     double           average[PREDREG_REPLAY_LAST]; /**< bytes */
-    predreg_column_t columns[PREDREG_REPLAY_LAST][REPORT_NUM_COLUMNS];
+    predreg_column_t columns[PREDREG_REPLAY_LAST][PREDREG_CURVE_COLUMNS];
 } report_curves_t;
 
-struct predreg_report {
+typedef struct predreg_report {
     predreg_findings_t findings;
     predreg_advice_t   advice;    /**< When it is written */
     uint64_t           pool_sum;  /**< bytes, of ranks that know */
@@ -64,7 +63,7 @@ struct predreg_report {
     unsigned           num_metas;
     report_curves_t    curves;
     predreg_sites_t    *sites;
-};
+} report_data_t;
 
 
 /** Names of policies for people. */
@@ -75,43 +74,20 @@ extern const char *const report_policy_labels[];
 extern const predreg_replay_policy_t report_policy_order[PREDREG_REPLAY_LAST];
 
 static inline const predreg_outcome_t *
-report_outcome(const predreg_report_t *report, predreg_replay_policy_t policy)
+report_outcome(const report_data_t *report, predreg_replay_policy_t policy)
 {
     return &report->findings.outcomes[policy];
 }
 
 static inline int
-report_has(const predreg_report_t *report, predreg_replay_policy_t policy)
+report_has(const report_data_t *report, predreg_replay_policy_t policy)
 {
     return report_outcome(report, policy)->ranks > 0;
 }
 
 /** What is said of the run, the first rank's; NULL: nothing. */
-const char *report_meta(const predreg_report_t *report, const char *key);
+const char *report_meta(const report_data_t *report, const char *key);
 
-
-/* page_verdict.c */
-void report_write_verdict(const predreg_report_t *report, FILE *out);
-
-/* page_curves.c */
-void report_write_curves(const predreg_report_t *report, FILE *out);
-
-/* page_policies.c */
-void report_write_policies(const predreg_report_t *report, FILE *out);
-void report_write_remainder(const predreg_report_t *report, FILE *out);
-
-/* page_uses.c */
-void report_write_uses(const predreg_report_t *report, FILE *out);
-void report_write_errors(const predreg_report_t *report, FILE *out);
-void report_write_places(const predreg_report_t *report, FILE *out);
-
-/* page_run.c */
-void report_write_ranks(const predreg_report_t *report, FILE *out);
-void report_write_recording(const predreg_report_t *report, FILE *out);
-void report_write_glossary(FILE *out);
-
-/** A bar as long as this part of its cell, 0 .. 1. Says nothing that the cell
- *  does not say in numbers. */
-void report_write_bar(FILE *out, double part);
+END_C_DECLS
 
 #endif

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/symbols.h>
+#include <tools/report/data/symbols.h>
 }
 
 #include <cstring>

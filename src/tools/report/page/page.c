@@ -8,25 +8,17 @@
 #  include "config.h"
 #endif
 
-#include "html.h"
-#include "report_int.h"
-#include "units.h"
-
+#include "page.h"
 #include "report_css.h"
+#include "sections.h"
 
-#include <ucs/sys/math.h>
+#include <tools/report/draw/html.h>
+#include <tools/report/draw/units.h>
 
-
-void report_write_bar(FILE *out, double part)
-{
-    fprintf(out, "<svg class=\"bar\" aria-hidden=\"true\"><rect "
-                 "width=\"%.1f%%\" height=\"100%%\"/></svg>",
-            100 * ucs_max(0, ucs_min(1, part)));
-}
 
 /* Nothing may be loaded and no script run, also if text should ever get out of
  * its element */
-static void page_write_head(const predreg_report_t *report, FILE *out)
+static void page_write_head(const report_data_t *report, FILE *out)
 {
     const char *command = report_meta(report, "command");
 
@@ -45,7 +37,7 @@ static void page_write_head(const predreg_report_t *report, FILE *out)
     fputs("</style>\n</head>\n", out);
 }
 
-static void page_write_header(const predreg_report_t *report, FILE *out)
+static void page_write_header(const report_data_t *report, FILE *out)
 {
     const char *command = report_meta(report, "command");
 
@@ -65,14 +57,8 @@ static void page_write_header(const predreg_report_t *report, FILE *out)
     fputs("</p></header>\n", out);
 }
 
-ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out)
+void predreg_page_write(const report_data_t *report, FILE *out)
 {
-    if (report->num_ranks == 0) {
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    predreg_recommend(&report->findings, &report->advice);
-
     page_write_head(report, out);
     fputs("<body>\n<main>\n", out);
     page_write_header(report, out);
@@ -89,6 +75,4 @@ ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out)
     fputs("</main>\n<footer><p>", out);
     predreg_html_print(out, "ucx_predreg %s", PACKAGE_VERSION);
     fputs("</p></footer>\n</body>\n</html>\n", out);
-
-    return ferror(out) ? UCS_ERR_IO_ERROR : UCS_OK;
 }

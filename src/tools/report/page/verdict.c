@@ -8,9 +8,11 @@
 #  include "config.h"
 #endif
 
-#include "html.h"
-#include "report_int.h"
-#include "units.h"
+#include "sections.h"
+
+#include <tools/report/draw/bar.h>
+#include <tools/report/draw/html.h>
+#include <tools/report/draw/units.h>
 
 #include <ucs/sys/math.h>
 
@@ -30,7 +32,7 @@ static void verdict_write_change(FILE *out, double value, double pinned,
 }
 
 /* The answer, and the one number that counts most */
-static void verdict_write_heading(const predreg_report_t *report, FILE *out)
+static void verdict_write_heading(const report_data_t *report, FILE *out)
 {
     static const char *const ways[] = {
         [PREDREG_SETTING_PREDICT]   = "with prediction",
@@ -62,7 +64,7 @@ static void verdict_write_heading(const predreg_report_t *report, FILE *out)
     fputs("</h1>\n", out);
 }
 
-static void verdict_write_waits(const predreg_report_t *report, FILE *out,
+static void verdict_write_waits(const report_data_t *report, FILE *out,
                                 const predreg_outcome_t *outcome)
 {
     const predreg_outcome_t *pinned =
@@ -75,7 +77,7 @@ static void verdict_write_waits(const predreg_report_t *report, FILE *out,
 }
 
 /* What the setting comes to against leave-pinned, and what is possible */
-static void verdict_write_numbers(const predreg_report_t *report, FILE *out)
+static void verdict_write_numbers(const report_data_t *report, FILE *out)
 {
     const predreg_outcome_t *pinned  =
             report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
@@ -112,7 +114,7 @@ static void verdict_write_numbers(const predreg_report_t *report, FILE *out)
     }
 }
 
-static void verdict_write_reason(const predreg_report_t *report, FILE *out)
+static void verdict_write_reason(const report_data_t *report, FILE *out)
 {
     const predreg_outcome_t *predict =
             report_outcome(report, PREDREG_REPLAY_PREDICT);
@@ -181,14 +183,14 @@ static void verdict_write_reason(const predreg_report_t *report, FILE *out)
 }
 
 /* What the bound was in the rank that has most, rounded up */
-static uint64_t verdict_limit_mib(const predreg_report_t *report)
+static uint64_t verdict_limit_mib(const report_data_t *report)
 {
     return (report_outcome(report, PREDREG_REPLAY_LRU)->limit + UCS_MASK(20)) >>
            20;
 }
 
 /* How to start it so. A trace knows the rank's own command line only */
-static void verdict_write_command(const predreg_report_t *report, FILE *out)
+static void verdict_write_command(const report_data_t *report, FILE *out)
 {
     const char *command = report_meta(report, "command");
     const char *size    = report_meta(report, "size");
@@ -218,7 +220,7 @@ static void verdict_write_command(const predreg_report_t *report, FILE *out)
     fputs("</code></pre>\n", out);
 }
 
-static void verdict_write_caveats(const predreg_report_t *report, FILE *out)
+static void verdict_write_caveats(const report_data_t *report, FILE *out)
 {
     const predreg_findings_t *findings = &report->findings;
     const predreg_outcome_t *predict   =
@@ -255,7 +257,7 @@ static void verdict_write_caveats(const predreg_report_t *report, FILE *out)
     fputs("</ul>\n", out);
 }
 
-static void verdict_write_row(const predreg_report_t *report, FILE *out,
+static void verdict_write_row(const report_data_t *report, FILE *out,
                               predreg_replay_policy_t policy, double scale)
 {
     static const char *const notes[PREDREG_REPLAY_LAST] = {
@@ -276,7 +278,7 @@ static void verdict_write_row(const predreg_report_t *report, FILE *out,
     fputs("</th><td class=\"n\">", out);
     predreg_html_print(out, "%s", PREDREG_BYTES(average));
     fputs("</td><td class=\"b\">", out);
-    report_write_bar(out, average / scale);
+    predreg_bar_write(out, average / scale);
     fputs("</td>", out);
     predreg_html_element(out, "td class=\"n\"", "%s",
                          PREDREG_BYTES(outcome->peak));
@@ -287,7 +289,7 @@ static void verdict_write_row(const predreg_report_t *report, FILE *out,
 }
 
 /* What counts, side by side */
-static void verdict_write_table(const predreg_report_t *report, FILE *out)
+static void verdict_write_table(const report_data_t *report, FILE *out)
 {
     predreg_replay_policy_t chosen =
             predreg_setting_policy(report->advice.setting);
@@ -320,7 +322,7 @@ static void verdict_write_table(const predreg_report_t *report, FILE *out)
     fputs("</tbody></table>\n", out);
 }
 
-void report_write_verdict(const predreg_report_t *report, FILE *out)
+void report_write_verdict(const report_data_t *report, FILE *out)
 {
     fputs("<section id=\"verdict\">", out);
     verdict_write_heading(report, out);

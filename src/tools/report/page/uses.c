@@ -8,18 +8,16 @@
 #  include "config.h"
 #endif
 
-#include "html.h"
-#include "report_int.h"
-#include "units.h"
+#include "sections.h"
 
+#include <tools/report/draw/bar.h>
+#include <tools/report/draw/html.h>
+#include <tools/report/draw/units.h>
 
 #include <ucs/sys/math.h>
 
-/* Call sites that are listed */
-#define USES_MAX_PLACES 12
 
-
-static void uses_write_row(const predreg_report_t *report, FILE *out,
+static void uses_write_row(const report_data_t *report, FILE *out,
                            predreg_replay_policy_t policy)
 {
     const predreg_outcome_t *outcome = report_outcome(report, policy);
@@ -31,7 +29,7 @@ static void uses_write_row(const predreg_report_t *report, FILE *out,
     predreg_html_element(out, "td", "%s",
                          PREDREG_PERCENT(outcome->hits, outcome->uses));
     fputs("<td class=\"b\">", out);
-    report_write_bar(out, (outcome->uses == 0) ?
+    predreg_bar_write(out, (outcome->uses == 0) ?
                           0 : ((double)outcome->hits / outcome->uses));
     fputs("</td>", out);
     predreg_html_element(out, "td", "%s", PREDREG_COUNT(outcome->hits));
@@ -44,7 +42,7 @@ static void uses_write_row(const predreg_report_t *report, FILE *out,
     fputs("</tr>\n", out);
 }
 
-void report_write_uses(const predreg_report_t *report, FILE *out)
+void report_write_uses(const report_data_t *report, FILE *out)
 {
     unsigned i;
 
@@ -84,7 +82,7 @@ static uint64_t uses_num_predictions(const predreg_outcome_t *outcome)
     return sum;
 }
 
-static void uses_write_predictor(const predreg_report_t *report, FILE *out,
+static void uses_write_predictor(const report_data_t *report, FILE *out,
                                  predreg_replay_policy_t policy)
 {
     static const char *const bounds[UCS_RCACHE_PRED_ERROR_CLASSES - 1] = {
@@ -111,13 +109,13 @@ static void uses_write_predictor(const predreg_report_t *report, FILE *out,
         predreg_html_element(out, "th scope=\"row\"", "%s", bounds[i]);
         predreg_html_element(out, "td", "%s", PREDREG_PERCENT(sum, all));
         fputs("<td class=\"b\">", out);
-        report_write_bar(out, (double)sum / all);
+        predreg_bar_write(out, (double)sum / all);
         fputs("</td></tr>\n", out);
     }
     fputs("</tbody></table>\n", out);
 }
 
-void report_write_errors(const predreg_report_t *report, FILE *out)
+void report_write_errors(const report_data_t *report, FILE *out)
 {
     if ((uses_num_predictions(report_outcome(report,
                                              PREDREG_REPLAY_PREDICT)) == 0) &&
@@ -133,60 +131,4 @@ void report_write_errors(const predreg_report_t *report, FILE *out)
     uses_write_predictor(report, out, PREDREG_REPLAY_PREDICT);
     uses_write_predictor(report, out, PREDREG_REPLAY_PERIODICITY);
     fputs("</div></section>\n", out);
-}
-
-static void uses_write_place(FILE *out, const predreg_place_t *place)
-{
-    fputs("<tr><th scope=\"row\"><details><summary><code>", out);
-    predreg_html_text(out, place->function);
-    fputs("</code> ", out);
-    predreg_html_element(out, "small", "%s %s", place->kind, place->source);
-    fputs("</summary><pre>", out);
-    predreg_html_text(out, place->path);
-    fputs("</pre></details></th>", out);
-    predreg_html_element(out, "td", "%s", PREDREG_TIME(place->waited));
-    predreg_html_element(out, "td", "%s",
-                         PREDREG_BYTE_SECONDS(place->byte_seconds));
-    predreg_html_element(out, "td", "%s", PREDREG_COUNT(place->uses));
-    predreg_html_element(out, "td", "%s",
-                         PREDREG_PERCENT(place->hits, place->uses));
-    predreg_html_element(out, "td", "%s", PREDREG_COUNT(place->late));
-    fputs("</tr>\n", out);
-}
-
-void report_write_places(const predreg_report_t *report, FILE *out)
-{
-    const predreg_place_t *places;
-    unsigned num_places, i;
-
-    num_places = predreg_sites_sort(report->sites, &places);
-    if (num_places == 0) {
-        return;
-    }
-
-    fputs("<section id=\"places\"><h2>Where in the program</h2>\n<p>", out);
-    predreg_html_print(out, "The call sites that cost most, under %s: first "
-                            "those that wait longest, of equal ones those that "
-                            "use most memory. Each opens to the functions on "
-                            "the way to it.",
-                       report_policy_labels[
-                               report_has(report, PREDREG_REPLAY_PREDICT) ?
-                               PREDREG_REPLAY_PREDICT :
-                               PREDREG_REPLAY_LEAVE_PINNED]);
-    fputs("</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-          "aria-label=\"Call sites\"><table class=\"data places\"><caption>",
-          out);
-    predreg_html_print(out, "%s of %s call sites, all ranks together",
-                       PREDREG_COUNT(ucs_min(num_places, USES_MAX_PLACES)),
-                       PREDREG_COUNT(num_places));
-    fputs("</caption><thead><tr><th scope=\"col\">call site</th>"
-          "<th scope=\"col\">wait</th>"
-          "<th scope=\"col\">memory × time</th>"
-          "<th scope=\"col\">uses</th>"
-          "<th scope=\"col\">found registered</th>"
-          "<th scope=\"col\">late</th></tr></thead><tbody>\n", out);
-    for (i = 0; i < ucs_min(num_places, USES_MAX_PLACES); ++i) {
-        uses_write_place(out, &places[i]);
-    }
-    fputs("</tbody></table></div></section>\n", out);
 }

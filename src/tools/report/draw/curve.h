@@ -18,6 +18,9 @@ BEGIN_C_DECLS
  * is lost, however short.
  */
 
+/** Columns of a curve that is drawn: a pixel each on a wide screen. */
+#define PREDREG_CURVE_COLUMNS 1000
+
 typedef struct predreg_column {
     uint64_t min;  /**< bytes */
     uint64_t max;

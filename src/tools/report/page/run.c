@@ -8,9 +8,10 @@
 #  include "config.h"
 #endif
 
-#include "html.h"
-#include "report_int.h"
-#include "units.h"
+#include "sections.h"
+
+#include <tools/report/draw/html.h>
+#include <tools/report/draw/units.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 #define RUN_NSEC_PER_SEC 1000000000ull
 
 
-static void run_write_rank(const predreg_report_t *report, FILE *out,
+static void run_write_rank(const report_data_t *report, FILE *out,
                            const report_rank_t *rank)
 {
     static const predreg_replay_policy_t policies[] = {
@@ -53,7 +54,7 @@ static void run_write_rank(const predreg_report_t *report, FILE *out,
     fputs("</tr>\n", out);
 }
 
-void report_write_ranks(const predreg_report_t *report, FILE *out)
+void report_write_ranks(const report_data_t *report, FILE *out)
 {
     unsigned i;
 
@@ -94,7 +95,7 @@ static void run_write_pair(FILE *out, const char *name, const char *value)
 }
 
 /* Files that names were to be taken from, and could not */
-static void run_write_modules(const predreg_report_t *report, FILE *out)
+static void run_write_modules(const report_data_t *report, FILE *out)
 {
     static const char *const reasons[] = {
         [PREDREG_MODULE_MISSING]  = "is not there, or cannot be read",
@@ -132,7 +133,7 @@ static int run_is_knob(const report_meta_t *meta)
     return !strncmp(meta->key, RUN_KNOB_PREFIX, strlen(RUN_KNOB_PREFIX));
 }
 
-static void run_write_knobs(const predreg_report_t *report, FILE *out)
+static void run_write_knobs(const report_data_t *report, FILE *out)
 {
     const report_meta_t *meta;
     int any = 0;
@@ -184,7 +185,7 @@ static void run_write_date(FILE *out, const char *realtime)
     }
 }
 
-void report_write_recording(const predreg_report_t *report, FILE *out)
+void report_write_recording(const report_data_t *report, FILE *out)
 {
     const char *realtime = report_meta(report, "realtime_ns");
     const report_meta_t *meta;
@@ -218,48 +219,4 @@ void report_write_recording(const predreg_report_t *report, FILE *out)
     fputs("</tbody></table></div>\n", out);
     run_write_modules(report, out);
     fputs("</section>\n", out);
-}
-
-void report_write_glossary(FILE *out)
-{
-    static const struct {
-        const char *term;
-        const char *meaning;
-    } entries[] = {
-        {"registered memory", "Memory that the network adapter can read and "
-         "write by itself. It is pinned: it cannot be swapped or moved."},
-        {"use", "From when a communication needs its buffer registered until "
-         "it is done with it."},
-        {"hit", "A use that found its buffer registered."},
-        {"late", "A use that came before the registration predicted for it was "
-         "complete, and waited for the rest."},
-        {"early", "A hit on a buffer that was registered ahead by more than a "
-         "quarter of the time between its uses."},
-        {"wasted", "A registration ahead of a use that never came."},
-        {"wait", "Time on the critical path: the program stands still while "
-         "memory is registered or deregistered."},
-        {"memory × time", "Registered memory, summed up over time: 1 GiB for "
-         "1 s is as much as 512 MiB for 2 s."},
-        {"peak", "The most that was registered at a time."},
-        {"rank", "One process of the parallel program."},
-        {"helper", "The thread that registers and deregisters beside the "
-         "program."},
-        {"clairvoyant", "A schedule that knows all uses beforehand. It says "
-         "what could be reached, and cannot be run."},
-        {"call site", "The place in the program that a communication is called "
-         "from, with the functions on the way to it."},
-        {"replay", "Each policy is played over the recorded uses on a virtual "
-         "clock. The figures of this page come from there, also those of the "
-         "policy the run was recorded under."}
-    };
-    unsigned i;
-
-    fputs("<section id=\"glossary\"><h2>Words</h2>\n<dl>\n", out);
-    for (i = 0; i < sizeof(entries) / sizeof(entries[0]); ++i) {
-        fputs("<div>", out);
-        predreg_html_element(out, "dt", "%s", entries[i].term);
-        predreg_html_element(out, "dd", "%s", entries[i].meaning);
-        fputs("</div>\n", out);
-    }
-    fputs("</dl></section>\n", out);
 }

@@ -8,9 +8,11 @@
 #  include "config.h"
 #endif
 
-#include "html.h"
-#include "report_int.h"
-#include "units.h"
+#include "sections.h"
+
+#include <tools/report/draw/bar.h>
+#include <tools/report/draw/html.h>
+#include <tools/report/draw/units.h>
 
 
 static const char *const policies_notes[] = {
@@ -52,7 +54,7 @@ static void policies_write_note(FILE *out, predreg_replay_policy_t policy,
     fputs("</small>", out);
 }
 
-static void policies_write_row(const predreg_report_t *report, FILE *out,
+static void policies_write_row(const report_data_t *report, FILE *out,
                                predreg_replay_policy_t policy)
 {
     const predreg_outcome_t *outcome = report_outcome(report, policy);
@@ -81,7 +83,7 @@ static void policies_write_row(const predreg_report_t *report, FILE *out,
     fputs("</tr>\n", out);
 }
 
-void report_write_policies(const predreg_report_t *report, FILE *out)
+void report_write_policies(const report_data_t *report, FILE *out)
 {
     unsigned i;
 
@@ -110,7 +112,7 @@ void report_write_policies(const predreg_report_t *report, FILE *out)
     fputs("</tbody></table></div></section>\n", out);
 }
 
-static void policies_write_cause(const predreg_report_t *report, FILE *out,
+static void policies_write_cause(const report_data_t *report, FILE *out,
                                  predreg_cause_t cause, double beyond)
 {
     double predict     =
@@ -125,12 +127,12 @@ static void policies_write_cause(const predreg_report_t *report, FILE *out,
     predreg_html_element(out, "td", "%s",
                          PREDREG_BYTE_SECONDS(predict - clairvoyant));
     fputs("<td class=\"b\">", out);
-    report_write_bar(out, (predict - clairvoyant) / beyond);
+    predreg_bar_write(out, (predict - clairvoyant) / beyond);
     fputs("</td></tr>\n", out);
 }
 
 /* What predict has registered, and the clairvoyant has not */
-void report_write_remainder(const predreg_report_t *report, FILE *out)
+void report_write_remainder(const report_data_t *report, FILE *out)
 {
     const predreg_outcome_t *predict     =
             report_outcome(report, PREDREG_REPLAY_PREDICT);

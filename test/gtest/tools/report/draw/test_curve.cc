@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/curve.h>
+#include <tools/report/draw/curve.h>
 }
 
 #include <algorithm>

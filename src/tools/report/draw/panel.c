@@ -1,0 +1,136 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "panel.h"
+#include "html.h"
+#include "units.h"
+
+/* Heights in pixels: of the margins above and below the curve, and of the
+ * curve */
+#define TOP    16
+#define PLOT   110
+#define BOTTOM 22
+#define HEIGHT (TOP + PLOT + BOTTOM)
+
+
+static double panel_y(const predreg_axis_t *axis, double bytes)
+{
+    return TOP + PLOT * predreg_axis_depth(axis, bytes);
+}
+
+static void write_axis(FILE *out, const predreg_axis_t *axis)
+{
+    double bytes;
+
+    fprintf(out, "<svg class=\"axis\" height=\"%d\" aria-hidden=\"true\">",
+            HEIGHT);
+    for (bytes = 0; bytes <= axis->top; bytes += axis->step) {
+        fprintf(out, "<text x=\"100%%\" y=\"%.1f\" text-anchor=\"end\">",
+                panel_y(axis, bytes) + 4);
+        predreg_html_print(out, "%s", PREDREG_BYTES(bytes));
+        fputs("</text>", out);
+    }
+    fputs("</svg>\n", out);
+}
+
+static void write_times(FILE *out, uint64_t duration)
+{
+    static const char *const anchors[] = {"start", "middle", "end"};
+    unsigned i;
+
+    for (i = 0; i < 3; ++i) {
+        fprintf(out, "<text x=\"%u%%\" y=\"%d\" text-anchor=\"%s\">", i * 50,
+                HEIGHT - 4, anchors[i]);
+        predreg_html_print(out, "%s", PREDREG_TIME(duration * (i / 2.)));
+        fputs("</text>", out);
+    }
+}
+
+/* A label at the line it is for: above the line if there is room, else below */
+static void write_label(FILE *out, const char *x, const char *anchor, double y,
+                        const char *text)
+{
+    y = (y < TOP + 14) ? (y + 14) : (y - 5);
+    fprintf(out, "<text class=\"label\" x=\"%s\" y=\"%.1f\" "
+                 "text-anchor=\"%s\">", x, y, anchor);
+    predreg_html_text(out, text);
+    fputs("</text>", out);
+}
+
+/* What the drawing shows, in words */
+static void write_description(FILE *out, const predreg_panel_t *panel)
+{
+    fprintf(out, "<svg class=\"plot\" height=\"%d\" role=\"img\" "
+                 "aria-labelledby=\"t%u d%u\"><title id=\"t%u\">",
+            HEIGHT, panel->id, panel->id, panel->id);
+    predreg_html_print(out, "Registered memory over time, %s", panel->label);
+    fprintf(out, "</title><desc id=\"d%u\">", panel->id);
+    predreg_html_print(out, "From 0 to %s; %s on average, %s at peak.",
+                       PREDREG_TIME(panel->duration),
+                       PREDREG_BYTES(panel->average),
+                       PREDREG_BYTES(panel->peak));
+    fputs("</desc>", out);
+}
+
+static void write_curves(FILE *out, const predreg_panel_t *panel,
+                         const predreg_axis_t *axis)
+{
+    char place[64];
+
+    snprintf(place, sizeof(place), "y=\"%d\" width=\"100%%\" height=\"%d\"",
+             TOP, PLOT);
+    predreg_plot_open(out, place);
+    predreg_plot_area(out, panel->columns, axis);
+    if (panel->other != NULL) {
+        predreg_plot_line(out, panel->other, PREDREG_CURVE_COLUMNS, axis,
+                          "other");
+    }
+    predreg_plot_line(out, panel->columns, PREDREG_CURVE_COLUMNS, axis, "line");
+    fputs("</svg>", out);
+}
+
+static void write_plot(FILE *out, const predreg_panel_t *panel,
+                       const predreg_axis_t *axis)
+{
+    double bytes, y;
+
+    write_description(out, panel);
+    for (bytes = 0; bytes <= axis->top; bytes += axis->step) {
+        y = panel_y(axis, bytes);
+        fprintf(out, "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" "
+                     "y2=\"%.1f\"/>", y, y);
+    }
+    write_curves(out, panel, axis);
+
+    y = panel_y(axis, panel->average);
+    fprintf(out, "<line class=\"average\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" "
+                 "y2=\"%.1f\"/>", y, y);
+    write_label(out, "4", "start", y, "average");
+    if (panel->other != NULL) {
+        y = panel_y(axis, panel->other[PREDREG_CURVE_COLUMNS * 3 / 4].max);
+        write_label(out, "100%", "end", y, panel->other_label);
+    }
+    write_times(out, panel->duration);
+    fputs("</svg>", out);
+}
+
+void predreg_panel_write(FILE *out, const predreg_panel_t *panel,
+                         const predreg_axis_t *axis)
+{
+    fputs("<figure><figcaption>", out);
+    predreg_html_element(out, "b", "%s", panel->label);
+    predreg_html_element(out, "span", "average %s, peak %s",
+                         PREDREG_BYTES(panel->average),
+                         PREDREG_BYTES(panel->peak));
+    fputs("</figcaption><div class=\"panel\">", out);
+    write_axis(out, axis);
+    write_plot(out, panel, axis);
+    fputs("</div></figure>\n", out);
+}

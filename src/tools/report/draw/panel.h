@@ -1,0 +1,45 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_PANEL_H_
+#define PREDREG_PANEL_H_
+
+#include "plot.h"
+
+BEGIN_C_DECLS
+
+/** @file panel.h
+ *
+ * A curve as a figure of an HTML page: the area below it, its average, and
+ * another curve to compare it with. Text keeps its size, and the curve is
+ * stretched to whatever width there is. Called by the section of curves;
+ * report.css has the styles.
+ */
+
+typedef struct predreg_panel {
+    const char             *label;    /**< Name of the curve */
+    unsigned               id;        /**< Not that of another panel of the
+                                           page */
+    const predreg_column_t *columns;  /**< PREDREG_CURVE_COLUMNS of them */
+    uint64_t               duration;  /**< Time of the right edge, ns; that of
+                                           the left one is 0 */
+    double                 average;   /**< Over time, bytes */
+    uint64_t               peak;      /**< bytes */
+    const char             *other_label;
+    const predreg_column_t *other;    /**< Columns of the curve to compare with,
+                                           drawn as a dashed line; NULL: none */
+} predreg_panel_t;
+
+
+/** Write a figure.
+ *  @param [in] axis  Shared by the panels of a page, so that heights can be
+ *                    compared. */
+void predreg_panel_write(FILE *out, const predreg_panel_t *panel,
+                         const predreg_axis_t *axis);
+
+END_C_DECLS
+
+#endif

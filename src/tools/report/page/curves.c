@@ -1,0 +1,69 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "sections.h"
+
+#include <tools/report/draw/html.h>
+#include <tools/report/draw/panel.h>
+
+#include <ucs/sys/math.h>
+
+
+static void curves_write_panel(const report_data_t *report, FILE *out,
+                               predreg_replay_policy_t policy,
+                               const predreg_axis_t *axis)
+{
+    const report_curves_t *curves = &report->curves;
+    predreg_panel_t panel         = {
+        .label    = report_policy_labels[policy],
+        .id       = policy,
+        .columns  = curves->columns[policy],
+        .duration = curves->duration,
+        .average  = curves->average[policy],
+        .peak     = report->ranks[curves->rank].peak[policy]
+    };
+
+    if (policy != PREDREG_REPLAY_LEAVE_PINNED) {
+        panel.other_label = report_policy_labels[PREDREG_REPLAY_LEAVE_PINNED];
+        panel.other       = curves->columns[PREDREG_REPLAY_LEAVE_PINNED];
+    }
+    predreg_panel_write(out, &panel, axis);
+}
+
+void report_write_curves(const report_data_t *report, FILE *out)
+{
+    const report_curves_t *curves = &report->curves;
+    const report_rank_t *rank     = &report->ranks[curves->rank];
+    uint64_t peak                 = 1;
+    predreg_axis_t axis;
+    unsigned i;
+
+    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
+        peak = ucs_max(peak, rank->peak[i]);
+    }
+    axis = predreg_axis_choose(peak);
+
+    fputs("<section id=\"curves\"><h2>Registered memory over time</h2>\n<p>",
+          out);
+    if (report->num_ranks > 1) {
+        predreg_html_print(out, "Of %s, the rank with most memory under "
+                                "leave-pinned. ", rank->name);
+    }
+    predreg_html_print(out, "All on the same axes. The dashed curve is "
+                            "leave-pinned, for comparison; the dotted line is "
+                            "the average over time.");
+    fputs("</p>\n<div class=\"panels\">\n", out);
+    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
+        if (curves->known[report_policy_order[i]]) {
+            curves_write_panel(report, out, report_policy_order[i], &axis);
+        }
+    }
+    fputs("</div></section>\n", out);
+}

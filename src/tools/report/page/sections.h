@@ -1,0 +1,56 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_SECTIONS_H_
+#define PREDREG_SECTIONS_H_
+
+#include <tools/report/data/report_data.h>
+
+#include <stdio.h>
+
+BEGIN_C_DECLS
+
+/** @file sections.h
+ *
+ * The sections of the page, in their order on it. Each writes its heading and
+ * what belongs to it, and nothing at all if there is nothing to say. Called by
+ * predreg_report_write(), after the advice was made. Errors of the stream are
+ * left for the one who closes it.
+ */
+
+/** verdict.c: which policy to use, why, and how to start the program so. */
+void report_write_verdict(const report_data_t *report, FILE *out);
+
+/** curves.c: registered memory over time, a curve for each policy. */
+void report_write_curves(const report_data_t *report, FILE *out);
+
+/** policies.c: what each policy came to. */
+void report_write_policies(const report_data_t *report, FILE *out);
+
+/** policies.c: what predict has registered, and the clairvoyant has not. */
+void report_write_remainder(const report_data_t *report, FILE *out);
+
+/** uses.c: how many uses of buffers found them registered. */
+void report_write_uses(const report_data_t *report, FILE *out);
+
+/** uses.c: by how much predictions were wrong. */
+void report_write_errors(const report_data_t *report, FILE *out);
+
+/** places.c: the call sites that cost most. */
+void report_write_places(const report_data_t *report, FILE *out);
+
+/** run.c: each rank by itself. */
+void report_write_ranks(const report_data_t *report, FILE *out);
+
+/** run.c: what the traces say of the run. */
+void report_write_recording(const report_data_t *report, FILE *out);
+
+/** glossary.c: the words of the page. */
+void report_write_glossary(FILE *out);
+
+END_C_DECLS
+
+#endif
