@@ -71,6 +71,9 @@ protected:
      * system refuses is counted also while others are given up for it. */
     void check_accounting(bool refusals = false);
 
+    /* A completion that adds one to the unsigned that its argument points to */
+    static void count_cb(void *arg) { ++*(unsigned*)arg; }
+
     /* A memory hook, which must not allocate */
     void unmap(void *address, size_t length);
 

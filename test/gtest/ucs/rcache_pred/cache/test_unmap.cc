@@ -1,0 +1,273 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/pred_test.h>
+
+
+/* Invalidated and unmapped memory */
+class test_unmap : public pred_test {
+protected:
+    void SetUp() override { create(); }
+};
+
+/* Invalidate */
+
+TEST_F(test_unmap, invalidate_deregisters_and_then_calls_back)
+{
+    struct arg {
+        fake_world *world;
+        void       *memh;
+        unsigned   called;
+    } a = {&m_world, begin(buffer(0), PAGE), 0};
+
+    auto cb = [](void *p) {
+        ++((arg*)p)->called;
+        EXPECT_FALSE(((arg*)p)->world->is_live(((arg*)p)->memh));
+    };
+
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_invalidate(domain(), a.memh, cb, &a));
+    EXPECT_EQ(1u, a.called);
+
+    poll();
+    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    end(begin(buffer(0), PAGE));
+    EXPECT_EQ(1u, a.called);
+}
+
+TEST_F(test_unmap, invalidate_waits_for_the_other_uses)
+{
+    unsigned called = 0;
+    void *memh      = begin(buffer(0), PAGE);
+
+    begin(buffer(0), PAGE);
+    begin(buffer(0), PAGE);
+    end(memh);
+    ASSERT_EQ(UCS_OK,
+              ucs_rcache_pred_invalidate(domain(), memh, count_cb, &called));
+    poll();
+    EXPECT_EQ(0u, called);
+    EXPECT_TRUE(m_world.is_live(memh));
+
+    void *new_memh = begin(buffer(0), PAGE); /* Not served by the old one */
+    EXPECT_NE(memh, new_memh);
+
+    end(memh);
+    EXPECT_EQ(1u, called);
+    EXPECT_FALSE(m_world.is_live(memh));
+    EXPECT_TRUE(m_world.is_live(new_memh));
+    end(new_memh);
+    poll();
+    EXPECT_EQ(1u, called);
+}
+
+TEST_F(test_unmap, every_invalidate_is_called_back)
+{
+    unsigned called = 0;
+    void *memh      = begin(buffer(0), PAGE);
+
+    begin(buffer(0), PAGE);
+    EXPECT_EQ(UCS_OK,
+              ucs_rcache_pred_invalidate(domain(), memh, count_cb, &called));
+    EXPECT_EQ(0u, called);
+    EXPECT_EQ(UCS_OK,
+              ucs_rcache_pred_invalidate(domain(), memh, count_cb, &called));
+    EXPECT_EQ(2u, called);
+}
+
+TEST_F(test_unmap, invalidate_on_demand)
+{
+    unsigned called = 0;
+
+    set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);
+    void *memh = begin(buffer(0), PAGE);
+    EXPECT_EQ(UCS_OK,
+              ucs_rcache_pred_invalidate(domain(), memh, count_cb, &called));
+    EXPECT_EQ(1u, called);
+    poll();
+}
+
+TEST_F(test_unmap, foreign_handle_is_not_invalidated)
+{
+    unsigned called = 0;
+
+    EXPECT_EQ(UCS_ERR_NO_ELEM,
+              ucs_rcache_pred_invalidate(domain(), (void*)0x1234, count_cb,
+                                         &called));
+    EXPECT_EQ(0u, called);
+}
+
+TEST_F(test_unmap, callback_may_begin_another_use)
+{
+    struct arg {
+        test_unmap *self;
+        void     *memh;
+    } a = {this, NULL};
+
+    auto cb = [](void *p) {
+        arg *a  = (arg*)p;
+        a->memh = a->self->begin(buffer(0), PAGE);
+    };
+
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_invalidate(domain(),
+                                                 begin(buffer(0), PAGE), cb,
+                                                 &a));
+    end(a.memh);
+}
+
+/* Unmap */
+
+TEST_F(test_unmap, unmapped_while_idle)
+{
+    void *memh = begin(buffer(0), PAGE);
+
+    end(memh);
+    unmap(buffer(0), PAGE);
+    EXPECT_EQ(1u, stats().unmapped);
+
+    /* New memory at the same address, before the helper has done anything */
+    void *new_memh = begin(buffer(0), PAGE);
+    EXPECT_NE(memh, new_memh);
+    poll();
+    EXPECT_FALSE(m_world.is_live(memh));
+    EXPECT_TRUE(m_world.is_live(new_memh));
+    end(new_memh);
+}
+
+TEST_F(test_unmap, unmapped_while_in_use)
+{
+    void *memh = begin(buffer(0), PAGE);
+
+    unmap(buffer(0), PAGE);
+    void *new_memh = begin(buffer(0), PAGE);
+    EXPECT_NE(memh, new_memh);
+
+    run(SEC);
+    EXPECT_TRUE(m_world.is_live(memh));
+    end(memh);
+    poll();
+    EXPECT_FALSE(m_world.is_live(memh));
+    EXPECT_TRUE(m_world.is_live(new_memh));
+    end(new_memh);
+}
+
+TEST_F(test_unmap, unmapped_while_being_registered_by_a_use)
+{
+    m_world.on_reg = [this](const auto &) { unmap(buffer(0), PAGE); };
+    void *memh     = begin(buffer(0), PAGE);
+    m_world.on_reg = nullptr;
+
+    EXPECT_TRUE(m_world.is_live(memh));
+    EXPECT_NE(memh, begin(buffer(0), PAGE));
+    end(memh);
+    poll();
+    EXPECT_FALSE(m_world.is_live(memh));
+}
+
+TEST_F(test_unmap, unmapped_while_being_registered_by_the_helper)
+{
+    void *memh = NULL;
+
+    use(buffer(0), PAGE);
+    run(100 * MSEC);
+    use(buffer(0), PAGE);
+    ASSERT_EQ(0u, (run(10 * MSEC), m_world.num_live()));
+    m_world.on_reg = [this](const auto &) { unmap(buffer(0), PAGE); };
+    run(88 * MSEC);
+    m_world.on_reg = nullptr;
+    ASSERT_EQ(1u, stats().regs_helper);
+    EXPECT_EQ(1u, stats().unmapped);
+
+    memh = begin(buffer(0), PAGE);
+    EXPECT_EQ(2 + 1u, stats().regs_critical) << "not the helper's";
+    end(memh);
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
+TEST_F(test_unmap, unmapped_while_its_registration_fails)
+{
+    void *memh;
+
+    m_world.on_reg = [this](const auto &) {
+        unmap(buffer(0), PAGE);
+        /* The helper looks while it is still under way */
+        ucs_rcache_pred_poll(m_pred);
+    };
+    m_world.fail_nth_reg(1, 2);
+    EXPECT_NE(UCS_OK, try_begin(buffer(0), PAGE, &memh));
+    m_world.on_reg = nullptr;
+
+    run(SEC);
+    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+}
+
+TEST_F(test_unmap, unmapped_memory_is_deregistered_without_communication)
+{
+    end(begin(buffer(0), PAGE));
+    end(begin(buffer(0), PAGE));
+    run_until_asleep();
+    void *memh = begin(buffer(0), PAGE);
+    run_until_asleep();
+
+    unmap(buffer(0), PAGE);
+    run(MSEC);
+    end(memh);
+    run(10 * MSEC);
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+}
+
+TEST_F(test_unmap, unmap_touches_what_it_overlaps)
+{
+    void *before = begin(buffer(0), PAGE);
+    void *into   = begin(buffer(0, PAGE), 2 * PAGE);
+    void *inside = begin(buffer(0, 2 * PAGE), PAGE);
+    void *around = begin(buffer(0, PAGE / 2), 8 * PAGE);
+    void *after  = begin(buffer(0, 4 * PAGE), PAGE);
+
+    for (void *memh : {before, into, inside, around, after}) {
+        end(memh);
+    }
+
+    unmap(buffer(0, 2 * PAGE), 2 * PAGE);
+    EXPECT_EQ(3u, stats().unmapped);
+    EXPECT_EQ(before, begin(buffer(0), PAGE));
+    EXPECT_NE(into, begin(buffer(0, PAGE), 2 * PAGE));
+    EXPECT_NE(inside, begin(buffer(0, 2 * PAGE), PAGE));
+    EXPECT_NE(around, begin(buffer(0, PAGE / 2), 8 * PAGE));
+    EXPECT_EQ(after, begin(buffer(0, 4 * PAGE), PAGE));
+}
+
+TEST_F(test_unmap, unmap_counts_a_region_once)
+{
+    end(begin(buffer(0), PAGE));
+    unmap(buffer(0), PAGE);
+    unmap(buffer(0), PAGE);
+    EXPECT_EQ(1u, stats().unmapped);
+}
+
+TEST_F(test_unmap, unmap_of_everything)
+{
+    void *memh = begin(buffer(0), PAGE);
+
+    end(begin(buffer(1), PAGE));
+    ucs_rcache_pred_unmapped(m_pred, 0, UINTPTR_MAX);
+    EXPECT_EQ(2u, stats().unmapped);
+    end(memh);
+    poll();
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
+TEST_F(test_unmap, unmap_of_nothing_does_not_wake)
+{
+    end(begin(buffer(0), PAGE));
+    run_until_asleep();
+    unsigned wakes = m_world.num_wakes();
+
+    unmap(buffer(1), PAGE);
+    EXPECT_EQ(wakes, m_world.num_wakes());
+    EXPECT_TRUE(test_pred_is_asleep(m_pred));
+}

@@ -1,0 +1,86 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_THREADS_TEST_H_
+#define PREDREG_GTEST_THREADS_TEST_H_
+
+#include <common/pieces_use.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+/*
+ * Uses, unmaps and the helper, all at once. A use knows that its memory must be
+ * registered, by a registration no older than the last unmap, until it ends.
+ *
+ * Each test runs in a process of its own, so that one that crashes is one that
+ * fails.
+ */
+class threads_test : public pred_test {
+protected:
+    static constexpr unsigned NUM_BUFFERS = 64;
+
+    threads_test()
+    {
+        m_params.dq_size = 1 << 16; /* Nothing is lost, unless a test says so */
+        m_world.set_tick(200);
+        m_world.set_reg_cost(5, 1000);
+        m_world.set_dereg_cost(1, 500);
+    }
+
+    void run_in_child(std::function<void()> func);
+    void run_in_child(unsigned num_users, unsigned num_pollers,
+                      unsigned num_unmappers);
+
+    /* In the child: begin and end uses, two at a time, in so many threads */
+    void run_users(unsigned num_threads);
+    void run_user(unsigned seed);
+    /* In the child: one use after the other, whole or in pieces, under a bound
+     * that does not hold them all */
+    void run_bounded_user(unsigned seed);
+    void run_bounded_users(unsigned num_threads);
+    void start_poller();
+    void start_progress();
+    void start_unmapper();
+    /* Stop the poller and the unmapper, and see that all is in order */
+    void finish();
+
+    void fail(const char *what)
+    {
+        fprintf(stderr, "%s\n", what);
+        exit(1);
+    }
+
+    void check_use(void *memh, unsigned b, size_t length, uint64_t min_serial)
+    {
+        if (!m_world.covers(memh, buffer(b), length)) {
+            fail("memory in use is not registered");
+        }
+        if (m_world.get(memh).serial <= min_serial) {
+            fail("registered before its memory was unmapped");
+        }
+    }
+
+    struct use_under_way {
+        void     *memh;
+        unsigned b;
+        size_t   length;
+        uint64_t min_serial;
+    };
+
+    unsigned                 m_num_buffers = NUM_BUFFERS;
+    unsigned                 m_num_uses    = 50000 / SANITIZER_SLOWDOWN;
+    size_t                   m_min_length  = 1;
+    std::atomic<bool>        m_stop{false};
+    std::vector<std::thread> m_threads;
+    std::atomic<uint64_t>    m_min_serial[NUM_BUFFERS] = {};
+    std::atomic<unsigned>    m_refused{0};
+    std::atomic<unsigned>    m_invalidated{0};
+    std::atomic<unsigned>    m_called{0};
+};
+
+#endif

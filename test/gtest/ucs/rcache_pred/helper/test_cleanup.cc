@@ -1,0 +1,215 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "helper_test.h"
+
+
+/* What is lost and found again, and what is forgotten */
+class test_cleanup : public helper_test {
+};
+
+/* What is lost is found again */
+
+TEST_F(test_cleanup, dropped_entries_are_found_by_the_sweep)
+{
+    m_params.dq_size = 2;
+    recreate();
+    for (unsigned i = 0; i < 10; ++i) {
+        end(begin(buffer(i), PAGE));
+    }
+
+    poll();
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(8u, stats().dq_dropped);
+}
+
+TEST_F(test_cleanup, region_in_use_is_not_swept)
+{
+    m_params.dq_size = 2;
+    recreate();
+    void *memh = begin(buffer(100), PAGE);
+    for (unsigned i = 0; i < 10; ++i) {
+        end(begin(buffer(i), PAGE));
+    }
+
+    poll();
+    EXPECT_EQ(1u, m_world.num_live());
+    end(memh);
+    poll();
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
+TEST_F(test_cleanup, dropped_entry_of_a_scheduled_region_is_found)
+{
+    m_params.dq_size = 2;
+    recreate();
+    periodic(buffer(0), 200 * MSEC, 3);
+    use(buffer(0), 64 * KB, MSEC);
+    run(20 * MSEC);
+    ASSERT_EQ(1u, test_pred_rq_length(m_pred));
+
+    /* Used before its time, and nobody hears of it */
+    end(begin(buffer(0), 64 * KB));
+    for (unsigned i = 1; i < 5; ++i) {
+        end(begin(buffer(i), PAGE));
+    }
+    poll();
+    ASSERT_EQ(3u, stats().dq_dropped);
+
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
+TEST_F(test_cleanup, dropped_entry_of_a_watched_region_is_found)
+{
+    m_params.dq_size = 2;
+    recreate();
+    periodic(buffer(0), 200 * MSEC, 4);
+    ASSERT_EQ(1u, test_pred_watch_length(m_pred));
+
+    end(begin(buffer(0), 64 * KB));
+    for (unsigned i = 1; i < 5; ++i) {
+        end(begin(buffer(i), PAGE));
+    }
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(0u, stats().wasted);
+}
+
+TEST_F(test_cleanup, producer_that_does_not_come_back_delays_but_blocks_nothing)
+{
+    test_dq_take_ticket(test_pred_dq(m_pred));
+    end(begin(buffer(0), PAGE));
+    EXPECT_EQ(1u, m_world.num_live());
+
+    run(SEC);
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(1u, stats().dq_dropped);
+    run_until_asleep();
+}
+
+TEST_F(test_cleanup, steady_uses_do_not_starve_the_rest)
+{
+    /* Every deregistration ends another use, so that the DQ is never empty
+     * while one round lasts: what is due must be done all the same */
+    unsigned next = 1000, given_up = 0;
+
+    periodic(buffer(0), 200 * MSEC, 4);
+    ASSERT_EQ(1u, m_world.num_live_at(buffer(0)));
+    m_world.set_dereg_cost(0, MSEC);
+    m_world.on_dereg = [&](const auto &r) {
+        if (r.address == (uintptr_t)buffer(0)) {
+            given_up = next;
+        } else if (next < 3000) {
+            end(begin(buffer(next++), PAGE));
+        }
+    };
+    end(begin(buffer(next++), PAGE));
+    while (m_world.num_live_at(buffer(0)) && (next < 3000)) {
+        m_world.advance_to(ucs_rcache_pred_poll(m_pred));
+    }
+    m_world.on_dereg = nullptr;
+
+    /* Its prediction expired after 225 ms: 225 deregistrations */
+    EXPECT_GT(given_up, 1000u);
+    EXPECT_LT(given_up, 1300u);
+    run_until_asleep();
+}
+
+/* Bounds on what is remembered */
+
+TEST_F(test_cleanup, garbage_is_collected)
+{
+    m_params.known_regions = 16;
+    recreate();
+    for (unsigned i = 0; i < 1000; ++i) {
+        use(buffer(0, i * PAGE), PAGE, 10 * USEC);
+        run(MSEC);
+        ASSERT_LE(test_pred_num_regions(m_pred), 100u);
+    }
+}
+
+TEST_F(test_cleanup, garbage_is_collected_before_sleep)
+{
+    m_params.known_regions = 16;
+    m_params.dq_size     = 2048;
+    recreate();
+    for (unsigned i = 0; i < 1000; ++i) {
+        end(begin(buffer(0, i * PAGE), PAGE));
+    }
+
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_LE(test_pred_num_regions(m_pred), 16u);
+}
+
+TEST_F(test_cleanup, predicted_regions_are_not_garbage)
+{
+    m_params.known_regions = 16;
+    recreate();
+    for (unsigned i = 0; i < 20; ++i) {
+        if (i == 3) {
+            mark();
+        }
+        uint64_t start = now();
+        use(buffer(0), PAGE, MSEC);
+        for (unsigned b = 0; (b < 40) && (i >= 2); ++b) {
+            /* Much that is used once only */
+            use(buffer(1, (i * 40 + b) * PAGE), PAGE, MSEC);
+        }
+        run_until(start + 500 * MSEC);
+    }
+
+    EXPECT_EQ(17u, since_mark(&stats_t::hits));
+}
+
+TEST_F(test_cleanup, few_call_sites_are_enough_to_live)
+{
+    m_params.max_sites = 16;
+    recreate();
+    for (unsigned i = 0; i < 5; ++i) {
+        uint64_t start = now();
+        for (unsigned b = 0; b < 100; ++b) {
+            use(buffer(0, b * PAGE), PAGE, 100 * USEC, context(b));
+        }
+        EXPECT_LE(test_pred_num_sites(m_pred), 16u);
+        run_until(start + SEC);
+    }
+
+    /* Regions remember on their own */
+    EXPECT_GE(stats().hits, 200u);
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
+TEST_F(test_cleanup, forgotten_region_takes_its_call_sites_along)
+{
+    for (unsigned i = 0; i < 10; ++i) {
+        use(buffer(0), PAGE, MSEC, context(i));
+    }
+    run(10 * MSEC);
+    EXPECT_EQ(10u + 9, test_pred_num_sites(m_pred)) << "all but one in a phase";
+
+    ucs_rcache_pred_unmapped(m_pred, (uintptr_t)buffer(0),
+                             (uintptr_t)buffer(0, PAGE));
+    run(10 * MSEC);
+    EXPECT_EQ(0u, test_pred_num_sites(m_pred));
+    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+}
+
+TEST_F(test_cleanup, entry_of_a_forgotten_region_is_ignored)
+{
+    end(begin(buffer(0), PAGE));
+    destroy_domain(0);
+    new_domain("fake1");
+    /* The same region structure, recycled, while the old entry is queued */
+    void *memh = begin(buffer(1), PAGE, 0, domain(1));
+
+    poll();
+    EXPECT_TRUE(m_world.is_live(memh));
+    EXPECT_EQ(0u, test_pred_num_sites(m_pred));
+    end(memh, domain(1));
+}

@@ -1,0 +1,121 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "mode_test.h"
+
+
+/* Who does the work by the seat that the process has on its node */
+class test_seat : public mode_test {
+};
+
+TEST_F(test_seat, conservative_without_a_processor_is_progress)
+{
+    m_world.seat.idle_cpus = 0;
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
+    EXPECT_EQ(NEVER, poll());
+    end(begin(buffer(0), PAGE));
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(0u, m_world.num_wakes());
+}
+
+TEST_F(test_seat, helper_comes_with_its_processor)
+{
+    m_world.seat.idle_cpus = 0;
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    seats(4);
+    m_world.seat.idle_cpus = 1;
+    seats(3);
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
+    EXPECT_EQ(0u, m_world.num_wakes());
+    seats(1);
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+    EXPECT_EQ(1u, m_world.num_wakes());
+
+    /* It knows what the program knew */
+    periodic(100 * MSEC, 4, false);
+    stats_t before = stats();
+    periodic(100 * MSEC, 10, false);
+    EXPECT_EQ(10u, stats().hits - before.hits);
+    EXPECT_EQ(0u, stats().late - before.late);
+}
+
+TEST_F(test_seat, helper_goes_when_others_need_it_more)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    seats(2);
+    ASSERT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+    m_world.seat.rank = 1;
+    seats(5);
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
+    unsigned wakes = m_world.num_wakes();
+    end(begin(buffer(0), PAGE));
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(wakes, m_world.num_wakes());
+}
+
+TEST_F(test_seat, helper_does_not_come_and_go)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    for (unsigned i = 0; i < 40; ++i) {
+        m_world.seat.rank = i % 2;
+        seats(1);
+        ASSERT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+    }
+}
+
+TEST_F(test_seat, aggressive_allows_for_the_turns_of_others)
+{
+    m_world.seat = {1, 1, 2, 4 * MSEC};
+    create_with(UCS_RCACHE_PRED_HELPER_AGGRESSIVE);
+    EXPECT_EQ(8 * MSEC, test_pred_times(m_pred)->share);
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+
+    /* A period of less than two turns is kept, one of more is not */
+    periodic(7 * MSEC, 20, false);
+    stats_t before = stats();
+    periodic(7 * MSEC, 20, false);
+    EXPECT_EQ(0u, stats().deregs - before.deregs);
+    EXPECT_EQ(20u, stats().hits - before.hits);
+    periodic(20 * MSEC, 20, false);
+    before = stats();
+    periodic(20 * MSEC, 20, false);
+    EXPECT_EQ(20u, stats().deregs - before.deregs);
+    EXPECT_EQ(20u, stats().hits - before.hits);
+}
+
+TEST_F(test_seat, seat_is_asked_for_four_times_a_second)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    unsigned count = m_world.num_seats();
+    periodic(MSEC, 2000, false);
+    EXPECT_GE(m_world.num_seats() - count, 7u);
+    EXPECT_LE(m_world.num_seats() - count, 8u);
+
+    /* And not when nothing happens */
+    run_until_asleep();
+    EXPECT_LE(m_world.num_seats() - count, 10u);
+}
+
+TEST_F(test_seat, demand_is_what_is_used_whoever_helps)
+{
+    for (auto helper : {UCS_RCACHE_PRED_HELPER_PROGRESS,
+                        UCS_RCACHE_PRED_HELPER_AGGRESSIVE}) {
+        create_with(helper);
+        for (unsigned i = 0; i < 100; ++i) {
+            use(buffer(0), MB);
+            use(buffer(i % 2), MB);
+            compute_until(now() + 10 * MSEC);
+        }
+        EXPECT_EQ(2 * MB, m_world.demand());
+        for (unsigned i = 0; i < 5; ++i) {
+            seats(1);
+        }
+        EXPECT_LT(m_world.demand(), 2 * MB);
+        EXPECT_GT(m_world.demand(), MB * 3 / 4);
+        destroy();
+    }
+}
