@@ -6,6 +6,8 @@
 
 #include "threads_test.h"
 
+#include <unistd.h>
+
 
 /* Uses, unmaps and the helper in several threads at once */
 class test_threads : public threads_test {
@@ -206,13 +208,26 @@ TEST_F(test_threads, room_on_its_way_is_waited_for)
     m_params.max_bytes = MB;
     m_num_uses        *= 10;
     run_in_child([this] {
+        static std::atomic<unsigned> yields;
+        ucs_rcache_pred_ops_t ops = fake_world::ops;
         void *memh;
 
+        /* Nor is the helper, if the system does not let it run for a while: a
+         * use gives up after so many calls, which then take longer */
+        ops.yield = [](void*) {
+            if (++yields < 64) {
+                std::this_thread::yield();
+            } else {
+                usleep(100);
+            }
+        };
+        m_params.ops = &ops;
         create();
         m_world.set_bound(MB);
         start_poller();
         for (unsigned i = 0; i < m_num_uses; ++i) {
             void *address = buffer(i % 2);
+            yields        = 0;
             if (try_begin(address, MB - 128 * KB, &memh) != UCS_OK) {
                 fail("refused for what was about to be deregistered");
             }
