@@ -20,9 +20,6 @@
 
 #include <unistd.h>
 
-/* After UCX's own handlers, which come at 1000 and below */
-#define VM_EVENT_PRIORITY 1500
-
 
 /* Inside munmap, perhaps inside free: nothing is allocated, logged or waited
  * for */
@@ -47,7 +44,8 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
 
 ucs_status_t uct_predreg_vm_events_start(void)
 {
-    return ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, VM_EVENT_PRIORITY,
+    return ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED,
+                                 uct_predreg_core.compat->vm_event_priority,
                                  vm_unmapped, NULL);
 }
 

@@ -7,7 +7,10 @@
 #ifndef UCT_PREDREG_PROCESS_H_
 #define UCT_PREDREG_PROCESS_H_
 
+#include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
+
+BEGIN_C_DECLS
 
 /** @file process.h
  *
@@ -20,5 +23,7 @@ ucs_status_t uct_predreg_vm_events_start(void);
 
 /** From now on forked children start with nothing. */
 ucs_status_t uct_predreg_fork_handlers_install(void);
+
+END_C_DECLS
 
 #endif

@@ -100,11 +100,11 @@ static ucs_status_t core_start(void)
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
 uct_predreg_core_init(const uct_predreg_real_t *real)
 {
-    uct_predreg_core.real = *real;
-    uct_predreg_core.rank = uct_predreg_job_rank();
-    uct_predreg_core.pid  = getpid();
-
-    if (uct_predreg_check_version(real) != UCS_OK) {
+    uct_predreg_core.real   = *real;
+    uct_predreg_core.rank   = uct_predreg_job_rank();
+    uct_predreg_core.pid    = getpid();
+    uct_predreg_core.compat = uct_predreg_find_compat(real);
+    if (uct_predreg_core.compat == NULL) {
         return NULL;
     }
 

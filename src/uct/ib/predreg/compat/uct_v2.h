@@ -7,9 +7,9 @@
 #ifndef UCT_PREDREG_UCT_V2_H_
 #define UCT_PREDREG_UCT_V2_H_
 
-/** @file uct_v2_compat.h
+/** @file uct_v2.h
  *
- * Those parts of UCT's second interface that are overridden. libuct exports
+ * Those parts of UCT's second interface that are overridden or called. libuct exports
  * their functions, but distributions do not install the header that declares
  * their structures, uct/api/v2/uct_v2.h. The layouts are those of UCX 1.13;
  * up to 1.23 fields were only added at the end.
@@ -25,6 +25,8 @@
 #ifdef HAVE_UCT_API_V2_UCT_V2_H
 #  include <uct/api/v2/uct_v2.h>
 #else
+
+BEGIN_C_DECLS
 
 /* UCX 1.13 to 1.23, uct_v2.h: uct_md_mem_dereg_field_mask_t */
 enum {
@@ -55,6 +57,8 @@ typedef struct uct_md_mkey_pack_params uct_md_mkey_pack_params_t;
 ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh,
                                  const uct_md_mkey_pack_params_t *params,
                                  void *rkey_buffer);
+
+END_C_DECLS
 
 #endif
 

@@ -7,7 +7,10 @@
 #ifndef UCT_PREDREG_COUNTERS_H_
 #define UCT_PREDREG_COUNTERS_H_
 
+#include <ucs/sys/compiler_def.h>
 #include <stdint.h>
+
+BEGIN_C_DECLS
 
 /** @file counters.h
  *
@@ -27,5 +30,7 @@ uint64_t uct_predreg_num_passed(void);
  * the most so far, and if a summary or a trace will tell it.
  */
 void uct_predreg_note_pinned(void);
+
+END_C_DECLS
 
 #endif

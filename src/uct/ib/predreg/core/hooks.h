@@ -8,10 +8,13 @@
 #define UCT_PREDREG_HOOKS_H_
 
 #include <ucs/rcache_pred/api/context.h>
-#include <uct/ib/predreg/compat/uct_v2.h>
+#include <ucs/sys/compiler_def.h>
+#include <uct/ib/predreg/compat/compat.h>
 
 #include <ucp/api/ucp.h>
 #include <uct/api/uct.h>
+
+BEGIN_C_DECLS
 
 /** @file hooks.h
  *
@@ -32,42 +35,6 @@
 /** Communications shorter than this do not count: no protocol of UCP registers
  *  memory for them, and recording them would cost small messages latency. */
 #define UCT_PREDREG_MIN_LENGTH 4096
-
-
-/** What memory is registered for: how it can be done without. */
-typedef enum {
-    UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message: may move piece by
-                                        piece */
-    UCT_PREDREG_PURPOSE_SEND,      /**< The same, of a send that is copied if it
-                                        is not registered: only if need be */
-    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: a fence has
-                                        to find all of it in the send queue */
-    UCT_PREDREG_PURPOSE_MAPPED     /**< Peers access it at any time: it cannot */
-} uct_predreg_purpose_t;
-
-
-/** Functions of the UCX in this process that the core calls. Those of UCP are
- *  NULL until UCP is there: a program may use UCT alone, at first. */
-typedef struct uct_predreg_real {
-    ucs_status_t (*ucp_config_modify)(ucp_config_t*, const char*, const char*);
-    void         (*ucp_config_print)(const ucp_config_t*, FILE*, const char*,
-                                     ucs_config_print_flags_t);
-    void         (*ucp_get_version)(unsigned*, unsigned*, unsigned*);
-    ucs_status_t (*uct_config_get)(void*, const char*, char*, size_t);
-    ucs_status_t (*uct_config_modify)(void*, const char*, const char*);
-    void         (*uct_worker_progress_register_safe)(uct_worker_h,
-                                                      ucs_callback_t, void*,
-                                                      unsigned,
-                                                      uct_worker_cb_id_t*);
-    void         (*uct_worker_progress_unregister_safe)(uct_worker_h,
-                                                        uct_worker_cb_id_t*);
-    ucs_status_t (*uct_md_query)(uct_md_h, uct_md_attr_t*);
-    ucs_status_t (*uct_md_mem_reg)(uct_md_h, void*, size_t, unsigned,
-                                   uct_mem_h*);
-    ucs_status_t (*uct_md_mem_dereg)(uct_md_h, uct_mem_h);
-    ucs_status_t (*uct_md_mem_dereg_v2)(uct_md_h,
-                                        const uct_md_mem_dereg_params_t*);
-} uct_predreg_real_t;
 
 
 /** What the core does in place of, or in addition to, overridden functions. */
@@ -124,5 +91,7 @@ typedef struct uct_predreg_hooks {
  */
 typedef const uct_predreg_hooks_t*
 (*uct_predreg_core_init_func_t)(const uct_predreg_real_t *real);
+
+END_C_DECLS
 
 #endif

@@ -7,6 +7,10 @@
 #ifndef UCT_PREDREG_JOB_H_
 #define UCT_PREDREG_JOB_H_
 
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
 /** @file job.h
  *
  * What the launcher of a job tells its processes in their environment. Uses
@@ -18,5 +22,7 @@ int uct_predreg_job_rank(void);
 
 /** @return the number of ranks as text of the environment, or NULL. */
 const char *uct_predreg_job_size(void);
+
+END_C_DECLS
 
 #endif

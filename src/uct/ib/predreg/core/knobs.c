@@ -7,13 +7,11 @@
 #include "knobs.h"
 
 #include <ucs/rcache_pred/stats.h>
+#include <uct/ib/predreg/compat/config_parser.h>
 
-#include <ucs/config/parser.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
-#include <ucs/sys/preprocessor.h>
 #include <uct/api/uct.h>
-#include <uct/api/version.h>
 
 #define KNOB_PREFIX "RCACHE_PRED_"
 #define ENV_PREFIX  "UCX_"
@@ -237,13 +235,8 @@ ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs)
 {
     ucs_status_t status;
 
-#if UCT_API >= UCT_VERSION(1, 15)
-    status = ucs_config_parser_fill_opts(knobs, &knob_table_config_entry,
-                                         ENV_PREFIX, 0);
-#else
-    status = ucs_config_parser_fill_opts(knobs, knob_table, ENV_PREFIX,
-                                         KNOB_PREFIX, 0);
-#endif
+    status = uct_predreg_config_fill(knobs, knob_table, ENV_PREFIX,
+                                     KNOB_PREFIX);
     if (status != UCS_OK) {
         return status;
     }
@@ -276,12 +269,8 @@ ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
 {
     ucs_status_t status;
 
-#if UCT_API >= UCT_VERSION(1, 15)
-    status = ucs_config_parser_set_value(knobs, knob_table, KNOB_PREFIX, name,
-                                         value);
-#else
-    status = ucs_config_parser_set_value(knobs, knob_table, name, value);
-#endif
+    status = uct_predreg_config_set(knobs, knob_table, KNOB_PREFIX, name,
+                                    value);
     if (status == UCS_ERR_NO_ELEM) {
         ucs_error("there is no knob " ENV_PREFIX KNOB_PREFIX "%s", name);
     }

@@ -7,6 +7,10 @@
 #ifndef UCT_PREDREG_LIVE_H_
 #define UCT_PREDREG_LIVE_H_
 
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
 /** @file live.h
  *
  * This process's live counters: what other processes (ucx_predreg stat) and
@@ -27,5 +31,7 @@ void uct_predreg_live_reset(void);
 /** The counters have changed. Any thread; waits for nobody.
  *  @param arg  Not used; the cache calls this as one of its operations. */
 void uct_predreg_publish(void *arg);
+
+END_C_DECLS
 
 #endif

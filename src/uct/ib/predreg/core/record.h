@@ -8,6 +8,9 @@
 #define UCT_PREDREG_RECORD_H_
 
 #include <ucs/rcache_pred/api/event.h>
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
 
 /** @file record.h
  *
@@ -36,5 +39,7 @@ void uct_predreg_record_finish(void);
 
 /** In a forked child: the file is the parent's. */
 void uct_predreg_record_reset(void);
+
+END_C_DECLS
 
 #endif

@@ -8,6 +8,9 @@
 #define UCT_PREDREG_SEAT_H_
 
 #include <ucs/rcache_pred/api/rcache_pred.h>
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
 
 /** @file seat.h
  *
@@ -47,5 +50,7 @@ void uct_predreg_node_reset(void);
  */
 void uct_predreg_seat(void *arg, uint64_t demand,
                       ucs_rcache_pred_seat_t *seat);
+
+END_C_DECLS
 
 #endif

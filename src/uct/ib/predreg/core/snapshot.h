@@ -8,6 +8,9 @@
 #define UCT_PREDREG_SNAPSHOT_H_
 
 #include <ucs/rcache_pred/stats.h>
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
 
 /** @file snapshot.h
  *
@@ -16,5 +19,7 @@
  */
 
 void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot);
+
+END_C_DECLS
 
 #endif

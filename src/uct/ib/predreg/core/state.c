@@ -7,6 +7,7 @@
 #include "state.h"
 
 #include <ucs/debug/log_def.h>
+#include <uct/api/version.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,25 +35,24 @@ void uct_predreg_step_aside(const char *fmt, ...)
     ucs_warn("predictive registration steps aside: %s", reason);
 }
 
-/* UCS structures and configuration tables are not stable between versions of
- * UCX: work only beside the one this was compiled for */
-ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real)
+const uct_predreg_compat_t *
+uct_predreg_find_compat(const uct_predreg_real_t *real)
 {
+    const uct_predreg_compat_t *compat;
     unsigned major, minor, release;
 
     if (real->ucp_get_version == NULL) {
-        return UCS_OK; /* The program uses UCT only, which tells no version */
+        return uct_predreg_compat_built_for();
     }
 
     real->ucp_get_version(&major, &minor, &release);
-    if ((major == UCT_VERNO_MAJOR) && (minor == UCT_VERNO_MINOR)) {
-        return UCS_OK;
+    compat = uct_predreg_compat_select(major, minor);
+    if (compat == NULL) {
+        uct_predreg_step_aside("this process uses UCX %u.%u, accepted is "
+                               "%d.%d, which it was built for", major, minor,
+                               UCT_VERNO_MAJOR, UCT_VERNO_MINOR);
     }
-
-    uct_predreg_step_aside("this process uses UCX %u.%u, accepted is %d.%d, "
-                           "which it was built for", major, minor,
-                           UCT_VERNO_MAJOR, UCT_VERNO_MINOR);
-    return UCS_ERR_UNSUPPORTED;
+    return compat;
 }
 
 unsigned uct_predreg_policy(void)

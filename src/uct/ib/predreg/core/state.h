@@ -29,6 +29,7 @@
 typedef struct uct_predreg_core {
     /* Constant after initialisation */
     uct_predreg_real_t       real;
+    const uct_predreg_compat_t *compat; /**< Facts of the UCX in this process */
     uct_predreg_knobs_t      knobs;
     int                      rank;    /**< In the job; -1: not known */
 
@@ -86,10 +87,13 @@ extern uct_predreg_core_t uct_predreg_core;
 
 
 /**
- * Work only beside the UCX this was built for.
- * @return UCS_ERR_UNSUPPORTED, having stepped aside, beside another one.
+ * Find the facts of the UCX in this process. As long as it uses UCT only, which
+ * tells no version, they are those of the version this was built for.
+ *
+ * @return NULL, having stepped aside, beside a UCX that this does not work with.
  */
-ucs_status_t uct_predreg_check_version(const uct_predreg_real_t *real);
+const uct_predreg_compat_t *
+uct_predreg_find_compat(const uct_predreg_real_t *real);
 
 /** The policy in force, @ref ucs_rcache_pred_policy_t. It is not the one asked
  *  for if there is no helper. Any thread. */

@@ -7,6 +7,10 @@
 #ifndef UCT_PREDREG_CACHE_H_
 #define UCT_PREDREG_CACHE_H_
 
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
 /** @file cache.h
  *
  * The cache of this process, with its helper and its place among the processes
@@ -25,5 +29,7 @@ int uct_predreg_is_managing(void);
  * there.
  */
 void uct_predreg_helper_start(void);
+
+END_C_DECLS
 
 #endif

@@ -8,6 +8,9 @@
 #define UCT_PREDREG_COMM_H_
 
 #include <ucs/rcache_pred/api/context.h>
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
 
 /** @file comm.h
  *
@@ -27,5 +30,7 @@ void uct_predreg_comm(ucs_rcache_pred_window_t *window,
 
 /** Progress of UCP found nothing to do: work that is due can be done. */
 void uct_predreg_idle(void);
+
+END_C_DECLS
 
 #endif

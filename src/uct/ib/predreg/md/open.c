@@ -20,15 +20,6 @@
 #include <ucs/debug/log_def.h>
 
 #include <limits.h>
-#include <string.h>
-
-/* The component whose domains pin memory for a network adapter */
-#define MANAGED_COMPONENT "ib"
-
-/* What UCX reports for a registration that its own cache answers (1.13:
- * RCACHE_OVERHEAD of the domain), seconds. Reporting the same keeps UCP's
- * choice of protocols what it is without this library. */
-#define HIT_COST 180e-9
 
 
 static void domain_add(uct_md_h md, const char *name)
@@ -75,8 +66,7 @@ static void domain_add(uct_md_h md, const char *name)
 
 void uct_predreg_md_opened(uct_md_h md, const char *name)
 {
-    uct_md_attr_t attr;
-    ucs_status_t status;
+    uct_predreg_md_facts_t facts;
 
     /* Makes the cache, if this is a forked child */
     if (!uct_predreg_is_managing() &&
@@ -85,15 +75,16 @@ void uct_predreg_md_opened(uct_md_h md, const char *name)
         return;
     }
 
-    status = uct_predreg_core.real.uct_md_query(md, &attr);
-    if ((status == UCS_OK) &&
-        (attr.cap.detect_mem_types & ~UCS_BIT(UCS_MEMORY_TYPE_HOST))) {
-        atomic_store_explicit(&uct_predreg_devices, 1,
-                              memory_order_relaxed);
+    if (uct_predreg_core.compat->md_facts(&uct_predreg_core.real, md, &facts) !=
+        UCS_OK) {
+        return;
     }
 
-    if ((status != UCS_OK) || !(attr.cap.flags & UCT_MD_FLAG_REG) ||
-        strcmp(attr.component_name, MANAGED_COMPONENT)) {
+    if (facts.has_devices) {
+        atomic_store_explicit(&uct_predreg_devices, 1, memory_order_relaxed);
+    }
+
+    if (!facts.is_managed) {
         return;
     }
 
@@ -123,11 +114,12 @@ void uct_predreg_md_closing(uct_md_h md)
 
 void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr)
 {
-    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+    const uct_predreg_compat_t *compat = uct_predreg_core.compat;
+    uct_predreg_domain_t *domain       = uct_predreg_domain_find(md);
 
     if ((domain != NULL) && (domain->super != NULL) &&
         (uct_predreg_policy() == UCS_RCACHE_PRED_POLICY_PREDICT)) {
-        attr->reg_cost = ucs_linear_func_make(HIT_COST, 0);
+        compat->set_reg_cost(attr, compat->hit_cost);
     }
 }
 

@@ -7,7 +7,10 @@
 #ifndef UCT_PREDREG_OPEN_H_
 #define UCT_PREDREG_OPEN_H_
 
+#include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
+
+BEGIN_C_DECLS
 
 /** @file open.h
  *
@@ -29,5 +32,7 @@ void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr);
  *  on. */
 void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
                               uct_iface_h iface);
+
+END_C_DECLS
 
 #endif

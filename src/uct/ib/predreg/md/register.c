@@ -32,14 +32,6 @@ int uct_predreg_is_host_memory(const void *address, size_t length)
     }
 }
 
-/* Errors of ibv_reg_mr that no room would mend. UCX 1.13 returns an I/O error
- * for all of them; any other one may mean that there is no room. */
-static int is_bad_memory(int error)
-{
-    return (error == EFAULT) || (error == EINVAL) || (error == EACCES) ||
-           (error == EPERM) || (error == EOPNOTSUPP);
-}
-
 ucs_status_t uct_predreg_pass_mem_reg(uct_md_h md, void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p)
 {
@@ -54,8 +46,8 @@ ucs_status_t uct_predreg_try_mem_reg(uct_md_h md, void *address, size_t length,
 
     errno  = 0;
     status = uct_predreg_pass_mem_reg(md, address, length, flags, memh_p);
-    return ((status == UCS_ERR_IO_ERROR) && !is_bad_memory(errno)) ?
-           UCS_ERR_NO_MEMORY : status;
+    return (status == UCS_OK) ?
+           UCS_OK : uct_predreg_core.compat->reg_error(status, errno);
 }
 
 static ucs_status_t domain_mem_reg(void *arg, void *address, size_t length,

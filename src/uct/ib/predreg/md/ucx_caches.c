@@ -23,51 +23,53 @@
  * cache on, nothing is managed.
  */
 
-/* UCP: UCX 1.13 to 1.22, ucp_context.c. "try" is the default. */
-#define UCP_CACHE_KNOB    "RCACHE_ENABLE"
-#define UCP_CACHE_DEFAULT "try"
 
-/* Protocols by cost model. UCP: UCX 1.13, ucp_context.c; off by default */
-#define PROTO_KNOB        "PROTO_ENABLE"
-
-/* Memory domain of the ib component: UCX 1.13, ib_md.c. Later versions have no
- * cache there. */
-#define MD_CACHE_KNOB     "REG_METHODS"
-#define MD_CACHE_DEFAULT  "rcache,odp,direct"
-#define MD_CACHE_OFF      "direct"
-
-
-/* What the user said of a cache, if it leaves the cache on; else NULL */
-static const char *user_keeps(const char *variable, const char *off)
+/* Say that the user, or a configuration file, keeps UCP's cache */
+static void ucp_cache_kept(const char *value)
 {
-    const char *value = getenv(variable);
-
-    return ((value == NULL) || !strcmp(value, off)) ? NULL : value;
+    uct_predreg_step_aside("%s=%s keeps UCX's own cache on",
+                           uct_predreg_core.compat->ucp_cache.variable, value);
 }
 
-/* Both, before either is switched off */
+static void md_cache_kept(const char *value)
+{
+    const uct_predreg_setting_t *setting = &uct_predreg_core.compat->md_cache;
+
+    uct_predreg_step_aside("%s=%s chooses other than %s registration",
+                           setting->variable, value, setting->off);
+}
+
+/* What the user said of a cache, if it leaves the cache on; else NULL */
+static const char *user_keeps(const uct_predreg_setting_t *setting)
+{
+    const char *value = (setting->name == NULL) ? NULL :
+                                                  getenv(setting->variable);
+
+    return ((value == NULL) || !strcmp(value, setting->off)) ? NULL : value;
+}
+
+/* Both are looked at before either is switched off */
 static int is_forced_on(void)
 {
     const char *value;
 
-    value = user_keeps("UCX_" UCP_CACHE_KNOB, "n");
+    value = user_keeps(&uct_predreg_core.compat->ucp_cache);
     if (value != NULL) {
-        uct_predreg_step_aside("UCX_" UCP_CACHE_KNOB "=%s keeps UCX's own "
-                               "cache on", value);
+        ucp_cache_kept(value);
         return 1;
     }
 
-    value = user_keeps("UCX_IB_" MD_CACHE_KNOB, MD_CACHE_OFF);
+    value = user_keeps(&uct_predreg_core.compat->md_cache);
     if (value != NULL) {
-        uct_predreg_step_aside("UCX_IB_" MD_CACHE_KNOB "=%s chooses other than "
-                               MD_CACHE_OFF " registration", value);
+        md_cache_kept(value);
         return 1;
     }
 
     return 0;
 }
 
-/* Value of a knob in a configuration of UCP, which has no function to get it */
+/* Value of a setting in a configuration of UCP, which has no function that tells
+ * it: it is printed, and found in the text */
 static int ucp_config_get(const uct_predreg_real_t *real,
                           const ucp_config_t *config, const char *name,
                           char *value, size_t max)
@@ -105,48 +107,53 @@ static int ucp_config_get(const uct_predreg_real_t *real,
 void uct_predreg_ucp_config(const uct_predreg_real_t *real,
                             ucp_config_t *config)
 {
+    const uct_predreg_compat_t *compat = uct_predreg_core.compat;
     char value[64], proto[64];
 
+    /* Only now the version of UCP may be known */
     if (!uct_predreg_is_managing() ||
-        (uct_predreg_check_version(real) != UCS_OK) || is_forced_on() ||
-        !ucp_config_get(real, config, UCP_CACHE_KNOB, value, sizeof(value))) {
+        (uct_predreg_find_compat(real) != compat) || is_forced_on() ||
+        !ucp_config_get(real, config, compat->ucp_cache.name, value,
+                        sizeof(value))) {
         return;
     }
 
-    if (ucp_config_get(real, config, PROTO_KNOB, proto, sizeof(proto)) &&
-        strcmp(proto, "n")) {
+    if (ucp_config_get(real, config, compat->proto.name, proto,
+                       sizeof(proto)) &&
+        strcmp(proto, compat->proto.off)) {
         atomic_store_explicit(&uct_predreg_core.fenced_puts, 1,
                               memory_order_relaxed);
     }
 
-    if (!strcmp(value, "n")) {
+    if (!strcmp(value, compat->ucp_cache.off)) {
         return;
     }
 
-    if (strcmp(value, UCP_CACHE_DEFAULT)) {
-        uct_predreg_step_aside("UCX_" UCP_CACHE_KNOB "=%s keeps UCX's own "
-                               "cache on", value);
+    if (strcmp(value, compat->ucp_cache.default_value)) {
+        ucp_cache_kept(value);
         return;
     }
 
-    real->ucp_config_modify(config, UCP_CACHE_KNOB, "n");
+    real->ucp_config_modify(config, compat->ucp_cache.name,
+                            compat->ucp_cache.off);
 }
 
 void uct_predreg_md_config(uct_md_config_t *config)
 {
+    const uct_predreg_setting_t *setting = &uct_predreg_core.compat->md_cache;
+    const uct_predreg_real_t *real       = &uct_predreg_core.real;
     char value[64];
 
     if (!uct_predreg_is_managing() || is_forced_on() ||
-        (uct_predreg_core.real.uct_config_get(config, MD_CACHE_KNOB, value,
-                                              sizeof(value)) != UCS_OK)) {
-        return; /* Not the ib component */
+        (setting->name == NULL) ||
+        (real->uct_config_get(config, setting->name, value, sizeof(value)) !=
+         UCS_OK)) {
+        return; /* Not a component that this manages */
     }
 
-    if (!strcmp(value, MD_CACHE_DEFAULT)) {
-        uct_predreg_core.real.uct_config_modify(config, MD_CACHE_KNOB,
-                                                MD_CACHE_OFF);
-    } else if (strcmp(value, MD_CACHE_OFF)) {
-        uct_predreg_step_aside("UCX_IB_" MD_CACHE_KNOB "=%s chooses other than "
-                               MD_CACHE_OFF " registration", value);
+    if (!strcmp(value, setting->default_value)) {
+        real->uct_config_modify(config, setting->name, setting->off);
+    } else if (strcmp(value, setting->off)) {
+        md_cache_kept(value);
     }
 }

@@ -7,7 +7,10 @@
 #ifndef UCT_PREDREG_UCX_CACHES_H_
 #define UCT_PREDREG_UCX_CACHES_H_
 
+#include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/core/hooks.h>
+
+BEGIN_C_DECLS
 
 /** @file ucx_caches.h
  *
@@ -22,5 +25,7 @@ void uct_predreg_ucp_config(const uct_predreg_real_t *real,
 
 /** A configuration of a memory domain was read. */
 void uct_predreg_md_config(uct_md_config_t *config);
+
+END_C_DECLS
 
 #endif

@@ -20,40 +20,47 @@
 
 #include <stdlib.h>
 
-/* Flags of uses that come and go. Anything else asks for something special: UCX
- * pins its own pools with LOCK and keeps them. */
-#define MANAGED_FLAGS (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
+/* A registration that UCP asks for */
+typedef struct request {
+    uct_md_h              md;
+    void                  *address;
+    size_t                length;
+    unsigned              flags;
+    uct_predreg_purpose_t purpose;
+} request_t;
 
 
-/* Memory of a managed domain that is none of ours: UCX's own pools and the
- * like. If the system refuses it, what is idle gives way. */
-static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain, uct_md_h md,
-                                    void *address, size_t length,
-                                    unsigned flags, uct_mem_h *memh_p)
+/* Memory of a managed domain that is none of ours, such as UCX's own pools. If
+ * the system refuses it, idle regions of ours give way. */
+static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
+                                    const request_t *req, int is_pool,
+                                    uct_mem_h *memh_p)
 {
-    int is_pool = (flags & UCT_MD_MEM_FLAG_LOCK) != 0;
+    const unsigned quiet = uct_predreg_core.compat->quiet_flag;
     ucs_status_t status;
 
     if (domain->super == NULL) {
-        status = uct_predreg_pass_mem_reg(md, address, length, flags, memh_p);
+        status = uct_predreg_pass_mem_reg(req->md, req->address, req->length,
+                                          req->flags, memh_p);
         if ((status == UCS_OK) && is_pool) {
-            uct_predreg_pool_add(length);
+            uct_predreg_pool_add(req->length);
         }
         return status;
     }
 
-    status = uct_predreg_try_mem_reg(md, address, length,
-                                flags | UCT_MD_MEM_FLAG_HIDE_ERRORS, memh_p);
+    status = uct_predreg_try_mem_reg(req->md, req->address, req->length,
+                                     req->flags | quiet, memh_p);
     if (status == UCS_ERR_NO_MEMORY) {
         ucs_rcache_pred_purge(uct_predreg_core.pred);
     }
 
     if (status != UCS_OK) {
-        status = uct_predreg_pass_mem_reg(md, address, length, flags, memh_p);
+        status = uct_predreg_pass_mem_reg(req->md, req->address, req->length,
+                                          req->flags, memh_p);
     }
 
     if (status == UCS_OK) {
-        uct_predreg_foreign_add(*memh_p, address, length, is_pool);
+        uct_predreg_foreign_add(*memh_p, req->address, req->length, is_pool);
     }
     return status;
 }
@@ -75,48 +82,55 @@ static void complain_of_bounds(const void *address, size_t length)
               node_bytes);
 }
 
-/* Whether a use can do without a registration of all its memory. UCP registers
- * what only moves data for RMA, without atomic operations, and says so if it
- * can be refused (UCX 1.13, ucp_request_memory_reg()). */
-static int may_be_in_pieces(uct_predreg_domain_t *domain, unsigned flags,
-                       uct_predreg_purpose_t purpose)
-{
-    /* Relaxed: see uct_predreg_iface_opened() */
-    return (purpose != UCT_PREDREG_PURPOSE_MAPPED) &&
-           !(flags & (UCT_MD_MEM_FLAG_HIDE_ERRORS |
-                      UCT_MD_MEM_ACCESS_REMOTE_ATOMIC)) &&
-           !atomic_load_explicit(&domain->whole, memory_order_relaxed);
-}
-
 static int is_one_sided(uct_predreg_purpose_t purpose)
 {
-    /* Relaxed: see core.h */
+    /* Relaxed: see state.h */
     return (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) ||
            atomic_load_explicit(&uct_predreg_core.fenced_puts,
                                 memory_order_relaxed);
 }
 
-/* Where there are devices, UCP may be about to hand out a key to it */
-static int is_last_resort(uct_predreg_purpose_t purpose)
+/*
+ * What may be done with a registration of this domain, in this process, of what
+ * this version of UCX allows. Interfaces that do not understand pieces take
+ * wholes only. Puts of messages that are fenced are treated as one-sided ones;
+ * and where there are devices, UCP may be about to hand out a key to one.
+ */
+static uct_predreg_may_t
+may_do(const uct_predreg_domain_t *domain, const request_t *req)
 {
-    return is_one_sided(purpose) || (purpose == UCT_PREDREG_PURPOSE_SEND) ||
-           uct_predreg_has_devices();
+    uct_predreg_may_t may = uct_predreg_core.compat->may(req->flags,
+                                                         req->purpose);
+
+    if ((may != UCT_PREDREG_MAY_PIECES) &&
+        (may != UCT_PREDREG_MAY_LAST_RESORT)) {
+        return may;
+    }
+
+    /* Relaxed: see uct_predreg_domain_t */
+    if (atomic_load_explicit(&domain->whole, memory_order_relaxed)) {
+        return UCT_PREDREG_MUST_WHOLE;
+    }
+
+    return (is_one_sided(req->purpose) || uct_predreg_has_devices()) ?
+           UCT_PREDREG_MAY_LAST_RESORT : may;
 }
 
 /* A use that UCP does not expect to be refused, and that only moves data */
 static ucs_status_t
-begin_in_pieces(uct_predreg_domain_t *domain, void *address, size_t length,
-           unsigned flags, uct_predreg_purpose_t purpose,
-           const ucs_rcache_pred_context_t *context, uct_mem_h *memh_p)
+begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
+                int last_resort, const ucs_rcache_pred_context_t *context,
+                uct_mem_h *memh_p)
 {
     uct_predreg_pieces_memh_t *pieces;
     ucs_rcache_pred_pieces_t use;
     ucs_status_t status;
 
-    use.last_resort = is_last_resort(purpose);
-    status          = ucs_rcache_pred_begin_in_pieces(domain->super, address,
-                                                 length, flags, context, &use,
-                                                 memh_p);
+    use.last_resort = last_resort;
+    status          = ucs_rcache_pred_begin_in_pieces(domain->super,
+                                                      req->address, req->length,
+                                                      req->flags, context, &use,
+                                                      memh_p);
     if (ucs_likely(status != UCS_INPROGRESS)) {
         return status;
     }
@@ -128,28 +142,73 @@ begin_in_pieces(uct_predreg_domain_t *domain, void *address, size_t length,
     }
 
     pieces->use       = use;
-    pieces->flags     = flags;
-    pieces->one_sided = is_one_sided(purpose);
-    *memh_p         = uct_predreg_pieces_to_memh(pieces);
+    pieces->flags     = req->flags;
+    pieces->one_sided = is_one_sided(req->purpose);
+    *memh_p           = uct_predreg_pieces_to_memh(pieces);
     return UCS_OK;
 }
 
-/* A use that is left to UCX's own cache */
-static ucs_status_t
-watched_mem_reg(uct_predreg_domain_t *domain, void *address, size_t length,
-                unsigned flags, uct_predreg_purpose_t purpose,
-                uct_mem_h *memh_p)
+static unsigned use_kind(uct_predreg_may_t may)
 {
-    unsigned kind = UCS_RCACHE_PRED_USE_WHOLE;
+    switch (may) {
+    case UCT_PREDREG_MAY_PIECES:
+        return UCS_RCACHE_PRED_USE_PIECES;
+    case UCT_PREDREG_MAY_LAST_RESORT:
+        return UCS_RCACHE_PRED_USE_LAST_RESORT;
+    default:
+        return UCS_RCACHE_PRED_USE_WHOLE;
+    }
+}
 
-    if (may_be_in_pieces(domain, flags, purpose)) {
-        kind = is_last_resort(purpose) ? UCS_RCACHE_PRED_USE_LAST_RESORT :
-                                         UCS_RCACHE_PRED_USE_PIECES;
+/* A use that is left to UCX's own cache */
+static ucs_status_t watched_mem_reg(uct_predreg_domain_t *domain,
+                                    const request_t *req, uct_predreg_may_t may,
+                                    uct_mem_h *memh_p)
+{
+    uct_predreg_count_passed();
+    return uct_predreg_watch_mem_reg(domain, req->address, req->length,
+                                     req->flags, use_kind(may), memh_p);
+}
+
+/* A use of a managed domain */
+static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
+                                    const request_t *req, uct_predreg_may_t may,
+                                    uct_mem_h *memh_p)
+{
+    ucs_rcache_pred_context_t context;
+    ucs_status_t status;
+
+    uct_predreg_posted_get(req->address, &context);
+    if ((may == UCT_PREDREG_MAY_PIECES) ||
+        (may == UCT_PREDREG_MAY_LAST_RESORT)) {
+        status = begin_in_pieces(domain, req,
+                                 may == UCT_PREDREG_MAY_LAST_RESORT, &context,
+                                 memh_p);
+    } else {
+        status = ucs_rcache_pred_begin(domain->super, req->address, req->length,
+                                       req->flags, &context, memh_p);
     }
 
-    uct_predreg_count_passed();
-    return uct_predreg_watch_mem_reg(domain, address, length, flags, kind,
-                                     memh_p);
+    if (ucs_unlikely(status == UCS_ERR_UNSUPPORTED)) {
+        return foreign_mem_reg(domain, req, 0, memh_p);
+    }
+
+    if (ucs_unlikely((status == UCS_ERR_EXCEEDS_LIMIT) &&
+                     (may != UCT_PREDREG_MAY_REFUSE))) {
+        complain_of_bounds(req->address, req->length);
+    }
+
+    return status;
+}
+
+static int is_foreign(const request_t *req, uct_predreg_may_t may)
+{
+    /* Bad arguments are for UCT to complain about */
+    return (may == UCT_PREDREG_MAY_PASS) ||
+           (may == UCT_PREDREG_MAY_PASS_POOL) || (req->length == 0) ||
+           (req->address == NULL) ||
+           (ucs_unlikely(uct_predreg_has_devices()) &&
+            !uct_predreg_is_host_memory(req->address, req->length));
 }
 
 ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
@@ -157,56 +216,36 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
                                  uct_mem_h *memh_p)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
-    ucs_rcache_pred_context_t context;
-    ucs_status_t status;
+    request_t req                = {
+        .md      = md,
+        .address = address,
+        .length  = length,
+        .flags   = flags,
+        .purpose = purpose
+    };
+    uct_predreg_may_t may;
 
     if (domain == NULL) {
         return uct_predreg_pass_mem_reg(md, address, length, flags, memh_p);
     }
 
-    /* Bad arguments are for UCT to complain about */
-    if (ucs_unlikely((flags & ~MANAGED_FLAGS) ||
-                     !(flags & UCT_MD_MEM_ACCESS_ALL) || (length == 0) ||
-                     (address == NULL))) {
-        return foreign_mem_reg(domain, md, address, length, flags, memh_p);
-    }
-
-    if (ucs_unlikely(uct_predreg_has_devices()) && !uct_predreg_is_host_memory(address, length)) {
-        return foreign_mem_reg(domain, md, address, length, flags, memh_p);
-    }
-
-    if (ucs_unlikely(domain->super == NULL)) {
-        return watched_mem_reg(domain, address, length, flags, purpose,
+    may = may_do(domain, &req);
+    if (ucs_unlikely(is_foreign(&req, may))) {
+        return foreign_mem_reg(domain, &req, may == UCT_PREDREG_MAY_PASS_POOL,
                                memh_p);
     }
 
-    uct_predreg_posted_get(address, &context);
-    if (!may_be_in_pieces(domain, flags, purpose)) {
-        status = ucs_rcache_pred_begin(domain->super, address, length, flags,
-                                       &context, memh_p);
-    } else {
-        status = begin_in_pieces(domain, address, length, flags, purpose, &context,
-                            memh_p);
-    }
-
-    if (ucs_unlikely(status == UCS_ERR_UNSUPPORTED)) {
-        return foreign_mem_reg(domain, md, address, length, flags, memh_p);
-    }
-
-    if (ucs_unlikely((status == UCS_ERR_EXCEEDS_LIMIT) &&
-                     !(flags & UCT_MD_MEM_FLAG_HIDE_ERRORS))) {
-        complain_of_bounds(address, length);
-    }
-
-    return status;
+    return ucs_unlikely(domain->super == NULL) ?
+           watched_mem_reg(domain, &req, may, memh_p) :
+           managed_mem_reg(domain, &req, may, memh_p);
 }
 
+/* As uct_invoke_completion(), which is not installed: the last of count calls
+ * back. An error would be kept; here there is none. */
 static void invalidation_done(void *arg)
 {
     uct_completion_t *comp = arg;
 
-    /* As uct_invoke_completion(), which is not installed: the first error is
-     * kept, and the last of count calls back. There is no error here. */
     if (--comp->count == 0) {
         comp->func(comp);
     }
@@ -219,7 +258,7 @@ static int is_invalidation(const uct_md_mem_dereg_params_t *params)
 }
 
 static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
-                             const uct_md_mem_dereg_params_t *params)
+                                  const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_copy_cancel(pieces);
     ucs_rcache_pred_end_in_pieces(&pieces->use);

@@ -7,7 +7,10 @@
 #ifndef UCT_PREDREG_USE_H_
 #define UCT_PREDREG_USE_H_
 
+#include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/core/hooks.h>
+
+BEGIN_C_DECLS
 
 /** @file use.h
  *
@@ -27,5 +30,7 @@ ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
 /** A key is about to be packed for a peer.
  *  @return UCS_ERR_UNSUPPORTED, having said why, if the handle has none. */
 ucs_status_t uct_predreg_mkey_check(uct_md_h md, uct_mem_h memh);
+
+END_C_DECLS
 
 #endif

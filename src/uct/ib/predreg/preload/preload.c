@@ -83,12 +83,12 @@ static void *load_core_library(void)
     return handle;
 }
 
+#define RESOLVE(_name) predreg_real._name = PREDREG_REAL(_name);
+
 const uct_predreg_real_t *predreg_real_ucp(void)
 {
     /* Concurrent first calls write the same addresses */
-    predreg_real.ucp_config_modify = PREDREG_REAL(ucp_config_modify);
-    predreg_real.ucp_config_print  = PREDREG_REAL(ucp_config_print);
-    predreg_real.ucp_get_version   = PREDREG_REAL(ucp_get_version);
+    UCT_PREDREG_REAL_UCP(RESOLVE)
     return &predreg_real;
 }
 
@@ -97,16 +97,7 @@ static void load_core(void)
     uct_predreg_core_init_func_t init;
     void *handle;
 
-    predreg_real.uct_config_get      = PREDREG_REAL(uct_config_get);
-    predreg_real.uct_config_modify   = PREDREG_REAL(uct_config_modify);
-    predreg_real.uct_worker_progress_register_safe =
-            PREDREG_REAL(uct_worker_progress_register_safe);
-    predreg_real.uct_worker_progress_unregister_safe =
-            PREDREG_REAL(uct_worker_progress_unregister_safe);
-    predreg_real.uct_md_query        = PREDREG_REAL(uct_md_query);
-    predreg_real.uct_md_mem_reg      = PREDREG_REAL(uct_md_mem_reg);
-    predreg_real.uct_md_mem_dereg    = PREDREG_REAL(uct_md_mem_dereg);
-    predreg_real.uct_md_mem_dereg_v2 = PREDREG_REAL(uct_md_mem_dereg_v2);
+    UCT_PREDREG_REAL_UCT(RESOLVE)
     if (dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD) != NULL) {
         predreg_real_ucp();
     }

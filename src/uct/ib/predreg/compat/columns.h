@@ -1,0 +1,19 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_COLUMNS_H_
+#define UCT_PREDREG_COLUMNS_H_
+
+#include "compat.h"
+
+/** @file columns.h
+ *
+ * The columns, each in the file of its name. Only compat.c uses this.
+ */
+
+extern const uct_predreg_compat_t uct_predreg_compat_1_13;
+
+#endif

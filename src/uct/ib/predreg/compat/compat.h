@@ -1,0 +1,141 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_COMPAT_H_
+#define UCT_PREDREG_COMPAT_H_
+
+#include "real.h"
+
+#include <ucs/sys/compiler_def.h>
+#include <uct/api/uct.h>
+
+/** @file compat.h
+ *
+ * Every fact that depends on the version of UCX, in one table of facts and
+ * operations. Each known range of versions is a column: one file, which fills in
+ * the table. The core chooses its column once, when it is loaded; nothing else
+ * names a version. A new version is a new file here and a line in compat.c; what
+ * depends on the version at compile time is in uct_v2.h (structures) and
+ * config_parser.h (the settings parser).
+ *
+ * Uses UCX's headers only. Everything is constant, so any thread may read it.
+ */
+
+BEGIN_C_DECLS
+
+/** What memory is registered for, as the function of UCP tells that the thread
+ *  is inside of. */
+typedef enum {
+    UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message, which may move piece
+                                        by piece */
+    UCT_PREDREG_PURPOSE_SEND,      /**< Data of a send, which UCP can copy
+                                        instead: in pieces only if there is no
+                                        other way */
+    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: a fence has
+                                        to find all of it in the send queue */
+    UCT_PREDREG_PURPOSE_MAPPED     /**< Peers access it at any time: all of it
+                                        has to be registered */
+} uct_predreg_purpose_t;
+
+
+/** What may be done with a registration that UCP asks for. */
+typedef enum {
+    UCT_PREDREG_MAY_PASS,        /**< None of ours: pass it on */
+    UCT_PREDREG_MAY_PASS_POOL,   /**< The same, of a pool that UCX keeps for
+                                      itself */
+    UCT_PREDREG_MAY_REFUSE,      /**< Register as a whole or refuse: UCP then
+                                      goes another way by itself */
+    UCT_PREDREG_MUST_WHOLE,      /**< Register as a whole: if it is refused the
+                                      operation fails */
+    UCT_PREDREG_MAY_PIECES,      /**< Register as a whole or in pieces */
+    UCT_PREDREG_MAY_LAST_RESORT, /**< The same, but in pieces only if it does
+                                      not fit otherwise */
+    UCT_PREDREG_MAY_LAST
+} uct_predreg_may_t;
+
+
+/** A setting of UCX that this library reads or changes. */
+typedef struct uct_predreg_setting {
+    const char *name;          /**< In a configuration; NULL: this version has
+                                    no such setting */
+    const char *variable;      /**< The user's environment variable */
+    const char *default_value;
+    const char *off;           /**< Value that switches it off */
+} uct_predreg_setting_t;
+
+
+/** What the core needs to know of a memory domain. */
+typedef struct uct_predreg_md_facts {
+    int  is_managed;  /**< Pins memory for an adapter, and can register */
+    int  has_devices; /**< Knows memory of devices besides that of the host */
+} uct_predreg_md_facts_t;
+
+
+typedef struct uct_predreg_compat {
+    /* The versions this is true of: major.first_minor to major.last_minor */
+    unsigned              major;
+    unsigned              first_minor;
+    unsigned              last_minor;
+
+    /* UCX's own registration caches */
+    uct_predreg_setting_t ucp_cache; /**< Of UCP */
+    uct_predreg_setting_t md_cache;  /**< Of a managed memory domain */
+
+    /** Protocols of UCP by its cost model */
+    uct_predreg_setting_t proto;
+
+    /** Cost of a registration that UCX's own cache answers, seconds. Reporting
+     *  the same for a hit keeps UCP's choice of protocols what it is without
+     *  this library. */
+    double                hit_cost;
+
+    /** Flag of a registration whose failure UCX does not log. */
+    unsigned              quiet_flag;
+
+    /** Priority of a handler of UCM that comes after UCX's own. */
+    int                   vm_event_priority;
+
+    /** What may be done with a registration, given its flags. */
+    uct_predreg_may_t     (*may)(unsigned flags, uct_predreg_purpose_t purpose);
+
+    /** Ask a memory domain about itself. */
+    ucs_status_t          (*md_facts)(const uct_predreg_real_t *real,
+                                      uct_md_h md,
+                                      uct_predreg_md_facts_t *facts);
+
+    /** Write a cost that does not depend on the length, seconds, into the
+     *  attributes of a domain. */
+    void                  (*set_reg_cost)(uct_md_attr_t *attr, double cost);
+
+    /**
+     * What a failed registration means.
+     *
+     * @param [in] status  What UCX returned.
+     * @param [in] error   errno, which was 0 before.
+     * @return UCS_ERR_NO_MEMORY if there may be no room for it, else status.
+     */
+    ucs_status_t          (*reg_error)(ucs_status_t status, int error);
+} uct_predreg_compat_t;
+
+
+/** All columns, in the order of their versions; NULL ends them. */
+extern const uct_predreg_compat_t *const uct_predreg_compat_columns[];
+
+/**
+ * Find the column of a version.
+ *
+ * @return NULL if the version is not known, or if it is not the one that this
+ *         was compiled for: the layouts of UCS are not stable between versions.
+ */
+const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
+                                                      unsigned minor);
+
+/** The column of the version that this was compiled for. */
+const uct_predreg_compat_t *uct_predreg_compat_built_for(void);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,54 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_REAL_H_
+#define UCT_PREDREG_REAL_H_
+
+#include "uct_v2.h"
+
+#include <ucp/api/ucp.h>
+#include <uct/api/uct.h>
+
+/** @file real.h
+ *
+ * The functions of the UCX in this process that the core calls. They must exist
+ * in every version that it works beside. The preloaded library finds them by
+ * name, since neither library is linked with UCX; unit tests hand the core
+ * functions of their own.
+ */
+
+/** Those of libuct. */
+#define UCT_PREDREG_REAL_UCT(_f) \
+    _f(uct_config_get) \
+    _f(uct_config_modify) \
+    _f(uct_worker_progress_register_safe) \
+    _f(uct_worker_progress_unregister_safe) \
+    _f(uct_md_query) \
+    _f(uct_md_mem_reg) \
+    _f(uct_md_mem_dereg) \
+    _f(uct_md_mem_dereg_v2)
+
+/** Those of libucp. */
+#define UCT_PREDREG_REAL_UCP(_f) \
+    _f(ucp_config_modify) \
+    _f(ucp_config_print) \
+    _f(ucp_get_version)
+
+/* C++ wants to hear that the function is meant, not the member */
+#ifdef __cplusplus
+#  define UCT_PREDREG_REAL_MEMBER(_name) __typeof__(&::_name) _name;
+#else
+#  define UCT_PREDREG_REAL_MEMBER(_name) __typeof__(&_name) _name;
+#endif
+
+/** Those of UCP are NULL until UCP is there: a program may use UCT alone, at
+ *  first. */
+typedef struct uct_predreg_real {
+    UCT_PREDREG_REAL_UCT(UCT_PREDREG_REAL_MEMBER)
+    UCT_PREDREG_REAL_UCP(UCT_PREDREG_REAL_MEMBER)
+} uct_predreg_real_t;
+
+#endif

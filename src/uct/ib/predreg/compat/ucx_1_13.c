@@ -1,0 +1,123 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "columns.h"
+
+#include <ucs/sys/math.h>
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * UCX 1.13. Where the facts come from is said by the file of UCX.
+ */
+
+/* Component whose domains pin memory for a network adapter */
+#define MANAGED_COMPONENT "ib"
+
+/* Flags of uses that come and go. Anything else asks for something special. */
+#define MANAGED_FLAGS (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
+
+
+/*
+ * UCP registers what only moves data without atomic operations, and says with
+ * HIDE_ERRORS if it can do without (ucp_request_memory_reg()):
+ *
+ *   0x368  local buffer of a send by rendezvous
+ *   0x360  local buffer of a receive by rendezvous, of a put or of a get
+ *   0x3e4  a pool of UCP's own, with LOCK, which it keeps
+ */
+static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
+{
+    if ((flags & ~MANAGED_FLAGS) || !(flags & UCT_MD_MEM_ACCESS_ALL)) {
+        return (flags & UCT_MD_MEM_FLAG_LOCK) ? UCT_PREDREG_MAY_PASS_POOL :
+                                                UCT_PREDREG_MAY_PASS;
+    }
+
+    if (flags & UCT_MD_MEM_FLAG_HIDE_ERRORS) {
+        return UCT_PREDREG_MAY_REFUSE;
+    }
+
+    if ((flags & UCT_MD_MEM_ACCESS_REMOTE_ATOMIC) ||
+        (purpose == UCT_PREDREG_PURPOSE_MAPPED)) {
+        return UCT_PREDREG_MUST_WHOLE;
+    }
+
+    return (purpose == UCT_PREDREG_PURPOSE_MESSAGE) ?
+           UCT_PREDREG_MAY_PIECES : UCT_PREDREG_MAY_LAST_RESORT;
+}
+
+static ucs_status_t md_facts(const uct_predreg_real_t *real, uct_md_h md,
+                             uct_predreg_md_facts_t *facts)
+{
+    uct_md_attr_t attr;
+    ucs_status_t status;
+
+    status = real->uct_md_query(md, &attr);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    facts->is_managed  = (attr.cap.flags & UCT_MD_FLAG_REG) &&
+                         !strcmp(attr.component_name, MANAGED_COMPONENT);
+    facts->has_devices = (attr.cap.detect_mem_types &
+                          ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
+    return UCS_OK;
+}
+
+static void set_reg_cost(uct_md_attr_t *attr, double cost)
+{
+    attr->reg_cost = ucs_linear_func_make(cost, 0);
+}
+
+/* Errors of ibv_reg_mr that no room would mend */
+static int is_bad_memory(int error)
+{
+    return (error == EFAULT) || (error == EINVAL) || (error == EACCES) ||
+           (error == EPERM) || (error == EOPNOTSUPP);
+}
+
+/* The domain returns an I/O error for all errors of ibv_reg_mr (ib_md.c). Those
+ * that are not named above may mean that there is no room. */
+static ucs_status_t reg_error(ucs_status_t status, int error)
+{
+    return ((status == UCS_ERR_IO_ERROR) && !is_bad_memory(error)) ?
+           UCS_ERR_NO_MEMORY : status;
+}
+
+const uct_predreg_compat_t uct_predreg_compat_1_13 = {
+    .major             = 1,
+    .first_minor       = 13,
+    .last_minor        = 13,
+    /* ucp_context.c. "try" switches it on where memory events are available. */
+    .ucp_cache         = {
+        .name          = "RCACHE_ENABLE",
+        .variable      = "UCX_RCACHE_ENABLE",
+        .default_value = "try",
+        .off           = "n"
+    },
+    /* ib_md.c */
+    .md_cache          = {
+        .name          = "REG_METHODS",
+        .variable      = "UCX_IB_REG_METHODS",
+        .default_value = "rcache,odp,direct",
+        .off           = "direct"
+    },
+    /* ucp_context.c */
+    .proto             = {
+        .name          = "PROTO_ENABLE",
+        .variable      = "UCX_PROTO_ENABLE",
+        .default_value = "n",
+        .off           = "n"
+    },
+    .hit_cost          = 180e-9, /* RCACHE_OVERHEAD of ib_md.c */
+    .quiet_flag        = UCT_MD_MEM_FLAG_HIDE_ERRORS,
+    .vm_event_priority = 1500,   /* UCX's own are 1000 and below */
+    .may               = may,
+    .md_facts          = md_facts,
+    .set_reg_cost      = set_reg_cost,
+    .reg_error         = reg_error
+};
