@@ -207,9 +207,9 @@ TEST_F(test_evict, helper_leaves_the_reserve_alone)
     end(memh);
 }
 
-/* The library gives up after so many calls of yield. How long they take must not
- * depend on when the system lets the helper run: the first call returns when the
- * helper is done. */
+/* The library gives up after so many calls of yield. How long they take must
+ * not depend on when the system lets the helper run: the first call returns
+ * when the helper is done. */
 TEST_F(test_evict, use_waits_for_what_is_registered_ahead_of_another)
 {
     static std::atomic<bool> waits, helper_done;

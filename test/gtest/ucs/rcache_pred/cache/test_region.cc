@@ -6,7 +6,6 @@
 
 #include <common/library.h>
 
-#include <algorithm>
 #include <random>
 #include <set>
 #include <vector>

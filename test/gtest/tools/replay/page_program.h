@@ -1,0 +1,60 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_PAGE_PROGRAM_H_
+#define PREDREG_GTEST_PAGE_PROGRAM_H_
+
+#include <common/library.h>
+#include <common/timelines.h>
+
+
+/* A program of which pages are said instead of addresses, and costs of whole
+ * ns. There is time after its end to deregister, if nothing else is said */
+class page_program : public made_program {
+public:
+    page_program(predreg_cost_t reg_cost = {0, 10},
+                 predreg_cost_t dereg_cost = {0, 5}, uint64_t duration = 1000)
+    {
+        reg   = reg_cost;
+        dereg = dereg_cost;
+        last_until(duration);
+    }
+
+    /* Pages from first to before end */
+    page_program &use(uint64_t begin, uint64_t end, uint64_t first_page,
+                      uint64_t end_page, unsigned domain = 0)
+    {
+        made_program::use(begin, end, first_page * PAGE,
+                          (end_page - first_page) * PAGE,
+                          1 + first_page).domain = domain;
+        return *this;
+    }
+
+    page_program &unmap(uint64_t time, uint64_t first_page, uint64_t end_page)
+    {
+        made_program::unmap(time, first_page * PAGE,
+                            (end_page - first_page) * PAGE);
+        return *this;
+    }
+};
+
+/* Its replay by clairvoyant, in pages times ns */
+class clairvoyant : public replayed {
+public:
+    explicit clairvoyant(made_program &program) :
+        replayed(program.timeline(),
+                 replay_params(program.timeline(), PREDREG_REPLAY_CLAIRVOYANT))
+    {
+    }
+
+    uint64_t page_ns() const { return byte_ns() / PAGE; }
+    uint64_t page_ns(predreg_cause_t cause) const
+    {
+        return byte_ns(cause) / PAGE;
+    }
+};
+
+#endif

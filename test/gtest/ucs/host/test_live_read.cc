@@ -1,0 +1,206 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "live_test.h"
+
+#include <random>
+#include <thread>
+
+
+/* What readers make of a page: of one that is written meanwhile, and of one
+ * that is none */
+class test_live_read : public live_test {
+};
+
+TEST_F(test_live_read, other_files)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(null));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(-1));
+    close(null);
+
+    /* It could be made shorter while it is read */
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(fake_page(1 << 20, false).fd()));
+    /* Perhaps one that is being made */
+    EXPECT_EQ(UCS_ERR_BUSY, read(fake_page(0, false).fd()));
+    EXPECT_EQ(UCS_ERR_BUSY, read(fake_page(PAGE_SIZE).fd()));
+    /* Too short for anything */
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(fake_page(0).fd()));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(fake_page(8).fd()));
+}
+
+TEST_F(test_live_read, good_copy_is_read)
+{
+    EXPECT_EQ(UCS_OK, read_with(OFFSET_VERSION,
+                                (uint32_t)UCS_RCACHE_PRED_LIVE_VERSION));
+    EXPECT_EQ(0, memcmp(&m_record, &m_found, sizeof(m_found)));
+}
+
+TEST_F(test_live_read, other_version)
+{
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED, read_with(OFFSET_VERSION, (uint32_t)77));
+    EXPECT_EQ(77u, m_version);
+}
+
+TEST_F(test_live_read, other_version_in_a_shorter_page)
+{
+    std::vector<char> bytes = good_page();
+    fake_page page(16);
+
+    bytes[OFFSET_VERSION] = 2;
+    page.write(bytes.data(), 16);
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED, read(page.fd()));
+    EXPECT_EQ(2u, m_version);
+
+    bytes[OFFSET_VERSION] = UCS_RCACHE_PRED_LIVE_VERSION;
+    page.write(bytes.data(), 16);
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(page.fd()));
+}
+
+TEST_F(test_live_read, damaged)
+{
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, read_with(0, (uint64_t)1));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, read_with(OFFSET_SIZE, (uint32_t)8));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              read_with(OFFSET_RECORD + offsetof(record_t, snapshot.policy),
+                        (uint32_t)UCS_RCACHE_PRED_POLICY_LAST));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              read_with(OFFSET_RECORD + offsetof(record_t, snapshot.mode),
+                        UINT32_MAX));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              read_with(OFFSET_RECORD + offsetof(record_t, snapshot.pid), -1));
+}
+
+/* A writer that never comes to its end */
+TEST_F(test_live_read, reader_gives_up)
+{
+    EXPECT_EQ(UCS_ERR_BUSY, read_with(OFFSET_SEQ, (uint64_t)3));
+}
+
+TEST_F(test_live_read, command_is_fit_for_a_terminal)
+{
+    std::string longest(UCS_RCACHE_PRED_LIVE_COMMAND, 'x');
+
+    strcpy(m_record.command, "a\033[2J\n\xc3\xa4");
+    publish();
+    ASSERT_EQ(UCS_OK, read());
+    EXPECT_STREQ("a?[2J???", m_found.command);
+
+    memcpy(m_record.command, longest.data(), longest.size());
+    publish();
+    ASSERT_EQ(UCS_OK, read());
+    EXPECT_EQ(longest.size() - 1, strlen(m_found.command));
+}
+
+/* Whatever is in it, reading ends, and what is returned is in range */
+TEST_F(test_live_read, garbage)
+{
+    const std::vector<char> good = good_page();
+    std::mt19937_64 random(1);
+
+    for (unsigned i = 0; i < 2000; ++i) {
+        std::vector<char> bytes = good;
+        for (unsigned j = 0; j <= i % 16; ++j) {
+            bytes[random() % bytes.size()] = random();
+        }
+        if (bytes[OFFSET_SEQ] & 1) {
+            continue; /* Takes its time, see reader_gives_up */
+        }
+
+        fake_page page(PAGE_SIZE);
+        page.write(bytes.data(), bytes.size());
+        if (read(page.fd()) != UCS_OK) {
+            continue;
+        }
+
+        EXPECT_LT(m_found.snapshot.policy,
+                  (unsigned)UCS_RCACHE_PRED_POLICY_LAST);
+        EXPECT_LT(m_found.snapshot.mode, (unsigned)UCS_RCACHE_PRED_MODE_LAST);
+        ucs_rcache_pred_live_advance(&m_found, ucs_rcache_pred_live_now());
+    }
+}
+
+TEST_F(test_live_read, average_goes_on)
+{
+    m_record.snapshot.stats.bytes_avg = 100;
+    m_record.snapshot.stats.bytes_now = 400;
+    m_record.snapshot.stats.duration  = 2 * SEC;
+    m_record.time                     = 10 * SEC;
+
+    ucs_rcache_pred_live_advance(&m_record, 11 * SEC);
+    EXPECT_EQ(2 * SEC, m_record.snapshot.stats.duration);
+
+    m_record.counting = 1;
+    ucs_rcache_pred_live_advance(&m_record, 9 * SEC);
+    EXPECT_EQ(2 * SEC, m_record.snapshot.stats.duration);
+
+    ucs_rcache_pred_live_advance(&m_record, 11 * SEC);
+    EXPECT_EQ(3 * SEC, m_record.snapshot.stats.duration);
+    EXPECT_EQ(200u, m_record.snapshot.stats.bytes_avg);
+}
+
+/* Every record that is read is one that was written: all its numbers are the
+ * same. And the last change is in the page in the end, whoever wrote it. */
+TEST_F(test_live_read, many_writers_and_a_reader)
+{
+    constexpr unsigned num_writers = 3;
+    constexpr unsigned num_updates = 20000 / SANITIZER_SLOWDOWN;
+    std::atomic<uint64_t> changes(0);
+    std::atomic<bool> done(false);
+    std::vector<std::thread> writers;
+    uint64_t num_read = 0;
+
+    publish();
+    std::thread reader([&] {
+        record_t record;
+        unsigned version;
+        bool last;
+
+        do {
+            last = done; /* Nobody writes any more: it has to succeed */
+            if (ucs_rcache_pred_live_read(
+                        ucs_rcache_pred_live_get_fd(m_live), &record,
+                        &version) != UCS_OK) {
+                continue; /* Overtaken each time: may be */
+            }
+
+            ++num_read;
+            EXPECT_EQ(record.time, record.snapshot.stats.uses);
+            EXPECT_EQ(record.time, record.snapshot.helper_cpu);
+            EXPECT_EQ(record.time, record.node_bytes);
+        } while (!last);
+    });
+
+    for (unsigned i = 0; i < num_writers; ++i) {
+        writers.emplace_back([&] {
+            for (unsigned j = 0; j < num_updates; ++j) {
+                ++changes;
+                ucs_rcache_pred_live_update(
+                        m_live,
+                        [](void *arg, record_t *record) {
+                            uint64_t value =
+                                    *static_cast<std::atomic<uint64_t>*>(arg);
+                            *record                     = valid_record();
+                            record->time                = value;
+                            record->snapshot.stats.uses = value;
+                            record->snapshot.helper_cpu = value;
+                            record->node_bytes          = value;
+                        },
+                        &changes);
+            }
+        });
+    }
+    for (auto &writer : writers) {
+        writer.join();
+    }
+    done = true;
+    reader.join();
+
+    EXPECT_GT(num_read, 0u);
+    ASSERT_EQ(UCS_OK, read());
+    EXPECT_EQ(num_writers * num_updates, m_found.time);
+}

@@ -1,0 +1,143 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_NODE_TEST_H_
+#define PREDREG_GTEST_NODE_TEST_H_
+
+#include <common/child.h>
+#include <common/library.h>
+#include <common/log_watch.h>
+
+#include <algorithm>
+#include <vector>
+
+/* Processes of a node, which all are this one: each handle of the memory
+ * that they share is taken for a process */
+class node_test : public ::testing::Test {
+protected:
+    static constexpr uint64_t UNLIMITED = UCS_RCACHE_PRED_NODE_UNLIMITED;
+    static constexpr uint64_t BOUND     = 1000;
+
+    /* A key of its own: jobs that run here are not met, nor is what another
+     * test left. Every handle is a process; only those of the dead tell. */
+    node_test() :
+        m_key(((uint64_t)getpid() << 32) + ++num_tests),
+        m_self(ucs_rcache_pred_procid_self()),
+        m_dead(m_self + (1ull << UCS_RCACHE_PRED_PROCID_PID_BITS))
+    {
+        params(BOUND);
+    }
+
+    ~node_test()
+    {
+        while (!m_nodes.empty()) {
+            leave(m_nodes.back());
+        }
+        EXPECT_FALSE(test_node_exists(m_key)) << "a segment was left behind";
+    }
+
+    void params(uint64_t max_bytes, uint64_t max_regions = UNLIMITED,
+                uint64_t reserve = 0)
+    {
+        m_params.max_bytes   = max_bytes;
+        m_params.max_regions = max_regions;
+        m_params.reserve     = reserve;
+        m_params.reserve_regions = 0;
+    }
+
+    ucs_rcache_pred_node_t *join(ucs_rcache_pred_procid_t self = 0)
+    {
+        ucs_rcache_pred_node_t *node = NULL;
+
+        EXPECT_EQ(UCS_OK, try_join(&node, self));
+        m_nodes.push_back(node);
+        return node;
+    }
+
+    ucs_status_t try_join(ucs_rcache_pred_node_t **node_p,
+                          ucs_rcache_pred_procid_t self = 0)
+    {
+        return test_node_join_as(&m_params, m_key, self ? self : m_self,
+                                 node_p);
+    }
+
+    void leave(ucs_rcache_pred_node_t *node)
+    {
+        m_nodes.erase(std::find(m_nodes.begin(), m_nodes.end(), node));
+        ucs_rcache_pred_node_leave(node);
+    }
+
+    /* A process that joins, and dies with so many bytes reserved */
+    void live_and_die(uint64_t bytes)
+    {
+        ucs_rcache_pred_node_t *node = NULL;
+
+        ASSERT_EQ(UCS_OK, try_join(&node, m_dead));
+        ASSERT_TRUE(reserve(node, bytes));
+        ucs_rcache_pred_node_abandon(node);
+    }
+
+    static bool reserve(ucs_rcache_pred_node_t *node, uint64_t bytes)
+    {
+        return ucs_rcache_pred_node_reserve(node, bytes);
+    }
+
+    static void release(ucs_rcache_pred_node_t *node, uint64_t bytes)
+    {
+        ucs_rcache_pred_node_release(node, bytes);
+    }
+
+    static bool is_asked(ucs_rcache_pred_node_t *node)
+    {
+        return ucs_rcache_pred_node_is_asked(node);
+    }
+
+    static ucs_rcache_pred_node_totals_t totals(ucs_rcache_pred_node_t *node)
+    {
+        ucs_rcache_pred_node_totals_t totals;
+
+        ucs_rcache_pred_node_get_totals(node, &totals);
+        return totals;
+    }
+
+    static void expect_totals(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                              uint64_t regions, unsigned procs)
+    {
+        EXPECT_EQ(bytes, totals(node).bytes);
+        EXPECT_EQ(regions, totals(node).regions);
+        EXPECT_EQ(procs, totals(node).procs);
+    }
+
+    /* Processors first to last */
+    static cpu_set_t cpus(int first, int last)
+    {
+        cpu_set_t set;
+
+        CPU_ZERO(&set);
+        for (int cpu = first; cpu <= last; ++cpu) {
+            CPU_SET(cpu, &set);
+        }
+        return set;
+    }
+
+    ucs_rcache_pred_node_seat_t update(ucs_rcache_pred_node_t *node,
+                                       cpu_set_t affinity, uint64_t demand)
+    {
+        ucs_rcache_pred_node_seat_t seat;
+
+        ucs_rcache_pred_node_update(node, &affinity, demand, &seat);
+        return seat;
+    }
+
+    static inline unsigned               num_tests = 0;
+    uint64_t                             m_key;
+    ucs_rcache_pred_procid_t             m_self;
+    ucs_rcache_pred_procid_t             m_dead; /* Its pid is ours by now */
+    ucs_rcache_pred_node_params_t        m_params;
+    std::vector<ucs_rcache_pred_node_t*> m_nodes;
+};
+
+#endif

@@ -1,0 +1,115 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "node_test.h"
+
+#include <atomic>
+#include <thread>
+
+
+/* Processes that died, and what they held */
+class test_node_dead : public node_test {
+};
+
+TEST_F(test_node_dead, share_of_a_dead_process_is_taken_before_refusing)
+{
+    auto a = join();
+
+    live_and_die(BOUND);
+    expect_totals(a, BOUND, 1, 2);
+    EXPECT_TRUE(reserve(a, BOUND));
+    expect_totals(a, BOUND, 1, 1);
+    EXPECT_TRUE(test_node_is_clear(a, 1));
+}
+
+TEST_F(test_node_dead, share_of_a_dead_process_is_taken_at_an_update)
+{
+    auto a = join();
+
+    live_and_die(BOUND);
+    EXPECT_EQ(1u, update(a, cpus(0, 1), 0).procs);
+    expect_totals(a, 0, 0, 1);
+}
+
+TEST_F(test_node_dead, living_processes_keep_their_shares)
+{
+    auto a = join(), b = join();
+
+    reserve(b, 500);
+    EXPECT_EQ(0u, test_node_reap(a));
+    expect_totals(a, 500, 1, 2);
+}
+
+TEST_F(test_node_dead, all_dead_are_found)
+{
+    auto a = join();
+
+    for (unsigned i = 0; i < 5; ++i) {
+        live_and_die(10);
+    }
+    join();
+    for (unsigned i = 0; i < 4; ++i) {
+        live_and_die(10);
+    }
+    EXPECT_EQ(4u, test_node_reap(a)); /* The others when b joined */
+    expect_totals(a, 0, 0, 2);
+}
+
+TEST_F(test_node_dead, who_died_clearing_a_slot_is_cleared_away)
+{
+    auto a = join();
+
+    /* It had put itself in the place of another, and done half */
+    test_node_set_owner(a, 1, m_dead);
+    test_node_set_bytes(a, 1, 300);
+    test_node_set_owner(a, 2, m_dead + (1ull << 30));
+    EXPECT_EQ(2u, test_node_reap(a));
+    EXPECT_TRUE(test_node_is_clear(a, 1));
+    EXPECT_TRUE(test_node_is_clear(a, 2));
+}
+
+TEST_F(test_node_dead, slot_that_is_being_cleared_counts_until_it_is_free)
+{
+    auto a = join();
+
+    test_node_set_owner(a, 1, m_self); /* A living one has just swapped in */
+    test_node_set_bytes(a, 1, 300);
+    EXPECT_EQ(0u, test_node_reap(a));
+    EXPECT_FALSE(reserve(a, BOUND - 299));
+    EXPECT_TRUE(reserve(a, BOUND - 300));
+    EXPECT_NE(1u, test_node_slot(join()));
+}
+
+TEST_F(test_node_dead, several_who_clear_at_once_clear_each_slot_once)
+{
+    constexpr unsigned NUM = 200;
+    std::atomic<unsigned> cleared(0), ready(0);
+    std::vector<std::thread> threads;
+    auto node = join();
+
+    for (unsigned i = 0; i < 4; ++i) {
+        join();
+    }
+    for (unsigned i = 5; i < 5 + NUM; ++i) {
+        test_node_set_owner(node, i, m_dead);
+        test_node_set_bytes(node, i, 5);
+    }
+
+    for (unsigned i = 1; i < 5; ++i) {
+        threads.emplace_back([this, &cleared, &ready, i] {
+            for (++ready; ready < 4;) {
+                sched_yield();
+            }
+            cleared += test_node_reap(m_nodes[i]);
+        });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+
+    EXPECT_EQ(NUM, cleared);
+    expect_totals(node, 0, 0, 5);
+}

@@ -1,0 +1,250 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "node_test.h"
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+
+/* Many processes at once, some of which are killed or fork */
+class test_node_many : public node_test {
+protected:
+    /* What processes have been granted, at most: counted after it was granted,
+     * no longer counted before it is given back */
+    struct granted_t {
+        std::atomic<uint64_t> bytes{0};
+        std::atomic<uint64_t> regions{0};
+        std::atomic<unsigned> grants{0};
+        std::atomic<unsigned> refusals{0};
+        std::atomic<unsigned> violations{0};
+    };
+
+    void ask_at_random(ucs_rcache_pred_node_t *node, granted_t *granted,
+                       unsigned rounds, unsigned seed) const;
+
+    /* More than some of the others will ask for */
+    static constexpr uint64_t MOST = BOUND * 3 / 4;
+    static void hold_most(ucs_rcache_pred_node_t *node, granted_t *granted);
+};
+
+void test_node_many::hold_most(ucs_rcache_pred_node_t *node, granted_t *granted)
+{
+    ASSERT_TRUE(reserve(node, MOST));
+    granted->bytes   += MOST;
+    granted->regions += 1;
+}
+
+void test_node_many::ask_at_random(ucs_rcache_pred_node_t *node,
+                                   granted_t *granted, unsigned rounds,
+                                   unsigned seed) const
+{
+    std::mt19937 random(seed);
+
+    for (unsigned i = 0; i < rounds; ++i) {
+        uint64_t bytes = 1 + random() % (BOUND / 2);
+
+        if (!reserve(node, bytes)) {
+            ++granted->refusals;
+            continue;
+        }
+
+        uint64_t all_bytes   = granted->bytes.fetch_add(bytes) + bytes;
+        uint64_t all_regions = granted->regions.fetch_add(1) + 1;
+        granted->violations += (all_bytes > m_params.max_bytes) ||
+                               (all_regions > m_params.max_regions);
+        ++granted->grants;
+        if (random() % 4 == 0) {
+            sched_yield();
+        }
+        granted->regions.fetch_sub(1);
+        granted->bytes.fetch_sub(bytes);
+        release(node, bytes);
+    }
+}
+
+TEST_F(test_node_many, threads_of_some_processes_keep_the_bound)
+{
+    std::vector<std::thread> threads;
+    granted_t granted;
+
+    params(BOUND, 3);
+    for (unsigned i = 0; i < 6; ++i) {
+        auto node = (i % 2) ? m_nodes.back() : join(); /* Two of each */
+        threads.emplace_back([this, &granted, node, i] {
+            ask_at_random(node, &granted, 4000 / SANITIZER_SLOWDOWN, i);
+        });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+
+    EXPECT_EQ(0u, granted.violations);
+    EXPECT_GT(granted.grants, 0u);
+    EXPECT_GT(granted.refusals, 0u);
+    expect_totals(m_nodes[0], 0, 0, 3);
+}
+
+TEST_F(test_node_many, processes_keep_the_bound_while_others_are_killed)
+{
+    constexpr unsigned NUM = 4;
+    shared<std::atomic<unsigned>> done;
+    std::vector<child> children;
+    shared<granted_t> granted, uncounted; /* The killed take none back */
+
+    params(BOUND, 3);
+    auto node = join();
+    hold_most(node, &*granted); /* Some are refused, however they meet */
+    for (unsigned i = 0; i < NUM; ++i) {
+        children.emplace_back([&, i] {
+            ucs_rcache_pred_node_t *own;
+
+            if (try_join(&own, ucs_rcache_pred_procid_self()) != UCS_OK) {
+                ++*done;
+                return 1;
+            }
+            ask_at_random(own, &*granted, 3000 / SANITIZER_SLOWDOWN, i);
+            ucs_rcache_pred_node_leave(own);
+            ++*done;
+            return 0;
+        });
+    }
+
+    for (unsigned i = 0; (i < 5000) && (*done < NUM); ++i) {
+        child victim([&] {
+            ucs_rcache_pred_node_t *own;
+
+            if (try_join(&own, ucs_rcache_pred_procid_self()) == UCS_OK) {
+                ask_at_random(own, &*uncounted, UINT_MAX, getpid());
+            }
+            return 0;
+        });
+        usleep(2000 + victim.pid() * 997 % 3000);
+    }
+
+    for (auto &c : children) {
+        EXPECT_EQ(0, c.reap());
+    }
+    EXPECT_EQ(0u, granted->violations);
+    EXPECT_GT(granted->grants, 0u);
+    EXPECT_GT(granted->refusals, 0u);
+    release(node, MOST);
+    EXPECT_TRUE(reserve(node, BOUND)) << "something of the killed is left";
+    test_node_reap(node); /* Those who had nothing were in nobody's way */
+    expect_totals(node, BOUND, 1, 1);
+}
+
+TEST_F(test_node_many, share_of_a_killed_process_is_there_at_the_next_reserve)
+{
+    params(BOUND, 1);
+    auto node = join();
+
+    for (unsigned i = 0; i < 10; ++i) {
+        shared<granted_t> granted;
+        child victim([&] {
+            ucs_rcache_pred_node_t *own;
+
+            if (try_join(&own, ucs_rcache_pred_procid_self()) == UCS_OK) {
+                ask_at_random(own, &*granted, UINT_MAX, i);
+            }
+            return 0;
+        });
+
+        ASSERT_TRUE(wait_until([&] { return granted->grants > 10 * i; }));
+        victim.kill_only();
+        ASSERT_TRUE(reserve(node, BOUND)) << "round " << i;
+        test_node_reap(node); /* It may have had nothing */
+        expect_totals(node, BOUND, 1, 1);
+        release(node, BOUND);
+    }
+}
+
+TEST_F(test_node_many, nothing_is_left_when_all_are_killed)
+{
+    shared<std::atomic<unsigned>> joined;
+    std::vector<child> children;
+
+    for (unsigned i = 0; i < 3; ++i) {
+        children.emplace_back([&] {
+            ucs_rcache_pred_node_t *own;
+
+            if (try_join(&own, ucs_rcache_pred_procid_self()) != UCS_OK) {
+                return 1;
+            }
+            ++*joined;
+            ask_at_random(own, &*shared<granted_t>(), UINT_MAX, i);
+            return 0;
+        });
+    }
+
+    ASSERT_TRUE(wait_until([&] { return *joined == 3; }));
+    EXPECT_TRUE(test_node_exists(m_key));
+    for (auto &c : children) {
+        kill(c.pid(), SIGKILL);
+    }
+    for (auto &c : children) {
+        c.kill_only();
+    }
+    EXPECT_FALSE(test_node_exists(m_key));
+}
+
+
+/* fork */
+
+TEST_F(test_node_many, forked_child_does_not_touch_what_its_parent_has)
+{
+    auto node = join();
+
+    reserve(node, 700);
+    child forked([&] {
+        ucs_rcache_pred_node_abandon(node);
+        return 0;
+    });
+    EXPECT_EQ(0, forked.reap());
+    expect_totals(node, 700, 1, 1);
+}
+
+TEST_F(test_node_many, forked_child_is_a_process_of_its_own)
+{
+    auto node = join();
+
+    reserve(node, 700);
+    child forked([&] {
+        ucs_rcache_pred_node_t *own;
+
+        ucs_rcache_pred_node_abandon(node);
+        if (try_join(&own, ucs_rcache_pred_procid_self()) != UCS_OK) {
+            return 1;
+        }
+        if (totals(own).bytes != 700) {
+            return 2;
+        }
+        return reserve(own, 300) ? 0 : 3; /* and ends without a word */
+    });
+    EXPECT_EQ(0, forked.reap());
+    expect_totals(node, 1000, 2, 2);
+    EXPECT_TRUE(reserve(node, 300));
+}
+
+TEST_F(test_node_many, memory_lives_as_long_as_a_forked_child_has_it)
+{
+    shared<std::atomic<int>> step;
+    auto node = join();
+    child forked([&] {
+        wait_until([&] { return *step == 1; });
+        ucs_rcache_pred_node_abandon(node);
+        *step = 2;
+        pause();
+        return 0;
+    });
+
+    leave(node);
+    EXPECT_TRUE(test_node_exists(m_key));
+    *step = 1;
+    ASSERT_TRUE(wait_until([&] { return *step == 2; }));
+    EXPECT_FALSE(test_node_exists(m_key));
+}
