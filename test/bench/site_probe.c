@@ -273,13 +273,14 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
     --probe_depth;
 }
 
-#define PREDREG_COMM(_name, _ret, _comm, _params, _args, _buffer, _count, \
-                     _datatype) \
+#define PREDREG_COMM(_name, _ret, _comm, _params, _args, _object, _buffer, \
+                     _count, _options) \
     PREDREG_EXPORT _ret _name _params \
     { \
         _ret ret; \
         \
-        record(UCS_RCACHE_PRED_COMM_##_comm, _buffer, _count, _datatype, \
+        record(UCS_RCACHE_PRED_COMM_##_comm, _buffer, _count, \
+               PREDREG_DATATYPE_##_options, \
                __builtin_return_address(0), __builtin_frame_address(0)); \
         ++probe_depth; \
         ret = PREDREG_REAL(_name) _args; \

@@ -7,6 +7,8 @@
 #ifndef UCT_PREDREG_HOOKS_H_
 #define UCT_PREDREG_HOOKS_H_
 
+#include "comm.h"
+
 #include <ucs/rcache_pred/api/context.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/compat/compat.h>
@@ -79,10 +81,10 @@ typedef struct uct_predreg_hooks {
     /** Progress of UCP found nothing to do: the program waits. */
     void         (*idle)(void);
 
-    /** A communication was issued by this thread. */
+    /** A communication is about to be issued by this thread. Its record may be
+     *  changed. */
     void         (*comm)(ucs_rcache_pred_window_t *window,
-                         ucs_rcache_pred_comm_t comm, const void *buffer,
-                         const void *caller, const void *stack);
+                         uct_predreg_comm_t *comm);
 } uct_predreg_hooks_t;
 
 

@@ -4,11 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCT_PREDREG_COMM_H_
-#define UCT_PREDREG_COMM_H_
+#ifndef UCT_PREDREG_MD_COMM_H_
+#define UCT_PREDREG_MD_COMM_H_
 
-#include <ucs/rcache_pred/api/context.h>
 #include <ucs/sys/compiler_def.h>
+#include <uct/ib/predreg/core/comm.h>
 
 BEGIN_C_DECLS
 
@@ -19,14 +19,13 @@ BEGIN_C_DECLS
  */
 
 /**
- * A communication was issued by this thread: remember its context by its
- * buffer, for when the buffer is registered.
+ * A communication is about to be issued by this thread: remember its context by
+ * its buffer, for when the buffer is registered. Nothing of it is changed.
  *
  * @param [inout] window  The thread's preceding communications.
  */
 void uct_predreg_comm(ucs_rcache_pred_window_t *window,
-                      ucs_rcache_pred_comm_t comm, const void *buffer,
-                      const void *caller, const void *stack);
+                      uct_predreg_comm_t *comm);
 
 /** Progress of UCP found nothing to do: work that is due can be done. */
 void uct_predreg_idle(void);

@@ -8,9 +8,10 @@
 
 /*
  * Entry points of UCP: its configuration; its progress, since a program that
- * waits has time to spare; its end; and its communications, whose call sites
- * are recorded. UCP implements some communications by others, which come
- * through here again: only the outer call, the program's, is recorded.
+ * waits has time to spare; its end; and its communications, each of which the
+ * core is told with its call site, and may change. UCP implements some
+ * communications by others, which come through here again: the core hears of
+ * the outer call only, which is the program's.
  */
 
 
@@ -19,7 +20,7 @@
 static __thread __attribute__((tls_model("initial-exec")))
 ucs_rcache_pred_window_t predreg_window;
 
-__thread __attribute__((tls_model("initial-exec"))) 
+__thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
 /* Communications this thread is inside of */
@@ -80,12 +81,12 @@ PREDREG_EXPORT void ucp_worker_destroy(ucp_worker_h worker)
     PREDREG_REAL(ucp_worker_destroy)(worker);
 }
 
-
 PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
 {
     const uct_predreg_hooks_t *hooks = predreg_hooks();
 
-    /* What waits for room has no event: there is progress to be made */
+    /* A transfer that waits for room makes progress without an event of UCX: the
+     * program must not sleep now */
     return ((hooks != NULL) && !hooks->may_sleep()) ?
            UCS_ERR_BUSY : PREDREG_REAL(ucp_worker_arm)(worker);
 }
@@ -112,21 +113,36 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 }
 
 
-/* Tell the core about a communication of count elements of a datatype */
-static UCS_F_ALWAYS_INLINE void
-record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
-       ucp_datatype_t datatype, const void *caller, const void *stack)
+/* The core's hooks, if it wants to hear of a communication of count elements of
+ * a datatype, else NULL */
+static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
+comm_hooks(size_t count, ucp_datatype_t datatype)
 {
-    const uct_predreg_hooks_t *hooks;
+    return ((predreg_depth > 0) || predreg_comm_is_short(count, datatype)) ?
+           NULL : predreg_hooks();
+}
 
-    if ((predreg_depth > 0) || predreg_comm_is_short(count, datatype)) {
-        return;
+/* Request parameters as the core changed them, in a copy */
+static UCS_F_NOINLINE const ucp_request_param_t *
+changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
+{
+    *copy = *comm->param;
+    if (comm->changed & UCT_PREDREG_COMM_DATATYPE) {
+        copy->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+        copy->datatype      = comm->datatype;
     }
 
-    hooks = predreg_hooks();
-    if (hooks != NULL) {
-        hooks->comm(&predreg_window, comm, buffer, caller, stack);
+    if (comm->changed & UCT_PREDREG_COMM_FLAGS) {
+        copy->op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        copy->flags         = comm->flags;
     }
+
+    if (comm->changed & UCT_PREDREG_COMM_MEMH) {
+        copy->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+        copy->memh          = comm->memh;
+    }
+
+    return copy;
 }
 
 #define PURPOSE(_comm) \
@@ -136,19 +152,59 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
      ((_comm) == UCS_RCACHE_PRED_COMM_SEND) ? UCT_PREDREG_PURPOSE_SEND : \
      UCT_PREDREG_PURPOSE_MESSAGE)
 
+/* Endpoint and worker of a communication, by the name of its object */
+#define EP_OF_ep         ep
+#define EP_OF_worker     NULL
+#define WORKER_OF_ep     NULL
+#define WORKER_OF_worker worker
+
+/* By its options: the request parameters; a place for a copy of them; and what
+ * hands over to UCP what the core changed */
+#define PARAM_PARAM      param
+#define PARAM_DATATYPE   NULL
+#define PARAM_BYTES      NULL
+
+#define COPY_PARAM       ucp_request_param_t copy;
+#define COPY_DATATYPE
+#define COPY_BYTES
+
+#define CHANGE_PARAM \
+    if (ucs_unlikely(comm.changed != 0)) { \
+        param = changed_param(&comm, &copy); \
+    }
+#define CHANGE_DATATYPE  datatype = comm.datatype;
+#define CHANGE_BYTES
+
 /* An overriding function. The frame address is a constant below the caller's,
  * and so stands for the stack depth. */
-#define PREDREG_COMM(_name, _ret, _comm, _params, _args, _buffer, _count, \
-                     _datatype) \
+#define PREDREG_COMM(_name, _ret, _kind, _params, _args, _object, _buffer, \
+                     _count, _options) \
     PREDREG_EXPORT _ret _name _params \
     { \
         uct_predreg_purpose_t purpose = predreg_purpose; \
+        const uct_predreg_hooks_t *hooks; \
+        uct_predreg_comm_t comm; \
+        COPY_##_options \
         _ret ret; \
         \
-        record(UCS_RCACHE_PRED_COMM_##_comm, _buffer, _count, _datatype, \
-               __builtin_return_address(0), __builtin_frame_address(0)); \
+        hooks = comm_hooks(_count, PREDREG_DATATYPE_##_options); \
+        if (hooks != NULL) { \
+            comm.kind     = UCS_RCACHE_PRED_COMM_##_kind; \
+            comm.ep       = EP_OF_##_object; \
+            comm.worker   = WORKER_OF_##_object; \
+            comm.buffer   = _buffer; \
+            comm.count    = _count; \
+            comm.datatype = PREDREG_DATATYPE_##_options; \
+            comm.param    = PARAM_##_options; \
+            comm.caller   = __builtin_return_address(0); \
+            comm.stack    = __builtin_frame_address(0); \
+            comm.changed  = 0; \
+            hooks->comm(&predreg_window, &comm); \
+            CHANGE_##_options \
+        } \
+        \
         ++predreg_depth; \
-        predreg_purpose = PURPOSE(UCS_RCACHE_PRED_COMM_##_comm); \
+        predreg_purpose = PURPOSE(UCS_RCACHE_PRED_COMM_##_kind); \
         ret = PREDREG_REAL(_name) _args; \
         predreg_purpose = purpose; \
         --predreg_depth; \

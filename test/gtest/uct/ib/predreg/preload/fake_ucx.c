@@ -1,0 +1,227 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "fake_ucx.h"
+
+#include <uct/ib/predreg/preload/preload.h>
+
+#include <ucp/api/ucp_compat.h>
+#include <ucs/sys/math.h>
+
+#include <string.h>
+
+
+fake_comm_t fake_comm;
+fake_call_t fake_call;
+intptr_t fake_result;
+void (*fake_inside)(void);
+
+/* An address is enough */
+static char config;
+ucp_config_t *const fake_config = (ucp_config_t*)&config;
+
+_Atomic(const uct_predreg_hooks_t*) predreg_active;
+static uct_predreg_real_t real;
+
+
+static void note_comm(const char *name, const ucp_request_param_t *param,
+                      ucp_datatype_t datatype)
+{
+    memset(&fake_comm.options, 0, sizeof(fake_comm.options));
+    fake_comm.name     = name;
+    fake_comm.param    = param;
+    fake_comm.datatype = datatype;
+    fake_comm.purpose  = predreg_purpose;
+    if (param != NULL) {
+        fake_comm.options = *param;
+    }
+
+    if (fake_inside != NULL) {
+        fake_inside();
+        fake_comm.name = name;
+    }
+}
+
+#define OPTIONS_PARAM    param
+#define OPTIONS_DATATYPE NULL
+#define OPTIONS_BYTES    NULL
+
+#define PREDREG_COMM(_name, _ret, _kind, _params, _args, _object, _buffer, \
+                     _count, _options) \
+    static _ret fake_##_name _params \
+    { \
+        note_comm(#_name, OPTIONS_##_options, PREDREG_DATATYPE_##_options); \
+        return (_ret)(intptr_t)UCS_INPROGRESS; \
+    }
+
+#include <uct/ib/predreg/preload/ucp_comms.h>
+
+#undef PREDREG_COMM
+#undef UCT_PREDREG_UCP_COMMS_H_ /* The list, once more */
+
+static const struct {
+    const char *name;
+    void       *function;
+} comms[] = {
+#define PREDREG_COMM(_name, ...) {#_name, fake_##_name},
+#include <uct/ib/predreg/preload/ucp_comms.h>
+};
+
+
+/* Anything else: each function has a name of its own to note */
+#define OTHERS(_f) \
+    _f(ucp_init_version) _f(ucp_config_release) _f(ucp_worker_destroy) \
+    _f(ucp_worker_arm) _f(ucp_mem_map) _f(uct_md_config_read) _f(uct_md_open) \
+    _f(uct_md_close) _f(uct_md_query) _f(uct_iface_open) _f(uct_md_mem_reg) \
+    _f(uct_md_mem_dereg) _f(uct_md_mem_dereg_v2) _f(uct_md_mkey_pack) \
+    _f(uct_md_mkey_pack_v2)
+
+#define DEFINE_OTHER(_name) \
+    static intptr_t other_##_name(void) \
+    { \
+        fake_call.name = #_name; \
+        ++fake_call.count; \
+        return fake_result; \
+    }
+OTHERS(DEFINE_OTHER)
+
+static unsigned fake_progress(ucp_worker_h worker)
+{
+    fake_call.name = "ucp_worker_progress";
+    ++fake_call.count;
+    fake_comm.purpose = predreg_purpose;
+    return fake_result;
+}
+
+static ucs_status_t fake_config_read(const char *prefix, const char *filename,
+                                     ucp_config_t **config_p)
+{
+    fake_call.name = "ucp_config_read";
+    ++fake_call.count;
+    *config_p = fake_config;
+    return (ucs_status_t)fake_result;
+}
+
+static const struct {
+    const char *name;
+    void       *function;
+} others[] = {
+#define OTHER(_name) {#_name, other_##_name},
+    OTHERS(OTHER)
+    {"ucp_worker_progress", fake_progress},
+    {"ucp_config_read", fake_config_read}
+};
+
+/* What preload.c does beside the real UCX */
+void *predreg_resolve(const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < ucs_static_array_size(comms); ++i) {
+        if (!strcmp(comms[i].name, name)) {
+            return comms[i].function;
+        }
+    }
+
+    for (i = 0; i < ucs_static_array_size(others); ++i) {
+        if (!strcmp(others[i].name, name)) {
+            return others[i].function;
+        }
+    }
+
+    return NULL; /* The test is missing something: it crashes */
+}
+
+const uct_predreg_hooks_t *predreg_load(void)
+{
+    return predreg_hooks();
+}
+
+const uct_predreg_real_t *predreg_real_ucp(void)
+{
+    return &real;
+}
+
+void fake_set_hooks(const uct_predreg_hooks_t *hooks)
+{
+    atomic_store(&predreg_active, hooks);
+}
+
+void fake_call_each_comm(void *buffer, size_t count,
+                         const ucp_request_param_t *param,
+                         void (*cb)(const char *name, int has_param,
+                                    int is_worker, void *arg), void *arg)
+{
+    static char object, place;
+    ucp_ep_h ep                     = (ucp_ep_h)&object;
+    ucp_worker_h worker             = (ucp_worker_h)&object;
+    ucp_datatype_t datatype         = ucp_dt_make_contig(1);
+    ucp_tag_message_h message       = (ucp_tag_message_h)&object;
+    ucp_rkey_h rkey                 = (ucp_rkey_h)&object;
+    const void *header              = &place;
+    void *data_desc                 = &place;
+    void *req                       = &place;
+    void *cb_func                   = NULL;
+    size_t header_length            = 1;
+    size_t length                   = count;
+    ucp_tag_t tag                   = 1;
+    ucp_tag_t tag_mask              = 2;
+    uint64_t remote_addr            = 3;
+    unsigned id                     = 4;
+    unsigned flags                  = 0;
+
+#define HAS_PARAM_PARAM    1
+#define HAS_PARAM_DATATYPE 0
+#define HAS_PARAM_BYTES    0
+#define IS_WORKER_ep       0
+#define IS_WORKER_worker   1
+#define CALL(_name, _args, _object, _options) \
+    (void)_name _args; \
+    cb(#_name, HAS_PARAM_##_options, IS_WORKER_##_object, arg)
+
+    CALL(ucp_tag_send_nbx, (ep, buffer, count, tag, param), ep, PARAM);
+    CALL(ucp_tag_send_sync_nbx, (ep, buffer, count, tag, param), ep, PARAM);
+    CALL(ucp_tag_send_nb, (ep, buffer, count, datatype, tag, cb_func), ep,
+         DATATYPE);
+    CALL(ucp_tag_send_nbr, (ep, buffer, count, datatype, tag, req), ep,
+         DATATYPE);
+    CALL(ucp_tag_send_sync_nb, (ep, buffer, count, datatype, tag, cb_func), ep,
+         DATATYPE);
+    CALL(ucp_tag_recv_nbx, (worker, buffer, count, tag, tag_mask, param),
+         worker, PARAM);
+    CALL(ucp_tag_recv_nb,
+         (worker, buffer, count, datatype, tag, tag_mask, cb_func), worker,
+         DATATYPE);
+    CALL(ucp_tag_recv_nbr,
+         (worker, buffer, count, datatype, tag, tag_mask, req), worker,
+         DATATYPE);
+    CALL(ucp_tag_msg_recv_nbx, (worker, buffer, count, message, param), worker,
+         PARAM);
+    CALL(ucp_tag_msg_recv_nb,
+         (worker, buffer, count, datatype, message, cb_func), worker, DATATYPE);
+    CALL(ucp_am_send_nbx,
+         (ep, id, header, header_length, buffer, count, param), ep, PARAM);
+    CALL(ucp_am_send_nb, (ep, id, buffer, count, datatype, cb_func, flags), ep,
+         DATATYPE);
+    CALL(ucp_am_recv_data_nbx, (worker, data_desc, buffer, count, param),
+         worker, PARAM);
+    CALL(ucp_stream_send_nbx, (ep, buffer, count, param), ep, PARAM);
+    CALL(ucp_stream_send_nb, (ep, buffer, count, datatype, cb_func, flags), ep,
+         DATATYPE);
+    CALL(ucp_stream_recv_nbx, (ep, buffer, count, &length, param), ep, PARAM);
+    CALL(ucp_stream_recv_nb,
+         (ep, buffer, count, datatype, cb_func, &length, flags), ep, DATATYPE);
+    CALL(ucp_put_nbx, (ep, buffer, count, remote_addr, rkey, param), ep, PARAM);
+    CALL(ucp_put_nbi, (ep, buffer, length, remote_addr, rkey), ep, BYTES);
+    CALL(ucp_put_nb, (ep, buffer, length, remote_addr, rkey, cb_func), ep,
+         BYTES);
+    CALL(ucp_put, (ep, buffer, length, remote_addr, rkey), ep, BYTES);
+    CALL(ucp_get_nbx, (ep, buffer, count, remote_addr, rkey, param), ep, PARAM);
+    CALL(ucp_get_nbi, (ep, buffer, length, remote_addr, rkey), ep, BYTES);
+    CALL(ucp_get_nb, (ep, buffer, length, remote_addr, rkey, cb_func), ep,
+         BYTES);
+    CALL(ucp_get, (ep, buffer, length, remote_addr, rkey), ep, BYTES);
+}

@@ -1,0 +1,58 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_FAKE_UCX_H_
+#define PREDREG_GTEST_FAKE_UCX_H_
+
+#include <uct/ib/predreg/core/hooks.h>
+
+BEGIN_C_DECLS
+
+/*
+ * The UCX that overriding functions find in this program: it does nothing but
+ * note how it was called. In C, since what overrides uses C atomics.
+ */
+
+/* The last call of a communication */
+typedef struct fake_comm {
+    const char                *name;
+    const ucp_request_param_t *param;    /* As it was handed over */
+    ucp_request_param_t       options;   /* A copy, as the original may be gone */
+    ucp_datatype_t            datatype;  /* The parameter, or of param */
+    uct_predreg_purpose_t     purpose;   /* Of registrations inside of it */
+} fake_comm_t;
+
+/* The last call of anything else */
+typedef struct fake_call {
+    const char *name;
+    unsigned   count; /* Of calls of anything else so far */
+} fake_call_t;
+
+extern fake_comm_t fake_comm;
+extern fake_call_t fake_call;
+
+/* What everything else returns */
+extern intptr_t fake_result;
+
+/* Called inside of each communication; NULL: nothing is */
+extern void (*fake_inside)(void);
+
+/* The configuration that is read; UCP's version */
+extern ucp_config_t *const fake_config;
+
+/* Hooks of the core, or NULL if it steps aside */
+void fake_set_hooks(const uct_predreg_hooks_t *hooks);
+
+/* Call each overridden communication once, about count bytes at a buffer. Those
+ * with request parameters get param. After each one, cb is called. */
+void fake_call_each_comm(void *buffer, size_t count,
+                         const ucp_request_param_t *param,
+                         void (*cb)(const char *name, int has_param,
+                                    int is_worker, void *arg), void *arg);
+
+END_C_DECLS
+
+#endif

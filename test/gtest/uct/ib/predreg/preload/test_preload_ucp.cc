@@ -1,0 +1,343 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "fake_ucx.h"
+
+#include <ucp/api/ucp_compat.h>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+/* The entry points of UCP, between hooks that a test sets and a fake UCX */
+struct test_preload_ucp : public ::testing::Test {
+    /* Long enough to count */
+    static constexpr size_t LENGTH = UCT_PREDREG_MIN_LENGTH;
+
+    void SetUp() override
+    {
+        s_self      = this;
+        fake_comm   = {};
+        fake_call   = {};
+        fake_result = UCS_OK;
+        fake_inside = nullptr;
+        m_hooks.ucp_config = [](const uct_predreg_real_t*, ucp_config_t *config) {
+            s_self->m_told.push_back(config == fake_config ? "config" : "other");
+        };
+        m_hooks.closing   = [] { s_self->m_told.push_back("closing"); };
+        m_hooks.idle      = [] { s_self->m_told.push_back("idle"); };
+        m_hooks.may_sleep = [] { return s_self->m_may_sleep; };
+        m_hooks.comm      = [](ucs_rcache_pred_window_t *window,
+                               uct_predreg_comm_t *comm) {
+            s_self->m_comms.push_back(*comm);
+            if (s_self->m_change) {
+                s_self->m_change(comm);
+            }
+        };
+        fake_set_hooks(&m_hooks);
+    }
+
+    void TearDown() override
+    {
+        fake_set_hooks(nullptr);
+        fake_inside = nullptr;
+    }
+
+    ucs_status_ptr_t send(size_t length = LENGTH)
+    {
+        return ucp_tag_send_nbx(ep(), m_buffer, length, 1, &m_param);
+    }
+
+    ucp_ep_h ep()
+    {
+        return reinterpret_cast<ucp_ep_h>(m_buffer);
+    }
+
+    ucp_worker_h worker()
+    {
+        return reinterpret_cast<ucp_worker_h>(m_buffer);
+    }
+
+    static ucp_mem_h memh()
+    {
+        return reinterpret_cast<ucp_mem_h>(s_self->m_buffer + 8);
+    }
+
+    /* Changes all that can be changed */
+    static void change_all(uct_predreg_comm_t *comm)
+    {
+        comm->datatype = ucp_dt_make_contig(16);
+        comm->flags    = UCP_AM_SEND_FLAG_EAGER;
+        comm->memh     = memh();
+        comm->changed  = UCT_PREDREG_COMM_DATATYPE | UCT_PREDREG_COMM_FLAGS |
+                         UCT_PREDREG_COMM_MEMH;
+    }
+
+    static test_preload_ucp *s_self;
+
+    char                                     m_buffer[16] = {};
+    ucp_request_param_t                      m_param      = {};
+    uct_predreg_hooks_t                      m_hooks      = {};
+    std::vector<uct_predreg_comm_t>          m_comms;
+    std::vector<std::string>                 m_told;
+    std::function<void(uct_predreg_comm_t*)> m_change;
+    int                                      m_may_sleep = 1;
+};
+
+test_preload_ucp *test_preload_ucp::s_self;
+
+TEST_F(test_preload_ucp, a_record_says_what_was_called) {
+    EXPECT_EQ(UCS_INPROGRESS, UCS_PTR_RAW_STATUS(send()));
+    ASSERT_EQ(1u, m_comms.size());
+
+    const uct_predreg_comm_t &comm = m_comms[0];
+    EXPECT_EQ(UCS_RCACHE_PRED_COMM_SEND, comm.kind);
+    EXPECT_EQ(ep(), comm.ep);
+    EXPECT_EQ(nullptr, comm.worker);
+    EXPECT_EQ(m_buffer, comm.buffer);
+    EXPECT_EQ(LENGTH, comm.count);
+    EXPECT_EQ(ucp_datatype_t(ucp_dt_make_contig(1)), comm.datatype);
+    EXPECT_EQ(&m_param, comm.param);
+    EXPECT_NE(nullptr, comm.caller);
+    EXPECT_NE(nullptr, comm.stack);
+    EXPECT_EQ(0u, comm.changed);
+}
+
+TEST_F(test_preload_ucp, call_sites_differ) {
+    ucp_tag_send_nbx(ep(), m_buffer, LENGTH, 1, &m_param);
+    ucp_tag_send_nbx(ep(), m_buffer, LENGTH, 1, &m_param);
+    ASSERT_EQ(2u, m_comms.size());
+    EXPECT_NE(m_comms[0].caller, m_comms[1].caller);
+    EXPECT_EQ(m_comms[0].stack, m_comms[1].stack);
+}
+
+TEST_F(test_preload_ucp, unchanged_parameters_are_the_callers_own) {
+    send();
+    EXPECT_EQ(&m_param, fake_comm.param);
+}
+
+TEST_F(test_preload_ucp, a_hook_changes_what_ucp_is_asked_for) {
+    const ucp_request_param_t before = m_param;
+
+    m_param.op_attr_mask = UCP_OP_ATTR_FIELD_USER_DATA;
+    m_param.user_data    = m_buffer;
+    m_change             = change_all;
+    send();
+
+    EXPECT_NE(&m_param, fake_comm.param);
+    EXPECT_EQ(UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE |
+              UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMH,
+              fake_comm.options.op_attr_mask);
+    EXPECT_EQ(ucp_datatype_t(ucp_dt_make_contig(16)),
+              fake_comm.options.datatype);
+    EXPECT_EQ(uint32_t(UCP_AM_SEND_FLAG_EAGER), fake_comm.options.flags);
+    EXPECT_EQ(memh(), fake_comm.options.memh);
+    EXPECT_EQ(m_buffer, fake_comm.options.user_data);
+
+    /* The caller's are as they were */
+    EXPECT_EQ(UCP_OP_ATTR_FIELD_USER_DATA, m_param.op_attr_mask);
+    EXPECT_EQ(before.datatype, m_param.datatype);
+    EXPECT_EQ(before.flags, m_param.flags);
+    EXPECT_EQ(before.memh, m_param.memh);
+}
+
+TEST_F(test_preload_ucp, one_thing_is_changed_without_the_others) {
+    m_param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    m_param.flags        = UCP_AM_SEND_FLAG_RNDV;
+    m_change             = [](uct_predreg_comm_t *comm) {
+        comm->memh    = memh();
+        comm->flags   = 0; /* Not named in changed */
+        comm->changed = UCT_PREDREG_COMM_MEMH;
+    };
+    send();
+    EXPECT_EQ(UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMH,
+              fake_comm.options.op_attr_mask);
+    EXPECT_EQ(uint32_t(UCP_AM_SEND_FLAG_RNDV), fake_comm.options.flags);
+    EXPECT_EQ(memh(), fake_comm.options.memh);
+}
+
+TEST_F(test_preload_ucp, an_older_call_takes_up_the_datatype) {
+    m_change = change_all;
+    ucp_tag_send_nb(ep(), m_buffer, LENGTH, ucp_dt_make_contig(1), 1, nullptr);
+    EXPECT_STREQ("ucp_tag_send_nb", fake_comm.name);
+    EXPECT_EQ(ucp_datatype_t(ucp_dt_make_contig(16)), fake_comm.datatype);
+    EXPECT_EQ(nullptr, m_comms[0].param);
+}
+
+TEST_F(test_preload_ucp, short_communications_do_not_count) {
+    send(LENGTH - 1);
+    EXPECT_TRUE(m_comms.empty());
+    EXPECT_EQ(&m_param, fake_comm.param);
+
+    /* As many elements of a longer datatype do */
+    m_param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
+    m_param.datatype     = ucp_dt_make_contig(2);
+    send(LENGTH - 1);
+    EXPECT_EQ(1u, m_comms.size());
+
+    /* The length of others is not known */
+    m_param.datatype = UCP_DATATYPE_GENERIC;
+    send(1);
+    EXPECT_EQ(2u, m_comms.size());
+}
+
+TEST_F(test_preload_ucp, only_the_outermost_call_counts) {
+    m_change    = change_all;
+    fake_inside = [] {
+        fake_inside = nullptr;
+        ucp_put_nbx(nullptr, nullptr, LENGTH, 0, nullptr, &s_self->m_param);
+        /* It is handed through as it is */
+        EXPECT_EQ(&s_self->m_param, fake_comm.param);
+    };
+    send();
+    EXPECT_EQ(1u, m_comms.size());
+    EXPECT_EQ(UCS_RCACHE_PRED_COMM_SEND, m_comms[0].kind);
+}
+
+TEST_F(test_preload_ucp, without_the_core_all_is_as_it_was) {
+    fake_set_hooks(nullptr);
+    send();
+    EXPECT_EQ(&m_param, fake_comm.param);
+    EXPECT_TRUE(m_comms.empty());
+}
+
+TEST_F(test_preload_ucp, every_communication_is_told_and_handed_on) {
+    struct calls {
+        test_preload_ucp      *self;
+        std::set<std::string> names;
+    } calls = {this, {}};
+
+    fake_call_each_comm(m_buffer, LENGTH, &m_param,
+                        [](const char *name, int has_param, int is_worker,
+                           void *arg) {
+        auto calls                     = static_cast<struct calls*>(arg);
+        auto self                      = calls->self;
+        const uct_predreg_comm_t &comm = self->m_comms.back();
+
+        SCOPED_TRACE(name);
+        calls->names.insert(name);
+        EXPECT_EQ(calls->names.size(), self->m_comms.size());
+        EXPECT_STREQ(name, fake_comm.name);
+        EXPECT_EQ(self->m_buffer, comm.buffer);
+        EXPECT_EQ(LENGTH, comm.count);
+        EXPECT_EQ(has_param ? &self->m_param : nullptr, comm.param);
+        EXPECT_EQ(has_param ? &self->m_param : nullptr, fake_comm.param);
+        EXPECT_EQ(bool(is_worker), comm.worker != nullptr);
+        EXPECT_EQ(!is_worker, comm.ep != nullptr);
+        EXPECT_EQ(ucp_datatype_t(ucp_dt_make_contig(1)), fake_comm.datatype);
+    }, &calls);
+    EXPECT_EQ(25u, calls.names.size());
+}
+
+TEST_F(test_preload_ucp, registrations_inside_know_their_purpose) {
+    static const struct {
+        const char            *name;
+        uct_predreg_purpose_t purpose;
+    } cases[] = {
+        {"ucp_tag_send_nbx",  UCT_PREDREG_PURPOSE_SEND},
+        {"ucp_am_send_nb",    UCT_PREDREG_PURPOSE_SEND},
+        {"ucp_tag_recv_nbx",  UCT_PREDREG_PURPOSE_MESSAGE},
+        {"ucp_put",           UCT_PREDREG_PURPOSE_ONE_SIDED},
+        {"ucp_get_nbx",       UCT_PREDREG_PURPOSE_ONE_SIDED}
+    };
+
+    for (const auto &c : cases) {
+        std::pair<const char*, int> wanted(c.name, -1);
+
+        fake_call_each_comm(m_buffer, LENGTH, &m_param,
+                            [](const char *name, int, int, void *arg) {
+            auto wanted = static_cast<std::pair<const char*, int>*>(arg);
+            if (!strcmp(name, wanted->first)) {
+                wanted->second = fake_comm.purpose;
+            }
+        }, &wanted);
+        EXPECT_EQ(c.purpose, wanted.second) << c.name;
+    }
+}
+
+TEST_F(test_preload_ucp, progress_inside_a_call_is_not_part_of_it) {
+    static int purpose;
+
+    purpose     = -1;
+    fake_inside = [] {
+        fake_inside = nullptr;
+        fake_result = 1;
+        ucp_worker_progress(s_self->worker());
+        purpose = fake_comm.purpose;
+    };
+    ucp_put(ep(), m_buffer, LENGTH, 0, nullptr);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MESSAGE, purpose);
+    EXPECT_TRUE(m_told.empty());
+}
+
+TEST_F(test_preload_ucp, progress_without_work_is_idle) {
+    fake_result = 2;
+    EXPECT_EQ(2u, ucp_worker_progress(worker()));
+    EXPECT_TRUE(m_told.empty());
+
+    fake_result = 0;
+    EXPECT_EQ(0u, ucp_worker_progress(worker()));
+    EXPECT_EQ(std::vector<std::string>{"idle"}, m_told);
+
+    fake_set_hooks(nullptr);
+    EXPECT_EQ(0u, ucp_worker_progress(worker()));
+}
+
+TEST_F(test_preload_ucp, a_worker_does_not_sleep_on_what_waits) {
+    m_may_sleep = 0;
+    EXPECT_EQ(UCS_ERR_BUSY, ucp_worker_arm(worker()));
+    EXPECT_EQ(0u, fake_call.count);
+
+    m_may_sleep = 1;
+    EXPECT_EQ(UCS_OK, ucp_worker_arm(worker()));
+    EXPECT_STREQ("ucp_worker_arm", fake_call.name);
+}
+
+TEST_F(test_preload_ucp, the_end_of_a_worker_is_told) {
+    ucp_worker_destroy(worker());
+    EXPECT_STREQ("ucp_worker_destroy", fake_call.name);
+    EXPECT_EQ(std::vector<std::string>{"closing"}, m_told);
+}
+
+TEST_F(test_preload_ucp, configurations_are_told) {
+    ucp_config_t *config;
+
+    EXPECT_EQ(UCS_OK, ucp_config_read(nullptr, nullptr, &config));
+    EXPECT_EQ(std::vector<std::string>{"config"}, m_told);
+
+    fake_result = UCS_ERR_NO_MEMORY;
+    EXPECT_EQ(UCS_ERR_NO_MEMORY, ucp_config_read(nullptr, nullptr, &config));
+    EXPECT_EQ(1u, m_told.size());
+}
+
+TEST_F(test_preload_ucp, a_configuration_is_read_if_the_program_has_none) {
+    ucp_context_h context;
+
+    EXPECT_EQ(UCS_OK, ucp_init_version(1, 13, nullptr, nullptr, &context));
+    EXPECT_EQ(std::vector<std::string>{"config"}, m_told);
+    EXPECT_STREQ("ucp_config_release", fake_call.name);
+
+    m_told.clear();
+    EXPECT_EQ(UCS_OK, ucp_init_version(1, 13, nullptr, fake_config, &context));
+    EXPECT_TRUE(m_told.empty());
+    EXPECT_STREQ("ucp_init_version", fake_call.name);
+
+    fake_result = UCS_ERR_NO_MEMORY;
+    EXPECT_EQ(UCS_ERR_NO_MEMORY,
+              ucp_init_version(1, 13, nullptr, nullptr, &context));
+}
+
+TEST_F(test_preload_ucp, mapped_memory_is_handed_on) {
+    ucp_mem_map_params_t params = {};
+    ucp_mem_h memh;
+
+    EXPECT_EQ(UCS_OK, ucp_mem_map(nullptr, &params, &memh));
+    EXPECT_STREQ("ucp_mem_map", fake_call.name);
+}

@@ -1,0 +1,155 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "fake_ucx.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+/* Functions that libucp imports from libuct, between hooks that a test sets and
+ * a fake UCX */
+class test_preload_uct : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        s_self      = this;
+        fake_call   = {};
+        fake_result = UCS_OK;
+        m_hooks.md_config    = [](uct_md_config_t*) { told("md_config"); };
+        m_hooks.md_opened    = [](uct_md_h, const char *name) { told(name); };
+        m_hooks.md_closing   = [](uct_md_h) { told("md_closing"); };
+        m_hooks.md_query     = [](uct_md_h, uct_md_attr_t*) {
+            told("md_query");
+        };
+        m_hooks.iface_opened = [](uct_md_h, uct_worker_h, uct_iface_h) {
+            told("iface_opened");
+        };
+        m_hooks.mem_reg      = [](uct_md_h, void*, size_t, unsigned flags,
+                                  uct_predreg_purpose_t purpose, uct_mem_h*) {
+            told("mem_reg");
+            s_self->m_purpose = purpose;
+            return UCS_ERR_BUSY;
+        };
+        m_hooks.mem_dereg    = [](uct_md_h,
+                                  const uct_md_mem_dereg_params_t *params) {
+            told("mem_dereg");
+            s_self->m_dereg = *params;
+            return UCS_ERR_BUSY;
+        };
+        m_hooks.mkey_check   = [](uct_md_h, uct_mem_h) {
+            told("mkey_check");
+            return s_self->m_key_status;
+        };
+        fake_set_hooks(&m_hooks);
+    }
+
+    void TearDown() override
+    {
+        fake_set_hooks(nullptr);
+    }
+
+    static void told(const std::string &what)
+    {
+        s_self->m_told += what + " ";
+    }
+
+    /* The functions that tell of something that UCX did */
+    ucs_status_t call_all_openers()
+    {
+        uct_md_config_t *config;
+        uct_md_attr_t attr;
+        uct_iface_h iface;
+        uct_md_h md;
+
+        uct_md_config_read(nullptr, nullptr, nullptr, &config);
+        uct_md_open(nullptr, "mlx", config, &md);
+        uct_md_query(md, &attr);
+        return uct_iface_open(md, nullptr, nullptr, nullptr, &iface);
+    }
+
+    static test_preload_uct *s_self;
+
+    uct_predreg_hooks_t       m_hooks      = {};
+    uct_md_mem_dereg_params_t m_dereg      = {};
+    ucs_status_t              m_key_status = UCS_OK;
+    int                       m_purpose    = -1;
+    uct_mem_h                 m_memh       = this;
+    std::string               m_told;
+};
+
+test_preload_uct *test_preload_uct::s_self;
+
+TEST_F(test_preload_uct, the_core_is_told_of_what_was_opened) {
+    EXPECT_EQ(UCS_OK, call_all_openers());
+    EXPECT_EQ("md_config mlx md_query iface_opened ", m_told);
+    EXPECT_EQ(4u, fake_call.count);
+}
+
+TEST_F(test_preload_uct, it_is_not_told_of_what_failed) {
+    fake_result = UCS_ERR_IO_ERROR;
+    EXPECT_EQ(UCS_ERR_IO_ERROR, call_all_openers());
+    EXPECT_EQ("", m_told);
+    EXPECT_EQ(4u, fake_call.count);
+}
+
+TEST_F(test_preload_uct, a_domain_is_closed_after_the_core_was_told) {
+    uct_md_close(nullptr);
+    EXPECT_EQ("md_closing ", m_told);
+    EXPECT_STREQ("uct_md_close", fake_call.name);
+}
+
+TEST_F(test_preload_uct, the_core_registers) {
+    EXPECT_EQ(UCS_ERR_BUSY, uct_md_mem_reg(nullptr, this, 1, 0, &m_memh));
+    EXPECT_EQ("mem_reg ", m_told);
+    EXPECT_EQ(0u, fake_call.count);
+}
+
+TEST_F(test_preload_uct, programs_that_use_uct_get_what_they_ask_for) {
+    uct_md_mem_reg(nullptr, this, 1, 0, &m_memh);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, m_purpose);
+}
+
+TEST_F(test_preload_uct, the_core_deregisters) {
+    EXPECT_EQ(UCS_ERR_BUSY, uct_md_mem_dereg(nullptr, m_memh));
+    EXPECT_EQ(m_memh, m_dereg.memh);
+    EXPECT_EQ(uint64_t(UCT_MD_MEM_DEREG_FIELD_MEMH), m_dereg.field_mask);
+
+    m_dereg.flags = UCT_MD_MEM_DEREG_FLAG_INVALIDATE;
+    uct_md_mem_dereg_params_t params = m_dereg;
+    EXPECT_EQ(UCS_ERR_BUSY, uct_md_mem_dereg_v2(nullptr, &params));
+    EXPECT_EQ(unsigned(UCT_MD_MEM_DEREG_FLAG_INVALIDATE), m_dereg.flags);
+    EXPECT_EQ("mem_dereg mem_dereg ", m_told);
+    EXPECT_EQ(0u, fake_call.count);
+}
+
+TEST_F(test_preload_uct, a_key_is_packed_if_there_is_one) {
+    EXPECT_EQ(UCS_OK, uct_md_mkey_pack(nullptr, m_memh, nullptr));
+    EXPECT_EQ(UCS_OK, uct_md_mkey_pack_v2(nullptr, m_memh, nullptr, nullptr));
+    EXPECT_EQ(2u, fake_call.count);
+
+    m_key_status = UCS_ERR_UNSUPPORTED;
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_md_mkey_pack(nullptr, m_memh, nullptr));
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+              uct_md_mkey_pack_v2(nullptr, m_memh, nullptr, nullptr));
+    EXPECT_EQ(2u, fake_call.count);
+}
+
+TEST_F(test_preload_uct, without_the_core_all_goes_to_ucx) {
+    uct_md_mem_dereg_params_t params = {};
+
+    fake_set_hooks(nullptr);
+    call_all_openers();
+    uct_md_mem_reg(nullptr, this, 1, 0, &m_memh);
+    uct_md_mem_dereg(nullptr, m_memh);
+    uct_md_mem_dereg_v2(nullptr, &params);
+    uct_md_mkey_pack(nullptr, m_memh, nullptr);
+    uct_md_mkey_pack_v2(nullptr, m_memh, nullptr, nullptr);
+    uct_md_close(nullptr);
+    EXPECT_EQ("", m_told);
+    EXPECT_EQ(10u, fake_call.count);
+}
