@@ -12,8 +12,6 @@ export LC_ALL=C
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=contrib/lib/build.sh
 . "$top/contrib/lib/build.sh"
-# shellcheck source=contrib/measure.sh
-. "$top/contrib/measure.sh"
 
 usage()
 {
@@ -50,7 +48,7 @@ while [ $# -gt 0 ]; do
 done
 [[ $reps =~ ^([1-9]|1[0-9]|20)$ ]] || die "--reps: '$reps'; accepted: 1 to 20"
 [ -n "$out" ] || die "--out: ''; accepted: the name of a folder"
-{ mkdir -p "$out/curves" && [ -w "$out" ]; } 2>/dev/null ||
+{ mkdir -p "$out" && [ -w "$out" ]; } 2>/dev/null ||
     die "cannot write to '$out'; accepted: a folder that can be written to" \
         "(--out DIR)"
 out=$(cd "$out" && pwd)
@@ -101,25 +99,6 @@ show_progress()
     progress_end
 }
 
-evaluate()
-{
-    local program policy rep seconds memory raw curve
-    while read -r program policy rep seconds; do
-        raw=$out/raw/$program.$policy.$rep
-        curve=/dev/null
-        [ "$rep" -ne 1 ] || curve=$out/curves/$program.$policy
-        memory=$(memory_of "$raw" "$curve") || {
-            say "no memory curve of $program under $policy" >&2
-            continue
-        }
-        echo "$program $policy $rep $seconds $memory" \
-             "$(field_average uses "$raw.json")" \
-             "$(field_average hits "$raw.json")" \
-             "$(field_average regs_critical "$raw.json")" \
-             "$(field_average critical_path_seconds "$raw.json")"
-    done < "$out/runs" > "$out/stats"
-}
-
 where()
 {
     if has_rdma_device || [ ${#native[@]} -gt 0 ]; then
@@ -136,7 +115,7 @@ report()
     subtitle="UCX $ucx, 2 ranks, $(where); VmPin less UCX's own pools;"
     subtitle="$subtitle averages are of all ranks"
     {
-        awk -f "$top/contrib/demo-table.awk" "$out/stats"
+        tables demo "$out"
         cat <<NOTES
 
 UCX $ucx, 2 ranks, $(where).
@@ -149,13 +128,8 @@ only, to count the pools. Run time: the loop of the program; of hpcc, the job.
 NOTES
         busy_note "$load"
     } > "$out/table.txt"
-    awk -v json=1 -f "$top/contrib/demo-table.awk" "$out/stats" \
-        > "$out/summary.json"
-    awk -v curves="$out/curves" \
-        -v title="Registered user memory over time, rank 0" \
-        -v subtitle="$subtitle" \
-        -f "$top/contrib/demo-svg.awk" "$out/stats" \
-        > "$out/registered-memory.svg"
+    tables demo-json "$out" > "$out/summary.json"
+    tables demo-picture "$out" "$subtitle" > "$out/registered-memory.svg"
     echo
     cat "$out/table.txt"
     echo
@@ -171,14 +145,14 @@ fi
 load=$(cut -d ' ' -f 1 /proc/loadavg)
 install_missing "$out/install.log" "${packages[@]}"
 build_project
-build_apps
+build_programs
 
 begin=$SECONDS
 say "running four programs under three policies, up to $reps times"
 set +e
 "$top/test/rig/run.sh" "${native[@]+"${native[@]}"}" --out "$out" \
     --timeout $((300 + reps * 300)) -- \
-    "$top/contrib/demo-guest.sh" "$build" "$out" "$reps" "$budget" |
+    "$top/contrib/lib/demo-guest.sh" "$build" "$out" "$reps" "$budget" |
     show_progress
 status=${PIPESTATUS[0]}
 set -e
@@ -190,7 +164,6 @@ case $status in
 esac
 
 [ -s "$out/runs" ] || die "no run succeeded; see $out/raw"
-evaluate
 report
 [ "$status" -eq 0 ] || status=1
 say "took $(((SECONDS - begin) / 60)) min $(((SECONDS - begin) % 60)) s"

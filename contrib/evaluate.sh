@@ -11,12 +11,10 @@ export LC_ALL=C
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=contrib/lib/build.sh
 . "$top/contrib/lib/build.sh"
-# shellcheck source=contrib/measure.sh
-. "$top/contrib/measure.sh"
 quick=
 apps=$build/test/apps
-# shellcheck source=contrib/evaluate-cases.sh
-. "$top/contrib/evaluate-cases.sh"
+# shellcheck source=contrib/lib/cases.sh
+. "$top/contrib/lib/cases.sh"
 
 usage()
 {
@@ -137,7 +135,7 @@ run_guest()
     set +e
     "$top/test/rig/run.sh" "${native[@]+"${native[@]}"}" --cpus "$1" \
         --out "$dir" --timeout $((seconds + 180)) -- \
-        "$top/contrib/evaluate-guest.sh" "$build" "$dir" "$reps" "$seconds" \
+        "$top/contrib/lib/evaluate-guest.sh" "$build" "$dir" "$reps" "$seconds" \
         "$quick" "${runs[@]}" | show_progress "$dir" $((${#runs[@]} * reps))
     status=${PIPESTATUS[0]}
     set -e
@@ -151,34 +149,6 @@ run_guest()
     [ "$(wc -l < "$dir/runs")" -eq $((${#runs[@]} * reps)) ] || failed=1
 }
 
-# Uses that were predicted, by class of error: the sum over ranks, with commas
-errors_of()
-{
-    [ -s "$1" ] || { echo ,,,,,; return; }
-    sed -n 's/.*"prediction_errors":\[\([0-9,]*\)\].*/\1/p' "$1" |
-        awk -F, '{ for (i = 1; i <= 6; ++i) sum[i] += $i }
-                 END { for (i = 1; i <= 6; ++i)
-                           printf "%s%s", NR ? sum[i] : "", (i < 6) ? "," : "\n"
-                 }'
-}
-
-# A line of results.csv for each good run on so many processors
-evaluate()
-{
-    local name variant rep memory raw
-    while read -r name variant rep; do
-        raw=$out/$1-processors/raw/$name.$variant.$rep
-        memory=$(memory_of "$raw" /dev/null) || {
-            say "no memory of $name $variant" >&2
-            memory="- -"
-        }
-        echo "$1,$name,$variant,$rep,$(app_field loop_s "$raw.out"),$(
-            app_field comm_avg_s "$raw.out"),${memory/ /,},$(
-            field_average uses "$raw.json"),$(
-            field_average hits "$raw.json"),$(errors_of "$raw.json")"
-    done < "$out/$1-processors/runs" | sed 's/-,/,/g; s/-$//'
-}
-
 report()
 {
     local part kind where
@@ -189,9 +159,7 @@ report()
         where="an emulated guest of $cpus processors, Soft-RoCE"
         [ ${#native[@]} -eq 0 ] || where="the processors of $(uname -n)"
         printf '### %s\n\n' "$title"
-        awk -v kind=$kind -v cpus="$cpus" -v cases="${cases[*]}" \
-            -v variants="${variants[*]}" -f "$top/contrib/evaluate-table.awk" \
-            "$out/results.csv"
+        tables $kind "$out/$cpus-processors" "${cases[*]}" "${variants[*]}"
         printf '\nOn %s. The paper: %s.\n\n' "$where" "$paper"
     done
     busy_note "$load"
@@ -205,7 +173,7 @@ fi
 load=$(cut -d ' ' -f 1 /proc/loadavg)
 install_missing "$out/install.log" "${packages[@]}"
 build_project
-build_apps
+build_programs
 
 begin=$SECONDS
 failed=0
@@ -223,7 +191,7 @@ done
         )peak_mib,uses,hits,error_0.5,error_1,error_5,error_10,error_25,$(
         )error_more"
     for guest in $(guests); do
-        evaluate "$guest"
+        tables results "$out/$guest-processors" "$guest"
     done
 } > "$out/results.csv"
 report > "$out/tables.md"

@@ -43,6 +43,9 @@ AC_DEFUN([PREDREG_CHECK_TEST_DEPS], [
     predreg_have_uring=no
     PKG_CHECK_MODULES([URING], [liburing], [predreg_have_uring=yes], [true])
     AM_CONDITIONAL([HAVE_URING], [test $predreg_have_uring = yes])
+    predreg_have_json=no
+    PKG_CHECK_MODULES([JSON], [json-c], [predreg_have_json=yes], [true])
+    AM_CONDITIONAL([HAVE_JSON], [test $predreg_have_json = yes])
 
     dnl Only timed, beside glibc's backtrace()
     predreg_have_unwind=no

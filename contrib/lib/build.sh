@@ -10,7 +10,7 @@
 build=${PREDREG_BUILD:-$top/build}
 
 packages_build=(build-essential autoconf automake libtool pkg-config
-                libucx-dev openmpi-bin libopenmpi-dev)
+                libucx-dev openmpi-bin libopenmpi-dev libjson-c-dev)
 # What test/rig/run.sh needs to boot a guest
 packages_guest=(qemu-system-x86 busybox-static cpio kmod iproute2 xz-utils
                 ibverbs-providers)
@@ -167,9 +167,32 @@ build_project()
         make -C "$build/${1-}" -j"$(nproc)"
 }
 
-# The programs that are run in the rig
-build_apps()
+# The programs that are run in the rig, and the one that sums up what they did
+build_programs()
 {
     build_step "$build/build.log" "make the programs" \
-        make -C "$build/test/apps" -j"$(nproc)" check TESTS=
+        make -C "$build/test/apps" -j"$(nproc)"
+    build_step "$build/build.log" "make the tables" \
+        make -C "$build/test/tables" -j"$(nproc)"
+    [ -x "$build/test/tables/tables" ] ||
+        die "the build was configured without json-c; remove '$build' and run" \
+            "this again"
+}
+
+tables()
+{
+    "$build/test/tables/tables" "$@"
+}
+
+# busy_note LOAD: a note below run times which something else that ran here, and
+# cannot be seen in them, made meaningless; LOAD is the load average before
+busy_note()
+{
+    awk -v load="$1" -v cpus="$(nproc)" 'BEGIN {
+        if (load > cpus / 2) {
+            print "This machine was busy (load average " load " before the" \
+                  " runs, " cpus " processors):\ncompare memory and counts," \
+                  " not run times."
+        }
+    }'
 }

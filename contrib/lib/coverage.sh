@@ -15,7 +15,7 @@ set -eu
 export LC_ALL=C
 
 # The least part of a folder and the folders below it that has to be run, in %
-floors="ucs=95 uct=70 tools/predreg=70"
+floors="ucs=97 trace=97 uct=70 tools/predreg=70"
 
 [ $# -eq 2 ] || { echo "usage: $0 SOURCES BUILD" >&2; exit 2; }
 sources=$(cd "$1" && pwd)

@@ -62,7 +62,7 @@ managed()
 
 hpcc_verified()
 {
-    cp "$top/contrib/demo-hpccinf.txt" "$work/hpccinf.txt"
+    cp "$top/contrib/lib/hpccinf.txt" "$work/hpccinf.txt"
     (cd "$work" && "$@" hpcc) || return
     grep -q '^Success=1' "$work/hpccoutf.txt" || {
         grep -E 'Success|FAILED' "$work/hpccoutf.txt"

@@ -11,7 +11,8 @@
 # No repetition is begun that would end after BUDGET seconds (0: no limit).
 #
 # writes into OUT
-#   runs                        PROGRAM POLICY REP SECONDS, a line for each run
+#   runs                        PROGRAM POLICY REP SECONDS, a line for each good
+#                               run; SECONDS is the time of the whole job
 #   raw/PROGRAM.POLICY.REP.csv  pinned memory of each rank over time (pinwatch)
 #   raw/PROGRAM.POLICY.REP.json summaries of the library, a line for each rank
 #   raw/PROGRAM.POLICY.REP.out  what the program printed
@@ -24,9 +25,9 @@ out=$2
 reps=$3
 budget_ms=$(($4 * 1000))
 
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source=contrib/measure.sh
-. "$top/contrib/measure.sh"
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# shellcheck source=contrib/lib/measure.sh
+. "$top/contrib/lib/measure.sh"
 
 apps=$build/test/apps
 predreg=$build/src/tools/predreg/ucx_predreg
@@ -58,15 +59,6 @@ command_of()
     [ "$1" != fig1-noreuse ] || command+=(--no-reuse)
 }
 
-# Time of the program's own loop if it says so, else of the whole job: starting
-# up and ending is the same for all policies, but noisy.
-seconds_of()
-{
-    local loop
-    loop=$(app_field loop_s "$2")
-    echo "${loop:-$1}"
-}
-
 # Its own verification is hpcc's word; the other programs exit with a status
 check_hpcc()
 {
@@ -95,7 +87,7 @@ run()
 
     cd "$work"
     rm -f hpccoutf.txt "$raw.json"
-    cp "$top/contrib/demo-hpccinf.txt" hpccinf.txt
+    cp "$top/contrib/lib/hpccinf.txt" hpccinf.txt
     start=$(now_ms)
     timeout -k 5 $limit "$apps/pinwatch" -i 20 \
         -m "$(basename "${command[0]}")" -o "$raw.csv" -- \
@@ -115,9 +107,8 @@ run()
         echo "failed $program $policy $rep $status"
         return 0
     fi
-    echo "$program $policy $rep" \
-        "$(seconds_of "$((ms / 1000)).$(printf %03d $((ms % 1000)))" \
-                      "$raw.out")" >> "$out/runs"
+    printf '%s %s %d %d.%03d\n' "$program" "$policy" "$rep" \
+        $((ms / 1000)) $((ms % 1000)) >> "$out/runs"
 }
 
 # Time of a program under all policies, in the first repetition

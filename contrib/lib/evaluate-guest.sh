@@ -25,13 +25,13 @@ budget_ms=$(($4 * 1000))
 quick=$5
 shift 5
 
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 apps=$build/test/apps
 predreg=$build/src/tools/predreg/ucx_predreg
-# shellcheck source=contrib/measure.sh
-. "$top/contrib/measure.sh"
-# shellcheck source=contrib/evaluate-cases.sh
-. "$top/contrib/evaluate-cases.sh"
+# shellcheck source=contrib/lib/measure.sh
+. "$top/contrib/lib/measure.sh"
+# shellcheck source=contrib/lib/cases.sh
+. "$top/contrib/lib/cases.sh"
 
 # A run that takes longer than this hangs
 limit=120
@@ -49,7 +49,7 @@ work_per_ms()
 {
     mpirun --oversubscribe -np 2 "$apps/fig1" --iters 0 --compute 1 --json \
         > "$out/raw/work.out" 2>&1 || true
-    app_field work_per_ms "$out/raw/work.out"
+    sed -n 's/.*"work_per_ms":\([0-9]*\).*/\1/p' "$out/raw/work.out"
 }
 
 # Why a run that ended with this status is of no use; nothing if it is

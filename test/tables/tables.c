@@ -1,0 +1,85 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ *
+ * The tables and the picture of contrib/demo.sh and contrib/evaluate.sh.
+ */
+
+#include "tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+"usage: tables COMMAND DIR [ARGUMENT...]\n"
+"\n"
+"DIR is a folder of runs, see run.h. Everything is written to standard output.\n"
+"\n"
+"  demo DIR                           the table of the demonstration\n"
+"  demo-json DIR                      the same, a line of JSON for each row\n"
+"  demo-picture DIR SUBTITLE          its curves (SVG)\n"
+"  results DIR PROCESSORS             a line of CSV for each run\n"
+"  policies DIR \"PROGRAM...\" \"POLICY...\"  a table of the evaluation: memory\n"
+"                                     and time\n"
+"  errors DIR \"PROGRAM...\" \"POLICY...\"    the same: errors of predictions\n";
+
+
+const char *number(const char *format, double value)
+{
+    static char texts[16][64];
+    static unsigned next = 0;
+    char *text           = texts[next++ % 16];
+
+    if (isnan(value)) {
+        return "-";
+    }
+
+    snprintf(text, sizeof(texts[0]), format, value);
+    return text;
+}
+
+static int run_command(const char *command, const runs_t *runs, int argc,
+                       char **argv)
+{
+    if (!strcmp(command, "demo") && (argc == 0)) {
+        demo_table(runs, stdout);
+    } else if (!strcmp(command, "demo-json") && (argc == 0)) {
+        demo_json(runs, stdout);
+    } else if (!strcmp(command, "demo-picture") && (argc == 1)) {
+        demo_picture(runs, argv[0], stdout);
+    } else if (!strcmp(command, "results") && (argc == 1)) {
+        evaluate_results(runs, argv[0], stdout);
+    } else if (!strcmp(command, "policies") && (argc == 2)) {
+        evaluate_policies(runs, argv[0], argv[1], stdout);
+    } else if (!strcmp(command, "errors") && (argc == 2)) {
+        evaluate_errors(runs, argv[0], argv[1], stdout);
+    } else {
+        fputs(usage, stderr);
+        return 2;
+    }
+
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    runs_t runs;
+    int status;
+
+    if (argc < 3) {
+        fputs(usage, stderr);
+        return 2;
+    }
+
+    runs_load(argv[2], &runs);
+    status = run_command(argv[1], &runs, argc - 3, &argv[3]);
+    runs_cleanup(&runs);
+    if ((fclose(stdout) != 0) && (status == 0)) {
+        perror("tables");
+        status = 2;
+    }
+
+    return status;
+}

@@ -1,0 +1,49 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef TABLES_TABLES_H_
+#define TABLES_TABLES_H_
+
+#include "run.h"
+
+#include <stdio.h>
+
+/** @file tables.h
+ *
+ * The commands of the program, see its usage. */
+
+#define MIB 1048576.0
+
+/** A number as text; "-" if it is not known. The text is good until this was
+ *  called 16 times more. */
+const char *number(const char *format, double value);
+
+/** The table of demo.sh. */
+void demo_table(const runs_t *runs, FILE *out);
+
+/** The same for programs: a line of JSON for each program and policy. */
+void demo_json(const runs_t *runs, FILE *out);
+
+/** Registered memory over time in the first run of each program and policy, as
+ *  a picture (SVG). */
+void demo_picture(const runs_t *runs, const char *subtitle, FILE *out);
+
+/** A line of results.csv for each run.
+ *  @param [in] processors  Of the guest, which begins the lines. */
+void evaluate_results(const runs_t *runs, const char *processors, FILE *out);
+
+/** Tables of evaluate.sh, in markdown.
+ *  @param [in] programs  Names, separated by spaces. A row for each of them with
+ *                        each policy, in this order, if there was such a run.
+ */
+void evaluate_policies(const runs_t *runs, const char *programs,
+                       const char *policies, FILE *out);
+
+/** As @ref evaluate_policies, of how wrong predictions were. */
+void evaluate_errors(const runs_t *runs, const char *programs,
+                     const char *policies, FILE *out);
+
+#endif
