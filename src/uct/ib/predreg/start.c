@@ -13,7 +13,7 @@
 #include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/summary.h>
-#include <uct/ib/predreg/iface/iface.h>
+#include <uct/ib/predreg/iface/transfer.h>
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/comm.h>
 #include <uct/ib/predreg/md/open.h>

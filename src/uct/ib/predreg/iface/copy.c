@@ -4,22 +4,14 @@
  * See file LICENSE for terms.
  */
 
-#include "iface.h"
-#include "pieces_memh.h"
+#include "copy.h"
+#include "completion.h"
 
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * One-sided operations for whose local buffers there is no room. They cannot go
- * piece by piece, as messages do: an operation that comes after a fence must
- * not be in the send queue before them, hence all of it has to be there when
- * UCP has handed it over. So they are copied through UCX's bounce buffers, a
- * fragment after the other. When the send queue is full UCP is told so; it
- * comes again with the same operation, which goes on from where it stopped.
- */
 
 /* A fragment of a get */
 typedef struct copy_fragment {
@@ -29,20 +21,25 @@ typedef struct copy_fragment {
 
 /* Fragments of a get on their way */
 typedef struct uct_predreg_copy_get {
-    uct_completion_t comp;      /* Of the fragments; one more while posting */
-    uct_completion_t *user;     /* UCP's; NULL while posting, or if given up */
-    int              cancelled; /* UCP has given the buffer back */
+    uct_completion_t comp;      /* Counts the fragments on their way, and one
+                                   more until all are posted */
+    uct_completion_t *user;     /* UCP's; NULL until all fragments are posted,
+                                   and if the get was cancelled */
+    int              cancelled; /* UCP has taken its buffer back */
     copy_fragment_t  fragments[];
 } copy_get_t;
 
+/* What a fragment of a put is packed from */
 typedef struct copy_part {
     const void *buffer;
     size_t     length;
 } copy_part_t;
 
 
-/* Where to go on with an operation */
-static size_t copy_resume(uct_predreg_pieces_memh_t *pieces, uint64_t remote_addr)
+/* @return how many bytes of an operation were posted when it got stuck; 0 if it
+ *         is a new one. */
+static size_t
+copy_resume(uct_predreg_pieces_memh_t *pieces, uint64_t remote_addr)
 {
     if (pieces->remote_addr != remote_addr) {
         pieces->remote_addr = remote_addr;
@@ -106,23 +103,19 @@ static void copy_get_landed(uct_completion_t *comp)
 {
     copy_get_t *get        = ucs_container_of(comp, copy_get_t, comp);
     uct_completion_t *user = get->user;
+    ucs_status_t status;
 
     if (user == NULL) {
-        free(get); /* Given up */
+        free(get); /* It was cancelled */
         return;
     }
 
-    if ((comp->status != UCS_OK) && (user->status == UCS_OK)) {
-        user->status = comp->status;
-    }
+    status = comp->status;
     free(get);
-
-    if (--user->count == 0) {
-        user->func(user);
-    }
+    uct_predreg_completion_invoke(user, status);
 }
 
-/* For a get of so many bytes in fragments of max */
+/* Keeps track of a get of so many bytes in fragments of max bytes */
 static copy_get_t *copy_get_new(size_t length, size_t max)
 {
     size_t count    = ucs_div_round_up(length, max);
@@ -147,7 +140,7 @@ void uct_predreg_copy_cancel(uct_predreg_pieces_memh_t *pieces)
         return;
     }
 
-    get->cancelled = 1; /* For what is still to come */
+    get->cancelled = 1; /* Fragments that arrive from now on are dropped */
     if (--get->comp.count == 0) {
         free(get);
     }
@@ -200,7 +193,7 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
                                   uct_rkey_t rkey, uct_completion_t *comp)
 {
     uct_predreg_pieces_memh_t *pieces = uct_predreg_memh_to_pieces(iov->memh);
-    ucs_status_t status           = UCS_OK;
+    ucs_status_t status               = UCS_OK;
     copy_get_t *get;
 
     if ((copy_resume(pieces, remote_addr) == 0) && (pieces->get == NULL)) {
@@ -217,10 +210,11 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
     }
 
     if (status == UCS_ERR_NO_RESOURCE) {
-        return status; /* UCP comes again */
+        return status; /* UCP comes again with the same operation */
     }
 
-    /* If one failed: UCP is told when those before it have landed */
+    /* If a fragment could not be posted, UCP is told so when those before it
+     * have landed */
     get->comp.status = status;
     copy_is_over(pieces);
     return copy_get_posted(get, comp);

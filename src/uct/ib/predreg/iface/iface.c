@@ -5,10 +5,13 @@
  */
 
 #include "iface.h"
+#include "copy.h"
+#include "flush.h"
 #include "pieces_memh.h"
+#include "table.h"
+#include "transfer.h"
 
 #include <ucs/rcache_pred/predict/cost.h>
-#include <uct/ib/predreg/core/state.h>
 
 #include <ucs/datastruct/callbackq.h>
 #include <ucs/debug/log_def.h>
@@ -16,30 +19,11 @@
 
 #include <string.h>
 
-/* Each worker of UCP opens some on each device */
-#define MAX_IFACES 256
-
-/* Operations that UCP gives pieces handles to, and that are not replaced */
+/* Operations that UCP may give pieces handles to, and that are not replaced: an
+ * interface that has one of them cannot be wrapped */
 #define UNSUPPORTED_CAPS \
     (UCT_IFACE_FLAG_TAG_EAGER_ZCOPY | UCT_IFACE_FLAG_TAG_RNDV_ZCOPY)
 
-
-static uct_predreg_iface_t ifaces[MAX_IFACES];
-
-
-static UCS_F_ALWAYS_INLINE uct_predreg_iface_t *iface_find(uct_iface_h iface)
-{
-    uct_predreg_iface_t *self;
-
-    for (self = ifaces; self < ifaces + MAX_IFACES; ++self) {
-        /* Relaxed: see uct_predreg_iface_t */
-        if (atomic_load_explicit(&self->iface, memory_order_relaxed) == iface) {
-            return self;
-        }
-    }
-
-    return NULL;
-}
 
 static UCS_F_ALWAYS_INLINE int has_pieces(const uct_iov_t *iov, size_t iovcnt)
 {
@@ -55,16 +39,17 @@ static UCS_F_ALWAYS_INLINE int has_pieces(const uct_iov_t *iov, size_t iovcnt)
 }
 
 /*
- * A get or put of a use in pieces, of which UCP makes operations of one buffer.
+ * A get or put whose memory is not registered as a whole. UCP makes operations
+ * of one buffer of it.
  *
  * @param [in] post  Moves a registered piece.
  * @param [in] copy  Moves all of it without registration.
  */
 static ucs_status_t
 pieces_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
-           uct_predreg_copy_func_t copy, uct_ep_h ep, const uct_iov_t *iov,
-           size_t iovcnt, uint64_t remote_addr, uct_rkey_t rkey,
-           uct_completion_t *comp)
+             uct_predreg_copy_func_t copy, uct_ep_h ep, const uct_iov_t *iov,
+             size_t iovcnt, uint64_t remote_addr, uct_rkey_t rkey,
+             uct_completion_t *comp)
 {
     if ((iovcnt != 1) || (iov->count != 1) || (comp == NULL)) {
         ucs_error("an operation of %zu buffers, the first one repeated %u "
@@ -85,31 +70,31 @@ static ucs_status_t
 iface_get_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                 uint64_t remote_addr, uct_rkey_t rkey, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = iface_find(ep->iface);
+    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
 
     if (ucs_likely(!has_pieces(iov, iovcnt))) {
         return self->ops.ep_get_zcopy(ep, iov, iovcnt, remote_addr, rkey, comp);
     }
 
     return pieces_zcopy(self, self->ops.ep_get_zcopy, uct_predreg_copy_get, ep,
-                      iov, iovcnt, remote_addr, rkey, comp);
+                        iov, iovcnt, remote_addr, rkey, comp);
 }
 
 static ucs_status_t
 iface_put_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                 uint64_t remote_addr, uct_rkey_t rkey, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = iface_find(ep->iface);
+    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
 
     if (ucs_likely(!has_pieces(iov, iovcnt))) {
         return self->ops.ep_put_zcopy(ep, iov, iovcnt, remote_addr, rkey, comp);
     }
 
     return pieces_zcopy(self, self->ops.ep_put_zcopy, uct_predreg_copy_put, ep,
-                      iov, iovcnt, remote_addr, rkey, comp);
+                        iov, iovcnt, remote_addr, rkey, comp);
 }
 
-/* What an active message is made of, to be copied */
+/* What a copied active message is packed from */
 typedef struct am_parts {
     const void      *header;
     unsigned        header_length;
@@ -138,13 +123,13 @@ static size_t am_pack(void *dest, void *arg)
     return end - (char*)dest;
 }
 
-/* An active message is short enough to be copied */
+/* Active messages are short enough to be copied, see iface_is_supported() */
 static ucs_status_t
 iface_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
                unsigned header_length, const uct_iov_t *iov, size_t iovcnt,
                unsigned flags, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = iface_find(ep->iface);
+    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
     am_parts_t parts          = {
         .header        = header,
         .header_length = header_length,
@@ -165,7 +150,7 @@ iface_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
 static ucs_status_t
 iface_ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = iface_find(ep->iface);
+    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
 
     if (flags & UCT_FLUSH_FLAG_CANCEL) {
         uct_predreg_transfer_cancel(self, ep);
@@ -173,7 +158,7 @@ iface_ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 
     if (ucs_unlikely(uct_predreg_transfer_is_active(self, ep)) &&
         !(flags & UCT_FLUSH_FLAG_CANCEL)) {
-        return uct_predreg_transfer_flush(self, ep, flags, comp);
+        return uct_predreg_flush_start(self, ep, flags, comp);
     }
 
     return self->ops.ep_flush(ep, flags, comp);
@@ -182,7 +167,7 @@ iface_ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 static ucs_status_t
 iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = iface_find(iface);
+    uct_predreg_iface_t *self = uct_predreg_table_find(iface);
 
     if (uct_predreg_transfer_is_active(self, NULL)) {
         return UCS_INPROGRESS;
@@ -193,31 +178,45 @@ iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
 
 static void iface_ep_destroy(uct_ep_h ep)
 {
-    uct_predreg_iface_t *self = iface_find(ep->iface);
+    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
 
     uct_predreg_transfer_cancel(self, ep);
-    uct_predreg_transfer_forget_ep(self, ep);
+    uct_predreg_flush_forget(self, ep);
     self->ops.ep_destroy(ep);
 }
 
 static void iface_close(uct_iface_h iface)
 {
-    uct_predreg_iface_t *self      = iface_find(iface);
+    uct_predreg_iface_t *self      = uct_predreg_table_find(iface);
     uct_iface_close_func_t closing = self->ops.iface_close;
 
     uct_predreg_transfer_cancel(self, NULL);
-    uct_predreg_transfer_forget_ep(self, NULL);
+    uct_predreg_flush_forget(self, NULL);
+    uct_predreg_retry_stop(self);
 
-    /* Before it goes: another one may get its address */
+    /* Before it closes, since another interface may then get its address */
     iface->ops = self->ops;
-    pthread_mutex_lock(&uct_predreg_core.lock);
-    atomic_store_explicit(&self->iface, NULL, memory_order_relaxed);
-    pthread_mutex_unlock(&uct_predreg_core.lock);
+    uct_predreg_table_remove(self);
     closing(iface);
 }
 
-/* Whether for an operation that pieces handles may be given to, there is the one
- * that copies instead */
+/* Called by the worker's progress while something waits */
+static unsigned iface_retry(void *arg)
+{
+    uct_predreg_iface_t *self = arg;
+    unsigned count;
+    int waiting;
+
+    count  = uct_predreg_transfer_retry(self, &waiting);
+    count += uct_predreg_flush_retry(self);
+    if (!waiting && uct_predreg_flush_is_idle(self)) {
+        uct_predreg_retry_stop(self);
+    }
+    return count;
+}
+
+/* Whether an interface that has the operation without copying, to which pieces
+ * handles may be given, has the one that copies, too */
 static int has_copying(uint64_t caps, uint64_t zcopy, uint64_t bcopy)
 {
     return !(caps & zcopy) || (caps & bcopy);
@@ -239,25 +238,39 @@ static int iface_is_supported(const uct_iface_attr_t *attr)
            (attr->cap.put.min_zcopy <= UCS_RCACHE_PRED_PAGE_SIZE);
 }
 
-void uct_predreg_ifaces_reset(void)
+static void iface_init(uct_predreg_iface_t *self, uct_iface_h iface,
+                       const uct_iface_attr_t *attr, uct_worker_h worker,
+                       const uct_predreg_env_t *env)
 {
-    unsigned i;
-
-    for (i = 0; i < MAX_IFACES; ++i) {
-        atomic_store_explicit(&ifaces[i].iface, NULL, memory_order_relaxed);
-    }
+    self->ops        = iface->ops;
+    self->env        = *env;
+    self->worker     = worker;
+    self->retry_func = iface_retry;
+    self->retry_id   = UCS_CALLBACKQ_ID_NULL;
+    self->min_zcopy  = ucs_max(attr->cap.get.min_zcopy,
+                               attr->cap.put.min_zcopy);
+    self->max_put    = attr->cap.put.max_bcopy;
+    self->max_get    = attr->cap.get.max_bcopy;
+    ucs_list_head_init(&self->transfers);
+    ucs_list_head_init(&self->flushes);
 }
 
-ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker)
+static void replace_ops(uct_iface_ops_t *ops)
 {
-    uct_predreg_iface_t *self = iface_find(NULL);
-    uct_iface_attr_t attr;
+    ops->ep_get_zcopy = iface_get_zcopy;
+    ops->ep_put_zcopy = iface_put_zcopy;
+    ops->ep_am_zcopy  = iface_am_zcopy;
+    ops->ep_flush     = iface_ep_flush;
+    ops->ep_destroy   = iface_ep_destroy;
+    ops->iface_flush  = iface_flush;
+    ops->iface_close  = iface_close;
+}
 
-    if (self == NULL) {
-        ucs_debug("interface %p: there are %d managed interfaces already",
-                  iface, MAX_IFACES);
-        return UCS_ERR_EXCEEDS_LIMIT;
-    }
+ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
+                                    const uct_predreg_env_t *env)
+{
+    uct_predreg_iface_t *self;
+    uct_iface_attr_t attr;
 
     if ((iface->ops.iface_query(iface, &attr) != UCS_OK) ||
         !iface_is_supported(&attr)) {
@@ -266,25 +279,19 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker)
         return UCS_ERR_UNSUPPORTED;
     }
 
-    self->ops      = iface->ops;
-    self->worker   = worker;
-    self->min_zcopy = ucs_max(attr.cap.get.min_zcopy,
-                              attr.cap.put.min_zcopy);
-    self->max_put  = attr.cap.put.max_bcopy;
-    self->max_get  = attr.cap.get.max_bcopy;
-    self->progress = UCS_CALLBACKQ_ID_NULL;
-    self->started  = 0;
-    ucs_list_head_init(&self->transfers);
-    ucs_list_head_init(&self->flushes);
-    /* Relaxed: see uct_predreg_iface_t */
-    atomic_store_explicit(&self->iface, iface, memory_order_relaxed);
+    self = uct_predreg_table_add(iface);
+    if (self == NULL) {
+        ucs_debug("interface %p: there are %d managed interfaces already",
+                  iface, UCT_PREDREG_MAX_IFACES);
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
 
-    iface->ops.ep_get_zcopy = iface_get_zcopy;
-    iface->ops.ep_put_zcopy = iface_put_zcopy;
-    iface->ops.ep_am_zcopy  = iface_am_zcopy;
-    iface->ops.ep_flush     = iface_ep_flush;
-    iface->ops.ep_destroy   = iface_ep_destroy;
-    iface->ops.iface_flush  = iface_flush;
-    iface->ops.iface_close  = iface_close;
+    iface_init(self, iface, &attr, worker, env);
+    replace_ops(&iface->ops);
     return UCS_OK;
+}
+
+void uct_predreg_ifaces_reset(void)
+{
+    uct_predreg_table_reset();
 }

@@ -17,32 +17,32 @@
  * registered, and whoever moves data through it registers what is being moved.
  * UCP carries it about as it does others and gives it back to the wrapped
  * operations of an interface, see iface.h.
+ *
+ * The thread that begins the use makes the handle, and the one that ends it
+ * frees it. In between it belongs to the thread that is in the interface.
  */
 
-struct uct_predreg_copy_get;
-
 typedef struct uct_predreg_pieces_memh {
-    ucs_rcache_pred_pieces_t      use;
-    unsigned                    flags;     /**< Of the registration UCP asked
-                                                for */
-    int                         one_sided; /**< Copied instead, see copy.c */
+    ucs_rcache_pred_pieces_t    use;
+    unsigned                    flags;     /**< Of the registration that UCP
+                                                asked for */
+    int                         one_sided; /**< Its data is copied instead of
+                                                moved piece by piece, see
+                                                copy.h */
 
-    /* Of a one-sided operation that got stuck half-way. By the thread that is
-     * in the interface. */
-    uint64_t                    remote_addr;
-    size_t                      done;      /**< Bytes posted */
-    struct uct_predreg_copy_get *get;
+    /* By copy.c, while an operation got stuck half-way */
+    uint64_t                    remote_addr; /**< Of the operation; 0: none */
+    size_t                      done;        /**< Bytes posted */
+    struct uct_predreg_copy_get *get;        /**< Fragments of a get that were
+                                                  posted; NULL if none was */
 } uct_predreg_pieces_memh_t;
 
 
-/** Let go of a one-sided operation that was not posted to its end. */
-void uct_predreg_copy_cancel(uct_predreg_pieces_memh_t *pieces);
-
-
-/* The domain's own handles are addresses of structures: their lowest bit is
- * 0 */
+/** What tells our handles from the domain's own, which are addresses of
+ *  structures: their lowest bit is 0. */
 #define UCT_PREDREG_PIECES_BIT 1ul
 
+/** @return the handle that UCP is given. */
 static inline uct_mem_h
 uct_predreg_pieces_to_memh(uct_predreg_pieces_memh_t *pieces)
 {
@@ -50,7 +50,8 @@ uct_predreg_pieces_to_memh(uct_predreg_pieces_memh_t *pieces)
 }
 
 /** @return NULL if the handle is one of the domain's own. */
-static inline uct_predreg_pieces_memh_t *uct_predreg_memh_to_pieces(uct_mem_h memh)
+static inline uct_predreg_pieces_memh_t *
+uct_predreg_memh_to_pieces(uct_mem_h memh)
 {
     uintptr_t value = (uintptr_t)memh;
 

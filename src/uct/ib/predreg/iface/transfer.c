@@ -4,42 +4,27 @@
  * See file LICENSE for terms.
  */
 
-#include "iface.h"
-#include "pieces_memh.h"
+#include "transfer.h"
+#include "completion.h"
 
-#include <uct/ib/predreg/core/state.h>
-
-#include <ucs/datastruct/callbackq.h>
-#include <ucs/debug/log_def.h>
-#include <ucs/sys/math.h>
-
+#include <stdatomic.h>
 #include <stdlib.h>
 
-/*
- * Transfers whose local memory is registered piece by piece. Two pieces are in
- * flight at a time: when one has landed it is deregistered, and the next one
- * registered and posted, while the other one keeps the adapter busy. Nobody
- * hands anything to another thread; what a registration takes, the adapter does
- * not wait for.
- *
- * A transfer that finds no room or no place in the send queue tries again each
- * time its worker makes progress.
- */
-
+/* One flies while the next one is registered */
 #define PIECES_IN_FLIGHT 2
 
-/* Memory that the system refuses is asked for again for so long, ns: what is in
- * use now may not be then */
+/* How long memory that the system refuses is asked for again, ns. What others
+ * have registered now may be free a moment later. */
 #define REFUSED_TIMEOUT 10000000000ull
 
-/* Transfers that wait. Relaxed: a program that is about to sleep and the
- * transfers it would miss are of one thread. */
+/* Transfers of this process that wait. Relaxed: the thread that is about to
+ * sleep is the one that started the transfers it would miss. */
 static _Atomic unsigned num_waiting;
 
 
 typedef enum {
     PIECE_FREE,
-    PIECE_REGISTERED,  /* Could not be posted yet */
+    PIECE_REGISTERED, /* There was no place in the send queue yet */
     PIECE_IN_FLIGHT
 } piece_state_t;
 
@@ -54,54 +39,35 @@ typedef struct transfer_piece {
 } transfer_piece_t;
 
 typedef struct transfer {
-    ucs_list_link_t         list;        /* In iface->transfers */
-    uct_predreg_iface_t     *iface;
-    uct_ep_get_zcopy_func_t post;
-    uct_ep_h                ep;
-    uct_rkey_t              rkey;
+    ucs_list_link_t           list;        /* In iface->transfers */
+    uct_predreg_iface_t       *iface;
+    uct_ep_get_zcopy_func_t   post;
+    uct_ep_h                  ep;
+    uct_rkey_t                rkey;
     uct_predreg_pieces_memh_t *memh;
-    uct_completion_t        *comp;       /* UCP's */
-    ucs_status_t            status;      /* First error */
-    uintptr_t               start;       /* What is not registered yet: local */
-    uint64_t                remote_addr; /* ... and remote */
-    size_t                  length;
-    int                     waiting;     /* For room, or a place in the send
-                                            queue */
-    unsigned                round;       /* Of iface, when it was last tried */
-    uint64_t                number;      /* Of iface, in order of their start */
-    ucs_rcache_pred_time_t  refused_at;  /* By the system, since then; 0: not */
-    transfer_piece_t        pieces[PIECES_IN_FLIGHT];
+    uct_completion_t          *comp;       /* UCP's */
+    ucs_status_t              status;      /* The first error */
+    uintptr_t                 start;       /* What no piece has been registered
+                                              for yet: its local address, */
+    uint64_t                  remote_addr; /* ... its remote address, */
+    size_t                    length;      /* ... and its bytes */
+    int                       waiting;     /* To be tried again */
+    unsigned                  round;       /* Of iface, in which it was last
+                                              tried */
+    uint64_t                  number;      /* How many of iface started before
+                                              it */
+    ucs_rcache_pred_time_t    refused_at;  /* When the system began to refuse
+                                              memory; 0: it does not */
+    transfer_piece_t          pieces[PIECES_IN_FLIGHT];
 } transfer_t;
 
-/* A flush that waits for the transfers of its endpoint */
-typedef struct flush {
-    ucs_list_link_t  list;
-    uct_ep_h         ep;
-    unsigned         flags;
-    uint64_t         number; /* Of the first transfer it does not wait for */
-    uct_completion_t *comp;
-} flush_t;
-
-
-/* As UCT's own function, which is not installed: the first error is kept, and
- * the last of count operations calls back */
-static void completion_invoke(uct_completion_t *comp, ucs_status_t status)
-{
-    if ((status != UCS_OK) && (comp->status == UCS_OK)) {
-        comp->status = status;
-    }
-
-    if (--comp->count == 0) {
-        comp->func(comp);
-    }
-}
 
 static void transfer_fail(transfer_t *transfer, ucs_status_t status)
 {
     if (transfer->status == UCS_OK) {
         transfer->status = status;
     }
-    transfer->length = 0; /* Nothing more is posted */
+    transfer->length = 0; /* No further piece is registered */
 }
 
 static void piece_release(transfer_piece_t *piece)
@@ -155,8 +121,12 @@ static ucs_status_t piece_post(transfer_piece_t *piece)
     return status;
 }
 
-/* Bring a piece into flight, if there is anything left for it.
- * @return UCS_OK if it may be called again at once. */
+/*
+ * Bring a piece into flight, if there is anything left for it.
+ *
+ * @return UCS_OK: it has landed already, and the next piece can take its place;
+ *         UCS_INPROGRESS: nothing is to be done until it lands; or the error.
+ */
 static ucs_status_t piece_advance(transfer_piece_t *piece)
 {
     transfer_t *transfer = piece->transfer;
@@ -170,7 +140,7 @@ static ucs_status_t piece_advance(transfer_piece_t *piece)
     }
 
     if (piece->state != PIECE_REGISTERED) {
-        return UCS_INPROGRESS; /* In flight, or nothing left */
+        return UCS_INPROGRESS; /* It is in flight, or nothing is left */
     }
 
     if (transfer->status != UCS_OK) {
@@ -211,8 +181,8 @@ int uct_predreg_may_sleep(void)
 /* Whether to try again after the system has refused memory */
 static int transfer_is_patient(transfer_t *transfer)
 {
-    ucs_rcache_pred_time_t now =
-            ucs_rcache_pred_thread_now(uct_predreg_core.thread);
+    const uct_predreg_env_t *env = &transfer->iface->env;
+    ucs_rcache_pred_time_t now   = env->now(env->now_arg);
 
     if (transfer->refused_at == 0) {
         transfer->refused_at = now;
@@ -221,7 +191,8 @@ static int transfer_is_patient(transfer_t *transfer)
     return now < transfer->refused_at + REFUSED_TIMEOUT;
 }
 
-/* Bring a piece as far as possible. @return whether it waits. */
+/* Bring a piece as far as possible. @return whether it is to be tried again, be
+ * it only to release it since the transfer has failed. */
 static int piece_push(transfer_piece_t *piece)
 {
     transfer_t *transfer = piece->transfer;
@@ -255,14 +226,13 @@ static void transfer_advance(transfer_t *transfer)
         waiting |= piece_push(&transfer->pieces[i]);
     }
 
-    /* If it failed, for pieces that were not posted to be released */
+    /* A failed transfer still waits: its pieces that were not posted have to be
+     * released */
     transfer_set_waiting(transfer, waiting && !transfer_is_over(transfer));
 }
 
-static void iface_progress_start(uct_predreg_iface_t *iface);
-
-/* After getting on: if the transfer is over it ends, and UCP's callback is
- * called; if it waits, its worker's progress will try again */
+/* To be called after getting on with a transfer: if it is over it ends, and
+ * UCP's callback is called; if it waits, its worker's progress will try again */
 static void transfer_end_or_wait(transfer_t *transfer)
 {
     uct_completion_t *comp = transfer->comp;
@@ -271,9 +241,9 @@ static void transfer_end_or_wait(transfer_t *transfer)
     if (transfer_is_over(transfer)) {
         ucs_list_del(&transfer->list);
         free(transfer);
-        completion_invoke(comp, status);
+        uct_predreg_completion_invoke(comp, status);
     } else if (transfer->waiting) {
-        iface_progress_start(transfer->iface);
+        uct_predreg_retry_start(transfer->iface);
     }
 }
 
@@ -289,94 +259,6 @@ static void piece_landed(uct_completion_t *comp)
 
     transfer_advance(transfer);
     transfer_end_or_wait(transfer);
-}
-
-/* Whether a transfer of the endpoint, or of any if NULL, that started before
- * the one of this number has not ended */
-static int has_transfer_before(uct_predreg_iface_t *iface, uct_ep_h ep,
-                               uint64_t number)
-{
-    transfer_t *transfer;
-
-    ucs_list_for_each(transfer, &iface->transfers, list) {
-        if (((ep == NULL) || (transfer->ep == ep)) &&
-            (transfer->number < number)) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-static void flush_try(uct_predreg_iface_t *iface, flush_t *flush)
-{
-    uct_completion_t *comp = flush->comp;
-    ucs_status_t status;
-
-    status = iface->ops.ep_flush(flush->ep, flush->flags, comp);
-    if (status == UCS_ERR_NO_RESOURCE) {
-        return;
-    }
-
-    ucs_list_del(&flush->list);
-    free(flush);
-    if (status != UCS_INPROGRESS) {
-        completion_invoke(comp, status);
-    }
-}
-
-/* The next transfer that waits and was not tried in this round; callbacks of
- * UCP may start and end others in between */
-static transfer_t *iface_next_waiting(uct_predreg_iface_t *iface)
-{
-    transfer_t *transfer;
-
-    ucs_list_for_each(transfer, &iface->transfers, list) {
-        if (transfer->waiting && (transfer->round != iface->round)) {
-            return transfer;
-        }
-    }
-
-    return NULL;
-}
-
-/* Called by the worker's progress: try again what waits */
-static unsigned iface_progress(void *arg)
-{
-    uct_predreg_iface_t *iface = arg;
-    int waiting                = 0;
-    unsigned count             = 0;
-    transfer_t *transfer;
-    flush_t *flush, *tmp;
-
-    ++iface->round;
-    while ((transfer = iface_next_waiting(iface)) != NULL) {
-        transfer->round = iface->round;
-        transfer_advance(transfer);
-        waiting |= transfer->waiting;
-        count   += !transfer->waiting;
-        transfer_end_or_wait(transfer);
-    }
-
-    ucs_list_for_each_safe(flush, tmp, &iface->flushes, list) {
-        if (!has_transfer_before(iface, flush->ep, flush->number)) {
-            flush_try(iface, flush);
-            ++count;
-        }
-    }
-
-    if (!waiting && ucs_list_is_empty(&iface->flushes)) {
-        uct_predreg_core.real.uct_worker_progress_unregister_safe(
-                iface->worker, &iface->progress);
-    }
-    return count;
-}
-
-static void iface_progress_start(uct_predreg_iface_t *iface)
-{
-    /* No-op if it is started */
-    uct_predreg_core.real.uct_worker_progress_register_safe(
-            iface->worker, iface_progress, iface, 0, &iface->progress);
 }
 
 static transfer_t *
@@ -397,7 +279,6 @@ transfer_new(uct_predreg_iface_t *iface, uct_ep_get_zcopy_func_t post,
     transfer->ep          = ep;
     transfer->rkey        = rkey;
     transfer->memh        = uct_predreg_memh_to_pieces(iov->memh);
-    transfer->memh->use.min_piece = iface->min_zcopy;
     transfer->comp        = comp;
     transfer->status      = UCS_OK;
     transfer->start       = (uintptr_t)iov->buffer;
@@ -410,6 +291,7 @@ transfer_new(uct_predreg_iface_t *iface, uct_ep_get_zcopy_func_t post,
         transfer->pieces[i].comp.func = piece_landed;
     }
 
+    transfer->memh->use.min_piece = iface->min_zcopy;
     return transfer;
 }
 
@@ -429,7 +311,8 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
 
     transfer_advance(transfer);
     if (transfer_is_over(transfer)) {
-        /* At once, or failed at once: then there is nothing to call back for */
+        /* It landed or failed at once: UCP is told so by what is returned, and
+         * not called back */
         status = transfer->status;
         free(transfer);
         return status;
@@ -437,21 +320,78 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
 
     ucs_list_add_tail(&iface->transfers, &transfer->list);
     if (transfer->waiting) {
-        iface_progress_start(iface);
+        uct_predreg_retry_start(iface);
     }
     return UCS_INPROGRESS;
 }
 
+int uct_predreg_transfer_is_before(uct_predreg_iface_t *iface, uct_ep_h ep,
+                                   uint64_t number)
+{
+    transfer_t *transfer;
+
+    ucs_list_for_each(transfer, &iface->transfers, list) {
+        if (((ep == NULL) || (transfer->ep == ep)) &&
+            (transfer->number < number)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
 int uct_predreg_transfer_is_active(uct_predreg_iface_t *iface, uct_ep_h ep)
 {
-    return has_transfer_before(iface, ep, UINT64_MAX);
+    return uct_predreg_transfer_is_before(iface, ep, UINT64_MAX);
+}
+
+/* A transfer that waits and was not tried in this round. It is searched for
+ * anew each time, because UCP's callbacks may start and end others. */
+static transfer_t *next_waiting(uct_predreg_iface_t *iface)
+{
+    transfer_t *transfer;
+
+    ucs_list_for_each(transfer, &iface->transfers, list) {
+        if (transfer->waiting && (transfer->round != iface->round)) {
+            return transfer;
+        }
+    }
+
+    return NULL;
+}
+
+/* A round of trying again. @return how many got on. */
+static unsigned retry_round(uct_predreg_iface_t *iface, int *waiting_p)
+{
+    unsigned count = 0;
+    transfer_t *transfer;
+
+    *waiting_p = 0;
+    while ((transfer = next_waiting(iface)) != NULL) {
+        transfer->round = iface->round;
+        transfer_advance(transfer);
+        *waiting_p |= transfer->waiting;
+        count      += !transfer->waiting;
+        transfer_end_or_wait(transfer);
+    }
+
+    return count;
+}
+
+unsigned uct_predreg_transfer_retry(uct_predreg_iface_t *iface,
+                                    int *waiting_p)
+{
+    ++iface->round;
+    return retry_round(iface, waiting_p);
 }
 
 void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep)
 {
     transfer_t *transfer;
+    int waiting;
 
-    /* One at a time: callbacks of UCP may end others */
+    /* The new round begins before any of them waits: a transfer that starts
+     * from a callback meanwhile is of this round and left alone */
     ++iface->round;
     ucs_list_for_each(transfer, &iface->transfers, list) {
         if ((ep == NULL) || (transfer->ep == ep)) {
@@ -460,50 +400,5 @@ void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep)
         }
     }
 
-    while ((transfer = iface_next_waiting(iface)) != NULL) {
-        transfer->round = iface->round;
-        transfer_advance(transfer);
-        transfer_end_or_wait(transfer);
-    }
-}
-
-ucs_status_t uct_predreg_transfer_flush(uct_predreg_iface_t *iface, uct_ep_h ep,
-                                        unsigned flags, uct_completion_t *comp)
-{
-    flush_t *flush;
-
-    if (comp == NULL) {
-        return UCS_INPROGRESS; /* The caller will ask again */
-    }
-
-    flush = malloc(sizeof(*flush));
-    if (flush == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    flush->ep     = ep;
-    flush->flags  = flags;
-    flush->comp   = comp;
-    flush->number = iface->started;
-    ucs_list_add_tail(&iface->flushes, &flush->list);
-    iface_progress_start(iface);
-    return UCS_INPROGRESS;
-}
-
-void uct_predreg_transfer_forget_ep(uct_predreg_iface_t *iface, uct_ep_h ep)
-{
-    flush_t *flush, *tmp;
-
-    ucs_list_for_each_safe(flush, tmp, &iface->flushes, list) {
-        if ((ep == NULL) || (flush->ep == ep)) {
-            ucs_list_del(&flush->list);
-            completion_invoke(flush->comp, UCS_ERR_CANCELED);
-            free(flush);
-        }
-    }
-
-    if (ep == NULL) {
-        uct_predreg_core.real.uct_worker_progress_unregister_safe(
-                iface->worker, &iface->progress);
-    }
+    retry_round(iface, &waiting);
 }

@@ -123,6 +123,19 @@ void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr)
     }
 }
 
+static ucs_status_t iface_wrap(uct_iface_h iface, uct_worker_h worker)
+{
+    const uct_predreg_real_t *real = &uct_predreg_core.real;
+    const uct_predreg_env_t env    = {
+        .progress_register   = real->uct_worker_progress_register_safe,
+        .progress_unregister = real->uct_worker_progress_unregister_safe,
+        .now                 = ucs_rcache_pred_thread_now,
+        .now_arg             = uct_predreg_core.thread
+    };
+
+    return uct_predreg_iface_wrap(iface, worker, &env);
+}
+
 static int has_bounds(void)
 {
     const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
@@ -143,7 +156,7 @@ void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
     }
 
     pthread_mutex_lock(&uct_predreg_core.lock);
-    if (uct_predreg_iface_wrap(iface, worker) != UCS_OK) {
+    if (iface_wrap(iface, worker) != UCS_OK) {
         if (!atomic_load_explicit(&domain->whole, memory_order_relaxed) &&
             has_bounds()) {
             ucs_warn("messages cannot be moved in pieces with this transport: "

@@ -13,6 +13,7 @@
 
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/iface/copy.h>
 #include <uct/ib/predreg/iface/pieces_memh.h>
 
 #include <ucs/debug/log_def.h>
