@@ -12,7 +12,7 @@
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/md/domain.h>
-#include <uct/ib/predreg/md/memlock.h>
+#include <uct/ib/predreg/md/foreign.h>
 #include <uct/ib/predreg/md/register.h>
 #include <uct/ib/predreg/md/watch.h>
 

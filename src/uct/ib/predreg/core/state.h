@@ -78,8 +78,7 @@ typedef struct uct_predreg_core {
     _Atomic uint64_t         pool_bytes;    /**< Most that UCX's own pools had
                                                  registered at a time; under
                                                  leave-pinned, the sum of all.
-                                                 Written by memlock.c, under its
-                                                 lock */
+                                                 Written by foreign.c */
     _Atomic uint64_t         kernel_pinned; /**< Largest VmPin seen, bytes */
 } uct_predreg_core_t;
 

@@ -5,7 +5,7 @@
  */
 
 #include "cache.h"
-#include "memlock.h"
+#include "foreign.h"
 #include "register.h"
 
 #include <uct/ib/predreg/core/record.h>

@@ -6,18 +6,14 @@
 
 #include "memlock.h"
 
+#include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/rcache_pred/predict/cost.h>
-#include <uct/ib/predreg/core/live.h>
-#include <uct/ib/predreg/core/state.h>
 
-#include <ucs/datastruct/list.h>
-#include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,19 +22,12 @@
 typedef struct foreign {
     ucs_list_link_t list;
     uct_mem_h       memh;
-    uint64_t        bytes;
-    size_t          pool;  /* Its part of pool_now, 0 if it is no pool */
+    uint64_t        bytes; /* Of its pages */
+    size_t          pool;  /* Its part of pool_now; 0 if it is no pool */
 } foreign_t;
 
-/* Under foreign_lock, which is taken after core.lock */
-static pthread_mutex_t foreign_lock  = PTHREAD_MUTEX_INITIALIZER;
-static ucs_list_link_t foreign_list  = UCS_LIST_INITIALIZER(&foreign_list,
-                                                            &foreign_list);
-static uint64_t        foreign_bytes = 0;
-static uint64_t        pool_now      = 0; /* Of core.pool_bytes, the most */
 
-
-static int may_lock_anything(void)
+static int linux_may_lock_anything(void)
 {
     struct __user_cap_header_struct header = {
         .version = _LINUX_CAPABILITY_VERSION_3
@@ -50,11 +39,31 @@ static int may_lock_anything(void)
            (data[0].effective & (1u << CAP_IPC_LOCK));
 }
 
-uint64_t uct_predreg_memlock_limit(void)
+static int linux_get_limit(struct rlimit *limit)
+{
+    return getrlimit(RLIMIT_MEMLOCK, limit);
+}
+
+const uct_predreg_memlock_sys_t uct_predreg_memlock_linux = {
+    .may_lock_anything = linux_may_lock_anything,
+    .get_limit         = linux_get_limit
+};
+
+void uct_predreg_memlock_reset(uct_predreg_memlock_t *memlock)
+{
+    pthread_mutex_init(&memlock->lock, NULL);
+    ucs_list_head_init(&memlock->foreign);
+    memlock->bytes     = 0;
+    memlock->pool_now  = 0;
+    memlock->pool_peak = 0;
+}
+
+uint64_t uct_predreg_memlock_limit(const uct_predreg_memlock_t *memlock)
 {
     struct rlimit limit;
 
-    if (may_lock_anything() || (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) ||
+    if (memlock->sys->may_lock_anything() ||
+        (memlock->sys->get_limit(&limit) != 0) ||
         (limit.rlim_cur == RLIM_INFINITY)) {
         return UINT64_MAX;
     }
@@ -62,64 +71,39 @@ uint64_t uct_predreg_memlock_limit(void)
     return limit.rlim_cur;
 }
 
-uint64_t uct_predreg_max_bytes(void)
+uint64_t uct_predreg_memlock_bound(uct_predreg_memlock_t *memlock,
+                                   uint64_t max_pinned)
 {
-    uint64_t max_bytes = uct_predreg_core.knobs.max_pinned;
-    uint64_t memlock   = uct_predreg_memlock_limit();
+    uint64_t limit = uct_predreg_memlock_limit(memlock);
     uint64_t left;
 
-    if (memlock == UINT64_MAX) {
-        return max_bytes;
+    if (limit == UINT64_MAX) {
+        return max_pinned;
     }
 
-    pthread_mutex_lock(&foreign_lock);
-    left = (memlock > foreign_bytes) ? (memlock - foreign_bytes) : 0;
-    pthread_mutex_unlock(&foreign_lock);
+    pthread_mutex_lock(&memlock->lock);
+    left = (limit > memlock->bytes) ? (limit - memlock->bytes) : 0;
+    pthread_mutex_unlock(&memlock->lock);
 
-    /* With less, nothing works: let the kernel say so */
     left = ucs_max(left, UCS_RCACHE_PRED_MIN_BYTES);
-    return ucs_min(max_bytes, left);
+    return ucs_min(max_pinned, left);
 }
 
-static void update_bound(void)
+/* Under the lock */
+static void add_pool(uct_predreg_memlock_t *memlock, size_t length)
 {
-    uint64_t max_bytes;
-
-    /* The lock is not held: lowering the bound deregisters. Of two that do this
-     * at once the last one is right. */
-    do {
-        max_bytes = uct_predreg_max_bytes();
-        ucs_rcache_pred_set_max_bytes(uct_predreg_core.pred, max_bytes);
-    } while (max_bytes != uct_predreg_max_bytes());
+    memlock->pool_now  += length;
+    memlock->pool_peak  = ucs_max(memlock->pool_peak, memlock->pool_now);
 }
 
-/* Under foreign_lock */
-static void pool_add(size_t length)
-{
-    pool_now += length;
-    /* Relaxed: a number, written under the lock */
-    if (pool_now > atomic_load_explicit(&uct_predreg_core.pool_bytes,
-                                        memory_order_relaxed)) {
-        atomic_store_explicit(&uct_predreg_core.pool_bytes, pool_now,
-                              memory_order_relaxed);
-    }
-}
-
-void uct_predreg_pool_add(size_t length)
-{
-    pthread_mutex_lock(&foreign_lock);
-    pool_add(length);
-    pthread_mutex_unlock(&foreign_lock);
-    uct_predreg_publish(NULL);
-}
-
-void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length,
-                             int is_pool)
+ucs_status_t uct_predreg_memlock_add(uct_predreg_memlock_t *memlock,
+                                     uct_mem_h memh, void *address,
+                                     size_t length, int is_pool)
 {
     foreign_t *foreign = malloc(sizeof(*foreign));
 
     if (foreign == NULL) {
-        return; /* The kernel still counts it */
+        return UCS_ERR_NO_MEMORY;
     }
 
     foreign->memh  = memh;
@@ -127,43 +111,59 @@ void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length,
                      UCS_RCACHE_PRED_PAGE_SIZE;
     foreign->pool  = is_pool ? length : 0;
 
-    pthread_mutex_lock(&foreign_lock);
-    ucs_list_add_head(&foreign_list, &foreign->list);
-    foreign_bytes += foreign->bytes;
-    pool_add(foreign->pool);
-    pthread_mutex_unlock(&foreign_lock);
-    update_bound();
-    uct_predreg_publish(NULL);
+    pthread_mutex_lock(&memlock->lock);
+    ucs_list_add_head(&memlock->foreign, &foreign->list);
+    memlock->bytes += foreign->bytes;
+    add_pool(memlock, foreign->pool);
+    pthread_mutex_unlock(&memlock->lock);
+    return UCS_OK;
 }
 
-void uct_predreg_foreign_remove(uct_mem_h memh)
+/* Take a registration off the list. Under the lock.
+ * @return NULL if it is not there. */
+static foreign_t *take_foreign(uct_predreg_memlock_t *memlock, uct_mem_h memh)
 {
-    foreign_t *found = NULL;
     foreign_t *foreign;
 
-    pthread_mutex_lock(&foreign_lock);
-    ucs_list_for_each(foreign, &foreign_list, list) {
+    ucs_list_for_each(foreign, &memlock->foreign, list) {
         if (foreign->memh == memh) {
-            found          = foreign;
-            foreign_bytes -= found->bytes;
-            pool_now      -= found->pool;
-            ucs_list_del(&found->list);
-            break;
+            memlock->bytes    -= foreign->bytes;
+            memlock->pool_now -= foreign->pool;
+            ucs_list_del(&foreign->list);
+            return foreign;
         }
     }
-    pthread_mutex_unlock(&foreign_lock);
 
-    if (found != NULL) {
-        free(found);
-        update_bound();
-    }
+    return NULL;
 }
 
-void uct_predreg_foreign_reset(void)
+ucs_status_t uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock,
+                                        uct_mem_h memh)
 {
-    /* Not freed: another thread of the parent may have been in the allocator */
-    pthread_mutex_init(&foreign_lock, NULL);
-    ucs_list_head_init(&foreign_list);
-    foreign_bytes = 0;
-    pool_now      = 0;
+    foreign_t *foreign;
+
+    pthread_mutex_lock(&memlock->lock);
+    foreign = take_foreign(memlock, memh);
+    pthread_mutex_unlock(&memlock->lock);
+
+    free(foreign);
+    return (foreign == NULL) ? UCS_ERR_NO_ELEM : UCS_OK;
+}
+
+void uct_predreg_memlock_add_pool(uct_predreg_memlock_t *memlock,
+                                  size_t length)
+{
+    pthread_mutex_lock(&memlock->lock);
+    add_pool(memlock, length);
+    pthread_mutex_unlock(&memlock->lock);
+}
+
+uint64_t uct_predreg_memlock_pool_peak(uct_predreg_memlock_t *memlock)
+{
+    uint64_t peak;
+
+    pthread_mutex_lock(&memlock->lock);
+    peak = memlock->pool_peak;
+    pthread_mutex_unlock(&memlock->lock);
+    return peak;
 }

@@ -7,7 +7,7 @@
 #include "open.h"
 #include "cache.h"
 #include "domain.h"
-#include "memlock.h"
+#include "foreign.h"
 #include "register.h"
 #include "watch.h"
 

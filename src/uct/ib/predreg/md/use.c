@@ -6,7 +6,7 @@
 
 #include "use.h"
 #include "domain.h"
-#include "memlock.h"
+#include "foreign.h"
 #include "posted.h"
 #include "register.h"
 #include "watch.h"

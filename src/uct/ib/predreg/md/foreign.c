@@ -1,0 +1,82 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "foreign.h"
+#include "memlock.h"
+
+#include <uct/ib/predreg/core/live.h>
+#include <uct/ib/predreg/core/state.h>
+
+
+static uct_predreg_memlock_t memlock =
+        UCT_PREDREG_MEMLOCK_INITIALIZER(memlock, &uct_predreg_memlock_linux);
+
+
+uint64_t uct_predreg_max_bytes(void)
+{
+    return uct_predreg_memlock_bound(&memlock,
+                                     uct_predreg_core.knobs.max_pinned);
+}
+
+static void update_bound(void)
+{
+    uint64_t max_bytes;
+
+    /* No lock is held, because lowering the bound deregisters. If two threads
+     * do this at once, the last one to look sets what is right. */
+    do {
+        max_bytes = uct_predreg_max_bytes();
+        ucs_rcache_pred_set_max_bytes(uct_predreg_core.pred, max_bytes);
+    } while (max_bytes != uct_predreg_max_bytes());
+}
+
+static void update_pool_bytes(void)
+{
+    uint64_t peak = uct_predreg_memlock_pool_peak(&memlock);
+    uint64_t told = atomic_load_explicit(&uct_predreg_core.pool_bytes,
+                                         memory_order_relaxed);
+
+    /* Relaxed: a number that nothing else depends on. It only grows, so that
+     * the greater of two that are told at once stays. */
+    while ((told < peak) &&
+           !atomic_compare_exchange_weak_explicit(&uct_predreg_core.pool_bytes,
+                                                  &told, peak,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+void uct_predreg_pool_add(size_t length)
+{
+    uct_predreg_memlock_add_pool(&memlock, length);
+    update_pool_bytes();
+    uct_predreg_publish(NULL);
+}
+
+void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length,
+                             int is_pool)
+{
+    if (uct_predreg_memlock_add(&memlock, memh, address, length, is_pool) !=
+        UCS_OK) {
+        return; /* The kernel still counts it */
+    }
+
+    update_pool_bytes();
+    update_bound();
+    uct_predreg_publish(NULL);
+}
+
+void uct_predreg_foreign_remove(uct_mem_h memh)
+{
+    if (uct_predreg_memlock_remove(&memlock, memh) == UCS_OK) {
+        update_bound();
+    }
+}
+
+void uct_predreg_foreign_reset(void)
+{
+    uct_predreg_memlock_reset(&memlock);
+}
