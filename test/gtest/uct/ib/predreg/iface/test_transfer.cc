@@ -1,0 +1,511 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "iface_test.h"
+
+#include <memory>
+#include <random>
+
+
+class test_transfer : public iface_test {
+protected:
+    /* Starts a get of a use, and expects it to be under way */
+    struct get {
+        get(test_transfer &test, unsigned index = 0, size_t length = LARGE,
+            unsigned ep = 0, ucs_status_t status = UCS_INPROGRESS) :
+            handle(test.domain(), buffer(index), length)
+        {
+            EXPECT_EQ(status,
+                      test.m_fake.get(handle.memh(), buffer(index), length,
+                                      req, ep));
+        }
+
+        pieces_handle handle;
+        request       req;
+    };
+
+    void expect_done(const get &g, ucs_status_t status = UCS_OK)
+    {
+        EXPECT_EQ(1u, g.req.num_done);
+        EXPECT_EQ(status, g.req.status());
+    }
+};
+
+/* Pieces */
+
+TEST_F(test_transfer, get_moves_all_in_order_two_at_a_time)
+{
+    get g(*this);
+
+    EXPECT_EQ(2u, m_fake.in_flight.size());
+    EXPECT_EQ(2u, m_world.num_live());
+    EXPECT_FALSE(m_fake.is_progressing()) << "nothing waits";
+
+    m_fake.land();
+    EXPECT_EQ(2u, m_fake.in_flight.size()) << "the third piece follows";
+    EXPECT_EQ(2u, m_world.num_live()) << "and the first is deregistered";
+    m_fake.land();
+    EXPECT_FALSE(g.req.is_done());
+    EXPECT_EQ(1u, m_world.num_live());
+    m_fake.land();
+
+    expect_done(g);
+    expect_moved('g', 0, LARGE);
+    EXPECT_EQ(3u, m_fake.posted.size());
+    EXPECT_EQ(2u, m_fake.most_in_flight);
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
+TEST_F(test_transfer, put_moves_all_in_order)
+{
+    pieces_handle handle(domain(), buffer(0), LARGE);
+    request req;
+
+    ASSERT_EQ(UCS_INPROGRESS,
+              m_fake.put(handle.memh(), buffer(0), LARGE, req, 1));
+    EXPECT_EQ(m_fake.ep(1), m_fake.in_flight[0].ep);
+    m_fake.land_all();
+    EXPECT_EQ(1u, req.num_done);
+    expect_moved('p', 0, LARGE);
+}
+
+TEST_F(test_transfer, pieces_may_land_in_any_order)
+{
+    bound();
+    get g(*this, 0, MB);
+
+    while (!m_fake.in_flight.empty()) {
+        m_fake.land(UCS_OK, m_fake.in_flight.size() - 1);
+    }
+    expect_done(g);
+    expect_moved('g', 0, MB);
+    EXPECT_EQ(16u, m_fake.posted.size());
+}
+
+TEST_F(test_transfer, ends_at_once_if_all_pieces_land_at_once)
+{
+    m_fake.at_once = true;
+    get g(*this, 0, LARGE, 0, UCS_OK);
+
+    EXPECT_EQ(0u, g.req.num_done) << "told by what was returned";
+    expect_moved('g', 0, LARGE);
+    EXPECT_EQ(UCS_OK, m_fake.flush()) << "nothing is left of it";
+}
+
+TEST_F(test_transfer, second_half_of_a_use)
+{
+    pieces_handle handle(domain(), buffer(0), LARGE);
+    request req;
+
+    ASSERT_EQ(UCS_INPROGRESS,
+              m_fake.get(handle.memh(), buffer(0, LARGE / 2), LARGE / 2, req));
+    m_fake.land_all();
+    EXPECT_EQ(1u, req.num_done);
+    EXPECT_EQ((uintptr_t)buffer(0, LARGE / 2), m_fake.posted[0].address);
+    EXPECT_EQ((uintptr_t)buffer(0, LARGE), m_fake.posted.back().address +
+                                           m_fake.posted.back().length);
+}
+
+TEST_F(test_transfer, last_piece_is_no_smaller_than_the_interface_takes)
+{
+    const size_t length = MB + 100; /* Of 128 */
+
+    bound();
+    get g(*this, 0, length);
+
+    m_fake.land_all();
+    expect_done(g);
+    expect_moved('g', 0, length);
+    for (const auto &op : m_fake.posted) {
+        EXPECT_LE(m_fake.attr.cap.get.min_zcopy, op.length);
+    }
+}
+
+TEST_F(test_transfer, several_at_a_time)
+{
+    std::deque<get> gets;
+
+    for (unsigned i = 0; i < 5; ++i) {
+        gets.emplace_back(*this, i, LARGE, i % 2);
+    }
+    EXPECT_EQ(10u, m_fake.most_in_flight);
+    m_fake.land_all();
+    for (unsigned i = 0; i < 5; ++i) {
+        expect_done(gets[i]);
+        expect_moved('g', i, LARGE);
+    }
+}
+
+/* No place in the send queue */
+
+TEST_F(test_transfer, waits_for_a_place_in_the_send_queue)
+{
+    m_fake.depth = 0;
+    get g(*this);
+
+    EXPECT_TRUE(m_fake.posted.empty());
+    EXPECT_EQ(2u, m_world.num_live()) << "registered, to be posted";
+    EXPECT_FALSE(uct_predreg_may_sleep()) << "no event would wake it up";
+    EXPECT_EQ(0u, m_fake.progress());
+    EXPECT_FALSE(g.req.is_done());
+
+    m_fake.depth = SIZE_MAX;
+    EXPECT_EQ(1u, m_fake.progress());
+    EXPECT_EQ(2u, m_fake.in_flight.size());
+    EXPECT_TRUE(uct_predreg_may_sleep());
+    EXPECT_FALSE(m_fake.is_progressing()) << "nothing waits any more";
+
+    m_fake.land_all();
+    expect_done(g);
+    expect_moved('g', 0, LARGE);
+}
+
+TEST_F(test_transfer, goes_on_with_a_single_place)
+{
+    m_fake.depth = 1;
+    get g(*this);
+
+    EXPECT_EQ(1u, m_fake.in_flight.size());
+    m_fake.run();
+    expect_done(g);
+    expect_moved('g', 0, LARGE, false);
+    EXPECT_EQ(1u, m_fake.most_in_flight);
+}
+
+TEST_F(test_transfer, every_nth_is_refused)
+{
+    bound();
+    for (unsigned nth = 2; nth < 8; ++nth) {
+        m_fake.posted.clear();
+        m_fake.refuse_nth = nth;
+        get g(*this, nth, MB);
+
+        m_fake.run();
+        expect_done(g);
+        expect_moved('g', nth, MB, false);
+    }
+}
+
+TEST_F(test_transfer, waiting_again_after_a_piece_has_landed)
+{
+    get g(*this);
+
+    m_fake.depth = 0;
+    m_fake.land();
+    EXPECT_TRUE(m_fake.is_progressing()) << "the third piece waits";
+    m_fake.land();
+    EXPECT_FALSE(g.req.is_done());
+    m_fake.depth = 1;
+    m_fake.run();
+    expect_done(g);
+    expect_moved('g', 0, LARGE);
+}
+
+/* No room */
+
+TEST_F(test_transfer, waits_for_room)
+{
+    std::deque<get> gets;
+
+    bound();
+    for (unsigned i = 0; i < 10; ++i) { /* Until one finds no room */
+        gets.emplace_back(*this, i, MB);
+        if (m_fake.is_progressing()) {
+            break;
+        }
+    }
+    ASSERT_TRUE(m_fake.is_progressing());
+    EXPECT_FALSE(uct_predreg_may_sleep());
+    EXPECT_EQ(0u, m_fake.progress());
+    m_world.advance(2 * OUT_OF_RAM);
+    EXPECT_EQ(0u, m_fake.progress()) << "room has no time-out";
+
+    m_fake.run();
+    for (unsigned i = 0; i < gets.size(); ++i) {
+        expect_done(gets[i]);
+        expect_moved('g', i, MB);
+    }
+}
+
+/* Memory that the system refuses */
+
+TEST_F(test_transfer, tries_refused_memory_again)
+{
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+    get g(*this);
+
+    EXPECT_TRUE(m_fake.is_progressing());
+    m_world.advance(OUT_OF_RAM / 2);
+    EXPECT_EQ(0u, m_fake.progress());
+    EXPECT_FALSE(g.req.is_done());
+
+    m_world.fail_nth_reg(0);
+    EXPECT_EQ(1u, m_fake.progress());
+    m_fake.run();
+    expect_done(g);
+    expect_moved('g', 0, LARGE);
+}
+
+TEST_F(test_transfer, gives_up_on_memory_refused_for_long)
+{
+    uint64_t start = now();
+
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+    get g(*this);
+    m_world.advance_to(start + OUT_OF_RAM - MSEC);
+    EXPECT_EQ(0u, m_fake.progress());
+    EXPECT_FALSE(g.req.is_done());
+
+    m_world.advance(2 * MSEC);
+    m_fake.progress();
+    expect_done(g, UCS_ERR_NO_MEMORY);
+    EXPECT_TRUE(m_fake.posted.empty());
+}
+
+TEST_F(test_transfer, patience_starts_anew_when_memory_was_there)
+{
+    bound();
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+    get g(*this, 0, MB);
+
+    m_world.advance(OUT_OF_RAM - MSEC);
+    m_world.fail_nth_reg(0);
+    m_fake.progress();
+    EXPECT_EQ(2u, m_fake.in_flight.size());
+
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+    m_fake.land_all();
+    EXPECT_EQ(0u, m_fake.progress());
+    m_world.advance(OUT_OF_RAM - MSEC);
+    m_fake.progress();
+    EXPECT_FALSE(g.req.is_done());
+    m_world.fail_nth_reg(0);
+    m_fake.run();
+    expect_done(g);
+}
+
+/* Errors */
+
+TEST_F(test_transfer, first_registration_fails)
+{
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_IO_ERROR);
+    get g(*this, 0, LARGE, 0, UCS_ERR_IO_ERROR);
+
+    EXPECT_EQ(0u, g.req.num_done) << "told by what was returned";
+    EXPECT_EQ(UCS_OK, m_fake.flush());
+}
+
+TEST_F(test_transfer, every_registration_fails_once)
+{
+    bound();
+    for (unsigned nth = 1; nth <= 16; ++nth) {
+        m_world.fail_nth_reg(nth);
+        pieces_handle handle(domain(), buffer(nth), MB);
+        request req;
+        ucs_status_t status = m_fake.get(handle.memh(), buffer(nth), MB, req);
+
+        m_fake.run();
+        /* The first fails at once only if no second one flies: none follows */
+        EXPECT_EQ(nth == 1, status == UCS_ERR_IO_ERROR);
+        if (status == UCS_INPROGRESS) {
+            EXPECT_EQ(1u, req.num_done);
+            EXPECT_EQ(UCS_ERR_IO_ERROR, req.status());
+        }
+        EXPECT_EQ(0u, m_world.num_live());
+    }
+}
+
+TEST_F(test_transfer, every_post_fails_once)
+{
+    bound();
+    for (unsigned nth = 1; nth <= 16; ++nth) {
+        m_fake.fail_nth = nth;
+        pieces_handle handle(domain(), buffer(nth), MB);
+        request req;
+        ucs_status_t status = m_fake.get(handle.memh(), buffer(nth), MB, req);
+
+        m_fake.run();
+        EXPECT_EQ(nth == 1, status == UCS_ERR_IO_ERROR);
+        if (status == UCS_INPROGRESS) {
+            EXPECT_EQ(1u, req.num_done);
+            EXPECT_EQ(UCS_ERR_IO_ERROR, req.status());
+        }
+        EXPECT_EQ(0u, m_fake.fail_nth);
+        EXPECT_EQ(0u, m_world.num_live());
+    }
+}
+
+TEST_F(test_transfer, piece_lands_with_an_error)
+{
+    get g(*this);
+
+    m_fake.land(UCS_ERR_ENDPOINT_TIMEOUT);
+    EXPECT_FALSE(g.req.is_done()) << "the other piece still flies";
+    EXPECT_EQ(1u, m_fake.in_flight.size()) << "and none follows";
+    m_fake.land(UCS_ERR_IO_ERROR);
+    expect_done(g, UCS_ERR_ENDPOINT_TIMEOUT);
+    EXPECT_EQ(2u, m_fake.posted.size());
+}
+
+TEST_F(test_transfer, error_releases_a_piece_that_waits_to_be_posted)
+{
+    m_fake.depth = 1;
+    get g(*this);
+
+    EXPECT_EQ(2u, m_world.num_live());
+    m_fake.land(UCS_ERR_IO_ERROR);
+    EXPECT_EQ(0u, m_world.num_live());
+    expect_done(g, UCS_ERR_IO_ERROR);
+    m_fake.progress();
+}
+
+TEST_F(test_transfer, no_memory_to_keep_track_of_it)
+{
+    pieces_handle handle(domain(), buffer(0), LARGE);
+    request req;
+
+    test_alloc_fail_nth(1);
+    EXPECT_EQ(UCS_ERR_NO_MEMORY,
+              m_fake.get(handle.memh(), buffer(0), LARGE, req));
+    EXPECT_TRUE(test_alloc_failed());
+    test_alloc_fail_nth(0);
+    EXPECT_EQ(0u, req.num_done);
+}
+
+TEST_F(test_transfer, a_completion_of_several_operations)
+{
+    pieces_handle handle(domain(), buffer(0), LARGE);
+    request req;
+
+    req.comp.count = 2;
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.get(handle.memh(), buffer(0), LARGE / 2, req));
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.get(handle.memh(), buffer(0, LARGE / 2), LARGE / 2, req,
+                         0, REMOTE + LARGE / 2));
+    m_fake.land(UCS_ERR_IO_ERROR);
+    m_fake.run();
+    EXPECT_EQ(1u, req.num_done) << "the last one calls back";
+    EXPECT_EQ(UCS_ERR_IO_ERROR, req.status()) << "of the first one";
+}
+
+/* Cancelling */
+
+TEST_F(test_transfer, cancel_ends_what_waits_at_once)
+{
+    request flush;
+
+    m_fake.depth = 0;
+    get g(*this), other(*this, 1, LARGE, 1);
+
+    EXPECT_EQ(UCS_OK, m_fake.flush_ep(0, &flush, UCT_FLUSH_FLAG_CANCEL));
+    ASSERT_EQ(1u, m_fake.flushes.size()) << "goes on to the interface";
+    EXPECT_EQ((unsigned)UCT_FLUSH_FLAG_CANCEL, m_fake.flushes[0].flags);
+    expect_done(g, UCS_ERR_CANCELED);
+    EXPECT_EQ(2u, m_world.num_live()) << "of the other endpoint's";
+    EXPECT_FALSE(uct_predreg_may_sleep());
+
+    m_fake.depth = SIZE_MAX;
+    m_fake.progress();
+    m_fake.run();
+    expect_done(other);
+    EXPECT_EQ(0u, m_fake.most_in_flight % 2);
+}
+
+TEST_F(test_transfer, cancel_waits_for_what_flies)
+{
+    request flush;
+    get g(*this), other(*this, 1, LARGE, 1);
+
+    m_fake.flush_ep(0, &flush, UCT_FLUSH_FLAG_CANCEL);
+    EXPECT_FALSE(g.req.is_done());
+    EXPECT_EQ(4u, m_world.num_live());
+    m_fake.land();
+    EXPECT_FALSE(g.req.is_done());
+    m_fake.land();
+    expect_done(g, UCS_ERR_CANCELED);
+    m_fake.land_all();
+    expect_done(other);
+    expect_moved('g', 1, LARGE);
+}
+
+TEST_F(test_transfer, endpoint_destroyed)
+{
+    m_fake.depth = 0;
+    get g(*this), other(*this, 1, LARGE, 1);
+
+    m_fake.destroy_ep(0);
+    EXPECT_EQ(1u, m_fake.num_destroyed);
+    expect_done(g, UCS_ERR_CANCELED);
+    EXPECT_FALSE(other.req.is_done());
+
+    m_fake.depth = SIZE_MAX;
+    m_fake.progress();
+    m_fake.land_all();
+    expect_done(other);
+}
+
+TEST_F(test_transfer, interface_closed)
+{
+    request flush;
+
+    m_fake.depth = 0;
+    get g(*this), other(*this, 1, LARGE, 1);
+
+    EXPECT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush));
+    m_fake.close();
+    EXPECT_EQ(1u, m_fake.num_closed);
+    EXPECT_FALSE(m_fake.is_progressing());
+    expect_done(g, UCS_ERR_CANCELED);
+    expect_done(other, UCS_ERR_CANCELED);
+    EXPECT_EQ(1u, flush.num_done);
+    EXPECT_EQ(UCS_ERR_CANCELED, flush.status());
+    EXPECT_TRUE(uct_predreg_may_sleep());
+}
+
+/* Anything goes */
+
+TEST_F(test_transfer, random)
+{
+    std::mt19937 random(1);
+    std::deque<std::unique_ptr<get>> gets;
+    unsigned index = 0;
+
+    bound();
+    m_fake.depth = 3;
+    for (unsigned step = 0; step < 2000; ++step) {
+        m_fake.refuse_nth = random() % 4;
+        switch (random() % 4) {
+        case 0:
+            if (gets.size() < 8) {
+                gets.emplace_back(new get(*this, index++ % 100,
+                                          MB + random() % (64 * KB),
+                                          random() % 3));
+            }
+            break;
+        case 1:
+            m_fake.progress();
+            break;
+        default:
+            if (!m_fake.in_flight.empty()) {
+                m_fake.land((random() % 200 == 0) ? UCS_ERR_IO_ERROR : UCS_OK,
+                            random() % m_fake.in_flight.size());
+            }
+        }
+
+        while (!gets.empty() && gets.front()->req.is_done()) {
+            EXPECT_EQ(1u, gets.front()->req.num_done);
+            gets.pop_front();
+        }
+    }
+
+    m_fake.refuse_nth = 0;
+    m_fake.run();
+    for (auto &g : gets) {
+        EXPECT_EQ(1u, g->req.num_done);
+    }
+    EXPECT_EQ(0u, m_world.num_live());
+}

@@ -1,0 +1,235 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/library.h>
+
+#include <sys/resource.h>
+
+#include <thread>
+#include <vector>
+
+extern "C" {
+#include <uct/ib/predreg/md/memlock.h>
+}
+
+
+class test_memlock : public ::testing::Test {
+protected:
+    static constexpr uint64_t NONE = UINT64_MAX;
+
+    test_memlock() : m_memlock{&sys}
+    {
+        uct_predreg_memlock_reset(&m_memlock);
+        privileged = 0;
+        limit      = {64 * MB, 64 * MB};
+        get_error  = 0;
+    }
+
+    ~test_memlock()
+    {
+        for (uintptr_t handle = 1; handle < 100; ++handle) {
+            remove(handle);
+        }
+        EXPECT_TRUE(ucs_list_is_empty(&m_memlock.foreign));
+    }
+
+    ucs_status_t add(uintptr_t handle, size_t length, bool is_pool = false,
+                     uintptr_t address = 0x10000000)
+    {
+        return uct_predreg_memlock_add(&m_memlock, (uct_mem_h)handle,
+                                       (void*)address, length, is_pool);
+    }
+
+    ucs_status_t remove(uintptr_t handle)
+    {
+        return uct_predreg_memlock_remove(&m_memlock, (uct_mem_h)handle);
+    }
+
+    uint64_t bound(uint64_t max_pinned = NONE)
+    {
+        return uct_predreg_memlock_bound(&m_memlock, max_pinned);
+    }
+
+    uint64_t pool_peak() { return uct_predreg_memlock_pool_peak(&m_memlock); }
+
+    static int may_lock_anything() { return privileged; }
+
+    static int get_limit(struct rlimit *l)
+    {
+        *l = limit;
+        return get_error;
+    }
+
+    static constexpr uct_predreg_memlock_sys_t sys = {may_lock_anything,
+                                                      get_limit};
+    static int                                 privileged;
+    static struct rlimit                       limit;
+    static int                                 get_error;
+
+    uct_predreg_memlock_t m_memlock;
+};
+
+constexpr uct_predreg_memlock_sys_t test_memlock::sys;
+int test_memlock::privileged;
+struct rlimit test_memlock::limit;
+int test_memlock::get_error;
+
+/* Limits */
+
+TEST_F(test_memlock, limit_of_the_system)
+{
+    EXPECT_EQ(64 * MB, uct_predreg_memlock_limit(&m_memlock));
+    limit.rlim_max = RLIM_INFINITY;
+    EXPECT_EQ(64 * MB, uct_predreg_memlock_limit(&m_memlock))
+            << "the soft one counts";
+    EXPECT_EQ(64 * MB, bound());
+}
+
+TEST_F(test_memlock, no_limit)
+{
+    limit.rlim_cur = RLIM_INFINITY;
+    EXPECT_EQ(NONE, bound());
+    EXPECT_EQ(5 * MB, bound(5 * MB));
+}
+
+TEST_F(test_memlock, privileged_process_has_no_limit)
+{
+    privileged = 1;
+    EXPECT_EQ(NONE, bound());
+    add(1, 100 * MB);
+    EXPECT_EQ(NONE, bound());
+}
+
+TEST_F(test_memlock, limit_is_not_known)
+{
+    get_error = -1;
+    EXPECT_EQ(NONE, bound());
+}
+
+TEST_F(test_memlock, lesser_bound_is_in_force)
+{
+    EXPECT_EQ(10 * MB, bound(10 * MB));
+    EXPECT_EQ(64 * MB, bound(100 * MB));
+}
+
+TEST_F(test_memlock, this_process)
+{
+    uct_predreg_memlock_t memlock = {&uct_predreg_memlock_linux};
+    struct rlimit own;
+
+    uct_predreg_memlock_reset(&memlock);
+    ASSERT_EQ(0, getrlimit(RLIMIT_MEMLOCK, &own));
+    EXPECT_EQ((uct_predreg_memlock_linux.may_lock_anything() ||
+               (own.rlim_cur == RLIM_INFINITY)) ? NONE : own.rlim_cur,
+              uct_predreg_memlock_limit(&memlock));
+}
+
+/* Foreign registrations */
+
+TEST_F(test_memlock, foreign_registrations_count_against_the_limit)
+{
+    EXPECT_EQ(UCS_OK, add(1, 20 * MB));
+    EXPECT_EQ(UCS_OK, add(2, 4 * MB));
+    EXPECT_EQ(40 * MB, bound());
+    EXPECT_EQ(UCS_OK, remove(1));
+    EXPECT_EQ(60 * MB, bound());
+    EXPECT_EQ(UCS_OK, remove(2));
+    EXPECT_EQ(64 * MB, bound());
+}
+
+TEST_F(test_memlock, whole_pages_count)
+{
+    add(1, 2, false, 0x10000000 + PAGE - 1);
+    EXPECT_EQ(64 * MB - 2 * PAGE, bound());
+}
+
+TEST_F(test_memlock, what_was_not_added_is_not_removed)
+{
+    add(1, 20 * MB);
+    EXPECT_EQ(UCS_ERR_NO_ELEM, remove(2));
+    EXPECT_EQ(UCS_OK, remove(1));
+    EXPECT_EQ(UCS_ERR_NO_ELEM, remove(1));
+    EXPECT_EQ(64 * MB, bound());
+}
+
+TEST_F(test_memlock, nothing_works_with_less_than_the_least)
+{
+    add(1, 64 * MB - PAGE);
+    EXPECT_EQ(UCS_RCACHE_PRED_MIN_BYTES, bound());
+    add(2, 64 * MB);
+    EXPECT_EQ(UCS_RCACHE_PRED_MIN_BYTES, bound()) << "not below 0";
+    EXPECT_EQ(PAGE, bound(PAGE)) << "but the user's bound is the user's";
+}
+
+TEST_F(test_memlock, no_memory_to_note_a_registration)
+{
+    test_alloc_fail_nth(1);
+    EXPECT_EQ(UCS_ERR_NO_MEMORY, add(1, 20 * MB, true));
+    EXPECT_TRUE(test_alloc_failed());
+    test_alloc_fail_nth(0);
+    EXPECT_EQ(64 * MB, bound());
+    EXPECT_EQ(0u, pool_peak());
+    EXPECT_EQ(UCS_ERR_NO_ELEM, remove(1));
+}
+
+/* Pools */
+
+TEST_F(test_memlock, most_that_pools_had_at_a_time)
+{
+    add(1, 10 * MB, true);
+    add(2, 5 * MB, false);
+    add(3, 7 * MB, true);
+    EXPECT_EQ(17 * MB, pool_peak());
+    remove(1);
+    add(4, 2 * MB, true);
+    EXPECT_EQ(17 * MB, pool_peak());
+    add(5, 9 * MB, true);
+    EXPECT_EQ(18 * MB, pool_peak());
+}
+
+TEST_F(test_memlock, pools_of_watched_domains_count_for_good)
+{
+    uct_predreg_memlock_add_pool(&m_memlock, 3 * MB);
+    uct_predreg_memlock_add_pool(&m_memlock, 4 * MB);
+    EXPECT_EQ(7 * MB, pool_peak());
+    EXPECT_EQ(64 * MB, bound()) << "but not against the limit";
+}
+
+TEST_F(test_memlock, forked_child_starts_anew)
+{
+    uct_predreg_memlock_t parents;
+
+    add(1, 10 * MB, true);
+    parents = m_memlock;
+    pthread_mutex_lock(&m_memlock.lock); /* As another thread may have */
+    uct_predreg_memlock_reset(&m_memlock);
+    EXPECT_EQ(64 * MB, bound());
+    EXPECT_EQ(0u, pool_peak());
+    EXPECT_EQ(UCS_ERR_NO_ELEM, remove(1));
+
+    m_memlock = parents; /* So that it is freed */
+}
+
+TEST_F(test_memlock, concurrent)
+{
+    std::vector<std::thread> threads;
+
+    for (uintptr_t t = 0; t < 4; ++t) {
+        threads.emplace_back([this, t] {
+            for (unsigned i = 0; i < 2000 / SANITIZER_SLOWDOWN; ++i) {
+                EXPECT_EQ(UCS_OK, add(t + 1, MB, true));
+                EXPECT_LE(60 * MB, bound());
+                EXPECT_GE(63 * MB, bound());
+                EXPECT_EQ(UCS_OK, remove(t + 1));
+            }
+        });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(64 * MB, bound());
+    EXPECT_GE(4 * MB, pool_peak());
+}
