@@ -20,7 +20,7 @@
 #include "uring_reg.h"
 
 #include <trace/record/recorder.h>
-#include <trace/format/trace.h>
+#include <trace/trace.h>
 
 #include <string.h>
 #include <sys/stat.h>

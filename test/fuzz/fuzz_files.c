@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Runs the property over files: those of the corpus, or one that a fuzzer has
- * found */
+/* Checks the property of fuzz_trace() on files: those of the corpus, or one that
+ * a fuzzer has found. */
 
 #define FILES_MAX_SIZE (1 << 20)
 
@@ -28,7 +28,8 @@ static int run_file(const char *path)
         return -1;
     }
 
-    /* No larger than what is in it, so that reading beyond it is noticed */
+    /* The buffer is made as small as the file, so that a sanitizer notices when
+     * the parser reads beyond its end */
     data = malloc(FILES_MAX_SIZE);
     size = (data == NULL) ? 0 : fread(data, 1, FILES_MAX_SIZE, file);
     fclose(file);

@@ -6,15 +6,17 @@
 
 #include "fuzz_trace.h"
 
+#include <trace/format/format.h>
+
 #include <ucs/algorithm/crc.h>
 #include <ucs/debug/log_def.h>
-#include <trace/format/format.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of so many changed traces, one keeps its wrong checksums */
+/* One of so many changed traces keeps its wrong checksums, so that these are
+ * tried as well */
 #define FUZZ_UNSEALED 8
 
 
@@ -48,22 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-static uint32_t fuzz_get_u32(const uint8_t *p)
-{
-    return p[0] | (p[1] << 8) | (p[2] << 16) | ((uint32_t)p[3] << 24);
-}
-
-static void fuzz_put_u32(uint8_t *p, uint32_t value)
-{
-    unsigned i;
-
-    for (i = 0; i < 4; ++i) {
-        p[i] = value >> (8 * i);
-    }
-}
-
-/* Make the checksums right: no fuzzer guesses them. A chunk that claims to be
- * longer than the file ends with it, in half of the cases. */
+/* Make the checksums of the chunks right, since no fuzzer guesses them. In half
+ * of the cases, a chunk that claims to be longer than the file is also given the
+ * length that is left. */
 static void fuzz_seal(uint8_t *data, size_t size, unsigned seed)
 {
     size_t pos = TRACE_HEAD_SIZE;
@@ -73,18 +62,18 @@ static void fuzz_seal(uint8_t *data, size_t size, unsigned seed)
     while (pos + TRACE_CHUNK_HEAD <= size) {
         chunk  = data + pos;
         pos   += TRACE_CHUNK_HEAD;
-        length = fuzz_get_u32(chunk + TRACE_CHUNK_LENGTH);
+        length = trace_get_u32(chunk + TRACE_CHUNK_LENGTH);
         if (length > size - pos) {
             if (seed & 1) {
                 return;
             }
             length = size - pos;
-            fuzz_put_u32(chunk + TRACE_CHUNK_LENGTH, length);
+            trace_put_u32(chunk + TRACE_CHUNK_LENGTH, length);
         }
 
         crc = ucs_crc32(0, chunk, TRACE_CHUNK_CRC);
         crc = ucs_crc32(crc, data + pos, length);
-        fuzz_put_u32(chunk + TRACE_CHUNK_CRC, crc);
+        trace_put_u32(chunk + TRACE_CHUNK_CRC, crc);
         pos += length;
     }
 }
@@ -94,8 +83,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
 {
     size = LLVMFuzzerMutate(data, size, max_size);
     if ((size > TRACE_HEAD_SIZE) &&
-        (memcmp(data, TRACE_MAGIC, TRACE_MAGIC_SIZE) ==
-         0) && (seed % FUZZ_UNSEALED != 0)) {
+        (memcmp(data, TRACE_MAGIC, TRACE_MAGIC_SIZE) == 0) &&
+        (seed % FUZZ_UNSEALED != 0)) {
         fuzz_seal(data, size, seed / FUZZ_UNSEALED);
     }
 

@@ -6,7 +6,7 @@
 
 #include "fuzz_trace.h"
 
-#include <trace/format/trace.h>
+#include <trace/trace.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ typedef struct {
 } form_t;
 
 
-/* Both functions end the program if the system has no memory: that is not what
- * is tested */
+/* The two functions below end the program if the system has no memory, since
+ * that is not what is tested. */
 
 static form_t fuzz_print(const ucs_rcache_trace_t *trace)
 {
@@ -58,7 +58,8 @@ static form_t fuzz_write(const ucs_rcache_trace_t *trace)
     return form;
 }
 
-/* Whether a form of a trace is parsed as that trace: what it prints is equal */
+/* Whether one form of a trace is parsed as the trace whose text form is given:
+ * the two print the same. */
 static int fuzz_is_same(const form_t *form, const form_t *text)
 {
     ucs_rcache_trace_t *trace;

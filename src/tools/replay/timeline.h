@@ -7,7 +7,7 @@
 #ifndef PREDREG_TIMELINE_H_
 #define PREDREG_TIMELINE_H_
 
-#include <trace/format/trace.h>
+#include <trace/trace.h>
 
 BEGIN_C_DECLS
 

@@ -7,7 +7,7 @@
 #ifndef UCS_RCACHE_RECORD_MODULES_H_
 #define UCS_RCACHE_RECORD_MODULES_H_
 
-#include <trace/format/trace.h>
+#include <trace/format/writer.h>
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>

@@ -9,7 +9,7 @@
 #include "ring.h"
 #include "sites.h"
 
-#include <trace/format/trace.h>
+#include <trace/format/writer.h>
 #include <ucs/host/own_fd.h>
 
 #include <ucs/debug/log_def.h>
@@ -34,9 +34,9 @@
 /*
  * Events in the ring: 3.3 MB. When it is half full the thread is woken, and has
  * to be there before the other half is. Where it shares the processor with a
- * rank that spins, that may take some scheduler ticks of 4 ms. A use makes three
- * to five events; even messages of 64 KB back to back at 12 GB/s, 190000 a
- * second, take 17 ms for half of the ring.
+ * rank that spins, that may take some scheduler ticks of 4 ms. A use makes
+ * three to five events; even messages of 64 KB back to back at 12 GB/s, 190000
+ * a second, take 17 ms for half of the ring.
  */
 #define RING_SIZE     32768
 

@@ -19,11 +19,11 @@ BEGIN_C_DECLS
 /** @file recorder.h
  *
  * Writes the trace of a running process. Events are copied into a ring, by
- * whoever makes them; a thread takes them out, encodes them and writes the file,
- * ten times a second and whenever the ring is half full. If the process is
- * killed, or calls _exit or exec, what it did since the last turn is missing: up
- * to 100 ms, or what fills half of the ring, and more if the thread finds no
- * processor. What was there before is in the file.
+ * whoever makes them; a thread takes them out, encodes them and writes the
+ * file, ten times a second and whenever the ring is half full. If the process
+ * is killed, or calls _exit or exec, what it did since the last turn is
+ * missing: up to 100 ms, or what fills half of the ring, and more if the thread
+ * finds no processor. What was there before is in the file.
  *
  * If the file cannot be written, one warning says so, recording stops and the
  * process goes on.

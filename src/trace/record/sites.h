@@ -7,7 +7,7 @@
 #ifndef UCS_RCACHE_RECORD_SITES_H_
 #define UCS_RCACHE_RECORD_SITES_H_
 
-#include <trace/format/trace.h>
+#include <trace/content/content.h>
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
@@ -32,8 +32,9 @@ typedef struct ucs_rcache_record_sites ucs_rcache_record_sites_t;
  * @param [in] max  Sites kept, a power of 2; later ones are left out.
  * @return UCS_ERR_NO_MEMORY.
  */
-ucs_status_t ucs_rcache_record_sites_create(unsigned max,
-                                            ucs_rcache_record_sites_t **sites_p);
+ucs_status_t
+ucs_rcache_record_sites_create(unsigned max,
+                               ucs_rcache_record_sites_t **sites_p);
 
 void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites);
 

@@ -4,16 +4,19 @@
  * See file LICENSE for terms.
  */
 
-#include <trace/format/build.h>
-#include <trace/format/fields.h>
+#include "print.h"
+#include "text.h"
+
+#include <trace/content/fields.h>
 
 #include <inttypes.h>
 #include <string.h>
 
 #define PRINT_NSEC_PER_SEC 1000000000ul
 
-/* What a string may consist of to be printed without quotation marks. No '#',
- * which begins a comment, and no ';' or '&', which shells would eat */
+/* A string of these characters is printed without quotation marks. '#' is not
+ * among them since it begins a comment, ';' and '&' are not since shells would
+ * take them for theirs. */
 #define PRINT_PLAIN \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" \
     "_-+./:,@%="
@@ -87,8 +90,8 @@ static void print_value(const trace_field_t *field, uint64_t value,
     }
 }
 
-/* Fields that are 0 are left out, but for the first: without an id, a region
- * would be given one */
+/* Fields that are 0 are left out, as a reader takes them for 0. Only the first,
+ * the id, is always printed: a reader would give the event another one. */
 static void print_fields(const ucs_rcache_pred_event_t *event, unsigned has,
                          FILE *stream)
 {
@@ -144,12 +147,12 @@ static void print_module(const ucs_rcache_trace_module_t *module, FILE *stream)
     fputc('\n', stream);
 }
 
-/* What is known of the run */
+/* Print what is known of the run, which comes before the events. */
 static void print_head(const ucs_rcache_trace_t *trace, FILE *stream)
 {
     unsigned i;
 
-    fprintf(stream, "%s%u\n", TRACE_HEADER, UCS_RCACHE_TRACE_VERSION);
+    fprintf(stream, "%s%u\n", TRACE_TEXT_HEADER, UCS_RCACHE_TRACE_VERSION);
     for (i = 0; i < trace->num_meta; ++i) {
         fputs("meta", stream);
         print_string(trace->meta[i].key, stream);
@@ -169,7 +172,7 @@ static void print_head(const ucs_rcache_trace_t *trace, FILE *stream)
     }
 }
 
-/* What is known at its end */
+/* Print what was known at the end of the run, which comes after the events. */
 static void print_tail(const ucs_rcache_trace_t *trace, FILE *stream)
 {
     unsigned i;

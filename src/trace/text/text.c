@@ -5,16 +5,17 @@
  */
 
 #include "text.h"
+#include "number.h"
+#include "text_event.h"
 
-#include <trace/format/fields.h>
-#include <trace/format/number.h>
+#include <trace/content/fields.h>
 
 #include <ucs/debug/log_def.h>
 
 #include <string.h>
 
 
-/* The token, until the next one is read */
+/* Read a token as a string, which is valid until the next token is read. */
 static ucs_status_t text_string(trace_text_t *text, const char *expected,
                                 trace_string_t *string)
 {
@@ -28,7 +29,7 @@ static ucs_status_t text_string(trace_text_t *text, const char *expected,
 
 static ucs_status_t text_meta(trace_text_t *text)
 {
-    char key_buffer[TRACE_MAX_STRING];
+    char key_buffer[UCS_RCACHE_TRACE_MAX_STRING];
     trace_string_t key, value;
     ucs_status_t status;
 
@@ -73,9 +74,10 @@ static ucs_status_t text_site(trace_text_t *text)
 
     while ((status == UCS_OK) && trace_has_token(&text->line)) {
         if (site.num_frames == UCS_RCACHE_TRACE_MAX_FRAMES) {
-            return trace_builder_error(
-                    text->builder, text->line.number, "a site of more than %u "
-                    "frames", UCS_RCACHE_TRACE_MAX_FRAMES);
+            return trace_error(
+                    &text->builder->source, text->line.number,
+                    "a site of more than %u frames",
+                    UCS_RCACHE_TRACE_MAX_FRAMES);
         }
         status = trace_next_number(&text->line, TRACE_EXPECT_ADDRESS,
                                    &site.frames[site.num_frames++]);
@@ -110,7 +112,7 @@ static ucs_status_t text_build_id(trace_text_t *text,
 
 static ucs_status_t text_module(trace_text_t *text)
 {
-    char path_buffer[TRACE_MAX_STRING];
+    char path_buffer[UCS_RCACHE_TRACE_MAX_STRING];
     ucs_rcache_trace_module_t module = { 0 };
     trace_string_t path;
     ucs_status_t status;
@@ -140,7 +142,7 @@ static ucs_status_t text_module(trace_text_t *text)
 
 static ucs_status_t text_counter(trace_text_t *text)
 {
-    char name_buffer[TRACE_MAX_STRING];
+    char name_buffer[UCS_RCACHE_TRACE_MAX_STRING];
     trace_string_t name;
     ucs_status_t status;
     uint64_t value;
@@ -174,7 +176,7 @@ static ucs_status_t text_truncated(trace_text_t *text)
     return UCS_OK;
 }
 
-/* What is said by a line that is no event */
+/* The lines that are no events, by their first word */
 static const struct {
     const char   *name;
     ucs_status_t (*func)(trace_text_t *text);
@@ -222,12 +224,13 @@ static ucs_status_t text_line(trace_text_t *text)
     return (status == UCS_OK) ? trace_end_line(&text->line) : status;
 }
 
-/* @return whether there is a line */
+/* Go to the next line. @return 0 if there is none */
 static int text_next_line(trace_text_t *text, const char *end)
 {
     const char *begin = text->line.end;
 
-    /* Lines after the first one begin with the end of the one before */
+    /* Each line but the first one begins after the newline character that ends
+     * the line before */
     begin += (text->line.number > 0) && (begin < end);
     if (begin >= end) {
         return 0;
@@ -242,11 +245,11 @@ static int text_next_line(trace_text_t *text, const char *end)
     return 1;
 }
 
-/* The first line that is more than a comment. A file that has another one is no
- * bad trace: it is none */
+/* Read the first line that is more than a comment. If it is not the header, the
+ * file is no trace at all, which is another error than a bad trace. */
 static ucs_status_t text_header(trace_text_t *text, const char *end)
 {
-    static const char header[] = TRACE_HEADER;
+    static const char header[] = TRACE_TEXT_HEADER;
     size_t length              = 0;
     ucs_status_t status;
     uint64_t version;
@@ -260,7 +263,7 @@ static ucs_status_t text_header(trace_text_t *text, const char *end)
     if ((length < strlen(header)) ||
         (memcmp(text->line.next, header, strlen(header)) != 0)) {
         ucs_error("%s: not a trace: expected the line '%s%u', or the binary "
-                  "form", text->builder->name, header,
+                  "form", text->builder->source.name, header,
                   UCS_RCACHE_TRACE_VERSION);
         return UCS_ERR_UNSUPPORTED;
     }
@@ -272,7 +275,15 @@ static ucs_status_t text_header(trace_text_t *text, const char *end)
         return status;
     }
 
-    return trace_check_version(text->builder, version);
+    return trace_check_version(&text->builder->source, version);
+}
+
+int trace_is_text(const void *data, size_t size)
+{
+    static const char header[] = TRACE_TEXT_HEADER;
+
+    return (size >= strlen(header)) &&
+           (memcmp(data, header, strlen(header)) == 0);
 }
 
 ucs_status_t trace_read_text(trace_builder_t *builder, const void *data,
@@ -280,9 +291,9 @@ ucs_status_t trace_read_text(trace_builder_t *builder, const void *data,
 {
     const char *end   = UCS_PTR_BYTE_OFFSET(data, size);
     trace_text_t text = {
-        .builder      = builder,
-        .line.builder = builder,
-        .line.end     = data
+        .builder     = builder,
+        .line.source = &builder->source,
+        .line.end    = data
     };
     ucs_status_t status;
 

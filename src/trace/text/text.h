@@ -7,22 +7,35 @@
 #ifndef UCS_RCACHE_TRACE_TEXT_H_
 #define UCS_RCACHE_TRACE_TEXT_H_
 
-#include "token.h"
-
-#include <trace/format/build.h>
+#include <trace/content/build.h>
 
 BEGIN_C_DECLS
 
-/** A text being read. */
-typedef struct trace_text {
-    trace_builder_t *builder;
-    trace_line_t    line;
-} trace_text_t;
+/** @file text.h
+ *
+ * The reader of the text form. Uses content/; trace/load.c calls it.
+ *
+ * Threads: the functions share no state. Any thread may call them.
+ */
+
+/** A text starts with this, and its version after it. */
+#define TRACE_TEXT_HEADER "ucx_predreg trace "
 
 
-/** Add the event whose line this is; the word that says its type is read.
- *  @return UCS_ERR_INVALID_PARAM or UCS_ERR_NO_MEMORY, logged. */
-ucs_status_t trace_text_event(trace_text_t *text, uint8_t type);
+/** @return whether a file that begins with these bytes has the text form as
+ *          print.h writes it, of any version. A text that people write may also
+ *          begin with empty lines and comments. */
+int trace_is_text(const void *data, size_t size);
+
+/**
+ * Add all records of a file, @a size bytes, to the trace that is built.
+ *
+ * @return UCS_ERR_UNSUPPORTED if the file is no trace or of a newer version,
+ *         UCS_ERR_INVALID_PARAM if a line is wrong, or UCS_ERR_NO_MEMORY.
+ *         Logged.
+ */
+ucs_status_t trace_read_text(trace_builder_t *builder, const void *data,
+                             size_t size);
 
 END_C_DECLS
 

@@ -4,10 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "text.h"
+#include "text_event.h"
+#include "number.h"
 
-#include <trace/format/fields.h>
-#include <trace/format/number.h>
+#include <trace/content/fields.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +17,8 @@
     "250ns)"
 #define EVENT_REGION TRACE_EXPECT_ADDRESS " or id=NUMBER"
 
-/* The first of trace_fields, among those that a line has had */
+/* The bit of the id, which is the first of trace_fields, among the fields that
+ * a line has had */
 #define EVENT_GIVEN_ID 1u
 
 
@@ -50,7 +51,7 @@ static ucs_status_t event_time(trace_text_t *text, uint64_t *value_p)
            trace_unexpected(&text->line, text->line.token, EVENT_TIME);
 }
 
-/* "whole, pieces or last-resort" */
+/* Write the names a field can have, such as "whole, pieces or last-resort". */
 static void event_list_names(const trace_field_t *field, char *list, size_t max)
 {
     size_t length = 0;
@@ -80,7 +81,7 @@ static int event_find_name(const trace_field_t *field, const char *name,
     return 0;
 }
 
-/* Names with commas between them */
+/* Names with commas between them stand for the bits they name. */
 static int event_parse_set(const trace_field_t *field, const char *value,
                            uint64_t *set_p)
 {
@@ -165,7 +166,8 @@ static ucs_status_t event_unknown_field(trace_text_t *text, unsigned has)
            trace_unexpected(&text->line, text->line.token, expected);
 }
 
-/* NAME=VALUE. @a given: bits of the fields the line has had. */
+/* Read NAME=VALUE. @a given has the bits of the fields that the line has
+ * had. */
 static ucs_status_t event_field(trace_text_t *text,
                                 ucs_rcache_pred_event_t *event, unsigned *given)
 {
@@ -211,7 +213,8 @@ static ucs_status_t event_range(trace_text_t *text,
     return (status == UCS_OK) ? event_size(text, &event->length) : status;
 }
 
-/* The region of the end of a use, by address: there is one before the fields */
+/* The end of a use may say by an address which region it is of. The address
+ * stands before the fields; if the next token is a field, there is none. */
 static ucs_status_t event_end_address(trace_text_t *text,
                                       ucs_rcache_pred_event_t *event,
                                       unsigned *open)
@@ -242,9 +245,9 @@ static ucs_status_t event_check_id(trace_text_t *text,
     int is_end = (event->type == UCS_RCACHE_PRED_EVENT_USE_END);
 
     if (is_end && !(given & EVENT_GIVEN_ID) == !*open) {
-        return trace_builder_error(
-                text->builder, text->line.number, "the end of a use: expected "
-                "either an address or id=NUMBER");
+        return trace_error(
+                &text->builder->source, text->line.number,
+                "the end of a use: expected either an address or id=NUMBER");
     }
 
     if (!is_end && !(given & EVENT_GIVEN_ID)) {

@@ -5,12 +5,11 @@
  */
 
 #include "token.h"
-
-#include <trace/format/number.h>
+#include "number.h"
 
 #include <ctype.h>
 
-/* As much of a token as messages show */
+/* Messages show so many characters of a token */
 #define TOKEN_MAX_SHOWN 40
 
 
@@ -31,9 +30,8 @@ ucs_status_t trace_unexpected(const trace_line_t *line, const char *text,
     }
     shown[i] = '\0';
 
-    return trace_builder_error(line->builder, line->number,
-                               "'%s%s': expected %s", shown,
-                               (text[i] == '\0') ? "" : "...", expected);
+    return trace_error(line->source, line->number, "'%s%s': expected %s", shown,
+                       (text[i] == '\0') ? "" : "...", expected);
 }
 
 int trace_has_token(trace_line_t *line)
@@ -55,7 +53,7 @@ static ucs_status_t token_bad_byte(trace_line_t *line)
 
 static int token_add(trace_line_t *line, char c)
 {
-    if ((c == '\0') || (line->length == TRACE_MAX_STRING)) {
+    if ((c == '\0') || (line->length == UCS_RCACHE_TRACE_MAX_STRING)) {
         return 0;
     }
 
@@ -63,7 +61,7 @@ static int token_add(trace_line_t *line, char c)
     return 1;
 }
 
-/* What stands after a backslash */
+/* Add the character for which the ones after a backslash stand. */
 static int token_add_escape(trace_line_t *line)
 {
     size_t left = line->end - line->next;
@@ -131,9 +129,8 @@ ucs_status_t trace_next_token(trace_line_t *line, const char *expected)
 {
     line->length = 0;
     if (!trace_has_token(line)) {
-        return trace_builder_error(
-                line->builder, line->number, "the line ends: expected %s",
-                expected);
+        return trace_error(line->source, line->number,
+                           "the line ends: expected %s", expected);
     }
 
     if (*line->next == '"') {

@@ -7,48 +7,56 @@
 #ifndef UCS_RCACHE_TRACE_TOKEN_H_
 #define UCS_RCACHE_TRACE_TOKEN_H_
 
-#include <trace/format/build.h>
+#include <trace/content/content.h>
+#include <trace/content/error.h>
 
 BEGIN_C_DECLS
 
 /** @file token.h
  *
- * A line of the text form, word by word. Functions that fail have logged what
- * was expected.
+ * A line of the text form, token by token: words, strings in quotation marks,
+ * and at the end perhaps a comment. Uses number.h and error.h; text.c and
+ * text_event.c call it. Functions that fail have logged what was expected.
+ *
+ * Threads: a line belongs to one thread.
  */
 
-/** What messages say is expected. */
+/** What messages say was expected. */
 #define TRACE_EXPECT_NUMBER \
     "a number from 0 to 18446744073709551615 (or 0x...)"
 #define TRACE_EXPECT_ADDRESS "an address, such as 0x7f0012340000"
 
 
+/** The line that is being read. */
 typedef struct trace_line {
-    const trace_builder_t *builder;
-    const char            *next;  /**< What is read next */
-    const char            *end;   /**< Of the line */
-    size_t                number; /**< Of the line, from 1 */
-    size_t                length; /**< Of the token */
-    char                  token[TRACE_MAX_STRING + 1]; /**< Terminated */
+    const trace_source_t *source;
+    const char           *next;  /**< What is read next */
+    const char           *end;   /**< Of the line */
+    size_t               number; /**< Of the line, from 1 */
+    size_t               length; /**< Of the token */
+    char                 token[UCS_RCACHE_TRACE_MAX_STRING + 1]; /**< The token
+                                      read last, terminated by a zero */
 } trace_line_t;
 
 
-/** Whether there is another token; else there is at most a comment. */
+/** @return whether another token follows; otherwise at most a comment does. */
 int trace_has_token(trace_line_t *line);
 
-/** Read the next token: a word, or a string in quotation marks. There has to be
- *  one, which is what @a expected says. */
+/** Read the next token, a word or a string in quotation marks. It is an error
+ *  if there is none; the message then says that @a expected was expected.
+ *  @return UCS_ERR_INVALID_PARAM. */
 ucs_status_t trace_next_token(trace_line_t *line, const char *expected);
 
-/** Likewise, and it is a number. */
+/** Read the next token, which has to be a number.
+ *  @return UCS_ERR_INVALID_PARAM. */
 ucs_status_t trace_next_number(trace_line_t *line, const char *expected,
                                uint64_t *value_p);
 
-/** Nothing but a comment may follow. */
+/** Check that nothing but a comment follows. @return UCS_ERR_INVALID_PARAM. */
 ucs_status_t trace_end_line(trace_line_t *line);
 
-/** Log what was expected instead of a part of the line. @return
- *  UCS_ERR_INVALID_PARAM. */
+/** Log that @a expected was expected where the line has @a text.
+ *  @return UCS_ERR_INVALID_PARAM. */
 ucs_status_t trace_unexpected(const trace_line_t *line, const char *text,
                               const char *expected);
 

@@ -14,7 +14,7 @@
 #include <string>
 
 extern "C" {
-#include <trace/format/trace.h>
+#include <trace/trace.h>
 }
 
 

@@ -9,7 +9,7 @@
 
 #include "opts.h"
 
-#include <trace/format/trace.h>
+#include <trace/trace.h>
 
 BEGIN_C_DECLS
 

@@ -8,7 +8,7 @@
 #include "start.h"
 
 #include <tools/predreg/common/message.h>
-#include <trace/format/trace.h>
+#include <trace/trace.h>
 
 #include <dirent.h>
 #include <errno.h>

@@ -11,6 +11,8 @@
 #include <common/library.h>
 #include <common/log_watch.h>
 
+#include <trace/trace.h>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

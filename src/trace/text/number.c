@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond these exponents a time is 0, or too large */
+/* With an exponent beyond this, of either sign, a time is 0 or too large */
 #define NUMBER_MAX_EXPONENT 1000
 
 
-/* Not isdigit(), which depends on the locale */
+/* isdigit() would depend on the locale. */
 static int number_is_digit(char c)
 {
     return (c >= '0') && (c <= '9');
@@ -30,14 +30,14 @@ int trace_hex_digit(char c)
     return (found == NULL) ? -1 : (found - digits) % 16;
 }
 
-/* @return where the number ends, or NULL if it is none or too large */
+/* @return where the number ends, or NULL if there is none or it is too large */
 static const char *number_integer(const char *text, uint64_t max,
                                   uint64_t *value_p)
 {
     int is_hex = (text[0] == '0') && (text[1] == 'x');
     char *end;
 
-    /* strtoull() would take a sign and white space, too */
+    /* Checked here since strtoull() would also accept a sign and white space */
     if (is_hex ? (trace_hex_digit(text[2]) < 0) : !number_is_digit(text[0])) {
         return NULL;
     }
@@ -84,10 +84,12 @@ int trace_parse_size(const char *text, uint64_t *value_p)
 }
 
 /*
- * Decimal digits with at most one point. Those of a fraction that no longer fit
- * are left out: what is less than a nanosecond of times that large.
+ * Read decimal digits with at most one point. Digits of a fraction that do not
+ * fit 64 bits are left out: in times that large they are less than a
+ * nanosecond.
  *
- * @return where they end, or NULL if there is none, or if they are too many.
+ * @return where they end, or NULL if there is no digit, or if those before the
+ *         point do not fit.
  */
 static const char *number_decimal(const char *text, uint64_t *digits_p,
                                  int *exponent_p)
@@ -120,7 +122,8 @@ static const char *number_decimal(const char *text, uint64_t *digits_p,
     return (num_digits > 0) ? text : NULL;
 }
 
-/* As in 1.5e-3; nothing there is 0. @return where it ends, or NULL */
+/* Read an exponent as in 1.5e-3; none stands for 0. @return where it ends, or
+ * NULL if it has no digits */
 static const char *number_exponent(const char *text, int *exponent_p)
 {
     int is_negative, exponent = 0;
@@ -147,7 +150,8 @@ static const char *number_exponent(const char *text, int *exponent_p)
     return text;
 }
 
-/* @return the power of 10 that makes nanoseconds of the unit, or -1 */
+/* @return the power of 10 that a unit is in nanoseconds, or -1 for another
+ * word */
 static int number_time_unit(const char *text)
 {
     static const struct {
@@ -165,7 +169,7 @@ static int number_time_unit(const char *text)
     return -1;
 }
 
-/* @return whether digits * 10^exponent, rounded, is a number of 64 bits */
+/* Multiply by 10^exponent and round. @return 0 if that does not fit 64 bits */
 static int number_scale(uint64_t digits, int exponent, uint64_t *value_p)
 {
     unsigned last = 0;

@@ -9,26 +9,26 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements that arrays start with; a power of 2 */
+/* Room of an array at first, elements: a power of 2 */
 #define BUILD_MIN_ELEMS 8
 
 
 static ucs_status_t build_no_memory(const trace_builder_t *builder)
 {
-    ucs_error("%s: out of memory after %zu events", builder->name,
+    ucs_error("%s: out of memory after %zu events", builder->source.name,
               builder->trace->num_events);
     return UCS_ERR_NO_MEMORY;
 }
 
 /*
- * Make room for one more element. An array has room for as many as the next
- * power of 2, so that it grows only when it has just so many.
+ * Make room for one more element. An array always has room for as many elements
+ * as the next power of 2, so that it has to grow only when its length is one.
  *
- * @return the array, perhaps moved, or NULL.
+ * @return the array, which may have moved, or NULL if there is no memory: then
+ *         the array is still where it was.
  */
 static void *build_grow(void *array, size_t length, size_t size)
 {
@@ -47,7 +47,7 @@ static void *build_grow(void *array, size_t length, size_t size)
     return realloc(array, 2 * length * size);
 }
 
-/* @return whether there is room in an array for one more element */
+/* Make room in an array for one more element. @return whether there is room */
 #define BUILD_ROOM(_array, _length) \
     ({ \
         void *_room = build_grow(_array, _length, sizeof(*(_array))); \
@@ -58,7 +58,7 @@ static void *build_grow(void *array, size_t length, size_t size)
         _room != NULL; \
     })
 
-/* @return a copy, terminated, or NULL */
+/* @return a copy that is terminated by a zero, or NULL without memory */
 static char *build_string(const trace_string_t *string)
 {
     char *copy = malloc(string->length + 1);
@@ -71,14 +71,13 @@ static char *build_string(const trace_string_t *string)
     return copy;
 }
 
-ucs_status_t trace_builder_init(trace_builder_t *builder, const char *name,
-                                const char *place)
+ucs_status_t trace_builder_init(trace_builder_t *builder,
+                                const trace_source_t *source)
 {
-    const trace_string_t path = { name, strlen(name) };
+    const trace_string_t path = { source->name, strlen(source->name) };
 
     builder->origins  = NULL;
-    builder->name     = name;
-    builder->place    = place;
+    builder->source   = *source;
     builder->num_open = 0;
     builder->trace    = calloc(1, sizeof(*builder->trace));
     if (builder->trace == NULL) {
@@ -95,7 +94,7 @@ ucs_status_t trace_builder_init(trace_builder_t *builder, const char *name,
 err_free_trace:
     free(builder->trace);
 err:
-    ucs_error("%s: out of memory", name);
+    ucs_error("%s: out of memory", source->name);
     return UCS_ERR_NO_MEMORY;
 }
 
@@ -103,33 +102,6 @@ void trace_builder_cleanup(trace_builder_t *builder)
 {
     free(builder->origins);
     ucs_rcache_trace_free(builder->trace);
-}
-
-ucs_status_t trace_builder_error(const trace_builder_t *builder, size_t place,
-                                 const char *format, ...)
-{
-    char message[256];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
-    va_end(args);
-
-    ucs_error("%s: %s %zu: %s", builder->name, builder->place, place, message);
-    return UCS_ERR_INVALID_PARAM;
-}
-
-ucs_status_t trace_check_version(const trace_builder_t *builder,
-                                 uint64_t version)
-{
-    if ((version == 0) || (version > UCS_RCACHE_TRACE_VERSION)) {
-        ucs_error("%s: a trace of version %lu; accepted are versions up to %u",
-                  builder->name, (unsigned long)version,
-                  UCS_RCACHE_TRACE_VERSION);
-        return UCS_ERR_UNSUPPORTED;
-    }
-
-    return UCS_OK;
 }
 
 ucs_status_t trace_build_event(trace_builder_t *builder,
@@ -194,9 +166,9 @@ ucs_status_t trace_build_domain(trace_builder_t *builder, uint64_t number,
     char *copy;
 
     if ((number > trace->num_domains) || (number > UINT16_MAX)) {
-        return trace_builder_error(
-                builder, place, "domain %lu: expected a number up to %u, since "
-                "they are named in order", (unsigned long)number,
+        return trace_error(
+                &builder->source, place, "domain %lu: expected a number up to "
+                "%u, since they are named in order", (unsigned long)number,
                 ucs_min(trace->num_domains, UINT16_MAX));
     }
 
@@ -293,8 +265,9 @@ static int build_compare(const void *a, const void *b)
     return (origin_a->index < origin_b->index) ? -1 : 1;
 }
 
-/* Put events where the sorted origins say they come from, along the cycles of
- * that permutation */
+/* Move the events into the order of their origins, which are sorted already and
+ * say where each event was before. Follows the cycles of this permutation, so
+ * that one event has to be set aside at a time. */
 static void build_permute(trace_builder_t *builder)
 {
     trace_origin_t *origins         = builder->origins;
@@ -314,7 +287,7 @@ static void build_permute(trace_builder_t *builder)
     }
 }
 
-static void build_sort(trace_builder_t *builder)
+void trace_builder_sort(trace_builder_t *builder)
 {
     trace_origin_t *origins = builder->origins;
     size_t i;
@@ -329,17 +302,10 @@ static void build_sort(trace_builder_t *builder)
     }
 }
 
-ucs_status_t trace_build(trace_builder_t *builder, ucs_rcache_trace_t **trace_p)
+ucs_rcache_trace_t *trace_builder_take(trace_builder_t *builder)
 {
-    ucs_status_t status;
+    ucs_rcache_trace_t *trace = builder->trace;
 
-    build_sort(builder);
-    status = trace_match(builder);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    *trace_p       = builder->trace;
     builder->trace = NULL;
-    return UCS_OK;
+    return trace;
 }

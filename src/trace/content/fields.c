@@ -52,7 +52,7 @@ static const char *const by_names[UCS_RCACHE_PRED_BY_LAST] = {
     [UCS_RCACHE_PRED_BY_PIECE]  = "piece"
 };
 
-/* By number of the bit */
+/* The name of each bit of ucs_rcache_pred_event_t::result, from bit 0 */
 static const char *const result_names[] = {"hit",    "early",  "late", "miss",
                                            "pieces", "failed", "kept", "ahead"};
 

@@ -15,8 +15,10 @@ BEGIN_C_DECLS
 
 /** @file fields.h
  *
- * What each type of event has, as event.h says: the one place that both forms
- * of a trace go by. What an event does not have, is not stored.
+ * Which fields the events of each type have, as event.h describes them. The
+ * readers and writers of both forms go by these tables; fields that an event
+ * does not have are not stored. Constant tables and pure functions, for any
+ * thread.
  */
 
 enum {
@@ -32,7 +34,7 @@ enum {
 
 typedef struct trace_type {
     const char *name; /**< In the text form */
-    unsigned   has;
+    unsigned   has;   /**< TRACE_HAS_xxx */
 } trace_type_t;
 
 /** By @ref ucs_rcache_pred_event_type_t. */
@@ -66,13 +68,14 @@ typedef struct trace_field {
 /** In the order in which they are printed. */
 extern const trace_field_t trace_fields[TRACE_NUM_FIELDS];
 
-/** The largest value of a field. */
+/** @return the largest value that a field can have. */
 uint64_t trace_field_max(const trace_field_t *field);
 
+/** @return the value of a field of this event. */
 uint64_t trace_field_get(const trace_field_t *field,
                          const ucs_rcache_pred_event_t *event);
 
-/** @a value is no larger than the largest. */
+/** Set a field of this event. @a value is at most @ref trace_field_max. */
 void trace_field_set(const trace_field_t *field, ucs_rcache_pred_event_t *event,
                      uint64_t value);
 

@@ -4,66 +4,24 @@
  * See file LICENSE for terms.
  */
 
-#include "build.h"
-#include "fields.h"
-#include "format.h"
+#include "writer.h"
+#include "writer_int.h"
 
+#include <trace/content/fields.h>
 #include <ucs/base/hash.h>
-#include <ucs/host/own_fd.h>
 
-#include <ucs/algorithm/crc.h>
-#include <ucs/debug/log_def.h>
-#include <ucs/sys/math.h>
-
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-/* Longest records, bytes: a number takes up to 10 */
+/* Longest records, bytes. A number takes up to 10. */
 #define WRITE_MAX_EVENT  128
 #define WRITE_MAX_SITE   (1 + 10 * (3 + UCS_RCACHE_TRACE_MAX_FRAMES))
-#define WRITE_MAX_STRING (3 + TRACE_MAX_STRING)
+#define WRITE_MAX_STRING (3 + UCS_RCACHE_TRACE_MAX_STRING)
 #define WRITE_MAX_OTHER  (64 + UCS_RCACHE_TRACE_MAX_BUILD_ID)
 
-/* The buffer has the head of the file, which is written once, the head of the
- * chunk and its records */
-enum {
-    WRITE_CHUNK   = TRACE_HEAD_SIZE,
-    WRITE_RECORDS = WRITE_CHUNK + TRACE_CHUNK_HEAD,
-    WRITE_END     = WRITE_RECORDS + TRACE_CHUNK_MAX_LENGTH
-};
 
-
-struct ucs_rcache_trace_writer {
-    ucs_rcache_pred_own_fd_t file;
-    int                      started; /* The head of the file is written */
-    int                      error;   /* errno of the first failure, or 0 */
-    uint32_t                 num_records;
-    uint8_t                  *next;   /* End of the records in the chunk */
-    trace_known_t            known;
-
-    /* Where a subject or manner was put last, by hash. It may be gone */
-    uint8_t                  subject_slots[TRACE_KNOWN];
-    uint8_t                  manner_slots[TRACE_KNOWN];
-
-    uint8_t                  buffer[WRITE_END];
-};
-
-
-static void write_u32(uint8_t *p, uint32_t value)
-{
-    unsigned i;
-
-    for (i = 0; i < 4; ++i) {
-        p[i] = value >> (8 * i);
-    }
-}
-
-/* Seven bits a byte, low ones first; the eighth says that more follow (LEB128,
- * as in DWARF 5, section 7.6) */
+/* A number of variable length: each byte has seven bits of it, low ones first,
+ * and its eighth bit says that more bytes follow (LEB128, as in DWARF 5,
+ * section 7.6). @return where the number ends */
 static inline uint8_t *write_number(uint8_t *p, uint64_t value)
 {
     while (value > 0x7f) {
@@ -77,150 +35,19 @@ static inline uint8_t *write_number(uint8_t *p, uint64_t value)
 
 static uint8_t *write_string(uint8_t *p, const char *string)
 {
-    size_t length = strnlen(string, TRACE_MAX_STRING);
+    size_t length = strnlen(string, UCS_RCACHE_TRACE_MAX_STRING);
 
     p = write_number(p, length);
     memcpy(p, string, length);
     return p + length;
 }
 
-static void writer_start_chunk(ucs_rcache_trace_writer_t *writer)
-{
-    trace_known_reset(&writer->known);
-    writer->num_records = 0;
-    writer->next        = writer->buffer + WRITE_RECORDS;
-}
-
-ucs_status_t
-ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p)
-{
-    ucs_rcache_trace_writer_t *writer = calloc(1, sizeof(*writer));
-
-    if (writer == NULL) {
-        ucs_error("out of memory for the writer of a trace");
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    /* As anything else that cannot be written, it shows when it is flushed */
-    if (ucs_rcache_pred_own_fd_init(&writer->file, fd) != 0) {
-        writer->error = errno;
-    }
-
-    memcpy(writer->buffer, TRACE_MAGIC, TRACE_MAGIC_SIZE);
-    write_u32(writer->buffer + TRACE_MAGIC_SIZE, UCS_RCACHE_TRACE_VERSION);
-    writer_start_chunk(writer);
-    *writer_p = writer;
-    return UCS_OK;
-}
-
-void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer)
-{
-    ucs_rcache_trace_writer_flush(writer);
-    free(writer);
-}
-
-/* Where the file may not grow (RLIMIT_FSIZE), write(2) fails with EFBIG, and the
- * thread gets a SIGXFSZ besides, which would end the program. That one is taken
- * back; one that was pending before stays. @return as write(2) */
-static ssize_t writer_write_silently(int fd, const uint8_t *data, size_t size)
-{
-    const struct timespec no_time = { 0 };
-    sigset_t too_big, pending, old;
-    ssize_t count;
-    int error;
-
-    sigemptyset(&too_big);
-    sigaddset(&too_big, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &too_big, &old);
-    sigpending(&pending);
-
-    count = write(fd, data, size);
-    error = errno;
-    if ((count < 0) && (error == EFBIG) && !sigismember(&pending, SIGXFSZ)) {
-        while ((sigtimedwait(&too_big, NULL, &no_time) < 0) &&
-               (errno == EINTR));
-    }
-
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    errno = error;
-    return count;
-}
-
-/* Looked at each time: the number may be another file's by now, which gets none
- * of it. @return as write(2) */
-static ssize_t writer_write_some(const ucs_rcache_trace_writer_t *writer,
-                                 const uint8_t *data, size_t size)
-{
-    if (!ucs_rcache_pred_own_fd_is_ours(&writer->file)) {
-        errno = EBADF;
-        return -1;
-    }
-
-    return writer_write_silently(writer->file.fd, data, size);
-}
-
-static void writer_write(ucs_rcache_trace_writer_t *writer, const uint8_t *data,
-                         size_t size)
-{
-    ssize_t count;
-
-    while (size > 0) {
-        count = writer_write_some(writer, data, size);
-        if (count >= 0) {
-            data += count;
-            size -= count;
-        } else if (errno != EINTR) {
-            writer->error = errno;
-            return;
-        }
-    }
-}
-
-static void writer_end_chunk(ucs_rcache_trace_writer_t *writer)
-{
-    uint8_t *chunk   = writer->buffer + WRITE_CHUNK;
-    uint8_t *records = writer->buffer + WRITE_RECORDS;
-    uint32_t crc;
-
-    write_u32(chunk + TRACE_CHUNK_MAGIC, TRACE_CHUNK_TAG);
-    write_u32(chunk + TRACE_CHUNK_LENGTH, writer->next - records);
-    write_u32(chunk + TRACE_CHUNK_RECORDS, writer->num_records);
-    crc = ucs_crc32(0, chunk, TRACE_CHUNK_CRC);
-    crc = ucs_crc32(crc, records, writer->next - records);
-    write_u32(chunk + TRACE_CHUNK_CRC, crc);
-}
-
-ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer)
-{
-    uint8_t *begin = writer->buffer + (writer->started ? WRITE_CHUNK : 0);
-    uint8_t *end   = writer->buffer + WRITE_CHUNK;
-
-    if (writer->num_records > 0) {
-        writer_end_chunk(writer);
-        end = writer->next;
-    }
-
-    /* After a failure the file may end within a chunk; nothing can be read of
-     * what would follow */
-    if (writer->error == 0) {
-        writer_write(writer, begin, end - begin);
-        writer->started = 1;
-    }
-
-    writer_start_chunk(writer);
-    if (writer->error != 0) {
-        errno = writer->error;
-        return UCS_ERR_IO_ERROR;
-    }
-
-    return UCS_OK;
-}
-
-/* Begin a record that is no longer than that. @return where it is put */
+/* Begin a record of up to @a max_length bytes; the buffer is flushed if it has
+ * no room for that. @return where the rest of the record is put */
 static inline uint8_t *writer_begin(ucs_rcache_trace_writer_t *writer,
                                     size_t max_length, uint8_t type)
 {
-    if (writer->next + max_length > writer->buffer + WRITE_END) {
+    if (writer->next + max_length > writer->buffer + TRACE_WRITER_END) {
         ucs_rcache_trace_writer_flush(writer);
     }
 
@@ -228,6 +55,7 @@ static inline uint8_t *writer_begin(ucs_rcache_trace_writer_t *writer,
     return writer->next + 1;
 }
 
+/* End the record that was begun, at @a end. */
 static inline void writer_end(ucs_rcache_trace_writer_t *writer, uint8_t *end)
 {
     writer->next = end;
@@ -239,7 +67,8 @@ static inline unsigned writer_hash(uint64_t value)
     return ucs_rcache_pred_hash_bits(value, 8);
 }
 
-/* The end of a use is about the region, whatever its memory */
+/* Whether an event can refer to a subject that was described before. An event
+ * without a range, the end of a use, needs the same region only. */
 static inline int writer_same_subject(const trace_subject_t *known,
                                       const trace_subject_t *subject,
                                       unsigned has)
@@ -303,8 +132,8 @@ static uint8_t *writer_put_manner(ucs_rcache_trace_writer_t *writer, uint8_t *p,
     p    = write_number(p, manner->flags);
     p    = write_number(p, trace_fold(manner->caller, last->caller));
     p    = write_number(p, trace_fold(manner->stack, last->stack));
-    write_u32(p, manner->window);
-    write_u32(p + 4, manner->window >> 32);
+    trace_put_u32(p, manner->window);
+    trace_put_u32(p + 4, manner->window >> 32);
     p   += 8;
 
     *slot_p                 = trace_known_slot(known->num_manners++);
@@ -450,61 +279,8 @@ void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
     writer_end(writer, write_number(p, value));
 }
 
-static void writer_put_truncated(ucs_rcache_trace_writer_t *writer)
+void ucs_rcache_trace_put_truncated(ucs_rcache_trace_writer_t *writer)
 {
     writer_end(writer, writer_begin(writer, WRITE_MAX_OTHER,
                                     TRACE_RECORD_TRUNCATED));
-}
-
-/* What is known of the run first, what it counted last, as it is recorded */
-static void writer_put_trace(ucs_rcache_trace_writer_t *writer,
-                             const ucs_rcache_trace_t *trace)
-{
-    size_t i;
-
-    for (i = 0; i < trace->num_meta; ++i) {
-        ucs_rcache_trace_put_meta(writer, trace->meta[i].key,
-                                  trace->meta[i].value);
-    }
-    for (i = 0; i < trace->num_domains; ++i) {
-        ucs_rcache_trace_put_domain(writer, i, trace->domains[i]);
-    }
-    for (i = 0; i < trace->num_modules; ++i) {
-        ucs_rcache_trace_put_module(writer, &trace->modules[i]);
-    }
-    for (i = 0; i < trace->num_sites; ++i) {
-        ucs_rcache_trace_put_site(writer, &trace->sites[i]);
-    }
-    for (i = 0; i < trace->num_events; ++i) {
-        ucs_rcache_trace_put_event(writer, &trace->events[i]);
-    }
-    if (trace->lost > 0) {
-        ucs_rcache_trace_put_lost(writer, trace->lost);
-    }
-    for (i = 0; i < trace->num_counters; ++i) {
-        ucs_rcache_trace_put_counter(writer, trace->counters[i].name,
-                                     trace->counters[i].value);
-    }
-    if (trace->truncated) {
-        writer_put_truncated(writer);
-    }
-}
-
-ucs_status_t ucs_rcache_trace_write(const ucs_rcache_trace_t *trace, int fd)
-{
-    ucs_rcache_trace_writer_t *writer;
-    ucs_status_t status;
-    int error;
-
-    status = ucs_rcache_trace_writer_create(fd, &writer);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    writer_put_trace(writer, trace);
-    status = ucs_rcache_trace_writer_flush(writer);
-    error  = errno;
-    ucs_rcache_trace_writer_destroy(writer);
-    errno  = error;
-    return status;
 }

@@ -15,20 +15,23 @@ BEGIN_C_DECLS
 
 /** @file number.h
  *
- * What words of the text form say. Functions to parse return whether they do.
+ * The numbers, sizes, times and bytes that words of the text form stand for.
+ * Uses the C library only; token.c, text.c and text_event.c call it. The
+ * functions are pure, and those that parse return whether the whole word is
+ * what they parse.
  */
 
-/** A number, decimal or (0x) hexadecimal. */
+/** A number up to @a max, decimal or (0x) hexadecimal. */
 int trace_parse_number(const char *text, uint64_t max, uint64_t *value_p);
 
-/** Likewise, also with K, M or G (2^10, 2^20, 2^30) after it. */
+/** A number of 64 bits that may have K, M or G (2^10, 2^20, 2^30) after it. */
 int trace_parse_size(const char *text, uint64_t *value_p);
 
-/** Seconds, or another unit if it is named (ms, us, ns), as nanoseconds:
- *  rounded, exact if there are that few digits. */
+/** A time in seconds, or in the unit after it (s, ms, us, ns), as nanoseconds.
+ *  It is rounded if it has a fraction of a nanosecond. */
 int trace_parse_time(const char *text, uint64_t *value_p);
 
-/** Bytes, two hexadecimal digits each. */
+/** Up to @a max bytes, each written as two hexadecimal digits. */
 int trace_parse_bytes(const char *text, uint8_t *bytes, unsigned max,
                       unsigned *count_p);
 

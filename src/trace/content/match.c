@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "build.h"
+#include "match.h"
 #include "fields.h"
 
 #include <ucs/base/hash.h>
@@ -13,7 +13,7 @@
 #include <ucs/debug/log_def.h>
 
 
-/* What a region is known by where it has no number */
+/* By this a region is recognized in events that have no id. */
 typedef struct match_key {
     uint64_t address;
     uint16_t domain;
@@ -32,20 +32,22 @@ KHASH_INIT(match_uses, uint64_t, size_t, 1, MATCH_HASH, MATCH_EQUAL)
 
 typedef struct match {
     trace_builder_t     *builder;
-    khash_t(match_ids)  ids;     /* Region at an address */
-    khash_t(match_uses) uses;    /* How many of a region have not ended */
-    uint64_t            next_id; /* 0: there is none left */
+    khash_t(match_ids)  ids;     /* Id of the region at an address, last seen */
+    khash_t(match_uses) uses;    /* By id: uses that have not ended yet */
+    uint64_t            next_id; /* For the next region without one; 0: all are
+                                    taken */
 } match_t;
 
 
 static ucs_status_t match_no_memory(const match_t *match)
 {
     ucs_error("%s: out of memory for the regions of %zu events",
-              match->builder->name, match->builder->trace->num_events);
+              match->builder->source.name, match->builder->trace->num_events);
     return UCS_ERR_NO_MEMORY;
 }
 
-/* Numbers for regions without one come after those with one */
+/* Regions without an id get those above the largest one in the trace, so that
+ * no id stands for two regions. */
 static uint64_t match_first_id(const trace_builder_t *builder)
 {
     uint64_t max = 0;
@@ -60,7 +62,8 @@ static uint64_t match_first_id(const trace_builder_t *builder)
     return max + 1;
 }
 
-/* Give an event its region, or take notice of which one it has */
+/* An event without an id gets that of the region which was last seen at its
+ * address. An event with one makes its region the last seen. */
 static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
                                  const trace_origin_t *origin)
 {
@@ -80,9 +83,10 @@ static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
 
     if (result != UCS_KH_PUT_KEY_PRESENT) {
         if (match->next_id == 0) {
-            return trace_builder_error(
-                    match->builder, origin->place, "expected id=NUMBER, since "
-                    "the largest number is taken by another event");
+            return trace_error(
+                    &match->builder->source, origin->place, "expected "
+                    "id=NUMBER, since the largest number is taken by another "
+                    "event");
         }
         kh_val(&match->ids, iter) = match->next_id++;
     }
@@ -113,7 +117,8 @@ static ucs_status_t match_begin(match_t *match,
     return UCS_OK;
 }
 
-/* Where events were lost, begins may be among them */
+/* An end without a begin is an error, unless events were lost: the begin may be
+ * one of them. */
 static ucs_status_t match_end(match_t *match,
                               const ucs_rcache_pred_event_t *event,
                               const trace_origin_t *origin)
@@ -123,16 +128,17 @@ static ucs_status_t match_end(match_t *match,
     if ((iter != kh_end(&match->uses)) && (kh_val(&match->uses, iter) > 0)) {
         --kh_val(&match->uses, iter);
     } else if (match->builder->trace->lost == 0) {
-        return trace_builder_error(
-                match->builder, origin->place, "the end of a use, region %lu, "
-                "that has not begun, or has ended before",
+        return trace_error(
+                &match->builder->source, origin->place, "the end of a use, "
+                "region %lu, that has not begun, or has ended before",
                 (unsigned long)event->id);
     }
 
     return UCS_OK;
 }
 
-/* Pieces are registered for a use and have no region. Neither do unmaps */
+/* Whether the memory of an event is a region. That of an unmap need not be one,
+ * and pieces are registered for a use and belong to no region. */
 static int match_has_region(const ucs_rcache_pred_event_t *event,
                             const trace_origin_t *origin)
 {
@@ -140,16 +146,15 @@ static int match_has_region(const ucs_rcache_pred_event_t *event,
         return origin->open & TRACE_AT_ADDR;
     }
 
-    return (trace_types[event->type].has &
-            TRACE_HAS_ID) &&
+    return (trace_types[event->type].has & TRACE_HAS_ID) &&
            (event->by != UCS_RCACHE_PRED_BY_PIECE);
 }
 
 static ucs_status_t match_event(match_t *match, size_t index)
 {
-    trace_builder_t *builder     = match->builder;
-    ucs_rcache_pred_event_t *event          = &builder->trace->events[index];
-    const trace_origin_t *origin = &builder->origins[index];
+    trace_builder_t *builder       = match->builder;
+    ucs_rcache_pred_event_t *event = &builder->trace->events[index];
+    const trace_origin_t *origin   = &builder->origins[index];
     ucs_status_t status;
 
     if ((builder->num_open > 0) && match_has_region(event, origin)) {

@@ -1,0 +1,83 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_TRACE_WRITER_H_
+#define UCS_RCACHE_TRACE_WRITER_H_
+
+#include <trace/content/content.h>
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+BEGIN_C_DECLS
+
+/** @file writer.h
+ *
+ * The binary form of a trace, while it is being written: record by record, as
+ * a recorder does, or a whole trace. Uses content/ and ucs/host/own_fd.h.
+ *
+ * Threads: one at a time for each writer. Memory is allocated only when a
+ * writer is created.
+ */
+typedef struct ucs_rcache_trace_writer ucs_rcache_trace_writer_t;
+
+/**
+ * @param [in] fd  File that is written to; it stays the caller's. Records go to
+ *                 the file when the buffer is full and when it is flushed. If
+ *                 the program closes the descriptor and another file gets its
+ *                 number, nothing is written to that one: writing fails with
+ *                 EBADF.
+ *
+ * @return UCS_ERR_NO_MEMORY, logged.
+ */
+ucs_status_t
+ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p);
+
+/** Flush, and free the writer. */
+void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer);
+
+/** Write to the file what was put so far.
+ *
+ *  @return UCS_ERR_IO_ERROR if anything could not be written since the writer
+ *          was created; errno is that of the first failure. If the file may not
+ *          grow (EFBIG), the program gets no SIGXFSZ. */
+ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer);
+
+
+/*
+ * Put a record. It may have to flush those before it. These functions do not
+ * fail: the next flush tells of errors.
+ */
+void ucs_rcache_trace_put_event(ucs_rcache_trace_writer_t *writer,
+                                const ucs_rcache_pred_event_t *event);
+
+/** @param [in] count  Events lost between the event before and the next one. */
+void ucs_rcache_trace_put_lost(ucs_rcache_trace_writer_t *writer,
+                               uint64_t count);
+void ucs_rcache_trace_put_meta(ucs_rcache_trace_writer_t *writer,
+                               const char *key, const char *value);
+
+/** Domains have to be put in the order of their numbers, from 0. */
+void ucs_rcache_trace_put_domain(ucs_rcache_trace_writer_t *writer,
+                                 unsigned number, const char *name);
+void ucs_rcache_trace_put_site(ucs_rcache_trace_writer_t *writer,
+                               const ucs_rcache_trace_site_t *site);
+void ucs_rcache_trace_put_module(ucs_rcache_trace_writer_t *writer,
+                                 const ucs_rcache_trace_module_t *module);
+void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
+                                  const char *name, uint64_t value);
+
+/** The end of the trace was missing already where it was read from. */
+void ucs_rcache_trace_put_truncated(ucs_rcache_trace_writer_t *writer);
+
+
+/** Write a whole trace.
+ *  @return UCS_ERR_IO_ERROR (errno says why) or UCS_ERR_NO_MEMORY. */
+ucs_status_t ucs_rcache_trace_write(const ucs_rcache_trace_t *trace, int fd);
+
+END_C_DECLS
+
+#endif
