@@ -42,38 +42,6 @@ app_fatal(const char *fmt, ...)
     exit(2);
 }
 
-/* A number of an option, with an optional k, m or g (powers of 1024). */
-static inline uint64_t app_number(const char *option, const char *value)
-{
-    unsigned long long number;
-    char *end;
-
-    errno  = 0;
-    number = strtoull(value, &end, 0);
-    switch (*end) {
-    case 'g':
-    case 'G':
-        number *= 1024;
-        /* fall through */
-    case 'm':
-    case 'M':
-        number *= 1024;
-        /* fall through */
-    case 'k':
-    case 'K':
-        number *= 1024;
-        ++end;
-        break;
-    }
-
-    if ((errno != 0) || (end == value) || (*end != '\0') ||
-        (strchr(value, '-') != NULL)) {
-        app_fatal("--%s: not a number: '%s'", option, value);
-    }
-
-    return number;
-}
-
 /* splitmix64 */
 static inline uint64_t app_mix(uint64_t x)
 {

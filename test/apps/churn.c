@@ -2,7 +2,6 @@
  * Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
  */
 
-#define _GNU_SOURCE
 #include "churn.h"
 #include "apps.h"
 

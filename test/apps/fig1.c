@@ -6,11 +6,10 @@
  * all are pinned for the whole of it if registrations are kept.
  */
 
-#define _GNU_SOURCE
 #include "apps.h"
 #include "compute.h"
+#include "options.h"
 
-#include <getopt.h>
 #include <mpi.h>
 #include <sys/mman.h>
 
@@ -23,7 +22,7 @@ typedef struct {
     int      iters;
     int      compute_ms;
     uint64_t work_per_ms; /* 0: to be found out */
-    int      reuse;
+    int      no_reuse;
     int      verify;
     int      json;
 } fig1_opts_t;
@@ -50,52 +49,21 @@ static void fig1_usage(void)
 
 static void fig1_parse(int argc, char **argv, fig1_opts_t *opts)
 {
-    static const struct option options[] = {
-        {"size", required_argument, NULL, 's'},
-        {"iters", required_argument, NULL, 'i'},
-        {"compute", required_argument, NULL, 'c'},
-        {"work-per-ms", required_argument, NULL, 'w'},
-        {"no-reuse", no_argument, NULL, 'n'},
-        {"verify", no_argument, NULL, 'v'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
+    const app_option_t options[] = {
+        {"size", .size = &opts->size},
+        {"iters", .count = &opts->iters},
+        {"compute", .count = &opts->compute_ms},
+        {"work-per-ms", .number = &opts->work_per_ms},
+        {"no-reuse", .flag = &opts->no_reuse},
+        {"verify", .flag = &opts->verify},
+        {"json", .flag = &opts->json},
+        {NULL}
     };
-    int c;
 
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (c) {
-        case 's':
-            opts->size = app_number("size", optarg);
-            break;
-        case 'i':
-            opts->iters = app_number("iters", optarg);
-            break;
-        case 'c':
-            opts->compute_ms = app_number("compute", optarg);
-            break;
-        case 'w':
-            opts->work_per_ms = app_number("work-per-ms", optarg);
-            break;
-        case 'n':
-            opts->reuse = 0;
-            break;
-        case 'v':
-            opts->verify = 1;
-            break;
-        case 'j':
-            opts->json = 1;
-            break;
-        case 'h':
-            fig1_usage();
-            exit(0);
-        default:
-            exit(2);
-        }
-    }
-
-    if ((opts->size == 0) || (opts->size > INT32_MAX) || (optind < argc)) {
-        app_fatal("fig1: bad arguments, see --help");
+    app_parse(argc, argv, "fig1", options, fig1_usage);
+    if ((opts->size == 0) || (opts->size > INT32_MAX)) {
+        app_fatal("fig1: --size is %zu: accepted are 1 to %d", opts->size,
+                  INT32_MAX);
     }
 }
 
@@ -155,7 +123,7 @@ static void fig1_loop(const fig1_opts_t *opts, int rank, void **buffers,
     start = app_time();
     for (iter = 0; iter < opts->iters; ++iter) {
         for (i = 0; i < FIG1_NUM_BUFFERS; ++i) {
-            slot = opts->reuse ? i : ((iter * FIG1_NUM_BUFFERS) + i);
+            slot = opts->no_reuse ? ((iter * FIG1_NUM_BUFFERS) + i) : i;
             if (buffers[slot] == NULL) {
                 buffers[slot] = fig1_alloc(opts->size);
             }
@@ -197,13 +165,13 @@ static void fig1_print(const fig1_opts_t *opts, int size,
                "\"errors\":%llu}\n",
                size, opts->size, opts->iters, opts->compute_ms,
                (unsigned long long)opts->work_per_ms,
-               opts->reuse ? "true" : "false", opts->verify ? "true" : "false",
+               opts->no_reuse ? "false" : "true", opts->verify ? "true" : "false",
                result->loop_s, comm_avg, (unsigned long long)result->errors);
     } else {
         printf("fig1: %d ranks, %d x %d communications of %zu bytes, %s: "
                "loop %.3f s, average communication %.3f ms, %llu errors%s\n",
                size, opts->iters, FIG1_NUM_BUFFERS, opts->size,
-               opts->reuse ? "reused" : "not reused", result->loop_s,
+               opts->no_reuse ? "not reused" : "reused", result->loop_s,
                comm_avg * 1e3, (unsigned long long)result->errors,
                opts->verify ? "" : " (not verified)");
     }
@@ -211,7 +179,9 @@ static void fig1_print(const fig1_opts_t *opts, int size,
 
 int main(int argc, char **argv)
 {
-    fig1_opts_t opts     = {5 * 1024 * 1024, 10, 60, 0, 1, 0, 0};
+    fig1_opts_t opts     = {.size       = 5 * 1024 * 1024,
+                            .iters      = 10,
+                            .compute_ms = 60};
     fig1_result_t result = {0}, sum = {0};
     int rank, size, num_buffers, num_comms;
     void **buffers;
@@ -225,7 +195,7 @@ int main(int argc, char **argv)
     }
 
     num_comms   = opts.iters * FIG1_NUM_BUFFERS;
-    num_buffers = opts.reuse ? FIG1_NUM_BUFFERS : num_comms;
+    num_buffers = opts.no_reuse ? num_comms : FIG1_NUM_BUFFERS;
     buffers     = calloc(num_buffers + 1, sizeof(*buffers));
     if (buffers == NULL) {
         app_fatal("fig1: out of memory");

@@ -8,10 +8,9 @@
  * as it was.
  */
 
-#define _GNU_SOURCE
 #include "apps.h"
+#include "options.h"
 
-#include <getopt.h>
 #include <mpi.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -61,36 +60,17 @@ static void forktest_usage(void)
 
 static void forktest_parse(int argc, char **argv, forktest_opts_t *opts)
 {
-    static const struct option options[] = {
-        {"size", required_argument, NULL, 's'},
-        {"rounds", required_argument, NULL, 'r'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
+    const app_option_t options[] = {
+        {"size", .size = &opts->size},
+        {"rounds", .count = &opts->rounds},
+        {"json", .flag = &opts->json},
+        {NULL}
     };
-    int c;
 
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (c) {
-        case 's':
-            opts->size = app_number("size", optarg);
-            break;
-        case 'r':
-            opts->rounds = app_number("rounds", optarg);
-            break;
-        case 'j':
-            opts->json = 1;
-            break;
-        case 'h':
-            forktest_usage();
-            exit(0);
-        default:
-            exit(2);
-        }
-    }
-
-    if ((opts->size == 0) || (opts->size > INT32_MAX) || (optind < argc)) {
-        app_fatal("forktest: bad arguments, see --help");
+    app_parse(argc, argv, "forktest", options, forktest_usage);
+    if ((opts->size == 0) || (opts->size > INT32_MAX)) {
+        app_fatal("forktest: --size is %zu: accepted are 1 to %d", opts->size,
+                  INT32_MAX);
     }
 }
 

@@ -6,10 +6,9 @@
  * operations from the seed, so nobody has to be told what to expect.
  */
 
-#define _GNU_SOURCE
 #include "integrity.h"
+#include "options.h"
 
-#include <getopt.h>
 #include <pthread.h>
 
 /* Tags repeat after so many operations; ranks are never that far apart. */
@@ -586,48 +585,20 @@ static void integrity_usage(void)
 
 static void integrity_parse(int argc, char **argv, integrity_opts_t *opts)
 {
-    static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},
-        {"ops", required_argument, NULL, 'o'},
-        {"max", required_argument, NULL, 'm'},
-        {"threads", required_argument, NULL, 't'},
-        {"hidden", no_argument, NULL, 'x'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
+    const app_option_t options[] = {
+        {"seed", .number = &opts->seed},
+        {"ops", .number = &opts->ops},
+        {"max", .number = &opts->max},
+        {"threads", .count = &opts->threads},
+        {"hidden", .flag = &churn_hidden},
+        {"json", .flag = &opts->json},
+        {NULL}
     };
-    int c;
 
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (c) {
-        case 's':
-            opts->seed = app_number("seed", optarg);
-            break;
-        case 'o':
-            opts->ops = app_number("ops", optarg);
-            break;
-        case 'm':
-            opts->max = app_number("max", optarg);
-            break;
-        case 't':
-            opts->threads = app_number("threads", optarg);
-            break;
-        case 'x':
-            churn_hidden = 1;
-            break;
-        case 'j':
-            opts->json = 1;
-            break;
-        case 'h':
-            integrity_usage();
-            exit(0);
-        default:
-            exit(2);
-        }
-    }
-
-    if ((opts->max < 256) || (opts->max > (1ul << 30)) || (optind < argc)) {
-        app_fatal("integrity: bad arguments, see --help");
+    app_parse(argc, argv, "integrity", options, integrity_usage);
+    if ((opts->max < 256) || (opts->max > (1ul << 30))) {
+        app_fatal("integrity: --max is %llu: accepted are 256 to 1g",
+                  (unsigned long long)opts->max);
     }
 }
 

@@ -2,18 +2,23 @@
  * Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
  */
 
-#define _GNU_SOURCE
 #include "kernel.h"
 #include "apps.h"
 #include "compute.h"
+#include "options.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <sys/mman.h>
 
 
-static void kernel_usage(const kernel_t *k)
+/* The kernel that is told about by --help */
+static const kernel_t *usage_of;
+
+
+static void kernel_usage(void)
 {
+    const kernel_t *k = usage_of;
+
     printf("usage: %s [options]\n"
            "%s\n"
            "  --size BYTES     %s (%zu)\n"
@@ -42,67 +47,22 @@ void kernel_fatal(const kernel_t *k, const char *fmt, ...)
     app_fatal("%s: %s", k->name, text);
 }
 
-static int kernel_count(const char *option, const char *value)
-{
-    uint64_t count = app_number(option, value);
-
-    if (count > INT_MAX) {
-        app_fatal("--%s: '%s' is too large: accepted are 0 to %d", option,
-                  value, INT_MAX);
-    }
-
-    return count;
-}
-
 static void kernel_parse(kernel_t *k, int argc, char **argv)
 {
-    const struct option options[] = {
-        {"size", required_argument, NULL, 's'},
-        {"strong", no_argument, NULL, 't'},
-        {"iters", required_argument, NULL, 'i'},
-        {"compute", required_argument, NULL, 'c'},
-        {"work-per-ms", required_argument, NULL, 'w'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {k->option, required_argument, NULL, 'o'},
-        {NULL, 0, NULL, 0}
+    /* Without an option of its own, the name of the last one is NULL */
+    const app_option_t options[] = {
+        {"size", .size = &k->size},
+        {"strong", .flag = &k->strong},
+        {"iters", .count = &k->iters},
+        {"compute", .count = &k->compute_ms},
+        {"work-per-ms", .number = &k->work_per_ms},
+        {"json", .flag = &k->json},
+        {k->option, .function = k->set_option},
+        {NULL}
     };
-    int c;
 
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (c) {
-        case 's':
-            k->size = app_number("size", optarg);
-            break;
-        case 't':
-            k->strong = 1;
-            break;
-        case 'i':
-            k->iters = kernel_count("iters", optarg);
-            break;
-        case 'c':
-            k->compute_ms = kernel_count("compute", optarg);
-            break;
-        case 'w':
-            k->work_per_ms = app_number("work-per-ms", optarg);
-            break;
-        case 'j':
-            k->json = 1;
-            break;
-        case 'h':
-            kernel_usage(k);
-            exit(0);
-        case 'o':
-            k->set_option(optarg);
-            break;
-        default:
-            exit(2);
-        }
-    }
-
-    if (optind < argc) {
-        kernel_fatal(k, "unexpected argument '%s', see --help", argv[optind]);
-    }
+    usage_of = k;
+    app_parse(argc, argv, k->name, options, kernel_usage);
 }
 
 void kernel_begin(kernel_t *k, int argc, char **argv)

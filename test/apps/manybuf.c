@@ -8,6 +8,7 @@
 
 #include "kernel.h"
 #include "apps.h"
+#include "options.h"
 
 
 static int manybuf_num = 25;

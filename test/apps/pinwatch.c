@@ -5,7 +5,6 @@
  * of its processes has pinned, as counted by the kernel (VmPin).
  */
 
-#define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

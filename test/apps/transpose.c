@@ -9,11 +9,10 @@
  * (Parseval), are known without running the transform.
  */
 
-#define _GNU_SOURCE
 #include "apps.h"
+#include "options.h"
 
 #include <complex.h>
-#include <getopt.h>
 #include <math.h>
 #include <mpi.h>
 
@@ -58,36 +57,17 @@ static void transpose_usage(void)
 static void transpose_parse(int argc, char **argv, int *n, int *iters,
                             int *json)
 {
-    static const struct option options[] = {
-        {"n", required_argument, NULL, 'n'},
-        {"iters", required_argument, NULL, 'i'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
+    const app_option_t options[] = {
+        {"n", .count = n},
+        {"iters", .count = iters},
+        {"json", .flag = json},
+        {NULL}
     };
-    int c;
 
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (c) {
-        case 'n':
-            *n = app_number("n", optarg);
-            break;
-        case 'i':
-            *iters = app_number("iters", optarg);
-            break;
-        case 'j':
-            *json = 1;
-            break;
-        case 'h':
-            transpose_usage();
-            exit(0);
-        default:
-            exit(2);
-        }
-    }
-
-    if ((*n < 2) || (*n > 32768) || ((*n & (*n - 1)) != 0) || (optind < argc)) {
-        app_fatal("transpose: bad arguments, see --help");
+    app_parse(argc, argv, "transpose", options, transpose_usage);
+    if ((*n < 2) || (*n > 32768) || ((*n & (*n - 1)) != 0)) {
+        app_fatal("transpose: --n is %d: accepted are powers of 2 from 2 to "
+                  "32768", *n);
     }
 }
 
