@@ -7,7 +7,7 @@
 #ifndef TABLES_MEMORY_H_
 #define TABLES_MEMORY_H_
 
-#include <tools/replay/ledger.h>
+#include <tools/replay/account/ledger.h>
 
 #include <stddef.h>
 #include <stdint.h>

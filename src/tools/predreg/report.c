@@ -8,6 +8,7 @@
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/trace_files.h>
+#include <tools/replay/replay.h>
 #include <tools/report/report.h>
 
 #include <errno.h>

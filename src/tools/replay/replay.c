@@ -4,14 +4,13 @@
  * See file LICENSE for terms.
  */
 
-#include "pattern.h"
-#include "replay_int.h"
+#include "replay.h"
 
+#include <tools/replay/models/pattern.h>
 #include <uct/ib/predreg/core/knobs.h>
 
 #include <ucs/debug/log_def.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A thread runs so long after it is woken or its time has come, ns: the cache's
@@ -25,32 +24,6 @@
 /* What all operations of a program take at most, ns: 73 years. Times, and what
  * they differ by, are sums of it in 64 bits. */
 #define MAX_TIME (INT64_MAX / 4)
-
-
-typedef ucs_status_t (*replay_func_t)(const predreg_timeline_t *timeline,
-                                      const predreg_replay_params_t *params,
-                                      predreg_replay_result_t *result);
-
-static const replay_func_t replay_funcs[] = {
-    [PREDREG_REPLAY_PREDICT]      = predreg_replay_cache,
-    [PREDREG_REPLAY_ON_DEMAND]    = predreg_replay_cache,
-    [PREDREG_REPLAY_LEAVE_PINNED] = predreg_replay_pinned,
-    [PREDREG_REPLAY_LRU]          = predreg_replay_pinned,
-    [PREDREG_REPLAY_REGIONS]      = predreg_replay_pinned,
-    [PREDREG_REPLAY_PERIODICITY]  = predreg_replay_periodicity,
-    [PREDREG_REPLAY_CLAIRVOYANT]  = predreg_replay_clairvoyant
-};
-
-const char *predreg_replay_policy_names[] = {
-    [PREDREG_REPLAY_PREDICT]      = "predict",
-    [PREDREG_REPLAY_ON_DEMAND]    = "on-demand",
-    [PREDREG_REPLAY_LEAVE_PINNED] = "leave-pinned",
-    [PREDREG_REPLAY_LRU]          = "lru",
-    [PREDREG_REPLAY_REGIONS]      = "regions",
-    [PREDREG_REPLAY_PERIODICITY]  = "periodicity",
-    [PREDREG_REPLAY_CLAIRVOYANT]  = "clairvoyant",
-    [PREDREG_REPLAY_LAST]         = NULL
-};
 
 
 ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
@@ -159,12 +132,5 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
 
     memset(result, 0, sizeof(*result));
     result->policy = params->policy;
-    return replay_funcs[params->policy](timeline, params, result);
-}
-
-void predreg_replay_result_cleanup(predreg_replay_result_t *result)
-{
-    free(result->helper_ops);
-    free(result->sites);
-    predreg_sum_cleanup(&result->pinned);
+    return predreg_policies[params->policy].replay(timeline, params, result);
 }

@@ -7,7 +7,7 @@
 #ifndef PREDREG_REPORT_H_
 #define PREDREG_REPORT_H_
 
-#include <tools/replay/replay.h>
+#include <tools/replay/policies/policies.h>
 
 #include <stdio.h>
 

@@ -166,7 +166,7 @@ static int predreg_replay_job(const predreg_job_t *job,
             predreg_replay_print(job, opts, results[policy]);
         } else if (status != UCS_OK) {
             predreg_error("replay: %s cannot be replayed: %s",
-                          predreg_replay_policy_names[policy],
+                          predreg_policies[policy].name,
                           ucs_status_string(status));
             free(results[policy]);
             results[policy] = NULL;

@@ -8,7 +8,7 @@
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/trace_files.h>
-#include <tools/replay/ranks.h>
+#include <tools/replay/scale/ranks.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,11 @@
  */
 
 #include "opts.h"
+#include "knob_opt.h"
+#include "policy_opt.h"
 
 #include <tools/predreg/common/message.h>
-#include <tools/replay/pattern.h>
+#include <tools/replay/models/pattern.h>
 
 #include <ucs/sys/string.h>
 
@@ -18,11 +20,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOB_PREFIX "UCX_RCACHE_PRED_"
-
 /* More ranks than any job has: numbers stay far from where they overflow */
 #define MAX_RANKS 16777216u
 
+
+/* Print an option of the help, and what it means in lines of 80 characters to the
+ * right of it */
+static void print_option(const char *option, const char *text)
+{
+    const unsigned left = 24, right = 80;
+    unsigned column     = left;
+    size_t length;
+
+    printf("  %-*s", left - 2, option);
+    for (; *text != '\0'; text += length + strspn(text + length, " ")) {
+        length = strcspn(text, " ");
+        if ((column > left) && (column + 1 + length > right)) {
+            printf("\n%*s", left, "");
+            column = left;
+        }
+        column += printf("%s%.*s", (column > left) ? " " : "", (int)length,
+                         text);
+    }
+    printf("\n");
+}
 
 static void predreg_replay_usage(void)
 {
@@ -30,19 +51,16 @@ static void predreg_replay_usage(void)
            "\n"
            "Play what was recorded again, under other policies: what memory they "
            "register,\nand how long the program waits.\n"
-           "\n"
-           "  --policy P[,P...]     predict, on-demand, leave-pinned, "
-           "lru[=BYTES],\n"
-           "                        regions[=N], periodicity, clairvoyant; all "
-           "unless given.\n"
-           "                        Limits are half of what leave-pinned needs "
-           "unless given\n"
-           "  --set KNOB=VALUE      as UCX_RCACHE_PRED_KNOB: HELPER, HISTORY, "
-           "MAX_SITES,\n"
-           "                        KNOWN_REGIONS, DQ_SIZE, MAX_PINNED, "
-           "MAX_REGIONS, PIECES;\n"
-           "                        may be repeated\n"
-           "  --reg-cost OP,PAGE    what a registration takes, and each of its "
+           "\n");
+
+    print_option("--policy P[,P...]",
+                 predreg_format("%s; all unless given. Limits are half of what "
+                                "leave-pinned needs unless given",
+                                predreg_policy_opt_accepted()));
+    print_option("--set KNOB=VALUE",
+                 predreg_format("as UCX_RCACHE_PRED_KNOB: %s; may be repeated",
+                                predreg_knob_opt_accepted()));
+    printf("  --reg-cost OP,PAGE    what a registration takes, and each of its "
            "pages, ns;\n"
            "                        as recorded unless given\n"
            "  --dereg-cost OP,PAGE  likewise, a deregistration\n"
@@ -59,132 +77,6 @@ static void predreg_replay_usage(void)
            "  --node-max BYTES      there; for how long a node would need more\n"
            "  --json                one JSON object a line\n"
            "  --help                this text\n");
-}
-
-/* POLICY or POLICY=LIMIT. */
-static int predreg_replay_add_policy(const char *arg,
-                                     predreg_replay_opts_t *opts)
-{
-    const char *equals = strchr(arg, '=');
-    size_t length      = (equals == NULL) ? strlen(arg) : (equals - arg);
-    unsigned policy;
-    size_t limit;
-
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if ((strlen(predreg_replay_policy_names[policy]) == length) &&
-            !strncmp(predreg_replay_policy_names[policy], arg, length)) {
-            break;
-        }
-    }
-
-    if (policy == PREDREG_REPLAY_LAST) {
-        predreg_error("--policy: '%s'; accepted: predict, on-demand, "
-                      "leave-pinned, lru[=BYTES], regions[=N], periodicity, "
-                      "clairvoyant", arg);
-        return -1;
-    }
-
-    if (opts->policies[policy]) {
-        predreg_error("--policy: '%s' is given twice",
-                      predreg_replay_policy_names[policy]);
-        return -1;
-    }
-
-    opts->policies[policy] = 1;
-    if (equals == NULL) {
-        return 0;
-    }
-
-    if ((policy != PREDREG_REPLAY_LRU) && (policy != PREDREG_REPLAY_REGIONS)) {
-        predreg_error("--policy: '%s'; only lru and regions have a limit", arg);
-        return -1;
-    }
-
-    if (!isdigit((unsigned char)equals[1]) ||
-        (ucs_str_to_memunits(equals + 1, &limit) != UCS_OK) || (limit == 0)) {
-        predreg_error("--policy: '%s'; accepted: a number from 1, as in "
-                      "lru=64m or regions=100", arg);
-        return -1;
-    }
-
-    opts->limits[policy] = limit;
-    return 0;
-}
-
-static int predreg_replay_add_policies(const char *arg,
-                                       predreg_replay_opts_t *opts)
-{
-    char *list = predreg_format("%s", arg);
-    char *rest = list;
-    int ret    = 0;
-    char *name;
-
-    while ((ret == 0) && ((name = strsep(&rest, ",")) != NULL)) {
-        ret = predreg_replay_add_policy(name, opts);
-    }
-    free(list);
-    return ret;
-}
-
-/* Whether a replay can do something about a knob. If not, it was said why. */
-static int predreg_replay_accepts_knob(const char *name)
-{
-    static const char *accepted[] = {"HELPER", "HISTORY", "MAX_SITES",
-                                     "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
-                                     "MAX_REGIONS", "PIECES"};
-    size_t i;
-
-    for (i = 0; i < sizeof(accepted) / sizeof(accepted[0]); ++i) {
-        if (!strcmp(name, accepted[i])) {
-            return 1;
-        }
-    }
-
-    if (!strcmp(name, "POLICY")) {
-        predreg_error("--set: POLICY is said by --policy");
-    } else if (!strcmp(name, "WINDOW")) {
-        predreg_error("--set: WINDOW is part of what was recorded: contexts are "
-                      "made with it");
-    } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
-        predreg_error("--set: %s is of the ranks of a node together, and each "
-                      "is replayed by itself; see --ranks", name);
-    } else {
-        predreg_error("--set: '%s' changes nothing in a replay; accepted: "
-                      "HELPER, HISTORY, MAX_SITES, KNOWN_REGIONS, DQ_SIZE, "
-                      "MAX_PINNED, MAX_REGIONS, PIECES", name);
-    }
-    return 0;
-}
-
-/* KNOB=VALUE, with or without the prefix that all knobs have */
-static int predreg_replay_set_knob(const char *arg, predreg_replay_opts_t *opts)
-{
-    const char *equals = strchr(arg, '=');
-    const char *begin  = arg;
-    int ret            = -1;
-    char *name, *p;
-
-    if (!strncmp(begin, KNOB_PREFIX, strlen(KNOB_PREFIX))) {
-        begin += strlen(KNOB_PREFIX);
-    }
-
-    if ((equals == NULL) || (equals <= begin)) {
-        predreg_error("--set: '%s'; accepted: KNOB=VALUE, as in HISTORY=4",
-                      arg);
-        return -1;
-    }
-
-    name = predreg_format("%.*s", (int)(equals - begin), begin);
-    for (p = name; *p != '\0'; ++p) {
-        *p = toupper((unsigned char)*p);
-    }
-
-    if (predreg_replay_accepts_knob(name) &&
-        (uct_predreg_knobs_set(&opts->knobs, name, equals + 1) == UCS_OK)) {
-        ret = 0;
-    }
-    free(name);
-    return ret;
 }
 
 /* OP,PAGE */
@@ -311,9 +203,9 @@ static int predreg_replay_option(int option, const char *arg,
 {
     switch (option) {
     case OPT_POLICY:
-        return predreg_replay_add_policies(arg, opts);
+        return predreg_policy_opt_parse(arg, opts->policies, opts->limits);
     case OPT_SET:
-        return predreg_replay_set_knob(arg, opts);
+        return predreg_knob_opt_parse(arg, &opts->knobs);
     case OPT_REG_COST:
         opts->reg_given = 1;
         return predreg_replay_parse_cost("reg-cost", arg, &opts->reg);

@@ -46,7 +46,7 @@ void predreg_replay_print_json(const predreg_replay_result_t *result,
     printf("{\"policy\":\"%s\",\"pinned_avg_bytes\":%.0f,"
            "\"pinned_peak_bytes\":%lu,\"byte_seconds\":%.6f,\"uses\":%lu,"
            "\"hits\":%lu,\"late\":%lu,\"early\":%lu,\"wasted\":%lu,",
-           predreg_replay_policy_names[result->policy],
+           predreg_policies[result->policy].name,
            result->pinned_avg_bytes, result->pinned.peak_bytes,
            result->pinned.byte_seconds, result->uses, result->hits,
            result->late, result->early, result->wasted);
@@ -82,7 +82,7 @@ void predreg_replay_print_row(const predreg_replay_result_t *result, long rank)
 
     if (rank == PREDREG_ALL_RANKS) {
         snprintf(name, sizeof(name), "%s",
-                 predreg_replay_policy_names[result->policy]);
+                 predreg_policies[result->policy].name);
     } else {
         snprintf(name, sizeof(name), "  rank %ld", rank);
     }

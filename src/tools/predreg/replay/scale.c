@@ -7,7 +7,7 @@
 #include "scale.h"
 #include "output.h"
 
-#include <tools/replay/scale.h>
+#include <tools/replay/scale/scale.h>
 
 #include <stdio.h>
 
@@ -153,10 +153,10 @@ static ucs_status_t scale_phase(const predreg_job_t *job,
         }
 
         if (opts->json) {
-            print_json(job, opts, predreg_replay_policy_names[policy], &params,
+            print_json(job, opts, predreg_policies[policy].name, &params,
                        &scale);
         } else {
-            print_row(opts, predreg_replay_policy_names[policy], phase, &scale,
+            print_row(opts, predreg_policies[policy].name, phase, &scale,
                       pinned);
         }
     }

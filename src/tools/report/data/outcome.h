@@ -7,7 +7,7 @@
 #ifndef PREDREG_OUTCOME_H_
 #define PREDREG_OUTCOME_H_
 
-#include <tools/replay/replay.h>
+#include <tools/replay/account/result.h>
 
 BEGIN_C_DECLS
 

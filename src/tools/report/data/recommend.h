@@ -9,6 +9,8 @@
 
 #include "outcome.h"
 
+#include <tools/replay/policies/policies.h>
+
 BEGIN_C_DECLS
 
 /** @file recommend.h

@@ -10,6 +10,7 @@
 #include "recommend.h"
 #include "sites.h"
 
+#include <tools/replay/policies/policies.h>
 #include <tools/report/draw/curve.h>
 
 BEGIN_C_DECLS
@@ -65,13 +66,6 @@ typedef struct predreg_report {
     predreg_sites_t    *sites;
 } report_data_t;
 
-
-/** Names of policies for people. */
-extern const char *const report_policy_labels[];
-
-/** Order of policies on the page: what there is today, what there could be, and
- *  what is possible. */
-extern const predreg_replay_policy_t report_policy_order[PREDREG_REPLAY_LAST];
 
 static inline const predreg_outcome_t *
 report_outcome(const report_data_t *report, predreg_replay_policy_t policy)

@@ -9,7 +9,7 @@
 
 #include "symbols.h"
 
-#include <tools/replay/replay.h>
+#include <tools/replay/account/result.h>
 
 BEGIN_C_DECLS
 

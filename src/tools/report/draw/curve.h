@@ -7,7 +7,7 @@
 #ifndef PREDREG_CURVE_H_
 #define PREDREG_CURVE_H_
 
-#include <tools/replay/ledger.h>
+#include <tools/replay/account/ledger.h>
 
 BEGIN_C_DECLS
 

@@ -7,7 +7,7 @@
 #ifndef PREDREG_PICTURE_H_
 #define PREDREG_PICTURE_H_
 
-#include <tools/replay/ledger.h>
+#include <tools/replay/account/ledger.h>
 
 #include <stdio.h>
 

@@ -22,7 +22,7 @@ static void curves_write_panel(const report_data_t *report, FILE *out,
 {
     const report_curves_t *curves = &report->curves;
     predreg_panel_t panel         = {
-        .label    = report_policy_labels[policy],
+        .label    = predreg_policies[policy].label,
         .id       = policy,
         .columns  = curves->columns[policy],
         .duration = curves->duration,
@@ -31,7 +31,7 @@ static void curves_write_panel(const report_data_t *report, FILE *out,
     };
 
     if (policy != PREDREG_REPLAY_LEAVE_PINNED) {
-        panel.other_label = report_policy_labels[PREDREG_REPLAY_LEAVE_PINNED];
+        panel.other_label = predreg_policies[PREDREG_REPLAY_LEAVE_PINNED].label;
         panel.other       = curves->columns[PREDREG_REPLAY_LEAVE_PINNED];
     }
     predreg_panel_write(out, &panel, axis);
@@ -42,6 +42,7 @@ void report_write_curves(const report_data_t *report, FILE *out)
     const report_curves_t *curves = &report->curves;
     const report_rank_t *rank     = &report->ranks[curves->rank];
     uint64_t peak                 = 1;
+    predreg_replay_policy_t policy;
     predreg_axis_t axis;
     unsigned i;
 
@@ -61,8 +62,9 @@ void report_write_curves(const report_data_t *report, FILE *out)
                             "the average over time.");
     fputs("</p>\n<div class=\"panels\">\n", out);
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
-        if (curves->known[report_policy_order[i]]) {
-            curves_write_panel(report, out, report_policy_order[i], &axis);
+        policy = predreg_policy_at(i);
+        if (curves->known[policy]) {
+            curves_write_panel(report, out, policy, &axis);
         }
     }
     fputs("</div></section>\n", out);

@@ -53,10 +53,10 @@ void report_write_places(const report_data_t *report, FILE *out)
                             "those that wait longest, of equal ones those that "
                             "use most memory. Each opens to the functions on "
                             "the way to it.",
-                       report_policy_labels[
+                       predreg_policies[
                                report_has(report, PREDREG_REPLAY_PREDICT) ?
                                PREDREG_REPLAY_PREDICT :
-                               PREDREG_REPLAY_LEAVE_PINNED]);
+                               PREDREG_REPLAY_LEAVE_PINNED].label);
     fputs("</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
           "aria-label=\"Call sites\"><table class=\"data places\"><caption>",
           out);

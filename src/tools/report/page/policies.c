@@ -15,19 +15,6 @@
 #include <tools/report/draw/units.h>
 
 
-static const char *const policies_notes[] = {
-    [PREDREG_REPLAY_PREDICT]      = "Deregistered after use, and registered "
-                                    "again before the predicted next one",
-    [PREDREG_REPLAY_ON_DEMAND]    = "Registered at each use, deregistered "
-                                    "after it",
-    [PREDREG_REPLAY_LEAVE_PINNED] = "Never deregistered: UCX's own cache",
-    [PREDREG_REPLAY_LRU]          = "UCX's cache, up to ",
-    [PREDREG_REPLAY_REGIONS]      = "UCX's cache, up to ",
-    [PREDREG_REPLAY_PERIODICITY]  = "The periodicity-based predictor",
-    [PREDREG_REPLAY_CLAIRVOYANT]  = "Knows the future: less is not possible "
-                                    "without waiting"
-};
-
 static const char *const policies_causes[] = {
     [PREDREG_CAUSE_USE]     = "in use",
     [PREDREG_CAUSE_REG]     = "being registered",
@@ -44,12 +31,17 @@ static void policies_write_note(FILE *out, predreg_replay_policy_t policy,
                                 uint64_t limit)
 {
     fputs("<small>", out);
-    predreg_html_print(out, "%s", policies_notes[policy]);
-    if (policy == PREDREG_REPLAY_LRU) {
+    predreg_html_print(out, "%s", predreg_policies[policy].note);
+    switch (predreg_policies[policy].limit) {
+    case PREDREG_LIMIT_BYTES:
         predreg_html_print(out, "%s", PREDREG_BYTES(limit));
-    } else if (policy == PREDREG_REPLAY_REGIONS) {
+        break;
+    case PREDREG_LIMIT_REGIONS:
         predreg_html_print(out, "%s %s", PREDREG_COUNT(limit),
                            (limit == 1) ? "region" : "regions");
+        break;
+    default:
+        break;
     }
     fputs("</small>", out);
 }
@@ -62,7 +54,7 @@ static void policies_write_row(const report_data_t *report, FILE *out,
             report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
 
     fputs("<tr><th scope=\"row\">", out);
-    predreg_html_print(out, "%s", report_policy_labels[policy]);
+    predreg_html_print(out, "%s", predreg_policies[policy].label);
     policies_write_note(out, policy, outcome->limit);
     fputs("</th>", out);
     predreg_html_element(out, "td", "%s",
@@ -85,6 +77,7 @@ static void policies_write_row(const report_data_t *report, FILE *out,
 
 void report_write_policies(const report_data_t *report, FILE *out)
 {
+    predreg_replay_policy_t policy;
     unsigned i;
 
     fputs("<section id=\"policies\"><h2>Policies compared</h2>\n"
@@ -105,8 +98,9 @@ void report_write_policies(const report_data_t *report, FILE *out)
           "<th scope=\"col\">helper busy</th>"
           "</tr></thead><tbody>\n", out);
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
-        if (report_has(report, report_policy_order[i])) {
-            policies_write_row(report, out, report_policy_order[i]);
+        policy = predreg_policy_at(i);
+        if (report_has(report, policy)) {
+            policies_write_row(report, out, policy);
         }
     }
     fputs("</tbody></table></div></section>\n", out);

@@ -21,13 +21,16 @@
 #define RUN_NSEC_PER_SEC 1000000000ull
 
 
+/* Whether the table of ranks has columns for a policy */
+static int run_shows(const report_data_t *report, predreg_replay_policy_t policy)
+{
+    return report_has(report, policy) && predreg_policies[policy].is_key;
+}
+
 static void run_write_rank(const report_data_t *report, FILE *out,
                            const report_rank_t *rank)
 {
-    static const predreg_replay_policy_t policies[] = {
-        PREDREG_REPLAY_LEAVE_PINNED, PREDREG_REPLAY_PREDICT,
-        PREDREG_REPLAY_CLAIRVOYANT
-    };
+    predreg_replay_policy_t policy;
     unsigned i;
 
     fputs("<tr><th scope=\"row\">", out);
@@ -36,12 +39,13 @@ static void run_write_rank(const report_data_t *report, FILE *out,
         predreg_html_element(out, "small", "%s", rank->host);
     }
     fputs("</th>", out);
-    for (i = 0; i < sizeof(policies) / sizeof(policies[0]); ++i) {
-        if (report_has(report, policies[i])) {
+    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
+        policy = predreg_policy_at(i);
+        if (run_shows(report, policy)) {
             predreg_html_element(out, "td", "%s",
-                                 PREDREG_BYTES(rank->average[policies[i]]));
+                                 PREDREG_BYTES(rank->average[policy]));
             predreg_html_element(out, "td", "%s",
-                                 PREDREG_BYTES(rank->peak[policies[i]]));
+                                 PREDREG_BYTES(rank->peak[policy]));
         }
     }
     predreg_html_element(out, "td", "%s", PREDREG_COUNT(rank->uses));
@@ -56,6 +60,7 @@ static void run_write_rank(const report_data_t *report, FILE *out,
 
 void report_write_ranks(const report_data_t *report, FILE *out)
 {
+    predreg_replay_policy_t policy;
     unsigned i;
 
     fputs("<section id=\"ranks\"><h2>Ranks</h2>\n"
@@ -64,15 +69,14 @@ void report_write_ranks(const report_data_t *report, FILE *out)
           "memory of each rank, on average and at peak; uses, wait and run "
           "time under predict</caption><thead><tr><th scope=\"col\">rank</th>",
           out);
-    fputs("<th scope=\"col\">leave-pinned, average</th>"
-          "<th scope=\"col\">peak</th>", out);
-    if (report_has(report, PREDREG_REPLAY_PREDICT)) {
-        fputs("<th scope=\"col\">predict, average</th>"
-              "<th scope=\"col\">peak</th>", out);
-    }
-    if (report_has(report, PREDREG_REPLAY_CLAIRVOYANT)) {
-        fputs("<th scope=\"col\">clairvoyant, average</th>"
-              "<th scope=\"col\">peak</th>", out);
+    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
+        policy = predreg_policy_at(i);
+        if (run_shows(report, policy)) {
+            fputs("<th scope=\"col\">", out);
+            predreg_html_print(out, "%s, average",
+                               predreg_policies[policy].label);
+            fputs("</th><th scope=\"col\">peak</th>", out);
+        }
     }
     fputs("<th scope=\"col\">uses</th>"
           "<th scope=\"col\">found registered</th>"

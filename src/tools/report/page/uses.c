@@ -25,7 +25,7 @@ static void uses_write_row(const report_data_t *report, FILE *out,
 
     fputs("<tr>", out);
     predreg_html_element(out, "th scope=\"row\"", "%s",
-                         report_policy_labels[policy]);
+                         predreg_policies[policy].label);
     predreg_html_element(out, "td", "%s",
                          PREDREG_PERCENT(outcome->hits, outcome->uses));
     fputs("<td class=\"b\">", out);
@@ -44,6 +44,7 @@ static void uses_write_row(const report_data_t *report, FILE *out,
 
 void report_write_uses(const report_data_t *report, FILE *out)
 {
+    predreg_replay_policy_t policy;
     unsigned i;
 
     fputs("<section id=\"uses\"><h2>What uses of buffers met</h2>\n"
@@ -63,8 +64,9 @@ void report_write_uses(const report_data_t *report, FILE *out)
           "<th scope=\"col\">registered then</th>"
           "<th scope=\"col\">wasted</th></tr></thead><tbody>\n", out);
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
-        if (report_has(report, report_policy_order[i])) {
-            uses_write_row(report, out, report_policy_order[i]);
+        policy = predreg_policy_at(i);
+        if (report_has(report, policy)) {
+            uses_write_row(report, out, policy);
         }
     }
     fputs("</tbody></table></div></section>\n", out);
@@ -82,6 +84,7 @@ static uint64_t uses_num_predictions(const predreg_outcome_t *outcome)
     return sum;
 }
 
+/* Nothing, if the policy predicts nothing */
 static void uses_write_predictor(const report_data_t *report, FILE *out,
                                  predreg_replay_policy_t policy)
 {
@@ -98,7 +101,7 @@ static void uses_write_predictor(const report_data_t *report, FILE *out,
     }
 
     fputs("<table class=\"data errors\"><caption>", out);
-    predreg_html_element(out, "b", "%s", report_policy_labels[policy]);
+    predreg_html_element(out, "b", "%s", predreg_policies[policy].label);
     predreg_html_print(out, " predicted %s uses", PREDREG_COUNT(all));
     fputs("</caption><thead><tr><th scope=\"col\">error up to</th>"
           "<th scope=\"col\" colspan=\"2\">part of them</th></tr></thead>"
@@ -117,10 +120,14 @@ static void uses_write_predictor(const report_data_t *report, FILE *out,
 
 void report_write_errors(const report_data_t *report, FILE *out)
 {
-    if ((uses_num_predictions(report_outcome(report,
-                                             PREDREG_REPLAY_PREDICT)) == 0) &&
-        (uses_num_predictions(report_outcome(
-                 report, PREDREG_REPLAY_PERIODICITY)) == 0)) {
+    uint64_t all = 0;
+    unsigned i;
+
+    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
+        all += uses_num_predictions(report_outcome(report, i));
+    }
+
+    if (all == 0) {
         return;
     }
 
@@ -128,7 +135,8 @@ void report_write_errors(const report_data_t *report, FILE *out)
           "<p>The error of a prediction is the difference between the "
           "predicted and the observed time from one use to the next, as a part "
           "of the observed one.</p>\n<div class=\"pair\">\n", out);
-    uses_write_predictor(report, out, PREDREG_REPLAY_PREDICT);
-    uses_write_predictor(report, out, PREDREG_REPLAY_PERIODICITY);
+    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
+        uses_write_predictor(report, out, predreg_policy_at(i));
+    }
     fputs("</div></section>\n", out);
 }

@@ -260,21 +260,15 @@ static void verdict_write_caveats(const report_data_t *report, FILE *out)
 static void verdict_write_row(const report_data_t *report, FILE *out,
                               predreg_replay_policy_t policy, double scale)
 {
-    static const char *const notes[PREDREG_REPLAY_LAST] = {
-        [PREDREG_REPLAY_LEAVE_PINNED] = "UCX today",
-        [PREDREG_REPLAY_PREDICT]      = "this library",
-        [PREDREG_REPLAY_ON_DEMAND]    = "at each use",
-        [PREDREG_REPLAY_LRU]          = "UCX, bounded",
-        [PREDREG_REPLAY_CLAIRVOYANT]  = "best possible"
-    };
     const predreg_outcome_t *outcome = report_outcome(report, policy);
     double average                   = predreg_outcome_average(outcome);
 
     fprintf(out, "<tr%s><th scope=\"row\">",
             (policy == predreg_setting_policy(report->advice.setting)) ?
             " class=\"chosen\"" : "");
-    predreg_html_print(out, "%s", report_policy_labels[policy]);
-    predreg_html_element(out, "small", "%s", notes[policy]);
+    predreg_html_print(out, "%s", predreg_policies[policy].label);
+    predreg_html_element(out, "small", "%s",
+                         predreg_policies[policy].brief);
     fputs("</th><td class=\"n\">", out);
     predreg_html_print(out, "%s", PREDREG_BYTES(average));
     fputs("</td><td class=\"b\">", out);
@@ -311,11 +305,9 @@ static void verdict_write_table(const report_data_t *report, FILE *out)
           "</span></th><th scope=\"col\" class=\"n\">at peak</th>"
           "<th scope=\"col\" class=\"n\">wait</th></tr></thead><tbody>\n", out);
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
-        policy = report_policy_order[i];
+        policy = predreg_policy_at(i);
         if (report_has(report, policy) &&
-            ((policy == chosen) || (policy == PREDREG_REPLAY_LEAVE_PINNED) ||
-             (policy == PREDREG_REPLAY_PREDICT) ||
-             (policy == PREDREG_REPLAY_CLAIRVOYANT))) {
+            ((policy == chosen) || predreg_policies[policy].is_key)) {
             verdict_write_row(report, out, policy, (scale > 0) ? scale : 1);
         }
     }

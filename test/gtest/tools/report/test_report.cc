@@ -361,7 +361,7 @@ TEST_F(test_report, program_that_does_nothing)
     r.curve.clear();
     r.sites.clear();
     for (auto &result : r.results) {
-        predreg_replay_policy_t policy = result.policy;
+        unsigned policy = result.policy;
         memset(&result, 0, sizeof(result));
         result.policy = policy;
     }

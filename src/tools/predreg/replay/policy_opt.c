@@ -1,0 +1,124 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "policy_opt.h"
+
+#include <tools/predreg/common/message.h>
+
+#include <ucs/datastruct/string_buffer.h>
+#include <ucs/sys/string.h>
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+static const predreg_limit_kind_t *limit_kind(unsigned policy)
+{
+    return &predreg_limit_kinds[predreg_policies[policy].limit];
+}
+
+char *predreg_policy_opt_accepted(void)
+{
+    UCS_STRING_BUFFER_ONSTACK(list, 1024);
+    unsigned policy;
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        ucs_string_buffer_appendf(&list, "%s%s", (policy == 0) ? "" : ", ",
+                                  predreg_policies[policy].name);
+        if (predreg_policies[policy].limit != PREDREG_LIMIT_NONE) {
+            ucs_string_buffer_appendf(&list, "[=%s]",
+                                      limit_kind(policy)->placeholder);
+        }
+    }
+
+    return predreg_format("%s", ucs_string_buffer_cstr(&list));
+}
+
+/* The policies that have a limit, each with an example of it or without, and a
+ * word between them */
+static char *limited_policies(const char *word, int with_example)
+{
+    UCS_STRING_BUFFER_ONSTACK(list, 1024);
+    const char *separator = "";
+    unsigned policy;
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        if (predreg_policies[policy].limit == PREDREG_LIMIT_NONE) {
+            continue;
+        }
+
+        ucs_string_buffer_appendf(&list, "%s%s%s%s", separator,
+                                  predreg_policies[policy].name,
+                                  with_example ? "=" : "",
+                                  with_example ? limit_kind(policy)->example :
+                                                 "");
+        separator = word;
+    }
+
+    return predreg_format("%s", ucs_string_buffer_cstr(&list));
+}
+
+/* The number behind the equals sign of a policy. The whole of it is for the
+ * message only. */
+static int parse_limit(const char *whole, unsigned policy, const char *number,
+                       uint64_t *limits)
+{
+    size_t limit;
+
+    if (predreg_policies[policy].limit == PREDREG_LIMIT_NONE) {
+        predreg_error("--policy: '%s'; only %s have a limit", whole,
+                      limited_policies(" and ", 0));
+        return -1;
+    }
+
+    if (!isdigit((unsigned char)*number) ||
+        (ucs_str_to_memunits(number, &limit) != UCS_OK) || (limit == 0)) {
+        predreg_error("--policy: '%s'; accepted: a number from 1, as in %s",
+                      whole, limited_policies(" or ", 1));
+        return -1;
+    }
+
+    limits[policy] = limit;
+    return 0;
+}
+
+/* POLICY or POLICY=LIMIT */
+static int parse_policy(const char *arg, int *chosen, uint64_t *limits)
+{
+    size_t length   = strcspn(arg, "=");
+    unsigned policy = predreg_policy_find(arg, length);
+
+    if (policy == PREDREG_REPLAY_LAST) {
+        predreg_error("--policy: '%s'; accepted: %s", arg,
+                      predreg_policy_opt_accepted());
+        return -1;
+    }
+
+    if (chosen[policy]) {
+        predreg_error("--policy: '%s' is given twice",
+                      predreg_policies[policy].name);
+        return -1;
+    }
+
+    chosen[policy] = 1;
+    return (arg[length] == '\0') ?
+           0 : parse_limit(arg, policy, &arg[length + 1], limits);
+}
+
+int predreg_policy_opt_parse(const char *list, int *chosen, uint64_t *limits)
+{
+    char *copy = predreg_format("%s", list);
+    char *rest = copy;
+    int ret    = 0;
+    char *name;
+
+    while ((ret == 0) && ((name = strsep(&rest, ",")) != NULL)) {
+        ret = parse_policy(name, chosen, limits);
+    }
+    free(copy);
+    return ret;
+}

@@ -1,0 +1,73 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_RESULT_H_
+#define PREDREG_RESULT_H_
+
+#include "ledger.h"
+
+#include <ucs/rcache_pred/api/rcache_pred.h>
+
+BEGIN_C_DECLS
+
+/** @file result.h
+ *
+ * What a policy came to. Made by an account, and read by those who print or draw
+ * it.
+ */
+
+/** Of the uses from one place in the program. */
+typedef struct predreg_replay_site {
+    uint64_t caller;
+    uint64_t stack;
+    uint64_t uses;
+    uint64_t hits;
+    uint64_t late;
+    uint64_t waited;       /**< On the critical path, ns */
+    double   byte_seconds; /**< Registered for its uses: while they last, before
+                                and after */
+} predreg_replay_site_t;
+
+/** What the helper did. */
+typedef struct predreg_helper_op {
+    uint64_t time;      /**< It began */
+    uint64_t duration;  /**< ns */
+    int      is_reg;    /**< A registration, else a deregistration */
+} predreg_helper_op_t;
+
+typedef struct predreg_replay_result {
+    unsigned                policy;    /**< predreg_replay_policy_t */
+    uint64_t                limit;     /**< LRU, REGIONS: that was kept to */
+    predreg_sum_t           pinned;
+    double                  pinned_avg_bytes;      /**< Over duration; CLAIRVOYANT:
+                                                        and the time before 0 in
+                                                        which it registers */
+    uint64_t                uses;
+    uint64_t                hits;
+    uint64_t                late;
+    uint64_t                early;
+    uint64_t                wasted;
+    uint64_t                refused;   /**< Not among the uses: there was no
+                                            room, they went without */
+    uint64_t                regs;      /**< Registrations */
+    uint64_t                waited;    /**< On the critical path, ns */
+    uint64_t                duration;  /**< ns */
+    uint64_t                helper;    /**< The helper's time in registrations
+                                            and deregistrations, ns */
+    uint64_t                prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
+    predreg_replay_site_t   *sites;    /**< By caller, then stack */
+    unsigned                num_sites;
+    predreg_helper_op_t     *helper_ops; /**< PREDICT, PERIODICITY. By time */
+    size_t                  num_helper_ops;
+} predreg_replay_result_t;
+
+
+/** Release what a result holds. */
+void predreg_replay_result_cleanup(predreg_replay_result_t *result);
+
+END_C_DECLS
+
+#endif

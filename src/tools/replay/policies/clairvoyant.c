@@ -1,0 +1,414 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "policies.h"
+
+#include <tools/replay/account/account.h>
+#include <tools/replay/models/cover.h>
+#include <ucs/rcache_pred/predict/cost.h>
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+/*
+ * The least byte-seconds of any schedule, and the schedule that has them: each
+ * use has a registration of its own, which is complete when the use begins, and
+ * given up when it ends; a page counts once however many registrations hold it.
+ * docs/clairvoyant.md proves that there is nothing less.
+ *
+ * The addresses at which uses and unmaps begin and end divide memory into
+ * segments, whose pages share their fate. A segment is in use, or there is a
+ * gap; what it is registered for in a gap follows from the deregistrations that
+ * still go on, and the registrations that have to begin:
+ *
+ *        use            gap             use      gap      use
+ *     =========|----|.........|-----|=========|-------|=========
+ *              dereg            reg              kept
+ */
+
+
+/* What the registration of a use has to last for at least. Times as in the
+ * ledger */
+typedef struct span {
+    int64_t        start;   /* Registration begins */
+    int64_t        begin;
+    int64_t        end;
+    int64_t        stop;    /* Deregistration ends */
+    uint64_t       mapping; /* How often each of its segments had been unmapped
+                               before, added up: uses of one range see the same
+                               memory if this is the same */
+    predreg_site_t *site;
+} span_t;
+
+/* A use of a segment */
+typedef struct visit {
+    size_t  use;
+    int64_t start;    /* The first registration for this use or a later one of
+                         the same memory begins */
+} visit_t;
+
+typedef struct bound {
+    const predreg_timeline_t *timeline;
+    predreg_account_t        *account;
+    span_t                   *spans;       /* By use */
+    predreg_range_t          *ranges;      /* Of uses, by domain, first, end,
+                                              index */
+    predreg_range_t          *holes;       /* Of unmaps, likewise */
+    size_t                   num_holes;
+    uint64_t                 *cuts;        /* Where segments begin */
+    size_t                   num_cuts;
+    visit_t                  *visits;      /* Room for those of a segment */
+    uint64_t                 segment;      /* Size of the present one, bytes */
+} bound_t;
+
+
+static int compare(uint64_t first, uint64_t second)
+{
+    return (first > second) - (first < second);
+}
+
+static int page_compare(const void *a, const void *b)
+{
+    return compare(*(const uint64_t*)a, *(const uint64_t*)b);
+}
+
+static int range_compare(const void *a, const void *b)
+{
+    const predreg_range_t *first = a, *second = b;
+    int ret;
+
+    ret = compare(first->domain, second->domain);
+    if (ret == 0) {
+        ret = compare(first->first, second->first);
+    }
+    if (ret == 0) {
+        ret = compare(first->end, second->end);
+    }
+    return (ret != 0) ? ret : compare(first->index, second->index);
+}
+
+static ucs_status_t bound_alloc(bound_t *bound)
+{
+    size_t num_uses   = bound->timeline->num_uses;
+    size_t num_unmaps = bound->timeline->num_unmaps;
+
+    /* One more: none is not nothing */
+    bound->spans  = calloc(num_uses + 1, sizeof(*bound->spans));
+    bound->ranges = calloc(num_uses + 1, sizeof(*bound->ranges));
+    bound->visits = calloc(num_uses + 1, sizeof(*bound->visits));
+    bound->holes  = calloc(num_unmaps + 1, sizeof(*bound->holes));
+    bound->cuts   = calloc(2 * (num_uses + num_unmaps) + 1,
+                           sizeof(*bound->cuts));
+    return ((bound->spans == NULL) || (bound->ranges == NULL) ||
+            (bound->visits == NULL) || (bound->holes == NULL) ||
+            (bound->cuts == NULL)) ? UCS_ERR_NO_MEMORY : UCS_OK;
+}
+
+static void bound_cleanup(bound_t *bound)
+{
+    free(bound->cuts);
+    free(bound->holes);
+    free(bound->visits);
+    free(bound->ranges);
+    free(bound->spans);
+}
+
+static void bound_add_cuts(bound_t *bound, const predreg_range_t *range)
+{
+    bound->cuts[bound->num_cuts++] = range->first;
+    bound->cuts[bound->num_cuts++] = range->end;
+}
+
+/* Sort the cuts, and leave each once */
+static void bound_sort_cuts(bound_t *bound)
+{
+    size_t num_unique = 0;
+    size_t i;
+
+    qsort(bound->cuts, bound->num_cuts, sizeof(*bound->cuts), page_compare);
+    for (i = 0; i < bound->num_cuts; ++i) {
+        if ((i == 0) || (bound->cuts[i] != bound->cuts[i - 1])) {
+            bound->cuts[num_unique++] = bound->cuts[i];
+        }
+    }
+    bound->num_cuts = num_unique;
+}
+
+static void bound_add_use(bound_t *bound, size_t index,
+                          const predreg_replay_params_t *params)
+{
+    const predreg_use_t *use = &bound->timeline->uses[index];
+
+    predreg_range_of(use->address, use->length, &bound->ranges[index]);
+    bound->ranges[index].index  = index;
+    bound->ranges[index].domain = use->domain;
+    bound_add_cuts(bound, &bound->ranges[index]);
+    bound->spans[index] = (span_t){
+        .start = (int64_t)use->begin -
+                 (int64_t)predreg_cost_of(&params->reg, use->address,
+                                          use->length),
+        .begin = use->begin,
+        .end   = use->end,
+        .stop  = use->end + predreg_cost_of(&params->dereg, use->address,
+                                            use->length),
+        .site  = predreg_account_site(bound->account, &use->context)
+    };
+
+    /* A use that finds its memory registered */
+    predreg_account_use(bound->account, bound->spans[index].site, 1, 0, 0);
+}
+
+static void bound_add_unmap(bound_t *bound, size_t index)
+{
+    const predreg_unmap_t *unmap = &bound->timeline->unmaps[index];
+    predreg_range_t *hole        = &bound->holes[bound->num_holes];
+
+    if (unmap->end > unmap->start) {
+        predreg_range_of(unmap->start, unmap->end - unmap->start, hole);
+        hole->index = index;
+        bound_add_cuts(bound, hole);
+        ++bound->num_holes;
+    }
+}
+
+static void bound_fill(bound_t *bound, const predreg_replay_params_t *params)
+{
+    size_t i;
+
+    for (i = 0; i < bound->timeline->num_uses; ++i) {
+        bound_add_use(bound, i, params);
+    }
+    for (i = 0; i < bound->timeline->num_unmaps; ++i) {
+        bound_add_unmap(bound, i);
+    }
+
+    qsort(bound->ranges, bound->timeline->num_uses, sizeof(*bound->ranges),
+          range_compare);
+    qsort(bound->holes, bound->num_holes, sizeof(*bound->holes), range_compare);
+    bound_sort_cuts(bound);
+}
+
+/* The segment is registered for this, for the sake of a use. What is registered
+ * after the end of the program counts under no policy */
+static void bound_add(bound_t *bound, const visit_t *visit, int64_t begin,
+                      int64_t end, predreg_cause_t cause)
+{
+    predreg_account_add(bound->account, bound->spans[visit->use].site, begin,
+                        ucs_min(end, (int64_t)bound->timeline->duration),
+                        bound->segment, cause);
+}
+
+/* Nobody uses the segment from the end of one visit to the begin of the next */
+static void bound_add_gap(bound_t *bound, const visit_t *last, int64_t end,
+                          int64_t stop, const visit_t *next)
+{
+    int64_t begin = bound->spans[next->use].begin;
+
+    if (stop >= next->start) {
+        bound_add(bound, next, end, begin, PREDREG_CAUSE_KEPT);
+    } else {
+        bound_add(bound, last, end, stop, PREDREG_CAUSE_DEREG);
+        bound_add(bound, next, next->start, begin, PREDREG_CAUSE_REG);
+    }
+}
+
+/* Nothing can be registered before it is mapped */
+static void bound_set_starts(const bound_t *bound, visit_t *visits,
+                             size_t num_visits, int64_t mapped)
+{
+    int64_t start = INT64_MAX;
+    visit_t *visit;
+
+    for (visit = visits + num_visits; visit-- > visits;) {
+        start        = ucs_min(start, ucs_max(bound->spans[visit->use].start,
+                                              mapped));
+        visit->start = start;
+    }
+}
+
+/* Visits that see the same memory, by begin */
+static void bound_add_mapping(bound_t *bound, visit_t *visits,
+                              size_t num_visits, int64_t mapped)
+{
+    const visit_t *first = visits; /* Since then there was no gap */
+    const visit_t *last  = visits; /* So far, ends last */
+    int64_t stop         = INT64_MIN;
+    const visit_t *visit;
+    const span_t *span;
+
+    bound_set_starts(bound, visits, num_visits, mapped);
+    bound_add(bound, visits, visits->start, bound->spans[visits->use].begin,
+              PREDREG_CAUSE_REG);
+    for (visit = visits; visit < visits + num_visits; ++visit) {
+        span = &bound->spans[visit->use];
+        if (span->begin > bound->spans[last->use].end) {
+            bound_add(bound, first, bound->spans[first->use].begin,
+                      bound->spans[last->use].end, PREDREG_CAUSE_USE);
+            bound_add_gap(bound, last, bound->spans[last->use].end, stop,
+                          visit);
+            first = visit;
+        }
+
+        last = (span->end > bound->spans[last->use].end) ? visit : last;
+        stop = ucs_max(stop, span->stop);
+    }
+    bound_add(bound, first, bound->spans[first->use].begin,
+              bound->spans[last->use].end, PREDREG_CAUSE_USE);
+    bound_add(bound, last, bound->spans[last->use].end, stop,
+              PREDREG_CAUSE_DEREG);
+}
+
+/* The uses and unmaps that cover a segment */
+static void bound_add_segment(bound_t *bound, const predreg_cover_t *uses,
+                              const predreg_cover_t *unmaps)
+{
+    const predreg_unmap_t *unmap;
+    size_t num_visits = 0;
+    size_t num_unmaps = 0;
+    int64_t mapped    = INT64_MIN;
+    span_t *span;
+    size_t i;
+
+    for (i = 0; i < uses->num_ranges; ++i) {
+        span = &bound->spans[uses->ranges[i].index];
+        for (; num_unmaps < unmaps->num_ranges; ++num_unmaps) {
+            unmap = &bound->timeline->unmaps
+                             [unmaps->ranges[num_unmaps].index];
+            if ((int64_t)unmap->time > span->begin) {
+                break;
+            }
+
+            if (num_visits > 0) {
+                bound_add_mapping(bound, bound->visits, num_visits, mapped);
+                num_visits = 0;
+            }
+            mapped = unmap->time;
+        }
+
+        span->mapping                    += num_unmaps;
+        bound->visits[num_visits++].use   = uses->ranges[i].index;
+    }
+    bound_add_mapping(bound, bound->visits, num_visits, mapped);
+}
+
+/* All segments that are used in one domain */
+static ucs_status_t bound_add_domain(bound_t *bound,
+                                     const predreg_range_t *ranges,
+                                     size_t num_ranges)
+{
+    predreg_cover_t uses, unmaps;
+    const uint64_t *cut;
+    ucs_status_t status;
+
+    status = predreg_cover_init(&uses, ranges, num_ranges);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = predreg_cover_init(&unmaps, bound->holes, bound->num_holes);
+    if (status != UCS_OK) {
+        goto out_cleanup_uses;
+    }
+
+    cut = bsearch(&ranges->first, bound->cuts, bound->num_cuts, sizeof(*cut),
+                  page_compare);
+    for (predreg_cover_move(&uses, *cut); !predreg_cover_is_done(&uses);
+         predreg_cover_move(&uses, *++cut)) {
+        if (uses.num_ranges > 0) {
+            predreg_cover_move(&unmaps, *cut);
+            bound->segment = (cut[1] - cut[0]) * UCS_RCACHE_PRED_PAGE_SIZE;
+            bound_add_segment(bound, &uses, &unmaps);
+        }
+    }
+
+    predreg_cover_cleanup(&unmaps);
+out_cleanup_uses:
+    predreg_cover_cleanup(&uses);
+    return status;
+}
+
+static ucs_status_t bound_add_domains(bound_t *bound)
+{
+    const predreg_range_t *end = bound->ranges + bound->timeline->num_uses;
+    ucs_status_t status        = UCS_OK;
+    const predreg_range_t *first, *range;
+
+    for (first = bound->ranges; (first < end) && (status == UCS_OK);
+         first = range) {
+        range = first;
+        while ((range < end) && (range->domain == first->domain)) {
+            ++range;
+        }
+        status = bound_add_domain(bound, first, range - first);
+    }
+
+    return status;
+}
+
+/*
+ * Registrations of the schedule, and the time they take. Uses of the same memory
+ * share one, if it would be no sooner given up for the first than made for the
+ * second.
+ */
+static void bound_count_regs(const bound_t *bound,
+                             predreg_replay_result_t *result)
+{
+    const predreg_range_t *range, *last = NULL;
+    int64_t stop = 0;
+    const span_t *span;
+
+    for (range = bound->ranges;
+         range < bound->ranges + bound->timeline->num_uses; ++range) {
+        span = &bound->spans[range->index];
+        if ((last == NULL) || (range->domain != last->domain) ||
+            (range->first != last->first) || (range->end != last->end) ||
+            (span->mapping != bound->spans[last->index].mapping) ||
+            (span->start > stop)) {
+            ++result->regs;
+            result->helper += (span->begin - span->start) +
+                              (span->stop - span->end);
+            stop            = span->stop;
+        }
+
+        stop = ucs_max(stop, span->stop);
+        last = range;
+    }
+}
+
+ucs_status_t predreg_replay_clairvoyant(const predreg_timeline_t *timeline,
+                                        const predreg_replay_params_t *params,
+                                        predreg_replay_result_t *result)
+{
+    bound_t bound = { .timeline = timeline };
+    ucs_status_t status;
+
+    status = predreg_account_create(&bound.account);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = bound_alloc(&bound);
+    if (status != UCS_OK) {
+        goto out;
+    }
+
+    bound_fill(&bound, params);
+    status = bound_add_domains(&bound);
+    if (status != UCS_OK) {
+        goto out;
+    }
+
+    status = predreg_account_result(bound.account, timeline->duration, result);
+    if (status == UCS_OK) {
+        bound_count_regs(&bound, result);
+    }
+
+out:
+    bound_cleanup(&bound);
+    predreg_account_destroy(bound.account);
+    return status;
+}

@@ -1,0 +1,143 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_POLICIES_H_
+#define PREDREG_POLICIES_H_
+
+#include <tools/replay/account/result.h>
+#include <tools/replay/program/timeline.h>
+
+BEGIN_C_DECLS
+
+/** @file policies.h
+ *
+ * The policies that a program can be replayed under, as one table. Everybody who
+ * lists policies, accepts their names or shows what they came to reads it: the
+ * options and the output of the command, its help, the report, and the tests
+ * that hold the documentation against it.
+ *
+ * To add a policy: write its function in a file of its own here, declare it
+ * below with a number, and give it a row in policies.c.
+ */
+
+/** The order in which policies are played and printed. */
+typedef enum {
+    PREDREG_REPLAY_PREDICT,      /**< This library's, by its own code */
+    PREDREG_REPLAY_ON_DEMAND,    /**< Likewise */
+    PREDREG_REPLAY_LEAVE_PINNED, /**< Never deregistered, as UCX's cache does */
+    PREDREG_REPLAY_LRU,          /**< Likewise, up to so many bytes */
+    PREDREG_REPLAY_REGIONS,      /**< Likewise, up to so many regions */
+    PREDREG_REPLAY_PERIODICITY,  /**< The periodicity-based predictor the paper
+                                      compares with (its reference 8) */
+    PREDREG_REPLAY_CLAIRVOYANT,  /**< Knows the future: no schedule without
+                                      waiting uses fewer byte-seconds */
+    PREDREG_REPLAY_LAST
+} predreg_replay_policy_t;
+
+
+typedef struct predreg_replay_params {
+    predreg_replay_policy_t  policy;
+    uint64_t                 limit;   /**< LRU: bytes; REGIONS: regions; 0: half
+                                           of leave-pinned's peak */
+    predreg_cost_t           reg;     /**< Usually the timeline's */
+    predreg_cost_t           dereg;
+    uint64_t                 wakeup;  /**< PREDICT: how long the helper takes to
+                                           wake, ns */
+    unsigned                 window;  /**< PERIODICITY: uses that are compared
+                                           with those a period before, at least
+                                           2, at most 4096; periods are
+                                           shorter */
+    ucs_rcache_pred_params_t cache;   /**< PREDICT, ON_DEMAND: what knobs set;
+                                           ops, arg, node and policy are not
+                                           looked at. The sink, if there is one,
+                                           is told what happens; its clock is
+                                           ahead of the program's */
+} predreg_replay_params_t;
+
+/**
+ * Plays a policy. Called by predreg_replay(), which has checked the parameters,
+ * and has cleared the result and set its policy. On failure there is nothing in
+ * the result to clean up.
+ *
+ * @return UCS_ERR_NO_MEMORY.
+ */
+typedef ucs_status_t (*predreg_policy_func_t)(
+        const predreg_timeline_t *timeline,
+        const predreg_replay_params_t *params,
+        predreg_replay_result_t *result);
+
+
+/** What the limit of a policy counts. */
+typedef enum {
+    PREDREG_LIMIT_NONE,    /**< The policy has no limit */
+    PREDREG_LIMIT_BYTES,
+    PREDREG_LIMIT_REGIONS,
+    PREDREG_LIMIT_LAST
+} predreg_limit_t;
+
+/** How a limit is given, as in "lru=64m". NULL where there is no limit. */
+typedef struct predreg_limit_kind {
+    const char *placeholder; /**< For the number, in a list of what is accepted */
+    const char *example;     /**< Of a number */
+} predreg_limit_kind_t;
+
+extern const predreg_limit_kind_t predreg_limit_kinds[PREDREG_LIMIT_LAST];
+
+
+/** A row of the table. */
+typedef struct predreg_policy {
+    const char            *name;  /**< In options, tables and JSON */
+    const char            *label; /**< In a report */
+    const char            *brief; /**< What it is, where there is little room */
+    const char            *note;  /**< What it does. If it has a limit, the
+                                       number follows */
+    predreg_limit_t       limit;  /**< What its limit counts */
+    unsigned              place;  /**< In a report, from 0: what there is today,
+                                       what there could be, and what is
+                                       possible come first */
+    int                   is_key; /**< A report shows it also where it shows
+                                       only what counts most */
+    predreg_policy_func_t replay;
+} predreg_policy_t;
+
+/** By predreg_replay_policy_t. */
+extern const predreg_policy_t predreg_policies[PREDREG_REPLAY_LAST];
+
+
+/** @return the policy with this name, of so many characters, or
+ *          PREDREG_REPLAY_LAST. */
+predreg_replay_policy_t predreg_policy_find(const char *name, size_t length);
+
+/** @return the policy at a place of a report. */
+predreg_replay_policy_t predreg_policy_at(unsigned place);
+
+
+/* The functions of the table, each in the file of its name */
+ucs_status_t predreg_replay_predict(const predreg_timeline_t *timeline,
+                                    const predreg_replay_params_t *params,
+                                    predreg_replay_result_t *result);
+ucs_status_t predreg_replay_on_demand(const predreg_timeline_t *timeline,
+                                      const predreg_replay_params_t *params,
+                                      predreg_replay_result_t *result);
+ucs_status_t predreg_replay_leave_pinned(const predreg_timeline_t *timeline,
+                                         const predreg_replay_params_t *params,
+                                         predreg_replay_result_t *result);
+ucs_status_t predreg_replay_lru(const predreg_timeline_t *timeline,
+                                const predreg_replay_params_t *params,
+                                predreg_replay_result_t *result);
+ucs_status_t predreg_replay_regions(const predreg_timeline_t *timeline,
+                                    const predreg_replay_params_t *params,
+                                    predreg_replay_result_t *result);
+ucs_status_t predreg_replay_periodicity(const predreg_timeline_t *timeline,
+                                        const predreg_replay_params_t *params,
+                                        predreg_replay_result_t *result);
+ucs_status_t predreg_replay_clairvoyant(const predreg_timeline_t *timeline,
+                                        const predreg_replay_params_t *params,
+                                        predreg_replay_result_t *result);
+
+END_C_DECLS
+
+#endif

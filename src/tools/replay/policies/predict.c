@@ -1,0 +1,26 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "policies.h"
+
+#include <tools/replay/sim/sim.h>
+
+
+ucs_status_t predreg_replay_predict(const predreg_timeline_t *timeline,
+                                    const predreg_replay_params_t *params,
+                                    predreg_replay_result_t *result)
+{
+    predreg_sim_params_t sim = {
+        .reg    = params->reg,
+        .dereg  = params->dereg,
+        .wakeup = params->wakeup,
+        .cache  = params->cache
+    };
+    ucs_rcache_pred_stats_t stats;
+
+    sim.cache.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
+    return predreg_sim_replay(timeline, &sim, result, &stats);
+}

@@ -1,0 +1,41 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "policies.h"
+
+#include <tools/replay/models/ucx_cache.h>
+
+#include <ucs/sys/math.h>
+
+
+/* Without a number, the limit is half of the regions that leave-pinned has at most,
+ * and at least one region */
+ucs_status_t predreg_replay_regions(const predreg_timeline_t *timeline,
+                                    const predreg_replay_params_t *params,
+                                    predreg_replay_result_t *result)
+{
+    predreg_ucx_cache_params_t cache = {
+        .reg         = params->reg,
+        .dereg       = params->dereg,
+        .max_bytes   = UINT64_MAX,
+        .max_regions = params->limit
+    };
+    uint64_t peak_bytes, peak_regions;
+    ucs_status_t status;
+
+    if (params->limit == 0) {
+        status = predreg_ucx_cache_peaks(timeline, &cache, &peak_bytes,
+                                         &peak_regions);
+        if (status != UCS_OK) {
+            return status;
+        }
+
+        cache.max_regions = ucs_max(peak_regions / 2, 1ul);
+    }
+
+    result->limit = cache.max_regions;
+    return predreg_ucx_cache_replay(timeline, &cache, result, &peak_regions);
+}

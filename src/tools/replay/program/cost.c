@@ -1,0 +1,22 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "cost.h"
+
+#include <ucs/rcache_pred/predict/cost.h>
+
+/* What nothing takes longer than, ns: 36 years. Times add up in 64 bits. */
+#define MAX_COST   (UINT64_MAX >> 4)
+
+
+uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
+                         uint64_t length)
+{
+    double time = (cost->page * ucs_rcache_pred_pages(address, length)) +
+                  cost->op + 0.5; /* Rounded */
+
+    return (time >= MAX_COST) ? MAX_COST : time;
+}

@@ -1,0 +1,44 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_COST_H_
+#define PREDREG_COST_H_
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file cost.h
+ *
+ * What registrations and deregistrations take: a line in the number of pages.
+ */
+
+/** What an operation takes: ns a page, ns an operation. */
+typedef struct predreg_cost {
+    double page;
+    double op;
+} predreg_cost_t;
+
+/** What an operation takes at most, and each of its pages, ns: times, which are
+ *  sums of it, stay far below 64 bits. */
+#define PREDREG_REPLAY_MAX_COST 1e12
+
+/** Whether a cost is one: from 0 to the maximum. */
+static inline int predreg_replay_cost_is_valid(const predreg_cost_t *cost)
+{
+    return (cost->op >= 0) && (cost->op <= PREDREG_REPLAY_MAX_COST) &&
+           (cost->page >= 0) && (cost->page <= PREDREG_REPLAY_MAX_COST);
+}
+
+/** What it takes to register, or deregister, all pages of a range, rounded, ns. */
+uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
+                         uint64_t length);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,54 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "fit.h"
+
+#include <ucs/rcache_pred/predict/cost.h>
+
+#include <ucs/sys/math.h>
+
+/* Sizes that differ by less say nothing about what a page costs: the part of
+ * sum(x^2) that is spread; as in
+ * src/ucs/rcache_pred/predict/cost.c */
+#define MIN_SPREAD 1e-6
+
+
+
+void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
+                     uint64_t time)
+{
+    double pages = ucs_rcache_pred_pages(address, length);
+
+    fit->n  += 1;
+    fit->x  += pages;
+    fit->y  += time;
+    fit->xx += pages * pages;
+    fit->xy += pages * time;
+}
+
+int predreg_fit_line(const predreg_fit_t *fit, const predreg_cost_t *guess,
+                     predreg_cost_t *cost)
+{
+    double spread = (fit->n * fit->xx) - (fit->x * fit->x);
+
+    *cost = *guess;
+    if (fit->n == 0) {
+        return 0;
+    }
+
+    if (spread > MIN_SPREAD * fit->n * fit->xx) {
+        cost->page = ucs_max(((fit->n * fit->xy) - (fit->x * fit->y)) / spread,
+                             0.);
+    }
+
+    cost->op = (fit->y - (cost->page * fit->x)) / fit->n;
+    if (cost->op < 0) {
+        cost->op   = 0;
+        cost->page = fit->xy / fit->xx;
+    }
+
+    return 1;
+}

@@ -1,0 +1,138 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "play.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+/*
+ * A policy is played over a timeline by merging three sorted sequences: begins of
+ * uses, ends of uses, and unmaps.
+ */
+
+
+typedef struct end {
+    uint64_t time;
+    size_t   use;
+} end_t;
+
+typedef struct play {
+    const predreg_timeline_t *timeline;
+    const predreg_player_t   *player;
+    end_t                    *ends;     /* By time, then use */
+    size_t                   num_ends;
+    size_t                   next_use;
+    size_t                   next_end;
+    size_t                   next_unmap;
+    uint64_t                 waited;    /* So much later is everything */
+} play_t;
+
+
+static int end_compare(const void *a, const void *b)
+{
+    const end_t *first = a, *second = b;
+
+    if (first->time != second->time) {
+        return (first->time > second->time) ? 1 : -1;
+    }
+
+    return (first->use > second->use) - (first->use < second->use);
+}
+
+/* Ends of uses that take time: the others end as they begin */
+static ucs_status_t sort_ends(play_t *play)
+{
+    const predreg_timeline_t *timeline = play->timeline;
+    size_t i;
+
+    play->ends = malloc(ucs_max(timeline->num_uses, 1ul) *
+                        sizeof(*play->ends));
+    if (play->ends == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    for (i = 0; i < timeline->num_uses; ++i) {
+        if (timeline->uses[i].end > timeline->uses[i].begin) {
+            play->ends[play->num_ends++] = (end_t){ timeline->uses[i].end, i };
+        }
+    }
+    qsort(play->ends, play->num_ends, sizeof(*play->ends), end_compare);
+    return UCS_OK;
+}
+
+static void play_end(play_t *play, const predreg_use_t *use)
+{
+    play->waited += play->player->end(play->player->arg, use,
+                                      use->end + play->waited);
+}
+
+static void play_begin(play_t *play, const predreg_use_t *use)
+{
+    play->waited += play->player->begin(play->player->arg, use,
+                                        use->begin + play->waited);
+    if (use->end == use->begin) {
+        play_end(play, use);
+    }
+}
+
+static void play_unmap(play_t *play, const predreg_unmap_t *unmap)
+{
+    play->player->unmap(play->player->arg, unmap, unmap->time + play->waited);
+}
+
+/* @return 0 if there is nothing more. */
+static int play_next(play_t *play)
+{
+    const predreg_timeline_t *timeline = play->timeline;
+    const predreg_use_t *use           = timeline->uses + play->next_use;
+    const predreg_unmap_t *unmap       = timeline->unmaps + play->next_unmap;
+    const end_t *end                   = play->ends + play->next_end;
+    uint64_t use_time, unmap_time, end_time;
+
+    use_time   = (play->next_use < timeline->num_uses) ? use->begin :
+                                                         UINT64_MAX;
+    unmap_time = (play->next_unmap < timeline->num_unmaps) ? unmap->time :
+                                                             UINT64_MAX;
+    end_time   = (play->next_end < play->num_ends) ? end->time : UINT64_MAX;
+
+    if ((end_time <= unmap_time) && (end_time <= use_time)) {
+        if (end_time == UINT64_MAX) {
+            return 0;
+        }
+        ++play->next_end;
+        play_end(play, timeline->uses + end->use);
+    } else if (unmap_time <= use_time) {
+        ++play->next_unmap;
+        play_unmap(play, unmap);
+    } else {
+        ++play->next_use;
+        play_begin(play, use);
+    }
+
+    return 1;
+}
+
+ucs_status_t predreg_timeline_play(const predreg_timeline_t *timeline,
+                                   const predreg_player_t *player,
+                                   uint64_t *duration_p)
+{
+    play_t play = { .timeline = timeline, .player = player };
+    ucs_status_t status;
+
+    status = sort_ends(&play);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    while (play_next(&play)) {
+    }
+
+    free(play.ends);
+    *duration_p = timeline->duration + play.waited;
+    return UCS_OK;
+}

@@ -1,0 +1,43 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_PLAY_H_
+#define PREDREG_PLAY_H_
+
+#include "timeline.h"
+
+BEGIN_C_DECLS
+
+/** @file play.h
+ *
+ * A policy is played over a timeline. The program is taken for one thread of
+ * time: when a use waits under the policy, everything after it happens that much
+ * later. Called by each policy that decides as time goes on.
+ */
+
+/** A policy, as it is played. Times are those of the program under it. Each
+ *  function returns how long the program waits in it. */
+typedef struct predreg_player {
+    void     *arg;
+    uint64_t (*begin)(void *arg, const predreg_use_t *use, uint64_t now);
+    uint64_t (*end)(void *arg, const predreg_use_t *use, uint64_t now);
+    void     (*unmap)(void *arg, const predreg_unmap_t *unmap, uint64_t now);
+} predreg_player_t;
+
+/**
+ * Play all of it. Of events at the same time, ends come before unmaps and these
+ * before begins.
+ *
+ * @param [out] duration_p  The timeline's, and what was waited.
+ * @return UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t predreg_timeline_play(const predreg_timeline_t *timeline,
+                                   const predreg_player_t *player,
+                                   uint64_t *duration_p);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,383 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "timeline.h"
+#include "fit.h"
+
+#include <ucs/rcache_pred/predict/cost.h>
+
+#include <ucs/datastruct/khash.h>
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+/*
+ * From a trace to the program without waits. A single pass over the events, in
+ * the order of their times.
+ */
+
+#define NONE SIZE_MAX
+
+/* Memory ends here at the latest: no processor that UCX runs on has longer
+ * virtual addresses (five levels of page tables on x86-64). Far from 2^64, lengths
+ * and ends of whole pages do not overflow, and searches of page tables end */
+#define MAX_ADDRESS (1ul << 57)
+
+/* The last event ends so long after the first at most, ns: 146 years. Under
+ * another policy, what is waited comes on top */
+#define MAX_SPAN    ((uint64_t)INT64_MAX / 2)
+
+
+/* Uses under way that an end with one number can end, oldest first */
+typedef struct open_uses {
+    size_t first;
+    size_t last;
+} open_uses_t;
+
+/* By number */
+KHASH_MAP_INIT_INT64(open_uses, open_uses_t)
+
+/* By where it starts: length of the longest use of a buffer so far */
+KHASH_MAP_INIT_INT64(buffers, uint64_t)
+
+typedef struct builder {
+    predreg_timeline_t       *timeline;
+    const ucs_rcache_trace_t *trace;
+    uint64_t                 origin;       /* Time of the first event */
+    uint64_t                 waiting_until; /* The waits begun so far end */
+    khash_t(open_uses)       open;
+    size_t                   *next;        /* Of each open use: the next one
+                                              with its number, or NONE */
+    khash_t(buffers)         buffers;
+    predreg_fit_t            reg;
+    predreg_fit_t            dereg;
+    predreg_fit_t            first_use;    /* What the first uses of buffers
+                                              waited for somebody else */
+} builder_t;
+
+
+/* When it would have happened, had nothing been waited for */
+static uint64_t time_without_waits(const builder_t *builder, uint64_t time)
+{
+    /* Of a wait that another thread is still in, this is what is to come */
+    uint64_t rest = ucs_max(builder->waiting_until, time) - time;
+
+    return time - builder->origin - (builder->timeline->waited - rest);
+}
+
+/*
+ * The program waits. Where its threads wait at the same time, that time is
+ * taken out once: it is what passed for the rest of the program.
+ */
+static void note_wait(builder_t *builder, uint64_t time, uint64_t duration)
+{
+    uint64_t begin = ucs_max(builder->waiting_until, time);
+
+    if (time + duration > begin) {
+        builder->timeline->waited += time + duration - begin;
+        builder->waiting_until     = time + duration;
+    }
+}
+
+/* If memory was registered by others: the first use of a buffer waited for its
+ * registration */
+static ucs_status_t note_first_use(builder_t *builder,
+                                   const ucs_rcache_pred_event_t *event)
+{
+    khiter_t iter;
+    int ret;
+
+    if ((event->result != 0) || (event->duration == 0)) {
+        return UCS_OK; /* It is known what became of it; or nobody measured */
+    }
+
+    iter = kh_put(buffers, &builder->buffers, event->address, &ret);
+    if (ret < 0) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    if ((ret == 0) && (kh_val(&builder->buffers, iter) >= event->length)) {
+        return UCS_OK;
+    }
+
+    kh_val(&builder->buffers, iter) = event->length;
+    predreg_fit_add(&builder->first_use, event->address, event->length,
+                    event->duration);
+    return UCS_OK;
+}
+
+/* From now on it can be ended */
+static ucs_status_t use_open(builder_t *builder, uint64_t id, size_t index)
+{
+    open_uses_t *uses;
+    khiter_t iter;
+    int ret;
+
+    builder->next[index] = NONE;
+    iter                 = kh_put(open_uses, &builder->open, id, &ret);
+    if (ret < 0) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    uses = &kh_val(&builder->open, iter);
+    if (ret == 0) {
+        builder->next[uses->last] = index;
+    } else {
+        uses->first = index;
+    }
+    uses->last = index;
+    return UCS_OK;
+}
+
+static ucs_status_t add_use(builder_t *builder,
+                            const ucs_rcache_pred_event_t *event)
+{
+    predreg_timeline_t *timeline = builder->timeline;
+    uint64_t begin               = time_without_waits(builder, event->time);
+    ucs_status_t status;
+
+    note_wait(builder, event->time, event->duration);
+    if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
+        return UCS_OK; /* There is no use */
+    }
+
+    status = note_first_use(builder, event);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    timeline->uses[timeline->num_uses] = (predreg_use_t){
+        .begin   = begin,
+        .end     = UINT64_MAX, /* Not known yet */
+        .address = event->address,
+        .length  = event->length,
+        .context = event->context,
+        .flags   = event->flags,
+        .domain  = event->domain,
+        .kind    = event->kind
+    };
+    timeline->num_domains = ucs_max(timeline->num_domains, event->domain + 1u);
+    return use_open(builder, event->id, timeline->num_uses++);
+}
+
+static void end_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
+{
+    uint64_t end  = time_without_waits(builder, event->time);
+    khiter_t iter = kh_get(open_uses, &builder->open, event->id);
+    open_uses_t *uses;
+    size_t index;
+
+    note_wait(builder, event->time, event->duration);
+    if (iter == kh_end(&builder->open)) {
+        return; /* It began before the recording, or that was lost */
+    }
+
+    uses                               = &kh_val(&builder->open, iter);
+    index                              = uses->first;
+    builder->timeline->uses[index].end = end;
+    uses->first                        = builder->next[index];
+    if (uses->first == NONE) {
+        kh_del(open_uses, &builder->open, iter);
+    }
+}
+
+static void add_unmap(builder_t *builder, const ucs_rcache_pred_event_t *event)
+{
+    predreg_timeline_t *timeline = builder->timeline;
+
+    timeline->unmaps[timeline->num_unmaps++] = (predreg_unmap_t){
+        .time  = time_without_waits(builder, event->time),
+        .start = event->address,
+        .end   = event->address + event->length
+    };
+}
+
+static ucs_status_t add_event(builder_t *builder,
+                              const ucs_rcache_pred_event_t *event)
+{
+    switch (event->type) {
+    case UCS_RCACHE_PRED_EVENT_USE_BEGIN:
+        return add_use(builder, event);
+    case UCS_RCACHE_PRED_EVENT_USE_END:
+        end_use(builder, event);
+        return UCS_OK;
+    case UCS_RCACHE_PRED_EVENT_REG:
+    case UCS_RCACHE_PRED_EVENT_DEREG:
+        if (!(event->result & UCS_RCACHE_PRED_RESULT_FAILED)) {
+            predreg_fit_add((event->type == UCS_RCACHE_PRED_EVENT_REG) ?
+                            &builder->reg : &builder->dereg,
+                            event->address, event->length, event->duration);
+        }
+        return UCS_OK;
+    case UCS_RCACHE_PRED_EVENT_UNMAP:
+        add_unmap(builder, event);
+        return UCS_OK;
+    default:
+        return UCS_OK; /* What the policy of the recording did */
+    }
+}
+
+/* @param [in]  origin    Time of the first event.
+ * @param [in]  previous  Time of the one before.
+ * @return what is wrong with it, or NULL. */
+static const char *event_check(const ucs_rcache_pred_event_t *event,
+                               uint64_t origin, uint64_t previous)
+{
+    int memory = (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) ||
+                 (event->type == UCS_RCACHE_PRED_EVENT_REG) ||
+                 (event->type == UCS_RCACHE_PRED_EVENT_DEREG);
+
+    if (event->time < previous) {
+        return "is earlier than the one before it";
+    }
+
+    if (event->time - origin > MAX_SPAN) {
+        return "is more than 146 years after the first one";
+    }
+
+    if (event->duration > MAX_SPAN - (event->time - origin)) {
+        return "lasts beyond 146 years after the first one";
+    }
+
+    if (memory && (event->length == 0)) {
+        return "is of no memory";
+    }
+
+    if ((event->length > MAX_ADDRESS) ||
+        (event->address > MAX_ADDRESS - event->length)) {
+        return "is of memory beyond the end of the address space";
+    }
+
+    if (event->kind >= UCS_RCACHE_PRED_USE_LAST) {
+        return "is of a use of unknown kind";
+    }
+
+    return NULL;
+}
+
+static ucs_status_t add_events(builder_t *builder)
+{
+    const ucs_rcache_trace_t *trace = builder->trace;
+    uint64_t previous               = builder->origin;
+    ucs_status_t status;
+    const char *error;
+    size_t i;
+
+    for (i = 0; i < trace->num_events; ++i) {
+        error = event_check(&trace->events[i], builder->origin, previous);
+        if (error != NULL) {
+            ucs_error("%s: event %zu, at %lu ns, %s", trace->path, i + 1,
+                      trace->events[i].time, error);
+            return UCS_ERR_INVALID_PARAM;
+        }
+
+        status = add_event(builder, &trace->events[i]);
+        if (status != UCS_OK) {
+            return status;
+        }
+
+        previous = trace->events[i].time;
+    }
+
+    builder->timeline->duration = time_without_waits(builder, previous);
+    return UCS_OK;
+}
+
+static ucs_status_t alloc_arrays(builder_t *builder)
+{
+    const ucs_rcache_trace_t *trace = builder->trace;
+    predreg_timeline_t *timeline    = builder->timeline;
+    size_t num_uses = 0, num_unmaps = 0;
+    size_t i;
+
+    for (i = 0; i < trace->num_events; ++i) {
+        num_uses   += trace->events[i].type == UCS_RCACHE_PRED_EVENT_USE_BEGIN;
+        num_unmaps += trace->events[i].type == UCS_RCACHE_PRED_EVENT_UNMAP;
+    }
+
+    /* One more: none is not nothing */
+    timeline->uses   = calloc(num_uses + 1, sizeof(*timeline->uses));
+    timeline->unmaps = calloc(num_unmaps + 1, sizeof(*timeline->unmaps));
+    builder->next    = calloc(num_uses + 1, sizeof(*builder->next));
+    return ((timeline->uses == NULL) || (timeline->unmaps == NULL) ||
+            (builder->next == NULL)) ? UCS_ERR_NO_MEMORY : UCS_OK;
+}
+
+/* Uses that did not end last until the end; costs are those of all events */
+static void finish(builder_t *builder)
+{
+    static const predreg_cost_t reg_guess   = {
+        .page = UCS_RCACHE_PRED_REG_COST_PER_PAGE,
+        .op   = UCS_RCACHE_PRED_REG_COST_PER_OP
+    };
+    static const predreg_cost_t dereg_guess = {
+        .page = UCS_RCACHE_PRED_DEREG_COST_PER_PAGE,
+        .op   = UCS_RCACHE_PRED_DEREG_COST_PER_OP
+    };
+    predreg_timeline_t *timeline            = builder->timeline;
+    size_t i;
+
+    for (i = 0; i < timeline->num_uses; ++i) {
+        timeline->uses[i].end = ucs_min(timeline->uses[i].end,
+                                        timeline->duration);
+    }
+
+    timeline->reg_known   = predreg_fit_line((builder->reg.n > 0) ?
+                                             &builder->reg :
+                                             &builder->first_use,
+                                             &reg_guess, &timeline->reg);
+    timeline->dereg_known = predreg_fit_line(&builder->dereg, &dereg_guess,
+                                             &timeline->dereg);
+}
+
+static void builder_cleanup(builder_t *builder)
+{
+    kh_destroy_inplace(buffers, &builder->buffers);
+    kh_destroy_inplace(open_uses, &builder->open);
+    free(builder->next);
+}
+
+ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
+                                     predreg_timeline_t **timeline_p)
+{
+    builder_t builder = { .trace = trace };
+    ucs_status_t status;
+
+    builder.timeline = calloc(1, sizeof(*builder.timeline));
+    if (builder.timeline == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    builder.timeline->num_domains = ucs_max(trace->num_domains, 1u);
+    if (trace->num_events > 0) {
+        builder.origin        = trace->events[0].time;
+        builder.waiting_until = builder.origin;
+    }
+
+    status = alloc_arrays(&builder);
+    if (status == UCS_OK) {
+        status = add_events(&builder);
+    }
+
+    if (status != UCS_OK) {
+        predreg_timeline_destroy(builder.timeline);
+        goto out;
+    }
+
+    finish(&builder);
+    *timeline_p = builder.timeline;
+out:
+    builder_cleanup(&builder);
+    return status;
+}
+
+void predreg_timeline_destroy(predreg_timeline_t *timeline)
+{
+    free(timeline->unmaps);
+    free(timeline->uses);
+    free(timeline);
+}

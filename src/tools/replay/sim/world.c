@@ -1,0 +1,360 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "world.h"
+#include "coroutine.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+/* The cache takes a time of 0 for none: its clock is ahead of the account's */
+#define EPOCH 1000000000ul
+
+/* Memory there is room for at first */
+#define MIN_CAPACITY 256
+
+/* How long the helper lets the program get on when it waits for it, ns */
+#define HELPER_YIELD 1000
+
+
+/* Registered memory. The handle is its number, and not an address, which would
+ * differ between runs. */
+typedef struct memory {
+    predreg_holding_t holding;
+    uint64_t          address;
+    uint64_t          length;
+    int               live;
+    size_t            next_free; /* Number */
+} memory_t;
+
+typedef enum {
+    HELPER_NONE,    /* There is none */
+    HELPER_RUNNING, /* It is the one that runs */
+    HELPER_ASLEEP,  /* Until its time, or until woken */
+    HELPER_BUSY     /* Registers or deregisters until its time */
+} helper_state_t;
+
+struct predreg_world {
+    predreg_cost_t         reg;
+    predreg_cost_t         dereg;
+    uint64_t               wakeup;
+    predreg_account_t      *account;
+    ucs_rcache_pred_time_t now;         /* Of the flow that runs */
+    ucs_status_t           status;      /* UCS_ERR_NO_MEMORY: memory is
+                                           missing */
+    int                    over;        /* Nothing takes time */
+    memory_t               *memory;     /* By number; 0 is not used */
+    size_t                 num_memory;
+    size_t                 capacity;
+    size_t                 first_free;  /* Number; 0: none */
+
+    ucs_rcache_pred_t      *pred;
+    predreg_coroutine_t    *helper;
+    helper_state_t         helper_state;
+    ucs_rcache_pred_time_t helper_next; /* It goes on; INF: not by itself */
+    int                    helper_woken; /* The next sleep is none */
+    ucs_rcache_pred_time_t helper_since; /* It is asleep, or busy */
+    uint64_t               helper_time;
+};
+
+
+static int is_helper(const predreg_world_t *world)
+{
+    return world->helper_state == HELPER_RUNNING;
+}
+
+/* The helper waits, the program goes on */
+static void helper_suspend(predreg_world_t *world, helper_state_t state,
+                           ucs_rcache_pred_time_t until)
+{
+    world->helper_state = state;
+    world->helper_since = world->now;
+    world->helper_next  = until;
+    predreg_coroutine_suspend(world->helper);
+    world->helper_state = HELPER_RUNNING;
+}
+
+/* The helper goes on, the program waits */
+static void helper_resume(predreg_world_t *world)
+{
+    world->now         = ucs_max(world->now, world->helper_next);
+    world->helper_next = UCS_RCACHE_PRED_TIME_INF;
+    predreg_coroutine_resume(world->helper);
+}
+
+static void helper_main(void *arg)
+{
+    predreg_world_t *world = arg;
+
+    for (;;) {
+        predreg_world_ops.wait(world, ucs_rcache_pred_poll(world->pred));
+    }
+}
+
+static void program_advance(predreg_world_t *world,
+                            ucs_rcache_pred_time_t until)
+{
+    while (world->helper_next <= until) {
+        helper_resume(world);
+    }
+    world->now = ucs_max(world->now, until);
+}
+
+/* The flow that runs registers, or deregisters, for so long */
+static void pass(predreg_world_t *world, uint64_t time, int is_reg)
+{
+    if (world->over || (time == 0)) {
+        return;
+    }
+
+    if (!is_helper(world)) {
+        program_advance(world, world->now + time);
+        return;
+    }
+
+    helper_suspend(world, HELPER_BUSY, world->now + time);
+    if (!world->over) {
+        world->helper_time += world->now - world->helper_since;
+        predreg_account_helper(world->account, world->helper_since - EPOCH,
+                               predreg_world_now(world), is_reg);
+    }
+}
+
+uint64_t predreg_world_now(const predreg_world_t *world)
+{
+    return world->now - EPOCH;
+}
+
+void predreg_world_advance(predreg_world_t *world, uint64_t until)
+{
+    program_advance(world, until + EPOCH);
+}
+
+static ucs_status_t memory_grow(predreg_world_t *world)
+{
+    size_t capacity = ucs_max(2 * world->capacity, (size_t)MIN_CAPACITY);
+    memory_t *memory;
+
+    memory = realloc(world->memory, capacity * sizeof(*memory));
+    if (memory == NULL) {
+        world->status = UCS_ERR_NO_MEMORY;
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    world->memory     = memory;
+    world->capacity   = capacity;
+    world->num_memory = ucs_max(world->num_memory, 1ul); /* 0 is no handle */
+    return UCS_OK;
+}
+
+/* @return its number, or 0. */
+static size_t memory_new(predreg_world_t *world)
+{
+    size_t number = world->first_free;
+
+    if (number != 0) {
+        world->first_free = world->memory[number].next_free;
+        return number;
+    }
+
+    if ((world->num_memory == world->capacity) &&
+        (memory_grow(world) != UCS_OK)) {
+        return 0;
+    }
+
+    return world->num_memory++;
+}
+
+predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh)
+{
+    return &world->memory[(size_t)memh].holding;
+}
+
+static ucs_status_t op_reg(void *arg, void *address, size_t length,
+                           unsigned flags, void **memh_p)
+{
+    predreg_world_t *world = arg;
+    size_t number          = memory_new(world);
+    memory_t *memory;
+
+    if (number == 0) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    memory          = &world->memory[number];
+    memory->address = (uintptr_t)address;
+    memory->length  = length;
+    memory->live    = 1;
+    if (!world->over) {
+        predreg_holding_reg(world->account, &memory->holding, memory->address,
+                            length, predreg_world_now(world));
+    }
+
+    pass(world, predreg_cost_of(&world->reg, memory->address, length), 1);
+    if (!world->over) {
+        memory = &world->memory[number]; /* It may have moved meanwhile */
+        predreg_holding_registered(world->account, &memory->holding,
+                                   predreg_world_now(world));
+    }
+
+    *memh_p = (void*)number;
+    return UCS_OK;
+}
+
+static ucs_status_t op_dereg(void *arg, void *memh)
+{
+    predreg_world_t *world = arg;
+    size_t number          = (size_t)memh;
+    memory_t *memory       = &world->memory[number];
+
+    if (!world->over) {
+        predreg_holding_dereg(world->account, &memory->holding,
+                              predreg_world_now(world));
+    }
+
+    pass(world, predreg_cost_of(&world->dereg, memory->address, memory->length),
+         0);
+    memory = &world->memory[number];
+    if (!world->over) {
+        predreg_holding_close(world->account, &memory->holding,
+                              predreg_world_now(world));
+    }
+
+    memory->live      = 0;
+    memory->next_free = world->first_free;
+    world->first_free = number;
+    return UCS_OK;
+}
+
+static ucs_rcache_pred_time_t op_now(void *arg)
+{
+    predreg_world_t *world = arg;
+
+    return world->now;
+}
+
+/* The helper: sleeps end late, whether by time or because it is woken */
+static void op_wait(void *arg, ucs_rcache_pred_time_t until)
+{
+    predreg_world_t *world = arg;
+
+    if (!world->over && (until <= world->now)) {
+        return;
+    }
+
+    if (world->helper_woken) {
+        world->helper_woken = 0;
+        return;
+    }
+
+    helper_suspend(world, HELPER_ASLEEP,
+                   (until == UCS_RCACHE_PRED_TIME_INF) ?
+                   until : (until + world->wakeup));
+}
+
+static void op_wake(void *arg)
+{
+    predreg_world_t *world = arg;
+
+    if (world->helper_state == HELPER_ASLEEP) {
+        world->helper_next = ucs_min(world->helper_next,
+                                     world->now + world->wakeup);
+    } else {
+        world->helper_woken = 1;
+    }
+}
+
+/* Somebody waits for what the other one does: there is nothing else that could
+ * take time */
+static void op_yield(void *arg)
+{
+    predreg_world_t *world = arg;
+
+    if (is_helper(world)) {
+        helper_suspend(world, HELPER_BUSY, world->now + HELPER_YIELD);
+    } else if (world->helper_state == HELPER_BUSY) {
+        program_advance(world, world->helper_next);
+    }
+}
+
+const ucs_rcache_pred_ops_t predreg_world_ops = {
+    .now       = op_now,
+    .wait      = op_wait,
+    .wake      = op_wake,
+    .mem_reg   = op_reg,
+    .mem_dereg = op_dereg,
+    .yield     = op_yield
+};
+
+ucs_status_t predreg_world_create(const predreg_sim_params_t *params,
+                                  predreg_account_t *account,
+                                  predreg_world_t **world_p)
+{
+    predreg_world_t *world = calloc(1, sizeof(*world));
+
+    if (world == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    world->reg         = params->reg;
+    world->dereg       = params->dereg;
+    world->wakeup      = params->wakeup;
+    world->account     = account;
+    world->now         = EPOCH;
+    world->helper_next = UCS_RCACHE_PRED_TIME_INF;
+    world->status      = UCS_OK;
+    *world_p           = world;
+    return UCS_OK;
+}
+
+ucs_status_t predreg_world_start_helper(predreg_world_t *world,
+                                        ucs_rcache_pred_t *pred)
+{
+    ucs_status_t status;
+
+    status = predreg_coroutine_create(helper_main, world, &world->helper);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    world->pred         = pred;
+    world->helper_state = HELPER_ASLEEP;
+    world->helper_next  = world->now;
+    return UCS_OK;
+}
+
+ucs_status_t predreg_world_finish(predreg_world_t *world, uint64_t *helper_p)
+{
+    uint64_t now = predreg_world_now(world);
+    size_t i;
+
+    for (i = 1; i < world->num_memory; ++i) {
+        if (world->memory[i].live) {
+            predreg_holding_close(world->account, &world->memory[i].holding,
+                                  now);
+        }
+    }
+
+    if (world->helper_state == HELPER_BUSY) {
+        world->helper_time += world->now - world->helper_since;
+    }
+    *helper_p   = world->helper_time;
+    world->over = 1;
+    while (world->helper_state == HELPER_BUSY) {
+        predreg_coroutine_resume(world->helper);
+    }
+    return world->status;
+}
+
+void predreg_world_destroy(predreg_world_t *world)
+{
+    if (world->helper != NULL) {
+        predreg_coroutine_destroy(world->helper);
+    }
+    free(world->memory);
+    free(world);
+}

@@ -1,0 +1,487 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+extern "C" {
+#include <common/c_access.h>
+}
+#include <common/log_watch.h>
+#include <common/timelines.h>
+
+#include <gtest/gtest.h>
+#include <tools/replay/sim/sim.h>
+
+#include <algorithm>
+
+/* The policies predict and on-demand, by the cache itself */
+class test_replay_cache : public ::testing::Test {
+protected:
+    static constexpr uint64_t PAGE = made_program::PAGE;
+    static constexpr uint64_t USEC = made_program::USEC;
+    static constexpr uint64_t MSEC = made_program::MSEC;
+    static constexpr uint64_t MB   = made_program::MB;
+
+    replayed replay(predreg_replay_policy_t policy)
+    {
+        const predreg_timeline_t *timeline = m_program.timeline();
+
+        return replayed(timeline, replay_params(timeline, policy));
+    }
+
+    /* The account against the cache's own statistics */
+    void compare(const predreg_replay_params_t &params)
+    {
+        predreg_sim_params_t sim       = {params.reg, params.dereg,
+                                          params.wakeup, params.cache};
+        predreg_replay_result_t result = {};
+        ucs_rcache_pred_stats_t stats;
+
+        sim.cache.policy = (params.policy == PREDREG_REPLAY_PREDICT) ?
+                           UCS_RCACHE_PRED_POLICY_PREDICT :
+                           UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+        sim.cache.pieces = sim.cache.pieces &&
+                           (params.policy == PREDREG_REPLAY_PREDICT);
+
+        ASSERT_EQ(UCS_OK,
+                  predreg_sim_replay(m_program.timeline(), &sim, &result,
+                                     &stats));
+        EXPECT_EQ(stats.uses, result.uses);
+        EXPECT_EQ(stats.hits, result.hits);
+        EXPECT_EQ(stats.late, result.late);
+        EXPECT_EQ(stats.bytes_peak, result.pinned.peak_bytes);
+        EXPECT_EQ(stats.byte_ns / 1e9, result.pinned.byte_seconds);
+        EXPECT_EQ(stats.duration, result.duration);
+        EXPECT_LE(stats.regs_critical + stats.regs_helper + stats.pieces,
+                  result.regs);
+        EXPECT_LE(result.pinned.peak_bytes, params.cache.max_bytes);
+        EXPECT_EQ(m_program.timeline()->num_uses,
+                  result.uses + result.refused);
+        predreg_replay_result_cleanup(&result);
+    }
+
+    static uint64_t buffer(unsigned index)
+    {
+        return made_program::buffer(index);
+    }
+
+    made_program m_program;
+};
+
+TEST_F(test_replay_cache, on_demand)
+{
+    m_program.reg   = {10, 100};
+    m_program.dereg = {1, 50};
+    m_program.use(1000, 2000, buffer(0), 2 * PAGE);
+    m_program.use(3000, 4000, buffer(0), 2 * PAGE);
+
+    replayed r = replay(PREDREG_REPLAY_ON_DEMAND);
+    EXPECT_EQ((replayed::curve_t{{1000, 2 * PAGE}, {2172, 0},
+                                 {3172, 2 * PAGE}, {4344, 0}}), r.curve());
+    EXPECT_EQ(2u, r->uses);
+    EXPECT_EQ(0u, r->hits);
+    EXPECT_EQ(2u, r->regs);
+    EXPECT_EQ(2 * (120u + 52u), r->waited);
+    EXPECT_EQ(4344u, r->duration);
+    EXPECT_EQ(0u, r->helper);
+    EXPECT_EQ(2 * 120 * 2 * PAGE, r.byte_ns(PREDREG_CAUSE_REG));
+    EXPECT_EQ(2 * 52 * 2 * PAGE, r.byte_ns(PREDREG_CAUSE_DEREG));
+    EXPECT_EQ(2 * 1000 * 2 * PAGE, r.byte_ns(PREDREG_CAUSE_USE));
+    EXPECT_EQ(0u, r.byte_ns(PREDREG_CAUSE_KEPT));
+}
+
+/* Two uses at once have a registration each */
+TEST_F(test_replay_cache, on_demand_overlap)
+{
+    m_program.use(0, 100, buffer(0), PAGE);
+    m_program.use(50, 150, buffer(0), PAGE);
+
+    replayed r = replay(PREDREG_REPLAY_ON_DEMAND);
+    EXPECT_EQ((replayed::curve_t{{0, PAGE}, {50, 2 * PAGE}, {100, PAGE},
+                                 {150, 0}}), r.curve());
+}
+
+/* All but the first two uses are predicted, and what is registered between uses
+ * is little; what is expected at the end does not come */
+TEST_F(test_replay_cache, periodic)
+{
+    m_program       = made_program::periodic(100, 100 * MSEC, 10 * MSEC, MB);
+    m_program.reg   = {50, 10000};
+    m_program.dereg = {10, 5000};
+
+    replayed r = replay(PREDREG_REPLAY_PREDICT);
+    EXPECT_EQ(100u, r->uses);
+    EXPECT_EQ(98u, r->hits);
+    EXPECT_EQ(0u, r->late);
+    EXPECT_EQ(0u, r->early);
+    EXPECT_EQ(2 * (10000u + 256 * 50), r->waited);
+    EXPECT_EQ(100 * 10 * MSEC * MB, r.byte_ns(PREDREG_CAUSE_USE));
+    EXPECT_EQ(0u, r.byte_ns(PREDREG_CAUSE_KEPT));
+    /* With one interval known, 1/32 of a period is spent on waiting, and then
+     * twice 1/64; and each time, how late the helper's sleep may end */
+    EXPECT_GT(r.byte_ns(PREDREG_CAUSE_AHEAD), 4 * 100 / 64 * MSEC * MB);
+    EXPECT_LT(r.byte_ns(PREDREG_CAUSE_AHEAD), 9 * 100 / 64 * MSEC * MB);
+    EXPECT_EQ(98u, r->prediction_errors[0] + r->prediction_errors[1] +
+                   r->prediction_errors[2]);
+    EXPECT_GT(r->helper, 98 * (10000u + 256 * 50 + 5000 + 256 * 10));
+}
+
+/* The helper's registration is under way when its use comes: to the nanosecond,
+ * it is late if it is not complete */
+TEST_F(test_replay_cache, late)
+{
+    const unsigned NUM = 10;
+    uint64_t registered;
+
+    auto program = [&](uint64_t last) {
+        m_program     = made_program::periodic(NUM, 100 * MSEC, 10 * MSEC, MB);
+        m_program.reg = {50, 100000};
+        m_program.use(last, last + MSEC, buffer(0), MB);
+    };
+
+    /* When is it registered for the last use? Its begin is not known then */
+    program(NUM * 100 * MSEC + 10 * MSEC);
+    {
+        replayed r = replay(PREDREG_REPLAY_PREDICT);
+        auto curve = r.curve();
+        EXPECT_EQ(NUM - 1, r->hits);
+        ASSERT_EQ(MB, curve[curve.size() - 2].second);
+        registered = curve[curve.size() - 2].first + 100000 + 256 * 50;
+        registered -= r->waited;
+    }
+
+    for (unsigned early : {0, 1, 1000}) {
+        program(registered - early);
+        replayed r = replay(PREDREG_REPLAY_PREDICT);
+        EXPECT_EQ(NUM - 1 - (early > 0), r->hits) << early;
+        EXPECT_EQ((early > 0), r->late) << early;
+        EXPECT_EQ(2 * (100000u + 256 * 50) + early, r->waited) << early;
+    }
+}
+
+/* The helper runs while the program registers something else */
+TEST_F(test_replay_cache, helper_goes_on_during_a_wait)
+{
+    m_program       = made_program::periodic(20, 10 * MSEC, MSEC, MB);
+    m_program.reg   = {0, 3000000};
+    m_program.dereg = {0, 100000};
+    for (unsigned i = 0; i < 20; ++i) {
+        m_program.use(i * 10 * MSEC + 2 * MSEC, i * 10 * MSEC + 3 * MSEC,
+                      buffer(1 + i), PAGE, 2);
+    }
+
+    replayed r = replay(PREDREG_REPLAY_PREDICT);
+    EXPECT_GT(r->hits, 10u);
+    /* Waiting is for the new buffers, and little else */
+    EXPECT_GE(r->waited, 20 * 3 * MSEC);
+    EXPECT_LT(r->waited, 26 * 3 * MSEC);
+}
+
+/* A helper that wakes late has to be in time nevertheless */
+TEST_F(test_replay_cache, wakeup)
+{
+    m_program = made_program::periodic(100, 20 * MSEC, 2 * MSEC, MB);
+    m_program.reg = m_program.dereg = {0, 10000};
+    const predreg_timeline_t *timeline = m_program.timeline();
+    predreg_replay_params_t params     =
+            replay_params(timeline, PREDREG_REPLAY_PREDICT);
+    uint64_t ahead = 0;
+
+    for (uint64_t wakeup : {0ul, 100 * USEC, 1000 * USEC}) {
+        params.wakeup = wakeup;
+        replayed r(timeline, params);
+        EXPECT_GE(r->hits, 96u) << wakeup;
+        EXPECT_GE(r.byte_ns(PREDREG_CAUSE_RELEASE), 90 * wakeup * MB);
+        ahead = r.byte_ns(PREDREG_CAUSE_AHEAD);
+    }
+    EXPECT_GT(ahead, 0u);
+}
+
+/* What is predicted and does not come is wasted */
+TEST_F(test_replay_cache, wasted)
+{
+    m_program = made_program::periodic(20, 20 * MSEC, 2 * MSEC, MB);
+    m_program.last_until(made_program::SEC);
+
+    replayed r = replay(PREDREG_REPLAY_PREDICT);
+    EXPECT_GE(r->wasted, 1u);
+    EXPECT_GT(r.byte_ns(PREDREG_CAUSE_WASTED), 0u);
+    EXPECT_EQ(0u, r.curve().back().second);
+    EXPECT_LT(r.curve().back().first, (int64_t)(500 * MSEC));
+}
+
+/* Uses that come at once after one another: kept, not deregistered */
+TEST_F(test_replay_cache, kept)
+{
+    m_program = made_program::periodic(1000, 20 * USEC, 5 * USEC, MB);
+    m_program.reg = m_program.dereg = {0, 10000};
+
+    replayed r = replay(PREDREG_REPLAY_PREDICT);
+    EXPECT_GT(r->hits, 990u);
+    EXPECT_GT(r.byte_ns(PREDREG_CAUSE_KEPT), 14 * 900 * USEC * MB);
+    EXPECT_LT(r->regs, 10u);
+}
+
+TEST_F(test_replay_cache, progress)
+{
+    m_program = made_program::periodic(100, 100 * MSEC, 10 * MSEC, MB);
+    m_program.reg = m_program.dereg = {0, 10000};
+    /* Somebody else communicates, so that there is progress */
+    m_program.use(0, 10000 * MSEC, buffer(1), PAGE, 2);
+    const predreg_timeline_t *timeline = m_program.timeline();
+    predreg_replay_params_t params     =
+            replay_params(timeline, PREDREG_REPLAY_PREDICT);
+
+    params.cache.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
+    {
+        replayed r(timeline, params);
+        EXPECT_GT(r->hits, 95u);
+        EXPECT_EQ(0u, r->helper);
+        EXPECT_LT(r.byte_ns(), 10000 * MSEC * PAGE + 1400 * MSEC * MB);
+    }
+
+    /* Without, there is nobody to register ahead */
+    m_program = made_program::periodic(100, 100 * MSEC, 10 * MSEC, MB);
+    m_program.reg = m_program.dereg = {0, 10000};
+    replayed r(m_program.timeline(), params);
+    EXPECT_EQ(0u, r->hits);
+    EXPECT_EQ(100u * 20000, r->waited);
+}
+
+TEST_F(test_replay_cache, helper_off)
+{
+    m_program = made_program::random(1, 100);
+    const predreg_timeline_t *timeline = m_program.timeline();
+    predreg_replay_params_t off        =
+            replay_params(timeline, PREDREG_REPLAY_PREDICT);
+    predreg_replay_params_t on_demand  =
+            replay_params(timeline, PREDREG_REPLAY_ON_DEMAND);
+
+    off.cache.helper       = UCS_RCACHE_PRED_HELPER_OFF;
+    off.cache.pieces       = 0;
+    on_demand.cache.pieces = 0;
+    EXPECT_EQ(replayed(timeline, off).text(),
+              replayed(timeline, on_demand).text());
+}
+
+/* The first piece is waited for. From then on two are held, of which one lands
+ * after the other, and with it the next one is registered */
+TEST_F(test_replay_cache, pieces)
+{
+    m_program.reg   = {1000, 100};
+    m_program.dereg = {0, 100};
+    m_program.use(0, 100 * MSEC, buffer(0), 64 * MB).kind =
+            UCS_RCACHE_PRED_USE_PIECES;
+    const predreg_timeline_t *timeline = m_program.timeline();
+    predreg_replay_params_t params     =
+            replay_params(timeline, PREDREG_REPLAY_PREDICT);
+    uint64_t pages;
+
+    {
+        replayed r(timeline, params);
+        EXPECT_EQ(1u, r->uses);
+        EXPECT_EQ(0u, r->hits);
+        pages = r->pinned.peak_bytes / 2 / PAGE;
+        EXPECT_GT(pages, 1u);
+        EXPECT_LT(pages, 64 * MB / PAGE / 4);
+        EXPECT_EQ(pages * 1000 + 100, r->waited);
+        EXPECT_EQ((64 * MB / PAGE + pages - 1) / pages, r->regs);
+        EXPECT_GT(r.byte_ns(), 90 * MSEC * (2 * pages - pages / 2) * PAGE);
+        EXPECT_LT(r.byte_ns(), 110 * MSEC * 2 * pages * PAGE);
+    }
+
+    params.cache.pieces = 0;
+    replayed r(timeline, params);
+    EXPECT_EQ(64 * MB, r->pinned.peak_bytes);
+    EXPECT_EQ(64 * MB / PAGE * 1000 + 100, r->waited);
+}
+
+/* What does not fit the bound is refused, goes in pieces, or takes the place of
+ * what is idle */
+TEST_F(test_replay_cache, bound)
+{
+    m_program.use(0, 1000, buffer(0), 8 * MB);
+    m_program.use(2000, 3000, buffer(1), 30 * MB);
+    m_program.use(4000, 5000, buffer(2), 30 * MB).kind =
+            UCS_RCACHE_PRED_USE_LAST_RESORT;
+    const predreg_timeline_t *timeline = m_program.timeline();
+    predreg_replay_params_t params     =
+            replay_params(timeline, PREDREG_REPLAY_PREDICT);
+
+    params.cache.max_bytes = 16 * MB;
+    replayed r(timeline, params);
+    EXPECT_EQ(2u, r->uses);
+    EXPECT_EQ(1u, r->refused);
+    EXPECT_LE(r->pinned.peak_bytes, 16 * MB);
+    EXPECT_EQ(8 * MB, r->pinned.peak_bytes);
+}
+
+TEST_F(test_replay_cache, unmap)
+{
+    m_program = made_program::periodic(10, 10 * MSEC, MSEC, MB);
+    m_program.unmap(45 * MSEC, buffer(0), MB);
+
+    replayed r = replay(PREDREG_REPLAY_PREDICT);
+    EXPECT_EQ(10u, r->uses);
+    EXPECT_EQ(10u - 2 - 2, r->hits); /* It learns from the beginning */
+}
+
+TEST_F(test_replay_cache, agrees_with_statistics)
+{
+    for (unsigned seed = 1; seed <= 30; ++seed) {
+        m_program = made_program::random(seed, 400);
+        const predreg_timeline_t *timeline = m_program.timeline();
+
+        for (auto policy : {PREDREG_REPLAY_PREDICT, PREDREG_REPLAY_ON_DEMAND}) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed << " policy "
+                                            << policy);
+            predreg_replay_params_t params = replay_params(timeline, policy);
+            params.wakeup                  = seed * 1000;
+            params.cache.helper            = (ucs_rcache_pred_helper_t)
+                    (seed % UCS_RCACHE_PRED_HELPER_LAST);
+            compare(params);
+            params.cache.max_bytes   = 2 * MB;
+            params.cache.max_regions = 8;
+            params.cache.dq_size     = 2;
+            compare(params);
+        }
+    }
+}
+
+TEST_F(test_replay_cache, deterministic)
+{
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+        m_program = made_program::random(seed, 500);
+        for (unsigned policy = 0; policy < PREDREG_REPLAY_PERIODICITY;
+             ++policy) {
+            std::string first =
+                    replay((predreg_replay_policy_t)policy).text();
+            /* Other addresses of whatever is allocated */
+            std::vector<std::string> heap(1000, std::string(seed * 777, ' '));
+            EXPECT_TRUE(first ==
+                        replay((predreg_replay_policy_t)policy).text());
+        }
+    }
+}
+
+/* A replay that is recorded: the program is found in it again, without the waits
+ * that were put in, and replayed again it is what it was */
+TEST_F(test_replay_cache, recorded_replay)
+{
+    auto record = [](void *arg, const ucs_rcache_pred_event_t *event) {
+        ((std::vector<ucs_rcache_pred_event_t>*)arg)->push_back(*event);
+    };
+
+    for (unsigned seed = 1; seed <= 30; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        m_program                          = made_program::random(seed, 300);
+        const predreg_timeline_t *timeline = m_program.timeline();
+        std::vector<ucs_rcache_pred_event_t> events;
+        ucs_rcache_pred_sink_t sink        = {record, &events};
+        predreg_replay_params_t params     = replay_params(
+                timeline, (seed % 2) ? PREDREG_REPLAY_PREDICT :
+                                       PREDREG_REPLAY_ON_DEMAND);
+        ucs_rcache_trace_t trace           = {};
+        predreg_timeline_t *found;
+        uint64_t start;
+
+        /* Of several uses of a region at a time, a trace does not tell which one
+         * ends */
+        for (size_t i = 0; i < timeline->num_uses; ++i) {
+            predreg_use_t &use = timeline->uses[i];
+            use.kind           = UCS_RCACHE_PRED_USE_WHOLE;
+            for (size_t j = i + 1; j < timeline->num_uses; ++j) {
+                if ((timeline->uses[j].address == use.address) &&
+                    (timeline->uses[j].domain == use.domain)) {
+                    use.end = std::min(use.end, timeline->uses[j].begin);
+                    break;
+                }
+            }
+        }
+        params.cache.sink = &sink;
+        replayed first(timeline, params);
+
+        std::stable_sort(events.begin(), events.end(),
+                         [](const auto &a, const auto &b) {
+                             return a.time < b.time;
+                         });
+        trace.path       = (char*)"made.trace";
+        trace.events     = events.data();
+        trace.num_events = events.size();
+        ASSERT_EQ(UCS_OK, predreg_timeline_create(&trace, &found));
+
+        ASSERT_EQ(timeline->num_uses, found->num_uses);
+        EXPECT_EQ(first->waited, found->waited);
+        start = timeline->uses[0].begin;
+        for (size_t i = 0; i < found->num_uses; ++i) {
+            EXPECT_EQ(timeline->uses[i].begin, start + found->uses[i].begin);
+            EXPECT_EQ(timeline->uses[i].end, start + found->uses[i].end);
+        }
+        EXPECT_NEAR(timeline->reg.page, found->reg.page, 0.1);
+        EXPECT_NEAR(timeline->reg.op, found->reg.op, 1);
+        EXPECT_NEAR(timeline->dereg.page, found->dereg.page, 0.1);
+        EXPECT_NEAR(timeline->dereg.op, found->dereg.op, 1);
+
+        found->duration   = timeline->duration;
+        params.cache.sink = NULL;
+        EXPECT_TRUE(first.text() == replayed(found, params).text());
+        predreg_timeline_destroy(found);
+    }
+}
+
+TEST_F(test_replay_cache, nothing_to_do)
+{
+    for (auto policy : {PREDREG_REPLAY_PREDICT, PREDREG_REPLAY_ON_DEMAND}) {
+        replayed r = replay(policy);
+        EXPECT_EQ(0u, r->uses);
+        EXPECT_EQ(0u, r->duration);
+        EXPECT_TRUE(r.curve().empty());
+    }
+}
+
+TEST_F(test_replay_cache, bad_parameters)
+{
+    const predreg_timeline_t *timeline = m_program.timeline();
+    predreg_replay_params_t params     =
+            replay_params(timeline, PREDREG_REPLAY_PREDICT);
+    predreg_replay_result_t result;
+
+    params.cache.history = 0;
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              predreg_replay(timeline, &params, &result));
+    EXPECT_EQ("history of 0 intervals is out of range: expected 1..16",
+              log_watch::take());
+}
+
+TEST_F(test_replay_cache, no_memory)
+{
+    m_program = made_program::periodic(4, 10 * MSEC, MSEC, MB);
+    m_program.use(15 * MSEC, 16 * MSEC, buffer(1), 64 * MB).kind =
+            UCS_RCACHE_PRED_USE_PIECES;
+    m_program.reg = {1000, 100};
+    const predreg_timeline_t *timeline = m_program.timeline();
+    predreg_replay_params_t params     =
+            replay_params(timeline, PREDREG_REPLAY_PREDICT);
+    predreg_replay_result_t result;
+    unsigned n, failures = 0;
+
+    for (n = 1;; ++n) {
+        test_alloc_fail_nth(n);
+        ucs_status_t status = predreg_replay(timeline, &params, &result);
+        bool failed         = test_alloc_failed();
+        test_alloc_fail_nth(0);
+        if (status == UCS_OK) {
+            /* The cache does without some, and then a use is refused */
+            EXPECT_TRUE(!failed || (result.refused > 0)) << n;
+            predreg_replay_result_cleanup(&result);
+        } else {
+            EXPECT_EQ(UCS_ERR_NO_MEMORY, status) << "allocation " << n;
+            ++failures;
+        }
+        if (!failed) {
+            break;
+        }
+    }
+    EXPECT_GE(failures, 15u);
+}
