@@ -11,15 +11,28 @@
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
+#include <ucs/sys/preprocessor.h>
 #include <uct/api/uct.h>
+
+#include <limits.h>
 
 #define KNOB_PREFIX "RCACHE_PRED_"
 #define ENV_PREFIX  "UCX_"
 
 #define HELPER_DEFAULT "aggressive"
 
-#define DQ_SIZE_MIN 64u
-#define DQ_SIZE_MAX 1048576u
+/* "Range: 1 to 2.", of macros that are plain numbers */
+#define RANGE(_min, _max) \
+    "Range: " UCS_PP_MAKE_STRING(_min) " to " UCS_PP_MAKE_STRING(_max) "."
+
+#define ENTRIES_RANGE \
+    RANGE(UCT_PREDREG_MIN_ENTRIES, UCT_PREDREG_MAX_ENTRIES)
+
+/* Those of bytes: UCS_RCACHE_PRED_MIN_BYTES; tests compare the two */
+#define BYTES_RANGE   "Range: 256K and more, in bytes, or inf."
+
+#define REGIONS_RANGE \
+    "Range: " UCS_PP_MAKE_STRING(UCT_PREDREG_MIN_REGIONS) " and more, or inf."
 
 
 static const char *helper_names[] = {
@@ -61,49 +74,51 @@ static ucs_config_field_t knob_table[] = {
 
     {"WINDOW", "2",
      "Number of preceding communications that tell contexts of a call site\n"
-     "apart. Range: 0 to 4.",
+     "apart. " RANGE(UCT_PREDREG_MIN_WINDOW, UCS_RCACHE_PRED_MAX_WINDOW),
      ucs_offsetof(uct_predreg_knobs_t, window), UCS_CONFIG_TYPE_UINT},
 
     {"HISTORY", "8",
      "Number of recent intervals between communications of one context; the\n"
-     "shortest is the predicted period. Range: 1 to 16.",
+     "shortest is the predicted period.\n"
+     RANGE(UCT_PREDREG_MIN_HISTORY, UCS_RCACHE_PRED_MAX_HISTORY),
      ucs_offsetof(uct_predreg_knobs_t, history), UCS_CONFIG_TYPE_UINT},
 
     {"MAX_SITES", "16384",
-     "Number of communication contexts to remember. Range: 16 and more.",
+     "Number of communication contexts to remember.\n" ENTRIES_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, max_sites), UCS_CONFIG_TYPE_UINT},
 
     {"KNOWN_REGIONS", "8192",
      "Number of buffers to remember, registered or not. Registered ones are\n"
-     "kept beyond it. Range: 16 and more.",
+     "kept beyond it. " ENTRIES_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, known_regions), UCS_CONFIG_TYPE_UINT},
 
     {"DQ_SIZE", "1024",
      "Entries of the queue of ended communications on their way to the helper\n"
-     "thread. Range: a power of 2 from 64 to 1048576.",
+     "thread; a power of 2.\n"
+     RANGE(UCT_PREDREG_MIN_DQ_SIZE, UCT_PREDREG_MAX_DQ_SIZE),
      ucs_offsetof(uct_predreg_knobs_t, dq_size), UCS_CONFIG_TYPE_UINT},
 
     {"MAX_PINNED", "inf",
      "Bound on the memory of communication buffers that a process has\n"
      "registered at any time. Memory that UCX registers for itself does not\n"
      "count. What does not fit goes other ways: in pieces, or by copying.\n"
-     "Range: 256K and more.",
+     BYTES_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, max_pinned), UCS_CONFIG_TYPE_MEMUNITS},
 
     {"MAX_REGIONS", "inf",
      "Bound on the number of registrations of communication buffers that a\n"
-     "process has at any time. Range: 4 and more.",
+     "process has at any time. " REGIONS_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, max_regions), UCS_CONFIG_TYPE_ULUNITS},
 
     {"NODE_MAX_PINNED", "inf",
      "As MAX_PINNED, for all processes of this user on a node together. The\n"
-     "same value should be given to all of them. Range: 256K and more.",
+     "same value should be given to all of them.\n" BYTES_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, node_max_pinned),
      UCS_CONFIG_TYPE_MEMUNITS},
 
     {"NODE_MAX_REGIONS", "inf",
      "As MAX_REGIONS, for all processes of this user on a node together.\n"
-     "Range: 4 and more.",
+     REGIONS_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, node_max_regions),
      UCS_CONFIG_TYPE_ULUNITS},
 
@@ -139,93 +154,68 @@ UCS_CONFIG_REGISTER_TABLE(knob_table, "Predictive registration cache",
                           &ucs_config_global_list)
 
 
-static ucs_status_t check_range(const char *name, unsigned value, unsigned min,
-                                unsigned max)
-{
-    if ((value >= min) && (value <= max)) {
-        return UCS_OK;
-    }
+#define FIELD(_name) \
+    ucs_offsetof(uct_predreg_knobs_t, _name), \
+    sizeof(((uct_predreg_knobs_t*)NULL)->_name)
 
-    ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%u is out of range: accepted are %u "
-              "to %u", name, value, min, max);
-    return UCS_ERR_INVALID_PARAM;
+const uct_predreg_knob_range_t uct_predreg_knob_ranges[] = {
+    {"MAX_PINNED", FIELD(max_pinned), UCS_RCACHE_PRED_MIN_BYTES, ULONG_MAX, 0},
+    {"MAX_REGIONS", FIELD(max_regions), UCT_PREDREG_MIN_REGIONS, ULONG_MAX, 0},
+    {"NODE_MAX_PINNED", FIELD(node_max_pinned), UCS_RCACHE_PRED_MIN_BYTES,
+     ULONG_MAX, 0},
+    {"NODE_MAX_REGIONS", FIELD(node_max_regions), UCT_PREDREG_MIN_REGIONS,
+     ULONG_MAX, 0},
+    {"WINDOW", FIELD(window), UCT_PREDREG_MIN_WINDOW,
+     UCS_RCACHE_PRED_MAX_WINDOW, 0},
+    {"HISTORY", FIELD(history), UCT_PREDREG_MIN_HISTORY,
+     UCS_RCACHE_PRED_MAX_HISTORY, 0},
+    {"MAX_SITES", FIELD(max_sites), UCT_PREDREG_MIN_ENTRIES,
+     UCT_PREDREG_MAX_ENTRIES, 0},
+    {"KNOWN_REGIONS", FIELD(known_regions), UCT_PREDREG_MIN_ENTRIES,
+     UCT_PREDREG_MAX_ENTRIES, 0},
+    {"DQ_SIZE", FIELD(dq_size), UCT_PREDREG_MIN_DQ_SIZE,
+     UCT_PREDREG_MAX_DQ_SIZE, 1},
+    {NULL}
+};
+
+
+static unsigned long knob_number(const uct_predreg_knobs_t *knobs,
+                                 const uct_predreg_knob_range_t *range)
+{
+    const void *field = UCS_PTR_BYTE_OFFSET(knobs, range->offset);
+
+    return (range->size == sizeof(unsigned)) ? *(const unsigned*)field :
+                                               *(const unsigned long*)field;
 }
 
-static ucs_status_t check_min(const char *name, unsigned long value,
-                              unsigned long min)
+static void complain_of_range(const uct_predreg_knob_range_t *range,
+                              unsigned long value)
 {
-    if (value >= min) {
-        return UCS_OK;
+    if (range->is_power_of_2) {
+        ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%lu is not accepted: powers of 2 "
+                  "from %lu to %lu are", range->name, value, range->min,
+                  range->max);
+    } else if (range->max == ULONG_MAX) {
+        ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%lu is out of range: accepted are "
+                  "%lu and more, and inf", range->name, value, range->min);
+    } else {
+        ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%lu is out of range: accepted are "
+                  "%lu to %lu", range->name, value, range->min, range->max);
     }
-
-    ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%lu is out of range: accepted are %lu "
-              "and more, and inf", name, value, min);
-    return UCS_ERR_INVALID_PARAM;
-}
-
-static ucs_status_t bounds_check(const uct_predreg_knobs_t *knobs)
-{
-    const struct {
-        const char    *name;
-        unsigned long value;
-        unsigned long min;
-    } bounds[] = {
-        {"MAX_PINNED",       knobs->max_pinned,       UCS_RCACHE_PRED_MIN_BYTES},
-        {"MAX_REGIONS",      knobs->max_regions,      4},
-        {"NODE_MAX_PINNED",  knobs->node_max_pinned,  UCS_RCACHE_PRED_MIN_BYTES},
-        {"NODE_MAX_REGIONS", knobs->node_max_regions, 4}
-    };
-    ucs_status_t status;
-    unsigned i;
-
-    for (i = 0; i < ucs_static_array_size(bounds); ++i) {
-        status = check_min(bounds[i].name, bounds[i].value, bounds[i].min);
-        if (status != UCS_OK) {
-            return status;
-        }
-    }
-
-    return UCS_OK;
 }
 
 static ucs_status_t knobs_check(const uct_predreg_knobs_t *knobs)
 {
-    ucs_status_t status;
+    const uct_predreg_knob_range_t *range;
+    unsigned long value;
 
-    status = bounds_check(knobs);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = check_range("WINDOW", knobs->window, 0,
-                         UCS_RCACHE_PRED_MAX_WINDOW);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = check_range("HISTORY", knobs->history, 1,
-                         UCS_RCACHE_PRED_MAX_HISTORY);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    /* Tables of this many entries are allocated at once */
-    status = check_range("MAX_SITES", knobs->max_sites, 16, 1u << 24);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = check_range("KNOWN_REGIONS", knobs->known_regions, 16, 1u << 24);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    if ((knobs->dq_size < DQ_SIZE_MIN) || (knobs->dq_size > DQ_SIZE_MAX) ||
-        !ucs_is_pow2(knobs->dq_size)) {
-        ucs_error(ENV_PREFIX KNOB_PREFIX "DQ_SIZE=%u is not accepted: powers "
-                  "of 2 from %u to %u are", knobs->dq_size, DQ_SIZE_MIN,
-                  DQ_SIZE_MAX);
-        return UCS_ERR_INVALID_PARAM;
+    for (range = uct_predreg_knob_ranges; range->name != NULL; ++range) {
+        value = knob_number(knobs, range);
+        if ((value < range->min) || (value > range->max) ||
+            (range->is_power_of_2 && !ucs_is_pow2(value))) {
+            complain_of_range(range, value);
+            return UCS_ERR_INVALID_PARAM;
+        }
     }
 
     return UCS_OK;

@@ -1,0 +1,45 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_CORE_ACCESS_H_
+#define PREDREG_GTEST_CORE_ACCESS_H_
+
+#include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/core/knobs.h>
+
+BEGIN_C_DECLS
+
+/* What tests need of the state of the core, which uses C atomics. */
+
+/* As before the start: knobs at their defaults, the table of UCX's functions
+ * empty, the facts of the UCX that this was built for. */
+void test_core_init(void);
+
+/* Take down whatever a test has made */
+void test_core_cleanup(void);
+
+uct_predreg_knobs_t *test_core_knobs(void);
+uct_predreg_real_t *test_core_real(void);
+void test_core_set_rank(int rank);
+void test_core_set_pools(uint64_t bytes);
+void test_core_set_opened(unsigned count);
+void test_core_set_fenced_puts(int fenced);
+int test_core_fenced_puts(void);
+int test_core_is_aside(void);
+unsigned test_core_num_managed(void);
+unsigned test_core_num_opened(void);
+uint64_t test_core_kernel_pinned(void);
+ucs_rcache_pred_t *test_core_pred(void);
+int test_core_has_node(void);
+int test_core_has_recorder(void);
+
+/* The live counters, as another process reads them. @return 0 if there are
+ * none. */
+int test_core_read_live(uint64_t *uses_p, char *command, size_t max);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,77 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_CORE_TEST_H_
+#define PREDREG_GTEST_CORE_TEST_H_
+
+#include "core_access.h"
+
+#include <common/log_watch.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+/* A core of its own for each test, and a folder for files */
+class core_test : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        char name[] = "/tmp/predreg_core_XXXXXX";
+
+        ASSERT_NE(nullptr, mkdtemp(name));
+        m_folder = name;
+        test_core_init();
+    }
+
+    void TearDown() override
+    {
+        test_core_cleanup();
+        std::filesystem::remove_all(m_folder);
+    }
+
+    /* Set a knob by its name */
+    static void set(const std::string &name, const std::string &value)
+    {
+        ASSERT_EQ(UCS_OK, uct_predreg_knobs_set(test_core_knobs(), name.c_str(),
+                                                value.c_str()));
+    }
+
+    static std::string read(const std::string &path)
+    {
+        std::ifstream stream(path);
+        std::stringstream text;
+
+        text << stream.rdbuf();
+        return text.str();
+    }
+
+    std::string m_folder;
+};
+
+/* A variable of the environment, for as long as this lives */
+class scoped_variable {
+public:
+    scoped_variable(const std::string &name, const std::string &value) :
+        m_name(name)
+    {
+        setenv(name.c_str(), value.c_str(), 1);
+    }
+
+    ~scoped_variable()
+    {
+        unsetenv(m_name.c_str());
+    }
+
+private:
+    const std::string m_name;
+};
+
+#endif

@@ -1,0 +1,342 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "core_test.h"
+
+#include <uct/ib/predreg/core/counters.h>
+#include <uct/ib/predreg/core/live.h>
+#include <uct/ib/predreg/core/record.h>
+#include <uct/ib/predreg/core/seat.h>
+#include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/core/summary.h>
+#include <uct/ib/predreg/md/cache.h>
+
+#include <uct/api/version.h>
+
+#include <unistd.h>
+
+/* What of state.h C++ can read */
+extern "C" {
+#include <ucs/host/thread.h>
+
+void uct_predreg_step_aside(const char *fmt, ...);
+unsigned uct_predreg_policy(void);
+const uct_predreg_compat_t *
+uct_predreg_find_compat(const uct_predreg_real_t *real);
+}
+
+class test_core : public core_test {
+protected:
+    static ucs_rcache_pred_snapshot_t snapshot()
+    {
+        ucs_rcache_pred_snapshot_t snapshot;
+
+        uct_predreg_snapshot(&snapshot);
+        return snapshot;
+    }
+
+    /* Print the summary to a file. @return what it says. */
+    std::string summary()
+    {
+        const std::string path = m_folder + "/summary";
+
+        std::filesystem::remove(path);
+        set("SUMMARY_FILE", path);
+        uct_predreg_summary_print();
+        return read(path);
+    }
+
+    static unsigned s_minor;
+};
+
+unsigned test_core::s_minor;
+
+TEST_F(test_core, it_says_once_why_it_steps_aside) {
+    EXPECT_FALSE(test_core_is_aside());
+    uct_predreg_step_aside("%d reasons", 2);
+    uct_predreg_step_aside("another one");
+    EXPECT_TRUE(test_core_is_aside());
+    EXPECT_EQ("predictive registration steps aside: 2 reasons",
+              log_watch::take());
+    EXPECT_FALSE(uct_predreg_is_managing());
+}
+
+TEST_F(test_core, it_knows_the_ucx_it_was_built_for) {
+    uct_predreg_real_t real = {};
+
+    EXPECT_EQ(uct_predreg_compat_built_for(), uct_predreg_find_compat(&real));
+
+    s_minor              = UCT_VERNO_MINOR;
+    real.ucp_get_version = [](unsigned *major, unsigned *minor,
+                              unsigned *release) {
+        *major   = UCT_VERNO_MAJOR;
+        *minor   = s_minor;
+        *release = 1;
+    };
+    EXPECT_EQ(uct_predreg_compat_built_for(), uct_predreg_find_compat(&real));
+    EXPECT_FALSE(test_core_is_aside());
+
+    s_minor = 99;
+    EXPECT_EQ(nullptr, uct_predreg_find_compat(&real));
+    EXPECT_EQ("predictive registration steps aside: this process uses UCX 1.99, "
+              "accepted is " + std::to_string(UCT_VERNO_MAJOR) + "." +
+              std::to_string(UCT_VERNO_MINOR) + ", which it was built for",
+              log_watch::take());
+}
+
+TEST_F(test_core, without_a_helper_the_policy_is_another) {
+    EXPECT_EQ(UCS_RCACHE_PRED_POLICY_PREDICT, uct_predreg_policy());
+    set("HELPER", "off");
+    ASSERT_TRUE(uct_predreg_is_managing());
+    EXPECT_EQ(UCS_RCACHE_PRED_POLICY_ON_DEMAND, uct_predreg_policy());
+}
+
+TEST_F(test_core, leave_pinned_has_no_cache) {
+    set("POLICY", "leave-pinned");
+    EXPECT_FALSE(uct_predreg_is_managing());
+    EXPECT_EQ(nullptr, test_core_pred());
+}
+
+TEST_F(test_core, passed_uses_are_counted) {
+    set("POLICY", "leave-pinned");
+    uct_predreg_count_passed();
+    uct_predreg_count_passed();
+    EXPECT_EQ(2u, uct_predreg_num_passed());
+    EXPECT_EQ(2u, snapshot().stats.uses);
+}
+
+TEST_F(test_core, the_kernels_count_is_read_for_who_tells_it) {
+    uct_predreg_note_pinned();
+    EXPECT_EQ(0u, test_core_kernel_pinned());
+
+    /* Nothing is pinned here: it is read without complaint */
+    set("SUMMARY", "text");
+    uct_predreg_note_pinned();
+    EXPECT_EQ(test_core_kernel_pinned(), snapshot().kernel_pinned);
+}
+
+TEST_F(test_core, a_snapshot_tells_who_it_is_of) {
+    test_core_set_rank(5);
+    test_core_set_pools(123);
+    EXPECT_EQ(5, snapshot().rank);
+    EXPECT_EQ(getpid(), snapshot().pid);
+    EXPECT_EQ(123u, snapshot().pool_bytes);
+    EXPECT_EQ(unsigned(UCS_RCACHE_PRED_POLICY_PREDICT), snapshot().policy);
+}
+
+TEST_F(test_core, a_snapshot_of_a_cache) {
+    set("HELPER", "progress");
+    ASSERT_TRUE(uct_predreg_is_managing());
+    EXPECT_EQ(0u, snapshot().stats.uses);
+    EXPECT_EQ(ucs_rcache_pred_get_mode(test_core_pred()), snapshot().mode);
+}
+
+TEST_F(test_core, no_summary_unless_asked_for) {
+    test_core_set_opened(1);
+    EXPECT_EQ("", summary());
+    set("SUMMARY", "text");
+    test_core_set_opened(0);
+    EXPECT_EQ("", summary());
+}
+
+TEST_F(test_core, a_summary_of_leave_pinned) {
+    set("POLICY", "leave-pinned");
+    set("SUMMARY", "text");
+    test_core_set_opened(1);
+    test_core_set_rank(2);
+    test_core_set_pools(3 << 20);
+    uct_predreg_count_passed();
+    EXPECT_EQ("predreg rank 2: leave-pinned, uses 1, pinned by the kernel's "
+              "count at the end 0.0 MiB, of it by UCX's pools 3.0 MiB\n",
+              summary());
+}
+
+TEST_F(test_core, a_summary_of_prediction) {
+    set("HELPER", "progress");
+    set("SUMMARY", "text");
+    ASSERT_TRUE(uct_predreg_is_managing());
+    test_core_set_opened(1);
+
+    const std::string text = summary();
+    EXPECT_EQ(0u, text.find("predreg pid " + std::to_string(getpid()) +
+                            ": predict, uses 0, hits 0 (0.0 %), late 0"))
+            << text;
+    EXPECT_NE(std::string::npos, text.find("helper progress")) << text;
+}
+
+TEST_F(test_core, a_summary_in_json) {
+    set("SUMMARY", "json");
+    test_core_set_opened(1);
+    test_core_set_rank(2);
+
+    const std::string text = summary();
+    EXPECT_EQ('{', text.front());
+    EXPECT_EQ("}\n", text.substr(text.size() - 2));
+    EXPECT_NE(std::string::npos, text.find("\"rank\":2")) << text;
+}
+
+TEST_F(test_core, a_summary_goes_somewhere) {
+    set("SUMMARY", "text");
+    set("SUMMARY_FILE", m_folder + "/missing/file");
+    test_core_set_opened(1);
+    testing::internal::CaptureStderr();
+    uct_predreg_summary_print();
+    EXPECT_NE(std::string::npos,
+              testing::internal::GetCapturedStderr().find("predreg pid "));
+    EXPECT_EQ(0u, log_watch::take().find("cannot write the summary to " +
+                                         m_folder));
+}
+
+TEST_F(test_core, others_see_the_live_counters) {
+    uint64_t uses;
+    char command[64];
+
+    set("POLICY", "leave-pinned");
+    uct_predreg_publish(nullptr); /* To nobody */
+    uct_predreg_live_start();
+    uct_predreg_live_start(); /* They are there */
+    uct_predreg_count_passed();
+    uct_predreg_publish(nullptr);
+    ASSERT_TRUE(test_core_read_live(&uses, command, sizeof(command)));
+    EXPECT_EQ(1u, uses);
+    EXPECT_EQ(1u, uct_predreg_num_passed());
+    EXPECT_STREQ("gtest", command);
+}
+
+TEST_F(test_core, a_child_has_no_live_counters) {
+    uint64_t uses;
+    char command[64];
+
+    uct_predreg_live_start();
+    uct_predreg_live_stop();
+    uct_predreg_live_reset();
+    EXPECT_FALSE(test_core_read_live(&uses, command, sizeof(command)));
+}
+
+TEST_F(test_core, processes_of_a_node_meet_for_their_bounds) {
+    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds());
+    EXPECT_FALSE(test_core_has_node());
+
+    set("NODE_MAX_PINNED", "1G");
+    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds());
+    EXPECT_TRUE(test_core_has_node());
+    uct_predreg_node_join(); /* It is there */
+    uct_predreg_node_leave();
+    EXPECT_FALSE(test_core_has_node());
+}
+
+TEST_F(test_core, a_process_alone_has_a_seat) {
+    ucs_rcache_pred_thread_t *thread;
+    ucs_rcache_pred_seat_t seat;
+
+    uct_predreg_seat_init();
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_create(&thread));
+    uct_predreg_seat(thread, 1, &seat);
+    EXPECT_EQ(0u, seat.rank);
+    EXPECT_EQ(1u, seat.sharers);
+    ucs_rcache_pred_thread_destroy(thread);
+}
+
+TEST_F(test_core, a_process_of_a_node_has_a_seat) {
+    ucs_rcache_pred_thread_t *thread;
+    ucs_rcache_pred_seat_t seat;
+
+    uct_predreg_seat_init();
+    uct_predreg_node_join();
+    ASSERT_TRUE(test_core_has_node());
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_create(&thread));
+    uct_predreg_seat(thread, 1, &seat);
+    EXPECT_GE(seat.sharers, 1u);
+    ucs_rcache_pred_thread_destroy(thread);
+}
+
+/* Recording a trace */
+class test_record : public test_core {
+protected:
+    /* The only file in the folder, or "" */
+    std::string file(const std::string &folder)
+    {
+        std::string path;
+
+        for (auto &entry : std::filesystem::directory_iterator(folder)) {
+            EXPECT_EQ("", path);
+            path = entry.path();
+        }
+        return path;
+    }
+};
+
+TEST_F(test_record, nothing_without_a_folder) {
+    EXPECT_FALSE(uct_predreg_is_traced());
+    uct_predreg_record_create();
+    EXPECT_FALSE(test_core_has_recorder());
+    EXPECT_EQ(nullptr, uct_predreg_record_sink());
+    uct_predreg_record_domain(0, "mlx");
+    uct_predreg_record_finish();
+}
+
+TEST_F(test_record, a_file_says_what_process_it_is_of) {
+    const std::string folder = m_folder + "/traces";
+
+    set("TRACE", folder);
+    set("HELPER", "progress");
+    test_core_set_rank(3);
+    test_core_real()->ucp_get_version = [](unsigned *major, unsigned *minor,
+                                           unsigned *release) {
+        *major   = 1;
+        *minor   = 13;
+        *release = 1;
+    };
+    scoped_variable size("OMPI_COMM_WORLD_SIZE", "4");
+    ASSERT_TRUE(uct_predreg_is_managing());
+    ASSERT_TRUE(test_core_has_recorder());
+    EXPECT_NE(nullptr, uct_predreg_record_sink());
+    uct_predreg_record_domain(0, "mlx5_0");
+    uct_predreg_record_finish();
+
+    const std::string path = file(folder);
+    EXPECT_EQ(folder + "/rank-0003.", path.substr(0, folder.size() + 11));
+    EXPECT_EQ("." + std::to_string(getpid()) + ".trace",
+              path.substr(path.size() - std::to_string(getpid()).size() - 7));
+
+    const std::string text = read(path);
+    for (auto word : {"rank", "size", "command", "knob.HISTORY", "clock_end_ns",
+                      "ucx_version", "1.13.1", "mlx5_0"}) {
+        EXPECT_NE(std::string::npos, text.find(word)) << word;
+    }
+}
+
+TEST_F(test_record, a_second_file_of_the_same_name_has_a_number) {
+    char host[256];
+
+    set("TRACE", m_folder);
+    set("HELPER", "progress");
+    gethostname(host, sizeof(host));
+    const std::string name = m_folder + "/proc." + host + "." +
+                             std::to_string(getpid());
+    std::ofstream(name + ".trace") << "another program";
+    ASSERT_TRUE(uct_predreg_is_managing());
+    uct_predreg_record_domain(0, "mlx5_0");
+    EXPECT_TRUE(std::filesystem::exists(name + "-2.trace"));
+    EXPECT_EQ("another program", read(name + ".trace"));
+}
+
+TEST_F(test_record, a_folder_that_cannot_be_made_is_told) {
+    set("TRACE", m_folder + "/missing/traces");
+    set("HELPER", "progress");
+    ASSERT_TRUE(uct_predreg_is_managing());
+    uct_predreg_record_domain(0, "mlx5_0");
+    EXPECT_EQ(0u, log_watch::take().find("UCX_RCACHE_PRED_TRACE=" + m_folder +
+                                         "/missing/traces: cannot create "));
+}
+
+TEST_F(test_record, a_child_leaves_the_file_to_its_parent) {
+    set("TRACE", m_folder);
+    set("HELPER", "progress");
+    ASSERT_TRUE(uct_predreg_is_managing());
+    uct_predreg_record_reset();
+    EXPECT_FALSE(test_core_has_recorder());
+}
