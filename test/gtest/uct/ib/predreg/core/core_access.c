@@ -30,14 +30,16 @@ void test_core_init(void)
 
 void test_core_cleanup(void)
 {
-    if (uct_predreg_core.live != NULL) {
-        uct_predreg_live_stop();
-        ucs_rcache_pred_live_destroy(uct_predreg_core.live);
-    }
-
+    /* The helper publishes the live counters */
     if (uct_predreg_core.pred != NULL) {
         ucs_rcache_pred_thread_stop(uct_predreg_core.thread);
         ucs_rcache_pred_destroy(uct_predreg_core.pred);
+        uct_predreg_core.pred = NULL;
+    }
+
+    if (uct_predreg_core.live != NULL) {
+        uct_predreg_live_stop();
+        ucs_rcache_pred_live_destroy(uct_predreg_core.live);
     }
 
     uct_predreg_node_leave();

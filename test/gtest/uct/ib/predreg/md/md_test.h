@@ -1,0 +1,167 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_MD_TEST_H_
+#define PREDREG_GTEST_MD_TEST_H_
+
+#include "../core/core_test.h"
+
+#include <uct/ib/predreg/md/open.h>
+#include <uct/ib/predreg/md/use.h>
+
+#include <map>
+#include <set>
+
+#include <cerrno>
+#include <cstring>
+
+/*
+ * Memory domains of a fake UCT, which notes what is registered with them. A
+ * test opens them as the overridden functions do.
+ */
+class md_test : public core_test {
+protected:
+    /* Rendezvous of UCX 1.13: a send, a receive, a pool of UCX's own */
+    static constexpr unsigned SEND = 0x368;
+    static constexpr unsigned RECV = 0x360;
+    static constexpr unsigned POOL = 0x3e4;
+
+    static constexpr size_t LENGTH = 1 << 20;
+
+    struct registration {
+        uct_md_h md;
+        void     *address;
+        size_t   length;
+        unsigned flags;
+    };
+
+    void SetUp() override
+    {
+        core_test::SetUp();
+        s_self = this;
+        set("HELPER", "progress");
+        m_attr.cap.flags            = UCT_MD_FLAG_REG;
+        m_attr.cap.detect_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+        strcpy(m_attr.component_name, "ib");
+
+        uct_predreg_real_t *real  = test_core_real();
+        real->uct_md_query        = [](uct_md_h, uct_md_attr_t *attr) {
+            *attr = s_self->m_attr;
+            return UCS_OK;
+        };
+        real->uct_md_mem_reg      = mem_reg;
+        real->uct_md_mem_dereg    = mem_dereg;
+        real->uct_md_mem_dereg_v2 = [](uct_md_h md,
+                                       const uct_md_mem_dereg_params_t *params) {
+            return mem_dereg(md, params->memh);
+        };
+        ASSERT_EQ(0, posix_memalign(&m_buffer, 4096, LENGTH));
+    }
+
+    void TearDown() override
+    {
+        for (uct_md_h md : std::set<uct_md_h>(m_opened)) {
+            close(md);
+        }
+        core_test::TearDown();
+        EXPECT_TRUE(m_regs.empty());
+        free(m_buffer);
+    }
+
+    static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
+                                unsigned flags, uct_mem_h *memh_p)
+    {
+        ++s_self->m_num_regs;
+        if (s_self->m_refuse > 0) {
+            --s_self->m_refuse;
+            errno = ENOMEM;
+            return UCS_ERR_IO_ERROR;
+        }
+
+        *memh_p = reinterpret_cast<uct_mem_h>(16 * ++s_self->m_next);
+        s_self->m_regs[*memh_p] = {md, address, length, flags};
+        return UCS_OK;
+    }
+
+    static ucs_status_t mem_dereg(uct_md_h md, uct_mem_h memh)
+    {
+        EXPECT_EQ(1u, s_self->m_regs.erase(memh));
+        return UCS_OK;
+    }
+
+    uct_md_h open(unsigned number = 1)
+    {
+        auto md = reinterpret_cast<uct_md_h>(0x1000ul * number);
+
+        uct_predreg_md_opened(md, ("mlx" + std::to_string(number)).c_str());
+        m_opened.insert(md);
+        return md;
+    }
+
+    void close(uct_md_h md)
+    {
+        uct_predreg_md_closing(md);
+        m_opened.erase(md);
+    }
+
+    /* Begin a use of the buffer */
+    uct_mem_h reg(uct_md_h md, unsigned flags,
+                  uct_predreg_purpose_t purpose = UCT_PREDREG_PURPOSE_MESSAGE,
+                  ucs_status_t expected = UCS_OK)
+    {
+        uct_mem_h memh = nullptr;
+
+        EXPECT_EQ(expected, uct_predreg_mem_reg(md, m_buffer, LENGTH, flags,
+                                                purpose, &memh));
+        return memh;
+    }
+
+    static void dereg(uct_md_h md, uct_mem_h memh)
+    {
+        uct_md_mem_dereg_params_t params = {};
+
+        params.field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH;
+        params.memh       = memh;
+        EXPECT_EQ(UCS_OK, uct_predreg_mem_dereg(md, &params));
+    }
+
+    struct completion {
+        uct_completion_t comp; /* First */
+        unsigned         count;
+    };
+
+    /* End a use whose peer may still have the key */
+    static unsigned invalidate(uct_md_h md, uct_mem_h memh)
+    {
+        uct_md_mem_dereg_params_t params = {};
+        completion done                  = {};
+
+        done.comp.count = 1;
+        done.comp.func  = [](uct_completion_t *comp) {
+            ++reinterpret_cast<completion*>(comp)->count;
+        };
+        params.field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH |
+                            UCT_MD_MEM_DEREG_FIELD_FLAGS |
+                            UCT_MD_MEM_DEREG_FIELD_COMPLETION;
+        params.flags      = UCT_MD_MEM_DEREG_FLAG_INVALIDATE;
+        params.memh       = memh;
+        params.comp       = &done.comp;
+        EXPECT_EQ(UCS_OK, uct_predreg_mem_dereg(md, &params));
+        return done.count;
+    }
+
+    static md_test *s_self;
+
+    std::map<uct_mem_h, registration> m_regs;
+    std::set<uct_md_h>                m_opened;
+    uct_md_attr_t                     m_attr     = {};
+    void                              *m_buffer  = nullptr;
+    unsigned                          m_num_regs = 0;
+    unsigned                          m_refuse   = 0; /* So many of the next */
+    uintptr_t                         m_next     = 0;
+};
+
+#endif

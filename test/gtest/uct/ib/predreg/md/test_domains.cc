@@ -1,0 +1,121 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "md_test.h"
+
+#include <common/child.h>
+
+#include <uct/ib/predreg/core/counters.h>
+#include <uct/ib/predreg/md/cache.h>
+#include <uct/ib/predreg/process.h>
+
+#include <uct/api/tl.h>
+
+/* Domains and interfaces that come and go */
+class test_domains : public md_test {
+protected:
+    /* What the domain says a registration costs */
+    double cost(uct_md_h md)
+    {
+        uct_md_attr_t attr = m_attr;
+
+        attr.reg_cost.c = 1;
+        uct_predreg_md_query(md, &attr);
+        return attr.reg_cost.c;
+    }
+
+    /* An interface that cannot be wrapped */
+    static void open_iface(uct_md_h md)
+    {
+        uct_iface_t iface = {};
+
+        iface.ops.iface_query = [](uct_iface_h, uct_iface_attr_t*) {
+            return UCS_ERR_UNSUPPORTED;
+        };
+        uct_predreg_iface_opened(md, nullptr, &iface);
+    }
+};
+
+TEST_F(test_domains, an_adapter_is_managed) {
+    uct_md_h md = open();
+
+    EXPECT_EQ(1u, test_core_num_managed());
+    EXPECT_EQ(1u, test_core_num_opened());
+    EXPECT_EQ(180e-9, cost(md));
+    close(md);
+    EXPECT_EQ(0u, test_core_num_managed());
+    EXPECT_EQ(1, cost(md));
+}
+
+TEST_F(test_domains, others_are_left_alone) {
+    strcpy(m_attr.component_name, "tcp");
+    EXPECT_EQ(1, cost(open()));
+    EXPECT_EQ(0u, test_core_num_opened());
+}
+
+TEST_F(test_domains, registrations_on_demand_cost_what_they_do) {
+    set("POLICY", "on-demand");
+    EXPECT_EQ(1, cost(open()));
+    EXPECT_EQ(1u, test_core_num_managed());
+}
+
+TEST_F(test_domains, there_are_16_at_a_time) {
+    for (unsigned i = 1; i <= 16; ++i) {
+        open(i);
+    }
+    EXPECT_EQ("", log_watch::take());
+    open(17);
+    EXPECT_EQ("mlx17 is not managed: there are 16 managed domains already",
+              log_watch::take());
+
+    close(*m_opened.begin());
+    open(17);
+    EXPECT_EQ(16u, test_core_num_managed());
+}
+
+TEST_F(test_domains, leave_pinned_only_watches) {
+    set("POLICY", "leave-pinned");
+    EXPECT_EQ(1, cost(open()));
+    EXPECT_EQ(0u, test_core_num_managed());
+    EXPECT_EQ(1u, test_core_num_opened());
+}
+
+TEST_F(test_domains, a_helper_thread_starts_with_the_first) {
+    set("HELPER", "aggressive");
+    open();
+    EXPECT_EQ(1u, test_core_num_managed());
+    EXPECT_TRUE(test_core_has_node());
+}
+
+TEST_F(test_domains, an_interface_without_pieces_takes_wholes) {
+    uct_md_h md = open();
+
+    set("MAX_PINNED", "512K");
+    open_iface(md);
+    EXPECT_EQ("messages cannot be moved in pieces with this transport: what "
+              "does not fit the bounds on pinned memory will fail",
+              log_watch::take());
+    open_iface(md); /* It has been said */
+    open_iface(reinterpret_cast<uct_md_h>(0x99000));
+}
+
+TEST_F(test_domains, without_bounds_nothing_is_said) {
+    open_iface(open());
+}
+
+TEST_F(test_domains, a_forked_child_starts_with_nothing) {
+    ASSERT_EQ(UCS_OK, uct_predreg_fork_handlers_install());
+    open();
+    uct_predreg_count_passed();
+
+    child forked([] {
+        return (test_core_pred() != nullptr) || (test_core_num_opened() > 0) ||
+               (test_core_num_managed() > 0) || (uct_predreg_num_passed() > 0) ||
+               !uct_predreg_is_managing();
+    });
+    EXPECT_EQ(0, forked.reap());
+    EXPECT_EQ(1u, test_core_num_managed());
+}

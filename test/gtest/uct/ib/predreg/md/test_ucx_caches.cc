@@ -1,0 +1,161 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "../core/core_test.h"
+
+#include <uct/ib/predreg/md/ucx_caches.h>
+
+#include <map>
+
+/* UCX's own caches are switched off in configurations, which are maps here */
+class test_ucx_caches : public core_test {
+protected:
+    typedef std::map<std::string, std::string> config_t;
+
+    void SetUp() override
+    {
+        core_test::SetUp();
+        set("HELPER", "progress");
+
+        uct_predreg_real_t *real = test_core_real();
+        real->ucp_config_print   = [](const ucp_config_t *config, FILE *stream,
+                                      const char*, ucs_config_print_flags_t) {
+            for (auto &item : *reinterpret_cast<const config_t*>(config)) {
+                fprintf(stream, "UCX_%s=%s\n", item.first.c_str(),
+                        item.second.c_str());
+            }
+        };
+        real->ucp_config_modify  = [](ucp_config_t *config, const char *name,
+                                      const char *value) {
+            (*reinterpret_cast<config_t*>(config))[name] = value;
+            return UCS_OK;
+        };
+        real->uct_config_get     = [](void *config, const char *name,
+                                      char *value, size_t max) {
+            auto map = static_cast<config_t*>(config);
+
+            if (map->count(name) == 0) {
+                return UCS_ERR_NO_ELEM;
+            }
+            snprintf(value, max, "%s", (*map)[name].c_str());
+            return UCS_OK;
+        };
+        real->uct_config_modify  = [](void *config, const char *name,
+                                      const char *value) {
+            (*static_cast<config_t*>(config))[name] = value;
+            return UCS_OK;
+        };
+    }
+
+    void ucp_config()
+    {
+        uct_predreg_ucp_config(test_core_real(),
+                               reinterpret_cast<ucp_config_t*>(&m_ucp));
+    }
+
+    void md_config()
+    {
+        uct_predreg_md_config(reinterpret_cast<uct_md_config_t*>(&m_md));
+    }
+
+    /* Why it steps aside */
+    static std::string reason()
+    {
+        const std::string prefix  = "predictive registration steps aside: ";
+        const std::string message = log_watch::take();
+
+        EXPECT_TRUE(test_core_is_aside());
+        EXPECT_EQ(0u, message.find(prefix)) << message;
+        return message.substr(std::min(message.size(), prefix.size()));
+    }
+
+    config_t m_ucp = {
+        {"PROTO_ENABLE", "n"},
+        {"RCACHE_ENABLE", "try"},
+        {"TLS", "all"}
+    };
+    config_t m_md  = {
+        {"REG_METHODS", "rcache,odp,direct"}
+    };
+};
+
+TEST_F(test_ucx_caches, they_are_switched_off) {
+    ucp_config();
+    md_config();
+    EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
+    EXPECT_EQ("all", m_ucp["TLS"]);
+    EXPECT_EQ("direct", m_md["REG_METHODS"]);
+    EXPECT_FALSE(test_core_fenced_puts());
+}
+
+TEST_F(test_ucx_caches, leave_pinned_leaves_them_on) {
+    set("POLICY", "leave-pinned");
+    ucp_config();
+    md_config();
+    EXPECT_EQ("try", m_ucp["RCACHE_ENABLE"]);
+    EXPECT_EQ("rcache,odp,direct", m_md["REG_METHODS"]);
+}
+
+TEST_F(test_ucx_caches, the_cost_model_fences_puts) {
+    m_ucp["PROTO_ENABLE"] = "y";
+    ucp_config();
+    EXPECT_TRUE(test_core_fenced_puts());
+}
+
+TEST_F(test_ucx_caches, what_is_off_stays_off) {
+    scoped_variable ucp("UCX_RCACHE_ENABLE", "n");
+    scoped_variable md("UCX_IB_REG_METHODS", "direct");
+
+    m_ucp["RCACHE_ENABLE"] = "n";
+    m_md["REG_METHODS"]    = "direct";
+    ucp_config();
+    md_config();
+    EXPECT_FALSE(test_core_is_aside());
+}
+
+TEST_F(test_ucx_caches, components_without_a_cache_are_left_alone) {
+    m_md.clear();
+    md_config();
+    EXPECT_TRUE(m_md.empty());
+}
+
+TEST_F(test_ucx_caches, an_unknown_ucp_is_left_alone) {
+    m_ucp.erase("RCACHE_ENABLE");
+    ucp_config();
+    EXPECT_EQ(0u, m_ucp.count("RCACHE_ENABLE"));
+}
+
+TEST_F(test_ucx_caches, the_user_keeps_the_one_of_ucp) {
+    scoped_variable variable("UCX_RCACHE_ENABLE", "y");
+
+    m_ucp["RCACHE_ENABLE"] = "y";
+    ucp_config();
+    md_config();
+    EXPECT_EQ("UCX_RCACHE_ENABLE=y keeps UCX's own cache on", reason());
+    EXPECT_EQ("rcache,odp,direct", m_md["REG_METHODS"]);
+}
+
+TEST_F(test_ucx_caches, the_user_keeps_the_one_of_the_domain) {
+    scoped_variable variable("UCX_IB_REG_METHODS", "rcache");
+
+    ucp_config();
+    EXPECT_EQ("UCX_IB_REG_METHODS=rcache chooses other than direct "
+              "registration", reason());
+    EXPECT_EQ("try", m_ucp["RCACHE_ENABLE"]);
+}
+
+TEST_F(test_ucx_caches, a_file_keeps_the_one_of_ucp) {
+    m_ucp["RCACHE_ENABLE"] = "y";
+    ucp_config();
+    EXPECT_EQ("UCX_RCACHE_ENABLE=y keeps UCX's own cache on", reason());
+}
+
+TEST_F(test_ucx_caches, a_file_keeps_the_one_of_the_domain) {
+    m_md["REG_METHODS"] = "odp";
+    md_config();
+    EXPECT_EQ("UCX_IB_REG_METHODS=odp chooses other than direct registration",
+              reason());
+}
