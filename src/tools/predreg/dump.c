@@ -22,10 +22,10 @@ typedef struct {
     const char *input;
     const char *output; /* NULL: standard output */
     int        binary;
-} predreg_dump_opts_t;
+} dump_opts_t;
 
 
-static void predreg_dump_usage(void)
+static void usage(void)
 {
     printf("usage: ucx_predreg dump [OPTIONS] FILE|FOLDER\n"
            "\n"
@@ -36,7 +36,7 @@ static void predreg_dump_usage(void)
            "  --help              this text\n");
 }
 
-static int predreg_dump_parse(int argc, char **argv, predreg_dump_opts_t *opts)
+static int parse(int argc, char **argv, dump_opts_t *opts)
 {
     enum { OPT_BINARY = 256 };
     static const struct option options[] = {
@@ -56,7 +56,7 @@ static int predreg_dump_parse(int argc, char **argv, predreg_dump_opts_t *opts)
             opts->binary = 1;
             break;
         case 'h':
-            predreg_dump_usage();
+            usage();
             exit(EXIT_SUCCESS);
         default:
             predreg_error("dump --help lists what is accepted");
@@ -79,8 +79,7 @@ static int predreg_dump_parse(int argc, char **argv, predreg_dump_opts_t *opts)
     return 0;
 }
 
-static int predreg_dump_binary(const predreg_traces_t *traces,
-                               const predreg_dump_opts_t *opts)
+static int write_binary(const predreg_traces_t *traces, const dump_opts_t *opts)
 {
     ucs_status_t status;
     int fd;
@@ -115,8 +114,7 @@ err:
     return EXIT_FAILURE;
 }
 
-static int predreg_dump_text(const predreg_traces_t *traces,
-                             const predreg_dump_opts_t *opts)
+static int write_text(const predreg_traces_t *traces, const dump_opts_t *opts)
 {
     ucs_status_t status = UCS_OK;
     FILE *stream        = stdout;
@@ -155,11 +153,11 @@ err:
 
 int predreg_dump(int argc, char **argv)
 {
-    predreg_dump_opts_t opts = {NULL, NULL, 0};
+    dump_opts_t opts = {NULL, NULL, 0};
     predreg_traces_t traces;
     int status;
 
-    status = predreg_dump_parse(argc, argv, &opts);
+    status = parse(argc, argv, &opts);
     if (status != 0) {
         return status;
     }
@@ -168,8 +166,8 @@ int predreg_dump(int argc, char **argv)
         return EXIT_FAILURE;
     }
 
-    status = opts.binary ? predreg_dump_binary(&traces, &opts) :
-                           predreg_dump_text(&traces, &opts);
+    status = opts.binary ? write_binary(&traces, &opts) :
+                           write_text(&traces, &opts);
     predreg_traces_cleanup(&traces);
     return status;
 }

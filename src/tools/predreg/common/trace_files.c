@@ -29,14 +29,14 @@ long predreg_trace_rank(const ucs_rcache_trace_t *trace)
     return ((end == value) || (*end != '\0') || (rank < 0)) ? -1 : rank;
 }
 
-static int predreg_traces_compare(const void *a, const void *b)
+static int compare_traces(const void *a, const void *b)
 {
     const ucs_rcache_trace_t *trace_a = *(ucs_rcache_trace_t *const*)a;
     const ucs_rcache_trace_t *trace_b = *(ucs_rcache_trace_t *const*)b;
     unsigned long rank_a              = predreg_trace_rank(trace_a);
     unsigned long rank_b              = predreg_trace_rank(trace_b);
 
-    /* -1 as an unsigned number is last */
+    /* Traces without a rank come last: -1 is the largest unsigned number */
     if (rank_a != rank_b) {
         return (rank_a < rank_b) ? -1 : 1;
     }
@@ -44,8 +44,7 @@ static int predreg_traces_compare(const void *a, const void *b)
     return strcmp(trace_a->path, trace_b->path);
 }
 
-static ucs_status_t predreg_traces_add(const char *path,
-                                       predreg_traces_t *traces)
+static ucs_status_t add_file(const char *path, predreg_traces_t *traces)
 {
     ucs_rcache_trace_t *trace;
     ucs_status_t status;
@@ -62,7 +61,7 @@ static ucs_status_t predreg_traces_add(const char *path,
     return UCS_OK;
 }
 
-static int predreg_is_trace(const struct dirent *entry)
+static int is_trace(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name);
     size_t suffix = strlen(PREDREG_TRACE_SUFFIX);
@@ -71,15 +70,14 @@ static int predreg_is_trace(const struct dirent *entry)
            !strcmp(entry->d_name + length - suffix, PREDREG_TRACE_SUFFIX);
 }
 
-static ucs_status_t predreg_traces_add_folder(const char *path,
-                                              predreg_traces_t *traces)
+static ucs_status_t add_folder(const char *path, predreg_traces_t *traces)
 {
     ucs_status_t status = UCS_OK;
     struct dirent **entries;
     int i, count;
     char *file;
 
-    count = scandir(path, &entries, predreg_is_trace, alphasort);
+    count = scandir(path, &entries, is_trace, alphasort);
     if (count < 0) {
         predreg_error("'%s' cannot be read: %s", path, strerror(errno));
         return UCS_ERR_IO_ERROR;
@@ -88,7 +86,7 @@ static ucs_status_t predreg_traces_add_folder(const char *path,
     for (i = 0; i < count; ++i) {
         if (status == UCS_OK) {
             file   = predreg_format("%s/%s", path, entries[i]->d_name);
-            status = predreg_traces_add(file, traces);
+            status = add_file(file, traces);
             free(file);
         }
         free(entries[i]);
@@ -104,9 +102,10 @@ static ucs_status_t predreg_traces_add_folder(const char *path,
     return status;
 }
 
-/* A folder that two jobs were recorded into looks like one of more processes.
- * Sorted, traces of one rank are side by side */
-static void predreg_traces_check_ranks(const predreg_traces_t *traces)
+/* Warn if two jobs have written their traces to one folder, which looks like
+ * one job of more processes. The traces are sorted, so that those of one rank
+ * are side by side */
+static void check_ranks(const predreg_traces_t *traces)
 {
     long rank;
     size_t i;
@@ -118,7 +117,7 @@ static void predreg_traces_check_ranks(const predreg_traces_t *traces)
             predreg_error("warning: rank %ld has two traces, '%s' and '%s': of "
                           "two jobs?", rank, traces->traces[i - 1]->path,
                           traces->traces[i]->path);
-            return; /* Most likely, all ranks have */
+            return; /* Most likely, all other ranks have two as well */
         }
     }
 }
@@ -136,16 +135,16 @@ ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces)
         return UCS_ERR_NO_ELEM;
     }
 
-    status = S_ISDIR(st.st_mode) ? predreg_traces_add_folder(path, traces) :
-                                   predreg_traces_add(path, traces);
+    status = S_ISDIR(st.st_mode) ? add_folder(path, traces) :
+                                   add_file(path, traces);
     if (status != UCS_OK) {
         predreg_traces_cleanup(traces);
         return status;
     }
 
     qsort(traces->traces, traces->num_traces, sizeof(*traces->traces),
-          predreg_traces_compare);
-    predreg_traces_check_ranks(traces);
+          compare_traces);
+    check_ranks(traces);
     return UCS_OK;
 }
 

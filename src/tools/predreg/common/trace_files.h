@@ -13,8 +13,9 @@ BEGIN_C_DECLS
 
 /** @file trace_files.h
  *
- * The traces a tool is given: those of a job, one file a process in a folder,
- * or a single file.
+ * The traces that a sub-command is given: those of a job, which are one file a
+ * process in a folder, or a single file. Called by every sub-command that reads
+ * traces; calls the reader of traces below src/trace.
  */
 
 /** Ending of the names of traces in a folder. */

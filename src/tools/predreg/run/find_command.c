@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where execvp() looks without PATH: glibc's choice, confstr(_CS_PATH) */
-#define PREDREG_DEFAULT_PATH "/bin:/usr/bin"
+/* Where execvp() looks if PATH is not set: confstr(_CS_PATH) of glibc */
+#define DEFAULT_PATH "/bin:/usr/bin"
 
 
-static int predreg_is_executable(const char *path)
+static int is_executable(const char *path)
 {
     struct stat st;
 
@@ -33,18 +33,18 @@ int predreg_has_command(const char *name)
     char *path;
 
     if (strchr(name, '/') != NULL) {
-        return predreg_is_executable(name);
+        return is_executable(name);
     }
 
     if (folders == NULL) {
-        folders = PREDREG_DEFAULT_PATH;
+        folders = DEFAULT_PATH;
     }
 
     while (!found && (folders != NULL) && (name[0] != '\0')) {
         length  = strcspn(folders, ":");
         path    = predreg_format("%.*s%s%s", (int)length, folders,
                                  (length == 0) ? "./" : "/", name);
-        found   = predreg_is_executable(path);
+        found   = is_executable(path);
         folders = (folders[length] == ':') ? (folders + length + 1) : NULL;
         free(path);
     }

@@ -7,10 +7,19 @@
 #ifndef PREDREG_FIND_COMMAND_H_
 #define PREDREG_FIND_COMMAND_H_
 
-/** @file find_command.h */
+#include <ucs/sys/compiler_def.h>
 
-/** Whether execvp() would find a file to execute under this name, which is
+BEGIN_C_DECLS
+
+/** @file find_command.h
+ *
+ * Whether there is a command to run. Called by start.c.
+ */
+
+/** @return 1 if execvp() would find a file to execute under this name, which is
  *  looked for in PATH if there is no slash in it. */
 int predreg_has_command(const char *name);
+
+END_C_DECLS
 
 #endif

@@ -16,14 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* From the folder of the executable in a build tree */
-#define PREDREG_BUILD_DIR "../../uct/ib/predreg/.libs"
+/* Where the library is in a build tree, seen from the folder of the program */
+#define BUILD_FOLDER "../../uct/ib/predreg/.libs"
 
-#define PREDREG_MAX_PLACES 3
+#define MAX_PLACES 3
 
 
-/* The folder this program is in, or NULL */
-static char *predreg_executable_dir(void)
+char *predreg_executable_folder(void)
 {
     char path[PATH_MAX];
     ssize_t length;
@@ -45,14 +44,14 @@ static char *predreg_executable_dir(void)
 }
 
 /*
- * The folder of libraries, seen from that of programs: an installation that
- * was moved as a whole is found by it.
+ * The folder of libraries, seen from the folder of programs. By way of it, the
+ * library of an installation that was moved as a whole is found.
  */
-static char *predreg_relative_libdir(const char *executable_dir)
+static char *relative_libdir(const char *folder)
 {
     const char *bin = PREDREG_BINDIR;
     const char *lib = PREDREG_LIBDIR;
-    char *path      = predreg_format("%s", executable_dir);
+    char *path      = predreg_format("%s", folder);
     size_t i, common = 0;
     char *longer;
 
@@ -77,9 +76,10 @@ static char *predreg_relative_libdir(const char *executable_dir)
 
 /*
  * The path of a file as every rank can use it, or NULL and errno. A symbolic
- * link is kept: its name tells whether our library is preloaded already.
+ * link is not followed, because the name of the file tells whether our library
+ * is preloaded already.
  */
-static char *predreg_absolute(const char *path)
+static char *absolute_path(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *absolute    = NULL;
@@ -112,28 +112,27 @@ static char *predreg_absolute(const char *path)
     return absolute;
 }
 
-static char *predreg_search_library(int *status_p)
+static char *search(const char *folder, int *status_p)
 {
-    char *dir      = predreg_executable_dir();
     unsigned count = 0;
     char *found    = NULL;
-    char *places[PREDREG_MAX_PLACES];
+    char *places[MAX_PLACES];
     char *libdir;
     unsigned i;
 
-    /* The build tree first: who runs the program from there means what was
-     * built with it, not what is installed */
-    if (dir != NULL) {
-        places[count++] = predreg_format("%s/" PREDREG_BUILD_DIR "/%s", dir,
+    /* The build tree comes first: who runs the program from there means the
+     * library that was built with it, not the one that is installed */
+    if (folder != NULL) {
+        places[count++] = predreg_format("%s/" BUILD_FOLDER "/%s", folder,
                                          PREDREG_LIBRARY);
-        libdir          = predreg_relative_libdir(dir);
+        libdir          = relative_libdir(folder);
         places[count++] = predreg_format("%s/%s", libdir, PREDREG_LIBRARY);
         free(libdir);
     }
     places[count++] = predreg_format("%s/%s", PREDREG_LIBDIR, PREDREG_LIBRARY);
 
     for (i = 0; (i < count) && (found == NULL); ++i) {
-        found = predreg_absolute(places[i]);
+        found = absolute_path(places[i]);
     }
 
     if (found == NULL) {
@@ -148,18 +147,18 @@ static char *predreg_search_library(int *status_p)
     for (i = 0; i < count; ++i) {
         free(places[i]);
     }
-    free(dir);
     return found;
 }
 
-char *predreg_find_library(const char *wanted, int *status_p)
+char *predreg_find_library(const char *folder, const char *wanted,
+                           int *status_p)
 {
     char *found;
 
     if (wanted == NULL) {
-        found = predreg_search_library(status_p);
+        found = search(folder, status_p);
     } else {
-        found = predreg_absolute(wanted);
+        found = absolute_path(wanted);
         if (found == NULL) {
             predreg_error("--library: '%s': %s", wanted, strerror(errno));
             *status_p = PREDREG_EXIT_NOT_FOUND;

@@ -16,18 +16,24 @@ BEGIN_C_DECLS
  * Where the library is that is preloaded into programs. Called by start.c.
  */
 
+/** The folder that this program is in, to be freed, or NULL. */
+char *predreg_executable_folder(void);
+
+
 /**
  * Find the library to preload.
  *
+ * @param [in]  folder    Folder that this program is in, or NULL.
  * @param [in]  wanted    Path given by the user, or NULL to look for it: in the
- *                        build tree this program is in, then in the folder of
- *                        libraries of the installation it is in, then in the
- *                        one it was configured for.
+ *                        build tree that @a folder is of, then in the folder of
+ *                        libraries of the installation that it is of, then in
+ *                        the one that the program was configured for.
  * @param [out] status_p  Exit status if there is none; the reason was said.
  *
  * @return an absolute path to be freed, or NULL.
  */
-char *predreg_find_library(const char *wanted, int *status_p);
+char *predreg_find_library(const char *folder, const char *wanted,
+                           int *status_p);
 
 END_C_DECLS
 

@@ -12,139 +12,15 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PREDREG_CORE_LIBRARY "libuct_predreg_core.so"
+#define CORE_LIBRARY "libuct_predreg_core.so"
 
 
-/* What /proc/PID/status tells, see proc(5). Anybody may read it, unless /proc
- * hides the processes of others */
-typedef struct {
-    char          state;
-    pid_t         tgid;
-    pid_t         own_pid; /* As it is called in its own name space */
-    uid_t         euid;
-    unsigned long pinned;  /* By the kernel's count, KiB */
-} predreg_status_t;
-
-
-static void predreg_status_line(const char *line, predreg_status_t *status)
-{
-    const char *last;
-
-    sscanf(line, "State: %c", &status->state);
-    sscanf(line, "Tgid: %d", &status->tgid);
-    sscanf(line, "Uid: %*u %u", &status->euid);
-    sscanf(line, "VmPin: %lu", &status->pinned);
-
-    /* One for each name space, the innermost last */
-    if (!strncmp(line, "NSpid:", 6)) {
-        last            = strrchr(line, '\t');
-        status->own_pid = (last == NULL) ? 0 : atoi(last);
-    }
-}
-
-/* @return 0, or -1 and errno */
-static int predreg_read_status(pid_t pid, predreg_status_t *status)
-{
-    char line[256];
-    FILE *file;
-
-    snprintf(line, sizeof(line), "/proc/%d/status", (int)pid);
-    file = fopen(line, "re");
-    if (file == NULL) {
-        return -1;
-    }
-
-    memset(status, 0, sizeof(*status));
-    status->own_pid = pid;
-    errno           = 0;
-    while (fgets(line, sizeof(line), file) != NULL) {
-        predreg_status_line(line, status);
-    }
-    fclose(file);
-
-    if (status->state == '\0') {
-        errno = ESRCH; /* Went while it was read */
-        return -1;
-    }
-
-    return 0;
-}
-
-static char *predreg_user(uid_t uid)
-{
-    struct passwd *user = getpwuid(uid);
-
-    return (user == NULL) ? predreg_format("uid %u", (unsigned)uid) :
-                            predreg_format("%s (uid %u)", user->pw_name,
-                                           (unsigned)uid);
-}
-
-static void predreg_why_foreign(pid_t pid, uid_t owner, char **why_p)
-{
-    char *theirs, *ours;
-
-    if (why_p != NULL) {
-        theirs = predreg_user(owner);
-        ours   = predreg_user(geteuid());
-        *why_p = predreg_format("process %d belongs to user %s; accepted are "
-                                "processes of %s, or to be root", (int)pid,
-                                theirs, ours);
-        free(theirs);
-        free(ours);
-    }
-}
-
-#define PREDREG_WHY(_why_p, _format, ...) \
-    do { \
-        if ((_why_p) != NULL) { \
-            *(_why_p) = predreg_format(_format, ##__VA_ARGS__); \
-        } \
-    } while (0)
-
-/* Whether it is a process we may look at */
-static predreg_look_t
-predreg_look_status(pid_t pid, predreg_status_t *status, char **why_p)
-{
-    if (predreg_read_status(pid, status) != 0) {
-        if ((kill(pid, 0) == 0) || (errno == EPERM)) {
-            PREDREG_WHY(why_p, "process %d is hidden, as those of other users "
-                        "are where /proc is mounted with hidepid; accepted are "
-                        "processes of the own user, or to be root", (int)pid);
-            return PREDREG_LOOK_FOREIGN;
-        }
-
-        PREDREG_WHY(why_p, "process %d: there is no such process", (int)pid);
-        return PREDREG_LOOK_GONE;
-    }
-
-    if (status->tgid != pid) {
-        PREDREG_WHY(why_p, "%d is a thread of process %d; accepted are "
-                    "processes", (int)pid, (int)status->tgid);
-        return PREDREG_LOOK_GONE;
-    }
-
-    if ((geteuid() != 0) && (status->euid != geteuid())) {
-        predreg_why_foreign(pid, status->euid, why_p);
-        return PREDREG_LOOK_FOREIGN;
-    }
-
-    if ((status->state == 'Z') || (status->state == 'X')) {
-        PREDREG_WHY(why_p, "process %d has ended", (int)pid);
-        return PREDREG_LOOK_GONE;
-    }
-
-    return PREDREG_LOOK_OK;
-}
-
-static predreg_look_t predreg_look_denied(pid_t pid, char **why_p)
+static predreg_look_t look_denied(pid_t pid, char **why_p)
 {
     if ((errno == ENOENT) || (errno == ESRCH)) {
         PREDREG_WHY(why_p, "process %d has ended", (int)pid);
@@ -159,10 +35,10 @@ static predreg_look_t predreg_look_denied(pid_t pid, char **why_p)
     return PREDREG_LOOK_DENIED;
 }
 
-/* Read counters that were found */
+/* Read the counters in a file that was found */
 static predreg_look_t
-predreg_look_page(pid_t pid, const predreg_status_t *status, int fd,
-                  predreg_stat_proc_t *proc, char **why_p)
+look_page(pid_t pid, const predreg_status_t *status, int fd,
+          predreg_stat_proc_t *proc, char **why_p)
 {
     ucs_rcache_pred_live_record_t *record = &proc->record;
     unsigned version                      = 0;
@@ -202,9 +78,11 @@ predreg_look_page(pid_t pid, const predreg_status_t *status, int fd,
     return PREDREG_LOOK_OK;
 }
 
+/* Read the counters behind a descriptor, if there are any */
 static predreg_look_t
-predreg_look_fd(pid_t pid, const predreg_status_t *status, const char *path,
-                predreg_stat_proc_t *proc, char **why_p)
+look_fd(const predreg_system_t *system, pid_t pid,
+        const predreg_status_t *status, const char *path,
+        predreg_stat_proc_t *proc, char **why_p)
 {
     char link[sizeof(UCS_RCACHE_PRED_LIVE_LINK) + 1];
     predreg_look_t look;
@@ -213,7 +91,7 @@ predreg_look_fd(pid_t pid, const predreg_status_t *status, const char *path,
 
     length = readlink(path, link, sizeof(link) - 1);
     if (length < 0) {
-        return PREDREG_LOOK_NONE; /* Was closed meanwhile */
+        return PREDREG_LOOK_NONE; /* It was closed meanwhile */
     }
 
     link[length] = '\0';
@@ -221,74 +99,93 @@ predreg_look_fd(pid_t pid, const predreg_status_t *status, const char *path,
         return PREDREG_LOOK_NONE;
     }
 
-    /* It may be another file by now, and opening a pipe waits for a writer */
-    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    fd = system->open(path);
     if (fd < 0) {
         return (errno == ENOENT) ? PREDREG_LOOK_NONE :
-                                   predreg_look_denied(pid, why_p);
+                                   look_denied(pid, why_p);
     }
 
-    look = predreg_look_page(pid, status, fd, proc, why_p);
+    look = look_page(pid, status, fd, proc, why_p);
     close(fd);
     return look;
 }
 
-/* All descriptors, until one has its counters */
+/* Look behind all descriptors until one has the counters */
 static predreg_look_t
-predreg_look_fds(pid_t pid, const predreg_status_t *status,
-                 predreg_stat_proc_t *proc, char **why_p)
+look_fds(const predreg_system_t *system, pid_t pid,
+         const predreg_status_t *status, predreg_stat_proc_t *proc,
+         char **why_p)
 {
     predreg_look_t look = PREDREG_LOOK_NONE;
+    char *folder        = predreg_format("%s/%d/fd", system->proc, (int)pid);
     struct dirent *entry;
-    char path[300];
+    char *path;
     DIR *dir;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-    dir = opendir(path);
+    dir = opendir(folder);
     if (dir == NULL) {
-        return predreg_look_denied(pid, why_p);
+        look = look_denied(pid, why_p);
+        goto out;
     }
 
     while ((look == PREDREG_LOOK_NONE) && ((entry = readdir(dir)) != NULL)) {
         if (isdigit((unsigned char)entry->d_name[0])) {
-            snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)pid,
-                     entry->d_name);
-            look = predreg_look_fd(pid, status, path, proc, why_p);
+            path = predreg_format("%s/%s", folder, entry->d_name);
+            look = look_fd(system, pid, status, path, proc, why_p);
+            free(path);
         }
     }
 
     closedir(dir);
+out:
+    free(folder);
     return look;
 }
 
-/* Why a process shows no counters: by what it has mapped */
-static char *predreg_why_none(pid_t pid)
+/* What a process has mapped that has to do with us */
+typedef struct {
+    int library; /* The library that is preloaded */
+    int core;    /* What that library loads when UCX is used */
+    int counters;
+} mapped_t;
+
+static mapped_t read_maps(const predreg_system_t *system, pid_t pid)
 {
-    int preloaded = 0, core = 0, page = 0;
+    char *path      = predreg_format("%s/%d/maps", system->proc, (int)pid);
+    mapped_t mapped = {0};
     char line[1024];
-    FILE *maps;
+    FILE *file;
 
-    snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
-    maps = fopen(line, "re");
-    while ((maps != NULL) && (fgets(line, sizeof(line), maps) != NULL)) {
-        preloaded |= (strstr(line, "/" PREDREG_LIBRARY) != NULL);
-        core      |= (strstr(line, "/" PREDREG_CORE_LIBRARY) != NULL);
-        page      |= (strstr(line, UCS_RCACHE_PRED_LIVE_LINK) != NULL);
-    }
-    if (maps != NULL) {
-        fclose(maps);
+    file = fopen(path, "re");
+    free(path);
+    if (file == NULL) {
+        return mapped;
     }
 
-    if (page) {
+    while (fgets(line, sizeof(line), file) != NULL) {
+        mapped.library  |= (strstr(line, "/" PREDREG_LIBRARY) != NULL);
+        mapped.core     |= (strstr(line, "/" CORE_LIBRARY) != NULL);
+        mapped.counters |= (strstr(line, UCS_RCACHE_PRED_LIVE_LINK) != NULL);
+    }
+    fclose(file);
+    return mapped;
+}
+
+/* Why a process shows no counters */
+static char *why_none(const predreg_system_t *system, pid_t pid)
+{
+    mapped_t mapped = read_maps(system, pid);
+
+    if (mapped.counters) {
         return predreg_format("process %d shows no counters: the program has "
                               "closed a descriptor that is the library's, or "
                               "was forked from one that shows them", (int)pid);
-    } else if (core) {
+    } else if (mapped.core) {
         return predreg_format("process %d shows no counters: the library is "
                               "loaded, but the program has not opened an RDMA "
                               "device by UCX, or the library has stepped aside "
                               "and has said why", (int)pid);
-    } else if (preloaded) {
+    } else if (mapped.library) {
         return predreg_format("process %d shows no counters: %s is loaded, but "
                               "the program does not use UCX, so far", (int)pid,
                               PREDREG_LIBRARY);
@@ -299,20 +196,20 @@ static char *predreg_why_none(pid_t pid)
                           "ucx_predreg run", (int)pid, PREDREG_LIBRARY);
 }
 
-predreg_look_t predreg_stat_look(pid_t pid, predreg_stat_proc_t *proc,
-                                 char **why_p)
+predreg_look_t predreg_stat_look(const predreg_system_t *system, pid_t pid,
+                                 predreg_stat_proc_t *proc, char **why_p)
 {
     predreg_status_t status;
     predreg_look_t look;
 
-    look = predreg_look_status(pid, &status, why_p);
+    look = predreg_look_status(system, pid, &status, why_p);
     if (look != PREDREG_LOOK_OK) {
         return look;
     }
 
-    look = predreg_look_fds(pid, &status, proc, why_p);
+    look = look_fds(system, pid, &status, proc, why_p);
     if ((look == PREDREG_LOOK_NONE) && (why_p != NULL)) {
-        *why_p = predreg_why_none(pid);
+        *why_p = why_none(system, pid);
     }
     return look;
 }

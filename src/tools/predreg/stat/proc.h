@@ -7,11 +7,17 @@
 #ifndef PREDREG_STAT_PROC_H_
 #define PREDREG_STAT_PROC_H_
 
+#include "status.h"
+
 #include <ucs/host/live.h>
 
-#include <sys/types.h>
+BEGIN_C_DECLS
 
-/** @file proc.h  Finding the counters of running processes. */
+/** @file proc.h
+ *
+ * Finding the live counters of a running process. Called by view.c; calls
+ * <ucs/host/live.h>, which reads them.
+ */
 
 /** A process whose counters were found. */
 typedef struct predreg_stat_proc {
@@ -23,23 +29,16 @@ typedef struct predreg_stat_proc {
 } predreg_stat_proc_t;
 
 
-typedef enum {
-    PREDREG_LOOK_OK,
-    PREDREG_LOOK_GONE,    /**< Is not, or no longer */
-    PREDREG_LOOK_FOREIGN, /**< Belongs to another user */
-    PREDREG_LOOK_DENIED,  /**< The kernel does not let us look */
-    PREDREG_LOOK_NONE,    /**< Shows no counters */
-    PREDREG_LOOK_HEIR,    /**< Shows those of a process it was forked from */
-    PREDREG_LOOK_BAD      /**< They cannot be read */
-} predreg_look_t;
-
 /**
  * Look at a process.
  *
- * @param [out] why_p  What to tell the user if it is not PREDREG_LOOK_OK; to be
- *                     freed. NULL: nothing.
+ * @param [out] proc   Valid if it is PREDREG_LOOK_OK.
+ * @param [out] why_p  What to tell the user if it is not; to be freed. NULL:
+ *                     nothing.
  */
-predreg_look_t predreg_stat_look(pid_t pid, predreg_stat_proc_t *proc,
-                                 char **why_p);
+predreg_look_t predreg_stat_look(const predreg_system_t *system, pid_t pid,
+                                 predreg_stat_proc_t *proc, char **why_p);
+
+END_C_DECLS
 
 #endif

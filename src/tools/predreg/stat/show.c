@@ -13,8 +13,8 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* Longest text of a number in a column */
-#define PREDREG_CELL 24
+/* Room for the text of a number in a column */
+#define CELL_SIZE 24
 
 
 /* What has happened in a time */
@@ -24,7 +24,7 @@ typedef struct {
     uint64_t hits;
     uint64_t critical; /* ns */
     uint64_t cpu;      /* ns */
-} predreg_rates_t;
+} rates_t;
 
 
 static int is_known(const predreg_stat_proc_t *proc)
@@ -47,7 +47,7 @@ static int is_same_run(const predreg_stat_proc_t *proc,
 
 static void rates_between(const predreg_stat_proc_t *proc,
                           const predreg_stat_proc_t *before,
-                          predreg_rates_t *rates)
+                          rates_t *rates)
 {
     const ucs_rcache_pred_snapshot_t *now = &proc->record.snapshot;
     const ucs_rcache_pred_snapshot_t *old;
@@ -81,7 +81,7 @@ static const char *cell_bytes(char *cell, uint64_t bytes)
         ++unit;
     }
 
-    snprintf(cell, PREDREG_CELL,
+    snprintf(cell, CELL_SIZE,
              ((unit > 0) && (value < 99.95)) ? "%.1f%c" : "%.0f%c", value,
              units[unit]);
     return cell;
@@ -89,7 +89,7 @@ static const char *cell_bytes(char *cell, uint64_t bytes)
 
 static const char *cell_count(char *cell, uint64_t value)
 {
-    snprintf(cell, PREDREG_CELL, "%lu", value);
+    snprintf(cell, CELL_SIZE, "%lu", value);
     return cell;
 }
 
@@ -97,7 +97,7 @@ static const char *cell_count(char *cell, uint64_t value)
 static const char *cell_percent(char *cell, double part, double whole)
 {
     if (whole > 0) {
-        snprintf(cell, PREDREG_CELL, "%.1f", 100 * part / whole);
+        snprintf(cell, CELL_SIZE, "%.1f", 100 * part / whole);
     } else {
         strcpy(cell, "-");
     }
@@ -107,7 +107,7 @@ static const char *cell_percent(char *cell, double part, double whole)
 static const char *cell_rate(char *cell, uint64_t count, double seconds)
 {
     if (seconds > 0) {
-        snprintf(cell, PREDREG_CELL, "%.0f", count / seconds);
+        snprintf(cell, CELL_SIZE, "%.0f", count / seconds);
     } else {
         strcpy(cell, "-");
     }
@@ -116,13 +116,13 @@ static const char *cell_rate(char *cell, uint64_t count, double seconds)
 
 static const char *cell_rank(char *cell, int rank)
 {
-    snprintf(cell, PREDREG_CELL, (rank < 0) ? "-" : "%d", rank);
+    snprintf(cell, CELL_SIZE, (rank < 0) ? "-" : "%d", rank);
     return cell;
 }
 
-/* Each column once: its width, its name, and what it shows. Under leave-pinned
- * those that are unknown show nothing. */
-#define PREDREG_COLUMNS(_column) \
+/* The columns: width, name, whether it is known under leave-pinned too, and what
+ * it shows. A "-" stands for what is unknown. */
+#define COLUMNS(_column) \
     _column(4, "RANK", 1, cell_rank(cell, now->rank)) \
     _column(7, "PID", 1, cell_count(cell, now->pid)) \
     _column(-12, "POLICY", 1, ucs_rcache_pred_policy_names[now->policy]) \
@@ -147,7 +147,7 @@ void predreg_stat_header(ucs_string_buffer_t *line)
 {
 #define COLUMN(_width, _name, _always, _value) \
     ucs_string_buffer_appendf(line, "%*s ", _width, _name);
-    PREDREG_COLUMNS(COLUMN)
+    COLUMNS(COLUMN)
 #undef COLUMN
     ucs_string_buffer_appendf(line, "COMMAND");
 }
@@ -158,14 +158,14 @@ void predreg_stat_row(const predreg_stat_proc_t *proc,
 {
     const ucs_rcache_pred_snapshot_t *now = &proc->record.snapshot;
     int known                             = is_known(proc);
-    predreg_rates_t rates;
-    char cell[PREDREG_CELL];
+    rates_t rates;
+    char cell[CELL_SIZE];
 
     rates_between(proc, before, &rates);
 #define COLUMN(_width, _name, _always, _value) \
     ucs_string_buffer_appendf(line, "%*s ", _width, \
                               (known || (_always)) ? (_value) : "-");
-    PREDREG_COLUMNS(COLUMN)
+    COLUMNS(COLUMN)
 #undef COLUMN
     ucs_string_buffer_appendf(line, "%s", proc->record.command);
 }
@@ -177,7 +177,7 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
     uint64_t registered                        = 0;
     uint64_t pinned                            = 0;
     int known                                  = 0;
-    char cell[PREDREG_CELL];
+    char cell[CELL_SIZE];
     unsigned i;
 
     for (i = 0; i < num_procs; ++i) {

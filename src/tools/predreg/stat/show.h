@@ -11,7 +11,12 @@
 
 #include <ucs/datastruct/string_buffer.h>
 
-/** @file show.h  Counters of processes as lines of text. */
+BEGIN_C_DECLS
+
+/** @file show.h
+ *
+ * The counters of processes as lines of text. Pure. Called by print.c.
+ */
 
 /** Names of the columns; no newline. */
 void predreg_stat_header(ucs_string_buffer_t *line);
@@ -34,5 +39,7 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
  *  @param [in] time_ms  Now, ms since 1970. */
 void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
                        ucs_string_buffer_t *line);
+
+END_C_DECLS
 
 #endif

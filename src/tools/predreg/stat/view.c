@@ -7,35 +7,22 @@
 #include "view.h"
 
 #include <tools/predreg/common/message.h>
+#include <tools/predreg/common/number.h>
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 
-long predreg_stat_number(const char *text, long max)
-{
-    char *end;
-    long value;
-
-    errno = 0;
-    value = strtol(text, &end, 10);
-    return (isdigit((unsigned char)text[0]) && (*end == '\0') && (errno == 0) &&
-            (value <= max)) ? value : 0;
-}
-
-static void predreg_view_add_proc(predreg_view_t *view,
-                                  const predreg_stat_proc_t *proc)
+static void add_proc(predreg_view_t *view, const predreg_stat_proc_t *proc)
 {
     view->procs = predreg_check_memory(
             realloc(view->procs, (view->num_procs + 1) * sizeof(*view->procs)));
     view->procs[view->num_procs++] = *proc;
 }
 
-static void predreg_view_add_text(predreg_view_t *view, char *text)
+static void add_text(predreg_view_t *view, char *text)
 {
     view->texts = predreg_check_memory(
             realloc(view->texts, (view->num_texts + 1) * sizeof(*view->texts)));
@@ -80,8 +67,8 @@ int predreg_view_says(const predreg_view_t *view, const char *text)
     return 0;
 }
 
-/* Jobs by their programs, ranks in order */
-static int predreg_compare_procs(const void *a, const void *b)
+/* Jobs are sorted by the names of their programs, ranks by their numbers */
+static int compare_procs(const void *a, const void *b)
 {
     const predreg_stat_proc_t *first  = a;
     const predreg_stat_proc_t *second = b;
@@ -94,66 +81,88 @@ static int predreg_compare_procs(const void *a, const void *b)
     return (diff != 0) ? diff : (first->pid - second->pid);
 }
 
-/* The processes that were asked for. @return whether all of them are there */
-static int predreg_look_at(predreg_view_t *view, const pid_t *pids,
-                           unsigned num_pids)
+/* Look at a process, and take into the view what it shows, or why it does not */
+static void look_or_say(predreg_view_t *view, const predreg_system_t *system,
+                        pid_t pid)
 {
     predreg_stat_proc_t proc;
-    unsigned i;
     char *why;
 
+    if (predreg_stat_look(system, pid, &proc, &why) == PREDREG_LOOK_OK) {
+        add_proc(view, &proc);
+    } else {
+        add_text(view, why);
+    }
+}
+
+/* Look at the processes that were asked for. @return whether all are there */
+static int look_at(predreg_view_t *view, const predreg_system_t *system,
+                   const pid_t *pids, unsigned num_pids)
+{
+    unsigned i;
+
     for (i = 0; i < num_pids; ++i) {
-        if (predreg_stat_look(pids[i], &proc, &why) == PREDREG_LOOK_OK) {
-            predreg_view_add_proc(view, &proc);
-        } else {
-            predreg_view_add_text(view, why);
-        }
+        look_or_say(view, system, pids[i]);
     }
 
     return view->num_texts == 0;
 }
 
-/* All processes. What cannot be read is said; that some cannot be looked into
- * only if there is nothing else to show. @return whether there are any */
-static int predreg_look_around(predreg_view_t *view)
+/* Look at a process that nobody asked for: one that shows nothing is left out.
+ * @return whether the kernel does not let us look */
+static int look_past(predreg_view_t *view, const predreg_system_t *system,
+                     pid_t pid)
+{
+    predreg_stat_proc_t proc;
+
+    switch (predreg_stat_look(system, pid, &proc, NULL)) {
+    case PREDREG_LOOK_OK:
+        add_proc(view, &proc);
+        return 0;
+    case PREDREG_LOOK_BAD:
+        /* Looked at once more to say why. By now it may be fine */
+        look_or_say(view, system, pid);
+        return 0;
+    case PREDREG_LOOK_DENIED:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static void say_none(predreg_view_t *view, const predreg_system_t *system,
+                     unsigned denied)
+{
+    add_text(view, predreg_format("no process of %s is managed",
+                                  (system->user() == 0) ?
+                                  "this node" : "this user on this node"));
+    if (denied > 0) {
+        add_text(view, predreg_format("processes that cannot be looked into: "
+                                      "%u; given by number, each says why",
+                                      denied));
+    }
+}
+
+/* Look at all processes. That some cannot be looked into is said only if there
+ * is nothing else to show. @return whether there are any */
+static int look_around(predreg_view_t *view, const predreg_system_t *system)
 {
     unsigned denied = 0;
-    predreg_stat_proc_t proc;
     struct dirent *entry;
-    char *why;
-    DIR *dir;
     pid_t pid;
+    DIR *dir;
 
-    dir = opendir("/proc");
+    dir = opendir(system->proc);
     if (dir == NULL) {
-        predreg_view_add_text(view, predreg_format("/proc cannot be read: %s",
-                                                   strerror(errno)));
+        add_text(view, predreg_format("%s cannot be read: %s", system->proc,
+                                      strerror(errno)));
         return 0;
     }
 
     while ((entry = readdir(dir)) != NULL) {
-        pid = predreg_stat_number(entry->d_name, PREDREG_PID_MAX);
-        if (pid == 0) {
-            continue;
-        }
-
-        switch (predreg_stat_look(pid, &proc, NULL)) {
-        case PREDREG_LOOK_OK:
-            predreg_view_add_proc(view, &proc);
-            break;
-        case PREDREG_LOOK_DENIED:
-            ++denied;
-            break;
-        case PREDREG_LOOK_BAD:
-            /* Once more for what to say; by now it may be fine */
-            if (predreg_stat_look(pid, &proc, &why) == PREDREG_LOOK_OK) {
-                predreg_view_add_proc(view, &proc);
-            } else {
-                predreg_view_add_text(view, why);
-            }
-            break;
-        default:
-            break;
+        pid = predreg_number(entry->d_name, PREDREG_PID_MAX);
+        if (pid != 0) {
+            denied += look_past(view, system, pid);
         }
     }
     closedir(dir);
@@ -162,30 +171,21 @@ static int predreg_look_around(predreg_view_t *view)
         return 1;
     }
 
-    predreg_view_add_text(
-            view,
-            predreg_format("no process of %s is managed", (geteuid() == 0) ?
-                           "this node" : "this user on this node"));
-    if (denied > 0) {
-        predreg_view_add_text(
-                view, predreg_format("processes that cannot be looked into: "
-                                     "%u; given by number, each says why",
-                                     denied));
-    }
+    say_none(view, system, denied);
     return 0;
 }
 
-int predreg_view_take(predreg_view_t *view, const pid_t *pids,
-                      unsigned num_pids)
+int predreg_view_take(predreg_view_t *view, const predreg_system_t *system,
+                      const pid_t *pids, unsigned num_pids)
 {
     int complete;
 
     memset(view, 0, sizeof(*view));
-    complete = (num_pids > 0) ? predreg_look_at(view, pids, num_pids) :
-                                predreg_look_around(view);
+    complete = (num_pids > 0) ? look_at(view, system, pids, num_pids) :
+                                look_around(view, system);
     if (view->num_procs > 0) {
         qsort(view->procs, view->num_procs, sizeof(*view->procs),
-              predreg_compare_procs);
+              compare_procs);
     }
     return complete;
 }

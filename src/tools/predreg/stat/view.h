@@ -9,11 +9,18 @@
 
 #include "proc.h"
 
-/** @file view.h  What is seen of the processes at one time. */
+BEGIN_C_DECLS
+
+/** @file view.h
+ *
+ * What is seen of the processes of this node at one time. Called by stat.c and
+ * print.c.
+ */
 
 /** Largest pid of Linux (PID_MAX_LIMIT) */
 #define PREDREG_PID_MAX ((1l << 22) - 1)
 
+/** One look at some processes. */
 typedef struct predreg_view {
     predreg_stat_proc_t *procs;  /**< In the order they are shown */
     unsigned            num_procs;
@@ -21,14 +28,17 @@ typedef struct predreg_view {
     unsigned            num_texts;
 } predreg_view_t;
 
+
 /**
  * Look at some processes, or all.
  *
- * @param [in] num_pids  0: all that this user may look at.
+ * @param [out] view      To be cleaned up.
+ * @param [in]  num_pids  0: all that this user may look at.
+ *
  * @return whether all that were asked for are there; or of all, any.
  */
-int predreg_view_take(predreg_view_t *view, const pid_t *pids,
-                      unsigned num_pids);
+int predreg_view_take(predreg_view_t *view, const predreg_system_t *system,
+                      const pid_t *pids, unsigned num_pids);
 
 void predreg_view_cleanup(predreg_view_t *view);
 
@@ -36,9 +46,9 @@ void predreg_view_cleanup(predreg_view_t *view);
 const predreg_stat_proc_t *predreg_view_find(const predreg_view_t *view,
                                              pid_t pid);
 
+/** @return whether a text is among those to be said. */
 int predreg_view_says(const predreg_view_t *view, const char *text);
 
-/** A whole number, and nothing else. @return 0 if it is none or above max. */
-long predreg_stat_number(const char *text, long max);
+END_C_DECLS
 
 #endif

@@ -1,0 +1,71 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_RUN_ENVIRONMENT_H_
+#define PREDREG_RUN_ENVIRONMENT_H_
+
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/** @file environment.h
+ *
+ * The environment of this program, which the command inherits: the knobs of the
+ * library, and the library itself in LD_PRELOAD. Called by the other files of
+ * this folder, while there is one thread.
+ */
+
+#define PREDREG_KNOB_PREFIX  "UCX_RCACHE_PRED_"
+#define PREDREG_KNOB_POLICY  PREDREG_KNOB_PREFIX "POLICY"
+#define PREDREG_KNOB_SUMMARY PREDREG_KNOB_PREFIX "SUMMARY"
+#define PREDREG_KNOB_OUTPUT  PREDREG_KNOB_PREFIX "SUMMARY_FILE"
+#define PREDREG_KNOB_TRACE   PREDREG_KNOB_PREFIX "TRACE"
+
+
+/** Set a variable, whether or not there is one. */
+void predreg_env_set(const char *name, const char *value);
+
+
+/**
+ * Set a knob as --set names it.
+ *
+ * @param [in] arg  KNOB=VALUE in letters of any case, with or without the
+ *                  prefix that all knobs have.
+ *
+ * @return 0, or -1, having said what is wrong.
+ */
+int predreg_env_set_knob(const char *arg);
+
+
+/** Remove all knobs: where the library is not loaded, UCX would warn that nobody
+ *  reads them. */
+void predreg_env_unset_knobs(void);
+
+
+/**
+ * What ranks need to have in their environment.
+ *
+ * @param [in] library  Path of the library, to be the first in LD_PRELOAD.
+ *
+ * @return "NAME=VALUE" up to a NULL: LD_PRELOAD first, then every knob that is
+ *         set. The vector and its strings are to be freed, or may be left to the
+ *         end of the program.
+ */
+char **predreg_env_vars(const char *library);
+
+
+/**
+ * A path as ranks that run in another folder find it.
+ *
+ * @param [in] what  Option it was given with, for messages.
+ *
+ * @return a string to be freed, or NULL, having said why.
+ */
+char *predreg_env_absolute_path(const char *what, const char *path);
+
+END_C_DECLS
+
+#endif
