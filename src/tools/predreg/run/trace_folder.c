@@ -8,7 +8,7 @@
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/trace_files.h>
-#include <trace/format/trace.h>
+#include <trace/trace.h>
 
 #include <dirent.h>
 #include <errno.h>

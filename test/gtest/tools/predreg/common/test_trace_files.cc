@@ -1,0 +1,141 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/command_test.h>
+
+extern "C" {
+#include <tools/predreg/common/message.h>
+#include <tools/predreg/common/trace_files.h>
+}
+
+#include <string.h>
+
+class test_trace_files : public command_test {
+protected:
+    test_trace_files() { memset(&m_traces, 0, sizeof(m_traces)); }
+    ~test_trace_files() { predreg_traces_cleanup(&m_traces); }
+
+    ucs_status_t load(const std::string &path)
+    {
+        predreg_traces_cleanup(&m_traces);
+        return capture([&] {
+            ucs_status_t status = predreg_traces_load(path.c_str(), &m_traces);
+
+            if (status != UCS_OK) { /* Then there is nothing to clean up */
+                memset(&m_traces, 0, sizeof(m_traces));
+            }
+            return status;
+        });
+    }
+
+    std::string make_trace(const std::string &name, const std::string &rank)
+    {
+        return make_file(name, "ucx_predreg trace 1\n" +
+                         (rank.empty() ? "" : "meta rank " + rank + "\n"));
+    }
+
+    std::vector<std::string> names() const
+    {
+        std::vector<std::string> names;
+
+        for (size_t i = 0; i < m_traces.num_traces; ++i) {
+            std::string path = m_traces.traces[i]->path;
+
+            names.push_back(path.substr(path.rfind('/') + 1));
+        }
+        return names;
+    }
+
+    predreg_traces_t m_traces;
+};
+
+typedef std::vector<std::string> names_t;
+
+TEST_F(test_trace_files, file) {
+    EXPECT_EQ(UCS_OK, load(make_trace("any name", "7")));
+    EXPECT_EQ(names_t({"any name"}), names());
+    EXPECT_EQ(7, predreg_trace_rank(m_traces.traces[0]));
+}
+
+TEST_F(test_trace_files, folder_by_rank) {
+    std::string folder = make_folder("job");
+
+    make_trace("job/a.trace", "10");
+    make_trace("job/b.trace", "9");
+    make_trace("job/c.trace", "");
+    make_trace("job/d.trace", "0");
+    make_trace("job/a0.trace", "");
+    make_file("job/notes.txt", "text");
+    make_file("job/.trace", "text");
+    EXPECT_EQ(UCS_OK, load(folder)) << m_errors;
+    EXPECT_EQ(names_t({"d.trace", "b.trace", "a.trace", "a0.trace", "c.trace"}),
+              names());
+    EXPECT_EQ("", m_errors);
+}
+
+TEST_F(test_trace_files, missing_rank) {
+    std::string folder = make_folder("job");
+
+    make_trace("job/0.trace", "0");
+    make_trace("job/2.trace", "2");
+    EXPECT_EQ(UCS_OK, load(folder));
+    EXPECT_EQ(names_t({"0.trace", "2.trace"}), names());
+}
+
+TEST_F(test_trace_files, no_rank) {
+    for (const char *rank : {"", "x", "-1", "1x"}) {
+        EXPECT_EQ(UCS_OK, load(make_trace("t", rank)));
+        EXPECT_EQ(-1, predreg_trace_rank(m_traces.traces[0])) << rank;
+    }
+}
+
+TEST_F(test_trace_files, two_jobs) {
+    std::string folder = make_folder("job");
+
+    for (const char *rank : {"0", "1"}) {
+        make_trace("job/a" + std::string(rank) + ".trace", rank);
+        make_trace("job/b" + std::string(rank) + ".trace", rank);
+    }
+    EXPECT_EQ(UCS_OK, load(folder));
+    EXPECT_EQ("ucx_predreg: warning: rank 0 has two traces, '" + folder +
+              "/a0.trace' and '" + folder + "/b0.trace': of two jobs?\n",
+              m_errors);
+
+    /* Processes without a rank are no ranks of two jobs */
+    folder = make_folder("none");
+    make_trace("none/a.trace", "");
+    make_trace("none/b.trace", "");
+    EXPECT_EQ(UCS_OK, load(folder));
+    EXPECT_EQ("", m_errors);
+}
+
+TEST_F(test_trace_files, nothing_there) {
+    EXPECT_EQ(UCS_ERR_NO_ELEM, load(path("none")));
+    EXPECT_TRUE(contains(m_errors, "'" + path("none") + "': No such file or "
+                         "directory; accepted: a trace, or a folder of traces"))
+            << m_errors;
+    EXPECT_EQ(UCS_ERR_NO_ELEM, load(make_folder("empty")));
+    EXPECT_TRUE(contains(m_errors, "there is no trace in '" + path("empty") +
+                         "': no file named *.trace")) << m_errors;
+}
+
+TEST_F(test_trace_files, one_is_no_trace) {
+    std::string folder = make_job("job", 2);
+
+    make_file("job/z.trace", "no trace\n");
+    EXPECT_NE(UCS_OK, load(folder));
+    EXPECT_NE("", log_watch::take());
+}
+
+TEST(test_message, is_said) {
+    ::testing::internal::CaptureStderr();
+    predreg_error("%s is %d", "it", 1);
+    EXPECT_EQ("ucx_predreg: it is 1\n",
+              ::testing::internal::GetCapturedStderr());
+    EXPECT_EXIT(predreg_check_memory(NULL),
+                ::testing::ExitedWithCode(PREDREG_EXIT_CANNOT_RUN),
+                "ucx_predreg: out of memory");
+}

@@ -1,0 +1,118 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/command_test.h>
+
+extern "C" {
+#include <tools/predreg/common/message.h>
+#include <tools/predreg/replay/command.h>
+}
+
+#include <sstream>
+
+class test_replay_command : public command_test {
+protected:
+    int replay(const std::vector<std::string> &args)
+    {
+        return call(predreg_replay_command, args);
+    }
+
+    size_t lines(const std::string &part) const
+    {
+        std::istringstream stream(m_output);
+        std::string line;
+        size_t num = 0;
+
+        while (std::getline(stream, line)) {
+            num += contains(line, part);
+        }
+        return num;
+    }
+};
+
+TEST_F(test_replay_command, table) {
+    std::string folder = make_job("job", 2);
+
+    EXPECT_EQ(0, replay({folder})) << m_errors;
+    EXPECT_EQ(1u, lines("rank 0: 5 uses in 4.5000 s")) << m_output;
+    EXPECT_EQ(1u, lines("rank 1: 5 uses in 4.5000 s"));
+    EXPECT_EQ(1u, lines("predict registers ")) << m_output;
+    for (const char *policy : {"predict ", "on-demand ", "leave-pinned ",
+                               "lru ", "regions ", "periodicity ",
+                               "clairvoyant "}) {
+        EXPECT_LE(1u, lines(policy)) << policy;
+    }
+}
+
+TEST_F(test_replay_command, costs_as_given) {
+    std::string folder = make_job("job", 1);
+
+    EXPECT_EQ(0, replay({"--policy=on-demand", "--reg-cost=2000,0",
+                         "--dereg-cost=1000,5", folder})) << m_errors;
+    EXPECT_EQ(1u, lines("2.000 us and 0.000 ns a page, as given")) << m_output;
+    EXPECT_EQ(1u, lines("1.000 us and 5.000 ns a page, as given"));
+    EXPECT_EQ(0u, lines("predict registers "));
+}
+
+TEST_F(test_replay_command, json) {
+    std::string folder = make_job("job", 2);
+
+    EXPECT_EQ(0, replay({"--json", "--policy=predict,lru=16k", folder}));
+    EXPECT_EQ(2u, lines("{\"policy\":\"")) << m_output;
+    EXPECT_EQ(2u, lines("\"uses\":10,"));
+    EXPECT_EQ(2u, lines(",\"ranks\":2,"));
+    EXPECT_EQ(1u, lines("\"limit\":32768"));
+
+    EXPECT_EQ(0, replay({"--json", "--policy=predict", "--per-rank", folder}));
+    EXPECT_EQ(3u, lines("{\"policy\":\"predict\""));
+    EXPECT_EQ(1u, lines("\"rank\":1}"));
+}
+
+TEST_F(test_replay_command, each_rank) {
+    EXPECT_EQ(0, replay({"--policy=predict", "--per-rank",
+                         make_job("job", 3)}));
+    EXPECT_EQ(3u, lines("  rank ")) << m_output;
+}
+
+TEST_F(test_replay_command, larger_job) {
+    std::string folder = make_job("job", 2);
+
+    EXPECT_EQ(0, replay({"--ranks=8", folder})) << m_errors;
+    EXPECT_EQ(1u, lines("8 ranks, 2 a node, as the 2 recorded")) << m_output;
+    EXPECT_EQ(0, replay({"--ranks=8", "--ranks-per-node=4",
+                         "--cores-per-node=5", "--node-max=4k", folder}))
+            << m_errors;
+    EXPECT_EQ(1u, lines("8 ranks, 4 a node, as the 2 recorded"));
+    EXPECT_EQ(0, replay({"--json", "--policy=leave-pinned,predict", "--ranks=8",
+                         "--ranks-per-node=4", "--cores-per-node=5",
+                         "--node-max=4k", folder})) << m_errors;
+    EXPECT_LE(2u, lines("\"nodes\":2,"));
+    EXPECT_LE(2u, lines("\"node_max_bytes\":4096,"));
+    EXPECT_EQ(0, replay({"--json", "--policy=predict", "--ranks=8", folder}));
+    EXPECT_LE(1u, lines("\"node_max_bytes\":null,"));
+}
+
+TEST_F(test_replay_command, damage_is_said) {
+    std::string trace = make_job("job", 1) + "/0.trace";
+    std::string lost  = make_file("lost", read("job/0.trace") + "lost 3\n");
+
+    EXPECT_EQ(0, replay({"--policy=predict", trace, trace}));
+    EXPECT_EQ("ucx_predreg: warning: the traces do not tell when they began: "
+              "all ranks are taken to have begun at the same time\n", m_errors);
+
+    EXPECT_EQ(0, replay({"--policy=predict", lost}));
+    EXPECT_EQ("ucx_predreg: warning: " + lost + ": 3 events were lost, the "
+              "program is replayed without them\n", m_errors);
+    EXPECT_EQ(1u, lines("damaged trace:   3 events were lost"));
+}
+
+TEST_F(test_replay_command, bad_input) {
+    EXPECT_EQ(PREDREG_EXIT_USAGE, replay({}));
+    EXPECT_EQ(0, call_in_child(predreg_replay_command, {"--help"}));
+    EXPECT_EQ(0u, m_output.find("usage: ucx_predreg replay [OPTIONS]"));
+    EXPECT_EQ(EXIT_FAILURE, replay({path("none")}));
+    EXPECT_TRUE(contains(m_errors, "No such file")) << m_errors;
+}

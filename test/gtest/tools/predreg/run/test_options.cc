@@ -1,0 +1,268 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/command_test.h>
+
+extern "C" {
+#include <tools/predreg/common/message.h>
+#include <tools/predreg/run/environment.h>
+#include <tools/predreg/run/options.h>
+}
+
+#include <filesystem>
+
+namespace {
+
+/* What the functions of a sub-command were called with */
+struct called {
+    int         option = 0;
+    std::string value;
+    unsigned    prepared = 0;
+    int         status   = 0;
+};
+
+void usage()
+{
+    printf("the usage\n");
+}
+
+void own_option(void *arg, int option, const char *value)
+{
+    called *call = static_cast<called*>(arg);
+
+    call->option = option;
+    call->value  = (value == NULL) ? "" : value;
+}
+
+int prepare(void *arg)
+{
+    called *call = static_cast<called*>(arg);
+
+    ++call->prepared;
+    return call->status;
+}
+
+} // namespace
+
+class test_run_options : public command_test {
+protected:
+    /* @return what the parser returns; everything else is in the members */
+    int parse(const std::vector<std::string> &args)
+    {
+        static const struct option options[] = {
+            PREDREG_RUN_LONG_OPTIONS,
+            {"force", no_argument, NULL, 'f'},
+            {NULL, 0, NULL, 0}
+        };
+        std::vector<std::string> all = {"ucx_predreg test"};
+        predreg_runner_t runner      = {};
+
+        runner.name          = "test";
+        runner.short_options = PREDREG_RUN_SHORT_OPTIONS "o:";
+        runner.long_options  = options;
+        runner.arg           = &m_called;
+        runner.usage         = usage;
+        runner.option        = own_option;
+        runner.prepare       = prepare;
+
+        all.insert(all.end(), args.begin(), args.end());
+        m_args   = std::make_unique<string_vector>(all);
+        m_called = called();
+        m_called.status = m_status;
+        optind   = 0;
+        return capture([&] {
+            return predreg_run_parse(m_args->count(), m_args->get(), &runner,
+                                     &m_opts);
+        });
+    }
+
+    /* It is refused with a message that has this in it */
+    void expect_refused(const std::vector<std::string> &args,
+                        const std::string &message)
+    {
+        EXPECT_EQ(PREDREG_EXIT_USAGE, parse(args));
+        EXPECT_TRUE(contains(m_errors, message)) << m_errors;
+        EXPECT_EQ("", m_output);
+    }
+
+    std::string command() const { return m_args->get()[optind]; }
+
+    std::unique_ptr<string_vector> m_args;
+    predreg_run_opts_t             m_opts;
+    called                         m_called;
+    int                            m_status = 0;
+};
+
+TEST_F(test_run_options, none) {
+    EXPECT_EQ(0, parse({"prog", "--policy", "bad"}));
+    EXPECT_EQ("", m_errors);
+    EXPECT_EQ("prog", command());
+    EXPECT_EQ(NULL, m_opts.library);
+    EXPECT_EQ(NULL, m_opts.output);
+    EXPECT_FALSE(m_opts.summary);
+    EXPECT_EQ(1u, m_called.prepared);
+    EXPECT_EQ("-", variable("UCX_RCACHE_PRED_POLICY"));
+}
+
+TEST_F(test_run_options, end_of_options) {
+    EXPECT_EQ(0, parse({"--policy=predict", "--", "--help"}));
+    EXPECT_EQ("--help", command());
+}
+
+TEST_F(test_run_options, policy) {
+    for (const char *policy : {"predict", "on-demand", "leave-pinned",
+                               "Predict"}) {
+        EXPECT_EQ(0, parse({"--policy", policy, "prog"})) << m_errors;
+        EXPECT_EQ(policy, variable("UCX_RCACHE_PRED_POLICY"));
+    }
+    expect_refused({"--policy", "fast", "prog"},
+                   "policy: unknown value 'fast'; accepted: predict, "
+                   "on-demand, leave-pinned\n");
+    expect_refused({"--policy"}, "test --help lists what is accepted");
+}
+
+TEST_F(test_run_options, environment_is_checked_too) {
+    setenv("UCX_RCACHE_PRED_POLICY", "slow", 1);
+    expect_refused({"prog"}, "'slow'");
+    EXPECT_EQ(0, parse({"--policy=predict", "prog"}));
+    setenv("UCX_RCACHE_PRED_SUMMARY", "xml", 1);
+    expect_refused({"prog"}, "summary: unknown value 'xml'; accepted: text, "
+                   "json\n");
+    setenv("UCX_RCACHE_PRED_SUMMARY", "N", 1);
+    EXPECT_EQ(0, parse({"prog"}));
+    EXPECT_FALSE(m_opts.summary);
+}
+
+TEST_F(test_run_options, summary) {
+    EXPECT_EQ(0, parse({"--summary", "prog"}));
+    EXPECT_TRUE(m_opts.summary);
+    EXPECT_EQ("text", variable("UCX_RCACHE_PRED_SUMMARY"));
+    EXPECT_EQ(0, parse({"--summary=json", "prog"}));
+    EXPECT_EQ("json", variable("UCX_RCACHE_PRED_SUMMARY"));
+    expect_refused({"--summary=html", "prog"}, "'html'; accepted: text, json");
+}
+
+TEST_F(test_run_options, output) {
+    std::string file = path("summary");
+
+    EXPECT_EQ(0, parse({"--output", file, "prog"}));
+    EXPECT_TRUE(m_opts.summary);
+    EXPECT_EQ("text", variable("UCX_RCACHE_PRED_SUMMARY"));
+    EXPECT_EQ(file, variable("UCX_RCACHE_PRED_SUMMARY_FILE"));
+    EXPECT_TRUE(exists("summary"));
+
+    expect_refused({"--output", path("no/summary"), "prog"},
+                   "--output: cannot write to '" + path("no/summary") + "'");
+    EXPECT_EQ(0u, m_called.prepared);
+}
+
+TEST_F(test_run_options, output_is_appended_to) {
+    make_file("summary", "before\n");
+    std::filesystem::current_path(path(""));
+    EXPECT_EQ(0, parse({"--summary=json", "--output=summary", "prog"}));
+    EXPECT_EQ("json", variable("UCX_RCACHE_PRED_SUMMARY"));
+    EXPECT_EQ(path("summary"), variable("UCX_RCACHE_PRED_SUMMARY_FILE"));
+    EXPECT_EQ("before\n", read("summary"));
+}
+
+TEST_F(test_run_options, set) {
+    EXPECT_EQ(0, parse({"--set", "window=3", "--set",
+                        "UCX_RCACHE_PRED_MAX_PINNED=1=2", "--set=history=",
+                        "prog"}));
+    EXPECT_EQ("3", variable("UCX_RCACHE_PRED_WINDOW"));
+    EXPECT_EQ("1=2", variable("UCX_RCACHE_PRED_MAX_PINNED"));
+    EXPECT_EQ("", variable("UCX_RCACHE_PRED_HISTORY"));
+    for (const char *bad : {"WINDOW", "=2", "", "UCX_RCACHE_PRED_=2"}) {
+        expect_refused({"--set", bad, "prog"},
+                       std::string("--set: '") + bad +
+                       "'; accepted: KNOB=VALUE");
+    }
+    for (const char *bad : {"WIN DOW=2", "win-dow=2", "X,Y=1"}) {
+        expect_refused({"--set", bad, "prog"},
+                       std::string("--set: '") + bad + "'; the name of a knob");
+    }
+}
+
+TEST_F(test_run_options, library) {
+    EXPECT_EQ(0, parse({"--library", "/x/y.so", "prog"}));
+    EXPECT_STREQ("/x/y.so", m_opts.library);
+}
+
+TEST_F(test_run_options, own_options) {
+    EXPECT_EQ(0, parse({"-o", "folder", "prog"}));
+    EXPECT_EQ('o', m_called.option);
+    EXPECT_EQ("folder", m_called.value);
+    EXPECT_EQ(0, parse({"--force", "prog"}));
+    EXPECT_EQ('f', m_called.option);
+}
+
+TEST_F(test_run_options, status_of_prepare) {
+    m_status = 77;
+    EXPECT_EQ(77, parse({"prog"}));
+}
+
+TEST_F(test_run_options, bad_arguments) {
+    expect_refused({}, "no command to run; accepted: ucx_predreg test");
+    expect_refused({"--policy=predict"}, "no command to run");
+    expect_refused({"--wrong", "prog"}, "test --help lists what is accepted");
+    EXPECT_EQ(0u, m_called.prepared);
+}
+
+
+class test_environment : public command_test {
+};
+
+TEST_F(test_environment, vars) {
+    setenv("UCX_RCACHE_PRED_WINDOW", "3", 1);
+    setenv("UCX_TLS", "rc", 1);
+    setenv("MY_UCX_RCACHE_PRED_WINDOW", "3", 1);
+    setenv("LD_PRELOAD", "/a.so", 1);
+
+    char **vars = predreg_env_vars("/l/b.so");
+    std::vector<std::string> found = strings_of(vars);
+
+    ASSERT_LE(2u, found.size());
+    EXPECT_EQ("LD_PRELOAD=/l/b.so:/a.so", found[0]);
+    EXPECT_EQ(1, std::count(found.begin(), found.end(),
+                            "UCX_RCACHE_PRED_WINDOW=3"));
+    for (size_t i = 1; i < found.size(); ++i) {
+        EXPECT_EQ(0u, found[i].find("UCX_RCACHE_PRED_"));
+    }
+    for (char **var = vars; *var != NULL; ++var) {
+        free(*var);
+    }
+    free(vars);
+}
+
+TEST_F(test_environment, unset_knobs) {
+    for (const char *name : {"UCX_RCACHE_PRED_A", "UCX_RCACHE_PRED_B",
+                             "UCX_RCACHE_PRED_C", "UCX_RCACHE_PREDICT"}) {
+        setenv(name, "1", 1);
+    }
+    predreg_env_unset_knobs();
+    EXPECT_EQ("-", variable("UCX_RCACHE_PRED_A"));
+    EXPECT_EQ("-", variable("UCX_RCACHE_PRED_B"));
+    EXPECT_EQ("-", variable("UCX_RCACHE_PRED_C"));
+    EXPECT_EQ("1", variable("UCX_RCACHE_PREDICT"));
+}
+
+TEST_F(test_environment, absolute_path) {
+    char *absolute = predreg_env_absolute_path("-o", "/x/../y");
+
+    EXPECT_STREQ("/x/../y", absolute);
+    free(absolute);
+
+    std::filesystem::current_path(make_folder("here"));
+    absolute = predreg_env_absolute_path("-o", "traces");
+    EXPECT_EQ(path("here/traces"), absolute);
+    free(absolute);
+
+    std::filesystem::remove(path("here"));
+    EXPECT_EQ(NULL, capture([] {
+        return predreg_env_absolute_path("-o", "traces");
+    }));
+    EXPECT_TRUE(contains(m_errors, "-o: the present folder is unknown"));
+}

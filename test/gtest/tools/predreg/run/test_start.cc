@@ -1,0 +1,140 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/command_test.h>
+
+extern "C" {
+#include <tools/predreg/common/message.h>
+#include <tools/predreg/launch/preload.h>
+#include <tools/predreg/run/record.h>
+#include <tools/predreg/run/run.h>
+}
+
+class test_start : public command_test {
+protected:
+    test_start() : m_library(make_file("lib.so"))
+    {
+        make_file("prog",
+                  "#!/bin/sh\n{ echo \"args: $*\"; env; } > '" +
+                  path("told") + "'\nexit 5\n", 0755);
+    }
+
+    /* Have a process become the command. @return its exit status */
+    int run(const std::vector<std::string> &args,
+            int (*command)(int argc, char **argv) = predreg_run)
+    {
+        int status = call_in_child(command, args);
+
+        m_told = read("told");
+        return status;
+    }
+
+    bool told(const std::string &line)
+    {
+        return contains("\n" + m_told, "\n" + line + "\n");
+    }
+
+    std::string prog() const { return path("prog"); }
+
+    std::string m_library;
+    std::string m_told;
+};
+
+TEST_F(test_start, program) {
+    EXPECT_EQ(5, run({"--library", m_library, "--set", "window=1", prog(), "a",
+                      "--b"}));
+    EXPECT_TRUE(told("args: a --b"));
+    EXPECT_TRUE(told("UCX_RCACHE_PRED_WINDOW=1"));
+    EXPECT_TRUE(told("LD_PRELOAD=" + m_library)) << m_told;
+}
+
+TEST_F(test_start, stock_ucx_is_left_alone) {
+    setenv("UCX_RCACHE_PRED_WINDOW", "1", 1);
+    EXPECT_EQ(5, run({"--policy=leave-pinned", "--library=/none.so", prog()}));
+    EXPECT_TRUE(told("args: "));
+    EXPECT_FALSE(contains(m_told, "LD_PRELOAD"));
+    EXPECT_FALSE(contains(m_told, "UCX_RCACHE_PRED_")) << m_told;
+}
+
+TEST_F(test_start, stock_ucx_with_something_to_tell) {
+    EXPECT_EQ(5, run({"--policy=leave-pinned", "--summary", "--library",
+                      m_library, prog()}));
+    EXPECT_TRUE(told("LD_PRELOAD=" + m_library));
+    EXPECT_TRUE(told("UCX_RCACHE_PRED_POLICY=leave-pinned"));
+
+    setenv("LD_PRELOAD", "/x/" PREDREG_LIBRARY, 1);
+    EXPECT_EQ(5, run({"--policy=leave-pinned", "--library", m_library, prog()}));
+    EXPECT_TRUE(told("UCX_RCACHE_PRED_POLICY=leave-pinned"));
+}
+
+TEST_F(test_start, launcher_that_is_asked) {
+    std::string launcher = make_file(
+            "mpirun",
+            "#!/bin/sh\nif [ \"$1\" = --version ]; then echo Open MPI; exit; "
+            "fi\n{ echo \"args: $*\"; env; } > '" + path("told") + "'\n", 0755);
+
+    EXPECT_EQ(0, run({"--library", m_library, "--policy=on-demand", launcher,
+                      "a.out"}));
+    EXPECT_TRUE(contains(m_told, "args: -x LD_PRELOAD=" + m_library + " "));
+    EXPECT_TRUE(contains(m_told, " -x UCX_RCACHE_PRED_POLICY=on-demand "));
+    EXPECT_TRUE(contains(m_told, " a.out\n"));
+    /* The launcher itself is not managed */
+    EXPECT_FALSE(contains(m_told, "\nLD_PRELOAD="));
+}
+
+TEST_F(test_start, slurm) {
+    std::string launcher = make_file("srun", read("prog"), 0755);
+
+    setenv("SLURM_EXPORT_ENV", "HOME", 1);
+    EXPECT_EQ(5, run({"--library", m_library, "--policy=predict", launcher,
+                      "a.out"}));
+    EXPECT_TRUE(told("LD_PRELOAD=" + m_library));
+    EXPECT_TRUE(contains(m_told, "SLURM_EXPORT_ENV=HOME,LD_PRELOAD"));
+    EXPECT_TRUE(contains(m_told, ",UCX_RCACHE_PRED_POLICY")) << m_told;
+}
+
+TEST_F(test_start, cannot_run) {
+    EXPECT_EQ(PREDREG_EXIT_NOT_FOUND,
+              run({"--library", m_library, path("none")}));
+    EXPECT_TRUE(contains(m_errors, "cannot run '" + path("none") + "'"));
+    EXPECT_EQ(PREDREG_EXIT_CANNOT_RUN,
+              run({"--library", m_library, make_file("data")}));
+    EXPECT_EQ(PREDREG_EXIT_NOT_FOUND, run({"--library=/none.so", prog()}));
+    EXPECT_FALSE(exists("told"));
+    EXPECT_EQ(PREDREG_EXIT_USAGE, run({}));
+    EXPECT_EQ(0, run({"--help"}));
+    EXPECT_EQ(0u, m_output.find("usage: ucx_predreg run [OPTIONS]"));
+}
+
+TEST_F(test_start, record) {
+    std::string folder = path("traces");
+
+    EXPECT_EQ(5, run({"-o", folder, "--library", m_library, prog()},
+                     predreg_record));
+    EXPECT_TRUE(exists("traces"));
+    EXPECT_TRUE(told("UCX_RCACHE_PRED_TRACE=" + folder));
+    EXPECT_EQ(0, run({"--help"}, predreg_record));
+    EXPECT_EQ(0u, m_output.find("usage: ucx_predreg record [OPTIONS]"));
+}
+
+TEST_F(test_start, record_again) {
+    std::string folder = make_job("job", 1);
+
+    EXPECT_EQ(PREDREG_EXIT_USAGE, run({"-o", folder, "--library", m_library,
+                                       prog()}, predreg_record));
+    EXPECT_TRUE(contains(m_errors, "has traces in it")) << m_errors;
+    EXPECT_FALSE(exists("told"));
+
+    /* Nothing is lost if the job does not start */
+    EXPECT_EQ(PREDREG_EXIT_NOT_FOUND,
+              run({"-o", folder, "--force", "--library", m_library,
+                   path("none")}, predreg_record));
+    EXPECT_TRUE(exists("job/0.trace"));
+
+    EXPECT_EQ(5, run({"-o", folder, "--force", "--library", m_library, prog()},
+                     predreg_record));
+    EXPECT_FALSE(exists("job/0.trace"));
+}

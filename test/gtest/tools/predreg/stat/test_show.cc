@@ -1,0 +1,204 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/fake_system.h>
+
+extern "C" {
+#include <tools/predreg/stat/show.h>
+}
+
+#include <sstream>
+
+class test_stat_show : public fake_system_test {
+protected:
+    static constexpr uint64_t SECOND = 1000000000ul;
+
+    test_stat_show()
+    {
+        memset(&m_proc, 0, sizeof(m_proc));
+        m_proc.pid                           = 42;
+        m_proc.looked                        = 100 * SECOND;
+        m_proc.record                        = valid_record(42);
+        m_proc.record.snapshot.rank          = 3;
+        m_proc.record.snapshot.helper_cpu    = SECOND;
+        m_proc.record.snapshot.kernel_pinned = 4096;
+        stats().duration                     = 20 * SECOND;
+        stats().uses                         = 200;
+        stats().hits                         = 150;
+        stats().time_critical                = 2 * SECOND;
+        stats().bytes_now                    = 1536;
+        stats().bytes_peak                   = 1048576;
+        stats().bytes_avg                    = 999;
+        stats().late                         = 4;
+        stats().early                        = 5;
+        stats().wasted                       = 6;
+        stats().refused                      = 7;
+    }
+
+    ucs_rcache_pred_stats_t &stats() { return m_proc.record.snapshot.stats; }
+
+    template <typename F> static std::string line(F append)
+    {
+        ucs_string_buffer_t buffer = UCS_STRING_BUFFER_INITIALIZER;
+
+        append(&buffer);
+        std::string text = ucs_string_buffer_cstr(&buffer);
+        ucs_string_buffer_cleanup(&buffer);
+        return text;
+    }
+
+    /* The cells of the row of a process, by the names of their columns */
+    std::map<std::string, std::string>
+    row(const predreg_stat_proc_t *before = NULL)
+    {
+        std::istringstream names(line(predreg_stat_header));
+        std::istringstream cells(line([&](ucs_string_buffer_t *buffer) {
+            predreg_stat_row(&m_proc, before, buffer);
+        }));
+        std::map<std::string, std::string> row;
+        std::string name, cell;
+
+        while ((names >> name) && (cells >> cell)) {
+            row[name] = cell;
+        }
+        EXPECT_FALSE(names >> name);
+        EXPECT_FALSE(cells >> cell);
+        return row;
+    }
+
+    std::string bytes(uint64_t bytes)
+    {
+        stats().bytes_now = bytes;
+        return row()["NOW"];
+    }
+
+    std::string title(const std::vector<predreg_stat_proc_t> &procs)
+    {
+        return line([&](ucs_string_buffer_t *buffer) {
+            predreg_stat_title(procs.data(), procs.size(), buffer);
+        });
+    }
+
+    predreg_stat_proc_t m_proc;
+};
+
+TEST_F(test_stat_show, row_of_the_whole_run) {
+    std::map<std::string, std::string> expected = {
+        {"RANK", "3"},      {"PID", "42"},      {"POLICY", "predict"},
+        {"HELPER", "thread"}, {"NOW", "1.5K"},  {"PEAK", "1.0M"},
+        {"AVG", "999B"},    {"PINNED", "4.0K"}, {"USES/S", "10"},
+        {"HIT%", "75.0"},   {"LATE", "4"},      {"EARLY", "5"},
+        {"WASTED", "6"},    {"REFUSED", "7"},   {"CRIT%", "10.0"},
+        {"CPU%", "5.0"},    {"USES", "200"},    {"COMMAND", "program"}};
+
+    EXPECT_EQ(expected, row());
+}
+
+TEST_F(test_stat_show, row_since_the_last_look) {
+    predreg_stat_proc_t before = m_proc;
+
+    before.looked                              -= 2 * SECOND;
+    before.record.snapshot.stats.uses           = 190;
+    before.record.snapshot.stats.hits           = 149;
+    before.record.snapshot.stats.time_critical -= SECOND / 2;
+    before.record.snapshot.helper_cpu          -= SECOND / 5;
+
+    auto found = row(&before);
+    EXPECT_EQ("5", found["USES/S"]);
+    EXPECT_EQ("10.0", found["HIT%"]);
+    EXPECT_EQ("25.0", found["CRIT%"]);
+    EXPECT_EQ("10.0", found["CPU%"]);
+    EXPECT_EQ("200", found["USES"]);
+}
+
+TEST_F(test_stat_show, row_of_another_process_of_the_same_pid) {
+    auto whole = row();
+
+    for (unsigned i = 0; i < 4; ++i) {
+        predreg_stat_proc_t before = m_proc;
+        auto &stats                = before.record.snapshot.stats;
+
+        before.looked -= SECOND;
+        ++*(i == 0 ? &stats.uses : i == 1 ? &stats.hits :
+            i == 2 ? &stats.time_critical :
+                     &before.record.snapshot.helper_cpu);
+        EXPECT_EQ(whole, row(&before)) << i;
+    }
+}
+
+TEST_F(test_stat_show, row_without_numbers) {
+    stats().duration            = 0;
+    stats().uses                = 0;
+    stats().hits                = 0;
+    m_proc.record.snapshot.rank = -1;
+
+    auto found = row();
+    for (const char *name : {"RANK", "USES/S", "HIT%", "CRIT%", "CPU%"}) {
+        EXPECT_EQ("-", found[name]) << name;
+    }
+}
+
+TEST_F(test_stat_show, row_under_leave_pinned) {
+    m_proc.record.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
+
+    auto found = row();
+    for (const char *name : {"HELPER", "NOW", "PEAK", "AVG", "HIT%", "LATE",
+                             "EARLY", "WASTED", "REFUSED", "CRIT%", "CPU%"}) {
+        EXPECT_EQ("-", found[name]) << name;
+    }
+    EXPECT_EQ("leave-pinned", found["POLICY"]);
+    EXPECT_EQ("10", found["USES/S"]);
+    EXPECT_EQ("200", found["USES"]);
+    EXPECT_EQ("4.0K", found["PINNED"]);
+}
+
+TEST_F(test_stat_show, bytes) {
+    EXPECT_EQ("0B", bytes(0));
+    EXPECT_EQ("999B", bytes(999));
+    EXPECT_EQ("1.0K", bytes(1000));
+    EXPECT_EQ("99.9K", bytes(102348));
+    EXPECT_EQ("100K", bytes(102400));
+    EXPECT_EQ("999K", bytes(999 * 1024));
+    EXPECT_EQ("1.0M", bytes(1023 * 1024));
+    EXPECT_EQ("1.0G", bytes(1ul << 30));
+    EXPECT_EQ("16.0E", bytes(UINT64_MAX));
+}
+
+TEST_F(test_stat_show, title) {
+    std::vector<predreg_stat_proc_t> procs(2, m_proc);
+
+    EXPECT_EQ("0 processes, 0B pinned", title({}));
+    EXPECT_EQ("1 process, 1.5K registered, 4.0K pinned", title({m_proc}));
+    EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned", title(procs));
+
+    procs[0].record.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
+    EXPECT_EQ("2 processes, 1.5K registered, 8.0K pinned", title(procs));
+
+    procs[1].record.node_bytes     = 1048576;
+    procs[1].record.node_max_bytes = 2097152;
+    EXPECT_EQ("2 processes, 1.5K registered, 8.0K pinned, 1.0M of the node's "
+              "bound of 2.0M", title(procs));
+}
+
+TEST_F(test_stat_show, json) {
+    auto json = [&] {
+        return line([&](ucs_string_buffer_t *buffer) {
+            predreg_stat_json(&m_proc, 1700000000042, buffer);
+        });
+    };
+
+    m_proc.age = 1234567890;
+    strcpy(m_proc.record.command, "a\"b");
+    EXPECT_EQ(0u, json().find("{\"time\":1700000000.042,\"")) << json();
+    EXPECT_TRUE(contains(json(), ",\"age_seconds\":1.234567,\"node_bytes\":null,"
+                         "\"node_max_bytes\":null,\"command\":\"a\\\"b\"}"))
+            << json();
+    EXPECT_TRUE(contains(json(), "\"uses\":200"));
+
+    m_proc.record.node_bytes     = 5;
+    m_proc.record.node_max_bytes = 7;
+    EXPECT_TRUE(contains(json(), ",\"node_bytes\":5,\"node_max_bytes\":7,"));
+}
