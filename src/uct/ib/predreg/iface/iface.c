@@ -39,8 +39,8 @@ static UCS_F_ALWAYS_INLINE int has_pieces(const uct_iov_t *iov, size_t iovcnt)
 }
 
 /*
- * A get or put whose memory is not registered as a whole. UCP makes operations
- * of one buffer of it.
+ * A get or put whose memory is not registered as a whole. UCP passes such
+ * memory as a single buffer, with a completion.
  *
  * @param [in] post  Moves a registered piece.
  * @param [in] copy  Moves all of it without registration.
@@ -215,13 +215,15 @@ static unsigned iface_retry(void *arg)
     return count;
 }
 
-/* Whether an interface that has the operation without copying, to which pieces
- * handles may be given, has the one that copies, too */
+/* Whether an interface that has the one operation, which may be given pieces
+ * handles, has the other one, which copies instead, too */
 static int has_copying(uint64_t caps, uint64_t zcopy, uint64_t bcopy)
 {
     return !(caps & zcopy) || (caps & bcopy);
 }
 
+/* Active messages are copied whole, so that the longest has to fit a copy; and a
+ * piece can be as small as a page, which has to be enough for the interface */
 static int iface_is_supported(const uct_iface_attr_t *attr)
 {
     uint64_t caps = attr->cap.flags;

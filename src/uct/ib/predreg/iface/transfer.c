@@ -232,7 +232,7 @@ static void transfer_advance(transfer_t *transfer)
 }
 
 /* To be called after getting on with a transfer: if it is over it ends, and
- * UCP's callback is called; if it waits, its worker's progress will try again */
+ * UCP is called back; if it waits, its worker's progress will try again */
 static void transfer_end_or_wait(transfer_t *transfer)
 {
     uct_completion_t *comp = transfer->comp;

@@ -10,6 +10,9 @@
 /* Two endpoints; the first one has a transfer under way */
 class test_flush : public iface_test {
 protected:
+    /* Not one of UCT's: the interface is to get what the caller said */
+    static constexpr unsigned FLAGS = 0x4000;
+
     void SetUp() override
     {
         iface_test::SetUp();
@@ -52,13 +55,15 @@ TEST_F(test_flush, waits_for_transfers)
 {
     request flush;
 
-    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush));
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush, FLAGS));
     EXPECT_EQ(0u, m_fake.progress());
     m_fake.land_all();
     EXPECT_TRUE(m_fake.flushes.empty()) << "until the next progress";
 
     EXPECT_EQ(1u, m_fake.progress());
     ASSERT_EQ(1u, m_fake.flushes.size());
+    EXPECT_EQ(m_fake.ep(0), m_fake.flushes[0].ep);
+    EXPECT_EQ(FLAGS, m_fake.flushes[0].flags);
     EXPECT_EQ(1u, flush.num_done);
     EXPECT_EQ(UCS_OK, flush.status());
     EXPECT_FALSE(m_fake.is_progressing());

@@ -158,6 +158,19 @@ TEST_F(test_iface, interfaces_are_told_apart)
     other.close();
 }
 
+TEST_F(test_iface, reset_frees_all_places)
+{
+    std::list<fake_iface> parents, fakes;
+
+    m_fake.close();
+    EXPECT_EQ(256u, wrap_all(m_world, parents));
+    uct_predreg_ifaces_reset();
+    EXPECT_EQ(256u, wrap_all(m_world, fakes));
+    for (fake_iface &fake : fakes) {
+        fake.close();
+    }
+}
+
 TEST_F(test_iface, forked_child_starts_with_none)
 {
     child process([this] {

@@ -362,6 +362,19 @@ TEST_F(test_transfer, error_releases_a_piece_that_waits_to_be_posted)
     m_fake.progress();
 }
 
+TEST_F(test_transfer, error_leaves_a_piece_that_waits_to_the_next_progress)
+{
+    m_fake.depth    = 0; /* The first piece waits for a place ... */
+    m_fake.fail_nth = 2; /* ... and the second one fails */
+    get g(*this);
+
+    EXPECT_EQ(1u, m_world.num_live());
+    EXPECT_FALSE(g.req.is_done());
+    m_fake.progress();
+    EXPECT_EQ(0u, m_world.num_live());
+    expect_done(g, UCS_ERR_IO_ERROR);
+}
+
 TEST_F(test_transfer, no_memory_to_keep_track_of_it)
 {
     pieces_handle handle(domain(), buffer(0), LARGE);
@@ -412,7 +425,7 @@ TEST_F(test_transfer, cancel_ends_what_waits_at_once)
     m_fake.progress();
     m_fake.run();
     expect_done(other);
-    EXPECT_EQ(0u, m_fake.most_in_flight % 2);
+    EXPECT_EQ(2u, m_fake.most_in_flight) << "nothing of the cancelled one";
 }
 
 TEST_F(test_transfer, cancel_waits_for_what_flies)

@@ -118,10 +118,12 @@ TEST_F(test_memlock, lesser_bound_is_in_force)
 TEST_F(test_memlock, this_process)
 {
     uct_predreg_memlock_t memlock = {&uct_predreg_memlock_linux};
-    struct rlimit own;
+    struct rlimit own, told;
 
     uct_predreg_memlock_reset(&memlock);
     ASSERT_EQ(0, getrlimit(RLIMIT_MEMLOCK, &own));
+    ASSERT_EQ(0, uct_predreg_memlock_linux.get_limit(&told));
+    EXPECT_EQ(own.rlim_cur, told.rlim_cur);
     EXPECT_EQ((uct_predreg_memlock_linux.may_lock_anything() ||
                (own.rlim_cur == RLIM_INFINITY)) ? NONE : own.rlim_cur,
               uct_predreg_memlock_limit(&memlock));

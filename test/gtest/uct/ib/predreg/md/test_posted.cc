@@ -109,6 +109,7 @@ TEST_F(test_posted, collisions)
 TEST_F(test_posted, concurrent_writers)
 {
     std::vector<std::thread> threads;
+    static constexpr unsigned MANY = 300000 / SANITIZER_SLOWDOWN;
     std::atomic<bool> stop(false);
     unsigned num_seen = 0;
     unsigned other    = 1;
@@ -129,7 +130,7 @@ TEST_F(test_posted, concurrent_writers)
         });
     }
 
-    for (unsigned i = 0; (i < 20000000u) && (num_seen < 20000) && !torn; ++i) {
+    for (unsigned i = 0; (i < 20000000u) && (num_seen < MANY) && !torn; ++i) {
         unsigned index = (i % 2) ? 0 : other;
         context_t c    = get(buffer(index));
 
