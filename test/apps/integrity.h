@@ -72,6 +72,13 @@ void integrity_check(integrity_ctx_t *ctx, const char *what, int index,
 void integrity_check_guard(integrity_ctx_t *ctx, const char *what, int index,
                            const void *ptr, size_t size);
 
+/* One message. Collective. */
+void integrity_blocking(integrity_ctx_t *ctx);
+
+/* Several messages at a time, in an order that differs from rank to rank.
+ * Collective. */
+void integrity_batch(integrity_ctx_t *ctx);
+
 /* One epoch of puts and gets. Collective. */
 void integrity_rma(integrity_ctx_t *ctx);
 void integrity_rma_cleanup(integrity_ctx_t *ctx);
