@@ -137,15 +137,7 @@ NOTES
     say "table:  $out/table.txt"
 }
 
-packages=("${packages_build[@]}" hpcc)
-if ! has_rdma_device && [ ${#native[@]} -eq 0 ]; then
-    packages+=("${packages_guest[@]}")
-fi
-# before the build, which is load too; over a minute
-load=$(cut -d ' ' -f 1 /proc/loadavg)
-install_missing "$out/install.log" "${packages[@]}"
-build_project
-build_programs
+prepare_runs "$out/install.log" hpcc
 
 begin=$SECONDS
 say "running four programs under three policies, up to $reps times"

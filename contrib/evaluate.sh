@@ -165,15 +165,7 @@ report()
     busy_note "$load"
 }
 
-packages=("${packages_build[@]}")
-if ! has_rdma_device && [ ${#native[@]} -eq 0 ]; then
-    packages+=("${packages_guest[@]}")
-fi
-# before the build, which is load too; over a minute
-load=$(cut -d ' ' -f 1 /proc/loadavg)
-install_missing "$out/install.log" "${packages[@]}"
-build_project
-build_programs
+prepare_runs "$out/install.log"
 
 begin=$SECONDS
 failed=0

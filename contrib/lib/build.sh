@@ -4,7 +4,7 @@
 # are missing, and building. To be sourced by bash with `set -eu`; needs $top, the
 # folder of the sources.
 #
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2120,SC2154
 
 # Folder of the build, out of the source tree
 build=${PREDREG_BUILD:-$top/build}
@@ -177,6 +177,21 @@ build_programs()
     [ -x "$build/test/tables/tables" ] ||
         die "the build was configured without json-c; remove '$build' and run" \
             "this again"
+}
+
+# prepare_runs LOG PACKAGE...: installs and builds all that is needed to run
+# programs and to sum up what they did. Sets load, the load average before. Needs
+# native, which is not empty if no guest shall be booted.
+prepare_runs()
+{
+    local log=$1
+    shift
+    # The build is load too
+    load=$(cut -d ' ' -f 1 /proc/loadavg)
+    install_missing "$log" "${packages_build[@]}" "$@"
+    [ ${#native[@]} -gt 0 ] || install_guest "$log"
+    build_project
+    build_programs
 }
 
 tables()

@@ -28,9 +28,9 @@ part_of()
         variants=(predict)
         paper="74.89 % within 0.5 %, 94.68 % within 5 %, over six programs" ;;
     fig6)
-        title="Figure 6 (a): errors of predictions by length of the window"
+        title="Figure 6 (a): errors of predictions by length of the context window"
         cases=(cg-2)
-        # the default window is 2
+        # The default context window is 2
         variants=(window-0 window-1 predict window-3 window-4)
         [ -z "$quick" ] || variants=(window-0 predict window-4)
         paper="length 0: 20 % fewer within 0.5 % than the others" ;;
