@@ -7,9 +7,7 @@
 #include "policies.h"
 
 #include <tools/replay/account/account.h>
-#include <tools/replay/models/cover.h>
-#include <ucs/rcache_pred/predict/cost.h>
-
+#include <tools/replay/models/segments.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -54,100 +52,41 @@ typedef struct visit {
 typedef struct bound {
     const predreg_timeline_t *timeline;
     predreg_account_t        *account;
-    span_t                   *spans;       /* By use */
-    predreg_range_t          *ranges;      /* Of uses, by domain, first, end,
-                                              index */
-    predreg_range_t          *holes;       /* Of unmaps, likewise */
-    size_t                   num_holes;
-    uint64_t                 *cuts;        /* Where segments begin */
-    size_t                   num_cuts;
-    visit_t                  *visits;      /* Room for those of a segment */
-    uint64_t                 segment;      /* Size of the present one, bytes */
+    predreg_segments_t       segments;
+    span_t                   *spans;   /* By use */
+    visit_t                  *visits;  /* Room for those of a segment */
+    uint64_t                 bytes;    /* Size of the present segment */
 } bound_t;
 
 
-static int compare(uint64_t first, uint64_t second)
+static ucs_status_t bound_init(bound_t *bound)
 {
-    return (first > second) - (first < second);
-}
+    size_t num_uses = bound->timeline->num_uses;
 
-static int page_compare(const void *a, const void *b)
-{
-    return compare(*(const uint64_t*)a, *(const uint64_t*)b);
-}
-
-static int range_compare(const void *a, const void *b)
-{
-    const predreg_range_t *first = a, *second = b;
-    int ret;
-
-    ret = compare(first->domain, second->domain);
-    if (ret == 0) {
-        ret = compare(first->first, second->first);
-    }
-    if (ret == 0) {
-        ret = compare(first->end, second->end);
-    }
-    return (ret != 0) ? ret : compare(first->index, second->index);
-}
-
-static ucs_status_t bound_alloc(bound_t *bound)
-{
-    size_t num_uses   = bound->timeline->num_uses;
-    size_t num_unmaps = bound->timeline->num_unmaps;
-
-    /* One more: none is not nothing */
+    /* Each array has room for one more, since an array of nothing may be NULL */
     bound->spans  = calloc(num_uses + 1, sizeof(*bound->spans));
-    bound->ranges = calloc(num_uses + 1, sizeof(*bound->ranges));
     bound->visits = calloc(num_uses + 1, sizeof(*bound->visits));
-    bound->holes  = calloc(num_unmaps + 1, sizeof(*bound->holes));
-    bound->cuts   = calloc(2 * (num_uses + num_unmaps) + 1,
-                           sizeof(*bound->cuts));
-    return ((bound->spans == NULL) || (bound->ranges == NULL) ||
-            (bound->visits == NULL) || (bound->holes == NULL) ||
-            (bound->cuts == NULL)) ? UCS_ERR_NO_MEMORY : UCS_OK;
+    if ((bound->spans == NULL) || (bound->visits == NULL)) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    return predreg_segments_init(&bound->segments, bound->timeline);
 }
 
 static void bound_cleanup(bound_t *bound)
 {
-    free(bound->cuts);
-    free(bound->holes);
+    predreg_segments_cleanup(&bound->segments);
     free(bound->visits);
-    free(bound->ranges);
     free(bound->spans);
-}
-
-static void bound_add_cuts(bound_t *bound, const predreg_range_t *range)
-{
-    bound->cuts[bound->num_cuts++] = range->first;
-    bound->cuts[bound->num_cuts++] = range->end;
-}
-
-/* Sort the cuts, and leave each once */
-static void bound_sort_cuts(bound_t *bound)
-{
-    size_t num_unique = 0;
-    size_t i;
-
-    qsort(bound->cuts, bound->num_cuts, sizeof(*bound->cuts), page_compare);
-    for (i = 0; i < bound->num_cuts; ++i) {
-        if ((i == 0) || (bound->cuts[i] != bound->cuts[i - 1])) {
-            bound->cuts[num_unique++] = bound->cuts[i];
-        }
-    }
-    bound->num_cuts = num_unique;
 }
 
 static void bound_add_use(bound_t *bound, size_t index,
                           const predreg_replay_params_t *params)
 {
     const predreg_use_t *use = &bound->timeline->uses[index];
+    span_t *span             = &bound->spans[index];
 
-    predreg_range_of(use->address, use->length, &bound->ranges[index]);
-    bound->ranges[index].index  = index;
-    bound->ranges[index].domain = use->domain;
-    bound_add_cuts(bound, &bound->ranges[index]);
-    bound->spans[index] = (span_t){
+    *span = (span_t){
         .start = (int64_t)use->begin -
                  (int64_t)predreg_cost_of(&params->reg, use->address,
                                           use->length),
@@ -158,38 +97,8 @@ static void bound_add_use(bound_t *bound, size_t index,
         .site  = predreg_account_site(bound->account, &use->context)
     };
 
-    /* A use that finds its memory registered */
-    predreg_account_use(bound->account, bound->spans[index].site, 1, 0, 0);
-}
-
-static void bound_add_unmap(bound_t *bound, size_t index)
-{
-    const predreg_unmap_t *unmap = &bound->timeline->unmaps[index];
-    predreg_range_t *hole        = &bound->holes[bound->num_holes];
-
-    if (unmap->end > unmap->start) {
-        predreg_range_of(unmap->start, unmap->end - unmap->start, hole);
-        hole->index = index;
-        bound_add_cuts(bound, hole);
-        ++bound->num_holes;
-    }
-}
-
-static void bound_fill(bound_t *bound, const predreg_replay_params_t *params)
-{
-    size_t i;
-
-    for (i = 0; i < bound->timeline->num_uses; ++i) {
-        bound_add_use(bound, i, params);
-    }
-    for (i = 0; i < bound->timeline->num_unmaps; ++i) {
-        bound_add_unmap(bound, i);
-    }
-
-    qsort(bound->ranges, bound->timeline->num_uses, sizeof(*bound->ranges),
-          range_compare);
-    qsort(bound->holes, bound->num_holes, sizeof(*bound->holes), range_compare);
-    bound_sort_cuts(bound);
+    /* Each use finds its memory registered, and does not wait */
+    predreg_account_use(bound->account, span->site, 1, 0, 0);
 }
 
 /* The segment is registered for this, for the sake of a use. What is registered
@@ -199,7 +108,7 @@ static void bound_add(bound_t *bound, const visit_t *visit, int64_t begin,
 {
     predreg_account_add(bound->account, bound->spans[visit->use].site, begin,
                         ucs_min(end, (int64_t)bound->timeline->duration),
-                        bound->segment, cause);
+                        bound->bytes, cause);
 }
 
 /* Nobody uses the segment from the end of one visit to the begin of the next */
@@ -262,10 +171,12 @@ static void bound_add_mapping(bound_t *bound, visit_t *visits,
               PREDREG_CAUSE_DEREG);
 }
 
-/* The uses and unmaps that cover a segment */
-static void bound_add_segment(bound_t *bound, const predreg_cover_t *uses,
-                              const predreg_cover_t *unmaps)
+/* Add a segment. An unmap divides its uses into those that see the memory before
+ * it and those that see what is mapped after it. */
+static void bound_add_segment(void *arg, const predreg_cover_t *uses,
+                              const predreg_cover_t *unmaps, uint64_t bytes)
 {
+    bound_t *bound    = arg;
     const predreg_unmap_t *unmap;
     size_t num_visits = 0;
     size_t num_unmaps = 0;
@@ -273,6 +184,7 @@ static void bound_add_segment(bound_t *bound, const predreg_cover_t *uses,
     span_t *span;
     size_t i;
 
+    bound->bytes = bytes;
     for (i = 0; i < uses->num_ranges; ++i) {
         span = &bound->spans[uses->ranges[i].index];
         for (; num_unmaps < unmaps->num_ranges; ++num_unmaps) {
@@ -295,60 +207,6 @@ static void bound_add_segment(bound_t *bound, const predreg_cover_t *uses,
     bound_add_mapping(bound, bound->visits, num_visits, mapped);
 }
 
-/* All segments that are used in one domain */
-static ucs_status_t bound_add_domain(bound_t *bound,
-                                     const predreg_range_t *ranges,
-                                     size_t num_ranges)
-{
-    predreg_cover_t uses, unmaps;
-    const uint64_t *cut;
-    ucs_status_t status;
-
-    status = predreg_cover_init(&uses, ranges, num_ranges);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = predreg_cover_init(&unmaps, bound->holes, bound->num_holes);
-    if (status != UCS_OK) {
-        goto out_cleanup_uses;
-    }
-
-    cut = bsearch(&ranges->first, bound->cuts, bound->num_cuts, sizeof(*cut),
-                  page_compare);
-    for (predreg_cover_move(&uses, *cut); !predreg_cover_is_done(&uses);
-         predreg_cover_move(&uses, *++cut)) {
-        if (uses.num_ranges > 0) {
-            predreg_cover_move(&unmaps, *cut);
-            bound->segment = (cut[1] - cut[0]) * UCS_RCACHE_PRED_PAGE_SIZE;
-            bound_add_segment(bound, &uses, &unmaps);
-        }
-    }
-
-    predreg_cover_cleanup(&unmaps);
-out_cleanup_uses:
-    predreg_cover_cleanup(&uses);
-    return status;
-}
-
-static ucs_status_t bound_add_domains(bound_t *bound)
-{
-    const predreg_range_t *end = bound->ranges + bound->timeline->num_uses;
-    ucs_status_t status        = UCS_OK;
-    const predreg_range_t *first, *range;
-
-    for (first = bound->ranges; (first < end) && (status == UCS_OK);
-         first = range) {
-        range = first;
-        while ((range < end) && (range->domain == first->domain)) {
-            ++range;
-        }
-        status = bound_add_domain(bound, first, range - first);
-    }
-
-    return status;
-}
-
 /*
  * Registrations of the schedule, and the time they take. Uses of the same memory
  * share one, if it would be no sooner given up for the first than made for the
@@ -361,8 +219,8 @@ static void bound_count_regs(const bound_t *bound,
     int64_t stop = 0;
     const span_t *span;
 
-    for (range = bound->ranges;
-         range < bound->ranges + bound->timeline->num_uses; ++range) {
+    for (range = bound->segments.uses;
+         range < bound->segments.uses + bound->timeline->num_uses; ++range) {
         span = &bound->spans[range->index];
         if ((last == NULL) || (range->domain != last->domain) ||
             (range->first != last->first) || (range->end != last->end) ||
@@ -385,19 +243,23 @@ ucs_status_t predreg_replay_clairvoyant(const predreg_timeline_t *timeline,
 {
     bound_t bound = { .timeline = timeline };
     ucs_status_t status;
+    size_t i;
 
     status = predreg_account_create(&bound.account);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = bound_alloc(&bound);
+    status = bound_init(&bound);
     if (status != UCS_OK) {
         goto out;
     }
 
-    bound_fill(&bound, params);
-    status = bound_add_domains(&bound);
+    for (i = 0; i < timeline->num_uses; ++i) {
+        bound_add_use(&bound, i, params);
+    }
+
+    status = predreg_segments_visit(&bound.segments, bound_add_segment, &bound);
     if (status != UCS_OK) {
         goto out;
     }

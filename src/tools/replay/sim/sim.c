@@ -5,11 +5,11 @@
  */
 
 #include "sim.h"
+#include "transfer.h"
 #include "world.h"
 
 #include <tools/replay/program/play.h>
 
-#include <ucs/datastruct/list.h>
 #include <ucs/sys/math.h>
 
 #include <stdio.h>
@@ -21,54 +21,38 @@
  * a timeline uses a cache in a world of virtual time.
  */
 
-/* Pieces of a use that are registered at a time, as many as fly at a time in
- * src/uct/ib/predreg/transfer.c */
-#define MAX_PIECES 2
-
-/* A program that waits for messages makes progress all the time. Here it does
- * so every so often, ns: a helper thread polls no more often either (POLL_MIN
- * of helper.c) */
+/* A program that waits for messages makes progress all the time. Here it does so
+ * this often, ns: as often as a helper thread looks after the DQ at the least
+ * while uses end. src/ucs/rcache_pred/helper says at which pace that thread
+ * runs. */
 #define PROGRESS_INTERVAL 1000000
 
 
-/* A use in pieces: a transfer at constant speed, which lasts as long as the
- * use */
-typedef struct pieces_use {
-    ucs_rcache_pred_pieces_t  super;
-    const predreg_use_t     *use;
-    predreg_site_t          *site;
-    uint64_t                begun;
-    uint64_t                next;       /* Start of what is left */
-    ucs_rcache_pred_piece_t pieces[MAX_PIECES]; /* In flight, oldest first */
-    unsigned                num_pieces;
-    uint64_t                lands;      /* When the oldest one does; INF: at the
-                                           end of the use */
-    ucs_list_link_t         link;       /* In sim->in_pieces */
-} pieces_use_t;
-
-/* Both NULL: the use has not begun, was refused, or is over */
+/* A use of the timeline. Both are NULL before it begins, after it has ended, and
+ * if it was refused */
 typedef struct sim_use {
-    void       *memh;
-    pieces_use_t *pieces;
+    void               *memh;
+    predreg_transfer_t *transfer; /* Of a use in pieces */
 } sim_use_t;
 
 typedef struct sim {
-    const predreg_timeline_t *timeline;
-    predreg_account_t        *account;
-    predreg_world_t          *world;
-    ucs_rcache_pred_sink_t   sink;
-    const ucs_rcache_pred_sink_t *watcher; /* Of the caller; NULL: none */
-    ucs_rcache_pred_t        *pred;
-    ucs_rcache_pred_domain_t **domains;
-    unsigned                 num_domains;  /* There are already */
-    sim_use_t                *uses;        /* As those of the timeline */
-    size_t                   under_way;    /* Uses */
-    ucs_list_link_t          in_pieces;  /* Uses in pieces, by lands */
-    uint64_t                 progressed;   /* Time of the last progress */
-    int                      does_progress; /* Does the helper's work */
-    unsigned                 result;       /* Of the last begin of a use */
-    ucs_status_t             status;       /* UCS_ERR_NO_MEMORY: pieces are
-                                              missing */
+    const predreg_timeline_t     *timeline;
+    predreg_account_t            *account;
+    predreg_world_t              *world;
+    ucs_rcache_pred_sink_t       sink;        /* Of the cache: calls on_event() */
+    const ucs_rcache_pred_sink_t *user_sink;  /* Of the caller; NULL: none */
+    ucs_rcache_pred_t            *pred;
+    ucs_rcache_pred_domain_t     **domains;
+    unsigned                     num_domains; /* So many were created */
+    sim_use_t                    *uses;       /* As those of the timeline */
+    size_t                       under_way;   /* Number of uses */
+    predreg_transfers_t          transfers;   /* Uses in pieces */
+    uint64_t                     progressed;  /* Time of the last progress */
+    int                          does_progress; /* The program does the
+                                                   helper's work */
+    unsigned                     result;      /* Of the last begin of a use */
+    ucs_status_t                 status;      /* UCS_ERR_NO_MEMORY: a use in
+                                                 pieces could not begin */
 } sim_t;
 
 
@@ -80,8 +64,8 @@ static void on_event(void *arg, const ucs_rcache_pred_event_t *event)
         sim->result = event->result;
     }
 
-    if (sim->watcher != NULL) {
-        sim->watcher->event(sim->watcher->arg, event);
+    if (sim->user_sink != NULL) {
+        sim->user_sink->event(sim->user_sink->arg, event);
     }
 }
 
@@ -93,126 +77,14 @@ static void sim_progress(sim_t *sim)
     }
 }
 
-/* Insert by when its oldest piece lands */
-static void pieces_insert(sim_t *sim, pieces_use_t *pieces)
-{
-    pieces_use_t *other;
-
-    ucs_list_for_each(other, &sim->in_pieces, link) {
-        if (other->lands > pieces->lands) {
-            break;
-        }
-    }
-    ucs_list_insert_before(&other->link, &pieces->link);
-}
-
-/* The piece that reaches to the end of the use lands when it ends */
-static void pieces_set_landing(pieces_use_t *pieces)
-{
-    const predreg_use_t *use             = pieces->use;
-    const ucs_rcache_pred_piece_t *piece = &pieces->pieces[0];
-    uint64_t moved;
-
-    pieces->lands = UINT64_MAX;
-    if (pieces->num_pieces > 0) {
-        moved = piece->start + piece->length - use->address;
-        if (moved < use->length) {
-            pieces->lands = pieces->begun + (unsigned __int128)moved *
-                                        (use->end - use->begin) / use->length;
-        }
-    }
-}
-
-/* Register the next piece of what is left, if there is room.
- * @return whether another one may follow. */
-static int pieces_add(sim_t *sim, pieces_use_t *pieces)
-{
-    ucs_rcache_pred_piece_t *piece = &pieces->pieces[pieces->num_pieces];
-    uint64_t left                  = pieces->use->address + pieces->use->length -
-                                     pieces->next;
-    ucs_status_t status;
-
-    if ((left == 0) || (pieces->num_pieces == MAX_PIECES)) {
-        return 0;
-    }
-
-    status = ucs_rcache_pred_piece_reg(&pieces->super, pieces->next, left,
-                                       pieces->use->flags, piece);
-    if (status != UCS_OK) {
-        return 0;
-    }
-
-    predreg_holding_use(sim->account,
-                        predreg_world_holding(sim->world, piece->memh),
-                        pieces->site, predreg_world_now(sim->world));
-    pieces->next += piece->length;
-    ++pieces->num_pieces;
-    return 1;
-}
-
-/* The oldest piece has landed */
-static void pieces_release(sim_t *sim, pieces_use_t *pieces)
-{
-    ucs_rcache_pred_piece_t piece = pieces->pieces[0];
-
-    --pieces->num_pieces;
-    memmove(&pieces->pieces[0], &pieces->pieces[1],
-            pieces->num_pieces * sizeof(pieces->pieces[0]));
-    predreg_holding_unuse(sim->account,
-                          predreg_world_holding(sim->world, piece.memh),
-                          predreg_world_now(sim->world));
-    ucs_rcache_pred_piece_dereg(pieces->super.domain, &piece);
-}
-
-/* The first piece is waited for; the others are registered while it flies.
- * @return when the program goes on. */
-static uint64_t pieces_begin(sim_t *sim, pieces_use_t *pieces,
-                           const predreg_use_t *use, predreg_site_t *site)
-{
-    int more;
-
-    pieces->use   = use;
-    pieces->site  = site;
-    pieces->next  = use->address;
-    more        = pieces_add(sim, pieces);
-    pieces->begun = predreg_world_now(sim->world);
-    while (more) {
-        more = pieces_add(sim, pieces);
-    }
-
-    pieces_set_landing(pieces);
-    pieces_insert(sim, pieces);
-    return pieces->begun;
-}
-
-static void pieces_advance(sim_t *sim, pieces_use_t *pieces)
-{
-    pieces_release(sim, pieces);
-    pieces_add(sim, pieces);
-    ucs_list_del(&pieces->link);
-    pieces_set_landing(pieces);
-    pieces_insert(sim, pieces);
-}
-
-static void pieces_end(sim_t *sim, pieces_use_t *pieces)
-{
-    ucs_list_del(&pieces->link);
-    ucs_rcache_pred_end_in_pieces(&pieces->super);
-    while (pieces->num_pieces > 0) {
-        pieces_release(sim, pieces);
-    }
-    free(pieces);
-}
-
 /* When something is to be done before the next event: a piece lands, or progress
- * is made, which it is while there are uses; without, the program computes */
+ * is made. The program makes progress while there are uses under way; when there
+ * are none, it computes. */
 static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p)
 {
     uint64_t progress = UINT64_MAX;
 
-    *landing_p = ucs_list_is_empty(&sim->in_pieces) ?
-                 UINT64_MAX :
-                 ucs_list_head(&sim->in_pieces, pieces_use_t, link)->lands;
+    *landing_p = predreg_transfers_next(&sim->transfers);
     if (sim->does_progress && (sim->under_way > 0)) {
         progress = sim->progressed + PROGRESS_INTERVAL;
     }
@@ -228,7 +100,7 @@ static void sim_advance(sim_t *sim, uint64_t until)
          step = sim_next_step(sim, &landing)) {
         predreg_world_advance(sim->world, step);
         if (step == landing) {
-            pieces_advance(sim, ucs_list_head(&sim->in_pieces, pieces_use_t, link));
+            predreg_transfers_land(&sim->transfers);
         } else {
             sim_progress(sim);
         }
@@ -237,27 +109,28 @@ static void sim_advance(sim_t *sim, uint64_t until)
     predreg_world_advance(sim->world, until);
 }
 
-/* Begin a use that can do without a registration */
+/* Begin a use that can do without a registration of all its memory */
 static ucs_status_t begin_in_pieces(sim_t *sim, const predreg_use_t *use,
-                               sim_use_t *state)
+                                    sim_use_t *state)
 {
     ucs_status_t status;
 
-    state->pieces = calloc(1, sizeof(*state->pieces));
-    if (state->pieces == NULL) {
+    state->transfer = calloc(1, sizeof(*state->transfer));
+    if (state->transfer == NULL) {
         sim->status = UCS_ERR_NO_MEMORY;
         return UCS_ERR_NO_MEMORY;
     }
 
-    state->pieces->super.last_resort =
+    state->transfer->super.last_resort =
             (use->kind == UCS_RCACHE_PRED_USE_LAST_RESORT);
     status = ucs_rcache_pred_begin_in_pieces(sim->domains[use->domain],
-                                        (void*)use->address, use->length,
-                                        use->flags, &use->context,
-                                        &state->pieces->super, &state->memh);
+                                             (void*)use->address, use->length,
+                                             use->flags, &use->context,
+                                             &state->transfer->super,
+                                             &state->memh);
     if (status != UCS_INPROGRESS) {
-        free(state->pieces);
-        state->pieces = NULL;
+        free(state->transfer);
+        state->transfer = NULL;
     }
     return status;
 }
@@ -292,7 +165,8 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
 
     ++sim->under_way;
     if (status == UCS_INPROGRESS) {
-        begun = pieces_begin(sim, state->pieces, use, site);
+        begun = predreg_transfer_begin(&sim->transfers, state->transfer, use,
+                                       site);
     } else {
         predreg_holding_use(sim->account,
                             predreg_world_holding(sim->world, state->memh),
@@ -316,10 +190,11 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
     sim_advance(sim, now);
     sim_progress(sim); /* Which finds that the use has ended */
     ended = predreg_world_now(sim->world);
-    if (state->pieces != NULL) {
+    if (state->transfer != NULL) {
         --sim->under_way;
-        pieces_end(sim, state->pieces); /* While the program goes on */
-        state->pieces = NULL;
+        predreg_transfer_end(&sim->transfers, state->transfer);
+        free(state->transfer);
+        state->transfer = NULL; /* The program has gone on meanwhile */
     } else if (state->memh != NULL) {
         --sim->under_way;
         predreg_holding_unuse(sim->account,
@@ -352,7 +227,7 @@ static ucs_status_t sim_create_pred(sim_t *sim,
     ucs_status_t status;
 
     sim->sink    = sink;
-    sim->watcher = cache.sink;
+    sim->user_sink = cache.sink;
     cache.ops    = &predreg_world_ops;
     cache.arg    = sim->world;
     cache.sink   = &sim->sink;
@@ -395,7 +270,6 @@ static ucs_status_t sim_create(sim_t *sim,
 {
     ucs_status_t status;
 
-    ucs_list_head_init(&sim->in_pieces);
     sim->uses = calloc(ucs_max(sim->timeline->num_uses, 1ul),
                        sizeof(*sim->uses));
     if (sim->uses == NULL) {
@@ -412,6 +286,7 @@ static ucs_status_t sim_create(sim_t *sim,
         return status;
     }
 
+    predreg_transfers_init(&sim->transfers, sim->account, sim->world);
     status = sim_create_pred(sim, params);
     if (status != UCS_OK) {
         return status;
@@ -467,7 +342,7 @@ static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
         ucs_rcache_pred_get_stats(sim->pred, stats);
     }
 
-    sim->watcher = NULL; /* What follows is no part of the program */
+    sim->user_sink = NULL; /* What follows is no part of the program */
     finished     = predreg_world_finish(sim->world, &result->helper);
     if (status == UCS_OK) {
         status = (finished == UCS_OK) ? sim->status : finished;

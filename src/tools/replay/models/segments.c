@@ -1,0 +1,181 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "segments.h"
+
+#include <ucs/rcache_pred/predict/cost.h>
+
+#include <stdlib.h>
+
+
+static int compare(uint64_t first, uint64_t second)
+{
+    return (first > second) - (first < second);
+}
+
+static int page_compare(const void *a, const void *b)
+{
+    return compare(*(const uint64_t*)a, *(const uint64_t*)b);
+}
+
+static int range_compare(const void *a, const void *b)
+{
+    const predreg_range_t *first = a, *second = b;
+    int ret;
+
+    ret = compare(first->domain, second->domain);
+    if (ret == 0) {
+        ret = compare(first->first, second->first);
+    }
+    if (ret == 0) {
+        ret = compare(first->end, second->end);
+    }
+    return (ret != 0) ? ret : compare(first->index, second->index);
+}
+
+static void add_cuts(predreg_segments_t *segments, const predreg_range_t *range)
+{
+    segments->cuts[segments->num_cuts++] = range->first;
+    segments->cuts[segments->num_cuts++] = range->end;
+}
+
+/* Sort the cuts, and leave each once */
+static void sort_cuts(predreg_segments_t *segments)
+{
+    size_t num_unique = 0;
+    size_t i;
+
+    qsort(segments->cuts, segments->num_cuts, sizeof(*segments->cuts),
+          page_compare);
+    for (i = 0; i < segments->num_cuts; ++i) {
+        if ((i == 0) || (segments->cuts[i] != segments->cuts[i - 1])) {
+            segments->cuts[num_unique++] = segments->cuts[i];
+        }
+    }
+    segments->num_cuts = num_unique;
+}
+
+static void add_use(predreg_segments_t *segments, size_t index)
+{
+    const predreg_use_t *use = &segments->timeline->uses[index];
+    predreg_range_t *range   = &segments->uses[index];
+
+    predreg_range_of(use->address, use->length, range);
+    range->index  = index;
+    range->domain = use->domain;
+    add_cuts(segments, range);
+}
+
+static void add_unmap(predreg_segments_t *segments, size_t index)
+{
+    const predreg_unmap_t *unmap = &segments->timeline->unmaps[index];
+    predreg_range_t *range       = &segments->unmaps[segments->num_unmaps];
+
+    if (unmap->end > unmap->start) {
+        predreg_range_of(unmap->start, unmap->end - unmap->start, range);
+        range->index = index;
+        add_cuts(segments, range);
+        ++segments->num_unmaps;
+    }
+}
+
+ucs_status_t predreg_segments_init(predreg_segments_t *segments,
+                                   const predreg_timeline_t *timeline)
+{
+    size_t num_uses   = timeline->num_uses;
+    size_t num_unmaps = timeline->num_unmaps;
+    size_t i;
+
+    /* Each array has room for one more, since an array of nothing may be NULL */
+    *segments = (predreg_segments_t){
+        .timeline = timeline,
+        .uses     = calloc(num_uses + 1, sizeof(*segments->uses)),
+        .unmaps   = calloc(num_unmaps + 1, sizeof(*segments->unmaps)),
+        .cuts     = calloc(2 * (num_uses + num_unmaps) + 1,
+                           sizeof(*segments->cuts))
+    };
+    if ((segments->uses == NULL) || (segments->unmaps == NULL) ||
+        (segments->cuts == NULL)) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    for (i = 0; i < num_uses; ++i) {
+        add_use(segments, i);
+    }
+    for (i = 0; i < num_unmaps; ++i) {
+        add_unmap(segments, i);
+    }
+
+    qsort(segments->uses, num_uses, sizeof(*segments->uses), range_compare);
+    qsort(segments->unmaps, segments->num_unmaps, sizeof(*segments->unmaps),
+          range_compare);
+    sort_cuts(segments);
+    return UCS_OK;
+}
+
+void predreg_segments_cleanup(predreg_segments_t *segments)
+{
+    free(segments->cuts);
+    free(segments->unmaps);
+    free(segments->uses);
+}
+
+/* All segments that are used in one domain */
+static ucs_status_t visit_domain(const predreg_segments_t *segments,
+                                 const predreg_range_t *ranges,
+                                 size_t num_ranges, predreg_segment_func_t func,
+                                 void *arg)
+{
+    predreg_cover_t uses, unmaps;
+    const uint64_t *cut;
+    ucs_status_t status;
+
+    status = predreg_cover_init(&uses, ranges, num_ranges);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = predreg_cover_init(&unmaps, segments->unmaps,
+                                segments->num_unmaps);
+    if (status != UCS_OK) {
+        goto out_cleanup_uses;
+    }
+
+    cut = bsearch(&ranges->first, segments->cuts, segments->num_cuts,
+                  sizeof(*cut), page_compare);
+    for (predreg_cover_move(&uses, *cut); !predreg_cover_is_done(&uses);
+         predreg_cover_move(&uses, *++cut)) {
+        if (uses.num_ranges > 0) {
+            predreg_cover_move(&unmaps, *cut);
+            func(arg, &uses, &unmaps,
+                 (cut[1] - cut[0]) * UCS_RCACHE_PRED_PAGE_SIZE);
+        }
+    }
+
+    predreg_cover_cleanup(&unmaps);
+out_cleanup_uses:
+    predreg_cover_cleanup(&uses);
+    return status;
+}
+
+ucs_status_t predreg_segments_visit(const predreg_segments_t *segments,
+                                    predreg_segment_func_t func, void *arg)
+{
+    const predreg_range_t *end = segments->uses + segments->timeline->num_uses;
+    ucs_status_t status        = UCS_OK;
+    const predreg_range_t *first, *range;
+
+    for (first = segments->uses; (first < end) && (status == UCS_OK);
+         first = range) {
+        range = first;
+        while ((range < end) && (range->domain == first->domain)) {
+            ++range;
+        }
+        status = visit_domain(segments, first, range - first, func, arg);
+    }
+
+    return status;
+}
