@@ -6,7 +6,7 @@
 
 #include "policies.h"
 
-#include <tools/replay/account/account.h>
+#include <tools/replay/models/ahead.h>
 #include <tools/replay/models/pattern.h>
 #include <tools/replay/program/play.h>
 #include <ucs/rcache_pred/predict/history.h>
@@ -35,19 +35,10 @@
  *     given up. The quarter is what predict allows regions it is in doubt of (the
  *     narrow grace of history.h). So no hit counts as early.
  *
- * Somebody else than the program does that, any number of operations at a time:
- * in favour of this policy. Regions are thus independent of each other, and what
- * has become of one is found out when it is looked at.
+ * Somebody beside the program does that, any number of operations at a time: in
+ * favour of this policy.
  */
 
-
-typedef enum {
-    REGION_IDLE,        /* Not registered, and not to be */
-    REGION_PLANNED,     /* Is to be registered at reg_at */
-    REGION_REGISTERING, /* Until ready_at */
-    REGION_READY,       /* Registered until it is used, or until expiry */
-    REGION_USED
-} region_state_t;
 
 typedef struct region_key {
     uint64_t address;
@@ -56,19 +47,15 @@ typedef struct region_key {
 } region_key_t;
 
 typedef struct region {
-    region_key_t      key;
-    ucs_list_link_t   link;     /* In all */
-    ucs_list_link_t   live;     /* In live, unless idle */
-    region_state_t    state;
-    int               is_known; /* Uses find it: it was not unmapped while used */
-    int               is_ahead; /* Registered for a use that has not come yet */
-    unsigned          uses;     /* Under way */
-    uint64_t          reg_at;
-    uint64_t          ready_at;
-    uint64_t          expiry;
-    uint64_t          last;     /* Begin of the last use, after its wait */
-    uint64_t          interval; /* Expected until the next one; 0: none is */
-    predreg_holding_t holding;
+    predreg_ahead_region_t super;
+    region_key_t           key;
+    ucs_list_link_t        link;     /* In all */
+    int                    is_known; /* Uses find it: it was not unmapped while
+                                        used */
+    unsigned               uses;     /* Under way */
+    uint64_t               last;     /* Begin of the last use, after its wait */
+    uint64_t               interval; /* Expected from there until the next one,
+                                        ns; 0: none is expected */
 } region_t;
 
 #define KEY_HASH(_key) \
@@ -80,124 +67,27 @@ typedef struct region {
 
 KHASH_INIT(regions, region_key_t, region_t*, 1, KEY_HASH, KEY_EQUAL)
 
-/* A deregistration under way */
-typedef struct closing {
-    ucs_list_link_t   link;
-    uint64_t          time;    /* It ends */
-    predreg_holding_t holding;
-} closing_t;
-
 typedef struct periodicity {
     const predreg_timeline_t      *timeline;
     const predreg_replay_params_t *params;
     predreg_replay_result_t       *result;
     predreg_account_t             *account;
     predreg_pattern_t             pattern;
+    predreg_ahead_t               ahead;
     khash_t(regions)              regions; /* Known ones */
     ucs_list_link_t               all;
-    ucs_list_link_t               live;
-    ucs_list_link_t               closings;
     region_t                      **uses;  /* Regions of the uses */
     uint64_t                      waited;  /* By the program, ns */
-    ucs_status_t                  status;  /* UCS_ERR_NO_MEMORY: something is
+    ucs_status_t                  status;  /* UCS_ERR_NO_MEMORY: a region is
                                               missing */
 } periodicity_t;
 
 
-static uint64_t reg_cost(const periodicity_t *self, const region_t *region)
-{
-    return predreg_cost_of(&self->params->reg, region->key.address,
-                           region->key.length);
-}
-
-static uint64_t dereg_cost(const periodicity_t *self, const region_t *region)
-{
-    return predreg_cost_of(&self->params->dereg, region->key.address,
-                           region->key.length);
-}
-
-static void region_set_state(periodicity_t *self, region_t *region,
-                             region_state_t state)
-{
-    if (region->state != REGION_IDLE) {
-        ucs_list_del(&region->live);
-    }
-
-    region->state = state;
-    if (state != REGION_IDLE) {
-        ucs_list_add_tail(&self->live, &region->live);
-    }
-}
-
-/* Deregister at a time that may have passed; what follows is as if it was idle
- * from then on */
-static void region_dereg(periodicity_t *self, region_t *region, uint64_t time)
-{
-    closing_t *closing = malloc(sizeof(*closing));
-
-    region_set_state(self, region, REGION_IDLE);
-    if (closing == NULL) {
-        self->status = UCS_ERR_NO_MEMORY;
-        return;
-    }
-
-    predreg_holding_dereg(self->account, &region->holding, time);
-    closing->holding      = region->holding;
-    closing->time         = time + dereg_cost(self, region);
-    self->result->helper += closing->time - time;
-    predreg_account_helper(self->account, time, closing->time, 0);
-    ucs_list_add_tail(&self->closings, &closing->link);
-}
-
-/* Deregistrations that have ended; all of them if the program has. One that
- * waits behind a longer one is found later */
-static void close_ended(periodicity_t *self, uint64_t now, int is_end)
-{
-    closing_t *closing;
-
-    while (!ucs_list_is_empty(&self->closings)) {
-        closing = ucs_list_head(&self->closings, closing_t, link);
-        if (!is_end && (closing->time > now)) {
-            break;
-        }
-
-        predreg_holding_close(self->account, &closing->holding,
-                              ucs_min(closing->time, now));
-        ucs_list_del(&closing->link);
-        free(closing);
-    }
-}
-
-/* The registration ahead ends before the use begins */
-static void region_complete(periodicity_t *self, region_t *region)
-{
-    predreg_holding_registered(self->account, &region->holding,
-                               region->ready_at);
-    region_set_state(self, region, REGION_READY);
-}
-
-/* What has been done about the region until now */
+/* Do what is due. A region whose use has not come is not expected any more. */
 static void region_update(periodicity_t *self, region_t *region, uint64_t now)
 {
-    if ((region->state == REGION_PLANNED) && (region->reg_at <= now)) {
-        predreg_holding_reg(self->account, &region->holding,
-                            region->key.address, region->key.length,
-                            region->reg_at);
-        region->ready_at      = region->reg_at + reg_cost(self, region);
-        self->result->helper += region->ready_at - region->reg_at;
-        predreg_account_helper(self->account, region->reg_at, region->ready_at,
-                               1);
-        region_set_state(self, region, REGION_REGISTERING);
-    }
-
-    if ((region->state == REGION_REGISTERING) && (region->ready_at <= now)) {
-        region_complete(self, region);
-    }
-
-    if ((region->state == REGION_READY) && (region->expiry <= now)) {
-        self->result->wasted += region->is_ahead;
-        region->interval      = 0;
-        region_dereg(self, region, region->expiry);
+    if (predreg_ahead_update(&self->ahead, &region->super, now)) {
+        region->interval = 0;
     }
 }
 
@@ -226,7 +116,8 @@ static region_t *region_get(periodicity_t *self, const predreg_use_t *use)
 
     kh_val(&self->regions, iter) = region;
     region->key                  = key;
-    region->state                = REGION_IDLE;
+    region->super.address        = key.address;
+    region->super.length         = key.length;
     region->is_known             = 1;
     ucs_list_add_tail(&self->all, &region->link);
     return region;
@@ -236,28 +127,6 @@ err_free:
 err:
     self->status = UCS_ERR_NO_MEMORY;
     return NULL;
-}
-
-/* Make it registered. @return when it is. */
-static uint64_t region_prepare(periodicity_t *self, region_t *region,
-                               uint64_t now)
-{
-    uint64_t ready_at;
-
-    switch (region->state) {
-    case REGION_IDLE:
-    case REGION_PLANNED:
-        predreg_holding_reg(self->account, &region->holding,
-                            region->key.address, region->key.length, now);
-        ready_at = now + reg_cost(self, region);
-        predreg_holding_registered(self->account, &region->holding, ready_at);
-        return ready_at;
-    case REGION_REGISTERING:
-        region_complete(self, region);
-        return region->ready_at;
-    default:
-        return now;
-    }
 }
 
 /* How right it was */
@@ -287,49 +156,51 @@ static uint64_t periodicity_begin(void *arg, const predreg_use_t *use,
     periodicity_t *self  = arg;
     predreg_site_t *site = predreg_account_site(self->account, &use->context);
     region_t *region     = region_get(self, use);
-    region_state_t state;
+    predreg_ahead_state_t state;
     uint64_t begun;
 
     if (region == NULL) {
         return 0;
     }
 
-    close_ended(self, now, 0);
+    predreg_ahead_close_ended(&self->ahead, now);
     region_update(self, region, now);
     region_judge(self, region, now);
-    state = region->state;
-    begun = region_prepare(self, region, now);
+    state = region->super.state;
+    begun = predreg_ahead_prepare(&self->ahead, &region->super, now);
     region_sample(self, region, begun, begun - now);
 
-    predreg_holding_use(self->account, &region->holding, site, begun);
-    region_set_state(self, region, REGION_USED);
+    predreg_ahead_use(&self->ahead, &region->super, site, begun);
     ++region->uses;
     self->uses[use - self->timeline->uses] = region;
     predreg_account_use(self->account, site,
-                        (state == REGION_READY) || (state == REGION_USED),
-                        state == REGION_REGISTERING, begun - now);
+                        (state == PREDREG_AHEAD_READY) ||
+                        (state == PREDREG_AHEAD_USED),
+                        state == PREDREG_AHEAD_REGISTERING, begun - now);
     return begun - now;
 }
 
-/* Its last use has ended: what until the next one? */
+/* The last use of a region has ended: decide what happens until the next one */
 static void region_decide(periodicity_t *self, region_t *region, uint64_t now)
 {
-    uint64_t next = ucs_max(region->last + region->interval, now);
+    predreg_ahead_region_t *super = &region->super;
+    uint64_t next                 = ucs_max(region->last + region->interval,
+                                            now);
+    uint64_t reg, dereg;
 
     if (!region->is_known || (region->interval == 0)) {
-        region_dereg(self, region, now);
+        predreg_ahead_dereg(&self->ahead, super, now);
         return;
     }
 
-    region->expiry   = next + region->interval / 4;
-    region->is_ahead = (next - now >= dereg_cost(self, region) +
-                                      reg_cost(self, region));
-    if (region->is_ahead) {
-        region_dereg(self, region, now);
-        region->reg_at = next - reg_cost(self, region);
-        region_set_state(self, region, REGION_PLANNED);
+    reg             = predreg_ahead_reg_cost(&self->ahead, super);
+    dereg           = predreg_ahead_dereg_cost(&self->ahead, super);
+    super->expiry   = next + region->interval / 4;
+    super->is_ahead = (next - now >= dereg + reg);
+    if (super->is_ahead) {
+        predreg_ahead_plan(&self->ahead, super, now, next - reg);
     } else {
-        region_set_state(self, region, REGION_READY);
+        predreg_ahead_keep(&self->ahead, super);
     }
 }
 
@@ -343,41 +214,26 @@ static uint64_t periodicity_end(void *arg, const predreg_use_t *use,
         return 0; /* There was no memory */
     }
 
-    predreg_holding_unuse(self->account, &region->holding, now);
+    predreg_holding_unuse(self->account, &region->super.holding, now);
     if (--region->uses == 0) {
         region_decide(self, region, now);
     }
     return 0;
 }
 
-/* Its memory goes away */
+/* The memory of a region goes away. A region in use serves no further one. */
 static void region_unmap(periodicity_t *self, region_t *region, uint64_t now)
 {
     khiter_t iter;
 
     region_update(self, region, now);
     region->interval = 0;
-    switch (region->state) {
-    case REGION_IDLE:
-        break;
-    case REGION_PLANNED:
-        region_set_state(self, region, REGION_IDLE);
-        break;
-    case REGION_REGISTERING:
-        region_complete(self, region);
-        region_dereg(self, region, region->ready_at);
-        break;
-    case REGION_READY:
-        region_dereg(self, region, now);
-        break;
-    case REGION_USED:
-        if (region->is_known) {
-            iter = kh_get(regions, &self->regions, region->key);
-            kh_del(regions, &self->regions, iter);
-            region->is_known = 0;
-        }
-        break;
+    if ((region->super.state == PREDREG_AHEAD_USED) && region->is_known) {
+        iter = kh_get(regions, &self->regions, region->key);
+        kh_del(regions, &self->regions, iter);
+        region->is_known = 0;
     }
+    predreg_ahead_unmap(&self->ahead, &region->super, now);
 }
 
 static void periodicity_unmap(void *arg, const predreg_unmap_t *unmap,
@@ -386,7 +242,7 @@ static void periodicity_unmap(void *arg, const predreg_unmap_t *unmap,
     periodicity_t *self = arg;
     region_t *region, *tmp;
 
-    ucs_list_for_each_safe(region, tmp, &self->live, live) {
+    ucs_list_for_each_safe(region, tmp, &self->ahead.live, super.live) {
         if ((region->key.address < unmap->end) &&
             (region->key.address + region->key.length > unmap->start)) {
             region_unmap(self, region, now);
@@ -399,14 +255,12 @@ static void periodicity_finish(periodicity_t *self, uint64_t now)
 {
     region_t *region, *tmp;
 
-    ucs_list_for_each_safe(region, tmp, &self->live, live) {
+    ucs_list_for_each_safe(region, tmp, &self->ahead.live, super.live) {
         region_update(self, region, now);
-        if ((region->state != REGION_IDLE) &&
-            (region->state != REGION_PLANNED)) {
-            predreg_holding_close(self->account, &region->holding, now);
-        }
     }
-    close_ended(self, now, 1);
+    predreg_ahead_finish(&self->ahead, now);
+    self->result->helper = self->ahead.busy;
+    self->result->wasted = self->ahead.wasted;
 }
 
 static ucs_status_t periodicity_run(periodicity_t *self)
@@ -426,9 +280,10 @@ static ucs_status_t periodicity_run(periodicity_t *self)
     }
 
     periodicity_finish(self, duration);
-    return (self->status == UCS_OK) ?
+    status = (self->status == UCS_OK) ? self->ahead.status : self->status;
+    return (status == UCS_OK) ?
            predreg_account_result(self->account, duration, self->result) :
-           self->status;
+           status;
 }
 
 static ucs_status_t periodicity_create(periodicity_t *self)
@@ -436,8 +291,6 @@ static ucs_status_t periodicity_create(periodicity_t *self)
     ucs_status_t status;
 
     ucs_list_head_init(&self->all);
-    ucs_list_head_init(&self->live);
-    ucs_list_head_init(&self->closings);
     self->uses = calloc(self->timeline->num_uses + 1, sizeof(*self->uses));
     if (self->uses == NULL) {
         status = UCS_ERR_NO_MEMORY;
@@ -454,6 +307,10 @@ static ucs_status_t periodicity_create(periodicity_t *self)
         goto err_destroy_account;
     }
 
+    self->ahead.account = self->account;
+    self->ahead.reg     = self->params->reg;
+    self->ahead.dereg   = self->params->dereg;
+    predreg_ahead_init(&self->ahead);
     return UCS_OK;
 
 err_destroy_account:
@@ -466,7 +323,7 @@ err:
 
 static void periodicity_destroy(periodicity_t *self)
 {
-    close_ended(self, UINT64_MAX, 1);
+    predreg_ahead_cleanup(&self->ahead);
     while (!ucs_list_is_empty(&self->all)) {
         free(ucs_list_extract_head(&self->all, region_t, link));
     }
