@@ -11,6 +11,7 @@
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/seat.h>
+#include <uct/ib/predreg/core/snapshot.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/summary.h>
 #include <uct/ib/predreg/iface/transfer.h>
@@ -121,9 +122,25 @@ uct_predreg_core_init(const uct_predreg_real_t *real)
     return &hooks;
 }
 
-/* The process exits. Domains that were not closed stay as they are, since UCX is
- * going away as well. The seat stays, too: another thread may be in a round, and
- * the node notices when the process is gone. */
+/* Processes that had nothing to do with an adapter print none */
+static void print_summary(void)
+{
+    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
+    ucs_rcache_pred_snapshot_t snapshot;
+
+    if ((uct_predreg_core.num_opened == 0) ||
+        (knobs->summary == UCT_PREDREG_SUMMARY_NONE)) {
+        return;
+    }
+
+    uct_predreg_note_pinned(); /* What the program did not close */
+    uct_predreg_snapshot(&snapshot);
+    uct_predreg_summary_print(&snapshot, knobs->summary, knobs->summary_file);
+}
+
+/* The process exits. Domains that were not closed stay as they are, since UCX
+ * is going away as well. The seat stays, too: another thread may be in a round,
+ * and the node notices when the process is gone. */
 UCS_F_DTOR static void core_exit(void)
 {
     if (uct_predreg_core.pid != getpid()) {
@@ -134,7 +151,7 @@ UCS_F_DTOR static void core_exit(void)
         ucs_rcache_pred_thread_stop(uct_predreg_core.thread);
     }
 
-    uct_predreg_summary_print();
+    print_summary();
     uct_predreg_live_stop();
     uct_predreg_record_finish();
     /* The node's processes are not left: other threads may still communicate.

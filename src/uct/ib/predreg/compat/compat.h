@@ -15,11 +15,11 @@
 /** @file compat.h
  *
  * Every fact that depends on the version of UCX, in one table of facts and
- * operations. Each known range of versions is a column: one file, which fills in
- * the table. The core chooses its column once, when it is loaded; nothing else
- * names a version. A new version is a new file here and a line in compat.c; what
- * depends on the version at compile time is in uct_v2.h (structures) and
- * config_parser.h (the settings parser).
+ * operations. Each known range of versions is a column: one file, which fills
+ * in the table. The core chooses its column once, when it is loaded; nothing
+ * else names a version. A new version is a new file here and a line in
+ * compat.c; what depends on the version at compile time is in uct_v2.h
+ * (structures) and config_parser.h (the settings parser).
  *
  * Uses UCX's headers only. Everything is constant, so any thread may read it.
  */

@@ -9,10 +9,10 @@
 
 /** @file uct_v2.h
  *
- * Those parts of UCT's second interface that are overridden or called. libuct exports
- * their functions, but distributions do not install the header that declares
- * their structures, uct/api/v2/uct_v2.h. The layouts are those of UCX 1.13;
- * up to 1.23 fields were only added at the end.
+ * Those parts of UCT's second interface that are overridden or called. libuct
+ * exports their functions, but distributions do not install the header that
+ * declares their structures, uct/api/v2/uct_v2.h. The layouts are those of UCX
+ * 1.13; up to 1.23 fields were only added at the end.
  */
 
 #ifdef HAVE_CONFIG_H

@@ -30,15 +30,15 @@ enum {
 
 
 /**
- * A communication. Who changes it writes the fields datatype, flags or memh, and
- * names them in changed.
+ * A communication. Who changes it writes the fields datatype, flags or memh,
+ * and names them in changed.
  *
  * What a call can take up depends on how it gets its options:
  *  - calls with request parameters (those named _nbx): all three. The caller's
  *    parameters stay as they are; UCP gets a changed copy. If nothing was
  *    changed it gets the caller's own.
- *  - older calls with a datatype (such as ucp_tag_send_nb()): the datatype. They
- *    have no way to take up flags or a memory handle, which are not used.
+ *  - older calls with a datatype (such as ucp_tag_send_nb()): the datatype.
+ *    They have no way to take up flags or a memory handle, which are not used.
  *  - older calls of bytes (such as ucp_put_nbi()): nothing.
  */
 typedef struct uct_predreg_comm {
@@ -50,8 +50,8 @@ typedef struct uct_predreg_comm {
     ucp_datatype_t            datatype; /**< May be changed */
     const ucp_request_param_t *param;   /**< The caller's; NULL: the call has
                                              none */
-    const void                *caller;  /**< Return address into the program */
-    const void                *stack;   /**< Stands for the depth of the stack */
+    const void                *caller;  /**< Return address */
+    const void                *stack;   /**< Stands for its depth */
 
     unsigned                  changed;  /**< UCT_PREDREG_COMM_*; at first 0 */
     uint32_t                  flags;    /**< To be used instead of the

@@ -17,8 +17,8 @@ BEGIN_C_DECLS
  * same settings.
  */
 
-/* Ranges of knobs that are not those of the cache. Plain numbers, since the help
- * texts are made of them. */
+/* Ranges of knobs that are not those of the cache. Plain numbers, since the
+ * help texts are made of them. */
 #define UCT_PREDREG_MIN_WINDOW  0
 #define UCT_PREDREG_MIN_HISTORY 1
 #define UCT_PREDREG_MIN_ENTRIES 16       /* Of MAX_SITES and KNOWN_REGIONS, */
@@ -81,8 +81,8 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                 void (*cb)(void *arg, const char *name,
                                            const char *value), void *arg);
 
-/** Set all knobs to their defaults, whatever the environment says. To be cleaned
- *  up. */
+/** Set all knobs to their defaults, whatever the environment says. To be
+ *  cleaned up. */
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs);
 
 /** Change one knob, named without UCX_RCACHE_PRED_. On failure the message has

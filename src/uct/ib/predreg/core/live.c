@@ -5,6 +5,7 @@
  */
 
 #include "live.h"
+#include "seat.h"
 #include "snapshot.h"
 #include "state.h"
 
@@ -17,12 +18,13 @@
 /* The sum over the node is made only if there is a bound to compare it with */
 static void collect_node(ucs_rcache_pred_live_record_t *record)
 {
-    size_t max_bytes = uct_predreg_core.knobs.node_max_pinned;
+    size_t max_bytes             = uct_predreg_core.knobs.node_max_pinned;
+    ucs_rcache_pred_node_t *node = uct_predreg_node();
     ucs_rcache_pred_node_totals_t totals;
 
     record->node_max_bytes = UINT64_MAX;
-    if ((max_bytes != SIZE_MAX) && (uct_predreg_core.node != NULL)) {
-        ucs_rcache_pred_node_get_totals(uct_predreg_core.node, &totals);
+    if ((max_bytes != SIZE_MAX) && (node != NULL)) {
+        ucs_rcache_pred_node_get_totals(node, &totals);
         record->node_bytes     = totals.bytes;
         record->node_max_bytes = max_bytes;
     }

@@ -33,8 +33,8 @@
 #define MAX_FILES    1000
 
 
-/* The recorder's, as long as there is one; constant but in a forked child, which
- * has no cache then */
+/* The recorder's, as long as there is one; constant but in a forked child,
+ * which has no cache then */
 static ucs_rcache_pred_sink_t sink = {
     .event = ucs_rcache_recorder_event
 };
@@ -164,7 +164,8 @@ static void put_command(void)
 }
 
 /* One instant by both clocks: traces of several processes are put side by side
- * by it. The shortest of some looks is least likely to have been interrupted. */
+ * by it. The shortest of some looks is least likely to have been
+ * interrupted. */
 static void put_clocks(const char *clock_key, const char *realtime_key)
 {
     uint64_t best = UINT64_MAX, clock = 0, realtime = 0, before, after;
@@ -228,8 +229,8 @@ static void start(void)
 
     fd = open_file(path, sizeof(path));
     if (fd < 0) {
-        ucs_warn("UCX_RCACHE_PRED_TRACE=%s: cannot create %s: %m; expected is a "
-                 "folder that can be written to; no trace is recorded",
+        ucs_warn("UCX_RCACHE_PRED_TRACE=%s: cannot create %s: %m; expected is "
+                 "a folder that can be written to; no trace is recorded",
                  uct_predreg_core.knobs.trace, path);
         return;
     }

@@ -5,9 +5,9 @@
  */
 
 #include "seat.h"
-#include "state.h"
 
 #include <ucs/debug/log_def.h>
+#include <ucs/host/thread.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -20,6 +20,10 @@
  * once. */
 static cpu_set_t affinity;
 
+/* The node's processes; NULL: not known. Written under core.lock, before the
+ * first domain is opened; rounds of the helper, which come later, read it. */
+static ucs_rcache_pred_node_t *node;
+
 
 void uct_predreg_seat_init(void)
 {
@@ -29,9 +33,9 @@ void uct_predreg_seat_init(void)
     }
 }
 
-ucs_status_t uct_predreg_node_join_bounds(void)
+ucs_status_t
+uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs)
 {
-    const uct_predreg_knobs_t *knobs     = &uct_predreg_core.knobs;
     ucs_rcache_pred_node_params_t params = {
         .max_bytes       = knobs->node_max_pinned,
         .max_regions     = knobs->node_max_regions,
@@ -44,22 +48,27 @@ ucs_status_t uct_predreg_node_join_bounds(void)
         return UCS_OK;
     }
 
-    return ucs_rcache_pred_node_join(&params, &uct_predreg_core.node);
+    return ucs_rcache_pred_node_join(&params, &node);
 }
 
 void uct_predreg_node_leave(void)
 {
-    if (uct_predreg_core.node != NULL) {
-        ucs_rcache_pred_node_leave(uct_predreg_core.node);
-        uct_predreg_core.node = NULL;
+    if (node != NULL) {
+        ucs_rcache_pred_node_leave(node);
+        node = NULL;
     }
+}
+
+ucs_rcache_pred_node_t *uct_predreg_node(void)
+{
+    return node;
 }
 
 void uct_predreg_node_reset(void)
 {
-    if (uct_predreg_core.node != NULL) {
-        ucs_rcache_pred_node_abandon(uct_predreg_core.node);
-        uct_predreg_core.node = NULL;
+    if (node != NULL) {
+        ucs_rcache_pred_node_abandon(node);
+        node = NULL;
     }
 }
 
@@ -72,15 +81,15 @@ void uct_predreg_node_join(void)
     };
     ucs_status_t status;
 
-    if (uct_predreg_core.node != NULL) {
+    if (node != NULL) {
         return; /* It joined because of its bounds */
     }
 
-    status = ucs_rcache_pred_node_join(&params, &uct_predreg_core.node);
+    status = ucs_rcache_pred_node_join(&params, &node);
     if (status != UCS_OK) {
         ucs_debug("nothing is known of the node's other processes: %s",
                   ucs_status_string(status));
-        uct_predreg_core.node = NULL;
+        node = NULL;
     }
 }
 
@@ -99,12 +108,12 @@ void uct_predreg_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
     ucs_rcache_pred_node_seat_t node_seat;
 
     seat->slice = ucs_rcache_pred_thread_slice(arg);
-    if (uct_predreg_core.node == NULL) {
+    if (node == NULL) {
         seat_alone(seat);
         return;
     }
 
-    ucs_rcache_pred_node_update(uct_predreg_core.node, &affinity, demand,
+    ucs_rcache_pred_node_update(node, &affinity, demand,
                                 &node_seat);
     seat->idle_cpus = node_seat.idle_cpus;
     seat->rank      = node_seat.rank;

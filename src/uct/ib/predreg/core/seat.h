@@ -7,6 +7,9 @@
 #ifndef UCT_PREDREG_SEAT_H_
 #define UCT_PREDREG_SEAT_H_
 
+#include "knobs.h"
+
+#include <ucs/node/node.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 
@@ -27,11 +30,16 @@ void uct_predreg_seat_init(void);
  * Under core.lock.
  * @return UCS_OK as well if there is no such bound.
  */
-ucs_status_t uct_predreg_node_join_bounds(void);
+ucs_status_t
+uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs);
 
 /** Become one of the node's processes for the sake of the seat, if it is not
  *  one yet. If that fails, each process judges for itself. Under core.lock. */
 void uct_predreg_node_join(void);
+
+/** The node's processes, or NULL if this is none of them. After the first domain
+ *  was opened, or under core.lock. */
+ucs_rcache_pred_node_t *uct_predreg_node(void);
 
 /** Leave the node's processes, if it is one of them. Under core.lock, before
  *  there is a cache. */

@@ -14,7 +14,6 @@
 #include <ucs/host/live.h>
 #include <ucs/host/thread.h>
 #include <ucs/host/vfs.h>
-#include <ucs/node/node.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <pthread.h>
@@ -47,10 +46,6 @@ typedef struct uct_predreg_core {
     _Atomic(ucs_rcache_recorder_t*) recorder; /**< NULL: no trace is recorded.
                                                    Sequentially consistent, as
                                                    pred */
-    ucs_rcache_pred_node_t   *node;   /**< The node's processes; NULL: not
-                                           known. Written under lock, before
-                                           the first domain; rounds of the
-                                           helper, which come later, read it */
 
     /** What others see of this process; NULL: nothing. Written under lock,
      *  before the first domain, with release, since a round of the helper may
@@ -89,7 +84,8 @@ extern uct_predreg_core_t uct_predreg_core;
  * Find the facts of the UCX in this process. As long as it uses UCT only, which
  * tells no version, they are those of the version this was built for.
  *
- * @return NULL, having stepped aside, beside a UCX that this does not work with.
+ * @return NULL, having stepped aside, beside a UCX that this does not work
+ * with.
  */
 const uct_predreg_compat_t *
 uct_predreg_find_compat(const uct_predreg_real_t *real);

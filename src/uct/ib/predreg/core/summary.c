@@ -4,9 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#include "counters.h"
-#include "snapshot.h"
-#include "state.h"
 #include "summary.h"
 
 #include <ucs/debug/log_def.h>
@@ -73,10 +70,9 @@ static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,
 }
 
 /* One write, so that lines of several processes do not mix */
-static void summary_write(const char *text, size_t length)
+static void summary_write(const char *path, const char *text, size_t length)
 {
-    const char *path = uct_predreg_core.knobs.summary_file;
-    int fd           = STDERR_FILENO;
+    int fd = STDERR_FILENO;
 
     if ((path != NULL) && (path[0] != '\0')) {
         fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -96,24 +92,18 @@ static void summary_write(const char *text, size_t length)
     }
 }
 
-void uct_predreg_summary_print(void)
+void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
+                               uct_predreg_summary_format_t format,
+                               const char *path)
 {
     ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
-    ucs_rcache_pred_snapshot_t snapshot;
 
-    if ((uct_predreg_core.num_opened == 0) ||
-        (uct_predreg_core.knobs.summary == UCT_PREDREG_SUMMARY_NONE)) {
-        return;
-    }
-
-    uct_predreg_note_pinned(); /* What the program did not close */
-    uct_predreg_snapshot(&snapshot);
-    if (uct_predreg_core.knobs.summary == UCT_PREDREG_SUMMARY_JSON) {
-        format_json(&snapshot, &strb);
+    if (format == UCT_PREDREG_SUMMARY_JSON) {
+        format_json(snapshot, &strb);
     } else {
-        format_text(&snapshot, &strb);
+        format_text(snapshot, &strb);
     }
-    summary_write(ucs_string_buffer_cstr(&strb),
+    summary_write(path, ucs_string_buffer_cstr(&strb),
                   ucs_string_buffer_length(&strb));
     ucs_string_buffer_cleanup(&strb);
 }

@@ -7,6 +7,9 @@
 #ifndef UCT_PREDREG_SUMMARY_H_
 #define UCT_PREDREG_SUMMARY_H_
 
+#include "knobs.h"
+
+#include <ucs/rcache_pred/stats.h>
 #include <ucs/sys/compiler_def.h>
 
 BEGIN_C_DECLS
@@ -16,10 +19,17 @@ BEGIN_C_DECLS
  * What a process prints when it exits (UCX_RCACHE_PRED_SUMMARY).
  */
 
-/** Print it, if it is asked for and the process ever had a managed or watched
- *  domain. If the file cannot be written to, a warning says so, and the summary
- *  goes to standard error. */
-void uct_predreg_summary_print(void);
+/**
+ * Print what a process tells of itself. It uses nothing else of the core.
+ *
+ * @param [in] format  UCT_PREDREG_SUMMARY_TEXT or UCT_PREDREG_SUMMARY_JSON.
+ * @param [in] path    File to append to; NULL or empty: standard error. If it
+ *                     cannot be written to, a warning says so, and standard
+ *                     error gets it.
+ */
+void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
+                               uct_predreg_summary_format_t format,
+                               const char *path);
 
 END_C_DECLS
 

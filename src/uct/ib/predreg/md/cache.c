@@ -27,7 +27,7 @@ static ucs_status_t pred_create(void)
         goto err;
     }
 
-    status = uct_predreg_node_join_bounds();
+    status = uct_predreg_node_join_bounds(knobs);
     if (status != UCS_OK) {
         goto err_destroy_thread;
     }
@@ -37,7 +37,7 @@ static ucs_status_t pred_create(void)
     params.ops       = &uct_predreg_pred_ops;
     params.sink      = uct_predreg_record_sink();
     params.arg       = uct_predreg_core.thread;
-    params.node      = uct_predreg_core.node;
+    params.node      = uct_predreg_node();
     params.max_bytes = uct_predreg_max_bytes();
     status           = ucs_rcache_pred_create(&params, &pred);
     if (status != UCS_OK) {

@@ -14,8 +14,8 @@ BEGIN_C_DECLS
 /** @file cache.h
  *
  * The cache of this process, with its helper and its place among the processes
- * of the node. It is made when it is first needed: at the start, and in a forked
- * child that opens a memory domain of its own.
+ * of the node. It is made when it is first needed: at the start, and in a
+ * forked child that opens a memory domain of its own.
  */
 
 /** Whether memory is to be managed in this process. If so, the cache is there

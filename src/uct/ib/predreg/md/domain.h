@@ -15,9 +15,9 @@
 
 /** @file domain.h
  *
- * The table of memory domains of UCT that are managed or, under the leave-pinned
- * policy, watched. Uses nothing else of the core. What opens and closes domains
- * (open.h) writes it, what uses them (use.h) reads it.
+ * The table of memory domains of UCT that are managed or, under the
+ * leave-pinned policy, watched. Uses nothing else of the core. What opens and
+ * closes domains (open.h) writes it, what uses them (use.h) reads it.
  */
 
 /** Memory domains in the table at a time; more are left alone. */

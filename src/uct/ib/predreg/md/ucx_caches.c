@@ -68,8 +68,8 @@ static int is_forced_on(void)
     return 0;
 }
 
-/* Value of a setting in a configuration of UCP, which has no function that tells
- * it: it is printed, and found in the text */
+/* Value of a setting in a configuration of UCP, which has no function that
+ * tells it: it is printed, and found in the text */
 static int ucp_config_get(const uct_predreg_real_t *real,
                           const ucp_config_t *config, const char *name,
                           char *value, size_t max)

@@ -17,9 +17,9 @@
 #include <stdatomic.h>
 
 /*
- * Under the leave-pinned policy UCX's own cache is below us: what passes through
- * here are the uses. Their handles are those of the cache's regions, which stay
- * registered; uses of one region have one handle.
+ * Under the leave-pinned policy UCX's own cache is below us: what passes
+ * through here are the uses. Their handles are those of the cache's regions,
+ * which stay registered; uses of one region have one handle.
  */
 
 

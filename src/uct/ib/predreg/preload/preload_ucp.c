@@ -85,8 +85,8 @@ PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
 {
     const uct_predreg_hooks_t *hooks = predreg_hooks();
 
-    /* A transfer that waits for room makes progress without an event of UCX: the
-     * program must not sleep now */
+    /* A transfer that waits for room makes progress without an event of UCX:
+     * the program must not sleep now */
     return ((hooks != NULL) && !hooks->may_sleep()) ?
            UCS_ERR_BUSY : PREDREG_REAL(ucp_worker_arm)(worker);
 }

@@ -119,7 +119,7 @@ ucs_rcache_pred_t *test_core_pred(void)
 
 int test_core_has_node(void)
 {
-    return uct_predreg_core.node != NULL;
+    return uct_predreg_node() != NULL;
 }
 
 int test_core_has_recorder(void)

@@ -39,13 +39,14 @@ protected:
     }
 
     /* Print the summary to a file. @return what it says. */
-    std::string summary()
+    std::string summary(uct_predreg_summary_format_t format =
+                                UCT_PREDREG_SUMMARY_TEXT)
     {
-        const std::string path = m_folder + "/summary";
+        const std::string path                    = m_folder + "/summary";
+        const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
 
         std::filesystem::remove(path);
-        set("SUMMARY_FILE", path);
-        uct_predreg_summary_print();
+        uct_predreg_summary_print(&snapshot, format, path.c_str());
         return read(path);
     }
 
@@ -134,18 +135,8 @@ TEST_F(test_core, a_snapshot_of_a_cache) {
     EXPECT_EQ(ucs_rcache_pred_get_mode(test_core_pred()), snapshot().mode);
 }
 
-TEST_F(test_core, no_summary_unless_asked_for) {
-    test_core_set_opened(1);
-    EXPECT_EQ("", summary());
-    set("SUMMARY", "text");
-    test_core_set_opened(0);
-    EXPECT_EQ("", summary());
-}
-
 TEST_F(test_core, a_summary_of_leave_pinned) {
     set("POLICY", "leave-pinned");
-    set("SUMMARY", "text");
-    test_core_set_opened(1);
     test_core_set_rank(2);
     test_core_set_pools(3 << 20);
     uct_predreg_count_passed();
@@ -156,9 +147,7 @@ TEST_F(test_core, a_summary_of_leave_pinned) {
 
 TEST_F(test_core, a_summary_of_prediction) {
     set("HELPER", "progress");
-    set("SUMMARY", "text");
     ASSERT_TRUE(uct_predreg_is_managing());
-    test_core_set_opened(1);
 
     const std::string text = summary();
     EXPECT_EQ(0u, text.find("predreg pid " + std::to_string(getpid()) +
@@ -168,22 +157,21 @@ TEST_F(test_core, a_summary_of_prediction) {
 }
 
 TEST_F(test_core, a_summary_in_json) {
-    set("SUMMARY", "json");
-    test_core_set_opened(1);
     test_core_set_rank(2);
 
-    const std::string text = summary();
+    const std::string text = summary(UCT_PREDREG_SUMMARY_JSON);
     EXPECT_EQ('{', text.front());
     EXPECT_EQ("}\n", text.substr(text.size() - 2));
     EXPECT_NE(std::string::npos, text.find("\"rank\":2")) << text;
 }
 
 TEST_F(test_core, a_summary_goes_somewhere) {
-    set("SUMMARY", "text");
-    set("SUMMARY_FILE", m_folder + "/missing/file");
-    test_core_set_opened(1);
+    const std::string path                    = m_folder + "/missing/file";
+    const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
+
     testing::internal::CaptureStderr();
-    uct_predreg_summary_print();
+    uct_predreg_summary_print(&snapshot, UCT_PREDREG_SUMMARY_TEXT,
+                              path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
     EXPECT_EQ(0u, log_watch::take().find("cannot write the summary to " +
@@ -217,11 +205,11 @@ TEST_F(test_core, a_child_has_no_live_counters) {
 }
 
 TEST_F(test_core, processes_of_a_node_meet_for_their_bounds) {
-    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds());
+    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds(test_core_knobs()));
     EXPECT_FALSE(test_core_has_node());
 
     set("NODE_MAX_PINNED", "1G");
-    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds());
+    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds(test_core_knobs()));
     EXPECT_TRUE(test_core_has_node());
     uct_predreg_node_join(); /* It is there */
     uct_predreg_node_leave();
