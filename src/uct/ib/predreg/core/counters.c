@@ -18,7 +18,7 @@ void uct_predreg_count_passed(void)
     if (live != NULL) {
         ucs_rcache_pred_live_count_use(live);
     } else {
-        /* Relaxed: a number */
+        /* Relaxed: nothing else depends on this number */
         atomic_fetch_add_explicit(&uct_predreg_core.passed_uses, 1,
                                   memory_order_relaxed);
     }
@@ -29,7 +29,7 @@ uint64_t uct_predreg_num_passed(void)
     ucs_rcache_pred_live_t *live =
             atomic_load_explicit(&uct_predreg_core.live, memory_order_acquire);
 
-    /* Relaxed: a number */
+    /* Relaxed: nothing else depends on this number */
     return (live != NULL) ? ucs_rcache_pred_live_get_uses(live) :
                             atomic_load_explicit(&uct_predreg_core.passed_uses,
                                                  memory_order_relaxed);
@@ -58,7 +58,7 @@ void uct_predreg_note_pinned(void)
     }
     fclose(status);
 
-    /* Relaxed: a number */
+    /* Relaxed: nothing else depends on this number */
     if (kib * 1024 > atomic_load_explicit(&uct_predreg_core.kernel_pinned,
                                           memory_order_relaxed)) {
         atomic_store_explicit(&uct_predreg_core.kernel_pinned, kib * 1024,

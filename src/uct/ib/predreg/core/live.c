@@ -34,7 +34,7 @@ static void collect(void *arg, ucs_rcache_pred_live_record_t *record)
 {
     memset(record, 0, sizeof(*record));
     record->time     = ucs_rcache_pred_live_now();
-    /* Relaxed: a number */
+    /* Relaxed: nothing else depends on this number */
     record->counting = atomic_load_explicit(&uct_predreg_core.num_managed,
                                             memory_order_relaxed) > 0;
     uct_predreg_snapshot(&record->snapshot);
@@ -45,7 +45,7 @@ static void collect(void *arg, ucs_rcache_pred_live_record_t *record)
 
 void uct_predreg_publish(void *arg)
 {
-    /* Acquire: what it points to is seen */
+    /* Acquire: pairs with the release in uct_predreg_live_start() */
     ucs_rcache_pred_live_t *live =
             atomic_load_explicit(&uct_predreg_core.live, memory_order_acquire);
 
@@ -87,6 +87,7 @@ void uct_predreg_live_reset(void)
 
 void uct_predreg_live_stop(void)
 {
-    /* The page stays for threads that still run; it goes with the process */
+    /* Threads that still run may write into the page of the live counters: the
+     * kernel removes it with the process */
     ucs_rcache_pred_vfs_remove(&uct_predreg_core.vfs);
 }

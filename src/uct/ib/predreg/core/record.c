@@ -28,13 +28,14 @@
 
 #define NSEC_PER_SEC 1000000000ul
 
-/* Files of one name: the program was replaced by another one (exec), or its
- * process number comes again */
+/* How many files may differ by a number at the end only: a process that becomes
+ * another program (exec), or gets the number of an earlier one, finds that
+ * there is a file of its name. */
 #define MAX_FILES    1000
 
 
-/* The recorder's, as long as there is one; constant but in a forked child,
- * which has no cache then */
+/* Hands events of the cache to the recorder. Written before the cache is made,
+ * and, in a forked child, before it makes one of its own. */
 static ucs_rcache_pred_sink_t sink = {
     .event = ucs_rcache_recorder_event
 };
@@ -96,7 +97,8 @@ static int open_file(char *path, size_t max)
         snprintf(who, sizeof(who), "proc");
     }
 
-    /* Nodes may have a file system of their own, where nobody has made it */
+    /* The node may have a file system of its own, on which nobody has made the
+     * folder */
     snprintf(path, max, "%s", folder);
     if ((mkdir(folder, 0777) != 0) && (errno != EEXIST)) {
         return -1;
@@ -136,7 +138,7 @@ static void put_knob(void *arg, const char *name, const char *value)
     put_meta(key, value);
 }
 
-/* The command line, with spaces between its words */
+/* Write the command line, with spaces between its words */
 static void put_command(void)
 {
     char command[4096];
@@ -163,9 +165,10 @@ static void put_command(void)
     put_meta("command", command);
 }
 
-/* One instant by both clocks: traces of several processes are put side by side
- * by it. The shortest of some looks is least likely to have been
- * interrupted. */
+/* Write one instant by two clocks, that of the trace and the time of day, by
+ * which traces of several processes are put side by side. The clocks are read
+ * several times, and the quickest reading counts: it is the least likely to
+ * have been interrupted. */
 static void put_clocks(const char *clock_key, const char *realtime_key)
 {
     uint64_t best = UINT64_MAX, clock = 0, realtime = 0, before, after;
@@ -244,8 +247,8 @@ static void start(void)
     }
 
     put_all_meta();
-    /* A process that is killed soon leaves a trace that can be read, and says
-     * which rank it was */
+    /* Now even a process that is killed soon leaves a trace that can be read,
+     * and that says which rank it was */
     ucs_rcache_recorder_flush(uct_predreg_core.recorder);
 }
 
@@ -280,7 +283,7 @@ void uct_predreg_record_finish(void)
     uct_predreg_snapshot(&snapshot);
     ucs_rcache_pred_counters_for_each(&snapshot, put_counter, recorder);
     ucs_rcache_recorder_finish(recorder);
-    /* Not destroyed: other threads may still communicate */
+    /* It is not destroyed, since other threads may still communicate */
 }
 
 void uct_predreg_record_reset(void)

@@ -93,7 +93,8 @@ void uct_predreg_node_join(void)
     }
 }
 
-/* As if there was nobody else: the program needs one of its processors */
+/* Sit as if there was nobody else: the program needs one of its processors, and
+ * the others are idle */
 static void seat_alone(ucs_rcache_pred_seat_t *seat)
 {
     unsigned count = CPU_COUNT(&affinity);
@@ -113,8 +114,7 @@ void uct_predreg_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
         return;
     }
 
-    ucs_rcache_pred_node_update(node, &affinity, demand,
-                                &node_seat);
+    ucs_rcache_pred_node_update(node, &affinity, demand, &node_seat);
     seat->idle_cpus = node_seat.idle_cpus;
     seat->rank      = node_seat.rank;
     seat->sharers   = node_seat.sharers;

@@ -37,8 +37,8 @@ uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs);
  *  one yet. If that fails, each process judges for itself. Under core.lock. */
 void uct_predreg_node_join(void);
 
-/** The node's processes, or NULL if this is none of them. After the first domain
- *  was opened, or under core.lock. */
+/** The node's processes, or NULL if this is none of them. After the first
+ *  domain was opened, or under core.lock. */
 ucs_rcache_pred_node_t *uct_predreg_node(void);
 
 /** Leave the node's processes, if it is one of them. Under core.lock, before

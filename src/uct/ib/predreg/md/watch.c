@@ -30,8 +30,9 @@ KHASH_MAP_INIT_INT64(watch_uses, unsigned)
 static khash_t(watch_uses) uses;                /* Under lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* No use has been shorter, so that what is smaller need not be recorded when it
- * is unmapped. Relaxed: a number that only becomes less */
+/* The shortest use so far, bytes: memory that is smaller need not be recorded
+ * when it is unmapped. Relaxed: a number that only becomes less, and that
+ * nothing else depends on. */
 static _Atomic uint64_t shortest = UINT64_MAX;
 
 
@@ -58,11 +59,12 @@ static uint64_t elapsed(uint64_t begin)
 {
     uint64_t end = now();
 
-    /* A processor's counter may be behind another's */
+    /* The thread may have moved to a processor whose counter is behind */
     return (end > begin) ? (end - begin) : 0;
 }
 
-/* @return 0 if there is no memory to remember it: then it is not recorded */
+/* A use of this handle begins.
+ * @return 0 if there is no memory to remember it: then it is not recorded. */
 static int use_remember(uct_mem_h memh)
 {
     khiter_t iter;
@@ -83,7 +85,8 @@ out:
     return ret != UCS_KH_PUT_FAILED;
 }
 
-/* @return 0 if it is none */
+/* A handle is deregistered.
+ * @return 0 if it is not that of a use, but of a pool of UCX. */
 static int use_forget(uct_mem_h memh)
 {
     khiter_t iter;
@@ -99,7 +102,7 @@ static int use_forget(uct_mem_h memh)
     return found;
 }
 
-/* A use of this length has begun */
+/* A use of this length has begun: remember it if it is the shortest */
 static void shortest_update(size_t length)
 {
     uint64_t value = atomic_load_explicit(&shortest, memory_order_relaxed);

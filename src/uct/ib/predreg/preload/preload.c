@@ -21,7 +21,8 @@ static pthread_once_t predreg_load_once = PTHREAD_ONCE_INIT;
 static uct_predreg_real_t predreg_real;
 
 
-/* UCS may not be there: plain messages in the manner of its log */
+/* Print a message of our own: UCS, which has a log, may not be in the
+ * process */
 #define PREDREG_COMPLAIN(_fmt, ...) \
     fprintf(stderr, "ucx-predreg: " _fmt "\n", ##__VA_ARGS__)
 
@@ -30,8 +31,8 @@ static const char *library_of(const char *symbol)
     return !strncmp(symbol, "ucp_", 4) ? "libucp.so.0" : "libuct.so.0";
 }
 
-/* Stands for a function that was not found. As wide as a pointer, for those
- * that return one with the status in it */
+/* Takes the place of a function that was not found. It returns a value as wide
+ * as a pointer, since some functions return a pointer with the status in it. */
 static intptr_t missing_function(void)
 {
     return UCS_ERR_UNSUPPORTED;
@@ -42,8 +43,8 @@ void *predreg_resolve(const char *name)
     const char *library = library_of(name);
     void *handle, *addr;
 
-    /* A handle's own scope begins with its library: the override is not
-     * found */
+    /* A search by handle begins in that library, so it does not find the
+     * function that overrides */
     handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     addr   = dlsym((handle == NULL) ? RTLD_NEXT : handle, name);
     if (addr == NULL) {
@@ -55,7 +56,7 @@ void *predreg_resolve(const char *name)
     return addr;
 }
 
-/* dlopen the core from where this library was loaded from */
+/* Load the core from the folder that this library was loaded from */
 static void *load_core_library(void)
 {
     char path[4096];
@@ -87,7 +88,7 @@ static void *load_core_library(void)
 
 const uct_predreg_real_t *predreg_real_ucp(void)
 {
-    /* Concurrent first calls write the same addresses */
+    /* Threads that come here at the same time write the same addresses */
     UCT_PREDREG_REAL_UCP(RESOLVE)
     return &predreg_real;
 }
@@ -114,7 +115,7 @@ static void load_core(void)
         return;
     }
 
-    /* Release: whoever sees the hooks sees what the core set up */
+    /* Release: a thread that sees the hooks also sees what the core set up */
     atomic_store_explicit(&predreg_active, init(&predreg_real),
                           memory_order_release);
 }
@@ -125,8 +126,8 @@ const uct_predreg_hooks_t *predreg_load(void)
     return predreg_hooks();
 }
 
-/* A process that was linked with UCX: the core's configuration is listed with
- * UCX's own, by ucx_info -c */
+/* In a program that was linked with UCX the core is loaded at once, so that
+ * ucx_info -c lists its knobs with UCX's own settings */
 UCS_F_CTOR static void predreg_constructor(void)
 {
     if (dlopen("libucs.so.0", RTLD_LAZY | RTLD_NOLOAD) != NULL) {

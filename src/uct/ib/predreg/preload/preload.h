@@ -33,13 +33,13 @@ void *predreg_resolve(const char *name);
 
 
 /**
- * The function that is overridden. Resolved once; concurrent first calls find
- * the same address.
+ * The function that is overridden. Each place that asks resolves it once;
+ * threads that ask for the first time at the same time find the same address.
  */
 #define PREDREG_REAL(_name) \
     ({ \
         static _Atomic(void*) real_##_name; \
-        /* Relaxed: code is there before its address is handed out */ \
+        /* Relaxed: the code is loaded before anybody has its address */ \
         void *addr_##_name = atomic_load_explicit(&real_##_name, \
                                                   memory_order_relaxed); \
         if (ucs_unlikely(addr_##_name == NULL)) { \
@@ -51,10 +51,10 @@ void *predreg_resolve(const char *name);
     })
 
 
-/** What this thread registers memory for, as the function of UCP it is inside
- *  of tells. Initial-exec: the library is preloaded, so its thread-local
- *  storage is there from the start of each thread and takes one instruction to
- *  find. */
+/** What this thread registers memory for: the function of UCP that it is in
+ *  tells. The model initial-exec finds it with one instruction. It is possible
+ *  because the library is preloaded, so that its thread-local storage is part
+ *  of each thread from the start. */
 extern __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
@@ -84,8 +84,9 @@ predreg_request_datatype(const ucp_request_param_t *param)
            param->datatype : ucp_dt_make_contig(1);
 }
 
-/** Whether so many elements of a datatype are too few bytes to count. The
- *  length of what is not contiguous is unknown here, so that always counts. */
+/** Whether so many elements of a datatype are too few bytes to count as a
+ *  communication. If the datatype is not contiguous, the length is not known
+ *  here, and it counts. */
 static UCS_F_ALWAYS_INLINE int
 predreg_comm_is_short(size_t count, ucp_datatype_t datatype)
 {

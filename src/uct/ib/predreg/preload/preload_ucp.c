@@ -15,15 +15,15 @@
  */
 
 
-/* Initial-exec: the library is preloaded, so its thread-local storage is there
- * from the start of each thread and takes one instruction to find */
+/* The preceding communications of this thread. About initial-exec, see
+ * preload.h. */
 static __thread __attribute__((tls_model("initial-exec")))
 ucs_rcache_pred_window_t predreg_window;
 
 __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
-/* Communications this thread is inside of */
+/* How many calls of communications this thread is in, one inside the other */
 static __thread __attribute__((tls_model("initial-exec")))
 unsigned predreg_depth;
 

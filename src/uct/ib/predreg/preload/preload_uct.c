@@ -9,8 +9,9 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* Functions that libucp imports from libuct. Each does what it did before;
- * memory of a managed domain goes by way of the core. */
+/* Functions that libucp imports from libuct. Each calls the function it
+ * overrides; but registrations and deregistrations of memory go to the core,
+ * which calls them as it sees fit. */
 
 
 PREDREG_EXPORT ucs_status_t
@@ -85,8 +86,9 @@ uct_iface_open(uct_md_h md, uct_worker_h worker,
 }
 
 /*
- * Whether the caller is UCP. It asks from few places, one of which comes again
- * and again; programs that use UCT by themselves get what they ask for.
+ * Whether the caller is UCP. Programs that use UCT by themselves are not: they
+ * get exactly the registration they ask for. UCP calls from few places, and
+ * most often from the same one, which is remembered.
  */
 static int is_ucp(const void *caller)
 {
@@ -94,7 +96,7 @@ static int is_ucp(const void *caller)
     const char *name;
     Dl_info info;
 
-    /* Relaxed: an address of code that is there for good */
+    /* Relaxed: it is compared, and nothing is read through it */
     if (ucs_likely(atomic_load_explicit(&known, memory_order_relaxed) ==
                    caller)) {
         return 1;
