@@ -145,7 +145,7 @@ unsigned test_pred_rq_length(ucs_rcache_pred_t *pred)
     return ucs_list_length(&pred->rq);
 }
 
-unsigned test_pred_watch_length(ucs_rcache_pred_t *pred)
+unsigned test_pred_awaited_length(ucs_rcache_pred_t *pred)
 {
     return ucs_list_length(&pred->awaited);
 }
@@ -236,7 +236,7 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
         last = region->start;
     }
 
-    /* Pieces belong to no region */
+    /* What is registered for pieces belongs to no region, but is counted */
     if ((bytes > pred->stats.bytes_now) ||
         ((bytes < pred->stats.bytes_now) && (pred->pieces_now == 0))) {
         return "bytes_now is not what the regions add up to";

@@ -37,7 +37,8 @@ int test_dq_is_empty(test_dq_t *dq);
 uint64_t test_dq_dropped(const test_dq_t *dq);
 uint64_t test_dq_head(test_dq_t *dq);
 
-/* A producer in slow motion: it takes its ticket ... */
+/* The steps of a push one by one, so that tests can stop a producer in the
+ * middle. It takes its ticket ... */
 uint64_t test_dq_take_ticket(test_dq_t *dq);
 /* ... reads the number of its slot ... */
 uint64_t test_dq_slot_seq(test_dq_t *dq, uint64_t ticket);
@@ -51,12 +52,12 @@ int test_dq_write_slot(test_dq_t *dq, uint64_t ticket, uint64_t seq,
 
 test_dq_t *test_pred_dq(ucs_rcache_pred_t *pred);
 int test_pred_is_asleep(ucs_rcache_pred_t *pred);
-/* When the next round is due, as progress sees it */
+/* When ucs_rcache_pred_progress() will do the next round */
 ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred);
 unsigned test_pred_num_regions(ucs_rcache_pred_t *pred);
 unsigned test_pred_num_sites(ucs_rcache_pred_t *pred);
 unsigned test_pred_rq_length(ucs_rcache_pred_t *pred);
-unsigned test_pred_watch_length(ucs_rcache_pred_t *pred);
+unsigned test_pred_awaited_length(ucs_rcache_pred_t *pred);
 /* Least confidence in what the newest call site of the region that starts there
  * says; -1 if there is no region */
 int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start);
@@ -68,8 +69,8 @@ test_pred_reg_estimate(ucs_rcache_pred_domain_t *domain, size_t pages);
  * while no use begins or ends. @return NULL, or what is wrong. */
 const char *test_pred_validate(ucs_rcache_pred_t *pred);
 
-/* Failing allocations: of those made by this thread from now on, the nth
- * returns NULL. 0: none. */
+/* Let the nth of the allocations that this thread makes from now on return
+ * NULL; none if nth is 0 */
 void test_alloc_fail_nth(unsigned nth);
 /* Whether the allocation that was to fail was made */
 int test_alloc_failed(void);
@@ -77,7 +78,8 @@ int test_alloc_failed(void);
 /* The next thread that the library creates fails */
 void test_thread_fail(void);
 
-/* How often the library gave its processor up to wait for another thread */
+/* How often the library called sched_yield(), which it does to wait for another
+ * thread */
 unsigned test_num_yields(void);
 
 #endif

@@ -19,8 +19,9 @@
 #include <stdexcept>
 
 
-/* A forked process, which dies with this one if not before. Its exit status is
- * what it was given to do returns: 0 is good. */
+/* A forked process that runs a function, and is killed if it is still there
+ * when this process ends. Its exit status is what the function returns: 0 is
+ * good. */
 class child {
 public:
     template <typename F> explicit child(F body) : m_reaped(false)
@@ -53,7 +54,8 @@ public:
 
     pid_t pid() const { return m_pid; }
 
-    /* Returns when it is dead; it stays a zombie */
+    /* Kill the process and return when it is dead, but do not reap it: it stays
+     * a zombie */
     void kill_only()
     {
         siginfo_t info;
@@ -105,7 +107,8 @@ private:
 };
 
 
-/* Give others time until it is so. @return false if that takes for ever. */
+/* Let other threads and processes run until the condition is true. @return
+ * false if it is not after 20 seconds. */
 template <typename F> bool wait_until(F condition)
 {
     for (unsigned i = 0; i < 100000; ++i) {

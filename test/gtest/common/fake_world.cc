@@ -160,7 +160,7 @@ ucs_status_t fake_world::reg_verdict()
     return (m_bytes_now > m_limit) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
-/* A copy of the hook: it may take itself away while it runs */
+/* The hook is passed by value, since it may set itself to NULL while it runs */
 void fake_world::run_hook(hook_t hook, const registration &r)
 {
     if (hook) {
@@ -190,7 +190,7 @@ ucs_status_t fake_world::reg(registration r, void **memh_p)
     }
 
     ++m_num_regs;
-    m_next_memh += 0x40; /* Never the same one again */
+    m_next_memh += 0x40; /* No handle is given out twice */
     *memh_p      = (void*)m_next_memh;
     m_live.emplace(*memh_p, r);
     return UCS_OK;
@@ -263,7 +263,8 @@ ucs_status_t fake_world::op_dereg(void *arg, void *memh)
     return dom->world->dereg(dom, memh);
 }
 
-/* Only one round of the helper at a time comes here */
+/* Only one round of the helper at a time asks for the seat: these need no
+ * lock */
 void fake_world::op_seat(void *arg, uint64_t demand,
                          ucs_rcache_pred_seat_t *seat)
 {

@@ -24,7 +24,7 @@
  */
 class fake_world {
 public:
-    /* The arg of a domain of the cache */
+    /* What the cache passes to reg and dereg as the argument of a domain */
     struct domain {
         fake_world *world;
     };
@@ -34,10 +34,11 @@ public:
         uintptr_t    address;
         size_t       length;
         unsigned     flags;
-        uint64_t     serial; /* In the order in which they were started */
+        uint64_t     serial; /* Numbers them as they started */
     };
 
-    /* Time an operation takes: ns a page, ns an operation */
+    /* How long an operation takes: so many ns for each page, and so many in
+     * all */
     struct cost {
         uint64_t page;
         uint64_t op;
@@ -53,39 +54,41 @@ public:
     uint64_t now() const { return m_now; }
     void advance(uint64_t time) { m_now += time; }
     void advance_to(uint64_t time);
-    /* A clock that is not as it should be: forward or back */
+    /* Let the clock jump forward or back, as a correct one would not */
     void jump(int64_t time) { m_now += time; }
-    /* Every look at the clock takes so long: time passes without anybody
-     * stepping it, as concurrent tests need it */
+    /* Let the clock advance by so much each time it is read. Tests with several
+     * threads need time to pass although nobody advances it. */
     void set_tick(uint64_t tick) { m_tick = tick; }
-    /* How often the clock was looked at */
+    /* How often the clock was read */
     uint64_t num_now() const { return m_num_now; }
 
     /* Registration */
     void set_reg_cost(uint64_t page, uint64_t op) { m_reg_cost = {page, op}; }
     void set_dereg_cost(uint64_t page, uint64_t op);
-    /* The nth registration from now on fails, and a few after it; 0: none */
+    /* Let the nth registration from now on fail, and those after it, so many in
+     * all; none if nth is 0 */
     void fail_nth_reg(unsigned nth, unsigned times = 1,
                       ucs_status_t status = UCS_ERR_IO_ERROR);
-    /* Registrations that would exceed so many bytes are refused */
+    /* Refuse registrations that would exceed so many bytes in all */
     void limit_bytes(size_t bytes) { m_limit = bytes; }
-    /* Deregistrations fail, and leave the memory registered */
+    /* Let deregistrations fail: they leave the memory registered */
     void fail_deregs(bool fail) { m_fail_deregs = fail; }
-    /* Called when an operation is under way: its time has passed, and nothing
-     * is decided yet */
+    /* Called in the middle of an operation: its time has passed, and whether it
+     * succeeds is not decided yet */
     hook_t on_reg, on_dereg;
 
     bool is_live(const void *memh) const;
     /* Whether the handle is live and covers all of the range */
     bool covers(const void *memh, const void *address, size_t length) const;
     registration get(const void *memh) const;
-    /* Live registrations that start there */
+    /* How many live registrations start at the address */
     unsigned num_live_at(const void *address) const;
     size_t num_live() const;
     unsigned num_regs() const { return m_num_regs; }   /* Successful ones */
     unsigned num_deregs() const { return m_num_deregs; }
 
-    /* Whole pages registered, or being so: now, at most, and over time */
+    /* Bytes of whole pages that are registered or being registered: now, at
+     * most until now, and integrated over time */
     uint64_t bytes_now() const { return m_bytes_now; }
     uint64_t bytes_peak() const { return m_bytes_peak; }
     uint64_t byte_ns();
@@ -93,21 +96,23 @@ public:
     uint64_t regions_now() const { return m_regions_now; }
     uint64_t regions_peak() const { return m_regions_peak; }
 
-    /* To exceed this at any instant is an error from now on */
+    /* From now on it is an error if this is exceeded at any instant */
     void set_bound(uint64_t bytes, uint64_t regions = UINT64_MAX);
 
-    /* Registrations started so far */
+    /* How many registrations have been started */
     uint64_t serial() const { return m_serial; }
 
     /* Start counting registrations and bytes anew; nothing must be live */
     void reset_counters();
 
-    /* The handle will not be deregistered any more, and that is fine */
+    /* Expect that the handle is not deregistered any more: check() does not
+     * call it a leak */
     void abandon(void *memh);
 
-    /* Its seat among the processes of a node; and what it was told */
+    /* The seat that the cache is told it has among the processes of a node */
     ucs_rcache_pred_seat_t seat;
-    /* The idle processor comes and goes every so many seats; 0: it does not */
+    /* The number of idle processors changes between 0 and 1 each time the cache
+     * has asked for its seat so many times; never if 0 */
     unsigned               seat_turns;
     uint64_t demand() const { return m_demand; }
     unsigned num_seats() const { return m_num_seats; }

@@ -56,7 +56,8 @@ constexpr size_t   PAGE  = UCS_RCACHE_PRED_PAGE_SIZE;
 constexpr size_t   KB    = 1024;
 constexpr size_t   MB    = 1024 * KB;
 
-/* Sanitizers slow threads down; the races they look for need fewer rounds */
+/* Tests with several threads do so many times less under a sanitizer: it makes
+ * them slow, but finds a race without many rounds */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr unsigned SANITIZER_SLOWDOWN = 10;
 #else

@@ -67,7 +67,8 @@ void log_watch::install()
 {
     ucs_log_push_handler(log_handler);
 
-    /* Ahead of the printer, which would not see the failures otherwise */
+    /* This listener is put before the one that prints, which would not see the
+     * failures otherwise */
     auto &listeners = ::testing::UnitTest::GetInstance()->listeners();
     auto *printer   = listeners.Release(listeners.default_result_printer());
     listeners.Append(new log_listener);

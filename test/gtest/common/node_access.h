@@ -12,7 +12,8 @@
 
 /* What tests need of node_int.h, which uses C atomics. */
 
-/* Join in the name of any process; those with other keys are not met */
+/* Join in the name of any process. Those that join with another key do not
+ * share memory with it. */
 ucs_status_t test_node_join_as(const ucs_rcache_pred_node_params_t *params,
                                uint64_t key, ucs_rcache_pred_procid_t self,
                                ucs_rcache_pred_node_t **node_p);
@@ -24,9 +25,9 @@ int test_node_exists(uint64_t key);
 unsigned test_node_reap(ucs_rcache_pred_node_t *node);
 
 unsigned test_node_num_slots(void);
-/* Slots that were ever used */
+/* How many slots have ever been used */
 unsigned test_node_num_used(ucs_rcache_pred_node_t *node);
-/* The slot of this process */
+/* The slot that this handle has */
 unsigned test_node_slot(ucs_rcache_pred_node_t *node);
 ucs_rcache_pred_procid_t test_node_owner(ucs_rcache_pred_node_t *node,
                                          unsigned slot);

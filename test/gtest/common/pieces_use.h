@@ -22,17 +22,19 @@ public:
              size_t length, unsigned flags = 0,
              const pred_test::context_t &ctx = pred_test::context(1));
 
-    /* As the library's: UCS_OK if registered whole */
+    /* As ucs_rcache_pred_begin_in_pieces(): UCS_OK if the memory was registered
+     * as a whole */
     ucs_status_t begin();
     /* Register one more piece */
     ucs_status_t next();
-    /* The oldest piece has landed */
+    /* The transfer of the oldest piece is done: deregister it */
     void land();
-    /* All that fly land, and the use ends, wherever it is */
+    /* Let all pieces in flight land and end the use, even if there is memory
+     * left */
     void end();
-    /* Run to its end, and end. Where there is no room, and no piece of its own
-     * to wait for, it calls wait, and goes on if that returns true.
-     * @return the first error. */
+    /* Transfer what is left, and end the use. Where there is no room and no
+     * piece of this use is in flight, wait is called, and the transfer goes on
+     * if it returns true. @return the first error. */
     ucs_status_t finish(std::function<bool()> wait = [] { return false; });
 
     bool is_in_pieces() const { return m_status == UCS_INPROGRESS; }

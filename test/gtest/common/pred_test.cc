@@ -41,7 +41,7 @@ void pred_test::create()
 {
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
     new_domain("fake0");
-    poll(); /* As the helper thread does when it starts */
+    poll(); /* The helper thread begins with a round as well */
 }
 
 void pred_test::recreate()
@@ -170,7 +170,7 @@ void pred_test::run_until(uint64_t time)
 
 void pred_test::run_until_asleep()
 {
-    /* An hour is more than any prediction here */
+    /* No test predicts a use in more than an hour */
     run(3600 * SEC);
     EXPECT_EQ(NEVER, m_next_poll);
 }

@@ -22,7 +22,8 @@ public:
     /* Bits of the flags of a use */
     static constexpr unsigned ACCESS_READ  = 0x1;
     static constexpr unsigned ACCESS_WRITE = 0x2;
-    static constexpr unsigned HINT         = 0x10; /* Does not widen access */
+    /* A flag that does not widen access */
+    static constexpr unsigned HINT         = 0x10;
     static constexpr unsigned HELPER_FLAG  = 0x100;
 
     static context_t context(uint64_t caller, uint64_t window = 0);
@@ -50,35 +51,38 @@ protected:
     void destroy_domain(unsigned index);
     void destroy();
 
-    /* Memory that nobody ever touches */
+    /* An address in memory that does not exist: nothing here touches it */
     static void *buffer(unsigned index, size_t offset = 0);
 
     void use(void *address, size_t length, uint64_t duration = 10 * USEC,
              const context_t &ctx = context(1));
 
-    /* One round of the helper now */
+    /* Let the helper do one round now; @return when it wants the next one */
     uint64_t poll();
-    /* Time passes, and the helper is polled whenever it asks for it */
+    /* Let time pass, and poll the helper whenever it has asked for that */
     void run_until(uint64_t time);
     void run(uint64_t time) { run_until(now() + time); }
-    /* Until the helper sleeps for good */
+    /* Let time pass until the helper sleeps without a time to wake up */
     void run_until_asleep();
 
     uint64_t now() const { return m_world.now(); }
     stats_t stats();
     void validate();
-    /* What the counters say against what happened. A registration that the
-     * system refuses is counted also while others are given up for it. */
+    /* Compare the counters with what the world counted. With refusals the
+     * integral over time may be larger: a registration that the system refuses
+     * is counted while others are given up for it. */
     void check_accounting(bool refusals = false);
 
     /* A completion that adds one to the unsigned that its argument points to */
     static void count_cb(void *arg) { ++*(unsigned*)arg; }
 
-    /* A memory hook, which must not allocate */
+    /* Unmap memory as a memory hook does, and fail the test if the library
+     * allocates in it */
     void unmap(void *address, size_t length);
 
-    /* Two regions that are kept registered, since their uses come too often to
-     * be deregistered in between; the next use of near is predicted earlier */
+    /* Make two regions that are kept registered, since their uses come too
+     * often for a deregistration in between. The next use of near is predicted
+     * earlier than that of far. */
     void keep_two(void *near, void *far);
 
     fake_world               m_world;
@@ -93,8 +97,8 @@ private:
 };
 
 
-/* A program that communicates: records the context of every communication as
- * the real one does */
+/* A program that communicates, and makes a context of every communication as
+ * the overridden functions do */
 class program {
 public:
     typedef std::function<void(void*, size_t, const pred_test::context_t&)>

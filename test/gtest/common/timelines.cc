@@ -147,7 +147,7 @@ made_program made_program::random(unsigned seed, unsigned num_uses)
     made_program program;
     uint64_t time = 0;
 
-    /* Not std::uniform_int_distribution: it differs between libraries */
+    /* std::uniform_int_distribution is not the same in all C++ libraries */
     auto below = [&generator](uint64_t limit) { return generator() % limit; };
 
     program.reg   = {(double)below(100), (double)below(20000)};

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-/* A program, made up use by use */
+/* A program that a test makes up use by use */
 class made_program {
 public:
     static constexpr uint64_t USEC = 1000;
@@ -34,7 +34,7 @@ public:
                        uint64_t length, uint64_t caller = 1,
                        uint64_t window = 0);
     void unmap(uint64_t time, uint64_t start, uint64_t length);
-    /* If it goes on after the last event */
+    /* Let the program last until then, if its last event is earlier */
     void last_until(uint64_t time);
 
     /* Valid until the program is changed */
@@ -57,8 +57,8 @@ public:
     /* A period that grows by a part in a thousand each time */
     static made_program drift(unsigned iterations, uint64_t period,
                               unsigned per_mille, uint64_t length);
-    /* Anything: several buffers and domains, overlapping uses of different
-     * lengths and kinds, unmaps */
+    /* A random program: several buffers and domains, overlapping uses of
+     * different lengths and kinds, unmaps */
     static made_program random(unsigned seed, unsigned num_uses);
 
 private:
@@ -69,7 +69,7 @@ private:
 };
 
 
-/* A policy that was replayed; fails the test if it cannot be */
+/* The result of a replay by one policy; the test fails if the replay does */
 class replayed {
 public:
     typedef std::vector<std::pair<int64_t, uint64_t>> curve_t;
@@ -87,7 +87,8 @@ public:
     curve_t curve() const;
     uint64_t byte_ns(predreg_cause_t cause) const;
     uint64_t byte_ns() const;
-    /* All of it in one text, bit for bit */
+    /* Every number of the result in one text, so that two results can be
+     * compared bit for bit */
     std::string text() const;
 
 private:
@@ -99,8 +100,8 @@ predreg_replay_params_t replay_params(const predreg_timeline_t *timeline,
                                       predreg_replay_policy_t policy,
                                       uint64_t limit = 0);
 
-/* Let each allocation of a replay fail in turn: it says that there was no memory,
- * each time. There are at least so many */
+/* Let each allocation of a replay fail in turn, and expect each time that it
+ * reports a lack of memory. There have to be at least so many allocations. */
 void expect_survives_without_memory(const predreg_timeline_t *timeline,
                                     predreg_replay_policy_t policy,
                                     unsigned min_allocations);

@@ -44,7 +44,7 @@ private:
 };
 
 
-/* A writer to such a file */
+/* A writer of traces to a file without a name */
 class trace_writer {
 public:
     trace_writer();
@@ -52,7 +52,7 @@ public:
 
     operator ucs_rcache_trace_writer_t*() { return m_writer; }
     std::string content() const { return m_file.content(); }
-    /* What was written, when the writer has been destroyed */
+    /* Destroy the writer; @return what it has written */
     std::string close();
 
 private:
@@ -66,27 +66,28 @@ protected:
     /* NULL if it cannot be parsed; then m_status and the log say why */
     trace_ptr parse(const std::string &content);
 
-    /* Lines after the one that text traces begin with */
+    /* The same for a text trace, without the line that all begin with */
     trace_ptr parse_text(const std::string &lines);
 
     static std::string text_of(const trace_ptr &trace);
     static std::string binary_of(const trace_ptr &trace);
 
-    /* Both forms of a trace, and one made of the other, say the same */
+    /* Expect that each form of a trace, made of the other, is the same trace */
     void expect_round_trips(const trace_ptr &trace);
     static void expect_equal(const trace_ptr &expected, const trace_ptr &found);
     static void expect_equal(const event_t &expected, const event_t &found);
 
-    /* Neither form can be parsed, and that is why */
+    /* Expect that parsing fails with this status, and logs this */
     void expect_error(const std::string &content, ucs_status_t status,
                       const std::string &message);
     void expect_text_error(const std::string &lines,
                            const std::string &message);
 
-    /* An event of any type and size; fields of other types are 0 */
+    /* A random event of any type; the fields that its type does not have are
+     * 0 */
     template <typename R> event_t random_event(R &random);
 
-    /* Write the checksums of all chunks anew */
+    /* Compute the checksums of all chunks anew, after a test changed them */
     static void seal(std::string &binary);
 
     static event_t make_event(ucs_rcache_pred_event_type_t type, uint64_t time);
@@ -97,7 +98,7 @@ protected:
 
 template <typename R> event_t trace_test::random_event(R &random)
 {
-    /* Small, any, and at the ends */
+    /* Small numbers, any numbers, and those at the end of the range */
     auto number = [&random]() -> uint64_t {
         switch (random() % 4) {
         case 0:

@@ -63,12 +63,12 @@ TEST_F(test_cleanup, dropped_entry_of_a_scheduled_region_is_found)
     EXPECT_EQ(0u, m_world.num_live());
 }
 
-TEST_F(test_cleanup, dropped_entry_of_a_watched_region_is_found)
+TEST_F(test_cleanup, dropped_entry_of_an_awaited_region_is_found)
 {
     m_params.dq_size = 2;
     recreate();
     periodic(buffer(0), 200 * MSEC, 4);
-    ASSERT_EQ(1u, test_pred_watch_length(m_pred));
+    ASSERT_EQ(1u, test_pred_awaited_length(m_pred));
 
     end(begin(buffer(0), 64 * KB));
     for (unsigned i = 1; i < 5; ++i) {

@@ -169,7 +169,7 @@ TEST_F(test_decide, kept_region_loses_confidence_too)
 TEST_F(test_decide, use_whose_entry_is_on_the_way_has_come)
 {
     periodic(buffer(0), 200 * MSEC, 3);
-    ASSERT_EQ(1u, test_pred_watch_length(m_pred));
+    ASSERT_EQ(1u, test_pred_awaited_length(m_pred));
     int confidence = test_pred_confidence(m_pred, (uintptr_t)buffer(0));
 
     /* The helper comes late: another entry is first, and the wait is over */

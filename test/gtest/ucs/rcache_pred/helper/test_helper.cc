@@ -111,7 +111,8 @@ TEST_F(test_helper, domain_goes_with_all_it_has)
 {
     domain_t *other = new_domain("fake1");
 
-    periodic(buffer(0), 200 * MSEC, 4); /* Registered ahead, watched */
+    /* It is registered ahead, and its next use is awaited */
+    periodic(buffer(0), 200 * MSEC, 4);
     periodic(buffer(1), 100 * MSEC, 2);
     use(buffer(1), 64 * KB);            /* In the RQ */
     run(10 * MSEC);
@@ -123,7 +124,7 @@ TEST_F(test_helper, domain_goes_with_all_it_has)
     EXPECT_EQ(1u, m_world.num_live());
     EXPECT_EQ(1u, test_pred_num_regions(m_pred));
     EXPECT_EQ(0u, test_pred_rq_length(m_pred));
-    EXPECT_EQ(0u, test_pred_watch_length(m_pred));
+    EXPECT_EQ(0u, test_pred_awaited_length(m_pred));
     EXPECT_EQ(0u, test_pred_num_sites(m_pred));
     run_until_asleep();
     EXPECT_EQ(0u, m_world.num_live());
@@ -162,10 +163,10 @@ TEST_F(test_helper, purge_keeps_predictions)
     EXPECT_EQ(1u, since_mark(&stats_t::hits));
 }
 
-TEST_F(test_helper, purge_of_a_watched_region)
+TEST_F(test_helper, purge_of_an_awaited_region)
 {
     periodic(buffer(0), 200 * MSEC, 4);
-    ASSERT_EQ(1u, test_pred_watch_length(m_pred));
+    ASSERT_EQ(1u, test_pred_awaited_length(m_pred));
 
     ucs_rcache_pred_purge(m_pred);
     EXPECT_EQ(0u, m_world.num_live());
