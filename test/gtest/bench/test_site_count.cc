@@ -64,7 +64,8 @@ TEST(test_site_count, split)
 
 TEST(test_site_count, merged_and_split)
 {
-    /* 1 is seen as 5 and 6, and 6 is seen for 2 as well: 2 is not right */
+    /* Site 1 is seen as 5 and as 6, and 6 is seen for site 2 as well: site 2 is
+     * not right */
     site_counts_t counts = count({{1, 5}, {1, 6}, {2, 6}});
 
     EXPECT_EQ(2u, counts.exact);

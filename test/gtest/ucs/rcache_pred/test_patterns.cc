@@ -11,12 +11,11 @@
 #include <random>
 
 
-/*
- * Programs that use memory in the patterns a policy may meet, each under every
- * policy: the same uses at the same times of the fake clock, with the helper
- * polled whenever it asks for it. Compared is what the policies trade: memory
- * registered over time, and time that uses spend on registration.
- */
+/* Programs use memory in the patterns that a policy may meet, each program
+ * under every policy: the same uses at the same times of the fake clock, with
+ * the helper polled whenever it asks for it. What is compared is what the
+ * policies trade: memory that is registered over time, and time that uses spend
+ * on registration. */
 class test_patterns : public pred_test {
 protected:
     static constexpr size_t    LENGTH   = 256 * KB;
@@ -26,10 +25,10 @@ protected:
 
     /* A use begins */
     struct event {
-        uint64_t  time;    /* Since the program's begin, ns */
+        uint64_t  time;    /* Time since the begin of the program, ns */
         unsigned  buf;
         uintptr_t caller;
-        bool      learnt;  /* Expected to be predicted */
+        bool      learnt;  /* Whether this use is expected to be predicted */
     };
 
     typedef std::vector<event> pattern;
@@ -47,12 +46,15 @@ protected:
         }
     };
 
-    /* What a pattern's uses that find their memory registered may cost */
+    /* The limits that a pattern is held against */
     struct bounds {
-        double   hit_share; /* Of the learnt uses, at least */
-        double   ahead;     /* Memory registered for a hit before it, in mean
-                               intervals of a buffer's uses, at most */
-        unsigned wasted;    /* Registrations for nothing, at most */
+        /* At least this share of the uses that are expected to be predicted
+         * hit */
+        double   hit_share;
+        /* The memory is registered at most so long before a hit, as a part
+         * of the mean interval between the uses of a buffer */
+        double   ahead;
+        unsigned wasted;    /* At most so many registrations are for nothing */
     };
 
     static void SetUpTestSuite()
@@ -69,7 +71,7 @@ protected:
         m_world.set_dereg_cost(800, 10 * USEC); /* 61 us */
     }
 
-    /* One buffer, used from one place at these intervals */
+    /* One buffer is used from one place at these intervals */
     template<typename F>
     static pattern intervals(unsigned count, unsigned learning, F interval)
     {
@@ -83,7 +85,7 @@ protected:
         return events;
     }
 
-    /* Any of so many buffers after any pause */
+    /* Any of so many buffers is used after a pause of any length */
     pattern at_random(unsigned num_buffers, unsigned count)
     {
         uint64_t time = 0;
@@ -110,7 +112,7 @@ protected:
         return events.back().time + PERIOD;
     }
 
-    /* First use of each buffer */
+    /* The first use of each buffer */
     static std::map<unsigned, uint64_t> first_uses(const pattern &events)
     {
         std::map<unsigned, uint64_t> first;
@@ -189,7 +191,7 @@ protected:
                predict.time_critical / 1e6, on_demand.time_critical / 1e6);
     }
 
-    /* What must hold whatever the pattern */
+    /* What must be true of any pattern */
     static void check_outcomes(const pattern &events, const bounds &bound,
                                const outcome &predict, const outcome &on_demand)
     {
@@ -246,7 +248,8 @@ protected:
 
     static constexpr unsigned SEEDS = 5;
 
-    std::mt19937_64 m_random; /* Its default seed is always the same */
+    /* The default seed of the generator is always the same */
+    std::mt19937_64 m_random;
 };
 
 /* Nothing to predict */

@@ -24,7 +24,7 @@ protected:
 
     void SetUp() override { create(); }
 
-    /* What others see is what there is */
+    /* Expect that others see the counters as they are */
     void expect_shown()
     {
         stats_t now = stats();

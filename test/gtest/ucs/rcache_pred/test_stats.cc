@@ -87,7 +87,8 @@ TEST_F(test_stats, no_two_counters_share_a_name_or_a_place)
     }
 }
 
-/* All of the statistics, but for the integral of which the average is made */
+/* Expect the same statistics, except for the integral that the average is
+ * computed from */
 TEST_F(test_stats, list_is_complete)
 {
     unsigned listed = 0;

@@ -84,7 +84,7 @@ TEST_F(test_ledger, causes)
 TEST_F(test_ledger, curve)
 {
     add(-10, 10, 4);
-    add(10, 30, 4); /* Goes on: no step */
+    add(10, 30, 4); /* What is registered goes on without a step */
     add(20, 30, 8);
     add(30, 40, 1);
     sum();
@@ -92,7 +92,7 @@ TEST_F(test_ledger, curve)
     EXPECT_EQ(12u, m_sum.peak_bytes);
 }
 
-/* What ends as something else begins is not there at the same time */
+/* What ends when something else begins does not overlap it */
 TEST_F(test_ledger, peak)
 {
     add(10, 20, 8);
@@ -109,7 +109,7 @@ TEST_F(test_ledger, apart)
     EXPECT_EQ((curve_t{{0, 8}, {10, 0}, {20, 8}, {30, 0}}), curve());
 }
 
-/* A terabyte for the life of the universe */
+/* A terabyte is registered for the age of the universe */
 TEST_F(test_ledger, large)
 {
     for (unsigned i = 0; i < 1000; ++i) {

@@ -75,8 +75,8 @@ TEST_F(test_replay_models, leave_pinned_costs)
     EXPECT_EQ(120u, r->sites[0].waited);
 }
 
-/* A use that reaches beyond its region: a new one takes both places, the old
- * one goes when it is not used */
+/* A use reaches beyond a region: a new region takes the place of both, and the
+ * old one goes when its use has ended */
 TEST_F(test_replay_models, merge)
 {
     m_program.use(0, 10, buffer(0) + PAGE, PAGE);
@@ -92,7 +92,8 @@ TEST_F(test_replay_models, merge)
     EXPECT_EQ(3u, r->regs);
 }
 
-/* Regions begin and end at multiples of 16 bytes: neighbours do not overlap */
+/* Regions begin and end at multiples of 16 bytes, so that neighbours do not
+ * overlap */
 TEST_F(test_replay_models, alignment)
 {
     m_program.use(0, 10, buffer(0) + 8, 8);
@@ -108,8 +109,8 @@ TEST_F(test_replay_models, alignment)
                                  {100, 0}}), r.curve());
 }
 
-/* Deregistered by the next use that registers, on its critical path */
-/* All there can be is one region, and is found */
+/* The next use that registers deregisters it, on its critical path */
+/* One region may hold all memory there can be, and is found */
 TEST_F(test_replay_models, whole_address_space)
 {
     static constexpr uint64_t LENGTH = (1ul << 57) - PAGE;
@@ -146,7 +147,8 @@ TEST_F(test_replay_models, unmap)
     EXPECT_EQ(5 * PAGE, r.byte_ns(PREDREG_CAUSE_DEREG));
 }
 
-/* While it is used: it serves no other use, and goes with this one */
+/* A region that is unmapped during a use serves no other use, and goes when
+ * that use ends */
 TEST_F(test_replay_models, unmap_in_use)
 {
     m_program.use(0, 100, buffer(0), PAGE);
@@ -160,16 +162,17 @@ TEST_F(test_replay_models, unmap_in_use)
                                  {200, 0}}), r.curve());
 }
 
-/* Gives up that which is idle longest, once the new one is there */
+/* The region that is idle longest is given up when the new one is there */
 TEST_F(test_replay_models, lru)
 {
     m_program.dereg = {0, 5};
     m_program.use(0, 10, buffer(0), PAGE);
     m_program.use(20, 30, buffer(1), PAGE);
     m_program.use(40, 50, buffer(0), PAGE);
-    m_program.use(60, 70, buffer(2), PAGE); /* In place of 1 */
+    m_program.use(60, 70, buffer(2), PAGE); /* It is registered in place of 1 */
     m_program.use(80, 90, buffer(0), PAGE);
-    m_program.use(100, 110, buffer(1), PAGE); /* In place of 2 */
+    /* It is registered in place of 2 */
+    m_program.use(100, 110, buffer(1), PAGE);
     m_program.last_until(200);
 
     replayed r = replay(PREDREG_REPLAY_LRU, 2 * PAGE);
@@ -189,17 +192,17 @@ TEST_F(test_replay_models, lru_overlapping_uses)
     m_program.use(0, 10, buffer(0), PAGE);
     m_program.use(5, 50, buffer(0), PAGE);
     m_program.use(20, 30, buffer(1), PAGE);
-    m_program.use(60, 70, buffer(2), PAGE); /* In place of 0 */
+    m_program.use(60, 70, buffer(2), PAGE); /* It is registered in place of 0 */
     m_program.use(80, 90, buffer(1), PAGE);
     m_program.use(95, 99, buffer(0), PAGE);
     m_program.last_until(100);
 
     replayed r = replay(PREDREG_REPLAY_LRU, 2 * PAGE);
-    EXPECT_EQ(2u, r->hits); /* The second use of each */
+    EXPECT_EQ(2u, r->hits); /* These are the second uses of each buffer */
     EXPECT_EQ(4u, r->regs);
 }
 
-/* What is in use cannot be given up: the limit is exceeded, and that counts */
+/* What is in use cannot be given up: the limit is exceeded, which is counted */
 TEST_F(test_replay_models, lru_in_use)
 {
     m_program.use(0, 100, buffer(0), PAGE);
@@ -227,7 +230,7 @@ TEST_F(test_replay_models, regions)
     EXPECT_EQ(1u, r->hits);
 }
 
-/* Half of what there is without one */
+/* The limit is half of what is registered without one */
 TEST_F(test_replay_models, default_limits)
 {
     for (unsigned i = 0; i < 10; ++i) {
@@ -269,7 +272,8 @@ TEST_F(test_replay_models, nothing_to_do)
     }
 }
 
-/* Without a limit there are never more hits with one, and never less memory */
+/* With a limit there are never more hits than without one, and never more
+ * memory */
 TEST_F(test_replay_models, limits_limit)
 {
     for (unsigned seed = 1; seed <= 20; ++seed) {

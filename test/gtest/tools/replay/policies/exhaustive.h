@@ -14,39 +14,39 @@
 #include <vector>
 
 
-/*
- * What was proven in docs/clairvoyant.md, found by trying. Time is discrete, and
- * a bit of a word stands for each instant of a page, from OFFSET before 0 on.
- *
- * A schedule is a set of registrations, each of some pages in a row and for some
- * of the uses, all of whose pages it holds; every use has one. All ways to
- * divide the uses among registrations are tried, with all ranges of pages these
- * could have.
- */
+/* This finds by trying what docs/clairvoyant.md proves: the best schedule of
+ * registrations. A schedule is a set of registrations. Each is of some pages in
+ * a row and for some of the uses, all of whose pages it holds; every use has
+ * one. The search tries all ways to divide the uses among registrations, with
+ * all ranges of pages that these could have. Time is discrete: each bit of a
+ * word stands for an instant at which a page is registered, from OFFSET before
+ * 0 on. */
 class exhaustive_search {
 public:
     static constexpr int      OFFSET    = 24;
     static constexpr unsigned MAX_PAGES = 4;
     static constexpr uint64_t NONE      = std::numeric_limits<uint64_t>::max();
 
-    /* Registrations begin up to this much earlier than they have to, and
-     * deregistrations later */
+    /* With slack, registrations also begin up to so much earlier than they have
+     * to, and deregistrations later */
     explicit exhaustive_search(page_program &program, int slack = 0) :
         m_timeline(*program.timeline()), m_slack(slack)
     {
         assign(0);
     }
 
-    /* Page ticks of the best schedule; NONE if there is none without waiting */
+    /* Pages times instants of the best schedule; NONE if in every schedule a
+     * use has to wait */
     uint64_t best() const { return m_best; }
 
-    /* The same if a page counts for each registration that holds it */
+    /* The same, if a page counts once for each registration that holds it */
     uint64_t best_by_registration() const { return m_best_sum; }
 
 private:
     struct group {
         std::vector<size_t> uses;
-        uint64_t            first, end; /* Pages that all of them together have */
+        /* The range of pages that holds those of all uses */
+        uint64_t            first, end;
     };
 
     struct registration {
@@ -71,7 +71,7 @@ private:
         return first_page(use) + use.length / PAGE;
     }
 
-    /* Uses from this one on become members of groups */
+    /* Divide the uses from this one on among the groups in every way */
     void assign(size_t index)
     {
         if (index == m_timeline.num_uses) {
@@ -101,7 +101,7 @@ private:
         members.end   = std::max(members.end, end_page(use(index)));
     }
 
-    /* Groups from this one on get a registration */
+    /* Give each of the groups from this one on a registration in every way */
     void choose(size_t index)
     {
         if (index == m_groups.size()) {
@@ -154,7 +154,7 @@ private:
             }
 
             if (reg.start < int64_t(unmap.time)) {
-                return; /* Memory that is not there yet, or not any more */
+                return; /* The memory is not there yet, or not any more */
             }
 
             for (auto page = std::max(first, unmap_first);

@@ -11,8 +11,8 @@
 #include <common/timelines.h>
 
 
-/* A program of which pages are said instead of addresses, and costs of whole
- * ns. There is time after its end to deregister, if nothing else is said */
+/* A program whose uses are given by pages instead of addresses. Costs are whole
+ * ns. By default it lasts long enough to deregister after its last use. */
 class page_program : public made_program {
 public:
     page_program(predreg_cost_t reg_cost = {0, 10},
@@ -23,7 +23,7 @@ public:
         last_until(duration);
     }
 
-    /* Pages from first to before end */
+    /* A use of the pages from first_page to end_page - 1 */
     page_program &use(uint64_t begin, uint64_t end, uint64_t first_page,
                       uint64_t end_page, unsigned domain = 0)
     {
@@ -41,7 +41,7 @@ public:
     }
 };
 
-/* Its replay by clairvoyant, in pages times ns */
+/* The replay of a program by clairvoyant, with results in pages times ns */
 class clairvoyant : public replayed {
 public:
     explicit clairvoyant(made_program &program) :

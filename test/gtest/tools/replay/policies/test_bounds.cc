@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 
-/* No policy has fewer byte-seconds than clairvoyant, on any program, whether it
- * lets uses wait or not (docs/clairvoyant.md). But for uses in pieces, and those
- * that are refused */
+/* No policy has fewer byte-seconds than clairvoyant on any program, whether it
+ * lets uses wait or not (docs/clairvoyant.md). The exceptions are uses in
+ * pieces, and uses that are refused. */
 class test_replay_bounds : public ::testing::Test {
 protected:
     static void check(made_program &program, const std::string &name)

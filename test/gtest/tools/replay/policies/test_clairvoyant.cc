@@ -7,7 +7,8 @@
 #include "page_program.h"
 
 
-/* Clairvoyant on programs of a few uses, of which the best is known */
+/* Clairvoyant replays programs of a few uses, for which the best schedule is
+ * known */
 class test_clairvoyant : public ::testing::Test {
 };
 
@@ -59,7 +60,8 @@ TEST_F(test_clairvoyant, curve)
     }
 }
 
-/* The gap in which it does not pay: shorter than both operations, or as long */
+/* In a gap that is not longer than both operations it does not pay to
+ * deregister */
 TEST_F(test_clairvoyant, short_gap)
 {
     for (uint64_t gap : {0, 1, 14, 15, 16, 100}) {
@@ -86,7 +88,8 @@ TEST_F(test_clairvoyant, uses_at_the_same_time)
     EXPECT_EQ(1u, result->regs);
 }
 
-/* A long registration begins first, for the later of two uses */
+/* The long registration for the later of two uses begins before that for the
+ * earlier one */
 TEST_F(test_clairvoyant, later_use_of_more_pages)
 {
     page_program program({10, 0}, {0, 0});
@@ -97,7 +100,8 @@ TEST_F(test_clairvoyant, later_use_of_more_pages)
     EXPECT_EQ(2u, result->regs);
 }
 
-/* And a long deregistration ends last, for the earlier one */
+/* The long deregistration after the earlier of two uses ends after that of the
+ * later one */
 TEST_F(test_clairvoyant, earlier_use_of_more_pages)
 {
     page_program program({0, 0}, {10, 0});
@@ -120,7 +124,7 @@ TEST_F(test_clairvoyant, before_the_begin_and_after_the_end)
     EXPECT_DOUBLE_EQ(50. * PAGE / (7 + 98), result->pinned_avg_bytes);
 }
 
-/* Registered all the time, most of it before the first event */
+/* The memory is registered all the time, most of it before the first event */
 TEST_F(test_clairvoyant, average_is_not_above_peak)
 {
     page_program program({0, 1000}, {0, 5}, 10);
@@ -141,7 +145,7 @@ TEST_F(test_clairvoyant, domains_are_apart)
     EXPECT_EQ(2u, result->regs);
 }
 
-/* Part of a page is a page */
+/* A part of a page counts as a page */
 TEST_F(test_clairvoyant, unaligned)
 {
     page_program program({0, 10}, {0, 5});
@@ -150,7 +154,7 @@ TEST_F(test_clairvoyant, unaligned)
     EXPECT_EQ(2 * 115, clairvoyant(program).page_ns());
 }
 
-/* Memory is mapped anew: it is other memory, not there before */
+/* Memory that is mapped anew is other memory, which was not there before */
 TEST_F(test_clairvoyant, unmap)
 {
     page_program program({0, 10}, {0, 5});
@@ -172,7 +176,7 @@ TEST_F(test_clairvoyant, unmap_of_other_memory)
     EXPECT_EQ(1u, result->regs);
 }
 
-/* Of equal times, the unmap comes first */
+/* If both have the same time, the unmap comes before the use */
 TEST_F(test_clairvoyant, unmap_at_the_begin_of_a_use)
 {
     page_program program({0, 10}, {0, 5});
@@ -181,8 +185,8 @@ TEST_F(test_clairvoyant, unmap_at_the_begin_of_a_use)
     EXPECT_EQ(10 + 100 + 5 + 94 + 5, clairvoyant(program).page_ns());
 }
 
-/* Only a part is unmapped: no registration holds both uses, but the rest of the
- * pages need not count twice */
+/* Only a part of the memory is unmapped: no registration serves both uses, but
+ * the rest of the pages need not count twice */
 TEST_F(test_clairvoyant, unmap_of_a_part)
 {
     page_program program({0, 2}, {0, 5});

@@ -16,7 +16,8 @@ protected:
 
     uint64_t random(uint64_t end) { return m_random() % end; }
 
-    /* A small program that uses some of these ranges. Costs are whole ns */
+    /* A small random program that uses some of these ranges. Costs are whole
+     * ns. */
     page_program make(size_t num_uses, const ranges_t &ranges,
                       unsigned num_domains = 1, unsigned num_unmaps = 0)
     {
@@ -55,8 +56,8 @@ protected:
     std::mt19937 m_random{1};
 };
 
-/* Buffers that share no page and are always used whole: it is the optimum, also
- * if pages count for each registration */
+/* For buffers that share no page and are always used as a whole, clairvoyant is
+ * the optimum, also if a page counts once for each registration */
 TEST_F(test_optimum, optimum_of_separate_buffers)
 {
     for (unsigned i = 0; i < 300; ++i) {
@@ -68,7 +69,8 @@ TEST_F(test_optimum, optimum_of_separate_buffers)
     }
 }
 
-/* Any pages: it is the optimum if pages count once, and a bound otherwise */
+/* For uses of any pages, clairvoyant is the optimum if a page counts once, and
+ * otherwise a lower bound */
 TEST_F(test_optimum, optimum_of_any_ranges)
 {
     unsigned num_less = 0;
@@ -95,8 +97,8 @@ TEST_F(test_optimum, optimum_of_many_uses)
     }
 }
 
-/* That registrations begin and end at the last and first instant is not assumed
- * by the search, either */
+/* Here the search does not assume that registrations begin as late and end as
+ * early as they can */
 TEST_F(test_optimum, no_use_in_slack)
 {
     for (unsigned i = 0; i < 100; ++i) {
@@ -117,7 +119,7 @@ TEST_F(test_optimum, optimum_with_unmaps)
         exhaustive_search search(program);
 
         if (search.best() == exhaustive_search::NONE) {
-            continue; /* Somebody has to wait */
+            continue; /* In every schedule a use has to wait */
         }
 
         ASSERT_EQ(search.best(), clairvoyant(program).page_ns()) << i;
@@ -126,8 +128,8 @@ TEST_F(test_optimum, optimum_with_unmaps)
     EXPECT_GT(num_possible, 100u);
 }
 
-/* A program that waits has not less registered: the lemma for policies that let
- * uses wait */
+/* The lemma for policies that let uses wait: a program that waits does not have
+ * less registered */
 TEST_F(test_optimum, waiting_does_not_help)
 {
     for (unsigned i = 0; i < 20000; ++i) {

@@ -23,7 +23,7 @@ protected:
 
     void TearDown() override { predreg_pattern_cleanup(&m_pattern); }
 
-    /* A sample for each letter, so much later each */
+    /* Add a sample for each letter, each so much later than the one before */
     void add(const std::string &values, uint64_t step = 10)
     {
         for (char value : values) {
@@ -84,8 +84,8 @@ TEST_F(test_pattern, period_is_less_than_the_window)
     EXPECT_EQ(3u, period());
 }
 
-/* A value may come several times in a period: its next one counts, as long ago
- * as the period */
+/* A value may come several times in a period. What is expected after it is what
+ * followed it a period ago. */
 TEST_F(test_pattern, intervals_by_position)
 {
     init(6);
@@ -145,14 +145,15 @@ TEST_F(test_periodicity, periodic)
     EXPECT_EQ(0u, result->late);
     EXPECT_EQ(0u, result->early);
     EXPECT_EQ(0u, result->wasted);
-    EXPECT_EQ(101u, result->regs); /* One for the use that does not come */
+    /* One registration is for the use that does not come */
+    EXPECT_EQ(101u, result->regs);
     EXPECT_EQ(5 * 100 * USEC, result->waited);
     EXPECT_EQ(100 * 1 * MSEC * PAGE, result.byte_ns(PREDREG_CAUSE_USE));
     EXPECT_EQ(101 * 100 * USEC * PAGE, result.byte_ns(PREDREG_CAUSE_REG));
     EXPECT_EQ(100 * 50 * USEC * PAGE, result.byte_ns(PREDREG_CAUSE_DEREG));
 }
 
-/* What the program waits for does not mislead it */
+/* The time for which the program waits does not change what is predicted */
 TEST_F(test_periodicity, errors)
 {
     made_program program = made_program::periodic(100, 10 * MSEC, 1 * MSEC,
@@ -189,7 +190,8 @@ TEST_F(test_periodicity, on_demand_without_a_pattern)
     EXPECT_EQ(100 * 100 * USEC, result->waited);
 }
 
-/* The use that was expected never comes: given up after a quarter of a period */
+/* The use that was expected never comes: its registration is given up after a
+ * quarter of a period */
 TEST_F(test_periodicity, wasted)
 {
     made_program program = made_program::periodic(10, 10 * MSEC, 1 * MSEC,
@@ -204,7 +206,7 @@ TEST_F(test_periodicity, wasted)
     EXPECT_EQ(5u, result->hits);
 }
 
-/* A use comes while its memory is being registered */
+/* One use comes while its memory is being registered */
 TEST_F(test_periodicity, late)
 {
     made_program program = made_program::periodic(10, 10 * MSEC, 1 * MSEC,
@@ -220,7 +222,7 @@ TEST_F(test_periodicity, late)
     EXPECT_EQ(6u, result->prediction_errors[0]) << "the last one of 0.4 %";
 }
 
-/* One comes before its memory is registered at all */
+/* Another one comes before its memory is registered at all */
 TEST_F(test_periodicity, too_late)
 {
     made_program program = made_program::periodic(10, 10 * MSEC, 1 * MSEC,
@@ -242,7 +244,8 @@ TEST_F(test_periodicity, unmap)
                                                   PAGE);
     set_costs(program);
     program.unmap(95 * MSEC, program.buffer(0), PAGE);  /* Idle */
-    program.unmap(155500 * USEC, program.buffer(0), 1); /* Idle, or in use */
+    /* The region is idle, or in use */
+    program.unmap(155500 * USEC, program.buffer(0), 1);
     replayed result(program.timeline(), params(program, 4));
 
     EXPECT_EQ(20u, result->uses);
@@ -262,7 +265,7 @@ TEST_F(test_periodicity, unmap_in_use)
     program.use(107 * MSEC, 108 * MSEC, program.buffer(0), PAGE);
     replayed result(program.timeline(), params(program, 4));
 
-    /* Two registrations at once: the old one serves the use that has it */
+    /* There are two registrations at once: the old one still serves its use */
     EXPECT_EQ(2 * PAGE, result->pinned.peak_bytes);
     EXPECT_EQ(6u, result->hits);
 }

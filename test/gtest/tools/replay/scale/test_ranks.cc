@@ -25,7 +25,7 @@ protected:
         ucs_rcache_trace_t                   trace;
     };
 
-    /* A trace by a clock that showed this when it was that since 1970 */
+    /* A trace whose clock showed this when it was so many ns since 1970 */
     void add(const char *clock, const char *realtime, uint64_t first_event)
     {
         m_ranks.push_back(std::make_unique<rank>());
@@ -140,7 +140,7 @@ TEST_F(test_ranks, total)
     EXPECT_EQ(2u, total.prediction_errors[5]);
     predreg_replay_result_cleanup(&total);
 
-    /* At once, they add up */
+    /* What several ranks have registered at the same time adds up */
     offsets[1] = -10;
     ASSERT_EQ(UCS_OK, predreg_ranks_total(results, offsets.data(), 2, &total));
     EXPECT_EQ(17u, total.pinned.peak_bytes);

@@ -15,7 +15,7 @@ extern "C" {
 
 #include <algorithm>
 
-/* The policies predict and on-demand, by the cache itself */
+/* The policies predict and on-demand, which the cache itself replays */
 class test_replay_cache : public ::testing::Test {
 protected:
     static constexpr uint64_t PAGE = made_program::PAGE;
@@ -30,7 +30,7 @@ protected:
         return replayed(timeline, replay_params(timeline, policy));
     }
 
-    /* The account against the cache's own statistics */
+    /* Compare the account of the replay with the cache's own statistics */
     void compare(const predreg_replay_params_t &params)
     {
         predreg_sim_params_t sim       = {params.reg, params.dereg,
@@ -91,7 +91,7 @@ TEST_F(test_replay_cache, on_demand)
     EXPECT_EQ(0u, r.byte_ns(PREDREG_CAUSE_KEPT));
 }
 
-/* Two uses at once have a registration each */
+/* Two uses at the same time have a registration each */
 TEST_F(test_replay_cache, on_demand_overlap)
 {
     m_program.use(0, 100, buffer(0), PAGE);
@@ -102,8 +102,8 @@ TEST_F(test_replay_cache, on_demand_overlap)
                                  {150, 0}}), r.curve());
 }
 
-/* All but the first two uses are predicted, and what is registered between uses
- * is little; what is expected at the end does not come */
+/* All but the first two uses are predicted, and little is registered between
+ * uses. The use that is expected at the end does not come. */
 TEST_F(test_replay_cache, periodic)
 {
     m_program       = made_program::periodic(100, 100 * MSEC, 10 * MSEC, MB);
@@ -118,8 +118,9 @@ TEST_F(test_replay_cache, periodic)
     EXPECT_EQ(2 * (10000u + 256 * 50), r->waited);
     EXPECT_EQ(100 * 10 * MSEC * MB, r.byte_ns(PREDREG_CAUSE_USE));
     EXPECT_EQ(0u, r.byte_ns(PREDREG_CAUSE_KEPT));
-    /* With one interval known, 1/32 of a period is spent on waiting, and then
-     * twice 1/64; and each time, how late the helper's sleep may end */
+    /* When one interval is known, memory is registered 1/32 of a period before
+     * its use, and then twice 1/64; and each time as long as the helper's sleep
+     * may end too late */
     EXPECT_GT(r.byte_ns(PREDREG_CAUSE_AHEAD), 4 * 100 / 64 * MSEC * MB);
     EXPECT_LT(r.byte_ns(PREDREG_CAUSE_AHEAD), 9 * 100 / 64 * MSEC * MB);
     EXPECT_EQ(98u, r->prediction_errors[0] + r->prediction_errors[1] +
@@ -140,7 +141,8 @@ TEST_F(test_replay_cache, late)
         m_program.use(last, last + MSEC, buffer(0), MB);
     };
 
-    /* When is it registered for the last use? Its begin is not known then */
+    /* Find out when the memory is registered for the last use, whose begin the
+     * helper does not know */
     program(NUM * 100 * MSEC + 10 * MSEC);
     {
         replayed r = replay(PREDREG_REPLAY_PREDICT);
@@ -173,12 +175,13 @@ TEST_F(test_replay_cache, helper_goes_on_during_a_wait)
 
     replayed r = replay(PREDREG_REPLAY_PREDICT);
     EXPECT_GT(r->hits, 10u);
-    /* Waiting is for the new buffers, and little else */
+    /* The program waits for the registration of new buffers, and for little
+     * else */
     EXPECT_GE(r->waited, 20 * 3 * MSEC);
     EXPECT_LT(r->waited, 26 * 3 * MSEC);
 }
 
-/* A helper that wakes late has to be in time nevertheless */
+/* A helper that wakes late has to be in time all the same */
 TEST_F(test_replay_cache, wakeup)
 {
     m_program = made_program::periodic(100, 20 * MSEC, 2 * MSEC, MB);
@@ -211,7 +214,8 @@ TEST_F(test_replay_cache, wasted)
     EXPECT_LT(r.curve().back().first, (int64_t)(500 * MSEC));
 }
 
-/* Uses that come at once after one another: kept, not deregistered */
+/* Uses that follow each other at once: the region is kept and not
+ * deregistered */
 TEST_F(test_replay_cache, kept)
 {
     m_program = made_program::periodic(1000, 20 * USEC, 5 * USEC, MB);
@@ -227,7 +231,7 @@ TEST_F(test_replay_cache, progress)
 {
     m_program = made_program::periodic(100, 100 * MSEC, 10 * MSEC, MB);
     m_program.reg = m_program.dereg = {0, 10000};
-    /* Somebody else communicates, so that there is progress */
+    /* Another buffer is used, so that there is progress */
     m_program.use(0, 10000 * MSEC, buffer(1), PAGE, 2);
     const predreg_timeline_t *timeline = m_program.timeline();
     predreg_replay_params_t params     =
@@ -241,7 +245,7 @@ TEST_F(test_replay_cache, progress)
         EXPECT_LT(r.byte_ns(), 10000 * MSEC * PAGE + 1400 * MSEC * MB);
     }
 
-    /* Without, there is nobody to register ahead */
+    /* Without progress, nobody registers ahead */
     m_program = made_program::periodic(100, 100 * MSEC, 10 * MSEC, MB);
     m_program.reg = m_program.dereg = {0, 10000};
     replayed r(m_program.timeline(), params);
@@ -324,7 +328,8 @@ TEST_F(test_replay_cache, unmap)
 
     replayed r = replay(PREDREG_REPLAY_PREDICT);
     EXPECT_EQ(10u, r->uses);
-    EXPECT_EQ(10u - 2 - 2, r->hits); /* It learns from the beginning */
+    /* After that the helper learns from the beginning */
+    EXPECT_EQ(10u - 2 - 2, r->hits);
 }
 
 TEST_F(test_replay_cache, agrees_with_statistics)
@@ -357,7 +362,8 @@ TEST_F(test_replay_cache, deterministic)
              ++policy) {
             std::string first =
                     replay((predreg_replay_policy_t)policy).text();
-            /* Other addresses of whatever is allocated */
+            /* Allocate something, so that later allocations have other
+             * addresses */
             std::vector<std::string> heap(1000, std::string(seed * 777, ' '));
             EXPECT_TRUE(first ==
                         replay((predreg_replay_policy_t)policy).text());
@@ -365,8 +371,9 @@ TEST_F(test_replay_cache, deterministic)
     }
 }
 
-/* A replay that is recorded: the program is found in it again, without the waits
- * that were put in, and replayed again it is what it was */
+/* A replay is recorded as a trace. The program that is found in it, without the
+ * waits of the replay, is the one that was replayed, and a second replay has
+ * the same result. */
 TEST_F(test_replay_cache, recorded_replay)
 {
     auto record = [](void *arg, const ucs_rcache_pred_event_t *event) {
@@ -386,8 +393,8 @@ TEST_F(test_replay_cache, recorded_replay)
         predreg_timeline_t *found;
         uint64_t start;
 
-        /* Of several uses of a region at a time, a trace does not tell which one
-         * ends */
+        /* If a region has several uses at a time, a trace does not tell which
+         * one ends */
         for (size_t i = 0; i < timeline->num_uses; ++i) {
             predreg_use_t &use = timeline->uses[i];
             use.kind           = UCS_RCACHE_PRED_USE_WHOLE;
@@ -472,7 +479,8 @@ TEST_F(test_replay_cache, no_memory)
         bool failed         = test_alloc_failed();
         test_alloc_fail_nth(0);
         if (status == UCS_OK) {
-            /* The cache does without some, and then a use is refused */
+            /* The cache does without some allocations, and then a use is
+             * refused */
             EXPECT_TRUE(!failed || (result.refused > 0)) << n;
             predreg_replay_result_cleanup(&result);
         } else {

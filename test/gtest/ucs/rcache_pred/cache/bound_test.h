@@ -9,9 +9,8 @@
 
 #include <common/pieces_use.h>
 
-/* Bounds on what is registered: that they are kept, and what is given up for
- * that. The world counts for itself, and fails the test if a bound is exceeded
- * at any instant. */
+/* A cache with bounds on what is registered. The fake world counts for itself,
+ * and fails the test if a bound is exceeded at any instant. */
 class bound_test : public pred_test {
 protected:
     static constexpr size_t BOUND   = MB;
@@ -28,7 +27,7 @@ protected:
         recreate();
     }
 
-    /* Lower or raise it while there are registrations */
+    /* Lower or raise the bound while there are registrations */
     void set_bound(uint64_t max_bytes)
     {
         m_world.set_bound(UINT64_MAX);

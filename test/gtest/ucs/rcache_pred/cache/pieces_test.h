@@ -9,8 +9,8 @@
 
 #include <common/pieces_use.h>
 
-/* Uses in pieces. Registrations cost 50 ns a page and 15 us with their
- * deregistration: pieces pay from 4 * 15000 / 50 = 1200 pages on. */
+/* Uses in pieces. A registration and its deregistration cost 50 ns a page and
+ * 15 us: pieces pay from 4 * 15000 / 50 = 1200 pages on. */
 class pieces_test : public pred_test {
 protected:
     static constexpr size_t LARGE     = 8 * MB;
@@ -32,7 +32,7 @@ protected:
         return pieces_use(m_world, domain(), address, length, flags);
     }
 
-    /* A use in pieces that takes a while */
+    /* A use in pieces that takes so long */
     void use_in_pieces(void *address, size_t length, uint64_t duration = MSEC)
     {
         pieces_use use = pieces(address, length);
@@ -42,7 +42,8 @@ protected:
         EXPECT_EQ(UCS_OK, use.finish());
     }
 
-    /* Uses in pieces every so often; the next one is due at once */
+    /* So many uses in pieces, one each period. When this returns, the next one
+     * is due. */
     void periodic(void *address, unsigned times, uint64_t period = 100 * MSEC)
     {
         for (unsigned i = 0; i < times; ++i) {

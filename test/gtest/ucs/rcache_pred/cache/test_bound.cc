@@ -85,7 +85,7 @@ TEST_F(test_bound, refusal_is_counted_and_leaves_nothing)
     EXPECT_EQ(before.time_critical, after.time_critical);
     EXPECT_EQ(serial, m_world.serial()) << "the system was not asked";
 
-    /* and is no obstacle when there is room */
+    /* A refused use is no obstacle to a later one for which there is room */
     end(memh);
     end(begin(buffer(1), PAGE));
     EXPECT_EQ(before.refused + 1, stats().refused);

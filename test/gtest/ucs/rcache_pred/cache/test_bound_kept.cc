@@ -16,8 +16,8 @@ protected:
     void run_periodic_program(unsigned *failed_p);
 };
 
-/* Uses of all kinds, six at a time, in no order, in two domains; a few buffers
- * are used more often than others */
+/* Uses of all kinds, up to six at a time, begin and end in no order, in two
+ * domains. A few buffers are used more often than others. */
 void test_bound_kept::run_random_program(unsigned seed, bool refusals)
 {
     std::mt19937 random(seed);
@@ -88,8 +88,8 @@ void test_bound_kept::run_random_program(unsigned seed, bool refusals)
     EXPECT_EQ(0u, stats().regions_now);
 }
 
-/* Eight buffers in turns, three in use at a time, some of them in pieces: what
- * the helper predicts */
+/* Eight buffers are used in turns, three at a time and some of them in pieces:
+ * a program that the helper can predict */
 void test_bound_kept::run_periodic_program(unsigned *failed_p)
 {
     const size_t pages[8] = {30, 60, 90, 30, 60, 90, 300, 120};
@@ -131,7 +131,7 @@ void test_bound_kept::run_periodic_program(unsigned *failed_p)
     }
 }
 
-/* That they are kept */
+/* The bounds are kept */
 
 TEST_F(test_bound_kept, kept_by_any_program)
 {

@@ -16,13 +16,14 @@
 class test_dq : public ::testing::Test {
 protected:
     static constexpr unsigned SIZE = 8;
-    /* Calls of pop after which an entry that is not there is given up */
+    /* After so many calls of pop, the queue gives up an entry that was not
+     * written */
     static constexpr unsigned PATIENCE = 64;
 
     test_dq() : m_dq(test_dq_create(SIZE)) {}
     ~test_dq() { test_dq_destroy(m_dq); }
 
-    /* An entry whose every word tells which one it is */
+    /* An entry of which every word tells which one it is */
     static test_dq_entry_t make(uint64_t producer, uint64_t number)
     {
         uint64_t id = (producer << 32) + number;
@@ -45,7 +46,7 @@ protected:
         test_dq_push(m_dq, &entry);
     }
 
-    /* The number of the oldest entry, or -1 */
+    /* Take out the oldest entry; @return its number, or -1 if there is none */
     int pop()
     {
         test_dq_entry_t entry;
@@ -91,7 +92,7 @@ TEST_F(test_dq, order_is_kept_around_the_ring)
 {
     int expected = 0, next = 0;
 
-    /* Every fill level at every position */
+    /* The queue is filled to every level from every position on */
     for (unsigned i = 0; i < 1000; ++i) {
         for (unsigned n = 0; n < 1 + i % SIZE; ++n) {
             push(next++);
@@ -136,7 +137,7 @@ TEST_F(test_dq, loss_in_the_middle_is_counted_once)
     EXPECT_EQ(1, pop());
 
     for (unsigned i = SIZE; i < SIZE + 4; ++i) {
-        push(i); /* Two more than there is room for */
+        push(i); /* There are two entries more than fit */
     }
     for (unsigned i = 4; i < SIZE + 4; ++i) {
         EXPECT_EQ((int)i, pop());
@@ -207,7 +208,8 @@ TEST_F(test_dq, entry_that_was_given_up_does_not_come_later)
     test_dq_write_slot(m_dq, ticket, 0, &entry);
 
     EXPECT_EQ(-1, pop());
-    for (unsigned i = 1; i < 2 * SIZE; ++i) { /* and its slot is used again */
+    /* The slot of the producer that was given up is used again */
+    for (unsigned i = 1; i < 2 * SIZE; ++i) {
         push(i);
         EXPECT_EQ((int)i, pop());
     }
@@ -221,7 +223,7 @@ TEST_F(test_dq, producer_late_by_a_round_gives_up)
     uint64_t seq          = test_dq_slot_seq(m_dq, ticket);
 
     for (unsigned i = 1; i <= SIZE; ++i) {
-        push(i); /* The last one goes to the late one's slot */
+        push(i); /* The last entry goes to the slot of the late producer */
     }
 
     EXPECT_FALSE(test_dq_write_slot(m_dq, ticket, seq, &entry));
@@ -239,7 +241,8 @@ TEST_F(test_dq, new_producer_gives_up_if_the_late_one_is_writing)
     for (unsigned i = 1; i <= SIZE; ++i) {
         push(i);
     }
-    test_dq_set_slot_seq(m_dq, ticket, 2); /* It is done, a round late */
+    /* The late producer writes its entry, a round too late */
+    test_dq_set_slot_seq(m_dq, ticket, 2);
 
     for (unsigned i = 1; i < SIZE; ++i) {
         EXPECT_EQ((int)i, pop());
@@ -253,7 +256,7 @@ TEST_F(test_dq, new_producer_gives_up_if_the_late_one_is_writing)
 
 TEST_F(test_dq, slot_that_was_given_up_is_used_in_the_next_round)
 {
-    test_dq_take_ticket(m_dq); /* and nothing is ever written */
+    test_dq_take_ticket(m_dq); /* A producer that never writes its entry */
     for (unsigned i = 1; i <= 2 * SIZE; ++i) {
         push(i);
     }
@@ -280,8 +283,8 @@ TEST_F(test_dq, smallest_queue)
     EXPECT_EQ(100u, test_dq_dropped(m_dq));
 }
 
-/* Each entry comes out whole, once, in the order of its producer, or is counted
- * as dropped */
+/* Each entry either comes out whole, once, and in the order of its producer, or
+ * is counted as dropped */
 void test_dq::run_producers(unsigned num_producers, unsigned size,
                             uint64_t count)
 {

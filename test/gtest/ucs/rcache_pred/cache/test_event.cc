@@ -11,7 +11,7 @@
 #include <thread>
 
 
-/* What a cache tells of itself */
+/* The events that a cache tells a sink */
 class test_event : public pred_test {
 protected:
     typedef ucs_rcache_pred_event_t event_t;
@@ -25,7 +25,7 @@ protected:
     {
         m_world.set_reg_cost(0, REG_TIME);
         m_world.set_dereg_cost(0, DEREG_TIME);
-        m_events.reserve(1 << 16); /* Told of in memory hooks */
+        m_events.reserve(1 << 16); /* Events that are told in memory hooks */
         create();
     }
 
@@ -34,7 +34,7 @@ protected:
         ((test_event*)arg)->m_events.push_back(*event);
     }
 
-    /* The events of a type since this was last asked */
+    /* The events of a type that came since this was last called */
     std::vector<event_t> take(ucs_rcache_pred_event_type_t type)
     {
         std::vector<event_t> taken;
@@ -86,7 +86,7 @@ protected:
         return sum;
     }
 
-    /* The counters say the same */
+    /* The statistics agree with the events */
     void check_counters()
     {
         stats_t s = stats();
@@ -112,7 +112,7 @@ protected:
         EXPECT_EQ(s.time_critical, held_up());
     }
 
-    /* Uses of a few buffers, some regular and some not */
+    /* Uses of a few buffers, some of which are regular */
     void play(unsigned num_uses)
     {
         std::mt19937 random(1);
@@ -221,7 +221,7 @@ TEST_F(test_event, failed_use)
     EXPECT_EQ(0u, count(UCS_RCACHE_PRED_EVENT_USE_END));
 }
 
-/* The region is gone by then, its number is not */
+/* The region is forgotten by then, but the event has its number */
 TEST_F(test_event, failed_use_has_the_number_of_its_registration)
 {
     void *memh;
@@ -241,7 +241,7 @@ TEST_F(test_event, failed_use_has_the_number_of_its_registration)
     }
 }
 
-/* Such as that of devices, which is registered elsewhere */
+/* Memory of a device, for example, is registered elsewhere */
 TEST_F(test_event, nothing_of_memory_that_is_not_managed)
 {
     for (auto policy : {UCS_RCACHE_PRED_POLICY_PREDICT,
@@ -311,7 +311,7 @@ TEST_F(test_event, prediction)
     EXPECT_EQ(UCS_RCACHE_PRED_RESULT_HIT,
               take_one(UCS_RCACHE_PRED_EVENT_USE_BEGIN).result);
 
-    /* It does not come again */
+    /* The use that is expected does not come */
     run(1 * SEC);
     EXPECT_EQ(UCS_RCACHE_PRED_BY_HELPER,
               take(UCS_RCACHE_PRED_EVENT_REG).at(0).by);
@@ -381,7 +381,7 @@ TEST_F(test_event, say_what_the_counters_say_on_demand)
     check_counters();
 }
 
-/* Who waits for a registration lets the one that does it get on */
+/* A use that waits for another one's registration calls yield */
 TEST_F(test_event, waiting_yields)
 {
     static std::atomic<unsigned> yields;
@@ -391,7 +391,7 @@ TEST_F(test_event, waiting_yields)
     yields       = 0;
     ops.yield    = [](void*) { ++yields; };
     m_params.ops = &ops;
-    m_params.sink = NULL; /* It is not told by one thread */
+    m_params.sink = NULL; /* The events come from several threads */
     recreate();
     m_world.on_reg = [&](const fake_world::registration&) {
         m_world.on_reg = nullptr;

@@ -10,8 +10,8 @@
 #include <thread>
 
 
-/* What is given up to make room: for uses and for registrations ahead of
- * time, within a bound */
+/* Which regions are given up to make room, for uses and for registrations ahead
+ * of time */
 class test_evict : public bound_test {
 };
 
@@ -67,7 +67,8 @@ TEST_F(test_evict, without_a_deadline_is_evicted_before_any)
 
     bound(BOUND, 4);
     keep_two(near, far);
-    end(begin(buffer(0), PAGE)); /* The helper has not looked at it yet */
+    /* The helper has not decided about buffer 0 yet */
+    end(begin(buffer(0), PAGE));
     void *memh = begin(buffer(3), PAGE);
     EXPECT_EQ(0u, m_world.num_live_at(buffer(0)));
     EXPECT_EQ(1u, m_world.num_live_at(near));
@@ -81,7 +82,9 @@ TEST_F(test_evict, deadline_of_a_use_that_was_counts_for_nothing)
 
     bound(BOUND, 4);
     keep_two(near, far);
-    end(begin(near, PAGE)); /* Earlier than predicted, and not decided about */
+    /* This use is earlier than predicted, and the helper has not decided
+     * after it */
+    end(begin(near, PAGE));
     void *memh0 = begin(buffer(2), PAGE), *memh1 = begin(buffer(3), PAGE);
     EXPECT_EQ(0u, m_world.num_live_at(near));
     EXPECT_EQ(1u, m_world.num_live_at(far));
@@ -98,7 +101,7 @@ TEST_F(test_evict, of_equals_the_one_used_longest_ago_is_evicted)
         end(begin(buffer(b), PAGE));
         m_world.advance(MSEC);
     }
-    end(begin(buffer(1), PAGE)); /* Now buffer 2 is that */
+    end(begin(buffer(1), PAGE)); /* Now buffer 2 is the one used longest ago */
 
     std::vector<void*> memhs;
     for (unsigned b : {2, 0, 1}) {
@@ -156,8 +159,8 @@ TEST_F(test_evict, helper_gives_up_what_is_not_needed_before)
     }
     ASSERT_EQ(0u, m_world.num_live());
 
-    /* It becomes due while something else has just been used, of which the
-     * helper knows nothing yet */
+    /* Buffer 0 becomes due when others have just been used, of which the helper
+     * knows nothing yet */
     m_world.advance(60 * MSEC);
     uint64_t evictions = stats().evictions;
     end(begin(buffer(1), 64 * PAGE));
@@ -172,8 +175,8 @@ TEST_F(test_evict, helper_spares_what_is_needed_before)
 {
     uint64_t start = now();
 
-    /* Either fits, both do not; the first is always needed 3 ms before the
-     * second */
+    /* Each of the two fits alone. The first is always needed 3 ms before the
+     * second. */
     for (unsigned i = 0; i < 10; ++i) {
         run_until(start + i * 100 * MSEC);
         stats_t before = stats();
@@ -259,7 +262,7 @@ TEST_F(test_evict, use_waits_for_what_is_registered_ahead_of_another)
 }
 
 
-/* Room that the system refuses */
+/* Room is made because the system refuses a registration */
 
 class test_refused : public pred_test {
 protected:

@@ -26,7 +26,7 @@ TEST_F(test_failures, failed_registration_is_reported)
     EXPECT_EQ(0u, s.regs_critical);
     EXPECT_EQ(0u, s.bytes_now);
 
-    end(begin(buffer(0), PAGE)); /* and is no obstacle later */
+    end(begin(buffer(0), PAGE)); /* A failure is no obstacle to a later use */
 }
 
 TEST_F(test_failures, failed_on_demand_registration_leaves_nothing)
@@ -45,8 +45,9 @@ TEST_F(test_failures, any_registration_may_fail)
     unsigned total;
     void *memh;
 
-    /* A little of everything, once without a failure, then with the nth
-     * registration failing, for every n, be it a use's or the helper's */
+    /* A program that does a little of everything runs once without a failure.
+     * Then, for every n, its nth registration fails, be it a use's or the
+     * helper's. */
     do {
         m_world.fail_nth_reg(nth, 2);
         unsigned serial = m_world.serial(), failed = 0;
@@ -113,7 +114,8 @@ TEST_F(test_failures, only_the_last_attempt_is_not_quiet)
     m_world.fail_nth_reg(1, 3, UCS_ERR_NO_MEMORY);
     EXPECT_NE(UCS_OK, try_begin(buffer(1), PAGE, &memh, HINT));
     m_world.on_reg = nullptr;
-    /* A first one, one after the only eviction, and that which may be heard */
+    /* The first attempt and the one after the only eviction are quiet. The last
+     * one may log why it failed. */
     EXPECT_EQ((std::vector<unsigned>{HINT | HELPER_FLAG, HINT | HELPER_FLAG,
                                      HINT}), flags);
     EXPECT_EQ(1u, stats().reg_failures);
@@ -166,7 +168,8 @@ TEST_F(test_failures, any_allocation_may_fail)
                     status = ucs_rcache_pred_invalidate(dom, memh, count_cb,
                                                         &called);
                     if (status != UCS_OK) {
-                        /* The use goes on */
+                        /* The use goes on if its region could not be
+                         * invalidated */
                         EXPECT_TRUE(m_world.is_live(memh));
                         EXPECT_EQ(UCS_OK, ucs_rcache_pred_end(dom, memh));
                     }

@@ -17,7 +17,7 @@ TEST_F(test_piece_reg, pieces_cover_any_use)
 {
     std::mt19937 random(1);
 
-    m_params.pieces = 0; /* Only for lack of room */
+    m_params.pieces = 0; /* Only a lack of room lets pieces shrink */
     for (uint64_t max_bytes : {256 * KB, 600 * KB, 5 * MB, 100 * MB}) {
         bound(max_bytes);
         for (unsigned i = 0; i < 100; ++i) {
@@ -138,7 +138,7 @@ TEST_F(test_piece_reg, piece_being_deregistered_is_waited_for)
     m_world.limit_bytes(PIECE_MIN);
     ASSERT_EQ(UCS_OK, first.next());
 
-    /* Its memory is still pinned */
+    /* The memory of a piece is still pinned while it is deregistered */
     m_world.on_dereg = [&](const auto &) {
         EXPECT_EQ(UCS_ERR_NO_RESOURCE, second.next());
     };
@@ -147,7 +147,7 @@ TEST_F(test_piece_reg, piece_being_deregistered_is_waited_for)
     EXPECT_EQ(UCS_OK, second.next());
     EXPECT_EQ(UCS_OK, second.finish());
 
-    /* Or gone since the system refused */
+    /* Or the other piece has gone since the system refused this one */
     ASSERT_EQ(UCS_OK, first.next());
     m_world.limit_bytes(PIECE_MIN - 1);
     m_world.on_reg = [&](const auto &r) {

@@ -11,7 +11,7 @@
 class test_pieces : public pieces_test {
 };
 
-/* When a use is pieces */
+/* When a use is in pieces */
 
 TEST_F(test_pieces, pieces_where_they_pay)
 {
@@ -39,7 +39,8 @@ TEST_F(test_pieces, whole_where_pieces_do_not_pay)
 TEST_F(test_pieces, whole_where_registration_costs_by_the_operation)
 {
     m_world.set_reg_cost(0, 10000);
-    for (unsigned i = 0; i < 300; ++i) { /* till the first guess is forgotten */
+    /* Measure until the guess of the costs at the beginning is forgotten */
+    for (unsigned i = 0; i < 300; ++i) {
         use(buffer(0), (1 + i % 300) * PAGE);
     }
     expect_hit(pieces(buffer(1), LARGE));
@@ -47,7 +48,7 @@ TEST_F(test_pieces, whole_where_registration_costs_by_the_operation)
 
 TEST_F(test_pieces, no_use_of_a_single_piece)
 {
-    /* Registrations that cost next to nothing but for their pages */
+    /* A registration costs next to nothing besides its pages */
     m_world.set_reg_cost(1000, 1);
     m_world.set_dereg_cost(1000, 1);
     for (unsigned i = 0; i < 300; ++i) {

@@ -75,7 +75,7 @@ TEST_F(test_pieces_regions, region_is_not_registered_for_the_use_under_way)
     periodic(buffer(0), 2, 100 * MSEC);
     run(10 * MSEC);
     expect_hit(pieces(buffer(0), LARGE));
-    run(50 * MSEC); /* The next one is due in 50 ms and comes now */
+    run(50 * MSEC); /* The next use is due in 50 ms and comes now */
     ASSERT_EQ(0u, m_world.num_live());
     ASSERT_EQ(1u, test_pred_rq_length(m_pred));
 
@@ -107,7 +107,8 @@ TEST_F(test_pieces_regions, several_uses_of_one_region)
     run(10 * MSEC);
     ASSERT_EQ(UCS_INPROGRESS, second.begin());
     EXPECT_EQ(UCS_OK, first.finish());
-    run(10 * MSEC); /* Two begins are a period, but a use is under way */
+    /* From two begins a period is known, but a use is under way */
+    run(10 * MSEC);
     EXPECT_EQ(0u, stats().regs_helper);
     EXPECT_EQ(UCS_OK, second.finish());
     EXPECT_EQ(1u, test_pred_num_regions(m_pred));
@@ -201,7 +202,8 @@ TEST_F(test_pieces_regions, region_unmapped)
 TEST_F(test_pieces_regions, region_unmapped_while_it_begins)
 {
     end(begin(buffer(0), PAGE));
-    /* The short registration makes way, and the memory goes in the middle */
+    /* The registration that is too short makes way, and the memory is unmapped
+     * in the middle of that */
     m_world.on_dereg = [this](const auto &) {
         m_world.on_dereg = nullptr;
         unmap(buffer(0), LARGE);
@@ -222,8 +224,8 @@ TEST_F(test_pieces_regions, region_forgotten_and_another_in_its_place)
     unmap(buffer(0), LARGE);
     poll();
 
-    /* The place of the one forgotten last is taken first. The end of the old
-     * use must not be taken for the end of the new one. */
+    /* The structure of the region that was forgotten last is used again first.
+     * The end of the old use must not be taken for the end of the new one. */
     periodic(buffer(1), 2);
     run(10 * MSEC);
     expect_hit(pieces(buffer(1), LARGE));

@@ -19,7 +19,7 @@ protected:
     test_region() { EXPECT_EQ(UCS_OK, ucs_rcache_pred_table_init(&m_table)); }
     ~test_region() { ucs_rcache_pred_table_cleanup(&m_table); }
 
-    /* Domains are only compared */
+    /* The table only compares pointers to domains */
     static domain_t *domain(uintptr_t number)
     {
         return (domain_t*)(number * 0x100);
@@ -49,7 +49,7 @@ protected:
         ucs_rcache_pred_region_set_memh(&m_table, region, (void*)memh);
     }
 
-    /* All regions that start there */
+    /* The regions that start at the address */
     std::set<region_t*> at(uintptr_t start)
     {
         std::set<region_t*> regions;
@@ -71,7 +71,7 @@ protected:
                (region->start + region->length > start);
     }
 
-    /* As an unmap looks for them */
+    /* The regions that an unmap of the range finds */
     std::set<region_t*> overlapping(uintptr_t start, uintptr_t end)
     {
         std::set<region_t*> regions;
@@ -153,7 +153,7 @@ TEST_F(test_region, many_handles)
 {
     std::vector<region_t*> regions;
 
-    /* More than buckets, so that some share one */
+    /* There are more handles than buckets, so that some share one */
     for (uintptr_t i = 0; i < 2 * UCS_RCACHE_PRED_TABLE_BUCKETS; ++i) {
         regions.push_back(make(0x100000 + i * PAGE, PAGE));
         set(regions.back(), 0x7f0000000000 + i * 0x40);
@@ -224,7 +224,8 @@ TEST_F(test_region, room_grows)
 
 TEST_F(test_region, room_that_came_too_late_is_released)
 {
-    /* Two threads found the table full; the second one's room is not needed */
+    /* Two threads found the table full and made room for it: that of the second
+     * one is not needed */
     ucs_rcache_pred_room_t room1, room2;
 
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room1, m_table.capacity));

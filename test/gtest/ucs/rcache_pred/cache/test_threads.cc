@@ -28,7 +28,7 @@ TEST_F(test_threads, uses_and_progress)
 
 TEST_F(test_threads, helper_that_comes_and_goes)
 {
-    /* Time passes fast, so that there are many seats */
+    /* Time passes fast, so that the cache asks for its seat often */
     m_world.set_tick(100 * USEC * SANITIZER_SLOWDOWN);
     m_world.seat_turns = UCS_RCACHE_PRED_MODE_VOTES + 1;
     m_num_uses        *= 2;
@@ -55,8 +55,8 @@ TEST_F(test_threads, uses_unmaps_and_helper)
 
 TEST_F(test_threads, more_buffers_than_are_remembered)
 {
-    /* The helper forgets three buffers out of four soon after their uses, and
-     * now and then just the one that a use begins on */
+    /* The helper forgets three out of four buffers soon after their use, and
+     * now and then the one that a use begins on at that moment */
     m_params.known_regions = 16;
     m_num_uses            *= 2;
     run_in_child(3, 1, 0);
@@ -76,15 +76,16 @@ TEST_F(test_threads, few_call_sites)
 
 TEST_F(test_threads, not_enough_memory)
 {
-    /* Two threads hold 3 uses of 5 pages each at most, but what a longer use
-     * replaces is still there; evictions all the time */
+    /* Two threads have three uses of up to 5 pages each. What a longer use
+     * replaces is registered as well until its last use ends, so that there are
+     * evictions all the time. */
     m_world.limit_bytes(48 * PAGE);
     run_in_child(2, 1, 0);
 }
 
 TEST_F(test_threads, helper_played_by_several_threads)
 {
-    /* As when worker threads do the helper's work */
+    /* This is so when several worker threads make progress */
     run_in_child(2, 2, 0);
 }
 
@@ -120,8 +121,8 @@ TEST_F(test_threads, domain_waits_for_an_eviction_to_end)
         std::atomic<bool> destroyed{false};
         std::thread thread;
 
-        /* A use of one domain evicts a region of the other, which is destroyed
-         * in the middle of it */
+        /* A use of one domain evicts a region of the other domain, which is
+         * destroyed in the middle of that */
         end(begin(buffer(0), PAGE, 0, other), other);
         m_world.limit_bytes(PAGE);
         m_world.on_dereg = [&](const auto &) {
@@ -187,8 +188,9 @@ TEST_F(test_threads, number_of_regions_is_kept)
 
 TEST_F(test_threads, pieces_wait_for_each_other)
 {
-    /* Less than the pieces of all threads: the system refuses, and whoever is
-     * refused has others to wait for. Nothing is registered whole. */
+    /* There is less room than the pieces of all threads need: the system
+     * refuses some, whose threads can wait for those of others. Nothing is
+     * registered as a whole. */
     m_world.limit_bytes(6 * 64 * KB);
     m_params.max_bytes = MB;
     m_min_length       = MB;
@@ -202,8 +204,8 @@ TEST_F(test_threads, pieces_wait_for_each_other)
 
 TEST_F(test_threads, room_on_its_way_is_waited_for)
 {
-    /* One use at a time, of all the room there is: the helper may be giving up
-     * the last region, but nothing else is in the way */
+    /* One use at a time takes all the room there is: the helper may be giving
+     * up the region of the one before, but nothing else is in the way */
     m_params.max_bytes = MB;
     m_num_uses        *= 10;
     run_in_child([this] {
@@ -211,8 +213,8 @@ TEST_F(test_threads, room_on_its_way_is_waited_for)
         ucs_rcache_pred_ops_t ops = fake_world::ops;
         void *memh;
 
-        /* Nor is the helper, if the system does not let it run for a while: a
-         * use gives up after so many calls, which then take longer */
+        /* A use gives up after so many calls of yield. If the system does not
+         * let the helper run for a while, they have to take longer. */
         ops.yield = [](void*) {
             if (++yields < 64) {
                 std::this_thread::yield();

@@ -51,7 +51,8 @@ TEST_F(test_unmap, invalidate_waits_for_the_other_uses)
     EXPECT_EQ(0u, called);
     EXPECT_TRUE(m_world.is_live(memh));
 
-    void *new_memh = begin(buffer(0), PAGE); /* Not served by the old one */
+    /* A new use must not get the old registration */
+    void *new_memh = begin(buffer(0), PAGE);
     EXPECT_NE(memh, new_memh);
 
     end(memh);
@@ -127,7 +128,8 @@ TEST_F(test_unmap, unmapped_while_idle)
     unmap(buffer(0), PAGE);
     EXPECT_EQ(1u, stats().unmapped);
 
-    /* New memory at the same address, before the helper has done anything */
+    /* There is new memory at the same address before the helper has done
+     * anything */
     void *new_memh = begin(buffer(0), PAGE);
     EXPECT_NE(memh, new_memh);
     poll();
@@ -193,7 +195,7 @@ TEST_F(test_unmap, unmapped_while_its_registration_fails)
 
     m_world.on_reg = [this](const auto &) {
         unmap(buffer(0), PAGE);
-        /* The helper looks while it is still under way */
+        /* The helper does a round while the registration is still under way */
         ucs_rcache_pred_poll(m_pred);
     };
     m_world.fail_nth_reg(1, 2);

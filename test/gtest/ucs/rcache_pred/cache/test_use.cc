@@ -9,8 +9,8 @@
 #include <random>
 
 
-/* Begin and end of uses, as one thread sees them; and what ends them all:
- * purge, fork, and the end of a domain */
+/* Begin and end of uses in one thread; and purge, fork and the end of a
+ * domain */
 class test_use : public pred_test {
 protected:
     void SetUp() override { create(); }
@@ -145,7 +145,8 @@ TEST_F(test_use, wider_access_registers_anew)
     void *memh = begin(buffer(0), PAGE, ACCESS_WRITE);
     EXPECT_NE(old_memh, memh);
     EXPECT_FALSE(m_world.is_live(old_memh));
-    /* Both, or the two uses would take turns in undoing each other's */
+    /* The new registration allows both kinds of access, or the two uses would
+     * take turns in replacing each other's */
     EXPECT_EQ(ACCESS_READ | ACCESS_WRITE | HELPER_FLAG,
               m_world.get(memh).flags);
     end(memh);

@@ -15,10 +15,10 @@
 void threads_test::run_in_child(std::function<void()> func)
 {
     auto child = [&func] {
-        alarm(60); /* What got into an endless loop fails as well */
+        alarm(60); /* A test that got into an endless loop fails as well */
         func();
 
-        /* googletest keeps quiet about failures in a child */
+        /* googletest does not print the failures of a child */
         auto *result = ::testing::UnitTest::GetInstance()
                                ->current_test_info()->result();
         for (int i = 0; i < result->total_part_count(); ++i) {
@@ -153,7 +153,7 @@ void threads_test::start_poller()
     });
 }
 
-/* The program waits, in a thread that uses nothing itself */
+/* A thread of the program waits for communication, and uses nothing itself */
 void threads_test::start_progress()
 {
     m_threads.emplace_back([this] {
@@ -189,7 +189,8 @@ void threads_test::finish()
     }
 
     m_world.set_tick(0);
-    /* The work may change hands while it is brought to an end */
+    /* Helper and progress may take over from each other while the rest of the
+     * work is done */
     do {
         while ((ucs_rcache_pred_get_mode(m_pred) ==
                 UCS_RCACHE_PRED_MODE_PROGRESS) &&

@@ -13,20 +13,18 @@
 #include <thread>
 #include <vector>
 
-/*
- * Uses, unmaps and the helper, all at once. A use knows that its memory must be
- * registered, by a registration no older than the last unmap, until it ends.
- *
- * Each test runs in a process of its own, so that one that crashes is one that
- * fails.
- */
+/* Uses, unmaps and the helper run in several threads. Until it ends, every use
+ * checks that its memory is registered, by a registration that is not older
+ * than the last unmap. Each test runs in a process of its own, so that a crash
+ * fails that test only. */
 class threads_test : public pred_test {
 protected:
     static constexpr unsigned NUM_BUFFERS = 64;
 
     threads_test()
     {
-        m_params.dq_size = 1 << 16; /* Nothing is lost, unless a test says so */
+        /* The DQ is so large that nothing is lost, unless a test says so */
+        m_params.dq_size = 1 << 16;
         m_world.set_tick(200);
         m_world.set_reg_cost(5, 1000);
         m_world.set_dereg_cost(1, 500);
@@ -36,17 +34,19 @@ protected:
     void run_in_child(unsigned num_users, unsigned num_pollers,
                       unsigned num_unmappers);
 
-    /* In the child: begin and end uses, two at a time, in so many threads */
+    /* In the child: begin and end uses, up to three at a time, in each of so
+     * many threads */
     void run_users(unsigned num_threads);
     void run_user(unsigned seed);
-    /* In the child: one use after the other, whole or in pieces, under a bound
-     * that does not hold them all */
+    /* In the child: begin and end one use after the other, as a whole or in
+     * pieces, under a bound that has no room for those of all threads */
     void run_bounded_user(unsigned seed);
     void run_bounded_users(unsigned num_threads);
     void start_poller();
     void start_progress();
     void start_unmapper();
-    /* Stop the poller and the unmapper, and see that all is in order */
+    /* Stop the poller and the unmapper, and check that nothing is left and that
+     * the statistics are right */
     void finish();
 
     void fail(const char *what)

@@ -12,7 +12,8 @@
 #include <chrono>
 #include <thread>
 
-/* Rounds of the helper: what is registered when, while programs run */
+/* Programs run, and the rounds of the helper register and deregister their
+ * memory */
 class helper_test : public pred_test {
 protected:
     static constexpr uint64_t TRANSFER = 2 * MSEC;
@@ -28,8 +29,9 @@ protected:
         });
     }
 
-    /* Use a buffer periodically; begins are exactly so far apart, unless the
-     * helper is in the way of the program on this one clock */
+    /* Use a buffer periodically. Uses begin exactly so far apart, unless
+     * work of the helper, which shares the one clock with the program, takes
+     * longer. */
     void periodic(void *address, uint64_t period, unsigned times,
                   const context_t &ctx = context(1))
     {
@@ -40,7 +42,8 @@ protected:
         }
     }
 
-    /* A use in a thread of its own that waits for a registration under way */
+    /* Begin a use in a thread of its own, and return when it waits for a
+     * registration under way */
     std::thread start_waiting_use(void **memh_p)
     {
         unsigned yields = test_num_yields();
@@ -54,7 +57,7 @@ protected:
         return thread;
     }
 
-    /* Counters of what happens from now on */
+    /* From now on, since_mark() tells what has happened since */
     void mark() { m_mark = stats(); }
 
     uint64_t since_mark(uint64_t stats_t::*counter)

@@ -20,7 +20,8 @@ protected:
 
     void progress() { ucs_rcache_pred_progress(m_pred); }
 
-    /* The program waits for a communication: nothing but progress */
+    /* The program waits for a communication: it does nothing but call
+     * progress */
     void spin_until(uint64_t time)
     {
         while (now() < time) {
@@ -47,7 +48,8 @@ protected:
         }
     }
 
-    /* Time for so many looks at the seat, with uses going on */
+    /* Let so much time pass that the cache asks for its seat so many times,
+     * with a use before each */
     void seats(unsigned count)
     {
         for (unsigned i = 0; i < count; ++i) {

@@ -51,7 +51,7 @@ TEST_F(test_cleanup, dropped_entry_of_a_scheduled_region_is_found)
     run(20 * MSEC);
     ASSERT_EQ(1u, test_pred_rq_length(m_pred));
 
-    /* Used before its time, and nobody hears of it */
+    /* The region is used before it is due, and the entry of that use is lost */
     end(begin(buffer(0), 64 * KB));
     for (unsigned i = 1; i < 5; ++i) {
         end(begin(buffer(i), PAGE));
@@ -93,8 +93,8 @@ TEST_F(test_cleanup, producer_that_does_not_come_back_delays_but_blocks_nothing)
 
 TEST_F(test_cleanup, steady_uses_do_not_starve_the_rest)
 {
-    /* Every deregistration ends another use, so that the DQ is never empty
-     * while one round lasts: what is due must be done all the same */
+    /* Every deregistration ends another use, so that the DQ is not empty before
+     * the end of the round. What is due must be done all the same. */
     unsigned next = 1000, given_up = 0;
 
     periodic(buffer(0), 200 * MSEC, 4);
@@ -113,13 +113,14 @@ TEST_F(test_cleanup, steady_uses_do_not_starve_the_rest)
     }
     m_world.on_dereg = nullptr;
 
-    /* Its prediction expired after 225 ms: 225 deregistrations */
+    /* The wait for the use that was predicted ended after 225 ms, which is the
+     * time of 225 deregistrations */
     EXPECT_GT(given_up, 1000u);
     EXPECT_LT(given_up, 1300u);
     run_until_asleep();
 }
 
-/* Bounds on what is remembered */
+/* How many regions and call sites are remembered is bounded */
 
 TEST_F(test_cleanup, garbage_is_collected)
 {
@@ -157,7 +158,7 @@ TEST_F(test_cleanup, predicted_regions_are_not_garbage)
         uint64_t start = now();
         use(buffer(0), PAGE, MSEC);
         for (unsigned b = 0; (b < 40) && (i >= 2); ++b) {
-            /* Much that is used once only */
+            /* Many buffers, each of which is used only once */
             use(buffer(1, (i * 40 + b) * PAGE), PAGE, MSEC);
         }
         run_until(start + 500 * MSEC);
@@ -179,7 +180,7 @@ TEST_F(test_cleanup, few_call_sites_are_enough_to_live)
         run_until(start + SEC);
     }
 
-    /* Regions remember on their own */
+    /* What regions remember of their uses does not need call sites */
     EXPECT_GE(stats().hits, 200u);
     run_until_asleep();
     EXPECT_EQ(0u, m_world.num_live());
@@ -205,7 +206,8 @@ TEST_F(test_cleanup, entry_of_a_forgotten_region_is_ignored)
     end(begin(buffer(0), PAGE));
     destroy_domain(0);
     new_domain("fake1");
-    /* The same region structure, recycled, while the old entry is queued */
+    /* The region's structure is used for another region while the entry about
+     * the old one is in the queue */
     void *memh = begin(buffer(1), PAGE, 0, domain(1));
 
     poll();

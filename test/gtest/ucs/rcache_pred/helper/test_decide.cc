@@ -33,7 +33,7 @@ TEST_F(test_decide, predicted_region_waits_unregistered)
 TEST_F(test_decide, registration_ahead_is_just_in_time)
 {
     periodic(buffer(0), 200 * MSEC, 8);
-    /* It began 200 ms ago, and is about to begin again */
+    /* The last use began 200 ms ago, and the next one is about to begin */
     EXPECT_EQ(1u, m_world.num_live_at(buffer(0)));
     EXPECT_LE(test_pred_num_regions(m_pred), 1u);
 
@@ -78,7 +78,7 @@ TEST_F(test_decide, registration_ahead_is_as_long_as_recent_uses)
 
 TEST_F(test_decide, period_too_short_keeps_the_region)
 {
-    /* Less than a registration and a deregistration take */
+    /* The period is shorter than a registration and a deregistration take */
     m_world.set_reg_cost(0, MSEC);
     m_world.set_dereg_cost(0, MSEC);
     for (unsigned i = 0; i < 100; ++i) {
@@ -94,7 +94,7 @@ TEST_F(test_decide, period_too_short_keeps_the_region)
     EXPECT_EQ(0u, since_mark(&stats_t::regs_helper));
     EXPECT_EQ(0u, since_mark(&stats_t::deregs));
 
-    run_until_asleep(); /* and not for ever */
+    run_until_asleep(); /* The region is not kept for ever */
     EXPECT_EQ(0u, m_world.num_live());
     EXPECT_EQ(0u, since_mark(&stats_t::wasted)) << "nothing came from ahead";
 }
@@ -135,7 +135,7 @@ TEST_F(test_decide, doubted_region_has_to_be_regular_for_a_while)
 {
     std::mt19937 random(1);
 
-    /* Every other prediction is wrong, and nobody can tell which */
+    /* Every other prediction is wrong, at random */
     for (unsigned i = 0; i < 40; ++i) {
         use(buffer(0), 64 * KB, MSEC);
         run((random() % 2) ? (100 * MSEC) : (2 * SEC));
@@ -172,7 +172,8 @@ TEST_F(test_decide, use_whose_entry_is_on_the_way_has_come)
     ASSERT_EQ(1u, test_pred_awaited_length(m_pred));
     int confidence = test_pred_confidence(m_pred, (uintptr_t)buffer(0));
 
-    /* The helper comes late: another entry is first, and the wait is over */
+    /* The helper comes late: another entry is before that of the use, and the
+     * time to wait for the use is over */
     end(begin(buffer(1), 64 * KB));
     end(begin(buffer(0), 64 * KB));
     m_world.advance(SEC);
@@ -189,7 +190,8 @@ TEST_F(test_decide, use_before_its_registration_is_late)
     use(buffer(0), 64 * KB, MSEC);
     run(50 * MSEC);
     mark();
-    use(buffer(0), 64 * KB, MSEC); /* A quarter into the period */
+    /* This use comes after a quarter of the period */
+    use(buffer(0), 64 * KB, MSEC);
 
     EXPECT_EQ(0u, since_mark(&stats_t::hits));
     EXPECT_EQ(1u, since_mark(&stats_t::late));
@@ -237,7 +239,8 @@ TEST_F(test_decide, use_waiting_for_another_use_is_not_late)
     std::thread thread;
     void *memh = NULL;
 
-    /* Late is what came before a registration predicted for it */
+    /* Only a use that comes before a registration that was predicted for it is
+     * late */
     m_world.on_reg = [&](const auto &) {
         thread = start_waiting_use(&memh);
         m_world.on_reg = nullptr;
@@ -255,7 +258,8 @@ TEST_F(test_decide, registration_long_before_its_use_is_early)
 {
     periodic(buffer(0), 200 * MSEC, 4);
 
-    /* A tenth of a period after its time is no fault of ours */
+    /* A use that comes a tenth of a period after its time was not registered
+     * too early */
     mark();
     use(buffer(0), 64 * KB, MSEC);
     run(200 * MSEC + 15 * MSEC);
@@ -263,7 +267,8 @@ TEST_F(test_decide, registration_long_before_its_use_is_early)
     EXPECT_EQ(2u, since_mark(&stats_t::hits));
     EXPECT_EQ(0u, since_mark(&stats_t::early));
 
-    /* After a use that came at half the time, much is prepared too early */
+    /* After a use that came at half the time, the next registration is much too
+     * early */
     run(100 * MSEC);
     use(buffer(0), 64 * KB, MSEC);
     mark();

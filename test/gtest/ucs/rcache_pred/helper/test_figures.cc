@@ -35,7 +35,7 @@ TEST_F(test_figures, figure_1_with_reuse)
     EXPECT_EQ(0u, since_mark(&stats_t::late));
     EXPECT_EQ(0u, since_mark(&stats_t::time_critical));
 
-    /* Leave-pinned would hold all three from their first use on */
+    /* Leave-pinned would have all three registered from their first use on */
     EXPECT_LE(stats().byte_ns, 3 * length * (now() - start) / 4);
     EXPECT_LE(stats().bytes_peak, 2 * length);
 
@@ -55,7 +55,7 @@ TEST_F(test_figures, figure_1_registered_little)
         }
     }
 
-    /* 6 transfers of 2 ms in 306 ms could not do with less than 2 % */
+    /* Three transfers of 2 ms in 306 ms cannot do with less than 2 % */
     EXPECT_LE(stats().byte_ns, 3 * length * stats().duration / 10);
 }
 
@@ -111,7 +111,8 @@ protected:
         }
     }
 
-    /* Of two inner loops in half of the outer iterations */
+    /* The uses of one inner iteration: in two inner loops, in half of the outer
+     * iterations */
     static constexpr unsigned ALL = 2 * OUTER / 2;
 
     unsigned m_inner           = 5;  /* Iterations of the inner loops */
@@ -159,7 +160,7 @@ TEST_F(test_figures_nested, most_memory_is_not_registered)
               2 * MB * since_mark(&stats_t::duration) / 4);
 }
 
-/* How wrong predictions are, as it is counted */
+/* The statistics count how wrong predictions are */
 
 TEST_F(test_figures_nested, contexts_make_predictions_right)
 {
@@ -200,7 +201,7 @@ TEST_F(test_figures, errors_are_counted_by_class)
 
 TEST_F(test_figures, first_uses_have_no_error)
 {
-    /* Neither a buffer's first use, nor its second */
+    /* Neither the first use of a buffer nor its second one was predicted */
     for (unsigned i = 0; i < 8; ++i) {
         use(buffer(i % 4), PAGE, 10 * USEC);
         run(100 * MSEC);

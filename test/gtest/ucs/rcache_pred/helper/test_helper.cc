@@ -25,7 +25,7 @@ TEST_F(test_helper, clock_jumps_forward)
     EXPECT_EQ(0u, m_world.num_live());
     EXPECT_LE(since_mark(&stats_t::helper_rounds), 20u);
 
-    /* One odd interval does not count */
+    /* One odd interval does not change the prediction */
     periodic(buffer(0), 100 * MSEC, 3);
     mark();
     periodic(buffer(0), 100 * MSEC, 10);
@@ -49,7 +49,8 @@ TEST_F(test_helper, clock_jumps_back)
 {
     m_world.jump(20 * HOUR);
     periodic(buffer(0), 100 * MSEC, 10);
-    m_world.set_reg_cost(0, SEC); /* Too long to be given up now */
+    /* The time was too short for the region to be given up by now */
+    m_world.set_reg_cost(0, SEC);
     periodic(buffer(1), 100 * MSEC, 10);
     ASSERT_EQ(1u, m_world.num_live_at(buffer(1)));
     m_world.set_reg_cost(0, 10 * USEC);
@@ -192,6 +193,6 @@ TEST_F(test_helper, failed_registration_ahead_is_made_up_for_by_the_use)
     use(buffer(0), 64 * KB, MSEC);
     EXPECT_EQ(1u, since_mark(&stats_t::regs_critical));
     run(199 * MSEC);
-    use(buffer(0), 64 * KB, MSEC); /* and the next one is predicted again */
+    use(buffer(0), 64 * KB, MSEC); /* The next use is predicted again */
     EXPECT_EQ(1u, since_mark(&stats_t::hits));
 }

@@ -78,8 +78,8 @@ TEST_F(test_learning, change_of_period_is_learnt)
 
 TEST_F(test_learning, communication_phase_does_not_pile_up)
 {
-    /* All buffers at once: deadlines have to be moved apart, or all but the
-     * first would be late by the registrations before theirs */
+    /* All buffers are used at once: their deadlines have to be moved apart, or
+     * each but the first would be late by the registrations before its own */
     const unsigned count = 20;
     void *memhs[count];
 
@@ -104,8 +104,9 @@ TEST_F(test_learning, communication_phase_does_not_pile_up)
 
 TEST_F(test_learning, own_work_is_not_taken_for_registration)
 {
-    /* Costs that vary: what a registration takes less than expected is not
-     * work on the queues, of which there is none on this clock */
+    /* Costs vary. The time by which a registration is shorter than expected
+     * must not be taken for work on the queues, which takes no time on this
+     * clock. */
     std::mt19937 random(1);
 
     for (unsigned i = 0; i < 300; ++i) {
@@ -132,7 +133,7 @@ TEST_F(test_learning, costs_are_learnt)
 
 TEST_F(test_learning, late_sleep_is_allowed_for)
 {
-    /* Half a millisecond too late, every time */
+    /* The sleep ends half a millisecond too late each time */
     for (unsigned i = 0; i < 40; ++i) {
         uint64_t start = now();
         use(buffer(0), PAGE, MSEC);

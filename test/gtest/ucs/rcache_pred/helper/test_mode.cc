@@ -63,7 +63,7 @@ TEST_F(test_mode, work_of_a_thread_that_does_not_come_is_taken_over)
     EXPECT_NE(std::string::npos,
               log_watch::take().find("found no processor"));
 
-    /* Not again before it was seen */
+    /* The thread is not given the work again before it has been seen */
     for (unsigned i = 0; i < 10; ++i) {
         m_world.advance(300 * MSEC);
         end(begin(buffer(0), PAGE));

@@ -63,14 +63,14 @@ TEST_F(test_pace, sleep_ends_in_time_for_a_deadline)
     use(buffer(0), 64 * KB);
     run(SEC);
 
-    /* Asleep, but with a time to wake up */
+    /* The helper sleeps, but has a time to wake up at */
     uint64_t next = poll();
     EXPECT_TRUE(test_pred_is_asleep(m_pred));
     EXPECT_GT(next, now() + 5 * SEC);
     EXPECT_NE(NEVER, next);
 
     unsigned wakes = m_world.num_wakes();
-    use(buffer(1), PAGE); /* and anything before that wakes it */
+    use(buffer(1), PAGE); /* A use that ends before that wakes it */
     EXPECT_EQ(wakes + 1, m_world.num_wakes());
 }
 
@@ -83,7 +83,8 @@ TEST_F(test_pace, rounds_are_few_when_nothing_happens)
     EXPECT_LE(m_world.num_now() - looks, 200u);
 }
 
-/* Rounds interrupt whoever runs on the helper's processor */
+/* Rounds have to be few, since they interrupt what else runs on the helper's
+ * processor */
 
 TEST_F(test_pace, rounds_are_few_while_short_periods_are_kept)
 {
@@ -97,13 +98,13 @@ TEST_F(test_pace, rounds_are_few_while_short_periods_are_kept)
     }
 
     EXPECT_EQ(899u, since_mark(&stats_t::hits));
-    /* 90 ms: one in 4 ms */
+    /* In 90 ms, one round in 4 ms */
     EXPECT_LE(since_mark(&stats_t::helper_rounds), 25u);
 }
 
 TEST_F(test_pace, rounds_keep_up_with_periods_that_are_worth_it)
 {
-    /* While uses of another buffer keep the helper from sleeping */
+    /* Uses of another buffer keep the helper from sleeping */
     m_world.set_reg_cost(0, 400 * USEC);
     for (unsigned i = 0; i < 400; ++i) {
         if (i % 40 == 0) {
@@ -116,7 +117,8 @@ TEST_F(test_pace, rounds_keep_up_with_periods_that_are_worth_it)
         }
     }
 
-    /* Periods of 20 ms: looked at within 1.25 ms, not 4 */
+    /* With periods of 20 ms, the helper looks at what was used within 1.25 ms
+     * and not 4 ms */
     EXPECT_EQ(199u + 4, since_mark(&stats_t::hits));
     EXPECT_LE(since_mark(&stats_t::helper_rounds), 100u + 20);
     EXPECT_LE(stats().bytes_avg, MB * 3 / 20);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 
-/* The helper's work done by the program, while it waits */
+/* The program does the helper's work while it waits for communication */
 class test_progress : public mode_test {
 };
 
@@ -24,7 +24,8 @@ TEST_F(test_progress, progress_lets_go_at_the_end_of_a_use)
     EXPECT_EQ(0u, m_world.num_wakes());
 }
 
-/* Others could ask for what is kept: no reason to wait for them to */
+/* Under a bound of the node others could ask for what is kept. That is no
+ * reason to keep it until they do. */
 TEST_F(test_progress, progress_lets_go_within_a_bound_of_the_node)
 {
     ucs_rcache_pred_node_params_t params = {
@@ -69,7 +70,8 @@ TEST_F(test_progress, program_that_waits_registers_ahead)
     EXPECT_EQ(10u, after.hits - before.hits);
     EXPECT_EQ(10u, after.regs_helper - before.regs_helper);
     EXPECT_EQ(0u, after.time_critical - before.time_critical);
-    /* And not long ahead: registered for less than a tenth of the time */
+    /* It registers not long ahead: memory is registered for less than a tenth
+     * of the time */
     EXPECT_LE(after.byte_ns - before.byte_ns,
               64 * KB * (after.duration - before.duration) / 10);
 }
@@ -87,7 +89,8 @@ TEST_F(test_progress, program_that_computes_registers_on_demand)
 
 TEST_F(test_progress, program_keeps_what_is_not_worth_its_time)
 {
-    /* 16 pages: 16.0 us both ways. Worth it from 1.02 ms on */
+    /* To deregister and register 16 pages takes 16.0 us, which is worth it for
+     * periods from 1.02 ms on */
     create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
     periodic(900 * USEC, 20, false);
     stats_t before = stats();
@@ -95,7 +98,7 @@ TEST_F(test_progress, program_keeps_what_is_not_worth_its_time)
     EXPECT_EQ(20u, stats().hits - before.hits);
     EXPECT_EQ(0u, stats().deregs - before.deregs);
 
-    /* A thread of its own would not keep it */
+    /* A helper thread would not keep the region */
     destroy();
     create_with(UCS_RCACHE_PRED_HELPER_AGGRESSIVE);
     periodic(900 * USEC, 100, false);
@@ -117,12 +120,12 @@ TEST_F(test_progress, what_was_kept_and_is_not_used_is_let_go_of)
 TEST_F(test_progress, progress_without_work_is_a_load)
 {
     create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
-    progress(); /* The first time it looks for its seat */
+    progress(); /* The first call of progress asks for the seat */
     uint64_t looks = m_world.num_now();
     progress();
     EXPECT_EQ(looks, m_world.num_now());
 
-    /* And with work for later, one look at the clock */
+    /* If there is work for later, it is one look at the clock */
     periodic(100 * MSEC, 5, true);
     use(buffer(0), 64 * KB, 10 * USEC);
     ASSERT_EQ(1u, test_pred_rq_length(m_pred));
@@ -137,8 +140,8 @@ TEST_F(test_progress, progress_takes_little_at_a_time)
     create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
     void *memh[100];
 
-    /* All end while somebody else holds the helper's place, most are lost, and
-     * some are unmapped */
+    /* All uses end while somebody else holds the place of the helper. Most of
+     * their entries are lost, and some of their memory is unmapped. */
     for (unsigned i = 0; i < 100; ++i) {
         memh[i] = begin(buffer(i), PAGE);
     }
@@ -155,7 +158,8 @@ TEST_F(test_progress, progress_takes_little_at_a_time)
         unsigned deregs = m_world.num_deregs();
         m_world.advance(100 * USEC);
         progress();
-        /* Of the DQ, of the stale ones, and of those swept */
+        /* A call does a little of each: entries of the DQ, stale regions, and
+         * regions whose entries were lost */
         EXPECT_LE(m_world.num_deregs() - deregs, 6u);
     }
     EXPECT_EQ(0u, m_world.num_live());

@@ -35,7 +35,7 @@ TEST_F(test_seat, helper_comes_with_its_processor)
     EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
     EXPECT_EQ(1u, m_world.num_wakes());
 
-    /* It knows what the program knew */
+    /* The helper predicts from what was learned by progress */
     periodic(100 * MSEC, 4, false);
     stats_t before = stats();
     periodic(100 * MSEC, 10, false);
@@ -95,7 +95,7 @@ TEST_F(test_seat, seat_is_asked_for_four_times_a_second)
     EXPECT_GE(m_world.num_seats() - count, 7u);
     EXPECT_LE(m_world.num_seats() - count, 8u);
 
-    /* And not when nothing happens */
+    /* The seat is not asked for when nothing happens */
     run_until_asleep();
     EXPECT_LE(m_world.num_seats() - count, 10u);
 }

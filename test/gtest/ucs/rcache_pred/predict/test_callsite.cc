@@ -39,7 +39,7 @@ TEST_F(test_callsite, not_found_unless_made)
     EXPECT_EQ(NULL, find(5));
     get(5);
     EXPECT_NE((void*)NULL, find(5));
-    EXPECT_EQ(NULL, find(5 + NUM_SITES)); /* In the same bucket */
+    EXPECT_EQ(NULL, find(5 + NUM_SITES)); /* The signatures share a bucket */
 }
 
 TEST_F(test_callsite, made_once)

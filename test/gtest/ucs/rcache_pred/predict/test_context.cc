@@ -27,7 +27,8 @@ protected:
         return context;
     }
 
-    /* The window part of a communication that comes after these */
+    /* What the context of a communication says of the window, if it comes after
+     * these */
     uint64_t after(const std::vector<uintptr_t> &addresses, unsigned length)
     {
         m_window = {};

@@ -21,7 +21,7 @@ protected:
         ucs_rcache_pred_history_record(&m_history, begin, DEPTH);
     }
 
-    /* It begins again after so long */
+    /* The next use begins after so long */
     void next(uint64_t interval, unsigned times = 1)
     {
         while (times-- > 0) {
@@ -37,7 +37,7 @@ protected:
     uint64_t lead() const { return ucs_rcache_pred_history_lead(&m_history); }
     uint64_t grace() const { return ucs_rcache_pred_history_grace(&m_history); }
 
-    /* Of the prediction, if it began again after so long */
+    /* The error of the prediction if the next use began after so long */
     unsigned error_after(uint64_t interval) const
     {
         return ucs_rcache_pred_history_error_class(&m_history,
@@ -155,7 +155,8 @@ TEST_F(test_history, unmet_predictions_silence_it)
 
     EXPECT_EQ(NEVER, deadline(m_time));
     ucs_rcache_pred_history_unmet(&m_history);
-    EXPECT_EQ(0, m_history.confidence); /* and does not wrap around */
+    /* A confidence of 0 does not wrap around */
+    EXPECT_EQ(0, m_history.confidence);
 }
 
 TEST_F(test_history, being_right_in_retrospect_restores_confidence)
@@ -194,7 +195,8 @@ TEST_F(test_history, streak_counts_punctual_intervals)
     next(125 * MSEC);
     EXPECT_EQ(4, m_history.streak);
 
-    next(126 * MSEC); /* Within the grace, but not the narrow one */
+    /* This is within the grace, but not within the narrow one */
+    next(126 * MSEC);
     EXPECT_EQ(0, m_history.streak);
     next(100 * MSEC);
     EXPECT_EQ(1, m_history.streak);
@@ -226,7 +228,8 @@ TEST_F(test_history, steady_period_needs_no_lead)
 {
     record(SEC);
     next(160 * MSEC);
-    EXPECT_EQ(5 * MSEC, lead()); /* 1/32 while nothing is known of it */
+    /* The lead is 1/32 of the period while nothing is known of its variation */
+    EXPECT_EQ(5 * MSEC, lead());
     next(160 * MSEC);
     EXPECT_EQ(160 * MSEC / 64, lead());
     next(160 * MSEC, 2);
@@ -249,7 +252,8 @@ TEST_F(test_history, lead_covers_what_came_early)
     record(SEC);
     next(100 * MSEC, 5);
     next(96 * MSEC);
-    EXPECT_EQ(5 * MSEC, lead()); /* 4 ms and a quarter */
+    /* A use came 4 ms early: the lead is that and a quarter of it */
+    EXPECT_EQ(5 * MSEC, lead());
 }
 
 TEST_F(test_history, lead_fades)
@@ -289,8 +293,10 @@ TEST_F(test_history, grace_covers_the_spread)
 {
     record(SEC);
     next(100 * MSEC);
-    EXPECT_EQ(50 * MSEC, grace()); /* Half of it while little is known */
-    next(80 * MSEC, 3); /* Shorter, so that none came late */
+    /* The grace is half of the period while little is known */
+    EXPECT_EQ(50 * MSEC, grace());
+    /* The intervals get shorter, so that no use came late */
+    next(80 * MSEC, 3);
     EXPECT_EQ(30 * MSEC, grace());
 }
 
@@ -299,7 +305,8 @@ TEST_F(test_history, grace_covers_what_came_late)
     record(SEC);
     next(80 * MSEC, 5);
     next(88 * MSEC);
-    EXPECT_EQ(20 * MSEC, grace()); /* 8 ms and a quarter, and 10 ms */
+    /* 8 ms by which a use came late, a quarter of that, and 10 ms */
+    EXPECT_EQ(20 * MSEC, grace());
 }
 
 TEST_F(test_history, grace_fades)
@@ -314,11 +321,12 @@ TEST_F(test_history, grace_fades)
 
 TEST_F(test_history, lead_covers_part_of_the_spread)
 {
-    /* The shortest of a few intervals is not the shortest there will be */
+    /* The shortest of a few intervals will not be the shortest of all */
     record(SEC);
     next(80 * MSEC);
     next(100 * MSEC, 6);
-    EXPECT_EQ(15 * MSEC, lead()); /* 3/4 of what the median is longer by */
+    /* The lead is 3/4 of what the median is longer than the shortest */
+    EXPECT_EQ(15 * MSEC, lead());
 }
 
 TEST_F(test_history, begin_going_backwards_is_no_interval)
@@ -342,7 +350,8 @@ TEST_F(test_history, closed_one_awaits_nothing)
     EXPECT_EQ(100 * MSEC, m_history.period);
     EXPECT_EQ(NEVER, deadline(m_time));
 
-    /* until it begins again; what lies between is no interval */
+    /* Nothing is known until the next use begins; the time between is no
+     * interval */
     record(m_time + 10 * SEC);
     EXPECT_EQ(4u, m_history.count);
     EXPECT_EQ(m_time + 100 * MSEC, deadline(m_time));

@@ -18,7 +18,7 @@ protected:
         ucs_list_head_init(&m_queue);
     }
 
-    /* As the helper does: insert, then make room before it */
+    /* Insert a region and make room before it, as the helper does */
     void insert(uint64_t time, uint64_t gap)
     {
         m_elems.push_back(new ucs_rcache_pred_timeq_elem_t);
@@ -96,7 +96,8 @@ TEST_F(test_policy, helper_with_a_processor_of_its_own_shares_nothing)
     EXPECT_EQ(0u, ucs_rcache_pred_share(&seat));
     seat.sharers = 3;
     EXPECT_EQ(12 * MSEC, ucs_rcache_pred_share(&seat));
-    seat.idle_cpus = 0; /* One helper, but beside a rank */
+    /* There is one helper, but it shares its processor with a rank */
+    seat.idle_cpus = 0;
     seat.sharers   = 1;
     EXPECT_EQ(4 * MSEC, ucs_rcache_pred_share(&seat));
 }
@@ -148,7 +149,7 @@ TEST_F(test_policy, change_of_mode_takes_several_seats_in_a_row)
     auto mode         = UCS_RCACHE_PRED_MODE_THREAD;
     unsigned votes    = 0;
 
-    /* As two processes of about the same demand see it */
+    /* This is how two processes of about the same demand see it */
     for (unsigned i = 0; i < 100; ++i) {
         mode = choose(conservative, 1, i % UCS_RCACHE_PRED_MODE_VOTES, mode,
                       &votes);
@@ -179,7 +180,7 @@ TEST_F(test_policy, due_at_once_if_the_deadline_is_too_close)
 
 TEST_F(test_policy, what_may_be_deregistered_is_not_due_yet)
 {
-    /* Or it would be registered again in the same round */
+    /* Otherwise it would be registered again in the same round */
     for (uint64_t deadline = SEC; deadline < SEC + 3 * T_P; deadline += 7) {
         if (ucs_rcache_pred_may_deregister(&m_times, SEC, deadline)) {
             ASSERT_GE(ucs_rcache_pred_due_time(&m_times, deadline), SEC);
