@@ -13,10 +13,10 @@
 #include <string>
 
 
-/* Files of both forms as a whole; the binary one */
+/* Whole files of traces in both forms, and damaged ones in the binary form */
 class binary_test : public trace_test {
 protected:
-    /* One of each record, in two chunks */
+    /* A file with one of each record, in two chunks */
     std::string small_binary()
     {
         trace_writer writer;

@@ -31,7 +31,8 @@ TEST_F(test_read, file_may_end_anywhere)
 
         ASSERT_TRUE(trace != NULL) << log_watch::take();
         if ((size == 12) || (size == m_second)) {
-            /* A trace up to there: who was killed has left it so */
+            /* The trace up to there is read: a process that was killed has left
+             * it so */
             EXPECT_EQ(0, trace->truncated);
         } else {
             EXPECT_EQ(1, trace->truncated) << "size " << size;
@@ -185,7 +186,7 @@ TEST_F(test_read, bad_records_are_named)
         {"\x11\x01\x01x", 1, "domain 1: expected a number up to 0"},
         {"\x12\x01\x01\x19", 1, "a site of too many frames"},
         {"\x13\x01\x01\x01\x01/\x21", 1, "a build ID that is too long"},
-        /* begin: time, region 1, which there is none of */
+        /* A begin: its time, and region 1, which there is none of */
         {std::string("\x01\x02\x01", 3), 1, "a region that was not described"},
         {std::string("\x01\x02\0\x02\0\x02\x02\0\x01", 9), 1,
          "a context that was not described"},
@@ -207,7 +208,8 @@ TEST_F(test_read, bad_records_are_named)
 
 TEST_F(test_read, nothing_is_allocated_for_claims)
 {
-    /* Each is well-formed up to where it ends, and claims the utmost */
+    /* Each of these is well-formed up to where it ends, and claims to have as
+     * many entries as it can */
     const std::string claims[] = {
         with_records("", 0xffffffff), with_records("\x10\xff\x7f", 0xffffffff),
         with_records("\x12\x01\x01\x18", 0xffffffff)

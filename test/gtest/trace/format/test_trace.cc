@@ -11,7 +11,8 @@
 #include <vector>
 
 
-/* What survives both forms of a trace, and what its records may say */
+/* What a trace is after it was written and read in either form, and what its
+ * records may say */
 class test_trace : public binary_test {
 };
 
@@ -57,7 +58,8 @@ TEST_F(test_trace, fields_of_other_types_are_not_stored)
             clean = random_event(random);
         } while (clean.type != type);
 
-        /* What is 0 in it is not one of its fields, or might be */
+        /* A field that is 0 does not belong to this type of event, or may be
+         * 0 */
         dirty = clean;
         if (type == UCS_RCACHE_PRED_EVENT_UNMAP) {
             dirty.id     = 5;
@@ -79,7 +81,8 @@ TEST_F(test_trace, fields_of_other_types_are_not_stored)
         }
 
         ucs_rcache_trace_put_event(writer, &dirty);
-        ucs_rcache_trace_put_lost(writer, 1); /* An end may be without begin */
+        /* In a trace with losses, an end may be without begin */
+        ucs_rcache_trace_put_lost(writer, 1);
         trace_ptr trace = parse(writer.close());
         ASSERT_TRUE(trace != NULL);
         expect_equal(clean, trace->events[0]);

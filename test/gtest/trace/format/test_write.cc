@@ -55,7 +55,7 @@ TEST_F(test_write, nothing_is_written_after_a_failure)
     event_t event = use_begin(1);
     std::string written(1 << 20, '\0');
 
-    /* A pipe takes a part, then no more, then some again */
+    /* The pipe takes a part, then no more, and then some again */
     ASSERT_EQ(0, pipe2(fds, O_NONBLOCK));
     ASSERT_EQ(16384, fcntl(fds[1], F_SETPIPE_SZ, 16384));
     ASSERT_EQ(UCS_OK, ucs_rcache_trace_writer_create(fds[1], &writer));
@@ -72,7 +72,7 @@ TEST_F(test_write, nothing_is_written_after_a_failure)
     ucs_rcache_trace_writer_destroy(writer);
     EXPECT_EQ(-1, read(fds[0], &written[size], 1));
 
-    /* What came through is a trace, up to where it ends */
+    /* What came through the pipe is a trace, up to where it ends */
     trace_ptr trace = parse(written.substr(0, size));
     ASSERT_TRUE(trace != NULL);
     EXPECT_GT(trace->num_events, 100u);
@@ -82,7 +82,7 @@ TEST_F(test_write, nothing_is_written_after_a_failure)
     close(fds[1]);
 }
 
-/* The process, which has no handler, is not ended by SIGXFSZ */
+/* SIGXFSZ does not end the process, which has no handler for it */
 TEST_F(test_write, a_file_that_may_not_grow_shows_when_flushed)
 {
     memory_file file;
@@ -103,7 +103,8 @@ TEST_F(test_write, a_file_that_may_not_grow_shows_when_flushed)
         }
         ucs_rcache_trace_writer_destroy(writer);
 
-        /* None is left behind, and the program gets those of its own */
+        /* No signal is left pending, and the signal is not blocked for the
+         * program */
         sigpending(&set);
         if (sigismember(&set, SIGXFSZ)) {
             return 2;
@@ -147,7 +148,7 @@ TEST_F(test_write, a_pending_signal_stays_pending)
     EXPECT_EQ(100u, file.content().size());
 }
 
-/* Between two chunks, without a flush */
+/* The file is replaced between two chunks, without a flush */
 TEST_F(test_write, a_file_that_took_the_number_is_not_written)
 {
     memory_file file, other;
@@ -169,7 +170,7 @@ TEST_F(test_write, a_file_that_took_the_number_is_not_written)
     }
     EXPECT_EQ("", other.content());
 
-    /* Nor is what would follow, should the file come back */
+    /* What follows is not written either, even if the file comes back */
     ASSERT_EQ(fd, dup2(file.fd(), fd));
     EXPECT_EQ(UCS_ERR_IO_ERROR, ucs_rcache_trace_writer_flush(writer));
     EXPECT_EQ(EBADF, errno);
@@ -199,7 +200,8 @@ TEST_F(test_write, putting_allocates_nothing)
     test_alloc_fail_nth(0);
 }
 
-/* Three buffers that take turns: what is written of a million events */
+/* A million events of three buffers that take turns: how many bytes they take,
+ * and how long */
 TEST_F(test_write, a_million_events)
 {
     constexpr unsigned num_uses = 200000;

@@ -67,7 +67,7 @@ protected:
         ASSERT_EQ(UCS_OK, ucs_rcache_trace_load(m_path.c_str(), &m_trace));
     }
 
-    /* Events that can be told from each other by their time */
+    /* Put events, which their time tells from each other */
     void emit(unsigned count = 1)
     {
         ucs_rcache_pred_event_t e = {};
@@ -81,7 +81,7 @@ protected:
         }
     }
 
-    /* An event, until it is in the file */
+    /* Put an event, and wait until it is in the file */
     void emit_and_wait()
     {
         size_t before;
@@ -92,8 +92,8 @@ protected:
         EXPECT_TRUE(wait_until([&]() { return file_size() > before; }));
     }
 
-    /* Like a daemon, the program closes what it does not know, and a file of
-     * its own gets the number */
+    /* The program closes descriptors that it does not know, as daemons do, and
+     * a file of its own gets the number of the recorder's */
     void take_number()
     {
         std::string path = m_dir + "/other";
@@ -105,7 +105,8 @@ protected:
         unlink(path.c_str());
     }
 
-    /* It is neither written to nor closed */
+    /* Expect that the recorder has neither written to the program's file nor
+     * closed it */
     void expect_number_is_the_programs()
     {
         struct stat st;

@@ -17,7 +17,7 @@
 #include <vector>
 
 
-/* What a recorder writes, and its thread */
+/* What a recorder writes to its file, and how its thread behaves */
 class test_recorder : public recorder_test {
 };
 
@@ -109,7 +109,8 @@ TEST_F(test_recorder, site_and_the_module_it_is_in)
     EXPECT_EQ((uintptr_t)info.dli_fbase, module->bias);
     EXPECT_GT(module->build_id_length, 0u);
 
-    /* Those that were there at the beginning are not there twice */
+    /* The modules that were there at the beginning are not in the trace
+     * twice */
     for (unsigned a = 0; a < m_trace->num_modules; ++a) {
         for (unsigned b = 0; b < a; ++b) {
             EXPECT_NE(m_trace->modules[a].start, m_trace->modules[b].start);
@@ -117,8 +118,8 @@ TEST_F(test_recorder, site_and_the_module_it_is_in)
     }
 }
 
-/* More than the ring holds, by threads that take turns as the cache lets them:
- * what is not in the file is counted there */
+/* Threads put more than the ring holds, in turns, as the cache lets them:
+ * events that are not in the file are counted there */
 TEST_F(test_recorder, more_than_the_ring_holds)
 {
     const unsigned total = 1000000 / SANITIZER_SLOWDOWN;
@@ -149,7 +150,7 @@ TEST_F(test_recorder, more_than_the_ring_holds)
     }
 }
 
-/* Those that no cache locks for */
+/* Threads put events without the cache's lock, at the same time */
 TEST_F(test_recorder, threads_that_emit)
 {
     std::vector<std::thread> threads;
@@ -183,7 +184,7 @@ TEST_F(test_recorder, writes_while_the_program_runs)
     finish();
 }
 
-/* The thread, by its name */
+/* @return the number of the thread with this name, 0 if there is none */
 static pid_t find_thread(const std::string &name)
 {
     pid_t found = 0;

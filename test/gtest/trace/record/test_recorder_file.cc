@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 
-/* The file of a process that is killed or forks, of a full disk, and one
+/* The file of a process that is killed or forks, a file on a full disk, and one
  * that the program closes */
 class test_recorder_file : public recorder_test {
 };
@@ -37,8 +37,8 @@ TEST_F(test_recorder_file, killed)
     EXPECT_FALSE(ucs_rcache_trace_get_counter(m_trace, "uses", &value));
 }
 
-/* Before the thread's first turn, perhaps: repeated, since that one may come
- * first as well */
+/* The process may be killed before the first turn of its thread. This is
+ * repeated, since that turn may come first as well. */
 TEST_F(test_recorder_file, killed_at_once)
 {
     for (unsigned i = 0; i < 20; ++i) {
@@ -67,8 +67,8 @@ TEST_F(test_recorder_file, flush_before_start_or_after_finish)
     load();
 }
 
-/* The parent's file is the parent's: the child neither writes it nor keeps it
- * open, and the parent goes on */
+/* A child neither writes to its parent's file nor keeps it open, and the parent
+ * goes on */
 TEST_F(test_recorder_file, forked)
 {
     start();
@@ -101,14 +101,14 @@ TEST_F(test_recorder_file, disk_full)
     EXPECT_NE(std::string::npos, message.find("/dev/full")) << message;
     EXPECT_NE(std::string::npos, message.find("No space left")) << message;
 
-    /* The program goes on, and it is said once */
+    /* The program goes on, and the failure is logged once */
     emit(100000);
     communicate();
     ucs_rcache_recorder_counter(m_recorder, "uses", 7);
     finish();
 }
 
-/* What the exiting thread writes does not end the process by SIGXFSZ */
+/* SIGXFSZ for what the thread writes when it ends does not end the process */
 TEST_F(test_recorder_file, file_may_not_grow)
 {
     child process([this]() {
@@ -150,7 +150,8 @@ TEST_F(test_recorder_file, file_closed_by_the_program)
     EXPECT_EQ(1u, m_trace->num_events);
 }
 
-/* At the end, when more is put than the writer's buffer holds */
+/* The file is closed at the end, when more is put than the writer's buffer
+ * holds */
 TEST_F(test_recorder_file, file_closed_after_the_last_event)
 {
     start();

@@ -24,7 +24,7 @@ protected:
         ASSERT_EQ(UCS_OK, ucs_rcache_record_ring_create(size, &m_ring));
     }
 
-    /* An event that can be told from others in each of its words */
+    /* An event of which each word tells which one it is */
     static ucs_rcache_pred_event_t event(uint64_t number)
     {
         ucs_rcache_pred_event_t e = {};
@@ -95,11 +95,12 @@ TEST_F(test_ring, losses_are_told_where_they_were)
 {
     uint64_t n;
 
-    for (n = 0; n < SIZE + 3; ++n) { /* three find no room */
+    for (n = 0; n < SIZE + 3; ++n) { /* There is no room for three of them */
         push(n);
     }
     expect(0);
-    push(n++);                       /* takes the room of the first one */
+    /* This event takes the room of the first one */
+    push(n++);
     push(n++);                       /* is lost again */
     for (n = 1; n < SIZE; ++n) {
         expect(n);
@@ -108,7 +109,7 @@ TEST_F(test_ring, losses_are_told_where_they_were)
     expect_empty();
 
     /* Nothing comes after the last loss: it is told at the end, and not again
-     * if something comes after all */
+     * if an event comes after all */
     EXPECT_EQ(1u, ucs_rcache_record_ring_lost(m_ring));
     push(100);
     expect(100, 1);
@@ -129,7 +130,7 @@ TEST_F(test_ring, asks_for_the_consumer_once)
     }
     EXPECT_EQ(0u, asked);
 
-    /* Emptied, and full again */
+    /* The ring has been emptied, and is full again */
     for (n = 0; n < SIZE; ++n) {
         expect(n);
     }
@@ -168,8 +169,8 @@ TEST_F(test_ring, no_memory)
     EXPECT_EQ(3u, nth);
 }
 
-/* Threads that produce in turns, and one that does not keep up: each event comes
- * whole, after exactly the losses that were told */
+/* Threads produce in turns, and the consumer does not keep up: each event comes
+ * out whole, after exactly the losses that were told */
 TEST_F(test_ring, threads)
 {
     const unsigned num_producers = 4;
@@ -188,7 +189,9 @@ TEST_F(test_ring, threads)
         bool last;
 
         do {
-            last = done; /* then what is there now is all */
+            /* After the producers have ended, what is there now is all there
+             * is */
+            last = done;
             while (ucs_rcache_record_ring_pop(m_ring, &e, &l)) {
                 expected += l;
                 lost     += l;

@@ -34,8 +34,8 @@ protected:
         return ucs_rcache_record_sites_next(m_sites);
     }
 
-    /* A communication, as the function that is overridden would see it: its
-     * return address and frame */
+    /* A communication as the overriding function sees it: its return address
+     * and frame */
     UCS_F_NOINLINE void communicate(ucs_rcache_pred_comm_t comm)
     {
         ucs_rcache_pred_window_t window = {};
@@ -51,11 +51,13 @@ protected:
     /* The program's own functions */
     UCS_F_NOINLINE void solve()
     {
-        if (m_solver == 0) { /* The first one is what is recorded */
+        /* A site is noted at its first communication: later frames do not
+         * matter */
+        if (m_solver == 0) {
             m_solver = (uintptr_t)__builtin_return_address(0);
         }
         communicate(UCS_RCACHE_PRED_COMM_SEND);
-        asm volatile(""); /* Not a tail call */
+        asm volatile(""); /* This keeps the call from being a tail call */
     }
 
     UCS_F_NOINLINE void iterate()
@@ -95,7 +97,7 @@ TEST_F(test_sites, stack_begins_at_the_caller)
     EXPECT_EQ(m_caller, site->frames[0]);
     EXPECT_EQ(m_solver, site->frames[1]);
 
-    /* Three times from one place is one site */
+    /* Three communications from one place have one site */
     EXPECT_TRUE(next() == NULL);
 }
 
@@ -152,14 +154,16 @@ TEST_F(test_sites, full)
         note(i, 0x7000);
     }
     for (const ucs_rcache_trace_site_t *site; (site = next()) != NULL;) {
-        EXPECT_EQ(++count, site->caller); /* the first ones, in their order */
+        /* The first sites are there, in their order */
+        EXPECT_EQ(++count, site->caller);
     }
     EXPECT_EQ(MAX, count);
 }
 
 TEST_F(test_sites, threads)
 {
-    const unsigned num_sites = MAX - 8; /* Threads may overrun it by some */
+    /* Several threads may exceed the limit by some */
+    const unsigned num_sites = MAX - 8;
     std::map<uint64_t, unsigned> seen;
     std::vector<std::thread> threads;
 
@@ -172,7 +176,7 @@ TEST_F(test_sites, threads)
             }
         });
     }
-    /* Taken out meanwhile: what comes is complete */
+    /* Sites are taken out meanwhile: each that comes is complete */
     while (seen.size() < num_sites) {
         const ucs_rcache_trace_site_t *site = next();
         if (site == NULL) {

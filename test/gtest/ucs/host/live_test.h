@@ -40,7 +40,7 @@ inline record_t valid_record()
     return record;
 }
 
-/* A file that is none of the library's, but has its name */
+/* A file that is not the library's, but has the name of one */
 class fake_page {
 public:
     explicit fake_page(size_t size, bool sealed = true) :
@@ -91,7 +91,7 @@ protected:
 
     ucs_status_t read() { return read(ucs_rcache_pred_live_get_fd(m_live)); }
 
-    /* What the file of a good page contains */
+    /* The content of the file of a good page */
     std::vector<char> good_page()
     {
         std::vector<char> bytes(PAGE_SIZE);
@@ -103,7 +103,7 @@ protected:
         return bytes;
     }
 
-    /* A good page but for a few bytes */
+    /* Read a page that is good except for a few bytes */
     template <typename T> ucs_status_t read_with(size_t offset, T value)
     {
         fake_page page(PAGE_SIZE);

@@ -94,7 +94,8 @@ TEST_F(test_live, child_lets_go_of_it)
     EXPECT_EQ(UCS_OK, read());
 }
 
-/* The program has closed it, and opened a file that got its number */
+/* The program has closed the file, and opened one of its own that got its
+ * number */
 TEST_F(test_live, number_that_is_the_programs_by_now)
 {
     int fd   = ucs_rcache_pred_live_get_fd(m_live);
@@ -124,7 +125,8 @@ TEST_F(test_live, closed_when_destroyed)
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_live_create(&m_live));
 }
 
-/* Its number is not the next one that the program gets, where there is room */
+/* The descriptor is not the next number that the program would get, if there is
+ * room elsewhere */
 TEST_F(test_live, number_out_of_the_way)
 {
     struct rlimit limit, little;
@@ -143,7 +145,7 @@ TEST_F(test_live, number_out_of_the_way)
     ucs_rcache_pred_live_destroy(live);
 }
 
-/* Without room for another page, or without such memory at all */
+/* There is no descriptor left, or no such memory at all */
 TEST_F(test_live, no_descriptor_left)
 {
     ucs_rcache_pred_live_t *live = NULL;

@@ -10,8 +10,8 @@
 #include <thread>
 
 
-/* What readers make of a page: of one that is written meanwhile, and of one
- * that is none */
+/* What is read of a page that is written meanwhile, and of a file that is not a
+ * page */
 class test_live_read : public live_test {
 };
 
@@ -23,12 +23,12 @@ TEST_F(test_live_read, other_files)
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(-1));
     close(null);
 
-    /* It could be made shorter while it is read */
+    /* A file that is not sealed could be made shorter while it is read */
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(fake_page(1 << 20, false).fd()));
-    /* Perhaps one that is being made */
+    /* This may be a page that is being made */
     EXPECT_EQ(UCS_ERR_BUSY, read(fake_page(0, false).fd()));
     EXPECT_EQ(UCS_ERR_BUSY, read(fake_page(PAGE_SIZE).fd()));
-    /* Too short for anything */
+    /* These are too short to be a page */
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(fake_page(0).fd()));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(fake_page(8).fd()));
 }
@@ -75,7 +75,7 @@ TEST_F(test_live_read, damaged)
               read_with(OFFSET_RECORD + offsetof(record_t, snapshot.pid), -1));
 }
 
-/* A writer that never comes to its end */
+/* A page whose writer never comes to its end */
 TEST_F(test_live_read, reader_gives_up)
 {
     EXPECT_EQ(UCS_ERR_BUSY, read_with(OFFSET_SEQ, (uint64_t)3));
@@ -96,7 +96,7 @@ TEST_F(test_live_read, command_is_fit_for_a_terminal)
     EXPECT_EQ(longest.size() - 1, strlen(m_found.command));
 }
 
-/* Whatever is in it, reading ends, and what is returned is in range */
+/* Whatever is in a page, reading ends, and what is returned is in range */
 TEST_F(test_live_read, garbage)
 {
     const std::vector<char> good = good_page();
@@ -108,7 +108,9 @@ TEST_F(test_live_read, garbage)
             bytes[random() % bytes.size()] = random();
         }
         if (bytes[OFFSET_SEQ] & 1) {
-            continue; /* Takes its time, see reader_gives_up */
+            /* An odd number lets the reader wait until it gives up, see
+             * reader_gives_up */
+            continue;
         }
 
         fake_page page(PAGE_SIZE);
@@ -143,8 +145,8 @@ TEST_F(test_live_read, average_goes_on)
     EXPECT_EQ(200u, m_record.snapshot.stats.bytes_avg);
 }
 
-/* Every record that is read is one that was written: all its numbers are the
- * same. And the last change is in the page in the end, whoever wrote it. */
+/* Every record that is read is one that was written, with all its numbers the
+ * same. In the end the last change is in the page, whoever wrote it. */
 TEST_F(test_live_read, many_writers_and_a_reader)
 {
     constexpr unsigned num_writers = 3;
@@ -165,7 +167,7 @@ TEST_F(test_live_read, many_writers_and_a_reader)
             if (ucs_rcache_pred_live_read(
                         ucs_rcache_pred_live_get_fd(m_live), &record,
                         &version) != UCS_OK) {
-                continue; /* Overtaken each time: may be */
+                continue; /* The reader may have been overtaken each time */
             }
 
             ++num_read;

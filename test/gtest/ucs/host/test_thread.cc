@@ -13,8 +13,8 @@
 #include <thread>
 
 
-/* The real helper thread. What it does when is tested elsewhere, on a fake
- * clock; here only that it does it at all. */
+/* The real helper thread. What it does when is tested elsewhere with a fake
+ * clock; here the tests only see that it does it at all. */
 class test_thread : public pred_test {
 protected:
     test_thread() : m_thread(NULL) {}
@@ -26,7 +26,7 @@ protected:
         m_ops.now   = ucs_rcache_pred_thread_now;
         m_ops.wait  = ucs_rcache_pred_thread_wait;
         m_ops.wake  = ucs_rcache_pred_thread_wake;
-        m_ops.seat  = NULL; /* Its arg is the world */
+        m_ops.seat  = NULL; /* The fake world's needs the world as arg */
         m_params.ops = &m_ops;
         m_params.arg = m_thread;
         create();
@@ -44,7 +44,7 @@ protected:
         ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_start(m_thread, m_pred));
     }
 
-    /* Whether it comes true before patience ends */
+    /* Whether the condition comes true before patience ends */
     static bool eventually(std::function<bool()> condition)
     {
         for (unsigned i = 0; i < 30000; ++i) {
@@ -129,7 +129,7 @@ TEST_F(test_thread, start_may_fail)
     }
     EXPECT_EQ(0u, ucs_rcache_pred_thread_cpu_time(m_thread));
 
-    /* What its caller then does, see uct_predreg_helper_start() */
+    /* This is what the caller does then, see uct_predreg_helper_start() */
     destroy();
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
     test_thread_fail();
@@ -142,7 +142,7 @@ TEST_F(test_thread, start_may_fail)
         EXPECT_EQ(0u, m_world.num_live());
     }
     EXPECT_EQ(3u, stats().regs_critical);
-    ucs_rcache_pred_thread_stop(m_thread); /* It is not running */
+    ucs_rcache_pred_thread_stop(m_thread); /* The thread is not running */
 }
 
 TEST_F(test_thread, is_pinned_by_itself)
@@ -167,7 +167,7 @@ TEST_F(test_thread, is_pinned_by_itself)
     EXPECT_TRUE(all_deregistered());
     EXPECT_TRUE(CPU_EQUAL(&first, &seen));
 
-    /* No other thread is, whoever calls */
+    /* No other thread is the helper, whoever calls */
     ucs_rcache_pred_thread_pin(m_thread, &first);
     ASSERT_EQ(0, sched_getaffinity(0, sizeof(seen), &seen));
     EXPECT_TRUE(CPU_EQUAL(&before, &seen));
@@ -205,7 +205,8 @@ TEST_F(test_thread, turn_is_as_long_as_turns_are)
 
 TEST_F(test_thread, parks_and_comes_back)
 {
-    /* Its seat changes: to the program at once, and back */
+    /* The work goes from the thread to the program as the seat changes, and
+     * back */
     static std::atomic<unsigned> idle_cpus;
 
     idle_cpus  = 0;
@@ -244,7 +245,7 @@ TEST_F(test_thread, stops_and_starts_again)
         ucs_rcache_pred_thread_stop(m_thread);
     }
 
-    /* Nobody is there now */
+    /* The thread has stopped: nobody deregisters this */
     end(begin(buffer(10), PAGE));
     EXPECT_EQ(PAGE, stats().bytes_now);
 }
@@ -277,7 +278,7 @@ TEST_F(test_thread, cpu_time_is_counted_and_stays)
     EXPECT_GT(ucs_rcache_pred_thread_cpu_time(m_thread), 0u);
 }
 
-/* What it publishes is of this round, not of the one before */
+/* What the thread publishes is what this round has done */
 TEST_F(test_thread, cpu_time_is_up_to_date_in_the_thread)
 {
     std::atomic<uint64_t> first(0);
@@ -304,7 +305,7 @@ TEST_F(test_thread, clock_does_not_go_back)
 
 TEST_F(test_thread, wake_is_not_lost)
 {
-    /* What comes before the wait ends it */
+    /* A wake that comes before the wait ends the wait */
     ucs_rcache_pred_thread_wake(m_thread);
     ucs_rcache_pred_thread_wait(m_thread, NEVER);
 }

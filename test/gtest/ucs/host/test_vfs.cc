@@ -88,7 +88,7 @@ TEST_F(test_vfs, shows_what_is_when_it_is_read)
     EXPECT_EQ("21\n", read("uses"));
 }
 
-/* The names of the list, and no others */
+/* The folder has the names of the list, and no others */
 TEST_F(test_vfs, shows_all_counters)
 {
     std::set<std::string> names = {"policy", "helper"};

@@ -21,8 +21,10 @@ protected:
     static constexpr uint64_t UNLIMITED = UCS_RCACHE_PRED_NODE_UNLIMITED;
     static constexpr uint64_t BOUND     = 1000;
 
-    /* A key of its own: jobs that run here are not met, nor is what another
-     * test left. Every handle is a process; only those of the dead tell. */
+    /* Each test has a key of its own, so that it shares memory neither with
+     * jobs that run here nor with what another test left. Every handle is taken
+     * for a process. All have the number of this one; only those of the dead
+     * have another. */
     node_test() :
         m_key(((uint64_t)getpid() << 32) + ++num_tests),
         m_self(ucs_rcache_pred_procid_self()),
@@ -70,7 +72,7 @@ protected:
         ucs_rcache_pred_node_leave(node);
     }
 
-    /* A process that joins, and dies with so many bytes reserved */
+    /* A process joins, and dies with so many bytes reserved */
     void live_and_die(uint64_t bytes)
     {
         ucs_rcache_pred_node_t *node = NULL;
@@ -111,7 +113,7 @@ protected:
         EXPECT_EQ(procs, totals(node).procs);
     }
 
-    /* Processors first to last */
+    /* The set of processors from first to last */
     static cpu_set_t cpus(int first, int last)
     {
         cpu_set_t set;
@@ -135,7 +137,8 @@ protected:
     static inline unsigned               num_tests = 0;
     uint64_t                             m_key;
     ucs_rcache_pred_procid_t             m_self;
-    ucs_rcache_pred_procid_t             m_dead; /* Its pid is ours by now */
+    /* A dead process whose pid we have by now */
+    ucs_rcache_pred_procid_t             m_dead;
     ucs_rcache_pred_node_params_t        m_params;
     std::vector<ucs_rcache_pred_node_t*> m_nodes;
 };

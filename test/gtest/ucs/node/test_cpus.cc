@@ -126,7 +126,7 @@ TEST_F(test_cpus, too_few_free_ones_are_shared_in_turn)
         add({i}, 100 - i);
     }
 
-    /* Three helpers on 5, two on 6 */
+    /* There are three helpers on processor 5 and two on 6 */
     expect_seat(0, 2, 3, {5});
     expect_seat(1, 2, 2, {6});
     expect_seat(2, 2, 3, {5});
@@ -172,7 +172,8 @@ TEST_F(test_cpus, unbound_processes_leave_idle_ones_that_are_not_known)
     for (int i = 0; i < 5; ++i) {
         add({0, 1, 2, 3, 4, 5, 6, 7});
     }
-    expect_seat(0, 3, 2, {0, 1, 2, 3, 4, 5, 6, 7}); /* 5 / 3, rounded up */
+    /* This is 5 / 3, rounded up */
+    expect_seat(0, 3, 2, {0, 1, 2, 3, 4, 5, 6, 7});
 }
 
 TEST_F(test_cpus, more_unbound_processes_than_processors)
@@ -220,15 +221,15 @@ TEST_F(test_cpus, second_thread_of_a_core_is_idle)
 
 TEST_F(test_cpus, nested_masks_are_assigned_from_the_inside)
 {
-    /* A greedy choice from the outside would give 0 to the widest, and count
-     * two processors as idle */
+    /* A greedy choice would give processor 0 to the process with the widest
+     * mask, and count two processors as idle */
     usable(4);
     add({0, 1, 2, 3});
     add({0, 1});
     add({0});
     expect_seat(0, 1, 3, {0, 1, 2, 3});
 
-    /* The other order, too */
+    /* The same in the other order */
     m_users.clear();
     add({0});
     add({0, 1});

@@ -68,7 +68,8 @@ TEST_F(test_node, unlimited_has_room_for_anything_sane)
     EXPECT_TRUE(reserve(a, UINT64_MAX / 2));
     EXPECT_TRUE(reserve(b, UINT64_MAX / 2));
     expect_totals(a, UINT64_MAX - 1, 2, 2);
-    EXPECT_FALSE(reserve(a, 1)); /* Its own numbers would wrap around */
+    /* The numbers of the process itself would wrap around */
+    EXPECT_FALSE(reserve(a, 1));
     auto c = join();
     EXPECT_TRUE(reserve(c, UINT64_MAX / 2));
     expect_totals(a, UINT64_MAX, 3, 3);
@@ -102,7 +103,8 @@ TEST_F(test_node, sum_of_others_does_not_wrap_around)
     EXPECT_TRUE(reserve(c, 3));
     params(BOUND);
     auto d = join();
-    EXPECT_FALSE(reserve(d, 1)); /* The sum modulo 2^64 is 2 */
+    /* The sum of what others have is 2 modulo 2^64 */
+    EXPECT_FALSE(reserve(d, 1));
 }
 
 TEST_F(test_node, what_a_process_has_goes_with_it)
@@ -199,7 +201,7 @@ TEST_F(test_node, too_many_processes_are_refused_by_number)
     EXPECT_NE(std::string::npos,
               message.find(std::to_string(test_node_num_slots()))) << message;
 
-    /* Unless one of them is dead */
+    /* There is room again if one of them is dead */
     test_node_set_owner(node, 500, m_dead);
     EXPECT_EQ(500u, test_node_slot(join()));
     expect_totals(node, 0, 0, test_node_num_slots());

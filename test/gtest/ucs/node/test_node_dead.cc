@@ -54,7 +54,8 @@ TEST_F(test_node_dead, all_dead_are_found)
     for (unsigned i = 0; i < 4; ++i) {
         live_and_die(10);
     }
-    EXPECT_EQ(4u, test_node_reap(a)); /* The others when b joined */
+    /* The others were taken back when the second process joined */
+    EXPECT_EQ(4u, test_node_reap(a));
     expect_totals(a, 0, 0, 2);
 }
 
@@ -62,7 +63,8 @@ TEST_F(test_node_dead, who_died_clearing_a_slot_is_cleared_away)
 {
     auto a = join();
 
-    /* It had put itself in the place of another, and done half */
+    /* A process died that had put itself in the place of another dead one to
+     * clear its slot, and had done half of it */
     test_node_set_owner(a, 1, m_dead);
     test_node_set_bytes(a, 1, 300);
     test_node_set_owner(a, 2, m_dead + (1ull << 30));
@@ -75,7 +77,8 @@ TEST_F(test_node_dead, slot_that_is_being_cleared_counts_until_it_is_free)
 {
     auto a = join();
 
-    test_node_set_owner(a, 1, m_self); /* A living one has just swapped in */
+    /* A living process has just put itself in the place of a dead one */
+    test_node_set_owner(a, 1, m_self);
     test_node_set_bytes(a, 1, 300);
     EXPECT_EQ(0u, test_node_reap(a));
     EXPECT_FALSE(reserve(a, BOUND - 299));

@@ -14,8 +14,8 @@
 /* Many processes at once, some of which are killed or fork */
 class test_node_many : public node_test {
 protected:
-    /* What processes have been granted, at most: counted after it was granted,
-     * no longer counted before it is given back */
+    /* At most what the processes have been granted: it is counted after it was
+     * granted, and no longer before it is given back */
     struct granted_t {
         std::atomic<uint64_t> bytes{0};
         std::atomic<uint64_t> regions{0};
@@ -94,11 +94,13 @@ TEST_F(test_node_many, processes_keep_the_bound_while_others_are_killed)
     constexpr unsigned NUM = 4;
     shared<std::atomic<unsigned>> done;
     std::vector<child> children;
-    shared<granted_t> granted, uncounted; /* The killed take none back */
+    /* Those that are killed do not take back what they have counted */
+    shared<granted_t> granted, uncounted;
 
     params(BOUND, 3);
     auto node = join();
-    hold_most(node, &*granted); /* Some are refused, however they meet */
+    /* Some processes are refused, however they meet */
+    hold_most(node, &*granted);
     for (unsigned i = 0; i < NUM; ++i) {
         children.emplace_back([&, i] {
             ucs_rcache_pred_node_t *own;
@@ -134,7 +136,8 @@ TEST_F(test_node_many, processes_keep_the_bound_while_others_are_killed)
     EXPECT_GT(granted->refusals, 0u);
     release(node, MOST);
     EXPECT_TRUE(reserve(node, BOUND)) << "something of the killed is left";
-    test_node_reap(node); /* Those who had nothing were in nobody's way */
+    /* Dead processes that had nothing were in nobody's way until now */
+    test_node_reap(node);
     expect_totals(node, BOUND, 1, 1);
 }
 
@@ -157,7 +160,8 @@ TEST_F(test_node_many, share_of_a_killed_process_is_there_at_the_next_reserve)
         ASSERT_TRUE(wait_until([&] { return granted->grants > 10 * i; }));
         victim.kill_only();
         ASSERT_TRUE(reserve(node, BOUND)) << "round " << i;
-        test_node_reap(node); /* It may have had nothing */
+        /* The process may have had nothing when it was killed */
+        test_node_reap(node);
         expect_totals(node, BOUND, 1, 1);
         release(node, BOUND);
     }
@@ -223,7 +227,7 @@ TEST_F(test_node_many, forked_child_is_a_process_of_its_own)
         if (totals(own).bytes != 700) {
             return 2;
         }
-        return reserve(own, 300) ? 0 : 3; /* and ends without a word */
+        return reserve(own, 300) ? 0 : 3; /* The child ends without leaving */
     });
     EXPECT_EQ(0, forked.reap());
     expect_totals(node, 1000, 2, 2);

@@ -16,7 +16,7 @@
 
 class test_procid : public ::testing::Test {
 protected:
-    /* Fields 4 to 22, and some more */
+    /* These are the fields 4 to 22, and some more */
     static std::string line(const std::string &name, char state,
                             unsigned threads = 1, uint64_t start = 4711)
     {
@@ -95,7 +95,7 @@ TEST_F(test_procid, dead_are_those_without_memory)
     EXPECT_FALSE(is_dead('T', 1));
     EXPECT_TRUE(is_dead('Z', 1));
     EXPECT_TRUE(is_dead('Z', 0));
-    EXPECT_FALSE(is_dead('Z', 2)); /* Its other threads go on */
+    EXPECT_FALSE(is_dead('Z', 2)); /* The other threads of the process go on */
     EXPECT_TRUE(is_dead('X', 1));
     EXPECT_TRUE(is_dead('x', 1));
 }

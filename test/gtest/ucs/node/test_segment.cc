@@ -19,7 +19,7 @@ class test_segment : public ::testing::Test {
 protected:
     typedef ucs_rcache_pred_segment_header_t header_t;
 
-    /* After the header, for tests to write to */
+    /* What follows the header is for tests to write to */
     struct segment_t {
         header_t              header;
         std::atomic<uint64_t> number;
@@ -52,7 +52,7 @@ protected:
         ucs_rcache_pred_segment_detach(&segment->header);
     }
 
-    /* What is there under its key, as a creator leaves it who is killed before
+    /* Make a segment under the key as a creator leaves it that is killed before
      * it has marked it, or as another program does */
     int make_unmarked(size_t size = sizeof(segment_t), int mode = 0600)
     {
@@ -143,7 +143,7 @@ TEST_F(test_segment, only_the_right_one_is_taken)
     expect_ignored(sizeof(segment_t), 0666, true);
     expect_ignored(sizeof(segment_t), 0600, false);
 
-    /* And that one would have been */
+    /* A segment with which nothing is wrong is taken */
     segment_t *segment = attach(m_id);
     detach(find(m_id));
     detach(segment);

@@ -145,14 +145,14 @@ TEST_F(test_timeline, waits_are_taken_out)
     EXPECT_EQ(160u, m_timeline->waited);
 }
 
-/* Two threads that wait at once: it is taken out once, and nothing moves before
- * what came before it */
+/* Two threads wait at the same time: that time is taken out once, and no event
+ * moves before those that came before it */
 TEST_F(test_timeline, waits_overlap)
 {
     begin(0, 100, 1);
-    begin(10, 50, 2);  /* Within the first wait */
+    begin(10, 50, 2);  /* This is within the first wait */
     begin(20, 130, 3); /* Beyond it */
-    end(120, 0, 1);    /* The third one still waits */
+    end(120, 0, 1);    /* The third use still waits */
     end(160, 0, 2);
     end(200, 0, 3);
     create();
@@ -169,7 +169,7 @@ TEST_F(test_timeline, ends_match_by_number_oldest_first)
     end(30, 0, 1);
     end(40, 0, 1);
     end(50, 0, 2);
-    begin(60, 0, 1); /* The number is free again */
+    begin(60, 0, 1); /* The number of the region is free again */
     end(70, 0, 1);
     create();
     expect_uses({{0, 30}, {10, 50}, {20, 40}, {60, 70}});
@@ -177,7 +177,7 @@ TEST_F(test_timeline, ends_match_by_number_oldest_first)
 
 TEST_F(test_timeline, ends_that_are_missing_or_too_many)
 {
-    end(0, 5, 7); /* Began before the recording */
+    end(0, 5, 7); /* This use began before the recording */
     begin(10, 0, 1);
     begin(20, 0, 2);
     end(30, 0, 2);
@@ -186,7 +186,7 @@ TEST_F(test_timeline, ends_that_are_missing_or_too_many)
     expect_uses({{5, 35}, {15, 25}});
 }
 
-/* It held the program up, and was none */
+/* It held the program up, but is not a use */
 TEST_F(test_timeline, failed_use)
 {
     begin(0, 100, 1).result = UCS_RCACHE_PRED_RESULT_FAILED;
@@ -271,7 +271,7 @@ TEST_F(test_timeline, costs_of_one_size)
               m_timeline->reg.op);
 }
 
-/* ... unless that is more than all of it */
+/* The guess is less if it would be more than all of the time */
 TEST_F(test_timeline, costs_below_the_guess)
 {
     reg(10, 100);
@@ -298,7 +298,8 @@ TEST_F(test_timeline, costs_that_begin_below_zero)
     EXPECT_EQ(0, m_timeline->reg.op);
 }
 
-/* Of memory that others managed, the first use of a buffer tells */
+/* If others managed the memory, the first use of a buffer tells what a
+ * registration costs */
 TEST_F(test_timeline, costs_of_leave_pinned)
 {
     begin(0, 1000 + 50, 1, 0x10000, PAGE).result          = 0;
@@ -397,7 +398,8 @@ TEST_F(test_timeline, no_memory)
 }
 
 
-/* What is played, in order: b, e or u, and its time; waits as told */
+/* What is played, in order: b, e or u, and its time. Uses wait as long as the
+ * test says. */
 class test_play : public ::testing::Test {
 protected:
     typedef std::vector<std::tuple<char, uint64_t, uint64_t>> log_t;
@@ -441,7 +443,7 @@ TEST_F(test_play, order)
 {
     m_program.use(0, 10, 1, 1);
     m_program.use(10, 20, 2, 1);
-    m_program.use(10, 10, 3, 1); /* Ends as it begins */
+    m_program.use(10, 10, 3, 1); /* This use ends when it begins */
     m_program.use(5, 10, 4, 1);
     m_program.unmap(10, 5, 1);
     ASSERT_EQ(UCS_OK, play());

@@ -16,8 +16,8 @@ extern "C" {
 }
 
 
-/* Ranks that were recorded: what they have registered is said, and what their
- * helpers do. Each takes 100 s */
+/* Recorded ranks, of which a test says what they have registered and what their
+ * helpers do. Each takes 100 s. */
 class recorded_ranks {
 public:
     static constexpr uint64_t SEC = made_program::SEC;
@@ -100,7 +100,7 @@ protected:
     recorded_ranks m_ranks;
 };
 
-/* Square waves, on for half of the time */
+/* Square waves: memory is registered for half of the time */
 TEST_F(test_scale, in_phase)
 {
     m_ranks.add({{0, 50, 100}});
@@ -128,7 +128,8 @@ TEST_F(test_scale, in_antiphase)
     EXPECT_EQ(0, scale.above);
     EXPECT_EQ(0, scale.above_avg_bytes);
 
-    /* The second one begins half a period later: in phase, of 150 s */
+    /* The second wave begins half a period later. In phase, the sum of both
+     * lasts 150 s. */
     m_ranks.shift(0, 50);
     scale = m_ranks.scale(2, 2);
     EXPECT_EQ(200u, scale.node_peak_bytes);
@@ -237,7 +238,8 @@ TEST_F(test_scale, helpers_that_share_cores)
     }
 }
 
-/* Nodes are looked at once each kind, and count as often as there are */
+/* Each kind of node is computed once, and counts as often as there are such
+ * nodes */
 TEST_F(test_scale, helpers_of_many_nodes)
 {
     m_ranks.add({}, {{10, 5, 1}});
@@ -249,7 +251,7 @@ TEST_F(test_scale, helpers_of_many_nodes)
     EXPECT_DOUBLE_EQ(0.2, scale.helper_cores);
 }
 
-/* Without a core, nobody knows when a helper runs */
+/* When no core is idle, nobody knows when a helper runs */
 TEST_F(test_scale, no_idle_core)
 {
     m_ranks.add({}, {{10, 5, 1}});
@@ -259,7 +261,7 @@ TEST_F(test_scale, no_idle_core)
     EXPECT_EQ(0u, scale.helper_regs);
 }
 
-/* There may be cores, but a helper is one thread */
+/* There may be idle cores, but a helper is a single thread */
 TEST_F(test_scale, a_helper_does_one_thing_at_a_time)
 {
     m_ranks.add({}, {{10, 10, 0}, {12, 10, 1}});
@@ -309,7 +311,7 @@ TEST_F(test_scale, memory_runs_out)
     EXPECT_GT(nth, 8u);
 }
 
-/* The helper's work is that of the replay */
+/* The helper's work is that which the replay has counted */
 TEST_F(test_scale, helper_operations_of_a_replay)
 {
     auto program = made_program::periodic(50, 10 * made_program::MSEC,
