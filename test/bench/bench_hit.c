@@ -31,8 +31,9 @@
 #define HIT_MAX_REGIONS 4096
 #define HIT_SEQUENCE    16384  /* Length of the order of access */
 #define HIT_BATCH       512    /* Uses timed at a time, by each thread */
-#define HIT_OVERLAP     0.8    /* Of a batch, in which all threads run */
-#define HIT_MAX_TRIES   8      /* Batches started for one that counts */
+#define HIT_OVERLAP     0.8    /* Part of a batch in which all run */
+/* So many batches are started for one that counts, at most */
+#define HIT_MAX_TRIES   8
 #define HIT_PIN_PROBE   (16ul << 20)
 #define HIT_MARK_NSEC   50.0
 #define HIT_MARK_RATIO  0.5
@@ -50,15 +51,16 @@ typedef enum {
 typedef enum {
     HIT_PRED,
     HIT_STOCK,
-    HIT_LOOP,          /* Neither: the order of access alone */
+    HIT_LOOP,          /* Neither cache: only the order of access is walked */
     HIT_QUIT
 } hit_subject_t;
 
 typedef struct hit_thread {
     pthread_t thread;
     uint16_t  order[HIT_SEQUENCE];
-    unsigned  position;   /* In the order, kept from batch to batch */
-    uint64_t  start;      /* Of the last batch */
+    /* Position in the order of access, kept from batch to batch */
+    unsigned  position;
+    uint64_t  start;      /* Of the last batch, ns */
     uint64_t  end;
 } UCS_V_ALIGNED(128) hit_thread_t;
 
@@ -74,9 +76,10 @@ static struct {
     hit_thread_t   threads[HIT_MAX_THREADS];
     unsigned       num_threads;
 
-    hit_subject_t  subject;     /* Of the present batch */
-    atomic_uint    arrived;     /* At the barrier, ever */
-    bench_sample_t batches;     /* Of the present round */
+    hit_subject_t  subject;     /* What the present batch measures */
+    /* Threads that have come to the barrier, in all */
+    atomic_uint    arrived;
+    bench_sample_t batches;     /* Samples of the present round */
 
     unsigned       rows;
     unsigned       rows_fast;
@@ -151,9 +154,9 @@ static void hit_batch(hit_thread_t *self)
     self->end = bench_now();
 }
 
-/* Spin, for a start in step. Giving way at once would start the others late on
- * a busy machine; never giving way would take too long with more threads than
- * processors. */
+/* Spin, so that all threads start at the same time. To yield at once would let
+ * the others start late on a busy machine; never to yield would take too long
+ * with more threads than processors. */
 static void hit_barrier(void)
 {
     unsigned ticket = atomic_fetch_add(&hit.arrived, 1);
@@ -297,7 +300,7 @@ static void hit_print_row(unsigned num_regions, hit_order_t order,
     hit.rows_half += ((pred / stock) <= HIT_MARK_RATIO);
 }
 
-/* Register everything in both caches, so that all the rest are hits */
+/* Register everything in both caches, so that all later uses are hits */
 static void hit_prepare(unsigned num_regions, unsigned num_threads)
 {
     ucs_rcache_region_t *region;
@@ -329,7 +332,8 @@ static void hit_row(unsigned num_regions, hit_order_t order,
 
     for (round = 0; round < hit.rounds; ++round) {
         for (i = 0; i < HIT_QUIT; ++i) {
-            /* Who comes first changes: nobody always meets a warm cache */
+            /* Another subject comes first each time, so that none always meets
+             * a warm cache of the processor */
             unsigned subject = (i + round) % HIT_QUIT;
             hit_round(subject, &samples[subject]);
         }
@@ -405,7 +409,7 @@ hit_clock_library(unsigned count, ucs_rcache_pred_thread_t *thread)
     return (double)(bench_now() - start) / count;
 }
 
-/* A use asks for the time */
+/* A use reads the clock */
 static void hit_clock(void)
 {
     ucs_rcache_pred_thread_t *thread;
@@ -429,7 +433,8 @@ static void hit_clock(void)
     ucs_rcache_pred_thread_destroy(thread);
 }
 
-/* A registration that the kernel does not see would prove nothing */
+/* Check that the kernel counts what is registered: otherwise nothing would be
+ * measured */
 static void hit_check_pinning(void)
 {
     const size_t length = HIT_PIN_PROBE;
@@ -499,7 +504,8 @@ static void hit_map_regions(void)
     unsigned i;
     char *base;
 
-    /* A page between two regions: neighbours are not one region */
+    /* There is a page between two regions, so that UCX's cache does not merge
+     * them */
     base = bench_map(HIT_MAX_REGIONS * (hit.size + page));
     for (i = 0; i < HIT_MAX_REGIONS; ++i) {
         hit.regions[i].address = base + (i * (hit.size + page));

@@ -35,13 +35,13 @@ typedef enum {
     HOOKS_STOCK,     /* The message with get and put of UCX's own cache, which
                         the hooks replace where there is one */
     HOOKS_COMPARED,
-    HOOKS_TIMED      /* As on, and the clock read around each hook */
+    HOOKS_TIMED      /* As on, and the clock is read around each hook */
 } hooks_mode_t;
 
 typedef struct hooks_case {
     const char *name;
     size_t     length;
-    unsigned   messages;  /* Of a round, each way and in each mode */
+    unsigned   messages;  /* Messages of a round, each way and in each mode */
     double     paper;     /* Overhead in the paper, per cent */
     double     mark;      /* Ours */
 } hooks_case_t;
@@ -77,20 +77,21 @@ static struct {
      * processor for a while delays few of them, but those for long. */
     bench_sample_t   off;                /* One way without hooks, ns */
     bench_sample_t   differences[HOOKS_COMPARED]; /* Of neighbours to it, ns */
-    bench_sample_t   uses;               /* Hooks of one use, ns */
+    bench_sample_t   uses;               /* Time of the hooks of one use, ns */
 
-    double           clock_cost;         /* Of two readings in a row */
+    /* Time between two readings of the clock in a row */
+    double           clock_cost;
 } hooks = {
     .rounds = 21
 };
 
-/* As in the library: of the thread, and found without a call */
+/* It belongs to the thread and is found without a call, as in the library */
 static __thread ucs_rcache_pred_window_t hooks_window
         __attribute__((tls_model("initial-exec")));
 
 
-/* At the entry point of UCP, as the core of libuct_predreg does it: the context
- * is recorded, and kept by buffer for the registration that may come later */
+/* At the entry point of UCP, as the core of libuct_predreg does it: make the
+ * context, and keep it by buffer for the registration that may come later */
 static UCS_F_ALWAYS_INLINE void
 hooks_comm(const bench_region_t *region, ucs_rcache_pred_comm_t comm)
 {
@@ -102,8 +103,8 @@ hooks_comm(const bench_region_t *region, ucs_rcache_pred_comm_t comm)
     uct_predreg_posted_put(region->address, &context);
 }
 
-/* What a message adds before it starts: the above, and at the registration the
- * use begins */
+/* What is done before a message starts: the above, and the begin of the use at
+ * its registration */
 static UCS_F_NOINLINE void *
 hooks_begin(const bench_region_t *region, ucs_rcache_pred_comm_t comm)
 {
@@ -117,7 +118,7 @@ hooks_begin(const bench_region_t *region, ucs_rcache_pred_comm_t comm)
     return memh;
 }
 
-/* And when it is done */
+/* What is done when the message is complete */
 static UCS_F_NOINLINE void hooks_end(void *memh)
 {
     BENCH_CHECK(ucs_rcache_pred_end(hooks.pred.domain, memh));
@@ -184,8 +185,8 @@ static double hooks_round_trip(unsigned index, hooks_mode_t mode)
     return (bench_now() - start - hooks.clock_cost) / 2;
 }
 
-/* In turns, so that whatever else makes messages slower or faster for a while
- * does so to all of them */
+/* The modes take turns, so that whatever makes messages slower or faster for a
+ * while does so to all of them */
 static void hooks_compare(unsigned index)
 {
     double time[HOOKS_COMPARED];
@@ -238,7 +239,8 @@ static void hooks_round(unsigned index)
     bench_sample_add(&result->in_place, bench_sample_midmean(&hooks.uses));
 }
 
-/* The same hooks back to back, everything in the processor's caches */
+/* The same hooks one after the other, with everything in the processor's
+ * caches */
 static void hooks_loop_round(void)
 {
     bench_region_t *region = &hooks.regions[0];
@@ -407,7 +409,7 @@ int main(int argc, char **argv)
     hooks_parse(argc, argv);
     setenv("UCX_TLS", "sm", 0);
     for (i = 0; i < HOOKS_NUM_CASES; ++i) {
-        /* A buffer to send and one to receive, in each process */
+        /* Each process has a buffer to send and one to receive */
         pinned += 4 * hooks_cases[i].length;
     }
     bench_raise_memlock(pinned);
@@ -417,7 +419,8 @@ int main(int argc, char **argv)
         return BENCH_SKIP;
     }
 
-    /* A ring belongs to one process, and so does everything of UCX */
+    /* Neither a ring nor anything of UCX may be shared by two processes: make
+     * them after the fork */
     uring_reg_cleanup();
     bench_peer_fork(&hooks.peer);
     bench_pin(hooks.peer.is_server);
@@ -426,7 +429,7 @@ int main(int argc, char **argv)
     hooks_init();
     bench_peer_connect(&hooks.peer);
     for (i = 0; i < HOOKS_NUM_CASES; ++i) {
-        /* Connects, and brings the memory in */
+        /* The first messages connect, and touch the memory */
         hooks_compare(i);
     }
 

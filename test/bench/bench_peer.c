@@ -45,7 +45,7 @@ void bench_peer_fork(bench_peer_t *self)
 
     BENCH_ASSERT(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0,
                  "cannot create a pair of sockets");
-    /* What is buffered would be printed by both processes */
+    /* What is in the buffer would be printed by both processes */
     fflush(stdout);
     signal(SIGCHLD, on_server_ended);
     pid = fork();
@@ -56,7 +56,8 @@ void bench_peer_fork(bench_peer_t *self)
     self->socket    = sockets[self->is_server];
     close(sockets[!self->is_server]);
     if (self->is_server) {
-        /* The client may end early, and nothing would tell the server */
+        /* The client may end early without telling the server, which has to end
+         * then */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
 }
@@ -153,7 +154,7 @@ void bench_peer_disconnect(bench_peer_t *self)
     server_may_end = 1;
     wait_request(self, ucp_ep_close_nbx(self->ep, &param));
 
-    /* Nobody's memory goes away while the other one still closes */
+    /* Neither process unmaps its memory while the other one still closes */
     transfer_all(self->socket, &byte, 1, 1);
     transfer_all(self->socket, &byte, 1, 0);
     ucp_worker_destroy(self->worker);

@@ -24,15 +24,15 @@ typedef struct bench_peer {
 } bench_peer_t;
 
 
-/** Starts the other process, which returns from here as well. */
+/** Start the other process, which returns from here as well. */
 void bench_peer_fork(bench_peer_t *self);
 
 void bench_peer_connect(bench_peer_t *self);
 
-/** Waits for the other process; the server ends here. */
+/** Wait for the other process; the server ends here. */
 void bench_peer_disconnect(bench_peer_t *self);
 
-/** Both return when the buffer can be used again. */
+/** Send or receive; returns when the buffer can be used again. */
 void bench_peer_send(bench_peer_t *self, const void *buffer, size_t length);
 void bench_peer_recv(bench_peer_t *self, void *buffer, size_t length);
 

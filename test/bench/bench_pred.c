@@ -65,7 +65,8 @@ static void release(bench_pred_t *self)
 void bench_pred_drain(bench_pred_t *self)
 {
     hold(self);
-    /* A round takes so many entries; while it leaves some, it is due at once */
+    /* A round takes so many entries; as long as it leaves some, the next one is
+     * due at once */
     while (ucs_rcache_pred_poll(self->pred) <=
            ucs_rcache_pred_thread_now(self->thread)) {
     }
@@ -88,7 +89,7 @@ void bench_pred_init(bench_pred_t *self, bench_region_t *regions,
         .dq_size     = BENCH_DQ_SIZE
     };
 
-    /* Besides the timed uses, those that hold the regions end */
+    /* Besides the timed uses, the uses that hold the regions end as well */
     while (params.dq_size < (num_regions + max_uses)) {
         params.dq_size *= 2;
     }

@@ -28,8 +28,8 @@
 
 #define RECORD_NUM_REGIONS 16
 #define RECORD_SIZE        16384
-#define RECORD_BATCH       512    /* Uses timed at a time */
-#define RECORD_PAUSE_USEC  150000 /* The ring is emptied meanwhile */
+#define RECORD_BATCH       512    /* Uses that are timed together */
+#define RECORD_PAUSE_USEC  150000 /* The writer empties the ring meanwhile */
 
 typedef enum {
     RECORD_OFF,
@@ -98,8 +98,9 @@ static double record_new_site(void)
     return (bench_now() - start) / BENCH_USEC;
 }
 
-/* The subjects take turns, batch by batch; a round's value is the median. No more
- * events than the ring holds: what is dropped costs less. */
+/* The subjects take turns, batch by batch, and the value of a round is the
+ * median. A batch has no more events than the ring holds, since those that are
+ * dropped cost less. */
 static void record_round(bench_sample_t *samples, bench_sample_t *sites)
 {
     bench_sample_t batches[RECORD_LAST], site_batches;
@@ -182,7 +183,7 @@ static double record_cpu(clockid_t clock)
     return (ts.tv_sec * 1e9) + ts.tv_nsec;
 }
 
-/* What the process took and this thread did not, is the writer's */
+/* The writer's time is what the process took and this thread did not */
 static double record_writer_cpu(void)
 {
     return record_cpu(CLOCK_PROCESS_CPUTIME_ID) -
@@ -232,7 +233,8 @@ static void record_map_regions(void)
     char *base;
 
     for (subject = 0; subject < RECORD_LAST; ++subject) {
-        /* A page between two regions: neighbours are not one region */
+        /* There is a page between two regions, so that they are not taken for
+         * one */
         base = bench_map(RECORD_NUM_REGIONS * (RECORD_SIZE + page));
         for (i = 0; i < RECORD_NUM_REGIONS; ++i) {
             region          = &record.regions[subject][i];
@@ -256,7 +258,7 @@ static void record_run(void)
     }
 
     cpu = record_writer_cpu();
-    bench_pin(0); /* The writer is where it likes */
+    bench_pin(0); /* The system chooses where the writer runs */
     record_use_table();
     record_site_table();
     for (subject = 0; subject < RECORD_LAST; ++subject) {

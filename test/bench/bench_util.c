@@ -123,7 +123,7 @@ void bench_raise_memlock(size_t needed)
         return;
     }
 
-    /* Not privileged: the soft limit can still meet the hard one */
+    /* Without privileges the soft limit can still be raised to the hard one */
     getrlimit(RLIMIT_MEMLOCK, &limit);
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_MEMLOCK, &limit);
@@ -140,7 +140,8 @@ void bench_pin(unsigned index)
     cpu_set_t chosen;
     unsigned cpu;
 
-    /* At the first call: threads started after it inherit what it leaves */
+    /* The processors are looked up at the first call: threads that are started
+     * later inherit only the one that this leaves */
     if (CPU_COUNT(&permitted) == 0) {
         sched_getaffinity(0, sizeof(permitted), &permitted);
     }

@@ -21,7 +21,7 @@
 
 #define BENCH_USEC 1e3 /* Nanoseconds */
 
-/** Ends the program with a message if an operation failed. */
+/** End the program with a message if an operation failed. */
 #define BENCH_CHECK(_status) \
     do { \
         ucs_status_t _s = (_status); \
@@ -32,7 +32,7 @@
         } \
     } while (0)
 
-/** Ends the program with a message if something is not so. */
+/** End the program with a message if a condition is not true. */
 #define BENCH_ASSERT(_cond, _message) \
     do { \
         if (!(_cond)) { \

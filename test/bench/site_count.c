@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All calls with the same two contexts */
+/* A pair of contexts, and how many calls have both */
 typedef struct site_pair {
     site_call_t call;
     size_t      num_calls;
-    int         merged;    /* Its cheap context belongs to other pairs too */
+    /* Whether its cheap context belongs to other pairs too */
+    int         merged;
 } site_pair_t;
 
 
@@ -37,7 +38,7 @@ static int compare_by_exact(const void *a, const void *b)
     return compare(x->call.exact, y->call.exact);
 }
 
-/* The different pairs among calls that are in order */
+/* Count the different pairs among calls, which are sorted */
 static size_t make_pairs(const site_call_t *calls, size_t num_calls,
                          site_pair_t *pairs)
 {
@@ -54,7 +55,7 @@ static size_t make_pairs(const site_call_t *calls, size_t num_calls,
     return num_pairs;
 }
 
-/* Pairs are in the order of their cheap contexts */
+/* The pairs are sorted by their cheap contexts */
 static void count_cheap(site_pair_t *pairs, size_t num_pairs,
                         site_counts_t *counts)
 {
@@ -72,7 +73,7 @@ static void count_cheap(site_pair_t *pairs, size_t num_pairs,
     }
 }
 
-/* Pairs are in the order of their exact contexts */
+/* The pairs are sorted by their exact contexts */
 static void count_exact(const site_pair_t *pairs, size_t num_pairs,
                         site_counts_t *counts)
 {

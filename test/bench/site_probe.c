@@ -37,12 +37,14 @@
 #  include <libunwind.h>
 #endif
 
-#define PROBE_MAX_CALLS  (1u << 20)  /* Those after it are counted only */
+#define PROBE_MAX_CALLS  (1u << 20)  /* Calls after so many are only counted */
 #define PROBE_MAX_FRAMES 128
 #define PROBE_MAX_WINDOW 2
-#define PROBE_MAX_INNER  8  /* Innermost return addresses tried on their own */
+/* So many of the innermost return addresses are tried as a context of their
+ * own */
+#define PROBE_MAX_INNER  8
 
-/* Calls at which each way is timed in a loop besides, and rounds of it */
+/* At so many calls each way is also timed in a loop, of so many rounds */
 #define PROBE_WARM_CALLS 32
 #define PROBE_WARM_LOOPS 200
 
@@ -50,7 +52,8 @@
 /* Return addresses, from the program's call of UCP outwards, as hashes */
 typedef struct probe_stack {
     uint64_t all;
-    uint64_t inner[PROBE_MAX_INNER];  /* Of the innermost 1, 2, ... */
+    /* Hashes of the innermost 1, 2, ... addresses */
+    uint64_t inner[PROBE_MAX_INNER];
     unsigned count;                   /* 0: the call was not found */
 } probe_stack_t;
 
@@ -60,21 +63,22 @@ typedef struct probe_stack {
 #  define PROBE_NUM_WAYS 2
 #endif
 
-/* A communication as it was recorded */
+/* A communication as it was seen */
 typedef struct probe_call {
     probe_stack_t             unwound;
     ucs_rcache_pred_context_t context;  /* Without window */
     uint64_t                  window[PROBE_MAX_WINDOW + 1]; /* By its length */
     uint64_t                  address;
     uint64_t                  length;   /* 0 if not contiguous */
-    uint64_t                  time[PROBE_NUM_WAYS]; /* Of each way, ns */
-    uint64_t                  clock;    /* Of no work, as it is timed, ns */
+    uint64_t                  time[PROBE_NUM_WAYS]; /* Time of each way, ns */
+    /* Time that is measured for no work at all, ns */
+    uint64_t                  clock;
 } probe_call_t;
 
 /* A way to identify the context of a call */
 typedef struct probe_way {
     const char *name;
-    unsigned   (*unwind)(void **frames); /* NULL: that of the library */
+    unsigned   (*unwind)(void **frames); /* NULL: the window of the library */
 } probe_way_t;
 
 
@@ -90,7 +94,7 @@ static unsigned unwind_libunwind(void **frames)
 }
 #endif
 
-/* The second one tells which contexts there are */
+/* The second way is taken for the truth about which contexts there are */
 static const probe_way_t probe_ways[PROBE_NUM_WAYS] = {
     {.name = "return address and stack depth"},
     {.name = "unwinding with glibc", .unwind = unwind_glibc},
@@ -129,7 +133,7 @@ void *predreg_resolve(const char *name)
     return addr;
 }
 
-/* The frames below the program's call of UCP are ours */
+/* The frames below the program's call of UCP are those of this library */
 static UCS_F_NOINLINE void probe_unwind(const probe_way_t *way,
                                         const void *caller,
                                         probe_stack_t *unwound)
@@ -268,7 +272,7 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
 
     length = ((datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG) ?
              (count * (datatype >> UCP_DATATYPE_SHIFT)) : 0;
-    ++probe_depth; /* Unwinding may do what it likes */
+    ++probe_depth; /* Unwinding may allocate and take locks */
     probe_record(comm, buffer, length, caller, stack);
     --probe_depth;
 }
@@ -296,7 +300,7 @@ typedef struct probe_row {
     unsigned window;  /* Its length */
     int      buffer;  /* Whether buffer and length are part of the context, as
                          they are of the library's signature */
-    unsigned inner;   /* Return addresses that the cheap way knows */
+    unsigned inner;   /* How many return addresses the cheap way knows */
 } probe_row_t;
 
 static void probe_identities(const probe_call_t *call, const probe_row_t *row,
@@ -343,7 +347,8 @@ static int probe_compare_times(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The median of a time of all calls. Offset tells which of its fields. */
+/* The median of a time over all calls. The offset tells which field of a call
+ * it is. */
 static double probe_median(uint64_t *times, size_t num_calls, size_t offset)
 {
     size_t i;
@@ -409,7 +414,8 @@ static void probe_print(FILE *out, site_call_t *ids, size_t num_calls)
     for (i = 0; i < ucs_static_array_size(rows); ++i) {
         probe_print_row(out, &rows[i], ids, num_calls);
     }
-    /* Room for more than one number a call, and done with */
+    /* The memory of the table is not used any more, and has room for more than
+     * one number a call */
     probe_print_costs(out, (uint64_t*)ids, num_calls);
 }
 
@@ -418,7 +424,7 @@ UCS_F_CTOR static void probe_init(void)
     void *frames[PROBE_MAX_FRAMES];
     unsigned way;
 
-    /* Takes pages as they are written */
+    /* Pages are only taken when they are written */
     probe.calls = mmap(NULL, PROBE_MAX_CALLS * sizeof(*probe.calls),
                        PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -427,13 +433,13 @@ UCS_F_CTOR static void probe_init(void)
         exit(1);
     }
 
-    /* The first time loads libraries */
+    /* The first unwinding loads libraries */
     for (way = PROBE_EXACT; way < PROBE_NUM_WAYS; ++way) {
         probe_ways[way].unwind(frames);
     }
 }
 
-/* In one piece, since other ranks write to the same place */
+/* It is written in one piece, since other ranks write to the same file */
 UCS_F_DTOR static void probe_fini(void)
 {
     size_t num_calls = (probe.num_calls < PROBE_MAX_CALLS) ?

@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A handle is the address of a slot: handles that are pointers to structures
- * some cache lines apart are what the verbs layer hands out as well */
+/* A handle is the address of a slot: the verbs layer hands out pointers to
+ * structures some cache lines apart as well */
 typedef struct uring_reg_slot {
     struct uring_reg_slot *next_free;
     char                  pad[56];
@@ -56,8 +56,8 @@ static void slot_put(uring_reg_slot_t *slot)
     pthread_mutex_unlock(&uring.lock);
 }
 
-/* An empty vector releases the slot. Other than a submission, registering needs
- * no lock of ours: the kernel has one for each ring. */
+/* An empty vector releases the slot. Unlike a submission, registering needs no
+ * lock here: the kernel has one for each ring. */
 static int slot_update(uring_reg_slot_t *slot, void *address, size_t length)
 {
     struct iovec iov = {.iov_base = address, .iov_len = length};

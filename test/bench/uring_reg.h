@@ -32,7 +32,7 @@
  */
 ucs_status_t uring_reg_init(unsigned num_slots);
 
-/** Gives up what is still registered. */
+/** Deregister what is still registered. */
 void uring_reg_cleanup(void);
 
 /**
