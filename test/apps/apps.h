@@ -56,14 +56,14 @@ static inline uint64_t app_random(uint64_t *state)
     return app_mix(*state);
 }
 
-/* From 0 to n - 1. */
+/* @return a random number from 0 to n - 1. */
 static inline uint64_t app_random_below(uint64_t *state, uint64_t n)
 {
     return app_random(state) % n;
 }
 
-/* Eight bytes of the contents of message "key". Cheap, as it is computed for
- * every byte sent and received on an emulated processor. */
+/* Eight bytes of the contents of message "key". This is cheap, since an
+ * emulated processor computes it for every byte that is sent and received. */
 static inline uint64_t app_pattern_word(uint64_t key, uint64_t index)
 {
     uint64_t x = (key + index) * 0x9e3779b97f4a7c15ull;
@@ -76,7 +76,7 @@ static inline uint8_t app_pattern_byte(uint64_t key, uint64_t offset)
     return app_pattern_word(key, offset / 8) >> (8 * (offset % 8));
 }
 
-/* Writes the bytes "offset" to "offset + length" of message "key". */
+/* Write the bytes from "offset" to "offset + length" of message "key". */
 static inline void app_pattern_fill(void *buffer, size_t length, uint64_t key,
                                     uint64_t offset)
 {
@@ -98,7 +98,7 @@ static inline void app_pattern_fill(void *buffer, size_t length, uint64_t key,
     }
 }
 
-/* Returns the number of bytes that differ, and the first of them. */
+/* @return the number of bytes that differ, and the first of them. */
 static inline size_t app_pattern_check(const void *buffer, size_t length,
                                        uint64_t key, uint64_t offset,
                                        size_t *first_p)

@@ -11,11 +11,12 @@
 #include "kernel.h"
 
 #define CG_STEPS     8
-#define CG_TRANSPOSE 32 /* Step number; those before are of rows */
+#define CG_TRANSPOSE 32 /* Number of the step; those before it are of rows */
 
 
 typedef struct {
-    int     cols;      /* of the process grid; as many rows, or half as many */
+    /* Columns of the process grid, which has as many rows, or half as many */
+    int     cols;
     int     row;
     int     col;
     int     transpose; /* rank of the transpose partner */

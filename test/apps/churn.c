@@ -111,8 +111,8 @@ void churn_release(churn_slot_t *slot)
 
 static void churn_alloc(churn_slot_t *slot, size_t length, uint64_t *rng)
 {
-    /* mostly with room for what comes later, or the memory would be replaced
-     * at every use */
+    /* Mostly there is room for what comes later: otherwise the memory would be
+     * replaced at every use. */
     if (app_random_below(rng, 4) != 0) {
         length = (length > (CHURN_ROOM / 2)) ? (length * 2) : CHURN_ROOM;
     }
@@ -175,9 +175,9 @@ static void churn_move(churn_slot_t *slot, int away)
     char *old = slot->base;
     char *target, *again;
 
-    /* a place that is free until we take it, whatever other threads do. Not by
-     * way of the memory hooks: UCX 1.13 (ucm_mremap()) loses the target, and the
-     * buffer would go anywhere. They see the old place being unmapped. */
+    /* This place stays free until we take it, whatever other threads do. The
+     * memory hooks are bypassed: UCX 1.13 (ucm_mremap()) loses the target, and
+     * the buffer would go anywhere. They see that the old place is unmapped. */
     target = churn_map(NULL, slot->length, 0);
     if (syscall(SYS_mremap, old, slot->length, slot->length,
                 MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target) ==
@@ -229,7 +229,7 @@ static void churn_resize(churn_slot_t *slot, size_t length, uint64_t *rng)
 
 static void churn_dontneed(churn_slot_t *slot)
 {
-    /* the pages that lie inside; also of what malloc returned */
+    /* The pages that lie inside the buffer, also if malloc returned it */
     uintptr_t start = churn_page_up((uintptr_t)slot->base);
     uintptr_t end   = ((uintptr_t)slot->base + slot->length) &
                       ~(CHURN_PAGE - 1);
@@ -246,7 +246,8 @@ static churn_kind_t churn_change(churn_slot_t *slot, size_t length,
 {
     churn_kind_t kind = CHURN_KEEP;
 
-    /* use again as often as not: what is never reused is never stale */
+    /* A buffer is used again as often as not: what is never used again is never
+     * stale */
     if (app_random_below(rng, 2) == 0) {
         kind = app_random_below(rng, CHURN_LAST);
     }
@@ -300,7 +301,8 @@ void *churn_get(churn_slot_t *slot, size_t size, uint64_t *rng,
 
     ++counts[churn_change(slot, length, rng)];
 
-    /* at the same place as before, aligned, or anywhere */
+    /* The buffer begins at the same place as before, at an aligned one, or
+     * anywhere */
     switch (app_random_below(rng, 3)) {
     case 0:
         offset = 0;

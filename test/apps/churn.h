@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Around each buffer, to catch what is written beside it. */
+/* Bytes around each buffer, which show what was written beside it. */
 #define CHURN_GUARD 64
 
 
@@ -38,8 +38,8 @@ typedef struct {
     int    in_use;
 } churn_slot_t;
 
-/* Set to change memory by system calls that memory hooks do not see: then a
- * cache of registrations cannot be right, and a test has to notice. */
+/* If set, memory is changed by system calls that memory hooks do not see. No
+ * cache of registrations can be right then, and a test has to notice. */
 extern int churn_hidden;
 
 /* Returns "size" bytes somewhere in the slot, after its memory was changed in a
@@ -48,7 +48,7 @@ extern int churn_hidden;
 void *churn_get(churn_slot_t *slot, size_t size, uint64_t *rng,
                 uint64_t counts[CHURN_LAST]);
 
-/* Frees the memory of the slot; the next use allocates. */
+/* Free the memory of the slot; its next use allocates memory. */
 void churn_release(churn_slot_t *slot);
 
 /* Guards are written before the buffer is received in; a check returns the

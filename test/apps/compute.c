@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-/* Shorter than this, the clock and the scheduler are measured, s */
+/* A shorter measurement would be one of the clock and the scheduler, s */
 #define COMPUTE_CALIBRATION 0.05
 
 
@@ -21,7 +21,7 @@ void __attribute__((noinline)) app_compute(uint64_t work)
     uint64_t i;
 
     for (i = 0; i < work; ++i) {
-        /* goes towards 1 and, unlike a sum, stays a normal number */
+        /* The value goes towards 1 and, unlike a sum, stays a normal number */
         x = (x * 0.999999) + 0.000001;
     }
 

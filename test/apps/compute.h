@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 
-/* How much work is a millisecond? Collective: asked of all ranks at a time, as
- * they will also compute at a time, and answered the same for all. */
+/* Measure how much work takes a millisecond. Collective: all ranks measure at
+ * the same time, since they will also compute at the same time, and get the
+ * same answer. */
 uint64_t app_work_per_ms(void);
 
 void app_compute(uint64_t work);

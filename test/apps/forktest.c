@@ -80,7 +80,7 @@ static void forktest_on_fault(int signum)
 }
 
 /* Registered pages may be kept from the child (MADV_DONTFORK). While a message
- * is under way that is as it must be; see forktest_join for the rest. */
+ * is under way that is right; see forktest_join for the rest. */
 static int forktest_scribble(char *buffer, size_t size)
 {
     if (sigsetjmp(forktest_fault, 1) != 0) {
@@ -109,7 +109,7 @@ static void forktest_child(forktest_t *t, forktest_child_t kind, int wait_fd)
         execl("/bin/true", "true", NULL);
         _exit(1);
     } else if (kind == FORKTEST_LINGER) {
-        /* until the parent closes its end */
+        /* Wait until the parent closes its end */
         if (read(wait_fd, &c, 1) != 0) {
             _exit(1);
         }
@@ -123,7 +123,8 @@ static void forktest_child(forktest_t *t, forktest_child_t kind, int wait_fd)
         }
     }
 
-    /* without the handlers of MPI and UCX, which are the parent's */
+    /* End without running the exit handlers of MPI and UCX, which are the
+     * parent's */
     _exit(present ? 0 : FORKTEST_EXIT_NO_MEM);
 }
 
@@ -163,7 +164,8 @@ static void forktest_join(forktest_t *t, int round, int in_flight, pid_t pid,
     if (WIFEXITED(wstatus) && (WEXITSTATUS(wstatus) == FORKTEST_EXIT_NO_MEM)) {
         ++t->no_mem;
         if (!in_flight) {
-            /* a registration nobody uses took memory away from the child */
+            /* A registration that nobody uses has taken memory away from the
+             * child */
             fprintf(stderr,
                     "forktest: rank %d round %d: nothing was under way, but a "
                     "buffer was missing in the child\n",
@@ -230,12 +232,13 @@ static void forktest_round(forktest_t *t, int round)
     int test_flag, phase, fd;
     pid_t pid;
 
-    /* the buffers are known, and registered if registrations are kept */
+    /* By now the buffers are known, and are registered if registrations are
+     * kept */
     forktest_start(t, round, 0, requests);
     forktest_finish(t, round, 0, requests);
 
     if (in_flight) {
-        /* one look at it, to have the rendezvous under way */
+        /* Make progress once, so that the rendezvous is under way */
         forktest_start(t, round, 1, requests);
         MPI_Testall(2 * FORKTEST_NUM_BUFFERS, requests, &test_flag,
                     MPI_STATUSES_IGNORE);
@@ -247,7 +250,8 @@ static void forktest_round(forktest_t *t, int round)
         forktest_finish(t, round, 1, requests);
     }
 
-    /* new data in the same buffers while the child is there, and after */
+    /* Send new data in the same buffers while the child is there, and after
+     * that */
     for (phase = 2; phase < 4; ++phase) {
         forktest_start(t, round, phase, requests);
         forktest_finish(t, round, phase, requests);
@@ -289,7 +293,7 @@ int main(int argc, char **argv)
     double start;
     int round, size;
 
-    /* we know what we do */
+    /* Open MPI would warn of a fork, which is intended here */
     setenv("OMPI_MCA_mpi_warn_on_fork", "0", 0);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &t.rank);

@@ -51,7 +51,8 @@ static void ft_group_cleanup(ft_group_t *group)
     free(group->world_ranks);
 }
 
-/* Returns the number of groups this rank exchanges with, in turn. */
+/* @return the number of groups that this rank exchanges with, one after the
+ * other. */
 static int ft_groups_init(const kernel_t *k, ft_group_t groups[2])
 {
     int dims[2] = {0, 0};
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
 
     kernel_start(&k);
     for (k.iter = 0; k.iter < k.iters; ++k.iter) {
-        /* the second one starts from where the first one went */
+        /* The second transposition starts from where the first one went */
         for (i = 0; i < 2; ++i) {
             kernel_compute(&k, k.compute_ms / 2.0);
             ft_exchange(&k, &groups[i % num_groups], arrays[i], arrays[i + 1],

@@ -61,11 +61,12 @@ size_t integrity_random_size(integrity_ctx_t *ctx);
 /* The contents of item "index" of the current operation. */
 uint64_t integrity_key(const integrity_ctx_t *ctx, int index);
 
-/* A slot nobody uses, and memory in it. It is marked as used. */
+/* Choose a slot that nobody uses, and allocate memory in it. It is marked as
+ * used. */
 churn_slot_t *integrity_take_slot(integrity_ctx_t *ctx, size_t size,
                                   void **ptr_p);
 
-/* Checks what was received, counts, and complains. */
+/* Check what was received, and report and count wrong bytes. */
 void integrity_check(integrity_ctx_t *ctx, const char *what, int index,
                      const void *ptr, size_t size, uint64_t key,
                      uint64_t offset);

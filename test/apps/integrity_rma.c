@@ -6,10 +6,12 @@
 
 #include "integrity.h"
 
-/* The window is made anew, in other memory, about once in so many epochs. */
+/* The MPI window is made anew, in other memory, about once in so many
+ * epochs. */
 #define INTEGRITY_WIN_LIFE 6
 
-/* Between regions of a window, so that they meet within pages and words. */
+/* Bytes between regions of an MPI window, so few that regions meet within pages
+ * and words. */
 #define INTEGRITY_WIN_GAP  40
 
 
@@ -24,7 +26,7 @@ typedef struct {
     int          is_put;
     int          origin;
     int          target;
-    size_t       disp; /* in the window of the target */
+    size_t       disp; /* Offset in the MPI window of the target */
     size_t       size;
     uint64_t     key;
     churn_slot_t *slot; /* at the origin */
@@ -60,7 +62,8 @@ static void integrity_win_renew(integrity_ctx_t *ctx)
     win->exists = 1;
 }
 
-/* What everybody is about to do; no two regions of a window overlap. */
+/* Choose what every rank is about to do. No two regions of an MPI window
+ * overlap. */
 static int integrity_rma_plan(integrity_ctx_t *ctx, integrity_rma_op_t *ops)
 {
     int wanted = 1 + app_random_below(&ctx->shared_rng, INTEGRITY_MAX_BATCH);
@@ -92,7 +95,7 @@ static int integrity_rma_plan(integrity_ctx_t *ctx, integrity_rma_op_t *ops)
     return count;
 }
 
-/* What peers will get from us, and what we will put. */
+/* Write what peers will get from this rank, and what it will put. */
 static void integrity_rma_prepare(integrity_ctx_t *ctx, integrity_rma_op_t *ops,
                                   int count)
 {

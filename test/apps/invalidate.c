@@ -105,7 +105,7 @@ int main(void)
 
     memset(buffer, 1, LENGTH);
 
-    /* Two uses at once */
+    /* Two uses at the same time */
     CHECK(uct_md_mem_reg(md, buffer, LENGTH, FLAGS, &first) == UCS_OK);
     CHECK(uct_md_mem_reg(md, buffer, LENGTH, FLAGS, &second) == UCS_OK);
     CHECK(pinned_kib() >= before + LENGTH / 1024);
@@ -114,7 +114,7 @@ int main(void)
     CHECK(uct_md_mem_dereg_v2(md, &params) == UCS_OK);
     CHECK(completed == (first != second));
 
-    /* A new use, while the invalidated region is still there */
+    /* A new use begins while the invalidated region is still there */
     CHECK(uct_md_mem_reg(md, buffer, LENGTH, FLAGS, &third) == UCS_OK);
     CHECK(third != second);
 

@@ -38,7 +38,8 @@ static irregular_step_t irregular_noreuse(const kernel_t *k)
     return (irregular_step_t){k->iter, 1};
 }
 
-/* No state: a step is a function of the iteration, the same on all ranks. */
+/* There is no state: a step is a function of the iteration, and the same on all
+ * ranks. */
 static irregular_step_t irregular_random(const kernel_t *k)
 {
     uint64_t random = app_mix(k->iter + 1);
@@ -70,7 +71,7 @@ static irregular_step_t irregular_phases(const kernel_t *k)
                                          1.0 / IRREGULAR_FACTOR : 1};
 }
 
-/* The first quarter without a pause */
+/* The first quarter of the iterations has no pauses */
 static irregular_step_t irregular_burst(const kernel_t *k)
 {
     return (irregular_step_t){0, (k->iter < k->iters / 4) ? 0 : 1};

@@ -60,8 +60,8 @@ static int is_owner(const kernel_t *k, uint32_t key)
     return ((uint64_t)key * k->ranks) >> IS_KEY_BITS;
 }
 
-/* The sum of two random numbers: some keys are more frequent than others, in
- * each iteration other ones. */
+/* Each key is the sum of two random numbers, so that some keys are more
+ * frequent than others. They are others in each iteration. */
 static void is_generate(const kernel_t *k, is_t *is)
 {
     uint64_t state = app_mix(((uint64_t)k->iter << 32) + k->rank);

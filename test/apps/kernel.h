@@ -42,18 +42,18 @@ typedef struct kernel {
 } kernel_t;
 
 
-/* This cannot be run: say why, and end with status 2. */
+/* End the program with status 2, and say why it cannot run. */
 void kernel_fatal(const kernel_t *k, const char *fmt, ...)
         __attribute__((format(printf, 2, 3), noreturn));
 
-/* MPI_Init, and the command line. Bad arguments end the program. */
+/* Initialize MPI and parse the command line. Bad arguments end the program. */
 void kernel_begin(kernel_t *k, int argc, char **argv);
 
-/* Memory of its own mapping, filled with zeros. Never freed: the kernel does,
- * at the end. */
+/* Allocate memory in a mapping of its own, filled with zeros. It is freed when
+ * the program ends. */
 void *kernel_alloc(const kernel_t *k, size_t size);
 
-/* All ranks are ready, and the time runs from now on. */
+/* Wait until all ranks are ready, and measure the time from now on. */
 void kernel_start(kernel_t *k);
 
 /* Compute for about so long. */
@@ -64,11 +64,11 @@ void kernel_compute(const kernel_t *k, double ms);
 void kernel_fill(const kernel_t *k, void *buffer, size_t size, int step,
                  int to);
 
-/* Check the message from another rank; wrong bytes are reported and counted. */
+/* Check the message from another rank, and report and count wrong bytes. */
 void kernel_check(kernel_t *k, const void *buffer, size_t size, int step,
                   int from);
 
-/* Something else than the bytes of a message is wrong. */
+/* Report that something other than the bytes of a message is wrong. */
 void kernel_error(kernel_t *k, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 
@@ -76,7 +76,7 @@ void kernel_error(kernel_t *k, const char *fmt, ...)
 void kernel_exchange(kernel_t *k, void *send, void *recv, size_t size, int step,
                      int peer);
 
-/* Print the result and finalize MPI; returns the exit status. */
+/* Print the result and finalize MPI. @return the exit status. */
 int kernel_end(kernel_t *k);
 
 #endif

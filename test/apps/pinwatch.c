@@ -32,7 +32,7 @@ typedef struct {
     int   fd;         /* of /proc/PID/status, or -1 while not sampled */
     int   descendant; /* of the command; never changes, as we are the reaper */
     int   seen;       /* had something pinned */
-    int   present;    /* found by the current scan */
+    int   present;    /* Whether the current scan has found it */
 } pinwatch_proc_t;
 
 typedef struct {
@@ -40,7 +40,7 @@ typedef struct {
     FILE            *out;
     struct timespec start;
     pid_t           child;
-    pinwatch_proc_t *procs; /* ordered by nothing; a node has some hundreds */
+    pinwatch_proc_t *procs; /* In no order: a node has only some hundreds */
     size_t          num_procs;
     size_t          max_procs;
 } pinwatch_t;
@@ -76,7 +76,7 @@ static double pinwatch_elapsed_ms(const pinwatch_t *pw)
            ((now.tv_nsec - pw->start.tv_nsec) * 1e-6);
 }
 
-/* Reads a small file of /proc; returns the length, or -1 if it is gone. */
+/* Read a small file of /proc. @return its length, or -1 if it is gone. */
 static ssize_t pinwatch_read(pid_t pid, const char *file, char *buf, size_t max)
 {
     char path[64];
@@ -107,14 +107,15 @@ static pid_t pinwatch_parent(pid_t pid)
         return -1;
     }
 
-    /* the name, in parentheses, may contain anything */
+    /* The name of the command, in parentheses, may contain anything */
     p = strrchr(buf, ')');
     return (p == NULL) ? -1 : (pid_t)strtol(p + 3, NULL, 10);
 }
 
 static int pinwatch_is_descendant(pid_t pid)
 {
-    /* orphans come to us (see main), so that the chain never breaks */
+    /* Orphans become our children (see main), so that no descendant of the
+     * command is lost */
     while (pid > 1) {
         pid = pinwatch_parent(pid);
         if (pid == getpid()) {
@@ -138,7 +139,7 @@ static int pinwatch_name_matches(const pinwatch_t *pw, pid_t pid)
     }
 
     comm[strcspn(comm, "\n")] = '\0';
-    /* the kernel cuts names off */
+    /* The kernel cuts long names off */
     return !strncmp(comm, pw->name, PINWATCH_COMM_MAX - 1);
 }
 
@@ -170,7 +171,8 @@ static pinwatch_proc_t *pinwatch_get(pinwatch_t *pw, pid_t pid)
     return proc;
 }
 
-/* Forgets what has ended, so that a number that is used again starts anew. */
+/* Forget processes that have ended, so that one that gets the same number
+ * starts anew. */
 static void pinwatch_sweep(pinwatch_t *pw)
 {
     size_t i = 0;
@@ -212,7 +214,7 @@ static void pinwatch_scan(pinwatch_t *pw)
 
         proc          = pinwatch_get(pw, atoi(entry->d_name));
         proc->present = 1;
-        /* the name is looked at again and again: exec changes it */
+        /* The name is read again each time, since exec changes it */
         if (proc->descendant && (proc->fd < 0) &&
             pinwatch_name_matches(pw, proc->pid)) {
             snprintf(path, sizeof(path), "/proc/%d/status", proc->pid);
@@ -241,7 +243,7 @@ static void pinwatch_sample(pinwatch_t *pw)
 
         len = pread(proc->fd, buf, sizeof(buf) - 1, 0);
         if (len <= 0) {
-            /* ended; the next scan forgets it */
+            /* The process has ended; the next scan forgets it */
             continue;
         }
 
@@ -262,7 +264,7 @@ static void pinwatch_sample(pinwatch_t *pw)
     }
 }
 
-/* Returns 1 and the exit status when the command has ended. */
+/* @return 1, and the exit status, when the command has ended. */
 static int pinwatch_reap(pinwatch_t *pw, int *status_p)
 {
     int wstatus;
@@ -299,7 +301,7 @@ static int pinwatch_run(pinwatch_t *pw, long interval_ms)
 
         pinwatch_sample(pw);
 
-        /* what was missed is missed: do not catch up */
+        /* Samples that were missed are not made up for */
         now = pinwatch_elapsed_ms(pw);
         while (next_sample <= now) {
             next_sample += interval_ms;
@@ -367,7 +369,7 @@ int main(int argc, char **argv)
 
     fprintf(pw.out, "t_ms,pid,vmpin_kb\n");
     clock_gettime(CLOCK_MONOTONIC, &pw.start);
-    /* else the children of a launcher that ends early were lost to us */
+    /* Without this, the children of a launcher that ends early would be lost */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 
     fflush(pw.out);

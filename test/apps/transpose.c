@@ -19,7 +19,7 @@
 #define TRANSPOSE_PI        3.14159265358979323846
 #define TRANSPOSE_TOLERANCE 1e-9
 
-/* Transposed in blocks that fit the cache of anything. */
+/* The matrix is transposed in blocks that fit every processor's cache. */
 #define TRANSPOSE_BLOCK     16
 
 
@@ -141,7 +141,7 @@ static void transpose_evolve(transpose_t *t, int iter)
     }
 }
 
-/* In place and iterative, radix 2. The inverse is not scaled. */
+/* Fourier transform in place: iterative, radix 2. The inverse is not scaled. */
 static void transpose_fft(const transpose_t *t, cplx_t *x, int inverse)
 {
     int i, j, k, bit, half, step;
@@ -181,7 +181,7 @@ static void transpose_fft_rows(transpose_t *t, int inverse)
     }
 }
 
-/* The transposition of the whole matrix; returns the time of the exchange. */
+/* Transpose the whole matrix. @return the time of the exchange. */
 static double transpose_exchange(transpose_t *t)
 {
     size_t block = (size_t)t->rows * t->rows;

@@ -29,8 +29,8 @@ typedef enum {
 
 typedef struct {
     int     peer[NUM_SIDES]; /* ranks, MPI_PROC_NULL at the border */
-    uint8_t *in[NUM_SIDES];  /* what comes from there in sweeps */
-    uint8_t *out[NUM_SIDES]; /* what goes there in sweeps */
+    uint8_t *in[NUM_SIDES];  /* Buffers for what comes from there in sweeps */
+    uint8_t *out[NUM_SIDES]; /* Buffers for what goes there in sweeps */
     uint8_t *face_in[NUM_SIDES];
     uint8_t *face_out[NUM_SIDES];
 } wave_t;
@@ -82,8 +82,8 @@ static void wave_send(kernel_t *k, wave_t *wave, wave_side_t side,
              MPI_COMM_WORLD);
 }
 
-/* A block is computed when those of two neighbours have come, and lets two
- * others go on. */
+/* A block is computed when those of two neighbours have come. After it, two
+ * others can be computed. */
 static void wave_sweep(kernel_t *k, wave_t *wave, wave_side_t from1,
                        wave_side_t from2, wave_side_t to1, wave_side_t to2,
                        int first_step)
