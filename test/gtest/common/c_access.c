@@ -246,7 +246,8 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
         return "what is on its way out is not what is counted";
     }
 
-    if (queued != ucs_list_length(&pred->rq) + ucs_list_length(&pred->awaited)) {
+    if (queued != (ucs_list_length(&pred->rq) +
+                   ucs_list_length(&pred->awaited))) {
         return "the queues hold other regions than those that say so";
     }
 

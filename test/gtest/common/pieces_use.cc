@@ -8,8 +8,8 @@
 
 
 pieces_use::pieces_use(fake_world &world, pred_test::domain_t *domain,
-                   void *address, size_t length, unsigned flags,
-                   const pred_test::context_t &ctx) :
+                       void *address, size_t length, unsigned flags,
+                       const pred_test::context_t &ctx) :
     m_world(&world), m_domain(domain), m_start((uintptr_t)address),
     m_length(length), m_flags(flags), m_context(ctx), m_use{},
     m_status(UCS_ERR_INVALID_PARAM), m_memh(NULL), m_num_pieces(0)
@@ -18,9 +18,9 @@ pieces_use::pieces_use(fake_world &world, pred_test::domain_t *domain,
 
 ucs_status_t pieces_use::begin()
 {
-    m_status = ucs_rcache_pred_begin_in_pieces(m_domain, (void*)m_start, m_length,
-                                          m_flags, &m_context, &m_use,
-                                          &m_memh);
+    m_status = ucs_rcache_pred_begin_in_pieces(m_domain, (void*)m_start,
+                                               m_length, m_flags, &m_context,
+                                               &m_use, &m_memh);
     if (m_status == UCS_OK) {
         EXPECT_TRUE(m_world->covers(m_memh, (void*)m_start, m_length));
     }

@@ -60,7 +60,7 @@ private:
     ucs_rcache_pred_pieces_t            m_use;
     ucs_status_t                        m_status; /* Of begin */
     void                                *m_memh;
-    std::deque<ucs_rcache_pred_piece_t> m_in_flight; /* In flight, oldest first */
+    std::deque<ucs_rcache_pred_piece_t> m_in_flight; /* Oldest first */
     unsigned                            m_num_pieces;
 };
 

@@ -420,8 +420,9 @@ TEST_F(test_patterns, jitter_20_percent)
 
 TEST_F(test_patterns, every_7th_use_missing)
 {
-    /* A phase of its own; but for that, each missing use would be a registration
-     * for nothing, and the one after it not expected */
+    /* The interval of two periods is a phase of its own. Otherwise each missing
+     * use would be a registration for nothing, and the use after it would not
+     * be expected. */
     check(intervals(210, 20, [](unsigned i) {
               return ((i % 6) == 5) ? (2 * PERIOD) : PERIOD;
           }), {.hit_share = 0.99, .ahead = 1. / 16, .wasted = 4});

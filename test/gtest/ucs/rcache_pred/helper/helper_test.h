@@ -65,6 +65,15 @@ protected:
         return stats().*counter - m_mark.*counter;
     }
 
+    /* Expect so many hits, after three uses from which the helper learns */
+    void expect_predicted(void *address, uint64_t period, unsigned times)
+    {
+        periodic(address, period, 3);
+        mark();
+        periodic(address, period, times);
+        EXPECT_EQ(times, since_mark(&stats_t::hits));
+    }
+
     stats_t m_mark = {};
 };
 

@@ -26,10 +26,7 @@ TEST_F(test_helper, clock_jumps_forward)
     EXPECT_LE(since_mark(&stats_t::helper_rounds), 20u);
 
     /* One odd interval does not change the prediction */
-    periodic(buffer(0), 100 * MSEC, 3);
-    mark();
-    periodic(buffer(0), 100 * MSEC, 10);
-    EXPECT_EQ(10u, since_mark(&stats_t::hits));
+    expect_predicted(buffer(0), 100 * MSEC, 10);
 }
 
 TEST_F(test_helper, clock_jumps_forward_while_a_region_waits)
@@ -174,10 +171,7 @@ TEST_F(test_helper, purge_of_an_awaited_region)
     run_until_asleep();
     EXPECT_EQ(0u, stats().wasted) << "it was taken away";
 
-    periodic(buffer(0), 200 * MSEC, 3);
-    mark();
-    periodic(buffer(0), 200 * MSEC, 5);
-    EXPECT_EQ(5u, since_mark(&stats_t::hits));
+    expect_predicted(buffer(0), 200 * MSEC, 5);
 }
 
 TEST_F(test_helper, failed_registration_ahead_is_made_up_for_by_the_use)

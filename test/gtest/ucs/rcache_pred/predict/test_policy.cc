@@ -84,7 +84,8 @@ TEST_F(test_policy, margin_is_for_deregistration_alone)
     EXPECT_TRUE(ucs_rcache_pred_may_deregister(&m_times, SEC,
                                                SEC + T_P + m_times.margin));
     EXPECT_FALSE(ucs_rcache_pred_may_deregister(&m_times, SEC,
-                                                SEC + T_P + m_times.margin - 1));
+                                                SEC + T_P + m_times.margin -
+                                                1));
     EXPECT_EQ(SEC - T_P, ucs_rcache_pred_due_time(&m_times, SEC));
     EXPECT_TRUE(ucs_rcache_pred_may_deregister(&m_times, SEC, NEVER));
 }
