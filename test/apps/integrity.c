@@ -107,7 +107,7 @@ void integrity_check_guard(integrity_ctx_t *ctx, const char *what, int index,
     }
 }
 
-/* The sequence of one thread. */
+/* Run the sequence of operations of one thread. */
 static void *integrity_run(void *arg)
 {
     integrity_ctx_t *ctx = arg;

@@ -126,7 +126,7 @@ static void integrity_plan_message(integrity_ctx_t *ctx, integrity_msg_t *msgs,
         return;
     }
 
-    /* or send a part of what another message sends at the same time */
+    /* Or send a part of what another message sends at the same time */
     if ((index > 0) && (app_random_below(&ctx->shared_rng, 3) == 0)) {
         whole = &msgs[app_random_below(&ctx->shared_rng, index)];
         if ((whole->src == msg->src) && (whole->part_of < 0) &&
@@ -151,7 +151,7 @@ static void integrity_make_type(integrity_end_t *end)
     MPI_Type_commit(&end->type);
 }
 
-/* Receives side by side in one buffer, or each in its own. */
+/* Messages are received side by side in one buffer, or each in its own. */
 static void integrity_place_recvs(integrity_ctx_t *ctx, integrity_end_t *ends,
                                   int count)
 {
@@ -211,7 +211,7 @@ static void integrity_place_sends(integrity_ctx_t *ctx, integrity_end_t *ends,
             continue;
         }
 
-        /* the whole comes before its parts */
+        /* The whole buffer comes before its parts */
         for (j = 0; ends[j].is_recv || (ends[j].index != ends[i].msg->part_of);
              ++j) {
         }
@@ -237,8 +237,8 @@ static void integrity_post(integrity_ctx_t *ctx, integrity_end_t *end,
     }
 }
 
-/* A buffer whose operation is complete belongs to the program again: make use
- * of it at once, while others of the batch are still under way. */
+/* A buffer whose operation is complete belongs to the program again: change it
+ * at once, while others of the batch are still under way. */
 static void integrity_complete(integrity_ctx_t *ctx, integrity_end_t *end,
                                int shared)
 {
@@ -344,7 +344,8 @@ void integrity_batch(integrity_ctx_t *ctx)
 
     count = integrity_ends(ctx, msgs, num_msgs, ends);
 
-    /* in any order: some messages find their receive posted, some do not */
+    /* Operations start in any order: some messages find their receive posted,
+     * some do not */
     for (i = 0; i < count; ++i) {
         j        = app_random_below(&ctx->local_rng, i + 1);
         order[i] = order[j];
