@@ -3,13 +3,13 @@
 #
 # All tests: unit tests, plain and under sanitizers; which file uses which;
 # fuzzing; the installation; messages on bad input; pages of reports in a
-# browser; and, with an RDMA device or in a guest that has one, real MPI programs.
-# Installs what is missing. Ends with a line of counts; the exit status is 0 if
-# nothing failed.
+# browser; and, with an RDMA device or in a guest that has one, real MPI
+# programs. Installs what is missing. Ends with a line of counts; the exit
+# status is 0 if nothing failed.
 #
 # usage: check.sh [PART]...
-# parts, and the default: structure unit sanitize fuzz install input replay report
-#   stat rig
+# parts, and the default: structure unit sanitize fuzz install input replay
+#   report stat rig
 # another part: coverage, the lines of src that the unit tests run, by folder
 
 set -eu
@@ -82,8 +82,8 @@ run_gtest()
     [ ${#failures[@]} -eq 0 ] || { cat "${failures[@]}"; return 1; }
 }
 
-# UCX's memory hooks and address-space randomisation beyond what it maps are
-# more than the thread sanitizer bears
+# run_tsan COMMAND...: the thread sanitizer works neither with the memory hooks
+# of UCX nor where addresses are randomised further than it expects
 run_tsan()
 {
     setarch -R true 2>/dev/null || { echo "setarch is not permitted"; return 77; }
@@ -107,7 +107,7 @@ run_coverage()
 {
     build_tests "$build-coverage" CFLAGS="-g -O0 --coverage" \
         CXXFLAGS="-g0 -O0" LDFLAGS=--coverage
-    # Counts of earlier runs would be added to
+    # Otherwise the counts of an earlier run would be added
     find "$build-coverage" -name '*.gcda' -delete
     run_gtest "$build-coverage/test/gtest/gtest"
 }
@@ -119,7 +119,7 @@ check_coverage()
     before=$failed
     check "lines that unit tests run" "$top/contrib/lib/coverage.sh" \
         "$top/src" "$build-coverage"
-    # What failed has been printed
+    # check() has printed the table if it failed
     [ "$failed" -gt "$before" ] ||
         sed 's/^/    /' "$logs/lines-that-unit-tests-run.log"
 }
@@ -135,7 +135,7 @@ check_sanitize()
         run_tsan "$build-thread/test/gtest/gtest"
 }
 
-# What the fuzzer finds is written to the folder of the logs
+# The fuzzer writes what it finds to the folder of the logs
 run_fuzzer()
 {
     local found=$logs/fuzz-corpus
@@ -183,14 +183,16 @@ install_packages()
     local log=$logs/install.log
     mkdir -p "$logs"
     : > "$log"
-    # Whatever is asked: configure looks for most of it, and looks once
+    # These are installed whatever is asked for, since configure looks for most
+    # of them, and is run only once
     install_missing "$log" "${packages_build[@]}" libgtest-dev liburing-dev \
         ucx-utils man-db hpcc clang libdw-dev
     if is_asked rig; then
         install_guest "$log"
     fi
     if is_asked report; then
-        # Large, and there are pages without it: the part skips what it is for
+        # The browser is large and may be missing: the part then skips what
+        # needs it
         (install_missing "$log" chromium) || true
     fi
 }
@@ -234,7 +236,7 @@ main()
     [ "$failed" -eq 0 ]
 }
 
-# One guest for all of them: each prints its own line
+# All of these tests run in one guest, and each prints a line of its own
 check_rig()
 {
     local status=0 log=$logs/rig.log counts

@@ -2,7 +2,7 @@
 #
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# The main job, on a fresh machine: installs what is missing, builds, runs
+# The demonstration, on a fresh machine: installs what is missing, builds, runs
 # programs under stock UCX (leave-pinned), registration on demand and
 # prediction, and shows how much memory each had registered and what that cost.
 
@@ -55,7 +55,8 @@ out=$(cd "$out" && pwd)
 [ ! -e "$out/runs" ] ||
     die "'$out' has results already; accepted: a new folder"
 
-# Progress on one line if there is somebody to look at it
+# progress STEP STEPS PROGRAM POLICY: on one line that changes, if a terminal
+# shows it
 begin=$SECONDS
 progress_open=
 progress()

@@ -39,7 +39,7 @@ or was left out; 77 if there is no RDMA device and no way to boot a guest.
 USAGE
 }
 
-# range OPTION VALUE MIN MAX
+# range OPTION VALUE MIN MAX: ends the script unless the value is in the range
 range()
 {
     [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] && [ "$2" -ge "$3" ] && [ "$2" -le "$4" ] ||
@@ -79,7 +79,8 @@ out=$(cd "$out" && pwd)
 [ ! -e "$out/results.csv" ] ||
     die "'$out' has results already; accepted: a new folder"
 
-# CASE:VARIANT of the parts that need so many processors, each once
+# runs_of CPUS: prints CASE:VARIANT, each once, for all parts that need a guest
+# with so many processors
 runs_of()
 {
     local part name variant
@@ -94,7 +95,7 @@ runs_of()
     done | awk '!seen[$0]++'
 }
 
-# Processors of the guests that are needed, each once
+# Prints how many processors each guest has to have
 guests()
 {
     local part
@@ -104,7 +105,7 @@ guests()
     done | sort -nu
 }
 
-# show_progress DIR RUNS
+# show_progress DIR RUNS: says what evaluate-guest.sh is doing, from its lines
 show_progress()
 {
     local word count=0
@@ -135,8 +136,8 @@ run_guest()
     set +e
     "$top/test/rig/run.sh" "${native[@]+"${native[@]}"}" --cpus "$1" \
         --out "$dir" --timeout $((seconds + 180)) -- \
-        "$top/contrib/lib/evaluate-guest.sh" "$build" "$dir" "$reps" "$seconds" \
-        "$quick" "${runs[@]}" | show_progress "$dir" $((${#runs[@]} * reps))
+        "$top/contrib/lib/evaluate-guest.sh" "$build" "$dir" "$reps" \
+        "$seconds" "$quick" "${runs[@]}" | show_progress "$dir" $((${#runs[@]} * reps))
     status=${PIPESTATUS[0]}
     set -e
     case $status in

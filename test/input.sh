@@ -52,13 +52,13 @@ aside UCX_RCACHE_PRED_NODE_MAX_PINNED=lots "NODE_MAX_PINNED: 'lots'"
 aside UCX_RCACHE_ENABLE=y          "UCX_RCACHE_ENABLE=y keeps UCX's own cache"
 aside UCX_MEM_EVENTS=n             'memory events of UCM are not available'
 
-# A misspelt variable is for UCX to warn about
+# UCX itself warns of a misspelt variable
 echo "== misspelt"
 UCX_RCACHE_PRED_POLCY=predict LD_PRELOAD=$library ucx_info -e -u t 2>&1 |
     grep 'unused env variable: UCX_RCACHE_PRED_POLCY' ||
     fail "a misspelt variable was not warned about"
 
-# A well spelt one is not
+# UCX does not warn of a variable that is spelt well
 ! UCX_RCACHE_PRED_POLICY=predict LD_PRELOAD=$library ucx_info -e -u t 2>&1 |
     grep 'unused env variable' || fail "UCX does not know our variables"
 
@@ -66,7 +66,7 @@ UCX_RCACHE_PRED_POLCY=predict LD_PRELOAD=$library ucx_info -e -u t 2>&1 |
 [ -z "$(UCX_RCACHE_PRED_POLICY=fast LD_PRELOAD=$library sh -c : 2>&1)" ] ||
     fail "a process without UCX was spoken to"
 
-# The core missing beside the library: said once, and the program runs
+# Without the core beside it the library says so once, and the program runs
 alone=$(mktemp -d)
 cp "$library" "$alone"
 echo "== no core"
@@ -139,7 +139,7 @@ for args in dump 'replay --json --policy on-demand'; do
 done
 rm "$truncated" "$traces/whole" "$traces/out" "$traces/err"
 
-# Those of a folder come by rank, then by name
+# The traces of a folder come by rank, and then by name
 printf 'ucx_predreg trace 1\nmeta rank 10\n' > "$traces/a.trace"
 printf 'ucx_predreg trace 1\nmeta rank 9\n' > "$traces/b.trace"
 "$command" dump --binary -o "$traces/b.trace" "$traces/b.trace"
@@ -156,7 +156,7 @@ for tool in 'replay --json' 'replay --json --ranks 4' 'report -o /dev/null'; do
 done
 rm -r "$traces"
 
-# Traces are not mixed with those of another job, nor removed unasked
+# Traces of a job are not mixed with those of another, nor removed unless asked
 traces=$(mktemp -d)
 touch "$traces/rank-0000.a.1.trace" "$traces/notes"
 refused 2 "'$traces' has traces.*rank-0000.a.1.trace.*--force" \
@@ -189,8 +189,8 @@ refused 2 'no command to run.*record' "$command" record -o "$traces"
 refused 2 'record --help' "$command" record --no-such-option -- true
 refused 2 'run --help' "$command" run --force -- true
 
-# The folder is known to ranks as an absolute path, and they are told of it under
-# leave-pinned as well
+# The folder is known to ranks as an absolute path, and they are told of it
+# under leave-pinned as well
 folder=$(cd "$traces" && "$command" record -o new --policy leave-pinned -- \
          sh -c 'echo "$UCX_RCACHE_PRED_TRACE $LD_PRELOAD"')
 echo "$folder"

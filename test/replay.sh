@@ -54,7 +54,7 @@ make random pattern=random uses=2000
 make nested pattern=nested uses=900
 trace=$work/loop.trace
 
-# Known answers: 100 uses of 1 MiB for 5 ms
+# What comes of 100 uses of 1 MiB for 5 ms can be said beforehand
 json=$("$command" replay --json --policy on-demand --reg-cost 1000,0 \
            --dereg-cost 500,0 "$trace")
 echo "$json"
@@ -67,7 +67,7 @@ echo "$json" | grep -qE "$pattern" || fail "on-demand: not as computed by hand"
 [ "$("$command" replay --json --policy predict "$trace" | field hits)" -eq 98 ] ||
     fail "predict: not all but two uses of a loop are hits"
 
-# The same from run to run, wherever memory is
+# The result does not depend on the run, nor on where memory is
 for run in 1 2 3; do
     "$command" replay --json --per-rank "$work" > "$work/out.$run"
 done
@@ -88,7 +88,7 @@ for name in uses byte_seconds critical_path_seconds regs; do
         fail "$name of all ranks is not the sum"
 done
 
-# For people
+# What is printed for people says it as well
 text=$("$command" replay "$work/nested.trace")
 echo "$text"
 for pattern in '^predict  ' '^clairvoyant  ' 'a guess: none was recorded' \
@@ -114,8 +114,8 @@ for pattern in '7 events were lost' 'its end is missing'; do
     [ "$(echo "$text" | grep -c "$pattern")" -eq 1 ] || fail "no '$pattern'"
 done
 
-# Periodic programs, as docs/evaluation.md has them: predict is within 1.25 times
-# the byte-seconds of any schedule, and finds 95 of 100 buffers registered
+# Periodic programs, as docs/evaluation.md has them: predict is within 1.25
+# times the byte-seconds of any schedule, and finds 95 of 100 buffers registered
 near_clairvoyant()
 {
     make near "$@"

@@ -53,7 +53,7 @@ advised window '<h1>No: leave UCX as it is' 'windows for one-sided'
 advised small '<h1>No: leave UCX as it is' 'little beside what UCX registers'
 advised copied '<h1>No: leave UCX as it is' 'Nothing was registered'
 
-# The same trace, the same page
+# The same trace makes the same page each time
 "$command" report -o - "$out/periodic" | cmp - "$out/periodic.html" ||
     fail "another page at the second time"
 
@@ -151,7 +151,7 @@ browse --no-pdf-header-footer --print-to-pdf="$out/periodic.pdf" \
     "file://$out/periodic.html" > /dev/null
 head -c 5 "$out/periodic.pdf" | grep -q '%PDF-' || fail "not to be printed"
 
-# What a page does wrong, its console tells
+# The console of the browser tells what a page does wrong
 ! grep CONSOLE "$out/browser.log" || fail "messages on the console"
 
 exit $errors

@@ -90,7 +90,7 @@ expect 0 liveproc "$command" stat --interval 0.5 --count 2 $pid $pid
 rate=$("$command" stat --interval 0.5 --count 2 $pid |
        awk '/liveproc/ { rate = $9 } END { print int(rate) }')
 [ "$rate" -ge 10 ] && [ "$rate" -le 110 ] || fail "rate $rate, not about 90"
-# Without a process it is among those that are found
+# Asked for no process in particular, it finds this one among others
 expect 0 "$pid" "$command" stat
 # Those that are there are shown beside those that are not
 expect 1 'there is no such process' "$command" stat $pid 4194303
@@ -101,7 +101,7 @@ expect 1 'accepted are processes that were started with it' \
 expect 1 'cannot be written: No space' \
     sh -c '"$0" stat --interval 0.1 "$1" > /dev/full' "$command" $pid
 
-# Not by other users
+# Other users cannot look at it
 if [ "$(id -u)" -eq 0 ]; then
     expect 1 "$pid belongs to user root .uid 0.; accepted .* of nobody" \
         setpriv --reuid=65534 --clear-groups "$command" stat $pid
@@ -109,7 +109,7 @@ if [ "$(id -u)" -eq 0 ]; then
         setpriv --reuid=65534 --clear-groups "$command" stat
 fi
 
-# It ends while it is watched: said once
+# That a process ends while its counters are shown is said once
 echo "== ends"
 "$command" stat --interval 0.2 $pid > "$work/table" 2> "$work/errors" &
 watcher=$!
@@ -135,7 +135,7 @@ complaint damaged 'is damaged, or none'
 complaint writing 'is just writing its counters'
 complaint closed 'has closed a descriptor'
 
-# Stopped, it shows what it showed last
+# A process that is stopped shows what it showed last
 start plain
 sleep 0.2
 kill -STOP $pid

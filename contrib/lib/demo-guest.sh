@@ -38,7 +38,7 @@ step=0
 # three programs REPS times, hpcc once: it takes as long as the others together
 steps=$(((3 * reps + 1) * ${#policies[@]}))
 
-# A run that takes longer than this hangs
+# Seconds after which a run is taken to hang
 limit=200
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/predreg-demo.XXXXXX")
@@ -46,7 +46,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$out/raw"
 : > "$out/runs"
 
-# Sets command
+# command_of PROGRAM: sets command
 command_of()
 {
     case $1 in
@@ -59,7 +59,8 @@ command_of()
     [ "$1" != fig1-noreuse ] || command+=(--no-reuse)
 }
 
-# Its own verification is hpcc's word; the other programs exit with a status
+# hpcc says in its output whether its results are right; the other programs say
+# so by their exit status
 check_hpcc()
 {
     cp hpccoutf.txt "$1" 2>/dev/null &&
@@ -111,10 +112,10 @@ run()
         $((ms / 1000)) $((ms % 1000)) >> "$out/runs"
 }
 
-# Time of a program under all policies, in the first repetition
+# By program: the time of its first repetition under all policies, ms
 declare -A took
 
-# enough_time PROGRAM REP
+# enough_time PROGRAM REP: whether this repetition would end within the budget
 enough_time()
 {
     [ "$2" -eq 1 ] || [ $budget_ms -eq 0 ] ||

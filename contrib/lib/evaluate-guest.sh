@@ -33,7 +33,7 @@ predreg=$build/src/tools/predreg/ucx_predreg
 # shellcheck source=contrib/lib/cases.sh
 . "$top/contrib/lib/cases.sh"
 
-# A run that takes longer than this hangs
+# Seconds after which a run is taken to hang
 limit=120
 failures=0
 
@@ -44,7 +44,8 @@ for run in "$@"; do
     variants_of[${run%:*}]+=" ${run#*:}"
 done
 
-# All runs compute the same: what a millisecond is is found out once
+# Finds out how much work takes a millisecond, once, so that all runs compute
+# the same
 work_per_ms()
 {
     mpirun --oversubscribe -np 2 "$apps/fig1" --iters 0 --compute 1 --json \
@@ -52,7 +53,7 @@ work_per_ms()
     sed -n 's/.*"work_per_ms":\([0-9]*\).*/\1/p' "$out/raw/work.out"
 }
 
-# Why a run that ended with this status is of no use; nothing if it is
+# trouble STATUS OUTPUT: prints why a run that ended so is of no use, or nothing
 trouble()
 {
     case $1 in
@@ -107,7 +108,8 @@ run_case()
     last=$((took[$1] / ${#variants[@]}))
 }
 
-# What a case will take: as before, or as the runs of the case before it took
+# estimate CASE: the time it will take, ms: as much as in its last repetition
+# or, if there was none, as the runs of the case before it
 estimate()
 {
     local variants

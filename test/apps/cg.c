@@ -92,7 +92,7 @@ static void cg_iteration(kernel_t *k, cg_t *cg)
         cg_dot_product(k);
     }
 
-    /* the residual */
+    /* As in CG, the residual takes one more product and one more sum */
     cg_multiply(k, cg);
     cg_dot_product(k);
 }

@@ -36,7 +36,8 @@ const char *const churn_names[CHURN_LAST] = {
 int churn_hidden = 0;
 
 
-/* The functions of libc are what memory hooks see. */
+/* Memory is changed with the functions of libc, since these are what the memory
+ * hooks of UCX see. */
 static void *churn_sys_mmap(void *addr, size_t length, int prot, int flags,
                             int fd, off_t offset)
 {

@@ -165,7 +165,8 @@ static void fig1_print(const fig1_opts_t *opts, int size,
                "\"errors\":%llu}\n",
                size, opts->size, opts->iters, opts->compute_ms,
                (unsigned long long)opts->work_per_ms,
-               opts->no_reuse ? "false" : "true", opts->verify ? "true" : "false",
+               opts->no_reuse ? "false" : "true",
+               opts->verify ? "true" : "false",
                result->loop_s, comm_avg, (unsigned long long)result->errors);
     } else {
         printf("fig1: %d ranks, %d x %d communications of %zu bytes, %s: "
@@ -218,7 +219,8 @@ int main(int argc, char **argv)
                    (num_comms == 0) ? 0 : (sum.comm_s / num_comms / size));
     }
 
-    /* the buffers live until here, reused or not; the kernel frees them */
+    /* The buffers are kept until the end, whether they are reused or not, and
+     * the kernel frees them */
     free(buffers);
     MPI_Finalize();
     return sum.errors ? 1 : 0;

@@ -18,7 +18,8 @@ size_t integrity_random_size(integrity_ctx_t *ctx)
     uint64_t low  = 1;
     uint64_t high = max;
 
-    /* mostly what is sent by rendezvous, with registration */
+    /* Most messages are so large that they go by rendezvous, which registers
+     * their memory */
     switch (app_random_below(&ctx->shared_rng, 10)) {
     case 0:
         high = 256;

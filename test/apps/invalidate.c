@@ -122,7 +122,7 @@ int main(void)
     CHECK(completed == 1);
     CHECK(pinned_kib() <= before + LENGTH / 1024);
 
-    /* One use alone */
+    /* A single use */
     comp.count  = 1;
     params.memh = third;
     CHECK(uct_md_mem_dereg_v2(md, &params) == UCS_OK);

@@ -9,7 +9,7 @@
 #include "kernel.h"
 #include "apps.h"
 
-/* Buffers to choose from */
+/* The number of buffers to choose from */
 #define IRREGULAR_CHOICE 16
 
 /* alternating: the longer of the two periods, in units of --compute */

@@ -29,7 +29,7 @@
  * Ends when its standard input does.
  */
 
-/* Places in the page, see live.c */
+/* Offsets in the page of counters, which live.c defines */
 #define OFFSET_VERSION 8
 #define OFFSET_SEQ     24
 

@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Reading /proc as a whole is slow where we run: look for new processes less
- * often than the known ones are sampled. */
+/* Reading all of /proc is slow in an emulated guest, so new processes are
+ * looked for less often than the known ones are sampled. */
 #define PINWATCH_SCAN_MS   100
 
 #define PINWATCH_COMM_MAX  16
@@ -30,7 +30,8 @@
 typedef struct {
     pid_t pid;
     int   fd;         /* of /proc/PID/status, or -1 while not sampled */
-    int   descendant; /* of the command; never changes, as we are the reaper */
+    int   descendant; /* of the command; never changes, since orphans
+                         become children of this process */
     int   seen;       /* had something pinned */
     int   present;    /* Whether the current scan has found it */
 } pinwatch_proc_t;

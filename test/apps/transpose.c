@@ -310,7 +310,7 @@ static void transpose_verify(const transpose_t *t, int iters,
 
             expected = transpose_initial(t->first + i, j) * t->roots[phase];
             error    = cabs(t->data[((size_t)i * t->n) + j] - expected);
-            /* (true for NaN too) */
+            /* This way round the condition is true for NaN too */
             if (!(error <= TRANSPOSE_TOLERANCE)) {
                 ++result->errors;
             }

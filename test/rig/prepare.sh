@@ -157,7 +157,8 @@ build()
         download_kernel "$tmp/deb"
         root=$tmp/deb/kernel
     fi
-    # depmod writes beside the modules: never into a folder of the user's
+    # depmod writes beside the modules, which must not be in a folder of the
+    # user
     mkdir "$tmp/root"
     cp -a "$root/lib" "$tmp/root" 2>/dev/null ||
         cp -a "$root/usr/lib" "$tmp/root" || fail "no modules in $root"
@@ -187,7 +188,8 @@ busybox=$(command -v busybox)
 hash=$(recipe_hash)
 
 if [ "${1-}" != --force ]; then
-    # whatever kernel was the newest when the cache was filled will do
+    # Any kernel will do, so the one that is in the cache is kept although there
+    # may be a newer one
     for dir in "$cache"/rig-*-"$hash"; do
         if [ -f "$dir/version" ]; then
             echo "$dir"

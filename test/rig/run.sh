@@ -53,7 +53,7 @@ fail()
     exit 125
 }
 
-# As the shell would have to read it back.
+# Prints the arguments quoted, so that a shell reads them back as they are.
 quote()
 {
     local s=$1
@@ -115,7 +115,7 @@ pids=()
 cleanup()
 {
     trap '' HUP INT TERM
-    # QEMU may be in the middle of anything: nothing in it is worth waiting for
+    # Nothing that QEMU may be doing is worth waiting for
     if [ ${#pids[@]} -gt 0 ]; then
         # (bash has something to say about every job that is killed)
         { kill -KILL "${pids[@]}"; wait "${pids[@]}"; } 2>/dev/null

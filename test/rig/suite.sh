@@ -70,8 +70,8 @@ hpcc_verified()
     }
 }
 
-# A cache of UCX that the user forces on: said by each rank once, nothing is
-# managed, the program runs
+# Where the user forces a cache of UCX on, each rank says so once, nothing is
+# managed, and the program runs
 steps_aside()
 {
     local count
@@ -101,8 +101,8 @@ at_most()
         END { exit bad }' "$work/summary"
 }
 
-# Contexts that come and go do not add up: UCX's pools are part of what the kernel
-# counts as pinned
+# Contexts that come and go do not add up: UCX's pools are part of what the
+# kernel counts as pinned
 contexts()
 {
     managed 1 env UCX_TLS=rc $predreg -- "$apps/contexts" || return
@@ -153,8 +153,8 @@ memlock()
     (ulimit -l "$limit_kib" && managed 2 $nobody $predreg -- "$@")
 }
 
-# One rank of a job is killed in the midst of transfers; another job on the node,
-# which keeps the same bound, gets its share, and no shared memory is left
+# One rank of a job is killed in the midst of transfers; another job on the
+# node, which keeps the same bound, gets its share, and no shared memory is left
 killed()
 {
     local bound=24M pid job
@@ -281,8 +281,8 @@ recorded_killed()
     done
 }
 
-# A file that cannot grow, as on a full disk: said once by each rank, recording
-# ends, the program does not
+# Where a trace cannot grow, as on a full disk, each rank says so once and stops
+# recording, and the program goes on
 recorded_full()
 {
     rm -rf "$work/traces"
@@ -295,7 +295,7 @@ recorded_full()
         [ "$(grep -c 'File too large; recording ends' "$work/full")" -eq 2 ]
 }
 
-# No folder for it: said once by each rank, which run
+# Where there is no folder for traces each rank says so once, and runs
 recorded_nowhere()
 {
     UCX_RCACHE_PRED_TRACE=/proc/nowhere $predreg -- mpirun --oversubscribe \
@@ -305,10 +305,10 @@ recorded_nowhere()
     [ "$(grep -c 'TRACE=/proc/nowhere: cannot create' "$work/nowhere")" -eq 2 ]
 }
 
-# A run that is recorded, and replayed under the policy it had, comes to what the
-# run has counted itself, for each rank: byte-seconds within so many percent, hits
-# within so many percent of the uses. See docs/replay.md for why it is not the
-# same, and why the hits of cg are not compared.
+# A run that is recorded, and replayed under the policy it had, comes to what
+# the run has counted itself, for each rank: byte-seconds within so many
+# percent, hits within so many percent of the uses. See docs/replay.md for why
+# it is not the same, and why the hits of cg are not compared.
 #   replayed POLICY PERCENT HITS-PERCENT COMMAND...
 replayed()
 {
@@ -367,7 +367,7 @@ run "Figure 1, no reuse" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/fig1" --iters 6 --verify --no-reuse
 run "transpose" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/transpose" --iters 4
-# Each checks every byte it receives
+# Each of these programs checks every byte it receives
 for kernel in cg wavefront ft is; do
     run "$kernel" managed 2 $predreg -- \
         mpirun --oversubscribe -np 2 "$apps/$kernel" --iters 3 --compute 50
