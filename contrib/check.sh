@@ -206,7 +206,8 @@ run_part()
     coverage)  check_coverage ;;
     fuzz)      check_fuzz ;;
     install)   check_install ;;
-    input)     check "bad input" "$top/test/input.sh" "$build" ;;
+    input)     check "bad input" "$top/test/input.sh" "$build"
+               check "knobs as documented" "$top/test/knobs.sh" "$build" ;;
     replay)    check "replay" "$top/test/replay.sh" "$build" ;;
     report)    check "pages of reports" "$top/test/report.sh" "$build" ;;
     stat)      check "live counters" "$top/test/stat.sh" "$build" ;;

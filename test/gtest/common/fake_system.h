@@ -79,7 +79,7 @@ protected:
         return record;
     }
 
-    /* Give a process a descriptor of counters. @return its file, to be changed */
+    /* Give a process a descriptor of counters. @return a file to change them */
     int add_counters(pid_t pid, const record_t &record)
     {
         std::string fd = "proc/" + std::to_string(pid) + "/fd/7";

@@ -27,7 +27,7 @@ enum {
 };
 
 
-/** Say on standard error what is wrong. Adds the program's name and a newline. */
+/** Say on standard error what is wrong, after the program's name. */
 void predreg_error(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
 

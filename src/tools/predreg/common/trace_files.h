@@ -30,8 +30,8 @@ typedef struct predreg_traces {
 
 
 /**
- * Load a trace, or all that are in a folder: files named *.trace. Warn if two of
- * them are of the same rank.
+ * Load a trace, or all that are in a folder: files named *.trace. If two of
+ * them are of the same rank, this is warned of.
  *
  * @return UCS_ERR_NO_ELEM if there is none, or the status of the first one that
  *         could not be loaded. What is wrong was said.

@@ -21,8 +21,8 @@ BEGIN_C_DECLS
 
 /** A vector of arguments that is being built. */
 typedef struct predreg_args {
-    char *const *vars;    /**< "NAME=VALUE" to set for the ranks, up to a NULL */
-    const char  *preload; /**< That of @a vars which sets LD_PRELOAD, or NULL */
+    char *const *vars;    /**< "NAME=VALUE" up to a NULL, to be set */
+    const char  *preload; /**< The one of them that sets LD_PRELOAD, or NULL */
     char        **out;    /**< The result, up to a NULL */
     size_t      count;    /**< Elements of the result */
 } predreg_args_t;

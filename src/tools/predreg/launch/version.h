@@ -13,8 +13,8 @@ BEGIN_C_DECLS
 
 /** @file version.h
  *
- * Asking a launcher what it is, where its name does not tell: mpiexec may be any
- * of several. Called before the command is run.
+ * Asking a launcher what it is, where its name does not tell: several are
+ * called mpiexec. Called before the command is run.
  */
 
 /** How long a launcher may take to tell its version, ms. One that takes longer

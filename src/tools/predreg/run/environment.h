@@ -40,8 +40,8 @@ void predreg_env_set(const char *name, const char *value);
 int predreg_env_set_knob(const char *arg);
 
 
-/** Remove all knobs: where the library is not loaded, UCX would warn that nobody
- *  reads them. */
+/** Remove all knobs. Where the library is not loaded, UCX would warn that
+ *  nobody reads them. */
 void predreg_env_unset_knobs(void);
 
 
@@ -51,8 +51,8 @@ void predreg_env_unset_knobs(void);
  * @param [in] library  Path of the library, to be the first in LD_PRELOAD.
  *
  * @return "NAME=VALUE" up to a NULL: LD_PRELOAD first, then every knob that is
- *         set. The vector and its strings are to be freed, or may be left to the
- *         end of the program.
+ *         set. The vector and its strings are to be freed, or to be left to
+ *         the end of the program.
  */
 char **predreg_env_vars(const char *library);
 

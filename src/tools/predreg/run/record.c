@@ -27,9 +27,9 @@ static void usage(void)
 {
     printf("usage: ucx_predreg record [OPTIONS] [--] COMMAND [ARGS...]\n"
            "\n"
-           "Run COMMAND as ucx_predreg run does, and write a trace of each rank\n"
-           "to a folder: what it communicated from which buffers, and what was\n"
-           "registered for it.\n"
+           "Run COMMAND as ucx_predreg run does, and write a trace of each "
+           "rank\nto a folder: what it communicated from which buffers, and "
+           "what was\nregistered for it.\n"
            "\n"
            "  -o DIR              the folder (" DEFAULT_FOLDER "); it is "
            "made if need be,\n"

@@ -59,9 +59,9 @@ static int check_file(DIR *dir, const char *folder, const char *name, int force)
     }
 
     if (!is_trace(dir, name)) {
-        predreg_error("--force: '%s' in '%s' is no trace and is not removed, but "
-                      "would be read as one; accepted: another folder", name,
-                      folder);
+        predreg_error("--force: '%s' in '%s' is no trace and is not removed, "
+                      "but would be read as one; accepted: another folder",
+                      name, folder);
         return -1;
     }
 
@@ -120,8 +120,8 @@ int predreg_trace_folder_prepare(const char *folder, int force)
     DIR *dir;
 
     if ((mkdir(folder, 0777) != 0) && (errno != EEXIST)) {
-        predreg_error("-o: cannot make '%s': %s; accepted: a folder in one that "
-                      "can be written to", folder, strerror(errno));
+        predreg_error("-o: cannot make '%s': %s; accepted: a folder in one "
+                      "that can be written to", folder, strerror(errno));
         return PREDREG_EXIT_USAGE;
     }
 

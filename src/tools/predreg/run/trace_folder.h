@@ -13,8 +13,8 @@ BEGIN_C_DECLS
 
 /** @file trace_folder.h
  *
- * The folder that the ranks of a job write their traces to. Traces of an earlier
- * job in it would be taken for ranks of this one. Called by record.c.
+ * The folder that the ranks of a job write their traces to. Traces of an
+ * earlier job in it would be taken for ranks of this one. Called by record.c.
  */
 
 /**

@@ -78,7 +78,7 @@ static void draw(const predreg_view_t *view, const predreg_view_t *before)
         height = size.ws_row;
     }
 
-    /* Lines that are left besides title, names, texts, and one for the cursor */
+    /* What is left besides title, names, texts, and a line for the cursor */
     height = (height > view->num_texts + 3) ? (height - view->num_texts - 3) :
                                               1;
     printf(TERM_HOME);

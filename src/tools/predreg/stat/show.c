@@ -120,8 +120,8 @@ static const char *cell_rank(char *cell, int rank)
     return cell;
 }
 
-/* The columns: width, name, whether it is known under leave-pinned too, and what
- * it shows. A "-" stands for what is unknown. */
+/* The columns: width, name, whether it is known under leave-pinned too, and
+ * what it shows. A "-" stands for what is unknown. */
 #define COLUMNS(_column) \
     _column(4, "RANK", 1, cell_rank(cell, now->rank)) \
     _column(7, "PID", 1, cell_count(cell, now->pid)) \

@@ -81,7 +81,7 @@ static int compare_procs(const void *a, const void *b)
     return (diff != 0) ? diff : (first->pid - second->pid);
 }
 
-/* Look at a process, and take into the view what it shows, or why it does not */
+/* Look at a process; what it shows, or why it does not, goes to the view */
 static void look_or_say(predreg_view_t *view, const predreg_system_t *system,
                         pid_t pid)
 {

@@ -73,7 +73,7 @@ TEST_F(test_dump, bad_arguments) {
 TEST_F(test_dump, cannot_be_written) {
     std::string trace = make_job("job", 1) + "/0.trace";
 
-    for (const std::string &output : {path("no/out"), std::string("/dev/full")}) {
+    for (std::string output : {path("no/out"), std::string("/dev/full")}) {
         expect_refused({"-o", output, trace}, EXIT_FAILURE,
                        "dump: cannot write to '" + output + "'");
         expect_refused({"--binary", "-o", output, trace}, EXIT_FAILURE,

@@ -42,7 +42,7 @@ TEST_F(test_report_command, page) {
 TEST_F(test_report_command, bad_arguments) {
     std::string folder = make_job("job", 1);
 
-    expect_refused({}, PREDREG_EXIT_USAGE, "report: 0 arguments; accepted: one");
+    expect_refused({}, PREDREG_EXIT_USAGE, "report: 0 arguments; accepted: ");
     expect_refused({"--wrong"}, PREDREG_EXIT_USAGE, "report --help");
     expect_refused({path("none")}, EXIT_FAILURE, "No such file");
     expect_refused({"-o", path("no/page.html"), folder}, EXIT_FAILURE,

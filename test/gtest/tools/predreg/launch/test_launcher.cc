@@ -84,8 +84,8 @@ TEST_F(test_launcher, known_by_name) {
         EXPECT_EQ(PREDREG_LAUNCHER_ASK, predreg_launcher_by_name(name)) << name;
     }
     for (const char *name :
-         {"", "sh", "srun2", "srun.old", "mpirunner", "xmpirun", "mpi", "mpirun/",
-          "mpirun/a.out"}) {
+         {"", "sh", "srun2", "srun.old", "mpirunner", "xmpirun", "mpi",
+          "mpirun/", "mpirun/a.out"}) {
         EXPECT_EQ(PREDREG_LAUNCHER_NONE, predreg_launcher_by_name(name))
                 << name;
     }
@@ -262,7 +262,8 @@ class test_launcher_version : public command_test {
 protected:
     predreg_launcher_t ask(const std::string &script, int timeout = 20000)
     {
-        std::string launcher = make_file("mpirun", "#!/bin/sh\n" + script, 0755);
+        std::string launcher = make_file("mpirun", "#!/bin/sh\n" + script,
+                                         0755);
 
         return capture([&] {
             return predreg_launcher_ask(&launcher[0], timeout);

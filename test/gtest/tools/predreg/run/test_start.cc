@@ -66,7 +66,8 @@ TEST_F(test_start, stock_ucx_with_something_to_tell) {
     EXPECT_TRUE(told("UCX_RCACHE_PRED_POLICY=leave-pinned"));
 
     setenv("LD_PRELOAD", "/x/" PREDREG_LIBRARY, 1);
-    EXPECT_EQ(5, run({"--policy=leave-pinned", "--library", m_library, prog()}));
+    EXPECT_EQ(5, run({"--policy=leave-pinned", "--library", m_library,
+                      prog()}));
     EXPECT_TRUE(told("UCX_RCACHE_PRED_POLICY=leave-pinned"));
 }
 

@@ -193,8 +193,9 @@ TEST_F(test_stat_show, json) {
     m_proc.age = 1234567890;
     strcpy(m_proc.record.command, "a\"b");
     EXPECT_EQ(0u, json().find("{\"time\":1700000000.042,\"")) << json();
-    EXPECT_TRUE(contains(json(), ",\"age_seconds\":1.234567,\"node_bytes\":null,"
-                         "\"node_max_bytes\":null,\"command\":\"a\\\"b\"}"))
+    EXPECT_TRUE(contains(json(), ",\"age_seconds\":1.234567,"
+                         "\"node_bytes\":null,\"node_max_bytes\":null,"
+                         "\"command\":\"a\\\"b\"}"))
             << json();
     EXPECT_TRUE(contains(json(), "\"uses\":200"));
 

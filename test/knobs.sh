@@ -1,0 +1,124 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# What the manual page, the README and docs/ say of knobs is what the library
+# reads: their names, their defaults, their ranges and the values of those that
+# have names. The table that the library reads is asked for with ucx_info.
+#
+# usage: knobs.sh BUILD-FOLDER
+
+set -eu
+export LC_ALL=C
+build=$(cd "$1" && pwd)
+top=$(cd "$(dirname "$0")/.." && pwd)
+library=$build/src/uct/ib/predreg/.libs/libuct_predreg.so
+page=$top/src/tools/predreg/ucx_predreg.1
+work=$(mktemp -d "${TMPDIR:-/tmp}/predreg-knobs.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+errors=0
+
+fail()
+{
+    echo "FAILED: $*"
+    errors=1
+}
+
+# Of each knob a line NAME=DEFAULT, a tab, and its help on one line
+env -i PATH="$PATH" LD_PRELOAD="$library" ucx_info -cf |
+    awk '
+        /^# / { sub(/^# +/, ""); help = help " " $0; next }
+        /^UCX_RCACHE_PRED_/ { print $0 "\t" help }
+        /^$/ || /^UCX/ { help = "" }' > "$work/knobs"
+
+# The same of each entry of the manual page, with what is said there. Macros are
+# left out, but not what they print
+awk '
+    function flush() { if (name != "") print name "\t" text; name = "" }
+    /^\.It Ev UCX_RCACHE_PRED_/ { flush(); name = $3; text = ""; lists = 0; next }
+    /^\.Bl/ { ++lists }
+    /^\.El/ { if (lists == 0) flush(); else --lists }
+    /^\.Sh/ { lists = 0 }
+    name != "" {
+        sub(/^\.(Cm|Li|It Cm|Fl|Pa|Ev|Sx) */, "")
+        if ($0 !~ /^\./) text = text " " $0
+    }
+    END { flush() }' "$page" | sed 's/ \([.,;:]\)/\1/g' > "$work/page"
+
+# Rows of tables: the name and the default in quotes of code, then text
+grep -hrE '^\| *`UCX_RCACHE_PRED_[A-Z_]+` *\| *`[^`]*` *\|' "$top/README.md" \
+    "$top/docs" --include=*.md |
+    sed -E 's/^\| *`([A-Z_]+)` *\| *`([^`]*)` *\| */\1=\2\t/' > "$work/rows" ||
+    true
+
+# range HELP: what it says of numbers, as the manual page says it
+range()
+{
+    echo "$1" | grep -oE 'Range: [^.]*' |
+        sed -E 's/^Range: //; s/^([0-9]+[KMG]?) and more.*/at least \1/; s/, .*//'
+}
+
+# accepted HELP: names of values, one a line
+accepted()
+{
+    echo "$1" | sed -nE 's/.*syntax: +\[([^]]*\|[^]]*)\].*/\1/p' | tr '|' '\n'
+}
+
+# default NAME VALUE: as the manual page says it
+default()
+{
+    case $1=$2 in
+    *=inf)                          echo "no bound" ;;
+    UCX_RCACHE_PRED_SUMMARY_FILE=)  echo "standard error" ;;
+    *=)                             echo "none" ;;
+    *)                              echo "$2" ;;
+    esac
+}
+
+# check_entry NAME DEFAULT HELP: of the manual page
+check_entry()
+{
+    local name=$1 said expected value
+    said=$(awk -F'\t' -v name="$name" '$1 == name { print $2 }' "$work/page")
+    [ -n "$said" ] || {
+        fail "$name is not in the manual page"
+        return
+    }
+
+    expected="Default: $(default "$name" "$2")."
+    [[ $said = *"$expected"* ]] ||
+        fail "$name in the manual page: no '$expected' in '$said'"
+    expected=$(range "$3")
+    [[ ${said,,} = *"${expected,,}"* ]] ||
+        fail "$name in the manual page: no range '$expected' in '$said'"
+    for value in $(accepted "$3"); do
+        [[ " $said" = *[\ ,]"$value"[\ ,.\;:]* ]] ||
+            fail "$name in the manual page: no value '$value' in '$said'"
+    done
+}
+
+while IFS=$'\t' read -r knob help; do
+    check_entry "${knob%%=*}" "${knob#*=}" "$help"
+done < "$work/knobs"
+
+while IFS=$'\t' read -r name said; do
+    grep -q "^$name=" "$work/knobs" ||
+        fail "$name in the manual page is no knob"
+done < "$work/page"
+
+while IFS=$'\t' read -r row said; do
+    help=$(awk -F'\t' -v knob="$row" '$1 == knob { print $2 }' "$work/knobs")
+    [ -n "$help" ] || {
+        fail "there is no knob with this default: $row"
+        continue
+    }
+
+    number=$(echo "$said" | grep -oE '[0-9]+[KMG]? (to [0-9]+|and more)' |
+             head -n 1 || true)
+    [ -z "$number" ] || [[ $help = *"$number"* ]] ||
+        fail "${row%%=*} in a table: '$number' is not its range"
+done < "$work/rows"
+
+count=$(wc -l < "$work/knobs")
+[ "$count" -ge 10 ] || fail "ucx_info lists $count knobs"
+echo "$count knobs, $(wc -l < "$work/page") entries, $(wc -l < "$work/rows") rows"
+[ "$errors" -eq 0 ] || exit 1
