@@ -137,7 +137,8 @@ run_guest()
     "$top/test/rig/run.sh" "${native[@]+"${native[@]}"}" --cpus "$1" \
         --out "$dir" --timeout $((seconds + 180)) -- \
         "$top/contrib/lib/evaluate-guest.sh" "$build" "$dir" "$reps" \
-        "$seconds" "$quick" "${runs[@]}" | show_progress "$dir" $((${#runs[@]} * reps))
+        "$seconds" "$quick" "${runs[@]}" |
+        show_progress "$dir" $((${#runs[@]} * reps))
     status=${PIPESTATUS[0]}
     set -e
     case $status in

@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# What check.sh, demo.sh and evaluate.sh have in common: installing packages that
-# are missing, and building. To be sourced by bash with `set -eu`; needs $top, the
-# folder of the sources.
+# What check.sh, demo.sh and evaluate.sh have in common: installing packages
+# that are missing, and building. To be sourced by bash with `set -eu`; needs
+# $top, the folder of the sources.
 #
 # shellcheck shell=bash disable=SC2034,SC2120,SC2154
 
@@ -57,9 +57,10 @@ as_root()
     fi
 }
 
-# apt_get LOG ARGUMENT...: apt-get as root. Only one program at a time may change
-# what is installed, and apt-get fails at once while another does: waits for the
-# other, up to ten minutes. (Its own option for that does not apply to "update".)
+# apt_get LOG ARGUMENT...: apt-get as root. Only one program at a time may
+# change what is installed, and apt-get fails at once while another does: waits
+# for the other, up to ten minutes. (Its own option for that does not apply to
+# "update".)
 apt_get()
 {
     local log=$1 output status=0 end=$((SECONDS + 600)) told=
@@ -70,7 +71,7 @@ apt_get()
                      apt-get -q -y "$@" 2>&1) || status=$?
         echo "$output" >> "$log"
         [ $status -ne 0 ] && [ $SECONDS -lt $end ] &&
-            grep -q '^E: .*\(Could not get lock\|Unable to lock\|Unable to acqu\)' \
+            grep -Eq '^E: .*(Could not get lock|Unable to (lock|acquire))' \
                 <<< "$output" || return $status
         [ -n "$told" ] || say "another program is installing packages; waiting"
         told=1
@@ -180,8 +181,8 @@ build_programs()
 }
 
 # prepare_runs LOG PACKAGE...: installs and builds all that is needed to run
-# programs and to sum up what they did. Sets load, the load average before. Needs
-# native, which is not empty if no guest shall be booted.
+# programs and to sum up what they did. Sets load, the load average before.
+# Needs native, which is not empty if no guest shall be booted.
 prepare_runs()
 {
     local log=$1

@@ -28,7 +28,7 @@ part_of()
         variants=(predict)
         paper="74.89 % within 0.5 %, 94.68 % within 5 %, over six programs" ;;
     fig6)
-        title="Figure 6 (a): errors of predictions by length of the context window"
+        title="Figure 6 (a): errors of predictions by context window"
         cases=(cg-2)
         # The default context window is 2
         variants=(window-0 window-1 predict window-3 window-4)

@@ -20,9 +20,9 @@ floors="ucs=97 trace=97 uct=70 tools/predreg=70"
 [ $# -eq 2 ] || { echo "usage: $0 SOURCES BUILD" >&2; exit 2; }
 sources=$(cd "$1" && pwd)
 
-# gcov prints "COUNT: LINE:TEXT" for each line of each source of an object, where
-# COUNT is "-" without code and "#####" or "=====" for code that was not run;
-# line 0 tells the name of the source.
+# gcov prints "COUNT: LINE:TEXT" for each line of each source of an object,
+# where COUNT is "-" without code and "#####" or "=====" for code that was not
+# run; line 0 tells the name of the source.
 cd "$2"
 find "$PWD" -name '*.gcno' -print0 | sort -z |
     xargs -0 -r gcov --stdout 2>/dev/null |

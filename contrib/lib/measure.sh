@@ -1,6 +1,7 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# What demo-guest.sh and evaluate-guest.sh have in common. To be sourced by bash.
+# What demo-guest.sh and evaluate-guest.sh have in common. To be sourced by
+# bash.
 #
 # shellcheck shell=bash
 

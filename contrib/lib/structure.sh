@@ -105,8 +105,7 @@ check_order()
     awk -v order="$order" -v files="$work/files" -v max="$max_modules" '
         function folder_of(file)
         {
-            return (file ~ /\//) ? substr(file, 1, match(file, /\/[^\/]*$/) - 1) \
-                                 : "."
+            return sub(/\/[^\/]*$/, "", file) ? file : "."
         }
         function may_use(folder, file,    i, n, part)
         {

@@ -22,8 +22,8 @@
  * UCX, that is, to the last sample at which all of the rank's pools were
  * registered. Both are the same points of the program under each policy: the
  * first use of a buffer registers it under all of them, and the pools go when
- * the program ends. Setting up connections, which takes a time that varies, does
- * not count.
+ * the program ends. Setting up connections, which takes a time that varies,
+ * does not count.
  */
 
 /** A line of what test/apps/pinwatch writes. */

@@ -15,15 +15,16 @@
 static const char usage[] =
 "usage: tables COMMAND DIR [ARGUMENT...]\n"
 "\n"
-"DIR is a folder of runs, see run.h. Everything is written to standard output.\n"
+"DIR is a folder of runs, see run.h. All output goes to standard output.\n"
 "\n"
 "  demo DIR                           the table of the demonstration\n"
 "  demo-json DIR                      the same, a line of JSON for each row\n"
 "  demo-picture DIR SUBTITLE          its curves (SVG)\n"
 "  results DIR PROCESSORS             a line of CSV for each run\n"
-"  policies DIR \"PROGRAM...\" \"POLICY...\"  a table of the evaluation: memory\n"
-"                                     and time\n"
-"  errors DIR \"PROGRAM...\" \"POLICY...\"    the same: errors of predictions\n";
+"  policies DIR \"PROGRAM...\" \"POLICY...\"\n"
+"                                     a table of the evaluation: memory, time\n"
+"  errors DIR \"PROGRAM...\" \"POLICY...\"\n"
+"                                     the same: errors of predictions\n";
 
 
 const char *number(const char *format, double value)

@@ -36,8 +36,9 @@ void demo_picture(const runs_t *runs, const char *subtitle, FILE *out);
 void evaluate_results(const runs_t *runs, const char *processors, FILE *out);
 
 /** Tables of evaluate.sh, in markdown.
- *  @param [in] programs  Names, separated by spaces. A row for each of them with
- *                        each policy, in this order, if there was such a run.
+ *  @param [in] programs  Names, separated by spaces. There is a row for each of
+ *                        them with each policy, in this order, if there was
+ *                        such a run.
  */
 void evaluate_policies(const runs_t *runs, const char *programs,
                        const char *policies, FILE *out);
