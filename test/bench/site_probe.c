@@ -19,6 +19,7 @@
 #include "bench_util.h"
 #include "site_count.h"
 
+#include <ucs/rcache_pred/predict/signature.h>
 #include <uct/ib/predreg/preload/preload.h>
 
 #include <ucs/sys/compiler_def.h>
@@ -173,8 +174,8 @@ probe_identify(const probe_way_t *way, ucs_rcache_pred_comm_t comm,
         return;
     }
 
-    ucs_rcache_pred_context_record(&window, PROBE_MAX_WINDOW, comm, address,
-                                   caller, stack, &context);
+    ucs_rcache_pred_context_add(&window, PROBE_MAX_WINDOW, comm, address,
+                                caller, stack, &context);
     asm volatile("" :: "r"(&window), "r"(&context) : "memory");
 }
 
@@ -245,8 +246,8 @@ probe_record(ucs_rcache_pred_comm_t comm, const void *address, size_t length,
     call.length  = length;
     for (i = 0; i <= PROBE_MAX_WINDOW; ++i) {
         window = probe_window;
-        ucs_rcache_pred_context_record(&window, i, comm, address, caller,
-                                       stack, &context);
+        ucs_rcache_pred_context_add(&window, i, comm, address, caller,
+                                    stack, &context);
         call.window[i] = context.window;
     }
 

@@ -21,7 +21,7 @@
 #define SITES_PROBES     16
 
 /* The kind of communication is mixed into the caller's address, see
- * ucs_rcache_pred_context_record() */
+ * ucs_rcache_pred_context_add() */
 #define SITES_ADDRESS    ((1ul << 56) - 1)
 
 

@@ -111,14 +111,15 @@ ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
         goto err_free;
     }
 
-    status = ucs_rcache_pred_site_table_init(&pred->sites, params->max_sites);
+    status = ucs_rcache_pred_predictor_init(&pred->predictor, params->max_sites,
+                                            params->history);
     if (status != UCS_OK) {
         goto err_cleanup_table;
     }
 
     status = ucs_rcache_pred_dq_init(&pred->dq, params->dq_size);
     if (status != UCS_OK) {
-        goto err_cleanup_sites;
+        goto err_cleanup_predictor;
     }
 
     status = ucs_spinlock_init(&pred->lock, 0);
@@ -138,8 +139,8 @@ err_destroy_lock:
     ucs_spinlock_destroy(&pred->lock);
 err_cleanup_dq:
     ucs_rcache_pred_dq_cleanup(&pred->dq);
-err_cleanup_sites:
-    ucs_rcache_pred_site_table_cleanup(&pred->sites);
+err_cleanup_predictor:
+    ucs_rcache_pred_predictor_cleanup(&pred->predictor);
 err_cleanup_table:
     ucs_rcache_pred_table_cleanup(&pred->table);
 err_free:
@@ -153,7 +154,7 @@ void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred)
     pthread_mutex_destroy(&pred->helper_mutex);
     ucs_spinlock_destroy(&pred->lock);
     ucs_rcache_pred_dq_cleanup(&pred->dq);
-    ucs_rcache_pred_site_table_cleanup(&pred->sites);
+    ucs_rcache_pred_predictor_cleanup(&pred->predictor);
     ucs_rcache_pred_table_cleanup(&pred->table);
     free(pred);
 }

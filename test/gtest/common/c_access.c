@@ -133,8 +133,8 @@ unsigned test_pred_num_sites(ucs_rcache_pred_t *pred)
     unsigned count = 0;
     unsigned i;
 
-    for (i = 0; i < pred->sites.num_sites; ++i) {
-        count += (pred->sites.sites[i].signature != 0);
+    for (i = 0; i < pred->predictor.sites.num_sites; ++i) {
+        count += (pred->predictor.sites.sites[i].signature != 0);
     }
 
     return count;
@@ -162,8 +162,8 @@ int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
             continue;
         }
 
-        site = ucs_rcache_pred_site_find(&pred->sites, region->last_site);
-        return (site == NULL) ? region->history.confidence :
+        site = ucs_rcache_pred_site_find(&pred->predictor.sites, region->forecast.last_site);
+        return (site == NULL) ? region->forecast.history.confidence :
                                 site->next.confidence;
     }
 

@@ -35,6 +35,7 @@ extern "C" {
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/rcache_pred/cache/region.h>
 #include <ucs/node/segment.h>
+#include <ucs/rcache_pred/predict/signature.h>
 #include <ucs/rcache_pred/stats.h>
 #include <ucs/host/thread.h>
 #include <ucs/rcache_pred/predict/timeq.h>

@@ -114,9 +114,9 @@ public:
     {
         pred_test::context_t context;
 
-        ucs_rcache_pred_context_record(&m_window, m_window_length, comm,
-                                       address, (void*)caller,
-                                       (void*)0x7fff0000ul, &context);
+        ucs_rcache_pred_context_add(&m_window, m_window_length, comm,
+                                    address, (void*)caller,
+                                    (void*)0x7fff0000ul, &context);
         m_use(address, length, context);
     }
 

@@ -16,8 +16,8 @@ BEGIN_C_DECLS
 /** @file context.h
  *
  * The context of a communication: where it was called from, and which
- * communications came before it (CF'11, section 3.1). Recording is a few loads
- * and stores; hashing a context into a signature is left to the helper.
+ * communications came before it (CF'11, section 3.1). Filling one in takes a few
+ * loads and stores; hashing it into a signature is left to the helper.
  */
 
 /** Longest context window: communications remembered before the present one. */
@@ -58,11 +58,11 @@ typedef struct ucs_rcache_pred_window {
  * @param [in]  length  Window length to use, 0..UCS_RCACHE_PRED_MAX_WINDOW.
  */
 static UCS_F_ALWAYS_INLINE void
-ucs_rcache_pred_context_record(ucs_rcache_pred_window_t *window,
-                               unsigned length, ucs_rcache_pred_comm_t comm,
-                               const void *address, const void *caller,
-                               const void *stack,
-                               ucs_rcache_pred_context_t *context)
+ucs_rcache_pred_context_add(ucs_rcache_pred_window_t *window,
+                            unsigned length, ucs_rcache_pred_comm_t comm,
+                            const void *address, const void *caller,
+                            const void *stack,
+                            ucs_rcache_pred_context_t *context)
 {
     uint64_t hash = 0;
     unsigned i;
@@ -82,22 +82,6 @@ ucs_rcache_pred_context_record(ucs_rcache_pred_window_t *window,
     window->comm[0] = (uintptr_t)address + ((uint64_t)comm << 56);
 }
 
-
-/**
- * The signature of a communication on a region: the key of the call-site
- * table. Never 0.
- *
- * @param [in] region  Number that tells apart regions that start at one address:
- *                     of other domains, or used with other lengths at the same
- *                     time.
- */
-uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
-                                   uint64_t region, uintptr_t address,
-                                   uint64_t length);
-
-/** The signature of a communication in a phase, a small number, of what the
- *  region goes through. Never 0. */
-uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
 
 END_C_DECLS
 

@@ -134,7 +134,7 @@ struct ucs_rcache_pred {
     ucs_list_link_t               awaited; /**< Regions kept or registered
                                                 ahead, ordered by when to stop
                                                 waiting for their use */
-    ucs_rcache_pred_site_table_t  sites;
+    ucs_rcache_pred_predictor_t   predictor;
     ucs_rcache_pred_times_t       times;   /**< dq_item, rq_item, wakeup: as
                                                 measured */
     ucs_rcache_pred_time_t        outside;    /**< Spent in mem_reg and

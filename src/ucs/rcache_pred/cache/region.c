@@ -94,7 +94,7 @@ void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,
 
     if (table->num_free == 0) {
         for (i = 0; i < CHUNK_REGIONS; ++i) {
-            ucs_list_add_tail(&table->free, &room->chunk->regions[i].sites);
+            ucs_list_add_tail(&table->free, &room->chunk->regions[i].queue_elem.list);
         }
         table->num_free += CHUNK_REGIONS;
         ucs_list_add_tail(&table->chunks, &room->chunk->list);
@@ -153,7 +153,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_region_t *region;
 
     region = ucs_list_extract_head(&table->free, ucs_rcache_pred_region_t,
-                                   sites);
+                                   queue_elem.list);
     --table->num_free;
 
     memset(region, 0, sizeof(*region));
@@ -163,8 +163,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     region->state      = UCS_RCACHE_PRED_REGION_IDLE;
     region->referenced = 1;
     region->deadline   = UCS_RCACHE_PRED_TIME_INF;
-    ucs_list_head_init(&region->sites);
-    ucs_rcache_pred_history_init(&region->history);
+    ucs_rcache_pred_forecast_init(&region->forecast);
 
     memmove(&table->sorted[pos + 1], &table->sorted[pos],
             (table->count - pos) * sizeof(*table->sorted));
@@ -193,7 +192,7 @@ void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
     ucs_hlist_del(ucs_rcache_pred_start_bucket(table, region->start),
                   &region->start_link);
     region->generation = 0;
-    ucs_list_add_head(&table->free, &region->sites);
+    ucs_list_add_head(&table->free, &region->queue_elem.list);
     ++table->num_free;
 }
 

@@ -8,7 +8,7 @@
 #define UCS_RCACHE_PRED_REGION_H_
 
 #include <ucs/base/hash.h>
-#include <ucs/rcache_pred/predict/callsite.h>
+#include <ucs/rcache_pred/predict/predict.h>
 #include <ucs/rcache_pred/predict/timeq.h>
 
 #include <ucs/datastruct/hlist.h>
@@ -96,30 +96,12 @@ typedef struct ucs_rcache_pred_region {
     /* Helper only */
     ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< In the RQ or watch list */
     uint8_t                        queued;
-    uint8_t                        predicted;   /**< The last decision expected
-                                                     a use */
     unsigned                       num_lengths; /**< Lengths ever recorded */
     size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
     uint32_t                       epoch;       /**< Last one its use was
                                                      counted in, see
                                                      pred_note_demand() */
-    ucs_list_link_t                sites;
-    ucs_rcache_pred_history_t      history;     /**< Of all uses, whatever
-                                                     their context */
-    uint64_t                       last_site;   /**< Signature of the last
-                                                     use; 0: none yet */
-    uint64_t                       last_phase;  /**< Likewise, with the phase it
-                                                     was in */
-    uint8_t                        run;         /**< Intervals in a row before
-                                                     it that were alike, up to
-                                                     the distance told apart */
-    uint64_t                       source;      /**< Signature of the site that
-                                                     set the deadline; 0: the
-                                                     history above */
-    uint8_t                        source_next; /**< It was the site's next use,
-                                                     not its own history */
-    uint8_t                        doubt;       /**< Rises with deadlines unmet,
-                                                     falls with those met */
+    ucs_rcache_pred_forecast_t     forecast;    /**< Of its next use */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
 
 
@@ -135,7 +117,7 @@ typedef struct ucs_rcache_pred_table {
     unsigned                 num_free;   /**< Regions in @ref free */
     size_t                   max_length; /**< Of any region there was */
     uint64_t                 generations; /**< Numbers given out so far */
-    ucs_list_link_t          free;       /**< Through sites */
+    ucs_list_link_t          free;       /**< Through queue_elem */
     ucs_list_link_t          chunks;     /**< Memory of the regions */
 } ucs_rcache_pred_table_t;
 
@@ -178,7 +160,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
                            struct ucs_rcache_pred_domain *domain,
                            uintptr_t start, size_t length);
 
-/** Take an idle region, on no queue and with no sites, out of the table. */
+/** Take an idle region, on no queue and with no call sites, out of the table. */
 void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_region_t *region);
 

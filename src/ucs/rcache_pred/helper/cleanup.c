@@ -55,8 +55,8 @@ static void region_note_use(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)
 {
     if (pred_region_has_news(region)) {
-        ucs_rcache_pred_history_record(&region->history, region->begin,
-                                       pred->params.history);
+        ucs_rcache_pred_history_add(&region->forecast.history, region->begin,
+                                    pred->params.history);
     }
 }
 

@@ -6,6 +6,8 @@
 
 #include "helper_int.h"
 
+#include <ucs/rcache_pred/predict/signature.h>
+
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -50,12 +52,8 @@ static void region_enqueue(ucs_rcache_pred_t *pred, ucs_list_link_t *queue,
 void pred_forget_region(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_site_t *site, *tmp;
-
     region_dequeue(pred, region);
-    ucs_list_for_each_safe(site, tmp, &region->sites, region_link) {
-        ucs_rcache_pred_site_remove(&pred->sites, site);
-    }
+    ucs_rcache_pred_forecast_forget(&pred->predictor, &region->forecast);
 
     ucs_spin_lock(&pred->lock);
     ucs_rcache_pred_region_free(&pred->table, region);
@@ -136,8 +134,8 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
               "intervals, lead %.3f, grace %.3f, confidence %u",
               region->domain->name, (void*)region->start,
               ((double)deadline - now) / 1e6,
-              (region->source == 0) ? "region" :
-              region->source_next ? "next use" : "call site",
+              (region->forecast.source == 0) ? "region" :
+              region->forecast.source_next ? "next use" : "call site",
               history->period / 1e6, history->count,
               ucs_rcache_pred_history_lead(history) / 1e6,
               ucs_rcache_pred_history_grace(history) / 1e6,
@@ -160,9 +158,10 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
 
     region_dequeue(pred, region);
     pred_region_times(pred, region, &times);
-    deadline = pred_region_deadline(pred, region, now, &history);
+    deadline = ucs_rcache_pred_forecast_deadline(&pred->predictor,
+                                                 &region->forecast, now,
+                                                 &history);
 
-    region->predicted = (deadline != UCS_RCACHE_PRED_TIME_INF);
     ucs_spin_lock(&pred->lock);
     region->deadline = deadline;
     registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
@@ -174,7 +173,8 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
         pred_emit_decision(region, now, deadline, history, keep);
     }
     if (keep) {
-        region_await(pred, region, now, pred_region_expiry(region, history));
+        region_await(pred, region, now, ucs_rcache_pred_forecast_expiry(&region->forecast,
+                                                                 history));
         return;
     }
 
@@ -232,7 +232,7 @@ static int region_is_used(ucs_rcache_pred_t *pred,
 static int is_overtaken(ucs_rcache_pred_t *pred,
                         const ucs_rcache_pred_dq_entry_t *entry)
 {
-    ucs_rcache_pred_time_t last = entry->region->history.last;
+    ucs_rcache_pred_time_t last = entry->region->forecast.history.last;
     int overtaken;
 
     ucs_spin_lock(&pred->lock);
@@ -241,20 +241,46 @@ static int is_overtaken(ucs_rcache_pred_t *pred,
     return overtaken;
 }
 
+/* Take a use into the histories of its region, and count how wrong the
+ * prediction for it was. */
+static void region_learn(ucs_rcache_pred_t *pred,
+                         const ucs_rcache_pred_dq_entry_t *entry)
+{
+    ucs_rcache_pred_region_t *region = entry->region;
+    uint64_t signature;
+    unsigned error;
+
+    region->lengths[region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS] =
+            entry->length;
+
+    signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
+                                          region->start, entry->length);
+    error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
+                                               &region->forecast, entry->begin,
+                                               signature,
+                                               region->queued &&
+                                               !region->scheduled);
+    if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
+        ucs_spin_lock(&pred->lock);
+        ++pred->stats.prediction_errors[error];
+        ucs_spin_unlock(&pred->lock);
+    }
+}
+
 /* A current entry of the DQ: learn when the use began, then decide about its
  * region, unless another entry will follow */
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
     if (!is_overtaken(pred, entry)) {
-        pred_region_learn(pred, entry->region, entry);
+        region_learn(pred, entry);
     }
 
     pred_note_demand(pred, entry->region, entry->length);
     if (!region_is_used(pred, entry->region)) {
         pred_region_decide(pred, entry->region);
     } else if (region_is_in_use(pred, entry->region)) {
-        pred_expect_end(pred, pred->last_round, entry->region->history.period);
+        pred_expect_end(pred, pred->last_round, entry->region->forecast.history.period);
     }
 }
 
@@ -328,7 +354,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
 
     status         = region_register(pred, region, &memh, &end);
     pred->outside += pred_elapsed(begin, end);
-    history        = pred_region_source(pred, region);
+    history        = ucs_rcache_pred_forecast_source(&pred->predictor,
+                                                     &region->forecast);
 
     ucs_spin_lock(&pred->lock);
     --pred->ahead_now;
@@ -346,7 +373,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     /* Not before: a use that waited until now was predicted, but late */
     region_dequeue(pred, region);
     if (status == UCS_OK) {
-        expiry = (history == NULL) ? end : pred_region_expiry(region, history);
+        expiry = (history == NULL) ? end : ucs_rcache_pred_forecast_expiry(&region->forecast,
+                                                                 history);
         pred_expect_end(pred, expiry,
                         (history == NULL) ? 0 : history->period);
         region_await(pred, region, end, expiry);
@@ -368,7 +396,7 @@ void pred_process_awaited_head(ucs_rcache_pred_t *pred)
     unmet = (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
             (region->refs == 0) &&
             (region->ahead ||
-             (region->begin <= region->history.last)); /* No entry on the way */
+             (region->begin <= region->forecast.history.last)); /* No entry on the way */
     pred->stats.wasted += unmet && region->ahead;
     if (unmet && pred_has_sink(pred)) {
         pred_emit_unmet(region);
@@ -376,7 +404,7 @@ void pred_process_awaited_head(ucs_rcache_pred_t *pred)
     ucs_spin_unlock(&pred->lock);
 
     if (unmet) {
-        pred_region_unmet(pred, region);
+        ucs_rcache_pred_forecast_unmet(&pred->predictor, &region->forecast);
     }
 
     if (!region_is_used(pred, region)) {

@@ -7,7 +7,7 @@
 #ifndef UCS_RCACHE_PRED_HELPER_INT_H_
 #define UCS_RCACHE_PRED_HELPER_INT_H_
 
-#include <ucs/rcache_pred/predict/predict.h>
+#include <ucs/rcache_pred/cache/rcache_pred_int.h>
 
 /** @file helper_int.h
  *
@@ -28,7 +28,7 @@ pred_queue_region(ucs_rcache_pred_timeq_elem_t *elem)
 /** Whether a use has begun that is not in the histories yet. Under lock. */
 static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
 {
-    return region->begin > region->history.last;
+    return region->begin > region->forecast.history.last;
 }
 
 

@@ -79,20 +79,20 @@ static void history_summarize(ucs_rcache_pred_history_t *history,
     history->longest = sorted[count - 1];
 }
 
-static void history_add(ucs_rcache_pred_history_t *history,
-                        ucs_rcache_pred_time_t interval, unsigned depth)
+static void add_interval(ucs_rcache_pred_history_t *history,
+                         ucs_rcache_pred_time_t interval, unsigned depth)
 {
     history_judge(history, interval);
     history->intervals[history->count++ % depth] = interval;
     history_summarize(history, ucs_min(history->count, depth));
 }
 
-void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
-                                    ucs_rcache_pred_time_t begin,
-                                    unsigned depth)
+void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
+                                 ucs_rcache_pred_time_t begin,
+                                 unsigned depth)
 {
     if ((history->last != 0) && (begin > history->last)) {
-        history_add(history, begin - history->last, depth);
+        add_interval(history, begin - history->last, depth);
     }
 
     /* Begins of several threads may come out of order, by less than a period;
@@ -106,7 +106,7 @@ void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth)
 {
     if ((history->last != 0) && (end > history->last)) {
-        history_add(history, end - history->last, depth);
+        add_interval(history, end - history->last, depth);
     }
     history->last = 0;
 }

@@ -51,13 +51,13 @@ void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history);
  *                    keeps the shortest interval ever (section 4.2); one short
  *                    burst would then never be forgotten.
  */
-void ucs_rcache_pred_history_record(ucs_rcache_pred_history_t *history,
-                                    ucs_rcache_pred_time_t begin,
-                                    unsigned depth);
+void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
+                                 ucs_rcache_pred_time_t begin,
+                                 unsigned depth);
 
 /**
  * What began last is over: it was @a end that came next, and nothing is awaited
- * any more. The interval counts as with @ref ucs_rcache_pred_history_record.
+ * any more. The interval counts as with @ref ucs_rcache_pred_history_add.
  */
 void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth);

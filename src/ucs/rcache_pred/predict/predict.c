@@ -5,12 +5,15 @@
  */
 
 #include "predict.h"
+#include "signature.h"
 
 #include <ucs/sys/math.h>
 
+#include <string.h>
+
 /*
  * When a region is needed next: which of its histories speaks. The histories
- * themselves are in history.c. Under helper_mutex.
+ * themselves are in history.c.
  *
  * Where a loop is inside another one, what comes after its last iteration comes
  * later than what follows the others, from the same call site and in the same
@@ -25,7 +28,8 @@
  * iterations and one. Each costs a site for each context of the region. */
 #define PHASE_MAX_RUN 7
 
-/* Histories whose periods differ by more than this part do not say the same */
+/* Two histories say different things if their periods differ by more than this
+ * part of the period, 1/8 */
 #define PHASE_DIFFERS 8
 
 /*
@@ -42,34 +46,66 @@
 #define DOUBT_MAX   (8 * DOUBT_STEP) /* Eight intervals: a history's depth */
 
 
-ucs_rcache_pred_time_t
-pred_region_expiry(const ucs_rcache_pred_region_t *region,
-                   const ucs_rcache_pred_history_t *history)
+ucs_status_t
+ucs_rcache_pred_predictor_init(ucs_rcache_pred_predictor_t *predictor,
+                               unsigned num_sites, unsigned depth)
 {
-    /* The intervals that were asked for came within the narrow grace, too */
-    return (region->doubt < DOUBT_STEP) ?
+    predictor->depth = depth;
+    return ucs_rcache_pred_site_table_init(&predictor->sites, num_sites);
+}
+
+void ucs_rcache_pred_predictor_cleanup(ucs_rcache_pred_predictor_t *predictor)
+{
+    ucs_rcache_pred_site_table_cleanup(&predictor->sites);
+}
+
+void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast)
+{
+    memset(forecast, 0, sizeof(*forecast));
+    ucs_list_head_init(&forecast->sites);
+    ucs_rcache_pred_history_init(&forecast->history);
+}
+
+void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
+                                     ucs_rcache_pred_forecast_t *forecast)
+{
+    ucs_rcache_pred_site_t *site, *tmp;
+
+    ucs_list_for_each_safe(site, tmp, &forecast->sites, region_link) {
+        ucs_rcache_pred_site_remove(&predictor->sites, site);
+    }
+}
+
+ucs_rcache_pred_time_t
+ucs_rcache_pred_forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
+                                const ucs_rcache_pred_history_t *history)
+{
+    /* A region in doubt asks for intervals that came within the narrow grace;
+     * hence it does not wait longer than that for the next one either. */
+    return (forecast->doubt < DOUBT_STEP) ?
            ucs_rcache_pred_history_expiry(history) :
            (history->last + history->period +
             ucs_rcache_pred_history_narrow_grace(history));
 }
 
-/* As the history says, if the region believes it */
+/* The deadline that the history predicts, if the region believes it */
 static ucs_rcache_pred_time_t
-believed_deadline(const ucs_rcache_pred_region_t *region,
+believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
                   const ucs_rcache_pred_history_t *history,
                   ucs_rcache_pred_time_t now)
 {
-    return ((history->streak < region->doubt / DOUBT_STEP) ||
-            (pred_region_expiry(region, history) <= now)) ?
+    return ((history->streak < forecast->doubt / DOUBT_STEP) ||
+            (ucs_rcache_pred_forecast_expiry(forecast, history) <= now)) ?
            UCS_RCACHE_PRED_TIME_INF :
            ucs_rcache_pred_history_deadline(history, now);
 }
 
 /* The earliest next begin over all call sites of the region, as each recurs.
+ *
  * @param [out] known_p  Whether any of them has been seen twice. */
 static ucs_rcache_pred_history_t *
-region_recurrence(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
-                  int *known_p)
+find_recurrence(ucs_rcache_pred_forecast_t *forecast,
+                ucs_rcache_pred_time_t now, int *known_p)
 {
     ucs_rcache_pred_time_t earliest    = UCS_RCACHE_PRED_TIME_INF;
     ucs_rcache_pred_history_t *history = NULL;
@@ -77,32 +113,34 @@ region_recurrence(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
     ucs_rcache_pred_site_t *site;
 
     *known_p = 0;
-    ucs_list_for_each(site, &region->sites, region_link) {
+    ucs_list_for_each(site, &forecast->sites, region_link) {
         *known_p |= (site->history.period != 0);
-        deadline  = believed_deadline(region, &site->history, now);
+        deadline  = believed_deadline(forecast, &site->history, now);
         if (deadline < earliest) {
-            earliest            = deadline;
-            history             = &site->history;
-            region->source      = site->signature;
-            region->source_next = 0;
+            earliest              = deadline;
+            history               = &site->history;
+            forecast->source      = site->signature;
+            forecast->source_next = 0;
         }
     }
 
     return history;
 }
 
-/* How long after the last use of a site the region's next one comes, or NULL */
+/* The history of how long after the last use of a site the region's next one
+ * comes; NULL if there was no next one yet. */
 static ucs_rcache_pred_history_t *
-site_next(ucs_rcache_pred_t *pred, uint64_t signature)
+site_next(ucs_rcache_pred_predictor_t *predictor, uint64_t signature)
 {
     ucs_rcache_pred_site_t *site;
 
-    site = ucs_rcache_pred_site_find(&pred->sites, signature);
+    site = ucs_rcache_pred_site_find(&predictor->sites, signature);
     return ((site == NULL) || (site->next.period == 0)) ? NULL : &site->next;
 }
 
 /* Whether to listen to the history of a phase rather than to that of the
- * context in all its phases: if it was right before, and knows better */
+ * context in all its phases: the phase must have been right before, and it must
+ * say something else or say it more exactly. */
 static int phase_is_better(const ucs_rcache_pred_history_t *phase,
                            const ucs_rcache_pred_history_t *all)
 {
@@ -124,24 +162,27 @@ static int phase_is_better(const ucs_rcache_pred_history_t *phase,
 }
 
 /* What the last use's context says of the next use.
- * @return NULL: nothing, or nothing that the region believes. */
+ *
+ * @return NULL if it says nothing, or nothing that the region believes. */
 static ucs_rcache_pred_history_t *
-region_succession(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
-                  ucs_rcache_pred_time_t now)
+find_succession(ucs_rcache_pred_predictor_t *predictor,
+                ucs_rcache_pred_forecast_t *forecast,
+                ucs_rcache_pred_time_t now)
 {
-    ucs_rcache_pred_history_t *all   = site_next(pred, region->last_site);
-    ucs_rcache_pred_history_t *phase = site_next(pred, region->last_phase);
+    ucs_rcache_pred_history_t *all, *phase;
 
-    region->source_next = 1;
-    region->source      = region->last_phase;
+    all                   = site_next(predictor, forecast->last_site);
+    phase                 = site_next(predictor, forecast->last_phase);
+    forecast->source_next = 1;
+    forecast->source      = forecast->last_phase;
     if (phase_is_better(phase, all) &&
-        (believed_deadline(region, phase, now) != UCS_RCACHE_PRED_TIME_INF)) {
+        (believed_deadline(forecast, phase, now) != UCS_RCACHE_PRED_TIME_INF)) {
         return phase;
     }
 
-    region->source = region->last_site;
+    forecast->source = forecast->last_site;
     if ((all != NULL) &&
-        (believed_deadline(region, all, now) != UCS_RCACHE_PRED_TIME_INF)) {
+        (believed_deadline(forecast, all, now) != UCS_RCACHE_PRED_TIME_INF)) {
         return all;
     }
 
@@ -149,83 +190,76 @@ region_succession(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 }
 
 ucs_rcache_pred_time_t
-pred_region_deadline(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
-                     ucs_rcache_pred_time_t now,
-                     ucs_rcache_pred_history_t **history_p)
+ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
+                                  ucs_rcache_pred_forecast_t *forecast,
+                                  ucs_rcache_pred_time_t now,
+                                  ucs_rcache_pred_history_t **history_p)
 {
-    ucs_rcache_pred_time_t deadline;
+    ucs_rcache_pred_time_t deadline = UCS_RCACHE_PRED_TIME_INF;
+    ucs_rcache_pred_history_t *history;
     int known;
 
-    *history_p = region_succession(pred, region, now);
-    if (*history_p != NULL) {
-        return believed_deadline(region, *history_p, now);
+    history = find_succession(predictor, forecast, now);
+    if (history == NULL) {
+        history = find_recurrence(forecast, now, &known);
+        if ((history == NULL) && !known) {
+            history          = &forecast->history;
+            forecast->source = 0;
+        }
     }
 
-    *history_p = region_recurrence(region, now, &known);
-    if ((*history_p == NULL) && !known) {
-        *history_p     = &region->history;
-        region->source = 0;
+    if (history != NULL) {
+        deadline = believed_deadline(forecast, history, now);
     }
 
-    deadline = (*history_p == NULL) ?
-               UCS_RCACHE_PRED_TIME_INF :
-               believed_deadline(region, *history_p, now);
-    if (deadline == UCS_RCACHE_PRED_TIME_INF) {
-        *history_p = NULL;
-    }
+    forecast->predicted = (deadline != UCS_RCACHE_PRED_TIME_INF);
+    *history_p          = forecast->predicted ? history : NULL;
     return deadline;
 }
 
 ucs_rcache_pred_history_t *
-pred_region_source(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+ucs_rcache_pred_forecast_source(ucs_rcache_pred_predictor_t *predictor,
+                                ucs_rcache_pred_forecast_t *forecast)
 {
     ucs_rcache_pred_site_t *site;
 
-    if (region->source == 0) {
-        return &region->history;
+    if (forecast->source == 0) {
+        return &forecast->history;
     }
 
-    site = ucs_rcache_pred_site_find(&pred->sites, region->source);
+    site = ucs_rcache_pred_site_find(&predictor->sites, forecast->source);
     if (site == NULL) {
         return NULL;
     }
 
-    return region->source_next ? &site->next : &site->history;
+    return forecast->source_next ? &site->next : &site->history;
 }
 
-void pred_region_unmet(ucs_rcache_pred_t *pred,
-                       ucs_rcache_pred_region_t *region)
+void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
+                                    ucs_rcache_pred_forecast_t *forecast)
 {
-    ucs_rcache_pred_history_t *history = pred_region_source(pred, region);
+    unsigned more = ucs_max(forecast->doubt, DOUBT_UNMET);
+    ucs_rcache_pred_history_t *history;
 
-    region->doubt = ucs_min(region->doubt + ucs_max(region->doubt, DOUBT_UNMET),
-                            DOUBT_MAX);
+    history         = ucs_rcache_pred_forecast_source(predictor, forecast);
+    forecast->doubt = ucs_min(forecast->doubt + more, DOUBT_MAX);
     if (history != NULL) {
         ucs_rcache_pred_history_unmet(history);
     }
 }
 
-/* Count how wrong the prediction was, if there was one, before the histories
+/* How wrong the prediction was, if there was one. Called before the histories
  * are told of the use. */
-static void count_error(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region,
-                        ucs_rcache_pred_time_t begin)
+static unsigned error_class(ucs_rcache_pred_predictor_t *predictor,
+                            ucs_rcache_pred_forecast_t *forecast,
+                            ucs_rcache_pred_time_t begin)
 {
-    ucs_rcache_pred_history_t *history = pred_region_source(pred, region);
-    unsigned error_class;
+    ucs_rcache_pred_history_t *history;
 
-    if ((history == NULL) || !region->predicted) {
-        return;
-    }
-
-    error_class = ucs_rcache_pred_history_error_class(history, begin);
-    if (error_class == UCS_RCACHE_PRED_ERROR_CLASSES) {
-        return;
-    }
-
-    ucs_spin_lock(&pred->lock);
-    ++pred->stats.prediction_errors[error_class];
-    ucs_spin_unlock(&pred->lock);
+    history = ucs_rcache_pred_forecast_source(predictor, forecast);
+    return ((history == NULL) || !forecast->predicted) ?
+           UCS_RCACHE_PRED_ERROR_CLASSES :
+           ucs_rcache_pred_history_error_class(history, begin);
 }
 
 static int is_alike(ucs_rcache_pred_time_t interval,
@@ -235,12 +269,14 @@ static int is_alike(ucs_rcache_pred_time_t interval,
            (interval <= before + (before / 4));
 }
 
-/* The phase of a use, before the region's history is told of it.
- * @return -1 if it is in none: there was no interval. */
-static int region_phase(ucs_rcache_pred_region_t *region,
-                        ucs_rcache_pred_time_t begin, unsigned depth)
+/* The phase that a use is in. Called before the region's history is told of the
+ * use.
+ *
+ * @return -1 if it is in none, since there is no interval before it. */
+static int find_phase(ucs_rcache_pred_forecast_t *forecast,
+                      ucs_rcache_pred_time_t begin, unsigned depth)
 {
-    const ucs_rcache_pred_history_t *history = &region->history;
+    const ucs_rcache_pred_history_t *history = &forecast->history;
     ucs_rcache_pred_time_t interval;
 
     if ((history->last == 0) || (begin <= history->last)) {
@@ -249,72 +285,69 @@ static int region_phase(ucs_rcache_pred_region_t *region,
 
     interval = begin - history->last;
     if (!is_alike(interval, ucs_rcache_pred_history_latest(history, depth))) {
-        region->run = 0;
-    } else if (region->run < PHASE_MAX_RUN) {
-        ++region->run;
+        forecast->run = 0;
+    } else if (forecast->run < PHASE_MAX_RUN) {
+        ++forecast->run;
     }
 
     return (interval > history->period + (history->period / 2)) ?
-           (region->run + PHASE_MAX_RUN + 1) : region->run;
+           (forecast->run + PHASE_MAX_RUN + 1) : forecast->run;
 }
 
-/* A use has come: it ends what was awaited after the one before */
-static void region_close(ucs_rcache_pred_t *pred, uint64_t signature,
-                         ucs_rcache_pred_time_t begin)
+/* A use has come: it is the next use that was awaited after the last one at
+ * this site. */
+static void close_site(ucs_rcache_pred_predictor_t *predictor,
+                       uint64_t signature, ucs_rcache_pred_time_t begin)
 {
     ucs_rcache_pred_site_t *site;
 
-    site = ucs_rcache_pred_site_find(&pred->sites, signature);
+    site = ucs_rcache_pred_site_find(&predictor->sites, signature);
     if (site != NULL) {
-        ucs_rcache_pred_history_close(&site->next, begin, pred->params.history);
+        ucs_rcache_pred_history_close(&site->next, begin, predictor->depth);
     }
 }
 
-/* ... and begins what is awaited from now on. @return its site. */
+/* A use has come at this site: its next use is awaited from now on. */
 static ucs_rcache_pred_site_t *
-region_open(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
-            uint64_t signature, ucs_rcache_pred_time_t begin)
+open_site(ucs_rcache_pred_predictor_t *predictor,
+          ucs_rcache_pred_forecast_t *forecast, uint64_t signature,
+          ucs_rcache_pred_time_t begin)
 {
     ucs_rcache_pred_site_t *site;
 
-    site            = ucs_rcache_pred_site_get(&pred->sites, signature,
-                                               &region->sites);
+    site            = ucs_rcache_pred_site_get(&predictor->sites, signature,
+                                               &forecast->sites);
     site->next.last = begin;
     return site;
 }
 
-void pred_region_learn(ucs_rcache_pred_t *pred,
-                       ucs_rcache_pred_region_t *region,
-                       const ucs_rcache_pred_dq_entry_t *entry)
+unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
+                                        ucs_rcache_pred_forecast_t *forecast,
+                                        ucs_rcache_pred_time_t begin,
+                                        uint64_t signature, int awaited)
 {
-    unsigned depth = pred->params.history;
+    unsigned depth = predictor->depth;
+    unsigned error = error_class(predictor, forecast, begin);
     ucs_rcache_pred_site_t *site;
-    uint64_t signature;
     int phase;
 
-    count_error(pred, region, entry->begin);
-
-    if ((region->doubt > 0) && region->queued && !region->scheduled) {
-        --region->doubt; /* It was awaited, and came */
+    if ((forecast->doubt > 0) && awaited) {
+        --forecast->doubt;
     }
 
-    region->lengths[region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS] =
-            entry->length;
+    close_site(predictor, forecast->last_site, begin);
+    close_site(predictor, forecast->last_phase, begin);
 
-    region_close(pred, region->last_site, entry->begin);
-    region_close(pred, region->last_phase, entry->begin);
-
-    signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
-                                          region->start, entry->length);
-    phase     = region_phase(region, entry->begin, depth);
+    phase = find_phase(forecast, begin, depth);
     if (phase >= 0) {
-        region->last_phase = ucs_rcache_pred_signature_in_phase(signature,
-                                                                phase);
-        region_open(pred, region, region->last_phase, entry->begin);
+        forecast->last_phase = ucs_rcache_pred_signature_in_phase(signature,
+                                                                  phase);
+        open_site(predictor, forecast, forecast->last_phase, begin);
     }
 
-    site              = region_open(pred, region, signature, entry->begin);
-    region->last_site = signature;
-    ucs_rcache_pred_history_record(&site->history, entry->begin, depth);
-    ucs_rcache_pred_history_record(&region->history, entry->begin, depth);
+    site                = open_site(predictor, forecast, signature, begin);
+    forecast->last_site = signature;
+    ucs_rcache_pred_history_add(&site->history, begin, depth);
+    ucs_rcache_pred_history_add(&forecast->history, begin, depth);
+    return error;
 }

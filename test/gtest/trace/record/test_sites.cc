@@ -41,9 +41,9 @@ protected:
         ucs_rcache_pred_window_t window = {};
         ucs_rcache_pred_context_t context;
 
-        ucs_rcache_pred_context_record(&window, 0, comm, NULL,
-                                       __builtin_return_address(0),
-                                       __builtin_frame_address(0), &context);
+        ucs_rcache_pred_context_add(&window, 0, comm, NULL,
+                                    __builtin_return_address(0),
+                                    __builtin_frame_address(0), &context);
         m_caller = (uintptr_t)__builtin_return_address(0);
         ucs_rcache_record_sites_note(m_sites, &context);
     }

@@ -16,9 +16,9 @@ void uct_predreg_comm(ucs_rcache_pred_window_t *window,
     ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
     ucs_rcache_pred_context_t context;
 
-    ucs_rcache_pred_context_record(window, uct_predreg_core.knobs.window,
-                                   comm->kind, comm->buffer, comm->caller,
-                                   comm->stack, &context);
+    ucs_rcache_pred_context_add(window, uct_predreg_core.knobs.window,
+                                comm->kind, comm->buffer, comm->caller,
+                                comm->stack, &context);
     uct_predreg_posted_put(comm->buffer, &context);
     if (ucs_unlikely(recorder != NULL)) {
         ucs_rcache_recorder_site(recorder, &context);

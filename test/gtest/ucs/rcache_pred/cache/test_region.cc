@@ -119,7 +119,7 @@ TEST_F(test_region, new_one_is_blank)
     EXPECT_EQ(0u, region->refs);
     EXPECT_FALSE(region->stale);
     EXPECT_FALSE(region->queued);
-    EXPECT_TRUE(ucs_list_is_empty(&region->sites));
+    EXPECT_TRUE(ucs_list_is_empty(&region->forecast.sites));
     EXPECT_EQ(0u, ucs_rcache_pred_region_expected_length(region));
 }
 

@@ -59,8 +59,8 @@ TEST_F(test_callsite, new_one_knows_nothing)
 
 TEST_F(test_callsite, recycled_one_knows_nothing)
 {
-    ucs_rcache_pred_history_record(&get(5)->history, 100, 8);
-    ucs_rcache_pred_history_record(&get(5)->history, 200, 8);
+    ucs_rcache_pred_history_add(&get(5)->history, 100, 8);
+    ucs_rcache_pred_history_add(&get(5)->history, 200, 8);
     for (uint64_t i = 0; i < 3 * NUM_SITES; ++i) {
         EXPECT_EQ(0u, get(100 + i)->history.count);
     }

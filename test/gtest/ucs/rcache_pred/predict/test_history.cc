@@ -18,7 +18,7 @@ protected:
     void record(uint64_t begin)
     {
         m_time = begin;
-        ucs_rcache_pred_history_record(&m_history, begin, DEPTH);
+        ucs_rcache_pred_history_add(&m_history, begin, DEPTH);
     }
 
     /* The next use begins after so long */
@@ -136,9 +136,9 @@ TEST_F(test_history, burst_is_forgotten)
 
 TEST_F(test_history, depth_of_one_follows_the_last_interval)
 {
-    ucs_rcache_pred_history_record(&m_history, 100, 1);
-    ucs_rcache_pred_history_record(&m_history, 110, 1);
-    ucs_rcache_pred_history_record(&m_history, 210, 1);
+    ucs_rcache_pred_history_add(&m_history, 100, 1);
+    ucs_rcache_pred_history_add(&m_history, 110, 1);
+    ucs_rcache_pred_history_add(&m_history, 210, 1);
     EXPECT_EQ(100u, m_history.period);
     EXPECT_EQ(100u, m_history.longest);
 }
@@ -333,8 +333,8 @@ TEST_F(test_history, begin_going_backwards_is_no_interval)
 {
     record(SEC);
     next(100 * MSEC);
-    ucs_rcache_pred_history_record(&m_history, SEC, DEPTH);
-    ucs_rcache_pred_history_record(&m_history, m_time, DEPTH);
+    ucs_rcache_pred_history_add(&m_history, SEC, DEPTH);
+    ucs_rcache_pred_history_add(&m_history, m_time, DEPTH);
 
     EXPECT_EQ(1u, m_history.count);
     EXPECT_EQ(m_time, m_history.last);

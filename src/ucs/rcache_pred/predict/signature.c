@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/rcache_pred/api/context.h>
+#include "signature.h"
 
 
 /* Finalizer of SplitMix64 (G. Steele et al., OOPSLA'14): every input bit

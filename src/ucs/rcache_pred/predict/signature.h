@@ -1,0 +1,41 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_SIGNATURE_H_
+#define UCS_RCACHE_PRED_SIGNATURE_H_
+
+#include <ucs/rcache_pred/api/context.h>
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file signature.h
+ *
+ * The signature of a communication on a region: the key of the call-site table
+ * (CF'11, section 3.1). Pure; the helper computes it, off the critical path.
+ */
+
+/**
+ * The signature of a communication on a region. Never 0.
+ *
+ * @param [in] region  Number that tells apart regions that start at one address:
+ *                     of other domains, or used with other lengths at the same
+ *                     time.
+ */
+uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
+                                   uint64_t region, uintptr_t address,
+                                   uint64_t length);
+
+/** The signature of a communication that comes in a certain phase of its
+ *  region, a small number, see predict.c. Never 0. */
+uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
+
+END_C_DECLS
+
+#endif
