@@ -121,13 +121,15 @@ static int reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
     return try_reserve(node, bytes, regions);
 }
 
-int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes)
+int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                                 uint64_t regions)
 {
-    if (bytes > ucs_min(node->params.max_bytes, SLOT_MAX)) {
+    if ((bytes > ucs_min(node->params.max_bytes, SLOT_MAX)) ||
+        (regions > ucs_min(node->params.max_regions, SLOT_MAX))) {
         return 0; /* Whatever the others give up */
     }
 
-    if (reserve(node, bytes, 1)) {
+    if (reserve(node, bytes, regions)) {
         return 1;
     }
 
@@ -137,9 +139,10 @@ int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes)
     return 0;
 }
 
-void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes)
+void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                                  uint64_t regions)
 {
-    atomic_fetch_sub(&node->slot->regions, 1);
+    atomic_fetch_sub(&node->slot->regions, regions);
     atomic_fetch_sub(&node->slot->bytes, bytes);
 }
 

@@ -75,7 +75,8 @@ void ucs_rcache_pred_node_abandon(ucs_rcache_pred_node_t *node);
 
 
 /**
- * Ask for room for one more region of so many bytes, before it is registered.
+ * Ask for room for so many regions with so many bytes together, before they are
+ * registered; either may be 0.
  * The bounds are kept at every instant: two processes that ask at once for the
  * last room may both be refused, but never both be served. Shares of dead
  * processes are taken back before refusing, which takes some system calls for
@@ -83,12 +84,16 @@ void ucs_rcache_pred_node_abandon(ucs_rcache_pred_node_t *node);
  *
  * @return 0 if there is no room. The others are asked to give up what they hold
  *         idle, see @ref ucs_rcache_pred_node_is_asked, unless it would never
- *         be enough: @a bytes is above the bound, or above 2^63 - 1.
+ *         be enough: @a bytes or @a regions is above the bound, or above
+ *         2^63 - 1.
  */
-int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes);
+int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                                 uint64_t regions);
 
-/** A region of so many bytes, which were reserved, was deregistered. */
-void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes);
+/** So many regions with so many bytes, which were reserved, were
+ *  deregistered. */
+void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                                  uint64_t regions);
 
 /**
  * Whether another process has been refused room since this was last asked.

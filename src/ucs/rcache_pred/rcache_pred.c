@@ -4,7 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/rcache_pred/cache/rcache_pred_int.h>
+#include <ucs/rcache_pred/cache/bound.h>
+#include <ucs/rcache_pred/cache/cache.h>
+#include <ucs/rcache_pred/cache/register.h>
+#include <ucs/rcache_pred/cache/use.h>
+#include <ucs/rcache_pred/helper/helper.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -13,10 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* First guesses for the helper's own work, ns; measured from then on */
-#define DQ_ITEM_COST        1000
-#define RQ_ITEM_COST        1000
-#define WAKEUP_COST         50000
+/*
+ * Creation and destruction of a cache and its domains, and what of it needs the
+ * helper as well: the end of a use may do some of the helper's work, domains that
+ * go and fork wait for it. The files on top may call all folders; transports,
+ * the replay and the tests call them through api/.
+ */
 
 
 static ucs_status_t params_check(const ucs_rcache_pred_params_t *params)
@@ -66,19 +72,12 @@ static ucs_status_t params_check(const ucs_rcache_pred_params_t *params)
 static void params_to_state(ucs_rcache_pred_t *pred,
                             const ucs_rcache_pred_params_t *params)
 {
-    pred->params        = *params;
-    pred->ops           = *params->ops;
-    pred->max_bytes     = params->max_bytes;
-    pred->times.dq_item = DQ_ITEM_COST;
-    pred->times.rq_item = RQ_ITEM_COST;
-    pred->times.wakeup  = WAKEUP_COST;
-    pred->next_poll     = UCS_RCACHE_PRED_TIME_INF;
-    pred->poll_interval = UCS_RCACHE_PRED_TIME_INF / 2; /* No period is known */
+    pred->params          = *params;
+    pred->ops             = *params->ops;
+    pred->bound.max_bytes = params->max_bytes;
     ucs_list_head_init(&pred->domains);
-    ucs_list_head_init(&pred->rq);
-    ucs_list_head_init(&pred->awaited);
-    atomic_init(&pred->asleep, 0);
-    atomic_init(&pred->stale, 0);
+    pred_rounds_init(pred);
+    pred_seat_init(pred);
     pred_mode_init(pred);
     if (params->helper == UCS_RCACHE_PRED_HELPER_OFF) {
         ucs_rcache_pred_without_helper(pred);
@@ -183,7 +182,7 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
     pthread_mutex_lock(&pred->helper_mutex);
     ucs_spin_lock(&pred->lock);
     if (ucs_list_is_empty(&pred->domains)) {
-        pred->stats_time = pred_now(pred);
+        pred->integral.time = pred_now(pred);
     }
     ucs_spin_unlock(&pred->lock);
     domain->number = pred->num_domains++;
@@ -202,8 +201,8 @@ ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
 
 /* Deregister every region, of this domain or of all, that has no use under way,
  * or even those that have. Under helper_mutex. */
-static void pred_deregister_all(ucs_rcache_pred_t *pred,
-                                ucs_rcache_pred_domain_t *domain, int in_use)
+static void deregister_all(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_domain_t *domain, int in_use)
 {
     ucs_rcache_pred_waiter_t *waiters;
     ucs_rcache_pred_region_t *region;
@@ -228,7 +227,7 @@ static void pred_deregister_all(ucs_rcache_pred_t *pred,
         pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
         pred_run_waiters(waiters);
         ucs_spin_lock(&pred->lock);
-        if (pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND) {
+        if (pred_is_on_demand(pred)) {
             i = 0; /* Uses of other domains may have freed regions before it */
         }
     }
@@ -272,7 +271,7 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
     ucs_rcache_pred_region_t *region;
 
     pthread_mutex_lock(&pred->helper_mutex);
-    pred_deregister_all(pred, domain, 1);
+    deregister_all(pred, domain, 1);
     domain_wait_releases(domain);
     while ((region = domain_any_region(domain)) != NULL) {
         pred_forget_region(pred, region);
@@ -282,17 +281,45 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
     ucs_spin_lock(&pred->lock);
     if (ucs_list_is_empty(&pred->domains)) {
         pred_stats_advance(pred, pred_now(pred));
-        pred->stats_time = 0;
+        pred->integral.time = 0;
     }
     ucs_spin_unlock(&pred->lock);
     pthread_mutex_unlock(&pred->helper_mutex);
     free(domain);
 }
 
+/* A use has ended. Where the helper's work is the program's, do some of it: the
+ * program may compute for long now, and lets go of the memory at once. */
+static UCS_F_ALWAYS_INLINE ucs_status_t
+after_end(ucs_rcache_pred_t *pred, ucs_status_t status)
+{
+    if (ucs_likely(status == UCS_OK)) {
+        if (atomic_load(&pred->handshake.mode) ==
+            UCS_RCACHE_PRED_MODE_PROGRESS) {
+            ucs_rcache_pred_progress(pred);
+        }
+        return UCS_OK;
+    }
+
+    return (status == UCS_INPROGRESS) ? UCS_OK : status;
+}
+
+ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh)
+{
+    return after_end(domain->pred, pred_use_end(domain, memh));
+}
+
+ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
+                                        void *memh, void (*cb)(void *arg),
+                                        void *arg)
+{
+    return after_end(domain->pred, pred_invalidate(domain, memh, cb, arg));
+}
+
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_lock(&pred->helper_mutex);
-    pred_deregister_all(pred, NULL, 0);
+    deregister_all(pred, NULL, 0);
 }
 
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
@@ -311,13 +338,13 @@ void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_stats_t *stats)
 {
     ucs_rcache_pred_time_t now = pred_now(pred);
+    unsigned __int128 byte_ns;
 
     ucs_spin_lock(&pred->lock);
     pred_stats_advance(pred, now);
+    byte_ns          = pred->integral.byte_ns;
     *stats           = pred->stats;
-    stats->byte_ns   = (pred->byte_ns > UINT64_MAX) ? UINT64_MAX :
-                                                      pred->byte_ns;
-    stats->bytes_avg = (stats->duration == 0) ?
-                       0 : (pred->byte_ns / stats->duration);
+    stats->byte_ns   = (byte_ns > UINT64_MAX) ? UINT64_MAX : byte_ns;
+    stats->bytes_avg = (stats->duration == 0) ? 0 : (byte_ns / stats->duration);
     ucs_spin_unlock(&pred->lock);
 }

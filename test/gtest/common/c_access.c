@@ -6,7 +6,7 @@
 
 #include "c_access.h"
 
-#include <ucs/rcache_pred/cache/rcache_pred_int.h>
+#include <ucs/rcache_pred/cache/cache.h>
 
 #include <ucs/sys/math.h>
 
@@ -115,12 +115,12 @@ test_dq_t *test_pred_dq(ucs_rcache_pred_t *pred)
 
 int test_pred_is_asleep(ucs_rcache_pred_t *pred)
 {
-    return atomic_load(&pred->asleep);
+    return atomic_load(&pred->handshake.asleep);
 }
 
 ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred)
 {
-    return atomic_load(&pred->due);
+    return atomic_load(&pred->handshake.due);
 }
 
 unsigned test_pred_num_regions(ucs_rcache_pred_t *pred)
@@ -142,12 +142,12 @@ unsigned test_pred_num_sites(ucs_rcache_pred_t *pred)
 
 unsigned test_pred_rq_length(ucs_rcache_pred_t *pred)
 {
-    return ucs_list_length(&pred->rq);
+    return ucs_list_length(&pred->rounds.rq);
 }
 
 unsigned test_pred_awaited_length(ucs_rcache_pred_t *pred)
 {
-    return ucs_list_length(&pred->awaited);
+    return ucs_list_length(&pred->rounds.awaited);
 }
 
 int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
@@ -172,7 +172,7 @@ int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
 
 const ucs_rcache_pred_times_t *test_pred_times(ucs_rcache_pred_t *pred)
 {
-    return &pred->times;
+    return &pred->rounds.times;
 }
 
 ucs_rcache_pred_time_t
@@ -201,12 +201,28 @@ static const char *validate_queue(ucs_list_link_t *queue, int scheduled)
     return NULL;
 }
 
+static const char *validate_subsystems(const ucs_rcache_pred_stats_t *stats)
+{
+    uint64_t bytes   = 0;
+    uint64_t regions = 0;
+    unsigned i;
+
+    for (i = 0; i < UCS_RCACHE_PRED_SUBSYSTEM_LAST; ++i) {
+        bytes   += stats->subsystems[i].bytes_now;
+        regions += stats->subsystems[i].regions_now;
+    }
+
+    return ((bytes != stats->bytes_now) || (regions != stats->regions_now)) ?
+           "the subsystems do not add up to what is registered" : NULL;
+}
+
 const char *test_pred_validate(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_table_t *table = &pred->table;
     uintptr_t last                 = 0;
     uint64_t bytes                 = 0;
     unsigned queued                = 0;
+    const ucs_rcache_pred_subsystem_stats_t *cache;
     ucs_rcache_pred_region_t *region;
     const char *error;
     unsigned i;
@@ -237,22 +253,29 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
     }
 
     /* What is registered for pieces belongs to no region, but is counted */
-    if ((bytes > pred->stats.bytes_now) ||
-        ((bytes < pred->stats.bytes_now) && (pred->pieces_now == 0))) {
+    cache = &pred->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_CACHE];
+    if ((bytes > cache->bytes_now) ||
+        ((bytes < cache->bytes_now) && (pred->bound.pieces_now == 0))) {
         return "bytes_now is not what the regions add up to";
     }
 
-    if ((pred->releasing > 0) || (pred->pieces_now > pred->stats.regions_now)) {
+    if ((pred->bound.releasing > 0) ||
+        (pred->bound.pieces_now > cache->regions_now)) {
         return "what is on its way out is not what is counted";
     }
 
-    if (queued != (ucs_list_length(&pred->rq) +
-                   ucs_list_length(&pred->awaited))) {
+    error = validate_subsystems(&pred->stats);
+    if (error != NULL) {
+        return error;
+    }
+
+    if (queued != (ucs_list_length(&pred->rounds.rq) +
+                   ucs_list_length(&pred->rounds.awaited))) {
         return "the queues hold other regions than those that say so";
     }
 
-    error = validate_queue(&pred->rq, 1);
-    return (error != NULL) ? error : validate_queue(&pred->awaited, 0);
+    error = validate_queue(&pred->rounds.rq, 1);
+    return (error != NULL) ? error : validate_queue(&pred->rounds.awaited, 0);
 }
 
 

@@ -7,6 +7,7 @@
 #ifndef UCS_RCACHE_PRED_H_
 #define UCS_RCACHE_PRED_H_
 
+#include "bound.h"
 #include "context.h"
 #include "event.h"
 
@@ -228,13 +229,14 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t helper_rounds;  /**< Times the helper's work was looked after */
     uint64_t time_critical;  /**< Time uses spent registering, deregistering
                                   and waiting for the helper, ns */
-    uint64_t refused;        /**< Uses refused, or pieces put off, because there
-                                  was no room */
+    uint64_t refused;        /**< Uses or other reservations refused, or pieces
+                                  put off, because there was no room */
     uint64_t in_pieces;      /**< Uses registered in pieces */
     uint64_t pieces;         /**< Registrations of pieces */
-    uint64_t regions_now;    /**< Registrations now */
+    uint64_t regions_now;    /**< Registrations now, of all subsystems */
     uint64_t regions_peak;   /**< Maximum of regions_now */
-    uint64_t bytes_now;      /**< Registered now, whole pages, bytes */
+    uint64_t bytes_now;      /**< Registered now, whole pages, bytes, by all
+                                  subsystems */
     uint64_t bytes_peak;     /**< Maximum of bytes_now */
     uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns;
                                   saturates after some minutes of gigabytes */
@@ -245,6 +247,9 @@ typedef struct ucs_rcache_pred_stats {
                              /**< Uses that came while one was predicted, by
                                   how wrong that was. The others were not
                                   predicted, or not any more */
+    ucs_rcache_pred_subsystem_stats_t
+             subsystems[UCS_RCACHE_PRED_SUBSYSTEM_LAST];
+                             /**< What each has of bytes_now and regions_now */
 } ucs_rcache_pred_stats_t;
 
 

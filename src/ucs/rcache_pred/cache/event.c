@@ -4,11 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "rcache_pred_int.h"
+#include "event.h"
 
 /*
  * Telling of events. Times that only events need are taken here, with the lock
- * held: it costs nothing while nobody listens.
+ * held: that costs nothing while nobody listens.
  */
 
 
@@ -18,7 +18,7 @@ static void emit(const ucs_rcache_pred_t *pred,
     pred->params.sink->event(pred->params.sink->arg, event);
 }
 
-/* The time and the rest are to be filled in */
+/* An event of a region. The caller fills in the time and the rest. */
 static ucs_rcache_pred_event_t
 region_event(const ucs_rcache_pred_region_t *region,
              ucs_rcache_pred_event_type_t type)
@@ -90,7 +90,7 @@ void pred_emit_unmap(const ucs_rcache_pred_t *pred, uintptr_t start,
 {
     ucs_rcache_pred_event_t event = {
         .type    = UCS_RCACHE_PRED_EVENT_UNMAP,
-        .time    = pred->ops.now(pred->params.arg),
+        .time    = pred_now(pred),
         .address = start,
         .length  = end - start
     };

@@ -4,7 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "rcache_pred_int.h"
+#include "bound.h"
+#include "event.h"
+#include "register.h"
+#include "use.h"
 
 #include <ucs/sys/math.h>
 
@@ -13,10 +16,10 @@
  * one that does not fit the bounds, and one that nobody predicted and that is
  * large enough for the first byte to move earlier so. Any thread.
  *
- * A use in pieces holds no reference to its region, which may be registered by
- * others or unmapped and forgotten meanwhile: the use is only noted, so that
- * the next one can be predicted, and the helper not register for it what is on
- * its way.
+ * A use in pieces holds no reference to its region, which others may register,
+ * or which may be unmapped and forgotten meanwhile. The use is only noted in the
+ * region: the next one can be predicted then, and the helper does not register
+ * the memory for the use that is under way.
  */
 
 /* Pieces are halved down to this when the system refuses them, bytes; two fit
@@ -24,11 +27,11 @@
 #define PIECE_MIN (64ul << 10)
 
 
-/* The largest pieces the bound has room for: two fly at a time. Under the
- * lock. */
+/* The size of the largest pieces that the bound has room for, since two fly at a
+ * time, bytes. Under lock. */
 static size_t piece_max(const ucs_rcache_pred_t *pred)
 {
-    uint64_t reserve = ucs_rcache_pred_bound_reserve(pred->max_bytes);
+    uint64_t reserve = ucs_rcache_pred_bound_reserve(pred->bound.max_bytes);
 
     if (reserve == 0) {
         return SIZE_MAX;
@@ -38,7 +41,7 @@ static size_t piece_max(const ucs_rcache_pred_t *pred)
                    PIECE_MIN);
 }
 
-/* Size of the pieces for a use of so many pages, bytes. Under the lock. */
+/* Size of the pieces for a use of so many pages, bytes. Under lock. */
 static size_t piece_bytes(ucs_rcache_pred_domain_t *domain, size_t pages)
 {
     size_t piece;
@@ -49,7 +52,7 @@ static size_t piece_bytes(ucs_rcache_pred_domain_t *domain, size_t pages)
 }
 
 int pred_pieces_pay(ucs_rcache_pred_domain_t *domain, uintptr_t start,
-                   size_t length)
+                    size_t length)
 {
     size_t pages = ucs_rcache_pred_pages(start, length);
 
@@ -61,21 +64,21 @@ int pred_pieces_pay(ucs_rcache_pred_domain_t *domain, uintptr_t start,
 }
 
 void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
-                     ucs_rcache_pred_region_t *region, uintptr_t start,
-                     size_t length, ucs_rcache_pred_time_t now,
-                     const ucs_rcache_pred_context_t *context,
-                     ucs_rcache_pred_pieces_t *pieces)
+                       ucs_rcache_pred_region_t *region, uintptr_t start,
+                       size_t length, ucs_rcache_pred_time_t now,
+                       const ucs_rcache_pred_context_t *context,
+                       ucs_rcache_pred_pieces_t *pieces)
 {
-    pieces->domain     = domain;
-    pieces->region     = region;
-    pieces->begin      = now;
-    pieces->length     = length;
-    pieces->context    = *context;
-    pieces->piece      = piece_bytes(domain,
-                                   ucs_rcache_pred_pages(start, length));
-    pieces->min_piece  = 0;
-    pieces->id         = pred_has_sink(domain->pred) ?
-                       ++domain->pred->table.generations : 0;
+    pieces->domain    = domain;
+    pieces->region    = region;
+    pieces->begin     = now;
+    pieces->length    = length;
+    pieces->context   = *context;
+    pieces->piece     = piece_bytes(domain,
+                                    ucs_rcache_pred_pages(start, length));
+    pieces->min_piece = 0;
+    pieces->id        = pred_has_sink(domain->pred) ?
+                        ++domain->pred->table.generations : 0;
     ++domain->pred->stats.uses;
     ++domain->pred->stats.in_pieces;
     if (region != NULL) {
@@ -131,21 +134,23 @@ static int piece_start(ucs_rcache_pred_pieces_t *pieces)
     ucs_spin_lock(&pred->lock);
     /* The bound may have been lowered since the use began */
     pieces->piece = ucs_min(pieces->piece, piece_max(pred));
-    others      = (pred->pieces_now > 0);
-    ++pred->pieces_now;
+    others        = (pred->bound.pieces_now > 0);
+    ++pred->bound.pieces_now;
     ucs_spin_unlock(&pred->lock);
     return others;
 }
 
-/* There is no such piece. @return what its user is to do about it. */
+/* A piece could not be registered. @return the status its user is given, which
+ * says whether to try again. */
 static ucs_status_t piece_fail(ucs_rcache_pred_t *pred, int others,
                                ucs_status_t status)
 {
     ucs_spin_lock(&pred->lock);
-    --pred->pieces_now;
+    --pred->bound.pieces_now;
     pred->stats.refused += (status == UCS_ERR_NO_MEMORY) ||
                            (status == UCS_ERR_NO_RESOURCE);
-    if ((status == UCS_ERR_NO_MEMORY) && (others || (pred->pieces_now > 0))) {
+    if ((status == UCS_ERR_NO_MEMORY) &&
+        (others || (pred->bound.pieces_now > 0))) {
         status = UCS_ERR_NO_RESOURCE; /* Until one of them is released */
     }
     ucs_spin_unlock(&pred->lock);
@@ -164,8 +169,9 @@ static pred_handle_t piece_handle(ucs_rcache_pred_domain_t *domain,
 }
 
 /* Register a piece for which there is room */
-static ucs_status_t piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned flags,
-                                   ucs_rcache_pred_piece_t *piece)
+static ucs_status_t
+piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned flags,
+               ucs_rcache_pred_piece_t *piece)
 {
     ucs_rcache_pred_t *pred      = pieces->domain->pred;
     ucs_rcache_pred_time_t begin = pred_now(pred);
@@ -187,20 +193,40 @@ static ucs_status_t piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned fl
     return status;
 }
 
-/* Room for a piece of so many bytes, or less, up to a page boundary so that no
- * page belongs to two pieces; at least min bytes are left, or none.
+/* Reserve room for a piece of at most max bytes. It ends at a page boundary, so
+ * that no page belongs to two pieces, and leaves either nothing or at least min
+ * bytes for the last one.
+ *
  * @return 0 if there is no room. */
 static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
                          size_t length, size_t max, size_t min,
                          ucs_rcache_pred_piece_t *piece)
 {
+    pred_reservation_t room;
+
     piece->start  = start;
     piece->length = ucs_min(length, max - (start % UCS_RCACHE_PRED_PAGE_SIZE));
     if ((piece->length < length) && (length - piece->length < min)) {
         piece->length -= UCS_RCACHE_PRED_PAGE_SIZE; /* For the last one */
     }
-    return pred_reserve(pred, piece->start, piece->length, PRED_PART_PIECE, 0,
-                        &piece->held);
+
+    room = pred_reservation(piece->start, piece->length, PRED_PART_PIECE);
+    if (!pred_reserve(pred, &room, 0)) {
+        return 0;
+    }
+
+    piece->held = room.held;
+    return 1;
+}
+
+static void
+piece_unreserve(ucs_rcache_pred_t *pred, const ucs_rcache_pred_piece_t *piece)
+{
+    pred_reservation_t room;
+
+    room      = pred_reservation(piece->start, piece->length, PRED_PART_PIECE);
+    room.held = piece->held;
+    pred_bound_give(pred, &room);
 }
 
 /* Register a piece of the present size, or of the smallest, if there is room */
@@ -220,7 +246,7 @@ static ucs_status_t piece_try(ucs_rcache_pred_pieces_t *pieces, uintptr_t start,
 
     status = piece_register(pieces, flags, piece);
     if (status != UCS_OK) {
-        pred_unreserve(pred, piece->start, piece->length, piece->held);
+        piece_unreserve(pred, piece);
     }
     return status;
 }
@@ -233,8 +259,8 @@ static int piece_halve(ucs_rcache_pred_pieces_t *pieces)
     }
 
     pieces->piece = ucs_max(ucs_align_down(pieces->piece / 2,
-                                         UCS_RCACHE_PRED_PAGE_SIZE),
-                          PIECE_MIN);
+                                           UCS_RCACHE_PRED_PAGE_SIZE),
+                            PIECE_MIN);
     return 1;
 }
 
@@ -266,13 +292,13 @@ void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
     handle.memh = piece->memh;
     ucs_spin_lock(&pred->lock);
     ++domain->releasing;
-    ++pred->releasing;
+    ++pred->bound.releasing;
     ucs_spin_unlock(&pred->lock);
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_PIECE);
 
-    /* Not before: who is refused meanwhile is to try again */
+    /* Only now, so that who is refused meanwhile is told to try again */
     ucs_spin_lock(&pred->lock);
-    --pred->pieces_now;
+    --pred->bound.pieces_now;
     ucs_spin_unlock(&pred->lock);
     pred_publish(pred);
 }

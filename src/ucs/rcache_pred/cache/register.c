@@ -4,7 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "rcache_pred_int.h"
+#include "bound.h"
+#include "event.h"
+#include "register.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -13,7 +15,7 @@
  */
 
 
-/* Count what an operation took, and tell of it. Under the lock. */
+/* Count what an operation took, and tell of it. Under lock. */
 static void account(const pred_handle_t *handle,
                     ucs_rcache_pred_event_type_t type, ucs_rcache_pred_by_t by,
                     ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end,
@@ -29,7 +31,8 @@ static void account(const pred_handle_t *handle,
                                     pred_elapsed(begin, end));
     }
 
-    /* What is not to be registered here is none of our registrations */
+    /* Memory that is not to be managed is no registration of ours: nobody is
+     * told of the attempt */
     if (pred_has_sink(domain->pred) && (status != UCS_ERR_UNSUPPORTED)) {
         pred_emit_registration(type, by, handle, begin, end, status);
     }
@@ -69,7 +72,7 @@ pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
 
     handle.memh = ucs_rcache_pred_region_take_memh(&pred->table, region);
     ++handle.domain->releasing;
-    ++pred->releasing;
+    ++pred->bound.releasing;
     return handle;
 }
 
@@ -79,14 +82,18 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
     ucs_rcache_pred_t *pred          = domain->pred;
     ucs_rcache_pred_time_t begin, end;
     ucs_status_t status;
+    pred_reservation_t room;
 
     begin  = pred_now(pred);
     status = pred->ops.mem_dereg(domain->arg, handle->memh);
     end    = pred_now(pred);
     if (status == UCS_OK) {
-        pred_unreserve(pred, handle->start, handle->length, handle->held);
+        room      = pred_reservation(handle->start, handle->length,
+                                     PRED_PART_WHOLE);
+        room.held = handle->held;
+        pred_bound_give(pred, &room);
     } else {
-        /* What the domain does not let go of stays pinned and stays counted */
+        /* What the domain does not let go of stays pinned, and counted */
         ucs_warn("%s: failed to deregister %p..%p: %s", domain->name,
                  (void*)handle->start, (void*)(handle->start + handle->length),
                  ucs_status_string(status));
@@ -95,7 +102,7 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
     ucs_spin_lock(&pred->lock);
     pred->stats.deregs += (status == UCS_OK);
     account(handle, UCS_RCACHE_PRED_EVENT_DEREG, by, begin, end, status);
-    --pred->releasing;
-    --domain->releasing; /* It may be gone from here on */
+    --pred->bound.releasing;
+    --domain->releasing; /* The domain may be gone from here on */
     ucs_spin_unlock(&pred->lock);
 }

@@ -4,23 +4,24 @@
  * See file LICENSE for terms.
  */
 
-#include "helper_int.h"
+#include "helper.h"
 
 /*
  * What the helper clears away: regions that serve no use any more, those whose
  * entries the DQ lost, and those that nobody has used for long.
  */
 
+/* Regions that are looked at in a round whether to forget them */
+#define GC_STEPS 64
 
-/* Clear away regions that serve no use any more, at most so many.
- * @return whether there are more. */
+
 int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
 {
     ucs_rcache_pred_region_t *region;
     unsigned i;
 
     /* Before looking, so that what is marked meanwhile is looked for again */
-    if (!atomic_exchange(&pred->stale, 0)) {
+    if (!atomic_exchange(&pred->handshake.stale, 0)) {
         return 0;
     }
 
@@ -34,7 +35,7 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
         }
 
         if (steps-- == 0) {
-            atomic_store(&pred->stale, 1);
+            pred_note_stale(pred);
             ucs_spin_unlock(&pred->lock);
             return 1;
         }
@@ -49,8 +50,9 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
     return 0;
 }
 
-/* Its entry of the DQ is lost, or late: that the region was used is known all
- * the same. In what context, is not. Under the lock */
+/* The entry of a use is lost in the DQ, or late: that the region was used, and
+ * when, is known from the region all the same, but not in what context. Under
+ * lock. */
 static void region_note_use(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)
 {
@@ -60,20 +62,17 @@ static void region_note_use(ucs_rcache_pred_t *pred,
     }
 }
 
-/* The DQ lost entries: find registered regions that nothing is known about, and
- * decide about at most so many.
- * @return whether there are more. */
 int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
 {
     ucs_rcache_pred_region_t *region;
     unsigned i;
 
-    if (pred->dq.dropped == pred->dropped_seen) {
+    if (pred->dq.dropped == pred->rounds.dropped_seen) {
         return 0;
     }
 
     ucs_spin_lock(&pred->lock);
-    pred->stats.dq_dropped = pred->dropped_seen = pred->dq.dropped;
+    pred->stats.dq_dropped = pred->rounds.dropped_seen = pred->dq.dropped;
     for (i = 0; i < pred->table.count; ++i) {
         region = pred->table.sorted[i];
         if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
@@ -81,7 +80,7 @@ int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
             (!region->queued || region->scheduled ||
              pred_region_has_news(region))) {
             if (steps-- == 0) {
-                pred->dropped_seen = UINT64_MAX; /* Come back here */
+                pred->rounds.dropped_seen = UINT64_MAX; /* Come back here */
                 ucs_spin_unlock(&pred->lock);
                 return 1;
             }
@@ -96,19 +95,19 @@ int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
     return 0;
 }
 
-/* Forget unregistered regions that were not used for long, if there are too
- * many: the CLOCK algorithm, a bounded number of steps a round.
- * @return whether another round may find more. */
+/* By the CLOCK algorithm, a bounded number of steps a round */
 int pred_collect_garbage(ucs_rcache_pred_t *pred)
 {
-    int progress   = 0;
-    unsigned steps = 64;
+    ucs_rcache_pred_table_t *table = &pred->table;
+    unsigned *hand                 = &pred->rounds.gc_hand;
+    int progress                   = 0;
+    unsigned steps                 = GC_STEPS;
     ucs_rcache_pred_region_t *region;
 
     ucs_spin_lock(&pred->lock);
-    while ((pred->table.count > pred->params.known_regions) && (steps-- > 0)) {
-        pred->gc_hand = (pred->gc_hand + 1) % pred->table.count;
-        region        = pred->table.sorted[pred->gc_hand];
+    while ((table->count > pred->params.known_regions) && (steps-- > 0)) {
+        *hand  = (*hand + 1) % table->count;
+        region = table->sorted[*hand];
         if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) ||
             (region->refs > 0) || (region->in_pieces > 0) || region->scheduled) {
             continue;

@@ -84,12 +84,12 @@ protected:
 
     static bool reserve(ucs_rcache_pred_node_t *node, uint64_t bytes)
     {
-        return ucs_rcache_pred_node_reserve(node, bytes);
+        return ucs_rcache_pred_node_reserve(node, bytes, 1);
     }
 
     static void release(ucs_rcache_pred_node_t *node, uint64_t bytes)
     {
-        ucs_rcache_pred_node_release(node, bytes);
+        ucs_rcache_pred_node_release(node, bytes, 1);
     }
 
     static bool is_asked(ucs_rcache_pred_node_t *node)

@@ -1,0 +1,207 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "bound.h"
+#include "register.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <inttypes.h>
+
+/*
+ * Making room: what is given up so that something else can be registered within
+ * the bounds. Any thread.
+ */
+
+
+/* How often a thread yields to others while it waits for room. They may go on
+ * registering and deregistering for ever, while what is in the way are uses that
+ * end only when the waiting thread gets on. */
+#define RESERVE_PATIENCE 1000
+
+
+/* The idle region whose next use is farthest away, of those later than the
+ * deadline; of equals that which was used longest ago. Under lock. */
+static ucs_rcache_pred_region_t *
+find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
+{
+    ucs_rcache_pred_region_t *victim     = NULL;
+    ucs_rcache_pred_time_t victim_latest = deadline;
+    ucs_rcache_pred_region_t *region;
+    unsigned i;
+
+    for (i = 0; i < pred->table.count; ++i) {
+        region = pred->table.sorted[i];
+        if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+            (region->refs > 0)) {
+            continue;
+        }
+
+        if ((region->deadline > victim_latest) ||
+            ((victim != NULL) && (region->deadline == victim_latest) &&
+             (region->begin < victim->begin))) {
+            victim        = region;
+            victim_latest = region->deadline;
+        }
+    }
+
+    return victim;
+}
+
+/*
+ * Give up one region.
+ *
+ * @param [in]  releases  How often room had been given back when it was last
+ *                        asked for.
+ * @param [out] wait_p    If there is none to give up: whether there is or will
+ *                        be room or a region to give up nevertheless.
+ */
+static int evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
+                 uint64_t releases, int *wait_p)
+{
+    const pred_bound_t *bound = &pred->bound;
+    ucs_rcache_pred_region_t *victim;
+    pred_handle_t handle;
+
+    ucs_spin_lock(&pred->lock);
+    victim = find_victim(pred, deadline);
+    if (victim == NULL) {
+        *wait_p = (bound->releasing > 0) || (bound->ahead_now > 0) ||
+                  (bound->releases != releases);
+        ucs_spin_unlock(&pred->lock);
+        return 0;
+    }
+
+    handle = pred_take_handle(pred, victim);
+    ++pred->stats.evictions;
+    ucs_spin_unlock(&pred->lock);
+
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
+    return 1;
+}
+
+int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
+{
+    int wait;
+
+    return evict(pred, deadline, 0, &wait);
+}
+
+int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
+                 ucs_rcache_pred_time_t deadline)
+{
+    unsigned patience = RESERVE_PATIENCE;
+    uint64_t releases;
+    int wait;
+
+    for (;;) {
+        /* What is in the way now may be gone before victims are looked for: it
+         * shows in the number of releases */
+        if (pred_bound_is_too_large(pred, room, &releases)) {
+            return 0;
+        }
+
+        if (pred_bound_take(pred, room)) {
+            return 1;
+        }
+
+        if (evict(pred, deadline, releases, &wait)) {
+            continue;
+        }
+
+        if ((deadline > 0) || !wait || (patience-- == 0)) {
+            return 0;
+        }
+
+        pred_yield(pred);
+    }
+}
+
+void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes)
+{
+    int above;
+
+    ucs_spin_lock(&pred->lock);
+    pred->bound.max_bytes = max_bytes;
+    above                 = (pred->stats.bytes_now > max_bytes);
+    ucs_spin_unlock(&pred->lock);
+
+    while (above && pred_evict(pred, 0)) {
+        ucs_spin_lock(&pred->lock);
+        above = (pred->stats.bytes_now > max_bytes);
+        ucs_spin_unlock(&pred->lock);
+    }
+    pred_publish(pred);
+}
+
+static ucs_status_t subsystem_check(ucs_rcache_pred_subsystem_t subsystem)
+{
+    if ((subsystem == UCS_RCACHE_PRED_SUBSYSTEM_CACHE) ||
+        (subsystem >= UCS_RCACHE_PRED_SUBSYSTEM_LAST)) {
+        ucs_error("subsystem %d does not reserve room: expected %d..%d",
+                  subsystem, UCS_RCACHE_PRED_SUBSYSTEM_CACHE + 1,
+                  UCS_RCACHE_PRED_SUBSYSTEM_LAST - 1);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t ucs_rcache_pred_reserve(ucs_rcache_pred_t *pred,
+                                     ucs_rcache_pred_subsystem_t subsystem,
+                                     uint64_t bytes, uint64_t regions)
+{
+    pred_reservation_t room = {
+        .subsystem = subsystem,
+        .part      = PRED_PART_WHOLE,
+        .bytes     = bytes,
+        .regions   = regions
+    };
+    ucs_status_t status;
+
+    status = subsystem_check(subsystem);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    if (!pred_reserve(pred, &room, 0)) {
+        ucs_spin_lock(&pred->lock);
+        ++pred->stats.refused;
+        ucs_spin_unlock(&pred->lock);
+        status = UCS_ERR_EXCEEDS_LIMIT;
+    }
+
+    pred_publish(pred);
+    return status;
+}
+
+ucs_status_t ucs_rcache_pred_release(ucs_rcache_pred_t *pred,
+                                     ucs_rcache_pred_subsystem_t subsystem,
+                                     uint64_t bytes, uint64_t regions)
+{
+    pred_reservation_t room = {
+        .subsystem = subsystem,
+        .part      = PRED_PART_WHOLE,
+        .bytes     = bytes,
+        .regions   = regions
+    };
+    ucs_status_t status;
+
+    status = subsystem_check(subsystem);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    if (!pred_bound_give(pred, &room)) {
+        ucs_error("subsystem %d releases %" PRIu64 " bytes and %" PRIu64
+                  " regions, which it has not reserved", subsystem, bytes,
+                  regions);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    pred_publish(pred);
+    return UCS_OK;
+}

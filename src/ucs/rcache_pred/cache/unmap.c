@@ -1,0 +1,76 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "event.h"
+#include "use.h"
+
+#include <stdlib.h>
+
+/*
+ * Regions that serve no later use, because their memory is unmapped or because
+ * their owner invalidates them. They become stale: no use finds them, and the
+ * helper clears them away. Any thread; unmaps inside memory hooks.
+ */
+
+
+ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
+                             void (*cb)(void *arg), void *arg)
+{
+    ucs_rcache_pred_t *pred          = domain->pred;
+    ucs_rcache_pred_waiter_t *waiter = malloc(sizeof(*waiter));
+    ucs_rcache_pred_region_t *region;
+
+    if (waiter == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    ucs_spin_lock(&pred->lock);
+    region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
+    if ((region == NULL) || (region->refs == 0)) {
+        ucs_spin_unlock(&pred->lock);
+        free(waiter);
+        return UCS_ERR_NO_ELEM;
+    }
+
+    waiter->cb      = cb;
+    waiter->arg     = arg;
+    waiter->next    = region->waiters;
+    region->waiters = waiter;
+    region->stale   = 1;
+    ucs_spin_unlock(&pred->lock);
+
+    pred_note_stale(pred);
+    return pred_use_end(domain, memh);
+}
+
+void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
+                              uintptr_t end)
+{
+    ucs_rcache_pred_table_t *table = &pred->table;
+    unsigned found                 = 0;
+    ucs_rcache_pred_region_t *region;
+    unsigned i;
+
+    ucs_spin_lock(&pred->lock);
+    for (i = ucs_rcache_pred_table_first(table, start);
+         (i < table->count) && (table->sorted[i]->start < end); ++i) {
+        region = table->sorted[i];
+        if (!region->stale && (region->start + region->length > start)) {
+            region->stale = 1;
+            ++found;
+        }
+    }
+    pred->stats.unmapped += found;
+    if ((found > 0) && pred_has_sink(pred)) {
+        pred_emit_unmap(pred, start, end);
+    }
+    ucs_spin_unlock(&pred->lock);
+
+    if (found > 0) {
+        pred_note_stale(pred);
+        pred_wake(pred);
+    }
+}

@@ -1,0 +1,92 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "helper.h"
+
+#include <ucs/sys/math.h>
+
+/*
+ * The queues of the helper. A region is on one of them at most: on the
+ * registration queue (RQ) while it is not registered and a use is predicted, on
+ * the awaited list while it is registered and a use is awaited. Uses do not
+ * touch the queues: the helper finds out when it takes the region off.
+ */
+
+/* Nothing is urgent about a use that has not come: the helper is not woken for
+ * each of many short periods that go by, but after this, ns, at the earliest */
+#define AWAIT_MIN 4000000
+
+
+void pred_dequeue(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    if (!region->queued) {
+        return;
+    }
+
+    region->queued = 0;
+    ucs_list_del(&region->queue_elem.list);
+    ucs_spin_lock(&pred->lock);
+    region->scheduled = 0; /* A use that finds it unregistered from now on was
+                              not predicted */
+    ucs_spin_unlock(&pred->lock);
+}
+
+static void enqueue(ucs_rcache_pred_t *pred, ucs_list_link_t *queue,
+                    ucs_rcache_pred_region_t *region,
+                    ucs_rcache_pred_time_t time)
+{
+    ucs_rcache_pred_timeq_insert(queue, &region->queue_elem, time);
+    region->queued = 1;
+    ucs_spin_lock(&pred->lock);
+    region->scheduled = (queue == &pred->rounds.rq);
+    ucs_spin_unlock(&pred->lock);
+}
+
+void pred_enqueue_registration(ucs_rcache_pred_t *pred,
+                               ucs_rcache_pred_region_t *region,
+                               ucs_rcache_pred_time_t deadline,
+                               const ucs_rcache_pred_times_t *times)
+{
+    ucs_list_link_t *rq = &pred->rounds.rq;
+
+    enqueue(pred, rq, region, deadline);
+    ucs_rcache_pred_space_deadlines(rq, &region->queue_elem,
+                                    ucs_rcache_pred_spacing(times));
+}
+
+void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_region_t *region,
+                          ucs_rcache_pred_time_t now,
+                          ucs_rcache_pred_time_t expiry)
+{
+    enqueue(pred, &pred->rounds.awaited, region,
+            ucs_max(expiry, now + AWAIT_MIN));
+}
+
+ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_timeq_elem_t *elem;
+    ucs_rcache_pred_times_t times;
+
+    elem = ucs_rcache_pred_timeq_head(&pred->rounds.rq);
+    if (elem == NULL) {
+        return UCS_RCACHE_PRED_TIME_INF;
+    }
+
+    pred_region_times(pred, pred_queue_region(elem), &times);
+    return ucs_rcache_pred_due_time(&times, elem->time);
+}
+
+void pred_forget_region(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region)
+{
+    pred_dequeue(pred, region);
+    ucs_rcache_pred_forecast_forget(&pred->predictor, &region->forecast);
+
+    ucs_spin_lock(&pred->lock);
+    ucs_rcache_pred_region_free(&pred->table, region);
+    ucs_spin_unlock(&pred->lock);
+}

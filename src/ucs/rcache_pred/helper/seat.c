@@ -1,0 +1,92 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "helper.h"
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+/*
+ * The seat of this process among those of its node (CF'11, section 5): how much
+ * it would have registered, and whether its helper's work is the thread's or the
+ * program's for that.
+ *
+ * Demand is counted by epochs, the times between two seats: a region that is
+ * used in an epoch counts once, with the length of its first use.
+ */
+
+/* The seat is asked for so often, ns, while there are rounds */
+#define SEAT_INTERVAL 250000000
+
+/* Demand falls by at most this part of it in an epoch. An epoch with less demand
+ * than before says little, since programs have periods longer than one. */
+#define DEMAND_FADE   8
+
+
+void pred_seat_init(ucs_rcache_pred_t *pred)
+{
+    /* The first seat is taken as it is: it needs one vote */
+    pred->seat.votes = UCS_RCACHE_PRED_MODE_VOTES - 1;
+    pred->seat.epoch = 1; /* A new region's is 0 */
+}
+
+void pred_note_demand(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                      uint64_t length)
+{
+    if (region->epoch != pred->seat.epoch) {
+        region->epoch            = pred->seat.epoch;
+        pred->seat.epoch_demand += length;
+    }
+}
+
+/* An epoch ends. @return the demand. */
+static uint64_t take_demand(pred_seat_t *seat)
+{
+    seat->demand       = ucs_max(seat->epoch_demand,
+                                 seat->demand - (seat->demand / DEMAND_FADE));
+    seat->epoch_demand = 0;
+    ++seat->epoch;
+    return seat->demand;
+}
+
+/* Also if the clock went back */
+static int seat_is_due(const ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_time_t now)
+{
+    return (pred->ops.seat != NULL) &&
+           ((pred->seat.time == 0) || (now < pred->seat.time) ||
+            (now - pred->seat.time >= SEAT_INTERVAL));
+}
+
+void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    _Atomic int *mode_p = &pred->handshake.mode;
+    ucs_rcache_pred_mode_t mode;
+    ucs_rcache_pred_seat_t seat;
+
+    if (!seat_is_due(pred, now)) {
+        return;
+    }
+
+    pred->seat.time = now;
+    pred->ops.seat(pred->params.arg, take_demand(&pred->seat), &seat);
+    mode = ucs_rcache_pred_choose_mode(pred->params.helper, &seat,
+                                       atomic_load(mode_p), &pred->seat.votes);
+    pred->rounds.times.share = (pred->params.helper ==
+                                UCS_RCACHE_PRED_HELPER_AGGRESSIVE) ?
+                               ucs_rcache_pred_share(&seat) : 0;
+    if ((mode == UCS_RCACHE_PRED_MODE_THREAD) &&
+        atomic_load(&pred->absence.found)) {
+        return;
+    }
+
+    /* What the others see of it: see pred_wake() */
+    if (atomic_exchange(mode_p, mode) != mode) {
+        ucs_debug("the helper's work is done by %s: %u by demand, %u idle "
+                  "processors", (mode == UCS_RCACHE_PRED_MODE_THREAD) ?
+                  "its thread" : "the program", seat.rank, seat.idle_cpus);
+    }
+}

@@ -1,0 +1,77 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "helper.h"
+
+#include <ucs/sys/math.h>
+
+/*
+ * What the helper's work costs, as fitted by domain and as measured.
+ */
+
+
+/* A measured cost follows its measurements by this part of the difference */
+#define COST_FADE 8
+
+/* A sleep that ended late is remembered, and fades by this part with each that
+ * did not. One long stall must not keep all regions registered: at most 5 ms. */
+#define WAKEUP_FADE 16
+#define WAKEUP_MAX  5000000
+
+
+void pred_region_times(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region,
+                       ucs_rcache_pred_times_t *times)
+{
+    const ucs_rcache_pred_domain_t *domain = region->domain;
+    size_t length, pages;
+    int mode;
+
+    *times = pred->rounds.times;
+    ucs_spin_lock(&pred->lock);
+    length       = ucs_rcache_pred_region_expected_length(region);
+    pages        = ucs_rcache_pred_pages(region->start, ucs_max(length, 1ul));
+    times->reg   = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
+    times->dereg = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
+    ucs_spin_unlock(&pred->lock);
+
+    mode          = atomic_load(&pred->handshake.mode);
+    times->margin = (mode == UCS_RCACHE_PRED_MODE_PROGRESS) ?
+                    ucs_rcache_pred_own_margin(times) :
+                    (times->reg + times->dereg);
+}
+
+ucs_rcache_pred_time_t pred_step_begin(ucs_rcache_pred_t *pred)
+{
+    pred->rounds.outside = 0;
+    return pred_now(pred);
+}
+
+void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost,
+                   ucs_rcache_pred_time_t begin)
+{
+    ucs_rcache_pred_time_t measured;
+
+    measured = pred_elapsed(begin + pred->rounds.outside, pred_now(pred));
+    *cost    = (*cost * (COST_FADE - 1) + measured) / COST_FADE;
+}
+
+void pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_time_t *wakeup = &pred->rounds.times.wakeup;
+    ucs_rcache_pred_time_t late    = 0;
+
+    if (now < pred->rounds.next) {
+        return; /* Woken before its time */
+    }
+
+    if (pred->rounds.next != UCS_RCACHE_PRED_TIME_INF) {
+        late = now - pred->rounds.next;
+    }
+    *wakeup -= *wakeup / WAKEUP_FADE;
+    *wakeup  = ucs_min(ucs_max(*wakeup, late),
+                       (ucs_rcache_pred_time_t)WAKEUP_MAX);
+}
