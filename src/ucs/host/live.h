@@ -34,7 +34,7 @@ BEGIN_C_DECLS
                                   " (deleted)"
 
 /** Version of what is in the page. A reader reads this one only. */
-#define UCS_RCACHE_PRED_LIVE_VERSION 1
+#define UCS_RCACHE_PRED_LIVE_VERSION 2
 
 #define UCS_RCACHE_PRED_LIVE_COMMAND 32
 

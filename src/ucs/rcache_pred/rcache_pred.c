@@ -84,30 +84,18 @@ static void params_to_state(ucs_rcache_pred_t *pred,
     }
 }
 
-ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
-                                    ucs_rcache_pred_t **pred_p)
+/* All of it but the memory */
+static ucs_status_t pred_init(ucs_rcache_pred_t *pred,
+                              const ucs_rcache_pred_params_t *params)
 {
-    ucs_rcache_pred_t *pred;
     ucs_status_t status;
-    void *ptr;
 
-    status = params_check(params);
-    if (status != UCS_OK) {
-        goto err;
-    }
-
-    status = UCS_ERR_NO_MEMORY;
-    if (posix_memalign(&ptr, 64, sizeof(*pred)) != 0) {
-        goto err;
-    }
-
-    pred = ptr;
     memset(pred, 0, sizeof(*pred));
     params_to_state(pred, params);
 
     status = ucs_rcache_pred_table_init(&pred->table);
     if (status != UCS_OK) {
-        goto err_free;
+        goto err;
     }
 
     status = ucs_rcache_pred_predictor_init(&pred->predictor, params->max_sites,
@@ -131,7 +119,6 @@ ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
         goto err_destroy_lock;
     }
 
-    *pred_p = pred;
     return UCS_OK;
 
 err_destroy_lock:
@@ -142,6 +129,34 @@ err_cleanup_predictor:
     ucs_rcache_pred_predictor_cleanup(&pred->predictor);
 err_cleanup_table:
     ucs_rcache_pred_table_cleanup(&pred->table);
+err:
+    return status;
+}
+
+ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
+                                    ucs_rcache_pred_t **pred_p)
+{
+    ucs_status_t status;
+    void *pred;
+
+    status = params_check(params);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    if (posix_memalign(&pred, 64, sizeof(ucs_rcache_pred_t)) != 0) {
+        status = UCS_ERR_NO_MEMORY;
+        goto err;
+    }
+
+    status = pred_init(pred, params);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+
+    *pred_p = pred;
+    return UCS_OK;
+
 err_free:
     free(pred);
 err:

@@ -35,6 +35,18 @@ const char *ucs_rcache_pred_mode_names[] = {
 #define STAT(_name, _unit, _help) \
     COUNTER(#_name, _unit, stats._name, 1, 0, _help)
 
+/* What a subsystem has of bytes_now and regions_now */
+#define SUBSYSTEM(_name, _id, _who) \
+    COUNTER(_name "_bytes_now", BYTES, SUBSYSTEM_STATS(_id).bytes_now, 1, 0, \
+            "memory that " _who " has registered now"), \
+    COUNTER(_name "_bytes_peak", BYTES, SUBSYSTEM_STATS(_id).bytes_peak, 1, 0, \
+            "memory that " _who " had registered at most"), \
+    COUNTER(_name "_regions_now", COUNT, SUBSYSTEM_STATS(_id).regions_now, 1, \
+            0, "registrations of " _who " now")
+
+#define SUBSYSTEM_STATS(_id) \
+    stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_##_id]
+
 const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     COUNTER("uses", COUNT, stats.uses, 1, 1,
             "times a communication needed its buffer registered"),
@@ -61,6 +73,10 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(pieces, COUNT, "registrations of pieces"),
     STAT(regions_now, COUNT, "registrations now"),
     STAT(regions_peak, COUNT, "registrations at a time, at most"),
+    SUBSYSTEM("cache", CACHE, "the cache"),
+    SUBSYSTEM("eager", EAGER, "small reused sends"),
+    SUBSYSTEM("arena", ARENA, "the pre-registered arena"),
+    SUBSYSTEM("firehose", FIREHOSE, "firehose"),
     STAT(dq_dropped, COUNT, "entries that the deregistration queue lost"),
     STAT(unmapped, COUNT, "known buffers whose memory was unmapped"),
     COUNTER("prediction_errors", COUNT, stats.prediction_errors,

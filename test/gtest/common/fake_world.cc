@@ -130,7 +130,7 @@ void fake_world::check() const
 }
 
 /* Under the lock */
-void fake_world::account(int64_t pages, int regions)
+void fake_world::account(int64_t pages, int64_t regions)
 {
     m_byte_ns      += m_bytes_now * (m_now - m_account_time);
     m_account_time  = m_now;
@@ -139,12 +139,18 @@ void fake_world::account(int64_t pages, int regions)
     m_bytes_peak    = std::max(m_bytes_peak, m_bytes_now);
     m_regions_peak  = std::max(m_regions_peak, m_regions_now);
 
-    if ((regions > 0) &&
+    if (((pages > 0) || (regions > 0)) &&
         ((m_bytes_now > m_max_bytes) || (m_regions_now > m_max_regions))) {
         m_errors.push_back("the bound was exceeded: " +
                            std::to_string(m_bytes_now) + " bytes, " +
                            std::to_string(m_regions_now) + " regions");
     }
+}
+
+void fake_world::occupy(int64_t bytes, int64_t regions)
+{
+    guard g(m_lock);
+    account(bytes / (int64_t)PAGE, regions);
 }
 
 /* Under the lock */

@@ -96,6 +96,10 @@ public:
     uint64_t regions_now() const { return m_regions_now; }
     uint64_t regions_peak() const { return m_regions_peak; }
 
+    /* Somebody else registers or, with negative numbers, deregisters whole pages:
+     * no domain of the cache does it, but it counts as the others do */
+    void occupy(int64_t bytes, int64_t regions);
+
     /* From now on it is an error if this is exceeded at any instant */
     void set_bound(uint64_t bytes, uint64_t regions = UINT64_MAX);
 
@@ -138,7 +142,7 @@ private:
     ucs_status_t dereg(const domain *dom, void *memh);
     static void run_hook(hook_t hook, const registration &r);
     ucs_status_t reg_verdict();
-    void account(int64_t pages, int regions);
+    void account(int64_t pages, int64_t regions);
 
     std::atomic<uint64_t>         m_now;
     std::atomic<uint64_t>         m_num_now;

@@ -22,7 +22,7 @@
 /** @file cache.h
  *
  * The folder cache/: what any thread does with registered memory. Begin and end
- * of use (use.c), uses in pieces (pieces.c), unmap and invalidation (unmap.c),
+ * of use (use.c, end.c), uses in pieces (pieces.c), unmap and invalidation (unmap.c),
  * registration (register.c), what may be registered (bound.c) and what gives
  * way to it (evict.c), and the regions (region.c). It may use api/ and
  * predict/; the helper and the files on top call it, and it calls neither. This

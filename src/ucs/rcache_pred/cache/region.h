@@ -94,7 +94,7 @@ typedef struct ucs_rcache_pred_region {
     ucs_rcache_pred_waiter_t       *waiters;
 
     /* Helper only */
-    ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< In the RQ or watch list */
+    ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< In the RQ or the awaited list */
     uint8_t                        queued;
     unsigned                       num_lengths; /**< Lengths ever recorded */
     size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];

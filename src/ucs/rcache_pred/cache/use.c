@@ -11,10 +11,8 @@
 
 #include <ucs/sys/math.h>
 
-#include <stdlib.h>
-
 /*
- * Begin and end of use: what runs on the critical path.
+ * Begin of use, on the critical path; end.c is the other end.
  *
  *                  begin                      helper, or begin of another use
  *   IDLE ---------------------> REGISTERING ------------------> REGISTERED
@@ -31,8 +29,8 @@
  */
 
 
-/* A use that begins. Handed on by value up to use_begin_slow(), so that a hit
- * does not have to write it to memory. */
+/* A use that begins. The fast path has it in registers: it is written to memory,
+ * as a copy, only where it is handed to a function that is not inlined. */
 typedef struct use {
     /* As asked for */
     ucs_rcache_pred_domain_t        *domain;
@@ -101,21 +99,21 @@ use_start(const use_t *use, ucs_rcache_pred_region_t *region)
 
 /* Tell of a use that begins, if somebody listens. Under lock, and out of line
  * since nobody listens as a rule. */
-static UCS_F_NOINLINE void use_tell(use_t use)
+static UCS_F_NOINLINE void use_tell(const use_t *use)
 {
     ucs_rcache_pred_event_t event = {
-        .kind    = (use.pieces == NULL)    ? UCS_RCACHE_PRED_USE_WHOLE :
-                   use.pieces->last_resort ? UCS_RCACHE_PRED_USE_LAST_RESORT :
-                                             UCS_RCACHE_PRED_USE_PIECES,
-        .flags   = use.flags,
-        .id      = use.id,
-        .time    = use.time,
-        .address = use.start,
-        .length  = use.length,
-        .context = *use.context
+        .kind    = (use->pieces == NULL)    ? UCS_RCACHE_PRED_USE_WHOLE :
+                   use->pieces->last_resort ? UCS_RCACHE_PRED_USE_LAST_RESORT :
+                                              UCS_RCACHE_PRED_USE_PIECES,
+        .flags   = use->flags,
+        .id      = use->id,
+        .time    = use->time,
+        .address = use->start,
+        .length  = use->length,
+        .context = *use->context
     };
 
-    pred_emit_begin(use.domain, &event, use.result, use.pieces);
+    pred_emit_begin(use->domain, &event, use->result, use->pieces);
 }
 
 /*
@@ -440,29 +438,29 @@ static ucs_status_t use_settle(use_t *use, ucs_status_t status)
 }
 
 /* The region of a use is not there: register it, or wait for who does it. */
-static UCS_F_NOINLINE ucs_status_t use_begin_slow(use_t use, void **memh_p)
+static UCS_F_NOINLINE ucs_status_t use_begin_slow(use_t *use, void **memh_p)
 {
-    ucs_rcache_pred_t *pred = use.domain->pred;
+    ucs_rcache_pred_t *pred = use->domain->pred;
     ucs_status_t status;
 
-    use.result = UCS_RCACHE_PRED_RESULT_MISS;
+    use->result = UCS_RCACHE_PRED_RESULT_MISS;
 
     ucs_spin_lock(&pred->lock);
-    status = use_acquire(&use);
-    status = use_settle(&use, status);
+    status = use_acquire(use);
+    status = use_settle(use, status);
     if (status == UCS_OK) {
-        *memh_p = use.region->memh;
+        *memh_p = use->region->memh;
     }
 
     /* What is not supported is no use of ours: the caller sees to that memory */
     if (pred_has_sink(pred) && (status != UCS_ERR_UNSUPPORTED)) {
-        use.result |= use.late ? UCS_RCACHE_PRED_RESULT_LATE : 0;
+        use->result |= use->late ? UCS_RCACHE_PRED_RESULT_LATE : 0;
         use_tell(use);
     }
     ucs_spin_unlock(&pred->lock);
 
     pred_publish(pred);
-    if (use.wake) {
+    if (use->wake) {
         pred_wake(pred);
     }
     return status;
@@ -473,6 +471,7 @@ static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(use_t use, void **memh_p)
 {
     ucs_rcache_pred_t *pred = use.domain->pred;
     ucs_rcache_pred_region_t *region;
+    use_t copy;
 
     use.time   = pred_now(pred);
     use.access = use.flags & pred->params.access_mask;
@@ -484,7 +483,8 @@ static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(use_t use, void **memh_p)
             use.result = UCS_RCACHE_PRED_RESULT_HIT | use_start(&use, region);
             if (pred_has_sink(pred)) {
                 use.id = region->generation;
-                use_tell(use);
+                copy   = use;
+                use_tell(&copy);
             }
             *memh_p = region->memh;
             ucs_spin_unlock(&pred->lock);
@@ -493,7 +493,8 @@ static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(use_t use, void **memh_p)
         ucs_spin_unlock(&pred->lock);
     }
 
-    return use_begin_slow(use, memh_p);
+    copy = use;
+    return use_begin_slow(&copy, memh_p);
 }
 
 ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
@@ -529,104 +530,4 @@ ucs_rcache_pred_begin_in_pieces(ucs_rcache_pred_domain_t *domain,
     };
 
     return use_begin(use, memh_p);
-}
-
-void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters)
-{
-    ucs_rcache_pred_waiter_t *waiter;
-
-    while (waiters != NULL) {
-        waiter  = waiters;
-        waiters = waiter->next;
-        waiter->cb(waiter->arg);
-        free(waiter);
-    }
-}
-
-/* Tell of the end of a use, if somebody listens. Under lock. */
-static UCS_F_ALWAYS_INLINE void
-use_tell_end(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region)
-{
-    ucs_rcache_pred_time_t now;
-
-    if (pred_has_sink(pred)) {
-        now = pred_now(pred);
-        pred_emit_end(region->domain, region->generation, now, now);
-    }
-}
-
-/*
- * The last use of a region has ended, and the region is not left to the helper:
- * there is none (on-demand), or somebody waits until an invalidated region is
- * deregistered. Deregister it here and now. Called with the lock, returns
- * without.
- */
-static void use_end_release(ucs_rcache_pred_t *pred,
-                            ucs_rcache_pred_region_t *region)
-{
-    ucs_rcache_pred_waiter_t *waiters = region->waiters;
-    uint64_t id                       = region->generation;
-    ucs_rcache_pred_time_t begin, end;
-    pred_handle_t handle;
-
-    handle          = pred_take_handle(pred, region);
-    region->waiters = NULL;
-    if (pred_is_on_demand(pred)) {
-        ucs_rcache_pred_region_free(&pred->table, region);
-    }
-    ucs_spin_unlock(&pred->lock);
-
-    begin = pred_now(pred);
-    pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
-    end   = pred_now(pred);
-
-    ucs_spin_lock(&pred->lock);
-    pred->stats.time_critical += pred_elapsed(begin, end);
-    if (pred_has_sink(pred)) {
-        pred_emit_end(handle.domain, id, begin, end);
-    }
-    ucs_spin_unlock(&pred->lock);
-
-    pred_publish(pred);
-    pred_run_waiters(waiters);
-}
-
-ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
-{
-    ucs_rcache_pred_t *pred = domain->pred;
-    ucs_rcache_pred_dq_entry_t entry;
-    ucs_rcache_pred_region_t *region;
-
-    ucs_spin_lock(&pred->lock);
-    region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
-    if (ucs_unlikely((region == NULL) || (region->refs == 0))) {
-        ucs_spin_unlock(&pred->lock);
-        return UCS_ERR_NO_ELEM;
-    }
-
-    if (--region->refs > 0) {
-        use_tell_end(pred, region);
-        ucs_spin_unlock(&pred->lock);
-        return UCS_INPROGRESS;
-    }
-
-    if (ucs_unlikely(region->stale)) {
-        pred_note_stale(pred);
-    }
-
-    if (ucs_unlikely(pred_is_on_demand(pred) || (region->waiters != NULL))) {
-        use_end_release(pred, region);
-    } else {
-        entry.region     = region;
-        entry.generation = region->generation;
-        entry.begin      = region->begin;
-        entry.length     = region->use_length;
-        entry.context    = region->context;
-        use_tell_end(pred, region);
-        ucs_spin_unlock(&pred->lock);
-        ucs_rcache_pred_dq_push(&pred->dq, &entry);
-    }
-
-    pred_wake(pred);
-    return UCS_OK;
 }

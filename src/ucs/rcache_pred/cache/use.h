@@ -11,9 +11,9 @@
 
 /** @file use.h
  *
- * Uses: what use.c, pieces.c and unmap.c offer each other and the files on top,
- * which do the helper's work after the end of a use where that is the
- * program's.
+ * Uses: what end.c, pieces.c and unmap.c offer the other files of cache/, and the
+ * files on top, which do the helper's work after the end of a use where that is
+ * the program's. The begin of a use is public, see api/rcache_pred.h.
  */
 
 /* pieces.c */
@@ -32,7 +32,7 @@ void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
                        ucs_rcache_pred_pieces_t *pieces);
 
 
-/* use.c */
+/* end.c */
 
 /**
  * A use ends, and the helper is told. Without the lock.

@@ -51,10 +51,10 @@ TEST_F(test_live_read, other_version_in_a_shorter_page)
     std::vector<char> bytes = good_page();
     fake_page page(16);
 
-    bytes[OFFSET_VERSION] = 2;
+    bytes[OFFSET_VERSION] = 77;
     page.write(bytes.data(), 16);
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, read(page.fd()));
-    EXPECT_EQ(2u, m_version);
+    EXPECT_EQ(77u, m_version);
 
     bytes[OFFSET_VERSION] = UCS_RCACHE_PRED_LIVE_VERSION;
     page.write(bytes.data(), 16);

@@ -1,0 +1,117 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "event.h"
+#include "register.h"
+#include "use.h"
+
+#include <stdlib.h>
+
+/*
+ * End of use, on the critical path: the helper is told through the DQ, and
+ * decides what becomes of the region.
+ */
+
+
+void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters)
+{
+    ucs_rcache_pred_waiter_t *waiter;
+
+    while (waiters != NULL) {
+        waiter  = waiters;
+        waiters = waiter->next;
+        waiter->cb(waiter->arg);
+        free(waiter);
+    }
+}
+
+/* Tell of the end of a use, if somebody listens. Under lock. */
+static UCS_F_ALWAYS_INLINE void
+use_tell_end(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_time_t now;
+
+    if (pred_has_sink(pred)) {
+        now = pred_now(pred);
+        pred_emit_end(region->domain, region->generation, now, now);
+    }
+}
+
+/*
+ * The last use of a region has ended, and the region is not left to the helper:
+ * there is none (on-demand), or somebody waits until an invalidated region is
+ * deregistered. Deregister it here and now. Called with the lock, returns
+ * without.
+ */
+static void use_end_release(ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_waiter_t *waiters = region->waiters;
+    uint64_t id                       = region->generation;
+    ucs_rcache_pred_time_t begin, end;
+    pred_handle_t handle;
+
+    handle          = pred_take_handle(pred, region);
+    region->waiters = NULL;
+    if (pred_is_on_demand(pred)) {
+        ucs_rcache_pred_region_free(&pred->table, region);
+    }
+    ucs_spin_unlock(&pred->lock);
+
+    begin = pred_now(pred);
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
+    end   = pred_now(pred);
+
+    ucs_spin_lock(&pred->lock);
+    pred->stats.time_critical += pred_elapsed(begin, end);
+    if (pred_has_sink(pred)) {
+        pred_emit_end(handle.domain, id, begin, end);
+    }
+    ucs_spin_unlock(&pred->lock);
+
+    pred_publish(pred);
+    pred_run_waiters(waiters);
+}
+
+ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+    ucs_rcache_pred_dq_entry_t entry;
+    ucs_rcache_pred_region_t *region;
+
+    ucs_spin_lock(&pred->lock);
+    region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
+    if (ucs_unlikely((region == NULL) || (region->refs == 0))) {
+        ucs_spin_unlock(&pred->lock);
+        return UCS_ERR_NO_ELEM;
+    }
+
+    if (--region->refs > 0) {
+        use_tell_end(pred, region);
+        ucs_spin_unlock(&pred->lock);
+        return UCS_INPROGRESS;
+    }
+
+    if (ucs_unlikely(region->stale)) {
+        pred_note_stale(pred);
+    }
+
+    if (ucs_unlikely(pred_is_on_demand(pred) || (region->waiters != NULL))) {
+        use_end_release(pred, region);
+    } else {
+        entry.region     = region;
+        entry.generation = region->generation;
+        entry.begin      = region->begin;
+        entry.length     = region->use_length;
+        entry.context    = region->context;
+        use_tell_end(pred, region);
+        ucs_spin_unlock(&pred->lock);
+        ucs_rcache_pred_dq_push(&pred->dq, &entry);
+    }
+
+    pred_wake(pred);
+    return UCS_OK;
+}
