@@ -7,6 +7,7 @@
 #include "compat.h"
 #include "columns.h"
 
+#include <ucs/sys/preprocessor.h>
 #include <uct/api/version.h>
 
 
@@ -33,6 +34,12 @@ const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
     }
 
     return NULL;
+}
+
+const char *uct_predreg_compat_accepted(void)
+{
+    return UCS_PP_MAKE_STRING(UCT_VERNO_MAJOR) "."
+           UCS_PP_MAKE_STRING(UCT_VERNO_MINOR);
 }
 
 const uct_predreg_compat_t *uct_predreg_compat_built_for(void)

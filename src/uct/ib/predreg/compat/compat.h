@@ -133,6 +133,9 @@ extern const uct_predreg_compat_t *const uct_predreg_compat_columns[];
 const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
                                                       unsigned minor);
 
+/** What is accepted, for messages, such as "1.13". */
+const char *uct_predreg_compat_accepted(void);
+
 /** The column of the version that this was compiled for. */
 const uct_predreg_compat_t *uct_predreg_compat_built_for(void);
 

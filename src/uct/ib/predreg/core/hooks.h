@@ -34,8 +34,9 @@ BEGIN_C_DECLS
 /** The core's only exported function. */
 #define UCT_PREDREG_CORE_INIT "uct_predreg_core_init"
 
-/** Communications shorter than this do not count: no protocol of UCP registers
- *  memory for them, and recording them would cost small messages latency. */
+/** Communications shorter than this, in bytes, do not count: no protocol of UCP
+ *  registers memory for them, and telling the core would cost small messages
+ *  latency. */
 #define UCT_PREDREG_MIN_LENGTH 4096
 
 

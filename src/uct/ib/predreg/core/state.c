@@ -7,7 +7,6 @@
 #include "state.h"
 
 #include <ucs/debug/log_def.h>
-#include <uct/api/version.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,9 +47,9 @@ uct_predreg_find_compat(const uct_predreg_real_t *real)
     real->ucp_get_version(&major, &minor, &release);
     compat = uct_predreg_compat_select(major, minor);
     if (compat == NULL) {
-        uct_predreg_step_aside("this process uses UCX %u.%u, accepted is "
-                               "%d.%d, which it was built for", major, minor,
-                               UCT_VERNO_MAJOR, UCT_VERNO_MINOR);
+        uct_predreg_step_aside("this process uses UCX %u.%u, accepted is %s, "
+                               "which it was built for", major, minor,
+                               uct_predreg_compat_accepted());
     }
     return compat;
 }

@@ -73,12 +73,11 @@ static void complain_of_bounds(const void *address, size_t length)
     ucs_memunits_to_str(uct_predreg_max_bytes(), bytes, sizeof(bytes));
     ucs_memunits_to_str(uct_predreg_core.knobs.node_max_pinned, node_bytes,
                         sizeof(node_bytes));
-    ucs_error("%zu bytes at %p have to be registered as a whole, as windows of "
-              "one-sided communication have, and do not fit the bounds beside "
-              "what is in use: %s for this process (UCX_RCACHE_PRED_MAX_PINNED "
-              "and the limit of locked memory; or "
-              "UCX_RCACHE_PRED_MAX_REGIONS), %s for the node "
-              "(UCX_RCACHE_PRED_NODE_MAX_PINNED; or "
+    ucs_error("%zu bytes at %p have to be registered as a whole, as MPI "
+              "windows have, and do not fit the bounds beside what is in use: "
+              "%s for this process (UCX_RCACHE_PRED_MAX_PINNED and the limit "
+              "of locked memory; or UCX_RCACHE_PRED_MAX_REGIONS), %s for the "
+              "node (UCX_RCACHE_PRED_NODE_MAX_PINNED; or "
               "UCX_RCACHE_PRED_NODE_MAX_REGIONS)", length, address, bytes,
               node_bytes);
 }

@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 /* The tests of a column are for the one of UCX 1.13, those of all columns go
  * through the list. */
@@ -82,6 +83,8 @@ TEST_F(test_compat, the_version_built_for_is_known) {
     EXPECT_EQ(column,
               uct_predreg_compat_select(UCT_VERNO_MAJOR, UCT_VERNO_MINOR));
     EXPECT_EQ(unsigned(UCT_VERNO_MAJOR), column->major);
+    EXPECT_EQ(std::to_string(UCT_VERNO_MAJOR) + "." +
+              std::to_string(UCT_VERNO_MINOR), uct_predreg_compat_accepted());
     EXPECT_LE(column->first_minor, unsigned(UCT_VERNO_MINOR));
     EXPECT_GE(column->last_minor, unsigned(UCT_VERNO_MINOR));
 }
