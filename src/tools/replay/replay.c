@@ -13,16 +13,17 @@
 
 #include <string.h>
 
-/* A thread runs so long after it is woken or its time has come, ns: the cache's
- * first guess, before it has measured it (WAKEUP_COST of rcache_pred.c) */
+/* How long after it is woken, or its time has come, the helper's thread runs,
+ * ns: what the cache takes it for before it has measured it */
 #define WAKEUP 50000
 
-/* The programs in test/apps have patterns of 2 to 18 uses; twice as much finds
- * these with some to spare, and is learned in a few iterations */
-#define WINDOW 32
+/* So many uses periodicity compares. The programs in test/apps have patterns of
+ * 2 to 18 uses: nearly twice as many find these with some to spare, and are
+ * learned in a few iterations. */
+#define COMPARED 32
 
-/* What all operations of a program take at most, ns: 73 years. Times, and what
- * they differ by, are sums of it in 64 bits. */
+/* What all operations of a program may take together, ns: 73 years. The times
+ * of a replay, and the differences between them, then fit into 64 bits. */
 #define MAX_TIME (INT64_MAX / 4)
 
 
@@ -39,11 +40,11 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
     }
 
     *params = (predreg_replay_params_t){
-        .policy = policy,
-        .reg    = timeline->reg,
-        .dereg  = timeline->dereg,
-        .wakeup = WAKEUP,
-        .window = WINDOW
+        .policy   = policy,
+        .reg      = timeline->reg,
+        .dereg    = timeline->dereg,
+        .wakeup   = WAKEUP,
+        .compared = COMPARED
     };
     uct_predreg_knobs_to_params(&knobs, &params->cache);
     uct_predreg_knobs_cleanup(&knobs);
@@ -77,11 +78,11 @@ static ucs_status_t params_check(const predreg_replay_params_t *params)
         return UCS_ERR_INVALID_PARAM;
     }
 
-    if ((params->window < PREDREG_PATTERN_MIN_WINDOW) ||
-        (params->window > PREDREG_PATTERN_MAX_WINDOW)) {
+    if ((params->compared < PREDREG_PATTERN_MIN_COMPARED) ||
+        (params->compared > PREDREG_PATTERN_MAX_COMPARED)) {
         ucs_error("a window of %u uses is out of range: expected %d..%d",
-                  params->window, PREDREG_PATTERN_MIN_WINDOW,
-                  PREDREG_PATTERN_MAX_WINDOW);
+                  params->compared, PREDREG_PATTERN_MIN_COMPARED,
+                  PREDREG_PATTERN_MAX_COMPARED);
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -90,7 +91,8 @@ static ucs_status_t params_check(const predreg_replay_params_t *params)
                                 status;
 }
 
-/* Each cost may be good, and yet too much for the sizes of the trace */
+/* Costs that are in range may still add up to too much, if a trace has many or
+ * large uses */
 static ucs_status_t total_check(const predreg_timeline_t *timeline,
                                 const predreg_replay_params_t *params)
 {

@@ -125,7 +125,7 @@ static ucs_status_t rank_replay(const predreg_timeline_t *timeline,
     uct_predreg_knobs_to_params(&opts->knobs, &params.cache);
     params.limit = opts->limits[policy];
     if (opts->window != 0) {
-        params.window = opts->window;
+        params.compared = opts->window;
     }
     if (opts->reg_given) {
         params.reg = opts->reg;

@@ -24,8 +24,8 @@
 #define MAX_RANKS 16777216u
 
 
-/* Print an option of the help, and what it means in lines of 80 characters to the
- * right of it */
+/* Print an option of the help, and what it means in lines of 80 characters to
+ * the right of it */
 static void print_option(const char *option, const char *text)
 {
     const unsigned left = 24, right = 80;
@@ -214,8 +214,8 @@ static int predreg_replay_option(int option, const char *arg,
         return predreg_replay_parse_cost("dereg-cost", arg, &opts->dereg);
     case OPT_WINDOW:
         return predreg_replay_parse_number("window", arg,
-                                           PREDREG_PATTERN_MIN_WINDOW,
-                                           PREDREG_PATTERN_MAX_WINDOW,
+                                           PREDREG_PATTERN_MIN_COMPARED,
+                                           PREDREG_PATTERN_MAX_COMPARED,
                                            &opts->window);
     case OPT_RANKS:
         return predreg_replay_parse_number("ranks", arg, 1, MAX_RANKS,

@@ -22,7 +22,8 @@ typedef struct predreg_replay_opts {
     predreg_cost_t      dereg;
     int                 reg_given;
     int                 dereg_given;
-    unsigned            window;      /**< Of periodicity; 0: not given */
+    unsigned            window;      /**< Uses that periodicity compares; 0: not
+                                          given */
     unsigned            num_ranks;   /**< Of a larger job; 0: none is asked for */
     unsigned            ranks_per_node; /**< There; 0: not given */
     unsigned            cores_per_node; /**< Likewise */

@@ -18,8 +18,8 @@ BEGIN_C_DECLS
  */
 
 /**
- * Take policies from a list POLICY[=LIMIT][,POLICY[=LIMIT]]... The option may be
- * given several times.
+ * Take policies from a list POLICY[=LIMIT][,POLICY[=LIMIT]]... The option may
+ * be given several times.
  *
  * @param [in,out] chosen  By policy: 1 if it is in the list.
  * @param [in,out] limits  By policy: the limit, if one is given.

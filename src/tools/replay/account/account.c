@@ -16,7 +16,7 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* Operations of the helper there is room for at first */
+/* The first allocation has room for so many operations of the helper */
 #define MIN_HELPER_OPS 256
 
 
@@ -192,8 +192,9 @@ void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
     }
 }
 
-/* It has been registered for this until now: for the uses from a site, or those
- * that may still come */
+/* A registration changes its state: enter what it has been in the present one
+ * for, until now. It counts for the uses from a site, or, without one, for the
+ * first use that may still come. */
 static void holding_enter(predreg_account_t *account,
                           predreg_holding_t *holding, predreg_cause_t cause,
                           predreg_site_t *site, uint64_t now)
@@ -262,7 +263,7 @@ void predreg_holding_unuse(predreg_account_t *account,
     holding_set_state(holding, PREDREG_HOLDING_IDLE, now);
 }
 
-/* It was idle, and is not used again */
+/* Enter the idle time of a registration that is not used again */
 static void holding_release(predreg_account_t *account,
                             predreg_holding_t *holding, uint64_t now)
 {

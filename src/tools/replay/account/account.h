@@ -22,29 +22,31 @@ BEGIN_C_DECLS
 typedef struct predreg_account predreg_account_t;
 
 
-/** What is known of the uses from one place in the program. */
+/** What is known so far of the uses from one call site. */
 typedef struct predreg_site {
-    predreg_replay_site_t sum;     /**< But for byte_seconds */
+    predreg_replay_site_t sum;     /**< All but byte_seconds */
     unsigned __int128     byte_ns;
 } predreg_site_t;
 
 
-/** byte * ns. Aligned as other numbers are, so that what has a holding can be on
- *  lists, whose heads are no more aligned. */
+/** byte * ns. Aligned no more than other numbers are: a structure that has a
+ *  holding can then be found from a list's head, which is aligned like that. */
 typedef unsigned __int128 predreg_byte_ns_t __attribute__((aligned(8)));
 
 /**
- * A registration: its memory is registered, used, idle and used again, and
- * deregistered. What it was idle for is only known afterwards. Owned by the
- * policy; to be taken for opaque.
+ * A registration from its begin to its end: its memory is registered, used,
+ * idle, used again, and deregistered. What it was idle for is only known
+ * afterwards. The policy owns the structure, and only the functions below look
+ * into it.
  */
 typedef struct predreg_holding {
     uint64_t          bytes;    /**< Whole pages */
-    uint64_t          since;    /**< It is what it is */
+    uint64_t          since;    /**< It has been in its state since then */
     unsigned          uses;     /**< Under way */
     uint8_t           state;    /**< predreg_holding_state_t */
-    predreg_site_t    *site;    /**< Of the last use; NULL: not used yet */
-    predreg_byte_ns_t unused;   /**< Until the first use */
+    predreg_site_t    *site;    /**< Of the last use; NULL: it was not used
+                                     yet */
+    predreg_byte_ns_t unused;   /**< What it came to until its first use */
 } predreg_holding_t;
 
 typedef enum {
@@ -58,31 +60,35 @@ typedef enum {
 ucs_status_t predreg_account_create(predreg_account_t **account_p);
 void predreg_account_destroy(predreg_account_t *account);
 
-/** The site of a context. Never NULL; if there is no memory, the result says
- *  so. */
+/** @return the call site of a context, never NULL. If there is no memory for
+ *          it, asking for the result fails. */
 predreg_site_t *predreg_account_site(predreg_account_t *account,
                                      const ucs_rcache_pred_context_t *context);
 
-/** There was a use. @param [in] waited  At its begin, ns. */
+/** Count a use.
+ *  @param [in] waited  How long the program waited at its begin, ns. */
 void predreg_account_use(predreg_account_t *account, predreg_site_t *site,
                          int hit, int late, uint64_t waited);
 
-/** There was none: it went without a registration, for lack of room. */
+/** Count a use that was refused: for lack of room it went without a
+ *  registration. */
 void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
                              uint64_t waited);
 
-/** The program waited for something else, for the sake of this site. */
+/** Count time that the program waited for the sake of a site, but not at the
+ *  begin of a use, ns. */
 void predreg_account_wait(predreg_account_t *account, predreg_site_t *site,
                           uint64_t waited);
 
-/** Memory was registered for this, for the sake of a site. As @ref
- *  predreg_ledger_add; for policies that know all of it at once, the others have
- *  holdings. */
+/** Memory was registered from begin to end, for this cause and for the sake of
+ *  a site; see @ref predreg_ledger_add. For policies that know the whole
+ *  schedule at once. Others have holdings. */
 void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
                          int64_t begin, int64_t end, uint64_t bytes,
                          predreg_cause_t cause);
 
-/** The helper registers, or deregisters, from begin to end. */
+/** The helper is busy with a registration, or a deregistration, from begin to
+ *  end. */
 void predreg_account_helper(predreg_account_t *account, uint64_t begin,
                             uint64_t end, int is_reg);
 
@@ -112,9 +118,9 @@ void predreg_holding_close(predreg_account_t *account,
 
 
 /**
- * What it comes to: the fields pinned, pinned_avg_bytes, uses, hits, late,
- * refused, regs, waited, duration, sites and num_sites. All holdings must be
- * closed.
+ * Make the result of all that was told: the fields pinned, pinned_avg_bytes,
+ * uses, hits, late, refused, regs, waited, duration, sites and num_sites. All
+ * holdings must be closed.
  *
  * @param [in] duration  Of the program, ns.
  * @return UCS_ERR_NO_MEMORY.

@@ -13,7 +13,7 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* Entries there is room for at first */
+/* The first allocation has room for so many entries */
 #define MIN_CAPACITY 1024
 
 
@@ -37,7 +37,7 @@ struct predreg_ledger {
 };
 
 
-/* The curve rises at this time, or falls */
+/* A change of the curve of registered bytes */
 typedef struct change {
     int64_t  time;
     uint64_t bytes; /* Modulo 2^64: falls are negative */

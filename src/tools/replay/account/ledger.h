@@ -17,8 +17,8 @@ BEGIN_C_DECLS
 
 /** @file ledger.h
  *
- * What was registered when, and what for. Entries may be made in any order;
- * they are summed up when all are there.
+ * What was registered when, and what for. Entries may be made in any order, and
+ * are summed up when all have been made.
  *
  * Times are nanoseconds, and may be before 0; sizes are bytes.
  */
@@ -45,13 +45,14 @@ typedef struct predreg_ledger predreg_ledger_t;
 ucs_status_t predreg_ledger_create(predreg_ledger_t **ledger_p);
 void predreg_ledger_destroy(predreg_ledger_t *ledger);
 
-/** Memory is registered for this, from begin to end. Nothing if end is not
- *  after begin. Failure for lack of memory shows in the sum. */
+/** Memory is registered for this cause, from begin to end. If end is not after
+ *  begin, there is no entry. If there is no memory for it, the sum fails. */
 void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                         uint64_t bytes, predreg_cause_t cause);
 
 
-/** A step of the curve of registered memory: from this time on. */
+/** A step of the curve of registered memory: so much is registered from this
+ *  time on. */
 typedef struct predreg_step {
     int64_t  time;
     uint64_t bytes;

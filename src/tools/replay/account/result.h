@@ -15,11 +15,11 @@ BEGIN_C_DECLS
 
 /** @file result.h
  *
- * What a policy came to. Made by an account, and read by those who print or draw
- * it.
+ * What a policy came to. Made by an account, and read by those who print or
+ * draw it.
  */
 
-/** Of the uses from one place in the program. */
+/** What the uses from one call site came to. */
 typedef struct predreg_replay_site {
     uint64_t caller;
     uint64_t stack;
@@ -31,27 +31,30 @@ typedef struct predreg_replay_site {
                                 and after */
 } predreg_replay_site_t;
 
-/** What the helper did. */
+/** An operation of the helper. */
 typedef struct predreg_helper_op {
-    uint64_t time;      /**< It began */
+    uint64_t time;      /**< When it began, ns */
     uint64_t duration;  /**< ns */
     int      is_reg;    /**< A registration, else a deregistration */
 } predreg_helper_op_t;
 
 typedef struct predreg_replay_result {
     unsigned                policy;    /**< predreg_replay_policy_t */
-    uint64_t                limit;     /**< LRU, REGIONS: that was kept to */
+    uint64_t                limit;     /**< LRU, REGIONS: the limit that was kept
+                                            to */
     predreg_sum_t           pinned;
-    double                  pinned_avg_bytes;      /**< Over duration; CLAIRVOYANT:
-                                                        and the time before 0 in
-                                                        which it registers */
+    double                  pinned_avg_bytes;      /**< Over the duration, and
+                                                        the time before 0 in
+                                                        which CLAIRVOYANT
+                                                        registers */
     uint64_t                uses;
     uint64_t                hits;
     uint64_t                late;
     uint64_t                early;
     uint64_t                wasted;
-    uint64_t                refused;   /**< Not among the uses: there was no
-                                            room, they went without */
+    uint64_t                refused;   /**< Uses that went without a registration
+                                            for lack of room; not counted in
+                                            uses */
     uint64_t                regs;      /**< Registrations */
     uint64_t                waited;    /**< On the critical path, ns */
     uint64_t                duration;  /**< ns */

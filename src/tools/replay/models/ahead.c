@@ -21,7 +21,7 @@ typedef struct closing {
 
 void predreg_ahead_init(predreg_ahead_t *ahead)
 {
-    ucs_list_head_init(&ahead->live);
+    ucs_list_head_init(&ahead->active);
     ucs_list_head_init(&ahead->closings);
     ahead->status = UCS_OK;
 }
@@ -42,12 +42,12 @@ static void set_state(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
                       predreg_ahead_state_t state)
 {
     if (region->state != PREDREG_AHEAD_IDLE) {
-        ucs_list_del(&region->live);
+        ucs_list_del(&region->active);
     }
 
     region->state = state;
     if (state != PREDREG_AHEAD_IDLE) {
-        ucs_list_add_tail(&ahead->live, &region->live);
+        ucs_list_add_tail(&ahead->active, &region->active);
     }
 }
 
@@ -190,7 +190,7 @@ void predreg_ahead_finish(predreg_ahead_t *ahead, uint64_t now)
 {
     predreg_ahead_region_t *region;
 
-    ucs_list_for_each(region, &ahead->live, live) {
+    ucs_list_for_each(region, &ahead->active, active) {
         if (region->state != PREDREG_AHEAD_PLANNED) {
             predreg_holding_close(ahead->account, &region->holding, now);
         }

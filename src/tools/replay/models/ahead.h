@@ -19,7 +19,8 @@ BEGIN_C_DECLS
  * Regions that somebody beside the program registers ahead of their uses and
  * deregisters after them, any number of operations at a time. Regions are thus
  * independent of each other, and what has become of one is found out when it is
- * looked at. Called by the policy periodicity, which decides what is to be done.
+ * looked at. Called by the policy periodicity, which decides what is to be
+ * done.
  *
  * Times are those of the program, ns.
  */
@@ -45,14 +46,14 @@ typedef struct predreg_ahead_region {
     int                   is_ahead; /**< It is registered for a use that has not
                                          come yet */
     predreg_holding_t     holding;
-    ucs_list_link_t       live;     /**< In live, unless idle */
+    ucs_list_link_t       active;   /**< In active, unless idle */
 } predreg_ahead_region_t;
 
 typedef struct predreg_ahead {
     predreg_account_t *account;
     predreg_cost_t    reg;
     predreg_cost_t    dereg;
-    ucs_list_link_t   live;     /**< Regions that are not idle */
+    ucs_list_link_t   active;   /**< Regions that are not idle */
     ucs_list_link_t   closings; /**< Deregistrations under way, in the order in
                                      which they began */
     uint64_t          busy;     /**< Time of all operations ahead or after a
@@ -102,8 +103,8 @@ void predreg_ahead_plan(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
 /** A region that is not used any more stays registered until its expiry. */
 void predreg_ahead_keep(predreg_ahead_t *ahead, predreg_ahead_region_t *region);
 
-/** Deregister a region, at a time that may have passed. What follows is as if it
- *  had been idle from then on. */
+/** Deregister a region, at a time that may have passed. What follows is as if
+ *  it had been idle from then on. */
 void predreg_ahead_dereg(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
                          uint64_t time);
 

@@ -17,18 +17,18 @@ BEGIN_C_DECLS
 
 /** @file cover.h
  *
- * Which of many ranges hold a page: a sweep through memory, from the lowest page
- * to the highest.
+ * Which of many ranges hold a page: a sweep through memory, from the lowest
+ * page to the highest.
  */
 
 typedef struct predreg_range {
-    uint64_t first;  /**< Pages from here ... */
-    uint64_t end;    /**< ... to before here */
-    size_t   index;  /**< What it is the range of */
-    unsigned domain; /**< For the one who sorts them */
+    uint64_t first;  /**< Its first page */
+    uint64_t end;    /**< The page after its last one */
+    size_t   index;  /**< Of the use or unmap whose range it is */
+    unsigned domain; /**< Of that use. Not looked at here */
 } predreg_range_t;
 
-/** A sweep. Takes no more memory than the ranges do. */
+/** A sweep. It takes no more memory than the ranges themselves. */
 typedef struct predreg_cover {
     const predreg_range_t *next;   /**< Ranges not come to yet */
     const predreg_range_t *end;
@@ -55,7 +55,7 @@ ucs_status_t predreg_cover_init(predreg_cover_t *cover,
 
 void predreg_cover_cleanup(predreg_cover_t *cover);
 
-/** Go on to this page, higher than the one before. */
+/** Go on to a page that is higher than the one before. */
 void predreg_cover_move(predreg_cover_t *cover, uint64_t page);
 
 /** @return whether no range holds this page or a higher one. */

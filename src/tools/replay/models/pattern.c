@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 
-ucs_status_t predreg_pattern_init(predreg_pattern_t *pattern, unsigned window)
+ucs_status_t predreg_pattern_init(predreg_pattern_t *pattern, unsigned compared)
 {
     *pattern = (predreg_pattern_t){
-        .window  = window,
-        .samples = calloc(window, sizeof(*pattern->samples)),
-        .equal   = calloc(window, sizeof(*pattern->equal))
+        .compared = compared,
+        .samples  = calloc(compared, sizeof(*pattern->samples)),
+        .equal    = calloc(compared, sizeof(*pattern->equal))
     };
 
     if ((pattern->samples == NULL) || (pattern->equal == NULL)) {
@@ -31,11 +31,13 @@ void predreg_pattern_cleanup(predreg_pattern_t *pattern)
     free(pattern->samples);
 }
 
-/* The sample so many before the last; less than the window */
+/* The sample this far before the last one: at distance 0 that itself, and less
+ * far than the number that are compared */
 static predreg_sample_t *pattern_back(const predreg_pattern_t *pattern,
                                       unsigned distance)
 {
-    return &pattern->samples[(pattern->count - 1 - distance) % pattern->window];
+    return &pattern->samples[(pattern->count - 1 - distance) %
+                             pattern->compared];
 }
 
 void predreg_pattern_add(predreg_pattern_t *pattern, uint64_t value,
@@ -45,7 +47,7 @@ void predreg_pattern_add(predreg_pattern_t *pattern, uint64_t value,
 
     ++pattern->count;
     *pattern_back(pattern, 0) = (predreg_sample_t){ value, time };
-    for (m = 1; (m < pattern->window) && (m < pattern->count); ++m) {
+    for (m = 1; (m < pattern->compared) && (m < pattern->count); ++m) {
         if (pattern_back(pattern, m)->value == value) {
             ++pattern->equal[m];
         } else {
@@ -58,8 +60,8 @@ unsigned predreg_pattern_period(const predreg_pattern_t *pattern)
 {
     unsigned m;
 
-    for (m = 1; m < pattern->window; ++m) {
-        if (pattern->equal[m] >= pattern->window) {
+    for (m = 1; m < pattern->compared; ++m) {
+        if (pattern->equal[m] >= pattern->compared) {
             return m;
         }
     }

@@ -17,14 +17,14 @@ BEGIN_C_DECLS
 /** @file pattern.h
  *
  * Periodicity of a stream of samples: it has the period m if each of the last
- * samples, a window full of them, equals the one m before it (F. Freitag et al.,
- * "Exploring the Predictability of MPI Messages", IPDPS 2003, and CF'11, section
- * 3.1).
+ * samples, as many as are compared, equals the one m before it (F. Freitag et
+ * al., "Exploring the Predictability of MPI Messages", IPDPS 2003, and CF'11,
+ * section 3.1).
  */
 
-/** A period is less than the window. */
-#define PREDREG_PATTERN_MIN_WINDOW 2
-#define PREDREG_PATTERN_MAX_WINDOW 4096
+/** How many samples may be compared. A period is shorter. */
+#define PREDREG_PATTERN_MIN_COMPARED 2
+#define PREDREG_PATTERN_MAX_COMPARED 4096
 
 typedef struct predreg_sample {
     uint64_t value;
@@ -32,17 +32,19 @@ typedef struct predreg_sample {
 } predreg_sample_t;
 
 typedef struct predreg_pattern {
-    unsigned         window;
+    unsigned         compared; /**< So many samples are compared */
     predreg_sample_t *samples; /**< The last of them, a ring */
     uint64_t         *equal;   /**< How many of the last samples in a row equal
-                                    the one so much before: by distance, up to
-                                    the window */
+                                    the one that far before: by distance, less
+                                    than compared */
     uint64_t         count;    /**< Samples ever seen */
 } predreg_pattern_t;
 
 
-/** @param [in] window  MIN_WINDOW..MAX_WINDOW. @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_pattern_init(predreg_pattern_t *pattern, unsigned window);
+/** @param [in] compared  PREDREG_PATTERN_MIN_COMPARED to MAX_COMPARED.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_pattern_init(predreg_pattern_t *pattern,
+                                  unsigned compared);
 
 void predreg_pattern_cleanup(predreg_pattern_t *pattern);
 

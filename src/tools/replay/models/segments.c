@@ -89,7 +89,7 @@ ucs_status_t predreg_segments_init(predreg_segments_t *segments,
     size_t num_unmaps = timeline->num_unmaps;
     size_t i;
 
-    /* Each array has room for one more, since an array of nothing may be NULL */
+    /* Each array has room for one more: one of nothing might be NULL */
     *segments = (predreg_segments_t){
         .timeline = timeline,
         .uses     = calloc(num_uses + 1, sizeof(*segments->uses)),

@@ -15,8 +15,9 @@ BEGIN_C_DECLS
 
 /** @file segments.h
  *
- * The memory of a program, divided into segments where uses and unmaps begin and
- * end: all pages of a segment share their fate. Called by the policy clairvoyant.
+ * The memory of a program, divided into segments where uses and unmaps begin
+ * and end: all pages of a segment share their fate. Called by the policy
+ * clairvoyant.
  */
 
 typedef struct predreg_segments {

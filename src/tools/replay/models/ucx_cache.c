@@ -72,7 +72,7 @@ static uint64_t region_length(const region_t *region)
     return region->super.end - region->super.start;
 }
 
-/* No use finds it any more */
+/* From now on no use finds the region */
 static void region_hide(region_t *region)
 {
     if (region->table != NULL) {
@@ -95,7 +95,8 @@ static void region_set_idle(model_t *model, region_t *region, int is_idle)
     }
 }
 
-/* The program deregisters a region that no use finds */
+/* The program deregisters a region that no use finds any more, and waits for
+ * it */
 static void region_destroy(model_t *model, region_t *region)
 {
     predreg_holding_dereg(model->account, &region->holding, model->now);
@@ -110,7 +111,7 @@ static void region_destroy(model_t *model, region_t *region)
     free(region);
 }
 
-/* It serves no new use, and goes with the last one it has */
+/* The region serves no new use, and is destroyed when its last use has ended */
 static void region_invalidate(model_t *model, region_t *region)
 {
     region_hide(region);
@@ -200,8 +201,8 @@ err:
     return NULL;
 }
 
-/* Register a region for a use, which begins as soon as it is registered, and
- * make room for it */
+/* Register a region for a use, which begins as soon as that is done, and then
+ * give up others for it */
 static region_t *region_register(model_t *model, const predreg_use_t *use,
                                  predreg_site_t *site)
 {

@@ -29,8 +29,8 @@
  */
 
 
-/* What the registration of a use has to last for at least. Times as in the
- * ledger */
+/* The shortest registration that serves a use. Times are those of the
+ * ledger. */
 typedef struct span {
     int64_t        start;   /* Registration begins */
     int64_t        begin;
@@ -44,9 +44,9 @@ typedef struct span {
 
 /* A use of a segment */
 typedef struct visit {
-    size_t  use;
-    int64_t start;    /* The first registration for this use or a later one of
-                         the same memory begins */
+    size_t  use;      /* Its index */
+    int64_t start;    /* When the first registration for this use, or for a later
+                         use of the same memory, begins */
 } visit_t;
 
 typedef struct bound {
@@ -63,7 +63,7 @@ static ucs_status_t bound_init(bound_t *bound)
 {
     size_t num_uses = bound->timeline->num_uses;
 
-    /* Each array has room for one more, since an array of nothing may be NULL */
+    /* Each array has room for one more: one of nothing might be NULL */
     bound->spans  = calloc(num_uses + 1, sizeof(*bound->spans));
     bound->visits = calloc(num_uses + 1, sizeof(*bound->visits));
     if ((bound->spans == NULL) || (bound->visits == NULL)) {
@@ -101,8 +101,8 @@ static void bound_add_use(bound_t *bound, size_t index,
     predreg_account_use(bound->account, span->site, 1, 0, 0);
 }
 
-/* The segment is registered for this, for the sake of a use. What is registered
- * after the end of the program counts under no policy */
+/* The present segment is registered for this cause and for the sake of a use.
+ * What is registered after the end of the program counts under no policy. */
 static void bound_add(bound_t *bound, const visit_t *visit, int64_t begin,
                       int64_t end, predreg_cause_t cause)
 {
@@ -111,7 +111,7 @@ static void bound_add(bound_t *bound, const visit_t *visit, int64_t begin,
                         bound->bytes, cause);
 }
 
-/* Nobody uses the segment from the end of one visit to the begin of the next */
+/* Add the gap between two visits, in which nobody uses the segment */
 static void bound_add_gap(bound_t *bound, const visit_t *last, int64_t end,
                           int64_t stop, const visit_t *next)
 {
@@ -125,7 +125,8 @@ static void bound_add_gap(bound_t *bound, const visit_t *last, int64_t end,
     }
 }
 
-/* Nothing can be registered before it is mapped */
+/* Say when the registrations for visits begin. Nothing can be registered before
+ * it is mapped. */
 static void bound_set_starts(const bound_t *bound, visit_t *visits,
                              size_t num_visits, int64_t mapped)
 {
@@ -139,7 +140,7 @@ static void bound_set_starts(const bound_t *bound, visit_t *visits,
     }
 }
 
-/* Visits that see the same memory, by begin */
+/* Add visits that see the same memory. They are sorted by their begins. */
 static void bound_add_mapping(bound_t *bound, visit_t *visits,
                               size_t num_visits, int64_t mapped)
 {
@@ -171,8 +172,8 @@ static void bound_add_mapping(bound_t *bound, visit_t *visits,
               PREDREG_CAUSE_DEREG);
 }
 
-/* Add a segment. An unmap divides its uses into those that see the memory before
- * it and those that see what is mapped after it. */
+/* Add a segment. An unmap divides its uses into those that see the memory
+ * before it and those that see what is mapped after it. */
 static void bound_add_segment(void *arg, const predreg_cover_t *uses,
                               const predreg_cover_t *unmaps, uint64_t bytes)
 {
@@ -208,9 +209,9 @@ static void bound_add_segment(void *arg, const predreg_cover_t *uses,
 }
 
 /*
- * Registrations of the schedule, and the time they take. Uses of the same memory
- * share one, if it would be no sooner given up for the first than made for the
- * second.
+ * Registrations of the schedule, and the time they take. Uses of the same
+ * memory share one, if it would be no sooner given up for the first than made
+ * for the second.
  */
 static void bound_count_regs(const bound_t *bound,
                              predreg_replay_result_t *result)

@@ -24,16 +24,16 @@
  * memory. While they have a pattern, the next use of a region is expected after
  * as long as it took one period ago.
  *
- * The times of the samples are without what the program waited for registrations:
- * it would otherwise, after each wait, expect the next one, come too late, and
- * wait again.
+ * The times of the samples are without what the program waited for
+ * registrations: it would otherwise, after each wait, expect the next one, come
+ * too late, and wait again.
  *
  *   - After its last use a region is deregistered, unless its next one is
  *     expected before it could be registered again; without a prediction, too.
  *   - It is registered again just in time for the expected begin.
- *   - If the use has not come a quarter of its interval after that, the region is
- *     given up. The quarter is what predict allows regions it is in doubt of (the
- *     narrow grace of history.h). So no hit counts as early.
+ *   - If the use has not come a quarter of its interval after that, the region
+ *     is given up. The quarter is what predict allows regions it is in doubt of
+ *     (the narrow grace of history.h). So no hit counts as early.
  *
  * Somebody beside the program does that, any number of operations at a time: in
  * favour of this policy.
@@ -242,7 +242,8 @@ static void periodicity_unmap(void *arg, const predreg_unmap_t *unmap,
     periodicity_t *self = arg;
     region_t *region, *tmp;
 
-    ucs_list_for_each_safe(region, tmp, &self->ahead.live, super.live) {
+    ucs_list_for_each_safe(region, tmp, &self->ahead.active,
+                           super.active) {
         if ((region->key.address < unmap->end) &&
             (region->key.address + region->key.length > unmap->start)) {
             region_unmap(self, region, now);
@@ -255,7 +256,8 @@ static void periodicity_finish(periodicity_t *self, uint64_t now)
 {
     region_t *region, *tmp;
 
-    ucs_list_for_each_safe(region, tmp, &self->ahead.live, super.live) {
+    ucs_list_for_each_safe(region, tmp, &self->ahead.active,
+                           super.active) {
         region_update(self, region, now);
     }
     predreg_ahead_finish(&self->ahead, now);
@@ -302,7 +304,7 @@ static ucs_status_t periodicity_create(periodicity_t *self)
         goto err_free_uses;
     }
 
-    status = predreg_pattern_init(&self->pattern, self->params->window);
+    status = predreg_pattern_init(&self->pattern, self->params->compared);
     if (status != UCS_OK) {
         goto err_destroy_account;
     }

@@ -14,10 +14,10 @@ BEGIN_C_DECLS
 
 /** @file policies.h
  *
- * The policies that a program can be replayed under, as one table. Everybody who
- * lists policies, accepts their names or shows what they came to reads it: the
- * options and the output of the command, its help, the report, and the tests
- * that hold the documentation against it.
+ * The policies that a program can be replayed under, as one table. Everybody
+ * who lists policies, accepts their names or shows what they came to reads it:
+ * the options and the output of the command, its help, the report, and the
+ * tests that hold the documentation against it.
  *
  * To add a policy: write its function in a file of its own here, declare it
  * below with a number, and give it a row in policies.c.
@@ -40,21 +40,20 @@ typedef enum {
 
 typedef struct predreg_replay_params {
     predreg_replay_policy_t  policy;
-    uint64_t                 limit;   /**< LRU: bytes; REGIONS: regions; 0: half
-                                           of leave-pinned's peak */
-    predreg_cost_t           reg;     /**< Usually the timeline's */
+    uint64_t                 limit;    /**< LRU: bytes; REGIONS: regions; 0:
+                                            half of leave-pinned's peak */
+    predreg_cost_t           reg;      /**< Usually the timeline's */
     predreg_cost_t           dereg;
-    uint64_t                 wakeup;  /**< PREDICT: how long the helper takes to
-                                           wake, ns */
-    unsigned                 window;  /**< PERIODICITY: uses that are compared
-                                           with those a period before, at least
-                                           2, at most 4096; periods are
-                                           shorter */
-    ucs_rcache_pred_params_t cache;   /**< PREDICT, ON_DEMAND: what knobs set;
-                                           ops, arg, node and policy are not
-                                           looked at. The sink, if there is one,
-                                           is told what happens; its clock is
-                                           ahead of the program's */
+    uint64_t                 wakeup;   /**< PREDICT: how long the helper takes to
+                                            wake, ns */
+    unsigned                 compared; /**< PERIODICITY: so many uses are
+                                            compared with those a period before,
+                                            2 to 4096; periods are shorter */
+    ucs_rcache_pred_params_t cache;    /**< PREDICT, ON_DEMAND: what knobs set;
+                                            ops, arg, node and policy are not
+                                            looked at. The sink, if there is
+                                            one, is told what happens; its clock
+                                            is ahead of the program's */
 } predreg_replay_params_t;
 
 /**

@@ -35,7 +35,8 @@ static inline int predreg_replay_cost_is_valid(const predreg_cost_t *cost)
            (cost->page >= 0) && (cost->page <= PREDREG_REPLAY_MAX_COST);
 }
 
-/** What it takes to register, or deregister, all pages of a range, rounded, ns. */
+/** What it takes to register, or deregister, all pages of a range, rounded, ns.
+ *  */
 uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
                          uint64_t length);
 

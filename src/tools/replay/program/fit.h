@@ -27,15 +27,15 @@ typedef struct predreg_fit {
 } predreg_fit_t;
 
 
-/** Something took so long, ns. */
+/** Add a measurement: what was done to a range took this time, ns. */
 void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
                      uint64_t time);
 
 /**
- * The line. Neither a page nor an operation costs less than nothing: a line
- * that falls is replaced by the mean, and one that begins below 0 by that
- * through the origin. Where all measurements have one size, the guess says what
- * a page costs.
+ * Make the line of all measurements. Neither a page nor an operation costs less
+ * than nothing: a line that falls is replaced by the mean, and one that begins
+ * below 0 by that through the origin. Where all measurements have one size, the
+ * guess says what a page costs.
  *
  * @param [in]  guess   Stands if there is no measurement.
  * @return whether there is.

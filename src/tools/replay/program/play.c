@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 /*
- * A policy is played over a timeline by merging three sorted sequences: begins of
- * uses, ends of uses, and unmaps.
+ * A policy is played over a timeline by merging three sorted sequences: begins
+ * of uses, ends of uses, and unmaps.
  */
 
 

@@ -14,8 +14,8 @@ BEGIN_C_DECLS
 /** @file play.h
  *
  * A policy is played over a timeline. The program is taken for one thread of
- * time: when a use waits under the policy, everything after it happens that much
- * later. Called by each policy that decides as time goes on.
+ * time: when a use waits under the policy, everything after it happens that
+ * much later. Called by each policy that decides as time goes on.
  */
 
 /** A policy, as it is played. Times are those of the program under it. Each

@@ -23,8 +23,9 @@
 #define NONE SIZE_MAX
 
 /* Memory ends here at the latest: no processor that UCX runs on has longer
- * virtual addresses (five levels of page tables on x86-64). Far from 2^64, lengths
- * and ends of whole pages do not overflow, and searches of page tables end */
+ * virtual addresses (five levels of page tables on x86-64). Far from 2^64,
+ * lengths and ends of whole pages do not overflow, and searches of page tables
+ * end */
 #define MAX_ADDRESS (1ul << 57)
 
 /* The last event ends so long after the first at most, ns: 146 years. Under
@@ -55,8 +56,9 @@ typedef struct builder {
     khash_t(buffers)         buffers;
     predreg_fit_t            reg;
     predreg_fit_t            dereg;
-    predreg_fit_t            first_use;    /* What the first uses of buffers
-                                              waited for somebody else */
+    predreg_fit_t            first_use;    /* How long the first uses of
+                                              buffers waited while somebody
+                                              else registered them */
 } builder_t;
 
 

@@ -13,8 +13,9 @@ BEGIN_C_DECLS
 
 /** @file model.h
  *
- * How a larger job is made of the ranks that were recorded: which of them a rank
- * of the job repeats, and when. Called by scale.c and by what looks at a node.
+ * How a larger job is made of the ranks that were recorded: which of them a
+ * rank of the job repeats, and when. Called by scale.c and by what looks at a
+ * node.
  */
 
 /** The larger job, as it is added up node by node. */
@@ -45,8 +46,8 @@ int64_t scale_rank_shift(const scale_model_t *model, unsigned rank);
 /** @return whether what is beyond the end of the job comes at its begin. */
 int scale_is_ring(const scale_model_t *model);
 
-/** @return when something happens in the job, ns, by its time in the rank and by
- *          the shift of that. */
+/** @return when something happens in the job, ns, by its time in the rank and
+ *          by the shift of that. */
 int64_t scale_time(const scale_model_t *model, int64_t time, int64_t shift);
 
 END_C_DECLS

@@ -31,8 +31,8 @@ static int op_compare(const void *a, const void *b)
     return (first->rank > second->rank) - (first->rank < second->rank);
 }
 
-/* What the helpers of a node do, by time. @return how much, or SIZE_MAX if there
- * is no memory. */
+/* List what the helpers of a node do, by time.
+ * @return number of operations, or SIZE_MAX if there is no memory. */
 static size_t list_ops(const scale_model_t *model, unsigned first, unsigned end,
                        job_op_t **ops_p)
 {

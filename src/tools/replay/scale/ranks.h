@@ -14,13 +14,13 @@ BEGIN_C_DECLS
 
 /** @file ranks.h
  *
- * The ranks of a job together, each of which is replayed by itself.
+ * All ranks of a job together, after each has been replayed by itself.
  */
 
 /**
- * When the first event of each rank was, after that of the first of them, ns:
- * by the clocks that the traces tell of. All 0 if one of them does not, or they
- * are years apart.
+ * How much later than the earliest rank each rank had its first event, ns.
+ * Traces tell of the clocks that this is known from; if one does not, or they
+ * are years apart, all offsets are 0.
  *
  * @return whether the clocks are known.
  */
@@ -28,9 +28,9 @@ int predreg_ranks_align(ucs_rcache_trace_t *const *traces, size_t num_ranks,
                         int64_t *offsets);
 
 /**
- * Counters and byte-seconds are summed up, and the curves as they lie in time;
- * the duration is the longest. There are no sites: each process has other
- * addresses. To be cleaned up.
+ * Sum up the counters, byte-seconds and, as they lie in time, the curves of all
+ * ranks; the duration is the longest one. The sum has no call sites, since
+ * addresses differ from process to process. It has to be cleaned up.
  *
  * @param [in] results  Of one policy, by rank.
  * @return UCS_ERR_NO_MEMORY.

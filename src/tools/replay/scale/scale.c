@@ -23,7 +23,8 @@ const char *predreg_phase_names[] = {
 
 
 /* A node, which stands for so many */
-static ucs_status_t add_node(scale_model_t *model, unsigned node, unsigned count)
+static ucs_status_t add_node(scale_model_t *model, unsigned node,
+                             unsigned count)
 {
     unsigned first = node * model->params->ranks_per_node;
     unsigned end   = ucs_min(first + model->params->ranks_per_node,
@@ -38,8 +39,8 @@ static ucs_status_t add_node(scale_model_t *model, unsigned node, unsigned count
     return scale_add_helpers(model, first, end, count);
 }
 
-/* Nodes that begin with the same recorded rank are the same, as long as they are
- * full and the ranks lie as recorded: one of them is looked at */
+/* Nodes that begin with the same recorded rank are the same, as long as they
+ * are full and the ranks lie as recorded: one of them is looked at */
 static ucs_status_t add_nodes(scale_model_t *model)
 {
     const predreg_scale_params_t *params = model->params;

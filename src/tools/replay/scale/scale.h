@@ -13,9 +13,9 @@ BEGIN_C_DECLS
 
 /** @file scale.h
  *
- * A larger job, made of the few ranks that were recorded: rank k does what the
- * recorded rank k modulo their number did. Nodes are filled one after the other.
- * docs/scaling.md says what this tells, and what it does not.
+ * A larger job, made of the few ranks that were recorded: of n recorded ranks,
+ * rank k repeats what recorded rank k modulo n did. Nodes are filled one after
+ * the other. docs/scaling.md says what this tells, and what it does not.
  */
 
 /** How the ranks lie in time. */
@@ -49,12 +49,12 @@ typedef struct predreg_scale {
     uint64_t job_peak_bytes;  /**< Sum of the peaks of the nodes: what they must
                                    be able to register */
     double   above;           /**< Part of the time nodes are above node_max */
-    double   above_avg_bytes; /**< By so much then */
-    unsigned idle_cores;      /**< Of a node, for helpers */
-    double   helper_cores;    /**< That are busy in a node */
+    double   above_avg_bytes; /**< By how much they are above it then */
+    unsigned idle_cores;      /**< Of a node: those that helpers share */
+    double   helper_cores;    /**< So many are busy in a node */
     uint64_t helper_regs;     /**< Registrations that helpers make */
     uint64_t delayed_regs;    /**< That begin later than with a core each */
-    double   delay_avg;       /**< By so much, ns */
+    double   delay_avg;       /**< How much later they begin, ns */
     uint64_t delay_max;
 } predreg_scale_t;
 

@@ -21,17 +21,21 @@ BEGIN_C_DECLS
 typedef struct predreg_coroutine predreg_coroutine_t;
 
 
-/** @param [in] func  Run by the first resumption; does not return. */
+/** A flow that stands still until it is resumed for the first time.
+ *  @param [in] func  What it does; must not return.
+ *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_coroutine_create(void (*func)(void *arg), void *arg,
                                       predreg_coroutine_t **coroutine_p);
 
-/** Not from within. It stays where it is for good. */
+/** Give up a flow, wherever it stands. Not to be called by that flow itself. */
 void predreg_coroutine_destroy(predreg_coroutine_t *coroutine);
 
-/** Let it run until it suspends itself. Not from within. */
+/** Let a flow run until it suspends itself. Not to be called by that flow
+ *  itself. */
 void predreg_coroutine_resume(predreg_coroutine_t *coroutine);
 
-/** From within: go on where it was resumed. Returns when it is again. */
+/** Called by the flow itself: go on where it was resumed. Returns when it is
+ *  resumed again. */
 void predreg_coroutine_suspend(predreg_coroutine_t *coroutine);
 
 END_C_DECLS

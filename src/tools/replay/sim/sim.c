@@ -21,15 +21,15 @@
  * a timeline uses a cache in a world of virtual time.
  */
 
-/* A program that waits for messages makes progress all the time. Here it does so
- * this often, ns: as often as a helper thread looks after the DQ at the least
- * while uses end. src/ucs/rcache_pred/helper says at which pace that thread
- * runs. */
+/* A program that waits for messages makes progress all the time. Here it does
+ * so this often, ns: as often as a helper thread looks after the DQ at the
+ * least while uses end. src/ucs/rcache_pred/helper says at which pace that
+ * thread runs. */
 #define PROGRESS_INTERVAL 1000000
 
 
-/* A use of the timeline. Both are NULL before it begins, after it has ended, and
- * if it was refused */
+/* A use of the timeline. Both are NULL before it begins, after it has ended,
+ * and if it was refused */
 typedef struct sim_use {
     void               *memh;
     predreg_transfer_t *transfer; /* Of a use in pieces */
@@ -39,7 +39,7 @@ typedef struct sim {
     const predreg_timeline_t     *timeline;
     predreg_account_t            *account;
     predreg_world_t              *world;
-    ucs_rcache_pred_sink_t       sink;        /* Of the cache: calls on_event() */
+    ucs_rcache_pred_sink_t       sink;        /* Of the cache: on_event() */
     const ucs_rcache_pred_sink_t *user_sink;  /* Of the caller; NULL: none */
     ucs_rcache_pred_t            *pred;
     ucs_rcache_pred_domain_t     **domains;
@@ -77,9 +77,9 @@ static void sim_progress(sim_t *sim)
     }
 }
 
-/* When something is to be done before the next event: a piece lands, or progress
- * is made. The program makes progress while there are uses under way; when there
- * are none, it computes. */
+/* When something is to be done before the next event: a piece lands, or
+ * progress is made. The program makes progress while there are uses under way;
+ * when there are none, it computes. */
 static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p)
 {
     uint64_t progress = UINT64_MAX;

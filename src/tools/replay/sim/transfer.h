@@ -18,9 +18,10 @@ BEGIN_C_DECLS
 
 /** @file transfer.h
  *
- * Uses in pieces, as transfers at a constant speed that last as long as the use:
- * so many pieces fly at a time, they land one after the other, and with each that
- * lands the next one is registered. Called by sim.c, whose world is the clock.
+ * Uses in pieces, as transfers at a constant speed that last as long as the
+ * use: so many pieces fly at a time, they land one after the other, and with
+ * each that lands the next one is registered. Called by sim.c, whose world is
+ * the clock.
  */
 
 /** Pieces of a transfer that are registered at a time: as many as fly at a time

@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-/* The cache takes a time of 0 for none: its clock is ahead of the account's */
+/* Time of the cache's clock when that of the account is 0, ns. The cache takes
+ * a time of 0 for no time at all. */
 #define EPOCH 1000000000ul
 
 /* Memory there is room for at first */
@@ -27,7 +28,7 @@ typedef struct memory {
     predreg_holding_t holding;
     uint64_t          address;
     uint64_t          length;
-    int               live;
+    int               is_used;   /* It is the number of a registration */
     size_t            next_free; /* Number */
 } memory_t;
 
@@ -104,7 +105,7 @@ static void program_advance(predreg_world_t *world,
     world->now = ucs_max(world->now, until);
 }
 
-/* The flow that runs registers, or deregisters, for so long */
+/* The flow that runs spends this time on a registration or a deregistration */
 static void pass(predreg_world_t *world, uint64_t time, int is_reg)
 {
     if (world->over || (time == 0)) {
@@ -188,7 +189,7 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
     memory          = &world->memory[number];
     memory->address = (uintptr_t)address;
     memory->length  = length;
-    memory->live    = 1;
+    memory->is_used = 1;
     if (!world->over) {
         predreg_holding_reg(world->account, &memory->holding, memory->address,
                             length, predreg_world_now(world));
@@ -224,7 +225,7 @@ static ucs_status_t op_dereg(void *arg, void *memh)
                               predreg_world_now(world));
     }
 
-    memory->live      = 0;
+    memory->is_used   = 0;
     memory->next_free = world->first_free;
     world->first_free = number;
     return UCS_OK;
@@ -237,7 +238,8 @@ static ucs_rcache_pred_time_t op_now(void *arg)
     return world->now;
 }
 
-/* The helper: sleeps end late, whether by time or because it is woken */
+/* The helper sleeps. A sleep ends late, whether its time has come or the helper
+ * is woken. */
 static void op_wait(void *arg, ucs_rcache_pred_time_t until)
 {
     predreg_world_t *world = arg;
@@ -268,8 +270,8 @@ static void op_wake(void *arg)
     }
 }
 
-/* Somebody waits for what the other one does: there is nothing else that could
- * take time */
+/* One flow waits for what the other one does, which is the only thing that can
+ * take time here. */
 static void op_yield(void *arg)
 {
     predreg_world_t *world = arg;
@@ -333,7 +335,7 @@ ucs_status_t predreg_world_finish(predreg_world_t *world, uint64_t *helper_p)
     size_t i;
 
     for (i = 1; i < world->num_memory; ++i) {
-        if (world->memory[i].live) {
+        if (world->memory[i].is_used) {
             predreg_holding_close(world->account, &world->memory[i].holding,
                                   now);
         }

@@ -62,8 +62,8 @@ typedef enum {
     /* Nothing to gain: leave-pinned */
     PREDREG_REASON_NO_USES,   /**< Nothing was registered for communication */
     PREDREG_REASON_TINY,      /**< Hardly any memory, beside UCX's own */
-    PREDREG_REASON_IN_USE,    /**< It is in use most of the time: windows, long
-                                   transfers */
+    PREDREG_REASON_IN_USE,    /**< It is in use most of the time: MPI windows,
+                                   long transfers */
     PREDREG_REASON_NO_GAPS,   /**< Not even the clairvoyant saves memory: uses
                                    come too soon after each other */
 

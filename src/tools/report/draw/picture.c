@@ -29,8 +29,8 @@
 #define LABEL_HEIGHT 27  /* A label has two lines */
 
 
-/* Dashes tell lines apart where colours do not. A stretched line must not become
- * thicker or have longer dashes in one direction. */
+/* Dashes tell lines apart where colours do not. A stretched line must not
+ * become thicker or have longer dashes in one direction. */
 static const char picture_css[] =
     "text{fill:#222}"
     ".title{font-size:19px;font-weight:bold}"
@@ -170,8 +170,8 @@ static void sort_by_average(const predreg_chart_t *chart, unsigned *order)
     }
 }
 
-/* Where the middles of labels come, from the top: at the averages, or as near to
- * them as they fit below each other and above the lower edge */
+/* Where the middles of labels come, from the top: at the averages, or as near
+ * to them as they fit below each other and above the lower edge */
 static void place_labels(const placed_chart_t *placed, const unsigned *order,
                          double *y)
 {

@@ -17,9 +17,10 @@ BEGIN_C_DECLS
  *
  * Curves of registered memory over time as a picture of its own: an SVG file
  * with a chart for each program and, in it, a line for each policy. Everything
- * it draws is plain data, so that programs that measure something themselves can
- * use it as well as the report. Lines differ in their dashes, and are labelled
- * at the right end at the height of their average: nothing depends on colour.
+ * it draws is plain data, so that programs that measure something themselves
+ * can use it as well as the report. Lines differ in their dashes, and are
+ * labelled at the right end at the height of their average: nothing depends on
+ * colour.
  *
  *     predreg_step_t steps[]   = {{0, 4096}, {1000000, 0}};
  *     predreg_series_t predict = {"predict", steps, 2, 2000000, 2048};

@@ -20,8 +20,8 @@ BEGIN_C_DECLS
  * top of an axis. An <svg> element around them with that view box, as
  * predreg_plot_open() writes it, stretches them to any size.
  *
- * Called by panel.c for a page and by picture.c for a file. Errors of the stream
- * are left for the one who closes it.
+ * Called by panel.c for a page and by picture.c for a file. Errors of the
+ * stream are left for the one who closes it.
  */
 
 /** Height of the box. Its y coordinates grow downwards, as those of SVG do. */

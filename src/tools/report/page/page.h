@@ -13,7 +13,9 @@
 
 BEGIN_C_DECLS
 
-/** @file page.h  The page of a report as one file of HTML. Called by report.c. */
+/** @file page.h
+ *
+ * The page of a report as one file of HTML. Called by report.c. */
 
 /** Write the page. There must be a rank, and the advice must have been made.
  *  Errors of the stream are left for the one who closes it. */

@@ -22,7 +22,8 @@
 
 
 /* Whether the table of ranks has columns for a policy */
-static int run_shows(const report_data_t *report, predreg_replay_policy_t policy)
+static int run_shows(const report_data_t *report,
+                     predreg_replay_policy_t policy)
 {
     return report_has(report, policy) && predreg_policies[policy].is_key;
 }

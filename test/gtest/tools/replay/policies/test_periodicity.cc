@@ -120,7 +120,7 @@ protected:
     {
         auto params = replay_params(program.timeline(),
                                     PREDREG_REPLAY_PERIODICITY);
-        params.window = window;
+        params.compared = window;
         return params;
     }
 
