@@ -1,0 +1,122 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "slot.h"
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <string.h>
+
+
+unsigned pred_node_num_used(ucs_rcache_pred_node_t *node)
+{
+    return ucs_min(atomic_load(&node->shm->num_used),
+                   UCS_RCACHE_PRED_NODE_SLOTS);
+}
+
+void pred_slot_set_affinity(ucs_rcache_pred_node_slot_t *slot,
+                            const cpu_set_t *affinity)
+{
+    uint64_t words[UCS_RCACHE_PRED_NODE_CPU_WORDS];
+    unsigned i;
+
+    memcpy(words, affinity, sizeof(words));
+    for (i = 0; i < UCS_RCACHE_PRED_NODE_CPU_WORDS; ++i) {
+        atomic_store_explicit(&slot->affinity[i], words[i],
+                              memory_order_relaxed);
+    }
+}
+
+void pred_slot_get_affinity(ucs_rcache_pred_node_slot_t *slot,
+                            cpu_set_t *affinity)
+{
+    uint64_t words[UCS_RCACHE_PRED_NODE_CPU_WORDS];
+    unsigned i;
+
+    for (i = 0; i < UCS_RCACHE_PRED_NODE_CPU_WORDS; ++i) {
+        words[i] = atomic_load_explicit(&slot->affinity[i],
+                                        memory_order_relaxed);
+    }
+    memcpy(affinity, words, sizeof(words));
+}
+
+void pred_slot_free(ucs_rcache_pred_node_slot_t *slot)
+{
+    cpu_set_t none;
+
+    CPU_ZERO(&none);
+    pred_slot_set_affinity(slot, &none);
+    atomic_store_explicit(&slot->demand, 0, memory_order_relaxed);
+    atomic_store(&slot->regions, 0);
+    atomic_store(&slot->bytes, 0);
+    atomic_store_explicit(&slot->owner, 0, memory_order_release);
+}
+
+unsigned pred_node_reap(ucs_rcache_pred_node_t *node)
+{
+    unsigned num_used = pred_node_num_used(node);
+    unsigned count    = 0;
+    ucs_rcache_pred_node_slot_t *slot;
+    uint64_t owner;
+    unsigned i;
+
+    for (i = 0; i < num_used; ++i) {
+        slot  = &node->shm->slots[i];
+        owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+        if ((owner == 0) || (owner == node->self) ||
+            !ucs_rcache_pred_procid_is_dead(owner)) {
+            continue;
+        }
+
+        /* Acquire: another process may have died while it cleared the slot;
+         * what follows comes after all that it had done */
+        if (atomic_compare_exchange_strong_explicit(&slot->owner, &owner,
+                                                    node->self,
+                                                    memory_order_acquire,
+                                                    memory_order_relaxed)) {
+            pred_slot_free(slot);
+            ++count;
+        }
+    }
+
+    return count;
+}
+
+/* Become the owner of a slot. @return 0 if it has another one. */
+static int slot_take(ucs_rcache_pred_node_t *node, unsigned index)
+{
+    ucs_rcache_pred_node_slot_t *slot = &node->shm->slots[index];
+    uint32_t num_used                 = atomic_load(&node->shm->num_used);
+    uint64_t owner                    = 0;
+
+    while ((num_used < index + 1) &&
+           !atomic_compare_exchange_weak(&node->shm->num_used, &num_used,
+                                         index + 1)) {
+    }
+
+    return atomic_compare_exchange_strong_explicit(&slot->owner, &owner,
+                                                   node->self,
+                                                   memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node)
+{
+    unsigned i;
+
+    pred_node_reap(node);
+    for (i = 0; i < UCS_RCACHE_PRED_NODE_SLOTS; ++i) {
+        if (slot_take(node, i)) {
+            node->slot = &node->shm->slots[i];
+            return UCS_OK;
+        }
+    }
+
+    ucs_error("the node has %d processes with predictive registration already, "
+              "no more are accepted", UCS_RCACHE_PRED_NODE_SLOTS);
+    return UCS_ERR_NO_RESOURCE;
+}

@@ -1,0 +1,55 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_NODE_SLOT_H_
+#define UCS_RCACHE_PRED_NODE_SLOT_H_
+
+#include "node_int.h"
+
+BEGIN_C_DECLS
+
+/** @file slot.h
+ *
+ * The slots of the processes in the shared memory of a node: who has one, and
+ * when it is free again. node_int.h says which process may write a slot. Uses
+ * procid.h; share.c and node.c call it.
+ *
+ * Threads: pred_node_num_used, pred_node_reap and pred_slot_get_affinity may be
+ * called by any thread, and are lock-free. The others are called by one thread
+ * of the slot's owner at a time.
+ */
+
+/** @return how many slots, from the first one, have ever had an owner. */
+unsigned pred_node_num_used(ucs_rcache_pred_node_t *node);
+
+/**
+ * Give this process a slot, after taking back those of dead processes.
+ *
+ * @return UCS_ERR_NO_RESOURCE if all have other owners, logged.
+ */
+ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node);
+
+/** Clear a slot of this process, and then set it free. */
+void pred_slot_free(ucs_rcache_pred_node_slot_t *slot);
+
+/** Set the processors on which the owner, which is this process, may run. */
+void pred_slot_set_affinity(ucs_rcache_pred_node_slot_t *slot,
+                            const cpu_set_t *affinity);
+
+/** Get the processors on which the owner may run. */
+void pred_slot_get_affinity(ucs_rcache_pred_node_slot_t *slot,
+                            cpu_set_t *affinity);
+
+/**
+ * Take back the slots, and with them the shares, of processes that died.
+ *
+ * @return how many.
+ */
+unsigned pred_node_reap(ucs_rcache_pred_node_t *node);
+
+END_C_DECLS
+
+#endif
