@@ -38,7 +38,7 @@
 static uint64_t uses;
 static uint32_t policy = UCS_RCACHE_PRED_POLICY_PREDICT;
 
-static void collect(void *arg, ucs_rcache_pred_live_record_t *record)
+static void collect(void *arg, ucs_rcache_pred_live_state_t *record)
 {
     memset(record, 0, sizeof(*record));
     record->snapshot.rank                = 3;

@@ -19,15 +19,16 @@
 #include <unistd.h>
 
 #define LIVE_MAGIC   0x6765726465727001ul /* "\1predreg" in little endian */
-#define LIVE_WORDS   (sizeof(ucs_rcache_pred_live_record_t) / sizeof(uint64_t))
+#define LIVE_WORDS   (sizeof(ucs_rcache_pred_live_state_t) / sizeof(uint64_t))
 
-/* The page keeps its size, and so do those who may map it: it cannot be made
- * shorter under a reader, who would get a SIGBUS */
+/* Nobody can change the size of the page once it is sealed. A page that was
+ * made shorter while another process reads it would kill that one with a
+ * SIGBUS. */
 #define LIVE_SEALS   (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-/* How often a reader tries, and how long it waits in between: a writer that has
- * the processor is done in a microsecond, one that was set aside comes back
- * within some turns of others */
+/* A reader tries so many times to find the page whole, and waits so long in
+ * between. A writer that has the processor is done in a microsecond; one that
+ * was set aside while it wrote has its next turn after some turns of others. */
 #define READ_TRIES   50
 #define READ_WAIT_NS 1000000
 
@@ -38,18 +39,20 @@
 #endif
 
 
-/* What others see */
+/* The memory that others map */
 typedef struct live_page {
-    /* Constant once magic is there. Sizes and places of these are the same in
-     * all versions. */
-    _Atomic uint64_t magic;   /* Release, acquire: written last */
+    /* Constant once magic is there. These three have the same sizes and places
+     * in all versions. */
+    _Atomic uint64_t magic;   /* Release, acquire: it is written after the two
+                                 others */
     uint32_t         version;
     uint32_t         size;    /* Of this structure */
 
-    /* Under leave-pinned. Relaxed: a number */
+    /* Uses under leave-pinned. Any thread adds to it; relaxed: a number */
     _Atomic uint64_t uses;
 
-    /* See seqslot.h; 0: nothing has been written. Written by who has busy */
+    /* See seqslot.h; 0: nothing has been written yet. Only the thread that has
+     * set busy writes them */
     _Atomic uint64_t seq;
     _Atomic uint64_t word[LIVE_WORDS];
 } live_page_t;
@@ -58,16 +61,17 @@ struct ucs_rcache_pred_live {
     live_page_t              *page;
     ucs_rcache_pred_own_fd_t file;   /* Constant */
 
-    /* A thread is writing. Sequentially consistent with wanted, see
-     * ucs_rcache_pred_live_update() */
+    /* Not 0 while a thread is writing. It and wanted are sequentially
+     * consistent, see ucs_rcache_pred_live_update() */
     _Atomic int              busy;
-    /* Something has changed that is not in the page yet */
+    /* Not 0 if something has changed that may not be in the page yet. Any
+     * thread sets it; the one that has set busy clears it */
     _Atomic int              wanted;
 };
 
 
-/* Newer kernels want to be told that it is never executed, or refuse; older
- * ones do not know how */
+/* Newer kernels may refuse memory unless they are told that it is never
+ * executed; older ones refuse the flag that says so. */
 static int live_memfd(void)
 {
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -134,41 +138,45 @@ void ucs_rcache_pred_live_destroy(ucs_rcache_pred_live_t *live)
 
 void ucs_rcache_pred_live_abandon(ucs_rcache_pred_live_t *live)
 {
-    /* Not unmapped: the memory hooks may be locked by a thread of the parent */
+    /* The page is not unmapped. Unmapping calls the memory hooks, whose lock a
+     * thread of the parent, which does not exist here, may have held */
     ucs_rcache_pred_own_fd_close(&live->file);
 }
 
 static void live_write(live_page_t *page,
-                       const ucs_rcache_pred_live_record_t *record)
+                       const ucs_rcache_pred_live_state_t *state)
 {
     uint64_t words[LIVE_WORDS];
     uint64_t seq;
 
-    memcpy(words, record, sizeof(words));
-    /* Relaxed: written by who has busy, which orders it */
+    memcpy(words, state, sizeof(words));
+    /* Relaxed: only the thread that has set busy writes it, and busy orders the
+     * threads that do */
     seq = atomic_load_explicit(&page->seq, memory_order_relaxed);
     ucs_rcache_pred_seq_write(&page->seq, page->word, LIVE_WORDS, seq, seq + 2,
                               words);
 }
 
 /*
- * Who finds busy taken has set wanted before. Who has taken it looks at wanted
- * after it gave it back: it sees it, unless it has cleared it in between, and
- * then what it collected came after that. All four are sequentially consistent.
+ * Why no change is missed: a thread that finds busy set has set wanted before.
+ * The thread that had set busy looks at wanted again after it has cleared busy.
+ * It finds wanted set and starts over, unless it has cleared wanted itself in
+ * between; then it collected after that, and has seen the change. All these
+ * operations are sequentially consistent.
  */
 void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
                                  ucs_rcache_pred_live_collect_t collect,
                                  void *arg)
 {
-    ucs_rcache_pred_live_record_t record;
+    ucs_rcache_pred_live_state_t state;
 
     atomic_store(&live->wanted, 1);
     while (atomic_load(&live->wanted) && !atomic_exchange(&live->busy, 1)) {
-        /* An exchange, not a store: what the others changed before they set it
-         * is seen by what follows */
+        /* An exchange rather than a store: it reads what others have set, so
+         * that collect sees what they changed before they set it */
         atomic_exchange(&live->wanted, 0);
-        collect(arg, &record);
-        live_write(live->page, &record);
+        collect(arg, &state);
+        live_write(live->page, &state);
         atomic_store(&live->busy, 0);
     }
 }
@@ -189,7 +197,8 @@ int ucs_rcache_pred_live_get_fd(const ucs_rcache_pred_live_t *live)
 }
 
 
-/* Only what can neither be too short nor become so may be looked at */
+/* Whether the file can be mapped and read without a SIGBUS: it must be long
+ * enough, and sealed so that it stays so. */
 static ucs_status_t read_check_file(int fd)
 {
     struct stat st;
@@ -201,12 +210,12 @@ static ucs_status_t read_check_file(int fd)
     }
 
     if (!(seals & F_SEAL_SHRINK)) {
-        /* One that is being made */
+        /* It may be a page that is not sealed yet */
         return (st.st_size <= sizeof(live_page_t)) ? UCS_ERR_BUSY :
                                                      UCS_ERR_INVALID_PARAM;
     }
 
-    /* What is the same in all versions */
+    /* All versions have at least what is before uses */
     return (st.st_size < ucs_offsetof(live_page_t, uses)) ?
            UCS_ERR_INVALID_PARAM : UCS_OK;
 }
@@ -217,7 +226,7 @@ static ucs_status_t read_check_page(int fd, const live_page_t *page,
     struct stat st;
     uint64_t magic;
 
-    /* Acquire: whoever sees it sees the rest of the beginning */
+    /* Acquire: with it, version and size are there as well */
     magic = atomic_load_explicit(&page->magic, memory_order_acquire);
     if (magic != LIVE_MAGIC) {
         return (magic == 0) ? UCS_ERR_BUSY : UCS_ERR_INVALID_PARAM;
@@ -233,12 +242,12 @@ static ucs_status_t read_check_page(int fd, const live_page_t *page,
 }
 
 static int read_try(const live_page_t *page,
-                    ucs_rcache_pred_live_record_t *record)
+                    ucs_rcache_pred_live_state_t *state)
 {
     uint64_t words[LIVE_WORDS];
     uint64_t seq;
 
-    /* Relaxed: it is looked at again */
+    /* Relaxed: the read below checks it again */
     seq = atomic_load_explicit(&page->seq, memory_order_relaxed);
     if ((seq == 0) || (seq & 1) ||
         !ucs_rcache_pred_seq_read(&page->seq, page->word, LIVE_WORDS, seq,
@@ -246,45 +255,46 @@ static int read_try(const live_page_t *page,
         return 0;
     }
 
-    memcpy(record, words, sizeof(*record));
+    memcpy(state, words, sizeof(*state));
     return 1;
 }
 
-/* It may have been written by anybody, and may go to a terminal */
-static ucs_status_t read_check_record(ucs_rcache_pred_live_record_t *record)
+/* Anybody may have written the page, and its reader may print it on a terminal:
+ * numbers must be in range, and the command must be printable. */
+static ucs_status_t read_check_state(ucs_rcache_pred_live_state_t *state)
 {
     unsigned i;
 
-    if ((record->snapshot.policy >= UCS_RCACHE_PRED_POLICY_LAST) ||
-        (record->snapshot.mode >= UCS_RCACHE_PRED_MODE_LAST) ||
-        (record->snapshot.pid <= 0)) {
+    if ((state->snapshot.policy >= UCS_RCACHE_PRED_POLICY_LAST) ||
+        (state->snapshot.mode >= UCS_RCACHE_PRED_MODE_LAST) ||
+        (state->snapshot.pid <= 0)) {
         return UCS_ERR_INVALID_PARAM;
     }
 
-    record->command[UCS_RCACHE_PRED_LIVE_COMMAND - 1] = '\0';
-    for (i = 0; record->command[i] != '\0'; ++i) {
-        if ((record->command[i] < ' ') || (record->command[i] > '~')) {
-            record->command[i] = '?';
+    state->command[UCS_RCACHE_PRED_LIVE_COMMAND - 1] = '\0';
+    for (i = 0; state->command[i] != '\0'; ++i) {
+        if ((state->command[i] < ' ') || (state->command[i] > '~')) {
+            state->command[i] = '?';
         }
     }
     return UCS_OK;
 }
 
 static ucs_status_t read_page(const live_page_t *page,
-                              ucs_rcache_pred_live_record_t *record)
+                              ucs_rcache_pred_live_state_t *state)
 {
     const struct timespec wait = { .tv_nsec = READ_WAIT_NS };
     unsigned i;
 
     for (i = 0; i < READ_TRIES; ++i) {
-        if (read_try(page, record)) {
-            if (record->snapshot.policy ==
+        if (read_try(page, state)) {
+            if (state->snapshot.policy ==
                 UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
-                record->snapshot.stats.uses =
+                state->snapshot.stats.uses =
                         atomic_load_explicit(&page->uses,
                                              memory_order_relaxed);
             }
-            return read_check_record(record);
+            return read_check_state(state);
         }
         nanosleep(&wait, NULL);
     }
@@ -293,7 +303,7 @@ static ucs_status_t read_page(const live_page_t *page,
 }
 
 ucs_status_t ucs_rcache_pred_live_read(int fd,
-                                       ucs_rcache_pred_live_record_t *record,
+                                       ucs_rcache_pred_live_state_t *state,
                                        unsigned *version_p)
 {
     const live_page_t *page;
@@ -311,7 +321,7 @@ ucs_status_t ucs_rcache_pred_live_read(int fd,
 
     status = read_check_page(fd, page, version_p);
     if (status == UCS_OK) {
-        status = read_page(page, record);
+        status = read_page(page, state);
     }
     munmap((void*)page, sizeof(*page));
     return status;
@@ -325,26 +335,26 @@ uint64_t ucs_rcache_pred_live_now(void)
     return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
-void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_record_t *record,
+void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_state_t *state,
                                   uint64_t now)
 {
-    ucs_rcache_pred_stats_t *stats = &record->snapshot.stats;
+    ucs_rcache_pred_stats_t *stats = &state->snapshot.stats;
     uint64_t age, duration;
     unsigned __int128 integral;
 
-    if (!record->counting || (now <= record->time)) {
+    if (!state->counting || (now <= state->time)) {
         return;
     }
 
-    age      = now - record->time;
+    age      = now - state->time;
     duration = stats->duration + age;
     if (duration < age) {
-        return; /* Nonsense, and it would be divided by it */
+        return; /* The page is nonsense, and the sum may be 0 */
     }
 
     integral         = (unsigned __int128)stats->bytes_avg * stats->duration +
                        (unsigned __int128)stats->bytes_now * age;
     stats->bytes_avg = integral / duration;
     stats->duration  = duration;
-    record->time     = now;
+    state->time     = now;
 }

@@ -18,41 +18,47 @@ BEGIN_C_DECLS
 
 /** @file live.h
  *
- * What a living process tells of itself, for others to see without disturbing
- * it: a page of anonymous memory with a descriptor (memfd), which others reach
- * as /proc/PID/fd/N. The kernel decides who may open it (ptrace(2), "Ptrace
- * access mode checking", PTRACE_MODE_READ_FSCREDS), and nothing is left of it
- * when the process is gone, however that ended.
+ * The live counters: what a running process shows of itself, for others to read
+ * without disturbing it. They are in a page of anonymous memory that has a
+ * descriptor (memfd), which others open as /proc/PID/fd/N. The kernel decides
+ * who may open it (ptrace(2), "Ptrace access mode checking",
+ * PTRACE_MODE_READ_FSCREDS), and nothing is left of it when the process has
+ * ended, in whatever way.
  *
- * Whether the process takes notice, or is stopped, makes no difference to those
- * who read, and they make none to it.
+ * Reading needs no help of the process, which may even be stopped, and does not
+ * delay it.
+ *
+ * Uses stats.h, ucs/base and own_fd.h. The core of uct/ib/predreg writes the
+ * page, "ucx_predreg stat" reads it.
  */
 
-/** What links to it in /proc/PID/fd look like. */
+/** The link to the page in /proc/PID/fd points to this. */
 #define UCS_RCACHE_PRED_LIVE_NAME "ucx_predreg"
 #define UCS_RCACHE_PRED_LIVE_LINK "/memfd:" UCS_RCACHE_PRED_LIVE_NAME \
                                   " (deleted)"
 
-/** Version of what is in the page. A reader reads this one only. */
+/** Version of the page. A reader accepts this version only. */
 #define UCS_RCACHE_PRED_LIVE_VERSION 2
 
 #define UCS_RCACHE_PRED_LIVE_COMMAND 32
 
 
-/** What the page says. Whole 64-bit words. */
-typedef struct ucs_rcache_pred_live_record {
+/** The state of a process, as its page shows it. Its size is a multiple of 64
+ *  bits. */
+typedef struct ucs_rcache_pred_live_state {
     ucs_rcache_pred_snapshot_t snapshot;
     uint64_t                   time;     /**< At which the snapshot was taken:
                                               CLOCK_MONOTONIC, ns */
-    uint64_t                   counting; /**< The duration goes on: there are
-                                              domains */
+    uint64_t                   counting; /**< Not 0: the process has domains, so
+                                              that the duration goes on */
     uint64_t                   node_bytes;     /**< Registered or reserved by
-                                                    all processes that keep a
-                                                    bound together */
-    uint64_t                   node_max_bytes; /**< That bound; UINT64_MAX:
-                                                    none, node_bytes is 0 */
+                                                    all processes that share the
+                                                    bound of the node */
+    uint64_t                   node_max_bytes; /**< That bound. UINT64_MAX:
+                                                    there is none, and
+                                                    node_bytes is 0 */
     char                       command[UCS_RCACHE_PRED_LIVE_COMMAND];
-} ucs_rcache_pred_live_record_t;
+} ucs_rcache_pred_live_state_t;
 
 
 /** The page, as its owner has it. */
@@ -64,61 +70,64 @@ typedef struct ucs_rcache_pred_live ucs_rcache_pred_live_t;
  */
 ucs_status_t ucs_rcache_pred_live_create(ucs_rcache_pred_live_t **live_p);
 
-/** Nobody may be writing to it any more. */
+/** Remove the page. No thread may use it any more. */
 void ucs_rcache_pred_live_destroy(ucs_rcache_pred_live_t *live);
 
-/** In a forked child: let go of the parent's page, without touching it and
- *  without calling the allocator. */
+/** In a forked child: close the descriptor of the parent's page. Neither
+ *  changes the page nor calls the allocator. */
 void ucs_rcache_pred_live_abandon(ucs_rcache_pred_live_t *live);
 
-/** Fills in a record, all of it. Called without any lock, by one thread at a
- *  time. */
+/** Fills in a whole state. It is called by one thread at a time, without any
+ *  lock. */
 typedef void (*ucs_rcache_pred_live_collect_t)(
-        void *arg, ucs_rcache_pred_live_record_t *record);
+        void *arg, ucs_rcache_pred_live_state_t *state);
 
 /**
- * Something has changed: bring the page up to date. Any thread. If another one
- * is at it, that one starts over, and this one goes on: it waits for nobody,
- * and what is in the page in the end is what there was in the end.
+ * Bring the page up to date after something has changed. Any thread may call
+ * it, and waits for no other: if another thread is updating the page already,
+ * this function returns at once, and that thread collects again. So the page
+ * has the last state in the end.
  */
 void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
                                  ucs_rcache_pred_live_collect_t collect,
                                  void *arg);
 
 /**
- * One more use, under leave-pinned, where there is nothing else that changes:
- * counted in the page itself, and part of the record that is read. Any thread;
- * wait-free.
+ * Count a use under leave-pinned, where nothing else changes. The count is kept
+ * in the page itself, so that no update is needed; readers find it among the
+ * statistics. Any thread; wait-free.
  */
 void ucs_rcache_pred_live_count_use(ucs_rcache_pred_live_t *live);
+
+/** @return how many uses were counted so. Any thread; wait-free. */
 uint64_t ucs_rcache_pred_live_get_uses(const ucs_rcache_pred_live_t *live);
 
-/** For tests. */
+/** @return the descriptor of the page, for tests. */
 int ucs_rcache_pred_live_get_fd(const ucs_rcache_pred_live_t *live);
 
 
 /**
- * Read the page of another process, which may be none, or contain anything.
+ * Read the page of another process. The file may be anything: it is checked.
  *
  * @param [in]  fd         Open for reading.
- * @param [out] record     Numbers that name something (policy, mode) are in
+ * @param [out] state      Numbers that name something (policy, mode) are in
  *                         range and the command is printable.
- * @param [out] version_p  The page's, if it is one.
+ * @param [out] version_p  The version of the page, if it is one.
  * @return UCS_ERR_UNSUPPORTED if it is of another version; UCS_ERR_BUSY if it
  *         was being written whenever it was looked at, for 50 ms, or nothing
  *         has been written yet; UCS_ERR_INVALID_PARAM if it is no such page, or
  *         damaged; UCS_ERR_IO_ERROR if it cannot be mapped.
  */
 ucs_status_t ucs_rcache_pred_live_read(int fd,
-                                       ucs_rcache_pred_live_record_t *record,
+                                       ucs_rcache_pred_live_state_t *state,
                                        unsigned *version_p);
 
-/** Time as in records. */
+/** @return the present time of the clock of states: CLOCK_MONOTONIC, ns. */
 uint64_t ucs_rcache_pred_live_now(void);
 
-/** What the record would say at a later time, if nothing else has happened:
- *  duration and average go on. */
-void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_record_t *record,
+/** Bring a state to a later time, on the assumption that nothing has happened
+ *  since: only the duration and the averages go on. */
+void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_state_t *state,
                                   uint64_t now);
 
 END_C_DECLS

@@ -19,17 +19,22 @@ BEGIN_C_DECLS
 
 /** @file own_fd.h
  *
- * A descriptor that stays open in a program that does not know of it. Programs
- * that close all descriptors they find, as daemons do, close it too, and a file
- * they open later may get its number: that one is theirs, and is neither
- * written nor closed.
+ * A descriptor of ours that stays open in a program that does not know of it.
+ * Some programs close all descriptors they find, as daemons do, and this one
+ * with them; a file that they open later may get its number. That file is
+ * theirs: it must be neither written nor closed. Uses system calls only; live.c
+ * and the writers of traces call it.
+ *
+ * Threads: functions on the same descriptor must not run at the same time as
+ * the one that closes it.
  */
 
-/** Above what programs get that open few files and those that close what they
- *  have not opened up to some small number; below the usual limit of 1024. */
+/** The lowest number that descriptors are moved to. Programs that open few
+ *  files never get so far, and programs that close descriptors up to some small
+ *  number do not either; the usual limit is 1024. */
 #define UCS_RCACHE_PRED_OWN_FD_MIN 768
 
-/** A descriptor and the file it was. */
+/** A descriptor, and the file that was behind it at first. */
 typedef struct ucs_rcache_pred_own_fd {
     int   fd;
     dev_t device;
@@ -38,9 +43,9 @@ typedef struct ucs_rcache_pred_own_fd {
 
 
 /**
- * Give a new descriptor a number that is not the next one the program gets
- * when it has closed it (open(2): the lowest that is free), so that it is
- * unlikely to be taken. Not inherited by other programs.
+ * Give a new descriptor a high number. The program gets the lowest free numbers
+ * for its files (open(2)), so that it hardly gets this one even after it has
+ * closed it. Programs that are run by this one do not inherit it.
  *
  * @return the descriptor with its new number, or @a fd if there is none
  *         (RLIMIT_NOFILE).
@@ -57,7 +62,8 @@ static inline int ucs_rcache_pred_own_fd_move(int fd)
     return moved;
 }
 
-/** Remember which file it is. @return -1 and errno if it is none. */
+/** Remember which file is behind @a fd. @return 0, or -1 and errno if there is
+ *  none. */
 static inline int ucs_rcache_pred_own_fd_init(ucs_rcache_pred_own_fd_t *own,
                                               int fd)
 {
@@ -73,7 +79,8 @@ static inline int ucs_rcache_pred_own_fd_init(ucs_rcache_pred_own_fd_t *own,
     return 0;
 }
 
-/** @return whether it still is that file. One system call; keeps errno. */
+/** @return whether the same file is still behind it. One system call; errno
+ *          stays as it was. */
 static inline int
 ucs_rcache_pred_own_fd_is_ours(const ucs_rcache_pred_own_fd_t *own)
 {
@@ -87,8 +94,8 @@ ucs_rcache_pred_own_fd_is_ours(const ucs_rcache_pred_own_fd_t *own)
     return is_ours;
 }
 
-/** Close it, if it still is that file. @return -1 and errno if what was written
- *  may be lost, see close(2). */
+/** Close it, if the same file is still behind it. @return 0, or -1 and errno if
+ *  what was written may be lost, see close(2). */
 static inline int
 ucs_rcache_pred_own_fd_close(const ucs_rcache_pred_own_fd_t *own)
 {

@@ -31,35 +31,39 @@
 
 #define NSEC_PER_SEC 1000000000ul
 
-/* The kernel may delay a sleep by so much to save wake-ups; its default of
- * 50 us would be spent ahead of every registration */
+/* The kernel may end a sleep so much later in order to save wake-ups. With its
+ * default of 50 us the helper would have to wake so much earlier for each
+ * registration. */
 #define TIMER_SLACK_NSEC 1000ul
 
-/* Turn of a thread if the scheduler does not tell: a tick at 250 Hz, Debian's
- * and Ubuntu's choice */
+/* How long a thread runs at a time if the scheduler does not tell: a tick at
+ * 250 Hz, which Debian and Ubuntu have chosen */
 #define SLICE_NSEC       4000000ul
 
-/* Longest sleep with an end. Should the two clocks below part company, by a
- * jump of one of them, nothing waits for longer than this */
+/* Longest sleep that ends by itself. The time is told by one clock and the
+ * sleep is measured by another one; should one of them jump, nothing sleeps
+ * much longer than this. */
 #define WAIT_MAX_NSEC    (10 * NSEC_PER_SEC)
 
 
 struct ucs_rcache_pred_thread {
     ucs_rcache_pred_t *pred;
     pthread_t         thread;
-    int               running;   /* By start and stop */
+    int               running;   /* Written by start and stop */
     sem_t             wakeups;
-    _Atomic int       stop;      /* Set by stop, read by the thread; relaxed:
-                                    the semaphore orders it */
-    _Atomic pid_t     tid;       /* Written by the thread, 0 before and after;
-                                    relaxed, a number */
-    cpu_set_t         cpus;      /* It was pinned to; the thread's own */
+    _Atomic int       stop;      /* Written by start and stop, read by the
+                                    thread. Relaxed: stop wakes the thread
+                                    afterwards, and the semaphore orders it */
+    _Atomic pid_t     tid;       /* Written by the thread; 0 when there is none.
+                                    Relaxed: a number */
+    cpu_set_t         cpus;      /* Where pin has put the thread. Only the
+                                    thread itself uses it */
     _Atomic uint64_t  cpu_time;  /* Written by the thread; relaxed, a number */
     uint64_t          tsc_mult;  /* ns a tick, times 2^TSC_SHIFT; 0: the
                                     counter is not used. Constant */
 };
 
-/* 2^32 keeps 9 digits of the rate; the product needs 128 bits */
+/* With 32 bits the rate has 9 digits. The product of the two needs 128 bits. */
 #define TSC_SHIFT 32
 
 
@@ -85,8 +89,8 @@ static int tsc_is_invariant(void)
     return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && (edx & (1u << 8));
 }
 
-/* Whether the kernel trusts the counter to agree between processors: its own
- * clock is made of it, directly or as a guest of KVM */
+/* Whether the kernel trusts the counters of all processors to agree: its own
+ * clock uses them, directly or as a guest of KVM. */
 static int tsc_is_trusted(void)
 {
     char name[32] = "";
@@ -105,7 +109,9 @@ static int tsc_is_trusted(void)
     return !strcmp(name, "tsc\n") || !strcmp(name, "kvm-clock\n");
 }
 
-/* The shortest of some looks at the clock brackets the counter best */
+/* Read the counter and the clock at the same instant, as nearly as possible: of
+ * several attempts, the one in which reading the clock took least time
+ * counts. */
 static uint64_t tsc_at(uint64_t *time_p)
 {
     uint64_t best = UINT64_MAX, tsc = 0, before, after, t;
@@ -220,11 +226,12 @@ void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread)
 }
 
 /*
- * Not to be in the way of the program where they share a processor: a batch
- * thread that wakes does not preempt whoever runs there, but gets its turn at
- * the next tick or when the processor falls idle. Its weight stays that of the
- * others: with less, it might be set aside for long while it holds a lock that
- * the program needs. On an idle processor it makes no difference.
+ * Keep the helper out of the program's way where they share a processor: a
+ * batch thread that wakes does not preempt the thread that runs there, but
+ * waits for the next tick or until the processor is idle. Its weight (nice
+ * value) stays the usual one: with less, it might be set aside for long while
+ * it holds a lock that the program needs. On an idle processor all this makes
+ * no difference.
  */
 static void thread_set_manners(void)
 {
@@ -258,7 +265,7 @@ static void *thread_func(void *arg)
         ucs_rcache_pred_thread_wait(thread, until);
     }
 
-    /* The number may be another thread's next */
+    /* The system may give the number to another thread next */
     atomic_store_explicit(&thread->tid, 0, memory_order_relaxed);
     return NULL;
 }
@@ -305,13 +312,15 @@ void ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread)
 void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
                                 const cpu_set_t *cpus)
 {
-    /* Relaxed: the thread has written its own number itself */
+    /* Relaxed: if this is the thread, it has written the number itself */
     if ((atomic_load_explicit(&thread->tid, memory_order_relaxed) !=
          thread_self()) || CPU_EQUAL(&thread->cpus, cpus)) {
         return;
     }
 
-    thread->cpus = *cpus; /* Not tried again if it is refused */
+    /* Set even if the system refuses, so that it is not asked again and
+     * again */
+    thread->cpus = *cpus;
     if (sched_setaffinity(0, sizeof(*cpus), cpus) != 0) {
         ucs_debug("the helper thread stays where it is: %s", strerror(errno));
     }
@@ -320,11 +329,13 @@ void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread)
 {
-    /* Relaxed: a number. 0 asks for the caller's turn, which is as long. */
+    /* Relaxed: a number. If it is 0, the system tells the slice of the calling
+     * thread, which is as long. */
     pid_t tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     struct timespec ts;
 
-    /* Real-time threads of the FIFO class, and idle ones, have a turn of 0 */
+    /* The system tells 0 for real-time threads of the FIFO class and for
+     * threads of the idle class */
     if ((sched_rr_get_interval(tid, &ts) != 0) ||
         ((ts.tv_sec == 0) && (ts.tv_nsec == 0))) {
         return SLICE_NSEC;
@@ -339,7 +350,7 @@ ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
     /* Relaxed: see ucs_rcache_pred_thread_pin() */
     if (atomic_load_explicit(&thread->tid, memory_order_relaxed) ==
         thread_self()) {
-        /* What it publishes of its round is of the end of it */
+        /* What it has published is of the end of its last poll */
         return clock_ns(CLOCK_THREAD_CPUTIME_ID);
     }
 

@@ -13,64 +13,75 @@
 
 /** @file thread.h
  *
- * The helper thread: polls the cache when it asks for it, and sleeps in
- * between. Also the clock and the sleep it uses, for whoever fills in the
- * table of functions of a cache that lives in real time.
+ * The helper thread, which polls the cache whenever the cache wants it to, and
+ * sleeps in between. Also a clock and a sleep for the table of functions of a
+ * cache that runs in real time. Uses the cache's public header; the core of
+ * uct/ib/predreg calls it.
+ *
+ * Threads: now, wait, wake, slice and cpu_time may be called by any thread; the
+ * others by one at a time.
  */
 
 typedef struct ucs_rcache_pred_thread ucs_rcache_pred_thread_t;
 
 
-/** Must be created before the cache: it is the arg of the three below. */
+/** Create what the thread needs, but not the thread. It is the arg of the three
+ *  functions below, so that it has to be created before the cache.
+ *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p);
 
-/** The thread must not be running. */
+/** The thread must have been stopped. */
 void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);
 
 /**
- * Time of an arbitrary beginning, ns: the processor's time stamp counter where
- * it runs at a constant rate and the kernel's clock uses it, else
- * CLOCK_MONOTONIC. Rates differ by some 1e-4
- * of each other, hence a time of this clock means nothing to the system.
+ * @return the time since an arbitrary instant, ns: by the processor's time
+ *         stamp counter where it runs at a constant rate and the kernel's clock
+ *         uses it, otherwise by CLOCK_MONOTONIC. The rates of the two differ by
+ *         some 1e-4, so that a time of this clock must not be handed to the
+ *         system.
  */
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg);
 
-/** Sleep until a time of this clock; ends early when woken. */
+/** Sleep until a time of this clock (@a until, or UCS_RCACHE_PRED_TIME_INF for
+ *  ever), or until woken. May return early, after 10 s for one. */
 void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until);
 
-/** Wait-free, and safe in a memory hook. */
+/** End the present sleep, or the next one if nobody sleeps. Wait-free, and safe
+ *  in a memory hook. */
 void ucs_rcache_pred_thread_wake(void *arg);
 
 
 /**
- * Start polling, if it is not running. All signals are blocked in the thread,
- * so that the program's handlers never run in it, and nobody but the program's
- * end ends it.
+ * Start the thread, which polls the cache @a pred, unless it is running. All
+ * signals are blocked in it, so that no handler of the program ever runs there.
  *
  * @return UCS_ERR_NO_RESOURCE if the system has no room for a thread.
  */
 ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
                                           ucs_rcache_pred_t *pred);
 
-/** Stop polling and wait until the thread is gone. No-op if not running. */
+/** Stop the thread and wait until it has ended. Does nothing if it is not
+ *  running. */
 void ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread);
 
 /**
- * Run on these processors from now on. Called by the thread itself, in a round;
- * does nothing in any other. If the system refuses, the thread stays where it
- * is.
+ * Keep the thread on these processors from now on. Has to be called by the
+ * thread itself, which it is within a poll; does nothing in another one. If the
+ * system refuses, the thread stays where it is.
  */
 void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
                                 const cpu_set_t *cpus);
 
 /**
- * How long a thread like this runs at a time where others want to run, ns: what
- * the scheduler says, else 4 ms.
+ * @return how long the scheduler lets the thread run before another one that
+ *         waits for the processor, ns: what the system says, or 4 ms if it does
+ *         not.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread);
 
-/** CPU time the thread has used, ns; also after it stopped. */
+/** @return the processor time that the thread has used so far, ns. While it
+ *          runs, others are told the time at the end of its last poll. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread);
 

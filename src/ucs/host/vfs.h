@@ -17,29 +17,33 @@ BEGIN_C_DECLS
 
 /** @file vfs.h
  *
- * The counters in UCX's virtual file system, as predreg/NAME: a tree of names
- * in libucs, which its FUSE module, where there is one, mounts for the user to
- * read (UCX 1.13, ucs/vfs). Nothing is formatted before somebody reads it.
+ * The counters in UCX's virtual file system, as predreg/NAME. libucs keeps that
+ * file system as a tree of names; its FUSE module, where it is installed,
+ * mounts it for the user to read (UCX 1.13, ucs/vfs). A counter is formatted
+ * only when somebody reads it. Uses stats.h; the core of uct/ib/predreg calls
+ * it.
  */
 
 #define UCS_RCACHE_PRED_VFS_DIR "predreg"
 
-/** The folder. Has to outlive its removal. */
+/** The folder of the counters. Must be valid until it was removed. */
 typedef struct ucs_rcache_pred_vfs {
-    void  (*snapshot)(ucs_rcache_pred_snapshot_t *snapshot); /**< What to show.
-                                   Called by any thread; may block */
-    pid_t pid; /**< That has added it; 0: none */
+    void  (*snapshot)(ucs_rcache_pred_snapshot_t *snapshot); /**< Gets what is
+                                   shown. Any thread may call it, and it may
+                                   block */
+    pid_t pid; /**< The process that has added the folder; 0: none has */
 } ucs_rcache_pred_vfs_t;
 
 /**
- * Show the process; those counters that are known now. A forked child that
- * inherited the folder, which then is about the child, may do it again.
+ * Add a folder with the counters that are known now. A forked child inherits
+ * the folder, which then shows the child, and may add it again.
  */
 void ucs_rcache_pred_vfs_add(ucs_rcache_pred_vfs_t *vfs,
                              void (*snapshot)(ucs_rcache_pred_snapshot_t*));
 
-/** No-op in a process that has not added it: in a forked child the file system
- *  may be locked for good. */
+/** Remove the folder, if this process has added it. A forked child does not
+ *  touch the file system of its parent, which may have been locked for good
+ *  when the child was forked. */
 void ucs_rcache_pred_vfs_remove(ucs_rcache_pred_vfs_t *vfs);
 
 END_C_DECLS

@@ -40,7 +40,7 @@ static predreg_look_t
 look_page(pid_t pid, const predreg_status_t *status, int fd,
           predreg_stat_proc_t *proc, char **why_p)
 {
-    ucs_rcache_pred_live_record_t *record = &proc->record;
+    ucs_rcache_pred_live_state_t *record = &proc->record;
     unsigned version                      = 0;
 
     switch (ucs_rcache_pred_live_read(fd, record, &version)) {

@@ -21,11 +21,11 @@ BEGIN_C_DECLS
 
 /** A process whose counters were found. */
 typedef struct predreg_stat_proc {
-    pid_t                         pid;    /**< As it is called here */
-    uint64_t                      looked; /**< When: CLOCK_MONOTONIC, ns */
-    uint64_t                      age;    /**< Of the record then, ns */
-    ucs_rcache_pred_live_record_t record; /**< As of now; what the kernel counts
-                                               as pinned is its own figure */
+    pid_t                        pid;    /**< As it is called here */
+    uint64_t                     looked; /**< When: CLOCK_MONOTONIC, ns */
+    uint64_t                     age;    /**< Of the record then, ns */
+    ucs_rcache_pred_live_state_t record; /**< As of now; what the kernel counts
+                                              as pinned is its own figure */
 } predreg_stat_proc_t;
 
 

@@ -173,7 +173,7 @@ void predreg_stat_row(const predreg_stat_proc_t *proc,
 void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
                         ucs_string_buffer_t *line)
 {
-    const ucs_rcache_pred_live_record_t *bound = NULL;
+    const ucs_rcache_pred_live_state_t *bound = NULL;
     uint64_t registered                        = 0;
     uint64_t pinned                            = 0;
     int known                                  = 0;
@@ -209,7 +209,7 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
 void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
                        ucs_string_buffer_t *line)
 {
-    const ucs_rcache_pred_live_record_t *record = &proc->record;
+    const ucs_rcache_pred_live_state_t *record = &proc->record;
 
     /* No floating-point numbers, whose format depends on the locale */
     ucs_string_buffer_appendf(line, "{\"time\":%lu.%03lu,", time_ms / 1000,

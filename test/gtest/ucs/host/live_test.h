@@ -24,9 +24,9 @@ constexpr size_t OFFSET_SIZE    = 12;
 constexpr size_t OFFSET_SEQ     = 24;
 constexpr size_t OFFSET_RECORD  = 32;
 constexpr size_t PAGE_SIZE      = OFFSET_RECORD +
-                                  sizeof(ucs_rcache_pred_live_record_t);
+                                  sizeof(ucs_rcache_pred_live_state_t);
 
-typedef ucs_rcache_pred_live_record_t record_t;
+typedef ucs_rcache_pred_live_state_t record_t;
 
 inline record_t valid_record()
 {

@@ -16,7 +16,7 @@
 
 
 /* The sum over the node is made only if there is a bound to compare it with */
-static void collect_node(ucs_rcache_pred_live_record_t *record)
+static void collect_node(ucs_rcache_pred_live_state_t *record)
 {
     size_t max_bytes             = uct_predreg_core.knobs.node_max_pinned;
     ucs_rcache_pred_node_t *node = uct_predreg_node();
@@ -30,7 +30,7 @@ static void collect_node(ucs_rcache_pred_live_record_t *record)
     }
 }
 
-static void collect(void *arg, ucs_rcache_pred_live_record_t *record)
+static void collect(void *arg, ucs_rcache_pred_live_state_t *record)
 {
     memset(record, 0, sizeof(*record));
     record->time     = ucs_rcache_pred_live_now();
