@@ -12,22 +12,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Plug-ins included, MPI programs have some hundred; one that comes back at
- * another address counts again */
+/* MPI programs have some hundred modules, plug-ins included. One that is
+ * unloaded and comes back at another address counts again */
 #define MODULES_MAX      1024
 
 #define MODULES_MAX_PATH 512
 
-/* Paths are copied: those of the loader go with the library */
+/* The path is a copy: that of the loader is gone when the library is
+ * unloaded */
 typedef struct module {
     ucs_rcache_trace_module_t trace;
     char                      path[MODULES_MAX_PATH];
 } module_t;
 
 struct ucs_rcache_record_modules {
-    unsigned count;               /* Found */
-    unsigned num_put;             /* Of these, put */
-    char     program[PATH_MAX];   /* The loader has no name for it */
+    unsigned count;               /* Modules found so far */
+    unsigned num_put;             /* How many of these were put */
+    char     program[PATH_MAX];   /* Path of the program, which the loader does
+                                     not tell */
     module_t modules[MODULES_MAX];
 };
 
@@ -93,7 +95,8 @@ static void module_find_build_id(ucs_rcache_trace_module_t *module,
     }
 }
 
-/* Notes that are in the file only must not be looked for in memory */
+/* Whether a segment is in memory. The notes of a program may be in its file
+ * only, and must not be read then */
 static int segment_is_loaded(const struct dl_phdr_info *info,
                              const ElfW(Phdr) *segment)
 {
@@ -145,7 +148,7 @@ static void module_add(ucs_rcache_record_modules_t *modules,
     strcpy(module->path, path);
 }
 
-/* Within the loader's lock: neither allocates nor writes */
+/* Called with the loader's lock held: must neither allocate nor write */
 static int module_found(struct dl_phdr_info *info, size_t size, void *arg)
 {
     ucs_rcache_record_modules_t *modules = arg;
@@ -158,7 +161,7 @@ static int module_found(struct dl_phdr_info *info, size_t size, void *arg)
         path = modules->program;
     }
 
-    /* What the kernel maps by itself is no file */
+    /* A module without a path is mapped by the kernel itself, and is no file */
     if ((strchr(path, '/') == NULL) || (strlen(path) >= MODULES_MAX_PATH)) {
         return 0;
     }

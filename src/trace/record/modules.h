@@ -16,8 +16,8 @@ BEGIN_C_DECLS
 
 /** @file modules.h
  *
- * The program and the libraries that are mapped into this process. One thread
- * at a time.
+ * The program and the libraries that are mapped into this process. Uses
+ * trace/format/writer.h; recorder.c calls it, one thread at a time.
  */
 
 typedef struct ucs_rcache_record_modules ucs_rcache_record_modules_t;
@@ -30,8 +30,8 @@ ucs_rcache_record_modules_create(ucs_rcache_record_modules_t **modules_p);
 void ucs_rcache_record_modules_destroy(ucs_rcache_record_modules_t *modules);
 
 /**
- * Look at what is mapped now, and put what was not put before. Does not
- * allocate; what finds no room (1024 modules in all) is left out.
+ * Put the modules that are mapped now and were not put before. Does not
+ * allocate; of more than 1024 modules in all, the last ones are left out.
  */
 void ucs_rcache_record_modules_put(ucs_rcache_record_modules_t *modules,
                                    ucs_rcache_trace_writer_t *writer);

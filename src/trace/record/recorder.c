@@ -27,8 +27,9 @@
 
 #define NSEC_PER_SEC  1000000000l
 
-/* How often the file is written, at least. What a process that dies loses; rare
- * enough not to be felt: about 5 us of processor time each, 1/20000. */
+/* The file is written at least once in this time, which is what a process that
+ * dies loses of its trace. Each time takes about 5 us of the processor, 1/20000
+ * of the period. */
 #define PERIOD_NSEC   100000000l
 
 /*
@@ -40,32 +41,36 @@
  */
 #define RING_SIZE     32768
 
-/* Places in the program, for each thread. Ten times what MPI programs were seen
- * to have; 1 MB if it fills */
+/* Call stacks that are recorded at most. The same place counts once for each
+ * thread that comes there. MPI programs were seen to have a tenth of this
+ * number; if all are used, they take 1 MB */
 #define MAX_SITES     4096
 
 
 struct ucs_rcache_recorder {
     ucs_rcache_record_ring_t    *ring;
     ucs_rcache_record_sites_t   *sites;
-    ucs_spinlock_t              emit_lock;  /* Of who produces, if it is not
-                                               the cache's */
+    ucs_spinlock_t              emit_lock;  /* Held by a thread that adds an
+                                               event without a cache's lock */
 
-    /* Set by start, cleared by stop or by the thread when it fails. Relaxed: an
-     * event more or less at either end; the ring is there all the time, and
-     * where the thread is to see it, the semaphore orders it */
+    /* Set by start, cleared by stop, or by the thread when writing fails.
+     * Relaxed: it does not matter whether an event at either end is recorded,
+     * since the ring exists all the time; and when stop wakes the thread, the
+     * semaphore orders it */
     _Atomic int                 recording;
 
     sem_t                       wakeups;
     pthread_t                   thread;
-    int                         running;    /* By start and stop */
+    int                         running;    /* Written by start and stop */
 
-    pthread_mutex_t             lock;       /* Of what follows */
+    pthread_mutex_t             lock;       /* Protects the rest */
     ucs_rcache_record_modules_t *modules;
-    ucs_rcache_trace_writer_t   *writer;    /* NULL: nothing was started */
+    ucs_rcache_trace_writer_t   *writer;    /* NULL before start, and after
+                                               finish */
     ucs_rcache_pred_own_fd_t    file;
     char                        *path;
-    int                         failed;     /* It could not be written */
+    int                         failed;     /* Not 0: writing has failed, and
+                                               nothing more is written */
 };
 
 
@@ -158,7 +163,7 @@ void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
     }
 }
 
-/* What was put goes to the file. Under lock */
+/* Write to the file what was put. Called under the lock */
 static void recorder_flush(ucs_rcache_recorder_t *recorder)
 {
     if (recorder->failed ||
@@ -178,8 +183,9 @@ static void recorder_flush(ucs_rcache_recorder_t *recorder)
     atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
 }
 
-/* @return how many events there were, at most as many as the ring holds. Under
- *         lock */
+/* Put the events of the ring, at most as many as it holds. Called under the
+ * lock.
+ * @return how many there were */
 static unsigned recorder_put_events(ucs_rcache_recorder_t *recorder)
 {
     ucs_rcache_pred_event_t event;
@@ -197,7 +203,8 @@ static unsigned recorder_put_events(ucs_rcache_recorder_t *recorder)
     return count;
 }
 
-/* With the modules that they are in. Under lock */
+/* Put the new call stacks, and the modules whose code is in them. Called under
+ * the lock */
 static void recorder_put_sites(ucs_rcache_recorder_t *recorder)
 {
     const ucs_rcache_trace_site_t *site;
@@ -213,7 +220,7 @@ static void recorder_put_sites(ucs_rcache_recorder_t *recorder)
     }
 }
 
-/* @return whether there may be more. */
+/* Write what there is to the file. @return whether there may be more events */
 static int recorder_drain(ucs_rcache_recorder_t *recorder)
 {
     unsigned count = 0;
@@ -228,7 +235,7 @@ static int recorder_drain(ucs_rcache_recorder_t *recorder)
     return count == RING_SIZE;
 }
 
-/* Returns early when the ring is half full */
+/* Wait for the next period, or until the ring is half full */
 static void recorder_sleep(ucs_rcache_recorder_t *recorder)
 {
     struct timespec until;
@@ -247,7 +254,8 @@ static void *recorder_func(void *arg)
     ucs_rcache_recorder_t *recorder = arg;
     struct sched_param param        = { .sched_priority = 0 };
 
-    /* As the helper: it does not preempt the program when it wakes */
+    /* A batch thread that wakes does not preempt the program, see
+     * ucs/host/thread.c */
     sched_setscheduler(0, SCHED_BATCH, &param);
     while (is_recording(recorder)) {
         if (!recorder_drain(recorder)) {
@@ -258,7 +266,8 @@ static void *recorder_func(void *arg)
     return NULL;
 }
 
-/* No signal of the program is handled there */
+/* All signals are blocked in the thread, so that no handler of the program runs
+ * there */
 static ucs_status_t recorder_create_thread(ucs_rcache_recorder_t *recorder)
 {
     sigset_t all, old;
@@ -320,7 +329,8 @@ err:
     return status;
 }
 
-/* Under lock. The writer may write whenever something is put */
+/* Called under the lock. After a failure nothing may be put either, since the
+ * writer may have to flush for it */
 static int recorder_may_put(const ucs_rcache_recorder_t *recorder)
 {
     return (recorder->writer != NULL) && !recorder->failed;
@@ -348,7 +358,7 @@ void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder)
     pthread_mutex_unlock(&recorder->lock);
 }
 
-/* Under lock */
+/* Called under the lock */
 static void recorder_close(ucs_rcache_recorder_t *recorder)
 {
     if (!recorder->failed) {
@@ -381,8 +391,8 @@ void ucs_rcache_recorder_finish(ucs_rcache_recorder_t *recorder)
     pthread_mutex_unlock(&recorder->lock);
 }
 
-/* Its thread is not here, and what is in its buffers is the parent's to write:
- * nothing is destroyed, since that would flush */
+/* The child does not have the thread, and the parent will write what is in the
+ * buffers. So the writer is not destroyed, which would flush it. */
 void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder)
 {
     if (recorder->writer != NULL) {

@@ -18,12 +18,12 @@ BEGIN_C_DECLS
 
 /** @file recorder.h
  *
- * Writes the trace of a running process. Events are copied into a ring, by
- * whoever makes them; a thread takes them out, encodes them and writes the
- * file, ten times a second and whenever the ring is half full. If the process
- * is killed, or calls _exit or exec, what it did since the last turn is
- * missing: up to 100 ms, or what fills half of the ring, and more if the thread
- * finds no processor. What was there before is in the file.
+ * Writes the trace of a running process. Events are copied into a ring by the
+ * threads in which they happen; a thread takes them out, encodes them and
+ * writes the file, ten times a second and whenever the ring is half full. If
+ * the process is killed, or calls _exit or exec, what it did since the last
+ * turn is missing: up to 100 ms, or what fills half of the ring, and more if
+ * the thread finds no processor. What was there before is in the file.
  *
  * If the file cannot be written, one warning says so, recording stops and the
  * process goes on.
@@ -32,14 +32,15 @@ BEGIN_C_DECLS
 typedef struct ucs_rcache_recorder ucs_rcache_recorder_t;
 
 
-/** Allocates all there is, but for the thread. @return UCS_ERR_NO_MEMORY. */
+/** Allocate all that recording needs, except for the thread.
+ *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_rcache_recorder_create(ucs_rcache_recorder_t **recorder_p);
 
-/** Must not be recording. */
+/** Free the recorder, which must not be recording. */
 void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder);
 
 /**
- * Begin to record.
+ * Start the thread, and record events from now on.
  *
  * @param [in] fd    File, which becomes the recorder's. On failure it stays the
  *                   caller's.
@@ -50,40 +51,43 @@ void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder);
 ucs_status_t ucs_rcache_recorder_start(ucs_rcache_recorder_t *recorder, int fd,
                                        const char *path);
 
-/** Record no more events; returns when all are in the file. What is put after
- *  it comes after them. No-op if not recording. */
+/** Record no more events, and wait until all that were recorded are in the
+ *  file. What is put later comes after them. Does nothing if it is not
+ *  recording. */
 void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder);
 
 /** After stop: write the rest and close the file. */
 void ucs_rcache_recorder_finish(ucs_rcache_recorder_t *recorder);
 
-/** In a forked child: let go of the parent's recorder. */
+/** In a forked child: close the descriptor of the parent's trace, to which the
+ *  child must not write. */
 void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder);
 
 
-/* What is recorded between start and stop. Any thread. */
+/* The next three record something between start and stop, and do nothing at
+ * other times. Any thread may call them. */
 
 /**
- * The function of a ucs_rcache_pred_sink_t, whose arg is the recorder. One at a
- * time. Wait-free, and safe in a memory hook; a system call only to wake the
- * thread, once when the ring becomes half full.
+ * Record an event: the function of a ucs_rcache_pred_sink_t, whose arg is the
+ * recorder. One thread at a time. Wait-free, and safe in a memory hook. It
+ * makes a system call only when the ring becomes half full, to wake the thread.
  */
 void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event);
 
-/** The same, for those who do not hold the lock of a cache: waits for others
- *  that do the same. Not in a process where a cache has the recorder for its
- *  sink. */
+/** Record an event, for callers that do not hold the lock of a cache. Threads
+ *  that call it at the same time wait for each other. Must not be called in a
+ *  process where the recorder is the sink of a cache. */
 void ucs_rcache_recorder_emit(ucs_rcache_recorder_t *recorder,
                               const ucs_rcache_pred_event_t *event);
 
-/** The calling thread issues a communication: if it comes from there for the
- *  first time, the stack is recorded. */
+/** Record the call stack of a communication that the calling thread issues, if
+ *  none has come from there before. */
 void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
                               const ucs_rcache_pred_context_t *context);
 
 
-/* These may wait for the file. Between start and finish; else no-op. Any
- * thread. */
+/* The next four may wait for the file. They act between start and finish, and
+ * do nothing at other times. Any thread may call them. */
 
 void ucs_rcache_recorder_meta(ucs_rcache_recorder_t *recorder, const char *key,
                               const char *value);
@@ -92,8 +96,8 @@ void ucs_rcache_recorder_domain(ucs_rcache_recorder_t *recorder,
 void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
                                  const char *name, uint64_t value);
 
-/** What was put so far is in the file when it returns: without it, only after
- *  the thread's next turn. */
+/** Write to the file what was put so far. Otherwise it is written with the
+ *  thread's next turn. */
 void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder);
 
 END_C_DECLS

@@ -12,7 +12,7 @@
 
 typedef struct ring_slot {
     ucs_rcache_pred_event_t event;
-    uint64_t                lost; /* Events dropped before this one, ever */
+    uint64_t                lost; /* How many events had been dropped before */
 } ring_slot_t;
 
 
@@ -22,21 +22,21 @@ struct ucs_rcache_record_ring {
     ring_slot_t      *slots;
     uint64_t         size;
 
-    /* Written by the producer. The consumer reads tail: release, the slots
-     * before it have been written; and lost when there is no producer any
-     * more, since slots say where events are missing: relaxed. */
+    /* Written by the producer. The consumer reads tail; release: the slots
+     * before it have been written. It reads lost only when there is no producer
+     * any more, so that this is relaxed; until then the slots tell it. */
     _Atomic uint64_t tail       /* Slot to be written next */
                      __attribute__((aligned(64)));
-    _Atomic uint64_t lost;      /* Events dropped, ever */
-    uint64_t         head_seen; /* As the producer last saw it: it looks again
-                                   if no more than half would be free */
-    int              half_full; /* When it last looked */
+    _Atomic uint64_t lost;      /* Events dropped so far */
+    uint64_t         head_seen; /* Head as the producer saw it last. It looks
+                                   again if by this the ring is half full */
+    int              half_full; /* Whether it was half full at that time */
 
-    /* Written by the consumer. The producer reads head: release, the slots
+    /* Written by the consumer. The producer reads head; release: the slots
      * before it have been read. */
     _Atomic uint64_t head       /* Slot to be read next */
                      __attribute__((aligned(64)));
-    uint64_t         told;      /* Lost, as pop has told so far */
+    uint64_t         told;      /* Lost events that pop has told of */
 };
 
 
@@ -58,7 +58,7 @@ ucs_status_t ucs_rcache_record_ring_create(unsigned size,
         goto err_free;
     }
 
-    /* Touched now, so that no event has to wait for its page */
+    /* All pages are touched now, so that no event has to wait for one */
     memset(ring->slots, 0, size * sizeof(*ring->slots));
     *ring_p = ring;
     return UCS_OK;
@@ -77,13 +77,14 @@ void ucs_rcache_record_ring_destroy(ucs_rcache_record_ring_t *ring)
 
 static void ring_drop(ucs_rcache_record_ring_t *ring)
 {
-    /* Relaxed, and not read-modify-write: the producer alone writes it */
+    /* Relaxed, and no read-modify-write: only the producer writes it */
     uint64_t lost = atomic_load_explicit(&ring->lost, memory_order_relaxed);
 
     atomic_store_explicit(&ring->lost, lost + 1, memory_order_relaxed);
 }
 
-/* The ring may be half full. @return whether that is news */
+/* Find out whether the ring is half full. @return whether it has become so
+ * since the last look */
 static UCS_F_NOINLINE int ring_check(ucs_rcache_record_ring_t *ring,
                                      uint64_t tail)
 {
@@ -98,7 +99,7 @@ static UCS_F_NOINLINE int ring_check(ucs_rcache_record_ring_t *ring,
 int ucs_rcache_record_ring_push(ucs_rcache_record_ring_t *ring,
                                 const ucs_rcache_pred_event_t *event)
 {
-    /* Relaxed: the producer alone writes it, and lost as well */
+    /* Relaxed: only the producer writes it, and lost as well */
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     int wake      = 0;
     ring_slot_t *slot;
@@ -122,7 +123,7 @@ int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,
                                ucs_rcache_pred_event_t *event,
                                uint64_t *lost_p)
 {
-    /* Relaxed: the consumer alone writes it */
+    /* Relaxed: only the consumer writes it */
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     const ring_slot_t *slot;
 

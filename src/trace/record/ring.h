@@ -22,10 +22,12 @@ BEGIN_C_DECLS
  * writes them. Bounded: an event that finds the ring full is dropped, and the
  * consumer is told how many were dropped where.
  *
- * Threads: one producer and one consumer at a time. Who produces in turns needs
- * a lock; that of the cache serves for its events.
+ * Threads: one producer and one consumer at a time. Threads that take turns in
+ * producing need a lock; the events of the cache come under its lock.
  *
  * Progress: all but create and destroy are wait-free and make no system call.
+ *
+ * Uses the events of the cache; recorder.c calls it.
  */
 
 typedef struct ucs_rcache_record_ring ucs_rcache_record_ring_t;
@@ -62,8 +64,9 @@ int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,
                                ucs_rcache_pred_event_t *event,
                                uint64_t *lost_p);
 
-/** Consumer: how many were dropped after the last one taken out. Only when
- *  nobody produces any more, and the ring is empty. */
+/** Consumer: @return how many events were dropped after the last one that was
+ *  taken out. May be called only when there is no producer any more and the
+ *  ring is empty. */
 uint64_t ucs_rcache_record_ring_lost(ucs_rcache_record_ring_t *ring);
 
 END_C_DECLS

@@ -16,8 +16,8 @@
 /* Frames of our own between the program and the call of backtrace(), at most */
 #define SITES_OWN_FRAMES 8
 
-/* Keys looked at for one site. With the table at most half full, as good as
- * none needs more. */
+/* So many keys are looked at for one site. The table is at most half full, so
+ * that hardly any site needs more. */
 #define SITES_PROBES     16
 
 /* The kind of communication is mixed into the caller's address, see
@@ -27,22 +27,23 @@
 
 typedef struct sites_entry {
     ucs_rcache_trace_site_t site;
-    _Atomic int             ready; /* By who claimed it, release: it was filled
-                                      in */
+    _Atomic int             ready; /* Set by the thread that claimed the entry;
+                                      release: the site was filled in */
 } sites_entry_t;
 
 struct ucs_rcache_record_sites {
     /* Constant */
     unsigned         max;
     sites_entry_t    *entries;
-    _Atomic uint64_t *keys;     /* Hash of a site, or 0: 2 max of them. Each is
-                                   written once, by who claims it; relaxed, a
-                                   number that leads to nothing */
+    _Atomic uint64_t *keys;     /* 2 max of them: hash of a site, or 0. Each is
+                                   written once, by the thread that claims it.
+                                   Relaxed: nothing is found through it */
 
-    _Atomic unsigned count;     /* Entries claimed. Written by who notes a
-                                   site, relaxed, a number; may exceed max by
-                                   the number of threads */
-    unsigned         next;      /* Entry to take out; by who does that */
+    _Atomic unsigned count;     /* Entries claimed, by threads that note sites.
+                                   May exceed max by the number of threads.
+                                   Relaxed: a number */
+    unsigned         next;      /* Entry to be taken out next. Used only by the
+                                   thread that takes them out */
 };
 
 
@@ -68,7 +69,8 @@ ucs_status_t ucs_rcache_record_sites_create(unsigned max,
         goto err_free_entries;
     }
 
-    /* The first call loads a library (glibc, backtrace(3)) */
+    /* The first call of backtrace(3) loads a library, which would take long
+     * later */
     backtrace(&frame, 1);
     *sites_p = sites;
     return UCS_OK;
@@ -88,7 +90,7 @@ void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites)
     free(sites);
 }
 
-/* Never 0 */
+/* Hash both words. The result is never 0, which stands for a free key. */
 static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
 {
     uint64_t hash = ucs_rcache_pred_hash_word(context->caller);
@@ -97,8 +99,9 @@ static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
     return (hash ^ (hash >> 32)) | 1;
 }
 
-/* Unwind up to the caller the context names. Without it on the stack (code
- * without unwind tables) the caller is all that is known. */
+/* Fill in the frames from the caller that the context names outwards. If that
+ * is not found on the stack, in code without unwind tables, it is the only
+ * frame. */
 static UCS_F_NOINLINE void
 site_fill(ucs_rcache_trace_site_t *site,
           const ucs_rcache_pred_context_t *context)
@@ -121,8 +124,8 @@ site_fill(ucs_rcache_trace_site_t *site,
     }
 }
 
-/* A new site for a free key. @return 0 if meanwhile another thread took the key
- * for another site. */
+/* Add a site under a free key. @return 0 if another thread has meanwhile taken
+ * the key for another site. */
 static UCS_F_NOINLINE int
 sites_add(ucs_rcache_record_sites_t *sites, _Atomic uint64_t *key,
           uint64_t hash, const ucs_rcache_pred_context_t *context)
@@ -185,8 +188,7 @@ ucs_rcache_record_sites_next(ucs_rcache_record_sites_t *sites)
     }
 
     /* Acquire: pairs with the release in sites_add(). Entries are taken out in
-     * order; one that is still being filled in holds up those after it, until
-     * the next time */
+     * order; while one is being filled in, those after it have to wait */
     entry = &sites->entries[sites->next];
     if (!atomic_load_explicit(&entry->ready, memory_order_acquire)) {
         return NULL;

@@ -20,14 +20,16 @@ BEGIN_C_DECLS
  * unwound once, when it is met for the first time, in the program's own thread;
  * from then on it costs one look into a table.
  *
- * Threads: any number note sites, one takes them out.
+ * Threads: any number may note sites, one at a time takes them out. Uses
+ * trace/content and ucs/base; recorder.c calls it.
  */
 
 typedef struct ucs_rcache_record_sites ucs_rcache_record_sites_t;
 
 
 /**
- * Loads what unwinding needs. Memory of the table is touched as sites come.
+ * Create the table, and load the library that unwinding needs. Pages of the
+ * table are touched only as sites are added.
  *
  * @param [in] max  Sites kept, a power of 2; later ones are left out.
  * @return UCS_ERR_NO_MEMORY.
@@ -39,18 +41,19 @@ ucs_rcache_record_sites_create(unsigned max,
 void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites);
 
 /**
- * A communication is being issued. Called by the thread that does, with its
- * caller on the stack. Lock-free; a site that is not known yet is unwound,
- * which may take some microseconds.
+ * Note the site of a communication. Called by the thread that issues it, with
+ * the caller of the communication on the stack. Lock-free. A site that is not
+ * known yet is unwound, which may take some microseconds.
  */
 void ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
                                   const ucs_rcache_pred_context_t *context);
 
-/** @return a site that was not taken out yet, or NULL. It stays where it is. */
+/** Take out the next site. @return NULL if there is no further one yet. The
+ *  site stays valid as long as the table. */
 const ucs_rcache_trace_site_t *
 ucs_rcache_record_sites_next(ucs_rcache_record_sites_t *sites);
 
-/** Whether there is no room for sites that are not known yet. Any thread. */
+/** @return whether the table has no room for further sites. Any thread. */
 int ucs_rcache_record_sites_is_full(ucs_rcache_record_sites_t *sites);
 
 END_C_DECLS

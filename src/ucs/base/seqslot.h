@@ -15,10 +15,12 @@
 /** @file seqslot.h
  *
  * A few words that many threads write and read without waiting for each other:
- * a writer that finds another one at work gives up, a reader that was overtaken
- * says so. The sequence number is odd while the words are being written.
+ * a writer that finds another one at work gives up, and a reader notices if the
+ * words were changed while it read them. The sequence number is odd while the
+ * words are being written. Uses UCS only; the cache, the live counters and the
+ * posted receives of uct/ib/predreg use it.
  *
- * Progress: all operations are wait-free.
+ * Progress: all operations are wait-free, and safe in memory hooks.
  */
 
 #define UCS_RCACHE_PRED_SEQSLOT_WORDS 7
@@ -26,7 +28,7 @@
 typedef struct ucs_rcache_pred_seqslot {
     _Atomic uint64_t seq;
     _Atomic uint64_t word[UCS_RCACHE_PRED_SEQSLOT_WORDS];
-} ucs_rcache_pred_seqslot_t; /* one cache line */
+} ucs_rcache_pred_seqslot_t; /* One cache line */
 
 
 /**
@@ -42,14 +44,16 @@ ucs_rcache_pred_seq_write(_Atomic uint64_t *seqp, _Atomic uint64_t *word,
 {
     unsigned i;
 
-    /* Acquire: the words below are not written before they are ours */
+    /* Acquire: the words below are written after this thread has claimed
+     * them */
     if (!atomic_compare_exchange_strong_explicit(seqp, &seq, next - 1,
                                                  memory_order_acquire,
                                                  memory_order_relaxed)) {
         return 0;
     }
 
-    /* A reader that sees one of the words sees the odd number as well */
+    /* Release: a reader that sees one of the words sees the odd number as
+     * well */
     atomic_thread_fence(memory_order_release);
     for (i = 0; i < num; ++i) {
         atomic_store_explicit(&word[i], words[i], memory_order_relaxed);
@@ -82,7 +86,7 @@ ucs_rcache_pred_seq_read(const _Atomic uint64_t *seqp,
         words[i] = atomic_load_explicit(&word[i], memory_order_relaxed);
     }
 
-    /* The second look at the number comes after the words were read */
+    /* Acquire: the number is read again only after the words were read */
     atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(seqp, memory_order_relaxed) == seq;
 }

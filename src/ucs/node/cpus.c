@@ -160,7 +160,8 @@ static void seat_on_own(const cpu_set_t *usable,
 
     user_cpus(usable, &users[self], &seat->cpus);
     if (CPU_COUNT(&seat->cpus) == 0) {
-        seat->cpus = users[self].affinity; /* Of another cpuset */
+        /* The process was bound in another cpuset than usable is of */
+        seat->cpus = users[self].affinity;
     }
 
     if (cpus == 0) {
@@ -190,8 +191,9 @@ void ucs_rcache_pred_cpus_seat(const cpu_set_t *usable,
     }
 }
 
-/* The kernel binds to what it can of the processors asked for, and says which
- * those are. Not known if it numbers more than fit the set. */
+/* Ask the kernel for all processors. It binds the thread to those of them that
+ * the thread may have, and then says which these are. If its numbers of
+ * processors do not fit the set, it says nothing, and they are not known. */
 static void *usable_func(void *arg)
 {
     cpu_set_t *usable = arg;

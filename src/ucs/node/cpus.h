@@ -13,19 +13,20 @@ BEGIN_C_DECLS
 
 /** @file cpus.h
  *
- * Idle processors of a node, and which helper runs where (CF'11, section 5).
+ * Which processors of a node are idle, and which helper runs where (CF'11,
+ * section 5). Uses the seat of node.h; node.c calls it.
  */
 
 /** A process of the node. */
 typedef struct ucs_rcache_pred_cpu_user {
-    cpu_set_t affinity; /**< Processors it may run on; none: not known, it is
-                             taken for unbound */
-    uint64_t  demand;   /**< Of registered memory */
+    cpu_set_t affinity; /**< Processors it may run on. If there are none, it is
+                             not known, and the process is taken for unbound */
+    uint64_t  demand;   /**< Bytes it has had registered lately, on average */
 } ucs_rcache_pred_cpu_user_t;
 
 
 /**
- * Seat the helper of one process. Pure.
+ * Choose where the helper of one process may run. Pure.
  *
  * Each process needs one processor of its affinity mask for itself. Masks are
  * taken to be disjoint, equal or nested, as launchers make them; for others
@@ -39,9 +40,11 @@ typedef struct ucs_rcache_pred_cpu_user {
  * cannot be told by number: each helper stays on the processors of its process.
  *
  * @param [in]  usable  Processors of the node that this process could run on.
- *                      None: not known, and none is taken for idle.
+ *                      If there are none, it is not known, and no processor is
+ *                      taken for idle.
  * @param [in]  users   All processes of the node.
- * @param [in]  self    The one to seat.
+ * @param [in]  self    Which of them the helper belongs to.
+ * @param [out] seat    Where the helper may run.
  */
 void ucs_rcache_pred_cpus_seat(const cpu_set_t *usable,
                                const ucs_rcache_pred_cpu_user_t *users,

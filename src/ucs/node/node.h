@@ -24,15 +24,18 @@ BEGIN_C_DECLS
  * which of them keep their helper threads where there are too few idle
  * processors (CF'11, section 5).
  *
- * Each process has a slot in shared memory, which only it writes. A process
- * that was killed gives its share back: whoever finds its slot clears it. The
- * memory is gone when the last process is, however that ended. A process that
- * runs another program (exec) without leaving keeps its share until it ends.
+ * Each process has a slot in shared memory, which only it writes. The share of
+ * a process that was killed is not lost: another process that finds its slot
+ * clears it. The memory is freed with the last process, in whatever way that
+ * one ended. A process that runs another program (exec) without leaving keeps
+ * its share until it ends.
  *
  * The processes of a node are those of one effective user with the same IPC,
  * PID, network, user and time name spaces; others have bounds of their own.
  *
- * All functions but join, leave and abandon are thread safe and lock-free.
+ * Uses ucs/base; the cache calls it, and the core of uct/ib/predreg, which
+ * joins and leaves. All functions but join, leave and abandon are thread safe
+ * and lock-free.
  */
 
 typedef struct ucs_rcache_pred_node ucs_rcache_pred_node_t;
@@ -43,12 +46,13 @@ typedef struct ucs_rcache_pred_node ucs_rcache_pred_node_t;
 
 typedef struct ucs_rcache_pred_node_params {
     uint64_t max_bytes;   /**< Bound on the registered bytes of all processes,
-                               or UNLIMITED. Each process keeps the bound it
-                               was given itself */
+                               or UNLIMITED. Processes need not have the same
+                               bound: each keeps its own */
     uint64_t max_regions; /**< Bound on registered regions, or UNLIMITED */
-    uint64_t reserve;     /**< Bytes of the bound this process holds from the
-                               beginning to its end, for what must not fail */
-    uint64_t reserve_regions; /**< Regions of the bound, likewise */
+    uint64_t reserve;     /**< Bytes of the bound that this process holds as
+                               long as it is a member, for registrations that
+                               must not fail */
+    uint64_t reserve_regions; /**< Regions of the bound that it holds so */
 } ucs_rcache_pred_node_params_t;
 
 
@@ -65,11 +69,11 @@ ucs_status_t
 ucs_rcache_pred_node_join(const ucs_rcache_pred_node_params_t *params,
                           ucs_rcache_pred_node_t **node_p);
 
-/** Give everything back. */
+/** Give the share back, and leave the processes of the node. */
 void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node);
 
 /**
- * In a forked child: let go of the parent's slot without touching it.
+ * In a forked child: free what was inherited. The slot stays the parent's.
  */
 void ucs_rcache_pred_node_abandon(ucs_rcache_pred_node_t *node);
 
@@ -82,27 +86,27 @@ void ucs_rcache_pred_node_abandon(ucs_rcache_pred_node_t *node);
  * processes are taken back before refusing, which takes some system calls for
  * each process of the node.
  *
- * @return 0 if there is no room. The others are asked to give up what they hold
- *         idle, see @ref ucs_rcache_pred_node_is_asked, unless it would never
- *         be enough: @a bytes or @a regions is above the bound, or above
- *         2^63 - 1.
+ * @return 0 if there is no room. Then the others are asked to give up what they
+ *         hold idle, see @ref ucs_rcache_pred_node_is_asked, unless even all of
+ *         it would not be enough, since @a bytes or @a regions is above the
+ *         bound or above 2^63 - 1.
  */
 int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                  uint64_t regions);
 
-/** So many regions with so many bytes, which were reserved, were
+/** Give back the room of so many regions with so many bytes together, which were
  *  deregistered. */
 void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                   uint64_t regions);
 
 /**
- * Whether another process has been refused room since this was last asked.
- * Takes one load of shared memory if not.
+ * @return whether another process has been refused room since the last call.
+ *         Costs one load of shared memory if not.
  */
 int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node);
 
 
-/** All processes together. */
+/** What all processes have together. */
 typedef struct ucs_rcache_pred_node_totals {
     uint64_t bytes;   /**< Registered or reserved */
     uint64_t regions;
@@ -113,11 +117,7 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
                                      ucs_rcache_pred_node_totals_t *totals);
 
 
-/**
- * Tell the others what this process needs, and find out what that means for its
- * helper. To be called now and then, by the helper or in its place: takes some
- * system calls, and takes back the shares of processes that died.
- */
+/** Where the helper of this process may run. */
 typedef struct ucs_rcache_pred_node_seat {
     unsigned  procs;       /**< Processes of the node */
     unsigned  idle_cpus;   /**< Processors that no process needs for itself */
@@ -131,9 +131,15 @@ typedef struct ucs_rcache_pred_node_seat {
 } ucs_rcache_pred_node_seat_t;
 
 /**
- * @param [in]  affinity  Processors of this process, as its launcher bound it.
- * @param [in]  demand    Bytes registered, on average of late; by which the
- *                        helpers are distributed.
+ * Tell the others what this process needs, and find out what that means for its
+ * helper. Called from time to time, by the helper or by whoever does its work.
+ * Takes some system calls, and takes back the shares of processes that died.
+ *
+ * @param [in]  affinity  Processors that the launcher has bound this process
+ * to.
+ * @param [in]  demand    Bytes that it has had registered lately, on average.
+ *                        Helpers are distributed by it.
+ * @param [out] seat      Where its helper may run.
  */
 void ucs_rcache_pred_node_update(ucs_rcache_pred_node_t *node,
                                  const cpu_set_t *affinity, uint64_t demand,

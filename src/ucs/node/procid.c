@@ -63,8 +63,9 @@ int ucs_rcache_pred_procstat_is_dead(const ucs_rcache_pred_procstat_t *stat,
         return 1; /* Another process with its pid */
     }
 
-    /* A zombie has released its memory and closed its files. One whose other
-     * threads live is only the first thread, which ended before them. */
+    /* A zombie has released its memory and closed its files. But if it has
+     * other threads, only the first thread has ended, and the process has
+     * not. */
     return (stat->state == 'X') || (stat->state == 'x') ||
            ((stat->state == 'Z') && (stat->num_threads <= 1));
 }

@@ -17,8 +17,9 @@ BEGIN_C_DECLS
 
 /** @file procid.h
  *
- * Names of processes that no later process takes over, and whether the one so
- * named is dead. All functions are thread safe.
+ * Names of processes that no later process can get, and whether the process of
+ * a name is dead. Uses /proc; slot.c and node.c call it. All functions are
+ * thread safe.
  */
 
 /**
@@ -44,7 +45,7 @@ static inline pid_t ucs_rcache_pred_procid_pid(ucs_rcache_pred_procid_t id)
 }
 
 
-/** What /proc/PID/stat tells, see proc(5). */
+/** What /proc/PID/stat tells of a process, see proc(5). */
 typedef struct ucs_rcache_pred_procstat {
     char     state;       /**< Field 3 */
     uint64_t num_threads; /**< Field 20 */
@@ -53,7 +54,7 @@ typedef struct ucs_rcache_pred_procstat {
 
 
 /**
- * Take the line of /proc/PID/stat apart. Pure.
+ * Read the line of /proc/PID/stat. Pure.
  *
  * @return UCS_ERR_INVALID_PARAM if it is not one.
  */
@@ -61,8 +62,8 @@ ucs_status_t ucs_rcache_pred_procstat_parse(const char *line,
                                             ucs_rcache_pred_procstat_t *stat);
 
 /**
- * Whether a process in this state no longer has memory, or is not the one that
- * started at @a start_time. Pure.
+ * @return whether this is not the process that started at @a start_time, or has
+ *         given up its memory already. Pure.
  */
 int ucs_rcache_pred_procstat_is_dead(const ucs_rcache_pred_procstat_t *stat,
                                      uint64_t start_time);
@@ -71,8 +72,8 @@ int ucs_rcache_pred_procstat_is_dead(const ucs_rcache_pred_procstat_t *stat,
 ucs_rcache_pred_procid_t ucs_rcache_pred_procid_self(void);
 
 /**
- * Whether a process is dead for certain. What cannot be found out is taken for
- * alive.
+ * @return whether a process is certainly dead. If it cannot be found out, the
+ *         process is taken for alive.
  */
 int ucs_rcache_pred_procid_is_dead(ucs_rcache_pred_procid_t id);
 

@@ -21,12 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Nobody else may attach */
+/* No other user may attach a segment */
 #define SEGMENT_MODE 0600
 
-/* Waiting for another process that looks or creates: a walk over some hundred
- * segments takes less than 1 ms, so that a node full of processes that start
- * together is through long before the end */
+/* A process tries so many times to get the lock, and waits so long in between.
+ * A walk over some hundred segments takes less than 1 ms, so that even a node
+ * full of processes that start together has enough time. */
 #define LOCK_ATTEMPTS      500
 #define LOCK_INTERVAL_NSEC 2000000
 
@@ -42,7 +42,7 @@ key_t ucs_rcache_pred_segment_key(const ucs_rcache_pred_segment_id_t *id)
     return (key_t)((hash >> 32) | 1); /* IPC_PRIVATE is 0 */
 }
 
-/* Whether nobody but this user could have created it and can use it */
+/* Whether only this user can have created the segment, and can use it */
 static int segment_is_own(const struct shmid_ds *ds, size_t size)
 {
     return (ds->shm_perm.uid == geteuid()) &&
@@ -65,7 +65,8 @@ segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size)
     struct shmid_ds ds;
     int shmid;
 
-    /* Fails for unused indexes, and for segments that others keep closed */
+    /* Fails for an unused index, and for a segment that this user may not
+     * see */
     shmid = shmctl(index, SHM_STAT, &ds);
     if ((shmid < 0) || !segment_is_own(&ds, size) ||
         !(ds.shm_perm.mode & SHM_DEST)) {
@@ -93,8 +94,8 @@ ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
     struct shm_info info;
     int index, last;
 
-    /* A segment keeps its index for life: those that come and go during the
-     * walk hide none */
+    /* A segment keeps its index as long as it exists, so that the walk finds it
+     * even if others come and go meanwhile */
     last = shmctl(0, SHM_INFO, (struct shmid_ds*)&info);
     for (index = 0; index <= last; ++index) {
         segment = segment_try(index, id, size);
@@ -107,8 +108,9 @@ ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
 }
 
 /*
- * Under the lock. Without IPC_EXCL: a creator that was killed before it marked
- * its segment left one that nobody has used, which is taken and marked.
+ * Called under the lock. IPC_EXCL is not set: a creator that was killed before
+ * it marked its segment has left one that nobody uses, which is taken and
+ * marked.
  */
 static ucs_rcache_pred_segment_header_t *
 segment_create(const ucs_rcache_pred_segment_id_t *id, size_t size)
@@ -136,7 +138,8 @@ segment_create(const ucs_rcache_pred_segment_id_t *id, size_t size)
     segment->id  = *id;
     segment->uid = geteuid();
 
-    /* Only now: others find it marked, and unattached it would be gone */
+    /* Not earlier: others find the segment from now on, and a marked segment
+     * that is not attached is removed at once */
     if (shmctl(shmid, IPC_RMID, NULL) != 0) {
         goto err_detach;
     }
@@ -154,9 +157,10 @@ err:
 }
 
 /*
- * The name of a socket in the abstract namespace is held by one process at a
- * time, and the kernel takes it from who dies. A process that another thread
- * forks meanwhile holds it too, until it runs another program or ends.
+ * The lock is the name of a socket in the abstract namespace. One process at a
+ * time can have it, and the kernel takes it away from a process that dies. If
+ * another thread forks meanwhile, the child has it too, until it runs another
+ * program or ends.
  */
 int ucs_rcache_pred_segment_lock(const ucs_rcache_pred_segment_id_t *id)
 {

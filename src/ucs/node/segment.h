@@ -25,16 +25,16 @@ BEGIN_C_DECLS
  * segments of the system.
  */
 
-/** What a segment is recognized by, besides its owner and size. */
+/** By this a segment is recognized, besides its owner and size. */
 typedef struct ucs_rcache_pred_segment_id {
     uint64_t magic;   /**< What it is for */
     uint64_t version; /**< Of its layout */
-    uint64_t key;     /**< Tells apart those who shall not meet */
+    uint64_t key;     /**< Differs for processes that shall not meet */
 } ucs_rcache_pred_segment_id_t;
 
 
-/** The beginning of the segment. Written by its creator before anybody else can
- *  find it, constant from then on. */
+/** The beginning of a segment. Its creator writes it before any other process
+ *  can find the segment; it is constant from then on. */
 typedef struct ucs_rcache_pred_segment_header {
     ucs_rcache_pred_segment_id_t id;
     uint64_t                     uid;
@@ -54,12 +54,13 @@ ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
                                size_t size,
                                ucs_rcache_pred_segment_header_t **segment_p);
 
-/** The last one frees the memory. */
+/** Detach the segment. Its memory is freed when the last process has done so,
+ *  or has ended. */
 void ucs_rcache_pred_segment_detach(ucs_rcache_pred_segment_header_t *segment);
 
 /**
- * @return this user's segment, attached, or NULL if there is none. Under the
- *         lock, for the answer to last.
+ * @return this user's segment, attached, or NULL if there is none. Without the
+ *         lock, another process may create one meanwhile.
  */
 ucs_rcache_pred_segment_header_t *
 ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
@@ -73,10 +74,12 @@ ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
 key_t ucs_rcache_pred_segment_key(const ucs_rcache_pred_segment_id_t *id);
 
 /**
- * Become the only one who looks for and creates this user's segment.
+ * Take the lock under which one process at a time looks for this user's segment
+ * and creates it.
  *
- * @return a file descriptor: it is over when that is closed, which the kernel
- *         does for who dies. -1 if others hold it for a second. Logged.
+ * @return a file descriptor: closing it gives the lock back, which the kernel
+ *         does for a process that dies. -1 if others hold the lock for a
+ *         second, logged.
  */
 int ucs_rcache_pred_segment_lock(const ucs_rcache_pred_segment_id_t *id);
 

@@ -26,7 +26,7 @@ extern "C" {
 /* A system whose processes are in a folder like /proc */
 class fake_system_test : public command_test {
 protected:
-    typedef ucs_rcache_pred_live_record_t record_t;
+    typedef ucs_rcache_pred_live_state_t record_t;
 
     fake_system_test()
     {

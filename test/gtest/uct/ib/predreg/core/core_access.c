@@ -129,7 +129,7 @@ int test_core_has_recorder(void)
 
 int test_core_read_live(uint64_t *uses_p, char *command, size_t max)
 {
-    ucs_rcache_pred_live_record_t record;
+    ucs_rcache_pred_live_state_t record;
     unsigned version;
 
     if ((uct_predreg_core.live == NULL) ||
