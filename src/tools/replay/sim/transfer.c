@@ -60,7 +60,8 @@ static int add_piece(predreg_transfers_t *transfers,
                                      transfer->next;
     ucs_status_t status;
 
-    if ((left == 0) || (transfer->num_pieces == PREDREG_TRANSFER_MAX_PIECES)) {
+    if ((left == 0) ||
+        (transfer->num_pieces == UCS_RCACHE_PRED_PIECES_IN_FLIGHT)) {
         return 0;
     }
 

@@ -24,10 +24,6 @@ BEGIN_C_DECLS
  * the clock.
  */
 
-/** Pieces of a transfer that are registered at a time: as many as fly at a time
- *  in src/uct/ib/predreg/iface. */
-#define PREDREG_TRANSFER_MAX_PIECES 2
-
 /** A transfer. The caller allocates it, all 0, and the cache begins its use in
  *  pieces on it. */
 typedef struct predreg_transfer {
@@ -36,8 +32,8 @@ typedef struct predreg_transfer {
     predreg_site_t           *site;
     uint64_t                 begun;
     uint64_t                 next;   /**< Start of what is not registered yet */
-    ucs_rcache_pred_piece_t  pieces[PREDREG_TRANSFER_MAX_PIECES]; /**< In
-                                          flight, oldest first */
+    ucs_rcache_pred_piece_t  pieces[UCS_RCACHE_PRED_PIECES_IN_FLIGHT];
+                                    /**< In flight, oldest first */
     unsigned                 num_pieces;
     uint64_t                 lands;  /**< When the oldest piece does;
                                           UINT64_MAX: when the use ends */

@@ -16,11 +16,12 @@ BEGIN_C_DECLS
 /** @file context.h
  *
  * The context of a communication: where it was called from, and which
- * communications came before it (CF'11, section 3.1). Filling one in takes a few
- * loads and stores; hashing it into a signature is left to the helper.
+ * communications came before it (CF'11, section 3.1). To fill in a context
+ * takes a few loads and stores; the helper hashes it into a signature later.
  */
 
-/** Longest context window: communications remembered before the present one. */
+/** Length of the longest context window: how many communications before the
+ *  present one it remembers. */
 #define UCS_RCACHE_PRED_MAX_WINDOW 4
 
 
@@ -41,21 +42,24 @@ typedef struct ucs_rcache_pred_context {
     uint64_t stack;   /**< Stack depth at the call: the value of the stack
                            pointer, which tells call paths of one thread apart
                            nearly as well as unwinding them */
-    uint64_t window;  /**< Kinds and addresses of the communications before */
+    uint64_t window;  /**< Hash of the kinds and addresses of the communications
+                           before this one */
 } ucs_rcache_pred_context_t;
 
 
-/** The last communications of a thread. Owned by that thread, no locking. */
+/** The context window of a thread: its last communications. Only that thread
+ *  uses it, without a lock. */
 typedef struct ucs_rcache_pred_window {
     uint64_t comm[UCS_RCACHE_PRED_MAX_WINDOW]; /**< Most recent first */
 } ucs_rcache_pred_window_t;
 
 
 /**
- * Fill the context of a communication that is about to start, and remember it
- * in the window for those after it.
+ * Fill in the context of a communication that is about to start, and remember
+ * the communication in the window, for the contexts of later ones.
  *
- * @param [in]  length  Window length to use, 0..UCS_RCACHE_PRED_MAX_WINDOW.
+ * @param [in]  length  How many communications of the window belong to the
+ *                      context, 0..UCS_RCACHE_PRED_MAX_WINDOW.
  */
 static UCS_F_ALWAYS_INLINE void
 ucs_rcache_pred_context_add(ucs_rcache_pred_window_t *window,
@@ -68,7 +72,8 @@ ucs_rcache_pred_context_add(ucs_rcache_pred_window_t *window,
     unsigned i;
 
     for (i = 0; i < length; ++i) {
-        /* Rotation keeps the order: A, B is another history than B, A */
+        /* The rotation makes the order count: A before B gives another hash
+         * than B before A */
         hash = ((hash << 21) | (hash >> 43)) ^ window->comm[i];
     }
 

@@ -17,108 +17,135 @@ BEGIN_C_DECLS
 
 /** @file event.h
  *
- * What happens in a cache, one event at a time, for those who record it. All
- * that is needed to play the same uses again under another policy, and to see
- * what this one did.
+ * The events of a cache, for those who record traces. The events have all that
+ * is needed to replay the same uses under another policy, and to see what the
+ * policy in force did.
  *
  * Times are nanoseconds of the cache's clock, sizes are bytes.
  */
 
 typedef enum {
-    UCS_RCACHE_PRED_EVENT_USE_BEGIN, /**< A use has begun; or failed to */
+    UCS_RCACHE_PRED_EVENT_USE_BEGIN, /**< A use has begun, or has failed to
+                                          begin */
     UCS_RCACHE_PRED_EVENT_USE_END,   /**< A use has ended */
-    UCS_RCACHE_PRED_EVENT_REG,       /**< Memory was registered; or was not */
-    UCS_RCACHE_PRED_EVENT_DEREG,     /**< Memory was deregistered; or was not */
-    UCS_RCACHE_PRED_EVENT_DEADLINE,  /**< The helper has decided about a region
-                                          that is not used */
-    UCS_RCACHE_PRED_EVENT_UNMET,     /**< A region was registered for a use that
-                                          has not come in time */
+    UCS_RCACHE_PRED_EVENT_REG,       /**< Memory was registered, or the attempt
+                                          failed */
+    UCS_RCACHE_PRED_EVENT_DEREG,     /**< Memory was deregistered, or the
+                                          attempt failed */
+    UCS_RCACHE_PRED_EVENT_DEADLINE,  /**< The helper has decided what to do with
+                                          a region until its next use */
+    UCS_RCACHE_PRED_EVENT_UNMET,     /**< The use for which a region was
+                                          registered has not come in time */
     UCS_RCACHE_PRED_EVENT_UNMAP,     /**< Memory is being unmapped */
     UCS_RCACHE_PRED_EVENT_LAST
 } ucs_rcache_pred_event_type_t;
 
 
-/** What became of it: bits of ucs_rcache_pred_event_t::result. */
+/** How an event came out: bits of ucs_rcache_pred_event_t::result. */
 enum {
-    /* USE_BEGIN. None of them: not known, memory is managed by others */
-    UCS_RCACHE_PRED_RESULT_HIT        = 1 << 0, /**< Found it registered */
-    UCS_RCACHE_PRED_RESULT_EARLY      = 1 << 1, /**< As in the statistics */
-    UCS_RCACHE_PRED_RESULT_LATE       = 1 << 2, /**< Likewise */
-    UCS_RCACHE_PRED_RESULT_MISS       = 1 << 3, /**< Registered it itself, or
-                                                     waited for another use that
-                                                     did */
-    UCS_RCACHE_PRED_RESULT_PIECES     = 1 << 4, /**< Goes on in pieces */
+    /* These bits belong to USE_BEGIN. None of them is set if UCX's own cache
+     * manages the memory, since it does not tell */
+    UCS_RCACHE_PRED_RESULT_HIT        = 1 << 0, /**< The use found its region
+                                                     registered */
+    UCS_RCACHE_PRED_RESULT_EARLY      = 1 << 1, /**< The use was counted as
+                                                     early in the statistics */
+    UCS_RCACHE_PRED_RESULT_LATE       = 1 << 2, /**< The use was counted as late
+                                                     in the statistics */
+    UCS_RCACHE_PRED_RESULT_MISS       = 1 << 3, /**< The use registered its
+                                                     region itself, or waited
+                                                     for another use that did */
+    UCS_RCACHE_PRED_RESULT_PIECES     = 1 << 4, /**< The memory is registered in
+                                                     pieces */
 
-    /* USE_BEGIN, REG, DEREG */
+    /* This bit belongs to USE_BEGIN, REG and DEREG */
     UCS_RCACHE_PRED_RESULT_FAILED     = 1 << 5,
 
-    /* DEADLINE. None of them: no use is predicted */
-    UCS_RCACHE_PRED_RESULT_KEPT       = 1 << 6, /**< Stays registered */
-    UCS_RCACHE_PRED_RESULT_AHEAD      = 1 << 7  /**< Deregistered, and registered
-                                                     again at the deadline.
-                                                     UNMET: it was registered so,
-                                                     and counts as wasted */
+    /* These bits belong to DEADLINE. None of them is set if no use is
+     * predicted */
+    UCS_RCACHE_PRED_RESULT_KEPT       = 1 << 6, /**< The region stays registered
+                                                     until its deadline */
+    UCS_RCACHE_PRED_RESULT_AHEAD      = 1 << 7  /**< The region is deregistered,
+                                                     and registered again at its
+                                                     deadline. In UNMET: the
+                                                     region had been registered
+                                                     that way, and that
+                                                     registration counts as
+                                                     wasted */
 };
 
 
-/** Whether a use could do without a registration of all its memory. */
+/** Whether a use can begin before all its memory is registered at once. */
 typedef enum {
-    UCS_RCACHE_PRED_USE_WHOLE,       /**< No */
-    UCS_RCACHE_PRED_USE_PIECES,      /**< Yes, in pieces */
-    UCS_RCACHE_PRED_USE_LAST_RESORT, /**< Yes, but only if there is no room */
+    UCS_RCACHE_PRED_USE_WHOLE,       /**< The use needs all its memory
+                                          registered */
+    UCS_RCACHE_PRED_USE_PIECES,      /**< The use can register its memory in
+                                          pieces */
+    UCS_RCACHE_PRED_USE_LAST_RESORT, /**< The use can register its memory in
+                                          pieces, but shall do so only if there
+                                          is no room to register all of it */
     UCS_RCACHE_PRED_USE_LAST
 } ucs_rcache_pred_use_kind_t;
 
 
-/** Who registered or deregistered. */
+/** Who registered or deregistered memory. */
 typedef enum {
-    UCS_RCACHE_PRED_BY_USE,    /**< A use, on the critical path, or who gave up
-                                    an idle region */
+    UCS_RCACHE_PRED_BY_USE,    /**< A use, on the critical path, or anybody who
+                                    deregistered an idle region to make room */
     UCS_RCACHE_PRED_BY_HELPER, /**< The helper */
     UCS_RCACHE_PRED_BY_PIECE,  /**< A use in pieces */
     UCS_RCACHE_PRED_BY_LAST
 } ucs_rcache_pred_by_t;
 
 
-/** An event. Fields that are not named for its type are 0. */
+/** An event. The comment on a field names the types of events that have it; in
+ *  other events the field is 0. */
 typedef struct ucs_rcache_pred_event {
     uint8_t                   type;     /**< ucs_rcache_pred_event_type_t */
-    uint8_t                   result;   /**< All but USE_END and UNMAP */
+    uint8_t                   result;   /**< All but USE_END and UNMAP: bits
+                                             UCS_RCACHE_PRED_RESULT_* */
     uint8_t                   kind;     /**< USE_BEGIN:
                                              ucs_rcache_pred_use_kind_t */
     uint8_t                   by;       /**< REG, DEREG: ucs_rcache_pred_by_t */
-    uint16_t                  domain;   /**< All but UNMAP: in the order in which
-                                             domains were created, from 0 */
-    uint32_t                  flags;    /**< USE_BEGIN: of the use */
-    uint64_t                  time;     /**< When it began */
+    uint16_t                  domain;   /**< All but UNMAP: number of the
+                                             domain, from 0 in the order of
+                                             creation */
+    uint32_t                  flags;    /**< USE_BEGIN: flags for the
+                                             registration, as the use gave
+                                             them */
+    uint64_t                  time;     /**< When what the event reports
+                                             began */
     uint64_t                  duration; /**< USE_BEGIN, USE_END: how long the
-                                             program was held up; REG, DEREG: how
-                                             long it took */
-    uint64_t                  id;       /**< All but UNMAP, and REG and DEREG of
-                                             pieces: the region, by a number that
-                                             no other one has; or the use in
-                                             pieces, likewise. A USE_END ends any
-                                             one of the uses with its number */
+                                             program was held up; REG, DEREG:
+                                             how long the operation took */
+    uint64_t                  id;       /**< A number that names the region, or
+                                             the use in pieces; no other region
+                                             or use in pieces has the same. 0 in
+                                             UNMAP, and in REG and DEREG of
+                                             pieces. A USE_END ends any one of
+                                             the uses with its number */
     uint64_t                  address;  /**< All but USE_END: start of the
                                              memory */
-    uint64_t                  length;   /**< All but USE_END */
-    ucs_rcache_pred_context_t context;  /**< USE_BEGIN */
+    uint64_t                  length;   /**< All but USE_END: size of the
+                                             memory */
+    ucs_rcache_pred_context_t context;  /**< USE_BEGIN: context of the
+                                             communication */
     uint64_t                  deadline; /**< DEADLINE: when the next use is
                                              expected to begin */
-    uint64_t                  period;   /**< DEADLINE: of the history that says
-                                             so */
+    uint64_t                  period;   /**< DEADLINE: period of the history
+                                             from which the deadline comes */
 } ucs_rcache_pred_event_t;
 
 
 /**
- * Where events go.
+ * A receiver of events.
  */
 typedef struct ucs_rcache_pred_sink {
     /**
-     * Something has happened. Called by any thread with the lock of the cache
-     * held, one at a time, also on the critical path and inside memory hooks:
-     * must not block, allocate, log, or call the cache. Events are in the order
-     * in which they took effect, which is not exactly that of their times.
+     * Receive one event. Any thread calls this function, but only one at a
+     * time, since the caller holds the lock of the cache. It is called on the
+     * critical path and inside memory hooks as well: it must not block,
+     * allocate, log, or call the cache. Events come in the order in which they
+     * took effect, which is not exactly that of their times.
      */
     void (*event)(void *arg, const ucs_rcache_pred_event_t *event);
     void *arg;

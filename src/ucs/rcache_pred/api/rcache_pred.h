@@ -23,21 +23,22 @@ BEGIN_C_DECLS
 
 /** @file rcache_pred.h
  *
- * Predictive registration cache: memory is registered shortly before its
- * predicted next use and deregistered after it, by a helper thread, so that
- * registration stays off the critical path and memory is not left pinned
- * (D. Li et al., "Scalable Memory Registration for High Performance Networks
- * Using Helper Threads", CF'11).
+ * Predictive registration cache. A helper thread registers memory shortly
+ * before its predicted next use and deregisters it afterwards, so that
+ * registration stays off the critical path and memory is not left pinned (D. Li
+ * et al., "Scalable Memory Registration for High Performance Networks Using
+ * Helper Threads", CF'11).
  *
- * The library knows no transport and no clock: both are handed in as one table
- * of functions. A fake clock and fake registration make every decision
- * reproducible.
+ * The library knows no transport and no clock: its user hands in both as one
+ * table of functions. Tests hand in a fake clock and a fake registration, which
+ * makes every decision reproducible.
  *
- * Times are nanoseconds of the clock handed in, sizes are bytes.
+ * Times are nanoseconds of that clock, sizes are bytes.
  */
 
-/** Nanoseconds, of a clock that should not go back; if it jumps, predictions
- *  fail until new ones are made. */
+/** A time in nanoseconds, of the clock that the user of the cache hands in. The
+ *  clock should not go back; if it jumps, predictions fail until the cache has
+ *  learned new ones. */
 typedef uint64_t ucs_rcache_pred_time_t;
 
 /** A point in time that never comes. */
@@ -47,104 +48,117 @@ typedef struct ucs_rcache_pred        ucs_rcache_pred_t;
 typedef struct ucs_rcache_pred_domain ucs_rcache_pred_domain_t;
 
 
-/** What is done between two uses of a region. */
+/** What the cache does with a region between two uses. */
 typedef enum {
-    UCS_RCACHE_PRED_POLICY_PREDICT,     /**< Deregister, and register again
-                                             before the next predicted use */
-    UCS_RCACHE_PRED_POLICY_ON_DEMAND,   /**< Register at every use, deregister
-                                             after it, both by the caller */
-    UCS_RCACHE_PRED_POLICY_LEAVE_PINNED,/**< UCX's own cache decides: nothing
-                                             is managed, uses are counted */
+    UCS_RCACHE_PRED_POLICY_PREDICT,     /**< Deregister the region, and register
+                                             it again before its next predicted
+                                             use */
+    UCS_RCACHE_PRED_POLICY_ON_DEMAND,   /**< Every use registers its region at
+                                             its begin and deregisters it at its
+                                             end */
+    UCS_RCACHE_PRED_POLICY_LEAVE_PINNED,/**< UCX's own cache manages all memory;
+                                             uses are only counted */
     UCS_RCACHE_PRED_POLICY_LAST
 } ucs_rcache_pred_policy_t;
 
 
 /** Who does the helper's work, under the predict policy (CF'11, section 5). */
 typedef enum {
-    UCS_RCACHE_PRED_HELPER_CONSERVATIVE, /**< A thread, in as many processes of
+    UCS_RCACHE_PRED_HELPER_CONSERVATIVE, /**< A thread in as many processes of
                                               the node as there are idle
-                                              processors, those that need it
-                                              most; the program in others */
+                                              processors, namely in those that
+                                              register most; the program in the
+                                              other processes */
     UCS_RCACHE_PRED_HELPER_AGGRESSIVE,   /**< A thread in every process */
-    UCS_RCACHE_PRED_HELPER_PROGRESS,     /**< The program, see @ref
+    UCS_RCACHE_PRED_HELPER_PROGRESS,     /**< The program, when it calls @ref
                                               ucs_rcache_pred_progress */
-    UCS_RCACHE_PRED_HELPER_OFF,          /**< Nobody: predict is on-demand */
+    UCS_RCACHE_PRED_HELPER_OFF,          /**< Nobody, so that the predict policy
+                                              becomes on-demand */
     UCS_RCACHE_PRED_HELPER_LAST
 } ucs_rcache_pred_helper_t;
 
 
-/** Who does it now. */
+/** Who does the helper's work at present. */
 typedef enum {
-    UCS_RCACHE_PRED_MODE_NONE,     /**< There is none: on-demand */
+    UCS_RCACHE_PRED_MODE_NONE,     /**< Nobody: the policy in force is
+                                        on-demand */
     UCS_RCACHE_PRED_MODE_THREAD,   /**< The helper thread */
     UCS_RCACHE_PRED_MODE_PROGRESS, /**< The program */
     UCS_RCACHE_PRED_MODE_LAST
 } ucs_rcache_pred_mode_t;
 
 
-/** What a process knows of the others on its node. */
+/** What a process knows of the other processes on its node. */
 typedef struct ucs_rcache_pred_seat {
-    unsigned               idle_cpus; /**< Processors no process needs itself */
-    unsigned               rank;      /**< Of this process by demand; 0: most */
-    unsigned               sharers;   /**< Helpers on the helper's processor,
-                                           itself included, if every process
-                                           has one */
-    ucs_rcache_pred_time_t slice;     /**< How long each runs at a time, ns */
+    unsigned               idle_cpus; /**< Processors that no process needs for
+                                           itself */
+    unsigned               rank;      /**< Place of this process in the order of
+                                           demand; 0: the highest demand */
+    unsigned               sharers;   /**< Helpers that share this helper's
+                                           processor, itself included, if every
+                                           process has a helper */
+    ucs_rcache_pred_time_t slice;     /**< How long each of them runs at a time,
+                                           ns */
 } ucs_rcache_pred_seat_t;
 
 
 /**
- * The outside world. All functions but @ref now and @ref wake are allowed to
- * block; none of them is called with a lock held that @ref
+ * The functions through which the cache reaches the outside world. All but @ref
+ * now and @ref wake may block. The cache holds none of the locks that @ref
  * ucs_rcache_pred_begin, @ref ucs_rcache_pred_end or @ref
- * ucs_rcache_pred_unmapped take.
+ * ucs_rcache_pred_unmapped take when it calls the functions that may block.
  */
 typedef struct ucs_rcache_pred_ops {
-    /** Current time. Called on the critical path, by any thread. */
+    /** Get the current time. Called on the critical path, by any thread. */
     ucs_rcache_pred_time_t (*now)(void *arg);
 
     /**
-     * Sleep until the given time, or until @ref wake. May return early.
-     * Called by the helper thread only.
+     * Sleep until the given time, or until somebody calls @ref wake. May return
+     * early. Called by the helper thread only.
      */
     void                   (*wait)(void *arg, ucs_rcache_pred_time_t until);
 
-    /** End a present or the next @ref wait. Called by any thread. */
+    /** End the present call of @ref wait, or the next one if there is none at
+     *  present. Called by any thread. */
     void                   (*wake)(void *arg);
 
     /**
-     * Register memory; @a flags are those of the use, opaque here. Called by
-     * any thread with the argument of the domain. UCS_ERR_UNSUPPORTED means
-     * that this memory is not to be managed; after UCS_ERR_NO_MEMORY idle
-     * regions are given up and it is tried again.
+     * Register memory. @a flags are those that the use has given; the cache
+     * looks at the bits of access_mask only. Called by any thread, with the
+     * argument of the domain. After UCS_ERR_NO_MEMORY the cache deregisters
+     * idle regions and tries again. UCS_ERR_UNSUPPORTED means that the cache
+     * shall not manage this memory.
      */
     ucs_status_t           (*mem_reg)(void *domain_arg, void *address,
                                       size_t length, unsigned flags,
                                       void **memh_p);
 
-    /** Undo @ref mem_reg. Called by any thread. */
+    /** Deregister memory that @ref mem_reg has registered. Called by any
+     *  thread. */
     ucs_status_t           (*mem_dereg)(void *domain_arg, void *memh);
 
     /**
      * Tell the other processes of the node what this one needs, in bytes, and
-     * find its seat among them. Called now and then by whoever does the
-     * helper's work. NULL: nobody knows; the thread keeps the work.
+     * find its seat among them. Called from time to time by whoever does the
+     * helper's work. NULL: nothing is known of other processes, and the helper
+     * thread keeps its work.
      */
     void                   (*seat)(void *arg, uint64_t demand,
                                    ucs_rcache_pred_seat_t *seat);
 
     /**
-     * Let others get on: the caller waits for what another thread is doing.
-     * Called by any thread. NULL: sched_yield().
+     * Let other threads run, since the caller waits for one of them. Called by
+     * any thread. NULL: sched_yield() is called instead.
      */
     void                   (*yield)(void *arg);
 
     /**
-     * The statistics have changed: whoever shows them to others can get them
-     * now. Called after what takes its time anyway, a round of the helper or a
-     * registration by a use, not after each hit; and again when nothing else
-     * will happen. By any thread, several at a time; must not wait for another
-     * one. NULL: nobody shows them.
+     * Show the statistics, which have changed, to other processes. Called after
+     * steps that take long anyway, such as a round of the helper or a
+     * registration by a use, but not after each hit; and once more when nothing
+     * else will happen for some time. Called by any thread, and by several at
+     * the same time; it must not wait for another thread. NULL: nobody shows
+     * the statistics.
      */
     void                   (*publish)(void *arg);
 } ucs_rcache_pred_ops_t;
@@ -154,107 +168,135 @@ typedef struct ucs_rcache_pred_params {
     const ucs_rcache_pred_ops_t *ops;
     void                        *arg;         /**< Passed to now, wait, wake,
                                                    seat, yield and publish */
-    const ucs_rcache_pred_sink_t *sink;       /**< Told of what happens; NULL:
-                                                   nobody is */
-    ucs_rcache_pred_policy_t    policy;       /**< Not LEAVE_PINNED */
+    const ucs_rcache_pred_sink_t *sink;       /**< Receives the events of the
+                                                   cache; NULL: nobody does */
+    ucs_rcache_pred_policy_t    policy;       /**< Any but LEAVE_PINNED, under
+                                                   which there is no cache */
     ucs_rcache_pred_helper_t    helper;
-    unsigned                    history;      /**< Recent intervals a period is
-                                                   taken from;
+    unsigned                    history;      /**< How many recent intervals a
+                                                   prediction considers;
                                                    1..MAX_HISTORY */
-    unsigned                    max_sites;    /**< Call sites kept; >= 16 */
-    unsigned                    known_regions; /**< Unregistered regions
-                                                   remembered; >= 16 */
+    unsigned                    max_sites;    /**< Call sites that are
+                                                   remembered at most; >= 16 */
+    unsigned                    known_regions; /**< Unregistered regions that
+                                                   are remembered at most; >=
+                                                   16 */
     uint64_t                    max_bytes;    /**< Bound on registered bytes,
-                                                   whole pages, never exceeded;
-                                                   UINT64_MAX: none; >= @ref
-                                                   UCS_RCACHE_PRED_MIN_BYTES */
+                                                   counted in whole pages and
+                                                   never exceeded; >= @ref
+                                                   UCS_RCACHE_PRED_MIN_BYTES;
+                                                   UINT64_MAX: no bound */
     uint64_t                    max_regions;  /**< Bound on registrations at a
-                                                   time; UINT64_MAX: none; >= 4 */
-    int                         pieces;       /**< Uses in pieces are registered in
-                                                   pieces where that is faster;
-                                                   else only where there is no
-                                                   room otherwise */
+                                                   time; >= 4; UINT64_MAX: no
+                                                   bound */
+    int                         pieces;       /**< Not 0: a use that can
+                                                   register its memory in pieces
+                                                   does so where that is faster.
+                                                   0: it does so only where
+                                                   there is no room for all of
+                                                   it */
     ucs_rcache_pred_node_t      *node;        /**< Keeps the bounds of the node;
-                                                   NULL: none. Joined with
-                                                   NODE_RESERVE; has to outlive
-                                                   the cache */
+                                                   NULL: the node has none. It
+                                                   was joined with NODE_RESERVE
+                                                   and has to outlive the
+                                                   cache */
     unsigned                    dq_size;      /**< Entries of the deregistration
-                                                   queue, power of 2 */
-    unsigned                    access_mask;  /**< Bits of the flags of a use
-                                                   that widen access: a region
-                                                   serves a use if it was
-                                                   registered with all those
-                                                   the use asks for */
-    unsigned                    helper_flags; /**< Added to the flags of
-                                                   registrations that may fail
-                                                   without harm: keep quiet */
+                                                   queue; a power of 2 */
+    unsigned                    access_mask;  /**< Those bits of a use's flags
+                                                   that allow more access to the
+                                                   memory. A region serves a use
+                                                   only if it was registered
+                                                   with all of these bits that
+                                                   the use has set */
+    unsigned                    helper_flags; /**< Flags that are added to
+                                                   registrations which may fail
+                                                   without harm; they say that
+                                                   mem_reg shall not log the
+                                                   failure */
 } ucs_rcache_pred_params_t;
 
 #define UCS_RCACHE_PRED_MAX_HISTORY 16
 
-/** A cache that is given a node has this held for it there, so that transfers
- *  in pieces get on whatever the others have: two of the smallest pieces. */
-#define UCS_RCACHE_PRED_NODE_RESERVE         (128ul << 10)
-#define UCS_RCACHE_PRED_NODE_RESERVE_REGIONS 2
+/** How many pieces of a transfer are registered at a time: one is in flight
+ *  while the next one is registered. */
+#define UCS_RCACHE_PRED_PIECES_IN_FLIGHT 2
 
-/** Smaller bounds hold no two pieces of a transfer. */
+/** What a node holds for each cache that belongs to it, bytes and regions, so
+ *  that transfers in pieces can go on however much the other processes have
+ *  registered: room for the smallest pieces of one transfer, 64 KiB each. */
+#define UCS_RCACHE_PRED_NODE_RESERVE         (128ul << 10)
+#define UCS_RCACHE_PRED_NODE_RESERVE_REGIONS UCS_RCACHE_PRED_PIECES_IN_FLIGHT
+
+/** The least bound. A smaller one would have no room for the pieces of a
+ *  transfer that are in flight at a time. */
 #define UCS_RCACHE_PRED_MIN_BYTES   (256ul << 10)
 
 
-/** Classes of errors of predictions: up to 0.5, 1, 5, 10 and 25 % of the
- *  interval observed, and more. The paper gives its accuracy within 0.5 % and
- *  5 % (section 3.1); the other bounds are ours. */
+/** Number of classes into which the errors of predictions fall: up to 0.5, 1,
+ *  5, 10 and 25 % of the observed interval, and more than that. The paper gives
+ *  its accuracy within 0.5 % and 5 % (section 3.1); the other limits were
+ *  chosen for this library. */
 #define UCS_RCACHE_PRED_ERROR_CLASSES 6
 
 
-/** Counters since creation. A snapshot, consistent within itself. */
+/** What a cache has counted since its creation. All numbers are of the same
+ *  instant. */
 typedef struct ucs_rcache_pred_stats {
     uint64_t uses;           /**< Uses begun */
     uint64_t hits;           /**< Uses that found their region registered */
     uint64_t late;           /**< Uses that came before the registration
                                   predicted for them was complete */
-    uint64_t early;          /**< Hits on a region registered ahead by more
-                                  than a quarter of its period */
-    uint64_t wasted;         /**< Registrations ahead of uses that never came */
+    uint64_t early;          /**< Uses that found a region which had been
+                                  registered ahead of them by more than a
+                                  quarter of its period */
+    uint64_t wasted;         /**< Registrations ahead of a use that did not
+                                  come */
     uint64_t regs_critical;  /**< Registrations done by a use */
     uint64_t regs_helper;    /**< Registrations done ahead of a use */
     uint64_t deregs;         /**< Deregistrations */
-    uint64_t evictions;      /**< Regions given up to make room, within the
-                                  bounds or because the system refused a
-                                  registration */
+    uint64_t evictions;      /**< Idle regions that were deregistered to make
+                                  room, to keep a bound or because the system
+                                  refused a registration */
     uint64_t reg_failures;   /**< Registrations that failed for good */
-    uint64_t dq_dropped;     /**< Entries the deregistration queue lost; their
-                                  regions are found by a sweep */
+    uint64_t dq_dropped;     /**< Entries that the deregistration queue has
+                                  lost. The helper finds their regions later,
+                                  when it looks through all regions */
     uint64_t unmapped;       /**< Regions whose memory was unmapped */
-    uint64_t helper_rounds;  /**< Times the helper's work was looked after */
-    uint64_t time_critical;  /**< Time uses spent registering, deregistering
-                                  and waiting for the helper, ns */
-    uint64_t refused;        /**< Uses or other reservations refused, or pieces
-                                  put off, because there was no room */
-    uint64_t in_pieces;      /**< Uses registered in pieces */
+    uint64_t helper_rounds;  /**< Rounds of the helper, whoever did them */
+    uint64_t time_critical;  /**< Time that uses spent on registering, on
+                                  deregistering and on waiting for the helper,
+                                  ns */
+    uint64_t refused;        /**< Uses and other reservations that were refused
+                                  because there was no room, and pieces that
+                                  were put off for the same reason */
+    uint64_t in_pieces;      /**< Uses whose memory was registered in pieces */
     uint64_t pieces;         /**< Registrations of pieces */
     uint64_t regions_now;    /**< Registrations now, of all subsystems */
-    uint64_t regions_peak;   /**< Maximum of regions_now */
-    uint64_t bytes_now;      /**< Registered now, whole pages, bytes, by all
-                                  subsystems */
-    uint64_t bytes_peak;     /**< Maximum of bytes_now */
+    uint64_t regions_peak;   /**< Largest value that regions_now has had */
+    uint64_t bytes_now;      /**< Bytes registered now by all subsystems,
+                                  counted in whole pages */
+    uint64_t bytes_peak;     /**< Largest value that bytes_now has had */
     uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns;
-                                  saturates after some minutes of gigabytes */
-    uint64_t bytes_avg;      /**< bytes_now averaged over duration; does not */
+                                  stays at its maximum once it has reached it,
+                                  with gigabytes after some minutes */
+    uint64_t bytes_avg;      /**< Average of bytes_now over duration; right even
+                                  if byte_ns has reached its maximum */
     uint64_t duration;       /**< Time since the first domain was created, ns;
                                   stands still while there is no domain */
     uint64_t prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
-                             /**< Uses that came while one was predicted, by
-                                  how wrong that was. The others were not
-                                  predicted, or not any more */
+                             /**< Uses that came while a prediction held, by the
+                                  class of its error. For all other uses there
+                                  was no prediction, or it had expired */
     ucs_rcache_pred_subsystem_stats_t
              subsystems[UCS_RCACHE_PRED_SUBSYSTEM_LAST];
-                             /**< What each has of bytes_now and regions_now */
+                             /**< What each subsystem has of bytes_now and
+                                  regions_now */
 } ucs_rcache_pred_stats_t;
 
 
 /**
- * @param [in]  params  Must be within the ranges given there.
+ * @param [in]  params  Each value must be in the range that the comment on its
+ *                      field gives.
  * @return UCS_ERR_INVALID_PARAM (logged, naming the value) or
  *         UCS_ERR_NO_MEMORY.
  */
@@ -263,52 +305,57 @@ ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
 
 /**
  * Change the bound on registered bytes. If more is registered, idle regions are
- * given up; what is in use stays. Thread safe.
+ * deregistered; regions in use stay registered. Thread safe.
  *
- * @param [in]  max_bytes  >= @ref UCS_RCACHE_PRED_MIN_BYTES; UINT64_MAX: none.
+ * @param [in]  max_bytes  >= @ref UCS_RCACHE_PRED_MIN_BYTES; UINT64_MAX: no
+ *                         bound.
  */
 void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes);
 
-/** All domains must have been destroyed and the helper stopped. */
+/** Destroy a cache. All its domains must have been destroyed before, and the
+ *  helper thread must have been stopped. */
 void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred);
 
 
 /**
- * A memory domain: registrations and their costs are kept apart by domain.
+ * Create a memory domain. Each domain has its own regions, and its own
+ * estimates of what registrations cost.
  *
- * @param [in]  name  For messages; copied.
- * @param [in]  arg   Passed to mem_reg and mem_dereg.
+ * @param [in]  name  Name of the domain in messages; it is copied.
+ * @param [in]  arg   Handed to mem_reg and mem_dereg for this domain.
  */
 ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
                                            const char *name, void *arg,
                                            ucs_rcache_pred_domain_t **domain_p);
 
-/** @return its number in events: the order in which domains were created, from
- *          0. */
+/** @return the number that the domain has in events: domains are numbered from
+ *          0 in the order of their creation. */
 unsigned
 ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain);
 
 /**
- * Deregisters whatever is still registered in the domain. No use may begin or
- * end in it any more. Waits for the helper to let go of the domain.
+ * Destroy a domain, and deregister what is still registered in it. No use may
+ * begin or end in the domain any more. Waits until the helper has finished what
+ * it is doing with the domain.
  */
 void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain);
 
 
 /**
- * A use of memory begins. On return the memory is registered, and stays so
- * until the matching @ref ucs_rcache_pred_end. Thread safe. Makes no system
- * call when the region is found registered.
+ * Begin a use of memory. On return the memory is registered, and it stays
+ * registered until the matching @ref ucs_rcache_pred_end. Thread safe. Makes no
+ * system call if the region is registered already.
  *
- * @param [in]  address  Start of the memory; together with the domain it names
- *                       the region.
+ * @param [in]  address  Start of the memory. Uses with the same domain and
+ *                       start are uses of the same region.
  * @param [in]  length   > 0.
- * @param [in]  flags    Handed to mem_reg; see access_mask.
- * @param [in]  context  Where in the program the communication was issued.
- * @param [out] memh_p   The handle mem_reg returned.
- * @return UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds; the
- *         status of mem_reg, if the memory had to be registered. In both cases
- *         giving up idle regions did not help either.
+ * @param [in]  flags    Handed to mem_reg if the memory has to be registered;
+ *                       see access_mask.
+ * @param [in]  context  Context of the communication that uses the memory.
+ * @param [out] memh_p   The handle that mem_reg has returned.
+ * @return UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds, or the
+ *         status of mem_reg if it failed. In both cases it did not help to
+ *         deregister idle regions either.
  */
 ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
                                    void *address, size_t length,
@@ -317,91 +364,106 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
                                    void **memh_p);
 
 /**
- * A use ends. Thread safe; makes no system call under the predict policy,
- * unless the helper is in deep sleep and is woken, or the program does its
- * work: then as @ref ucs_rcache_pred_progress.
+ * End a use. Thread safe. Under the predict policy this makes no system call,
+ * with two exceptions: if the helper thread sleeps until it is woken, it is
+ * woken, and if the program does the helper's work, some of that is done here,
+ * as in @ref ucs_rcache_pred_progress.
  *
- * @return UCS_ERR_NO_ELEM if the handle is none of this domain's: it was
- *         registered by somebody else and is theirs to deregister.
+ * @return UCS_ERR_NO_ELEM if this domain has no use with that handle. Then
+ *         somebody else has registered the memory and has to deregister it.
  */
 ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
 
 /**
- * A use whose memory the caller can have registered piece by piece. It is one
- * where the region is not registered, and pieces either are faster than to
- * register it first, or all there is room for.
+ * A use whose memory the caller can register piece by piece while it moves the
+ * data. The cache asks the caller to do so if the region is not registered and
+ * either pieces are faster than registering the whole region first, or there is
+ * no room for more than pieces.
  *
- * Owned by the caller; opaque but for the first field and the last.
+ * The memory of this structure is the caller's. The caller may access the first
+ * and the last field only.
  */
 typedef struct ucs_rcache_pred_pieces {
     int                           last_resort; /**< Set by the caller before the
-                                                    use begins: only if there is
-                                                    no room, not for speed */
+                                                    use begins. Not 0: register
+                                                    in pieces only if there is
+                                                    no room otherwise, not
+                                                    because it is faster */
     ucs_rcache_pred_domain_t      *domain;
-    struct ucs_rcache_pred_region *region; /**< NULL: nothing to be learned */
+    struct ucs_rcache_pred_region *region; /**< The region that learns of the
+                                                use; NULL: none does */
     uint64_t                      generation;
-    uint64_t                      id;      /**< In events; 0 if there is nobody
-                                                to tell */
+    uint64_t                      id;      /**< Number of the use in events; 0
+                                                if nobody receives events */
     ucs_rcache_pred_time_t        begin;
     size_t                        length;
     ucs_rcache_pred_context_t     context;
-    size_t                        piece;   /**< Size of the pieces, whole pages,
-                                                bytes */
-    size_t                        min_piece; /**< May be set by the caller after
-                                                the use began: the last piece is
-                                                no smaller, if there is another;
-                                                at most a page, bytes */
+    size_t                        piece;   /**< Size of the pieces in bytes, a
+                                                multiple of the page size */
+    size_t                        min_piece; /**< The caller may set this after
+                                                the use has begun. The last
+                                                piece has at least so many
+                                                bytes, at most a page, unless it
+                                                is the only piece */
 } ucs_rcache_pred_pieces_t;
 
 /**
- * As @ref ucs_rcache_pred_begin, for a use that never has to be refused.
+ * Begin a use as @ref ucs_rcache_pred_begin does, but let it go on in pieces
+ * rather than refuse it for lack of room.
  *
  * @param [inout] pieces  Filled in if UCS_INPROGRESS is returned.
- * @return UCS_INPROGRESS: the memory is not registered, the use does that in
- *         pieces, and ends with @ref ucs_rcache_pred_end_in_pieces.
+ * @return UCS_INPROGRESS if the memory was not registered. Then the caller
+ *         registers it in pieces with @ref ucs_rcache_pred_piece_reg, and ends
+ *         the use with @ref ucs_rcache_pred_end_in_pieces. Otherwise as @ref
+ *         ucs_rcache_pred_begin.
  */
-ucs_status_t ucs_rcache_pred_begin_in_pieces(ucs_rcache_pred_domain_t *domain,
-                                        void *address, size_t length,
-                                        unsigned flags,
-                                        const ucs_rcache_pred_context_t *context,
-                                        ucs_rcache_pred_pieces_t *pieces,
-                                        void **memh_p);
+ucs_status_t
+ucs_rcache_pred_begin_in_pieces(ucs_rcache_pred_domain_t *domain,
+                                void *address, size_t length, unsigned flags,
+                                const ucs_rcache_pred_context_t *context,
+                                ucs_rcache_pred_pieces_t *pieces,
+                                void **memh_p);
 
+/** End a use in pieces. Thread safe. */
 void ucs_rcache_pred_end_in_pieces(ucs_rcache_pred_pieces_t *pieces);
 
-/** A registered piece. */
+/** A piece of the memory of a use, which is registered by itself. */
 typedef struct ucs_rcache_pred_piece {
     uintptr_t start;
     size_t    length;
     void      *memh;
-    int       held;   /**< Out of what the node holds for this process */
+    int       held;   /**< Not 0: its room is part of what the node holds for
+                           this process */
 } ucs_rcache_pred_piece_t;
 
 /**
- * Register the first part of what is left of a use in pieces, up to a piece of it.
- * Thread safe.
+ * Register the next piece of a use in pieces: the beginning of the memory that
+ * was not registered yet. Thread safe.
  *
  * @param [in]  flags   Handed to mem_reg.
- * @param [out] piece   Starts at @a start; its length is at most @a length.
- * @return UCS_ERR_NO_RESOURCE: not now, but as soon as some other piece is
- *         released; or the status of mem_reg.
+ * @param [out] piece   The piece, which starts at @a start and is not longer
+ *                      than @a length.
+ * @return UCS_ERR_NO_RESOURCE if there is no room now, but will be when another
+ *         piece has been deregistered; or the status of mem_reg.
  */
 ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_pieces_t *pieces,
                                        uintptr_t start, size_t length,
                                        unsigned flags,
                                        ucs_rcache_pred_piece_t *piece);
 
+/** Deregister a piece. Thread safe. */
 void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
                                  const ucs_rcache_pred_piece_t *piece);
 
 
 /**
- * A use ends, and the region serves no later one: when the last of its uses has
- * ended, the memory is deregistered and then @a cb is called, by the thread
- * that ends it (the caller of this function, if no other use is under way).
+ * End a use, and let no later use find the region. When the last use of the
+ * region has ended, the memory is deregistered and then @a cb is called. The
+ * thread that ends the last use does both; that is the caller of this function
+ * if no other use is under way.
  *
  * @return as @ref ucs_rcache_pred_end, or UCS_ERR_NO_MEMORY. On error the use
- *         goes on and @a cb is not called.
+ *         has not ended, and @a cb is not called.
  */
 ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
                                         void *memh, void (*cb)(void *arg),
@@ -409,60 +471,65 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 
 
 /**
- * Memory is being unmapped. Only marks: no registration is found in the range
- * from now on; the helper deregisters. Safe inside a memory hook: does not
- * allocate, log or block. Thread safe.
+ * Tell the cache that memory is being unmapped. From now on no use finds a
+ * region in this range; the helper deregisters these regions later. Safe inside
+ * a memory hook: this only marks regions, and does not allocate, log or block.
+ * Thread safe.
  */
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end);
 
 
 /**
- * Nobody can do the helper's work: predict becomes on-demand, for good. To be
- * called before the first domain is created.
+ * Tell the cache that nobody can do the helper's work. The predict policy
+ * becomes on-demand for good. Has to be called before the first domain is
+ * created.
  */
 void ucs_rcache_pred_without_helper(ucs_rcache_pred_t *pred);
 
-/** The policy in force: on-demand also where predict was asked for and there is
- *  no helper. */
+/** @return the policy in force. It is on-demand also if predict was asked for
+ *          but nobody can do the helper's work. */
 ucs_rcache_pred_policy_t ucs_rcache_pred_get_policy(ucs_rcache_pred_t *pred);
 
-/** Who does the helper's work now. */
+/** @return who does the helper's work now. */
 ucs_rcache_pred_mode_t ucs_rcache_pred_get_mode(ucs_rcache_pred_t *pred);
 
 /**
- * One round of the helper: takes what is in the deregistration queue and
- * registers what is due. Called by the helper thread; does nothing while the
- * program does the work.
+ * Do one round of the helper: process the entries of the deregistration queue,
+ * and register the regions that are due. Called by the helper thread. Does
+ * nothing while the program does the helper's work.
  *
- * @return the time of the next round. UCS_RCACHE_PRED_TIME_INF: not before
- *         wake is called.
+ * @return the time of the next round, or UCS_RCACHE_PRED_TIME_INF if none is to
+ *         be done before wake is called.
  */
 ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred);
 
 /**
- * The program has nothing else to do: do some of the helper's work, a few
- * registrations and deregistrations at most, if it is the program's to do and
- * something is due. Else it takes a load, or if something is to be done later,
- * one look at the clock more. Also notices when the helper thread does not come
- * to do its work, and takes it over. Any thread; never waits for another one.
+ * Do some of the helper's work, at a moment when the program has nothing else
+ * to do. If that work is the program's and some of it is due, this makes a few
+ * registrations and deregistrations at most. If nothing is due, it costs one
+ * load, and one look at the clock if something will be due later. It also
+ * notices when the helper thread does not get to its work, and takes the work
+ * over. Any thread may call it; it never waits for another thread.
  */
 void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred);
 
-/** Deregister every idle region now; predictions stay. */
+/** Deregister every idle region now. What was learned about the regions is
+ *  kept. */
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred);
 
 /**
- * Hold still for fork: after @ref ucs_rcache_pred_quiesce every region that was
- * idle is deregistered and the helper does nothing, until @ref
- * ucs_rcache_pred_resume is called by the same thread in the parent. Uses and
- * unmaps go on. In the child the cache must not be touched any more: another
- * thread may have held its lock.
+ * Prepare the cache for a fork. @ref ucs_rcache_pred_quiesce deregisters all
+ * idle regions and stops the work of the helper until the same thread calls
+ * @ref ucs_rcache_pred_resume in the parent. Uses and unmaps go on meanwhile.
+ * The child must not touch the cache any more, since another thread may have
+ * held its lock.
  */
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred);
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred);
 
 
+/** Get the statistics as they are now. Thread safe. */
 void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_stats_t *stats);
 

@@ -12,23 +12,26 @@
 #include <ucs/sys/math.h>
 
 /*
- * Uses whose memory is registered piece by piece, by whoever moves the data:
- * one that does not fit the bounds, and one that nobody predicted and that is
- * large enough for the first byte to move earlier so. Any thread.
+ * Uses whose memory is registered piece by piece by whoever moves the data.
+ * These are uses that do not fit the bounds, and uses that were not predicted
+ * and are so large that their first byte moves earlier this way. Any thread may
+ * call these functions.
  *
- * A use in pieces holds no reference to its region, which others may register,
- * or which may be unmapped and forgotten meanwhile. The use is only noted in the
- * region: the next one can be predicted then, and the helper does not register
- * the memory for the use that is under way.
+ * A use in pieces holds no reference to its region: other threads may register
+ * the region meanwhile, or it may be unmapped and forgotten. The region only
+ * counts the use. So the next use can be predicted, and the helper does not
+ * register the memory while the use in pieces is under way.
  */
 
-/* Pieces are halved down to this when the system refuses them, bytes; two fit
- * what the node holds for this process */
-#define PIECE_MIN (64ul << 10)
+/* Pieces that the system refuses are halved until they have this size, bytes.
+ * With such pieces a transfer can go on in what the node holds for this
+ * process. */
+#define PIECE_MIN \
+    (UCS_RCACHE_PRED_NODE_RESERVE / UCS_RCACHE_PRED_PIECES_IN_FLIGHT)
 
 
-/* The size of the largest pieces that the bound has room for, since two fly at a
- * time, bytes. Under lock. */
+/* The size of the largest pieces of which the bound has room for as many as are
+ * in flight at a time, bytes. Under lock. */
 static size_t piece_max(const ucs_rcache_pred_t *pred)
 {
     uint64_t reserve = ucs_rcache_pred_bound_reserve(pred->bound.max_bytes);
@@ -37,11 +40,13 @@ static size_t piece_max(const ucs_rcache_pred_t *pred)
         return SIZE_MAX;
     }
 
-    return ucs_max(ucs_align_down(reserve / 2, UCS_RCACHE_PRED_PAGE_SIZE),
+    return ucs_max(ucs_align_down(reserve / UCS_RCACHE_PRED_PIECES_IN_FLIGHT,
+                                  UCS_RCACHE_PRED_PAGE_SIZE),
                    PIECE_MIN);
 }
 
-/* Size of the pieces for a use of so many pages, bytes. Under lock. */
+/* @return the size of the pieces for a use of so many pages, bytes. Under
+ *         lock. */
 static size_t piece_bytes(ucs_rcache_pred_domain_t *domain, size_t pages)
 {
     size_t piece;
@@ -120,11 +125,13 @@ void ucs_rcache_pred_end_in_pieces(ucs_rcache_pred_pieces_t *pieces)
 }
 
 /*
- * An attempt to register a piece starts, and counts as a piece until it has
+ * Start an attempt to register a piece, which counts as a piece until it has
  * failed.
  *
- * @return whether there are others: one of them may be gone by the time the
- *         system refuses this one, and its memory was still pinned.
+ * @return whether there are other pieces now. If so, and the system refuses
+ *         this one, it pays to try again later: even if the other pieces are
+ *         gone by then, their memory may have been pinned when the system
+ *         refused this one.
  */
 static int piece_start(ucs_rcache_pred_pieces_t *pieces)
 {
@@ -140,8 +147,8 @@ static int piece_start(ucs_rcache_pred_pieces_t *pieces)
     return others;
 }
 
-/* A piece could not be registered. @return the status its user is given, which
- * says whether to try again. */
+/* End an attempt to register a piece that has failed. @return the status for
+ * the caller, which says whether to try again. */
 static ucs_status_t piece_fail(ucs_rcache_pred_t *pred, int others,
                                ucs_status_t status)
 {
@@ -151,7 +158,8 @@ static ucs_status_t piece_fail(ucs_rcache_pred_t *pred, int others,
                            (status == UCS_ERR_NO_RESOURCE);
     if ((status == UCS_ERR_NO_MEMORY) &&
         (others || (pred->bound.pieces_now > 0))) {
-        status = UCS_ERR_NO_RESOURCE; /* Until one of them is released */
+        status = UCS_ERR_NO_RESOURCE; /* The caller tries again when another
+                                         piece has been deregistered */
     }
     ucs_spin_unlock(&pred->lock);
     return status;
@@ -168,7 +176,7 @@ static pred_handle_t piece_handle(ucs_rcache_pred_domain_t *domain,
     };
 }
 
-/* Register a piece for which there is room */
+/* Register a piece for which room was taken */
 static ucs_status_t
 piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned flags,
                ucs_rcache_pred_piece_t *piece)
@@ -207,7 +215,8 @@ static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
     piece->start  = start;
     piece->length = ucs_min(length, max - (start % UCS_RCACHE_PRED_PAGE_SIZE));
     if ((piece->length < length) && (length - piece->length < min)) {
-        piece->length -= UCS_RCACHE_PRED_PAGE_SIZE; /* For the last one */
+        piece->length -= UCS_RCACHE_PRED_PAGE_SIZE; /* Left for the last
+                                                       piece */
     }
 
     room = pred_reservation(piece->start, piece->length, PRED_PART_PIECE);
@@ -229,7 +238,8 @@ piece_unreserve(ucs_rcache_pred_t *pred, const ucs_rcache_pred_piece_t *piece)
     pred_bound_give(pred, &room);
 }
 
-/* Register a piece of the present size, or of the smallest, if there is room */
+/* Register a piece of the present size or, if there is no room for that, of the
+ * smallest size */
 static ucs_status_t piece_try(ucs_rcache_pred_pieces_t *pieces, uintptr_t start,
                               size_t length, unsigned flags,
                               ucs_rcache_pred_piece_t *piece)
@@ -251,7 +261,8 @@ static ucs_status_t piece_try(ucs_rcache_pred_pieces_t *pieces, uintptr_t start,
     return status;
 }
 
-/* @return whether pieces can be smaller than they were. */
+/* @return whether pieces are smaller from now on; 0 if they have the least
+ * size. */
 static int piece_halve(ucs_rcache_pred_pieces_t *pieces)
 {
     if (pieces->piece <= PIECE_MIN) {
@@ -296,7 +307,8 @@ void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
     ucs_spin_unlock(&pred->lock);
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_PIECE);
 
-    /* Only now, so that who is refused meanwhile is told to try again */
+    /* Not earlier, so that a use whose piece is refused meanwhile is told to
+     * try again */
     ucs_spin_lock(&pred->lock);
     --pred->bound.pieces_now;
     ucs_spin_unlock(&pred->lock);

@@ -10,9 +10,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* One flies while the next one is registered */
-#define PIECES_IN_FLIGHT 2
-
 /* How long memory that the system refuses is asked for again, ns. What others
  * have registered now may be free a moment later. */
 #define REFUSED_TIMEOUT 10000000000ull
@@ -58,7 +55,7 @@ typedef struct transfer {
                                               it */
     ucs_rcache_pred_time_t    refused_at;  /* When the system began to refuse
                                               memory; 0: it does not */
-    transfer_piece_t          pieces[PIECES_IN_FLIGHT];
+    transfer_piece_t          pieces[UCS_RCACHE_PRED_PIECES_IN_FLIGHT];
 } transfer_t;
 
 
@@ -155,7 +152,7 @@ static int transfer_is_over(const transfer_t *transfer)
 {
     unsigned i;
 
-    for (i = 0; i < PIECES_IN_FLIGHT; ++i) {
+    for (i = 0; i < UCS_RCACHE_PRED_PIECES_IN_FLIGHT; ++i) {
         if (transfer->pieces[i].state != PIECE_FREE) {
             return 0;
         }
@@ -222,7 +219,7 @@ static void transfer_advance(transfer_t *transfer)
     int waiting = 0;
     unsigned i;
 
-    for (i = 0; i < PIECES_IN_FLIGHT; ++i) {
+    for (i = 0; i < UCS_RCACHE_PRED_PIECES_IN_FLIGHT; ++i) {
         waiting |= piece_push(&transfer->pieces[i]);
     }
 
@@ -286,7 +283,7 @@ transfer_new(uct_predreg_iface_t *iface, uct_ep_get_zcopy_func_t post,
     transfer->length      = iov->length;
     transfer->round       = iface->round;
     transfer->number      = iface->started++;
-    for (i = 0; i < PIECES_IN_FLIGHT; ++i) {
+    for (i = 0; i < UCS_RCACHE_PRED_PIECES_IN_FLIGHT; ++i) {
         transfer->pieces[i].transfer  = transfer;
         transfer->pieces[i].comp.func = piece_landed;
     }
