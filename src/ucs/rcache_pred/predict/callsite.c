@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 
-ucs_status_t ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
-                                             unsigned num_sites)
+ucs_status_t
+ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
+                                unsigned num_sites)
 {
     unsigned num_buckets = 1;
 
@@ -18,7 +19,8 @@ ucs_status_t ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table
         num_buckets *= 2;
     }
 
-    /* calloc: pages of sites that are never used are never touched */
+    /* calloc rather than malloc: it need not touch the pages of sites that are
+     * never used */
     table->sites = calloc(num_sites, sizeof(*table->sites));
     if (table->sites == NULL) {
         goto err;

@@ -14,42 +14,51 @@
 
 /** @file callsite.h
  *
- * Call-site table (CF'11, section 3.2): from the signature of a communication
- * on a region to the history of its begins. Helper only, no locking.
+ * The call-site table (CF'11, section 3.2), in which the signature of a
+ * communication on a region is looked up to find the history of its begins.
+ * Only the helper uses it, so that it needs no lock.
  */
 
-/** One communication context of one region. */
+/** What is known of one communication context of one region. */
 typedef struct ucs_rcache_pred_site {
     ucs_hlist_link_t          hash_link;
-    ucs_list_link_t           region_link; /**< In the region's list */
-    uint64_t                  signature;   /**< 0: free */
-    uint8_t                   referenced;  /**< Used since the clock's hand
-                                                passed by */
-    ucs_rcache_pred_history_t history;     /**< From one use in this context to
-                                                the next in it */
-    ucs_rcache_pred_history_t next;        /**< From a use in this context to
-                                                the region's next use in any;
-                                                awaited after the last one */
+    ucs_list_link_t           region_link; /**< Element of the region's list of
+                                                sites */
+    uint64_t                  signature;   /**< 0: the site is free */
+    uint8_t                   referenced;  /**< Not 0: used since the clock's
+                                                hand passed this site */
+    ucs_rcache_pred_history_t history;     /**< Intervals from each use in this
+                                                context to the next use in this
+                                                context */
+    ucs_rcache_pred_history_t next;        /**< Intervals from each use in this
+                                                context to the region's next use
+                                                in any context. A begin is
+                                                awaited here only after the
+                                                region's last use */
 } ucs_rcache_pred_site_t;
 
 
 /**
- * Fixed number of sites; when all are taken, the one not used for longest, as
- * the CLOCK algorithm approximates it, makes room.
+ * A table with a fixed number of sites. When all are taken, a new site replaces
+ * the one that was not used for longest, approximately: the CLOCK algorithm
+ * finds it.
  */
 typedef struct ucs_rcache_pred_site_table {
     ucs_rcache_pred_site_t *sites;
     ucs_hlist_head_t       *buckets;
     unsigned               num_sites;
     unsigned               bucket_mask;
-    unsigned               hand;        /**< Of the clock */
+    unsigned               hand;        /**< The site at which the clock's hand
+                                             is */
 } ucs_rcache_pred_site_table_t;
 
 
 /** @param [in] num_sites  >= 1. */
-ucs_status_t ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
-                                             unsigned num_sites);
+ucs_status_t
+ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
+                                unsigned num_sites);
 
+/** Free the memory of a table. */
 void ucs_rcache_pred_site_table_cleanup(ucs_rcache_pred_site_table_t *table);
 
 /** @return the site with this signature, or NULL. */
@@ -58,8 +67,9 @@ ucs_rcache_pred_site_find(ucs_rcache_pred_site_table_t *table,
                           uint64_t signature);
 
 /**
- * Find the site with this signature, or make one and add it to the region's
- * list. Never fails: a site of another region may have to go for it.
+ * Find the site with this signature. If there is none, make one and add it to
+ * the region's list. Never fails: if the table is full, a site is removed,
+ * perhaps one of another region.
  *
  * @param [in] region_sites  List of the region's sites.
  */
@@ -67,7 +77,7 @@ ucs_rcache_pred_site_t*
 ucs_rcache_pred_site_get(ucs_rcache_pred_site_table_t *table,
                          uint64_t signature, ucs_list_link_t *region_sites);
 
-/** Forget a site, and take it from its region's list. */
+/** Remove a site from the table and from its region's list. */
 void ucs_rcache_pred_site_remove(ucs_rcache_pred_site_table_t *table,
                                  ucs_rcache_pred_site_t *site);
 

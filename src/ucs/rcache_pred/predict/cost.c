@@ -6,8 +6,9 @@
 
 #include "cost.h"
 
-/* A measurement weighs half after some 22 newer ones: a changed system (other
- * page size, fragmentation) is followed within a phase of a program */
+/* Weight of a measurement after the next one has come. After some 22 newer ones
+ * its weight is one half. So the estimate follows a change of the system, such
+ * as another page size or fragmented memory, within a phase of a program */
 #define COST_FADE 0.97
 
 
@@ -24,7 +25,8 @@ void ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b)
 {
     *cost = (ucs_rcache_pred_cost_t){ .a = a, .b = b };
 
-    /* Two points on the guessed line, as light as any measurement */
+    /* Start with two points on the guessed line. Each has the weight of one
+     * measurement */
     cost_add(cost, 1, a + b);
     cost_add(cost, 256, a * 256 + b);
 }
@@ -48,11 +50,11 @@ void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, size_t pages,
             cost->a = 0;
         }
     }
-    /* Otherwise all measurements have one size: keep the slope, move the
-     * line */
+    /* Otherwise all measurements have about the same size, which says nothing
+     * about the slope: keep the slope and move the line */
     cost->b = (cost->y - cost->a * cost->x) / cost->n;
     if (cost->b < 0) {
-        /* Through the origin, so that no size is ever free */
+        /* Put the line through the origin, so that no size has the cost 0 */
         cost->b = 0;
         cost->a = cost->xy / cost->xx;
     }

@@ -11,14 +11,16 @@
 
 /** @file cost.h
  *
- * Cost of a registration or a deregistration as a function of its size,
- * a * pages + b (CF'11, section 3.2), fitted online.
+ * The cost of a registration or a deregistration as a linear function of its
+ * size, a * pages + b (CF'11, section 3.2). The function is fitted to
+ * measurements while the program runs.
  */
 
-/** Pages as the kernel pins them: whole ones. */
+/** Size of a page, bytes. The kernel pins whole pages. */
 #define UCS_RCACHE_PRED_PAGE_SIZE 4096ul
 
-/** First guesses, ns a page and ns an operation, of the order measured on
+/** Costs that are assumed before anything was measured, in ns for each page and
+ *  in ns for each operation. They are of the order that was measured on
  *  Soft-RoCE and on io_uring. The first real measurements outweigh them. */
 #define UCS_RCACHE_PRED_REG_COST_PER_PAGE   50.
 #define UCS_RCACHE_PRED_REG_COST_PER_OP     10000.
@@ -36,24 +38,27 @@ typedef struct ucs_rcache_pred_cost {
     double y;
     double xx;
     double xy;
-    double a;   /**< ns a page */
-    double b;   /**< ns an operation */
+    double a;   /**< Cost of each page, ns */
+    double b;   /**< Cost of each operation, ns */
 } ucs_rcache_pred_cost_t;
 
 
-/** @param [in] a, b  First guess, used until measurements outweigh it. */
-void ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b);
+/** @param [in] a, b  First guess of the cost of a page and of an operation,
+ *  ns. */
+void
+ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b);
 
-/** Take one measurement in. */
+/** Add one measurement: an operation on so many pages has taken this time. */
 void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, size_t pages,
                                  ucs_rcache_pred_time_t time);
 
-/** Expected time for so many pages, ns. */
+/** @return the time that an operation on so many pages is expected to take,
+ *  ns. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages);
 
 
-/** Pages that [address, address + length) touches. */
+/** @return the number of pages that [address, address + length) touches. */
 static inline size_t ucs_rcache_pred_pages(uintptr_t address, size_t length)
 {
     uintptr_t first = address / UCS_RCACHE_PRED_PAGE_SIZE;

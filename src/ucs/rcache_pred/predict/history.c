@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Fewer intervals than this say little about how much they vary */
+/* Fewer intervals than this say little about how much the intervals vary */
 #define HISTORY_ENOUGH 4
 
 
@@ -27,7 +27,8 @@ static void history_confirm(ucs_rcache_pred_history_t *history)
     }
 }
 
-/* Rises at once, falls slowly: the worst of late counts */
+/* Take in a value that was seen. The result rises to a larger value at once and
+ * falls slowly, so that it stays near the worst of the recent values */
 static void fade(ucs_rcache_pred_time_t *value, ucs_rcache_pred_time_t seen)
 {
     *value = ucs_max(seen, *value - (*value / 8));
@@ -59,7 +60,7 @@ static void history_judge(ucs_rcache_pred_history_t *history,
     fade(&history->overshoot, (interval > period) ? (interval - period) : 0);
 }
 
-/* Shortest, median and longest of the recent intervals */
+/* Find the shortest, the median and the longest of the recent intervals */
 static void history_summarize(ucs_rcache_pred_history_t *history,
                               unsigned count)
 {
@@ -95,8 +96,9 @@ void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
         add_interval(history, begin - history->last, depth);
     }
 
-    /* Begins of several threads may come out of order, by less than a period;
-     * if it is more, the clock went back */
+    /* Begins of several threads may come out of order by less than a period. If
+     * a begin is earlier than the last one by more than that, the clock went
+     * back */
     if ((begin > history->last) || (history->last - begin > history->period)) {
         history->last = begin;
     }
@@ -118,7 +120,8 @@ void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history)
     }
 }
 
-/* Few intervals say little about how much they vary, and one says nothing */
+/* The least lead while few intervals are known. A single interval says nothing
+ * about how much intervals vary */
 static ucs_rcache_pred_time_t
 lead_of_few(const ucs_rcache_pred_history_t *history)
 {
@@ -182,7 +185,7 @@ unsigned ucs_rcache_pred_error_class(ucs_rcache_pred_time_t predicted,
     return i;
 }
 
-/* Whether it says when the next begin will be */
+/* Whether the history says when the next begin will be */
 static int history_predicts(const ucs_rcache_pred_history_t *history)
 {
     return (history->last != 0) && (history->period != 0) &&

@@ -11,58 +11,69 @@
 
 /** @file history.h
  *
- * When something recurring began, and when it is expected to begin again.
- * Pure: no clock, no locking.
+ * The history of something that recurs, such as the uses in one context: when
+ * it began, and when it is expected to begin again. The functions are pure:
+ * they take the time as an argument and need no lock.
  */
 
-/** A history whose last predictions failed says nothing until it was right
- *  again in retrospect. Saturating counter, 0..MAX; predictions need 1. */
+/** A history has a confidence from 0 to MAX, and predicts only if it is at
+ *  least 1. The confidence falls with predictions that failed. It rises when an
+ *  interval was as the history would have predicted it, even if no prediction
+ *  was made. */
 #define UCS_RCACHE_PRED_CONFIDENCE_MAX   4
 #define UCS_RCACHE_PRED_CONFIDENCE_START 2
 
 
 typedef struct ucs_rcache_pred_history {
-    ucs_rcache_pred_time_t last;       /**< Last begin; 0: none is awaited */
-    ucs_rcache_pred_time_t period;     /**< Shortest of the recent intervals;
-                                            0: none yet */
+    ucs_rcache_pred_time_t last;       /**< When it began last; 0: no begin is
+                                            awaited */
+    ucs_rcache_pred_time_t period;     /**< Shortest of the recent intervals; 0:
+                                            there is none yet */
     ucs_rcache_pred_time_t typical;    /**< Median of the recent intervals */
     ucs_rcache_pred_time_t longest;    /**< Longest of the recent intervals */
-    ucs_rcache_pred_time_t undershoot; /**< By how much an interval was shorter
-                                            than the period before it; fades */
-    ucs_rcache_pred_time_t overshoot;  /**< By how much it was longer; fades */
-    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY]; /**< Ring */
-    uint32_t               count;      /**< Intervals ever seen */
+    ucs_rcache_pred_time_t undershoot; /**< By how much intervals were shorter
+                                            than the period that was known
+                                            before them: the worst recent case,
+                                            which fades */
+    ucs_rcache_pred_time_t overshoot;  /**< By how much intervals were longer
+                                            than that period; fades as well */
+    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
+                                       /**< The recent intervals, as a ring */
+    uint32_t               count;      /**< Number of intervals seen so far */
     uint8_t                confidence;
-    uint8_t                streak;     /**< Last intervals in a row that were
-                                            as long as the period before them,
-                                            or by its narrow grace longer;
-                                            saturates */
+    uint8_t                streak;     /**< How many of the last intervals, in a
+                                            row, were as long as the period
+                                            known before them or longer by its
+                                            narrow grace at most; stays at its
+                                            maximum */
 } ucs_rcache_pred_history_t;
 
 
+/** Initialize a history that knows no begin yet. */
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history);
 
 /**
- * It began again. An interval that ends within the period and its grace raises
- * the confidence, predicted or not. A begin more than a period before the last
- * one means that the clock went back: the intervals go on from there.
+ * Add a begin. The interval since the last begin raises the confidence if it
+ * ends within the period and its grace, whether or not the begin was predicted.
+ * A begin that is more than a period earlier than the last one means that the
+ * clock went back; the next interval is counted from it.
  *
- * @param [in] depth  Recent intervals to consider, 1..MAX_HISTORY. The paper
- *                    keeps the shortest interval ever (section 4.2); one short
- *                    burst would then never be forgotten.
+ * @param [in] depth  How many recent intervals to consider, 1..MAX_HISTORY. The
+ *                    paper takes the shortest interval of all (section 4.2),
+ *                    but then one short burst would never be forgotten.
  */
 void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t begin,
                                  unsigned depth);
 
 /**
- * What began last is over: it was @a end that came next, and nothing is awaited
- * any more. The interval counts as with @ref ucs_rcache_pred_history_add.
+ * Add the interval from the last begin to @a end, as @ref
+ * ucs_rcache_pred_history_add would. No begin is awaited afterwards.
  */
 void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth);
 
-/** @return the interval recorded last, or 0 if there is none. */
+/** @return the interval that was added last, or 0 if there is none. */
 static inline ucs_rcache_pred_time_t
 ucs_rcache_pred_history_latest(const ucs_rcache_pred_history_t *history,
                                unsigned depth)
@@ -71,35 +82,38 @@ ucs_rcache_pred_history_latest(const ucs_rcache_pred_history_t *history,
            0 : history->intervals[(history->count - 1) % depth];
 }
 
-/** A registration ahead of the predicted begin was for nothing. */
+/** Lower the confidence, since the predicted begin did not come. */
 void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history);
 
 /**
- * How much earlier than predicted to be ready, since the shortest of a few
- * intervals is not the shortest there will be: 5/4 of what intervals fell short
- * of the period before, or 3/4 of the distance from the period to the median
- * interval, whichever is more. With one interval it is 1/32 of the period; with
- * two or three at least 1/64 of the period and 3 times their spread, up to 1/8.
- * At most a quarter of the period.
+ * How much earlier than predicted a region has to be ready, since later
+ * intervals may be shorter than the shortest one so far. It is the larger of
+ * two terms: 5/4 of the amount by which intervals fell short of the period, and
+ * 3/4 of the distance from the period to the median interval. If only one
+ * interval is known, it is at least 1/32 of the period; with two or three
+ * intervals it is at least 1/64 of the period plus 3 times their spread, up to
+ * 1/8 of the period. It is never more than a quarter of the period.
  *
- * The factors are ours. With intervals of normally distributed length and 8 of
- * them remembered, 2.9 % of begins come before the deadline, whatever their
- * deviation, against 7.3 % with the first term alone.
+ * The factors are not the paper's. If the lengths of intervals are normally
+ * distributed and 8 of them are remembered, 2.9 % of begins come before the
+ * deadline, whatever the deviation. With the first term alone it would be
+ * 7.3 %.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history);
 
 /**
- * How long after the predicted begin to go on waiting for it: 1/8 of the period
- * and either the spread of the recent intervals or 5/4 of what intervals came
- * late before, whichever is more; at least a quarter of the period, half of it
- * while fewer than 4 intervals are known; at most one period.
+ * How long after the predicted begin to go on waiting for it. It is 1/8 of the
+ * period plus the larger of two terms: the spread of the recent intervals, and
+ * 5/4 of the amount by which intervals were longer than the period. It is at
+ * least a quarter of the period, or half of the period while fewer than 4
+ * intervals are known, and at most one period.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history);
 
-/** How long after the predicted begin it counts as punctual: the least that
- *  @ref ucs_rcache_pred_history_grace ever is. */
+/** How long after the predicted time a begin still counts as punctual. This is
+ *  the least value that @ref ucs_rcache_pred_history_grace ever has. */
 static inline ucs_rcache_pred_time_t
 ucs_rcache_pred_history_narrow_grace(const ucs_rcache_pred_history_t *history)
 {
@@ -107,19 +121,20 @@ ucs_rcache_pred_history_narrow_grace(const ucs_rcache_pred_history_t *history)
 }
 
 /**
- * When to be ready for the next begin, or UCS_RCACHE_PRED_TIME_INF if no
- * prediction can be made: there is none, the predicted begin and its grace have
- * passed, or the last begin is in the future, by more than a period, because
- * the clock went back.
+ * @return when to be ready for the next begin, or UCS_RCACHE_PRED_TIME_INF if
+ *         the history makes no prediction. That is so if it knows too little or
+ *         has lost its confidence, if the predicted begin and its grace have
+ *         passed, or if the last begin is more than a period in the future
+ *         because the clock went back.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t now);
 
 /**
- * How wrong a predicted period was: |predicted - observed| / observed, as a
- * class of errors, 0..UCS_RCACHE_PRED_ERROR_CLASSES - 1. A class contains its
- * upper bound.
+ * Find the class of errors, 0..UCS_RCACHE_PRED_ERROR_CLASSES - 1, to which the
+ * error |predicted - observed| / observed of a period belongs. An error that is
+ * equal to the upper limit of a class belongs to that class.
  *
  * @param [in] observed  > 0.
  */
@@ -127,7 +142,8 @@ unsigned ucs_rcache_pred_error_class(ucs_rcache_pred_time_t predicted,
                                      ucs_rcache_pred_time_t observed);
 
 /**
- * How wrong the history is about a begin that is not recorded yet.
+ * Find out how wrong the history was about a begin that was not added to it
+ * yet.
  *
  * @return the class of the error, or UCS_RCACHE_PRED_ERROR_CLASSES if the
  *         history predicted nothing.
@@ -136,7 +152,7 @@ unsigned
 ucs_rcache_pred_history_error_class(const ucs_rcache_pred_history_t *history,
                                     ucs_rcache_pred_time_t begin);
 
-/** When to stop waiting for the predicted begin. */
+/** @return when to stop waiting for the predicted begin. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_expiry(const ucs_rcache_pred_history_t *history);
 

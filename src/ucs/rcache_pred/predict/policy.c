@@ -21,7 +21,8 @@ static ucs_rcache_pred_time_t time_sub(ucs_rcache_pred_time_t a,
     return (a > b) ? (a - b) : 0;
 }
 
-/* Registration and deregistration, and all that may come before or between */
+/* The time for a deregistration and a registration, and for all that may delay
+ * them */
 static ucs_rcache_pred_time_t
 times_total(const ucs_rcache_pred_times_t *times)
 {
@@ -104,7 +105,7 @@ void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
 {
     ucs_rcache_pred_timeq_elem_t *prev;
 
-    /* It may itself be too close to the one after it */
+    /* The new element may be too close to the one after it: start there */
     if (elem->list.next != queue) {
         elem = ucs_container_of(elem->list.next, ucs_rcache_pred_timeq_elem_t,
                                 list);
@@ -139,7 +140,7 @@ size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
     double piece;
 
     if (reg->a <= 0) {
-        return pages; /* Larger registrations cost no more */
+        return pages; /* Larger registrations cost no more than small ones */
     }
 
     piece = sqrt(pages * (reg->b + dereg->b) / reg->a);

@@ -12,116 +12,135 @@
 
 /** @file policy.h
  *
- * The decisions of the helper (CF'11, section 3.2). Pure functions of the time
- * and of what things cost.
+ * The decisions of the helper (CF'11, section 3.2), as pure functions of the
+ * time and of the costs of operations. The helper and cache/ call them.
  */
 
-/** What the helper's work takes, ns. */
+/** How long the parts of the helper's work take, ns. */
 typedef struct ucs_rcache_pred_times {
-    ucs_rcache_pred_time_t reg;      /**< Register this region */
-    ucs_rcache_pred_time_t dereg;    /**< Deregister this region */
-    ucs_rcache_pred_time_t dq_item;  /**< Process an entry of the deregistration
-                                          queue, deregistration apart: t_hash,
-                                          t_cache and t_insert of the paper */
-    ucs_rcache_pred_time_t rq_item;  /**< Process an entry of the registration
-                                          queue, registration apart: t_update */
-    ucs_rcache_pred_time_t wakeup;   /**< How late a sleep may end */
-    ucs_rcache_pred_time_t share;    /**< Turns of others on the helper's
-                                          processor: n (t_slice + t_cs) of
-                                          inequality (2). 0: it has its own */
-    ucs_rcache_pred_time_t margin;   /**< Time that a deregistration must gain
-                                          to be worth it */
+    ucs_rcache_pred_time_t reg;      /**< To register this region */
+    ucs_rcache_pred_time_t dereg;    /**< To deregister this region */
+    ucs_rcache_pred_time_t dq_item;  /**< To process an entry of the
+                                          deregistration queue, without the
+                                          deregistration: t_hash, t_cache and
+                                          t_insert of the paper */
+    ucs_rcache_pred_time_t rq_item;  /**< To process an entry of the
+                                          registration queue, without the
+                                          registration: t_update of the paper */
+    ucs_rcache_pred_time_t wakeup;   /**< How much later than asked for the
+                                          helper may wake from a sleep */
+    ucs_rcache_pred_time_t share;    /**< How long other helpers on the helper's
+                                          processor may run before it: n
+                                          (t_slice + t_cs) of inequality (2). 0:
+                                          the helper has a processor for
+                                          itself */
+    ucs_rcache_pred_time_t margin;   /**< How long a region has to stay
+                                          deregistered for the deregistration to
+                                          be worth it */
 } ucs_rcache_pred_times_t;
 
 
 /**
- * Deregistration condition, inequalities (1) and (2) of the paper: is there
- * time to deregister the region now and to register it again before its
- * deadline? And is the time in between worth it?
+ * The deregistration condition, inequalities (1) and (2) of the paper.
+ *
+ * @return whether there is time to deregister the region now and to register it
+ *         again before its deadline, and the time in between is long enough to
+ *         be worth it.
  */
 int ucs_rcache_pred_may_deregister(const ucs_rcache_pred_times_t *times,
                                    ucs_rcache_pred_time_t now,
                                    ucs_rcache_pred_time_t deadline);
 
 /**
- * Registration condition: the latest time at which the registration can still
- * be put off for one more entry of the deregistration queue, or for a sleep.
- * From then on the region is due.
+ * The registration condition.
+ *
+ * @return the latest time at which the helper may still process another entry
+ *         of the deregistration queue, or sleep, before it registers the
+ *         region. From then on the region is due.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_due_time(const ucs_rcache_pred_times_t *times,
                          ucs_rcache_pred_time_t deadline);
 
 /**
- * What a deregistration must gain where the program itself registers and
- * deregisters: 64 times what these cost. They take at most 1/64 of the region's
- * period from the program, if each is on its critical path. (The factor is
- * ours: 1.6 %.)
+ * The margin where the program does the helper's work: 64 times the cost of the
+ * registration and the deregistration. So they take at most 1/64 of the
+ * region's period, 1.6 %, from the program, even if all of them are on its
+ * critical path. The factor is not the paper's.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times);
 
 /**
- * n (t_slice + t_cs) of inequality (2): the turns of the helpers on one
- * processor, 0 if there is one for each. t_cs, some us, is not added: the time
- * from when a helper should run until it does is measured, see wakeup.
+ * @return n (t_slice + t_cs) of inequality (2): how long the helpers that share
+ *         a processor run before it is this helper's turn again; 0 if each
+ *         helper has a processor. t_cs, some us, is left out, since wakeup has
+ *         it: that is measured from when the helper should run until it does.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat);
 
-/** A change of mode takes so many seats in a row that ask for it. */
+/** The mode changes only after so many seats in a row have asked for the
+ *  change. */
 #define UCS_RCACHE_PRED_MODE_VOTES 4
 
 /**
- * Who shall do the helper's work, now that the process has this seat.
+ * Choose who shall do the helper's work, now that the process has this seat.
  *
- * @param [in]    mode   Who does it.
- * @param [inout] votes  Seats in a row that asked for the other.
+ * @param [in]    mode   Who does the work so far.
+ * @param [inout] votes  How many seats in a row have asked for the other mode.
  */
 ucs_rcache_pred_mode_t
 ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
                             const ucs_rcache_pred_seat_t *seat,
                             ucs_rcache_pred_mode_t mode, unsigned *votes);
 
-/** Deadlines closer than this are moved apart: one item of each queue. */
+/** @return the least distance between two deadlines: the time to process one
+ *  entry of each queue. Deadlines that are closer are moved apart. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
 
 /**
- * Move the deadline of a new element, and those before it, earlier until each
- * leaves @a gap to the next (CF'11, "Adjusting Registration Deadlines").
+ * Make room for a new element in a queue of deadlines. Its deadline and those
+ * before it are moved to earlier times until each of them is at least @a gap
+ * before the next one (CF'11, "Adjusting Registration Deadlines").
  */
 void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
                                      ucs_rcache_pred_timeq_elem_t *elem,
                                      ucs_rcache_pred_time_t gap);
 
 /**
- * How much of a bound whole regions leave for pieces of transfers that must get
- * on (see pieces.c): 1/16, at least 128 KiB, so that small bounds hold two pieces
- * of 64 KiB, and at most 4 MiB.
+ * @return how much of a bound on bytes whole regions must leave free, so that
+ *         transfers in pieces can go on (see pieces.c). It is 1/16 of the
+ *         bound, at most 4 MiB, and at least 128 KiB, which has room for two
+ *         pieces of 64 KiB; 0 if there is no bound.
  *
- * @param [in] max_bytes  The bound; UINT64_MAX: none.
+ * @param [in] max_bytes  The bound; UINT64_MAX: there is none.
  */
 uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes);
 
 /**
- * In pieces of how many pages a transfer of @a pages is registered best. With
- * pieces of c pages, (a c + b) passes before the first byte moves, and each of
- * the pages / c pieces costs b more than it would as part of one registration;
- * the sum is least for c = sqrt(pages b / a), where a and b are those of
- * registration, with b of deregistration added.
+ * Find the best size of the pieces in which a transfer of @a pages is
+ * registered. With pieces of c pages, the time a c + b passes before the first
+ * byte moves, and each of the pages / c pieces costs b more than if all were
+ * registered at once. The sum of both is least for c = sqrt(pages b / a). Here
+ * a is the cost of registering a page, and b is what a registration and a
+ * deregistration cost whatever their size.
  *
- * @param [in] reg, dereg  Costs of whole operations.
- * @return 1..pages.
+ * @param [in] reg, dereg  Costs of registrations and of deregistrations.
+ * @return the number of pages in a piece, 1..pages.
  */
 size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
                                    const ucs_rcache_pred_cost_t *dereg,
                                    size_t pages);
 
 /**
- * Whether pieces of so many pages move the first byte of a transfer earlier by
- * more than all of them cost besides: a c + (pages / c) b < a pages, with the a
- * and b of @ref ucs_rcache_pred_piece_pages. Never with less than two pieces.
+ * @return whether it pays to register a transfer in pieces of @a piece pages:
+ *         whether the first byte moves so much earlier that it makes up for
+ *         what the pieces cost more than one registration. The condition is a c
+ *         + (pages / c) b <= a pages, with a and b as in @ref
+ *         ucs_rcache_pred_piece_pages and c = @a piece. It never pays if there
+ *         would be fewer than two pieces.
  */
 int ucs_rcache_pred_pieces_pay(const ucs_rcache_pred_cost_t *reg,
                                const ucs_rcache_pred_cost_t *dereg,

@@ -12,38 +12,44 @@
 #include <string.h>
 
 /*
- * When a region is needed next: which of its histories speaks. The histories
- * themselves are in history.c.
+ * Which of a region's histories says when the region is needed next. The
+ * histories themselves are in history.c.
  *
- * Where a loop is inside another one, what comes after its last iteration comes
- * later than what follows the others, from the same call site and in the same
- * context. Hence uses are told apart by phase as well, as a processor's
- * predictor does with the branch at the end of a loop: how many intervals in a
- * row have been alike, and whether the last one was a long one. Each phase that
- * a context is met in is a site of its own, for its next use only. Ours, not the
- * paper's.
+ * Consider a loop inside another loop. The use after the last iteration of the
+ * inner loop comes later than the uses after its other iterations, although all
+ * of them have the same call site and the same context. Hence uses are also
+ * told apart by their phase, in the way in which a processor predicts the
+ * branch at the end of a loop. The phase says how many intervals in a row have
+ * been alike, and whether the last one was a long one. Each phase in which a
+ * context occurs has a site of its own, which predicts only the region's next
+ * use. The paper has no phases.
  */
 
-/* Longer runs of alike intervals are not told apart: inner loops with so many
- * iterations and one. Each costs a site for each context of the region. */
+/* Longest run of intervals of about the same length that makes a phase of its
+ * own; all longer runs are one phase. It is enough for inner loops with one
+ * iteration more than this. Each phase takes a site for each context of the
+ * region. */
 #define PHASE_MAX_RUN 7
 
-/* Two histories say different things if their periods differ by more than this
- * part of the period, 1/8 */
+/* Two histories predict different things if their periods differ by more than
+ * this part of the period, 1/8 */
 #define PHASE_DIFFERS 8
 
 /*
- * Where uses come at random, every context disappoints once or twice before it
- * loses its confidence, an accidental match restores it, and there are always
- * new contexts. Hence the region keeps a record of its own: a met deadline
- * lowers its doubt by one, an unmet one doubles it, and for every DOUBT_STEP of
- * it a history must have been right in retrospect once more in a row to be
- * believed. Ours, not the paper's. Two unmet deadlines in a row change nothing
- * yet, since loops end; six lead to the maximum.
+ * If uses come at random, the confidence of histories does not help: each
+ * context predicts wrongly once or twice before it loses its confidence, an
+ * accidental match restores the confidence, and there are always new contexts.
+ * Hence each region has a doubt as well. A deadline that is met lowers the
+ * doubt by one, and a deadline that is not met doubles it. For every DOUBT_STEP
+ * of doubt, a history is believed only if one more of its last intervals in a
+ * row was as it would have predicted. Two unmet deadlines in a row change
+ * nothing yet, since every loop ends at some time; six raise the doubt to its
+ * maximum. The paper has no doubt.
  */
-#define DOUBT_UNMET 3                /* Added by an unmet deadline, at least */
+#define DOUBT_UNMET 3                /* Least increase by an unmet deadline */
 #define DOUBT_STEP  8
-#define DOUBT_MAX   (8 * DOUBT_STEP) /* Eight intervals: a history's depth */
+#define DOUBT_MAX   (8 * DOUBT_STEP) /* Asks for eight intervals, the usual
+                                        depth of a history */
 
 
 ucs_status_t
@@ -80,15 +86,17 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
                                 const ucs_rcache_pred_history_t *history)
 {
-    /* A region in doubt asks for intervals that came within the narrow grace;
-     * hence it does not wait longer than that for the next one either. */
+    /* A region in doubt believes only histories whose intervals ended within
+     * the narrow grace. Hence it does not wait longer than that for the next
+     * use either. */
     return (forecast->doubt < DOUBT_STEP) ?
            ucs_rcache_pred_history_expiry(history) :
            (history->last + history->period +
             ucs_rcache_pred_history_narrow_grace(history));
 }
 
-/* The deadline that the history predicts, if the region believes it */
+/* The deadline that a history predicts; UCS_RCACHE_PRED_TIME_INF if the region
+ * does not believe the history */
 static ucs_rcache_pred_time_t
 believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
                   const ucs_rcache_pred_history_t *history,
@@ -100,9 +108,11 @@ believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
            ucs_rcache_pred_history_deadline(history, now);
 }
 
-/* The earliest next begin over all call sites of the region, as each recurs.
+/* Find the call site of the region that, going by its own recurrence, has the
+ * earliest next begin.
  *
- * @param [out] known_p  Whether any of them has been seen twice. */
+ * @param [out] known_p  Whether any call site of the region has been seen
+ *                       twice. */
 static ucs_rcache_pred_history_t *
 find_recurrence(ucs_rcache_pred_forecast_t *forecast,
                 ucs_rcache_pred_time_t now, int *known_p)
@@ -127,8 +137,8 @@ find_recurrence(ucs_rcache_pred_forecast_t *forecast,
     return history;
 }
 
-/* The history of how long after the last use of a site the region's next one
- * comes; NULL if there was no next one yet. */
+/* The history of how long after the uses at a site the region's next use comes;
+ * NULL if no next use has come yet. */
 static ucs_rcache_pred_history_t *
 site_next(ucs_rcache_pred_predictor_t *predictor, uint64_t signature)
 {
@@ -138,9 +148,9 @@ site_next(ucs_rcache_pred_predictor_t *predictor, uint64_t signature)
     return ((site == NULL) || (site->next.period == 0)) ? NULL : &site->next;
 }
 
-/* Whether to listen to the history of a phase rather than to that of the
- * context in all its phases: the phase must have been right before, and it must
- * say something else or say it more exactly. */
+/* Whether to believe the history of a phase rather than the history of the
+ * context in all its phases. The phase must have been right before, and it must
+ * predict something else than the context, or predict it more exactly. */
 static int phase_is_better(const ucs_rcache_pred_history_t *phase,
                            const ucs_rcache_pred_history_t *all)
 {
@@ -161,9 +171,9 @@ static int phase_is_better(const ucs_rcache_pred_history_t *phase,
             ucs_rcache_pred_history_lead(all));
 }
 
-/* What the last use's context says of the next use.
+/* Find the history that predicts the next use by the context of the last use.
  *
- * @return NULL if it says nothing, or nothing that the region believes. */
+ * @return NULL if there is none, or none that the region believes. */
 static ucs_rcache_pred_history_t *
 find_succession(ucs_rcache_pred_predictor_t *predictor,
                 ucs_rcache_pred_forecast_t *forecast,
@@ -248,8 +258,9 @@ void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
     }
 }
 
-/* How wrong the prediction was, if there was one. Called before the histories
- * are told of the use. */
+/* The class of the error of the prediction for a use that has come, or
+ * UCS_RCACHE_PRED_ERROR_CLASSES if there was no prediction. Has to be called
+ * before the use is added to the histories. */
 static unsigned error_class(ucs_rcache_pred_predictor_t *predictor,
                             ucs_rcache_pred_forecast_t *forecast,
                             ucs_rcache_pred_time_t begin)
@@ -269,10 +280,11 @@ static int is_alike(ucs_rcache_pred_time_t interval,
            (interval <= before + (before / 4));
 }
 
-/* The phase that a use is in. Called before the region's history is told of the
- * use.
+/* Find the phase in which a use has come. Has to be called before the use is
+ * added to the region's history.
  *
- * @return -1 if it is in none, since there is no interval before it. */
+ * @return -1 if the use is in no phase, since there is no interval before
+ *         it. */
 static int find_phase(ucs_rcache_pred_forecast_t *forecast,
                       ucs_rcache_pred_time_t begin, unsigned depth)
 {
@@ -294,8 +306,8 @@ static int find_phase(ucs_rcache_pred_forecast_t *forecast,
            (forecast->run + PHASE_MAX_RUN + 1) : forecast->run;
 }
 
-/* A use has come: it is the next use that was awaited after the last one at
- * this site. */
+/* A use has come that was awaited since the last use at this site: add the
+ * interval in between to the site's history of next uses. */
 static void close_site(ucs_rcache_pred_predictor_t *predictor,
                        uint64_t signature, ucs_rcache_pred_time_t begin)
 {
@@ -307,7 +319,7 @@ static void close_site(ucs_rcache_pred_predictor_t *predictor,
     }
 }
 
-/* A use has come at this site: its next use is awaited from now on. */
+/* A use has come at this site: await the region's next use from now on. */
 static ucs_rcache_pred_site_t *
 open_site(ucs_rcache_pred_predictor_t *predictor,
           ucs_rcache_pred_forecast_t *forecast, uint64_t signature,

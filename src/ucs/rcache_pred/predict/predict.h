@@ -11,71 +11,79 @@
 
 /** @file predict.h
  *
- * When a region is needed next: its deadline, from the histories of its call
- * sites. Times and what was learned so far go in, a deadline comes out: nothing
- * here knows the cache, a clock or a lock. Called by the helper, which holds its
- * mutex whenever it touches a predictor or a forecast.
+ * Predicts when a region is needed next: its deadline, which comes from the
+ * histories of its call sites. The functions here get all times as arguments
+ * and know neither the cache nor a clock nor a lock. The helper calls them, and
+ * holds its mutex whenever it touches a predictor or a forecast.
  */
 
-/** What all regions of a cache share. */
+/** What the predictions for all regions of a cache share. */
 typedef struct ucs_rcache_pred_predictor {
     ucs_rcache_pred_site_table_t sites;
-    unsigned                     depth; /**< Recent intervals to consider,
-                                             1..MAX_HISTORY */
+    unsigned                     depth; /**< How many recent intervals histories
+                                             consider, 1..MAX_HISTORY */
 } ucs_rcache_pred_predictor_t;
 
 
-/** What is known of the uses of one region. */
+/** What is known about the uses of one region. */
 typedef struct ucs_rcache_pred_forecast {
-    ucs_list_link_t           sites;      /**< Its call sites */
-    ucs_rcache_pred_history_t history;    /**< Of all its uses, whatever their
-                                               context */
-    uint64_t                  last_site;  /**< Signature of the last use; 0:
-                                               there was none */
-    uint64_t                  last_phase; /**< Likewise, with the phase that the
-                                               use was in */
-    uint64_t                  source;     /**< Signature of the site that set
-                                               the deadline; 0: the history
-                                               above set it */
-    uint8_t                   source_next; /**< It was the site's history of
-                                                next uses that set it, not that
-                                                of its own recurrence */
-    uint8_t                   predicted;  /**< The last decision expected a
-                                               use */
-    uint8_t                   run;        /**< Intervals in a row before the
-                                               last one that were alike, up to
-                                               the number that is told apart */
-    uint8_t                   doubt;      /**< Rises with deadlines unmet, falls
-                                               with those met */
+    ucs_list_link_t           sites;      /**< Call sites of the region */
+    ucs_rcache_pred_history_t history;    /**< History of all uses of the
+                                               region, whatever their context */
+    uint64_t                  last_site;  /**< Signature of the last use; 0: the
+                                               region was never used */
+    uint64_t                  last_phase; /**< Signature of the last use that
+                                               was in a phase, with that phase;
+                                               0: there was none */
+    uint64_t                  source;     /**< Signature of the site from which
+                                               the deadline comes; 0: it comes
+                                               from the history of all uses */
+    uint8_t                   source_next; /**< Not 0: the deadline comes from
+                                                the site's history of next uses,
+                                                not from the history of its own
+                                                recurrence */
+    uint8_t                   predicted;  /**< Not 0: the last decision about
+                                               the region expected a use */
+    uint8_t                   run;        /**< How many intervals in a row
+                                               before the last one were about as
+                                               long as each other; up to the
+                                               longest run that is told apart */
+    uint8_t                   doubt;      /**< Rises when deadlines are not met
+                                               and falls when they are, see
+                                               predict.c */
 } ucs_rcache_pred_forecast_t;
 
 
 /**
- * Allocates.
+ * Initialize a predictor. Allocates memory.
  *
- * @param [in] num_sites  Call sites to remember, >= 1.
- * @param [in] depth      1..UCS_RCACHE_PRED_MAX_HISTORY.
+ * @param [in] num_sites  How many call sites to remember, >= 1.
+ * @param [in] depth      How many recent intervals histories consider,
+ *                        1..UCS_RCACHE_PRED_MAX_HISTORY.
  */
 ucs_status_t
 ucs_rcache_pred_predictor_init(ucs_rcache_pred_predictor_t *predictor,
                                unsigned num_sites, unsigned depth);
 
+/** Free the memory of a predictor. */
 void
 ucs_rcache_pred_predictor_cleanup(ucs_rcache_pred_predictor_t *predictor);
 
-/** Of a region that was never used. */
+/** Initialize the forecast of a region that was never used. */
 void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast);
 
-/** The region goes, and its call sites with it. */
+/** Remove the call sites of a region that is forgotten. */
 void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
                                      ucs_rcache_pred_forecast_t *forecast);
 
 /**
- * Take the begin of a use into the histories.
+ * Add the begin of a use to the histories of a region.
  *
  * @param [in] begin      When the use began.
- * @param [in] signature  Of the use, see @ref ucs_rcache_pred_signature.
- * @param [in] awaited    Whether the region was registered and awaited it.
+ * @param [in] signature  Signature of the use, see @ref
+ *                        ucs_rcache_pred_signature.
+ * @param [in] awaited    Whether the region was registered and the use was
+ *                        awaited.
  * @return the class of the error of the prediction that was made for the use,
  *         or UCS_RCACHE_PRED_ERROR_CLASSES if there was none.
  */
@@ -85,19 +93,21 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         uint64_t signature, int awaited);
 
 /**
- * The region's deadline, from the first of these that predicts one:
+ * Predict the region's deadline. It comes from the first of these that predicts
+ * one:
  *
- * - how long after uses in the last use's context the next use has come; or
- *   after those of them that were in the same phase of a loop, if that says
- *   something else, or says it more exactly;
- * - the earliest recurrence of any context of the region (the paper's rule):
- *   what happens after a loop's last iteration, when the first prediction has
- *   turned out wrong;
- * - as long as no context has been seen twice, how long after each other uses
- *   have come regardless of context.
+ * - how long after earlier uses in the context of the last use the next use
+ *   came; only those in the same phase of a loop are considered, if they
+ *   predict something else, or predict it more exactly;
+ * - the earliest recurrence of any context of the region, which is the paper's
+ *   rule. It applies after the last iteration of a loop, when the first
+ *   prediction has turned out wrong;
+ * - the intervals between uses in whatever context, as long as no context has
+ *   been seen twice.
  *
- * @param [out] history_p  Where the deadline comes from; NULL if there is none.
- * @return the deadline, or UCS_RCACHE_PRED_TIME_INF: no use is predicted.
+ * @param [out] history_p  The history from which the deadline comes; NULL if
+ *                         there is no deadline.
+ * @return the deadline, or UCS_RCACHE_PRED_TIME_INF if no use is predicted.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
@@ -105,17 +115,18 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
                                   ucs_rcache_pred_time_t now,
                                   ucs_rcache_pred_history_t **history_p);
 
-/** When to stop waiting for the use that @a history predicts. */
+/** @return when to stop waiting for the use that @a history predicts. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
                                 const ucs_rcache_pred_history_t *history);
 
-/** The use that was awaited has not come. */
+/** Learn that the awaited use has not come in time: the region's doubt rises,
+ *  and the history that predicted the use loses confidence. */
 void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast);
 
-/** @return the history that the present deadline came from; NULL if its site is
- *          gone. */
+/** @return the history from which the present deadline came; NULL if its site
+ *          is gone. */
 ucs_rcache_pred_history_t *
 ucs_rcache_pred_forecast_source(ucs_rcache_pred_predictor_t *predictor,
                                 ucs_rcache_pred_forecast_t *forecast);

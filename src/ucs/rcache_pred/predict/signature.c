@@ -7,8 +7,9 @@
 #include "signature.h"
 
 
-/* Finalizer of SplitMix64 (G. Steele et al., OOPSLA'14): every input bit
- * reaches every output bit, in three multiplications' time */
+/* The finalizer of SplitMix64 (G. Steele et al., OOPSLA'14). Every bit of the
+ * input changes every bit of the output, for the price of some multiplications
+ * and shifts */
 static uint64_t mix(uint64_t x)
 {
     x ^= x >> 30;

@@ -18,22 +18,24 @@ BEGIN_C_DECLS
 /** @file signature.h
  *
  * The signature of a communication on a region: the key of the call-site table
- * (CF'11, section 3.1). Pure; the helper computes it, off the critical path.
+ * (CF'11, section 3.1). The functions are pure. The helper computes signatures,
+ * off the critical path.
  */
 
 /**
- * The signature of a communication on a region. Never 0.
+ * @return the signature of a communication on a region, which is never 0.
  *
- * @param [in] region  Number that tells apart regions that start at one address:
- *                     of other domains, or used with other lengths at the same
+ * @param [in] region  Number of the region. It tells apart regions that start
+ *                     at the same address, because they belong to different
+ *                     domains or are used with different lengths at the same
  *                     time.
  */
 uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
                                    uint64_t region, uintptr_t address,
                                    uint64_t length);
 
-/** The signature of a communication that comes in a certain phase of its
- *  region, a small number, see predict.c. Never 0. */
+/** @return the signature, which is never 0, of a communication that comes in a
+ *  certain phase of its region. predict.c says what phases are. */
 uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
 
 END_C_DECLS

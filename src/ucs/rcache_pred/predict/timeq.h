@@ -13,8 +13,10 @@
 
 /** @file timeq.h
  *
- * List ordered by time. Helper only, no locking. Insertion looks from the end,
- * where periodic deadlines belong; elements of equal time keep their order.
+ * A list that is ordered by time. Only the helper uses it, so that it needs no
+ * lock. The place of a new element is searched for from the end of the list,
+ * since most deadlines belong near the end. Elements of equal time stay in the
+ * order in which they were inserted.
  */
 
 typedef struct ucs_rcache_pred_timeq_elem {
@@ -23,6 +25,7 @@ typedef struct ucs_rcache_pred_timeq_elem {
 } ucs_rcache_pred_timeq_elem_t;
 
 
+/** Insert an element with this time, behind all that are not later. */
 static inline void
 ucs_rcache_pred_timeq_insert(ucs_list_link_t *queue,
                              ucs_rcache_pred_timeq_elem_t *elem,
