@@ -9,12 +9,13 @@
 #include <ucs/sys/math.h>
 
 /*
- * Counting what is registered at a time, within the bounds of this process and
- * of all of the node. Any thread.
+ * Counts what is registered at a time, and keeps the bounds of this process and
+ * of its node. Any thread may call these functions.
  *
- * What is counted is registered, or about to be, or not yet deregistered: the
- * count is never below what the kernel has pinned for us, so that a bound on it
- * is a bound at every instant.
+ * Room is counted before its memory is registered, and until after the memory
+ * was deregistered. So the count is never below what the kernel has pinned for
+ * this process, and a bound on the count is a bound on the pinned memory at
+ * every instant.
  */
 
 
@@ -32,7 +33,8 @@ void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     integral->time        = now;
 }
 
-/* How many bytes may be registered after such a part was added. Under lock. */
+/* The bound on registered bytes for such a part: all but pieces have to leave
+ * some bytes to pieces. Under lock. */
 static uint64_t part_max_bytes(const ucs_rcache_pred_t *pred, pred_part_t part)
 {
     uint64_t max_bytes = pred->bound.max_bytes;
@@ -41,15 +43,16 @@ static uint64_t part_max_bytes(const ucs_rcache_pred_t *pred, pred_part_t part)
            max_bytes : (max_bytes - ucs_rcache_pred_bound_reserve(max_bytes));
 }
 
-/* How many registrations there may be then: one is left for a piece. */
+/* The bound on registrations for such a part: all but pieces have to leave one
+ * registration to a piece. */
 static uint64_t part_max_regions(const ucs_rcache_pred_t *pred,
                                  pred_part_t part)
 {
     return pred->params.max_regions - ((part == PRED_PART_PIECE) ? 0 : 1);
 }
 
-/* Whether so much can be added without exceeding the maximum. Nothing always
- * can, even if the maximum was lowered meanwhile. */
+/* Whether @a more can be added to @a now without exceeding the maximum. 0 can
+ * always be added, even if the maximum was lowered below @a now. */
 static int fits_below(uint64_t max, uint64_t now, uint64_t more)
 {
     return (more == 0) || ((more <= max) && (now <= max - more));
@@ -64,7 +67,8 @@ static int fits(const ucs_rcache_pred_t *pred, const pred_reservation_t *room)
                       pred->stats.regions_now, room->regions);
 }
 
-/* Count it, if it fits the bounds of this process. */
+/* Count the room as taken, if it fits the bounds of this process. @return
+ * whether it fits. */
 static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 {
     ucs_rcache_pred_subsystem_stats_t *part =
@@ -107,7 +111,8 @@ static void give_node(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     ucs_spin_unlock(&pred->lock);
 }
 
-/* Take what the node holds for this process, if it is enough. */
+/* Take room out of what the node holds for this process. @return whether there
+ * was enough left. */
 static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 {
     pred_bound_t *bound = &pred->bound;
@@ -125,8 +130,9 @@ static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     return held;
 }
 
-/* Count it, if it fits the bounds of the node. Pieces may use what is held for
- * this process, if there is no other room. */
+/* Take room of the node, if it fits the node's bounds. If it does not, a piece
+ * may still use what the node holds for this process. @return whether there was
+ * room. */
 static int take_node(ucs_rcache_pred_t *pred, pred_reservation_t *room)
 {
     room->held = 0;

@@ -11,31 +11,36 @@
 
 /** @file bound.h
  *
- * Room for registrations. bound.c counts what is reserved, within the bounds of
- * this process and of the node; evict.c gives up idle regions until there is
- * room. All of it without the lock unless said, by any thread.
+ * Room for registrations. bound.c counts what is reserved, and keeps the bounds
+ * of this process and of the node; evict.c deregisters idle regions until there
+ * is room. Any thread may call these functions, without the lock unless their
+ * comment says otherwise.
  */
 
-/** What is to be registered, when room is asked for it. */
+/** For what room is asked. */
 typedef enum {
-    PRED_PART_WHOLE, /**< Leaves what pieces need alone */
-    PRED_PART_PIECE  /**< A piece of a transfer that must get on */
+    PRED_PART_WHOLE, /**< For all of a use's memory, or for another subsystem:
+                          this has to leave some room to pieces */
+    PRED_PART_PIECE  /**< For a piece of a transfer, which could not go on
+                          without it */
 } pred_part_t;
 
 
-/** Room: what is asked for, and what was granted. */
+/** Room that is asked for, and that was granted. */
 typedef struct pred_reservation {
     ucs_rcache_pred_subsystem_t subsystem;
     pred_part_t                 part;
-    uint64_t                    bytes;   /**< Of whole pages, as pinned */
+    uint64_t                    bytes;   /**< Bytes of the pages that will be
+                                              pinned */
     uint64_t                    regions;
-    int                         held;    /**< Set when it is granted: it is part
-                                              of what the node holds for this
-                                              process; only for pieces */
+    int                         held;    /**< Set when the room is granted. Not
+                                              0: it is part of what the node
+                                              holds for this process, which only
+                                              pieces may use */
 } pred_reservation_t;
 
 
-/** What a registration of the cache asks for. */
+/** @return the room that a registration of the cache needs. */
 static inline pred_reservation_t
 pred_reservation(uintptr_t start, size_t length, pred_part_t part)
 {
@@ -51,20 +56,21 @@ pred_reservation(uintptr_t start, size_t length, pred_part_t part)
 
 /* bound.c */
 
-/** Bring the integrals of the statistics up to now. Under lock. */
+/** Bring the integral of the registered bytes, and the duration, up to now. Has
+ *  to be called before bytes_now changes. Under lock. */
 void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
-/** Count the room as taken from now on, if it fits the bounds as they are.
- *  @return whether it does. */
+/** @return whether the room fits the bounds; if so, it is taken from now on.
+ *          Nothing is deregistered for it. */
 int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room);
 
-/** What took the room is not or no longer registered.
- *  @return 0 if the subsystem has not taken so much: nothing was done. */
+/** Give room back: its memory is no longer registered, or never was. @return 0
+ *  if the subsystem has not taken so much; then nothing was done. */
 int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 
 /**
- * @param [out] releases_p  How often room was given back until now.
- * @return whether so much would not fit even if nothing else were registered.
+ * @param [out] releases_p  How often room has been given back so far.
+ * @return whether the room would not fit even if nothing else were registered.
  */
 int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
                             const pred_reservation_t *room,
@@ -73,17 +79,20 @@ int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
 
 /* evict.c */
 
-/** Give up an idle region whose next use is later than @a deadline, the
- *  farthest away first. @return 0 if there is none. */
+/** Deregister one idle region: the one whose next use is farthest away, if that
+ *  is later than @a deadline. @return 0 if there is none. */
 int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline);
 
 /**
- * Find room, and count it as taken from now on. Idle regions are given up for
- * it, those with the farthest deadlines first.
+ * Take room, and deregister idle regions until there is enough, those with the
+ * farthest deadlines first.
  *
- * @param [in] deadline  Only regions needed later than this are given up. 0:
- *                       any idle one, and what others are deregistering, or
- *                       the helper is registering ahead, is waited for.
+ * @param [in] deadline  Only regions that are needed later than this are
+ *                       deregistered. With 0 all idle regions are; the call
+ *                       then also waits for what other threads are
+ *                       deregistering, and for regions that the helper is
+ *                       registering ahead, since these can be deregistered
+ *                       again.
  * @return 0 if there is no room.
  */
 int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,

@@ -21,24 +21,26 @@
 
 /** @file cache.h
  *
- * The folder cache/: what any thread does with registered memory. Begin and end
- * of use (use.c, end.c), uses in pieces (pieces.c), unmap and invalidation (unmap.c),
- * registration (register.c), what may be registered (bound.c) and what gives
- * way to it (evict.c), and the regions (region.c). It may use api/ and
- * predict/; the helper and the files on top call it, and it calls neither. This
- * header is the state of a cache, which the folders share.
+ * The state of a cache, and an overview of the folder cache/, which has what
+ * any thread does with registered memory: begin and end of a use (use.c,
+ * claim.c, end.c), uses in pieces (pieces.c), unmap and invalidation (unmap.c),
+ * registration (register.c), the bounds (bound.c) and how room is made within
+ * them (evict.c), and the table of regions (region.c). It may use api/ and
+ * predict/. The helper and the files on top call it; it calls neither of them.
  *
  * Locks, in the order they are taken:
  *
- *   helper_mutex  One round of the helper, or whoever stands in for it. Held
- *                 across registrations. Never waited for by a use or an unmap:
- *                 the end of a use may do a round, if nobody else does.
- *   lock          The table, the regions and the counters. Held by a use for
- *                 some tens of instructions, by a new region for a memmove, and
- *                 by evictions, unmaps and sweeps for a pass over the regions
- *                 they ask about. Nothing is allocated, released, logged or
- *                 registered under it, hence no memory hook runs under it and
- *                 the unmap hook may take it. Not held across fork.
+ *   helper_mutex  Held by the thread that does a round of the helper, during
+ *                 registrations as well. A use or an unmap never waits for it:
+ *                 the end of a use may do a round, but only if it gets the
+ *                 mutex at once.
+ *   lock          Protects the table, the regions and the counters. A use holds
+ *                 it for some tens of instructions, the making of a region for
+ *                 a memmove, and an eviction, an unmap or a sweep for a pass
+ *                 over the regions. Nothing is allocated, freed, logged or
+ *                 registered while it is held. Hence no memory hook runs under
+ *                 it, and the unmap hook may take it. It is not held across a
+ *                 fork.
  */
 
 
@@ -46,162 +48,184 @@ struct ucs_rcache_pred_domain {
     ucs_rcache_pred_t      *pred;
     void                   *arg;
     char                   name[64];
-    unsigned               number;     /**< In the order of creation */
-    ucs_list_link_t        list;       /**< In pred->domains */
-    ucs_rcache_pred_cost_t reg_cost;   /**< Under pred->lock */
-    ucs_rcache_pred_cost_t dereg_cost; /**< Under pred->lock */
-    unsigned               releasing;  /**< Under pred->lock: handles taken that
-                                            are not yet deregistered */
+    unsigned               number;     /**< Number in the order of creation,
+                                            from 0 */
+    ucs_list_link_t        list;       /**< Element of pred->domains */
+    ucs_rcache_pred_cost_t reg_cost;   /**< Protected by pred->lock */
+    ucs_rcache_pred_cost_t dereg_cost; /**< Protected by pred->lock */
+    unsigned               releasing;  /**< Handles that were taken and are not
+                                            yet deregistered. Protected by
+                                            pred->lock */
 };
 
 
-/** The bound, and who is on the way in or out; what is registered is in the
- *  statistics. All of it under lock. */
+/** The bounds of this process, and what is about to be registered or
+ *  deregistered. What is registered is counted in the statistics. Protected by
+ *  the lock. */
 typedef struct pred_bound {
     uint64_t max_bytes;    /**< Bound on stats.bytes_now */
-    unsigned releasing;    /**< Handles taken, in all domains, that are not yet
-                                deregistered */
-    uint64_t releases;     /**< How often room was given back */
-    unsigned ahead_now;    /**< Regions the helper is just registering */
-    unsigned pieces_now;   /**< Pieces registered, about to be, or not yet
-                                deregistered */
-    uint64_t held_bytes;   /**< Of NODE_RESERVE, in use */
-    unsigned held_regions; /**< Of NODE_RESERVE_REGIONS, in use */
+    unsigned releasing;    /**< Handles of all domains that were taken and are
+                                not yet deregistered */
+    uint64_t releases;     /**< How often room was given back so far */
+    unsigned ahead_now;    /**< Regions that the helper is registering now */
+    unsigned pieces_now;   /**< Pieces that are registered, are about to be, or
+                                are not yet deregistered */
+    uint64_t held_bytes;   /**< Bytes of NODE_RESERVE that are in use */
+    unsigned held_regions; /**< Regions of NODE_RESERVE_REGIONS that are in
+                                use */
 } pred_bound_t;
 
 
-/** The integral of the registered bytes over time. Under lock. */
+/** The integral of the registered bytes over time. Protected by the lock. */
 typedef struct pred_integral {
-    unsigned __int128      byte_ns; /**< 64 bits hold 17 s of 1 GiB */
-    ucs_rcache_pred_time_t time;    /**< The integral and stats.duration are
-                                         valid up to here; 0: there is no
-                                         domain, and time stands still */
+    unsigned __int128      byte_ns; /**< Bytes times ns; 64 bits would be full
+                                         after 17 s with 1 GiB */
+    ucs_rcache_pred_time_t time;    /**< Until when the integral and
+                                         stats.duration are counted; 0: there is
+                                         no domain, and neither grows */
 } pred_integral_t;
 
 
-/** How those who end uses and unmap memory meet whoever does the helper's work.
- *  Atomics, read by every end of a use. */
+/** How threads that end uses or unmap memory tell whoever does the helper's
+ *  work that there is some. Every end of a use reads these atomics. */
 typedef struct pred_handshake {
-    /** The helper is about to sleep until it is woken. Set by the helper,
-     *  cleared by whoever wakes it; sequentially consistent with dq.head and
-     *  stale, see pred_sleep() in helper/pace.c */
+    /** Not 0: the helper sleeps until it is woken, or is about to. The helper
+     *  sets it, and whoever wakes the helper clears it. Sequentially
+     *  consistent, together with dq.head and stale: see pred_sleep() in
+     *  helper/pace.c */
     _Atomic int      asleep;
-    /** There are stale regions for the helper to clear away. Set by uses and
-     *  unmaps, cleared by the helper; sequentially consistent, likewise */
+    /** Not 0: there are stale regions for the helper to clear away. Uses and
+     *  unmaps set it, the helper clears it. Sequentially consistent for the
+     *  same reason as asleep */
     _Atomic int      stale;
-    /** ucs_rcache_pred_mode_t, as if there were no policy without. Written
-     *  under helper_mutex, but for check_absent() in helper/poll.c, which takes
-     *  the work from the thread without the mutex. Sequentially consistent, see
-     *  pred_wake() */
+    /** ucs_rcache_pred_mode_t, but never NONE: without a helper it has no
+     *  meaning. Written under helper_mutex; only check_absent() in
+     *  helper/poll.c writes it without the mutex, to take the work from the
+     *  thread. Sequentially consistent, see pred_wake() */
     _Atomic int      mode;
     /** When the next round is due. Written at the end of a round, under
-     *  helper_mutex, before asleep is set; set to 0 by whoever clears asleep.
-     *  Relaxed: a time */
+     *  helper_mutex, before asleep is set; whoever clears asleep sets it to 0.
+     *  Relaxed, since nothing else is read by its value */
     _Atomic uint64_t due;
 } pred_handshake_t;
 
 
-/** Whether the helper thread comes to do its work. Atomics, of helper/poll.c */
+/** Whether the helper thread gets to its work. Only helper/poll.c and the
+ *  rounds of the helper use these atomics. */
 typedef struct pred_absence {
-    /** The thread has not come for long and has not been seen since. Set by
-     *  check_absent(), cleared by the thread; sequentially consistent */
+    /** Not 0: the thread did not get to its work for long, and has not been
+     *  seen since. check_absent() sets it, the thread clears it. Sequentially
+     *  consistent */
     _Atomic int      found;
-    /** How often the thread's round was found overdue, and when last. Written
-     *  by any thread, the number cleared by rounds; relaxed, since it may be
-     *  off by some */
+    /** How often the thread's round was found overdue, and when it was found so
+     *  last. Any thread writes these two, and each round clears the number.
+     *  Relaxed, since the number need not be exact */
     _Atomic unsigned checks;
     _Atomic uint64_t last_check;
-    _Atomic int      warned; /**< The user was told. Set once */
+    _Atomic int      warned; /**< Not 0: a warning has told the user. Set
+                                  once */
 } pred_absence_t;
 
 
-/** The helper's rounds. Under helper_mutex. */
+/** The state of the helper's rounds. Protected by helper_mutex. */
 typedef struct pred_rounds {
-    ucs_list_link_t         rq;       /**< Registration queue, ordered by
+    ucs_list_link_t         rq;       /**< The registration queue, ordered by
                                            deadline */
-    ucs_list_link_t         awaited;  /**< Regions kept or registered ahead,
-                                           ordered by when to stop waiting for
-                                           their use */
-    ucs_rcache_pred_times_t times;    /**< dq_item, rq_item, wakeup: as
-                                           measured; share: of the last seat */
-    ucs_rcache_pred_time_t  outside;  /**< Time of this step spent in mem_reg
-                                           and mem_dereg */
+    ucs_list_link_t         awaited;  /**< The awaited list: registered regions
+                                           whose use is awaited, ordered by when
+                                           to stop waiting for it */
+    ucs_rcache_pred_times_t times;    /**< dq_item, rq_item and wakeup are
+                                           measured, share comes from the last
+                                           seat; the others are not used */
+    ucs_rcache_pred_time_t  outside;  /**< How much time of the present step was
+                                           spent in mem_reg and mem_dereg */
     ucs_rcache_pred_time_t  last;     /**< When the last round began */
-    ucs_rcache_pred_time_t  last_entry; /**< When an entry was last taken off the
-                                           DQ */
-    ucs_rcache_pred_time_t  next;     /**< When the next one is to begin, as the
-                                           last one said */
-    ucs_rcache_pred_time_t  urgent;   /**< Until then, ends of uses of regions
-                                           that are given up in between are
-                                           expected */
-    ucs_rcache_pred_time_t  poll_interval; /**< Until then, time between looks
-                                           at the DQ */
-    uint64_t                dropped_seen; /**< dq.dropped at the last sweep */
-    unsigned                gc_hand;  /**< Of the clock that forgets regions */
+    ucs_rcache_pred_time_t  last_entry; /**< When an entry was last taken out of
+                                           the DQ */
+    ucs_rcache_pred_time_t  next;     /**< When the next round shall begin, as
+                                           the last round has decided */
+    ucs_rcache_pred_time_t  urgent;   /**< Until when uses are expected to end
+                                           whose regions are deregistered
+                                           between uses */
+    ucs_rcache_pred_time_t  poll_interval; /**< Until that time, how long to
+                                           wait from one look at the DQ to the
+                                           next */
+    uint64_t                dropped_seen; /**< Value of dq.dropped at the last
+                                               sweep */
+    unsigned                gc_hand;  /**< Index of the region at which the hand
+                                           of the clock is that forgets
+                                           regions */
 } pred_rounds_t;
 
 
-/** This process among those of the node. Under helper_mutex. */
+/** The place of this process among those of the node. Protected by
+ *  helper_mutex. */
 typedef struct pred_seat {
-    unsigned               votes;  /**< Seats in a row that asked for the other
-                                        mode */
-    ucs_rcache_pred_time_t time;   /**< Of the last seat; 0: there was none */
-    uint64_t               demand; /**< Bytes of the regions used of late: what
-                                        would be registered if nothing was ever
-                                        deregistered */
-    uint64_t               epoch_demand; /**< Likewise, in this epoch */
-    uint32_t               epoch;  /**< The time between two seats, by number;
-                                        from 1 */
+    unsigned               votes;  /**< How many seats in a row have asked for
+                                        the other mode */
+    ucs_rcache_pred_time_t time;   /**< When the seat was last asked for; 0:
+                                        never */
+    uint64_t               demand; /**< Bytes of the regions that were used
+                                        lately: what would be registered if
+                                        nothing were ever deregistered */
+    uint64_t               epoch_demand; /**< Bytes of the regions that were
+                                              used in this epoch */
+    uint32_t               epoch;  /**< Number of the present epoch, from 1. An
+                                        epoch is the time between two seats */
 } pred_seat_t;
 
 
 struct ucs_rcache_pred {
-    /* Constant after creation, but that the policy may become on-demand before
-     * the first domain is created. Looked at by every use */
+    /* Constant after creation, except that the policy may become on-demand
+     * before the first domain is created. Every use reads these */
     ucs_rcache_pred_params_t    params;
     ucs_rcache_pred_ops_t       ops;
 
-    /* Under lock. What a hit touches comes first: the heads of the table's
-     * buckets, and the counters of uses and hits */
+    /* Protected by the lock. What a hit touches comes first: the heads of the
+     * table's buckets, and the counters of uses and hits */
     ucs_spinlock_t              lock UCS_V_ALIGNED(64);
     ucs_rcache_pred_table_t     table;
     ucs_rcache_pred_stats_t     stats;
     pred_integral_t             integral;
     pred_bound_t                bound;
 
-    /* Lock-free */
+    /* Atomics, which need no lock */
     ucs_rcache_pred_dq_t        dq;
     pred_handshake_t            handshake UCS_V_ALIGNED(64);
     pred_absence_t              absence;
 
-    /* Under helper_mutex */
+    /* Protected by helper_mutex */
     pthread_mutex_t             helper_mutex UCS_V_ALIGNED(64);
     ucs_list_link_t             domains;
-    unsigned                    num_domains; /**< Ever created */
+    unsigned                    num_domains; /**< How many were created so
+                                                  far */
     ucs_rcache_pred_predictor_t predictor;
     pred_rounds_t               rounds;
     pred_seat_t                 seat;
 };
 
 
+/** @return the present time of the cache's clock. */
 static inline ucs_rcache_pred_time_t pred_now(const ucs_rcache_pred_t *pred)
 {
     return pred->ops.now(pred->params.arg);
 }
 
-/** Time from begin to end; 0 if a processor's counter is behind another's. */
+/** @return the time from begin to end. It is 0 if the end seems to be earlier,
+ *          which happens when the counters of two processors differ. */
 static inline ucs_rcache_pred_time_t
 pred_elapsed(ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end)
 {
     return (end > begin) ? (end - begin) : 0;
 }
 
+/** @return whether the policy in force is on-demand. */
 static inline int pred_is_on_demand(const ucs_rcache_pred_t *pred)
 {
     return pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND;
 }
 
-/** Let others get on, of whom this thread waits for something. Without the
+/** Let other threads run, since this thread waits for one of them. Without the
  *  lock. */
 static inline void pred_yield(const ucs_rcache_pred_t *pred)
 {
@@ -212,7 +236,7 @@ static inline void pred_yield(const ucs_rcache_pred_t *pred)
     }
 }
 
-/** Let others see the statistics as they are now. Without the lock. */
+/** Let other processes see the statistics as they are now. Without the lock. */
 static inline void pred_publish(const ucs_rcache_pred_t *pred)
 {
     if (pred->ops.publish != NULL) {
@@ -220,30 +244,33 @@ static inline void pred_publish(const ucs_rcache_pred_t *pred)
     }
 }
 
-/** There are stale regions: the helper is to clear them away, once their uses
- *  have ended. Any thread; wait-free. */
+/** Tell the helper that there are stale regions, which it has to clear away
+ *  once their uses have ended. Any thread; wait-free. */
 static inline void pred_note_stale(ucs_rcache_pred_t *pred)
 {
     /* Sequentially consistent, see pred_sleep() in helper/pace.c */
     atomic_store(&pred->handshake.stale, 1);
 }
 
-/** Wake the helper if it sleeps until woken. Any thread; wait-free. */
+/** Wake the helper if it sleeps until it is woken. Any thread; wait-free. */
 static inline void pred_wake(ucs_rcache_pred_t *pred)
 {
     pred_handshake_t *handshake = &pred->handshake;
 
-    /* Sequentially consistent: comes after the push, or the setting of stale,
-     * that the helper is to see; see pred_sleep() in helper/pace.c */
+    /* Sequentially consistent: this load comes after the caller has pushed an
+     * entry or set stale, which the helper has to see. See pred_sleep() in
+     * helper/pace.c */
     if (ucs_likely(!atomic_load(&handshake->asleep)) ||
         !atomic_exchange(&handshake->asleep, 0)) {
         return;
     }
 
-    /* Relaxed: a time. It replaces the one that was stored before asleep. */
+    /* Relaxed: nothing else is read by its value. It replaces the time that was
+     * stored before asleep was set. */
     atomic_store_explicit(&handshake->due, 0, memory_order_relaxed);
-    /* The mode was written before asleep was set. If it has changed since, the
-     * thread is woken by who gave it the work, or wakes for nothing. */
+    /* The mode was written before asleep was set. If it has changed since then,
+     * either whoever gave the work to the thread wakes it, or it is woken here
+     * for nothing. */
     if (atomic_load(&handshake->mode) == UCS_RCACHE_PRED_MODE_THREAD) {
         pred->ops.wake(pred->params.arg);
     }

@@ -22,8 +22,9 @@
  * entry, and so does the late one when it finds the number moved on.
  */
 
-/* Calls of pop after which an entry is taken for given up. If its producer was
- * only slow, the entry is counted as dropped and found by the sweep */
+/* After so many calls of pop that found the oldest entry not written, its
+ * producer is taken to have given up. If the producer was only slow, the entry
+ * counts as dropped, and the helper's sweep finds its region */
 #define DQ_PATIENCE 64
 
 
@@ -64,14 +65,15 @@ void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
         entry->length,            entry->context.caller,  entry->context.stack,
         entry->context.window
     };
-    /* Sequentially consistent, see ucs_rcache_pred_dq_is_empty */
+    /* Sequentially consistent, see ucs_rcache_pred_dq_is_empty() */
     uint64_t ticket                  = atomic_fetch_add(&dq->head, 1);
     ucs_rcache_pred_seqslot_t *slot = &dq->slots[ticket & dq->mask];
     uint64_t round                  = dq_round(dq, ticket);
     uint64_t seq;
 
-    /* The previous round's entry need not be there: its producer may have given
-     * up. Whatever even number below ours is found is overwritten. */
+    /* The slot may be without an entry of the round before, since its producer
+     * may have given up. Hence any even number up to this round's is
+     * overwritten. */
     seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
     if ((seq & 1) || (seq > 2 * round)) {
         return;
@@ -80,7 +82,8 @@ void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
     ucs_rcache_pred_seqslot_write(slot, seq, 2 * (round + 1), words);
 }
 
-/* Bring the tail to the oldest entry that can still be there */
+/* Move the tail to the oldest entry that new ones cannot have overwritten
+ * yet */
 static void dq_skip_overwritten(ucs_rcache_pred_dq_t *dq, uint64_t head)
 {
     uint64_t size = dq->mask + 1;
@@ -99,7 +102,7 @@ int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
     uint64_t head, seq, full;
 
     for (;;) {
-        /* Relaxed: the slot's own number orders its words */
+        /* Relaxed: the sequence number of the slot orders its words */
         head = atomic_load_explicit(&dq->head, memory_order_relaxed);
         if (head == dq->tail) {
             return 0;
@@ -117,7 +120,8 @@ int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
             return 0; /* Not written yet */
         }
 
-        /* Overwritten since the head was read, or given up by its producer */
+        /* The entry was overwritten after the head was read, or its producer
+         * has given up */
         dq->waited = 0;
         ++dq->tail;
         ++dq->dropped;

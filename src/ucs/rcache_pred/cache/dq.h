@@ -14,10 +14,11 @@
 
 /** @file dq.h
  *
- * Deregistration queue (CF'11, sections 3.2 and 4.1): uses that ended, on their
- * way to the helper. A bounded ring of any number of producers and one
- * consumer, in which new entries overwrite the oldest when it is full, as in
- * the paper; what was lost is counted, so that the helper can look for it.
+ * The deregistration queue, DQ for short (CF'11, sections 3.2 and 4.1), in
+ * which uses that have ended are handed to the helper. It is a bounded ring
+ * with any number of producers and one consumer. When it is full, new entries
+ * overwrite the oldest, as in the paper. Lost entries are counted, so that the
+ * helper knows when to look for their regions.
  *
  * Progress: push and pop are wait-free.
  */
@@ -27,10 +28,11 @@ struct ucs_rcache_pred_region;
 /** A use that ended. */
 typedef struct ucs_rcache_pred_dq_entry {
     struct ucs_rcache_pred_region *region;
-    uint64_t                      generation; /**< The region's, to tell a
-                                                   recycled one */
+    uint64_t                      generation; /**< Generation of the region at
+                                                   the use: differs if the
+                                                   region was recycled since */
     ucs_rcache_pred_time_t        begin;      /**< When the use began */
-    uint64_t                      length;     /**< Of the use */
+    uint64_t                      length;     /**< Length of the use */
     ucs_rcache_pred_context_t     context;
 } ucs_rcache_pred_dq_entry_t;
 
@@ -39,40 +41,47 @@ typedef struct ucs_rcache_pred_dq {
     ucs_rcache_pred_seqslot_t *slots;
     uint64_t                  mask;    /**< Number of slots - 1 */
     unsigned                  shift;   /**< log2 of the number of slots */
-    /** Next ticket. Producers: atomic increment. On a line of its own. */
+    /** The next ticket. Producers increment it atomically. It has a cache line
+     *  of its own. */
     _Atomic uint64_t          head UCS_V_ALIGNED(64);
-    /** Next ticket to pop. Consumer only. */
+    /** The next ticket to pop. Only the consumer uses it. */
     uint64_t                  tail UCS_V_ALIGNED(64);
-    /** Entries overwritten before they were popped, or given up by their
-     *  producer. Consumer only. */
+    /** How many entries were overwritten before they were popped, or given up
+     *  by their producers. Only the consumer uses it. */
     uint64_t                  dropped;
-    /** Calls of pop that found the tail's entry not written. Consumer only. */
+    /** How many calls of pop in a row have found the oldest entry not written.
+     *  Only the consumer uses it. */
     unsigned                  waited;
 } ucs_rcache_pred_dq_t;
 
 
-/** @param [in] size  Entries, a power of 2. */
+/** @param [in] size  Number of entries, a power of 2. */
 ucs_status_t ucs_rcache_pred_dq_init(ucs_rcache_pred_dq_t *dq, unsigned size);
 
+/** Free the memory of a queue. */
 void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq);
 
-/** Any thread. Never waits: overwrites the oldest entry of a full queue. */
+/** Add an entry. If the queue is full, it overwrites the oldest one. Any thread
+ *  may call this; it never waits. */
 void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
                              const ucs_rcache_pred_dq_entry_t *entry);
 
 /**
- * Consumer only.
- * @return 0 if there is no complete entry. A producer that took its ticket but
- *         has not written yet holds back those behind it until it has.
+ * Take the oldest entry out. Only the consumer may call this.
+ * @return 0 if there is no complete entry. An entry whose producer has taken
+ *         its ticket but has not written it yet holds back the entries behind
+ *         it.
  */
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
                            ucs_rcache_pred_dq_entry_t *entry);
 
-/** Consumer only: whether there is a ticket that was not popped. */
+/** @return whether all tickets that were taken have been popped. Only the
+ *          consumer may call this. */
 static inline int ucs_rcache_pred_dq_is_empty(ucs_rcache_pred_dq_t *dq)
 {
-    /* Sequentially consistent: the helper looks here after it has said that it
-     * sleeps; a producer takes its ticket before it asks whether it sleeps */
+    /* Sequentially consistent: the helper looks here after it has set asleep,
+     * and a producer takes its ticket before it looks at asleep, so that one of
+     * them sees what the other has done */
     return atomic_load(&dq->head) == dq->tail;
 }
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 /*
- * End of use, on the critical path: the helper is told through the DQ, and
- * decides what becomes of the region.
+ * The end of a use, on the critical path. It puts an entry into the DQ; the
+ * helper then decides what becomes of the region.
  */
 
 
@@ -28,7 +28,8 @@ void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters)
     }
 }
 
-/* Tell of the end of a use, if somebody listens. Under lock. */
+/* Emit the event of the end of a use, if anybody receives events. Under
+ * lock. */
 static UCS_F_ALWAYS_INLINE void
 use_tell_end(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region)
 {
@@ -41,10 +42,10 @@ use_tell_end(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region)
 }
 
 /*
- * The last use of a region has ended, and the region is not left to the helper:
- * there is none (on-demand), or somebody waits until an invalidated region is
- * deregistered. Deregister it here and now. Called with the lock, returns
- * without.
+ * Deregister a region whose last use has ended and which is not left to the
+ * helper, because there is no helper (on-demand) or because somebody waits
+ * until the invalidated region is deregistered. Called under the lock, which is
+ * released on return.
  */
 static void use_end_release(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)

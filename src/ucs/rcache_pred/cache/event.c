@@ -7,8 +7,8 @@
 #include "event.h"
 
 /*
- * Telling of events. Times that only events need are taken here, with the lock
- * held: that costs nothing while nobody listens.
+ * Emits events. Times that only events need are taken here, with the lock held,
+ * so that they cost nothing while nobody receives events.
  */
 
 
@@ -18,7 +18,8 @@ static void emit(const ucs_rcache_pred_t *pred,
     pred->params.sink->event(pred->params.sink->arg, event);
 }
 
-/* An event of a region. The caller fills in the time and the rest. */
+/* @return an event about a region, in which the caller has to fill in the time
+ *         and whatever else that type of event has. */
 static ucs_rcache_pred_event_t
 region_event(const ucs_rcache_pred_region_t *region,
              ucs_rcache_pred_event_type_t type)

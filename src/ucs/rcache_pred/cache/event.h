@@ -12,24 +12,31 @@
 
 /** @file event.h
  *
- * Telling of events (see api/event.h), for cache/ and helper/. There must be
- * somebody to tell. Under lock, but for decisions.
+ * Emits events (see api/event.h) for cache/ and helper/. The functions that
+ * emit may be called only if somebody receives events, and all but
+ * pred_emit_decision() only under the lock.
  */
 
-/** Whether anybody is told of events. */
+/** @return whether anybody receives events. */
 static inline int pred_has_sink(const ucs_rcache_pred_t *pred)
 {
     return ucs_unlikely(pred->params.sink != NULL);
 }
 
-/** A use has begun, or was refused.
- *  @param [in] event   Its id is the region's, or 0 if there is none.
- *  @param [in] result  UCS_RCACHE_PRED_RESULT_*, of USE_BEGIN.
- *  @param [in] pieces  The use, if it can go on in pieces; or NULL. */
+/** Emit that a use has begun, or was refused.
+ *  @param [in] event   Has the fields of the use. Its id is the region's, or 0
+ *                      if there is no region.
+ *  @param [in] result  Those of UCS_RCACHE_PRED_RESULT_* that USE_BEGIN can
+ *                      have.
+ *  @param [in] pieces  The use in pieces, if the use can go on in pieces; else
+ *                      NULL. */
 void pred_emit_begin(const ucs_rcache_pred_domain_t *domain,
                      ucs_rcache_pred_event_t *event, unsigned result,
                      const ucs_rcache_pred_pieces_t *pieces);
 
+/** Emit that a use has ended, which has held up the program from @a begin to
+ *  @a end.
+ *  @param [in] id  Number of the use or of its region in events. */
 void pred_emit_end(const ucs_rcache_pred_domain_t *domain, uint64_t id,
                    ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end);
 
@@ -40,15 +47,16 @@ void pred_emit_registration(ucs_rcache_pred_event_type_t type,
                             ucs_rcache_pred_time_t begin,
                             ucs_rcache_pred_time_t end, ucs_status_t status);
 
+/** Emit that this range of memory is being unmapped. */
 void pred_emit_unmap(const ucs_rcache_pred_t *pred, uintptr_t start,
                      uintptr_t end);
 
-/** The use that a region was registered for has not come. */
+/** Emit that the use has not come for which a region was registered. */
 void pred_emit_unmet(const ucs_rcache_pred_region_t *region);
 
-/** The helper has decided. Without the lock.
- *  @param [in] history  Where the deadline comes from; NULL: no use is
- *                       predicted. */
+/** Emit what the helper has decided about a region. Without the lock.
+ *  @param [in] history  The history from which the deadline comes; NULL if no
+ *                       use is predicted. */
 void pred_emit_decision(const ucs_rcache_pred_region_t *region,
                         ucs_rcache_pred_time_t now,
                         ucs_rcache_pred_time_t deadline,

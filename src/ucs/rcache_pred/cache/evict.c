@@ -12,19 +12,20 @@
 #include <inttypes.h>
 
 /*
- * Making room: what is given up so that something else can be registered within
- * the bounds. Any thread.
+ * Makes room within the bounds, by deregistering idle regions. Any thread may
+ * call these functions.
  */
 
 
-/* How often a thread yields to others while it waits for room. They may go on
- * registering and deregistering for ever, while what is in the way are uses that
- * end only when the waiting thread gets on. */
+/* How often a thread yields while it waits for room, before it gives up. Other
+ * threads might go on registering and deregistering for ever, while the room is
+ * taken by uses that end only when the waiting thread goes on. */
 #define RESERVE_PATIENCE 1000
 
 
-/* The idle region whose next use is farthest away, of those later than the
- * deadline; of equals that which was used longest ago. Under lock. */
+/* Find the idle region whose next use is farthest away, among those whose next
+ * use is later than the deadline. Of several with equal deadlines it is the one
+ * that was used longest ago. Under lock. */
 static ucs_rcache_pred_region_t *
 find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
 {
@@ -52,12 +53,13 @@ find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
 }
 
 /*
- * Give up one region.
+ * Deregister one idle region.
  *
- * @param [in]  releases  How often room had been given back when it was last
- *                        asked for.
- * @param [out] wait_p    If there is none to give up: whether there is or will
- *                        be room or a region to give up nevertheless.
+ * @param [in]  releases  How often room had been given back before the caller
+ *                        last tried to take room.
+ * @param [out] wait_p    Set if there is no such region: whether to try again,
+ *                        since room was given back meanwhile, or will be by
+ *                        another thread.
  */
 static int evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
                  uint64_t releases, int *wait_p)
@@ -98,8 +100,8 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
     int wait;
 
     for (;;) {
-        /* What is in the way now may be gone before victims are looked for: it
-         * shows in the number of releases */
+        /* Memory that leaves no room now may be deregistered before victims are
+         * looked for. The number of releases shows that */
         if (pred_bound_is_too_large(pred, room, &releases)) {
             return 0;
         }

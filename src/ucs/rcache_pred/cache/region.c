@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Regions allocated at once. They are never given back before the table goes:
- * a late entry of the DQ may still point to a region, and tells by its
- * generation that it was recycled. */
+/* How many regions are allocated at once. Their memory is not freed before the
+ * table is: a late entry of the DQ may still point to a region that was
+ * recycled, which shows in its generation. */
 #define CHUNK_REGIONS 64
 
 
@@ -94,7 +94,8 @@ void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,
 
     if (table->num_free == 0) {
         for (i = 0; i < CHUNK_REGIONS; ++i) {
-            ucs_list_add_tail(&table->free, &room->chunk->regions[i].queue_elem.list);
+            ucs_list_add_tail(&table->free,
+                              &room->chunk->regions[i].queue_elem.list);
         }
         table->num_free += CHUNK_REGIONS;
         ucs_list_add_tail(&table->chunks, &room->chunk->list);
@@ -119,7 +120,8 @@ void ucs_rcache_pred_room_release(ucs_rcache_pred_room_t *room)
     free(room->sorted);
 }
 
-/* First index whose region starts at or after the address */
+/* @return the lowest index in sorted of a region that starts at or after @a
+ *         start. */
 static unsigned
 table_lower_bound(const ucs_rcache_pred_table_t *table, uintptr_t start)
 {
@@ -182,7 +184,7 @@ void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
     unsigned pos = table_lower_bound(table, region->start);
 
     while (table->sorted[pos] != region) {
-        ++pos; /* Others with the same start */
+        ++pos; /* This is another region with the same start */
     }
 
     --table->count;

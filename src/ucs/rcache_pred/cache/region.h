@@ -17,28 +17,32 @@
 
 /** @file region.h
  *
- * Regions and the table they are found in: by start address, by handle, and by
- * overlap with a range. None of the functions locks or, but for the two that
- * say so, allocates.
+ * Regions, and the table in which they are found by start address, by handle,
+ * and by overlap with a range. The functions take no lock: the caller holds the
+ * cache's, unless their comment says otherwise. Only
+ * ucs_rcache_pred_table_init() and ucs_rcache_pred_room_alloc() allocate
+ * memory.
  */
 
-/** A region's length ahead of a use is the longest of so many recent uses. */
+/** Before a use, a region is registered with the length of the longest of so
+ *  many recent uses. */
 #define UCS_RCACHE_PRED_RECENT_LENGTHS 4
 
 
-/** A cache line: what every use looks at takes as few of them as can be. */
+/** Regions are aligned to cache lines, so that the fields that every use reads
+ *  take as few lines as possible. */
 #define UCS_RCACHE_PRED_REGION_ALIGN 64
 
 
 typedef enum {
     UCS_RCACHE_PRED_REGION_IDLE,        /**< Not registered */
-    UCS_RCACHE_PRED_REGION_REGISTERING, /**< Somebody registers it, without the
-                                             lock; others wait */
+    UCS_RCACHE_PRED_REGION_REGISTERING, /**< Some thread is registering it,
+                                             without the lock; others wait */
     UCS_RCACHE_PRED_REGION_REGISTERED
 } ucs_rcache_pred_region_state_t;
 
 
-/** Somebody who waits for an invalidated region's last use to end. */
+/** Somebody who waits for the end of the last use of an invalidated region. */
 typedef struct ucs_rcache_pred_waiter {
     struct ucs_rcache_pred_waiter *next;
     void                          (*cb)(void *arg);
@@ -47,82 +51,103 @@ typedef struct ucs_rcache_pred_waiter {
 
 
 /**
- * A piece of memory that was used. Identified by domain and start address: a
- * buffer that is used with several lengths stays one region.
+ * Memory that was used. A region is identified by its domain and its start
+ * address: a buffer that is used with several lengths is one region.
  *
- * Fields are protected by the cache's lock, but for those of the helper, which
- * only whoever holds the helper's mutex touches.
+ * The fields are protected by the cache's lock. Only those of the helper, at
+ * the end, are protected by helper_mutex instead.
  */
 typedef struct ucs_rcache_pred_region {
-    /* Looked at by every use */
+    /* Every use reads these */
     ucs_hlist_link_t               start_link;
-    ucs_hlist_link_t               memh_link;   /**< While REGISTERED */
+    ucs_hlist_link_t               memh_link;   /**< Valid while REGISTERED */
     struct ucs_rcache_pred_domain  *domain;
     uintptr_t                      start;
-    size_t                         length;      /**< Registered, or last */
-    void                           *memh;       /**< While REGISTERED */
-    unsigned                       access;      /**< Access it allows, or last
-                                                     allowed */
+    size_t                         length;      /**< Registered length, or the
+                                                     last one */
+    void                           *memh;       /**< Valid while REGISTERED */
+    unsigned                       access;      /**< Access that the
+                                                     registration allows, or the
+                                                     last one allowed */
     uint32_t                       refs;        /**< Uses under way */
-    uint8_t                        state;       /**< region_state_t */
-    uint8_t                        stale;       /**< Unmapped or invalidated:
+    uint8_t                        state;       /**< One of the states above */
+    uint8_t                        stale;       /**< Not 0: unmapped or
+                                                     invalidated, so that it
                                                      serves no new use */
-    uint8_t                        scheduled;   /**< Waits in the RQ */
-    uint8_t                        ahead;       /**< Registered by the helper
-                                                     and not used yet */
-    uint8_t                        referenced;  /**< Used since the clock's
-                                                     hand passed by */
+    uint8_t                        scheduled;   /**< Not 0: waits in the
+                                                     registration queue */
+    uint8_t                        ahead;       /**< Not 0: registered by the
+                                                     helper, and not used
+                                                     since */
+    uint8_t                        referenced;  /**< Not 0: used since the
+                                                     clock's hand passed this
+                                                     region */
 
-    /* The use under way: that which found refs at 0 */
-    uint64_t                       generation;  /**< No other region ever has
-                                                     the same; 0: free */
+    uint64_t                       generation;  /**< Number of the region, which
+                                                     no other region ever has;
+                                                     0: the region is free */
+
+    /* These three are of the use under way or, if there is none, of the last
+     * one. Of several uses at a time it is the one that came first */
     ucs_rcache_pred_time_t         begin;
     ucs_rcache_pred_context_t      context;
     size_t                         use_length;
 
     unsigned                       in_pieces;   /**< Uses in pieces under way */
-    unsigned                       flags;       /**< Of the last use */
-    ucs_rcache_pred_time_t         registered_at; /**< By the helper */
-    ucs_rcache_pred_time_t         early_after; /**< A first use later than this
-                                                     after registered_at was
-                                                     prepared too early */
-    ucs_rcache_pred_time_t         deadline;    /**< Next use expected; INF:
-                                                     none, or the last one has
-                                                     not been decided about.
-                                                     Written by a use and the
-                                                     helper, read by eviction */
+    unsigned                       flags;       /**< Flags of the last use */
+    ucs_rcache_pred_time_t         registered_at; /**< When the helper has
+                                                       registered it last */
+    ucs_rcache_pred_time_t         early_after; /**< If the first use comes
+                                                     later than this after
+                                                     registered_at, the region
+                                                     was registered too early */
+    ucs_rcache_pred_time_t         deadline;    /**< When the next use is
+                                                     expected; INF: no use is
+                                                     expected, or the helper has
+                                                     not decided yet. Written by
+                                                     uses and by the helper,
+                                                     read by evictions */
     ucs_rcache_pred_waiter_t       *waiters;
 
-    /* Helper only */
-    ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< In the RQ or the awaited list */
+    /* Only the helper uses these */
+    ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< Element of the registration
+                                                     queue or of the awaited
+                                                     list */
     uint8_t                        queued;
-    unsigned                       num_lengths; /**< Lengths ever recorded */
+    unsigned                       num_lengths; /**< How many lengths were added
+                                                     so far */
     size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
-    uint32_t                       epoch;       /**< Last one its use was
-                                                     counted in, see
+    uint32_t                       epoch;       /**< The last epoch in which its
+                                                     use was counted, see
                                                      pred_note_demand() */
-    ucs_rcache_pred_forecast_t     forecast;    /**< Of its next use */
+    ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
+                                                     uses */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
 
 
 #define UCS_RCACHE_PRED_TABLE_BUCKETS 16384u
 
-/** All regions. */
+/** The table of all regions. */
 typedef struct ucs_rcache_pred_table {
     ucs_hlist_head_t         *by_start;
     ucs_hlist_head_t         *by_memh;
-    ucs_rcache_pred_region_t **sorted;   /**< By start */
-    unsigned                 count;      /**< Regions in @ref sorted */
-    unsigned                 capacity;   /**< Of @ref sorted */
-    unsigned                 num_free;   /**< Regions in @ref free */
-    size_t                   max_length; /**< Of any region there was */
-    uint64_t                 generations; /**< Numbers given out so far */
-    ucs_list_link_t          free;       /**< Through queue_elem */
-    ucs_list_link_t          chunks;     /**< Memory of the regions */
+    ucs_rcache_pred_region_t **sorted;   /**< All regions, ordered by start */
+    unsigned                 count;      /**< Number of regions in sorted */
+    unsigned                 capacity;   /**< How many regions sorted has room
+                                              for */
+    unsigned                 num_free;   /**< Number of regions in free */
+    size_t                   max_length; /**< Longest region that there has ever
+                                              been */
+    uint64_t                 generations; /**< How many generations were given
+                                               to regions and uses so far */
+    ucs_list_link_t          free;       /**< Free regions, linked through
+                                              queue_elem */
+    ucs_list_link_t          chunks;     /**< The memory of all regions */
 } ucs_rcache_pred_table_t;
 
 
-/** Room for one more region; allocated without the lock. */
+/** Room for one more region in the table, which is allocated without the
+ *  lock. */
 typedef struct ucs_rcache_pred_room {
     struct ucs_rcache_pred_chunk *chunk;
     ucs_rcache_pred_region_t     **sorted;
@@ -130,12 +155,13 @@ typedef struct ucs_rcache_pred_room {
 } ucs_rcache_pred_room_t;
 
 
-/** Allocates. */
+/** Initialize an empty table. Allocates memory. */
 ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table);
 
+/** Free a table, and all regions with it. */
 void ucs_rcache_pred_table_cleanup(ucs_rcache_pred_table_t *table);
 
-/** Whether @ref ucs_rcache_pred_region_new finds room. */
+/** @return whether @ref ucs_rcache_pred_region_new would find room. */
 static inline int
 ucs_rcache_pred_table_has_room(const ucs_rcache_pred_table_t *table)
 {
@@ -143,9 +169,10 @@ ucs_rcache_pred_table_has_room(const ucs_rcache_pred_table_t *table)
 }
 
 /**
- * Making room takes three steps, since nothing may be allocated or released
- * under the lock: allocate (without it), give to the table (with it), release
- * what the table did not need or gave back (without it).
+ * Make room in the table. This takes three steps, since nothing may be
+ * allocated or freed under the lock: allocate the room without the lock, give
+ * it to the table under the lock, and free without the lock what the table did
+ * not need or has given back.
  */
 ucs_status_t ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room,
                                         unsigned capacity);
@@ -154,36 +181,40 @@ void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,
 void ucs_rcache_pred_room_release(ucs_rcache_pred_room_t *room);
 
 
-/** A new region, not registered, in the table. There must be room. */
+/** Add a new region, which is not registered, to the table. There must be
+ *  room. */
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
                            struct ucs_rcache_pred_domain *domain,
                            uintptr_t start, size_t length);
 
-/** Take an idle region, on no queue and with no call sites, out of the table. */
+/** Remove a region from the table. The region must be idle, on no queue, and
+ *  without call sites. */
 void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_region_t *region);
 
-/** Find it by handle from now on. The handle must not be in the table. */
+/** Make the region REGISTERED, and let it be found by its handle. No other
+ *  region of the domain may have the same handle. */
 void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
                                      ucs_rcache_pred_region_t *region,
                                      void *memh);
 
-/** @return the handle, which nobody finds any more. */
+/** @return the handle of a region that is IDLE from now on; nobody finds it by
+ *  that handle any more. */
 void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
                                        ucs_rcache_pred_region_t *region);
 
-/** @return index in table->sorted of the first region that can overlap a range
- *          starting at @a start. */
+/** @return the index in table->sorted of the first region that can overlap a
+ *          range which starts at @a start. */
 unsigned ucs_rcache_pred_table_first(const ucs_rcache_pred_table_t *table,
                                      uintptr_t start);
 
-/** Longest of the recent uses. */
+/** @return the length of the longest of the region's recent uses. */
 size_t
 ucs_rcache_pred_region_expected_length(const ucs_rcache_pred_region_t *region);
 
 
-/** The region reaches so far from now on. Not while it is registered. */
+/** Set the length of a region, which must not be registered. */
 static inline void
 ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
                                   ucs_rcache_pred_region_t *region,
@@ -196,11 +227,13 @@ ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
 }
 
 
+/** @return the index of the bucket for an address or a handle. */
 static inline unsigned ucs_rcache_pred_hash(uint64_t key)
 {
     return ucs_rcache_pred_hash_bits(key, 14);
 }
 
+/** @return the bucket with the regions that start at @a start, among others. */
 static inline ucs_hlist_head_t *
 ucs_rcache_pred_start_bucket(const ucs_rcache_pred_table_t *table,
                              uintptr_t start)
@@ -208,7 +241,8 @@ ucs_rcache_pred_start_bucket(const ucs_rcache_pred_table_t *table,
     return &table->by_start[ucs_rcache_pred_hash(start)];
 }
 
-/** @return the region registered with this handle in this domain, or NULL. */
+/** @return the region that is registered with this handle in this domain, or
+ *  NULL. */
 static inline ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
                                 const struct ucs_rcache_pred_domain *domain,
@@ -227,7 +261,8 @@ ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
     return NULL;
 }
 
-/** Whether the region can serve a use, if it is registered. */
+/** @return whether the region could serve a use of that length and access if it
+ *          were registered. */
 static inline int
 ucs_rcache_pred_region_covers(const ucs_rcache_pred_region_t *region,
                               size_t length, unsigned access)

@@ -11,11 +11,13 @@
 #include <ucs/debug/log_def.h>
 
 /*
- * Registration and deregistration, with what they cost. Any thread.
+ * Registers and deregisters memory, and measures what that costs. Any thread
+ * may call these functions.
  */
 
 
-/* Count what an operation took, and tell of it. Under lock. */
+/* Add the time of an operation to the estimate of its cost, and emit its event.
+ * Under lock. */
 static void account(const pred_handle_t *handle,
                     ucs_rcache_pred_event_type_t type, ucs_rcache_pred_by_t by,
                     ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end,
@@ -31,8 +33,8 @@ static void account(const pred_handle_t *handle,
                                     pred_elapsed(begin, end));
     }
 
-    /* Memory that is not to be managed is no registration of ours: nobody is
-     * told of the attempt */
+    /* UCS_ERR_UNSUPPORTED means that the cache does not manage this memory.
+     * Such an attempt is no event */
     if (pred_has_sink(domain->pred) && (status != UCS_ERR_UNSUPPORTED)) {
         pred_emit_registration(type, by, handle, begin, end, status);
     }
@@ -93,7 +95,8 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
         room.held = handle->held;
         pred_bound_give(pred, &room);
     } else {
-        /* What the domain does not let go of stays pinned, and counted */
+        /* Memory that could not be deregistered stays pinned, and stays
+         * counted */
         ucs_warn("%s: failed to deregister %p..%p: %s", domain->name,
                  (void*)handle->start, (void*)(handle->start + handle->length),
                  ucs_status_string(status));
@@ -103,6 +106,6 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
     pred->stats.deregs += (status == UCS_OK);
     account(handle, UCS_RCACHE_PRED_EVENT_DEREG, by, begin, end, status);
     --pred->bound.releasing;
-    --domain->releasing; /* The domain may be gone from here on */
+    --domain->releasing; /* The domain may be destroyed from here on */
     ucs_spin_unlock(&pred->lock);
 }

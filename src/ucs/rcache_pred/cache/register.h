@@ -11,38 +11,40 @@
 
 /** @file register.h
  *
- * Registration and deregistration, with what they cost. By any thread, for
- * uses, pieces, eviction and the helper. The lock is not held while the domain
- * is at work.
+ * Registers and deregisters memory, and measures what that costs. Any thread
+ * may call these functions; uses, pieces, evictions and the helper do. The lock
+ * is not held while memory is being registered or deregistered.
  */
 
-/** A handle on its way from registration to its region, or from there to
- *  deregistration. */
+/** A handle that mem_reg has returned and that its region does not have yet, or
+ *  that was taken from its region to be deregistered. */
 typedef struct pred_handle {
     ucs_rcache_pred_domain_t *domain;
-    void                     *memh;    /**< NULL: none */
+    void                     *memh;    /**< NULL: there is no handle */
     uintptr_t                start;
     size_t                   length;
-    uint64_t                 id;       /**< Of the region; 0: a piece */
-    int                      held;     /**< As of its room */
+    uint64_t                 id;       /**< Generation of the region; 0: the
+                                            memory is a piece */
+    int                      held;     /**< As in pred_reservation_t */
 } pred_handle_t;
 
 
-/** What is to be registered for a region. Constant while it is REGISTERING. */
+/** @return what has to be registered for a region, without a handle yet. It
+ *          does not change while the region is REGISTERING. */
 pred_handle_t pred_region_handle(const ucs_rcache_pred_region_t *region);
 
-/** Register memory for which there is room, and fill in its handle. Without the
- *  lock.
- *  @param [out] end_p  When it was done. */
+/** Register memory for which room was taken, and fill in its handle. Without
+ *  the lock.
+ *  @param [out] end_p  When the registration ended. */
 ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
                            unsigned flags, ucs_rcache_pred_time_t *end_p);
 
-/** Take the handle of a registered region, which is IDLE from now on. Under
- *  lock. */
+/** Take the handle of a registered region, which is IDLE from now on. The
+ *  caller has to deregister the handle. Under lock. */
 pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_region_t *region);
 
-/** Deregister a handle that was taken and give its room back. Without the
+/** Deregister a handle that was taken, and give its room back. Without the
  *  lock. */
 void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by);
 

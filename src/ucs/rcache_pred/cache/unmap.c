@@ -10,9 +10,10 @@
 #include <stdlib.h>
 
 /*
- * Regions that serve no later use, because their memory is unmapped or because
- * their owner invalidates them. They become stale: no use finds them, and the
- * helper clears them away. Any thread; unmaps inside memory hooks.
+ * Marks regions stale because their memory is unmapped or because their owner
+ * invalidates them. No use finds a stale region, and the helper clears it away.
+ * Any thread may call these functions, and unmaps come from memory hooks as
+ * well.
  */
 
 

@@ -11,20 +11,21 @@
 
 /** @file use.h
  *
- * Uses: what end.c, pieces.c and unmap.c offer the other files of cache/, and the
- * files on top, which do the helper's work after the end of a use where that is
- * the program's. The begin of a use is public, see api/rcache_pred.h.
+ * Uses of memory: the functions of end.c, pieces.c and unmap.c. The other files
+ * of cache/ call them, and so do the files on top, which add some of the
+ * helper's work to the end of a use where the program does that work. The begin
+ * of a use is public, see api/rcache_pred.h.
  */
 
 /* pieces.c */
 
-/** Whether the first byte of a use moves earlier if the memory is registered in
- *  pieces. Under lock. */
+/** @return whether it pays to register the memory of a use in pieces, since its
+ *          first byte moves earlier then. Under lock. */
 int pred_pieces_pay(ucs_rcache_pred_domain_t *domain, uintptr_t start,
                     size_t length);
 
-/** A use in pieces starts. Under lock.
- *  @param [in] region  Learns of the use; NULL: nobody does. */
+/** Fill in a use in pieces that starts now, and count it. Under lock.
+ *  @param [in] region  The region that learns of the use; NULL: none does. */
 void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
                        ucs_rcache_pred_region_t *region, uintptr_t start,
                        size_t length, ucs_rcache_pred_time_t now,
@@ -35,22 +36,23 @@ void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
 /* end.c */
 
 /**
- * A use ends, and the helper is told. Without the lock.
+ * End a use, and tell the helper. Without the lock.
  *
- * @return UCS_INPROGRESS if other uses of the region are under way; else as
- *         @ref ucs_rcache_pred_end.
+ * @return UCS_INPROGRESS if other uses of the region are still under way, which
+ *         is a success; else as @ref ucs_rcache_pred_end.
  */
 ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh);
 
-/** Tell those who waited that an invalidated region is deregistered. Without the
- *  lock. */
+/** Call back all who have waited until an invalidated region is deregistered,
+ *  and free the list of them. Without the lock. */
 void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters);
 
 
 /* unmap.c */
 
-/** As @ref ucs_rcache_pred_invalidate, but for UCS_INPROGRESS, as @ref
- *  pred_use_end. */
+/** Do what @ref ucs_rcache_pred_invalidate says, except that the status is
+ *  UCS_INPROGRESS as with @ref pred_use_end if other uses are still under
+ *  way. */
 ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
                              void (*cb)(void *arg), void *arg);
 

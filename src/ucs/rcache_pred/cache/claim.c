@@ -1,0 +1,157 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "bound.h"
+#include "claim.h"
+
+/*
+ * The slow path of the begin of a use: gives the use a region that no other
+ * thread registers, and registers that region. Any thread.
+ */
+
+
+/* Make a new region for a use. Under lock, which is released for a while if the
+ * table has no room. */
+static ucs_status_t new_region(pred_use_t *use)
+{
+    ucs_rcache_pred_t *pred = use->domain->pred;
+    ucs_rcache_pred_room_t room;
+    unsigned capacity;
+    ucs_status_t status;
+
+    while (!ucs_rcache_pred_table_has_room(&pred->table)) {
+        capacity = pred->table.capacity;
+        ucs_spin_unlock(&pred->lock);
+        status = ucs_rcache_pred_room_alloc(&room, capacity);
+        ucs_spin_lock(&pred->lock);
+        if (status != UCS_OK) {
+            return status;
+        }
+
+        ucs_rcache_pred_room_give(&pred->table, &room);
+        ucs_spin_unlock(&pred->lock);
+        ucs_rcache_pred_room_release(&room);
+        ucs_spin_lock(&pred->lock);
+    }
+
+    use->region = ucs_rcache_pred_region_new(&pred->table, use->domain,
+                                             use->start, use->length);
+    return UCS_OK;
+}
+
+ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
+{
+    ucs_rcache_pred_t *pred = use->domain->pred;
+    ucs_status_t status;
+
+    old->memh = NULL;
+    if (use->region == NULL) {
+        status = new_region(use);
+        if (status != UCS_OK) {
+            return status;
+        }
+    } else if (use->region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
+        *old = pred_take_handle(pred, use->region);
+    }
+
+    use->region->state   = UCS_RCACHE_PRED_REGION_REGISTERING;
+    use->region->access |= use->access;
+    ucs_rcache_pred_region_set_length(&pred->table, use->region, use->length);
+    return UCS_OK;
+}
+
+/* Register a claimed region for which room was taken. As long as the system
+ * refuses that, deregister idle regions and try again. Without the lock. */
+static ucs_status_t register_try(ucs_rcache_pred_t *pred,
+                                 pred_handle_t *handle, unsigned flags,
+                                 ucs_rcache_pred_time_t *end_p)
+{
+    ucs_status_t status;
+
+    do {
+        status = pred_register(handle, UCS_RCACHE_PRED_BY_USE, flags, end_p);
+    } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, 0));
+
+    return status;
+}
+
+/*
+ * Take room for a claimed region, and register it. Without the lock.
+ *
+ * @param [out] handle  Handle of the region, if it was registered.
+ * @param [out] end_p   When the last attempt ended.
+ */
+static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
+                                 ucs_rcache_pred_time_t *end_p)
+{
+    ucs_rcache_pred_t *pred = use->domain->pred;
+    unsigned quiet          = pred->params.helper_flags;
+    unsigned flags          = use->flags | use->region->access;
+    pred_reservation_t room;
+    ucs_status_t status;
+
+    *handle = pred_region_handle(use->region);
+    room    = pred_reservation(handle->start, handle->length, PRED_PART_WHOLE);
+    if (!pred_reserve(pred, &room, 0)) {
+        *end_p = pred_now(pred);
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
+
+    status = register_try(pred, handle, flags | quiet, end_p);
+    if ((status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED) &&
+        (quiet & ~flags) &&
+        !((use->pieces != NULL) && (status == UCS_ERR_NO_MEMORY))) {
+        /* The flags of the attempts so far say that a failure is not logged. A
+         * use that does not go on in pieces has to fail as its own flags say:
+         * try once more with these alone. */
+        status = register_try(pred, handle, flags, end_p);
+    }
+
+    if (status != UCS_OK) {
+        pred_bound_give(pred, &room);
+    }
+    return status;
+}
+
+ucs_status_t pred_register_claimed(pred_use_t *use)
+{
+    ucs_rcache_pred_t *pred = use->domain->pred;
+    ucs_rcache_pred_time_t end;
+    pred_handle_t handle;
+    ucs_status_t status;
+
+    ucs_spin_unlock(&pred->lock);
+    status = claim_register(use, &handle, &end);
+    ucs_spin_lock(&pred->lock);
+
+    pred->stats.time_critical += pred_elapsed(use->time + use->waited, end);
+    pred->stats.refused       += (status == UCS_ERR_EXCEEDS_LIMIT);
+    if (status == UCS_OK) {
+        ++pred->stats.regs_critical;
+        ucs_rcache_pred_region_set_memh(&pred->table, use->region, handle.memh);
+    } else {
+        use->region->state  = UCS_RCACHE_PRED_REGION_IDLE;
+        use->region->access = 0;
+    }
+    return status;
+}
+
+void pred_unclaim(pred_use_t *use)
+{
+    ucs_rcache_pred_t *pred = use->domain->pred;
+
+    if (use->region == NULL) {
+        return;
+    }
+
+    if (pred_is_on_demand(pred)) {
+        ucs_rcache_pred_region_free(&pred->table, use->region);
+    } else if (use->region->stale) {
+        /* The helper may have passed by while it was claimed */
+        pred_note_stale(pred);
+        use->wake = 1;
+    }
+}

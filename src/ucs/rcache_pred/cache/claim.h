@@ -1,0 +1,79 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_CLAIM_H_
+#define UCS_RCACHE_PRED_CLAIM_H_
+
+#include "cache.h"
+#include "register.h"
+
+/** @file claim.h
+ *
+ * The slow path of the begin of a use, when the use has to register its memory
+ * itself. It claims a region, which no other thread registers from then on, and
+ * registers the claimed region. use.c calls these functions, in any thread and
+ * under the lock.
+ */
+
+/** A use that begins. The fast path keeps it in registers, and copies it to
+ *  memory only where a function that is not inlined needs it. */
+typedef struct pred_use {
+    /* What the caller has asked for */
+    ucs_rcache_pred_domain_t        *domain;
+    uintptr_t                       start;
+    size_t                          length;
+    unsigned                        flags;
+    unsigned                        access;  /**< Those of the flags that allow
+                                                  more access */
+    const ucs_rcache_pred_context_t *context;
+    ucs_rcache_pred_pieces_t        *pieces; /**< NULL: the use cannot go on in
+                                                  pieces */
+    ucs_rcache_pred_time_t          time;    /**< When the use began */
+
+    /* What was found out since the use began */
+    ucs_rcache_pred_region_t        *region; /**< NULL: there is none */
+    ucs_rcache_pred_time_t          waited;  /**< How long the use has waited
+                                                  for another thread that
+                                                  registered the region, ns; 0:
+                                                  it did not wait */
+    int                             late;    /**< Not 0: the use came before the
+                                                  helper had registered the
+                                                  region for it */
+    int                             wake;    /**< Not 0: the helper has to clear
+                                                  the region away */
+    unsigned                        result;  /**< UCS_RCACHE_PRED_RESULT_* */
+    uint64_t                        id;      /**< Generation of the region; 0:
+                                                  there is no region */
+} pred_use_t;
+
+
+/**
+ * Put the region of a use, or a new region if it has none, into the state
+ * REGISTERING. Under lock, which is released for a while if the table has no
+ * room for a new region.
+ *
+ * @param [out] old  Handle to deregister if the region was registered, but with
+ *                   less length or access than the use needs; else no handle.
+ * @return UCS_ERR_NO_MEMORY if there is no memory for a new region.
+ */
+ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old);
+
+/**
+ * Register a claimed region, and count how long that took. Under lock, which is
+ * released meanwhile.
+ *
+ * @return UCS_ERR_EXCEEDS_LIMIT if there is no room, or the status of mem_reg.
+ *         On error the region is IDLE.
+ */
+ucs_status_t pred_register_claimed(pred_use_t *use);
+
+/**
+ * Leave the region of a use alone, after it was claimed but not registered. It
+ * may be freed here, and must not be used any more. Under lock.
+ */
+void pred_unclaim(pred_use_t *use);
+
+#endif
