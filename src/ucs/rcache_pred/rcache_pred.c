@@ -18,10 +18,11 @@
 #include <string.h>
 
 /*
- * Creation and destruction of a cache and its domains, and what of it needs the
- * helper as well: the end of a use may do some of the helper's work, domains that
- * go and fork wait for it. The files on top may call all folders; transports,
- * the replay and the tests call them through api/.
+ * Creates and destroys a cache and its domains, and has those functions of the
+ * cache that need the helper as well: the end of a use may do some of the
+ * helper's work, and the end of a domain and a fork wait for the helper. The
+ * files on top may call all folders; transports, the replay and the tests call
+ * them through api/.
  */
 
 
@@ -84,7 +85,8 @@ static void params_to_state(ucs_rcache_pred_t *pred,
     }
 }
 
-/* All of it but the memory */
+/* Initialize a cache whose memory was allocated. On error nothing is left
+ * to undo. */
 static ucs_status_t pred_init(ucs_rcache_pred_t *pred,
                               const ucs_rcache_pred_params_t *params)
 {
@@ -214,8 +216,9 @@ ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
     return domain->number;
 }
 
-/* Deregister every region, of this domain or of all, that has no use under way,
- * or even those that have. Under helper_mutex. */
+/* Deregister all regions of a domain, or of all domains if @a domain is NULL.
+ * Regions with a use under way are included only if @a in_use is not 0. Under
+ * helper_mutex. */
 static void deregister_all(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_domain_t *domain, int in_use)
 {
@@ -243,7 +246,8 @@ static void deregister_all(ucs_rcache_pred_t *pred,
         pred_run_waiters(waiters);
         ucs_spin_lock(&pred->lock);
         if (pred_is_on_demand(pred)) {
-            i = 0; /* Uses of other domains may have freed regions before it */
+            i = 0; /* Start again: uses of other domains may have freed regions,
+                      so that i may be another region now */
         }
     }
     ucs_spin_unlock(&pred->lock);
@@ -266,7 +270,8 @@ domain_any_region(ucs_rcache_pred_domain_t *domain)
     return region;
 }
 
-/* Uses of other domains may have taken a handle of this one to evict it */
+/* Wait until the handles of a domain are deregistered that uses of other
+ * domains have taken to make room */
 static void domain_wait_releases(ucs_rcache_pred_domain_t *domain)
 {
     ucs_rcache_pred_t *pred = domain->pred;
@@ -303,8 +308,9 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
     free(domain);
 }
 
-/* A use has ended. Where the helper's work is the program's, do some of it: the
- * program may compute for long now, and lets go of the memory at once. */
+/* Do some of the helper's work after the end of a use, if that work is the
+ * program's. The program may compute for a long time now, and so the memory is
+ * deregistered before that. */
 static UCS_F_ALWAYS_INLINE ucs_status_t
 after_end(ucs_rcache_pred_t *pred, ucs_status_t status)
 {

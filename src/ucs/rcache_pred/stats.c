@@ -31,11 +31,11 @@ const char *ucs_rcache_pred_mode_names[] = {
     {_name, UCS_RCACHE_PRED_UNIT_##_unit, \
      ucs_offsetof(ucs_rcache_pred_snapshot_t, _member), _num, _always, _help}
 
-/* Of the cache: known where there is one */
+/* A counter of the cache, which is known only where there is a cache */
 #define STAT(_name, _unit, _help) \
     COUNTER(#_name, _unit, stats._name, 1, 0, _help)
 
-/* What a subsystem has of bytes_now and regions_now */
+/* The counters of what one subsystem has of bytes_now and regions_now */
 #define SUBSYSTEM(_name, _id, _who) \
     COUNTER(_name "_bytes_now", BYTES, SUBSYSTEM_STATS(_id).bytes_now, 1, 0, \
             "memory that " _who " has registered now"), \
@@ -115,7 +115,8 @@ static void value_to_json(const ucs_rcache_pred_counter_t *counter,
                           uint64_t value, ucs_string_buffer_t *strb)
 {
     if (counter->unit == UCS_RCACHE_PRED_UNIT_NSEC) {
-        /* Not as a floating-point number, whose format depends on the locale */
+        /* Written as two integers, since the format of floating-point numbers
+         * depends on the locale */
         ucs_string_buffer_appendf(strb, "%lu.%06lu", value / NSEC_PER_SEC,
                                   (value % NSEC_PER_SEC) / NSEC_PER_USEC);
     } else {

@@ -19,9 +19,9 @@ BEGIN_C_DECLS
 
 /** @file stats.h
  *
- * What a process tells of itself, and the one list of the names it does so by:
- * in the summary at its exit, live, at the end of a trace, and in UCX's virtual
- * file system.
+ * The counters that a process shows, and the one list of their names. They are
+ * shown in the summary at the process's exit, as live counters, at the end of a
+ * trace, and in UCX's virtual file system.
  */
 
 /** Names as the user writes them; NULL comes last. */
@@ -29,19 +29,25 @@ extern const char *ucs_rcache_pred_policy_names[];
 extern const char *ucs_rcache_pred_mode_names[];
 
 
-/** A process at one time. */
+/** The state of a process at one instant. */
 typedef struct ucs_rcache_pred_snapshot {
-    int32_t                 rank;   /**< In its job; -1: not known */
+    int32_t                 rank;   /**< Rank of the process in its job; -1: not
+                                         known */
     int32_t                 pid;
-    uint32_t                policy; /**< ucs_rcache_pred_policy_t, in force */
+    uint32_t                policy; /**< The policy in force, a
+                                         ucs_rcache_pred_policy_t */
     uint32_t                mode;   /**< ucs_rcache_pred_mode_t */
-    ucs_rcache_pred_stats_t stats;  /**< Under leave-pinned only uses */
-    uint64_t                pool_bytes;    /**< Most registered at a time by UCX's
-                                                own pools; under leave-pinned,
-                                                ever */
-    uint64_t                kernel_pinned; /**< By the kernel's count, bytes;
-                                                at most, as far as was looked */
-    uint64_t                helper_cpu;    /**< Of the helper's thread, ns */
+    ucs_rcache_pred_stats_t stats;  /**< Statistics of the cache; under
+                                         leave-pinned only uses is known */
+    uint64_t                pool_bytes;    /**< Most bytes registered at a time
+                                                by UCX's own pools; under
+                                                leave-pinned, bytes that they
+                                                have ever registered */
+    uint64_t                kernel_pinned; /**< Most bytes that the kernel has
+                                                counted as pinned, whenever its
+                                                count was read */
+    uint64_t                helper_cpu;    /**< Processor time of the helper
+                                                thread, ns */
 } ucs_rcache_pred_snapshot_t;
 
 
@@ -52,52 +58,60 @@ typedef enum {
     UCS_RCACHE_PRED_UNIT_LAST
 } ucs_rcache_pred_unit_t;
 
-/** A number, or some of a kind, in a snapshot. */
+/** A number in a snapshot, or an array of numbers of one kind. */
 typedef struct ucs_rcache_pred_counter {
-    const char             *name;  /**< Of a time: without its unit */
+    const char             *name;  /**< Name; that of a time has no unit in
+                                        it */
     ucs_rcache_pred_unit_t unit;
-    size_t                 offset; /**< Of the uint64_t in the snapshot */
-    unsigned               num;    /**< 1, or elements of an array */
-    int                    always; /**< Known under leave-pinned as well */
+    size_t                 offset; /**< Where in the snapshot the uint64_t is */
+    unsigned               num;    /**< Number of elements if it is an array,
+                                        else 1 */
+    int                    always; /**< Not 0: known under leave-pinned as
+                                        well */
     const char             *help;
 } ucs_rcache_pred_counter_t;
 
-/** All of them; one without a name comes last. */
+/** All counters. The array ends with a counter that has no name. */
 extern const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[];
 
-/** Whether the snapshot knows it: under leave-pinned, UCX's own cache decides
- *  what is registered, and tells nobody. */
+/** @return whether the snapshot has a value of the counter. Under leave-pinned
+ *          most are not known, since UCX's own cache registers memory and does
+ *          not tell how much. */
 int
 ucs_rcache_pred_counter_is_known(const ucs_rcache_pred_counter_t *counter,
                                  const ucs_rcache_pred_snapshot_t *snapshot);
 
-/** @param [in] index  Less than num. */
+/** @param [in] index  Element of an array; less than num. */
 uint64_t
 ucs_rcache_pred_counter_get(const ucs_rcache_pred_counter_t *counter,
                             const ucs_rcache_pred_snapshot_t *snapshot,
                             unsigned index);
 
-/** Name and value as in JSON: times in seconds, all digits in the C locale;
- *  null if it is not known. */
+/** Append the name and the value of a counter as in JSON. Times are in seconds,
+ *  with a decimal point in every locale; a value that is not known is null. */
 void ucs_rcache_pred_counter_to_json(const ucs_rcache_pred_counter_t *counter,
                                      const ucs_rcache_pred_snapshot_t *snapshot,
                                      ucs_string_buffer_t *strb);
 
-/** The members of a JSON object, without its braces; no comma at the end. */
+/** Append a snapshot as the members of a JSON object, without its braces and
+ *  without a comma at the end. */
 void
 ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
                                  ucs_string_buffer_t *strb);
 
-/** A JSON string, quotes included. What is not ASCII passes as it is. */
+/** Append a string as in JSON, with its quotation marks. Bytes that are not
+ *  ASCII are appended as they are. */
 void ucs_rcache_pred_string_to_json(const char *string,
                                     ucs_string_buffer_t *strb);
 
-/** Room for the name of any counter, with what is appended to it. */
+/** Room for the name of any counter, including what
+ *  ucs_rcache_pred_counter_name() appends. */
 #define UCS_RCACHE_PRED_COUNTER_NAME 64
 
 /**
- * Name of one number, in traces and in the virtual file system: as in JSON, but
- * times end in _ns, and elements of arrays in _0, _1, ...
+ * Get the name that one number of a counter has in traces and in the virtual
+ * file system. It is the name in JSON, but the names of times end in _ns, and
+ * those of elements of arrays in _0, _1, ...
  */
 void ucs_rcache_pred_counter_name(const ucs_rcache_pred_counter_t *counter,
                                   unsigned index,
@@ -106,7 +120,8 @@ void ucs_rcache_pred_counter_name(const ucs_rcache_pred_counter_t *counter,
 typedef void (*ucs_rcache_pred_counter_cb_t)(void *arg, const char *name,
                                              uint64_t value);
 
-/** All numbers that the snapshot knows, one at a time, by these names. */
+/** Call @a cb for each number that the snapshot knows, with the name from
+ *  ucs_rcache_pred_counter_name(). */
 void ucs_rcache_pred_counters_for_each(
         const ucs_rcache_pred_snapshot_t *snapshot,
         ucs_rcache_pred_counter_cb_t cb, void *arg);

@@ -7,11 +7,11 @@
 #include "helper.h"
 
 /*
- * What the helper clears away: regions that serve no use any more, those whose
- * entries the DQ lost, and those that nobody has used for long.
+ * What the helper clears away: stale regions, regions whose entries the DQ has
+ * lost, and regions that were not used for long.
  */
 
-/* Regions that are looked at in a round whether to forget them */
+/* How many regions a round looks at to find those that can be forgotten */
 #define GC_STEPS 64
 
 
@@ -20,7 +20,8 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
     ucs_rcache_pred_region_t *region;
     unsigned i;
 
-    /* Before looking, so that what is marked meanwhile is looked for again */
+    /* Cleared before the regions are looked at, so that regions which become
+     * stale meanwhile are found the next time */
     if (!atomic_exchange(&pred->handshake.stale, 0)) {
         return 0;
     }
@@ -44,15 +45,17 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
         pred_region_deregister(pred, region);
         pred_forget_region(pred, region);
         ucs_spin_lock(&pred->lock);
-        /* Go on at i: uses only add regions meanwhile, nobody else frees any */
+        /* Go on at i, where the next region is now. Meanwhile uses may have
+         * added regions, but nobody has removed any, so that none is left
+         * out */
     }
     ucs_spin_unlock(&pred->lock);
     return 0;
 }
 
-/* The entry of a use is lost in the DQ, or late: that the region was used, and
- * when, is known from the region all the same, but not in what context. Under
- * lock. */
+/* Add the last use of a region to its history, if the DQ has lost its entry or
+ * the entry is late. The region itself knows when it was used, but its context
+ * is left out: no site learns of this use. Under lock. */
 static void region_note_use(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)
 {
@@ -80,7 +83,8 @@ int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
             (!region->queued || region->scheduled ||
              pred_region_has_news(region))) {
             if (steps-- == 0) {
-                pred->rounds.dropped_seen = UINT64_MAX; /* Come back here */
+                pred->rounds.dropped_seen = UINT64_MAX; /* Sweep again in the
+                                                           next round */
                 ucs_spin_unlock(&pred->lock);
                 return 1;
             }
@@ -95,7 +99,8 @@ int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
     return 0;
 }
 
-/* By the CLOCK algorithm, a bounded number of steps a round */
+/* Finds regions by the CLOCK algorithm, with a bounded number of steps in a
+ * round */
 int pred_collect_garbage(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_table_t *table = &pred->table;
@@ -109,7 +114,8 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred)
         *hand  = (*hand + 1) % table->count;
         region = table->sorted[*hand];
         if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) ||
-            (region->refs > 0) || (region->in_pieces > 0) || region->scheduled) {
+            (region->refs > 0) || (region->in_pieces > 0) ||
+            region->scheduled) {
             continue;
         }
 
@@ -119,7 +125,7 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred)
             continue;
         }
 
-        region->stale = 1; /* No use finds it from here on */
+        region->stale = 1; /* No use finds the region from here on */
         ucs_spin_unlock(&pred->lock);
         pred_forget_region(pred, region);
         ucs_spin_lock(&pred->lock);

@@ -127,7 +127,7 @@ static int region_is_in_use(ucs_rcache_pred_t *pred,
     return in_use;
 }
 
-/* Whether a use is under way, or its entry of the DQ */
+/* Whether a use is under way, or has ended and its entry is still in the DQ */
 static int region_is_used(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_region_t *region)
 {
@@ -141,10 +141,11 @@ static int region_is_used(ucs_rcache_pred_t *pred,
     return used;
 }
 
-/* Whether a use that began later is in the histories already, since uses in
- * pieces do not end in the order in which they begin. If the last use of the
- * region itself began before what is in the histories, then the clock went
- * back, and the entry is taken in. */
+/* Whether the histories already have a use that began later than the one of
+ * this entry. That happens since uses in pieces do not end in the order in
+ * which they begin. But if the last use of the region itself began before the
+ * last one in the histories, then the clock went back, and the entry is not
+ * overtaken. */
 static int is_overtaken(ucs_rcache_pred_t *pred,
                         const ucs_rcache_pred_dq_entry_t *entry)
 {
@@ -157,8 +158,8 @@ static int is_overtaken(ucs_rcache_pred_t *pred,
     return overtaken;
 }
 
-/* Take a use into the histories of its region, and count how wrong the
- * prediction for it was. */
+/* Add a use to the histories of its region, and count how wrong the prediction
+ * for it was. */
 static void region_learn(ucs_rcache_pred_t *pred,
                          const ucs_rcache_pred_dq_entry_t *entry)
 {
@@ -199,7 +200,8 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
     }
 }
 
-/* Take the region into REGISTERING state, if it still wants registering */
+/* Put the region into the state REGISTERING, if it still has to be registered.
+ * @return whether it has */
 static int region_claim(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region)
 {
@@ -219,8 +221,8 @@ static int region_claim(ucs_rcache_pred_t *pred,
     return claimed;
 }
 
-/* Register a claimed region ahead of its use, if there is room among those that
- * are needed earlier */
+/* Register a claimed region ahead of its use. Only regions that are needed
+ * later are deregistered to make room for it */
 static ucs_status_t region_register(ucs_rcache_pred_t *pred,
                                     ucs_rcache_pred_region_t *region,
                                     void **memh_p,
@@ -246,9 +248,10 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
     return status;
 }
 
-/* The attempt to register a claimed region ahead of its use is over.
+/* Note the result of the attempt to register a claimed region ahead of its use.
  *
- * @param [in] period  Of the history that predicts the use; 0: it is gone. */
+ * @param [in] period  Period of the history that predicts the use; 0: the
+ *                     history is gone. */
 static void region_registered(ucs_rcache_pred_t *pred,
                               ucs_rcache_pred_region_t *region,
                               ucs_status_t status, void *memh,
@@ -269,8 +272,9 @@ static void region_registered(ucs_rcache_pred_t *pred,
     ucs_spin_unlock(&pred->lock);
 }
 
-/* A region of the RQ was used before its time. Its entry of the DQ is on the
- * way; or it was dropped, and the region has to be decided about here. */
+/* Take a region off the registration queue that was used before its time.
+ * Usually the entry of that use is still in the DQ. If the entry was dropped,
+ * the decision about the region has to be made here. */
 static void rq_head_was_used(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_region_t *region)
 {
@@ -302,8 +306,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     period                = (history == NULL) ? 0 : history->period;
     region_registered(pred, region, status, memh, end, period);
 
-    /* Only now, so that a use that waited until here counts as predicted, but
-     * late */
+    /* Not earlier, so that a use that has waited for this registration counts
+     * as predicted, but late */
     pred_dequeue(pred, region);
     if (status == UCS_OK) {
         expiry = (history == NULL) ?
@@ -314,8 +318,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     }
 }
 
-/* Whether the use that a region was kept or registered for has not come, rather
- * than begun or ended since. Under lock. */
+/* Whether the use for which a region was kept or registered has not begun yet.
+ * Under lock. */
 static int is_unmet(const ucs_rcache_pred_region_t *region)
 {
     return (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&

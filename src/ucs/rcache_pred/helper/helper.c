@@ -12,8 +12,8 @@
  * One round of the helper (CF'11, section 3.2).
  */
 
-/* First guesses for what the helper's own work takes, ns; measured from then
- * on */
+/* First guesses of how long the helper takes to process an entry, ns. Later
+ * these times are measured */
 #define DQ_ITEM_COST 1000
 #define RQ_ITEM_COST 1000
 #define WAKEUP_COST  50000
@@ -38,9 +38,9 @@ static void count_round(ucs_rcache_pred_t *pred)
     ucs_spin_unlock(&pred->lock);
 }
 
-/* Another process of the node was refused room: give up what is idle here, one
- * region for each time it is seen. What it needs is not known, and it asks
- * again. */
+/* If another process of the node was refused room, deregister one idle region.
+ * It is not known how much the other process needs; it asks again if this was
+ * not enough. */
 static void answer_node(ucs_rcache_pred_t *pred)
 {
     if ((pred->params.node != NULL) &&
@@ -49,7 +49,7 @@ static void answer_node(ucs_rcache_pred_t *pred)
     }
 }
 
-/* Take one entry off the DQ, if there is one */
+/* Process one entry of the DQ, if there is one. @return whether there was */
 static int dq_step(ucs_rcache_pred_t *pred)
 {
     pred_rounds_t *rounds        = &pred->rounds;
@@ -68,7 +68,8 @@ static int dq_step(ucs_rcache_pred_t *pred)
     return 1;
 }
 
-/* Register the head of the RQ, if it is due */
+/* Process the head of the registration queue, if it is due. @return whether it
+ * was */
 static int rq_step(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_time_t begin = pred_step_begin(pred);
@@ -82,7 +83,8 @@ static int rq_step(ucs_rcache_pred_t *pred)
     return 1;
 }
 
-/* Look at the head of the awaited list, if its time is over */
+/* Process the head of the awaited list, if its time is over. @return whether it
+ * was */
 static int awaited_step(ucs_rcache_pred_t *pred)
 {
     if (ucs_rcache_pred_timeq_first(&pred->rounds.awaited) > pred_now(pred)) {
@@ -98,7 +100,7 @@ static void round_begin(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_time_t now = pred_now(pred);
 
     atomic_store(&pred->handshake.asleep, 0);
-    /* Relaxed: see check_absent() */
+    /* Relaxed, see check_absent() */
     atomic_store_explicit(&pred->absence.checks, 0, memory_order_relaxed);
     pred_measure_wakeup(pred, now);
     pred_pace_round(pred, now);
@@ -116,8 +118,9 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
     round_begin(pred);
     more = pred_reap_stale(pred, steps);
 
-    /* In turns, so that no queue makes the other ones late; and not for ever,
-     * since others may be waiting for the mutex */
+    /* The queues take turns, so that none of them makes the others late. The
+     * number of turns is bounded, since another thread may be waiting for the
+     * mutex */
     do {
         busy  = dq_step(pred);
         busy |= rq_step(pred);

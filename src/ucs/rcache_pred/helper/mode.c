@@ -8,8 +8,8 @@
 
 /*
  * Who does the helper's work: its thread, or the program's threads between
- * communications. The mode changes in seat.c, and in poll.c when the thread does
- * not come.
+ * communications. seat.c changes the mode, and so does poll.c when the thread
+ * does not get to its work.
  */
 
 
@@ -23,7 +23,7 @@ void pred_mode_init(ucs_rcache_pred_t *pred)
     atomic_init(&handshake->mode,
                 (pred->params.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) ?
                 UCS_RCACHE_PRED_MODE_PROGRESS : UCS_RCACHE_PRED_MODE_THREAD);
-    /* The first round is due at once: it asks for the seat */
+    /* The first round is due at once, since it asks for the seat */
     atomic_init(&handshake->due,
                 pred_is_on_demand(pred) ? UCS_RCACHE_PRED_TIME_INF : 0);
     atomic_init(&absence->found, 0);
@@ -41,7 +41,7 @@ ucs_rcache_pred_mode_t ucs_rcache_pred_get_mode(ucs_rcache_pred_t *pred)
 void ucs_rcache_pred_without_helper(ucs_rcache_pred_t *pred)
 {
     pred->params.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
-    /* Relaxed: there is no domain yet, hence nobody else */
+    /* Relaxed: there is no domain yet, so no other thread uses the cache */
     atomic_store_explicit(&pred->handshake.due, UCS_RCACHE_PRED_TIME_INF,
                           memory_order_relaxed);
 }

@@ -14,38 +14,40 @@
  *
  * While entries come into the DQ, the thread looks at it at intervals, since
  * each round interrupts whoever runs on the helper's processor. The interval is
- * POLL_SHARE of the shortest period among the regions that were given up of
- * late, but no shorter than POLL_MIN and no longer than POLL_MAX. Each round
- * doubles it, so that a short period that is not seen any more is forgotten. If
- * all entries come from regions that are kept anyway, the interval is
- * RELAXED_INTERVAL, since nothing is urgent about them.
+ * 1 / POLL_SHARE of the shortest period among the regions that were
+ * deregistered lately, but no shorter than POLL_MIN and no longer than
+ * POLL_MAX. Each round doubles it, so that a short period that has ended is
+ * forgotten. If all entries come from regions that are kept registered anyway,
+ * the interval is RELAXED_INTERVAL, since nothing is urgent about them.
  *
- * When no entry has come for as long as the interval, the helper sleeps until it
- * is woken: a use that ends after such a silence pays for the waking, one system
- * call, and its memory is let go of at once.
+ * When no entry has come for as long as the interval, the helper sleeps until
+ * it is woken. The first use that ends after such a silence has to wake it,
+ * which takes one system call, and its memory is deregistered at once.
  *
- * Where the program does the work, the ends of uses look after the DQ instead.
+ * Where the program does the helper's work, the thread does not look at the DQ:
+ * each end of a use processes entries instead.
  */
 #define POLL_SHARE       8       /* 1/8 of a period */
 #define POLL_MIN         250000  /* ns */
 #define POLL_MAX         1000000 /* ns */
-#define RELAXED_INTERVAL 4000000 /* ns. Also between looks whether other
+#define RELAXED_INTERVAL 4000000 /* ns. Also how often to look whether other
                                     processes of the node ask for what is idle
                                     here */
 
-/* The counters of two processors differ by less than this, ns. A clock that
- * goes back further has jumped. */
+/* The time stamp counters of two processors differ by less than this, ns. If
+ * the clock goes back by more, it has jumped. */
 #define CLOCK_SLACK 1000000
 
 
 void pred_pace_init(ucs_rcache_pred_t *pred)
 {
     pred->rounds.next          = UCS_RCACHE_PRED_TIME_INF;
-    pred->rounds.poll_interval = POLL_MAX; /* No period is known */
+    pred->rounds.poll_interval = POLL_MAX; /* No period is known yet */
 }
 
-/* If the clock has jumped back, what is awaited would stay registered until the
- * old time comes again: look at it now. Predictions find out by themselves. */
+/* If the clock has jumped back, regions on the awaited list would stay
+ * registered until the old time comes again. Make them due now. Histories
+ * notice the jump by themselves. */
 static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds = &pred->rounds;
@@ -80,8 +82,8 @@ void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
     }
 }
 
-/* When to look for work if nobody says that there is some. INF: not before
- * somebody does */
+/* When to look at the DQ again even if nobody wakes the helper;
+ * UCS_RCACHE_PRED_TIME_INF if the helper waits until somebody wakes it */
 static ucs_rcache_pred_time_t
 poll_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
@@ -97,8 +99,8 @@ poll_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     return UCS_RCACHE_PRED_TIME_INF;
 }
 
-/* Whether there is anything idle that other processes of the node could ask
- * for */
+/* Whether other processes of the node could ask for regions that are registered
+ * but idle here */
 static int may_be_asked(ucs_rcache_pred_t *pred)
 {
     return (pred->params.node != NULL) &&
@@ -108,7 +110,7 @@ static int may_be_asked(ucs_rcache_pred_t *pred)
 static ucs_rcache_pred_time_t
 come_back(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t next)
 {
-    /* Relaxed: a time */
+    /* Relaxed: nothing else is read by its value */
     atomic_store_explicit(&pred->handshake.due, next, memory_order_relaxed);
     return next;
 }
@@ -119,10 +121,12 @@ ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred)
 }
 
 /*
- * Sleeping until woken takes part in a handshake with uses and unmaps: they push
- * to the DQ (or set stale) and then look at asleep; here asleep is set and then
- * the DQ (and stale) looked at. All four are sequentially consistent, so that at
- * least one side sees the other.
+ * A helper that sleeps until it is woken must not miss an entry. A use first
+ * pushes its entry to the DQ and then looks at asleep; an unmap first sets
+ * stale and then looks at asleep. Here asleep is set first, and then the DQ and
+ * stale are looked at. All these operations are sequentially consistent, so
+ * that either the use or unmap sees that the helper is asleep, or the helper
+ * sees the entry or stale.
  */
 ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
 {
@@ -140,7 +144,7 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
         next = ucs_min(next, now + RELAXED_INTERVAL);
     }
 
-    come_back(pred, next); /* From here on others may write it */
+    come_back(pred, next); /* Once asleep is set, other threads may write due */
     atomic_store(&pred->handshake.asleep, 1);
     if (ucs_rcache_pred_dq_is_empty(&pred->dq) &&
         !atomic_load(&pred->handshake.stale)) {

@@ -9,24 +9,26 @@
 #include <ucs/debug/log_def.h>
 
 /*
- * Where the helper's thread and the program come in to do the helper's work.
- * Either way it is rounds of helper.c, one at a time.
+ * Where the helper thread and the program start rounds of the helper
+ * (helper.c). helper_mutex lets one of them do a round at a time.
  *
- * The thread is there in both modes, but for HELPER_PROGRESS: without the work
- * it sleeps until it is given it (back).
+ * The thread exists in both modes, unless the helper is HELPER_PROGRESS. While
+ * the program does the work, the thread sleeps until it gets the work, or gets
+ * it back.
  */
 
-/* What a round of the thread does at most, of each queue: others may be waiting
- * for helper_mutex */
+/* How many entries of each queue a round of the thread processes at most, since
+ * other threads may be waiting for helper_mutex */
 #define THREAD_STEPS    1024
 
-/* What a round on the program's time does at most, of each queue. It is bounded
- * by number, not by time: no registration can be given up half-way. */
+/* How many entries of each queue a round of the program processes at most. The
+ * bound is a number rather than a time, since no registration can be
+ * interrupted. */
 #define PROGRESS_STEPS  2
 
-/* The thread is given up when, so many times, at least so long apart, its work
- * was found overdue and not begun: the program's threads have a higher priority
- * and leave it no processor */
+/* The work is taken from the thread when it was found overdue so many times,
+ * with at least so many ns in between, and no round began meanwhile. Then the
+ * program's threads have a higher priority and leave it no processor */
 #define ABSENT_CHECKS   5
 #define ABSENT_INTERVAL 1000000000
 
@@ -40,29 +42,34 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
     }
 
     if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
-        atomic_store(&pred->absence.found, 0); /* It can be given the work again */
+        atomic_store(&pred->absence.found, 0); /* The thread has a processor, so
+                                                  that it can get the work
+                                                  back */
         return next;
     }
 
     pthread_mutex_lock(&pred->helper_mutex);
     next = pred_helper_round(pred, THREAD_STEPS);
     if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
-        next = UCS_RCACHE_PRED_TIME_INF; /* It was the last one */
+        next = UCS_RCACHE_PRED_TIME_INF; /* This was the last round of the
+                                            thread */
     }
     pthread_mutex_unlock(&pred->helper_mutex);
     return next;
 }
 
-/* The thread should have begun a round by now, and is late. It need not be the
- * thread's fault: the clock may have jumped, or the process stood still. Hence
- * it is given time to come while others run, before its work is taken away. */
+/* Check whether the thread, whose round is overdue, gets no processor. A single
+ * late round does not show that: the clock may have jumped, or the whole
+ * process may have been stopped. Hence several checks have to find the round
+ * overdue, while other threads run, before the work is taken from the
+ * thread. */
 static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_absence_t *absence = &pred->absence;
     int mode                = UCS_RCACHE_PRED_MODE_THREAD;
     ucs_rcache_pred_time_t last;
 
-    /* Relaxed: concurrent checks may count one more */
+    /* Relaxed: it does no harm if concurrent checks count one too many */
     last = atomic_load_explicit(&absence->last_check, memory_order_relaxed);
     if (pred_elapsed(last, now) < ABSENT_INTERVAL) {
         return;
@@ -85,7 +92,7 @@ static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 
 void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
 {
-    /* Relaxed: a time. What there is to do is found under the mutex. */
+    /* Relaxed: only a hint; what there is to do is found out under the mutex */
     ucs_rcache_pred_time_t due = atomic_load_explicit(&pred->handshake.due,
                                                       memory_order_relaxed);
     ucs_rcache_pred_time_t now;
@@ -105,7 +112,8 @@ void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
         return;
     }
 
-    /* Somebody is at it: another thread, or this one further up its stack */
+    /* If the mutex is taken, a round is being done already, by another thread
+     * or by this one further up its stack */
     if (pthread_mutex_trylock(&pred->helper_mutex) != 0) {
         return;
     }
@@ -114,6 +122,7 @@ void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
     mode = atomic_load(&pred->handshake.mode);
     pthread_mutex_unlock(&pred->helper_mutex);
     if (mode == UCS_RCACHE_PRED_MODE_THREAD) {
-        pred->ops.wake(pred->params.arg); /* The work is its own from now on */
+        pred->ops.wake(pred->params.arg); /* This round has given the work to
+                                             the thread */
     }
 }

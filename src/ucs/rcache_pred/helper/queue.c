@@ -9,14 +9,16 @@
 #include <ucs/sys/math.h>
 
 /*
- * The queues of the helper. A region is on one of them at most: on the
- * registration queue (RQ) while it is not registered and a use is predicted, on
- * the awaited list while it is registered and a use is awaited. Uses do not
- * touch the queues: the helper finds out when it takes the region off.
+ * The queues of the helper. A region is on at most one of them: on the
+ * registration queue (RQ) while it is not registered and a use is predicted, or
+ * on the awaited list while it is registered and a use is awaited. Uses do not
+ * touch the queues: the helper finds out that a region was used when it takes
+ * the region off its queue.
  */
 
-/* Nothing is urgent about a use that has not come: the helper is not woken for
- * each of many short periods that go by, but after this, ns, at the earliest */
+/* A use is awaited for at least this long, ns. Nothing is urgent about a use
+ * that does not come, and so the helper need not wake for each of many short
+ * periods */
 #define AWAIT_MIN 4000000
 
 
@@ -29,8 +31,8 @@ void pred_dequeue(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     region->queued = 0;
     ucs_list_del(&region->queue_elem.list);
     ucs_spin_lock(&pred->lock);
-    region->scheduled = 0; /* A use that finds it unregistered from now on was
-                              not predicted */
+    region->scheduled = 0; /* A use that finds the region unregistered from now
+                              on counts as not predicted */
     ucs_spin_unlock(&pred->lock);
 }
 

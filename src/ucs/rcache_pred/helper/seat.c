@@ -10,27 +10,29 @@
 #include <ucs/sys/math.h>
 
 /*
- * The seat of this process among those of its node (CF'11, section 5): how much
- * it would have registered, and whether its helper's work is the thread's or the
- * program's for that.
+ * The seat of this process among those of its node (CF'11, section 5). The
+ * process tells the others its demand, and its seat says whether the thread or
+ * the program shall do the helper's work.
  *
- * Demand is counted by epochs, the times between two seats: a region that is
- * used in an epoch counts once, with the length of its first use.
+ * Demand is counted in epochs; an epoch is the time from one seat to the next.
+ * A region that is used in an epoch counts once, with the length of the first
+ * use.
  */
 
-/* The seat is asked for so often, ns, while there are rounds */
+/* How often rounds ask for the seat, ns */
 #define SEAT_INTERVAL 250000000
 
-/* Demand falls by at most this part of it in an epoch. An epoch with less demand
- * than before says little, since programs have periods longer than one. */
+/* From one epoch to the next, the demand falls by this part, 1/8, at most. A
+ * single epoch with less demand says little, since many programs have periods
+ * longer than an epoch. */
 #define DEMAND_FADE   8
 
 
 void pred_seat_init(ucs_rcache_pred_t *pred)
 {
-    /* The first seat is taken as it is: it needs one vote */
+    /* The first seat decides at once: one vote is enough */
     pred->seat.votes = UCS_RCACHE_PRED_MODE_VOTES - 1;
-    pred->seat.epoch = 1; /* A new region's is 0 */
+    pred->seat.epoch = 1; /* New regions have 0, which no epoch is */
 }
 
 void pred_note_demand(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
@@ -42,7 +44,7 @@ void pred_note_demand(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     }
 }
 
-/* An epoch ends. @return the demand. */
+/* End the epoch. @return the demand of this process. */
 static uint64_t take_demand(pred_seat_t *seat)
 {
     seat->demand       = ucs_max(seat->epoch_demand,
@@ -52,7 +54,8 @@ static uint64_t take_demand(pred_seat_t *seat)
     return seat->demand;
 }
 
-/* Also if the clock went back */
+/* Whether it is time to ask for the seat. It is as well if the clock went
+ * back */
 static int seat_is_due(const ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_time_t now)
 {
@@ -83,7 +86,7 @@ void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         return;
     }
 
-    /* What the others see of it: see pred_wake() */
+    /* pred_wake() says what other threads make of the mode */
     if (atomic_exchange(mode_p, mode) != mode) {
         ucs_debug("the helper's work is done by %s: %u by demand, %u idle "
                   "processors", (mode == UCS_RCACHE_PRED_MODE_THREAD) ?

@@ -9,15 +9,17 @@
 #include <ucs/sys/math.h>
 
 /*
- * What the helper's work costs, as fitted by domain and as measured.
+ * How long the helper's work takes: registrations and deregistrations as fitted
+ * for each domain, and the helper's own steps as measured.
  */
 
 
-/* A measured cost follows its measurements by this part of the difference */
+/* Each measurement changes a cost by this part of the difference, 1/8 */
 #define COST_FADE 8
 
-/* A sleep that ended late is remembered, and fades by this part with each that
- * did not. One long stall must not keep all regions registered: at most 5 ms. */
+/* The delay of a sleep that ended late is remembered, and falls by this part,
+ * 1/16, with each sleep that ended less late. It counts as WAKEUP_MAX at most,
+ * ns, so that one long stall does not keep all regions registered. */
 #define WAKEUP_FADE 16
 #define WAKEUP_MAX  5000000
 
@@ -65,7 +67,7 @@ void pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     ucs_rcache_pred_time_t late    = 0;
 
     if (now < pred->rounds.next) {
-        return; /* Woken before its time */
+        return; /* The helper was woken, so that this sleep says nothing */
     }
 
     if (pred->rounds.next != UCS_RCACHE_PRED_TIME_INF) {
