@@ -34,7 +34,7 @@ enum {
 /** Where an event came from. */
 typedef struct trace_origin {
     uint64_t time;
-    size_t   index; /**< Of the event, in the order of the file */
+    size_t   index; /**< Number of the event in the order of the file */
     size_t   place; /**< Line (text) or offset (binary) of its record */
     unsigned open;  /**< TRACE_NO_ID, TRACE_AT_ADDR */
 } trace_origin_t;
@@ -98,8 +98,8 @@ ucs_status_t trace_build_module(trace_builder_t *builder,
 ucs_status_t trace_build_counter(trace_builder_t *builder,
                                  const trace_string_t *name, uint64_t value);
 
-/** So many more events were lost. Stays at the largest number once it is
- *  reached. */
+/** Add to the number of lost events. The sum stays at the largest number once
+ *  it has reached that. */
 void trace_build_lost(trace_builder_t *builder, uint64_t count);
 
 END_C_DECLS

@@ -57,7 +57,8 @@ typedef struct ucs_rcache_trace_counter {
 
 /** A place in the program that calls communications: a call stack. */
 typedef struct ucs_rcache_trace_site {
-    uint64_t caller; /**< As in the contexts of the uses from this place */
+    uint64_t caller; /**< Caller as in the contexts of the uses from this
+                          place */
     uint64_t stack;
     unsigned num_frames;
     uint64_t frames[UCS_RCACHE_TRACE_MAX_FRAMES]; /**< Return addresses,
@@ -83,15 +84,17 @@ typedef struct ucs_rcache_trace {
     unsigned                   num_meta;
     char                       **domains;  /**< Names, by number */
     unsigned                   num_domains;
-    ucs_rcache_pred_event_t    *events;    /**< In the order of their times, of
-                                                equal ones as recorded */
+    ucs_rcache_pred_event_t    *events;    /**< Ordered by time; events of the
+                                                same time are in the order in
+                                                which they were recorded */
     size_t                     num_events;
     ucs_rcache_trace_site_t    *sites;
     unsigned                   num_sites;
     ucs_rcache_trace_module_t  *modules;
     unsigned                   num_modules;
-    ucs_rcache_trace_counter_t *counters;  /**< At the end of the run; none if
-                                                it did not come to its end */
+    ucs_rcache_trace_counter_t *counters;  /**< Counters at the end of the run;
+                                                none if the run did not come to
+                                                its end */
     unsigned                   num_counters;
     uint64_t                   lost;       /**< Events that the recorder dropped
                                                 because it could not keep up */

@@ -33,11 +33,11 @@ enum {
 
 
 typedef struct trace_type {
-    const char *name; /**< In the text form */
+    const char *name; /**< Name in the text form */
     unsigned   has;   /**< TRACE_HAS_xxx */
 } trace_type_t;
 
-/** By @ref ucs_rcache_pred_event_type_t. */
+/** The type of each event, by its @ref ucs_rcache_pred_event_type_t. */
 extern const trace_type_t trace_types[UCS_RCACHE_PRED_EVENT_LAST];
 
 
@@ -45,7 +45,7 @@ extern const trace_type_t trace_types[UCS_RCACHE_PRED_EVENT_LAST];
 typedef enum {
     TRACE_NUMBER,
     TRACE_HEX,
-    TRACE_TIME, /**< An instant */
+    TRACE_TIME, /**< A point in time */
     TRACE_SPAN, /**< A length of time */
     TRACE_NAME, /**< One of @a names */
     TRACE_SET   /**< Bits, by @a names */
@@ -57,7 +57,7 @@ typedef struct trace_field {
     const char        *name;
     unsigned          part;      /**< TRACE_HAS_xxx */
     trace_style_t     style;
-    size_t            offset;    /**< In ucs_rcache_pred_event_t */
+    size_t            offset;    /**< Offset in ucs_rcache_pred_event_t */
     size_t            size;      /**< 1, 2, 4 or 8 bytes */
     const char *const *names;
     unsigned          num_names;
@@ -65,7 +65,7 @@ typedef struct trace_field {
 
 #define TRACE_NUM_FIELDS 12
 
-/** In the order in which they are printed. */
+/** All named fields, in the order in which they are printed. */
 extern const trace_field_t trace_fields[TRACE_NUM_FIELDS];
 
 /** @return the largest value that a field can have. */

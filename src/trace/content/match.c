@@ -13,7 +13,7 @@
 #include <ucs/debug/log_def.h>
 
 
-/* By this a region is recognized in events that have no id. */
+/* What identifies a region in events that have no id. */
 typedef struct match_key {
     uint64_t address;
     uint16_t domain;
@@ -32,10 +32,11 @@ KHASH_INIT(match_uses, uint64_t, size_t, 1, MATCH_HASH, MATCH_EQUAL)
 
 typedef struct match {
     trace_builder_t     *builder;
-    khash_t(match_ids)  ids;     /* Id of the region at an address, last seen */
-    khash_t(match_uses) uses;    /* By id: uses that have not ended yet */
-    uint64_t            next_id; /* For the next region without one; 0: all are
-                                    taken */
+    khash_t(match_ids)  ids;     /* Id of the region last seen at an address */
+    khash_t(match_uses) uses;    /* How many uses of each region, by its id,
+                                    have not ended yet */
+    uint64_t            next_id; /* Id for the next region that has none; 0: all
+                                    ids are taken */
 } match_t;
 
 

@@ -29,8 +29,8 @@ BEGIN_C_DECLS
  *  are found at these offsets, and after it its records. */
 enum {
     TRACE_CHUNK_MAGIC   = 0,  /**< @ref TRACE_CHUNK_TAG */
-    TRACE_CHUNK_LENGTH  = 4,  /**< Of the records, bytes */
-    TRACE_CHUNK_RECORDS = 8,  /**< Their number */
+    TRACE_CHUNK_LENGTH  = 4,  /**< Length of the records, bytes */
+    TRACE_CHUNK_RECORDS = 8,  /**< Number of records */
     TRACE_CHUNK_CRC     = 12, /**< CRC-32 of the head up to here and of the
                                    records */
     TRACE_CHUNK_HEAD    = 16  /**< Size of the head */
@@ -62,7 +62,7 @@ typedef struct trace_subject {
     uint16_t domain;
 } trace_subject_t;
 
-/** How a use is made: from where in the program, and of what kind. */
+/** How a use is made: from which place in the program, and of what kind. */
 typedef struct trace_manner {
     uint64_t caller;
     uint64_t stack;
@@ -82,7 +82,7 @@ typedef struct trace_manner {
  * has the same as the writer had.
  */
 typedef struct trace_known {
-    uint64_t        time;         /**< Of the last event */
+    uint64_t        time;         /**< Time of the last event */
     unsigned        num_subjects; /**< Described in this chunk so far */
     unsigned        num_manners;
     trace_subject_t subjects[TRACE_KNOWN];
@@ -113,18 +113,20 @@ static inline unsigned trace_known_slot(unsigned nth)
     return nth % TRACE_KNOWN;
 }
 
-/** @return how many are still remembered of so many described ones. */
+/** @return how many subjects or manners are still remembered after so many were
+ *          described. */
 static inline unsigned trace_known_count(unsigned num)
 {
     return (num < TRACE_KNOWN) ? num : TRACE_KNOWN;
 }
 
-/** A number of 4 bytes, low ones first. */
+/** Read a number of 4 bytes, of which the lowest comes first. */
 static inline uint32_t trace_get_u32(const uint8_t *p)
 {
     return p[0] | (p[1] << 8) | (p[2] << 16) | ((uint32_t)p[3] << 24);
 }
 
+/** Write a number as 4 bytes, of which the lowest comes first. */
 static inline void trace_put_u32(uint8_t *p, uint32_t value)
 {
     unsigned i;

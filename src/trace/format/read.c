@@ -31,7 +31,8 @@ static ucs_status_t read_truncated(trace_reader_t *reader, const uint8_t *place)
     return UCS_OK;
 }
 
-/* @a is_whole: the file has the whole chunk; otherwise it ends within it. */
+/* Read the records of a chunk. @a is_whole says whether the file has all of the
+ * chunk, rather than ends within it. */
 static ucs_status_t read_records(trace_reader_t *reader, uint32_t num_records,
                                  int is_whole)
 {

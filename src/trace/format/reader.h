@@ -29,15 +29,16 @@ BEGIN_C_DECLS
 /** A file in memory that is being read. */
 typedef struct trace_reader {
     trace_builder_t *builder;
-    const uint8_t   *begin;   /**< Of the file */
-    const uint8_t   *next;    /**< What is read next */
-    const uint8_t   *end;     /**< Of the chunk, or of the file if that ends
+    const uint8_t   *begin;   /**< Beginning of the file */
+    const uint8_t   *next;    /**< The byte that is read next */
+    const uint8_t   *end;     /**< End of the chunk, or of the file if that
                                    within the chunk */
     const uint8_t   *eof;     /**< End of the file */
     const uint8_t   *record;  /**< Start of the present record */
     int             is_short; /**< The record goes beyond the end */
     const char      *problem; /**< What is wrong with the record, or NULL */
-    trace_known_t   known;    /**< By the records of this chunk so far */
+    trace_known_t   known;    /**< What the records of this chunk have described
+                                   so far */
 } trace_reader_t;
 
 
@@ -58,19 +59,21 @@ uint64_t trace_reader_bad(trace_reader_t *reader, const char *problem);
 /** @return the next bytes, or NULL if there are not that many. */
 const uint8_t *trace_reader_bytes(trace_reader_t *reader, size_t count);
 
+/** @return the next byte. */
 uint8_t trace_reader_byte(trace_reader_t *reader);
 
 /** A number of variable length, see docs/trace-format.md. */
 uint64_t trace_reader_number(trace_reader_t *reader);
 
-/** As @ref trace_reader_number; if it is above @a max, that is the @a
- *  problem. */
+/** Read a number as @ref trace_reader_number does. A number above @a max is
+ *  noted as the @a problem. */
 uint64_t trace_reader_number_upto(trace_reader_t *reader, uint64_t max,
                                   const char *problem);
 
 /** A number of 8 bytes. */
 uint64_t trace_reader_fixed64(trace_reader_t *reader);
 
+/** @return the next string, which is not copied. */
 trace_string_t trace_reader_string(trace_reader_t *reader);
 
 END_C_DECLS

@@ -35,8 +35,8 @@ ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p)
         return UCS_ERR_NO_MEMORY;
     }
 
-    /* A descriptor that is not open is an error of the next flush, as are all
-     * others */
+    /* If the descriptor is not open, the next flush returns the error, as it
+     * does with all errors */
     if (ucs_rcache_pred_own_fd_init(&writer->file, fd) != 0) {
         writer->error = errno;
     }

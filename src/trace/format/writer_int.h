@@ -26,12 +26,13 @@ enum {
 };
 
 
-/** Its user lets one thread at a time have it. */
+/** A writer. Its user makes sure that only one thread at a time uses it. */
 struct ucs_rcache_trace_writer {
     ucs_rcache_pred_own_fd_t file;
     int                      started; /**< The head of the file is written */
     int                      error;   /**< errno of the first failure, or 0 */
-    uint32_t                 num_records; /**< In the chunk so far */
+    uint32_t                 num_records; /**< Number of records in the chunk so
+                                               far */
     uint8_t                  *next;   /**< End of the records in the chunk */
     trace_known_t            known;
 

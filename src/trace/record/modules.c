@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* MPI programs have some hundred modules, plug-ins included. One that is
- * unloaded and comes back at another address counts again */
+/* MPI programs have some hundred modules, plug-ins included. A module that is
+ * unloaded and loaded again at another address counts twice */
 #define MODULES_MAX      1024
 
 #define MODULES_MAX_PATH 512
 
-/* The path is a copy: that of the loader is gone when the library is
+/* The path is a copy, since the loader frees its own when the library is
  * unloaded */
 typedef struct module {
     ucs_rcache_trace_module_t trace;
@@ -27,7 +27,8 @@ typedef struct module {
 
 struct ucs_rcache_record_modules {
     unsigned count;               /* Modules found so far */
-    unsigned num_put;             /* How many of these were put */
+    unsigned num_put;             /* How many modules were put into the trace so
+                                     far */
     char     program[PATH_MAX];   /* Path of the program, which the loader does
                                      not tell */
     module_t modules[MODULES_MAX];
@@ -46,7 +47,8 @@ ucs_rcache_record_modules_create(ucs_rcache_record_modules_t **modules_p)
 
     if (readlink("/proc/self/exe", modules->program,
                  sizeof(modules->program) - 1) < 0) {
-        modules->program[0] = '\0'; /* Then it stays without symbols */
+        modules->program[0] = '\0'; /* Without the path, the program has no
+                                       symbols in the trace */
     }
 
     *modules_p = modules;
@@ -64,7 +66,7 @@ static size_t note_size(size_t length)
     return (length + 3) & ~(size_t)3;
 }
 
-/* Look for the build ID among the notes of a segment */
+/* Look for the build ID of a module among the notes of a segment */
 static void module_find_build_id(ucs_rcache_trace_module_t *module,
                                  const char *notes, size_t size)
 {

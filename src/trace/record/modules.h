@@ -27,11 +27,13 @@ typedef struct ucs_rcache_record_modules ucs_rcache_record_modules_t;
 ucs_status_t
 ucs_rcache_record_modules_create(ucs_rcache_record_modules_t **modules_p);
 
+/** Free what is known of the modules. */
 void ucs_rcache_record_modules_destroy(ucs_rcache_record_modules_t *modules);
 
 /**
- * Put the modules that are mapped now and were not put before. Does not
- * allocate; of more than 1024 modules in all, the last ones are left out.
+ * Put those modules into the trace that are mapped now and were not put before.
+ * Does not allocate; of more than 1024 modules in all, the last ones are left
+ * out.
  */
 void ucs_rcache_record_modules_put(ucs_rcache_record_modules_t *modules,
                                    ucs_rcache_trace_writer_t *writer);

@@ -41,9 +41,9 @@
  */
 #define RING_SIZE     32768
 
-/* Call stacks that are recorded at most. The same place counts once for each
- * thread that comes there. MPI programs were seen to have a tenth of this
- * number; if all are used, they take 1 MB */
+/* How many call stacks are recorded at most. A place in the program counts once
+ * for each thread that calls from there. MPI programs were seen to have a tenth
+ * of this number; if all are used, they take 1 MB */
 #define MAX_SITES     4096
 
 
@@ -163,7 +163,7 @@ void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
     }
 }
 
-/* Write to the file what was put. Called under the lock */
+/* Write to the file what was put into the writer. Called under the lock */
 static void recorder_flush(ucs_rcache_recorder_t *recorder)
 {
     if (recorder->failed ||
@@ -183,8 +183,8 @@ static void recorder_flush(ucs_rcache_recorder_t *recorder)
     atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
 }
 
-/* Put the events of the ring, at most as many as it holds. Called under the
- * lock.
+/* Put the events of the ring into the writer, at most as many as the ring
+ * holds. Called under the lock.
  * @return how many there were */
 static unsigned recorder_put_events(ucs_rcache_recorder_t *recorder)
 {
@@ -203,8 +203,8 @@ static unsigned recorder_put_events(ucs_rcache_recorder_t *recorder)
     return count;
 }
 
-/* Put the new call stacks, and the modules whose code is in them. Called under
- * the lock */
+/* Put the new call stacks into the writer, and the modules whose code is in
+ * them. Called under the lock */
 static void recorder_put_sites(ucs_rcache_recorder_t *recorder)
 {
     const ucs_rcache_trace_site_t *site;

@@ -12,7 +12,8 @@
 
 typedef struct ring_slot {
     ucs_rcache_pred_event_t event;
-    uint64_t                lost; /* How many events had been dropped before */
+    uint64_t                lost; /* How many events had been dropped before
+                                     this one */
 } ring_slot_t;
 
 

@@ -19,8 +19,8 @@ BEGIN_C_DECLS
 /** @file ring.h
  *
  * Events on their way from the threads in which they happen to the one that
- * writes them. Bounded: an event that finds the ring full is dropped, and the
- * consumer is told how many were dropped where.
+ * writes them. The ring is bounded: an event that finds it full is dropped, and
+ * the consumer is told how many events were dropped between which.
  *
  * Threads: one producer and one consumer at a time. Threads that take turns in
  * producing need a lock; the events of the cache come under its lock.
@@ -34,27 +34,30 @@ typedef struct ucs_rcache_record_ring ucs_rcache_record_ring_t;
 
 
 /**
- * All memory is allocated and touched here.
+ * Create a ring. All its memory is allocated and touched here, so that no event
+ * has to wait for a page.
  *
- * @param [in]  size  Events, a power of 2, >= 2.
+ * @param [in]  size  How many events the ring holds, a power of 2, >= 2.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucs_rcache_record_ring_create(unsigned size,
                                            ucs_rcache_record_ring_t **ring_p);
 
+/** Free a ring. No thread may use it any more. */
 void ucs_rcache_record_ring_destroy(ucs_rcache_record_ring_t *ring);
 
 /**
- * Producer: copy an event into the ring, or drop it.
+ * Copy an event into the ring, or drop it if the ring is full. Only the
+ * producer calls this.
  *
- * @return whether the consumer should be woken: the ring was found half full,
- *         for the first time since it was not.
+ * @return whether to wake the consumer, which is when the ring is found half
+ *         full for the first time since it was less full.
  */
 int ucs_rcache_record_ring_push(ucs_rcache_record_ring_t *ring,
                                 const ucs_rcache_pred_event_t *event);
 
 /**
- * Consumer: take the oldest event out.
+ * Take the oldest event out of the ring. Only the consumer calls this.
  *
  * @param [out] lost_p  Events dropped between the one taken out last and this
  *                      one.

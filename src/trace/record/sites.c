@@ -13,10 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames of our own between the program and the call of backtrace(), at most */
+/* Most frames that this library can have between the program and its call of
+ * backtrace() */
 #define SITES_OWN_FRAMES 8
 
-/* So many keys are looked at for one site. The table is at most half full, so
+/* How many keys are looked at for one site. The table is at most half full, so
  * that hardly any site needs more. */
 #define SITES_PROBES     16
 

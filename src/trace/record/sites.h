@@ -16,12 +16,13 @@ BEGIN_C_DECLS
 
 /** @file sites.h
  *
- * The places in the program that communications were called from. Each is
- * unwound once, when it is met for the first time, in the program's own thread;
- * from then on it costs one look into a table.
+ * The places in the program that communications were called from. The stack of
+ * each place is unwound once, in the program's own thread, when a communication
+ * comes from there for the first time; each later one costs one look into a
+ * table.
  *
- * Threads: any number may note sites, one at a time takes them out. Uses
- * trace/content and ucs/base; recorder.c calls it.
+ * Threads: any number of threads may note sites, and one at a time takes them
+ * out. Uses trace/content and ucs/base; recorder.c calls it.
  */
 
 typedef struct ucs_rcache_record_sites ucs_rcache_record_sites_t;
@@ -31,19 +32,21 @@ typedef struct ucs_rcache_record_sites ucs_rcache_record_sites_t;
  * Create the table, and load the library that unwinding needs. Pages of the
  * table are touched only as sites are added.
  *
- * @param [in] max  Sites kept, a power of 2; later ones are left out.
+ * @param [in] max  How many sites are kept, a power of 2; later ones are left
+ *                  out.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t
 ucs_rcache_record_sites_create(unsigned max,
                                ucs_rcache_record_sites_t **sites_p);
 
+/** Free the table. No thread may use it any more. */
 void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites);
 
 /**
  * Note the site of a communication. Called by the thread that issues it, with
- * the caller of the communication on the stack. Lock-free. A site that is not
- * known yet is unwound, which may take some microseconds.
+ * the caller of the communication on the stack. Lock-free. If the site is not
+ * known yet, the stack is unwound, which may take some microseconds.
  */
 void ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
                                   const ucs_rcache_pred_context_t *context);

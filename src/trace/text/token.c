@@ -9,7 +9,7 @@
 
 #include <ctype.h>
 
-/* Messages show so many characters of a token */
+/* How many characters of a token messages show */
 #define TOKEN_MAX_SHOWN 40
 
 

@@ -30,10 +30,10 @@ BEGIN_C_DECLS
 /** The line that is being read. */
 typedef struct trace_line {
     const trace_source_t *source;
-    const char           *next;  /**< What is read next */
-    const char           *end;   /**< Of the line */
-    size_t               number; /**< Of the line, from 1 */
-    size_t               length; /**< Of the token */
+    const char           *next;  /**< The character that is read next */
+    const char           *end;   /**< End of the line */
+    size_t               number; /**< Number of the line, from 1 */
+    size_t               length; /**< Length of the token */
     char                 token[UCS_RCACHE_TRACE_MAX_STRING + 1]; /**< The token
                                       read last, terminated by a zero */
 } trace_line_t;

@@ -46,7 +46,7 @@ typedef struct live_page {
     _Atomic uint64_t magic;   /* Release, acquire: it is written after the two
                                  others */
     uint32_t         version;
-    uint32_t         size;    /* Of this structure */
+    uint32_t         size;    /* Size of this structure, bytes */
 
     /* Uses under leave-pinned. Any thread adds to it; relaxed: a number */
     _Atomic uint64_t uses;
@@ -210,7 +210,7 @@ static ucs_status_t read_check_file(int fd)
     }
 
     if (!(seals & F_SEAL_SHRINK)) {
-        /* It may be a page that is not sealed yet */
+        /* The file may be a page that is not sealed yet */
         return (st.st_size <= sizeof(live_page_t)) ? UCS_ERR_BUSY :
                                                      UCS_ERR_INVALID_PARAM;
     }

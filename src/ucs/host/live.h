@@ -47,7 +47,7 @@ BEGIN_C_DECLS
  *  bits. */
 typedef struct ucs_rcache_pred_live_state {
     ucs_rcache_pred_snapshot_t snapshot;
-    uint64_t                   time;     /**< At which the snapshot was taken:
+    uint64_t                   time;     /**< When the snapshot was taken:
                                               CLOCK_MONOTONIC, ns */
     uint64_t                   counting; /**< Not 0: the process has domains, so
                                               that the duration goes on */

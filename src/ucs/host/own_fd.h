@@ -79,8 +79,8 @@ static inline int ucs_rcache_pred_own_fd_init(ucs_rcache_pred_own_fd_t *own,
     return 0;
 }
 
-/** @return whether the same file is still behind it. One system call; errno
- *          stays as it was. */
+/** @return whether the same file is still behind the descriptor. Makes one
+ *          system call, and does not change errno. */
 static inline int
 ucs_rcache_pred_own_fd_is_ours(const ucs_rcache_pred_own_fd_t *own)
 {
@@ -94,8 +94,8 @@ ucs_rcache_pred_own_fd_is_ours(const ucs_rcache_pred_own_fd_t *own)
     return is_ours;
 }
 
-/** Close it, if the same file is still behind it. @return 0, or -1 and errno if
- *  what was written may be lost, see close(2). */
+/** Close the descriptor, if the same file is still behind it. @return 0, or -1
+ *  and errno if what was written may be lost, see close(2). */
 static inline int
 ucs_rcache_pred_own_fd_close(const ucs_rcache_pred_own_fd_t *own)
 {

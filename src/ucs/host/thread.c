@@ -318,8 +318,8 @@ void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
         return;
     }
 
-    /* Set even if the system refuses, so that it is not asked again and
-     * again */
+    /* Set even if the system refuses to move the thread, so that the system is
+     * not asked again at every call */
     thread->cpus = *cpus;
     if (sched_setaffinity(0, sizeof(*cpus), cpus) != 0) {
         ucs_debug("the helper thread stays where it is: %s", strerror(errno));
@@ -350,7 +350,8 @@ ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
     /* Relaxed: see ucs_rcache_pred_thread_pin() */
     if (atomic_load_explicit(&thread->tid, memory_order_relaxed) ==
         thread_self()) {
-        /* What it has published is of the end of its last poll */
+        /* The thread itself asks. cpu_time is older than this: it was set at
+         * the end of the last poll */
         return clock_ns(CLOCK_THREAD_CPUTIME_ID);
     }
 

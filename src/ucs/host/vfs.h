@@ -28,9 +28,9 @@ BEGIN_C_DECLS
 
 /** The folder of the counters. Must be valid until it was removed. */
 typedef struct ucs_rcache_pred_vfs {
-    void  (*snapshot)(ucs_rcache_pred_snapshot_t *snapshot); /**< Gets what is
-                                   shown. Any thread may call it, and it may
-                                   block */
+    void  (*snapshot)(ucs_rcache_pred_snapshot_t *snapshot); /**< Fills in the
+                                   snapshot to show. Any thread may call this
+                                   function, and it may block */
     pid_t pid; /**< The process that has added the folder; 0: none has */
 } ucs_rcache_pred_vfs_t;
 

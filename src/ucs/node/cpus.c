@@ -12,7 +12,8 @@
 #include <signal.h>
 
 
-/* Where a process may run, of the usable processors if those are known */
+/* Find the processors on which a process may run. If the usable processors are
+ * known, only these count */
 static void user_cpus(const cpu_set_t *usable,
                       const ucs_rcache_pred_cpu_user_t *user, cpu_set_t *cpus)
 {
@@ -60,9 +61,10 @@ static unsigned next_width(const cpu_set_t *usable,
 }
 
 /*
- * Usable processors left over when each process has got one of its own.
- * Narrowest masks first: where masks are disjoint, equal or nested, which one a
- * process gets does not matter to the wider ones, only that there is one left.
+ * Count the usable processors that are left over when each process has got one
+ * of its own. The processes with the narrowest masks get theirs first: if masks
+ * are disjoint, equal or nested, it makes no difference to wider masks which
+ * processor a process gets.
  */
 static unsigned count_idle(const cpu_set_t *usable,
                            const ucs_rcache_pred_cpu_user_t *users,
@@ -106,7 +108,7 @@ static unsigned rank_by_demand(const ucs_rcache_pred_cpu_user_t *users,
     return rank;
 }
 
-/* Usable processors in no mask */
+/* Find the usable processors that are in no process's mask */
 static void free_cpus(const cpu_set_t *usable,
                       const ucs_rcache_pred_cpu_user_t *users,
                       unsigned num_users, cpu_set_t *cpus)
@@ -122,7 +124,7 @@ static void free_cpus(const cpu_set_t *usable,
     }
 }
 
-/* Processes that may run on one of these processors */
+/* Count the processes that may run on any of these processors */
 static unsigned count_users(const cpu_set_t *usable, const cpu_set_t *cpus,
                             const ucs_rcache_pred_cpu_user_t *users,
                             unsigned num_users)
@@ -160,7 +162,8 @@ static void seat_on_own(const cpu_set_t *usable,
 
     user_cpus(usable, &users[self], &seat->cpus);
     if (CPU_COUNT(&seat->cpus) == 0) {
-        /* The process was bound in another cpuset than usable is of */
+        /* None of the processors of the process is usable: it was bound in
+         * another cpuset */
         seat->cpus = users[self].affinity;
     }
 

@@ -41,7 +41,7 @@ BEGIN_C_DECLS
 typedef struct ucs_rcache_pred_node ucs_rcache_pred_node_t;
 
 
-/** No bound. */
+/** Stands for no bound. */
 #define UCS_RCACHE_PRED_NODE_UNLIMITED UINT64_MAX
 
 typedef struct ucs_rcache_pred_node_params {
@@ -73,7 +73,8 @@ ucs_rcache_pred_node_join(const ucs_rcache_pred_node_params_t *params,
 void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node);
 
 /**
- * In a forked child: free what was inherited. The slot stays the parent's.
+ * Free in a forked child what it has inherited from its parent, whose slot
+ * stays as it is.
  */
 void ucs_rcache_pred_node_abandon(ucs_rcache_pred_node_t *node);
 
@@ -94,8 +95,8 @@ void ucs_rcache_pred_node_abandon(ucs_rcache_pred_node_t *node);
 int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                  uint64_t regions);
 
-/** Give back the room of so many regions with so many bytes together, which were
- *  deregistered. */
+/** Give back the room of so many regions with so many bytes together, after
+ *  they were deregistered. */
 void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                   uint64_t regions);
 
@@ -106,13 +107,14 @@ void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
 int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node);
 
 
-/** What all processes have together. */
+/** What all processes of the node have together. */
 typedef struct ucs_rcache_pred_node_totals {
-    uint64_t bytes;   /**< Registered or reserved */
+    uint64_t bytes;   /**< Bytes registered or reserved */
     uint64_t regions;
     unsigned procs;
 } ucs_rcache_pred_node_totals_t;
 
+/** Get what all processes of the node have together. */
 void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
                                      ucs_rcache_pred_node_totals_t *totals);
 
@@ -121,7 +123,8 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
 typedef struct ucs_rcache_pred_node_seat {
     unsigned  procs;       /**< Processes of the node */
     unsigned  idle_cpus;   /**< Processors that no process needs for itself */
-    unsigned  rank;        /**< Of this process by demand: 0 registers most */
+    unsigned  rank;        /**< Place of this process in the order of demand; 0:
+                                the highest demand */
     unsigned  sharers;     /**< Helpers on this helper's processor, itself
                                 included, if every process has a helper: n of
                                 inequality (2) */

@@ -44,7 +44,8 @@
  */
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
-/** To be raised with every change of the layout. */
+/** Version of the layout of the shared memory. Every change of the layout has
+ *  to raise it. */
 #define UCS_RCACHE_PRED_NODE_VERSION 1
 
 /** Slots: more processes than processors of any node so far. */
@@ -63,7 +64,8 @@ typedef struct ucs_rcache_pred_node_slot {
     _Atomic uint64_t owner UCS_V_ALIGNED(64);
     _Atomic uint64_t bytes;   /**< Granted, or being asked for. Sequentially
                                    consistent */
-    _Atomic uint64_t regions; /**< As bytes */
+    _Atomic uint64_t regions; /**< Regions granted, or being asked for.
+                                   Sequentially consistent */
     /** Relaxed, as the mask below: each word is a number by itself. A reader
      *  that gets half of a new mask makes a worse choice, which it soon makes
      *  again. */
@@ -92,8 +94,10 @@ struct ucs_rcache_pred_node {
     ucs_rcache_pred_procid_t      self;
     ucs_rcache_pred_node_shm_t    *shm;
     ucs_rcache_pred_node_slot_t   *slot;
-    cpu_set_t                     usable;    /**< See cpus.h. A later change of
-                                                  the cpuset is not noticed */
+    cpu_set_t                     usable;    /**< Processors that this process
+                                                  could run on, see cpus.h. A
+                                                  later change of the cpuset is
+                                                  not noticed */
 
     /** How many of shm->asks are this process's. Written by any thread that is
      *  refused, before it writes shm->asks. Relaxed: see

@@ -60,7 +60,7 @@ int ucs_rcache_pred_procstat_is_dead(const ucs_rcache_pred_procstat_t *stat,
                                      uint64_t start_time)
 {
     if (stat->start_time != start_time) {
-        return 1; /* Another process with its pid */
+        return 1; /* Another process has got the same pid */
     }
 
     /* A zombie has released its memory and closed its files. But if it has

@@ -33,12 +33,15 @@ typedef uint64_t ucs_rcache_pred_procid_t;
 #define UCS_RCACHE_PRED_PROCID_PID_BITS 22
 
 
+/** @return the name of the process with this pid, which started at
+ *          @a start_time, clock ticks after boot. */
 static inline ucs_rcache_pred_procid_t
 ucs_rcache_pred_procid(pid_t pid, uint64_t start_time)
 {
     return (start_time << UCS_RCACHE_PRED_PROCID_PID_BITS) | pid;
 }
 
+/** @return the pid in the name of a process. */
 static inline pid_t ucs_rcache_pred_procid_pid(ucs_rcache_pred_procid_t id)
 {
     return id & ((1u << UCS_RCACHE_PRED_PROCID_PID_BITS) - 1);

@@ -25,11 +25,12 @@ BEGIN_C_DECLS
  * segments of the system.
  */
 
-/** By this a segment is recognized, besides its owner and size. */
+/** What identifies a segment, together with its owner and its size. */
 typedef struct ucs_rcache_pred_segment_id {
-    uint64_t magic;   /**< What it is for */
-    uint64_t version; /**< Of its layout */
-    uint64_t key;     /**< Differs for processes that shall not meet */
+    uint64_t magic;   /**< What the segment is for */
+    uint64_t version; /**< Version of the layout of the segment */
+    uint64_t key;     /**< Processes with different keys do not share a
+                           segment */
 } ucs_rcache_pred_segment_id_t;
 
 

@@ -117,15 +117,17 @@ int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
 {
     if ((bytes > ucs_min(node->params.max_bytes, SLOT_MAX)) ||
         (regions > ucs_min(node->params.max_regions, SLOT_MAX))) {
-        return 0; /* Even if the others gave up all they have */
+        return 0; /* There would be no room even if the others gave up all they
+                     have, so that they are not asked */
     }
 
     if (pred_node_reserve(node, bytes, regions)) {
         return 1;
     }
 
-    /* Release: a thread of this process that sees the new sum also sees how
-     * much of it are own asks, and does not take them for those of others */
+    /* Release: a thread of this process that sees the new value of asks also
+     * sees the new value of own_asks, so that it does not take this ask for one
+     * of another process */
     atomic_fetch_add_explicit(&node->own_asks, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&node->shm->asks, 1, memory_order_release);
     return 0;

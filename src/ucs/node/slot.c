@@ -73,7 +73,7 @@ unsigned pred_node_reap(ucs_rcache_pred_node_t *node)
         }
 
         /* Acquire: another process may have died while it cleared the slot;
-         * what follows comes after all that it had done */
+         * what follows here comes after all that the other process had done */
         if (atomic_compare_exchange_strong_explicit(&slot->owner, &owner,
                                                     node->self,
                                                     memory_order_acquire,

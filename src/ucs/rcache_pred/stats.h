@@ -63,7 +63,8 @@ typedef struct ucs_rcache_pred_counter {
     const char             *name;  /**< Name; that of a time has no unit in
                                         it */
     ucs_rcache_pred_unit_t unit;
-    size_t                 offset; /**< Where in the snapshot the uint64_t is */
+    size_t                 offset; /**< Offset of its uint64_t, or of the array,
+                                        in the snapshot */
     unsigned               num;    /**< Number of elements if it is an array,
                                         else 1 */
     int                    always; /**< Not 0: known under leave-pinned as

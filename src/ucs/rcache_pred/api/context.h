@@ -50,7 +50,8 @@ typedef struct ucs_rcache_pred_context {
 /** The context window of a thread: its last communications. Only that thread
  *  uses it, without a lock. */
 typedef struct ucs_rcache_pred_window {
-    uint64_t comm[UCS_RCACHE_PRED_MAX_WINDOW]; /**< Most recent first */
+    uint64_t comm[UCS_RCACHE_PRED_MAX_WINDOW]; /**< The communications, the most
+                                                    recent one first */
 } ucs_rcache_pred_window_t;
 
 

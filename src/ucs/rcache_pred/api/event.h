@@ -112,8 +112,7 @@ typedef struct ucs_rcache_pred_event {
     uint32_t                  flags;    /**< USE_BEGIN: flags for the
                                              registration, as the use gave
                                              them */
-    uint64_t                  time;     /**< When what the event reports
-                                             began */
+    uint64_t                  time;     /**< Begin of what the event reports */
     uint64_t                  duration; /**< USE_BEGIN, USE_END: how long the
                                              program was held up; REG, DEREG:
                                              how long the operation took */

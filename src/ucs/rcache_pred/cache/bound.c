@@ -58,7 +58,7 @@ static int fits_below(uint64_t max, uint64_t now, uint64_t more)
     return (more == 0) || ((more <= max) && (now <= max - more));
 }
 
-/* Under lock */
+/* Whether the room fits the bounds of this process. Under lock */
 static int fits(const ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 {
     return fits_below(part_max_bytes(pred, room->part), pred->stats.bytes_now,

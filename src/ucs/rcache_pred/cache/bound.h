@@ -17,12 +17,12 @@
  * comment says otherwise.
  */
 
-/** For what room is asked. */
+/** What the room is needed for, when somebody asks for room. */
 typedef enum {
-    PRED_PART_WHOLE, /**< For all of a use's memory, or for another subsystem:
+    PRED_PART_WHOLE, /**< All memory of a use, or memory of another subsystem;
                           this has to leave some room to pieces */
-    PRED_PART_PIECE  /**< For a piece of a transfer, which could not go on
-                          without it */
+    PRED_PART_PIECE  /**< A piece of a transfer, which could not go on without
+                          it */
 } pred_part_t;
 
 

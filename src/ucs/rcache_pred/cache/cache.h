@@ -66,7 +66,7 @@ typedef struct pred_bound {
     uint64_t max_bytes;    /**< Bound on stats.bytes_now */
     unsigned releasing;    /**< Handles of all domains that were taken and are
                                 not yet deregistered */
-    uint64_t releases;     /**< How often room was given back so far */
+    uint64_t releases;     /**< How many times room was given back so far */
     unsigned ahead_now;    /**< Regions that the helper is registering now */
     unsigned pieces_now;   /**< Pieces that are registered, are about to be, or
                                 are not yet deregistered */
@@ -144,12 +144,13 @@ typedef struct pred_rounds {
                                            the DQ */
     ucs_rcache_pred_time_t  next;     /**< When the next round shall begin, as
                                            the last round has decided */
-    ucs_rcache_pred_time_t  urgent;   /**< Until when uses are expected to end
-                                           whose regions are deregistered
-                                           between uses */
-    ucs_rcache_pred_time_t  poll_interval; /**< Until that time, how long to
-                                           wait from one look at the DQ to the
-                                           next */
+    ucs_rcache_pred_time_t  urgent;   /**< Until this time uses are expected to
+                                           end whose regions will then be
+                                           deregistered; the DQ is looked at
+                                           more often until then */
+    ucs_rcache_pred_time_t  poll_interval; /**< How long to wait from one look
+                                           at the DQ to the next, until the time
+                                           in urgent */
     uint64_t                dropped_seen; /**< Value of dq.dropped at the last
                                                sweep */
     unsigned                gc_hand;  /**< Index of the region at which the hand
@@ -197,8 +198,8 @@ struct ucs_rcache_pred {
     /* Protected by helper_mutex */
     pthread_mutex_t             helper_mutex UCS_V_ALIGNED(64);
     ucs_list_link_t             domains;
-    unsigned                    num_domains; /**< How many were created so
-                                                  far */
+    unsigned                    num_domains; /**< Number of domains that were
+                                                  created so far */
     ucs_rcache_pred_predictor_t predictor;
     pred_rounds_t               rounds;
     pred_seat_t                 seat;

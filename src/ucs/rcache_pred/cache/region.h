@@ -114,8 +114,8 @@ typedef struct ucs_rcache_pred_region {
                                                      queue or of the awaited
                                                      list */
     uint8_t                        queued;
-    unsigned                       num_lengths; /**< How many lengths were added
-                                                     so far */
+    unsigned                       num_lengths; /**< How many lengths were ever
+                                                     added to lengths */
     size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
     uint32_t                       epoch;       /**< The last epoch in which its
                                                      use was counted, see
@@ -133,8 +133,8 @@ typedef struct ucs_rcache_pred_table {
     ucs_hlist_head_t         *by_memh;
     ucs_rcache_pred_region_t **sorted;   /**< All regions, ordered by start */
     unsigned                 count;      /**< Number of regions in sorted */
-    unsigned                 capacity;   /**< How many regions sorted has room
-                                              for */
+    unsigned                 capacity;   /**< For how many regions sorted has
+                                              room */
     unsigned                 num_free;   /**< Number of regions in free */
     size_t                   max_length; /**< Longest region that there has ever
                                               been */

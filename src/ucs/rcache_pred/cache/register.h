@@ -25,7 +25,8 @@ typedef struct pred_handle {
     size_t                   length;
     uint64_t                 id;       /**< Generation of the region; 0: the
                                             memory is a piece */
-    int                      held;     /**< As in pred_reservation_t */
+    int                      held;     /**< Not 0: its room is part of what the
+                                            node holds for this process */
 } pred_handle_t;
 
 

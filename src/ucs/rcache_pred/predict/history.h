@@ -25,8 +25,8 @@
 
 
 typedef struct ucs_rcache_pred_history {
-    ucs_rcache_pred_time_t last;       /**< When it began last; 0: no begin is
-                                            awaited */
+    ucs_rcache_pred_time_t last;       /**< Time of the last begin; 0: no begin
+                                            is awaited */
     ucs_rcache_pred_time_t period;     /**< Shortest of the recent intervals; 0:
                                             there is none yet */
     ucs_rcache_pred_time_t typical;    /**< Median of the recent intervals */
@@ -36,7 +36,9 @@ typedef struct ucs_rcache_pred_history {
                                             before them: the worst recent case,
                                             which fades */
     ucs_rcache_pred_time_t overshoot;  /**< By how much intervals were longer
-                                            than that period; fades as well */
+                                            than the period that was known
+                                            before them; the worst recent case,
+                                            which fades */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
                                        /**< The recent intervals, as a ring */
     uint32_t               count;      /**< Number of intervals seen so far */
