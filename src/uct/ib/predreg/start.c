@@ -99,7 +99,7 @@ static ucs_status_t core_start(void)
 }
 
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
-uct_predreg_core_init(const uct_predreg_real_t *real)
+uct_predreg_core_init_2(const uct_predreg_real_t *real)
 {
     uct_predreg_core.real   = *real;
     uct_predreg_core.rank   = uct_predreg_job_rank();
