@@ -178,10 +178,14 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     pred->stats.regions_now -= room->regions;
     part->bytes_now         -= room->bytes;
     part->regions_now       -= room->regions;
-    ++pred->bound.releases;
     ucs_spin_unlock(&pred->lock);
 
     give_node(pred, room);
+
+    /* Only now: whoever the node has refused asks again if this has changed */
+    ucs_spin_lock(&pred->lock);
+    ++pred->bound.releases;
+    ucs_spin_unlock(&pred->lock);
     return 1;
 }
 
@@ -189,11 +193,17 @@ int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
                             const pred_reservation_t *room,
                             uint64_t *releases_p)
 {
+    const ucs_rcache_pred_subsystem_stats_t *cache =
+            &pred->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_CACHE];
     int too_large;
 
     ucs_spin_lock(&pred->lock);
-    too_large   = (room->bytes > part_max_bytes(pred, room->part)) ||
-                  (room->regions > part_max_regions(pred, room->part));
+    too_large   = !fits_below(part_max_bytes(pred, room->part),
+                              pred->stats.bytes_now - cache->bytes_now,
+                              room->bytes) ||
+                  !fits_below(part_max_regions(pred, room->part),
+                              pred->stats.regions_now - cache->regions_now,
+                              room->regions);
     *releases_p = pred->bound.releases;
     ucs_spin_unlock(&pred->lock);
     return too_large;

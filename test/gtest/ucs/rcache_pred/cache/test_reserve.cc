@@ -185,6 +185,20 @@ TEST_F(test_reserve, nothing_gives_way_for_what_never_fits)
     EXPECT_EQ(0u, stats().evictions);
 }
 
+/* What another subsystem has does not give way, so that giving up all that is
+ * idle would make no room */
+TEST_F(test_reserve, nothing_gives_way_beside_what_others_keep)
+{
+    end(begin(buffer(0), 2 * PAGE));
+    reserve(ARENA, ROOM - 8 * PAGE, 1);
+    expect_no_room(EAGER, 9 * PAGE, 1);
+    EXPECT_EQ(0u, stats().evictions);
+    reserve(EAGER, 8 * PAGE, 1);
+    EXPECT_EQ(1u, stats().evictions);
+    release(EAGER, 8 * PAGE, 1);
+    release(ARENA, ROOM - 8 * PAGE, 1);
+}
+
 TEST_F(test_reserve, without_bounds_all_fits)
 {
     bound(UINT64_MAX);
