@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 
-/* Inside munmap, perhaps inside free: nothing is allocated, logged or waited
- * for */
+/* UCM calls this from inside munmap(), and perhaps from inside free(): so it
+ * allocates nothing, logs nothing and waits for nothing */
 static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
                         void *arg)
 {
@@ -50,11 +50,13 @@ ucs_status_t uct_predreg_vm_events_start(void)
 }
 
 /*
- * Fork. Idle regions are deregistered first: on kernels that do not copy pinned
- * pages for the child, the parent's next write would move its page away from
- * under the adapter; and where rdma-core withholds registered memory from
- * children (MADV_DONTFORK), the child would miss it. The child starts with
- * nothing and no helper; what it inherited of UCX belongs to the parent.
+ * The fork handlers. Before a fork the parent deregisters its idle regions, for
+ * two reasons. On kernels that do not copy pinned pages for the child, the
+ * parent's next write would give the parent a new page, while the adapter keeps
+ * using the old one. And where rdma-core withholds registered memory from
+ * children (MADV_DONTFORK), the child would miss that memory. The child starts
+ * without regions and without a helper; what it inherited of UCX belongs to the
+ * parent.
  */
 
 static void fork_prepare(void)
@@ -73,15 +75,17 @@ static void fork_parent(void)
     pthread_mutex_unlock(&uct_predreg_core.lock);
 }
 
-/* Abandon all that belongs to the parent */
+/* In the forked child: forget all that belongs to the parent */
 static void fork_child(void)
 {
-    /* Held by the thread that forked, which is this one, or by nobody */
+    /* The lock is held by the thread that forked, which is this one, or by
+     * nobody */
     pthread_mutex_init(&uct_predreg_core.lock, NULL);
     uct_predreg_domains_reset();
     uct_predreg_record_reset();
     uct_predreg_watch_reset();
-    /* Not destroyed: that would deregister what the parent registered */
+    /* The cache is not destroyed: that would deregister what the parent
+     * registered */
     uct_predreg_core.pred       = NULL;
     uct_predreg_core.thread     = NULL;
     uct_predreg_node_reset();
@@ -94,7 +98,7 @@ static void fork_child(void)
     atomic_init(&uct_predreg_core.pool_bytes, 0);
     atomic_init(&uct_predreg_core.kernel_pinned, 0);
     uct_predreg_foreign_reset();
-    uct_predreg_core.pid = getpid(); /* After pred: see vm_unmapped() */
+    uct_predreg_core.pid = getpid(); /* Written after pred, see vm_unmapped() */
 }
 
 ucs_status_t uct_predreg_fork_handlers_install(void)

@@ -14,14 +14,16 @@ BEGIN_C_DECLS
 
 /** @file process.h
  *
- * Events of the process: memory is unmapped, and the process forks. The start
- * of the core asks for them, once.
+ * Two events of the process: it unmaps memory, and it forks. The start of the
+ * core calls both functions once, to be told of these events.
  */
 
-/** From now on the cache, or what watches, is told when memory is unmapped. */
+/** From now on tell the cache, or under leave-pinned the watching (watch.h),
+ *  when memory is unmapped. */
 ucs_status_t uct_predreg_vm_events_start(void);
 
-/** From now on forked children start with nothing. */
+/** From now on have forked children start without anything of their
+ *  parent's. */
 ucs_status_t uct_predreg_fork_handlers_install(void);
 
 END_C_DECLS

@@ -47,7 +47,8 @@ static const uct_predreg_hooks_t hooks = {
     .comm         = uct_predreg_comm
 };
 
-/* Under leave-pinned only a trace needs to know of unmaps */
+/* Prepare for watching, under leave-pinned. Only a trace needs to know of
+ * unmaps there */
 static void watch_start(void)
 {
     ucs_status_t status;
@@ -63,7 +64,8 @@ static void watch_start(void)
     }
 }
 
-/* Everything that can fail is done before UCX's own caches are switched off */
+/* Prepare for managing memory. Everything that can fail is done here, before
+ * UCX's own caches are switched off */
 static ucs_status_t core_start(void)
 {
     const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
@@ -122,7 +124,7 @@ uct_predreg_core_init_2(const uct_predreg_real_t *real)
     return &hooks;
 }
 
-/* Processes that had nothing to do with an adapter print none */
+/* Print the summary, unless this process had nothing to do with an adapter */
 static void print_summary(void)
 {
     const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
@@ -133,18 +135,19 @@ static void print_summary(void)
         return;
     }
 
-    uct_predreg_note_pinned(); /* What the program did not close */
+    uct_predreg_note_pinned(); /* Counts domains that the program did not
+                                  close */
     uct_predreg_snapshot(&snapshot);
     uct_predreg_summary_print(&snapshot, knobs->summary, knobs->summary_file);
 }
 
 /* The process exits. Domains that were not closed stay as they are, since UCX
- * is going away as well. The seat stays, too: another thread may be in a round,
- * and the node notices when the process is gone. */
+ * is going away as well. */
 UCS_F_DTOR static void core_exit(void)
 {
     if (uct_predreg_core.pid != getpid()) {
-        return; /* A child that fork handlers did not see */
+        return; /* A child that was made without calling the fork handlers: all
+                   of this is its parent's */
     }
 
     if (uct_predreg_core.thread != NULL) {
@@ -154,6 +157,7 @@ UCS_F_DTOR static void core_exit(void)
     print_summary();
     uct_predreg_live_stop();
     uct_predreg_record_finish();
-    /* The node's processes are not left: other threads may still communicate.
-     * The kernel and the other processes see to that. */
+    /* This process does not leave the node's processes, because its other
+     * threads may still communicate. The other processes notice when it is
+     * gone. */
 }

@@ -11,7 +11,8 @@
 
 /** @file columns.h
  *
- * The columns, each in the file of its name. Only compat.c uses this.
+ * The columns of the table of facts about versions of UCX. Each is defined in
+ * the file of its name. Only compat.c uses this header.
  */
 
 extern const uct_predreg_compat_t uct_predreg_compat_1_13;

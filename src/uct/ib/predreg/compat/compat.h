@@ -26,16 +26,17 @@
 
 BEGIN_C_DECLS
 
-/** What memory is registered for, as the function of UCP tells that the thread
- *  is inside of. */
+/** What memory is registered for. The function of UCP that the thread is in
+ *  tells it. */
 typedef enum {
     UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message, which may move piece
                                         by piece */
     UCT_PREDREG_PURPOSE_SEND,      /**< Data of a send, which UCP can copy
-                                        instead: in pieces only if there is no
-                                        other way */
-    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: a fence has
-                                        to find all of it in the send queue */
+                                        instead: it is registered in pieces only
+                                        if there is no other way */
+    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: all of it
+                                        must be in the send queue before a fence
+                                        that follows */
     UCT_PREDREG_PURPOSE_MAPPED     /**< Peers access it at any time: all of it
                                         has to be registered */
 } uct_predreg_purpose_t;
@@ -43,59 +44,65 @@ typedef enum {
 
 /** What may be done with a registration that UCP asks for. */
 typedef enum {
-    UCT_PREDREG_MAY_PASS,        /**< None of ours: pass it on */
-    UCT_PREDREG_MAY_PASS_POOL,   /**< The same, of a pool that UCX keeps for
-                                      itself */
+    UCT_PREDREG_MAY_PASS,        /**< Pass it on to UCX: this library does not
+                                      manage it */
+    UCT_PREDREG_MAY_PASS_POOL,   /**< As PASS; the memory is a pool that UCX
+                                      keeps for itself */
     UCT_PREDREG_MAY_REFUSE,      /**< Register as a whole or refuse: UCP then
                                       goes another way by itself */
     UCT_PREDREG_MUST_WHOLE,      /**< Register as a whole: if it is refused the
                                       operation fails */
     UCT_PREDREG_MAY_PIECES,      /**< Register as a whole or in pieces */
-    UCT_PREDREG_MAY_LAST_RESORT, /**< The same, but in pieces only if it does
-                                      not fit otherwise */
+    UCT_PREDREG_MAY_LAST_RESORT, /**< As PIECES, but in pieces only if the whole
+                                      does not fit */
     UCT_PREDREG_MAY_LAST
 } uct_predreg_may_t;
 
 
 /** A setting of UCX that this library reads or changes. */
 typedef struct uct_predreg_setting {
-    const char *name;          /**< In a configuration; NULL: this version has
-                                    no such setting */
+    const char *name;          /**< Its name in a configuration; NULL: this
+                                    version has no such setting */
     const char *variable;      /**< The user's environment variable */
     const char *default_value;
-    const char *off;           /**< Value that switches it off */
+    const char *off;           /**< The value that switches it off */
 } uct_predreg_setting_t;
 
 
 /** What the core needs to know of a memory domain. */
 typedef struct uct_predreg_md_facts {
-    int  is_managed;  /**< Pins memory for an adapter, and can register */
-    int  has_devices; /**< Knows memory of devices besides that of the host */
+    int  is_managed;  /**< Whether it pins memory for an adapter, and can
+                           register */
+    int  has_devices; /**< Whether it knows memory of devices besides that of
+                           the host */
 } uct_predreg_md_facts_t;
 
 
 typedef struct uct_predreg_compat {
-    /* The versions this is true of: major.first_minor to major.last_minor */
+    /* The versions that these facts are true of: major.first_minor to
+     * major.last_minor */
     unsigned              major;
     unsigned              first_minor;
     unsigned              last_minor;
 
     /* UCX's own registration caches */
-    uct_predreg_setting_t ucp_cache; /**< Of UCP */
-    uct_predreg_setting_t md_cache;  /**< Of a managed memory domain */
+    uct_predreg_setting_t ucp_cache; /**< The cache of UCP */
+    uct_predreg_setting_t md_cache;  /**< The cache of a managed memory
+                                          domain */
 
-    /** Protocols of UCP by its cost model */
+    /** The setting that has UCP choose its protocols by its cost model */
     uct_predreg_setting_t proto;
 
-    /** Cost of a registration that UCX's own cache answers, seconds. Reporting
-     *  the same for a hit keeps UCP's choice of protocols what it is without
-     *  this library. */
+    /** Cost of a registration that UCX's own cache answers, seconds. This
+     *  library reports the same cost for a hit in its cache, so that UCP
+     *  chooses the same protocols as it does without this library. */
     double                hit_cost;
 
     /** Flag of a registration whose failure UCX does not log. */
     unsigned              quiet_flag;
 
-    /** Priority of a handler of UCM that comes after UCX's own. */
+    /** Priority of a handler of memory events at UCM that is called after UCX's
+     *  own. */
     int                   vm_event_priority;
 
     /** What may be done with a registration, given its flags. */
@@ -133,10 +140,11 @@ extern const uct_predreg_compat_t *const uct_predreg_compat_columns[];
 const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
                                                       unsigned minor);
 
-/** What is accepted, for messages, such as "1.13". */
+/** @return the versions that are accepted, as text for messages, such as
+ *  "1.13". */
 const char *uct_predreg_compat_accepted(void);
 
-/** The column of the version that this was compiled for. */
+/** @return the column of the version that this library was compiled for. */
 const uct_predreg_compat_t *uct_predreg_compat_built_for(void);
 
 END_C_DECLS

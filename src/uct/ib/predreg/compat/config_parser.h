@@ -13,8 +13,9 @@
 
 /** @file config_parser.h
  *
- * The functions of UCS that read a table of settings. UCX 1.15 changed their
- * parameters. The knobs are read with them. Not thread safe.
+ * The functions of UCS that read a table of settings, with which the knobs are
+ * read. UCX 1.15 changed their parameters, which this header hides. They are
+ * not thread safe.
  *
  * The functions take the name of a table that UCS_CONFIG_REGISTER_TABLE()
  * registered, since 1.15 wants what that macro made of it.

@@ -20,7 +20,7 @@
  * functions of their own.
  */
 
-/** Those of libuct. */
+/** Expands _f for each of these functions that libuct has. */
 #define UCT_PREDREG_REAL_UCT(_f) \
     _f(uct_config_get) \
     _f(uct_config_modify) \
@@ -31,21 +31,22 @@
     _f(uct_md_mem_dereg) \
     _f(uct_md_mem_dereg_v2)
 
-/** Those of libucp. */
+/** Expands _f for each of these functions that libucp has. */
 #define UCT_PREDREG_REAL_UCP(_f) \
     _f(ucp_config_modify) \
     _f(ucp_config_print) \
     _f(ucp_get_version)
 
-/* C++ wants to hear that the function is meant, not the member */
+/* In C++ the name would mean the member of the structure, unless it is told
+ * that the global function is meant */
 #ifdef __cplusplus
 #  define UCT_PREDREG_REAL_MEMBER(_name) __typeof__(&::_name) _name;
 #else
 #  define UCT_PREDREG_REAL_MEMBER(_name) __typeof__(&_name) _name;
 #endif
 
-/** Those of UCP are NULL until UCP is there: a program may use UCT alone, at
- *  first. */
+/** The addresses of these functions. Those of UCP are NULL until UCP is loaded:
+ *  a program may use UCT alone, at first. */
 typedef struct uct_predreg_real {
     UCT_PREDREG_REAL_UCT(UCT_PREDREG_REAL_MEMBER)
     UCT_PREDREG_REAL_UCP(UCT_PREDREG_REAL_MEMBER)

@@ -51,7 +51,7 @@ typedef struct uct_md_mem_dereg_params {
 ucs_status_t uct_md_mem_dereg_v2(uct_md_h md,
                                  const uct_md_mem_dereg_params_t *params);
 
-/* Passed on as it is */
+/* This library passes the structure on as it is, and needs no fields of it */
 typedef struct uct_md_mkey_pack_params uct_md_mkey_pack_params_t;
 
 ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh,

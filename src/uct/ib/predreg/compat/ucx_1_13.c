@@ -12,19 +12,22 @@
 #include <string.h>
 
 /*
- * UCX 1.13. Where the facts come from is said by the file of UCX.
+ * The facts about UCX 1.13. A comment beside a fact names the file of UCX that
+ * it was taken from.
  */
 
-/* Component whose domains pin memory for a network adapter */
+/* The component of UCT whose domains pin memory for a network adapter */
 #define MANAGED_COMPONENT "ib"
 
-/* Flags of uses that come and go. Anything else asks for something special. */
+/* Flags of registrations that come and go with messages. A registration with
+ * any other flag asks for something special, and is passed on. */
 #define MANAGED_FLAGS (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
 
 
 /*
- * UCP registers what only moves data without atomic operations, and says with
- * HIDE_ERRORS if it can do without (ucp_request_memory_reg()):
+ * UCP does not ask for atomic operations if a buffer is registered only to move
+ * its data. It sets HIDE_ERRORS if it can do without the registration
+ * (ucp_request_memory_reg()):
  *
  *   0x368  local buffer of a send by rendezvous
  *   0x360  local buffer of a receive by rendezvous, of a put or of a get
@@ -73,15 +76,16 @@ static void set_reg_cost(uct_md_attr_t *attr, double cost)
     attr->reg_cost = ucs_linear_func_make(cost, 0);
 }
 
-/* Errors of ibv_reg_mr that no room would mend */
+/* Whether ibv_reg_mr failed for a reason that more room would not mend */
 static int is_bad_memory(int error)
 {
     return (error == EFAULT) || (error == EINVAL) || (error == EACCES) ||
            (error == EPERM) || (error == EOPNOTSUPP);
 }
 
-/* The domain returns an I/O error for all errors of ibv_reg_mr (ib_md.c). Those
- * that are not named above may mean that there is no room. */
+/* What a failed registration means. The domain returns an I/O error for all
+ * errors of ibv_reg_mr (ib_md.c); those that is_bad_memory() does not name may
+ * mean that there is no room. */
 static ucs_status_t reg_error(ucs_status_t status, int error)
 {
     return ((status == UCS_ERR_IO_ERROR) && !is_bad_memory(error)) ?
@@ -115,7 +119,7 @@ const uct_predreg_compat_t uct_predreg_compat_1_13 = {
     },
     .hit_cost          = 180e-9, /* RCACHE_OVERHEAD of ib_md.c */
     .quiet_flag        = UCT_MD_MEM_FLAG_HIDE_ERRORS,
-    .vm_event_priority = 1500,   /* UCX's own are 1000 and below */
+    .vm_event_priority = 1500,   /* UCX's own handlers have 1000 and below */
     .may               = may,
     .md_facts          = md_facts,
     .set_reg_cost      = set_reg_cost,

@@ -16,12 +16,14 @@ BEGIN_C_DECLS
 
 /** @file comm.h
  *
- * The record of a communication that the program hands to UCP. The entry points
- * of UCP fill it, and the core may change it before UCP sees the call. It lives
- * as long as the call, on the stack of the thread that makes it.
+ * The description of a communication that the program hands to UCP. The
+ * overridden entry points of UCP fill it in, and the core may change it before
+ * UCP sees the call. It lives as long as the call, on the stack of the thread
+ * that makes it.
  */
 
-/** What of a communication was changed, in @ref uct_predreg_comm_t. */
+/** Which fields of a communication the core has changed: flags of the field
+ *  changed of @ref uct_predreg_comm_t. */
 enum {
     UCT_PREDREG_COMM_DATATYPE = UCS_BIT(0),
     UCT_PREDREG_COMM_FLAGS    = UCS_BIT(1),
@@ -30,10 +32,11 @@ enum {
 
 
 /**
- * A communication. Who changes it writes the fields datatype, flags or memh,
- * and names them in changed.
+ * A communication. A hook that changes it writes the field datatype, flags or
+ * memh, and adds that field's flag to changed.
  *
- * What a call can take up depends on how it gets its options:
+ * Which of these changes UCP gets to see depends on how the call gets its
+ * options:
  *  - calls with request parameters (those named _nbx): all three. The caller's
  *    parameters stay as they are; UCP gets a changed copy. If nothing was
  *    changed it gets the caller's own.
@@ -43,19 +46,21 @@ enum {
  */
 typedef struct uct_predreg_comm {
     ucs_rcache_pred_comm_t    kind;
-    ucp_ep_h                  ep;       /**< NULL: of a worker */
-    ucp_worker_h              worker;   /**< NULL: of an endpoint */
+    ucp_ep_h                  ep;       /**< NULL: the call is given a worker */
+    ucp_worker_h              worker;   /**< NULL: the call is given an
+                                             endpoint */
     const void                *buffer;
-    size_t                    count;    /**< Of elements of datatype */
-    ucp_datatype_t            datatype; /**< May be changed */
+    size_t                    count;    /**< How many elements of datatype */
+    ucp_datatype_t            datatype; /**< Of the elements; may be changed */
     const ucp_request_param_t *param;   /**< The caller's; NULL: the call has
                                              none */
-    const void                *caller;  /**< Return address */
-    const void                *stack;   /**< Stands for its depth */
+    const void                *caller;  /**< Return address of the call */
+    const void                *stack;   /**< Stands for the depth of the
+                                             stack */
 
     unsigned                  changed;  /**< UCT_PREDREG_COMM_*; at first 0 */
-    uint32_t                  flags;    /**< To be used instead of the
-                                             caller's; not set before */
+    uint32_t                  flags;    /**< To be used instead of the caller's;
+                                             not set before it is changed */
     ucp_mem_h                 memh;     /**< As flags */
 } uct_predreg_comm_t;
 

@@ -14,20 +14,22 @@ BEGIN_C_DECLS
 
 /** @file counters.h
  *
- * What the core counts besides the cache: uses that were left to UCX's own
- * cache, and what the kernel counts as pinned. Uses the state only. Any thread;
- * waits for nobody.
+ * Numbers that the core counts, besides those that the cache counts: uses that
+ * were left to UCX's own cache, and how much memory the kernel counts as
+ * pinned. This module uses the core's state only. Any thread may call its
+ * functions; they wait for nobody.
  */
 
-/** A use was left to UCX's cache. */
+/** Count a use that was left to UCX's own cache. */
 void uct_predreg_count_passed(void);
 
-/** Uses that were left to UCX's cache so far. */
+/** @return how many uses were left to UCX's own cache so far. */
 uint64_t uct_predreg_num_passed(void);
 
 /**
- * Remember what the kernel counts as pinned by this process (VmPin), if it is
- * the most so far, and if a summary or a trace will tell it.
+ * Read how much memory the kernel counts as pinned by this process (VmPin), and
+ * remember it if it is the most so far. Nothing is read if neither a summary
+ * nor a trace is asked for, since these alone show it.
  */
 void uct_predreg_note_pinned(void);
 

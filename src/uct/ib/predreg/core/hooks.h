@@ -20,7 +20,7 @@ BEGIN_C_DECLS
 
 /** @file hooks.h
  *
- * What lies between the two libraries of the interposition:
+ * The interface between the two libraries of the interposition:
  *
  *   libuct_predreg.so       is preloaded into every process of a job. It
  *                           defines the functions that are overridden and
@@ -72,28 +72,31 @@ typedef struct uct_predreg_hooks {
     ucs_status_t (*mem_dereg)(uct_md_h md,
                               const uct_md_mem_dereg_params_t *params);
 
-    /** A key is about to be packed for the peer. @return whether the handle has
-     *  one; if not, it has been said why. */
+    /** A key is about to be packed for the peer. @return UCS_OK if the memory
+     *  of the handle has a key, else an error, whose reason has been logged. */
     ucs_status_t (*mkey_check)(uct_md_h md, uct_mem_h memh);
 
-    /** A worker of UCP is about to be destroyed, and all that it registered. */
+    /** A worker of UCP is about to be destroyed, together with all that it
+     *  registered. */
     void         (*closing)(void);
 
-    /** Whether the program may sleep until UCX has an event for it. */
+    /** @return whether the program may sleep until UCX has an event for it. */
     int          (*may_sleep)(void);
 
-    /** Progress of UCP found nothing to do: the program waits. */
+    /** The progress function of UCP found nothing to do, so the program
+     *  waits. */
     void         (*idle)(void);
 
-    /** A communication is about to be issued by this thread. Its record may be
-     *  changed. */
+    /** This thread is about to issue a communication. The hook may change its
+     *  description. */
     void         (*comm)(ucs_rcache_pred_window_t *window,
                          uct_predreg_comm_t *comm);
 } uct_predreg_hooks_t;
 
 
 /**
- * @return the hooks, or NULL if the core steps aside, having said why.
+ * @return the hooks, or NULL if the core does not work beside this UCX; then it
+ *         has logged why.
  */
 typedef const uct_predreg_hooks_t*
 (*uct_predreg_core_init_func_t)(const uct_predreg_real_t *real);

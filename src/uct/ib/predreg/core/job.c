@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 
-/* The value of the first of these variables that is set, or NULL */
+/* The value of the first of these environment variables that is set, or NULL if
+ * none is */
 static const char *first_set(const char *const *names, unsigned count)
 {
     const char *value = NULL;
@@ -24,7 +25,8 @@ static const char *first_set(const char *const *names, unsigned count)
     return value;
 }
 
-/* Open MPI, PMIx, PMI (MPICH), Slurm */
+/* The variables are those of Open MPI, PMIx, PMI (MPICH) and Slurm, in this
+ * order */
 int uct_predreg_job_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
@@ -35,7 +37,7 @@ int uct_predreg_job_rank(void)
     return (value == NULL) ? -1 : atoi(value);
 }
 
-/* PMIx has no variable for it */
+/* PMIx has no variable for the number of ranks */
 const char *uct_predreg_job_size(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",

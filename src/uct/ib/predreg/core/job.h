@@ -13,14 +13,16 @@ BEGIN_C_DECLS
 
 /** @file job.h
  *
- * What the launcher of a job tells its processes in their environment. Uses
- * nothing else of the core. Not while another thread changes the environment.
+ * What the launcher of a job tells its processes through environment variables.
+ * This module uses nothing else of the core. Its functions must not be called
+ * while another thread changes the environment.
  */
 
 /** @return the rank of this process in its job, or -1 if it is not known. */
 int uct_predreg_job_rank(void);
 
-/** @return the number of ranks as text of the environment, or NULL. */
+/** @return the number of ranks of the job, as text of the environment, or NULL
+ *  if it is not known. */
 const char *uct_predreg_job_size(void);
 
 END_C_DECLS

@@ -21,14 +21,15 @@
 
 #define HELPER_DEFAULT "aggressive"
 
-/* "Range: 1 to 2.", of macros that are plain numbers */
+/* Makes the text "Range: 1 to 2." of two macros that are plain numbers */
 #define RANGE(_min, _max) \
     "Range: " UCS_PP_MAKE_STRING(_min) " to " UCS_PP_MAKE_STRING(_max) "."
 
 #define ENTRIES_RANGE \
     RANGE(UCT_PREDREG_MIN_ENTRIES, UCT_PREDREG_MAX_ENTRIES)
 
-/* Those of bytes: UCS_RCACHE_PRED_MIN_BYTES; tests compare the two */
+/* The range of the bounds in bytes. The 256K are UCS_RCACHE_PRED_MIN_BYTES; a
+ * unit test compares the two */
 #define BYTES_RANGE   "Range: 256K and more, in bytes, or inf."
 
 #define REGIONS_RANGE \
@@ -124,7 +125,8 @@ static ucs_config_field_t knob_table[] = {
 
     {"PIECES", "y",
      "Register a large buffer that a message is received into, and that was\n"
-     "not predicted, piece by piece while the message arrives. If n, and under\n"
+     "not predicted, piece by piece while the message arrives. If n, "
+     "and under\n"
      "policies other than predict, only what does not fit the bounds is.",
      ucs_offsetof(uct_predreg_knobs_t, pieces), UCS_CONFIG_TYPE_BOOL},
 

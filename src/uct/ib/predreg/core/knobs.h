@@ -13,12 +13,12 @@ BEGIN_C_DECLS
 
 /** @file knobs.h
  *
- * The environment variables UCX_RCACHE_PRED_*. Shared with tools that offer the
- * same settings.
+ * The knobs: the environment variables UCX_RCACHE_PRED_*. The tools that offer
+ * the same settings share this file.
  */
 
-/* Ranges of knobs that are not those of the cache. Plain numbers, since the
- * help texts are made of them. */
+/* Ranges of the knobs that are no parameters of the cache. They are plain
+ * numbers, because the preprocessor makes the knobs' help texts of them. */
 #define UCT_PREDREG_MIN_WINDOW  0
 #define UCT_PREDREG_MIN_HISTORY 1
 #define UCT_PREDREG_MIN_ENTRIES 16       /* Of MAX_SITES and KNOWN_REGIONS, */
@@ -39,60 +39,68 @@ typedef enum {
 typedef struct uct_predreg_knobs {
     unsigned policy;        /**< @ref ucs_rcache_pred_policy_t */
     unsigned helper;        /**< @ref ucs_rcache_pred_helper_t */
-    unsigned window;        /**< Context window, communications */
-    unsigned history;       /**< Recent intervals */
-    unsigned max_sites;     /**< Call sites kept */
-    unsigned known_regions; /**< Unregistered regions remembered */
-    unsigned dq_size;       /**< Entries, a power of 2 */
-    size_t   max_pinned;    /**< Bytes; SIZE_MAX: no bound */
-    unsigned long max_regions;      /**< ULONG_MAX: no bound */
-    size_t        node_max_pinned;  /**< As max_pinned */
-    unsigned long node_max_regions; /**< As max_regions */
-    int      pieces;        /**< Register in pieces where that is faster */
+    unsigned window;        /**< Length of the context window, in
+                                 communications */
+    unsigned history;       /**< How many recent intervals of a region are
+                                 kept */
+    unsigned max_sites;     /**< How many call sites are kept */
+    unsigned known_regions; /**< How many regions that are not registered are
+                                 remembered */
+    unsigned dq_size;       /**< Entries of the helper's queue, a power of 2 */
+    size_t   max_pinned;    /**< Bound of this process, bytes; SIZE_MAX: none */
+    unsigned long max_regions;      /**< Bound of this process; ULONG_MAX:
+                                         none */
+    size_t        node_max_pinned;  /**< Bound of the node, as max_pinned */
+    unsigned long node_max_regions; /**< Bound of the node, as max_regions */
+    int      pieces;        /**< Whether to register in pieces where that is
+                                 faster */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
     char     *trace;        /**< Folder traces are written to; empty: none */
 } uct_predreg_knobs_t;
 
 
-/** What a knob that is a number may be. */
+/** The values that are accepted for a knob that is a number. */
 typedef struct uct_predreg_knob_range {
-    const char    *name;         /**< Without a prefix */
-    size_t        offset;        /**< In uct_predreg_knobs_t */
+    const char    *name;         /**< Name of the knob, without its prefix */
+    size_t        offset;        /**< Of its field in uct_predreg_knobs_t */
     size_t        size;          /**< Of the field, bytes */
     unsigned long min;
     unsigned long max;           /**< ULONG_MAX: none, and "inf" is accepted */
     int           is_power_of_2;
 } uct_predreg_knob_range_t;
 
-/** All of them, in the order in which they are checked. A name of NULL ends
- *  them. */
+/** The ranges of all such knobs, in the order in which they are checked. An
+ *  entry whose name is NULL ends the list. */
 extern const uct_predreg_knob_range_t uct_predreg_knob_ranges[];
 
 
 /**
- * Read and check the environment. On failure the message has been logged: it
- * names the variable, its value and what is accepted.
+ * Read the knobs from the environment and check them. If one of them is not
+ * accepted, this function logs a message that names the variable, its value and
+ * what is accepted.
  */
 ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs);
 
-/** All knobs, by their names without a prefix, and their values as text. */
+/** Call a function for each knob, with the knob's name without its prefix and
+ *  its value as text. */
 void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                 void (*cb)(void *arg, const char *name,
                                            const char *value), void *arg);
 
-/** Set all knobs to their defaults, whatever the environment says. To be
- *  cleaned up. */
+/** Set all knobs to their defaults, whatever the environment says. The caller
+ *  has to clean them up. */
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs);
 
-/** Change one knob, named without UCX_RCACHE_PRED_. On failure the message has
- *  been logged. */
+/** Change one knob, whose name is given without UCX_RCACHE_PRED_. If the name
+ *  or the value is not accepted, this function logs a message. */
 ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
                                    const char *value);
 
 void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs);
 
-/** What the knobs say of a cache: all but ops, arg, sink and node. */
+/** Fill in the parameters of a cache that the knobs decide: all but ops, arg,
+ *  sink and node. */
 void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
                                  ucs_rcache_pred_params_t *params);
 

@@ -15,32 +15,33 @@
 #include <string.h>
 
 
-/* The sum over the node is made only if there is a bound to compare it with */
-static void collect_node(ucs_rcache_pred_live_state_t *record)
+/* Add up what the processes of the node have registered, if the node has a
+ * bound that the sum can be compared with */
+static void collect_node(ucs_rcache_pred_live_state_t *state)
 {
     size_t max_bytes             = uct_predreg_core.knobs.node_max_pinned;
     ucs_rcache_pred_node_t *node = uct_predreg_node();
     ucs_rcache_pred_node_totals_t totals;
 
-    record->node_max_bytes = UINT64_MAX;
+    state->node_max_bytes = UINT64_MAX;
     if ((max_bytes != SIZE_MAX) && (node != NULL)) {
         ucs_rcache_pred_node_get_totals(node, &totals);
-        record->node_bytes     = totals.bytes;
-        record->node_max_bytes = max_bytes;
+        state->node_bytes     = totals.bytes;
+        state->node_max_bytes = max_bytes;
     }
 }
 
-static void collect(void *arg, ucs_rcache_pred_live_state_t *record)
+static void collect(void *arg, ucs_rcache_pred_live_state_t *state)
 {
-    memset(record, 0, sizeof(*record));
-    record->time     = ucs_rcache_pred_live_now();
+    memset(state, 0, sizeof(*state));
+    state->time     = ucs_rcache_pred_live_now();
     /* Relaxed: nothing else depends on this number */
-    record->counting = atomic_load_explicit(&uct_predreg_core.num_managed,
-                                            memory_order_relaxed) > 0;
-    uct_predreg_snapshot(&record->snapshot);
-    collect_node(record);
-    strncpy(record->command, program_invocation_short_name,
-            sizeof(record->command) - 1);
+    state->counting = atomic_load_explicit(&uct_predreg_core.num_managed,
+                                           memory_order_relaxed) > 0;
+    uct_predreg_snapshot(&state->snapshot);
+    collect_node(state);
+    strncpy(state->command, program_invocation_short_name,
+            sizeof(state->command) - 1);
 }
 
 void uct_predreg_publish(void *arg)
@@ -87,7 +88,7 @@ void uct_predreg_live_reset(void)
 
 void uct_predreg_live_stop(void)
 {
-    /* Threads that still run may write into the page of the live counters: the
-     * kernel removes it with the process */
+    /* The page of the live counters stays, since threads that still run may
+     * write into it. The kernel removes it with the process */
     ucs_rcache_pred_vfs_remove(&uct_predreg_core.vfs);
 }

@@ -17,18 +17,20 @@ BEGIN_C_DECLS
  * UCX's virtual file system see of it while it runs.
  */
 
-/** Make the live counters, unless they are there. If that fails, others do not
- *  see this process, and the next call tries again. Under core.lock, before the
- *  first domain. */
+/** Make the live counters, unless they exist already. If that fails, other
+ *  processes do not see this one, and the next call tries again. To be called
+ *  under core.lock, before the first domain is entered. */
 void uct_predreg_live_start(void);
 
-/** The process exits: the file system must not ask it any more. */
+/** Take the live counters out of UCX's virtual file system, which must not ask
+ *  for them any more once the process exits. */
 void uct_predreg_live_stop(void);
 
-/** In a forked child: the live counters are the parent's. */
+/** Forget the live counters in a forked child: they are the parent's. */
 void uct_predreg_live_reset(void);
 
-/** The counters have changed. Any thread; waits for nobody.
+/** Show the present values of the counters to other processes. Any thread may
+ *  call this; it waits for nobody.
  *  @param arg  Not used; the cache calls this as one of its operations. */
 void uct_predreg_publish(void *arg);
 

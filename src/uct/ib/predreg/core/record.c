@@ -28,14 +28,15 @@
 
 #define NSEC_PER_SEC 1000000000ul
 
-/* How many files may differ by a number at the end only: a process that becomes
- * another program (exec), or gets the number of an earlier one, finds that
- * there is a file of its name. */
+/* How many trace files may have names that differ only by a number at their
+ * end. A process that becomes another program (exec), or that gets the process
+ * number of an earlier one, finds a file of its name in the folder and needs
+ * another name. */
 #define MAX_FILES    1000
 
 
-/* Hands events of the cache to the recorder. Written before the cache is made,
- * and, in a forked child, before it makes one of its own. */
+/* Hands the events of the cache to the recorder. Written before the cache is
+ * made. A forked child writes it again before it makes a cache of its own. */
 static ucs_rcache_pred_sink_t sink = {
     .event = ucs_rcache_recorder_event
 };
@@ -79,7 +80,8 @@ static void host_name(char *name, size_t max)
 }
 
 /*
- * Make the file. Every process has its own: the name says which one it is.
+ * Make the trace file. Each process has a file of its own, whose name tells its
+ * rank, host and process number.
  * @return -1 and errno.
  */
 static int open_file(char *path, size_t max)
@@ -97,8 +99,7 @@ static int open_file(char *path, size_t max)
         snprintf(who, sizeof(who), "proc");
     }
 
-    /* The node may have a file system of its own, on which nobody has made the
-     * folder */
+    /* The folder may be missing, if this node has a file system of its own */
     snprintf(path, max, "%s", folder);
     if ((mkdir(folder, 0777) != 0) && (errno != EEXIST)) {
         return -1;
@@ -138,7 +139,8 @@ static void put_knob(void *arg, const char *name, const char *value)
     put_meta(key, value);
 }
 
-/* Write the command line, with spaces between its words */
+/* Write the command line of this process into the trace, with spaces between
+ * its words */
 static void put_command(void)
 {
     char command[4096];
@@ -161,7 +163,8 @@ static void put_command(void)
             command[i] = ' ';
         }
     }
-    command[length] = '\0'; /* The last word ends with one as well */
+    command[length] = '\0'; /* The zero byte that ends the last word was not
+                               replaced */
     put_meta("command", command);
 }
 
@@ -247,8 +250,9 @@ static void start(void)
     }
 
     put_all_meta();
-    /* Now even a process that is killed soon leaves a trace that can be read,
-     * and that says which rank it was */
+    /* Write out what has been recorded so far, so that even a process that is
+     * killed soon leaves a trace that can be read, and that says which rank it
+     * was */
     ucs_rcache_recorder_flush(uct_predreg_core.recorder);
 }
 
@@ -283,7 +287,8 @@ void uct_predreg_record_finish(void)
     uct_predreg_snapshot(&snapshot);
     ucs_rcache_pred_counters_for_each(&snapshot, put_counter, recorder);
     ucs_rcache_recorder_finish(recorder);
-    /* It is not destroyed, since other threads may still communicate */
+    /* The recorder is not destroyed, since other threads may still communicate
+     * and use it */
 }
 
 void uct_predreg_record_reset(void)

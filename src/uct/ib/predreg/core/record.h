@@ -17,27 +17,31 @@ BEGIN_C_DECLS
  * The trace of this process, if there is to be one (UCX_RCACHE_PRED_TRACE).
  */
 
-/** Whether traces are asked for. */
+/** @return whether traces are asked for. */
 int uct_predreg_is_traced(void);
 
-/** Make the recorder, if one is asked for. Without memory there is none, and a
- *  warning. Under core.lock, before the cache, whose sink it is. */
+/** Make the recorder, if a trace is asked for. If there is no memory for it, a
+ *  warning is logged and nothing is recorded. To be called under core.lock,
+ *  before the cache is made, which is given the recorder as its sink. */
 void uct_predreg_record_create(void);
 
-/** @return where events of the cache go, or NULL if there is no recorder. */
+/** @return the sink that hands the events of the cache to the recorder, or NULL
+ *  if there is no recorder. */
 const ucs_rcache_pred_sink_t *uct_predreg_record_sink(void);
 
 /**
- * A domain is managed or watched from now on. With the first one the file is
- * made; if it cannot be, one warning says so, and nothing is recorded. Under
- * core.lock, before the domain is used.
+ * Record that a domain is managed or watched from now on. The first domain
+ * makes the trace file; if the file cannot be made, a single warning is logged,
+ * and nothing is recorded. To be called under core.lock, before the domain is
+ * used.
  */
 void uct_predreg_record_domain(unsigned number, const char *name);
 
-/** The process exits: write what is left, and the counters. */
+/** Write all that is left, and the counters, into the trace before the process
+ *  exits. */
 void uct_predreg_record_finish(void);
 
-/** In a forked child: the file is the parent's. */
+/** Forget the recorder in a forked child: the trace file is the parent's. */
 void uct_predreg_record_reset(void);
 
 END_C_DECLS

@@ -15,20 +15,22 @@
 #include <unistd.h>
 
 
-/* Processors of this process as its launcher bound it. They are read off its
- * first thread, before the program has threads of its own to bind. Written
- * once. */
+/* The processors that the launcher bound this process to. They are read from
+ * its first thread, before the program has threads of its own, which it may
+ * bind elsewhere. Written once. */
 static cpu_set_t affinity;
 
-/* The node's processes; NULL: not known. Written under core.lock, before the
- * first domain is opened; rounds of the helper, which come later, read it. */
+/* The node's processes; NULL while this process is not one of them. Written
+ * under core.lock, before the first domain is opened; only later the rounds of
+ * the helper read it. */
 static ucs_rcache_pred_node_t *node;
 
 
 void uct_predreg_seat_init(void)
 {
     if (sched_getaffinity(getpid(), sizeof(affinity), &affinity) != 0) {
-        CPU_ZERO(&affinity); /* More processors than the mask has bits */
+        CPU_ZERO(&affinity); /* The system has more processors than the mask has
+                                bits */
         ucs_debug("no processors are known: %s", strerror(errno));
     }
 }
@@ -82,7 +84,7 @@ void uct_predreg_node_join(void)
     ucs_status_t status;
 
     if (node != NULL) {
-        return; /* It joined because of its bounds */
+        return; /* The process has joined already, because of its bounds */
     }
 
     status = ucs_rcache_pred_node_join(&params, &node);
@@ -93,8 +95,8 @@ void uct_predreg_node_join(void)
     }
 }
 
-/* Sit as if there was nobody else: the program needs one of its processors, and
- * the others are idle */
+/* Fill in the seat as if there was no other process on the node: the program
+ * needs one of the processors of this process, and the others are idle */
 static void seat_alone(ucs_rcache_pred_seat_t *seat)
 {
     unsigned count = CPU_COUNT(&affinity);

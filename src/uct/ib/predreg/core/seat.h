@@ -17,44 +17,48 @@ BEGIN_C_DECLS
 
 /** @file seat.h
  *
- * This process among those of its node: the bounds they keep together, and its
- * seat, which says whether there is a processor for its helper.
+ * This process as one of the processes of its node. They keep the node's bounds
+ * together, and each has a seat, which says whether there is a processor for
+ * the helper of that process.
  */
 
-/** Remember which processors the launcher gave this process. Once, before the
- *  program has threads of its own. */
+/** Remember which processors the launcher gave this process. To be called once,
+ *  before the program has threads of its own. */
 void uct_predreg_seat_init(void);
 
 /**
- * Become one of the node's processes, if there is a bound to keep together.
- * Under core.lock.
- * @return UCS_OK as well if there is no such bound.
+ * Make this process one of the node's processes, if the knobs set a bound that
+ * they keep together. To be called under core.lock.
+ * @return UCS_OK, also if there is no such bound.
  */
 ucs_status_t
 uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs);
 
-/** Become one of the node's processes for the sake of the seat, if it is not
- *  one yet. If that fails, each process judges for itself. Under core.lock. */
+/** Make this process one of the node's processes, unless it is one already, so
+ *  that it has a seat. If that fails, this process decides by itself whether
+ *  there is a processor for its helper. To be called under core.lock. */
 void uct_predreg_node_join(void);
 
-/** The node's processes, or NULL if this is none of them. After the first
- *  domain was opened, or under core.lock. */
+/** @return the node's processes, or NULL if this process is not one of them. To
+ *  be called after the first domain was opened, or under core.lock. */
 ucs_rcache_pred_node_t *uct_predreg_node(void);
 
-/** Leave the node's processes, if it is one of them. Under core.lock, before
- *  there is a cache. */
+/** Take this process out of the node's processes, if it is one of them. To be
+ *  called under core.lock, before there is a cache. */
 void uct_predreg_node_leave(void);
 
-/** In a forked child: the parent is the node's process. */
+/** Forget the node's processes in a forked child: the parent is one of them,
+ *  and the child is not. */
 void uct_predreg_node_reset(void);
 
 /**
- * The cache asks, in each round of its helper, for the seat of this process.
+ * Find out what the helper of this process may use now. The cache calls this in
+ * each round of its helper.
  *
  * @param [in]  arg     The helper's thread.
- * @param [in]  demand  Bytes that the process had registered, which rank it
- *                      among the others.
- * @param [out] seat    What it may use now.
+ * @param [in]  demand  How many bytes the process had registered, by which it
+ *                      is ranked among the node's processes.
+ * @param [out] seat    What the helper may use now.
  */
 void uct_predreg_seat(void *arg, uint64_t demand,
                       ucs_rcache_pred_seat_t *seat);

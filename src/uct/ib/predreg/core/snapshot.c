@@ -19,7 +19,7 @@ void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot)
     snapshot->rank   = uct_predreg_core.rank;
     snapshot->pid    = uct_predreg_core.pid;
     snapshot->policy = uct_predreg_policy();
-    /* Relaxed: numbers */
+    /* Relaxed: these are numbers that nothing else depends on */
     snapshot->pool_bytes =
             atomic_load_explicit(&uct_predreg_core.pool_bytes,
                                  memory_order_relaxed);

@@ -14,8 +14,8 @@ BEGIN_C_DECLS
 
 /** @file snapshot.h
  *
- * All that this process tells of itself, at one time. The live counters, the
- * summary and the trace ask for it. Any thread.
+ * A snapshot of all numbers that this process tells of itself. The live
+ * counters, the summary and the trace ask for it. Any thread may take one.
  */
 
 void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot);

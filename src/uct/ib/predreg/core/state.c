@@ -22,7 +22,8 @@ void uct_predreg_step_aside(const char *fmt, ...)
     char reason[256];
     va_list ap;
 
-    /* Relaxed: whoever comes first speaks */
+    /* Relaxed: of several threads only the one that sets the flag logs the
+     * message, and nothing else is read through it */
     if (atomic_exchange_explicit(&uct_predreg_core.aside, 1,
                                  memory_order_relaxed)) {
         return;

@@ -21,21 +21,23 @@
 
 /** @file state.h
  *
- * The state of the core, one a process, and what can be told from it alone.
- * Everything else of the core may use this; this uses nothing else of it.
+ * The state of the core, of which each process has one, and the functions that
+ * need nothing but this state. Everything else of the core may use this module;
+ * it uses nothing else of the core.
  */
 
 typedef struct uct_predreg_core {
-    /* Constant after initialisation */
+    /* These three fields are constant after initialisation */
     uct_predreg_real_t       real;
-    const uct_predreg_compat_t *compat; /**< Facts of the UCX in this process */
+    const uct_predreg_compat_t *compat; /**< Facts about the UCX in this
+                                             process */
     uct_predreg_knobs_t      knobs;
-    int                      rank;    /**< In the job; -1: not known */
+    int                      rank;    /**< Rank in the job; -1: not known */
 
-    /* Written under lock, before a domain is opened, and in a forked child,
-     * which has none of them until it opens a domain of its own. The unmap
-     * hook reads them without the lock: it may miss a cache that is being made,
-     * in which there is nothing to find yet. */
+    /* The next four fields are written under the lock, before a domain is
+     * opened. A forked child clears them, and sets them again when it opens a
+     * domain of its own. The unmap hook reads them without the lock: it may
+     * miss a cache that is just being made, which has no regions yet. */
     _Atomic(ucs_rcache_pred_t*) pred; /**< NULL under leave-pinned. Sequentially
                                            consistent: whoever sees the pointer
                                            sees what it points to */
@@ -44,36 +46,43 @@ typedef struct uct_predreg_core {
     pid_t                    pid;     /**< Process that all of this belongs
                                            to */
     _Atomic(ucs_rcache_recorder_t*) recorder; /**< NULL: no trace is recorded.
-                                                   Sequentially consistent, as
-                                                   pred */
+                                                   Sequentially consistent, for
+                                                   the same reason as pred */
 
-    /** What others see of this process; NULL: nothing. Written under lock,
-     *  before the first domain, with release, since a round of the helper may
-     *  be under way. A forked child writes it when it has no other thread. */
+    /** The live counters, which other processes see; NULL: they see nothing.
+     *  Written under the lock, before the first domain is entered; with
+     *  release, since a round of the helper may be under way, which reads it. A
+     *  forked child clears it while it has a single thread. */
     _Atomic(ucs_rcache_pred_live_t*) live;
-    ucs_rcache_pred_vfs_t    vfs;     /**< Under lock */
+    ucs_rcache_pred_vfs_t    vfs;     /**< Their place in UCX's virtual file
+                                           system. Under the lock */
 
-    /** This library stepped aside: nothing is managed. Relaxed: it is written
-     *  while UCX is being configured, and read later. */
+    /** Whether this library has stepped aside, so that nothing is managed.
+     *  Relaxed: it is written while UCX is being configured, and read later. */
     _Atomic int              aside;
 
-    /** Protects what says so here, and the tables of domains and interfaces. */
+    /** Protects the fields whose comments name it, and the table of domains. */
     pthread_mutex_t          lock;
-    /** UCP chooses protocols by its cost model (UCX_PROTO_ENABLE): it fences
-     *  puts of messages instead of waiting for them. Relaxed, as aside. */
+    /** Whether UCP chooses its protocols by its cost model (UCX_PROTO_ENABLE).
+     *  Then it orders the puts of messages by fences, instead of waiting for
+     *  them to complete. Relaxed, for the same reason as aside. */
     _Atomic int              fenced_puts;
-    unsigned                 num_opened; /**< Domains ever managed or watched
-                                              by this process. Under lock */
+    unsigned                 num_opened; /**< How many domains this process has
+                                              ever managed or watched. Under the
+                                              lock */
 
-    /* Counters. Relaxed: each is a number that nothing else depends on. */
-    _Atomic unsigned         num_managed;   /**< Domains managed now */
+    /* The counters from here on are relaxed: each is a number that nothing else
+     * depends on. */
+    _Atomic unsigned         num_managed;   /**< How many domains are managed
+                                                 now */
     _Atomic uint64_t         passed_uses;   /**< Uses that were left to UCX's
-                                                 cache before live was there to
-                                                 count them */
-    _Atomic uint64_t         pool_bytes;    /**< Most that UCX's own pools had
-                                                 registered at a time; under
-                                                 leave-pinned, the sum of all.
-                                                 Written by foreign.c */
+                                                 own cache before live was set,
+                                                 which counts the later ones */
+    _Atomic uint64_t         pool_bytes;    /**< The most bytes that UCX's own
+                                                 pools had registered at a time;
+                                                 under leave-pinned, the sum of
+                                                 all pools. Written by
+                                                 foreign.c */
     _Atomic uint64_t         kernel_pinned; /**< Largest VmPin seen, bytes */
 } uct_predreg_core_t;
 
@@ -81,21 +90,23 @@ extern uct_predreg_core_t uct_predreg_core;
 
 
 /**
- * Find the facts of the UCX in this process. As long as it uses UCT only, which
- * tells no version, they are those of the version this was built for.
+ * Find the facts about the UCX in this process. UCT does not tell its version,
+ * so as long as the process uses UCT only, they are the facts about the version
+ * that this library was built for.
  *
- * @return NULL, having stepped aside, beside a UCX that this does not work
- * with.
+ * @return NULL if this library does not work with that UCX; then it has stepped
+ * aside and logged why.
  */
 const uct_predreg_compat_t *
 uct_predreg_find_compat(const uct_predreg_real_t *real);
 
-/** The policy in force, @ref ucs_rcache_pred_policy_t. It is not the one asked
- *  for if there is no helper. Any thread. */
+/** @return the policy in force, @ref ucs_rcache_pred_policy_t. It differs from
+ *  the one asked for if the helper could not be started. Any thread may call
+ *  this. */
 unsigned uct_predreg_policy(void);
 
-/** Say once why nothing is managed, and manage nothing from now on. Any
- *  thread. */
+/** Manage nothing from now on, and log the reason, if this is the first call.
+ *  Any thread may call this. */
 void uct_predreg_step_aside(const char *fmt, ...) UCS_F_PRINTF(1, 2);
 
 #endif

@@ -69,7 +69,8 @@ static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,
     ucs_string_buffer_appendf(strb, "}\n");
 }
 
-/* One write, so that lines of several processes do not mix */
+/* Write the text with a single call of write(), so that the lines of several
+ * processes do not mix */
 static void summary_write(const char *path, const char *text, size_t length)
 {
     int fd = STDERR_FILENO;

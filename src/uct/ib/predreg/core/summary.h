@@ -16,16 +16,17 @@ BEGIN_C_DECLS
 
 /** @file summary.h
  *
- * What a process prints when it exits (UCX_RCACHE_PRED_SUMMARY).
+ * The summary that a process prints when it exits (UCX_RCACHE_PRED_SUMMARY).
  */
 
 /**
- * Print what a process tells of itself. It uses nothing else of the core.
+ * Print the numbers of a snapshot. This function uses nothing else of the core.
  *
  * @param [in] format  UCT_PREDREG_SUMMARY_TEXT or UCT_PREDREG_SUMMARY_JSON.
- * @param [in] path    File to append to; NULL or empty: standard error. If it
- *                     cannot be written to, a warning says so, and standard
- *                     error gets it.
+ * @param [in] path    File that the summary is appended to; NULL or empty:
+ *                     standard error. If the file cannot be written to, a
+ *                     warning is logged, and the summary goes to standard
+ *                     error.
  */
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
                                uct_predreg_summary_format_t format,

@@ -11,12 +11,14 @@
 
 /** @file completion.h
  *
- * UCX does not install its own function that completes an operation.
+ * Completes an operation as UCX does. UCX does not install the header with its
+ * own function for it.
  */
 
 /**
- * One of the operations that a completion counts has ended. The first error is
- * kept, and the last one to end calls back; the completion may be gone then.
+ * Tell a completion that one of the operations it counts has ended. It keeps
+ * the first error. When the last operation ends, the user's function is called,
+ * which may free the completion.
  */
 static inline void
 uct_predreg_completion_invoke(uct_completion_t *comp, ucs_status_t status)

@@ -19,25 +19,25 @@ typedef struct copy_fragment {
     void                        *buffer;
 } copy_fragment_t;
 
-/* Fragments of a get on their way */
+/* A get, of whose fragments some are on their way */
 typedef struct uct_predreg_copy_get {
-    uct_completion_t comp;      /* Counts the fragments on their way, and one
-                                   more until all are posted */
-    uct_completion_t *user;     /* UCP's; NULL until all fragments are posted,
-                                   and if the get was cancelled */
-    int              cancelled; /* UCP has taken its buffer back */
+    uct_completion_t comp;      /* Counts the fragments on their way, plus one
+                                   until all are posted */
+    uct_completion_t *user;     /* UCP's completion; NULL until all fragments
+                                   are posted, and if the get was cancelled */
+    int              cancelled; /* Whether UCP has taken its buffer back */
     copy_fragment_t  fragments[];
 } copy_get_t;
 
-/* What a fragment of a put is packed from */
+/* The memory that a fragment of a put is packed from */
 typedef struct copy_part {
     const void *buffer;
     size_t     length;
 } copy_part_t;
 
 
-/* @return how many bytes of an operation were posted when it got stuck; 0 if it
- *         is a new one. */
+/* @return how many bytes of this operation were posted when it got stuck; 0 if
+ * it is a new operation. */
 static size_t
 copy_resume(uct_predreg_pieces_memh_t *pieces, uint64_t remote_addr)
 {
@@ -106,7 +106,7 @@ static void copy_get_landed(uct_completion_t *comp)
     ucs_status_t status;
 
     if (user == NULL) {
-        free(get); /* It was cancelled */
+        free(get); /* UCP has cancelled the get */
         return;
     }
 
@@ -115,7 +115,8 @@ static void copy_get_landed(uct_completion_t *comp)
     uct_predreg_completion_invoke(user, status);
 }
 
-/* Keeps track of a get of so many bytes in fragments of max bytes */
+/* Allocate the structure that keeps track of a get of so many bytes, in
+ * fragments of max bytes */
 static copy_get_t *copy_get_new(size_t length, size_t max)
 {
     size_t count    = ucs_div_round_up(length, max);
@@ -146,7 +147,8 @@ void uct_predreg_copy_cancel(uct_predreg_pieces_memh_t *pieces)
     }
 }
 
-/* All fragments are posted. @return what UCP is told. */
+/* To be called when all fragments are posted. @return the status that UCP
+ * gets. */
 static ucs_status_t copy_get_posted(copy_get_t *get, uct_completion_t *comp)
 {
     ucs_status_t status = get->comp.status;
@@ -210,11 +212,11 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
     }
 
     if (status == UCS_ERR_NO_RESOURCE) {
-        return status; /* UCP comes again with the same operation */
+        return status; /* UCP will call again with the same operation */
     }
 
-    /* If a fragment could not be posted, UCP is told so when those before it
-     * have landed */
+    /* If a fragment could not be posted, UCP gets the error when the fragments
+     * before it have landed */
     get->comp.status = status;
     copy_is_over(pieces);
     return copy_get_posted(get, comp);

@@ -12,43 +12,46 @@
 
 /** @file copy.h
  *
- * One-sided operations for whose local buffers there is no room. They cannot go
- * piece by piece, as messages do: an operation that comes after a fence must
- * not be in the send queue before them, hence all of it has to be there when
- * UCP has handed it over. So they are copied through UCX's bounce buffers, a
- * fragment after the other. When the send queue is full UCP is told so; it
- * comes again with the same operation, which goes on from where it stopped.
+ * One-sided operations whose local buffers could not be registered for lack of
+ * room. They cannot go piece by piece, as messages do: all of an operation has
+ * to be in the send queue before a fence that UCP issues after it. So their
+ * data is copied through UCX's bounce buffers, one fragment after the other. If
+ * the send queue is full, UCP is told so and calls again with the same
+ * operation, which then goes on from where it stopped.
  *
- * For the thread that is in the interface.
+ * Only the thread that is in the interface may call these functions.
  */
 
 /**
- * Copy a put's or a get's data.
+ * Copy the data of a put or a get.
  *
  * @param [in] iov   One buffer, with a pieces handle.
  * @param [in] comp  Completed once if UCS_INPROGRESS is returned.
- * @return UCS_ERR_NO_RESOURCE: to be called again with the same operation;
- *         UCS_OK: done, comp is not touched; or what the interface returned.
+ * @return UCS_ERR_NO_RESOURCE if the caller has to call again with the same
+ *         operation; UCS_OK if all is done, and comp was not touched; or what
+ *         the interface returned.
  */
 typedef ucs_status_t
 (*uct_predreg_copy_func_t)(uct_predreg_iface_t *iface, uct_ep_h ep,
                            const uct_iov_t *iov, uint64_t remote_addr,
                            uct_rkey_t rkey, uct_completion_t *comp);
 
-/** A put, see @ref uct_predreg_copy_func_t. Never UCS_INPROGRESS: the data has
- *  been copied out of the buffer when all of it is posted. */
+/** Copy a put, see @ref uct_predreg_copy_func_t. It never returns
+ *  UCS_INPROGRESS, because the data has been copied out of the buffer when all
+ *  of it is posted. */
 ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface, uct_ep_h ep,
                                   const uct_iov_t *iov, uint64_t remote_addr,
                                   uct_rkey_t rkey, uct_completion_t *comp);
 
-/** A get, see @ref uct_predreg_copy_func_t. UCS_ERR_NO_MEMORY if what keeps
- *  track of its fragments cannot be allocated. */
+/** Copy a get, see @ref uct_predreg_copy_func_t. It returns UCS_ERR_NO_MEMORY
+ *  if it cannot allocate the structure that keeps track of its fragments. */
 ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
                                   const uct_iov_t *iov, uint64_t remote_addr,
                                   uct_rkey_t rkey, uct_completion_t *comp);
 
-/** Let go of an operation that was not posted to its end: UCP takes its buffer
- *  back. Fragments of a get that are on their way are dropped on arrival. */
+/** Give up an operation that was not posted to its end, because UCP takes its
+ *  buffer back. Fragments of a get that are still on their way are dropped when
+ *  they arrive. */
 void uct_predreg_copy_cancel(uct_predreg_pieces_memh_t *pieces);
 
 #endif

@@ -13,9 +13,9 @@
 
 /** @file env.h
  *
- * What a wrapped interface needs of the world around it, besides its own
- * operations. It is handed in when the interface is wrapped, so that unit tests
- * can stand in for UCX and for the clock.
+ * The functions of UCX, and the clock, that a wrapped interface needs besides
+ * its own operations. They are handed over when the interface is wrapped, so
+ * that unit tests can put functions of their own in their place.
  */
 
 typedef struct uct_predreg_env {
@@ -24,13 +24,13 @@ typedef struct uct_predreg_env {
                               void *arg, unsigned flags,
                               uct_worker_cb_id_t *id_p);
 
-    /** uct_worker_progress_unregister_safe(). It does nothing if the function
-     *  is not registered. */
+    /** uct_worker_progress_unregister_safe() of that UCX. It does nothing if
+     *  the function is not registered. */
     void (*progress_unregister)(uct_worker_h worker, uct_worker_cb_id_t *id_p);
 
-    /** The clock, ns. */
+    /** Read the clock, ns. */
     ucs_rcache_pred_time_t (*now)(void *arg);
-    void                   *now_arg; /**< Passed to now */
+    void                   *now_arg; /**< Argument that now is called with */
 } uct_predreg_env_t;
 
 #endif

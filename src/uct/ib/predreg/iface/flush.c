@@ -15,8 +15,9 @@ typedef struct flush {
     ucs_list_link_t  list;   /* In iface->flushes */
     uct_ep_h         ep;
     unsigned         flags;
-    uint64_t         number; /* Of the first transfer it does not wait for */
-    uct_completion_t *comp;  /* UCP's */
+    uint64_t         number; /* Number of the first transfer that it does not
+                                wait for */
+    uct_completion_t *comp;  /* UCP's completion */
 } flush_t;
 
 

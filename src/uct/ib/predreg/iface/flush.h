@@ -11,36 +11,36 @@
 
 /** @file flush.h
  *
- * Flushes of endpoints that have transfers: the interface knows of the pieces
- * in flight, but not of those that are still to come. Such a flush waits until
- * the transfers that started before it have ended, and is then handed to the
- * interface.
+ * Flushes of endpoints that have transfers in pieces. The interface knows of
+ * the pieces in flight, but not of those that are still to come. So a flush of
+ * such an endpoint waits here until the transfers that started before it have
+ * ended, and is then handed to the interface.
  *
- * For the thread that is in the interface.
+ * Only the thread that is in the interface may call these functions.
  */
 
 /**
- * Flush the endpoint when its present transfers have ended.
+ * Flush the endpoint as soon as its present transfers have ended.
  *
- * @param [in] comp  Completed then; NULL: the caller asks again.
+ * @param [in] comp  Completed when the flush is; NULL: the caller asks again.
  * @return UCS_INPROGRESS or UCS_ERR_NO_MEMORY.
  */
 ucs_status_t uct_predreg_flush_start(uct_predreg_iface_t *iface, uct_ep_h ep,
                                      unsigned flags, uct_completion_t *comp);
 
 /**
- * Hand the flushes that wait for no transfer any more to the interface. Those
+ * Hand those flushes to the interface whose transfers have all ended. Flushes
  * for which there is no place in the send queue go on waiting.
  *
- * @return how many were tried.
+ * @return how many flushes were handed to the interface.
  */
 unsigned uct_predreg_flush_retry(uct_predreg_iface_t *iface);
 
-/** Whether no flush waits. */
+/** @return whether no flush waits. */
 int uct_predreg_flush_is_idle(uct_predreg_iface_t *iface);
 
-/** The endpoint goes, or all if it is NULL: its flushes end with
- *  UCS_ERR_CANCELED. */
+/** End the waiting flushes of an endpoint that goes away, or of all endpoints
+ *  if it is NULL, with UCS_ERR_CANCELED. */
 void uct_predreg_flush_forget(uct_predreg_iface_t *iface, uct_ep_h ep);
 
 #endif

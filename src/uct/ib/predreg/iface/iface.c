@@ -19,8 +19,8 @@
 
 #include <string.h>
 
-/* Operations that UCP may give pieces handles to, and that are not replaced: an
- * interface that has one of them cannot be wrapped */
+/* Operations that UCP may give pieces handles to, but that this library does
+ * not replace. An interface that has one of them cannot be wrapped */
 #define UNSUPPORTED_CAPS \
     (UCT_IFACE_FLAG_TAG_EAGER_ZCOPY | UCT_IFACE_FLAG_TAG_RNDV_ZCOPY)
 
@@ -39,11 +39,11 @@ static UCS_F_ALWAYS_INLINE int has_pieces(const uct_iov_t *iov, size_t iovcnt)
 }
 
 /*
- * A get or put whose memory is not registered as a whole. UCP passes such
+ * Start a get or put whose memory is not registered as a whole. UCP passes such
  * memory as a single buffer, with a completion.
  *
- * @param [in] post  Moves a registered piece.
- * @param [in] copy  Moves all of it without registration.
+ * @param [in] post  The operation that moves a registered piece.
+ * @param [in] copy  The function that moves all of it without registration.
  */
 static ucs_status_t
 pieces_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
@@ -94,7 +94,7 @@ iface_put_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                         iov, iovcnt, remote_addr, rkey, comp);
 }
 
-/* What a copied active message is packed from */
+/* The header and buffers that a copied active message is packed from */
 typedef struct am_parts {
     const void      *header;
     unsigned        header_length;
@@ -123,7 +123,8 @@ static size_t am_pack(void *dest, void *arg)
     return end - (char*)dest;
 }
 
-/* Active messages are short enough to be copied, see iface_is_supported() */
+/* Send an active message by copying it: active messages are short enough for
+ * that, see iface_is_supported() */
 static ucs_status_t
 iface_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
                unsigned header_length, const uct_iov_t *iov, size_t iovcnt,
@@ -194,13 +195,14 @@ static void iface_close(uct_iface_h iface)
     uct_predreg_flush_forget(self, NULL);
     uct_predreg_retry_stop(self);
 
-    /* Before it closes, since another interface may then get its address */
+    /* The place in the table is freed before the interface closes, since
+     * afterwards another interface may get its address */
     iface->ops = self->ops;
     uct_predreg_table_remove(self);
     closing(iface);
 }
 
-/* Called by the worker's progress while something waits */
+/* The worker's progress calls this while something waits */
 static unsigned iface_retry(void *arg)
 {
     uct_predreg_iface_t *self = arg;
@@ -215,15 +217,17 @@ static unsigned iface_retry(void *arg)
     return count;
 }
 
-/* Whether an interface that has the one operation, which may be given pieces
- * handles, has the other one, which copies instead, too */
+/* Whether an interface that has the operation zcopy, which may be given a
+ * pieces handle, has the operation bcopy as well, which copies the data
+ * instead */
 static int has_copying(uint64_t caps, uint64_t zcopy, uint64_t bcopy)
 {
     return !(caps & zcopy) || (caps & bcopy);
 }
 
-/* Active messages are copied whole, so that the longest has to fit a copy; and a
- * piece can be as small as a page, which has to be enough for the interface */
+/* Active messages are copied as a whole, so the longest one has to fit into a
+ * copy. And a piece can be as short as a page, so the interface has to accept a
+ * page */
 static int iface_is_supported(const uct_iface_attr_t *attr)
 {
     uint64_t caps = attr->cap.flags;

@@ -13,43 +13,49 @@
 
 /** @file pieces_memh.h
  *
- * A memory handle of our own, in place of the domain's: its memory is not
- * registered, and whoever moves data through it registers what is being moved.
- * UCP carries it about as it does others and gives it back to the wrapped
- * operations of an interface, see iface.h.
+ * A pieces handle: a memory handle of this library, which UCP gets in place of
+ * one of the domain. Its memory is not registered; the operation that moves
+ * data through the handle registers the piece that it is moving. UCP treats the
+ * handle like any other and passes it to the operations of a wrapped interface,
+ * see iface.h.
  *
- * The thread that begins the use makes the handle, and the one that ends it
- * frees it. In between it belongs to the thread that is in the interface.
+ * The thread that begins the use makes the handle, and the thread that ends the
+ * use frees it. In between the handle belongs to the thread that is in the
+ * interface.
  */
 
 typedef struct uct_predreg_pieces_memh {
     ucs_rcache_pred_pieces_t    use;
-    unsigned                    flags;     /**< Of the registration that UCP
-                                                asked for */
-    int                         one_sided; /**< Its data is copied instead of
-                                                moved piece by piece, see
-                                                copy.h */
+    unsigned                    flags;     /**< Flags of the registration that
+                                                UCP asked for */
+    int                         one_sided; /**< Whether its data is copied
+                                                instead of moved piece by piece,
+                                                see copy.h */
 
-    /* By copy.c, while an operation got stuck half-way */
-    uint64_t                    remote_addr; /**< Of the operation; 0: none */
-    size_t                      done;        /**< Bytes posted */
-    struct uct_predreg_copy_get *get;        /**< Fragments of a get that were
-                                                  posted; NULL if none was */
+    /* Written by copy.c while an operation is stuck half-way */
+    uint64_t                    remote_addr; /**< Remote address of that
+                                                  operation; 0: there is none */
+    size_t                      done;        /**< How many of its bytes were
+                                                  posted */
+    struct uct_predreg_copy_get *get;        /**< If it is a get: those of its
+                                                  fragments that were posted;
+                                                  NULL if none was */
 } uct_predreg_pieces_memh_t;
 
 
-/** What tells our handles from the domain's own, which are addresses of
- *  structures: their lowest bit is 0. */
+/** This bit is set in pieces handles. A handle of the domain is the address of
+ *  a structure, whose lowest bit is 0. */
 #define UCT_PREDREG_PIECES_BIT 1ul
 
-/** @return the handle that UCP is given. */
+/** @return the handle that is given to UCP. */
 static inline uct_mem_h
 uct_predreg_pieces_to_memh(uct_predreg_pieces_memh_t *pieces)
 {
     return (uct_mem_h)((uintptr_t)pieces | UCT_PREDREG_PIECES_BIT);
 }
 
-/** @return NULL if the handle is one of the domain's own. */
+/** @return the pieces handle behind a handle that UCP passes on, or NULL if
+ *  that is one of the domain. */
 static inline uct_predreg_pieces_memh_t *
 uct_predreg_memh_to_pieces(uct_mem_h memh)
 {

@@ -12,7 +12,7 @@
 
 uct_predreg_table_t uct_predreg_table;
 
-/* Of changes to the table. No other lock is taken while it is held. */
+/* Protects changes to the table. No other lock is taken while it is held. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 
@@ -29,7 +29,7 @@ uct_predreg_iface_t *uct_predreg_table_add(uct_iface_h iface)
     uct_predreg_iface_t *self;
 
     pthread_mutex_lock(&lock);
-    self = uct_predreg_table_find(NULL); /* A free place has this key */
+    self = uct_predreg_table_find(NULL); /* NULL is the key of a free place */
     if (self != NULL) {
         memset(self, 0, sizeof(*self));
         set_key(self, iface);
@@ -49,7 +49,8 @@ void uct_predreg_table_reset(void)
 {
     unsigned i;
 
-    /* A thread that only the parent has may have held it at the fork */
+    /* The lock may have been held at the fork, by a thread that only the parent
+     * has */
     pthread_mutex_init(&lock, NULL);
     for (i = 0; i < UCT_PREDREG_MAX_IFACES; ++i) {
         set_key(&uct_predreg_table.ifaces[i], NULL);

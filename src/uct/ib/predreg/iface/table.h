@@ -16,20 +16,22 @@
 
 /** @file table.h
  *
- * The wrapped interfaces of this process, found by UCT's handle of an
- * interface: there is no room for a pointer of ours in UCT's structure.
+ * The table of the wrapped interfaces of this process. It is searched by UCT's
+ * handle of an interface, because UCT's structure has no room for a pointer to
+ * ours.
  */
 
-/** Interfaces wrapped at a time. Each worker of UCP opens some on each
- *  device. */
+/** How many interfaces can be wrapped at a time. Each worker of UCP opens some
+ *  on each device. */
 #define UCT_PREDREG_MAX_IFACES 256
 
 
-/** The table. For the functions below only. */
+/** The table. Only the functions below may use it. */
 typedef struct uct_predreg_table {
-    /** NULL where a place is free. Written under the table's lock. Relaxed: a
-     *  thread that uses an interface has been handed it after it was wrapped,
-     *  and whoever handed it over made the thread see what happened before. */
+    /** Handles of the wrapped interfaces; NULL where a place is free. Written
+     *  under the table's lock. Relaxed: a thread gets an interface only after
+     *  it was wrapped, from somebody who made sure that the thread also sees
+     *  what was written before. */
     _Atomic(uct_iface_h) keys[UCT_PREDREG_MAX_IFACES];
     uct_predreg_iface_t  ifaces[UCT_PREDREG_MAX_IFACES];
 } uct_predreg_table_t;
@@ -37,7 +39,8 @@ typedef struct uct_predreg_table {
 extern uct_predreg_table_t uct_predreg_table;
 
 
-/** @return NULL if the interface is not wrapped. Any thread, without lock. */
+/** @return the state of an interface, or NULL if it is not wrapped. Any thread
+ *  may call this; it takes no lock. */
 static UCS_F_ALWAYS_INLINE uct_predreg_iface_t *
 uct_predreg_table_find(uct_iface_h iface)
 {

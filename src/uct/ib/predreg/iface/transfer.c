@@ -10,18 +10,19 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* How long memory that the system refuses is asked for again, ns. What others
- * have registered now may be free a moment later. */
+/* How long to ask again for memory that the system refuses, ns. Memory that
+ * other processes have registered now may be free a moment later. */
 #define REFUSED_TIMEOUT 10000000000ull
 
-/* Transfers of this process that wait. Relaxed: the thread that is about to
- * sleep is the one that started the transfers it would miss. */
+/* How many transfers of this process wait. Relaxed: a thread that asks whether
+ * it may sleep has itself started the transfers that it would miss. */
 static _Atomic unsigned num_waiting;
 
 
 typedef enum {
     PIECE_FREE,
-    PIECE_REGISTERED, /* There was no place in the send queue yet */
+    PIECE_REGISTERED, /* Registered, but there was no place in the send queue
+                         yet */
     PIECE_IN_FLIGHT
 } piece_state_t;
 
@@ -42,19 +43,20 @@ typedef struct transfer {
     uct_ep_h                  ep;
     uct_rkey_t                rkey;
     uct_predreg_pieces_memh_t *memh;
-    uct_completion_t          *comp;       /* UCP's */
+    uct_completion_t          *comp;       /* UCP's completion */
     ucs_status_t              status;      /* The first error */
-    uintptr_t                 start;       /* What no piece has been registered
-                                              for yet: its local address, */
+    uintptr_t                 start;       /* Local address of the data that no
+                                              piece is registered for yet, */
     uint64_t                  remote_addr; /* ... its remote address, */
-    size_t                    length;      /* ... and its bytes */
-    int                       waiting;     /* To be tried again */
-    unsigned                  round;       /* Of iface, in which it was last
-                                              tried */
-    uint64_t                  number;      /* How many of iface started before
-                                              it */
+    size_t                    length;      /* ... and its length, bytes */
+    int                       waiting;     /* Whether it is to be tried again */
+    unsigned                  round;       /* The round of iface in which it was
+                                              last tried */
+    uint64_t                  number;      /* How many transfers of iface
+                                              started before this one */
     ucs_rcache_pred_time_t    refused_at;  /* When the system began to refuse
-                                              memory; 0: it does not */
+                                              memory; 0: it does not refuse
+                                              any */
     transfer_piece_t          pieces[UCS_RCACHE_PRED_PIECES_IN_FLIGHT];
 } transfer_t;
 
@@ -73,7 +75,7 @@ static void piece_release(transfer_piece_t *piece)
     ucs_rcache_pred_piece_dereg(piece->transfer->memh->use.domain, &piece->reg);
 }
 
-/* Register the next piece of what is left */
+/* Register the next piece of the data that is left */
 static ucs_status_t piece_prepare(transfer_piece_t *piece)
 {
     transfer_t *transfer = piece->transfer;
@@ -119,10 +121,11 @@ static ucs_status_t piece_post(transfer_piece_t *piece)
 }
 
 /*
- * Bring a piece into flight, if there is anything left for it.
+ * Register and post a piece, if any data is left for it.
  *
- * @return UCS_OK: it has landed already, and the next piece can take its place;
- *         UCS_INPROGRESS: nothing is to be done until it lands; or the error.
+ * @return UCS_OK if the piece has landed already, so that the next one can take
+ *         its place; UCS_INPROGRESS if nothing can be done until it lands; or
+ *         the error.
  */
 static ucs_status_t piece_advance(transfer_piece_t *piece)
 {
@@ -137,7 +140,8 @@ static ucs_status_t piece_advance(transfer_piece_t *piece)
     }
 
     if (piece->state != PIECE_REGISTERED) {
-        return UCS_INPROGRESS; /* It is in flight, or nothing is left */
+        return UCS_INPROGRESS; /* The piece is in flight, or no data is left for
+                                  it */
     }
 
     if (transfer->status != UCS_OK) {
@@ -175,7 +179,7 @@ int uct_predreg_may_sleep(void)
     return atomic_load_explicit(&num_waiting, memory_order_relaxed) == 0;
 }
 
-/* Whether to try again after the system has refused memory */
+/* Whether the transfer asks again for memory that the system has refused */
 static int transfer_is_patient(transfer_t *transfer)
 {
     const uct_predreg_env_t *env = &transfer->iface->env;
@@ -188,8 +192,9 @@ static int transfer_is_patient(transfer_t *transfer)
     return now < transfer->refused_at + REFUSED_TIMEOUT;
 }
 
-/* Bring a piece as far as possible. @return whether it is to be tried again, be
- * it only to release it since the transfer has failed. */
+/* Bring a piece, and those that take its place, as far as possible now. @return
+ * whether it is to be tried again, which after a failure of the transfer means
+ * only to release it. */
 static int piece_push(transfer_piece_t *piece)
 {
     transfer_t *transfer = piece->transfer;
@@ -213,7 +218,7 @@ static int piece_push(transfer_piece_t *piece)
     return 1;
 }
 
-/* Get on with a transfer as far as possible */
+/* Bring a transfer as far as possible now */
 static void transfer_advance(transfer_t *transfer)
 {
     int waiting = 0;
@@ -228,8 +233,8 @@ static void transfer_advance(transfer_t *transfer)
     transfer_set_waiting(transfer, waiting && !transfer_is_over(transfer));
 }
 
-/* To be called after getting on with a transfer: if it is over it ends, and
- * UCP is called back; if it waits, its worker's progress will try again */
+/* To be called after transfer_advance(). If the transfer is over, it ends and
+ * UCP is called back; if it waits, the progress of its worker will try again */
 static void transfer_end_or_wait(transfer_t *transfer)
 {
     uct_completion_t *comp = transfer->comp;
@@ -308,8 +313,8 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
 
     transfer_advance(transfer);
     if (transfer_is_over(transfer)) {
-        /* It landed or failed at once: UCP is told so by what is returned, and
-         * not called back */
+        /* The transfer landed or failed at once. The value returned tells UCP
+         * so, which is not called back */
         status = transfer->status;
         free(transfer);
         return status;
@@ -342,8 +347,8 @@ int uct_predreg_transfer_is_active(uct_predreg_iface_t *iface, uct_ep_h ep)
     return uct_predreg_transfer_is_before(iface, ep, UINT64_MAX);
 }
 
-/* A transfer that waits and was not tried in this round. It is searched for
- * anew each time, because UCP's callbacks may start and end others. */
+/* Find a transfer that waits and was not tried in this round. The search starts
+ * anew each time, because UCP's callbacks may start and end transfers. */
 static transfer_t *next_waiting(uct_predreg_iface_t *iface)
 {
     transfer_t *transfer;
@@ -357,7 +362,8 @@ static transfer_t *next_waiting(uct_predreg_iface_t *iface)
     return NULL;
 }
 
-/* A round of trying again. @return how many got on. */
+/* Try each waiting transfer once more. @return how many of them no longer
+ * wait. */
 static unsigned retry_round(uct_predreg_iface_t *iface, int *waiting_p)
 {
     unsigned count = 0;
@@ -387,8 +393,8 @@ void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep)
     transfer_t *transfer;
     int waiting;
 
-    /* The new round begins before any of them waits: a transfer that starts
-     * from a callback meanwhile is of this round and left alone */
+    /* The new round begins before any transfer is tried: a transfer that a
+     * callback starts meanwhile belongs to this round, and is left alone */
     ++iface->round;
     ucs_list_for_each(transfer, &iface->transfers, list) {
         if ((ep == NULL) || (transfer->ep == ep)) {

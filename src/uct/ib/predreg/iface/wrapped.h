@@ -15,49 +15,56 @@
 
 /** @file wrapped.h
  *
- * An interface whose operations were replaced, as the files of this folder
- * share it.
+ * The state of an interface whose operations were replaced. The files of this
+ * folder share it.
  *
- * Threads: UCT demands of its users that one thread at a time is in an
- * interface's functions, the progress of its worker included. All of this
- * structure is touched there only, and needs no lock.
+ * Threads: UCT demands of its users that only one thread at a time is in the
+ * functions of an interface, or in the progress of its worker. All of this
+ * structure is touched only there, and so needs no lock.
  */
 
 typedef struct uct_predreg_iface {
-    /* Constant once the interface is wrapped */
-    uct_iface_ops_t    ops;        /**< The operations it came with */
+    /* The fields down to max_get are constant once the interface is wrapped */
+    uct_iface_ops_t    ops;        /**< The interface's own operations, before
+                                        they were replaced */
     uct_predreg_env_t  env;
     uct_worker_h       worker;
-    ucs_callback_t     retry_func; /**< What the worker's progress calls, with
-                                        the interface, while something waits */
-    size_t             min_zcopy;  /**< Least that ep_get_zcopy and ep_put_zcopy
-                                        take, bytes */
-    size_t             max_put;    /**< Bytes that ep_put_bcopy takes */
-    size_t             max_get;    /**< Bytes that ep_get_bcopy takes */
+    ucs_callback_t     retry_func; /**< The worker's progress calls it with this
+                                        interface while something waits */
+    size_t             min_zcopy;  /**< The fewest bytes that ep_get_zcopy and
+                                        ep_put_zcopy accept */
+    size_t             max_put;    /**< The most bytes that ep_put_bcopy
+                                        accepts */
+    size_t             max_get;    /**< The most bytes that ep_get_bcopy
+                                        accepts */
 
-    uct_worker_cb_id_t retry_id;   /**< Of retry_func; UCS_CALLBACKQ_ID_NULL
-                                        while it is not registered */
+    uct_worker_cb_id_t retry_id;   /**< Registration of retry_func;
+                                        UCS_CALLBACKQ_ID_NULL while there is
+                                        none */
 
-    /* By transfer.c */
-    ucs_list_link_t    transfers;  /**< Those that have not ended */
-    unsigned           round;      /**< Number of the present round of trying
-                                        again what waits */
-    uint64_t           started;    /**< Transfers ever */
+    /* Written by transfer.c */
+    ucs_list_link_t    transfers;  /**< Transfers that have not ended */
+    unsigned           round;      /**< Number of the present round, in which
+                                        waiting transfers are tried again */
+    uint64_t           started;    /**< How many transfers have ever started */
 
-    /* By flush.c */
-    ucs_list_link_t    flushes;    /**< Those that wait for transfers to end */
+    /* Written by flush.c */
+    ucs_list_link_t    flushes;    /**< Flushes that wait for transfers to
+                                        end */
 } uct_predreg_iface_t;
 
 
-/** Something waits: have the worker's progress call retry_func until @ref
- *  uct_predreg_retry_stop. Does nothing if it does so already. */
+/** Have the worker's progress call retry_func from now on, because something
+ *  waits. It does so until @ref uct_predreg_retry_stop is called. Nothing
+ *  changes if it does so already. */
 static inline void uct_predreg_retry_start(uct_predreg_iface_t *iface)
 {
     iface->env.progress_register(iface->worker, iface->retry_func, iface, 0,
                                  &iface->retry_id);
 }
 
-/** Nothing waits any more. May be called from within retry_func. */
+/** Have the worker's progress call retry_func no longer, because nothing waits
+ *  any more. retry_func itself may call this. */
 static inline void uct_predreg_retry_stop(uct_predreg_iface_t *iface)
 {
     iface->env.progress_unregister(iface->worker, &iface->retry_id);

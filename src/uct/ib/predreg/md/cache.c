@@ -81,7 +81,8 @@ void uct_predreg_helper_start(void)
 {
     ucs_status_t status;
 
-    /* On demand, whoever ends a use deregisters: there is nothing to help */
+    /* On demand, the thread that ends a use also deregisters: a helper would
+     * have nothing to do */
     if (uct_predreg_policy() != UCS_RCACHE_PRED_POLICY_PREDICT) {
         return;
     }

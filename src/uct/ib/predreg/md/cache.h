@@ -13,20 +13,20 @@ BEGIN_C_DECLS
 
 /** @file cache.h
  *
- * The cache of this process, with its helper and its place among the processes
- * of the node. It is made when it is first needed: at the start, and in a
- * forked child that opens a memory domain of its own.
+ * The cache of this process, its helper, and its place among the processes of
+ * the node. The cache is made when it is first needed: at the start, or when a
+ * forked child opens a memory domain of its own.
  */
 
-/** Whether memory is to be managed in this process. If so, the cache is there
- *  afterwards. Any thread; may take core.lock. */
+/** @return whether memory is to be managed in this process. If so, the cache
+ *  exists afterwards. Any thread may call this; it may take core.lock. */
 int uct_predreg_is_managing(void);
 
 /**
- * Join the processes of the node, if this is to be the first domain, and start
- * the helper thread, if there is to be one and it is not running. If it cannot
- * start, memory is registered on demand. Under core.lock, when the cache is
- * there.
+ * Join the processes of the node, if this process is about to open its first
+ * domain, and start the helper thread, if the knobs ask for one and it is not
+ * running. If it cannot be started, memory is registered on demand. To be
+ * called under core.lock, when the cache exists.
  */
 void uct_predreg_helper_start(void);
 

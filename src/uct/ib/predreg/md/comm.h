@@ -14,20 +14,23 @@ BEGIN_C_DECLS
 
 /** @file comm.h
  *
- * The program communicates, or waits for it. The entry points of UCP call
- * these, see hooks.h.
+ * Two events of the program: it issues a communication, and it waits. The
+ * overridden entry points of UCP call these functions, see hooks.h.
  */
 
 /**
- * A communication is about to be issued by this thread: remember its context by
- * its buffer, for when the buffer is registered. Nothing of it is changed.
+ * Remember the context of a communication that this thread is about to issue,
+ * so that the registration of its buffer finds the context. The communication
+ * is not changed.
  *
- * @param [inout] window  The thread's preceding communications.
+ * @param [inout] window  The preceding communications of this thread; this one
+ *                        is added.
  */
 void uct_predreg_comm(ucs_rcache_pred_window_t *window,
                       uct_predreg_comm_t *comm);
 
-/** Progress of UCP found nothing to do: work that is due can be done. */
+/** Use the time while the program waits, since UCP's progress found nothing to
+ *  do, for work of the cache that is due. */
 void uct_predreg_idle(void);
 
 END_C_DECLS

@@ -16,25 +16,28 @@
 /** @file domain.h
  *
  * The table of memory domains of UCT that are managed or, under the
- * leave-pinned policy, watched. Uses nothing else of the core. What opens and
- * closes domains (open.h) writes it, what uses them (use.h) reads it.
+ * leave-pinned policy, watched. The functions that open and close domains
+ * (open.h) write it, those that use domains (use.h) read it.
  */
 
-/** Memory domains in the table at a time; more are left alone. */
+/** How many memory domains the table holds at a time. Further domains are left
+ *  alone. */
 #define UCT_PREDREG_MAX_DOMAINS 16
 
 
 typedef struct uct_predreg_domain {
-    /** Key; NULL: this entry is free. Written under core.lock, after the rest.
-     *  Read without it and relaxed: a thread that uses a memory domain has been
-     *  handed it after it was opened. */
+    /** UCT's handle, by which the entry is found; NULL: the entry is free.
+     *  Written under core.lock, after the other fields. Read without the lock
+     *  and relaxed: a thread gets a memory domain only after it was opened. */
     _Atomic(uct_md_h)        md;
-    ucs_rcache_pred_domain_t *super; /**< NULL: watched only */
-    unsigned                 number; /**< In events: in the order in which they
-                                          were opened, from 0 */
-    /** No handles of pieces are given out: an interface of the domain would not
-     *  understand them. Relaxed: a handle that is given out while an interface
-     *  is being opened was given out before that interface can be handed it. */
+    ucs_rcache_pred_domain_t *super; /**< Its domain in the cache; NULL: it is
+                                          only watched */
+    unsigned                 number; /**< Its number in traces: domains are
+                                          numbered from 0 as they are opened */
+    /** Whether no pieces handles are given out in this domain, because one of
+     *  its interfaces would not understand them. Relaxed: a handle that is
+     *  given out while that interface is being opened does no harm, because
+     *  nobody can use the interface yet. */
     _Atomic int              whole;
 } uct_predreg_domain_t;
 
@@ -62,7 +65,7 @@ uct_predreg_domain_find(uct_md_h md)
     return NULL;
 }
 
-/** In a forked child: the domains are the parent's. */
+/** Forget all domains in a forked child: they are the parent's. */
 void uct_predreg_domains_reset(void);
 
 #endif

@@ -25,8 +25,9 @@ static void update_bound(void)
 {
     uint64_t max_bytes;
 
-    /* No lock is held, because lowering the bound deregisters. If two threads
-     * do this at once, the last one to look sets what is right. */
+    /* No lock is held, because lowering the bound deregisters memory. If two
+     * threads do this at once, the last one that reads the counts sets the
+     * right bound. */
     do {
         max_bytes = uct_predreg_max_bytes();
         ucs_rcache_pred_set_max_bytes(uct_predreg_core.pred, max_bytes);
@@ -39,8 +40,8 @@ static void update_pool_bytes(void)
     uint64_t told = atomic_load_explicit(&uct_predreg_core.pool_bytes,
                                          memory_order_relaxed);
 
-    /* Relaxed: a number that nothing else depends on. It only grows, so that
-     * the greater of two that are told at once stays. */
+    /* Relaxed: nothing else depends on this number. It only grows: if two
+     * threads set it at once, the greater value stays. */
     while ((told < peak) &&
            !atomic_compare_exchange_weak_explicit(&uct_predreg_core.pool_bytes,
                                                   &told, peak,
@@ -61,7 +62,7 @@ void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length,
 {
     if (uct_predreg_memlock_add(&memlock, memh, address, length, is_pool) !=
         UCS_OK) {
-        return; /* The kernel still counts it */
+        return; /* There is no memory to note it, but the kernel counts it */
     }
 
     update_pool_bytes();

@@ -11,30 +11,34 @@
 
 /** @file foreign.h
  *
- * What UCX registers for itself in managed domains: it is counted (memlock.h),
- * the cache's bound follows what the system leaves beside it, and the counters
- * that others see are published. Thread safe, but may block.
+ * Memory that UCX registers for itself in managed domains. These functions
+ * count it (memlock.h), set the cache's bound to what the system leaves beside
+ * it, and publish the live counters. They are thread safe, but may block.
  */
 
-/** The bound for user buffers, given what UCX has registered, bytes. */
+/** @return the bound of the cache beside what UCX has registered for itself,
+ *  bytes. */
 uint64_t uct_predreg_max_bytes(void);
 
-/** UCX has registered a pool of so many bytes in a domain that is only watched.
- *  It counts for good, since UCX's own cache decides when it goes. */
+/** Count a pool of so many bytes, which UCX has registered in a domain that is
+ *  only watched. The pool counts for good, since UCX's own cache decides when
+ *  it is deregistered. */
 void uct_predreg_pool_add(size_t length);
 
 /**
- * UCX has registered memory of its own in a managed domain.
+ * Count memory that UCX has registered for itself in a managed domain.
  *
- * @param [in] is_pool  It is counted as a pool until it is removed.
+ * @param [in] is_pool  Whether it counts as a pool until it is removed.
  */
 void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length,
                              int is_pool);
 
-/** A handle that is not of the cache was deregistered. */
+/** Stop counting the memory of this handle, which was deregistered and is not
+ *  one of the cache. */
 void uct_predreg_foreign_remove(uct_mem_h memh);
 
-/** In a forked child: the parent's count for nothing here. */
+/** Forget all registrations in a forked child: the parent's do not count
+ *  there. */
 void uct_predreg_foreign_reset(void);
 
 #endif

@@ -18,12 +18,13 @@
 #include <unistd.h>
 
 
-/* Memory that UCX has registered for itself: a few large pools */
+/* A foreign registration: memory that UCX has registered for itself. There are
+ * only a few, which are large pools */
 typedef struct foreign {
     ucs_list_link_t list;
     uct_mem_h       memh;
-    uint64_t        bytes; /* Of its pages */
-    size_t          pool;  /* Its part of pool_now; 0 if it is no pool */
+    uint64_t        bytes; /* Bytes of its pages */
+    size_t          pool;  /* Its bytes in pool_now; 0 if it is no pool */
 } foreign_t;
 
 
@@ -119,8 +120,8 @@ ucs_status_t uct_predreg_memlock_add(uct_predreg_memlock_t *memlock,
     return UCS_OK;
 }
 
-/* Take a registration off the list. Under the lock.
- * @return NULL if it is not there. */
+/* Take the registration of a handle off the list. Under the lock.
+ * @return NULL if the list has none. */
 static foreign_t *take_foreign(uct_predreg_memlock_t *memlock, uct_mem_h memh)
 {
     foreign_t *foreign;

@@ -17,18 +17,19 @@
 /** @file memlock.h
  *
  * How much memory the system lets this process lock, and how much of it is
- * taken by registrations that are not of the cache: foreign ones, UCX's own. It
- * only counts; who changes the counts tells others of it (foreign.h).
+ * taken by foreign registrations, which are not made by the cache but by UCX
+ * for itself. This module only counts; foreign.h, which changes the counts,
+ * tells others of the change.
  *
- * It uses nothing of the core. Thread safe, but may block.
+ * It uses nothing of the core. Its functions are thread safe, but may block.
  */
 
-/** What is asked of the system. */
+/** The questions that this module asks the system. */
 typedef struct uct_predreg_memlock_sys {
-    /** Whether the process has CAP_IPC_LOCK. */
+    /** @return whether the process has CAP_IPC_LOCK. */
     int (*may_lock_anything)(void);
 
-    /** As getrlimit(RLIMIT_MEMLOCK, limit). */
+    /** Do as getrlimit(RLIMIT_MEMLOCK, limit). */
     int (*get_limit)(struct rlimit *limit);
 } uct_predreg_memlock_sys_t;
 
@@ -39,12 +40,15 @@ extern const uct_predreg_memlock_sys_t uct_predreg_memlock_linux;
 typedef struct uct_predreg_memlock {
     const uct_predreg_memlock_sys_t *sys;       /**< Constant */
 
-    /** Of what follows. No other lock is taken while it is held. */
+    /** Protects the fields below. No other lock is taken while it is held. */
     pthread_mutex_t                 lock;
-    ucs_list_link_t                 foreign;    /**< Registrations */
-    uint64_t                        bytes;      /**< Of their pages */
-    uint64_t                        pool_now;   /**< Bytes of UCX's pools */
-    uint64_t                        pool_peak;  /**< Most of pool_now so far */
+    ucs_list_link_t                 foreign;    /**< List of the foreign
+                                                     registrations */
+    uint64_t                        bytes;      /**< Bytes of the pages of all
+                                                     of them */
+    uint64_t                        pool_now;   /**< Bytes of UCX's pools now */
+    uint64_t                        pool_peak;  /**< The largest pool_now so
+                                                     far */
 } uct_predreg_memlock_t;
 
 /** Initialises a static variable of that name. */
@@ -57,52 +61,57 @@ typedef struct uct_predreg_memlock {
 
 
 /**
- * Forget all registrations, in a forked child: those of the parent count for
- * nothing here. There is no other thread, and the lock may be held. What was
- * allocated is not freed, because a thread that only the parent has may have
- * been in the allocator.
+ * Forget all registrations in a forked child: those of the parent do not count
+ * there. The child has no other thread, and the lock may have been held at the
+ * fork. The list is not freed, because a thread that only the parent has may
+ * have been in the allocator.
  */
 void uct_predreg_memlock_reset(uct_predreg_memlock_t *memlock);
 
 /**
- * Bytes this process may lock, or UINT64_MAX: RLIMIT_MEMLOCK, which the kernel
- * holds registrations to (Linux, ib_umem_get()) unless the process has
- * CAP_IPC_LOCK.
+ * @return how many bytes this process may lock, or UINT64_MAX if there is no
+ * limit. The limit is RLIMIT_MEMLOCK, which the kernel holds registrations to
+ * (Linux, ib_umem_get()) unless the process has CAP_IPC_LOCK.
  */
 uint64_t uct_predreg_memlock_limit(const uct_predreg_memlock_t *memlock);
 
 /**
- * The bound on the cache's registrations.
+ * Find the bound on the cache's registrations.
  *
  * @param [in] max_pinned  The user's bound, bytes; UINT64_MAX: none.
- * @return that, or what the limit leaves beside the foreign registrations, if
- *         it is less; but at least UCS_RCACHE_PRED_MIN_BYTES of what the limit
- *         leaves, since nothing works with less: the kernel says so then.
+ * @return the user's bound, or what the limit leaves beside the foreign
+ *         registrations, whichever is less. If the limit leaves less than
+ *         UCS_RCACHE_PRED_MIN_BYTES, that many bytes are returned instead,
+ *         since nothing works with less; the kernel then refuses what is too
+ *         much.
  */
 uint64_t uct_predreg_memlock_bound(uct_predreg_memlock_t *memlock,
                                    uint64_t max_pinned);
 
 /**
- * UCX has registered memory of its own, which counts against the limit.
+ * Count memory that UCX has registered for itself, which counts against the
+ * limit.
  *
- * @param [in] is_pool  It is counted as a pool, too, until it is removed.
- * @return UCS_ERR_NO_MEMORY: it is not counted here, only by the kernel.
+ * @param [in] is_pool  Whether it also counts as a pool until it is removed.
+ * @return UCS_ERR_NO_MEMORY if there is no memory to note it: then only the
+ *         kernel counts it.
  */
 ucs_status_t uct_predreg_memlock_add(uct_predreg_memlock_t *memlock,
                                      uct_mem_h memh, void *address,
                                      size_t length, int is_pool);
 
-/** A handle was deregistered. @return UCS_ERR_NO_ELEM if it was not added. */
+/** Stop counting the memory of a handle that was deregistered. @return
+ *  UCS_ERR_NO_ELEM if it was not added. */
 ucs_status_t uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock,
                                         uct_mem_h memh);
 
-/** UCX has registered a pool of so many bytes, through its own cache, which
- *  decides when it is deregistered. It counts as a pool for good, and not
- *  against the limit. */
+/** Count a pool of so many bytes that UCX has registered through its own cache,
+ *  which decides when the pool is deregistered. It counts as a pool for good,
+ *  and does not count against the limit. */
 void uct_predreg_memlock_add_pool(uct_predreg_memlock_t *memlock,
                                   size_t length);
 
-/** The most bytes that UCX's pools had registered at a time. */
+/** @return the most bytes that UCX's pools had registered at a time. */
 uint64_t uct_predreg_memlock_pool_peak(uct_predreg_memlock_t *memlock);
 
 #endif

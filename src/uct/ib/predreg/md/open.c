@@ -68,7 +68,7 @@ void uct_predreg_md_opened(uct_md_h md, const char *name)
 {
     uct_predreg_md_facts_t facts;
 
-    /* Makes the cache, if this is a forked child */
+    /* In a forked child, uct_predreg_is_managing() also makes the cache */
     if (!uct_predreg_is_managing() &&
         (uct_predreg_core.knobs.policy !=
          UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {
@@ -162,8 +162,8 @@ void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
             ucs_warn("messages cannot be moved in pieces with this transport: "
                      "what does not fit the bounds on pinned memory will fail");
         }
-        /* Relaxed: a handle that is given out meanwhile has been given out
-         * before this interface is there to be handed it */
+        /* Relaxed: a pieces handle that another thread is given meanwhile does
+         * no harm, because nobody can use this interface yet */
         atomic_store_explicit(&domain->whole, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(&uct_predreg_core.lock);

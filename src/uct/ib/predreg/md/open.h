@@ -14,22 +14,22 @@ BEGIN_C_DECLS
 
 /** @file open.h
  *
- * Memory domains and interfaces of UCT come and go: those worth managing are
- * entered into the table of domains. The overridden functions of UCT call
- * these, see hooks.h. Any thread.
+ * Memory domains and interfaces of UCT that are opened, queried and closed. A
+ * domain that is worth managing is entered into the table of domains. The
+ * overridden functions of UCT call these functions on any thread, see hooks.h.
  */
 
 void uct_predreg_md_opened(uct_md_h md, const char *name);
 
 void uct_predreg_md_closing(uct_md_h md);
 
-/** A domain was queried: under prediction a registration costs what a hit
- *  does. */
+/** Change the answer to a query of a domain: under prediction a registration
+ *  costs as much as a hit. */
 void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr);
 
-/** An interface was opened: what it is handed in pieces, our operations move.
- *  If it cannot be made to, no pieces are given out in its domain from now
- *  on. */
+/** Replace the operations of an interface that was opened, so that it
+ *  understands pieces handles. If that is not possible, no pieces handles are
+ *  given out in its domain from now on. */
 void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
                               uct_iface_h iface);
 

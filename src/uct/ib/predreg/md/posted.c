@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* There are entries for 4096 buffers, a cache line each. The kernel provides
- * their pages as they are touched. */
+/* The table has entries for 4096 buffers, each a cache line long. The kernel
+ * provides their pages as they are touched. */
 #define POSTED_BITS 12
 
 enum {
@@ -43,7 +43,8 @@ void uct_predreg_posted_put(const void *buffer,
     ucs_rcache_pred_seqslot_t *slot = posted_slot(buffer);
     uint64_t seq;
 
-    /* Relaxed: the write below checks that it is still so */
+    /* Relaxed: ucs_rcache_pred_seqslot_write() checks that the number is still
+     * the same */
     seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
     if (!(seq & 1)) {
         ucs_rcache_pred_seqslot_write(slot, seq, seq + 2, words);
@@ -57,7 +58,8 @@ void uct_predreg_posted_get(const void *buffer,
     uint64_t words[UCS_RCACHE_PRED_SEQSLOT_WORDS];
     uint64_t seq;
 
-    /* Relaxed: the read below checks that it is still so */
+    /* Relaxed: ucs_rcache_pred_seqslot_read() checks that the number is still
+     * the same */
     seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
     if ((seq & 1) || !ucs_rcache_pred_seqslot_read(slot, seq, words) ||
         (words[WORD_BUFFER] != (uintptr_t)buffer)) {

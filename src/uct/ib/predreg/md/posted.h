@@ -11,19 +11,21 @@
 
 /** @file posted.h
  *
- * A table from buffers to the communications they were last posted for. UCP
- * registers a receive buffer, and at times a send buffer, from within progress,
- * long after the call and perhaps on another thread; this is how the
- * registration finds its call site. One table serves the process.
+ * A table that maps a buffer to the context of the communication that it was
+ * last posted for. UCP registers a receive buffer, and at times a send buffer,
+ * from within its progress function, long after the call and perhaps on another
+ * thread. This table lets such a registration find its call site. One table
+ * serves the process.
  *
- * A buffer's entry may be overwritten by another buffer's. The context is
- * unknown then, and prediction falls back on the buffer's own history.
+ * The entry of one buffer may be overwritten by that of another one. Then the
+ * context is unknown, and prediction falls back on the history of the buffer
+ * itself.
  *
  * Progress: both functions are wait-free. Thread safe.
  */
 
-/** Note the context of a communication. Another thread that is writing to the
- *  same entry goes first: this one's context is dropped then. */
+/** Note the context of a communication. If another thread is just writing to
+ *  the same entry, this context is dropped. */
 void uct_predreg_posted_put(const void *buffer,
                             const ucs_rcache_pred_context_t *context);
 

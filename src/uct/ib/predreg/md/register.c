@@ -26,9 +26,9 @@ int uct_predreg_is_host_memory(const void *address, size_t length)
     case UCS_OK:
         return info.type == UCS_MEMORY_TYPE_HOST;
     case UCS_ERR_NO_ELEM:
-        return 1; /* Only memory of devices is in that cache */
+        return 1; /* UCX's cache of memory types holds memory of devices only */
     default:
-        return !uct_predreg_has_devices(); /* Switched off */
+        return !uct_predreg_has_devices(); /* That cache is switched off */
     }
 }
 

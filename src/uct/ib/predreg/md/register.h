@@ -15,17 +15,19 @@
 
 /** @file register.h
  *
- * Registering with a memory domain of UCT, and what kinds of memory there are.
- * The cache does it through a table of operations, and those who pass a
- * registration on to UCX do it directly. Any thread; may block in the kernel.
+ * Registers memory with a memory domain of UCT, and tells memory of the host
+ * from that of devices. The cache registers through a table of operations; the
+ * functions that pass a registration on to UCX register directly. Any thread
+ * may call these functions; they may block in the kernel.
  */
 
-/** How the cache reads its clock, waits, registers, finds its seat and tells
- *  others. Its argument is the thread of the helper. */
+/** The operations by which the cache reads its clock, waits, registers memory,
+ *  finds its seat and publishes its counters. They get the helper's thread as
+ *  their argument. */
 extern const ucs_rcache_pred_ops_t uct_predreg_pred_ops;
 
-/** A domain was opened that knows memory of devices. Relaxed: such memory is
- *  there only later. */
+/** Whether a domain was opened that knows memory of devices. Relaxed: such
+ *  memory can be allocated only later. */
 extern _Atomic int uct_predreg_devices;
 
 
@@ -34,11 +36,11 @@ static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)
     return atomic_load_explicit(&uct_predreg_devices, memory_order_relaxed);
 }
 
-/** Whether memory is of the host. Nothing else is managed: no unmap event tells
- *  when memory of a device goes. */
+/** @return whether this is memory of the host. No other memory is managed,
+ *  because no unmap event tells when memory of a device is freed. */
 int uct_predreg_is_host_memory(const void *address, size_t length);
 
-/** Register with the domain, as the program asked for it. */
+/** Register memory with the domain exactly as the program asked for it. */
 ucs_status_t uct_predreg_pass_mem_reg(uct_md_h md, void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
 

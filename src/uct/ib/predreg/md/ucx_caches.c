@@ -16,15 +16,17 @@
 #include <string.h>
 
 /*
- * UCX's own registration caches are switched off: a cache above this one would
- * hold on to every region, one below would keep it pinned. Not by environment
- * variables, which children would inherit and take for the user's word, but in
- * the configurations as they are read. What the user set stays; if it leaves a
- * cache on, nothing is managed.
+ * Switches UCX's own registration caches off: a cache above this library would
+ * hold on to every region, and one below would keep every region pinned. They
+ * are switched off in the configurations as UCX reads them. Environment
+ * variables would be inherited by child processes, which would take them for
+ * the user's wish. What the user has set stays as it is; if that leaves a cache
+ * on, nothing is managed.
  */
 
 
-/* Say that the user, or a configuration file, keeps UCP's cache */
+/* Step aside, because the user, or a configuration file, keeps UCP's cache
+ * on */
 static void ucp_cache_kept(const char *value)
 {
     uct_predreg_step_aside("%s=%s keeps UCX's own cache on",
@@ -39,7 +41,8 @@ static void md_cache_kept(const char *value)
                            setting->variable, value, setting->off);
 }
 
-/* What the user said of a cache, if it leaves the cache on; else NULL */
+/* The value that the user gave the setting of a cache, if it leaves the cache
+ * on; else NULL */
 static const char *user_keeps(const uct_predreg_setting_t *setting)
 {
     const char *value = (setting->name == NULL) ? NULL :
@@ -48,7 +51,8 @@ static const char *user_keeps(const uct_predreg_setting_t *setting)
     return ((value == NULL) || !strcmp(value, setting->off)) ? NULL : value;
 }
 
-/* Both are looked at before either is switched off */
+/* Whether the user keeps one of the two caches on. Both are looked at before
+ * either is switched off */
 static int is_forced_on(void)
 {
     const char *value;
@@ -68,8 +72,9 @@ static int is_forced_on(void)
     return 0;
 }
 
-/* Value of a setting in a configuration of UCP, which has no function that
- * tells it: it is printed, and found in the text */
+/* Get the value of a setting in a configuration of UCP. UCP has no function for
+ * that, so the configuration is printed, and the setting is searched for in the
+ * text */
 static int ucp_config_get(const uct_predreg_real_t *real,
                           const ucp_config_t *config, const char *name,
                           char *value, size_t max)
@@ -110,7 +115,7 @@ void uct_predreg_ucp_config(const uct_predreg_real_t *real,
     const uct_predreg_compat_t *compat = uct_predreg_core.compat;
     char value[64], proto[64];
 
-    /* Only now the version of UCP may be known */
+    /* The version of UCP may not be known before this point */
     if (!uct_predreg_is_managing() ||
         (uct_predreg_find_compat(real) != compat) || is_forced_on() ||
         !ucp_config_get(real, config, compat->ucp_cache.name, value,
@@ -148,7 +153,7 @@ void uct_predreg_md_config(uct_md_config_t *config)
         (setting->name == NULL) ||
         (real->uct_config_get(config, setting->name, value, sizeof(value)) !=
          UCS_OK)) {
-        return; /* Not a component that this manages */
+        return; /* This component is not one whose domains are managed */
     }
 
     if (!strcmp(value, setting->default_value)) {

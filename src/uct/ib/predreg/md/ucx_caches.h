@@ -14,16 +14,17 @@ BEGIN_C_DECLS
 
 /** @file ucx_caches.h
  *
- * UCX's own registration caches, which are switched off while this library
- * manages memory. The functions of UCX that read configurations call these, see
- * hooks.h.
+ * Switches UCX's own registration caches off while this library manages memory.
+ * The overridden functions of UCX that read configurations call these
+ * functions, see hooks.h.
  */
 
-/** A configuration of UCP was read. */
+/** Switch the cache off in a configuration of UCP that was just read. */
 void uct_predreg_ucp_config(const uct_predreg_real_t *real,
                             ucp_config_t *config);
 
-/** A configuration of a memory domain was read. */
+/** Switch the cache off in a configuration of a memory domain that was just
+ *  read. */
 void uct_predreg_md_config(uct_md_config_t *config);
 
 END_C_DECLS

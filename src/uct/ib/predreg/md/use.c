@@ -31,8 +31,9 @@ typedef struct request {
 } request_t;
 
 
-/* Memory of a managed domain that is none of ours, such as UCX's own pools. If
- * the system refuses it, idle regions of ours give way. */
+/* Register memory in a managed domain that the cache does not manage, such as
+ * UCX's own pools. If the system refuses it, the cache deregisters idle regions
+ * to make room. */
 static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
                                     const request_t *req, int is_pool,
                                     uct_mem_h *memh_p)
@@ -91,10 +92,12 @@ static int is_one_sided(uct_predreg_purpose_t purpose)
 }
 
 /*
- * What may be done with a registration of this domain, in this process, of what
- * this version of UCX allows. Interfaces that do not understand pieces take
- * wholes only. Puts of messages that are fenced are treated as one-sided ones;
- * and where there are devices, UCP may be about to hand out a key to one.
+ * Decide what may be done with a registration in this domain and process, out
+ * of what this version of UCX allows. If an interface of the domain does not
+ * understand pieces, memory is registered as a whole. If UCP fences the puts of
+ * messages, they are treated like one-sided puts. And if there is memory of
+ * devices, UCP may be about to hand out a key, which memory in pieces does not
+ * have.
  */
 static uct_predreg_may_t
 may_do(const uct_predreg_domain_t *domain, const request_t *req)
@@ -116,7 +119,8 @@ may_do(const uct_predreg_domain_t *domain, const request_t *req)
            UCT_PREDREG_MAY_LAST_RESORT : may;
 }
 
-/* A use that UCP does not expect to be refused, and that only moves data */
+/* Begin a use that only moves data, and that UCP does not expect to be
+ * refused */
 static ucs_status_t
 begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
                 int last_resort, const ucs_rcache_pred_context_t *context,
@@ -160,7 +164,7 @@ static unsigned use_kind(uct_predreg_may_t may)
     }
 }
 
-/* A use that is left to UCX's own cache */
+/* Begin a use that is left to UCX's own cache */
 static ucs_status_t watched_mem_reg(uct_predreg_domain_t *domain,
                                     const request_t *req, uct_predreg_may_t may,
                                     uct_mem_h *memh_p)
@@ -170,7 +174,7 @@ static ucs_status_t watched_mem_reg(uct_predreg_domain_t *domain,
                                      req->flags, use_kind(may), memh_p);
 }
 
-/* A use of a managed domain */
+/* Begin a use in a managed domain */
 static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
                                     const request_t *req, uct_predreg_may_t may,
                                     uct_mem_h *memh_p)
@@ -203,7 +207,7 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
 
 static int is_foreign(const request_t *req, uct_predreg_may_t may)
 {
-    /* Bad arguments are for UCT to complain about */
+    /* Wrong arguments are passed on, since UCT reports them */
     return (may == UCT_PREDREG_MAY_PASS) ||
            (may == UCT_PREDREG_MAY_PASS_POOL) || (req->length == 0) ||
            (req->address == NULL) ||
@@ -240,8 +244,10 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
            managed_mem_reg(domain, &req, may, memh_p);
 }
 
-/* As uct_invoke_completion(), which is not installed: the last of count calls
- * back. An error would be kept; here there is none. */
+/* Tell a completion that the invalidation it waits for is done, as UCX's
+ * uct_invoke_completion() does, whose header is not installed: the last
+ * operation that it counts calls the user's function. There is no error to keep
+ * here. */
 static void invalidation_done(void *arg)
 {
     uct_completion_t *comp = arg;
@@ -264,7 +270,8 @@ static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
     ucs_rcache_pred_end_in_pieces(&pieces->use);
     free(pieces);
     if (is_invalidation(params)) {
-        invalidation_done(params->comp); /* No peer ever had a key to it */
+        invalidation_done(params->comp); /* No peer ever had a key to this
+                                            memory */
     }
     return UCS_OK;
 }
@@ -299,7 +306,8 @@ ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
         return status;
     }
 
-    /* Not one of ours: a pool of UCX, or registered before it was managed */
+    /* The handle is not one of the cache: it is that of a pool of UCX, or was
+     * registered before the domain was managed */
     status = uct_predreg_core.real.uct_md_mem_dereg_v2(md, params);
     if ((status == UCS_OK) && (domain != NULL)) {
         uct_predreg_foreign_remove(params->memh);

@@ -14,10 +14,11 @@ BEGIN_C_DECLS
 
 /** @file use.h
  *
- * Uses of memory begin and end: the registrations and deregistrations that UCP
- * asks a memory domain for. Those of managed domains go to the cache, those of
- * watched ones to UCX, and what is none of ours is passed on. The overridden
- * functions of UCT call these, see hooks.h. Any thread.
+ * The begin and the end of uses of memory: the registrations and
+ * deregistrations that UCP asks a memory domain for. Those of managed domains
+ * go to the cache, those of watched domains to UCX, and all others are passed
+ * on unchanged. The overridden functions of UCT call these functions on any
+ * thread, see hooks.h.
  */
 
 ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
@@ -27,8 +28,9 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
 ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
                                    const uct_md_mem_dereg_params_t *params);
 
-/** A key is about to be packed for a peer.
- *  @return UCS_ERR_UNSUPPORTED, having said why, if the handle has none. */
+/** Check that a key can be packed for a peer.
+ *  @return UCS_ERR_UNSUPPORTED, and the reason is logged, if the handle is a
+ *  pieces handle, which has no key. */
 ucs_status_t uct_predreg_mkey_check(uct_md_h md, uct_mem_h memh);
 
 END_C_DECLS

@@ -17,22 +17,24 @@
 #include <stdatomic.h>
 
 /*
- * Under the leave-pinned policy UCX's own cache is below us: what passes
- * through here are the uses. Their handles are those of the cache's regions,
- * which stay registered; uses of one region have one handle.
+ * Watching under the leave-pinned policy. There UCX's own cache lies below this
+ * library, and what passes through here is uses, not registrations. Their
+ * handles are those of the regions of UCX's cache, which stay registered; so
+ * all uses of a region have the same handle.
  */
 
 
-/* Uses under way, by handle. UCX's own pools are registered with handles as
- * well, and must not be taken for uses when they go. */
+/* Numbers of uses under way, by their handle. UCX's own pools have handles,
+ * too, which must not be taken for those of uses when the pools are
+ * deregistered. */
 KHASH_MAP_INIT_INT64(watch_uses, unsigned)
 
 static khash_t(watch_uses) uses;                /* Under lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The shortest use so far, bytes: memory that is smaller need not be recorded
- * when it is unmapped. Relaxed: a number that only becomes less, and that
- * nothing else depends on. */
+/* The shortest use so far, bytes. Memory that is smaller was never used, so its
+ * unmapping need not be recorded. Relaxed: this number only decreases, and
+ * nothing else depends on it. */
 static _Atomic uint64_t shortest = UINT64_MAX;
 
 
@@ -59,12 +61,13 @@ static uint64_t elapsed(uint64_t begin)
 {
     uint64_t end = now();
 
-    /* The thread may have moved to a processor whose counter is behind */
+    /* The end may be less than the begin, if the thread has moved to a
+     * processor whose counter is behind */
     return (end > begin) ? (end - begin) : 0;
 }
 
-/* A use of this handle begins.
- * @return 0 if there is no memory to remember it: then it is not recorded. */
+/* Note that a use with this handle begins.
+ * @return 0 if there is no memory to note the use; then it is not recorded. */
 static int use_remember(uct_mem_h memh)
 {
     khiter_t iter;
@@ -85,8 +88,8 @@ out:
     return ret != UCS_KH_PUT_FAILED;
 }
 
-/* A handle is deregistered.
- * @return 0 if it is not that of a use, but of a pool of UCX. */
+/* Note that a handle is deregistered.
+ * @return 0 if the handle is not that of a use, but of one of UCX's pools. */
 static int use_forget(uct_mem_h memh)
 {
     khiter_t iter;
@@ -102,7 +105,7 @@ static int use_forget(uct_mem_h memh)
     return found;
 }
 
-/* A use of this length has begun: remember it if it is the shortest */
+/* Remember the length of a use that has begun, if it is the shortest so far */
 static void shortest_update(size_t length)
 {
     uint64_t value = atomic_load_explicit(&shortest, memory_order_relaxed);
@@ -197,7 +200,8 @@ void uct_predreg_watch_unmapped(uintptr_t start, size_t length)
 
 void uct_predreg_watch_reset(void)
 {
-    /* Not freed: another thread of the parent may have been in the allocator */
+    /* The table is not freed: another thread of the parent may have been in the
+     * allocator when it forked */
     kh_init_inplace(watch_uses, &uses);
     pthread_mutex_init(&lock, NULL);
 }

@@ -21,7 +21,7 @@ static pthread_once_t predreg_load_once = PTHREAD_ONCE_INIT;
 static uct_predreg_real_t predreg_real;
 
 
-/* Print a message of our own: UCS, which has a log, may not be in the
+/* Print a message to standard error: UCS, which has a log, may not be in the
  * process */
 #define PREDREG_COMPLAIN(_fmt, ...) \
     fprintf(stderr, "ucx-predreg: " _fmt "\n", ##__VA_ARGS__)
@@ -31,8 +31,9 @@ static const char *library_of(const char *symbol)
     return !strncmp(symbol, "ucp_", 4) ? "libucp.so.0" : "libuct.so.0";
 }
 
-/* Takes the place of a function that was not found. It returns a value as wide
- * as a pointer, since some functions return a pointer with the status in it. */
+/* This takes the place of a function that was not found. It returns a value as
+ * wide as a pointer, since some functions of UCP return a pointer that holds
+ * the status. */
 static intptr_t missing_function(void)
 {
     return UCS_ERR_UNSUPPORTED;
@@ -43,8 +44,8 @@ void *predreg_resolve(const char *name)
     const char *library = library_of(name);
     void *handle, *addr;
 
-    /* A search by handle begins in that library, so it does not find the
-     * function that overrides */
+    /* A search by handle begins in UCX's library, so it does not find the
+     * overriding function of this library */
     handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     addr   = dlsym((handle == NULL) ? RTLD_NEXT : handle, name);
     if (addr == NULL) {
@@ -126,8 +127,8 @@ const uct_predreg_hooks_t *predreg_load(void)
     return predreg_hooks();
 }
 
-/* In a program that was linked with UCX the core is loaded at once, so that
- * ucx_info -c lists its knobs with UCX's own settings */
+/* If the program was linked with UCX, load the core at once, so that ucx_info
+ * -c lists the knobs together with UCX's own settings */
 UCS_F_CTOR static void predreg_constructor(void)
 {
     if (dlopen("libucs.so.0", RTLD_LAZY | RTLD_NOLOAD) != NULL) {

@@ -15,7 +15,8 @@
 
 /** @file preload.h
  *
- * How an overriding function finds the one it overrides, and the core.
+ * Finds the function of UCX that an overriding function overrides, and the
+ * core.
  */
 
 #define PREDREG_EXPORT __attribute__((visibility("default")))
@@ -25,16 +26,17 @@
  * Find a function in the UCX library of this process, wherever it was loaded:
  * Open MPI loads UCX as a plug-in's dependency, out of sight of RTLD_NEXT.
  *
- * @param [in]  name  Its prefix tells the library.
- * @return a function that returns UCS_ERR_UNSUPPORTED, having said so, if there
- *         is no such function.
+ * @param [in]  name  Name of the function, whose prefix tells the library.
+ * @return the function. If there is none of that name, an error is printed, and
+ *         a function that returns UCS_ERR_UNSUPPORTED is returned instead.
  */
 void *predreg_resolve(const char *name);
 
 
 /**
- * The function that is overridden. Each place that asks resolves it once;
- * threads that ask for the first time at the same time find the same address.
+ * The function that is overridden. Each place in the code that uses this macro
+ * resolves the name once; several threads that do so at the same time find the
+ * same address.
  */
 #define PREDREG_REAL(_name) \
     ({ \
@@ -51,10 +53,11 @@ void *predreg_resolve(const char *name);
     })
 
 
-/** What this thread registers memory for: the function of UCP that it is in
- *  tells. The model initial-exec finds it with one instruction. It is possible
- *  because the library is preloaded, so that its thread-local storage is part
- *  of each thread from the start. */
+/** What this thread registers memory for. The overriding functions of UCP set
+ *  it while the thread is in them. With the TLS model initial-exec the variable
+ *  is found with one instruction. The model is possible because this library is
+ *  preloaded, so that its thread-local storage is part of each thread from the
+ *  start. */
 extern __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
@@ -62,21 +65,24 @@ uct_predreg_purpose_t predreg_purpose;
 /** Written once by predreg_load(), after the hooks were filled in (release). */
 extern _Atomic(const uct_predreg_hooks_t*) predreg_active;
 
-/** The hooks, or NULL while there are none or if the core stepped aside. */
+/** @return the hooks, or NULL as long as the core is not loaded, or if it
+ *  stepped aside. */
 static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_hooks(void)
 {
     /* Acquire: pairs with the release in predreg_load() */
     return atomic_load_explicit(&predreg_active, memory_order_acquire);
 }
 
-/** The functions of UCX, those of UCP included. UCP must have been loaded. */
+/** @return the functions of UCX, including those of UCP, which must have been
+ *  loaded. */
 const uct_predreg_real_t *predreg_real_ucp(void);
 
-/** Load the core, if that was not tried yet. @return as predreg_hooks(). */
+/** Load the core, if that was not tried yet. @return what predreg_hooks()
+ *  returns then. */
 const uct_predreg_hooks_t *predreg_load(void);
 
 
-/** Datatype of the elements a request of UCP is about. */
+/** @return the datatype of the elements that a request of UCP is about. */
 static UCS_F_ALWAYS_INLINE ucp_datatype_t
 predreg_request_datatype(const ucp_request_param_t *param)
 {
@@ -84,9 +90,9 @@ predreg_request_datatype(const ucp_request_param_t *param)
            param->datatype : ucp_dt_make_contig(1);
 }
 
-/** Whether so many elements of a datatype are too few bytes to count as a
- *  communication. If the datatype is not contiguous, the length is not known
- *  here, and it counts. */
+/** @return whether so many elements of a datatype are too few bytes to count as
+ *  a communication. If the datatype is not contiguous, its length is not known
+ *  here, and the communication counts. */
 static UCS_F_ALWAYS_INLINE int
 predreg_comm_is_short(size_t count, ucp_datatype_t datatype)
 {

@@ -7,11 +7,12 @@
 #include "preload.h"
 
 /*
- * Entry points of UCP: its configuration; its progress, since a program that
- * waits has time to spare; its end; and its communications, each of which the
- * core is told with its call site, and may change. UCP implements some
- * communications by others, which come through here again: the core hears of
- * the outer call only, which is the program's.
+ * Overriding functions for entry points of UCP: those that read its
+ * configuration; its progress functions, which show when a program waits and
+ * has time to spare; the destruction of workers; and all communications. The
+ * core is told of each communication with its call site, and may change it. UCP
+ * implements some communications by others, which come through here again: the
+ * core is only told of the outer call, which the program made.
  */
 
 
@@ -23,7 +24,7 @@ ucs_rcache_pred_window_t predreg_window;
 __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
-/* How many calls of communications this thread is in, one inside the other */
+/* How many calls of communications this thread is in, nested in each other */
 static __thread __attribute__((tls_model("initial-exec")))
 unsigned predreg_depth;
 
@@ -32,7 +33,8 @@ PREDREG_EXPORT ucs_status_t
 ucp_config_read(const char *env_prefix, const char *filename,
                 ucp_config_t **config_p)
 {
-    /* Before UCX looks for variables that nobody has read */
+    /* The core is loaded, and has read its variables, before UCX warns of
+     * variables that nobody has read */
     const uct_predreg_hooks_t *hooks = predreg_load();
     ucs_status_t status;
 
@@ -53,7 +55,8 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     ucs_status_t status;
 
     if (config == NULL) {
-        /* UCP would read it where no hook sees it */
+        /* Without a configuration UCP would read one itself, where no hook sees
+         * it */
         status = ucp_config_read(NULL, NULL, &own_config);
         if (status != UCS_OK) {
             return status;
@@ -85,8 +88,8 @@ PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
 {
     const uct_predreg_hooks_t *hooks = predreg_hooks();
 
-    /* A transfer that waits for room makes progress without an event of UCX:
-     * the program must not sleep now */
+    /* A transfer that waits for room can go on without an event of UCX, so the
+     * program must not sleep until there is one */
     return ((hooks != NULL) && !hooks->may_sleep()) ?
            UCS_ERR_BUSY : PREDREG_REAL(ucp_worker_arm)(worker);
 }
@@ -97,7 +100,8 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
     const uct_predreg_hooks_t *hooks;
     unsigned count;
 
-    /* UCP's blocking calls come here: what progress does is not part of them */
+    /* UCP's blocking calls make progress, too. What is registered during
+     * progress does not belong to the blocking call */
     predreg_purpose = UCT_PREDREG_PURPOSE_MESSAGE;
     count           = PREDREG_REAL(ucp_worker_progress)(worker);
     predreg_purpose = purpose;
@@ -113,8 +117,8 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 }
 
 
-/* The core's hooks, if it wants to hear of a communication of count elements of
- * a datatype, else NULL */
+/* @return the core's hooks if the core is to be told of a communication of
+ * count elements of a datatype, else NULL */
 static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
 comm_hooks(size_t count, ucp_datatype_t datatype)
 {
@@ -122,7 +126,7 @@ comm_hooks(size_t count, ucp_datatype_t datatype)
            NULL : predreg_hooks();
 }
 
-/* Request parameters as the core changed them, in a copy */
+/* Copy request parameters, and put the core's changes into the copy */
 static UCS_F_NOINLINE const ucp_request_param_t *
 changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
 {
@@ -152,14 +156,15 @@ changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
      ((_comm) == UCS_RCACHE_PRED_COMM_SEND) ? UCT_PREDREG_PURPOSE_SEND : \
      UCT_PREDREG_PURPOSE_MESSAGE)
 
-/* Endpoint and worker of a communication, by the name of its object */
+/* The endpoint and the worker of a communication, chosen by the name of its
+ * object: EP_OF_ or WORKER_OF_ with ep or worker */
 #define EP_OF_ep         ep
 #define EP_OF_worker     NULL
 #define WORKER_OF_ep     NULL
 #define WORKER_OF_worker worker
 
-/* By its options: the request parameters; a place for a copy of them; and what
- * hands over to UCP what the core changed */
+/* Chosen by the options of a communication: its request parameters, a place for
+ * a copy of them, and the code that hands the core's changes over to UCP */
 #define PARAM_PARAM      param
 #define PARAM_DATATYPE   NULL
 #define PARAM_BYTES      NULL
@@ -175,8 +180,9 @@ changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
 #define CHANGE_DATATYPE  datatype = comm.datatype;
 #define CHANGE_BYTES
 
-/* An overriding function. The frame address is a constant below the caller's,
- * and so stands for the stack depth. */
+/* The overriding function of a communication. The frame address lies a constant
+ * distance below that of the caller, and so stands for the depth of the
+ * stack. */
 #define PREDREG_COMM(_name, _ret, _kind, _params, _args, _object, _buffer, \
                      _count, _options) \
     PREDREG_EXPORT _ret _name _params \

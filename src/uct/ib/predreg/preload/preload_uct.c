@@ -9,9 +9,10 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* Functions that libucp imports from libuct. Each calls the function it
- * overrides; but registrations and deregistrations of memory go to the core,
- * which calls them as it sees fit. */
+/* Overriding functions for those that libucp imports from libuct. Each calls
+ * the function that it overrides. But registrations and deregistrations of
+ * memory go to the core, which decides whether to call the overridden
+ * function. */
 
 
 PREDREG_EXPORT ucs_status_t
@@ -86,9 +87,9 @@ uct_iface_open(uct_md_h md, uct_worker_h worker,
 }
 
 /*
- * Whether the caller is UCP. Programs that use UCT by themselves are not: they
- * get exactly the registration they ask for. UCP calls from few places, and
- * most often from the same one, which is remembered.
+ * Whether the caller is UCP. A program that uses UCT by itself is not, and gets
+ * exactly the registration that it asks for. UCP calls from few places, most
+ * often from the same one, which is remembered.
  */
 static int is_ucp(const void *caller)
 {
@@ -96,7 +97,7 @@ static int is_ucp(const void *caller)
     const char *name;
     Dl_info info;
 
-    /* Relaxed: it is compared, and nothing is read through it */
+    /* Relaxed: the address is only compared, and nothing is read through it */
     if (ucs_likely(atomic_load_explicit(&known, memory_order_relaxed) ==
                    caller)) {
         return 1;

@@ -13,7 +13,8 @@
 
 /** @file ucp_comms.h
  *
- * The communications of UCP. To be included by one that has defined
+ * The list of all communications of UCP. A file that includes this has to
+ * define
  *
  *   PREDREG_COMM(name, return type, kind, parameters, arguments, object,
  *                buffer, count, options)
@@ -22,9 +23,8 @@
  * its parameters: the object is ep or worker. The options say how the call gets
  * its datatype:
  *
- *   PARAM     in its request parameters, the parameter param
- *   DATATYPE  as the parameter datatype
- *   BYTES     not at all: it is about bytes
+ *   PARAM in its request parameters, the parameter param DATATYPE as the
+ *   parameter datatype BYTES not at all: its elements are bytes
  */
 
 /** The datatype of a communication with these options. */
