@@ -13,17 +13,19 @@
 
 #include <string.h>
 
-/* How long after it is woken, or its time has come, the helper's thread runs,
- * ns: what the cache takes it for before it has measured it */
+/* How long the helper's thread takes to run after it was woken or its time has
+ * come, ns. The cache assumes the same before it has measured it */
 #define WAKEUP 50000
 
-/* So many uses periodicity compares. The programs in test/apps have patterns of
- * 2 to 18 uses: nearly twice as many find these with some to spare, and are
- * learned in a few iterations. */
+/* How many uses the policy periodicity compares. The programs in test/apps have
+ * patterns of 2 to 18 uses. Nearly twice as many uses are enough to find these
+ * patterns with some to spare, and few enough to learn a pattern in a few
+ * iterations. */
 #define COMPARED 32
 
-/* What all operations of a program may take together, ns: 73 years. The times
- * of a replay, and the differences between them, then fit into 64 bits. */
+/* The time that all operations of a program may take together, ns: 73 years.
+ * With this limit the times of a replay, and the differences between them, fit
+ * into 64 bits. */
 #define MAX_TIME (INT64_MAX / 4)
 
 
@@ -57,8 +59,9 @@ static ucs_status_t cost_check(const char *name, const predreg_cost_t *cost)
         return UCS_OK;
     }
 
-    ucs_error("%s at %g ns, and %g ns a page, is out of range: expected 0 to %g "
-              "each", name, cost->op, cost->page, PREDREG_REPLAY_MAX_COST);
+    ucs_error("%s at %g ns, and %g ns a page, is out of range: "
+              "expected 0 to %g each", name, cost->op, cost->page,
+              PREDREG_REPLAY_MAX_COST);
     return UCS_ERR_INVALID_PARAM;
 }
 
@@ -91,8 +94,8 @@ static ucs_status_t params_check(const predreg_replay_params_t *params)
                                 status;
 }
 
-/* Costs that are in range may still add up to too much, if a trace has many or
- * large uses */
+/* Check that the costs of all operations do not add up to more than MAX_TIME.
+ * Even costs that are in range may do so, if a trace has many or large uses */
 static ucs_status_t total_check(const predreg_timeline_t *timeline,
                                 const predreg_replay_params_t *params)
 {

@@ -13,12 +13,12 @@ BEGIN_C_DECLS
 
 /** @file replay.h
  *
- * A recorded program under another policy, on a virtual clock. Deterministic:
- * the same trace and parameters give the same result, bit for bit.
+ * Plays a recorded program under another policy, on a virtual clock. The same
+ * trace and parameters always give the same result, bit for bit.
  */
 
-/** The parameters that a policy has unless they are given: defaults of the
- *  library's own knobs, and the costs of the timeline.
+/** Set the default parameters of a policy: the defaults of the library's own
+ *  knobs, and the costs of the timeline.
  *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
                                            predreg_replay_policy_t policy,
@@ -27,7 +27,7 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
 /**
  * Play the policy of the parameters.
  *
- * @param [out] result  To be cleaned up if all went well.
+ * @param [out] result  The caller has to clean it up if this returns UCS_OK.
  * @return UCS_ERR_INVALID_PARAM (logged, naming the value and what is accepted)
  *         or UCS_ERR_NO_MEMORY.
  */

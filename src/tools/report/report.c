@@ -73,7 +73,8 @@ report_find_result(const predreg_replay_result_t *results, unsigned num_results,
     return NULL;
 }
 
-/* What the first rank says, and whether others agree */
+/* Add a rank's meta lines: the report keeps those of the first rank, and
+ * whether other ranks differ */
 static ucs_status_t report_add_meta(predreg_report_t *report,
                                     const ucs_rcache_trace_t *trace)
 {
@@ -107,7 +108,8 @@ static ucs_status_t report_add_meta(predreg_report_t *report,
     return UCS_OK;
 }
 
-/* By its rank, or what its file is called */
+/* Make the name of a rank: its number, or the name of its file if it has
+ * none */
 static char *report_rank_name(const ucs_rcache_trace_t *trace)
 {
     const char *rank = ucs_rcache_trace_get_meta(trace, "rank");

@@ -15,9 +15,9 @@ BEGIN_C_DECLS
 
 /** @file report.h
  *
- * A report of a job on one HTML page: what each policy would come to, and which
- * one to use. Ranks are added one by one; nothing that was handed in is needed
- * any longer than that.
+ * Makes a report of a job on one HTML page: what each policy would come to, and
+ * which one to use. The caller adds the ranks one by one. The report keeps no
+ * pointer to what it is given.
  */
 
 typedef struct predreg_report predreg_report_t;
@@ -30,9 +30,9 @@ void predreg_report_destroy(predreg_report_t *report);
 /**
  * Add a rank.
  *
- * @param [in] results  Of the policies that were played, in any order.
- *                      LEAVE_PINNED must be among them, and all ranks must have
- *                      the same ones.
+ * @param [in] results  Results of the policies that were played, in any order.
+ *                      LEAVE_PINNED must be among them, and the policies must
+ *                      be the same for all ranks.
  *
  * @return UCS_ERR_INVALID_PARAM if LEAVE_PINNED is missing, or
  *         UCS_ERR_NO_MEMORY.
@@ -46,7 +46,7 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
 /**
  * Write the page.
  *
- * @return UCS_ERR_INVALID_PARAM if there is no rank, UCS_ERR_IO_ERROR if the
+ * @return UCS_ERR_INVALID_PARAM if no rank was added, UCS_ERR_IO_ERROR if the
  *         stream has an error.
  */
 ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out);

@@ -16,7 +16,7 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* The first allocation has room for so many operations of the helper */
+/* How many operations of the helper the first allocation has room for */
 #define MIN_HELPER_OPS 256
 
 
@@ -41,9 +41,9 @@ typedef struct helper_ops {
 struct predreg_account {
     predreg_ledger_t *ledger;
     khash_t(sites)   sites;
-    predreg_site_t   no_site; /* Takes what there is no memory for */
-    ucs_status_t     status;  /* UCS_ERR_NO_MEMORY: sites or operations of the
-                                 helper are missing */
+    predreg_site_t   no_site; /* Counts for sites that there is no memory for */
+    ucs_status_t     status;  /* UCS_ERR_NO_MEMORY if there was no memory for a
+                                 site or an operation of the helper */
     uint64_t         uses;
     uint64_t         hits;
     uint64_t         late;
@@ -192,9 +192,10 @@ void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
     }
 }
 
-/* A registration changes its state: enter what it has been in the present one
- * for, until now. It counts for the uses from a site, or, without one, for the
- * first use that may still come. */
+/* A registration is about to change its state: enter its memory in the present
+ * state until now into the ledger, under this cause. It counts for the uses
+ * from the site, or, if that is NULL, for the first use, which may still
+ * come. */
 static void holding_enter(predreg_account_t *account,
                           predreg_holding_t *holding, predreg_cause_t cause,
                           predreg_site_t *site, uint64_t now)
@@ -241,7 +242,7 @@ void predreg_holding_use(predreg_account_t *account, predreg_holding_t *holding,
                          predreg_site_t *site, uint64_t now)
 {
     if (holding->uses++ > 0) {
-        return; /* The one that found it idle goes on */
+        return; /* The use that found the memory idle is still under way */
     }
 
     holding_enter(account, holding,
@@ -362,7 +363,7 @@ ucs_status_t predreg_account_result(predreg_account_t *account,
         return status;
     }
 
-    /* The result's from now on */
+    /* From now on the result owns the arrays */
     result->helper_ops     = account->helper_ops.ops;
     result->num_helper_ops = account->helper_ops.count;
     account->helper_ops    = (helper_ops_t){ .ops = NULL };

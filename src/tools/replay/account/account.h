@@ -13,10 +13,10 @@ BEGIN_C_DECLS
 
 /** @file account.h
  *
- * What a policy did, as it is replayed: uses, waits, and registrations from
- * their begin to their end. It becomes the result.
+ * Keeps account of what a policy does while it is replayed: uses, waits, and
+ * registrations from their begin to their end. The result is made of it.
  *
- * Times are those of the program under the policy, ns.
+ * All times are those of the program under the policy, ns.
  */
 
 typedef struct predreg_account predreg_account_t;
@@ -24,29 +24,30 @@ typedef struct predreg_account predreg_account_t;
 
 /** What is known so far of the uses from one call site. */
 typedef struct predreg_site {
-    predreg_replay_site_t sum;     /**< All but byte_seconds */
+    predreg_replay_site_t sum;     /**< All fields but byte_seconds */
     unsigned __int128     byte_ns;
 } predreg_site_t;
 
 
-/** byte * ns. Aligned no more than other numbers are: a structure that has a
- *  holding can then be found from a list's head, which is aligned like that. */
+/** Bytes times ns. The alignment is lowered to that of other numbers, because a
+ *  loop over a list treats the list's head as if it were inside of a structure,
+ *  and the head is aligned to 8 only. */
 typedef unsigned __int128 predreg_byte_ns_t __attribute__((aligned(8)));
 
 /**
- * A registration from its begin to its end: its memory is registered, used,
- * idle, used again, and deregistered. What it was idle for is only known
- * afterwards. The policy owns the structure, and only the functions below look
- * into it.
+ * A registration from its begin to its end: memory is registered, used, idle,
+ * used again, and deregistered. Only afterwards it is known which use the
+ * memory was idle for. The policy owns the structure, but only the functions
+ * below read and write it.
  */
 typedef struct predreg_holding {
-    uint64_t          bytes;    /**< Whole pages */
-    uint64_t          since;    /**< It has been in its state since then */
-    unsigned          uses;     /**< Under way */
+    uint64_t          bytes;    /**< Bytes of its pages */
+    uint64_t          since;    /**< When its present state began */
+    unsigned          uses;     /**< How many uses of it are under way */
     uint8_t           state;    /**< predreg_holding_state_t */
-    predreg_site_t    *site;    /**< Of the last use; NULL: it was not used
+    predreg_site_t    *site;    /**< Site of its last use; NULL: it was not used
                                      yet */
-    predreg_byte_ns_t unused;   /**< What it came to until its first use */
+    predreg_byte_ns_t unused;   /**< Its memory over time until its first use */
 } predreg_holding_t;
 
 typedef enum {
@@ -60,8 +61,8 @@ typedef enum {
 ucs_status_t predreg_account_create(predreg_account_t **account_p);
 void predreg_account_destroy(predreg_account_t *account);
 
-/** @return the call site of a context, never NULL. If there is no memory for
- *          it, asking for the result fails. */
+/** @return the call site of a context. It is never NULL: if there is no memory
+ *  for the site, predreg_account_result() fails later. */
 predreg_site_t *predreg_account_site(predreg_account_t *account,
                                      const ucs_rcache_pred_context_t *context);
 
@@ -70,59 +71,60 @@ predreg_site_t *predreg_account_site(predreg_account_t *account,
 void predreg_account_use(predreg_account_t *account, predreg_site_t *site,
                          int hit, int late, uint64_t waited);
 
-/** Count a use that was refused: for lack of room it went without a
- *  registration. */
+/** Count a use that was refused, and went without a registration for lack of
+ *  room. */
 void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
                              uint64_t waited);
 
-/** Count time that the program waited for the sake of a site, but not at the
- *  begin of a use, ns. */
+/** Count time that the program waited for the sake of a site at another point
+ *  than the begin of a use, ns. */
 void predreg_account_wait(predreg_account_t *account, predreg_site_t *site,
                           uint64_t waited);
 
-/** Memory was registered from begin to end, for this cause and for the sake of
- *  a site; see @ref predreg_ledger_add. For policies that know the whole
- *  schedule at once. Others have holdings. */
+/** Add memory that was registered from begin to end, for this cause and for the
+ *  sake of a site; see @ref predreg_ledger_add. Policies that know the whole
+ *  schedule at once use this function; the others use holdings. */
 void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
                          int64_t begin, int64_t end, uint64_t bytes,
                          predreg_cause_t cause);
 
-/** The helper is busy with a registration, or a deregistration, from begin to
- *  end. */
+/** Add an operation of the helper, which is busy with a registration, or a
+ *  deregistration, from begin to end. */
 void predreg_account_helper(predreg_account_t *account, uint64_t begin,
                             uint64_t end, int is_reg);
 
 
-/** Memory that holds [address, address + length) is registered from now on;
- *  registering it takes until @ref predreg_holding_registered. */
+/** Open a holding: the pages of [address, address + length) are being
+ *  registered from now on, until @ref predreg_holding_registered is called. */
 void predreg_holding_reg(predreg_account_t *account, predreg_holding_t *holding,
                          uint64_t address, uint64_t length, uint64_t now);
 
 void predreg_holding_registered(predreg_account_t *account,
                                 predreg_holding_t *holding, uint64_t now);
 
-/** A use begins, or one of those under way ends. */
+/** Note that a use of the memory begins, or that a use that is under way
+ *  ends. */
 void predreg_holding_use(predreg_account_t *account, predreg_holding_t *holding,
                          predreg_site_t *site, uint64_t now);
 void predreg_holding_unuse(predreg_account_t *account,
                            predreg_holding_t *holding, uint64_t now);
 
-/** Deregistration begins. Not while it is used. */
+/** Note that the deregistration begins. The memory must not be in use. */
 void predreg_holding_dereg(predreg_account_t *account,
                            predreg_holding_t *holding, uint64_t now);
 
-/** The memory is not registered any more; or the program is over, whatever
- *  state this is in. */
+/** Close a holding, because its memory is not registered any more, or because
+ *  the program is over. In the second case the holding may be in any state. */
 void predreg_holding_close(predreg_account_t *account,
                            predreg_holding_t *holding, uint64_t now);
 
 
 /**
- * Make the result of all that was told: the fields pinned, pinned_avg_bytes,
+ * Make the result of all that was added: its fields pinned, pinned_avg_bytes,
  * uses, hits, late, refused, regs, waited, duration, sites and num_sites. All
  * holdings must be closed.
  *
- * @param [in] duration  Of the program, ns.
+ * @param [in] duration  Duration of the program under the policy, ns.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t predreg_account_result(predreg_account_t *account,

@@ -13,13 +13,13 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* The first allocation has room for so many entries */
+/* How many entries the first allocation has room for */
 #define MIN_CAPACITY 1024
 
 
 /*
- * Sums are exact: integers of 128 bits until the end, so that they depend
- * neither on the order of the entries nor on rounding.
+ * Sums are kept as integers of 128 bits, and converted at the end. So they are
+ * exact, and depend neither on the order of the entries nor on rounding.
  */
 
 typedef struct entry {
@@ -33,14 +33,15 @@ struct predreg_ledger {
     entry_t      *entries;
     size_t       num_entries;
     size_t       capacity;
-    ucs_status_t status;   /* UCS_ERR_NO_MEMORY: entries are missing */
+    ucs_status_t status;   /* UCS_ERR_NO_MEMORY if there was no memory for an
+                              entry */
 };
 
 
 /* A change of the curve of registered bytes */
 typedef struct change {
     int64_t  time;
-    uint64_t bytes; /* Modulo 2^64: falls are negative */
+    uint64_t bytes; /* By how much it rises, modulo 2^64; a fall is negative */
 } change_t;
 
 
@@ -119,8 +120,9 @@ static int change_compare(const void *a, const void *b)
 }
 
 /*
- * Sort the changes and make a curve of them: each time once, without steps that
- * go nowhere. Steps take no more room than changes and are made in their place.
+ * Sort the changes and make a curve of them, which has each time only once, and
+ * no step that changes nothing. The steps overwrite the changes, since they
+ * take no more room.
  */
 static void curve_make(change_t *changes, size_t num_changes,
                        predreg_sum_t *sum)
@@ -198,7 +200,7 @@ ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
     return UCS_OK;
 }
 
-/* The steps of a curve as changes. @return number of them. */
+/* Write the steps of a curve as changes. @return the number of changes. */
 static size_t changes_of_curve(const predreg_sum_t *sum, int64_t offset,
                                change_t *changes)
 {

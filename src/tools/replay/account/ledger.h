@@ -17,23 +17,24 @@ BEGIN_C_DECLS
 
 /** @file ledger.h
  *
- * What was registered when, and what for. Entries may be made in any order, and
- * are summed up when all have been made.
+ * A ledger of which memory was registered when, and what for. Entries may be
+ * added in any order, and are summed up when all have been added.
  *
- * Times are nanoseconds, and may be before 0; sizes are bytes.
+ * Times are nanoseconds, and may be negative; sizes are bytes.
  */
 
-/** What memory is registered for at an instant. */
+/** Why memory is registered at an instant. */
 typedef enum {
-    PREDREG_CAUSE_USE,      /**< It is in use */
-    PREDREG_CAUSE_REG,      /**< It is being registered */
-    PREDREG_CAUSE_DEREG,    /**< It is being deregistered */
-    PREDREG_CAUSE_AHEAD,    /**< Registered ahead, and waits for the use that
-                                 then comes */
-    PREDREG_CAUSE_KEPT,     /**< Was used, and stays registered to its next use */
-    PREDREG_CAUSE_RELEASE,  /**< Was used, and is deregistered before it is used
-                                 again */
-    PREDREG_CAUSE_WASTED,   /**< Registered ahead of a use that never came */
+    PREDREG_CAUSE_USE,      /**< The memory is in use */
+    PREDREG_CAUSE_REG,      /**< The memory is being registered */
+    PREDREG_CAUSE_DEREG,    /**< The memory is being deregistered */
+    PREDREG_CAUSE_AHEAD,    /**< It was registered ahead of a use, which then
+                                 comes */
+    PREDREG_CAUSE_KEPT,     /**< It stays registered from one use to the next */
+    PREDREG_CAUSE_RELEASE,  /**< It was used, and is deregistered before it is
+                                 used again */
+    PREDREG_CAUSE_WASTED,   /**< It was registered ahead of a use that never
+                                 came */
     PREDREG_CAUSE_LAST
 } predreg_cause_t;
 
@@ -45,14 +46,15 @@ typedef struct predreg_ledger predreg_ledger_t;
 ucs_status_t predreg_ledger_create(predreg_ledger_t **ledger_p);
 void predreg_ledger_destroy(predreg_ledger_t *ledger);
 
-/** Memory is registered for this cause, from begin to end. If end is not after
- *  begin, there is no entry. If there is no memory for it, the sum fails. */
+/** Add an entry: so many bytes are registered for this cause, from begin to
+ *  end. If end is not after begin, nothing is added. If there is no memory for
+ *  the entry, predreg_ledger_sum() fails later. */
 void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                         uint64_t bytes, predreg_cause_t cause);
 
 
-/** A step of the curve of registered memory: so much is registered from this
- *  time on. */
+/** A step of the curve of registered memory: from this time on, so many bytes
+ *  are registered. */
 typedef struct predreg_step {
     int64_t  time;
     uint64_t bytes;
@@ -63,7 +65,8 @@ typedef struct predreg_sum {
     double         by_cause[PREDREG_CAUSE_LAST]; /**< byte * s; sums up to
                                                       byte_seconds */
     uint64_t       peak_bytes;
-    predreg_step_t *curve;   /**< By time, each once; from 0 bytes to 0 bytes */
+    predreg_step_t *curve;   /**< Sorted by time, each time once; it begins and
+                                  ends at 0 bytes */
     size_t         num_steps;
 } predreg_sum_t;
 
@@ -71,9 +74,9 @@ typedef struct predreg_sum {
 ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum);
 
 /**
- * What several have registered together.
+ * Add up what several ranks have registered, as one sum.
  *
- * @param [in] offsets  Added to the times of each, ns.
+ * @param [in] offsets  For each sum, what is added to its times, ns.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
@@ -81,8 +84,9 @@ ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
                                predreg_sum_t *total);
 
 /**
- * Bytes on average from 0 to the given time, and as long before as any were
- * registered. 0 of no time.
+ * @return how many bytes are registered on average, from the first
+ * registration, if it is before 0, else from 0, to the given time. The average
+ * over no time is 0.
  */
 double predreg_sum_average(const predreg_sum_t *sum, uint64_t duration);
 

@@ -15,11 +15,11 @@ BEGIN_C_DECLS
 
 /** @file result.h
  *
- * What a policy came to. Made by an account, and read by those who print or
- * draw it.
+ * The result of replaying a policy. An account makes it, and the code that
+ * prints or draws results reads it.
  */
 
-/** What the uses from one call site came to. */
+/** The part of a result that belongs to the uses from one call site. */
 typedef struct predreg_replay_site {
     uint64_t caller;
     uint64_t stack;
@@ -27,48 +27,52 @@ typedef struct predreg_replay_site {
     uint64_t hits;
     uint64_t late;
     uint64_t waited;       /**< On the critical path, ns */
-    double   byte_seconds; /**< Registered for its uses: while they last, before
-                                and after */
+    double   byte_seconds; /**< Memory over time registered for its uses,
+                                before, while and after they last */
 } predreg_replay_site_t;
 
 /** An operation of the helper. */
 typedef struct predreg_helper_op {
     uint64_t time;      /**< When it began, ns */
     uint64_t duration;  /**< ns */
-    int      is_reg;    /**< A registration, else a deregistration */
+    int      is_reg;    /**< Whether it was a registration, else a
+                             deregistration */
 } predreg_helper_op_t;
 
 typedef struct predreg_replay_result {
     unsigned                policy;    /**< predreg_replay_policy_t */
-    uint64_t                limit;     /**< LRU, REGIONS: the limit that was kept
-                                            to */
+    uint64_t                limit;     /**< LRU, REGIONS: the limit that was in
+                                            force */
     predreg_sum_t           pinned;
-    double                  pinned_avg_bytes;      /**< Over the duration, and
-                                                        the time before 0 in
-                                                        which CLAIRVOYANT
+    double                  pinned_avg_bytes;      /**< Average over the
+                                                        duration and, under
+                                                        CLAIRVOYANT, the time
+                                                        before 0 in which it
                                                         registers */
     uint64_t                uses;
     uint64_t                hits;
     uint64_t                late;
     uint64_t                early;
     uint64_t                wasted;
-    uint64_t                refused;   /**< Uses that went without a registration
-                                            for lack of room; not counted in
-                                            uses */
+    uint64_t                refused;   /**< How many uses went without a
+                                            registration for lack of room; uses
+                                            does not count them */
     uint64_t                regs;      /**< Registrations */
     uint64_t                waited;    /**< On the critical path, ns */
     uint64_t                duration;  /**< ns */
-    uint64_t                helper;    /**< The helper's time in registrations
-                                            and deregistrations, ns */
+    uint64_t                helper;    /**< Time that the helper spent on
+                                            registrations and deregistrations,
+                                            ns */
     uint64_t                prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
-    predreg_replay_site_t   *sites;    /**< By caller, then stack */
+    predreg_replay_site_t   *sites;    /**< Sorted by caller, then by stack */
     unsigned                num_sites;
-    predreg_helper_op_t     *helper_ops; /**< PREDICT, PERIODICITY. By time */
+    predreg_helper_op_t     *helper_ops; /**< PREDICT, PERIODICITY: sorted by
+                                              time */
     size_t                  num_helper_ops;
 } predreg_replay_result_t;
 
 
-/** Release what a result holds. */
+/** Free the arrays of a result. */
 void predreg_replay_result_cleanup(predreg_replay_result_t *result);
 
 END_C_DECLS

@@ -14,7 +14,7 @@
 /* A deregistration under way */
 typedef struct closing {
     ucs_list_link_t   link;
-    uint64_t          time;    /* It ends */
+    uint64_t          time;    /* When it ends */
     predreg_holding_t holding;
 } closing_t;
 
@@ -80,8 +80,9 @@ static void close_first(predreg_ahead_t *ahead, uint64_t now)
     free(closing);
 }
 
-/* A deregistration that has ended but began after a longer one is found as soon
- * as that has ended as well */
+/* The list is sorted by when deregistrations began. One that has ended already,
+ * but began after a longer one, is closed as soon as the longer one has
+ * ended */
 void predreg_ahead_close_ended(predreg_ahead_t *ahead, uint64_t now)
 {
     while (!ucs_list_is_empty(&ahead->closings) &&
@@ -90,7 +91,8 @@ void predreg_ahead_close_ended(predreg_ahead_t *ahead, uint64_t now)
     }
 }
 
-/* The registration ahead is complete before the use begins */
+/* Note that the registration ahead of a use is complete before the use
+ * begins */
 static void complete(predreg_ahead_t *ahead, predreg_ahead_region_t *region)
 {
     predreg_holding_registered(ahead->account, &region->holding,

@@ -21,7 +21,7 @@ ucs_status_t predreg_cover_init(predreg_cover_t *cover,
                                 const predreg_range_t *ranges,
                                 size_t num_ranges)
 {
-    /* One more: none is not nothing */
+    /* Room for one more, because malloc() of 0 bytes may return NULL */
     cover->ranges = malloc((num_ranges + 1) * sizeof(*cover->ranges));
     if (cover->ranges == NULL) {
         return UCS_ERR_NO_MEMORY;

@@ -17,28 +17,30 @@ BEGIN_C_DECLS
 
 /** @file cover.h
  *
- * Which of many ranges hold a page: a sweep through memory, from the lowest
- * page to the highest.
+ * Finds which of many ranges hold a page, by a sweep through memory from the
+ * lowest page to the highest.
  */
 
 typedef struct predreg_range {
     uint64_t first;  /**< Its first page */
     uint64_t end;    /**< The page after its last one */
     size_t   index;  /**< Of the use or unmap whose range it is */
-    unsigned domain; /**< Of that use. Not looked at here */
+    unsigned domain; /**< Domain of that use or unmap. Not used here */
 } predreg_range_t;
 
 /** A sweep. It takes no more memory than the ranges themselves. */
 typedef struct predreg_cover {
-    const predreg_range_t *next;   /**< Ranges not come to yet */
+    const predreg_range_t *next;   /**< First range that the sweep has not
+                                        reached yet */
     const predreg_range_t *end;
-    predreg_range_t       *ranges; /**< That hold the page, by index */
+    predreg_range_t       *ranges; /**< Ranges that hold the page, sorted by
+                                        index */
     size_t                num_ranges;
 } predreg_cover_t;
 
 
 /**
- * Pages of a piece of memory.
+ * Find the pages that a piece of memory lies in.
  *
  * @param [in]  length  > 0.
  */
@@ -46,7 +48,7 @@ void predreg_range_of(uint64_t address, uint64_t length,
                       predreg_range_t *range);
 
 /**
- * @param [in]  ranges  By first; to stay as they are during the sweep.
+ * @param [in]  ranges  Sorted by first. They must not change during the sweep.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t predreg_cover_init(predreg_cover_t *cover,
@@ -55,7 +57,7 @@ ucs_status_t predreg_cover_init(predreg_cover_t *cover,
 
 void predreg_cover_cleanup(predreg_cover_t *cover);
 
-/** Go on to a page that is higher than the one before. */
+/** Move the sweep on to a page, which must be higher than the one before. */
 void predreg_cover_move(predreg_cover_t *cover, uint64_t page);
 
 /** @return whether no range holds this page or a higher one. */

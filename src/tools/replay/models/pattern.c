@@ -31,8 +31,9 @@ void predreg_pattern_cleanup(predreg_pattern_t *pattern)
     free(pattern->samples);
 }
 
-/* The sample this far before the last one: at distance 0 that itself, and less
- * far than the number that are compared */
+/* @return the sample this far before the last one. Distance 0 means the last
+ * one itself; the distance must be less than the number of samples that are
+ * compared */
 static predreg_sample_t *pattern_back(const predreg_pattern_t *pattern,
                                       unsigned distance)
 {
@@ -83,7 +84,8 @@ uint64_t predreg_pattern_interval(const predreg_pattern_t *pattern)
     time  = pattern_back(pattern, m)->time;
     for (distance = m - 1; pattern_back(pattern, distance)->value != value;
          --distance) {
-        /* The last sample has this value */
+        /* The sample one period ago, and so at the latest the loop's last one,
+         * has this value */
     }
 
     return pattern_back(pattern, distance)->time - time;

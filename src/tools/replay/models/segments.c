@@ -42,7 +42,7 @@ static void add_cuts(predreg_segments_t *segments, const predreg_range_t *range)
     segments->cuts[segments->num_cuts++] = range->end;
 }
 
-/* Sort the cuts, and leave each once */
+/* Sort the cuts, and remove those that stand twice */
 static void sort_cuts(predreg_segments_t *segments)
 {
     size_t num_unique = 0;
@@ -89,7 +89,8 @@ ucs_status_t predreg_segments_init(predreg_segments_t *segments,
     size_t num_unmaps = timeline->num_unmaps;
     size_t i;
 
-    /* Each array has room for one more: one of nothing might be NULL */
+    /* Each array has room for one more element, because an allocation of 0
+     * elements may return NULL */
     *segments = (predreg_segments_t){
         .timeline = timeline,
         .uses     = calloc(num_uses + 1, sizeof(*segments->uses)),
@@ -123,7 +124,7 @@ void predreg_segments_cleanup(predreg_segments_t *segments)
     free(segments->uses);
 }
 
-/* All segments that are used in one domain */
+/* Visit all segments of one domain that are ever in use */
 static ucs_status_t visit_domain(const predreg_segments_t *segments,
                                  const predreg_range_t *ranges,
                                  size_t num_ranges, predreg_segment_func_t func,

@@ -15,28 +15,28 @@ BEGIN_C_DECLS
 
 /** @file segments.h
  *
- * The memory of a program, divided into segments where uses and unmaps begin
- * and end: all pages of a segment share their fate. Called by the policy
- * clairvoyant.
+ * Divides the memory of a program into segments, at the addresses where uses
+ * and unmaps begin and end. So all pages of a segment belong to the same uses
+ * and unmaps. The policy clairvoyant calls these functions.
  */
 
 typedef struct predreg_segments {
     const predreg_timeline_t *timeline;
-    predreg_range_t          *uses;     /**< Ranges of the uses, by domain,
-                                             first, end, index */
-    predreg_range_t          *unmaps;   /**< Those of unmaps that are not empty,
-                                             likewise */
+    predreg_range_t          *uses;     /**< Ranges of the uses, sorted by
+                                             domain, first, end, index */
+    predreg_range_t          *unmaps;   /**< Ranges of the unmaps that are not
+                                             empty, sorted likewise */
     size_t                   num_unmaps;
     uint64_t                 *cuts;     /**< Pages where segments begin, each
-                                             once, by number */
+                                             once, sorted */
     size_t                   num_cuts;
 } predreg_segments_t;
 
 /**
- * Called for each segment of a domain that is in use at any time.
+ * Called for each segment of a domain that is ever in use.
  *
- * @param [in] uses    The uses that cover it, by index.
- * @param [in] unmaps  Likewise, the unmaps.
+ * @param [in] uses    The uses that cover the segment, sorted by index.
+ * @param [in] unmaps  The unmaps that cover it, sorted likewise.
  * @param [in] bytes   Size of the segment.
  */
 typedef void (*predreg_segment_func_t)(void *arg, const predreg_cover_t *uses,

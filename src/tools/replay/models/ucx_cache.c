@@ -16,19 +16,23 @@
 #include <stdlib.h>
 
 /*
- * UCX's own registration cache, as its memory domains have one (UCX 1.13.1,
- * src/ucs/memory/rcache.c), without or with a limit: nothing is deregistered
- * until there is no room for something else. Everything is done by the program.
+ * A model of the registration cache that UCX's memory domains have (UCX 1.13.1,
+ * src/ucs/memory/rcache.c), without or with a limit. It deregisters a region
+ * only if its memory is unmapped, if another region takes its place, or if the
+ * limit leaves no room for a new one. The program does all of this itself, and
+ * waits for it.
  *
- *   - Regions do not overlap. A use that no region covers makes a new one,
- *     which also covers those it overlaps; these go when their last use ends.
- *   - What is unmapped serves no use any more, and is deregistered before the
- *     next region is made.
+ *   - Regions do not overlap. A use that no region covers makes a new region,
+ *     which also covers the regions that the use overlaps. These are
+ *     deregistered when their last use ends.
+ *   - A region whose memory is unmapped serves no further use, and is
+ *     deregistered before the next region is made.
  *   - The limit is enforced after a new region was registered, by giving up
  *     those that are idle. A region is listed when a use of it ends, taken off
  *     when one begins, and given up in the order of the list. The first end of
  *     uses that overlap lists it; the others leave it in its place (as
- *     ucs_rcache_region_put() does). What is in use stays, whatever the limit.
+ *     ucs_rcache_region_put() does). Regions in use stay registered, whatever
+ *     the limit.
  */
 
 /* UCX 1.13.1, src/uct/ib/base/ib_md.c: UCT_IB_MD_RCACHE_DEFAULT_ALIGN */
@@ -37,13 +41,12 @@
 
 typedef struct region {
     ucs_pgt_region_t  super;
-    ucs_pgtable_t     *table;    /* NULL: serves no new use */
+    ucs_pgtable_t     *table;    /* NULL: the region serves no new use */
     unsigned          refs;      /* Uses under way */
-    int               is_idle;   /* On the list of idle regions: no use has
-                                    begun since one ended */
-    ucs_list_link_t   idle_link; /* There */
-    ucs_list_link_t   link;      /* In all */
-    ucs_list_link_t   tmp_link;  /* Found by a search; or unmapped */
+    int               is_idle;   /* Whether it is on the list of idle regions */
+    ucs_list_link_t   idle_link; /* In the list of idle regions */
+    ucs_list_link_t   link;      /* In the list of all regions */
+    ucs_list_link_t   tmp_link;  /* In what a search found, or in unmapped */
     predreg_holding_t holding;
 } region_t;
 
@@ -51,15 +54,16 @@ typedef struct model {
     const predreg_timeline_t         *timeline;
     const predreg_ucx_cache_params_t *params;
     predreg_account_t                *account;
-    ucs_pgtable_t                    *tables;   /* Of the domains */
-    region_t                         **uses;    /* Regions of the uses */
+    ucs_pgtable_t                    *tables;   /* One for each domain */
+    region_t                         **uses;    /* Region of each use */
     ucs_list_link_t                  all;
-    ucs_list_link_t                  idle;      /* In the order in which a use
-                                                   ended, with none begun since.
-                                                   If uses overlap, it may hold
-                                                   regions that are in use */
+    ucs_list_link_t                  idle;      /* Regions of which a use has
+                                                   ended and none has begun
+                                                   since, in the order of those
+                                                   ends. If uses overlap, some
+                                                   of them may be in use */
     ucs_list_link_t                  unmapped;  /* To be deregistered */
-    uint64_t                         bytes;     /* Of all regions */
+    uint64_t                         bytes;     /* Bytes of all regions */
     uint64_t                         num_regions;
     uint64_t                         peak_regions;
     uint64_t                         now;       /* Time of the program, ns */
@@ -72,7 +76,7 @@ static uint64_t region_length(const region_t *region)
     return region->super.end - region->super.start;
 }
 
-/* From now on no use finds the region */
+/* Take the region out of the table, so that no use finds it any more */
 static void region_hide(region_t *region)
 {
     if (region->table != NULL) {
@@ -95,8 +99,8 @@ static void region_set_idle(model_t *model, region_t *region, int is_idle)
     }
 }
 
-/* The program deregisters a region that no use finds any more, and waits for
- * it */
+/* Deregister a region that no use finds any more. The program does this, and
+ * waits for it */
 static void region_destroy(model_t *model, region_t *region)
 {
     predreg_holding_dereg(model->account, &region->holding, model->now);
@@ -111,7 +115,8 @@ static void region_destroy(model_t *model, region_t *region)
     free(region);
 }
 
-/* The region serves no new use, and is destroyed when its last use has ended */
+/* Invalidate a region: it serves no new use, and is destroyed when its last use
+ * has ended */
 static void region_invalidate(model_t *model, region_t *region)
 {
     region_hide(region);
@@ -128,7 +133,8 @@ static void collect(const ucs_pgtable_t *table, ucs_pgt_region_t *found,
     ucs_list_add_tail((ucs_list_link_t*)arg, &region->tmp_link);
 }
 
-/* A new region takes the place of those it overlaps */
+/* Extend the range of a new region over all regions that it overlaps, and
+ * invalidate these */
 static void merge(model_t *model, ucs_pgtable_t *table, ucs_pgt_region_t *range)
 {
     ucs_list_link_t found;
@@ -201,8 +207,8 @@ err:
     return NULL;
 }
 
-/* Register a region for a use, which begins as soon as that is done, and then
- * give up others for it */
+/* Register a region for a use, which begins as soon as that is done. Then give
+ * up other regions, if the limit asks for it */
 static region_t *region_register(model_t *model, const predreg_use_t *use,
                                  predreg_site_t *site)
 {
@@ -270,7 +276,7 @@ static uint64_t model_end(void *arg, const predreg_use_t *use, uint64_t now)
     predreg_site_t *site;
 
     if (region == NULL) {
-        return 0; /* There was no memory */
+        return 0; /* There was no memory for its region */
     }
 
     model->now = now;
@@ -311,7 +317,8 @@ static void model_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
     }
 }
 
-/* UCS ends the program, with a message, if there is no memory for it */
+/* Allocate a directory of a page table. If there is no memory, UCS ends the
+ * program with a message */
 static ucs_pgt_dir_t *dir_alloc(const ucs_pgtable_t *table)
 {
     return aligned_alloc(ucs_max(sizeof(void*), UCS_PGT_ENTRY_MIN_ALIGN),

@@ -14,23 +14,23 @@ BEGIN_C_DECLS
 
 /** @file ucx_cache.h
  *
- * UCX's own registration cache, with or without a limit. Called by the policies
- * leave-pinned, lru and regions.
+ * Plays UCX's own registration cache, with or without a limit. The policies
+ * leave-pinned, lru and regions call this.
  */
 
 typedef struct predreg_ucx_cache_params {
     predreg_cost_t reg;
     predreg_cost_t dereg;
-    uint64_t       max_bytes;   /**< Of idle and used regions of all domains
-                                     together; UINT64_MAX: no limit */
-    uint64_t       max_regions; /**< Likewise, their number */
+    uint64_t       max_bytes;   /**< Limit of the bytes of all regions, idle and
+                                     used, of all domains; UINT64_MAX: none */
+    uint64_t       max_regions; /**< Likewise, of the number of regions */
 } predreg_ucx_cache_params_t;
 
 
 /**
  * Play the cache over a program.
  *
- * @param [out] result          All but its policy and limit.
+ * @param [out] result          The result, without its policy and limit.
  * @param [out] peak_regions_p  The most regions there were at a time.
  * @return UCS_ERR_NO_MEMORY.
  */
@@ -40,8 +40,8 @@ ucs_status_t predreg_ucx_cache_replay(const predreg_timeline_t *timeline,
                                       uint64_t *peak_regions_p);
 
 /**
- * What the cache has at most, in bytes and regions, if there is no limit. The
- * limits of the parameters are not looked at.
+ * Find how many bytes and regions the cache has at most if there is no limit.
+ * The limits in the parameters are ignored.
  *
  * @return UCS_ERR_NO_MEMORY.
  */

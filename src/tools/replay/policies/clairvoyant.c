@@ -13,15 +13,17 @@
 #include <stdlib.h>
 
 /*
- * The least byte-seconds of any schedule, and the schedule that has them: each
- * use has a registration of its own, which is complete when the use begins, and
- * given up when it ends; a page counts once however many registrations hold it.
- * docs/clairvoyant.md proves that there is nothing less.
+ * Computes the fewest byte-seconds that any schedule can have, and the schedule
+ * that has them. There each use has a registration of its own, which is
+ * complete when the use begins, and is given up when the use ends. A page
+ * counts once, however many registrations hold it. docs/clairvoyant.md proves
+ * that no schedule has fewer.
  *
  * The addresses at which uses and unmaps begin and end divide memory into
- * segments, whose pages share their fate. A segment is in use, or there is a
- * gap; what it is registered for in a gap follows from the deregistrations that
- * still go on, and the registrations that have to begin:
+ * segments. All pages of a segment are registered at the same times. At any
+ * time a segment is either in use or in a gap between uses. In a gap it is
+ * registered as long as a deregistration still goes on, or a registration
+ * already has to be under way:
  *
  *        use            gap             use      gap      use
  *     =========|----|.........|-----|=========|-------|=========
@@ -29,7 +31,7 @@
  */
 
 
-/* The shortest registration that serves a use. Times are those of the
+/* The shortest registration that serves a use. Its times are those of the
  * ledger. */
 typedef struct span {
     int64_t        start;   /* Registration begins */
@@ -37,16 +39,16 @@ typedef struct span {
     int64_t        end;
     int64_t        stop;    /* Deregistration ends */
     uint64_t       mapping; /* How often each of its segments had been unmapped
-                               before, added up: uses of one range see the same
-                               memory if this is the same */
+                               before, added up. If this is the same for two
+                               uses of one range, they see the same memory */
     predreg_site_t *site;
 } span_t;
 
 /* A use of a segment */
 typedef struct visit {
-    size_t  use;      /* Its index */
-    int64_t start;    /* When the first registration for this use, or for a later
-                         use of the same memory, begins */
+    size_t  use;      /* Index of the use */
+    int64_t start;    /* When the first registration begins that is for this use
+                         or for a later use of the same memory */
 } visit_t;
 
 typedef struct bound {
@@ -54,7 +56,7 @@ typedef struct bound {
     predreg_account_t        *account;
     predreg_segments_t       segments;
     span_t                   *spans;   /* By use */
-    visit_t                  *visits;  /* Room for those of a segment */
+    visit_t                  *visits;  /* Room for the visits of a segment */
     uint64_t                 bytes;    /* Size of the present segment */
 } bound_t;
 
@@ -63,7 +65,8 @@ static ucs_status_t bound_init(bound_t *bound)
 {
     size_t num_uses = bound->timeline->num_uses;
 
-    /* Each array has room for one more: one of nothing might be NULL */
+    /* Each array has room for one more element, because calloc() of 0 elements
+     * may return NULL */
     bound->spans  = calloc(num_uses + 1, sizeof(*bound->spans));
     bound->visits = calloc(num_uses + 1, sizeof(*bound->visits));
     if ((bound->spans == NULL) || (bound->visits == NULL)) {
@@ -101,8 +104,9 @@ static void bound_add_use(bound_t *bound, size_t index,
     predreg_account_use(bound->account, span->site, 1, 0, 0);
 }
 
-/* The present segment is registered for this cause and for the sake of a use.
- * What is registered after the end of the program counts under no policy. */
+/* Note that the present segment is registered from begin to end, for this cause
+ * and for the sake of a use. Under no policy does the time after the end of the
+ * program count. */
 static void bound_add(bound_t *bound, const visit_t *visit, int64_t begin,
                       int64_t end, predreg_cause_t cause)
 {
@@ -111,7 +115,8 @@ static void bound_add(bound_t *bound, const visit_t *visit, int64_t begin,
                         bound->bytes, cause);
 }
 
-/* Add the gap between two visits, in which nobody uses the segment */
+/* Add what the segment is registered for in the gap between two visits, in
+ * which it is not used */
 static void bound_add_gap(bound_t *bound, const visit_t *last, int64_t end,
                           int64_t stop, const visit_t *next)
 {
@@ -125,8 +130,8 @@ static void bound_add_gap(bound_t *bound, const visit_t *last, int64_t end,
     }
 }
 
-/* Say when the registrations for visits begin. Nothing can be registered before
- * it is mapped. */
+/* Set when the registrations for visits begin. Memory cannot be registered
+ * before it is mapped. */
 static void bound_set_starts(const bound_t *bound, visit_t *visits,
                              size_t num_visits, int64_t mapped)
 {
@@ -140,12 +145,12 @@ static void bound_set_starts(const bound_t *bound, visit_t *visits,
     }
 }
 
-/* Add visits that see the same memory. They are sorted by their begins. */
+/* Add visits that see the same memory. They are sorted by when they begin. */
 static void bound_add_mapping(bound_t *bound, visit_t *visits,
                               size_t num_visits, int64_t mapped)
 {
-    const visit_t *first = visits; /* Since then there was no gap */
-    const visit_t *last  = visits; /* So far, ends last */
+    const visit_t *first = visits; /* The first visit since the last gap */
+    const visit_t *last  = visits; /* The visit so far that ends last */
     int64_t stop         = INT64_MIN;
     const visit_t *visit;
     const span_t *span;
@@ -209,9 +214,9 @@ static void bound_add_segment(void *arg, const predreg_cover_t *uses,
 }
 
 /*
- * Registrations of the schedule, and the time they take. Uses of the same
- * memory share one, if it would be no sooner given up for the first than made
- * for the second.
+ * Count the registrations of the schedule, and the time they take. Two uses of
+ * the same memory share a registration, if the one for the first use would not
+ * be given up before the one for the second use begins.
  */
 static void bound_count_regs(const bound_t *bound,
                              predreg_replay_result_t *result)

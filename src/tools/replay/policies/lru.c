@@ -11,8 +11,8 @@
 #include <ucs/sys/math.h>
 
 
-/* Without a number, the limit is half of the bytes that leave-pinned has at
- * most, and at least one byte */
+/* If no limit is given, it is half the number of bytes that leave-pinned has
+ * registered at most, but at least one byte */
 ucs_status_t predreg_replay_lru(const predreg_timeline_t *timeline,
                                 const predreg_replay_params_t *params,
                                 predreg_replay_result_t *result)

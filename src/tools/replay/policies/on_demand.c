@@ -22,6 +22,6 @@ ucs_status_t predreg_replay_on_demand(const predreg_timeline_t *timeline,
     ucs_rcache_pred_stats_t stats;
 
     sim.cache.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
-    sim.cache.pieces = 0; /* Only predict takes pieces */
+    sim.cache.pieces = 0; /* Only the policy predict registers in pieces */
     return predreg_sim_replay(timeline, &sim, result, &stats);
 }

@@ -19,24 +19,27 @@
 #include <stdlib.h>
 
 /*
- * The periodicity-based predictor the paper compares its own with (section 3.1
- * and Figure 5), and a schedule that follows it. Samples are the uses, by their
- * memory. While they have a pattern, the next use of a region is expected after
- * as long as it took one period ago.
+ * The periodicity-based predictor that the paper compares its own predictor
+ * with (section 3.1 and Figure 5), and a schedule that follows its predictions.
+ * The samples are the uses, identified by their memory. As long as they have a
+ * pattern, the time until the next use of a region is expected to be the same
+ * as one period ago.
  *
- * The times of the samples are without what the program waited for
- * registrations: it would otherwise, after each wait, expect the next one, come
- * too late, and wait again.
+ * The times of the samples leave out how long the program waited for
+ * registrations. Otherwise each wait would lengthen the interval that the
+ * policy expects next, so that its registration would come too late, and the
+ * program would wait again.
  *
- *   - After its last use a region is deregistered, unless its next one is
- *     expected before it could be registered again; without a prediction, too.
+ *   - When its last use ends, a region is deregistered, unless its next use is
+ *     expected before the region could be registered again. It is also
+ *     deregistered if there is no prediction.
  *   - It is registered again just in time for the expected begin.
  *   - If the use has not come a quarter of its interval after that, the region
- *     is given up. The quarter is what predict allows regions it is in doubt of
- *     (the narrow grace of history.h). So no hit counts as early.
+ *     is given up. The policy predict allows regions it is in doubt of the same
+ *     quarter (the narrow grace of history.h). So no hit counts as early.
  *
- * Somebody beside the program does that, any number of operations at a time: in
- * favour of this policy.
+ * All of this is done beside the program, any number of operations at a time,
+ * which favours this policy.
  */
 
 
@@ -49,12 +52,12 @@ typedef struct region_key {
 typedef struct region {
     predreg_ahead_region_t super;
     region_key_t           key;
-    ucs_list_link_t        link;     /* In all */
-    int                    is_known; /* Uses find it: it was not unmapped while
-                                        used */
-    unsigned               uses;     /* Under way */
+    ucs_list_link_t        link;     /* In the list of all regions */
+    int                    is_known; /* Whether uses find it: it was not
+                                        unmapped while in use */
+    unsigned               uses;     /* Number of uses under way */
     uint64_t               last;     /* Begin of the last use, after its wait */
-    uint64_t               interval; /* Expected from there until the next one,
+    uint64_t               interval; /* Expected time from last to the next use,
                                         ns; 0: none is expected */
 } region_t;
 
@@ -74,16 +77,18 @@ typedef struct periodicity {
     predreg_account_t             *account;
     predreg_pattern_t             pattern;
     predreg_ahead_t               ahead;
-    khash_t(regions)              regions; /* Known ones */
+    khash_t(regions)              regions; /* Those that uses find */
     ucs_list_link_t               all;
     region_t                      **uses;  /* Regions of the uses */
-    uint64_t                      waited;  /* By the program, ns */
-    ucs_status_t                  status;  /* UCS_ERR_NO_MEMORY: a region is
-                                              missing */
+    uint64_t                      waited;  /* How long the program has waited,
+                                              ns */
+    ucs_status_t                  status;  /* UCS_ERR_NO_MEMORY if there was no
+                                              memory for a region */
 } periodicity_t;
 
 
-/* Do what is due. A region whose use has not come is not expected any more. */
+/* Do what is due for a region. If the use that it was registered for has not
+ * come, no use of it is expected any more. */
 static void region_update(periodicity_t *self, region_t *region, uint64_t now)
 {
     if (predreg_ahead_update(&self->ahead, &region->super, now)) {
@@ -129,7 +134,7 @@ err:
     return NULL;
 }
 
-/* How right it was */
+/* Judge the prediction of a use that begins now */
 static void region_judge(periodicity_t *self, const region_t *region,
                          uint64_t now)
 {
@@ -140,7 +145,8 @@ static void region_judge(periodicity_t *self, const region_t *region,
     }
 }
 
-/* It is used from now on, after a wait: the next sample */
+/* Add a use of the region, which begins now, after its wait, as the next
+ * sample */
 static void region_sample(periodicity_t *self, region_t *region, uint64_t now,
                           uint64_t waited)
 {
@@ -211,7 +217,7 @@ static uint64_t periodicity_end(void *arg, const predreg_use_t *use,
     region_t *region    = self->uses[use - self->timeline->uses];
 
     if (region == NULL) {
-        return 0; /* There was no memory */
+        return 0; /* There was no memory for its region */
     }
 
     predreg_holding_unuse(self->account, &region->super.holding, now);
@@ -221,7 +227,8 @@ static uint64_t periodicity_end(void *arg, const predreg_use_t *use,
     return 0;
 }
 
-/* The memory of a region goes away. A region in use serves no further one. */
+/* The memory of a region is unmapped. If the region is in use, it serves no
+ * further use. */
 static void region_unmap(periodicity_t *self, region_t *region, uint64_t now)
 {
     khiter_t iter;

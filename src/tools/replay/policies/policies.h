@@ -14,10 +14,10 @@ BEGIN_C_DECLS
 
 /** @file policies.h
  *
- * The policies that a program can be replayed under, as one table. Everybody
- * who lists policies, accepts their names or shows what they came to reads it:
- * the options and the output of the command, its help, the report, and the
- * tests that hold the documentation against it.
+ * The policies that a program can be replayed under, as one table. All code
+ * that lists policies, accepts their names or shows their results reads this
+ * table: the options and the output of the command, its help, the report, and
+ * the tests that compare the documentation with it.
  *
  * To add a policy: write its function in a file of its own here, declare it
  * below with a number, and give it a row in policies.c.
@@ -25,13 +25,15 @@ BEGIN_C_DECLS
 
 /** The order in which policies are played and printed. */
 typedef enum {
-    PREDREG_REPLAY_PREDICT,      /**< This library's, by its own code */
-    PREDREG_REPLAY_ON_DEMAND,    /**< Likewise */
-    PREDREG_REPLAY_LEAVE_PINNED, /**< Never deregistered, as UCX's cache does */
-    PREDREG_REPLAY_LRU,          /**< Likewise, up to so many bytes */
-    PREDREG_REPLAY_REGIONS,      /**< Likewise, up to so many regions */
-    PREDREG_REPLAY_PERIODICITY,  /**< The periodicity-based predictor the paper
-                                      compares with (its reference 8) */
+    PREDREG_REPLAY_PREDICT,      /**< Prediction, by this library's own code */
+    PREDREG_REPLAY_ON_DEMAND,    /**< Registration on demand, likewise */
+    PREDREG_REPLAY_LEAVE_PINNED, /**< Memory stays registered, as in UCX's
+                                      cache */
+    PREDREG_REPLAY_LRU,          /**< As LEAVE_PINNED, but only so many bytes */
+    PREDREG_REPLAY_REGIONS,      /**< As LEAVE_PINNED, but only so many
+                                      regions */
+    PREDREG_REPLAY_PERIODICITY,  /**< The periodicity-based predictor that the
+                                      paper compares with (its reference 8) */
     PREDREG_REPLAY_CLAIRVOYANT,  /**< Knows the future: no schedule without
                                       waiting uses fewer byte-seconds */
     PREDREG_REPLAY_LAST
@@ -42,24 +44,27 @@ typedef struct predreg_replay_params {
     predreg_replay_policy_t  policy;
     uint64_t                 limit;    /**< LRU: bytes; REGIONS: regions; 0:
                                             half of leave-pinned's peak */
-    predreg_cost_t           reg;      /**< Usually the timeline's */
+    predreg_cost_t           reg;      /**< What registering costs, usually
+                                            taken from the timeline */
     predreg_cost_t           dereg;
-    uint64_t                 wakeup;   /**< PREDICT: how long the helper takes to
-                                            wake, ns */
-    unsigned                 compared; /**< PERIODICITY: so many uses are
-                                            compared with those a period before,
-                                            2 to 4096; periods are shorter */
-    ucs_rcache_pred_params_t cache;    /**< PREDICT, ON_DEMAND: what knobs set;
-                                            ops, arg, node and policy are not
-                                            looked at. The sink, if there is
-                                            one, is told what happens; its clock
-                                            is ahead of the program's */
+    uint64_t                 wakeup;   /**< PREDICT: how long the helper takes
+                                            to wake up, ns */
+    unsigned                 compared; /**< PERIODICITY: how many uses are
+                                            compared with those one period
+                                            before, 2 to 4096; periods are
+                                            shorter */
+    ucs_rcache_pred_params_t cache;    /**< PREDICT, ON_DEMAND: parameters of
+                                            the cache, as the knobs set them.
+                                            The fields ops, arg, node and policy
+                                            are ignored. The sink, if there is
+                                            one, gets the cache's events, whose
+                                            clock is ahead of the program's */
 } predreg_replay_params_t;
 
 /**
- * Plays a policy. Called by predreg_replay(), which has checked the parameters,
- * and has cleared the result and set its policy. On failure there is nothing in
- * the result to clean up.
+ * Plays a policy. predreg_replay() calls this after it has checked the
+ * parameters, cleared the result and set the result's policy. On failure there
+ * is nothing in the result to clean up.
  *
  * @return UCS_ERR_NO_MEMORY.
  */
@@ -77,10 +82,11 @@ typedef enum {
     PREDREG_LIMIT_LAST
 } predreg_limit_t;
 
-/** How a limit is given, as in "lru=64m". NULL where there is no limit. */
+/** How a user writes a limit, as in "lru=64m". The strings are NULL if there is
+ *  no limit. */
 typedef struct predreg_limit_kind {
-    const char *placeholder; /**< For the number, in a list of what is accepted */
-    const char *example;     /**< Of a number */
+    const char *placeholder; /**< Stands for the number in help texts */
+    const char *example;     /**< An example of a number */
 } predreg_limit_kind_t;
 
 extern const predreg_limit_kind_t predreg_limit_kinds[PREDREG_LIMIT_LAST];
@@ -90,19 +96,19 @@ extern const predreg_limit_kind_t predreg_limit_kinds[PREDREG_LIMIT_LAST];
 typedef struct predreg_policy {
     const char            *name;  /**< In options, tables and JSON */
     const char            *label; /**< In a report */
-    const char            *brief; /**< What it is, where there is little room */
-    const char            *note;  /**< What it does. If it has a limit, the
-                                       number follows */
+    const char            *brief; /**< What it is, in a few words */
+    const char            *note;  /**< What it does. If the policy has a limit,
+                                       its number follows this text */
     predreg_limit_t       limit;  /**< What its limit counts */
-    unsigned              place;  /**< In a report, from 0: what there is today,
-                                       what there could be, and what is
-                                       possible come first */
-    int                   is_key; /**< A report shows it also where it shows
-                                       only what counts most */
+    unsigned              place;  /**< Its place in a report, from 0. First come
+                                       what programs have today, what they could
+                                       have, and what is possible */
+    int                   is_key; /**< Whether a report shows it also where it
+                                       shows only the most important policies */
     predreg_policy_func_t replay;
 } predreg_policy_t;
 
-/** By predreg_replay_policy_t. */
+/** The table, indexed by predreg_replay_policy_t. */
 extern const predreg_policy_t predreg_policies[PREDREG_REPLAY_LAST];
 
 
@@ -114,7 +120,7 @@ predreg_replay_policy_t predreg_policy_find(const char *name, size_t length);
 predreg_replay_policy_t predreg_policy_at(unsigned place);
 
 
-/* The functions of the table, each in the file of its name */
+/* The functions of the table. Each is in the file of its name */
 ucs_status_t predreg_replay_predict(const predreg_timeline_t *timeline,
                                     const predreg_replay_params_t *params,
                                     predreg_replay_result_t *result);

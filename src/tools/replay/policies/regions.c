@@ -11,8 +11,8 @@
 #include <ucs/sys/math.h>
 
 
-/* Without a number, the limit is half of the regions that leave-pinned has at
- * most, and at least one region */
+/* If no limit is given, it is half the number of regions that leave-pinned has
+ * at most, but at least one region */
 ucs_status_t predreg_replay_regions(const predreg_timeline_t *timeline,
                                     const predreg_replay_params_t *params,
                                     predreg_replay_result_t *result)

@@ -8,7 +8,8 @@
 
 #include <ucs/rcache_pred/predict/cost.h>
 
-/* What nothing takes longer than, ns: 36 years. Times add up in 64 bits. */
+/* The most that an operation can take, ns: 36 years. So sums of times fit into
+ * 64 bits. */
 #define MAX_COST   (UINT64_MAX >> 4)
 
 

@@ -15,28 +15,29 @@ BEGIN_C_DECLS
 
 /** @file cost.h
  *
- * What registrations and deregistrations take: a line in the number of pages.
+ * How long registrations and deregistrations take: a linear function of the
+ * number of pages.
  */
 
-/** What an operation takes: ns a page, ns an operation. */
+/** How long an operation takes: ns for each page, plus ns for the operation. */
 typedef struct predreg_cost {
     double page;
     double op;
 } predreg_cost_t;
 
-/** What an operation takes at most, and each of its pages, ns: times, which are
- *  sums of it, stay far below 64 bits. */
+/** The most that an operation may cost, and also each of its pages, ns. With
+ *  this limit times, which are sums of costs, stay far below 64 bits. */
 #define PREDREG_REPLAY_MAX_COST 1e12
 
-/** Whether a cost is one: from 0 to the maximum. */
+/** @return whether a cost is in range: from 0 to the maximum. */
 static inline int predreg_replay_cost_is_valid(const predreg_cost_t *cost)
 {
     return (cost->op >= 0) && (cost->op <= PREDREG_REPLAY_MAX_COST) &&
            (cost->page >= 0) && (cost->page <= PREDREG_REPLAY_MAX_COST);
 }
 
-/** What it takes to register, or deregister, all pages of a range, rounded, ns.
- *  */
+/** @return how long it takes to register, or to deregister, all pages of a
+ *  range, rounded, ns. */
 uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
                          uint64_t length);
 

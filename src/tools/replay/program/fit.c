@@ -10,8 +10,8 @@
 
 #include <ucs/sys/math.h>
 
-/* Sizes that differ by less say nothing about what a page costs: the part of
- * sum(x^2) that is spread; as in
+/* If the spread of the sizes is a smaller part of sum(x^2) than this, they
+ * differ too little to say what a page costs. The same number is in
  * src/ucs/rcache_pred/predict/cost.c */
 #define MIN_SPREAD 1e-6
 

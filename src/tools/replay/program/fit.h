@@ -13,11 +13,11 @@ BEGIN_C_DECLS
 
 /** @file fit.h
  *
- * What registrations cost, from how long the recorded ones took: the line
- * through (pages, time) of the least squares.
+ * Estimates what registrations cost from how long the recorded ones took: it
+ * fits the line of least squares through the points (pages, time).
  */
 
-/** Sums over the measurements. All 0: none yet. */
+/** Sums over the measurements. They are all 0 before the first one. */
 typedef struct predreg_fit {
     double n;
     double x;   /**< Pages */
@@ -27,18 +27,18 @@ typedef struct predreg_fit {
 } predreg_fit_t;
 
 
-/** Add a measurement: what was done to a range took this time, ns. */
+/** Add a measurement: an operation on this range took this time, ns. */
 void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
                      uint64_t time);
 
 /**
- * Make the line of all measurements. Neither a page nor an operation costs less
- * than nothing: a line that falls is replaced by the mean, and one that begins
- * below 0 by that through the origin. Where all measurements have one size, the
- * guess says what a page costs.
+ * Fit a line to all measurements. Neither cost can be negative: a line that
+ * falls is replaced by the mean, and one that begins below 0 by the line
+ * through the origin. If all measurements have the same size, the cost of a
+ * page is taken from the guess.
  *
- * @param [in]  guess   Stands if there is no measurement.
- * @return whether there is.
+ * @param [in]  guess   Returned as it is if there is no measurement.
+ * @return whether there is a measurement.
  */
 int predreg_fit_line(const predreg_fit_t *fit, const predreg_cost_t *guess,
                      predreg_cost_t *cost);

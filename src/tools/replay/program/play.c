@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 /*
- * A policy is played over a timeline by merging three sorted sequences: begins
- * of uses, ends of uses, and unmaps.
+ * Playing a timeline merges three sorted sequences: begins of uses, ends of
+ * uses, and unmaps.
  */
 
 
@@ -24,12 +24,13 @@ typedef struct end {
 typedef struct play {
     const predreg_timeline_t *timeline;
     const predreg_player_t   *player;
-    end_t                    *ends;     /* By time, then use */
+    end_t                    *ends;     /* Sorted by time, then by use */
     size_t                   num_ends;
     size_t                   next_use;
     size_t                   next_end;
     size_t                   next_unmap;
-    uint64_t                 waited;    /* So much later is everything */
+    uint64_t                 waited;    /* How much later everything happens,
+                                           ns */
 } play_t;
 
 
@@ -44,7 +45,8 @@ static int end_compare(const void *a, const void *b)
     return (first->use > second->use) - (first->use < second->use);
 }
 
-/* Ends of uses that take time: the others end as they begin */
+/* Make the sorted list of the ends of uses. Uses that take no time are not in
+ * it: they end as they begin */
 static ucs_status_t sort_ends(play_t *play)
 {
     const predreg_timeline_t *timeline = play->timeline;
@@ -85,7 +87,7 @@ static void play_unmap(play_t *play, const predreg_unmap_t *unmap)
     play->player->unmap(play->player->arg, unmap, unmap->time + play->waited);
 }
 
-/* @return 0 if there is nothing more. */
+/* @return 0 if the timeline has no further event. */
 static int play_next(play_t *play)
 {
     const predreg_timeline_t *timeline = play->timeline;

@@ -13,13 +13,14 @@ BEGIN_C_DECLS
 
 /** @file play.h
  *
- * A policy is played over a timeline. The program is taken for one thread of
- * time: when a use waits under the policy, everything after it happens that
- * much later. Called by each policy that decides as time goes on.
+ * Plays a policy over a timeline. The program is treated as one flow of time:
+ * if a use waits under the policy, everything after it happens that much later.
+ * Each policy that decides as time goes on calls this.
  */
 
-/** A policy, as it is played. Times are those of the program under it. Each
- *  function returns how long the program waits in it. */
+/** The functions of a policy that is played. Their times are those of the
+ *  program under the policy. Each function returns how long the program waits
+ *  in it. */
 typedef struct predreg_player {
     void     *arg;
     uint64_t (*begin)(void *arg, const predreg_use_t *use, uint64_t now);
@@ -28,10 +29,11 @@ typedef struct predreg_player {
 } predreg_player_t;
 
 /**
- * Play all of it. Of events at the same time, ends come before unmaps and these
- * before begins.
+ * Play a whole timeline. Of events at the same time, ends of uses come first,
+ * then unmaps, then begins of uses.
  *
- * @param [out] duration_p  The timeline's, and what was waited.
+ * @param [out] duration_p  Duration of the timeline, plus all that the program
+ *                          waited.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t predreg_timeline_play(const predreg_timeline_t *timeline,

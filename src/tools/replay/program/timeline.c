@@ -16,64 +16,68 @@
 #include <stdlib.h>
 
 /*
- * From a trace to the program without waits. A single pass over the events, in
+ * Makes the timeline of a trace in a single pass over its events, which are in
  * the order of their times.
  */
 
 #define NONE SIZE_MAX
 
-/* Memory ends here at the latest: no processor that UCX runs on has longer
- * virtual addresses (five levels of page tables on x86-64). Far from 2^64,
- * lengths and ends of whole pages do not overflow, and searches of page tables
- * end */
+/* No address in a trace may be beyond this one: no processor that UCX runs on
+ * has longer virtual addresses (five levels of page tables on x86-64). It is so
+ * far from 2^64 that lengths and ends of whole pages do not overflow, and that
+ * searches of page tables end */
 #define MAX_ADDRESS (1ul << 57)
 
-/* The last event ends so long after the first at most, ns: 146 years. Under
- * another policy, what is waited comes on top */
+/* The longest time from the first event to the last one, ns: 146 years. Under
+ * another policy the program may take longer by the time that it waits */
 #define MAX_SPAN    ((uint64_t)INT64_MAX / 2)
 
 
-/* Uses under way that an end with one number can end, oldest first */
+/* The uses under way that have the same number, oldest first. An end with that
+ * number ends the oldest one */
 typedef struct open_uses {
     size_t first;
     size_t last;
 } open_uses_t;
 
-/* By number */
+/* Open uses, by their number */
 KHASH_MAP_INIT_INT64(open_uses, open_uses_t)
 
-/* By where it starts: length of the longest use of a buffer so far */
+/* Length of the longest use of a buffer so far, by the buffer's address */
 KHASH_MAP_INIT_INT64(buffers, uint64_t)
 
 typedef struct builder {
     predreg_timeline_t       *timeline;
     const ucs_rcache_trace_t *trace;
     uint64_t                 origin;       /* Time of the first event */
-    uint64_t                 waiting_until; /* The waits begun so far end */
+    uint64_t                 waiting_until; /* When all waits that have begun so
+                                               far have ended */
     khash_t(open_uses)       open;
-    size_t                   *next;        /* Of each open use: the next one
-                                              with its number, or NONE */
+    size_t                   *next;        /* For each open use, the next one
+                                              with the same number, or NONE */
     khash_t(buffers)         buffers;
     predreg_fit_t            reg;
     predreg_fit_t            dereg;
-    predreg_fit_t            first_use;    /* How long the first uses of
-                                              buffers waited while somebody
-                                              else registered them */
+    predreg_fit_t            first_use;    /* How long the first uses of buffers
+                                              took to begin, if UCX's own cache
+                                              registered them */
 } builder_t;
 
 
-/* When it would have happened, had nothing been waited for */
+/* @return when an event would have happened if the program had never waited */
 static uint64_t time_without_waits(const builder_t *builder, uint64_t time)
 {
-    /* Of a wait that another thread is still in, this is what is to come */
+    /* If another thread is still in a wait, the rest of that wait lies after
+     * this event */
     uint64_t rest = ucs_max(builder->waiting_until, time) - time;
 
     return time - builder->origin - (builder->timeline->waited - rest);
 }
 
 /*
- * The program waits. Where its threads wait at the same time, that time is
- * taken out once: it is what passed for the rest of the program.
+ * Take a wait out of the times. If several threads wait at the same time, that
+ * time is taken out once, since it passed only once for the rest of the
+ * program.
  */
 static void note_wait(builder_t *builder, uint64_t time, uint64_t duration)
 {
@@ -85,8 +89,8 @@ static void note_wait(builder_t *builder, uint64_t time, uint64_t duration)
     }
 }
 
-/* If memory was registered by others: the first use of a buffer waited for its
- * registration */
+/* If UCX's own cache registered the memory, the first use of a buffer waited
+ * for its registration: add it to the measurements */
 static ucs_status_t note_first_use(builder_t *builder,
                                    const ucs_rcache_pred_event_t *event)
 {
@@ -94,7 +98,8 @@ static ucs_status_t note_first_use(builder_t *builder,
     int ret;
 
     if ((event->result != 0) || (event->duration == 0)) {
-        return UCS_OK; /* It is known what became of it; or nobody measured */
+        return UCS_OK; /* The trace tells of the registration itself, or the use
+                          was not measured */
     }
 
     iter = kh_put(buffers, &builder->buffers, event->address, &ret);
@@ -112,7 +117,7 @@ static ucs_status_t note_first_use(builder_t *builder,
     return UCS_OK;
 }
 
-/* From now on it can be ended */
+/* Note an open use, which an end with its number can end from now on */
 static ucs_status_t use_open(builder_t *builder, uint64_t id, size_t index)
 {
     open_uses_t *uses;
@@ -144,7 +149,7 @@ static ucs_status_t add_use(builder_t *builder,
 
     note_wait(builder, event->time, event->duration);
     if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
-        return UCS_OK; /* There is no use */
+        return UCS_OK; /* The use was refused: it is none */
     }
 
     status = note_first_use(builder, event);
@@ -175,7 +180,8 @@ static void end_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
 
     note_wait(builder, event->time, event->duration);
     if (iter == kh_end(&builder->open)) {
-        return; /* It began before the recording, or that was lost */
+        return; /* The use began before the recording, or the event of its begin
+                   was lost */
     }
 
     uses                               = &kh_val(&builder->open, iter);
@@ -219,13 +225,14 @@ static ucs_status_t add_event(builder_t *builder,
         add_unmap(builder, event);
         return UCS_OK;
     default:
-        return UCS_OK; /* What the policy of the recording did */
+        return UCS_OK; /* The other events tell what the recorded policy did,
+                          which the timeline leaves out */
     }
 }
 
 /* @param [in]  origin    Time of the first event.
- * @param [in]  previous  Time of the one before.
- * @return what is wrong with it, or NULL. */
+ * @param [in]  previous  Time of the event before this one.
+ * @return what is wrong with the event, or NULL. */
 static const char *event_check(const ucs_rcache_pred_event_t *event,
                                uint64_t origin, uint64_t previous)
 {
@@ -301,7 +308,7 @@ static ucs_status_t alloc_arrays(builder_t *builder)
         num_unmaps += trace->events[i].type == UCS_RCACHE_PRED_EVENT_UNMAP;
     }
 
-    /* One more: none is not nothing */
+    /* Room for one more, because calloc() of 0 elements may return NULL */
     timeline->uses   = calloc(num_uses + 1, sizeof(*timeline->uses));
     timeline->unmaps = calloc(num_unmaps + 1, sizeof(*timeline->unmaps));
     builder->next    = calloc(num_uses + 1, sizeof(*builder->next));
@@ -309,7 +316,8 @@ static ucs_status_t alloc_arrays(builder_t *builder)
             (builder->next == NULL)) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
-/* Uses that did not end last until the end; costs are those of all events */
+/* Let uses without an end last until the end of the timeline, and fit the costs
+ * to all events */
 static void finish(builder_t *builder)
 {
     static const predreg_cost_t reg_guess   = {

@@ -15,17 +15,18 @@ BEGIN_C_DECLS
 
 /** @file timeline.h
  *
- * A recorded program without what its registrations did to it: when each use
- * would have begun and ended, had nothing ever been waited for. play.h plays a
- * policy over it.
+ * A recorded program without the effects of its registrations: when each use
+ * would have begun and ended, if the program had never waited for a
+ * registration. play.h plays a policy over it.
  *
  * Times are nanoseconds from the first event, sizes are bytes.
  */
 
 typedef struct predreg_use {
     uint64_t                  begin;
-    uint64_t                  end;     /**< >= begin. A use without a recorded
-                                            end lasts until the timeline's */
+    uint64_t                  end;     /**< >= begin. A use whose end was not
+                                            recorded lasts until the end of the
+                                            timeline */
     uint64_t                  address;
     uint64_t                  length;
     ucs_rcache_pred_context_t context;
@@ -41,17 +42,19 @@ typedef struct predreg_unmap {
 } predreg_unmap_t;
 
 typedef struct predreg_timeline {
-    predreg_use_t   *uses;    /**< By begin */
+    predreg_use_t   *uses;    /**< Sorted by begin */
     size_t          num_uses;
-    predreg_unmap_t *unmaps;  /**< By time */
+    predreg_unmap_t *unmaps;  /**< Sorted by time */
     size_t          num_unmaps;
     unsigned        num_domains; /**< >= 1 */
-    uint64_t        duration; /**< Up to the last event, without waits */
-    uint64_t        waited;   /**< That were taken out */
-    predreg_cost_t  reg;      /**< Fitted to what was recorded */
+    uint64_t        duration; /**< Time of the last event, without waits */
+    uint64_t        waited;   /**< Sum of the waits that were taken out */
+    predreg_cost_t  reg;      /**< Cost of registrations, fitted to what was
+                                   recorded */
     predreg_cost_t  dereg;
-    int             reg_known; /**< 0: nothing was recorded to fit it to, these
-                                    are first guesses */
+    int             reg_known; /**< Whether it was fitted; if not, no
+                                    registration was recorded, and it is a first
+                                    guess */
     int             dereg_known;
 } predreg_timeline_t;
 

@@ -9,9 +9,9 @@
 #include <ucs/base/hash.h>
 
 
-/* Finalizer of the generator splitmix64 (G. Steele et al., "Fast Splittable
- * Pseudorandom Number Generators", OOPSLA 2014): consecutive numbers become
- * unrelated ones */
+/* Turn consecutive numbers into unrelated ones, by the finalizer of the
+ * generator splitmix64 (G. Steele et al., "Fast Splittable Pseudorandom Number
+ * Generators", OOPSLA 2014) */
 static uint64_t mix(uint64_t x)
 {
     x += UCS_RCACHE_PRED_HASH_GOLDEN;

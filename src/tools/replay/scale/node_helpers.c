@@ -11,11 +11,11 @@
 #include <stdlib.h>
 
 
-/* What a helper does, in a node */
+/* An operation of one of a node's helpers */
 typedef struct job_op {
     int64_t  time;
     uint64_t duration;
-    unsigned rank;      /* In the node */
+    unsigned rank;      /* Rank within the node */
     int      is_reg;
 } job_op_t;
 
@@ -31,8 +31,8 @@ static int op_compare(const void *a, const void *b)
     return (first->rank > second->rank) - (first->rank < second->rank);
 }
 
-/* List what the helpers of a node do, by time.
- * @return number of operations, or SIZE_MAX if there is no memory. */
+/* List the operations of all helpers of a node, sorted by time.
+ * @return the number of operations, or SIZE_MAX if there is no memory. */
 static size_t list_ops(const scale_model_t *model, unsigned first, unsigned end,
                        job_op_t **ops_p)
 {
@@ -71,7 +71,7 @@ static size_t list_ops(const scale_model_t *model, unsigned first, unsigned end,
     return num_ops;
 }
 
-/* The core that is free first */
+/* @return the place of the core that becomes free first */
 static int64_t *first_free(int64_t *cores, unsigned num_cores)
 {
     int64_t *free_at = cores;
@@ -85,11 +85,12 @@ static int64_t *first_free(int64_t *cores, unsigned num_cores)
 }
 
 /*
- * Helpers take the cores in the order in which they need one, and each does one
- * thing at a time. Nothing waits while a core and its helper are free.
+ * Run the operations. Helpers take the cores in the order in which they need
+ * one, and each helper does one operation at a time. An operation waits only if
+ * no core is free or its helper is busy.
  *
- * @param [in] cores   When each is free. So many there are.
- * @param [in] ranks   When each rank's helper is free.
+ * @param [in] cores   When each of the num_cores cores becomes free, ns.
+ * @param [in] ranks   When the helper of each rank becomes free, ns.
  */
 static void run_ops(scale_model_t *model, const job_op_t *ops, size_t num_ops,
                     int64_t *cores, int64_t *ranks, unsigned count)

@@ -9,7 +9,7 @@
 #include <ucs/sys/math.h>
 
 
-/* A part of the curve of a rank, which may reach beyond the end of the job */
+/* Add a part of the curve of a rank. It may reach beyond the end of the job */
 static void add_part(const scale_model_t *model, predreg_ledger_t *ledger,
                      int64_t begin, int64_t length, uint64_t bytes)
 {
@@ -40,7 +40,7 @@ static void add_curve(const scale_model_t *model, predreg_ledger_t *ledger,
     }
 }
 
-/* The curve of a node, which stands for so many */
+/* Add the curve of a node, which stands for this many nodes that are alike */
 static void add_node_sum(scale_model_t *model, const predreg_sum_t *sum,
                          unsigned count)
 {

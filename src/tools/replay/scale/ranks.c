@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranks of one job do not start further apart, ns: 10 years */
+/* The longest time between the starts of two ranks of one job, ns: 10 years. If
+ * clocks say more, they are wrong */
 #define MAX_DISTANCE (10ul * 365 * 24 * 3600 * 1000000000)
 
 
@@ -29,7 +30,7 @@ static int get_number(const ucs_rcache_trace_t *trace, const char *key,
     return *end == '\0';
 }
 
-/* Time of the first event, ns since 1970.
+/* Find the time of the first event, ns since 1970.
  * @return whether it is known. */
 static int first_event_time(const ucs_rcache_trace_t *trace, uint64_t *time_p)
 {

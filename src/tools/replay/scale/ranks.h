@@ -14,25 +14,26 @@ BEGIN_C_DECLS
 
 /** @file ranks.h
  *
- * All ranks of a job together, after each has been replayed by itself.
+ * Puts the ranks of a job together, after each has been replayed by itself.
  */
 
 /**
- * How much later than the earliest rank each rank had its first event, ns.
- * Traces tell of the clocks that this is known from; if one does not, or they
- * are years apart, all offsets are 0.
+ * Find how much later than the earliest rank each rank had its first event, ns.
+ * This is computed from the readings of the clocks that traces contain. If a
+ * trace has none, or the first events are years apart, all offsets are 0.
  *
- * @return whether the clocks are known.
+ * @return whether the offsets are known.
  */
 int predreg_ranks_align(ucs_rcache_trace_t *const *traces, size_t num_ranks,
                         int64_t *offsets);
 
 /**
- * Sum up the counters, byte-seconds and, as they lie in time, the curves of all
- * ranks; the duration is the longest one. The sum has no call sites, since
- * addresses differ from process to process. It has to be cleaned up.
+ * Sum up the counters, the byte-seconds and, shifted by the offsets, the curves
+ * of all ranks. The duration is that of the longest rank. The sum has no call
+ * sites, since addresses differ from process to process. The caller has to
+ * clean it up.
  *
- * @param [in] results  Of one policy, by rank.
+ * @param [in] results  Results of one policy, one for each rank.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,

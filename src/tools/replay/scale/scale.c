@@ -22,7 +22,7 @@ const char *predreg_phase_names[] = {
 };
 
 
-/* A node, which stands for so many */
+/* Add a node of the job, which stands for this many nodes that are alike */
 static ucs_status_t add_node(scale_model_t *model, unsigned node,
                              unsigned count)
 {
@@ -39,8 +39,9 @@ static ucs_status_t add_node(scale_model_t *model, unsigned node,
     return scale_add_helpers(model, first, end, count);
 }
 
-/* Nodes that begin with the same recorded rank are the same, as long as they
- * are full and the ranks lie as recorded: one of them is looked at */
+/* Add all nodes of the job. Full nodes that begin with the same recorded rank
+ * are alike, if the ranks lie in time as recorded. Only one of them is
+ * computed */
 static ucs_status_t add_nodes(scale_model_t *model)
 {
     const predreg_scale_params_t *params = model->params;
@@ -84,9 +85,9 @@ static ucs_status_t params_check(const predreg_scale_params_t *params,
 {
     if ((num_results == 0) || (params->num_ranks == 0) ||
         (params->ranks_per_node == 0)) {
-        ucs_error("a job of %u ranks, %u a node, cannot be made of %zu: expected "
-                  "at least 1 each", params->num_ranks, params->ranks_per_node,
-                  num_results);
+        ucs_error("a job of %u ranks, %u a node, cannot be made of %zu: "
+                  "expected at least 1 each", params->num_ranks,
+                  params->ranks_per_node, num_results);
         return UCS_ERR_INVALID_PARAM;
     }
 

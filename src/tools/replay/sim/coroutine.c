@@ -14,7 +14,7 @@
 #  include <sanitizer/tsan_interface.h>
 #endif
 
-/* UCS formats messages of several KB on the stack */
+/* The size allows for UCS, which formats messages of several KB on the stack */
 #define STACK_SIZE (256ul << 10)
 
 
@@ -24,12 +24,13 @@ struct predreg_coroutine {
     ucontext_t inside;
     ucontext_t outside;
     void       *stack;
-    void       *inside_fiber;  /* Of the thread sanitizer */
+    void       *inside_fiber;  /* For the thread sanitizer: the flow */
     void       *outside_fiber;
 };
 
 
-/* The thread sanitizer keeps a stack of calls for each flow */
+/* Make a fiber for the thread sanitizer, which keeps a stack of calls for each
+ * flow */
 static void *fiber_create(void)
 {
 #ifdef __SANITIZE_THREAD__
@@ -62,14 +63,14 @@ static inline void fiber_switch(void *fiber)
 #endif
 }
 
-/* makecontext() passes arguments as integers */
+/* Start of the flow. makecontext() passes its argument as two integers */
 static void coroutine_main(unsigned high, unsigned low)
 {
     predreg_coroutine_t *coroutine =
             (predreg_coroutine_t*)(((uintptr_t)high << 32) | low);
 
     coroutine->func(coroutine->arg);
-    abort(); /* There is nowhere to return to */
+    abort(); /* The flow has no caller to return to */
 }
 
 ucs_status_t predreg_coroutine_create(void (*func)(void *arg), void *arg,

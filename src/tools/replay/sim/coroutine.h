@@ -14,15 +14,15 @@ BEGIN_C_DECLS
 
 /** @file coroutine.h
  *
- * A second flow of control within one thread, so that which of the two runs is
- * never up to a scheduler.
+ * A second flow of control within one thread. The program itself, and not a
+ * scheduler, decides which of the two runs.
  */
 
 typedef struct predreg_coroutine predreg_coroutine_t;
 
 
-/** A flow that stands still until it is resumed for the first time.
- *  @param [in] func  What it does; must not return.
+/** Make a flow, which does not run before it is resumed for the first time.
+ *  @param [in] func  Function that it runs; must not return.
  *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_coroutine_create(void (*func)(void *arg), void *arg,
                                       predreg_coroutine_t **coroutine_p);
@@ -34,8 +34,9 @@ void predreg_coroutine_destroy(predreg_coroutine_t *coroutine);
  *  itself. */
 void predreg_coroutine_resume(predreg_coroutine_t *coroutine);
 
-/** Called by the flow itself: go on where it was resumed. Returns when it is
- *  resumed again. */
+/** Suspend the flow. Only the flow itself may call this. Its caller goes on
+ *  where it resumed the flow; this function returns when the flow is resumed
+ *  again. */
 void predreg_coroutine_suspend(predreg_coroutine_t *coroutine);
 
 END_C_DECLS

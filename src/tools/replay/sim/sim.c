@@ -17,41 +17,46 @@
 #include <string.h>
 
 /*
- * The policies predict and on-demand, by the library's own code: the program of
- * a timeline uses a cache in a world of virtual time.
+ * Plays the policies predict and on-demand with the library's own code: the
+ * program of a timeline uses a cache in a world of virtual time.
  */
 
-/* A program that waits for messages makes progress all the time. Here it does
- * so this often, ns: as often as a helper thread looks after the DQ at the
- * least while uses end. src/ucs/rcache_pred/helper says at which pace that
- * thread runs. */
+/* A program that waits for messages makes progress all the time. Here it makes
+ * progress once in so many ns. This equals the longest interval at which a
+ * helper thread looks at its queue while uses of regions in doubt end (POLL_MAX
+ * of src/ucs/rcache_pred/helper/pace.c). */
 #define PROGRESS_INTERVAL 1000000
 
 
-/* A use of the timeline. Both are NULL before it begins, after it has ended,
- * and if it was refused */
+/* A use of the timeline. Both pointers are NULL before the use begins, after it
+ * has ended, and if it was refused */
 typedef struct sim_use {
     void               *memh;
-    predreg_transfer_t *transfer; /* Of a use in pieces */
+    predreg_transfer_t *transfer; /* If it is in pieces */
 } sim_use_t;
 
 typedef struct sim {
     const predreg_timeline_t     *timeline;
     predreg_account_t            *account;
     predreg_world_t              *world;
-    ucs_rcache_pred_sink_t       sink;        /* Of the cache: on_event() */
-    const ucs_rcache_pred_sink_t *user_sink;  /* Of the caller; NULL: none */
+    ucs_rcache_pred_sink_t       sink;        /* Sink of the cache, calls
+                                                 on_event() */
+    const ucs_rcache_pred_sink_t *user_sink;  /* Sink of the caller; NULL:
+                                                 none */
     ucs_rcache_pred_t            *pred;
     ucs_rcache_pred_domain_t     **domains;
-    unsigned                     num_domains; /* So many were created */
-    sim_use_t                    *uses;       /* As those of the timeline */
-    size_t                       under_way;   /* Number of uses */
+    unsigned                     num_domains; /* How many domains were
+                                                 created */
+    sim_use_t                    *uses;       /* One for each use of the
+                                                 timeline */
+    size_t                       under_way;   /* How many uses are under way */
     predreg_transfers_t          transfers;   /* Uses in pieces */
     uint64_t                     progressed;  /* Time of the last progress */
-    int                          does_progress; /* The program does the
+    int                          does_progress; /* Whether the program does the
                                                    helper's work */
-    unsigned                     result;      /* Of the last begin of a use */
-    ucs_status_t                 status;      /* UCS_ERR_NO_MEMORY: a use in
+    unsigned                     result;      /* Result of the last begin of a
+                                                 use */
+    ucs_status_t                 status;      /* UCS_ERR_NO_MEMORY if a use in
                                                  pieces could not begin */
 } sim_t;
 
@@ -77,9 +82,9 @@ static void sim_progress(sim_t *sim)
     }
 }
 
-/* When something is to be done before the next event: a piece lands, or
- * progress is made. The program makes progress while there are uses under way;
- * when there are none, it computes. */
+/* @return when the next thing is to be done besides the events of the timeline:
+ * a piece lands, or the program makes progress. It makes progress while uses
+ * are under way; if there are none, it computes. */
 static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p)
 {
     uint64_t progress = UINT64_MAX;
@@ -91,7 +96,7 @@ static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p)
     return ucs_min(*landing_p, progress);
 }
 
-/* The program goes on until then */
+/* Let the program go on until this time */
 static void sim_advance(sim_t *sim, uint64_t until)
 {
     uint64_t step, landing;
@@ -109,7 +114,7 @@ static void sim_advance(sim_t *sim, uint64_t until)
     predreg_world_advance(sim->world, until);
 }
 
-/* Begin a use that can do without a registration of all its memory */
+/* Begin a use whose memory need not be registered as a whole */
 static ucs_status_t begin_in_pieces(sim_t *sim, const predreg_use_t *use,
                                     sim_use_t *state)
 {
@@ -160,7 +165,8 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
     begun  = predreg_world_now(sim->world);
     if (UCS_STATUS_IS_ERR(status)) {
         predreg_account_refused(sim->account, site, begun - now);
-        return begun - now; /* It goes another way, by copying */
+        return begun - now; /* The use goes on without a registration, by
+                               copying */
     }
 
     ++sim->under_way;
@@ -177,7 +183,7 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
                         !!(sim->result & UCS_RCACHE_PRED_RESULT_HIT),
                         !!(sim->result & UCS_RCACHE_PRED_RESULT_LATE),
                         begun - now);
-    sim_progress(sim); /* From here on it waits for the message */
+    sim_progress(sim); /* From here on the program waits for the message */
     return begun - now;
 }
 
@@ -188,13 +194,14 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
     uint64_t ended;
 
     sim_advance(sim, now);
-    sim_progress(sim); /* Which finds that the use has ended */
+    sim_progress(sim); /* Progress finds that the use has ended */
     ended = predreg_world_now(sim->world);
     if (state->transfer != NULL) {
         --sim->under_way;
         predreg_transfer_end(&sim->transfers, state->transfer);
         free(state->transfer);
-        state->transfer = NULL; /* The program has gone on meanwhile */
+        state->transfer = NULL; /* The program went on while the pieces were
+                                   moved */
     } else if (state->memh != NULL) {
         --sim->under_way;
         predreg_holding_unuse(sim->account,
@@ -301,7 +308,7 @@ static ucs_status_t sim_create(sim_t *sim,
     return predreg_world_start_helper(sim->world, sim->pred);
 }
 
-/* Whatever there is of it */
+/* Free whatever parts of the simulation exist */
 static void sim_destroy(sim_t *sim)
 {
     while (sim->num_domains > 0) {
@@ -342,7 +349,8 @@ static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
         ucs_rcache_pred_get_stats(sim->pred, stats);
     }
 
-    sim->user_sink = NULL; /* What follows is no part of the program */
+    sim->user_sink = NULL; /* Events from here on do not belong to the
+                              program */
     finished     = predreg_world_finish(sim->world, &result->helper);
     if (status == UCS_OK) {
         status = (finished == UCS_OK) ? sim->status : finished;

@@ -14,27 +14,29 @@ BEGIN_C_DECLS
 
 /** @file sim.h
  *
- * A program uses this library's own cache in a world of virtual time. Called by
- * the policies predict and on-demand, and by tests.
+ * Plays a program that uses this library's own cache in a world of virtual
+ * time. The policies predict and on-demand call this, and tests do.
  */
 
 typedef struct predreg_sim_params {
     predreg_cost_t           reg;
     predreg_cost_t           dereg;
-    uint64_t                 wakeup; /**< How long the helper takes to wake, ns */
-    ucs_rcache_pred_params_t cache;  /**< ops, arg and node are not looked at.
-                                          The sink, if there is one, is told
-                                          what happens; its clock is ahead of
-                                          the program's */
+    uint64_t                 wakeup; /**< How long the helper takes to wake up,
+                                          ns */
+    ucs_rcache_pred_params_t cache;  /**< Parameters of the cache. ops, arg and
+                                          node are ignored. The sink, if there
+                                          is one, gets the cache's events, whose
+                                          clock is ahead of the program's */
 } predreg_sim_params_t;
 
 
 /**
  * Play the cache over a program.
  *
- * @param [out] result  All but its policy and limit.
+ * @param [out] result  The result, without its policy and limit.
  * @param [out] stats   Statistics of the cache when the program has ended.
- * @return UCS_ERR_NO_MEMORY, or what the cache says of its parameters.
+ * @return UCS_ERR_NO_MEMORY, or the error that the cache returns for its
+ *         parameters.
  */
 ucs_status_t predreg_sim_replay(const predreg_timeline_t *timeline,
                                 const predreg_sim_params_t *params,

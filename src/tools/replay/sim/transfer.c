@@ -17,7 +17,8 @@ void predreg_transfers_init(predreg_transfers_t *transfers,
     ucs_list_head_init(&transfers->list);
 }
 
-/* Behind those whose oldest piece lands no later */
+/* Insert a transfer into the list, behind those whose oldest piece lands no
+ * later */
 static void insert(predreg_transfers_t *transfers, predreg_transfer_t *transfer)
 {
     predreg_transfer_t *other;
@@ -30,8 +31,8 @@ static void insert(predreg_transfers_t *transfers, predreg_transfer_t *transfer)
     ucs_list_insert_before(&other->link, &transfer->link);
 }
 
-/* The oldest piece lands when the transfer has moved all bytes up to its end.
- * That of the last piece is the end of the use. */
+/* Compute when the oldest piece lands: when the transfer has moved all bytes up
+ * to the end of the piece. The last piece lands when the use ends. */
 static void set_landing(predreg_transfer_t *transfer)
 {
     const predreg_use_t *use             = transfer->use;
@@ -49,7 +50,8 @@ static void set_landing(predreg_transfer_t *transfer)
     }
 }
 
-/* Register the next piece of what is left, if there is room for it.
+/* Register the next piece of the data that is left, if there is room for
+ * it.
  * @return whether another one may follow. */
 static int add_piece(predreg_transfers_t *transfers,
                      predreg_transfer_t *transfer)
@@ -79,7 +81,7 @@ static int add_piece(predreg_transfers_t *transfers,
     return 1;
 }
 
-/* The oldest piece is not needed any more */
+/* Release the oldest piece, which is not needed any more */
 static void release_piece(predreg_transfers_t *transfers,
                           predreg_transfer_t *transfer)
 {

@@ -18,43 +18,44 @@ BEGIN_C_DECLS
 
 /** @file transfer.h
  *
- * Uses in pieces, as transfers at a constant speed that last as long as the
- * use: so many pieces fly at a time, they land one after the other, and with
- * each that lands the next one is registered. Called by sim.c, whose world is
- * the clock.
+ * Plays uses in pieces as transfers at a constant speed, which last as long as
+ * the use. Up to UCS_RCACHE_PRED_PIECES_IN_FLIGHT pieces are in flight at a
+ * time and land one after the other; whenever one lands, the next one is
+ * registered. sim.c calls these functions; its world is their clock.
  */
 
-/** A transfer. The caller allocates it, all 0, and the cache begins its use in
- *  pieces on it. */
+/** A transfer. The caller allocates it, with all fields 0, and has the cache
+ *  begin a use in pieces with it. */
 typedef struct predreg_transfer {
     ucs_rcache_pred_pieces_t super;
     const predreg_use_t      *use;
     predreg_site_t           *site;
     uint64_t                 begun;
-    uint64_t                 next;   /**< Start of what is not registered yet */
+    uint64_t                 next;   /**< Start of the data that no piece is
+                                          registered for yet */
     ucs_rcache_pred_piece_t  pieces[UCS_RCACHE_PRED_PIECES_IN_FLIGHT];
-                                    /**< In flight, oldest first */
+                                     /**< Pieces in flight, oldest first */
     unsigned                 num_pieces;
-    uint64_t                 lands;  /**< When the oldest piece does;
+    uint64_t                 lands;  /**< When the oldest piece lands;
                                           UINT64_MAX: when the use ends */
-    ucs_list_link_t          link;   /**< In the transfers */
+    ucs_list_link_t          link;   /**< In the list of transfers */
 } predreg_transfer_t;
 
 /** All transfers under way. */
 typedef struct predreg_transfers {
     predreg_account_t *account;
     predreg_world_t   *world;
-    ucs_list_link_t   list;    /**< By when their oldest piece lands */
+    ucs_list_link_t   list;    /**< Sorted by when their oldest piece lands */
 } predreg_transfers_t;
 
 
-/** There are no transfers yet. */
+/** Begin with an empty list of transfers. */
 void predreg_transfers_init(predreg_transfers_t *transfers,
                             predreg_account_t *account, predreg_world_t *world);
 
 /**
- * The use has begun: the program waits until the first piece is registered, and
- * the others are registered while it goes on.
+ * Begin the transfer of a use that has begun. The program waits until the first
+ * piece is registered; the others are registered while it goes on.
  *
  * @return the time when the program goes on, ns.
  */
@@ -62,15 +63,15 @@ uint64_t predreg_transfer_begin(predreg_transfers_t *transfers,
                                 predreg_transfer_t *transfer,
                                 const predreg_use_t *use, predreg_site_t *site);
 
-/** @return when the next piece of any transfer lands, ns; UINT64_MAX: never
- *          before a use ends. */
+/** @return when the next piece of any transfer lands, ns; UINT64_MAX: no piece
+ *  lands before its use ends. */
 uint64_t predreg_transfers_next(predreg_transfers_t *transfers);
 
-/** The next piece lands now. There must be one. */
+/** Let the next piece land now. There must be one. */
 void predreg_transfers_land(predreg_transfers_t *transfers);
 
-/** The use ends, and the pieces that are still registered with it. The transfer
- *  is the caller's again. */
+/** End the transfer of a use that ends, and release the pieces that are still
+ *  registered. The transfer belongs to the caller again. */
 void predreg_transfer_end(predreg_transfers_t *transfers,
                           predreg_transfer_t *transfer);
 

@@ -11,32 +11,33 @@
 
 #include <stdlib.h>
 
-/* Time of the cache's clock when that of the account is 0, ns. The cache takes
- * a time of 0 for no time at all. */
+/* What the cache's clock shows at time 0 of the account, ns. It is not 0, since
+ * for the cache a time of 0 means that there is no time. */
 #define EPOCH 1000000000ul
 
-/* Memory there is room for at first */
+/* How many registrations the first allocation has room for */
 #define MIN_CAPACITY 256
 
-/* How long the helper lets the program get on when it waits for it, ns */
+/* How long the helper lets the program go on when it waits for it, ns */
 #define HELPER_YIELD 1000
 
 
-/* Registered memory. The handle is its number, and not an address, which would
- * differ between runs. */
+/* Registered memory. Its handle is its number, and not its address, because
+ * addresses differ between runs. */
 typedef struct memory {
     predreg_holding_t holding;
     uint64_t          address;
     uint64_t          length;
-    int               is_used;   /* It is the number of a registration */
+    int               is_used;   /* Whether its number is that of a
+                                    registration */
     size_t            next_free; /* Number */
 } memory_t;
 
 typedef enum {
-    HELPER_NONE,    /* There is none */
-    HELPER_RUNNING, /* It is the one that runs */
-    HELPER_ASLEEP,  /* Until its time, or until woken */
-    HELPER_BUSY     /* Registers or deregisters until its time */
+    HELPER_NONE,    /* There is no helper */
+    HELPER_RUNNING, /* The helper is the flow that runs */
+    HELPER_ASLEEP,  /* It sleeps until helper_next or until it is woken */
+    HELPER_BUSY     /* It registers or deregisters until helper_next */
 } helper_state_t;
 
 struct predreg_world {
@@ -44,21 +45,24 @@ struct predreg_world {
     predreg_cost_t         dereg;
     uint64_t               wakeup;
     predreg_account_t      *account;
-    ucs_rcache_pred_time_t now;         /* Of the flow that runs */
-    ucs_status_t           status;      /* UCS_ERR_NO_MEMORY: memory is
+    ucs_rcache_pred_time_t now;         /* Time of the flow that runs */
+    ucs_status_t           status;      /* UCS_ERR_NO_MEMORY if memory was
                                            missing */
-    int                    over;        /* Nothing takes time */
-    memory_t               *memory;     /* By number; 0 is not used */
+    int                    over;        /* Whether the program is over, so that
+                                           nothing takes time */
+    memory_t               *memory;     /* Indexed by number; 0 is not used */
     size_t                 num_memory;
     size_t                 capacity;
-    size_t                 first_free;  /* Number; 0: none */
+    size_t                 first_free;  /* Its number; 0: none */
 
     ucs_rcache_pred_t      *pred;
     predreg_coroutine_t    *helper;
     helper_state_t         helper_state;
-    ucs_rcache_pred_time_t helper_next; /* It goes on; INF: not by itself */
-    int                    helper_woken; /* The next sleep is none */
-    ucs_rcache_pred_time_t helper_since; /* It is asleep, or busy */
+    ucs_rcache_pred_time_t helper_next; /* When it goes on; INF: not by
+                                           itself */
+    int                    helper_woken; /* Whether its next sleep ends at
+                                            once */
+    ucs_rcache_pred_time_t helper_since; /* Since when it is asleep or busy */
     uint64_t               helper_time;
 };
 
@@ -68,7 +72,7 @@ static int is_helper(const predreg_world_t *world)
     return world->helper_state == HELPER_RUNNING;
 }
 
-/* The helper waits, the program goes on */
+/* Called by the helper's flow: the helper waits, and the program goes on */
 static void helper_suspend(predreg_world_t *world, helper_state_t state,
                            ucs_rcache_pred_time_t until)
 {
@@ -79,7 +83,7 @@ static void helper_suspend(predreg_world_t *world, helper_state_t state,
     world->helper_state = HELPER_RUNNING;
 }
 
-/* The helper goes on, the program waits */
+/* Called by the program's flow: the helper goes on, and the program waits */
 static void helper_resume(predreg_world_t *world)
 {
     world->now         = ucs_max(world->now, world->helper_next);
@@ -105,7 +109,8 @@ static void program_advance(predreg_world_t *world,
     world->now = ucs_max(world->now, until);
 }
 
-/* The flow that runs spends this time on a registration or a deregistration */
+/* Let the flow that runs spend this time on a registration or a
+ * deregistration */
 static void pass(predreg_world_t *world, uint64_t time, int is_reg)
 {
     if (world->over || (time == 0)) {
@@ -148,11 +153,13 @@ static ucs_status_t memory_grow(predreg_world_t *world)
 
     world->memory     = memory;
     world->capacity   = capacity;
-    world->num_memory = ucs_max(world->num_memory, 1ul); /* 0 is no handle */
+    world->num_memory = ucs_max(world->num_memory, 1ul); /* 0 is not used as a
+                                                            handle */
     return UCS_OK;
 }
 
-/* @return its number, or 0. */
+/* @return the number of a new registration, or 0 if there is no memory for
+ * it. */
 static size_t memory_new(predreg_world_t *world)
 {
     size_t number = world->first_free;
@@ -197,7 +204,8 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
 
     pass(world, predreg_cost_of(&world->reg, memory->address, length), 1);
     if (!world->over) {
-        memory = &world->memory[number]; /* It may have moved meanwhile */
+        memory = &world->memory[number]; /* The array may have moved while time
+                                            passed */
         predreg_holding_registered(world->account, &memory->holding,
                                    predreg_world_now(world));
     }
@@ -238,8 +246,8 @@ static ucs_rcache_pred_time_t op_now(void *arg)
     return world->now;
 }
 
-/* The helper sleeps. A sleep ends late, whether its time has come or the helper
- * is woken. */
+/* Let the helper sleep. A sleep ends later by the time that waking takes, both
+ * if its time has come and if the helper is woken. */
 static void op_wait(void *arg, ucs_rcache_pred_time_t until)
 {
     predreg_world_t *world = arg;
@@ -270,8 +278,9 @@ static void op_wake(void *arg)
     }
 }
 
-/* One flow waits for what the other one does, which is the only thing that can
- * take time here. */
+/* Let the other flow go on, because the flow that runs waits for something it
+ * does. Only registrations and deregistrations take time here, so the other
+ * flow is in one. */
 static void op_yield(void *arg)
 {
     predreg_world_t *world = arg;

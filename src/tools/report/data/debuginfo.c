@@ -23,7 +23,8 @@ struct predreg_debuginfo {
     Dwfl_Module *module;
 };
 
-/* Debug information may be in a file of its own, found as debuggers find it */
+/* Debug information may be in a separate file. libdw looks for it in this path,
+ * as debuggers do */
 static char *debuginfo_path;
 
 static const Dwfl_Callbacks debuginfo_callbacks = {
@@ -44,7 +45,7 @@ static int debuginfo_is_build_id(Dwfl_Module *module, const uint8_t *build_id,
         return 1;
     }
 
-    /* The ID is found in the file once that is open */
+    /* libdw finds the build ID when the file is open */
     return (dwfl_module_getelf(module, &bias) != NULL) &&
            (dwfl_module_build_id(module, &bits, &address) == (int)length) &&
            !memcmp(bits, build_id, length);
@@ -67,7 +68,8 @@ ucs_status_t predreg_debuginfo_open(const char *path, const uint8_t *build_id,
         goto err_free;
     }
 
-    /* At 0, with what the file itself says: addresses are those of the file */
+    /* The module is placed at address 0, so that addresses are those in the
+     * file itself */
     info->module = dwfl_report_elf(info->dwfl, path, path, -1, 0, 1);
     if ((info->module == NULL) ||
         (dwfl_report_end(info->dwfl, NULL, NULL) != 0)) {
@@ -108,7 +110,8 @@ static void debuginfo_find_line(predreg_debuginfo_t *info, uint64_t address,
     }
 }
 
-/* Where a function was inlined: the line of the frame around it */
+/* Find where a function was inlined, which is the line of the frame around
+ * it */
 static void debuginfo_find_call(Dwarf_Die *cu, Dwarf_Die *scope,
                             predreg_frame_t *frame)
 {
@@ -131,9 +134,10 @@ static void debuginfo_find_call(Dwarf_Die *cu, Dwarf_Die *scope,
     }
 }
 
-/* What an address is nested in, innermost first. By where the code is:
- * dwarf_getscopes() goes on with where an inlined function was written. Free
- * it. */
+/* Find the scopes that contain the code of an address, innermost first.
+ * dwarf_getscopes() alone does not do, since after an inlined function it goes
+ * on with the place where that function was written. The caller frees the
+ * array. */
 static int debuginfo_get_scopes(Dwarf_Die *cu, Dwarf_Addr address,
                                 Dwarf_Die **scopes_p)
 {
@@ -149,7 +153,8 @@ static int debuginfo_get_scopes(Dwarf_Die *cu, Dwarf_Addr address,
     return count;
 }
 
-/* By debug information: with what was inlined */
+/* Find the frames of an address in the debug information, inlined functions
+ * included */
 static unsigned debuginfo_find_scopes(predreg_debuginfo_t *info,
                                       uint64_t address, predreg_frame_t *frames,
                                       unsigned max)

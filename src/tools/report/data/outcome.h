@@ -13,14 +13,16 @@ BEGIN_C_DECLS
 
 /** @file outcome.h
  *
- * What a policy came to, over all ranks. Sums over ranks, but for what is said
- * to be a maximum.
+ * The result of a policy over all ranks. All numbers are sums over the ranks,
+ * unless they are said to be a maximum.
  */
 typedef struct predreg_outcome {
-    unsigned ranks;        /**< Added up here; 0: the policy was not played */
-    uint64_t limit;        /**< Highest of a rank, if the policy has one */
-    double   average;      /**< Of registered memory, bytes */
-    uint64_t peak;         /**< Highest of a rank, bytes */
+    unsigned ranks;        /**< How many ranks were added; 0: the policy was not
+                                played */
+    uint64_t limit;        /**< Highest limit of a rank, if the policy has
+                                one */
+    double   average;      /**< Average of registered memory, bytes */
+    uint64_t peak;         /**< Highest peak of a rank, bytes */
     double   byte_seconds;
     double   by_cause[PREDREG_CAUSE_LAST]; /**< byte * s */
     uint64_t uses;
@@ -37,7 +39,7 @@ typedef struct predreg_outcome {
 } predreg_outcome_t;
 
 
-/** Add a rank. */
+/** Add the result of a rank. */
 void predreg_outcome_add(predreg_outcome_t *outcome,
                          const predreg_replay_result_t *result);
 

@@ -11,7 +11,8 @@
 #include "recommend.h"
 
 
-/* Less memory than leave-pinned, by enough to matter */
+/* Whether a policy needs so much less memory than leave-pinned that it
+ * matters */
 static int recommend_saves(const predreg_findings_t *findings,
                            predreg_replay_policy_t policy)
 {
@@ -24,7 +25,7 @@ static int recommend_saves(const predreg_findings_t *findings,
             PREDREG_SAVES_PART * predreg_outcome_average(pinned));
 }
 
-/* In as much time, or nearly so */
+/* Whether a policy takes at most slightly more time than leave-pinned */
 static int recommend_costs_nothing(const predreg_findings_t *findings,
                                    predreg_replay_policy_t policy)
 {
@@ -66,7 +67,8 @@ static int recommend_is_tiny(const predreg_findings_t *findings)
            PREDREG_TINY_PART * pools;
 }
 
-/* So much that no policy could save memory */
+/* Whether memory is in use for so much of the time that no policy could save
+ * memory */
 static int recommend_is_in_use(const predreg_outcome_t *pinned)
 {
     return pinned->by_cause[PREDREG_CAUSE_USE] >
@@ -86,8 +88,8 @@ static void recommend_set(predreg_advice_t *advice, predreg_setting_t setting,
     advice->reason  = reason;
 }
 
-/* Registration on demand if it pays, or at least saves memory where that is
- * @a enough; else UCX as it is */
+/* Recommend registration on demand if it saves memory at no cost in time, or,
+ * if that is @a enough, if it saves memory at all; else UCX as it is */
 static void recommend_simple(const predreg_findings_t *findings,
                              predreg_reason_t reason, int saving_is_enough,
                              predreg_advice_t *advice)
@@ -100,7 +102,7 @@ static void recommend_simple(const predreg_findings_t *findings,
                                       PREDREG_SETTING_LEAVE_PINNED, reason);
 }
 
-/* There is memory that could be saved: by whom? */
+/* Recommend one of the policies for a program in which memory could be saved */
 static void recommend_policy(const predreg_findings_t *findings,
                              predreg_advice_t *advice)
 {

@@ -15,38 +15,41 @@ BEGIN_C_DECLS
 
 /** @file recommend.h
  *
- * Which policy to use for a program, by what each came to in replay, and why.
- * Pure rules, in the order of predreg_reason_t; docs/report.md has them in
- * words.
+ * Recommends a policy for a program, and tells the reason, from the results of
+ * all policies in replay. The rules are tried in the order of predreg_reason_t;
+ * docs/report.md tells them in words.
  *
- * Memory is compared by its average over time, times by what they are of the
- * run time. The bounds are ours; where they follow from the project's marks, it
- * is said.
+ * Memory is compared by its average over time, and times as parts of the run
+ * time. The constants below are our own choice; the comment of a constant says
+ * if it follows from a goal of the project.
  */
 
-/** Below this part of what UCX's own pools register, nobody would notice. */
+/** A program that registers less than this part of what UCX's own pools
+ *  register has so little memory that nobody would notice a saving. */
 #define PREDREG_TINY_PART         0.1
-/** What those pools register, where the trace does not say: UCX 1.13 with rc,
- *  two ranks, bytes. */
+/** What UCX's own pools register, if the trace does not tell it, bytes. It was
+ *  measured with UCX 1.13, the transport rc and two ranks. */
 #define PREDREG_USUAL_POOLS       (66ul << 20)
-/** Uses in a rank below which there is next to nothing to learn from: a history
- *  of predict needs two intervals, and takes a period from eight. */
+/** A rank with fewer uses than this gives predict next to nothing to learn
+ *  from: a history needs two intervals, and finds a period after eight. */
 #define PREDREG_FEW_USES          20
-/** A policy saves memory if it has this part of leave-pinned's, or less. */
+/** A policy saves memory if it needs at most this part of what leave-pinned
+ *  does. */
 #define PREDREG_SAVES_PART        0.75
-/** Run time a policy may cost: the mark is within 1 % of leave-pinned. */
+/** The part of the run time that a policy may cost. The project's goal is to
+ *  stay within 1 % of leave-pinned. */
 #define PREDREG_COSTS_PART        0.01
-/** A simpler policy is as good as predict if it has at most so many times its
- *  memory ... */
+/** A simpler policy is as good as predict if it needs at most this many times
+ *  the memory of predict ... */
 #define PREDREG_AS_GOOD_MEMORY    1.1
-/** ... and waits longer by this part of the run time at most. */
+/** ... and if it waits longer by at most this part of the run time. */
 #define PREDREG_AS_GOOD_WAITED    0.001
-/** A program repeats itself if this part of its uses, or more, hit under
+/** A program repeats itself if at least this part of its uses hit under
  *  predict. */
 #define PREDREG_REGULAR_PART      0.5
-/** More late uses than this part are worth a word. */
+/** If more than this part of the uses are late, the report says so. */
 #define PREDREG_LATE_PART         0.05
-/** More lost events than this part make all figures doubtful. */
+/** If more than this part of the events were lost, all figures are doubtful. */
 #define PREDREG_LOST_PART         0.01
 
 
@@ -59,40 +62,42 @@ typedef enum {
 
 
 typedef enum {
-    /* Nothing to gain: leave-pinned */
+    /* There is nothing to gain, so leave-pinned is recommended */
     PREDREG_REASON_NO_USES,   /**< Nothing was registered for communication */
-    PREDREG_REASON_TINY,      /**< Hardly any memory, beside UCX's own */
-    PREDREG_REASON_IN_USE,    /**< It is in use most of the time: MPI windows,
-                                   long transfers */
+    PREDREG_REASON_TINY,      /**< Hardly any memory, compared with UCX's own
+                                   pools */
+    PREDREG_REASON_IN_USE,    /**< Memory is in use most of the time, as in MPI
+                                   windows or in long transfers */
     PREDREG_REASON_NO_GAPS,   /**< Not even the clairvoyant saves memory: uses
                                    come too soon after each other */
 
-    /* Simpler ones */
+    /* A simpler policy is recommended */
     PREDREG_REASON_FEW_USES,  /**< Too few uses to learn from; on-demand if it
                                    pays, else leave-pinned */
     PREDREG_REASON_ON_DEMAND_AS_GOOD, /**< On-demand */
     PREDREG_REASON_BOUND_AS_GOOD,     /**< A bound */
 
     /* Predict */
-    PREDREG_REASON_PAYS,      /**< Saves memory, and costs no time */
+    PREDREG_REASON_PAYS,      /**< Predict saves memory, and costs no time */
     PREDREG_REASON_IRREGULAR, /**< The program does not repeat itself, and
                                    predict does not pay or on-demand does, too:
                                    on-demand if that saves memory, else
                                    leave-pinned */
     PREDREG_REASON_COSTS,     /**< Predict saves memory, and costs time */
-    PREDREG_REASON_NO_SAVING, /**< It does not save memory: leave-pinned */
+    PREDREG_REASON_NO_SAVING, /**< Predict does not save memory: leave-pinned */
     PREDREG_REASON_LAST
 } predreg_reason_t;
 
 
 typedef enum {
     PREDREG_ANSWER_YES,
-    PREDREG_ANSWER_IF_SHORT, /**< Only if memory is short: it costs time */
+    PREDREG_ANSWER_IF_SHORT, /**< Only if memory is short, because it costs
+                                  time */
     PREDREG_ANSWER_NO
 } predreg_answer_t;
 
 
-/** What has to be said with it: bits. */
+/** Bits for what has to be said with the recommendation. */
 enum {
     PREDREG_CAVEAT_LOST      = 1 << 0, /**< Many events were lost */
     PREDREG_CAVEAT_TRUNCATED = 1 << 1, /**< The end of a trace is missing */
@@ -103,12 +108,14 @@ enum {
 
 typedef struct predreg_findings {
     predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< By policy */
-    uint64_t          pool_bytes;  /**< Registered by UCX's own pools, mean of
-                                        the ranks; 0: not known */
-    uint64_t          events;      /**< Recorded, all ranks */
-    uint64_t          lost;        /**< Not recorded, all ranks */
-    int               truncated;   /**< Any trace is */
-    int               guessed;     /**< Costs of any rank are */
+    uint64_t          pool_bytes;  /**< Bytes registered by UCX's own pools,
+                                        mean of the ranks; 0: not known */
+    uint64_t          events;      /**< Events recorded, all ranks */
+    uint64_t          lost;        /**< Events that were lost, all ranks */
+    int               truncated;   /**< Whether the end of any trace is
+                                        missing */
+    int               guessed;     /**< Whether the costs of any rank are
+                                        guesses */
 } predreg_findings_t;
 
 
@@ -121,13 +128,13 @@ typedef struct predreg_advice {
 
 
 /**
- * @param [in]  findings  LEAVE_PINNED must have been played. Policies that were
- *                        not are not recommended.
+ * @param [in]  findings  LEAVE_PINNED must have been played. A policy that was
+ *                        not played is never recommended.
  */
 void predreg_recommend(const predreg_findings_t *findings,
                        predreg_advice_t *advice);
 
-/** The policy that is played for a setting. */
+/** @return the policy that is played for a setting. */
 predreg_replay_policy_t predreg_setting_policy(predreg_setting_t setting);
 
 END_C_DECLS

@@ -17,8 +17,8 @@ BEGIN_C_DECLS
 
 /** @file report_data.h
  *
- * What a report knows of a job. Filled by report.c, rank by rank, and read by
- * the sections of the page.
+ * All that a report knows of a job. report.c fills it in, rank by rank, and the
+ * sections of the page read it.
  */
 
 /** A rank. */
@@ -28,26 +28,28 @@ typedef struct report_rank {
     uint64_t events;
     uint64_t lost;
     int      truncated;
-    int      guessed;    /**< Costs of registrations */
+    int      guessed;    /**< Whether the costs of its registrations are
+                              guesses */
     uint64_t uses;
-    uint64_t hits;       /**< Under predict, as what follows */
+    uint64_t hits;       /**< Under predict, as are the next two */
     uint64_t waited;     /**< ns */
     uint64_t duration;   /**< ns */
-    double   average[PREDREG_REPLAY_LAST]; /**< By policy, bytes */
+    double   average[PREDREG_REPLAY_LAST]; /**< For each policy, bytes */
     uint64_t peak[PREDREG_REPLAY_LAST];
 } report_rank_t;
 
-/** Something said of the run. */
+/** A line of meta data about the run. */
 typedef struct report_meta {
     char *key;
-    char *value; /**< The first rank's */
-    int  differs; /**< Not the same in all ranks */
+    char *value; /**< Value in the first rank */
+    int  differs; /**< Whether some rank has another value */
 } report_meta_t;
 
-/** Curves of one rank, that with most memory under leave-pinned. */
+/** The curves of one rank: the one with the most memory under leave-pinned. */
 typedef struct report_curves {
     unsigned         rank;      /**< Index */
-    uint64_t         duration;  /**< Of the policy that takes longest, ns */
+    uint64_t         duration;  /**< Duration under the policy that takes
+                                     longest, ns */
     int              known[PREDREG_REPLAY_LAST];
     double           average[PREDREG_REPLAY_LAST]; /**< bytes */
     predreg_column_t columns[PREDREG_REPLAY_LAST][PREDREG_CURVE_COLUMNS];
@@ -55,9 +57,10 @@ typedef struct report_curves {
 
 typedef struct predreg_report {
     predreg_findings_t findings;
-    predreg_advice_t   advice;    /**< When it is written */
-    uint64_t           pool_sum;  /**< bytes, of ranks that know */
-    unsigned           num_pools; /**< Such ranks */
+    predreg_advice_t   advice;    /**< Made when the page is written */
+    uint64_t           pool_sum;  /**< Sum over the ranks whose traces tell it,
+                                       bytes */
+    unsigned           num_pools; /**< How many ranks these are */
     report_rank_t      *ranks;
     unsigned           num_ranks;
     report_meta_t      *metas;
@@ -79,7 +82,8 @@ report_has(const report_data_t *report, predreg_replay_policy_t policy)
     return report_outcome(report, policy)->ranks > 0;
 }
 
-/** What is said of the run, the first rank's; NULL: nothing. */
+/** @return the value of a line of meta data in the first rank, or NULL if there
+ *  is none. */
 const char *report_meta(const report_data_t *report, const char *key);
 
 END_C_DECLS

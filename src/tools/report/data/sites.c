@@ -17,11 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Contexts hold the kind of a communication in the top byte of the caller */
+/* A context holds the kind of the communication in the top byte of its field
+ * caller */
 #define SITES_KIND_SHIFT 56
 
 
-/* Index of a place, by its key */
+/* Maps the key of a place to its index */
 KHASH_MAP_INIT_STR(places, unsigned)
 
 struct predreg_sites {
@@ -137,7 +138,8 @@ static void sites_print_path(ucs_string_buffer_t *strb,
     }
 }
 
-/* All functions on the way to a site, or what its caller's address says */
+/* Find all functions on the call path of a site or, if the trace has no path,
+ * those of its caller's address */
 static ucs_status_t sites_find_frames(predreg_sites_t *sites,
                                       const ucs_rcache_trace_t *trace,
                                       const predreg_replay_site_t *result,
@@ -220,7 +222,8 @@ static ucs_status_t sites_place_init(predreg_place_t *place, const char *kind,
     return UCS_OK;
 }
 
-/* The place with its key; the candidate becomes it if there is none */
+/* @return the place that has the candidate's key. If there is none yet, the
+ * candidate becomes a new place */
 static predreg_place_t *sites_take_place(predreg_sites_t *sites,
                                          predreg_place_t *candidate)
 {

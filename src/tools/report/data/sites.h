@@ -15,22 +15,23 @@ BEGIN_C_DECLS
 
 /** @file sites.h
  *
- * The places in a program that communications are called from, over all ranks.
- * Addresses differ from rank to rank; places are the same if the functions on
- * the way to them are.
+ * The places in a program that communications are called from, added up over
+ * all ranks. Addresses differ from rank to rank, so two sites are the same
+ * place if the functions on their call paths are the same.
  */
 
-/** Frames of a call path that are named. */
+/** How many frames of a call path are named, at most. */
 #define PREDREG_SITES_MAX_FRAMES 48
 
 typedef struct predreg_place {
-    char       *key;      /**< What tells it apart: kind and path */
+    char       *key;      /**< Identifies the place: kind and path */
     const char *kind;     /**< "send", "receive", ... */
-    const char *path;     /**< All functions, innermost first, a line each; in
-                               the key */
-    char       *function; /**< Innermost one outside communication libraries;
-                               module+0xoffset if it has no name */
-    char       *source;   /**< Where in it, "file:line"; empty: not known */
+    const char *path;     /**< All functions of the call path, innermost first,
+                               each on a line; part of the key */
+    char       *function; /**< Innermost function outside of communication
+                               libraries; module+0xoffset if it has no name */
+    char       *source;   /**< Where in the function, "file:line"; empty: not
+                               known */
     uint64_t   uses;
     uint64_t   hits;
     uint64_t   late;
@@ -45,19 +46,19 @@ typedef struct predreg_sites predreg_sites_t;
 ucs_status_t predreg_sites_create(predreg_sites_t **sites_p);
 void predreg_sites_destroy(predreg_sites_t *sites);
 
-/** Add those of a rank.
+/** Add the call sites of a rank.
  *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_sites_add(predreg_sites_t *sites,
                                const ucs_rcache_trace_t *trace,
                                const predreg_replay_result_t *result);
 
-/** Put those first that most is waited at, of equal ones those that use most
- *  memory. The last call: none can be added any more.
- *  @return number of places. */
+/** Sort the places by how long the program waits at them, longest first, and
+ *  places with equal waits by their memory. After this no rank can be added.
+ *  @return the number of places. */
 unsigned predreg_sites_sort(predreg_sites_t *sites,
                             const predreg_place_t **places_p);
 
-/** What was asked for names. */
+/** @return the symbols that the names of functions were taken from. */
 const predreg_symbols_t *predreg_sites_symbols(const predreg_sites_t *sites);
 
 END_C_DECLS

@@ -14,13 +14,13 @@
 #include <string.h>
 
 
-/* A file, as some trace knew it */
+/* A program or library, as some trace describes it */
 typedef struct symbols_module {
     char                   *path;
     uint8_t                build_id[UCS_RCACHE_TRACE_MAX_BUILD_ID];
     unsigned               build_id_length;
     predreg_module_state_t state;
-    predreg_debuginfo_t    *info; /* If its symbols are used */
+    predreg_debuginfo_t    *info; /* NULL unless its symbols are used */
 } symbols_module_t;
 
 struct predreg_symbols {
@@ -118,7 +118,8 @@ symbols_add_module(predreg_symbols_t *symbols,
     return UCS_OK;
 }
 
-/* Ranks have the same modules: each is opened once */
+/* Find a module, and open it if this is the first time. Ranks have the same
+ * modules, so that each file is opened only once */
 static ucs_status_t
 symbols_get_module(predreg_symbols_t *symbols,
                    const ucs_rcache_trace_module_t *recorded,
@@ -170,7 +171,8 @@ ucs_status_t predreg_symbols_find(predreg_symbols_t *symbols,
     ucs_status_t status;
     unsigned i;
 
-    /* A return address may be that of the next function already */
+    /* The return address may belong to the next function already, so the
+     * address before it is looked up */
     recorded = symbols_find_recorded(trace, address - 1);
     if (recorded == NULL) {
         frames[0] = (predreg_frame_t){ .offset = address };

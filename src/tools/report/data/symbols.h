@@ -13,27 +13,29 @@ BEGIN_C_DECLS
 
 /** @file symbols.h
  *
- * Names of the places a trace speaks of. The programs and libraries are opened
- * where the trace says they were; one that is not there any more, or not the
- * same by its build ID, is not asked.
+ * Finds the names of the call sites in a trace. The programs and libraries are
+ * opened at the paths in the trace. A file that is missing now, or has another
+ * build ID, is not used.
  */
 
 typedef enum {
-    PREDREG_MODULE_READ,    /**< Its symbols are used */
-    PREDREG_MODULE_MISSING, /**< Is not there, or is no program */
-    PREDREG_MODULE_CHANGED, /**< Is not the one that was recorded */
-    PREDREG_MODULE_NOT_READ /**< This was built without libdw */
+    PREDREG_MODULE_READ,    /**< The symbols of the module are used */
+    PREDREG_MODULE_MISSING, /**< The file is missing, or is no program or
+                                 library */
+    PREDREG_MODULE_CHANGED, /**< The file is not the one that was recorded */
+    PREDREG_MODULE_NOT_READ /**< This program was built without libdw */
 } predreg_module_state_t;
 
 
 typedef struct predreg_symbols predreg_symbols_t;
 
-/** A function on the way to a communication. Strings live as long as the
- *  symbols they came from. */
+/** A function on the call path of a communication. Its strings live as long as
+ *  the predreg_symbols_t that they came from. */
 typedef struct predreg_frame {
-    const char *module;   /**< Path; NULL: in none of the trace's */
-    uint64_t   offset;    /**< Address in the module's file; without a module,
-                               in memory */
+    const char *module;   /**< Path of the module; NULL: the address is in none
+                               that the trace lists */
+    uint64_t   offset;    /**< Address in the module's file; if there is no
+                               module, address in memory */
     const char *function; /**< NULL: not known */
     const char *file;     /**< Source file; NULL: not known */
     int        line;
@@ -45,16 +47,17 @@ ucs_status_t predreg_symbols_create(predreg_symbols_t **symbols_p);
 void predreg_symbols_destroy(predreg_symbols_t *symbols);
 
 /**
- * The functions a call was made from.
+ * Find the functions that a call was made from.
  *
- * @param [in]  trace    Whose modules are looked at.
+ * @param [in]  trace    The trace that has the address; its modules are
+ *                       searched.
  * @param [in]  address  Return address of the call.
- * @param [out] frames   Innermost first: functions that were inlined, then the
- *                       one they were inlined in. The last one may be missing
- *                       for lack of room.
+ * @param [out] frames   The frames, innermost first: functions that were
+ *                       inlined, then the function they were inlined in. If
+ *                       there is not enough room, the last ones are missing.
  * @param [in]  max      > 0.
- * @param [out] count_p  Number of frames, at least 1: without a name if there
- *                       is none.
+ * @param [out] count_p  Number of frames, at least 1. If nothing is known, that
+ *                       one has no name.
  *
  * @return UCS_ERR_NO_MEMORY.
  */
@@ -63,15 +66,15 @@ ucs_status_t predreg_symbols_find(predreg_symbols_t *symbols,
                                   uint64_t address, predreg_frame_t *frames,
                                   unsigned max, unsigned *count_p);
 
-/** Modules that were needed. */
+/** @return how many modules were needed. */
 unsigned predreg_symbols_num_modules(const predreg_symbols_t *symbols);
 const char *predreg_symbols_module(const predreg_symbols_t *symbols,
                                    unsigned index,
                                    predreg_module_state_t *state_p);
 
-/** Whether a module belongs to what programs communicate with (UCX, Open MPI,
- *  MPICH, OpenSHMEM, libfabric, this project): not a place to look for a
- *  program's own call. Told by its name. */
+/** @return whether a module is a library that programs communicate with (UCX,
+ *  Open MPI, MPICH, OpenSHMEM, libfabric, this project), which cannot contain
+ *  the program's own call. It is recognised by its name. */
 int predreg_module_is_communication(const char *path);
 
 END_C_DECLS

@@ -15,7 +15,7 @@ BEGIN_C_DECLS
 
 /** @file bar.h
  *
- * A number of a table, drawn as a bar. Called by the sections of the page. */
+ *  Draws a number of a table as a bar. The sections of the page call this. */
 
 /** Write a bar that fills this part of its cell, from 0 to 1; a part beyond
  *  that range is drawn as the nearest end of it. The cell beside it has to say

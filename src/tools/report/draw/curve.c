@@ -13,8 +13,9 @@
 #include <ucs/sys/math.h>
 
 
-/* When a column begins; in two parts, for long runs have more nanoseconds than
- * can be multiplied by the number of columns */
+/* @return when a column begins. It is computed in two parts, because the
+ * nanoseconds of a long run times the number of columns would not fit into 64
+ * bits */
 static int64_t curve_edge(int64_t begin, int64_t end, unsigned column,
                           unsigned num_columns)
 {
@@ -42,7 +43,7 @@ void predreg_curve_columns(const predreg_step_t *steps, size_t num_steps,
             ++right;
         }
 
-        /* What is registered when the column begins */
+        /* Find out what is registered when the column begins */
         for (; (i < num_steps) && (steps[i].time <= left); ++i) {
             bytes = steps[i].bytes;
         }

@@ -22,7 +22,8 @@
  * there is none (RFC 3629, section 4). */
 static unsigned html_utf8_length(const unsigned char *p)
 {
-    /* By the first byte: number of bytes, and the range of the second one */
+    /* For a range of first bytes: the number of bytes of the character, and the
+     * range of the second byte */
     static const struct {
         uint8_t first, last, length, min, max;
     } forms[] = {
@@ -43,7 +44,8 @@ static unsigned html_utf8_length(const unsigned char *p)
         }
 
         for (k = 2; k < forms[i].length; ++k) {
-            if ((p[k] & 0xc0) != 0x80) { /* also the end of the string */
+            if ((p[k] & 0xc0) != 0x80) { /* This also finds the end of the
+                                            string */
                 return 0;
             }
         }

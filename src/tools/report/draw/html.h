@@ -15,28 +15,29 @@ BEGIN_C_DECLS
 
 /** @file html.h
  *
- * Text into HTML. Whatever does not come from this program itself (command
- * lines, paths, names of symbols) is written with these; fputs() and fprintf()
- * are for markup and for numbers.
+ * Writes text into HTML. All text that does not come from this program itself
+ * (command lines, paths, names of symbols) has to be written with these
+ * functions; fputs() and fprintf() are for markup and for numbers.
  *
- * Errors of the stream are left for the one who closes it.
+ * The caller, who closes the stream, checks it for errors.
  */
 
 /**
- * Write text so that it is nothing but text, in an element or in the quotes of
- * an attribute. What is no UTF-8, and control characters but for newlines and
- * tabs, become U+FFFD.
+ * Write text so that it is never taken for markup, in an element or in the
+ * quotes of an attribute. Bytes that are not UTF-8, and control characters
+ * except newlines and tabs, become U+FFFD.
  */
 void predreg_html_text(FILE *out, const char *text);
 
-/** As @ref predreg_html_text, of a formatted string. */
+/** Write a formatted string as @ref predreg_html_text does. */
 void predreg_html_print(FILE *out, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
 /**
- * An element with nothing but text in it.
+ * Write an element that contains nothing but text.
  *
- * @param [in] tag  Name and attributes, as in "td class=\"n\"". Markup.
+ * @param [in] tag  Name and attributes of the element, as in "td class=\"n\"".
+ *                  This is markup.
  */
 void predreg_html_element(FILE *out, const char *tag, const char *format, ...)
         __attribute__((format(printf, 3, 4)));

@@ -53,7 +53,7 @@ static void write_times(FILE *out, uint64_t duration)
     }
 }
 
-/* A label at the line it is for: above the line if there is room, else below */
+/* Write the label of a line: above the line if there is room, else below it */
 static void write_label(FILE *out, const char *x, const char *anchor, double y,
                         const char *text)
 {
@@ -64,7 +64,7 @@ static void write_label(FILE *out, const char *x, const char *anchor, double y,
     fputs("</text>", out);
 }
 
-/* What the drawing shows, in words */
+/* Write in words what the drawing shows */
 static void write_description(FILE *out, const predreg_panel_t *panel)
 {
     fprintf(out, "<svg class=\"plot\" height=\"%d\" role=\"img\" "

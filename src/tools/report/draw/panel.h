@@ -13,24 +13,25 @@ BEGIN_C_DECLS
 
 /** @file panel.h
  *
- * A curve as a figure of an HTML page: the area below it, its average, and
- * another curve to compare it with. Text keeps its size, and the curve is
- * stretched to whatever width there is. Called by the section of curves;
+ * Draws a curve as a figure of an HTML page: the area below it, its average,
+ * and another curve to compare it with. The curve is stretched to the width of
+ * the page, while text keeps its size. The section of curves calls this;
  * report.css has the styles.
  */
 
 typedef struct predreg_panel {
     const char             *label;    /**< Name of the curve */
-    unsigned               id;        /**< Not that of another panel of the
-                                           page */
+    unsigned               id;        /**< Number that no other panel of the
+                                           page has */
     const predreg_column_t *columns;  /**< PREDREG_CURVE_COLUMNS of them */
     uint64_t               duration;  /**< Time of the right edge, ns; that of
                                            the left one is 0 */
-    double                 average;   /**< Over time, bytes */
+    double                 average;   /**< Average over time, bytes */
     uint64_t               peak;      /**< bytes */
     const char             *other_label;
     const predreg_column_t *other;    /**< Columns of the curve to compare with,
-                                           drawn as a dashed line; NULL: none */
+                                           which is drawn as a dashed line;
+                                           NULL: none */
 } predreg_panel_t;
 
 

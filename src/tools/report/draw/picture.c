@@ -15,9 +15,10 @@
 
 #include <ucs/sys/math.h>
 
-/* All lengths are in the units of the picture's view box. Charts stand in
- * COLUMNS columns. In each, the curves are below the title, with the numbers of
- * the axes to the left of them and below, and labels to the right. */
+/* All lengths are in the units of the picture's view box. The charts are placed
+ * in COLUMNS columns. In a chart, the curves are below the title. The numbers
+ * of the axes are to the left of the curves and below them, and the labels are
+ * to the right. */
 #define COLUMNS      2
 #define CHART_WIDTH  620
 #define CHART_HEIGHT 280
@@ -47,12 +48,12 @@ static const char picture_css[] =
     ".line3{stroke:#4d7c0f;stroke-width:1.6;stroke-dasharray:9 3 2 3}";
 
 
-/* A chart, and where it is */
+/* A chart, and its place in the picture */
 typedef struct placed_chart {
     const predreg_chart_t *chart;
-    double                left;     /* Of the curves */
+    double                left;     /* Left edge of the curves */
     double                top;
-    uint64_t              duration; /* Of the time axis, ns, > 0 */
+    uint64_t              duration; /* Length of the time axis, ns, > 0 */
     predreg_axis_t        axis;
 } placed_chart_t;
 
@@ -156,7 +157,7 @@ static void write_curves(FILE *out, const placed_chart_t *placed)
     fputs("</svg>\n", out);
 }
 
-/* The highest average first */
+/* Sort the lines of a chart by their average, the highest first */
 static void sort_by_average(const predreg_chart_t *chart, unsigned *order)
 {
     unsigned i, k;
@@ -170,8 +171,9 @@ static void sort_by_average(const predreg_chart_t *chart, unsigned *order)
     }
 }
 
-/* Where the middles of labels come, from the top: at the averages, or as near
- * to them as they fit below each other and above the lower edge */
+/* Compute the heights of the middles of the labels: at the averages, or as near
+ * to them as possible if labels must not overlap, and must stay above the lower
+ * edge */
 static void place_labels(const placed_chart_t *placed, const unsigned *order,
                          double *y)
 {
@@ -215,7 +217,7 @@ static void write_labels(FILE *out, const placed_chart_t *placed)
     }
 }
 
-/* What the picture shows, for those who cannot see it */
+/* Write what the picture shows, for readers who cannot see it */
 static void write_description(FILE *out, const predreg_chart_t *charts,
                               unsigned num_charts)
 {

@@ -15,12 +15,12 @@ BEGIN_C_DECLS
 
 /** @file picture.h
  *
- * Curves of registered memory over time as a picture of its own: an SVG file
- * with a chart for each program and, in it, a line for each policy. Everything
- * it draws is plain data, so that programs that measure something themselves
- * can use it as well as the report. Lines differ in their dashes, and are
- * labelled at the right end at the height of their average: nothing depends on
- * colour.
+ * Draws curves of registered memory over time as a picture of its own: an SVG
+ * file with a chart for each program and, in the chart, a line for each policy.
+ * The curves are given as plain data, so that both the report and programs that
+ * measure something themselves can use this. Lines differ in their dashes, and
+ * are labelled at their right end, at the height of their average, so that
+ * nobody needs to see colours.
  *
  *     predreg_step_t steps[]   = {{0, 4096}, {1000000, 0}};
  *     predreg_series_t predict = {"predict", steps, 2, 2000000, 2048};
@@ -28,20 +28,21 @@ BEGIN_C_DECLS
  *
  *     predreg_picture_write(stdout, "Registered memory", "", &chart, 1);
  *
- * Errors of the stream are left for the one who closes it.
+ * The caller, who closes the stream, checks it for errors.
  */
 
-/** Lines of a chart: there are so many styles of lines. */
+/** The most lines of a chart, which is the number of styles of lines. */
 #define PREDREG_CHART_MAX_SERIES 4
 
 /** A line. */
 typedef struct predreg_series {
     const char           *label;
-    const predreg_step_t *steps;     /**< By time, from 0 on, ns. Before the
-                                          first one nothing is registered */
+    const predreg_step_t *steps;     /**< Sorted by time, which begins at 0, ns.
+                                          Before the first step nothing is
+                                          registered */
     size_t               num_steps;
-    uint64_t             duration;   /**< The line ends here, ns */
-    double               average;    /**< Over the duration, bytes */
+    uint64_t             duration;   /**< Time of the end of the line, ns */
+    double               average;    /**< Average over the duration, bytes */
 } predreg_series_t;
 
 /** Lines on the same axes. The time axis is as long as the longest line. */
@@ -52,8 +53,8 @@ typedef struct predreg_chart {
 } predreg_chart_t;
 
 
-/** Write a whole SVG file, with two charts in a row. All strings are text, not
- *  markup. */
+/** Write a whole SVG file, with two charts in each row. All strings are text,
+ *  not markup. */
 void predreg_picture_write(FILE *out, const char *title, const char *subtitle,
                            const predreg_chart_t *charts, unsigned num_charts);
 

@@ -38,7 +38,7 @@ double predreg_axis_depth(const predreg_axis_t *axis, double bytes)
     return 1 - bytes / axis->top;
 }
 
-/* The y coordinate of this many bytes */
+/* @return the y coordinate of this many bytes */
 static int plot_y(const predreg_axis_t *axis, uint64_t bytes)
 {
     return PREDREG_PLOT_HEIGHT -

@@ -16,14 +16,15 @@
 
 #define UNITS_SIZE(_array) (sizeof(_array) / sizeof((_array)[0]))
 
-/* A number and its unit stay on a line */
+/* A space that does not break, which keeps a number and its unit on one line */
 #define UNITS_SPACE "\xc2\xa0"
 
-/* What would be rounded to four digits gets the next unit */
+/* A value that is not less than this would be rounded to four digits, and so
+ * gets the next unit */
 #define UNITS_MAX_VALUE 999.5
 
 
-/* Decimals that make three significant digits of a value below 1000 */
+/* @return how many decimals give a value below 1000 three significant digits */
 static int units_decimals(double value)
 {
     return (value >= 99.95) ? 0 : (value >= 9.995) ? 1 : 2;

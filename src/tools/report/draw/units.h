@@ -15,8 +15,8 @@ BEGIN_C_DECLS
 
 /** @file units.h
  *
- * Numbers as people read them: three significant digits and a unit, after a
- * space that does not break, in UTF-8. Each function fills @a buf, of
+ * Writes numbers as people read them: three significant digits, a space that
+ * does not break, and a unit, in UTF-8. Each function fills @a buf, which has
  * PREDREG_UNITS_MAX bytes, and returns it.
  */
 
@@ -32,15 +32,17 @@ char *predreg_byte_seconds_str(double byte_seconds, char *buf);
 char *predreg_time_str(double ns, char *buf);
 
 /**
- * A part of a whole: "12.3 %", and "–" if there is no whole. Nothing is "0 %"
- * and everything "100 %"; what is nearly so is "< 0.01 %" or "> 99.9 %".
+ * A part of a whole: "12.3 %", or "–" if the whole is 0. Only 0 is "0 %",
+ * and only everything "100 %"; a part that would be rounded to these is "< 0.01
+ * %" or "> 99.9 %".
  */
 char *predreg_percent_str(double part, double whole, char *buf);
 
-/** "12,345". */
+/** A whole number: "12,345". */
 char *predreg_count_str(uint64_t count, char *buf);
 
-/* The same, into a buffer of the block they are called in */
+/* The same functions with a buffer of their own, which lives as long as the
+ * block they are called in */
 #define PREDREG_UNITS_BUF          ((char[PREDREG_UNITS_MAX]){""})
 #define PREDREG_BYTES(_v)          predreg_bytes_str(_v, PREDREG_UNITS_BUF)
 #define PREDREG_BYTE_SECONDS(_v)   predreg_byte_seconds_str(_v, \

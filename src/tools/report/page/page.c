@@ -16,8 +16,9 @@
 #include <tools/report/draw/units.h>
 
 
-/* Nothing may be loaded and no script run, also if text should ever get out of
- * its element */
+/* Write the head of the page. Its content policy forbids to load anything and
+ * to run scripts, for the case that some text should ever be taken for
+ * markup */
 static void page_write_head(const report_data_t *report, FILE *out)
 {
     const char *command = report_meta(report, "command");

@@ -15,10 +15,10 @@ BEGIN_C_DECLS
 
 /** @file page.h
  *
- * The page of a report as one file of HTML. Called by report.c. */
+ *  Writes the page of a report as one file of HTML. report.c calls this. */
 
-/** Write the page. There must be a rank, and the advice must have been made.
- *  Errors of the stream are left for the one who closes it. */
+/** Write the page. At least one rank must have been added, and the advice must
+ *  have been made. The caller, who closes the stream, checks it for errors. */
 void predreg_page_write(const report_data_t *report, FILE *out);
 
 END_C_DECLS

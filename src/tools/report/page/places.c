@@ -15,7 +15,7 @@
 
 #include <ucs/sys/math.h>
 
-/* So many call sites are listed at most */
+/* The most call sites that are listed */
 #define MAX_PLACES 12
 
 

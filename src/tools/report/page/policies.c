@@ -26,7 +26,7 @@ static const char *const policies_causes[] = {
 };
 
 
-/* What the policy does, with its limit if it has one */
+/* Write what the policy does, and its limit if it has one */
 static void policies_write_note(FILE *out, predreg_replay_policy_t policy,
                                 uint64_t limit)
 {
@@ -125,7 +125,7 @@ static void policies_write_cause(const report_data_t *report, FILE *out,
     fputs("</td></tr>\n", out);
 }
 
-/* What predict has registered, and the clairvoyant has not */
+/* Write what predict has registered, but the clairvoyant has not */
 void report_write_remainder(const report_data_t *report, FILE *out)
 {
     const predreg_outcome_t *predict     =

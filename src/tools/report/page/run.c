@@ -99,7 +99,7 @@ static void run_write_pair(FILE *out, const char *name, const char *value)
     fputs("</tr>\n", out);
 }
 
-/* Files that names were to be taken from, and could not */
+/* Write which files with the names of functions could not be read */
 static void run_write_modules(const report_data_t *report, FILE *out)
 {
     static const char *const reasons[] = {
@@ -161,7 +161,8 @@ static void run_write_knobs(const report_data_t *report, FILE *out)
     fputs(any ? "</td></tr>\n" : "", out);
 }
 
-/* What is said elsewhere on the page, or is of no use on it */
+/* Whether a meta line of the traces is shown: not if the page says it
+ * elsewhere, or if it is of no use there */
 static int run_is_shown(const report_meta_t *meta)
 {
     static const char *const others[] = {"rank", "pid", "host", "clock_ns",
@@ -177,7 +178,7 @@ static int run_is_shown(const report_meta_t *meta)
     return !run_is_knob(meta);
 }
 
-/* From nanoseconds since 1970 */
+/* Write the date of a time given in nanoseconds since 1970 */
 static void run_write_date(FILE *out, const char *realtime)
 {
     time_t seconds = strtoull(realtime, NULL, 10) / RUN_NSEC_PER_SEC;

@@ -15,22 +15,23 @@ BEGIN_C_DECLS
 
 /** @file sections.h
  *
- * The sections of the page, in their order on it. Each writes its heading and
- * what belongs to it, and nothing at all if there is nothing to say. Called by
- * predreg_report_write(), after the advice was made. Errors of the stream are
- * left for the one who closes it.
+ * The sections of the page, in the order in which they come on it. Each
+ * function writes its heading and its content, or nothing at all if there is
+ * nothing to say. page.c calls these functions after the advice was made. The
+ * caller of the report, who closes the stream, checks it for errors.
  */
 
-/** verdict.c: which policy to use, why, and how to start the program so. */
+/** verdict.c: which policy to use, why, and how to start the program with
+ *  it. */
 void report_write_verdict(const report_data_t *report, FILE *out);
 
 /** curves.c: registered memory over time, a curve for each policy. */
 void report_write_curves(const report_data_t *report, FILE *out);
 
-/** policies.c: what each policy came to. */
+/** policies.c: the results of each policy. */
 void report_write_policies(const report_data_t *report, FILE *out);
 
-/** policies.c: what predict has registered, and the clairvoyant has not. */
+/** policies.c: what predict has registered, but the clairvoyant has not. */
 void report_write_remainder(const report_data_t *report, FILE *out);
 
 /** uses.c: how many uses of buffers found them registered. */

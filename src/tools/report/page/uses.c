@@ -84,7 +84,8 @@ static uint64_t uses_num_predictions(const predreg_outcome_t *outcome)
     return sum;
 }
 
-/* Nothing, if the policy predicts nothing */
+/* Write a row of the errors of a policy's predictions, or nothing if the policy
+ * does not predict */
 static void uses_write_predictor(const report_data_t *report, FILE *out,
                                  predreg_replay_policy_t policy)
 {

@@ -20,8 +20,8 @@
 #include <stdlib.h>
 
 
-/* By how much less, or more, than under leave-pinned. Rounded to the side of
- * caution */
+/* Write by how much a value is less, or more, than under leave-pinned. Savings
+ * are rounded down, and extra costs are rounded up */
 static void verdict_write_change(FILE *out, double value, double pinned,
                                  const char *less, const char *more)
 {
@@ -31,7 +31,7 @@ static void verdict_write_change(FILE *out, double value, double pinned,
                        (percent >= 0) ? less : more);
 }
 
-/* The answer, and the one number that counts most */
+/* Write the answer, and the one number that counts most */
 static void verdict_write_heading(const report_data_t *report, FILE *out)
 {
     static const char *const ways[] = {
@@ -76,7 +76,8 @@ static void verdict_write_waits(const report_data_t *report, FILE *out,
                        PREDREG_PERCENT(pinned->waited, pinned->duration));
 }
 
-/* What the setting comes to against leave-pinned, and what is possible */
+/* Write how the setting compares with leave-pinned, and what would be
+ * possible */
 static void verdict_write_numbers(const report_data_t *report, FILE *out)
 {
     const predreg_outcome_t *pinned  =
@@ -182,14 +183,15 @@ static void verdict_write_reason(const report_data_t *report, FILE *out)
     }
 }
 
-/* What the bound was in the rank that has most, rounded up */
+/* @return the bound of the rank with the highest bound, in MiB, rounded up */
 static uint64_t verdict_limit_mib(const report_data_t *report)
 {
     return (report_outcome(report, PREDREG_REPLAY_LRU)->limit + UCS_MASK(20)) >>
            20;
 }
 
-/* How to start it so. A trace knows the rank's own command line only */
+/* Write how to start the program with this setting. A trace knows only the
+ * command line of the rank itself, and not that of its launcher */
 static void verdict_write_command(const report_data_t *report, FILE *out)
 {
     const char *command = report_meta(report, "command");
@@ -205,7 +207,7 @@ static void verdict_write_command(const report_data_t *report, FILE *out)
         fputs("ucx_predreg run --policy on-demand -- ", out);
         break;
     case PREDREG_SETTING_BOUND:
-        /* The cache of UCP on top would hold on to every region */
+        /* The cache of UCP, above this one, would hold on to every region */
         fprintf(out, "UCX_RCACHE_ENABLE=n UCX_IB_RCACHE_MAX_SIZE=%luM ",
                 (unsigned long)verdict_limit_mib(report));
         break;
@@ -282,7 +284,7 @@ static void verdict_write_row(const report_data_t *report, FILE *out,
     fputs("</tr>\n", out);
 }
 
-/* What counts, side by side */
+/* Write the most important numbers of the policies side by side */
 static void verdict_write_table(const report_data_t *report, FILE *out)
 {
     predreg_replay_policy_t chosen =
