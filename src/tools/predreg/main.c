@@ -28,7 +28,8 @@
 typedef struct {
     const char *name;
     int        (*func)(int argc, char **argv);
-    const char *title; /* Name with the program's, for messages of getopt */
+    const char *title; /* Name of the program and of the sub-command, for
+                          messages of getopt */
     const char *help;
 } command_t;
 
@@ -50,15 +51,17 @@ static const command_t commands[] = {
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 
-/* What the libraries log would go to standard output otherwise (UCX 1.13,
- * UCX_LOG_FILE), into the middle of what is printed there */
+/* Print messages of the libraries on standard error. Otherwise UCS would write
+ * them to standard output (UCX 1.13, UCX_LOG_FILE), in between the output of
+ * this program */
 static ucs_log_func_rc_t
 log_message(const char *file, unsigned line, const char *function,
             ucs_log_level_t level, const ucs_log_component_config_t *comp_conf,
             const char *message, va_list ap)
 {
     if (level == UCS_LOG_LEVEL_FATAL) {
-        return UCS_LOG_FUNC_RC_CONTINUE; /* UCS does more than to say it */
+        return UCS_LOG_FUNC_RC_CONTINUE; /* UCS does more than print such a
+                                            message */
     }
 
     predreg_verror(message, ap);

@@ -26,21 +26,20 @@ typedef struct {
 } predreg_report_opts_t;
 
 
-static void predreg_report_usage(void)
+static void usage(void)
 {
     printf("usage: ucx_predreg report [OPTIONS] FILE|FOLDER\n"
            "\n"
            "Replay a trace, or all traces of a job in a folder, under each\n"
            "policy, and write what came of it as one HTML page.\n"
            "\n"
-           "  -o, --output FILE   write to FILE instead of " PREDREG_REPORT_OUTPUT
-           ";\n"
+           "  -o, --output FILE   write to FILE instead of "
+           PREDREG_REPORT_OUTPUT ";\n"
            "                      - is standard output\n"
            "  --help              this text\n");
 }
 
-static int predreg_report_parse(int argc, char **argv,
-                                predreg_report_opts_t *opts)
+static int parse(int argc, char **argv, predreg_report_opts_t *opts)
 {
     static const struct option options[] = {
         {"output", required_argument, NULL, 'o'},
@@ -55,7 +54,7 @@ static int predreg_report_parse(int argc, char **argv,
             opts->output = optarg;
             break;
         case 'h':
-            predreg_report_usage();
+            usage();
             exit(EXIT_SUCCESS);
         default:
             predreg_error("report --help lists what is accepted");
@@ -73,10 +72,10 @@ static int predreg_report_parse(int argc, char **argv,
     return 0;
 }
 
-/* Every policy there is a model of */
-static ucs_status_t predreg_report_replay(const predreg_timeline_t *timeline,
-                                          predreg_replay_result_t *results,
-                                          unsigned *num_results_p)
+/* Replay a rank under every policy */
+static ucs_status_t replay_rank(const predreg_timeline_t *timeline,
+                                predreg_replay_result_t *results,
+                                unsigned *num_results_p)
 {
     predreg_replay_params_t params;
     ucs_status_t status;
@@ -100,8 +99,8 @@ static ucs_status_t predreg_report_replay(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-static ucs_status_t predreg_report_add_trace(predreg_report_t *report,
-                                             const ucs_rcache_trace_t *trace)
+static ucs_status_t add_trace(predreg_report_t *report,
+                              const ucs_rcache_trace_t *trace)
 {
     predreg_replay_result_t results[PREDREG_REPLAY_LAST];
     predreg_timeline_t *timeline;
@@ -113,7 +112,7 @@ static ucs_status_t predreg_report_add_trace(predreg_report_t *report,
         return status;
     }
 
-    status = predreg_report_replay(timeline, results, &num_results);
+    status = replay_rank(timeline, results, &num_results);
     if (status == UCS_OK) {
         status = predreg_report_add(report, trace, timeline, results,
                                     num_results);
@@ -126,7 +125,7 @@ static ucs_status_t predreg_report_add_trace(predreg_report_t *report,
     return status;
 }
 
-static int predreg_report_write_file(predreg_report_t *report, const char *path)
+static int write_file(predreg_report_t *report, const char *path)
 {
     int to_stdout = !strcmp(path, "-");
     ucs_status_t status;
@@ -151,8 +150,7 @@ err:
     return EXIT_FAILURE;
 }
 
-static int predreg_report_make(const predreg_traces_t *traces,
-                               const char *output)
+static int make_report(const predreg_traces_t *traces, const char *output)
 {
     ucs_status_t status = UCS_OK;
     int result          = EXIT_FAILURE;
@@ -164,7 +162,7 @@ static int predreg_report_make(const predreg_traces_t *traces,
     }
 
     for (i = 0; (i < traces->num_traces) && (status == UCS_OK); ++i) {
-        status = predreg_report_add_trace(report, traces->traces[i]);
+        status = add_trace(report, traces->traces[i]);
         if (status != UCS_OK) {
             predreg_error("report: '%s' cannot be replayed: %s",
                           traces->traces[i]->path, ucs_status_string(status));
@@ -172,7 +170,7 @@ static int predreg_report_make(const predreg_traces_t *traces,
     }
 
     if (status == UCS_OK) {
-        result = predreg_report_write_file(report, output);
+        result = write_file(report, output);
     }
 
     predreg_report_destroy(report);
@@ -185,7 +183,7 @@ int predreg_report(int argc, char **argv)
     predreg_traces_t traces;
     int status;
 
-    status = predreg_report_parse(argc, argv, &opts);
+    status = parse(argc, argv, &opts);
     if (status != 0) {
         return status;
     }
@@ -194,7 +192,7 @@ int predreg_report(int argc, char **argv)
         return EXIT_FAILURE;
     }
 
-    status = predreg_report_make(&traces, opts.output);
+    status = make_report(&traces, opts.output);
     predreg_traces_cleanup(&traces);
     return status;
 }

@@ -26,7 +26,7 @@ extern "C" {
 /* A system whose processes are in a folder like /proc */
 class fake_system_test : public command_test {
 protected:
-    typedef ucs_rcache_pred_live_state_t record_t;
+    typedef ucs_rcache_pred_live_state_t state_t;
 
     fake_system_test()
     {
@@ -63,30 +63,30 @@ protected:
         make_file(folder + "/status", status);
     }
 
-    /* A record as the library writes it */
-    static record_t valid_record(pid_t pid)
+    /* The state of a process, as the library would write it */
+    static state_t valid_state(pid_t pid)
     {
-        record_t record;
+        state_t state;
 
-        memset(&record, 0, sizeof(record));
-        record.snapshot.pid    = pid;
-        record.snapshot.rank   = -1;
-        record.snapshot.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
-        record.snapshot.mode   = UCS_RCACHE_PRED_MODE_THREAD;
-        record.node_max_bytes  = UINT64_MAX;
-        record.time            = ucs_rcache_pred_live_now();
-        strcpy(record.command, "program");
-        return record;
+        memset(&state, 0, sizeof(state));
+        state.snapshot.pid    = pid;
+        state.snapshot.rank   = -1;
+        state.snapshot.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
+        state.snapshot.mode   = UCS_RCACHE_PRED_MODE_THREAD;
+        state.node_max_bytes  = UINT64_MAX;
+        state.time            = ucs_rcache_pred_live_now();
+        strcpy(state.command, "program");
+        return state;
     }
 
     /* Give a process a descriptor of counters. @return a file to change them */
-    int add_counters(pid_t pid, const record_t &record)
+    int add_counters(pid_t pid, const state_t &state)
     {
         std::string fd = "proc/" + std::to_string(pid) + "/fd/7";
         ucs_rcache_pred_live_t *live;
 
         EXPECT_EQ(UCS_OK, ucs_rcache_pred_live_create(&live));
-        ucs_rcache_pred_live_update(live, copy, const_cast<record_t*>(&record));
+        ucs_rcache_pred_live_update(live, copy, const_cast<state_t*>(&state));
 
         std::string link = make_link(fd, UCS_RCACHE_PRED_LIVE_LINK);
         s_pages[link] = dup(ucs_rcache_pred_live_get_fd(live));
@@ -97,12 +97,12 @@ protected:
     /* A process that shows counters */
     void add_managed(pid_t pid, const char *command = "program", int rank = -1)
     {
-        record_t record = valid_record(pid);
+        state_t state = valid_state(pid);
 
-        strcpy(record.command, command);
-        record.snapshot.rank = rank;
+        strcpy(state.command, command);
+        state.snapshot.rank = rank;
         add_process(pid, "VmPin:\t      12 kB\n");
-        add_counters(pid, record);
+        add_counters(pid, state);
     }
 
     /* Opening its counters fails with this error */
@@ -116,9 +116,9 @@ protected:
     static inline std::map<pid_t, int>  s_hidden; /* Error of signals */
 
 private:
-    static void copy(void *arg, record_t *record)
+    static void copy(void *arg, state_t *state)
     {
-        *record = *static_cast<record_t*>(arg);
+        *state = *static_cast<state_t*>(arg);
     }
 
     static int signal(pid_t pid, int)

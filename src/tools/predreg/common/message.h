@@ -15,11 +15,12 @@ BEGIN_C_DECLS
 
 /** @file message.h
  *
- * What ucx_predreg says on standard error, and with which exit status it ends.
- * Everything in this program may call it; it calls nothing of ours.
+ * What ucx_predreg prints on standard error, and its exit status. All of this
+ * program may call these functions; they call nothing else of this project.
  */
 
-/** Exit status, besides that of the command. The last two are the shell's. */
+/** Exit statuses of this program, besides that of the command it runs. Shells
+ *  use the last two in the same way. */
 enum {
     PREDREG_EXIT_USAGE      = 2,   /**< Bad arguments; nothing was started */
     PREDREG_EXIT_CANNOT_RUN = 126, /**< Found, but could not be run */
@@ -27,21 +28,22 @@ enum {
 };
 
 
-/** Say on standard error what is wrong, after the program's name. */
+/** Print on standard error the program's name and what is wrong. */
 void predreg_error(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
 
 
-/** As predreg_error, with the arguments in a list. */
+/** Do as predreg_error() does, with the arguments in a list. */
 void predreg_verror(const char *format, va_list args);
 
 
-/** End the program, having said that there is no memory, if @a pointer is
- *  NULL. @return the pointer. */
+/** If @a pointer is NULL, print that there is no memory, and end the program.
+ *  @return the pointer. */
 void *predreg_check_memory(void *pointer);
 
 
-/** Formatted string. Never NULL; free it or let it be. */
+/** @return a formatted string, never NULL. The caller may free it, or leave it
+ *  to the end of the program. */
 char *predreg_format(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
 

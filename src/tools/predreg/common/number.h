@@ -13,12 +13,12 @@ BEGIN_C_DECLS
 
 /** @file number.h
  *
- * Numbers as people type them. Every sub-command may call it; it calls nothing
- * of ours.
+ * Reads numbers as people type them. Every sub-command may call this; it calls
+ * nothing else of this project.
  */
 
-/** A whole number, and nothing else. @return 0 if @a text is none, or one above
- *  @a max. */
+/** Read a positive whole number. @return the number, or 0 if @a text is
+ *  anything else, or a number above @a max. */
 long predreg_number(const char *text, long max);
 
 END_C_DECLS

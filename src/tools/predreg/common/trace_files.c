@@ -117,7 +117,8 @@ static void check_ranks(const predreg_traces_t *traces)
             predreg_error("warning: rank %ld has two traces, '%s' and '%s': of "
                           "two jobs?", rank, traces->traces[i - 1]->path,
                           traces->traces[i]->path);
-            return; /* Most likely, all other ranks have two as well */
+            return; /* One warning is enough: most likely, all other ranks have
+                       two traces as well */
         }
     }
 }

@@ -13,28 +13,28 @@ BEGIN_C_DECLS
 
 /** @file trace_files.h
  *
- * The traces that a sub-command is given: those of a job, which are one file a
- * process in a folder, or a single file. Called by every sub-command that reads
- * traces; calls the reader of traces below src/trace.
+ * Loads the traces that a sub-command is given: a folder, in which each process
+ * of a job has a file, or a single file. Every sub-command that reads traces
+ * calls this; it calls the reader of traces below src/trace.
  */
 
-/** Ending of the names of traces in a folder. */
+/** How the names of traces in a folder end. */
 #define PREDREG_TRACE_SUFFIX ".trace"
 
 
 typedef struct predreg_traces {
-    ucs_rcache_trace_t **traces; /**< By rank, those without one last; then by
-                                      name */
+    ucs_rcache_trace_t **traces; /**< Sorted by rank, those without a rank last;
+                                      then by name */
     size_t             num_traces;
 } predreg_traces_t;
 
 
 /**
- * Load a trace, or all that are in a folder: files named *.trace. If two of
- * them are of the same rank, this is warned of.
+ * Load a trace, or all traces in a folder, which are the files named *.trace.
+ * If two traces are of the same rank, a warning is printed.
  *
- * @return UCS_ERR_NO_ELEM if there is none, or the status of the first one that
- *         could not be loaded. What is wrong was said.
+ * @return UCS_ERR_NO_ELEM if there is no trace, or the status of the first one
+ *         that could not be loaded. The reason has been printed.
  */
 ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces);
 

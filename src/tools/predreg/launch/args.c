@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words that setting a variable takes at most: -genv NAME VALUE */
+/* The most words that setting a variable takes: -genv NAME VALUE */
 #define WORDS_PER_VAR 3
 
 

@@ -15,13 +15,13 @@ BEGIN_C_DECLS
 
 /** @file args.h
  *
- * Building the arguments that a launcher is started with. Used by the files of
- * the single launchers (openmpi.c, hydra.c, slurm.c) and by launcher.c.
+ * Builds the arguments that a launcher is started with. The files of the
+ * launchers (openmpi.c, hydra.c, slurm.c) and launcher.c use this.
  */
 
 /** A vector of arguments that is being built. */
 typedef struct predreg_args {
-    char *const *vars;    /**< "NAME=VALUE" up to a NULL, to be set */
+    char *const *vars;    /**< Variables to be set, "NAME=VALUE" up to a NULL */
     const char  *preload; /**< The one of them that sets LD_PRELOAD, or NULL */
     char        **out;    /**< The result, up to a NULL */
     size_t      count;    /**< Elements of the result */

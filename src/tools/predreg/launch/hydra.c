@@ -53,8 +53,8 @@ static int is_preload_value(char *const *argv, size_t i)
            (!strcmp(argv[i - 2], "-genv") || !strcmp(argv[i - 2], "-env"));
 }
 
-/* Of two -genv for one name the first counts (seen with 4.0), and -env counts
- * more than both */
+/* If -genv is given twice for one name, the first one counts (seen with 4.0);
+ * -env counts more than both */
 int predreg_hydra_args(predreg_args_t *args, char *const *argv)
 {
     const char *arg;

@@ -13,8 +13,8 @@ BEGIN_C_DECLS
 
 /** @file hydra.h
  *
- * Variables for the ranks of MPICH's mpiexec: -genv NAME VALUE. Called by
- * launcher.c.
+ * Sets variables for the ranks of MPICH's mpiexec: -genv NAME VALUE. launcher.c
+ * calls this.
  */
 
 /**

@@ -15,43 +15,43 @@ BEGIN_C_DECLS
 
 /** @file launcher.h
  *
- * How variables reach the ranks of a parallel program. Every launcher has its
- * own way; all functions here are pure: they start nothing and read no
- * environment. Strings and vectors they return are the caller's to free, and
+ * Passes variables on to the ranks of a parallel program, which every launcher
+ * does in its own way. All functions here are pure: they start nothing and read
+ * no environment. The caller frees the strings and vectors that they return;
  * NULL means that there was no memory.
  */
 
 typedef enum {
-    PREDREG_LAUNCHER_NONE,    /**< A program, or a launcher we do not know */
-    PREDREG_LAUNCHER_ASK,     /**< Known by its version only */
+    PREDREG_LAUNCHER_NONE,    /**< A program, or an unknown launcher */
+    PREDREG_LAUNCHER_ASK,     /**< Only its version tells what it is */
     PREDREG_LAUNCHER_OPENMPI, /**< mpirun of Open MPI or PRRTE: -x NAME=VALUE */
     PREDREG_LAUNCHER_HYDRA,   /**< mpiexec of MPICH: -genv NAME VALUE */
     PREDREG_LAUNCHER_SRUN     /**< Slurm: the environment, and --export */
 } predreg_launcher_t;
 
 
-/** What can be told from the name of a command, with or without a folder. */
+/** @return the kind of launcher that the name of a command tells, with or
+ *  without a folder. */
 predreg_launcher_t predreg_launcher_by_name(const char *command);
 
 
-/** What can be told from what a command prints when asked for its version. */
+/** @return the kind of launcher that the output of --version tells. */
 predreg_launcher_t predreg_launcher_by_version(const char *text);
 
 
 /**
  * @return 1 if LD_PRELOAD has to be in the environment of the command for the
- *         ranks to get it, 0 if its arguments say it, so that the launcher
- *         itself stays as it is.
+ *         ranks to get it; 0 if the arguments of the command set it for the
+ *         ranks, so that the library is not preloaded into the launcher itself.
  */
 int predreg_launcher_preloads(predreg_launcher_t kind, char *const *argv);
 
 
 /**
- * The arguments a command is to be started with.
+ * Make the arguments that a command is to be started with.
  *
- * What the user has said on the command line stays in force: a variable set
- * there is not set again, and libraries preloaded there are preloaded after
- * ours.
+ * The user's command line stays in force: a variable that it sets is not set
+ * again, and libraries that it preloads are preloaded after ours.
  *
  * @param [in] kind  Not @ref PREDREG_LAUNCHER_ASK.
  * @param [in] argv  The command, up to a NULL.

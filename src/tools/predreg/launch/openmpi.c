@@ -37,8 +37,8 @@ static void add_vars(predreg_args_t *args, char *const *argv)
 }
 
 /*
- * The value of a user's -x, with our library in it if it sets LD_PRELOAD. NULL:
- * there is no memory.
+ * @return the value of a user's option -x, with our library added if it sets
+ * LD_PRELOAD, or NULL if there is no memory.
  */
 static const char *value_of_x(const predreg_args_t *args, const char *value)
 {
@@ -46,8 +46,8 @@ static const char *value_of_x(const predreg_args_t *args, const char *value)
         return value;
     }
 
-    /* A name without a value means the value in the environment, which ours
-     * holds already */
+    /* A name without a value stands for the value in the environment, which our
+     * value already contains */
     if (predreg_var_value(value) == NULL) {
         return args->preload;
     }
@@ -57,8 +57,8 @@ static const char *value_of_x(const predreg_args_t *args, const char *value)
                                  PREDREG_PRELOAD "=");
 }
 
-/* -x holds for one of the programs that ':' separates (seen with 4.1), so it is
- * repeated for each of them */
+/* The option -x holds only for one of the programs that ':' separates (seen
+ * with 4.1), so it is repeated for each program */
 int predreg_openmpi_args(predreg_args_t *args, char *const *argv)
 {
     const char *arg;
@@ -80,7 +80,8 @@ int predreg_openmpi_args(predreg_args_t *args, char *const *argv)
     return 0;
 }
 
-/* With programs from a file, mpirun ignores -x (seen with 4.1) */
+/* If mpirun reads the programs from a file, it ignores the option -x (seen with
+ * 4.1) */
 int predreg_openmpi_ignores_vars(char *const *argv)
 {
     for (++argv; *argv != NULL; ++argv) {

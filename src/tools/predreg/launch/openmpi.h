@@ -13,8 +13,8 @@ BEGIN_C_DECLS
 
 /** @file openmpi.h
  *
- * Variables for the ranks of Open MPI's mpirun, and of PRRTE's, which takes the
- * same options: -x NAME=VALUE. Called by launcher.c.
+ * Sets variables for the ranks of Open MPI's mpirun, and of PRRTE's, which
+ * takes the same options: -x NAME=VALUE. launcher.c calls this.
  */
 
 /**
@@ -27,8 +27,8 @@ BEGIN_C_DECLS
 int predreg_openmpi_args(predreg_args_t *args, char *const *argv);
 
 
-/** @return 1 if the launcher does not pass on what its options set, so that it
- *  has to come from its own environment. */
+/** @return 1 if the launcher ignores its options that set variables, so that
+ *  the variables have to be in its own environment. */
 int predreg_openmpi_ignores_vars(char *const *argv);
 
 END_C_DECLS

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What ld.so(8) accepts between the libraries of LD_PRELOAD */
+/* The characters that ld.so(8) accepts between the libraries of LD_PRELOAD */
 #define SEPARATORS " :"
 
 
@@ -80,8 +80,8 @@ char *predreg_preload_merge(const char *our_value, const char *user_value,
 {
     char *library = NULL, *value = NULL, *merged = NULL;
 
-    /* Ours comes first in our value; what follows was in the environment, which
-     * the user's value replaces */
+    /* In our value this project's library comes first. What follows it was in
+     * the environment, and is replaced by the user's value */
     library = strndup(our_value, strcspn(our_value, SEPARATORS));
     if (library == NULL) {
         return NULL;

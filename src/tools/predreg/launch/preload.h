@@ -13,11 +13,12 @@ BEGIN_C_DECLS
 
 /** @file preload.h
  *
- * Values of LD_PRELOAD. Pure: nothing here reads the environment. Strings that
- * are returned are the caller's to free; NULL means that there was no memory.
+ * Makes values of LD_PRELOAD. No function here reads the environment. The
+ * caller frees the strings that they return; NULL means that there was no
+ * memory.
  */
 
-/** The variable of the environment. */
+/** Name of the environment variable. */
 #define PREDREG_PRELOAD "LD_PRELOAD"
 
 /** Base name of the library that is preloaded. */
@@ -25,8 +26,8 @@ BEGIN_C_DECLS
 
 
 /**
- * A value for LD_PRELOAD: the library, then whatever was preloaded before,
- * except other files of the same name as the library.
+ * Make a value of LD_PRELOAD: the library, then all that was preloaded before,
+ * except other files that have the name of the library.
  *
  * @param [in] present  Present value; may be NULL.
  */
@@ -38,11 +39,12 @@ int predreg_preload_has_library(const char *present);
 
 
 /**
- * The value of LD_PRELOAD that a user gave to a launcher, with our library in
- * front of it.
+ * Put our library in front of the value of LD_PRELOAD that a user gave to a
+ * launcher.
  *
- * @param [in] our_value   What we would set: our library, then what was in the
- *                         environment, which the user's value replaces.
+ * @param [in] our_value   The value without the user's: our library, then the
+ *                         libraries of the environment, which the user's value
+ *                         replaces.
  * @param [in] user_value  What the user gave.
  * @param [in] prefix      Put before the new value.
  */

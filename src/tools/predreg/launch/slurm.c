@@ -75,8 +75,8 @@ static int list_append(char *list, size_t begin, const char *element,
     return 0;
 }
 
-/* Room for the prefix, the present list with our LD_PRELOAD joined to each of
- * its elements, and all variables */
+/* @return the room for the prefix, for the present list with our LD_PRELOAD
+ * joined to each of its elements, and for all variables */
 static size_t export_size(const char *value, char *const *vars,
                           const char *prefix)
 {
@@ -104,8 +104,8 @@ char *predreg_slurm_export(const char *value, char *const *vars,
     size_t length;
     char *list;
 
-    /* NONE and NIL cannot be combined with names; names alone mean nothing but
-     * these */
+    /* NONE and NIL cannot be combined with names. A list of names alone means
+     * the same: nothing but these variables is exported */
     if (!strcasecmp(value, "NONE") || !strcasecmp(value, "NIL")) {
         value = "";
     }
@@ -127,7 +127,8 @@ char *predreg_slurm_export(const char *value, char *const *vars,
 
     for (var = vars; *var != NULL; ++var) {
         if (!list_has(list + begin, *var)) {
-            /* By name: the value is in the environment and may hold commas */
+            /* Only the name is listed: the value is in the environment, and may
+             * contain commas */
             list_append(list, begin, *var, strcspn(*var, "="), NULL);
         }
     }
@@ -135,8 +136,8 @@ char *predreg_slurm_export(const char *value, char *const *vars,
     return list;
 }
 
-/* The argument @a i with all variables in it, if it is the list of an --export,
- * else as it is. NULL: there is no memory. */
+/* @return the argument @a i, with all variables added if it is the list of an
+ * option --export, or NULL if there is no memory. */
 static const char *
 with_export(const predreg_args_t *args, char *const *argv, size_t i)
 {
@@ -167,8 +168,8 @@ int predreg_slurm_args(predreg_args_t *args, char *const *argv)
         }
         predreg_args_add(args, arg);
 
-        /* Options end at the first word that can be no option's value: what
-         * follows belongs to the program */
+        /* The options end at the first word that cannot be the value of an
+         * option. All that follows belongs to the program */
         if (arg[0] == '-') {
             is_option = is_option && strcmp(arg, "--");
             is_value  = strchr(arg, '=') == NULL;

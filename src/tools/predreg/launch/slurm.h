@@ -13,9 +13,9 @@ BEGIN_C_DECLS
 
 /** @file slurm.h
  *
- * Variables for the ranks of Slurm's srun, which get the environment of srun
- * unless --export or SLURM_EXPORT_ENV lists what they are to get. Called by
- * launcher.c, and by the part that sets the environment.
+ * Sets variables for the ranks of Slurm's srun. The ranks get the environment
+ * of srun, unless --export or SLURM_EXPORT_ENV lists the variables that they
+ * get. launcher.c calls this, and so does the code that sets the environment.
  */
 
 /**
@@ -29,9 +29,9 @@ int predreg_slurm_args(predreg_args_t *args, char *const *argv);
 
 
 /**
- * What Slurm is to export to the ranks, on its command line or in
- * SLURM_EXPORT_ENV, so that they get our variables too. Without either they get
- * the whole environment.
+ * Make the list of variables that Slurm exports to the ranks, for --export or
+ * SLURM_EXPORT_ENV, so that they get our variables, too. If neither is given,
+ * the ranks get the whole environment and need no list.
  *
  * @param [in] value   Present list.
  * @param [in] vars    "NAME=VALUE" up to a NULL, which have to be in the

@@ -45,8 +45,7 @@ static void exec_version(char *command, int fd)
     _exit(PREDREG_EXIT_NOT_FOUND);
 }
 
-/* @return 0 when all that is printed was read, -1 if its end does not come in
- * time */
+/* @return 0 when all output was read, or -1 if its end does not come in time */
 static int read_version(int fd, int timeout, char *text, size_t size)
 {
     long long end = now_ms() + timeout;
@@ -64,8 +63,8 @@ static int read_version(int fd, int timeout, char *text, size_t size)
             return -1;
         }
 
-        /* What does not fit is read too, because a launcher that finds its
-         * output closed may complain */
+        /* Output that does not fit is read, too, because a launcher that finds
+         * its output closed may complain */
         if (length < size - 1) {
             count = read(fd, text + length, size - 1 - length);
         } else {
@@ -91,7 +90,8 @@ static void read_child(pid_t pid, int fd, const char *command, int timeout,
                       "the environment it passes on by itself", command,
                       timeout / 1000);
         kill(-pid, SIGKILL);
-        kill(pid, SIGKILL); /* If it has not come to setpgid() yet */
+        kill(pid, SIGKILL); /* For the case that the child has not called
+                               setpgid() yet */
     }
 
     while ((waitpid(pid, NULL, 0) < 0) && (errno == EINTR));

@@ -13,8 +13,8 @@ BEGIN_C_DECLS
 
 /** @file version.h
  *
- * Asking a launcher what it is, where its name does not tell: several are
- * called mpiexec. Called before the command is run.
+ * Asks a launcher what it is, if its name does not tell: several launchers are
+ * called mpiexec. This is called before the command is run.
  */
 
 /** How long a launcher may take to tell its version, ms. One that takes longer
@@ -23,13 +23,13 @@ BEGIN_C_DECLS
 
 
 /**
- * Run a command with --version, and tell what it is from what it prints. It is
- * ended if it takes too long, which is said.
+ * Run a command with --version, and recognise it by its output. If it takes too
+ * long, it is ended, and a message is printed.
  *
- * @param [in] command  As execvp() takes it.
+ * @param [in] command  The command, as execvp() takes it.
  * @param [in] timeout  How long to wait, ms.
  *
- * @return PREDREG_LAUNCHER_NONE if it does not say.
+ * @return the launcher, or PREDREG_LAUNCHER_NONE if the output does not tell.
  */
 predreg_launcher_t predreg_launcher_ask(char *command, int timeout);
 

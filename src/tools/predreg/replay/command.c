@@ -17,8 +17,8 @@
 #define NSEC_PER_SEC 1e9
 
 
-/* What is left out of the picture */
-static void predreg_replay_warn(const predreg_job_t *job)
+/* Warn of events that are missing in the traces */
+static void warn_damage(const predreg_job_t *job)
 {
     const ucs_rcache_trace_t *trace;
     size_t i;
@@ -65,9 +65,9 @@ static void print_damage(const predreg_damage_t *damage)
     }
 }
 
-/* Of each rank, the program and what its registrations take */
-static void predreg_replay_print_job(const predreg_job_t *job,
-                                     const predreg_replay_opts_t *opts)
+/* Print, for each rank, its program and what its registrations cost */
+static void print_job(const predreg_job_t *job,
+                      const predreg_replay_opts_t *opts)
 {
     const predreg_timeline_t *timeline;
     size_t i;
@@ -89,9 +89,9 @@ static void predreg_replay_print_job(const predreg_job_t *job,
     printf("\n");
 }
 
-static void predreg_replay_print(const predreg_job_t *job,
-                                 const predreg_replay_opts_t *opts,
-                                 const predreg_replay_result_t *results)
+static void print_results(const predreg_job_t *job,
+                          const predreg_replay_opts_t *opts,
+                          const predreg_replay_result_t *results)
 {
     const predreg_replay_result_t *total = &results[job->num_ranks];
     size_t i;
@@ -113,8 +113,8 @@ static void predreg_replay_print(const predreg_job_t *job,
     }
 }
 
-static void predreg_replay_print_summary(const predreg_job_t *job,
-                                         predreg_replay_result_t **results)
+static void print_summary(const predreg_job_t *job,
+                          predreg_replay_result_t **results)
 {
     const predreg_replay_result_t *predict, *clairvoyant;
 
@@ -126,8 +126,8 @@ static void predreg_replay_print_summary(const predreg_job_t *job,
     }
 }
 
-static void predreg_replay_free(const predreg_job_t *job,
-                                predreg_replay_result_t *results)
+static void free_results(const predreg_job_t *job,
+                         predreg_replay_result_t *results)
 {
     size_t i;
 
@@ -137,16 +137,16 @@ static void predreg_replay_free(const predreg_job_t *job,
     free(results);
 }
 
-/* Replay the job under each policy, and print what comes of it */
-static int predreg_replay_job(const predreg_job_t *job,
-                              const predreg_replay_opts_t *opts)
+/* Replay the job under each policy, and print the results */
+static int replay_job(const predreg_job_t *job,
+                      const predreg_replay_opts_t *opts)
 {
     predreg_replay_result_t *results[PREDREG_REPLAY_LAST] = {NULL};
     ucs_status_t status                                   = UCS_OK;
     unsigned policy;
 
     if (!opts->json) {
-        predreg_replay_print_job(job, opts);
+        print_job(job, opts);
         if (opts->num_ranks == 0) {
             predreg_replay_print_head();
         }
@@ -163,7 +163,7 @@ static int predreg_replay_job(const predreg_job_t *job,
         status          = predreg_job_replay(job, policy, opts,
                                              results[policy]);
         if ((status == UCS_OK) && (opts->num_ranks == 0)) {
-            predreg_replay_print(job, opts, results[policy]);
+            print_results(job, opts, results[policy]);
         } else if (status != UCS_OK) {
             predreg_error("replay: %s cannot be replayed: %s",
                           predreg_policies[policy].name,
@@ -176,12 +176,12 @@ static int predreg_replay_job(const predreg_job_t *job,
     if ((status == UCS_OK) && (opts->num_ranks > 0)) {
         status = predreg_replay_scale(job, opts, results);
     } else if ((status == UCS_OK) && !opts->json) {
-        predreg_replay_print_summary(job, results);
+        print_summary(job, results);
     }
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
         if (results[policy] != NULL) {
-            predreg_replay_free(job, results[policy]);
+            free_results(job, results[policy]);
         }
     }
     return (status == UCS_OK) ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -200,8 +200,8 @@ int predreg_replay_command(int argc, char **argv)
 
     status = EXIT_FAILURE;
     if (predreg_job_load(opts.num_paths, opts.paths, &job) == UCS_OK) {
-        predreg_replay_warn(&job);
-        status = predreg_replay_job(&job, &opts);
+        warn_damage(&job);
+        status = replay_job(&job, &opts);
     }
     predreg_job_cleanup(&job);
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 
-/* Take the traces of a folder or file into the job */
-static ucs_status_t predreg_job_add(const char *path, predreg_job_t *job)
+/* Add the traces of a folder, or the trace of a file, to the job */
+static ucs_status_t add_path(const char *path, predreg_job_t *job)
 {
     predreg_traces_t traces;
     ucs_status_t status;
@@ -38,7 +38,7 @@ static ucs_status_t predreg_job_add(const char *path, predreg_job_t *job)
     return UCS_OK;
 }
 
-static void predreg_job_note_damage(predreg_job_t *job, predreg_rank_t *rank)
+static void note_damage(predreg_job_t *job, predreg_rank_t *rank)
 {
     rank->damage.lost      = rank->trace->lost;
     rank->damage.truncated = rank->trace->truncated;
@@ -47,7 +47,7 @@ static void predreg_job_note_damage(predreg_job_t *job, predreg_rank_t *rank)
     job->damage.truncated |= rank->damage.truncated;
 }
 
-static ucs_status_t predreg_job_prepare(predreg_job_t *job)
+static ucs_status_t prepare(predreg_job_t *job)
 {
     ucs_rcache_trace_t **traces;
     ucs_status_t status;
@@ -67,7 +67,7 @@ static ucs_status_t predreg_job_prepare(predreg_job_t *job)
     for (i = 0; i < job->num_ranks; ++i) {
         number               = predreg_trace_rank(job->ranks[i].trace);
         job->ranks[i].number = (number < 0) ? (long)i : number;
-        predreg_job_note_damage(job, &job->ranks[i]);
+        note_damage(job, &job->ranks[i]);
 
         status = predreg_timeline_create(job->ranks[i].trace,
                                          &job->ranks[i].timeline);
@@ -86,13 +86,13 @@ ucs_status_t predreg_job_load(int num_paths, char **paths, predreg_job_t *job)
 
     memset(job, 0, sizeof(*job));
     for (i = 0; i < num_paths; ++i) {
-        status = predreg_job_add(paths[i], job);
+        status = add_path(paths[i], job);
         if (status != UCS_OK) {
             return status;
         }
     }
 
-    return predreg_job_prepare(job);
+    return prepare(job);
 }
 
 void predreg_job_cleanup(predreg_job_t *job)

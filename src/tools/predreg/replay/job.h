@@ -13,35 +13,36 @@
 
 BEGIN_C_DECLS
 
-/** @file job.h  The ranks of a job that was recorded, to be replayed. */
+/** @file job.h Loads and replays the ranks of a job that was recorded. */
 
-/** What traces do not have of the program. */
+/** Which parts of a program are missing in its traces. */
 typedef struct predreg_damage {
     uint64_t lost;      /**< Events that could not be recorded */
-    int      truncated; /**< The end of one is missing */
+    int      truncated; /**< Whether the end of a trace is missing */
 } predreg_damage_t;
 
 typedef struct predreg_rank {
     ucs_rcache_trace_t *trace;
     predreg_timeline_t *timeline;
     predreg_damage_t   damage;
-    long               number;    /**< In its job; the index here if it has
-                                       none */
+    long               number;    /**< Its rank in the job; if it has none, its
+                                       index here */
 } predreg_rank_t;
 
 typedef struct predreg_job {
     predreg_rank_t   *ranks;
     size_t           num_ranks;
-    int64_t          *offsets; /**< Of the ranks' times, ns */
-    int              aligned;  /**< The offsets are known */
-    predreg_damage_t damage;   /**< Of all ranks */
+    int64_t          *offsets; /**< By how much later each rank lies in time,
+                                    ns */
+    int              aligned;  /**< Whether the offsets are known */
+    predreg_damage_t damage;   /**< Of all ranks together */
 } predreg_job_t;
 
 
 /**
  * @param [in]  paths  Folders of traces, and traces.
- * @param [out] job    To be cleaned up, whatever is returned.
- * @return the first error; what is wrong was said.
+ * @param [out] job    The job; the caller has to clean it up in any case.
+ * @return the first error; the reason has been printed.
  */
 ucs_status_t predreg_job_load(int num_paths, char **paths, predreg_job_t *job);
 
@@ -50,8 +51,9 @@ void predreg_job_cleanup(predreg_job_t *job);
 /**
  * Replay all ranks under one policy.
  *
- * @param [out] results  Of each rank, and then of all together: num_ranks + 1,
- *                       to be cleaned up if all went well.
+ * @param [out] results  An array of num_ranks + 1: the result of each rank,
+ *                       then that of all together. The caller has to clean them
+ *                       up if this returns UCS_OK.
  */
 ucs_status_t predreg_job_replay(const predreg_job_t *job,
                                 predreg_replay_policy_t policy,

@@ -36,7 +36,7 @@ char *predreg_knob_opt_accepted(void)
     return predreg_format("%s", ucs_string_buffer_cstr(&list));
 }
 
-/* Whether a replay can do something about a knob. If not, it was said why. */
+/* Whether a knob changes a replay. If not, the reason is printed. */
 static int is_accepted(const char *name)
 {
     size_t i;
@@ -50,7 +50,8 @@ static int is_accepted(const char *name)
     if (!strcmp(name, "POLICY")) {
         predreg_error("--set: POLICY is said by --policy");
     } else if (!strcmp(name, "WINDOW")) {
-        predreg_error("--set: WINDOW is part of what was recorded: contexts are "
+        predreg_error("--set: WINDOW is part of what was recorded: contexts "
+                      "are "
                       "made with it");
     } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
         predreg_error("--set: %s is of the ranks of a node together, and each "

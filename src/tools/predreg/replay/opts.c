@@ -20,12 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More ranks than any job has: numbers stay far from where they overflow */
+/* The most ranks of a job. No job has so many, and numbers computed from it are
+ * far from overflowing */
 #define MAX_RANKS 16777216u
 
 
-/* Print an option of the help, and what it means in lines of 80 characters to
- * the right of it */
+/* Print an option of the help and, to the right of it, what it means, in lines
+ * of 80 characters */
 static void print_option(const char *option, const char *text)
 {
     const unsigned left = 24, right = 80;
@@ -45,11 +46,12 @@ static void print_option(const char *option, const char *text)
     printf("\n");
 }
 
-static void predreg_replay_usage(void)
+static void usage(void)
 {
     printf("usage: ucx_predreg replay [OPTIONS] FOLDER|FILE...\n"
            "\n"
-           "Play what was recorded again, under other policies: what memory they "
+           "Play what was recorded again, under other policies: what memory "
+           "they "
            "register,\nand how long the program waits.\n"
            "\n");
 
@@ -67,21 +69,23 @@ static void predreg_replay_usage(void)
            "  --window N            uses that periodicity compares, 2 to 4096; "
            "32 unless given\n"
            "  --per-rank            also say it of each rank\n"
-           "  --ranks N             say it of a job of N ranks, which do as those "
+           "  --ranks N             say it of a job of N ranks, which do as "
+           "those "
            "recorded\n"
            "  --ranks-per-node N    there; as many as were recorded unless "
            "given\n"
-           "  --cores-per-node N    there; helpers share those that no rank has. "
+           "  --cores-per-node N    there; helpers share those that no rank "
+           "has. "
            "Each helper\n"
            "                        has one of its own unless given\n"
-           "  --node-max BYTES      there; for how long a node would need more\n"
+           "  --node-max BYTES      there; for how long a node would need "
+           "more\n"
            "  --json                one JSON object a line\n"
            "  --help                this text\n");
 }
 
-/* OP,PAGE */
-static int predreg_replay_parse_cost(const char *option, const char *arg,
-                                     predreg_cost_t *cost)
+/* Read a cost that is written as OP,PAGE */
+static int parse_cost(const char *option, const char *arg, predreg_cost_t *cost)
 {
     const char *whole = arg;
     char *end;
@@ -96,16 +100,16 @@ static int predreg_replay_parse_cost(const char *option, const char *arg,
         }
     }
 
-    predreg_error("--%s: '%s'; accepted: OP,PAGE, ns an operation and a page, each "
+    predreg_error("--%s: '%s'; accepted: OP,PAGE, ns an operation and a page, "
+                  "each "
                   "from 0 to %g, as in 10000,50", option, whole,
                   PREDREG_REPLAY_MAX_COST);
     return -1;
 }
 
-/* A number in a range */
-static int predreg_replay_parse_number(const char *option, const char *arg,
-                                       unsigned min, unsigned max,
-                                       unsigned *number_p)
+/* Read a number that must be in a range */
+static int parse_number(const char *option, const char *arg, unsigned min,
+                        unsigned max, unsigned *number_p)
 {
     unsigned long number;
     char *end;
@@ -122,8 +126,7 @@ static int predreg_replay_parse_number(const char *option, const char *arg,
     return 0;
 }
 
-static int predreg_replay_parse_bytes(const char *option, const char *arg,
-                                      uint64_t *bytes_p)
+static int parse_bytes(const char *option, const char *arg, uint64_t *bytes_p)
 {
     size_t bytes;
 
@@ -139,15 +142,17 @@ static int predreg_replay_parse_bytes(const char *option, const char *arg,
     return 0;
 }
 
-/* What is said of a larger job has to be asked for */
-static int predreg_replay_check_ranks(const predreg_replay_opts_t *opts)
+/* Check that the options about a larger job come only if such a job is asked
+ * for */
+static int check_ranks(const predreg_replay_opts_t *opts)
 {
     unsigned ranks_per_node = opts->ranks_per_node;
 
     if ((opts->num_ranks == 0) &&
         ((ranks_per_node > 0) || (opts->cores_per_node > 0) ||
          (opts->node_max > 0))) {
-        predreg_error("--ranks-per-node, --cores-per-node and --node-max are of "
+        predreg_error("--ranks-per-node, --cores-per-node and --node-max are "
+                      "of "
                       "the job that --ranks asks for");
         return -1;
     }
@@ -158,7 +163,8 @@ static int predreg_replay_check_ranks(const predreg_replay_opts_t *opts)
     }
 
     if ((opts->cores_per_node > 0) && (opts->cores_per_node < ranks_per_node)) {
-        predreg_error("--cores-per-node: %u; accepted: at least one for each of "
+        predreg_error("--cores-per-node: %u; accepted: at least one for each "
+                      "of "
                       "the %u ranks of a node", opts->cores_per_node,
                       ranks_per_node);
         return -1;
@@ -167,8 +173,8 @@ static int predreg_replay_check_ranks(const predreg_replay_opts_t *opts)
     return 0;
 }
 
-/* All policies, if none is named */
-static void predreg_replay_default_policies(predreg_replay_opts_t *opts)
+/* Choose all policies if none is named */
+static void default_policies(predreg_replay_opts_t *opts)
 {
     unsigned policy;
 
@@ -197,9 +203,9 @@ enum {
     OPT_PER_RANK
 };
 
-/* @return -1 if something is wrong, which was said. */
-static int predreg_replay_option(int option, const char *arg,
-                                 predreg_replay_opts_t *opts)
+/* @return -1 if the option is wrong, and the reason has been printed. */
+static int parse_option(int option, const char *arg,
+                        predreg_replay_opts_t *opts)
 {
     switch (option) {
     case OPT_POLICY:
@@ -208,26 +214,23 @@ static int predreg_replay_option(int option, const char *arg,
         return predreg_knob_opt_parse(arg, &opts->knobs);
     case OPT_REG_COST:
         opts->reg_given = 1;
-        return predreg_replay_parse_cost("reg-cost", arg, &opts->reg);
+        return parse_cost("reg-cost", arg, &opts->reg);
     case OPT_DEREG_COST:
         opts->dereg_given = 1;
-        return predreg_replay_parse_cost("dereg-cost", arg, &opts->dereg);
+        return parse_cost("dereg-cost", arg, &opts->dereg);
     case OPT_WINDOW:
-        return predreg_replay_parse_number("window", arg,
-                                           PREDREG_PATTERN_MIN_COMPARED,
-                                           PREDREG_PATTERN_MAX_COMPARED,
-                                           &opts->window);
+        return parse_number("window", arg, PREDREG_PATTERN_MIN_COMPARED,
+                            PREDREG_PATTERN_MAX_COMPARED, &opts->window);
     case OPT_RANKS:
-        return predreg_replay_parse_number("ranks", arg, 1, MAX_RANKS,
-                                           &opts->num_ranks);
+        return parse_number("ranks", arg, 1, MAX_RANKS, &opts->num_ranks);
     case OPT_RANKS_PER_NODE:
-        return predreg_replay_parse_number("ranks-per-node", arg, 1, MAX_RANKS,
-                                           &opts->ranks_per_node);
+        return parse_number("ranks-per-node", arg, 1, MAX_RANKS,
+                            &opts->ranks_per_node);
     case OPT_CORES_PER_NODE:
-        return predreg_replay_parse_number("cores-per-node", arg, 1, MAX_RANKS,
-                                           &opts->cores_per_node);
+        return parse_number("cores-per-node", arg, 1, MAX_RANKS,
+                            &opts->cores_per_node);
     case OPT_NODE_MAX:
-        return predreg_replay_parse_bytes("node-max", arg, &opts->node_max);
+        return parse_bytes("node-max", arg, &opts->node_max);
     case OPT_JSON:
         opts->json = 1;
         return 0;
@@ -235,7 +238,7 @@ static int predreg_replay_option(int option, const char *arg,
         opts->per_rank = 1;
         return 0;
     case 'h':
-        predreg_replay_usage();
+        usage();
         exit(EXIT_SUCCESS);
     default:
         predreg_error("replay --help lists what is accepted");
@@ -269,12 +272,12 @@ int predreg_replay_opts_parse(int argc, char **argv,
     }
 
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (predreg_replay_option(option, optarg, opts) != 0) {
+        if (parse_option(option, optarg, opts) != 0) {
             return PREDREG_EXIT_USAGE;
         }
     }
 
-    if (predreg_replay_check_ranks(opts) != 0) {
+    if (check_ranks(opts) != 0) {
         return PREDREG_EXIT_USAGE;
     }
 
@@ -284,7 +287,7 @@ int predreg_replay_opts_parse(int argc, char **argv,
         return PREDREG_EXIT_USAGE;
     }
 
-    predreg_replay_default_policies(opts);
+    default_policies(opts);
     opts->num_paths = argc - optind;
     opts->paths     = argv + optind;
     return 0;

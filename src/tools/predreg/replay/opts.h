@@ -12,34 +12,41 @@
 
 BEGIN_C_DECLS
 
-/** @file opts.h  What `ucx_predreg replay` is asked for. */
+/** @file opts.h The options of `ucx_predreg replay`. */
 
 typedef struct predreg_replay_opts {
-    int                 policies[PREDREG_REPLAY_LAST]; /**< To be replayed */
-    uint64_t            limits[PREDREG_REPLAY_LAST];   /**< 0: none given */
+    int                 policies[PREDREG_REPLAY_LAST]; /**< Whether each policy
+                                                            is to be replayed */
+    uint64_t            limits[PREDREG_REPLAY_LAST];   /**< Limit of each
+                                                            policy; 0: none was
+                                                            given */
     uct_predreg_knobs_t knobs;
-    predreg_cost_t      reg;         /**< If given, else as recorded */
+    predreg_cost_t      reg;         /**< Cost of registrations, if one was
+                                          given */
     predreg_cost_t      dereg;
     int                 reg_given;
     int                 dereg_given;
-    unsigned            window;      /**< Uses that periodicity compares; 0: not
-                                          given */
-    unsigned            num_ranks;   /**< Of a larger job; 0: none is asked for */
-    unsigned            ranks_per_node; /**< There; 0: not given */
+    unsigned            window;      /**< How many uses periodicity compares; 0:
+                                          not given */
+    unsigned            num_ranks;   /**< Ranks of a larger job; 0: no such job
+                                          is asked for */
+    unsigned            ranks_per_node; /**< Of the larger job; 0: not given */
     unsigned            cores_per_node; /**< Likewise */
-    uint64_t            node_max;    /**< Likewise, bytes */
+    uint64_t            node_max;    /**< What a node of the larger job can
+                                          register, bytes */
     int                 json;
     int                 per_rank;
     int                 num_paths;
-    char                **paths;     /**< Folders and files */
+    char                **paths;     /**< Folders of traces, and traces */
 } predreg_replay_opts_t;
 
 
 /**
- * Ends the program if help is asked for.
+ * Read the options. If help is asked for, this prints it and ends the program.
  *
- * @param [out] opts  To be cleaned up, whatever is returned.
- * @return an exit status: 0, or what is wrong was said.
+ * @param [out] opts  The options; the caller has to clean them up in any case.
+ * @return 0, or the exit status if an option is wrong, and the reason has been
+ *         printed.
  */
 int predreg_replay_opts_parse(int argc, char **argv,
                               predreg_replay_opts_t *opts);

@@ -13,7 +13,7 @@
 #define NSEC_PER_SEC 1000000000ul
 
 
-/* A number of seconds as it is, without rounding */
+/* Print a time in seconds exactly, without rounding */
 static void print_seconds(const char *name, uint64_t time)
 {
     printf("\"%s\":%lu.%09lu,", name, time / NSEC_PER_SEC, time % NSEC_PER_SEC);
@@ -95,7 +95,7 @@ void predreg_replay_print_row(const predreg_replay_result_t *result, long rank)
            (double)result->duration / NSEC_PER_SEC);
 }
 
-/* What memory is registered for, as part of a sentence */
+/* @return the part of a sentence that says what memory is registered for */
 static const char *cause_phrase(predreg_cause_t cause)
 {
     static const char *phrases[] = {

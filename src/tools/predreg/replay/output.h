@@ -13,29 +13,29 @@
 
 BEGIN_C_DECLS
 
-/** @file output.h  What `ucx_predreg replay` prints. */
+/** @file output.h Prints the output of `ucx_predreg replay`. */
 
-/** A rank that stands for all of them. */
+/** Stands for all ranks, in place of the number of a rank. */
 #define PREDREG_ALL_RANKS (-1)
 
 
-/** One JSON object on a line.
- *  @param [in] damage  Of the traces it is the result of.
- *  @param [in] rank    Or PREDREG_ALL_RANKS. */
+/** Print a result as a JSON object on a line.
+ *  @param [in] damage  What is missing in the traces of the result.
+ *  @param [in] rank    Number of the rank, or PREDREG_ALL_RANKS. */
 void predreg_replay_print_json(const predreg_replay_result_t *result,
                                const predreg_damage_t *damage, size_t num_ranks,
                                long rank);
 
-/** Further fields of a JSON object. */
+/** Print what is missing in traces, as further fields of a JSON object. */
 void predreg_replay_print_damage(const predreg_damage_t *damage);
 
-/** Head of the table. */
+/** Print the head of the table. */
 void predreg_replay_print_head(void);
 
-/** A row of the table. */
+/** Print a result as a row of the table. */
 void predreg_replay_print_row(const predreg_replay_result_t *result, long rank);
 
-/** In words: what predict registers beyond clairvoyant. */
+/** Print in words what predict registers beyond clairvoyant. */
 void predreg_replay_print_excess(const predreg_replay_result_t *predict,
                                  const predreg_replay_result_t *clairvoyant);
 

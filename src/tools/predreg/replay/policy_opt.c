@@ -38,8 +38,8 @@ char *predreg_policy_opt_accepted(void)
     return predreg_format("%s", ucs_string_buffer_cstr(&list));
 }
 
-/* The policies that have a limit, each with an example of it or without, and a
- * word between them */
+/* List the policies that have a limit, with an example of the limit if asked
+ * for. The word comes before the last policy */
 static char *limited_policies(const char *word, int with_example)
 {
     UCS_STRING_BUFFER_ONSTACK(list, 1024);
@@ -62,8 +62,8 @@ static char *limited_policies(const char *word, int with_example)
     return predreg_format("%s", ucs_string_buffer_cstr(&list));
 }
 
-/* The number behind the equals sign of a policy. The whole of it is for the
- * message only. */
+/* Read the number behind the equals sign of a policy. The parameter whole,
+ * which is all that was given, is only printed in a message. */
 static int parse_limit(const char *whole, unsigned policy, const char *number,
                        uint64_t *limits)
 {
@@ -86,7 +86,7 @@ static int parse_limit(const char *whole, unsigned policy, const char *number,
     return 0;
 }
 
-/* POLICY or POLICY=LIMIT */
+/* Read a policy that is written as POLICY or POLICY=LIMIT */
 static int parse_policy(const char *arg, int *chosen, uint64_t *limits)
 {
     size_t length   = strcspn(arg, "=");

@@ -13,22 +13,22 @@ BEGIN_C_DECLS
 
 /** @file policy_opt.h
  *
- * Option --policy of `ucx_predreg replay`, by the table of policies. Called by
- * opts.c.
+ * Reads the option --policy of `ucx_predreg replay`, with the table of
+ * policies. opts.c calls this.
  */
 
 /**
- * Take policies from a list POLICY[=LIMIT][,POLICY[=LIMIT]]... The option may
- * be given several times.
+ * Read policies from a list POLICY[=LIMIT][,POLICY[=LIMIT]]... This may be
+ * called several times, since the option may be given several times.
  *
- * @param [in,out] chosen  By policy: 1 if it is in the list.
- * @param [in,out] limits  By policy: the limit, if one is given.
- * @return 0, or -1 if something is wrong, which was said.
+ * @param [in,out] chosen For each policy: set to 1 if it is in the list.
+ * @param [in,out] limits For each policy: set to its limit, if one is given.
+ * @return 0, or -1 if the list is wrong, and the reason has been printed.
  */
 int predreg_policy_opt_parse(const char *list, int *chosen, uint64_t *limits);
 
-/** @return what is accepted, as in "predict, lru[=BYTES]"; free it or let it
- *          be. */
+/** @return what is accepted, as in "predict, lru[=BYTES]". The caller may free
+ *  the string, or leave it to the end of the program. */
 char *predreg_policy_opt_accepted(void);
 
 END_C_DECLS

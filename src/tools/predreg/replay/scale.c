@@ -14,8 +14,8 @@
 #define MIB (1024. * 1024.)
 
 
-/* The job that is asked for. Unless said otherwise, nodes have as many ranks as
- * were recorded */
+/* Fill in the parameters of the job that is asked for. If no option says
+ * otherwise, a node has as many ranks as were recorded */
 static void scale_params(const predreg_job_t *job,
                          const predreg_replay_opts_t *opts,
                          predreg_phase_t phase, predreg_scale_params_t *params)
@@ -49,13 +49,13 @@ static void print_head(const predreg_job_t *job,
     printf("  %8s  %8s  %10s  %10s\n", "cores", "% regs", "us", "us");
 }
 
-/* Whether somebody knows when the helpers run */
+/* Whether it is known when the helpers run */
 static int has_helpers(const predreg_scale_t *scale)
 {
     return (scale->idle_cores > 0) && (scale->helper_regs > 0);
 }
 
-/* @param [in]  pinned  Average under leave-pinned; 0: not known. */
+/* @param [in] pinned Average memory under leave-pinned; 0: not known. */
 static void print_row(const predreg_replay_opts_t *opts, const char *policy,
                       predreg_phase_t phase, const predreg_scale_t *scale,
                       double pinned)
@@ -100,7 +100,8 @@ static void print_json(const predreg_job_t *job,
            scale->node_avg_bytes, scale->node_peak_bytes, scale->job_avg_bytes,
            scale->job_peak_bytes);
     if (opts->node_max > 0) {
-        printf("\"node_max_bytes\":%lu,\"above\":%.6f,\"above_avg_bytes\":%.0f,",
+        printf("\"node_max_bytes\":%lu,\"above\":%.6f,"
+               "\"above_avg_bytes\":%.0f,",
                params->node_max, scale->above, scale->above_avg_bytes);
     } else {
         printf("\"node_max_bytes\":null,\"above\":null,"

@@ -11,13 +11,14 @@
 
 BEGIN_C_DECLS
 
-/** @file scale.h  `ucx_predreg replay --ranks`: a larger job. */
+/** @file scale.h Carries out `ucx_predreg replay --ranks`, which computes a
+ *  larger job. */
 
 /**
  * Print what the nodes of a larger job would register.
  *
- * @param [in]  results  By policy, of the ranks that were recorded; NULL: not
- *                       replayed under this one.
+ * @param [in]  results  For each policy, the results of the ranks that were
+ *                       recorded; NULL: the policy was not replayed.
  */
 ucs_status_t predreg_replay_scale(const predreg_job_t *job,
                                   const predreg_replay_opts_t *opts,

@@ -75,7 +75,8 @@ void predreg_env_unset_knobs(void)
         name = predreg_format("%.*s", (int)strcspn(*var, "="), *var);
         unsetenv(name);
         free(name);
-        var = environ; /* The vector has changed */
+        var = environ; /* unsetenv() has changed the vector, so the search
+                          starts anew */
     }
 }
 

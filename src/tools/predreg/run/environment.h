@@ -13,9 +13,9 @@ BEGIN_C_DECLS
 
 /** @file environment.h
  *
- * The environment of this program, which the command inherits: the knobs of the
- * library, and the library itself in LD_PRELOAD. Called by the other files of
- * this folder, while there is one thread.
+ * Changes the environment of this program, which the command inherits: the
+ * knobs of the library, and the library itself in LD_PRELOAD. The other files
+ * of this folder call this, as long as there is only one thread.
  */
 
 #define PREDREG_KNOB_PREFIX  "UCX_RCACHE_PRED_"
@@ -25,7 +25,7 @@ BEGIN_C_DECLS
 #define PREDREG_KNOB_TRACE   PREDREG_KNOB_PREFIX "TRACE"
 
 
-/** Set a variable, whether or not there is one. */
+/** Set a variable, also if it has a value already. */
 void predreg_env_set(const char *name, const char *value);
 
 
@@ -35,34 +35,35 @@ void predreg_env_set(const char *name, const char *value);
  * @param [in] arg  KNOB=VALUE in letters of any case, with or without the
  *                  prefix that all knobs have.
  *
- * @return 0, or -1, having said what is wrong.
+ * @return 0, or -1 if the argument is wrong, and the reason has been printed.
  */
 int predreg_env_set_knob(const char *arg);
 
 
-/** Remove all knobs. Where the library is not loaded, UCX would warn that
- *  nobody reads them. */
+/** Remove all knobs. If the library is not loaded, UCX would warn that nobody
+ *  reads these variables. */
 void predreg_env_unset_knobs(void);
 
 
 /**
- * What ranks need to have in their environment.
+ * List the variables that ranks need to have in their environment.
  *
  * @param [in] library  Path of the library, to be the first in LD_PRELOAD.
  *
- * @return "NAME=VALUE" up to a NULL: LD_PRELOAD first, then every knob that is
- *         set. The vector and its strings are to be freed, or to be left to
- *         the end of the program.
+ * @return a vector of "NAME=VALUE" up to a NULL: LD_PRELOAD first, then every
+ *         knob that is set. The caller may free it and its strings, or leave
+ *         them to the end of the program.
  */
 char **predreg_env_vars(const char *library);
 
 
 /**
- * A path as ranks that run in another folder find it.
+ * Make a path absolute, so that ranks that run in another folder find it.
  *
  * @param [in] what  Option it was given with, for messages.
  *
- * @return a string to be freed, or NULL, having said why.
+ * @return a string to be freed by the caller, or NULL, and the reason has been
+ *         printed.
  */
 char *predreg_env_absolute_path(const char *what, const char *path);
 

@@ -13,7 +13,7 @@ BEGIN_C_DECLS
 
 /** @file find_command.h
  *
- * Whether there is a command to run. Called by start.c.
+ * Finds out whether there is a command to run. start.c calls this.
  */
 
 /** @return 1 if execvp() would find a file to execute under this name, which is

@@ -44,8 +44,8 @@ char *predreg_executable_folder(void)
 }
 
 /*
- * The folder of libraries, seen from the folder of programs. By way of it, the
- * library of an installation that was moved as a whole is found.
+ * Make the path of the folder of libraries relative to the folder of programs.
+ * With it the library is also found if the whole installation was moved.
  */
 static char *relative_libdir(const char *folder)
 {
@@ -75,9 +75,9 @@ static char *relative_libdir(const char *folder)
 }
 
 /*
- * The path of a file as every rank can use it, or NULL and errno. A symbolic
- * link is not followed, because the name of the file tells whether our library
- * is preloaded already.
+ * Make the path of a file absolute, so that every rank can use it; NULL and
+ * errno if that fails. A symbolic link is not followed, because the name of the
+ * file tells whether this project's library is preloaded already.
  */
 static char *absolute_path(const char *path)
 {
@@ -120,8 +120,8 @@ static char *search(const char *folder, int *status_p)
     char *libdir;
     unsigned i;
 
-    /* The build tree comes first: who runs the program from there means the
-     * library that was built with it, not the one that is installed */
+    /* The build tree comes first: a user who runs the program from there wants
+     * the library that was built with it, not the one that is installed */
     if (folder != NULL) {
         places[count++] = predreg_format("%s/" BUILD_FOLDER "/%s", folder,
                                          PREDREG_LIBRARY);

@@ -13,10 +13,11 @@ BEGIN_C_DECLS
 
 /** @file find_library.h
  *
- * Where the library is that is preloaded into programs. Called by start.c.
+ * Finds the library that is preloaded into programs. start.c calls this.
  */
 
-/** The folder that this program is in, to be freed, or NULL. */
+/** @return the folder that this program is in, to be freed by the caller, or
+ *  NULL. */
 char *predreg_executable_folder(void);
 
 
@@ -24,11 +25,13 @@ char *predreg_executable_folder(void);
  * Find the library to preload.
  *
  * @param [in]  folder    Folder that this program is in, or NULL.
- * @param [in]  wanted    Path given by the user, or NULL to look for it: in the
- *                        build tree that @a folder is of, then in the folder of
- *                        libraries of the installation that it is of, then in
- *                        the one that the program was configured for.
- * @param [out] status_p  Exit status if there is none; the reason was said.
+ * @param [in]  wanted    Path given by the user, or NULL to look for the
+ *                        library: if @a folder is part of a build tree, in that
+ *                        tree; then in the folder of libraries of the
+ *                        installation that @a folder is part of; then in the
+ *                        one that the program was configured for.
+ * @param [out] status_p  Exit status if there is none; then the reason has been
+ *                        printed.
  *
  * @return an absolute path to be freed, or NULL.
  */

@@ -24,7 +24,8 @@ static int check_choice(const char *what, const char *value,
     const char *const *choice;
 
     for (choice = accepted; *choice != NULL; ++choice) {
-        if (!strcasecmp(value, *choice)) { /* As UCX does */
+        if (!strcasecmp(value, *choice)) { /* Ignores the case of letters, as
+                                              UCX does */
             return 0;
         }
     }
@@ -62,7 +63,7 @@ static int set_output(const char *path)
     return 0;
 }
 
-/* Options that set knobs change the environment as they come */
+/* Read the options. One that sets a knob changes the environment at once */
 static int parse_options(int argc, char **argv, const predreg_runner_t *runner,
                          predreg_run_opts_t *opts)
 {
@@ -103,7 +104,8 @@ static int parse_options(int argc, char **argv, const predreg_runner_t *runner,
     return 0;
 }
 
-/* Whatever has set the knobs of the policy and the summary, they are checked */
+/* Check the knobs of the policy and the summary, whether an option or the
+ * environment has set them */
 static int check_knobs(predreg_run_opts_t *opts)
 {
     static const char *const policies[]  = {"predict", "on-demand",

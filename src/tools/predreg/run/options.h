@@ -15,13 +15,13 @@ BEGIN_C_DECLS
 
 /** @file options.h
  *
- * The options that `run` and `record` have in common. Most of them set knobs in
- * the environment. Called by start.c; run.c and record.c describe themselves
- * with what is here.
+ * Reads the options that `run` and `record` have in common. Most of them set
+ * knobs in the environment. start.c calls this; run.c and record.c describe
+ * themselves with the types below.
  */
 
-/** What getopt_long() returns for the common options. Those that a sub-command
- *  has besides are characters. */
+/** What getopt_long() returns for the common options. For the other options of
+ *  a sub-command it returns characters. */
 enum {
     PREDREG_RUN_POLICY = 256,
     PREDREG_RUN_SUMMARY,
@@ -30,7 +30,7 @@ enum {
     PREDREG_RUN_LIBRARY
 };
 
-/** Options end at the command, whose own options are not ours. */
+/** The "+" ends the options at the command, whose own options are not read. */
 #define PREDREG_RUN_SHORT_OPTIONS "+h"
 #define PREDREG_RUN_LONG_OPTIONS \
     {"policy", required_argument, NULL, PREDREG_RUN_POLICY}, \
@@ -40,7 +40,7 @@ enum {
     {"library", required_argument, NULL, PREDREG_RUN_LIBRARY}, \
     {"help", no_argument, NULL, 'h'}
 
-/** Their description, for the usage. */
+/** Description of the common options, for the usage. */
 #define PREDREG_RUN_HELP \
     "  --policy P          predict (default), on-demand, leave-pinned\n" \
     "  --summary[=FORMAT]  print a summary a rank at exit, as text\n" \
@@ -55,47 +55,48 @@ enum {
     "or 127 if COMMAND or the library cannot be used.\n"
 
 
-/** A sub-command that runs a program: what it has of its own. Each function may
- *  be NULL but for usage, and those that return a status have said why it is
- *  not 0. */
+/** The parts in which sub-commands that run a program differ. Each function but
+ *  usage may be NULL. A function that returns a status other than 0 has printed
+ *  the reason. */
 typedef struct predreg_runner {
     const char          *name;
     const char          *short_options;
     const struct option *long_options;
-    void                *arg;         /**< For its functions */
+    void                *arg;         /**< Argument of its functions */
     void                (*usage)(void);
 
-    /** One of its own options was given. */
+    /** Called for each option that only this sub-command has. */
     void                (*option)(void *arg, int option, const char *value);
 
-    /** The arguments are good; knobs that are set here are known to all ranks.
+    /** Called when all arguments have been accepted. All ranks get the knobs
+     *  that it sets.
      *  @return 0 or the exit status. */
     int                 (*prepare)(void *arg);
 
-    /** The library and the command are there; this is the last thing before the
-     *  command runs. @return 0 or the exit status. */
+    /** Called just before the command runs, when the library and the command
+     *  have been found. @return 0 or the exit status. */
     int                 (*start)(void *arg);
 } predreg_runner_t;
 
 
-/** What was asked for, besides what is in the environment. */
+/** Options that are not passed on in the environment. */
 typedef struct predreg_run_opts {
-    const char *library; /**< NULL: look for it */
+    const char *library; /**< Path of the library; NULL: look for it */
     const char *output;  /**< File of the summary, or NULL */
-    int        summary;  /**< A summary is printed */
+    int        summary;  /**< Whether a summary is printed */
 } predreg_run_opts_t;
 
 
 /**
  * Read the options, set the knobs they stand for, and prepare the sub-command.
- * What was in the environment before is checked like the options, so that a
- * mistake is found before a job is started. Ends the program if help is asked
- * for.
+ * Knobs that were in the environment before are checked like the options, so
+ * that a mistake is found before a job is started. If help is asked for, this
+ * prints it and ends the program.
  *
- * @param [out] opts  What was asked for.
+ * @param [out] opts  The options.
  *
  * @return 0, and optind is the index of the command in @a argv; or the exit
- *         status, and what is wrong was said.
+ *         status, and the reason has been printed.
  */
 int predreg_run_parse(int argc, char **argv, const predreg_runner_t *runner,
                       predreg_run_opts_t *opts);

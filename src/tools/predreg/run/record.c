@@ -70,7 +70,8 @@ static int prepare(void *arg)
     return 0;
 }
 
-/* Traces of an earlier job are removed when this one is sure to start */
+/* Remove traces of an earlier job. This is called when this job is sure to
+ * start */
 static int start(void *arg)
 {
     const record_opts_t *opts = arg;

@@ -13,8 +13,8 @@ BEGIN_C_DECLS
 
 /** @file record.h
  *
- * `ucx_predreg record`: a program likewise, which writes traces.
- * Only main() calls it, from its table of sub-commands.
+ * `ucx_predreg record`: a program with predictive memory registration, which
+ * writes traces. Only main() calls it, from its table of sub-commands.
  */
 
 /**

@@ -24,8 +24,9 @@
 #define SLURM_EXPORT "SLURM_EXPORT_ENV"
 
 
-/* The command with the arguments that make its ranks get our variables. What
- * has to be in the environment for that is set there */
+/* Add the arguments to the command that have its launcher pass the variables on
+ * to the ranks. Variables that have to be in the environment for that are set
+ * there */
 static char **add_library(char **argv, const char *library)
 {
     predreg_launcher_t kind = predreg_launcher_by_name(argv[0]);
@@ -52,8 +53,9 @@ static char **add_library(char **argv, const char *library)
     return argv;
 }
 
-/* Stock UCX with nothing to count or to write down is started as it is, unless
- * our library is preloaded anyway and has to be told */
+/* Whether the command needs the library. It does not if UCX is to be used as it
+ * is, without a summary or a trace, unless the library is preloaded anyway and
+ * needs to be told so */
 static int needs_library(const predreg_run_opts_t *opts)
 {
     const char *policy = getenv(PREDREG_KNOB_POLICY);
@@ -64,7 +66,8 @@ static int needs_library(const predreg_run_opts_t *opts)
            predreg_preload_has_library(getenv(PREDREG_PRELOAD));
 }
 
-/* @return the absolute path of the library, or NULL and the exit status */
+/* @return the absolute path of the library, or NULL, and the exit status in
+ * *status_p */
 static char *find_library(const predreg_run_opts_t *opts, int *status_p)
 {
     char *folder = predreg_executable_folder();

@@ -13,14 +13,15 @@ BEGIN_C_DECLS
 
 /** @file start.h
  *
- * Running a command with the library. Called by run.c and record.c.
+ * Runs a command with the library. run.c and record.c call this.
  */
 
 /**
  * Become the command that the arguments name, with the library preloaded into
  * its ranks.
  *
- * @return if that failed, the exit status; the reason was said.
+ * @return the exit status if that failed, and the reason has been printed.
+ *         Otherwise this does not return.
  */
 int predreg_run_command(int argc, char **argv, const predreg_runner_t *runner);
 

@@ -20,12 +20,12 @@
 
 #define TRACE_FILES "*" PREDREG_TRACE_SUFFIX
 
-/* Enough of a file to know a trace by */
+/* How many bytes of a file are enough to recognise a trace */
 #define HEAD_SIZE   64
 
 
-/* Whether a file is a trace. What is named as ranks name theirs is one even if
- * nothing came to be written to it */
+/* Whether a file is a trace. A file that is named as ranks name their traces is
+ * one, even if it is empty */
 static int is_trace(DIR *dir, const char *name)
 {
     char head[HEAD_SIZE];
@@ -48,8 +48,8 @@ static int is_trace(DIR *dir, const char *name)
     return (size > 0) && ucs_rcache_trace_is_trace(head, size);
 }
 
-/* A file that would be read as a trace of this job must be one that may be
- * removed */
+/* Check a file that would be read as a trace of this job: it must be one that
+ * may be removed */
 static int check_file(DIR *dir, const char *folder, const char *name, int force)
 {
     if (!force) {
@@ -79,7 +79,7 @@ static int remove_file(DIR *dir, const char *folder, const char *name)
     return -1;
 }
 
-/* The next file that would be read as a trace, or NULL */
+/* @return the name of the next file that would be read as a trace, or NULL */
 static const char *next_file(DIR *dir)
 {
     struct dirent *entry;

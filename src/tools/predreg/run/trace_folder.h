@@ -13,17 +13,18 @@ BEGIN_C_DECLS
 
 /** @file trace_folder.h
  *
- * The folder that the ranks of a job write their traces to. Traces of an
- * earlier job in it would be taken for ranks of this one. Called by record.c.
+ * Prepares the folder that the ranks of a job write their traces to. If traces
+ * of an earlier job stayed in it, they would be taken for ranks of this job.
+ * record.c calls this.
  */
 
 /**
- * Make a folder if need be, and check that it can be written to and that no
- * trace is in it, or none but those that @ref predreg_trace_folder_clear may
- * remove. Nothing is removed.
+ * Make a folder if it does not exist, and check that it can be written to and
+ * contains no traces, or only those that @ref predreg_trace_folder_clear may
+ * remove. This function removes nothing.
  *
- * @param [in] force  Traces may be in it. Other files that are named like
- *                    traces may not.
+ * @param [in] force  Whether the folder may contain traces. It may not contain
+ *                    other files that are named like traces.
  *
  * @return 0 or the exit status; the reason was said.
  */

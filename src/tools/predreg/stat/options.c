@@ -106,7 +106,7 @@ static int parse_count(const char *arg, unsigned long *count_p)
 
 enum { OPT_JSON = 256, OPT_INTERVAL, OPT_COUNT };
 
-/* @return 0, or -1 if something is wrong, which was said */
+/* @return 0, or -1 if the option is wrong, and the reason has been printed */
 static int parse_option(int option, const char *arg, predreg_stat_opts_t *opts,
                         int *repeat_p)
 {

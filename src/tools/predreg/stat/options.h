@@ -15,27 +15,29 @@ BEGIN_C_DECLS
 
 /** @file options.h
  *
- * What `ucx_predreg stat` is asked for. Called by stat.c.
+ * Reads the options of `ucx_predreg stat`. stat.c calls this.
  */
 
-/** The options, and the processes. */
+/** The options, and the processes that the user asks for. */
 typedef struct predreg_stat_opts {
     int           json;
-    int           screen;    /**< Redraw a terminal */
+    int           screen;    /**< Whether to redraw a terminal */
     double        interval;  /**< Seconds, 0.1 to 86400 */
     unsigned long count;     /**< How often to show; 0: without end */
-    pid_t         *pids;     /**< What was asked for, each once */
-    unsigned      num_pids;  /**< 0: all there are */
+    pid_t         *pids;     /**< Processes that were asked for, each once */
+    unsigned      num_pids;  /**< 0: all processes */
 } predreg_stat_opts_t;
 
 
 /**
  * Read the arguments. Ends the program if help is asked for.
  *
- * @param [in]  is_screen  The output is a terminal that can be redrawn.
- * @param [out] opts       To be cleaned up, whatever is returned.
+ * @param [in]  is_screen  Whether the output is a terminal that can be redrawn.
+ * @param [out] opts       The options; the caller has to clean them up in any
+ *                         case.
  *
- * @return 0 or the exit status; what is wrong was said.
+ * @return 0, or the exit status if an argument is wrong, and the reason has
+ *         been printed.
  */
 int predreg_stat_parse(int argc, char **argv, int is_screen,
                        predreg_stat_opts_t *opts);

@@ -22,7 +22,8 @@
 #define TERM_CLEAR_REST "\033[J"
 
 
-/* Print what fits a line of the terminal, or all of it if the width is 0 */
+/* Print as much of the text as fits into a line of the terminal, or all of it
+ * if the width is 0 */
 static void put_line(ucs_string_buffer_t *line, int width, const char *end)
 {
     if (width > 0) {
@@ -78,7 +79,8 @@ static void draw(const predreg_view_t *view, const predreg_view_t *before)
         height = size.ws_row;
     }
 
-    /* What is left besides title, names, texts, and a line for the cursor */
+    /* The rows that are left beside the title, the names of columns, the texts,
+     * and a line for the cursor */
     height = (height > view->num_texts + 3) ? (height - view->num_texts - 3) :
                                               1;
     printf(TERM_HOME);
@@ -120,7 +122,8 @@ void predreg_stat_print(const predreg_stat_opts_t *opts,
     }
     fflush(stdout);
 
-    /* Each text is said once, and not for as long as it holds */
+    /* A text is printed when it is new, and not with each view in which it
+     * still holds */
     for (i = 0; (i < view->num_texts) && !opts->screen; ++i) {
         if (!predreg_view_says(before, view->texts[i])) {
             predreg_error("%s", view->texts[i]);

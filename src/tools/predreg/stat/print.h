@@ -14,19 +14,20 @@ BEGIN_C_DECLS
 
 /** @file print.h
  *
- * Printing a view of processes: as a table, on a terminal that is redrawn, or
- * as JSON. Called by stat.c.
+ * Prints a view of processes: as a table, on a terminal that is redrawn, or as
+ * JSON. stat.c calls this.
  */
 
-/** Make room for what is drawn on a terminal. */
+/** Clear the terminal that views will be drawn on. */
 void predreg_stat_print_clear(void);
 
 
 /**
  * Print a view as the options say.
  *
- * @param [in] before  The one printed before it: rates are of the time since
- *                     then, and what was said then is not said again.
+ * @param [in] before  The view that was printed before this one: rates cover
+ *                     the time since then, and texts that were printed then are
+ *                     not printed again.
  */
 void predreg_stat_print(const predreg_stat_opts_t *opts,
                         const predreg_view_t *view,

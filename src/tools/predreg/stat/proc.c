@@ -35,15 +35,15 @@ static predreg_look_t look_denied(pid_t pid, char **why_p)
     return PREDREG_LOOK_DENIED;
 }
 
-/* Read the counters in a file that was found */
+/* Read the counters in a file that was found to have some */
 static predreg_look_t
 look_page(pid_t pid, const predreg_status_t *status, int fd,
           predreg_stat_proc_t *proc, char **why_p)
 {
-    ucs_rcache_pred_live_state_t *record = &proc->record;
+    ucs_rcache_pred_live_state_t *state = &proc->state;
     unsigned version                      = 0;
 
-    switch (ucs_rcache_pred_live_read(fd, record, &version)) {
+    switch (ucs_rcache_pred_live_read(fd, state, &version)) {
     case UCS_OK:
         break;
     case UCS_ERR_UNSUPPORTED:
@@ -61,24 +61,24 @@ look_page(pid_t pid, const predreg_status_t *status, int fd,
         return PREDREG_LOOK_BAD;
     }
 
-    if (record->snapshot.pid != status->own_pid) {
+    if (state->snapshot.pid != status->own_pid) {
         PREDREG_WHY(why_p, "process %d shows no counters but those of process "
                     "%d, from which it was forked: it has not opened an RDMA "
-                    "device itself", (int)pid, record->snapshot.pid);
+                    "device itself", (int)pid, state->snapshot.pid);
         return PREDREG_LOOK_HEIR;
     }
 
     proc->pid    = pid;
     proc->looked = ucs_rcache_pred_live_now();
-    proc->age    = (proc->looked > record->time) ?
-                   (proc->looked - record->time) : 0;
-    ucs_rcache_pred_live_advance(record, proc->looked);
-    record->snapshot.pid           = pid;
-    record->snapshot.kernel_pinned = status->pinned * 1024;
+    proc->age    = (proc->looked > state->time) ?
+                   (proc->looked - state->time) : 0;
+    ucs_rcache_pred_live_advance(state, proc->looked);
+    state->snapshot.pid           = pid;
+    state->snapshot.kernel_pinned = status->pinned * 1024;
     return PREDREG_LOOK_OK;
 }
 
-/* Read the counters behind a descriptor, if there are any */
+/* Read the counters in the file of a descriptor, if it has any */
 static predreg_look_t
 look_fd(const predreg_system_t *system, pid_t pid,
         const predreg_status_t *status, const char *path,
@@ -91,7 +91,7 @@ look_fd(const predreg_system_t *system, pid_t pid,
 
     length = readlink(path, link, sizeof(link) - 1);
     if (length < 0) {
-        return PREDREG_LOOK_NONE; /* It was closed meanwhile */
+        return PREDREG_LOOK_NONE; /* The process has closed it meanwhile */
     }
 
     link[length] = '\0';
@@ -110,7 +110,8 @@ look_fd(const predreg_system_t *system, pid_t pid,
     return look;
 }
 
-/* Look behind all descriptors until one has the counters */
+/* Look at the files of all descriptors of a process, until one has the
+ * counters */
 static predreg_look_t
 look_fds(const predreg_system_t *system, pid_t pid,
          const predreg_status_t *status, predreg_stat_proc_t *proc,
@@ -142,10 +143,10 @@ out:
     return look;
 }
 
-/* What a process has mapped that has to do with us */
+/* Which libraries a process has mapped that matter here */
 typedef struct {
-    int library; /* The library that is preloaded */
-    int core;    /* What that library loads when UCX is used */
+    int library; /* The library of this project that is preloaded */
+    int core;    /* The library that the preloaded one loads when UCX is used */
     int counters;
 } mapped_t;
 
@@ -171,7 +172,7 @@ static mapped_t read_maps(const predreg_system_t *system, pid_t pid)
     return mapped;
 }
 
-/* Why a process shows no counters */
+/* Find out why a process shows no counters */
 static char *why_none(const predreg_system_t *system, pid_t pid)
 {
     mapped_t mapped = read_maps(system, pid);

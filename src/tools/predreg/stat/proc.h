@@ -15,26 +15,29 @@ BEGIN_C_DECLS
 
 /** @file proc.h
  *
- * Finding the live counters of a running process. Called by view.c; calls
+ * Finds the live counters of a running process. view.c calls this; it calls
  * <ucs/host/live.h>, which reads them.
  */
 
 /** A process whose counters were found. */
 typedef struct predreg_stat_proc {
-    pid_t                        pid;    /**< As it is called here */
-    uint64_t                     looked; /**< When: CLOCK_MONOTONIC, ns */
-    uint64_t                     age;    /**< Of the record then, ns */
-    ucs_rcache_pred_live_state_t record; /**< As of now; what the kernel counts
-                                              as pinned is its own figure */
+    pid_t                        pid;    /**< In the name space of this
+                                              program */
+    uint64_t                     looked; /**< When it was looked at:
+                                              CLOCK_MONOTONIC, ns */
+    uint64_t                     age;    /**< How old the state was then, ns */
+    ucs_rcache_pred_live_state_t state; /**< What its live counters show; but
+                                              kernel_pinned is the kernel's
+                                              present count */
 } predreg_stat_proc_t;
 
 
 /**
  * Look at a process.
  *
- * @param [out] proc   Valid if it is PREDREG_LOOK_OK.
- * @param [out] why_p  What to tell the user if it is not; to be freed. NULL:
- *                     nothing.
+ * @param [out] proc   Valid if this returns PREDREG_LOOK_OK.
+ * @param [out] why_p  If it returns anything else, what to tell the user, to be
+ *                     freed by the caller; NULL: nothing.
  */
 predreg_look_t predreg_stat_look(const predreg_system_t *system, pid_t pid,
                                  predreg_stat_proc_t *proc, char **why_p);

@@ -13,11 +13,11 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* Room for the text of a number in a column */
+/* Size of a buffer for the text of a number in a column */
 #define CELL_SIZE 24
 
 
-/* What has happened in a time */
+/* The changes of the counters in an interval */
 typedef struct {
     double   seconds;
     uint64_t uses;
@@ -29,15 +29,16 @@ typedef struct {
 
 static int is_known(const predreg_stat_proc_t *proc)
 {
-    return proc->record.snapshot.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
+    return proc->state.snapshot.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
 }
 
-/* A process that has taken over the pid of another one counts from 0 */
+/* Whether both are looks at the same process. Another process that has got the
+ * same pid counts from 0 again */
 static int is_same_run(const predreg_stat_proc_t *proc,
                        const predreg_stat_proc_t *before)
 {
-    const ucs_rcache_pred_snapshot_t *now = &proc->record.snapshot;
-    const ucs_rcache_pred_snapshot_t *old = &before->record.snapshot;
+    const ucs_rcache_pred_snapshot_t *now = &proc->state.snapshot;
+    const ucs_rcache_pred_snapshot_t *old = &before->state.snapshot;
 
     return (now->stats.uses >= old->stats.uses) &&
            (now->stats.hits >= old->stats.hits) &&
@@ -49,7 +50,7 @@ static void rates_between(const predreg_stat_proc_t *proc,
                           const predreg_stat_proc_t *before,
                           rates_t *rates)
 {
-    const ucs_rcache_pred_snapshot_t *now = &proc->record.snapshot;
+    const ucs_rcache_pred_snapshot_t *now = &proc->state.snapshot;
     const ucs_rcache_pred_snapshot_t *old;
 
     if ((before == NULL) || !is_same_run(proc, before)) {
@@ -61,7 +62,7 @@ static void rates_between(const predreg_stat_proc_t *proc,
         return;
     }
 
-    old             = &before->record.snapshot;
+    old             = &before->state.snapshot;
     rates->seconds  = (proc->looked - before->looked) / NSEC_PER_SEC;
     rates->uses     = now->stats.uses - old->stats.uses;
     rates->hits     = now->stats.hits - old->stats.hits;
@@ -69,7 +70,7 @@ static void rates_between(const predreg_stat_proc_t *proc,
     rates->cpu      = now->helper_cpu - old->helper_cpu;
 }
 
-/* Bytes in at most 5 characters */
+/* Write a number of bytes in at most 5 characters */
 static const char *cell_bytes(char *cell, uint64_t bytes)
 {
     static const char units[] = "BKMGTPE";
@@ -93,7 +94,7 @@ static const char *cell_count(char *cell, uint64_t value)
     return cell;
 }
 
-/* A part of a whole in percent; nothing of nothing is not a number */
+/* Write a part of a whole in percent, or "-" if the whole is 0 */
 static const char *cell_percent(char *cell, double part, double whole)
 {
     if (whole > 0) {
@@ -120,8 +121,9 @@ static const char *cell_rank(char *cell, int rank)
     return cell;
 }
 
-/* The columns: width, name, whether it is known under leave-pinned too, and
- * what it shows. A "-" stands for what is unknown. */
+/* The columns: width, name, whether the number is known under leave-pinned,
+ * too, and the text of the number. A "-" stands for a number that is not
+ * known. */
 #define COLUMNS(_column) \
     _column(4, "RANK", 1, cell_rank(cell, now->rank)) \
     _column(7, "PID", 1, cell_count(cell, now->pid)) \
@@ -156,7 +158,7 @@ void predreg_stat_row(const predreg_stat_proc_t *proc,
                       const predreg_stat_proc_t *before,
                       ucs_string_buffer_t *line)
 {
-    const ucs_rcache_pred_snapshot_t *now = &proc->record.snapshot;
+    const ucs_rcache_pred_snapshot_t *now = &proc->state.snapshot;
     int known                             = is_known(proc);
     rates_t rates;
     char cell[CELL_SIZE];
@@ -167,7 +169,7 @@ void predreg_stat_row(const predreg_stat_proc_t *proc,
                               (known || (_always)) ? (_value) : "-");
     COLUMNS(COLUMN)
 #undef COLUMN
-    ucs_string_buffer_appendf(line, "%s", proc->record.command);
+    ucs_string_buffer_appendf(line, "%s", proc->state.command);
 }
 
 void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
@@ -181,13 +183,13 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
     unsigned i;
 
     for (i = 0; i < num_procs; ++i) {
-        pinned += procs[i].record.snapshot.kernel_pinned;
+        pinned += procs[i].state.snapshot.kernel_pinned;
         if (is_known(&procs[i])) {
             known       = 1;
-            registered += procs[i].record.snapshot.stats.bytes_now;
+            registered += procs[i].state.snapshot.stats.bytes_now;
         }
-        if (procs[i].record.node_max_bytes != UINT64_MAX) {
-            bound = &procs[i].record;
+        if (procs[i].state.node_max_bytes != UINT64_MAX) {
+            bound = &procs[i].state;
         }
     }
 
@@ -209,24 +211,25 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
 void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
                        ucs_string_buffer_t *line)
 {
-    const ucs_rcache_pred_live_state_t *record = &proc->record;
+    const ucs_rcache_pred_live_state_t *state = &proc->state;
 
-    /* No floating-point numbers, whose format depends on the locale */
+    /* Whole numbers are used, because the format of floating-point numbers
+     * depends on the locale */
     ucs_string_buffer_appendf(line, "{\"time\":%lu.%03lu,", time_ms / 1000,
                               time_ms % 1000);
-    ucs_rcache_pred_snapshot_to_json(&record->snapshot, line);
+    ucs_rcache_pred_snapshot_to_json(&state->snapshot, line);
     ucs_string_buffer_appendf(line, ",\"age_seconds\":%lu.%06lu",
                               proc->age / 1000000000ul,
                               (proc->age / 1000) % 1000000);
-    if (record->node_max_bytes == UINT64_MAX) {
+    if (state->node_max_bytes == UINT64_MAX) {
         ucs_string_buffer_appendf(line, ",\"node_bytes\":null"
                                   ",\"node_max_bytes\":null");
     } else {
         ucs_string_buffer_appendf(line, ",\"node_bytes\":%lu"
                                   ",\"node_max_bytes\":%lu",
-                                  record->node_bytes, record->node_max_bytes);
+                                  state->node_bytes, state->node_max_bytes);
     }
     ucs_string_buffer_appendf(line, ",\"command\":");
-    ucs_rcache_pred_string_to_json(record->command, line);
+    ucs_rcache_pred_string_to_json(state->command, line);
     ucs_string_buffer_appendf(line, "}");
 }

@@ -15,27 +15,28 @@ BEGIN_C_DECLS
 
 /** @file show.h
  *
- * The counters of processes as lines of text. Pure. Called by print.c.
+ * Writes the counters of processes as lines of text. These functions have no
+ * side effects but on the line. print.c calls them.
  */
 
-/** Names of the columns; no newline. */
+/** Append the names of the columns, without a newline. */
 void predreg_stat_header(ucs_string_buffer_t *line);
 
 /**
- * A process as a line of a table; no newline.
+ * Append a process as a row of the table, without a newline.
  *
- * @param [in] before  The process some time ago: rates are of the time since.
- *                     NULL: of its whole run.
+ * @param [in] before  The same process at an earlier time, since which rates
+ *                     are computed. NULL: rates are those of its whole run.
  */
 void predreg_stat_row(const predreg_stat_proc_t *proc,
                       const predreg_stat_proc_t *before,
                       ucs_string_buffer_t *line);
 
-/** All processes together; no newline. */
+/** Append a line about all processes together, without a newline. */
 void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
                         ucs_string_buffer_t *line);
 
-/** A process as a JSON object; no newline.
+/** Append a process as a JSON object, without a newline.
  *  @param [in] time_ms  Now, ms since 1970. */
 void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
                        ucs_string_buffer_t *line);

@@ -21,7 +21,7 @@
 #define EXIT_NO_PROCESS 1
 
 
-/* Whether the output is a terminal that can be redrawn */
+/* @return whether the output is a terminal that can be redrawn */
 static int is_screen(void)
 {
     const char *term = getenv("TERM");
@@ -38,7 +38,8 @@ static void sleep_for(double seconds)
     nanosleep(&wait, NULL);
 }
 
-/* Look and print as often as was asked for. @return the exit status */
+/* Look at the processes and print them, as often as the user asked for. @return
+ * the exit status */
 static int look_repeatedly(const predreg_stat_opts_t *opts)
 {
     predreg_view_t before = {0};
@@ -52,7 +53,7 @@ static int look_repeatedly(const predreg_stat_opts_t *opts)
             sleep_for(opts->interval);
         }
 
-        /* Processes that end after the first look are no error */
+        /* It is no error if processes end after the first look */
         if (!predreg_view_take(&view, &predreg_system, opts->pids,
                                opts->num_pids) && (i == 0)) {
             status = EXIT_NO_PROCESS;
@@ -62,7 +63,7 @@ static int look_repeatedly(const predreg_stat_opts_t *opts)
         predreg_view_cleanup(&before);
         before = view;
         if ((opts->num_pids > 0) && (view.num_procs == 0)) {
-            break; /* Processes that have ended do not come back */
+            break; /* All processes have ended, and will not come back */
         }
     }
 

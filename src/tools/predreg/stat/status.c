@@ -20,8 +20,8 @@
 
 static int open_file(const char *path)
 {
-    /* It may be another file than it was when it was found, and opening a pipe
-     * would wait for its writer */
+    /* O_NONBLOCK: since it was found, the file may have been replaced by a
+     * pipe, and opening a pipe would wait for its writer */
     return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
@@ -42,14 +42,15 @@ static void parse_line(const char *line, predreg_status_t *status)
     sscanf(line, "Uid: %*u %u", &status->euid);
     sscanf(line, "VmPin: %lu", &status->pinned);
 
-    /* There is one for each name space, that of the innermost last */
+    /* The line has a pid for each name space; that of the innermost comes
+     * last */
     if (!strncmp(line, "NSpid:", 6)) {
         last            = strrchr(line, '\t');
         status->own_pid = (last == NULL) ? 0 : atoi(last);
     }
 }
 
-/* @return 0, or -1 if there is none */
+/* @return 0, or -1 if the process has no status */
 static int read_status(const predreg_system_t *system, pid_t pid,
                        predreg_status_t *status)
 {
@@ -70,7 +71,7 @@ static int read_status(const predreg_system_t *system, pid_t pid,
     }
     fclose(file);
 
-    /* Without a state, the process went while its status was read */
+    /* If the state is missing, the process ended while its status was read */
     return (status->state == '\0') ? -1 : 0;
 }
 
@@ -96,7 +97,7 @@ static char *why_foreign(pid_t pid, uid_t owner, uid_t user)
     return why;
 }
 
-/* Why a process has no status to be read */
+/* Find out why the status of a process cannot be read */
 static predreg_look_t
 look_without_status(const predreg_system_t *system, pid_t pid, char **why_p)
 {

@@ -15,52 +15,56 @@ BEGIN_C_DECLS
 
 /** @file status.h
  *
- * What the kernel tells of a process, and whether this user may look into it.
- * Called by proc.c.
+ * Reads what the kernel tells about a process, and whether this user may look
+ * into it. proc.c calls this.
  */
 
-/** The system as it is seen from here. Tests have one of their own. */
+/** The functions of the system that are used here. Tests have functions of
+ *  their own. */
 typedef struct predreg_system {
     const char *proc;                          /**< "/proc" */
     uid_t      (*user)(void);                  /**< geteuid() */
     int        (*signal)(pid_t pid, int sig);  /**< kill() */
-    int        (*open)(const char *path);      /**< A file of another process,
-                                                    for reading; -1 and errno */
+    int        (*open)(const char *path);      /**< Open a file of another
+                                                    process for reading; -1 and
+                                                    errno if that fails */
 } predreg_system_t;
 
-/** The one this program runs on. */
+/** The system that this program runs on. */
 extern const predreg_system_t predreg_system;
 
 
-/** What came of looking at a process. */
+/** The result of looking at a process. */
 typedef enum {
     PREDREG_LOOK_OK,
-    PREDREG_LOOK_GONE,    /**< Is not, or no longer */
-    PREDREG_LOOK_FOREIGN, /**< Belongs to another user */
-    PREDREG_LOOK_DENIED,  /**< The kernel does not let us look */
-    PREDREG_LOOK_NONE,    /**< Shows no counters */
-    PREDREG_LOOK_HEIR,    /**< Shows those of a process it was forked from */
-    PREDREG_LOOK_BAD      /**< They cannot be read */
+    PREDREG_LOOK_GONE,    /**< There is no such process, or no longer */
+    PREDREG_LOOK_FOREIGN, /**< It belongs to another user */
+    PREDREG_LOOK_DENIED,  /**< The kernel does not let this user look */
+    PREDREG_LOOK_NONE,    /**< It shows no counters */
+    PREDREG_LOOK_HEIR,    /**< It shows those of its parent, which it was forked
+                               from */
+    PREDREG_LOOK_BAD      /**< Its counters cannot be read */
 } predreg_look_t;
 
 
-/** What /proc/PID/status tells, see proc(5). Anybody may read it, unless /proc
- *  hides the processes of others. */
+/** Contents of /proc/PID/status, see proc(5). Anybody may read this file,
+ *  unless /proc hides the processes of other users. */
 typedef struct predreg_status {
     char          state;   /**< A letter, as ps(1) shows it */
     pid_t         tgid;    /**< The process, if this is a thread */
-    pid_t         own_pid; /**< As it is called in its own name space */
+    pid_t         own_pid; /**< Pid of the process in its own name space */
     uid_t         euid;    /**< Effective user */
-    unsigned long pinned;  /**< By the kernel's count, KiB */
+    unsigned long pinned;  /**< Pinned memory as the kernel counts it, KiB */
 } predreg_status_t;
 
 
 /**
- * Read the status of a process, and tell whether we may look into it.
+ * Read the status of a process, and find out whether this user may look into
+ * it.
  *
- * @param [out] status  Valid if it is PREDREG_LOOK_OK.
- * @param [out] why_p   What to tell the user if it is not; to be freed. NULL:
- *                      nothing.
+ * @param [out] status  Valid if this returns PREDREG_LOOK_OK.
+ * @param [out] why_p   If it returns anything else, what to tell the user, to
+ *                      be freed by the caller; NULL: nothing.
  */
 predreg_look_t predreg_look_status(const predreg_system_t *system, pid_t pid,
                                    predreg_status_t *status, char **why_p);

@@ -67,21 +67,22 @@ int predreg_view_says(const predreg_view_t *view, const char *text)
     return 0;
 }
 
-/* Jobs are sorted by the names of their programs, ranks by their numbers */
+/* Sorts jobs by the names of their programs, and ranks by their numbers */
 static int compare_procs(const void *a, const void *b)
 {
     const predreg_stat_proc_t *first  = a;
     const predreg_stat_proc_t *second = b;
     int diff;
 
-    diff = strcmp(first->record.command, second->record.command);
+    diff = strcmp(first->state.command, second->state.command);
     if (diff == 0) {
-        diff = first->record.snapshot.rank - second->record.snapshot.rank;
+        diff = first->state.snapshot.rank - second->state.snapshot.rank;
     }
     return (diff != 0) ? diff : (first->pid - second->pid);
 }
 
-/* Look at a process; what it shows, or why it does not, goes to the view */
+/* Look at a process, and add its counters, or the reason why it shows none, to
+ * the view */
 static void look_or_say(predreg_view_t *view, const predreg_system_t *system,
                         pid_t pid)
 {
@@ -95,7 +96,8 @@ static void look_or_say(predreg_view_t *view, const predreg_system_t *system,
     }
 }
 
-/* Look at the processes that were asked for. @return whether all are there */
+/* Look at the processes that were asked for. @return whether all of them show
+ * counters */
 static int look_at(predreg_view_t *view, const predreg_system_t *system,
                    const pid_t *pids, unsigned num_pids)
 {
@@ -108,7 +110,8 @@ static int look_at(predreg_view_t *view, const predreg_system_t *system,
     return view->num_texts == 0;
 }
 
-/* Look at a process that nobody asked for: one that shows nothing is left out.
+/* Look at a process that the user did not ask for. It is left out if it shows
+ * no counters.
  * @return whether the kernel does not let us look */
 static int look_past(predreg_view_t *view, const predreg_system_t *system,
                      pid_t pid)
@@ -120,7 +123,8 @@ static int look_past(predreg_view_t *view, const predreg_system_t *system,
         add_proc(view, &proc);
         return 0;
     case PREDREG_LOOK_BAD:
-        /* Looked at once more to say why. By now it may be fine */
+        /* Look once more, to tell the user why it cannot be read. This time it
+         * may succeed */
         look_or_say(view, system, pid);
         return 0;
     case PREDREG_LOOK_DENIED:
@@ -143,8 +147,9 @@ static void say_none(predreg_view_t *view, const predreg_system_t *system,
     }
 }
 
-/* Look at all processes. That some cannot be looked into is said only if there
- * is nothing else to show. @return whether there are any */
+/* Look at all processes. If some of them may not be looked into, the user is
+ * told so only if there is nothing else to show. @return whether any shows
+ * counters */
 static int look_around(predreg_view_t *view, const predreg_system_t *system)
 {
     unsigned denied = 0;

@@ -22,22 +22,22 @@
 constexpr size_t OFFSET_VERSION = 8;
 constexpr size_t OFFSET_SIZE    = 12;
 constexpr size_t OFFSET_SEQ     = 24;
-constexpr size_t OFFSET_RECORD  = 32;
-constexpr size_t PAGE_SIZE      = OFFSET_RECORD +
+constexpr size_t OFFSET_STATE   = 32;
+constexpr size_t PAGE_SIZE      = OFFSET_STATE +
                                   sizeof(ucs_rcache_pred_live_state_t);
 
-typedef ucs_rcache_pred_live_state_t record_t;
+typedef ucs_rcache_pred_live_state_t state_t;
 
-inline record_t valid_record()
+inline state_t valid_state()
 {
-    record_t record;
+    state_t state;
 
-    memset(&record, 0, sizeof(record));
-    record.snapshot.pid    = getpid();
-    record.snapshot.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
-    record.snapshot.mode   = UCS_RCACHE_PRED_MODE_THREAD;
-    strcpy(record.command, "program");
-    return record;
+    memset(&state, 0, sizeof(state));
+    state.snapshot.pid    = getpid();
+    state.snapshot.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
+    state.snapshot.mode   = UCS_RCACHE_PRED_MODE_THREAD;
+    strcpy(state.command, "program");
+    return state;
 }
 
 /* A file that is not the library's, but has the name of one */
@@ -69,19 +69,19 @@ private:
 /* The page of live counters, which others read */
 class live_test : public ::testing::Test {
 protected:
-    live_test() : m_record(valid_record()), m_version(0)
+    live_test() : m_state(valid_state()), m_version(0)
     {
         EXPECT_EQ(UCS_OK, ucs_rcache_pred_live_create(&m_live));
     }
 
     ~live_test() { ucs_rcache_pred_live_destroy(m_live); }
 
-    static void copy(void *arg, record_t *record)
+    static void copy(void *arg, state_t *state)
     {
-        *record = *static_cast<record_t*>(arg);
+        *state = *static_cast<state_t*>(arg);
     }
 
-    void publish() { ucs_rcache_pred_live_update(m_live, copy, &m_record); }
+    void publish() { ucs_rcache_pred_live_update(m_live, copy, &m_state); }
 
     ucs_status_t read(int fd)
     {
@@ -114,8 +114,8 @@ protected:
     }
 
     ucs_rcache_pred_live_t *m_live;
-    record_t               m_record;
-    record_t               m_found;
+    state_t                m_state;
+    state_t                m_found;
     unsigned               m_version;
 };
 

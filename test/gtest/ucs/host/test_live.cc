@@ -15,16 +15,16 @@ class test_live : public live_test {
 
 TEST_F(test_live, what_is_written_is_read)
 {
-    m_record.snapshot.rank       = 7;
-    m_record.snapshot.stats.uses = 42;
-    m_record.node_bytes          = 1ul << 40;
+    m_state.snapshot.rank       = 7;
+    m_state.snapshot.stats.uses = 42;
+    m_state.node_bytes          = 1ul << 40;
     publish();
 
     ASSERT_EQ(UCS_OK, read());
-    EXPECT_EQ(0, memcmp(&m_record, &m_found, sizeof(m_found)));
+    EXPECT_EQ(0, memcmp(&m_state, &m_found, sizeof(m_found)));
     EXPECT_EQ(UCS_RCACHE_PRED_LIVE_VERSION, m_version);
 
-    m_record.snapshot.stats.uses = 43;
+    m_state.snapshot.stats.uses = 43;
     publish();
     ASSERT_EQ(UCS_OK, read());
     EXPECT_EQ(43u, m_found.snapshot.stats.uses);
@@ -37,7 +37,7 @@ TEST_F(test_live, nothing_written_yet)
 
 TEST_F(test_live, uses_under_leave_pinned_count_at_once)
 {
-    m_record.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
+    m_state.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
     publish();
     for (unsigned i = 0; i < 5; ++i) {
         ucs_rcache_pred_live_count_use(m_live);

@@ -37,7 +37,7 @@ TEST_F(test_live_read, good_copy_is_read)
 {
     EXPECT_EQ(UCS_OK, read_with(OFFSET_VERSION,
                                 (uint32_t)UCS_RCACHE_PRED_LIVE_VERSION));
-    EXPECT_EQ(0, memcmp(&m_record, &m_found, sizeof(m_found)));
+    EXPECT_EQ(0, memcmp(&m_state, &m_found, sizeof(m_found)));
 }
 
 TEST_F(test_live_read, other_version)
@@ -66,13 +66,13 @@ TEST_F(test_live_read, damaged)
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read_with(0, (uint64_t)1));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read_with(OFFSET_SIZE, (uint32_t)8));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              read_with(OFFSET_RECORD + offsetof(record_t, snapshot.policy),
+              read_with(OFFSET_STATE + offsetof(state_t, snapshot.policy),
                         (uint32_t)UCS_RCACHE_PRED_POLICY_LAST));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              read_with(OFFSET_RECORD + offsetof(record_t, snapshot.mode),
+              read_with(OFFSET_STATE + offsetof(state_t, snapshot.mode),
                         UINT32_MAX));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              read_with(OFFSET_RECORD + offsetof(record_t, snapshot.pid), -1));
+              read_with(OFFSET_STATE + offsetof(state_t, snapshot.pid), -1));
 }
 
 /* A page whose writer never comes to its end */
@@ -85,12 +85,12 @@ TEST_F(test_live_read, command_is_fit_for_a_terminal)
 {
     std::string longest(UCS_RCACHE_PRED_LIVE_COMMAND, 'x');
 
-    strcpy(m_record.command, "a\033[2J\n\xc3\xa4");
+    strcpy(m_state.command, "a\033[2J\n\xc3\xa4");
     publish();
     ASSERT_EQ(UCS_OK, read());
     EXPECT_STREQ("a?[2J???", m_found.command);
 
-    memcpy(m_record.command, longest.data(), longest.size());
+    memcpy(m_state.command, longest.data(), longest.size());
     publish();
     ASSERT_EQ(UCS_OK, read());
     EXPECT_EQ(longest.size() - 1, strlen(m_found.command));
@@ -128,24 +128,24 @@ TEST_F(test_live_read, garbage)
 
 TEST_F(test_live_read, average_goes_on)
 {
-    m_record.snapshot.stats.bytes_avg = 100;
-    m_record.snapshot.stats.bytes_now = 400;
-    m_record.snapshot.stats.duration  = 2 * SEC;
-    m_record.time                     = 10 * SEC;
+    m_state.snapshot.stats.bytes_avg = 100;
+    m_state.snapshot.stats.bytes_now = 400;
+    m_state.snapshot.stats.duration  = 2 * SEC;
+    m_state.time                     = 10 * SEC;
 
-    ucs_rcache_pred_live_advance(&m_record, 11 * SEC);
-    EXPECT_EQ(2 * SEC, m_record.snapshot.stats.duration);
+    ucs_rcache_pred_live_advance(&m_state, 11 * SEC);
+    EXPECT_EQ(2 * SEC, m_state.snapshot.stats.duration);
 
-    m_record.counting = 1;
-    ucs_rcache_pred_live_advance(&m_record, 9 * SEC);
-    EXPECT_EQ(2 * SEC, m_record.snapshot.stats.duration);
+    m_state.counting = 1;
+    ucs_rcache_pred_live_advance(&m_state, 9 * SEC);
+    EXPECT_EQ(2 * SEC, m_state.snapshot.stats.duration);
 
-    ucs_rcache_pred_live_advance(&m_record, 11 * SEC);
-    EXPECT_EQ(3 * SEC, m_record.snapshot.stats.duration);
-    EXPECT_EQ(200u, m_record.snapshot.stats.bytes_avg);
+    ucs_rcache_pred_live_advance(&m_state, 11 * SEC);
+    EXPECT_EQ(3 * SEC, m_state.snapshot.stats.duration);
+    EXPECT_EQ(200u, m_state.snapshot.stats.bytes_avg);
 }
 
-/* Every record that is read is one that was written, with all its numbers the
+/* Every state that is read is one that was written, with all its numbers the
  * same. In the end the last change is in the page, whoever wrote it. */
 TEST_F(test_live_read, many_writers_and_a_reader)
 {
@@ -158,22 +158,22 @@ TEST_F(test_live_read, many_writers_and_a_reader)
 
     publish();
     std::thread reader([&] {
-        record_t record;
+        state_t state;
         unsigned version;
         bool last;
 
         do {
             last = done; /* Nobody writes any more: it has to succeed */
             if (ucs_rcache_pred_live_read(
-                        ucs_rcache_pred_live_get_fd(m_live), &record,
+                        ucs_rcache_pred_live_get_fd(m_live), &state,
                         &version) != UCS_OK) {
                 continue; /* The reader may have been overtaken each time */
             }
 
             ++num_read;
-            EXPECT_EQ(record.time, record.snapshot.stats.uses);
-            EXPECT_EQ(record.time, record.snapshot.helper_cpu);
-            EXPECT_EQ(record.time, record.node_bytes);
+            EXPECT_EQ(state.time, state.snapshot.stats.uses);
+            EXPECT_EQ(state.time, state.snapshot.helper_cpu);
+            EXPECT_EQ(state.time, state.node_bytes);
         } while (!last);
     });
 
@@ -183,14 +183,14 @@ TEST_F(test_live_read, many_writers_and_a_reader)
                 ++changes;
                 ucs_rcache_pred_live_update(
                         m_live,
-                        [](void *arg, record_t *record) {
+                        [](void *arg, state_t *state) {
                             uint64_t value =
                                     *static_cast<std::atomic<uint64_t>*>(arg);
-                            *record                     = valid_record();
-                            record->time                = value;
-                            record->snapshot.stats.uses = value;
-                            record->snapshot.helper_cpu = value;
-                            record->node_bytes          = value;
+                            *state                     = valid_state();
+                            state->time                = value;
+                            state->snapshot.stats.uses = value;
+                            state->snapshot.helper_cpu = value;
+                            state->node_bytes          = value;
                         },
                         &changes);
             }

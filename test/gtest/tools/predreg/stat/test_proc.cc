@@ -34,20 +34,20 @@ protected:
 };
 
 TEST_F(test_stat_proc, counters) {
-    record_t record = valid_record(42);
+    state_t state = valid_state(42);
 
-    record.snapshot.stats.uses = 17;
-    record.time                = ucs_rcache_pred_live_now() - 3000000000ul;
+    state.snapshot.stats.uses = 17;
+    state.time                = ucs_rcache_pred_live_now() - 3000000000ul;
     add_process(42, "VmPin:\t    1024 kB\n");
-    add_counters(42, record);
+    add_counters(42, state);
 
     EXPECT_EQ(PREDREG_LOOK_OK, look(42)) << m_why;
     EXPECT_EQ(42, m_found.pid);
-    EXPECT_EQ(42, m_found.record.snapshot.pid);
-    EXPECT_EQ(17u, m_found.record.snapshot.stats.uses);
-    EXPECT_EQ(1024u * 1024, m_found.record.snapshot.kernel_pinned);
-    EXPECT_STREQ("program", m_found.record.command);
-    EXPECT_GE(m_found.looked, record.time);
+    EXPECT_EQ(42, m_found.state.snapshot.pid);
+    EXPECT_EQ(17u, m_found.state.snapshot.stats.uses);
+    EXPECT_EQ(1024u * 1024, m_found.state.snapshot.kernel_pinned);
+    EXPECT_STREQ("program", m_found.state.command);
+    EXPECT_GE(m_found.looked, state.time);
     EXPECT_LE(3000000000ul, m_found.age);
     EXPECT_GT(3600000000000ul, m_found.age);
 }
@@ -55,9 +55,9 @@ TEST_F(test_stat_proc, counters) {
 TEST_F(test_stat_proc, other_name_space) {
     /* In its own name space the process is called 3 */
     add_process(42, "NSpid:\t42\t9\t3\n");
-    add_counters(42, valid_record(3));
+    add_counters(42, valid_state(3));
     EXPECT_EQ(PREDREG_LOOK_OK, look(42)) << m_why;
-    EXPECT_EQ(42, m_found.record.snapshot.pid);
+    EXPECT_EQ(42, m_found.state.snapshot.pid);
 }
 
 TEST_F(test_stat_proc, other_descriptors) {
@@ -121,7 +121,7 @@ TEST_F(test_stat_proc, denied) {
 
 TEST_F(test_stat_proc, heir) {
     add_process(42);
-    add_counters(42, valid_record(40));
+    add_counters(42, valid_state(40));
     expect_why(PREDREG_LOOK_HEIR, 42, "but those of process 40");
 }
 
@@ -131,7 +131,7 @@ TEST_F(test_stat_proc, damaged) {
     int fd;
 
     add_process(42);
-    fd = add_counters(42, valid_record(42));
+    fd = add_counters(42, valid_state(42));
     ASSERT_EQ((ssize_t)sizeof(odd), pwrite(fd, &odd, sizeof(odd), 24));
     expect_why(PREDREG_LOOK_BAD, 42, "is just writing its counters");
     ASSERT_EQ((ssize_t)sizeof(version), pwrite(fd, &version, 4, 8));
@@ -165,12 +165,12 @@ TEST_F(test_stat_proc, this_system) {
     free(why);
 
     ucs_rcache_pred_live_t *live;
-    record_t record = valid_record(getpid());
+    state_t state = valid_state(getpid());
 
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_live_create(&live));
-    ucs_rcache_pred_live_update(live, [](void *arg, record_t *to) {
-        *to = *static_cast<record_t*>(arg);
-    }, &record);
+    ucs_rcache_pred_live_update(live, [](void *arg, state_t *to) {
+        *to = *static_cast<state_t*>(arg);
+    }, &state);
     EXPECT_EQ(PREDREG_LOOK_OK,
               predreg_stat_look(&predreg_system, getpid(), &m_found, NULL));
     ucs_rcache_pred_live_destroy(live);

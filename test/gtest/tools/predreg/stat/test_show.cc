@@ -21,10 +21,10 @@ protected:
         memset(&m_proc, 0, sizeof(m_proc));
         m_proc.pid                           = 42;
         m_proc.looked                        = 100 * SECOND;
-        m_proc.record                        = valid_record(42);
-        m_proc.record.snapshot.rank          = 3;
-        m_proc.record.snapshot.helper_cpu    = SECOND;
-        m_proc.record.snapshot.kernel_pinned = 4096;
+        m_proc.state                        = valid_state(42);
+        m_proc.state.snapshot.rank          = 3;
+        m_proc.state.snapshot.helper_cpu    = SECOND;
+        m_proc.state.snapshot.kernel_pinned = 4096;
         stats().duration                     = 20 * SECOND;
         stats().uses                         = 200;
         stats().hits                         = 150;
@@ -38,7 +38,7 @@ protected:
         stats().refused                      = 7;
     }
 
-    ucs_rcache_pred_stats_t &stats() { return m_proc.record.snapshot.stats; }
+    ucs_rcache_pred_stats_t &stats() { return m_proc.state.snapshot.stats; }
 
     template <typename F> static std::string line(F append)
     {
@@ -101,10 +101,10 @@ TEST_F(test_stat_show, row_since_the_last_look) {
     predreg_stat_proc_t before = m_proc;
 
     before.looked                              -= 2 * SECOND;
-    before.record.snapshot.stats.uses           = 190;
-    before.record.snapshot.stats.hits           = 149;
-    before.record.snapshot.stats.time_critical -= SECOND / 2;
-    before.record.snapshot.helper_cpu          -= SECOND / 5;
+    before.state.snapshot.stats.uses           = 190;
+    before.state.snapshot.stats.hits           = 149;
+    before.state.snapshot.stats.time_critical -= SECOND / 2;
+    before.state.snapshot.helper_cpu          -= SECOND / 5;
 
     auto found = row(&before);
     EXPECT_EQ("5", found["USES/S"]);
@@ -119,12 +119,12 @@ TEST_F(test_stat_show, row_of_another_process_of_the_same_pid) {
 
     for (unsigned i = 0; i < 4; ++i) {
         predreg_stat_proc_t before = m_proc;
-        auto &stats                = before.record.snapshot.stats;
+        auto &stats                = before.state.snapshot.stats;
 
         before.looked -= SECOND;
         ++*(i == 0 ? &stats.uses : i == 1 ? &stats.hits :
             i == 2 ? &stats.time_critical :
-                     &before.record.snapshot.helper_cpu);
+                     &before.state.snapshot.helper_cpu);
         EXPECT_EQ(whole, row(&before)) << i;
     }
 }
@@ -133,7 +133,7 @@ TEST_F(test_stat_show, row_without_numbers) {
     stats().duration            = 0;
     stats().uses                = 0;
     stats().hits                = 0;
-    m_proc.record.snapshot.rank = -1;
+    m_proc.state.snapshot.rank = -1;
 
     auto found = row();
     for (const char *name : {"RANK", "USES/S", "HIT%", "CRIT%", "CPU%"}) {
@@ -142,7 +142,7 @@ TEST_F(test_stat_show, row_without_numbers) {
 }
 
 TEST_F(test_stat_show, row_under_leave_pinned) {
-    m_proc.record.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
+    m_proc.state.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
 
     auto found = row();
     for (const char *name : {"HELPER", "NOW", "PEAK", "AVG", "HIT%", "LATE",
@@ -174,11 +174,11 @@ TEST_F(test_stat_show, title) {
     EXPECT_EQ("1 process, 1.5K registered, 4.0K pinned", title({m_proc}));
     EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned", title(procs));
 
-    procs[0].record.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
+    procs[0].state.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
     EXPECT_EQ("2 processes, 1.5K registered, 8.0K pinned", title(procs));
 
-    procs[1].record.node_bytes     = 1048576;
-    procs[1].record.node_max_bytes = 2097152;
+    procs[1].state.node_bytes     = 1048576;
+    procs[1].state.node_max_bytes = 2097152;
     EXPECT_EQ("2 processes, 1.5K registered, 8.0K pinned, 1.0M of the node's "
               "bound of 2.0M", title(procs));
 }
@@ -191,7 +191,7 @@ TEST_F(test_stat_show, json) {
     };
 
     m_proc.age = 1234567890;
-    strcpy(m_proc.record.command, "a\"b");
+    strcpy(m_proc.state.command, "a\"b");
     EXPECT_EQ(0u, json().find("{\"time\":1700000000.042,\"")) << json();
     EXPECT_TRUE(contains(json(), ",\"age_seconds\":1.234567,"
                          "\"node_bytes\":null,\"node_max_bytes\":null,"
@@ -199,7 +199,7 @@ TEST_F(test_stat_show, json) {
             << json();
     EXPECT_TRUE(contains(json(), "\"uses\":200"));
 
-    m_proc.record.node_bytes     = 5;
-    m_proc.record.node_max_bytes = 7;
+    m_proc.state.node_bytes     = 5;
+    m_proc.state.node_max_bytes = 7;
     EXPECT_TRUE(contains(json(), ",\"node_bytes\":5,\"node_max_bytes\":7,"));
 }

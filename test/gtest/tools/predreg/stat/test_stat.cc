@@ -32,13 +32,13 @@ TEST_F(test_stat, help) {
 }
 
 TEST_F(test_stat, this_process) {
-    record_t record = valid_record(getpid());
+    state_t state = valid_state(getpid());
     ucs_rcache_pred_live_t *live;
 
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_live_create(&live));
-    ucs_rcache_pred_live_update(live, [](void *arg, record_t *to) {
-        *to = *static_cast<record_t*>(arg);
-    }, &record);
+    ucs_rcache_pred_live_update(live, [](void *arg, state_t *to) {
+        *to = *static_cast<state_t*>(arg);
+    }, &state);
     EXPECT_EQ(0, call(predreg_stat, {"--count=2", "--interval=0.1",
                                      std::to_string(getpid())}));
     EXPECT_EQ("", m_errors);

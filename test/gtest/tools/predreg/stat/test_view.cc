@@ -94,7 +94,7 @@ TEST_F(test_stat_view, damaged_is_said) {
 
     add_managed(5);
     add_process(6);
-    ASSERT_EQ(4, pwrite(add_counters(6, valid_record(6)), &version, 4, 8));
+    ASSERT_EQ(4, pwrite(add_counters(6, valid_state(6)), &version, 4, 8));
     EXPECT_TRUE(take());
     EXPECT_EQ(pids_t({5}), pids());
     ASSERT_EQ(1u, m_view.num_texts);
