@@ -30,14 +30,20 @@ env -i PATH="$PATH" LD_PRELOAD="$library" ucx_info -cf |
         /^UCX_RCACHE_PRED_/ { print $0 "\t" help }
         /^$/ || /^UCX/ { help = "" }' > "$work/knobs"
 
-# The same of each entry of the manual page, with what is said there. Macros are
-# left out, but not what they print
+# For each entry of the manual page: its name, a tab, its text, a tab, and the
+# values that it has items for. Macros are left out, but not what they print
 awk '
-    function flush() { if (name != "") print name "\t" text; name = "" }
-    /^\.It Ev UCX_RCACHE_PRED_/ { flush(); name = $3; text = ""; lists = 0; next }
+    function flush() {
+        if (name != "") print name "\t" text "\t" items
+        name = ""
+    }
+    /^\.It Ev UCX_RCACHE_PRED_/ {
+        flush(); name = $3; text = ""; items = ""; lists = 0; next
+    }
     /^\.Bl/ { ++lists }
     /^\.El/ { if (lists == 0) flush(); else --lists }
     /^\.Sh/ { lists = 0 }
+    /^\.It Cm/ { items = items " " $3 }
     name != "" {
         sub(/^\.(Cm|Li|It Cm|Fl|Pa|Ev|Sx) */, "")
         if ($0 !~ /^\./) text = text " " $0
@@ -77,8 +83,9 @@ default()
 # check_entry NAME DEFAULT HELP: of the manual page
 check_entry()
 {
-    local name=$1 said expected value
+    local name=$1 said items expected value
     said=$(awk -F'\t' -v name="$name" '$1 == name { print $2 }' "$work/page")
+    items=$(awk -F'\t' -v name="$name" '$1 == name { print $3 }' "$work/page")
     [ -n "$said" ] || {
         fail "$name is not in the manual page"
         return
@@ -90,7 +97,15 @@ check_entry()
     expected=$(range "$3")
     [[ ${said,,} = *"${expected,,}"* ]] ||
         fail "$name in the manual page: no range '$expected' in '$said'"
+    # Where values have items of their own, the text may name them as well, so
+    # that only the items tell whether all of them are there
+    for value in $items; do
+        accepted "$3" | grep -qx -e "$value" ||
+            fail "$name in the manual page: '$value' is no value"
+    done
     for value in $(accepted "$3"); do
+        [ -z "$items" ] || [[ " $items " = *" $value "* ]] ||
+            fail "$name in the manual page: no item for '$value'"
         [[ " $said" = *[\ ,]"$value"[\ ,.\;:]* ]] ||
             fail "$name in the manual page: no value '$value' in '$said'"
     done
@@ -100,7 +115,7 @@ while IFS=$'\t' read -r knob help; do
     check_entry "${knob%%=*}" "${knob#*=}" "$help"
 done < "$work/knobs"
 
-while IFS=$'\t' read -r name said; do
+while IFS=$'\t' read -r name said items; do
     grep -q "^$name=" "$work/knobs" ||
         fail "$name in the manual page is no knob"
 done < "$work/page"

@@ -19,6 +19,7 @@
 #include "bench_util.h"
 #include "site_count.h"
 
+#include <ucs/base/hash.h>
 #include <ucs/rcache_pred/predict/signature.h>
 #include <uct/ib/predreg/preload/preload.h>
 
@@ -150,7 +151,7 @@ static UCS_F_NOINLINE void probe_unwind(const probe_way_t *way,
     for (i = 0; i < ucs_max(unwound->count, PROBE_MAX_INNER); ++i) {
         if (i < unwound->count) {
             hash  = (hash ^ (uintptr_t)frames[first + i]) *
-                    0x9e3779b97f4a7c15ul;
+                    UCS_RCACHE_PRED_HASH_GOLDEN;
             hash ^= hash >> 32;
         }
         if (i < PROBE_MAX_INNER) {
