@@ -15,22 +15,34 @@ set -eu
 export LC_ALL=C
 
 # The least part of a folder and the folders below it that has to be run, in %
-floors="ucs=97 trace=97 uct=70 tools/predreg=70"
+floors="ucs=97 trace=97 uct=90 tools/predreg=90"
 
 [ $# -eq 2 ] || { echo "usage: $0 SOURCES BUILD" >&2; exit 2; }
 sources=$(cd "$1" && pwd)
 
 # gcov prints "COUNT: LINE:TEXT" for each line of each source of an object,
 # where COUNT is "-" without code and "#####" or "=====" for code that was not
-# run; line 0 tells the name of the source.
+# run; line 0 tells the name of the source. If the path to configure was
+# relative, or a compiler cache made it so, the name is relative to the folder
+# of the Makefile, where gcov has to find the source.
 cd "$2"
-find "$PWD" -name '*.gcno' -print0 | sort -z |
-    xargs -0 -r gcov --stdout 2>/dev/null |
-awk -F: -v sources="$sources/" -v floors="$floors" '
+find "$PWD" -name '*.gcno' | sort |
+while read -r object; do
+    folder=${object%/*}
+    while [ ! -e "$folder/Makefile" ]; do
+        folder=${folder%/*}
+    done
+    (cd "$folder" && gcov --stdout "$object" 2>/dev/null)
+done |
+awk -F: -v sources="$sources/" -v relative="${sources##*/}/" \
+    -v floors="$floors" '
     $2 + 0 == 0 {
         if ($3 == "Source") {
-            inside = (index($4, sources) == 1)
-            file = substr($4, length(sources) + 1)
+            root = ($4 ~ /^\//) ? sources : relative
+            file = $4
+            sub(/^(\.\.\/)+/, "", file)
+            inside = (index(file, root) == 1)
+            file = substr(file, length(root) + 1)
         }
         next
     }

@@ -48,6 +48,8 @@ static void print_option(const char *option, const char *text)
 
 static void usage(void)
 {
+    char *policies, *knobs, *text;
+
     printf("usage: ucx_predreg replay [OPTIONS] FOLDER|FILE...\n"
            "\n"
            "Play what was recorded again, under other policies: what memory "
@@ -55,13 +57,20 @@ static void usage(void)
            "register,\nand how long the program waits.\n"
            "\n");
 
-    print_option("--policy P[,P...]",
-                 predreg_format("%s; all unless given. Limits are half of what "
-                                "leave-pinned needs unless given",
-                                predreg_policy_opt_accepted()));
-    print_option("--set KNOB=VALUE",
-                 predreg_format("as UCX_RCACHE_PRED_KNOB: %s; may be repeated",
-                                predreg_knob_opt_accepted()));
+    policies = predreg_policy_opt_accepted();
+    text     = predreg_format("%s; all unless given. Limits are half of what "
+                              "leave-pinned needs unless given", policies);
+    print_option("--policy P[,P...]", text);
+    free(text);
+    free(policies);
+
+    knobs = predreg_knob_opt_accepted();
+    text  = predreg_format("as UCX_RCACHE_PRED_KNOB: %s; may be repeated",
+                           knobs);
+    print_option("--set KNOB=VALUE", text);
+    free(text);
+    free(knobs);
+
     printf("  --reg-cost OP,PAGE    what a registration takes, and each of its "
            "pages, ns;\n"
            "                        as recorded unless given\n"

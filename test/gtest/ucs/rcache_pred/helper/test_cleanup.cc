@@ -4,11 +4,31 @@
  * See file LICENSE for terms.
  */
 
+#include "forget_access.h"
 #include "helper_test.h"
 
 
 /* What is lost and found again, and what is forgotten */
 class test_cleanup : public helper_test {
+protected:
+    void TearDown() override
+    {
+        test_set_on_forget(NULL, NULL);
+        helper_test::TearDown();
+    }
+
+    /* Uses that begin while a region is being forgotten, on the same memory */
+    struct intruder {
+        test_cleanup       *self;
+        std::vector<void*> memhs;
+    };
+
+    static void intrude(uintptr_t start, void *arg)
+    {
+        auto i = static_cast<intruder*>(arg);
+
+        i->memhs.push_back(i->self->begin((void*)start, PAGE));
+    }
 };
 
 /* What is lost is found again */
@@ -201,13 +221,43 @@ TEST_F(test_cleanup, forgotten_region_takes_its_call_sites_along)
     EXPECT_EQ(0u, test_pred_num_regions(m_pred));
 }
 
+TEST_F(test_cleanup, use_does_not_find_a_region_that_is_being_forgotten)
+{
+    intruder i = {this, {}};
+
+    m_params.known_regions = 16;
+    recreate();
+    for (unsigned b = 0; b < 64; ++b) {
+        use(buffer(0, b * PAGE), PAGE);
+    }
+    test_set_on_forget(intrude, &i);
+    for (unsigned round = 0; (round < 100) && i.memhs.empty(); ++round) {
+        use(buffer(1), PAGE);
+        poll();
+    }
+    test_set_on_forget(NULL, NULL);
+
+    ASSERT_FALSE(i.memhs.empty()) << "nothing was forgotten";
+    validate();
+    for (void *memh : i.memhs) {
+        EXPECT_TRUE(m_world.is_live(memh));
+        end(memh);
+    }
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
 TEST_F(test_cleanup, entry_of_a_forgotten_region_is_ignored)
 {
-    end(begin(buffer(0), PAGE));
+    /* Entries of several contexts, from which the helper would learn */
+    for (unsigned i = 0; i < 4; ++i) {
+        end(begin(buffer(0), PAGE, 0, NULL, context(i)));
+        m_world.advance(MSEC);
+    }
     destroy_domain(0);
     new_domain("fake1");
-    /* The region's structure is used for another region while the entry about
-     * the old one is in the queue */
+    /* The region's structure is used for another region while the entries about
+     * the old one are in the queue */
     void *memh = begin(buffer(1), PAGE, 0, domain(1));
 
     poll();

@@ -10,6 +10,7 @@
 #include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/md/domain.h>
+#include <uct/ib/predreg/md/foreign.h>
 #include <uct/ib/predreg/md/register.h>
 
 #include <string.h>
@@ -18,6 +19,7 @@
 
 void test_core_init(void)
 {
+    uct_predreg_knobs_cleanup(&uct_predreg_core.knobs);
     memset(&uct_predreg_core, 0, sizeof(uct_predreg_core));
     pthread_mutex_init(&uct_predreg_core.lock, NULL);
     uct_predreg_knobs_default(&uct_predreg_core.knobs);
@@ -25,6 +27,7 @@ void test_core_init(void)
     uct_predreg_core.rank   = -1;
     uct_predreg_core.pid    = getpid();
     uct_predreg_domains_reset();
+    uct_predreg_foreign_reset();
     atomic_store(&uct_predreg_devices, 0);
 }
 
@@ -53,7 +56,6 @@ void test_core_cleanup(void)
         ucs_rcache_pred_thread_destroy(uct_predreg_core.thread);
     }
 
-    uct_predreg_knobs_cleanup(&uct_predreg_core.knobs);
     test_core_init();
 }
 
@@ -70,6 +72,11 @@ uct_predreg_real_t *test_core_real(void)
 void test_core_set_rank(int rank)
 {
     uct_predreg_core.rank = rank;
+}
+
+void test_core_set_pid(pid_t pid)
+{
+    uct_predreg_core.pid = pid;
 }
 
 void test_core_set_pools(uint64_t bytes)

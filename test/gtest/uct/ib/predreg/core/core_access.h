@@ -10,6 +10,8 @@
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/knobs.h>
 
+#include <sys/types.h>
+
 BEGIN_C_DECLS
 
 /* What tests need of the state of the core, which uses C atomics. */
@@ -24,6 +26,8 @@ void test_core_cleanup(void);
 uct_predreg_knobs_t *test_core_knobs(void);
 uct_predreg_real_t *test_core_real(void);
 void test_core_set_rank(int rank);
+/* Whose state this is; init says this process's */
+void test_core_set_pid(pid_t pid);
 void test_core_set_pools(uint64_t bytes);
 void test_core_set_opened(unsigned count);
 void test_core_set_fenced_puts(int fenced);

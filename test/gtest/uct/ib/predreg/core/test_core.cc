@@ -6,6 +6,8 @@
 
 #include "core_test.h"
 
+#include <common/child.h>
+
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/record.h>
@@ -199,9 +201,11 @@ TEST_F(test_core, a_child_has_no_live_counters) {
     char command[64];
 
     uct_predreg_live_start();
-    uct_predreg_live_stop();
-    uct_predreg_live_reset();
-    EXPECT_FALSE(test_core_read_live(&uses, command, sizeof(command)));
+    child process([&]() -> int {
+        uct_predreg_live_reset();
+        return test_core_read_live(&uses, command, sizeof(command));
+    });
+    EXPECT_EQ(0, process.reap());
 }
 
 TEST_F(test_core, processes_of_a_node_meet_for_their_bounds) {
@@ -325,6 +329,10 @@ TEST_F(test_record, a_child_leaves_the_file_to_its_parent) {
     set("TRACE", m_folder);
     set("HELPER", "progress");
     ASSERT_TRUE(uct_predreg_is_managing());
-    uct_predreg_record_reset();
-    EXPECT_FALSE(test_core_has_recorder());
+    child process([] {
+        uct_predreg_record_reset();
+        return test_core_has_recorder();
+    });
+    EXPECT_EQ(0, process.reap());
+    EXPECT_TRUE(test_core_has_recorder());
 }

@@ -108,6 +108,7 @@ TEST_F(test_knobs, the_environment_is_checked) {
     uct_predreg_knobs_t knobs;
 
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, uct_predreg_knobs_read(&knobs));
+    uct_predreg_knobs_cleanup(&knobs);
     EXPECT_EQ("UCX_RCACHE_PRED_WINDOW=5 is out of range: accepted are 0 to 4",
               log_watch::take());
 }

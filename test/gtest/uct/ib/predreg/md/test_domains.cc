@@ -6,11 +6,6 @@
 
 #include "md_test.h"
 
-#include <common/child.h>
-
-#include <uct/ib/predreg/core/counters.h>
-#include <uct/ib/predreg/md/cache.h>
-#include <uct/ib/predreg/process.h>
 
 #include <uct/api/tl.h>
 
@@ -104,18 +99,4 @@ TEST_F(test_domains, an_interface_without_pieces_takes_wholes) {
 
 TEST_F(test_domains, without_bounds_nothing_is_said) {
     open_iface(open());
-}
-
-TEST_F(test_domains, a_forked_child_starts_with_nothing) {
-    ASSERT_EQ(UCS_OK, uct_predreg_fork_handlers_install());
-    open();
-    uct_predreg_count_passed();
-
-    child forked([] {
-        return (test_core_pred() != nullptr) || (test_core_num_opened() > 0) ||
-               (test_core_num_managed() > 0) || (uct_predreg_num_passed() > 0) ||
-               !uct_predreg_is_managing();
-    });
-    EXPECT_EQ(0, forked.reap());
-    EXPECT_EQ(1u, test_core_num_managed());
 }

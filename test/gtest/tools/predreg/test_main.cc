@@ -1,0 +1,80 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/command_test.h>
+
+#include <unistd.h>
+
+/* The program as it was built: which command it runs, and what it says if there
+ * is no such command. (Each command has tests of its own.) */
+class test_main : public command_test {
+protected:
+    static int execute(int argc, char **argv)
+    {
+        argv[0] = (char*)"ucx_predreg";
+        execv(TEST_TOP_BUILDDIR "/src/tools/predreg/ucx_predreg", argv);
+        return 127;
+    }
+
+    int run(const std::vector<std::string> &args)
+    {
+        return call_in_child(execute, args);
+    }
+
+    static constexpr const char *COMMANDS[] = {"run", "record", "dump", "stat",
+                                               "replay", "report"};
+};
+
+TEST_F(test_main, help) {
+    for (std::string option : {"-h", "--help"}) {
+        EXPECT_EQ(0, run({option}));
+        EXPECT_EQ(0u, m_output.find("usage: ucx_predreg COMMAND [OPTIONS]\n"));
+        EXPECT_EQ("", m_errors);
+        for (const char *command : COMMANDS) {
+            EXPECT_TRUE(contains(m_output, std::string("\n  ") + command + " "))
+                    << command;
+        }
+    }
+}
+
+TEST_F(test_main, version) {
+    for (std::string option : {"-V", "--version"}) {
+        EXPECT_EQ(0, run({option}));
+        EXPECT_EQ(0u, m_output.find("ucx_predreg ")) << m_output;
+        EXPECT_TRUE(contains(m_output, " (for UCX 1.")) << m_output;
+    }
+}
+
+TEST_F(test_main, no_command) {
+    EXPECT_EQ(2, run({}));
+    EXPECT_EQ("", m_output);
+    EXPECT_EQ(0u, m_errors.find("usage: "));
+}
+
+TEST_F(test_main, unknown_command) {
+    EXPECT_EQ(2, run({"replai"}));
+    EXPECT_EQ("ucx_predreg: unknown command 'replai'; accepted: run, record, "
+              "dump, stat, replay, report, --help, --version\n", m_errors);
+}
+
+TEST_F(test_main, every_command_knows_its_name) {
+    for (std::string command : COMMANDS) {
+        EXPECT_EQ(0, run({command, "--help"}));
+        EXPECT_TRUE(contains(m_output, "ucx_predreg " + command)) << m_output;
+
+        EXPECT_EQ(2, run({command, "--no-such-option"})) << command;
+        EXPECT_TRUE(contains(m_errors, "ucx_predreg " + command + ": "))
+                << m_errors;
+    }
+}
+
+TEST_F(test_main, what_the_libraries_log_is_an_error) {
+    make_file("a.trace", "no trace");
+    EXPECT_EQ(1, run({"dump", "a.trace"}));
+    EXPECT_EQ("", m_output);
+    EXPECT_EQ(0u, m_errors.find("ucx_predreg: ")) << m_errors;
+    EXPECT_TRUE(contains(m_errors, "a.trace")) << m_errors;
+}

@@ -1,0 +1,163 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "md_test.h"
+
+#include <common/child.h>
+
+#include <uct/ib/predreg/core/snapshot.h>
+
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern "C" {
+#include <common/c_access.h>
+#include <uct/ib/predreg/md/foreign.h>
+}
+
+/* What UCX registers for itself, and what that leaves to the cache. (How it is
+ * counted is in test_memlock.cc.) */
+class test_foreign : public md_test {
+protected:
+    /* Most systems let every process lock this much */
+    static constexpr uint64_t KB    = 1024;
+    static constexpr uint64_t LIMIT = 4096 * KB;
+
+    /* The process may lock no more than LIMIT bytes from now on.
+     * @return whether that could be done. */
+    static bool set_limit()
+    {
+        struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3,
+                                                  0};
+        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+        struct rlimit limit = {LIMIT, LIMIT};
+
+        if (syscall(SYS_capget, &header, data) != 0) {
+            return false;
+        }
+        data[0].effective &= ~(1u << CAP_IPC_LOCK);
+        return (setrlimit(RLIMIT_MEMLOCK, &limit) == 0) &&
+               (syscall(SYS_capset, &header, data) == 0);
+    }
+
+    /* Run a test in a process that may lock no more than LIMIT bytes */
+    template <typename F> static void run_limited(F func)
+    {
+        child process([func]() -> int {
+            if (!set_limit()) {
+                return SKIPPED;
+            }
+            func();
+            return child_status();
+        });
+        int status = process.reap();
+
+        if (WIFEXITED(status) && (WEXITSTATUS(status) == SKIPPED)) {
+            GTEST_SKIP() << "the limit on locked memory cannot be set";
+        }
+        EXPECT_EQ(0, status);
+    }
+
+    static uct_mem_h memh(uintptr_t number)
+    {
+        return reinterpret_cast<uct_mem_h>(number);
+    }
+
+    static void add(uintptr_t number, size_t length, int is_pool = 1)
+    {
+        uct_predreg_foreign_add(memh(number), nullptr, length, is_pool);
+    }
+
+    static uint64_t pools()
+    {
+        ucs_rcache_pred_snapshot_t snapshot;
+
+        uct_predreg_snapshot(&snapshot);
+        return snapshot.pool_bytes;
+    }
+
+    static constexpr int SKIPPED = 77;
+};
+
+TEST_F(test_foreign, the_limit_is_what_it_leaves) {
+    run_limited([this] {
+        open();
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+        add(1, 1024 * KB);
+        add(2, 512 * KB, 0);
+        EXPECT_EQ(LIMIT - 1536 * KB, uct_predreg_max_bytes());
+        EXPECT_EQ(1024 * KB, pools());
+
+        uct_predreg_foreign_remove(memh(1));
+        EXPECT_EQ(LIMIT - 512 * KB, uct_predreg_max_bytes());
+        EXPECT_EQ(1024 * KB, pools()) << "the most at a time";
+        uct_predreg_foreign_remove(memh(3)); /* It is not there */
+        uct_predreg_foreign_remove(memh(2));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+    });
+}
+
+TEST_F(test_foreign, the_users_bound_counts_if_it_is_less) {
+    set("MAX_PINNED", "2M");
+    run_limited([this] {
+        open();
+        add(1, 1024 * KB);
+        EXPECT_EQ(2048 * KB, uct_predreg_max_bytes());
+        add(2, 1536 * KB);
+        EXPECT_EQ(LIMIT - 2560 * KB, uct_predreg_max_bytes());
+    });
+}
+
+TEST_F(test_foreign, the_cache_keeps_to_it) {
+    run_limited([this] {
+        uct_md_h md = open();
+
+        dereg(md, reg(md, SEND));
+        add(1, LIMIT - LENGTH / 2);
+        EXPECT_TRUE(m_regs.empty()) << "it is given up if it was still there";
+        reg(md, SEND, UCT_PREDREG_PURPOSE_SEND, UCS_ERR_EXCEEDS_LIMIT);
+
+        uct_predreg_foreign_remove(memh(1));
+        dereg(md, reg(md, SEND));
+    });
+}
+
+TEST_F(test_foreign, without_memory_only_the_kernel_counts) {
+    run_limited([this] {
+        open();
+        test_alloc_fail_nth(1);
+        add(1, 1024 * KB);
+        EXPECT_TRUE(test_alloc_failed());
+        test_alloc_fail_nth(0);
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+        EXPECT_EQ(0u, pools());
+        uct_predreg_foreign_remove(memh(1));
+    });
+}
+
+TEST_F(test_foreign, pools_of_a_cache_that_is_watched_do_not_go) {
+    set("POLICY", "leave-pinned");
+    run_limited([this] {
+        open();
+        uct_predreg_pool_add(1024 * KB);
+        uct_predreg_pool_add(512 * KB);
+        EXPECT_EQ(1536 * KB, pools());
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+    });
+}
+
+TEST_F(test_foreign, the_parents_count_for_nothing) {
+    run_limited([this] {
+        open();
+        add(1, 1024 * KB);
+        uct_predreg_foreign_reset();
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+        uct_predreg_foreign_remove(memh(1));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+    });
+}

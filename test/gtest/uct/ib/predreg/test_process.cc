@@ -1,0 +1,194 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "md/md_test.h"
+#include "vm_events.h"
+
+#include <common/child.h>
+
+#include <uct/ib/predreg/core/counters.h>
+#include <uct/ib/predreg/core/record.h>
+#include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/md/cache.h>
+#include <uct/ib/predreg/process.h>
+
+#include <trace/trace.h>
+
+/* Memory that is unmapped, and forks */
+class test_process : public md_test {
+protected:
+    void SetUp() override
+    {
+        md_test::SetUp();
+        test_vm_events_init(UCS_OK);
+    }
+
+    /* Whether a use that begins while another one is under way shares its
+     * registration, if something happens in between */
+    template <typename F> bool is_shared_after(uct_md_h md, F happens)
+    {
+        uct_mem_h first = reg(md, SEND);
+
+        happens();
+        uct_mem_h second = reg(md, SEND);
+        dereg(md, first);
+        dereg(md, second);
+        return first == second;
+    }
+
+    /* Fork handlers stay for as long as the process: run a test with them in a
+     * process of its own. */
+    template <typename F> static void run_with_fork_handlers(F func)
+    {
+        child process([func]() -> int {
+            EXPECT_EQ(UCS_OK, uct_predreg_fork_handlers_install());
+            func();
+            return child_status();
+        });
+
+        EXPECT_EQ(0, process.reap());
+    }
+
+    /* The same in a child of that process */
+    template <typename F> static void run_in_child(F func)
+    {
+        child process([func]() -> int {
+            func();
+            return child_status();
+        });
+
+        EXPECT_EQ(0, process.reap());
+    }
+
+    static uint64_t pools()
+    {
+        ucs_rcache_pred_snapshot_t snapshot;
+
+        uct_predreg_snapshot(&snapshot);
+        return snapshot.pool_bytes;
+    }
+
+    /* Unmaps in the only trace of a folder */
+    static unsigned num_unmaps(const std::string &folder)
+    {
+        unsigned count = 0;
+
+        for (auto &entry : std::filesystem::directory_iterator(folder)) {
+            ucs_rcache_trace_t *trace;
+
+            if (ucs_rcache_trace_load(entry.path().c_str(), &trace) != UCS_OK) {
+                ADD_FAILURE() << entry.path();
+                continue;
+            }
+            for (size_t i = 0; i < trace->num_events; ++i) {
+                count += (trace->events[i].type == UCS_RCACHE_PRED_EVENT_UNMAP);
+            }
+            ucs_rcache_trace_free(trace);
+        }
+        return count;
+    }
+};
+
+TEST_F(test_process, unmapped_memory_is_registered_anew) {
+    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start());
+    EXPECT_EQ(uct_predreg_compat_built_for()->vm_event_priority,
+              test_vm_events_priority());
+
+    uct_md_h md = open();
+    EXPECT_FALSE(is_shared_after(md, [this] {
+        test_vm_unmapped(m_buffer, LENGTH);
+    }));
+    /* Its last page, and the one after it */
+    EXPECT_FALSE(is_shared_after(md, [this] {
+        test_vm_unmapped((char*)m_buffer + LENGTH - 4096, 4096);
+    }));
+    EXPECT_TRUE(is_shared_after(md, [this] {
+        test_vm_unmapped((char*)m_buffer + LENGTH, 4096);
+    }));
+}
+
+TEST_F(test_process, without_a_domain_nobody_cares) {
+    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start());
+    test_vm_unmapped(m_buffer, LENGTH);
+}
+
+TEST_F(test_process, a_child_leaves_its_parents_cache_alone) {
+    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start());
+
+    uct_md_h md = open();
+    EXPECT_TRUE(is_shared_after(md, [this] {
+        test_core_set_pid(getppid()); /* As before the fork handler ran */
+        test_vm_unmapped(m_buffer, LENGTH);
+        test_core_set_pid(getpid());
+    }));
+}
+
+TEST_F(test_process, leave_pinned_records_what_is_unmapped) {
+    set("POLICY", "leave-pinned");
+    set("TRACE", m_folder + "/traces");
+    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start());
+
+    uct_md_h md = open();
+    dereg(md, reg(md, SEND));
+    test_vm_unmapped(m_buffer, LENGTH);
+    test_vm_unmapped(m_buffer, 1); /* No use was that short */
+    uct_predreg_record_finish();
+    EXPECT_EQ(1u, num_unmaps(m_folder + "/traces"));
+}
+
+TEST_F(test_process, memory_events_that_are_missing_are_told) {
+    test_vm_events_init(UCS_ERR_UNSUPPORTED);
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_predreg_vm_events_start());
+}
+
+TEST_F(test_process, a_forked_child_starts_with_nothing) {
+    run_with_fork_handlers([this] {
+        uct_md_h md = open();
+        reg(md, POOL);
+        uct_predreg_count_passed();
+        EXPECT_EQ(LENGTH, pools());
+
+        run_in_child([this, md] {
+            EXPECT_EQ(nullptr, test_core_pred());
+            EXPECT_EQ(0u, test_core_num_opened());
+            EXPECT_EQ(0u, test_core_num_managed());
+            EXPECT_EQ(0u, uct_predreg_num_passed());
+            EXPECT_EQ(0u, test_core_kernel_pinned());
+            EXPECT_EQ(0u, pools());
+
+            /* The parent's domain is nobody's: it is passed on */
+            uct_mem_h memh = reg(md, SEND);
+            EXPECT_EQ(m_buffer, m_regs[memh].address);
+            EXPECT_EQ(nullptr, test_core_pred());
+
+            /* Its own is managed */
+            open(2);
+            EXPECT_EQ(1u, test_core_num_managed());
+            EXPECT_NE(nullptr, test_core_pred());
+        });
+        EXPECT_EQ(1u, test_core_num_managed());
+        EXPECT_EQ(LENGTH, pools());
+    });
+}
+
+TEST_F(test_process, nothing_idle_is_registered_while_a_process_forks) {
+    run_with_fork_handlers([this] {
+        uct_md_h md = open();
+
+        /* Uses that come this often are kept registered */
+        for (unsigned i = 0; (i < 10000) && ((i < 10) || m_regs.empty()); ++i) {
+            dereg(md, reg(md, SEND));
+        }
+        EXPECT_FALSE(m_regs.empty());
+
+        run_in_child([] {});
+        EXPECT_TRUE(m_regs.empty());
+
+        /* The cache goes on as before */
+        dereg(md, reg(md, SEND));
+        EXPECT_EQ(1u, test_core_num_managed());
+    });
+}

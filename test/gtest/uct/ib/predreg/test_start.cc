@@ -1,0 +1,191 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "md/md_test.h"
+#include "vm_events.h"
+
+#include <common/child.h>
+
+#include <uct/api/version.h>
+
+#include <unistd.h>
+
+extern "C" {
+#include <common/c_access.h>
+
+const uct_predreg_hooks_t *
+uct_predreg_core_init_2(const uct_predreg_real_t *real);
+}
+
+/* How the core starts, and what it does when the process exits. Each test does
+ * so in a process of its own, since what is installed stays for good. */
+class test_core_start : public md_test {
+protected:
+    void SetUp() override
+    {
+        md_test::SetUp();
+        test_vm_events_init(UCS_OK);
+        knob("HELPER", "progress");
+    }
+
+    void TearDown() override
+    {
+        md_test::TearDown();
+        for (const std::string &name : m_variables) {
+            unsetenv(name.c_str());
+        }
+    }
+
+    /* Set the variable of a knob */
+    void knob(const std::string &name, const std::string &value)
+    {
+        m_variables.push_back("UCX_RCACHE_PRED_" + name);
+        setenv(m_variables.back().c_str(), value.c_str(), 1);
+    }
+
+    /* Start the core in a process of its own, which exits as programs do */
+    template <typename F> void run(F func)
+    {
+        child process([this, func]() -> int {
+            uct_predreg_knobs_cleanup(test_core_knobs());
+            func(uct_predreg_core_init_2(test_core_real()));
+            EXPECT_EQ("", log_watch::take());
+            exit(HasFailure());
+        });
+
+        EXPECT_EQ(0, process.reap());
+    }
+
+    /* Start a core that has a reason to step aside */
+    void run_aside(const std::string &reason)
+    {
+        run([reason](const uct_predreg_hooks_t *hooks) {
+            EXPECT_EQ(nullptr, hooks);
+            EXPECT_TRUE(test_core_is_aside());
+            EXPECT_EQ("predictive registration steps aside: " + reason,
+                      log_watch::take());
+        });
+    }
+
+    std::vector<std::string> m_variables;
+};
+
+TEST_F(test_core_start, a_cache_and_all_hooks) {
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        EXPECT_NE(nullptr, test_core_pred());
+        EXPECT_EQ(1u, test_vm_events_asked());
+        for (size_t i = 0; i < sizeof(*hooks) / sizeof(void*); ++i) {
+            EXPECT_NE(nullptr, reinterpret_cast<void *const*>(hooks)[i]) << i;
+        }
+    });
+}
+
+TEST_F(test_core_start, beside_an_unknown_version_it_steps_aside) {
+    test_core_real()->ucp_get_version = [](unsigned *major, unsigned *minor,
+                                           unsigned *release) {
+        *major   = 1;
+        *minor   = 99;
+        *release = 0;
+    };
+    run_aside("this process uses UCX 1.99, accepted is " +
+              std::to_string(UCT_VERNO_MAJOR) + "." +
+              std::to_string(UCT_VERNO_MINOR) + ", which it was built for");
+}
+
+TEST_F(test_core_start, a_bad_knob_is_named) {
+    knob("HISTORY", "99");
+    run([](const uct_predreg_hooks_t *hooks) {
+        EXPECT_EQ(nullptr, hooks);
+        EXPECT_EQ(0u, log_watch::take().find("UCX_RCACHE_PRED_HISTORY=99 is "
+                                             "out of range"));
+        EXPECT_EQ("predictive registration steps aside: a variable "
+                  "UCX_RCACHE_PRED_* has the value that was complained about "
+                  "above", log_watch::take());
+        EXPECT_EQ(0u, test_vm_events_asked());
+    });
+}
+
+TEST_F(test_core_start, without_memory_events_it_steps_aside) {
+    test_vm_events_init(UCS_ERR_UNSUPPORTED);
+    run_aside(std::string("memory events of UCM are not available (") +
+              ucs_status_string(UCS_ERR_UNSUPPORTED) +
+              "); without them a buffer that was unmapped would not be "
+              "noticed");
+}
+
+TEST_F(test_core_start, without_memory_it_steps_aside) {
+    test_alloc_fail_nth(1);
+    run_aside("the cache cannot be set up: out of memory, or what was "
+              "complained about above");
+    test_alloc_fail_nth(0);
+}
+
+TEST_F(test_core_start, leave_pinned_needs_no_memory_events) {
+    knob("POLICY", "leave-pinned");
+    test_vm_events_init(UCS_ERR_UNSUPPORTED);
+    run([](const uct_predreg_hooks_t *hooks) {
+        EXPECT_NE(nullptr, hooks);
+        EXPECT_EQ(nullptr, test_core_pred());
+        EXPECT_EQ(0u, test_vm_events_asked());
+        EXPECT_FALSE(test_core_is_aside());
+    });
+}
+
+TEST_F(test_core_start, a_trace_of_leave_pinned_wants_memory_events) {
+    knob("POLICY", "leave-pinned");
+    knob("TRACE", m_folder);
+    run([](const uct_predreg_hooks_t *hooks) {
+        EXPECT_NE(nullptr, hooks);
+        EXPECT_EQ(1u, test_vm_events_asked());
+    });
+
+    test_vm_events_init(UCS_ERR_UNSUPPORTED);
+    run([](const uct_predreg_hooks_t *hooks) {
+        EXPECT_NE(nullptr, hooks);
+        EXPECT_EQ(std::string("memory events of UCM are not available (") +
+                  ucs_status_string(UCS_ERR_UNSUPPORTED) +
+                  "): unmapped memory is missing in the trace",
+                  log_watch::take());
+    });
+}
+
+TEST_F(test_core_start, the_exit_prints_a_summary) {
+    knob("SUMMARY", "text");
+    knob("SUMMARY_FILE", m_folder + "/summary");
+    run([](const uct_predreg_hooks_t *hooks) {});
+    EXPECT_EQ("", read(m_folder + "/summary")) << "no adapter was used";
+
+    run([this](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+    });
+    const std::string summary = read(m_folder + "/summary");
+    EXPECT_EQ(0u, summary.find("predreg pid ")) << summary;
+    EXPECT_NE(std::string::npos, summary.find("uses 0")) << summary;
+}
+
+TEST_F(test_core_start, a_helper_thread_ends_before_the_exit) {
+    knob("HELPER", "aggressive");
+    knob("SUMMARY", "json");
+    knob("SUMMARY_FILE", m_folder + "/summary");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+    });
+    EXPECT_EQ('{', read(m_folder + "/summary").front());
+}
+
+TEST_F(test_core_start, a_child_that_was_not_noticed_prints_none) {
+    knob("SUMMARY", "text");
+    knob("SUMMARY_FILE", m_folder + "/summary");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+        test_core_set_pid(getppid());
+    });
+    EXPECT_EQ("", read(m_folder + "/summary"));
+}
