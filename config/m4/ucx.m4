@@ -9,7 +9,7 @@ AC_DEFUN([PREDREG_CHECK_UCX], [
     AS_IF([! $PKG_CONFIG --exists ucx ucx-uct ucx-ucs],
           [AC_MSG_RESULT([no])
            AC_MSG_ERROR(m4_normalize([
-               UCX was not found by pkg-config; UCX 1.13 or newer is needed
+               UCX was not found by pkg-config; UCX 1.13 is needed
                (Debian: libucx-dev; elsewhere: set PKG_CONFIG_PATH)]))])
     PREDREG_UCX_VERSION=`$PKG_CONFIG --modversion ucx`
     AC_MSG_RESULT([$PREDREG_UCX_VERSION])
