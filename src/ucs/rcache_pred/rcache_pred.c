@@ -9,6 +9,9 @@
 #include <ucs/rcache_pred/cache/register.h>
 #include <ucs/rcache_pred/cache/use.h>
 #include <ucs/rcache_pred/helper/helper.h>
+#include <ucs/rcache_pred/helper/mode.h>
+#include <ucs/rcache_pred/helper/queue.h>
+#include <ucs/rcache_pred/helper/seat.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>

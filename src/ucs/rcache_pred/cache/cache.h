@@ -277,4 +277,11 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
     }
 }
 
+/** @return whether a use of the region has begun that is not in the histories
+ *          yet. Under lock. */
+static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
+{
+    return region->begin > region->forecast.history.last;
+}
+
 #endif

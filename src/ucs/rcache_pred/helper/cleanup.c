@@ -4,7 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "helper.h"
+#include "cleanup.h"
+#include "decide.h"
+#include "queue.h"
 
 /*
  * What the helper clears away: stale regions, regions whose entries the DQ has

@@ -4,7 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "helper.h"
+#include "decide.h"
+#include "pace.h"
+#include "queue.h"
+#include "seat.h"
+#include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/event.h>

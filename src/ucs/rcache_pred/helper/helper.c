@@ -5,6 +5,12 @@
  */
 
 #include "helper.h"
+#include "cleanup.h"
+#include "decide.h"
+#include "pace.h"
+#include "queue.h"
+#include "seat.h"
+#include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
 

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "helper.h"
+#include "mode.h"
 
 /*
  * Who does the helper's work: its thread, or the program's threads between

@@ -4,7 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "helper.h"
+#include "queue.h"
+#include "times.h"
 
 #include <ucs/sys/math.h>
 

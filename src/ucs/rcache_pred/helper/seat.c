@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "helper.h"
+#include "seat.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "helper.h"
+#include "times.h"
 
 #include <ucs/sys/math.h>
 
