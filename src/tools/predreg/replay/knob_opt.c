@@ -39,6 +39,7 @@ char *predreg_knob_opt_accepted(void)
 /* Whether a knob changes a replay. If not, the reason is printed. */
 static int is_accepted(const char *name)
 {
+    char *list;
     size_t i;
 
     for (i = 0; i < ucs_static_array_size(accepted); ++i) {
@@ -51,14 +52,15 @@ static int is_accepted(const char *name)
         predreg_error("--set: POLICY is said by --policy");
     } else if (!strcmp(name, "WINDOW")) {
         predreg_error("--set: WINDOW is part of what was recorded: contexts "
-                      "are "
-                      "made with it");
+                      "are made with it");
     } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
         predreg_error("--set: %s is of the ranks of a node together, and each "
                       "is replayed by itself; see --ranks", name);
     } else {
+        list = predreg_knob_opt_accepted();
         predreg_error("--set: '%s' changes nothing in a replay; accepted: %s",
-                      name, predreg_knob_opt_accepted());
+                      name, list);
+        free(list);
     }
     return 0;
 }

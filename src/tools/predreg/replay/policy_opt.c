@@ -68,17 +68,21 @@ static int parse_limit(const char *whole, unsigned policy, const char *number,
                        uint64_t *limits)
 {
     size_t limit;
+    char *limited;
 
     if (predreg_policies[policy].limit == PREDREG_LIMIT_NONE) {
-        predreg_error("--policy: '%s'; only %s have a limit", whole,
-                      limited_policies(" and ", 0));
+        limited = limited_policies(" and ", 0);
+        predreg_error("--policy: '%s'; only %s have a limit", whole, limited);
+        free(limited);
         return -1;
     }
 
     if (!isdigit((unsigned char)*number) ||
         (ucs_str_to_memunits(number, &limit) != UCS_OK) || (limit == 0)) {
+        limited = limited_policies(" or ", 1);
         predreg_error("--policy: '%s'; accepted: a number from 1, as in %s",
-                      whole, limited_policies(" or ", 1));
+                      whole, limited);
+        free(limited);
         return -1;
     }
 
@@ -91,10 +95,12 @@ static int parse_policy(const char *arg, int *chosen, uint64_t *limits)
 {
     size_t length   = strcspn(arg, "=");
     unsigned policy = predreg_policy_find(arg, length);
+    char *accepted;
 
     if (policy == PREDREG_REPLAY_LAST) {
-        predreg_error("--policy: '%s'; accepted: %s", arg,
-                      predreg_policy_opt_accepted());
+        accepted = predreg_policy_opt_accepted();
+        predreg_error("--policy: '%s'; accepted: %s", arg, accepted);
+        free(accepted);
         return -1;
     }
 
