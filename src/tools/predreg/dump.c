@@ -64,9 +64,8 @@ static int parse(int argc, char **argv, dump_opts_t *opts)
         }
     }
 
-    if (argc != optind + 1) {
-        predreg_error("dump: %d arguments; accepted: one file or folder",
-                      argc - optind);
+    opts->input = predreg_only_input("dump", argc, argv);
+    if (opts->input == NULL) {
         return PREDREG_EXIT_USAGE;
     }
 
@@ -75,7 +74,6 @@ static int parse(int argc, char **argv, dump_opts_t *opts)
         return PREDREG_EXIT_USAGE;
     }
 
-    opts->input = argv[optind];
     return 0;
 }
 

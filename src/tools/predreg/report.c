@@ -62,13 +62,11 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
         }
     }
 
-    if (argc != optind + 1) {
-        predreg_error("report: %d arguments; accepted: one file or folder",
-                      argc - optind);
+    opts->input = predreg_only_input("report", argc, argv);
+    if (opts->input == NULL) {
         return PREDREG_EXIT_USAGE;
     }
 
-    opts->input = argv[optind];
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,18 @@ ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces)
           compare_traces);
     check_ranks(traces);
     return UCS_OK;
+}
+
+const char *predreg_only_input(const char *command, int argc,
+                               char *const *argv)
+{
+    if (argc != optind + 1) {
+        predreg_error("%s: %d arguments; accepted: one file or folder",
+                      command, argc - optind);
+        return NULL;
+    }
+
+    return argv[optind];
 }
 
 void predreg_traces_cleanup(predreg_traces_t *traces)

@@ -30,6 +30,16 @@ typedef struct predreg_traces {
 
 
 /**
+ * Get the only argument that a sub-command takes besides its options, once
+ * getopt has read these: a file or a folder.
+ *
+ * @param [in] command  Name of the sub-command, for the message.
+ * @return NULL if there is none or there are several. That has been printed.
+ */
+const char *predreg_only_input(const char *command, int argc,
+                               char *const *argv);
+
+/**
  * Load a trace, or all traces in a folder, which are the files named *.trace.
  * If two traces are of the same rank, a warning is printed.
  *
