@@ -139,7 +139,11 @@ void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes)
     pred_publish(pred);
 }
 
-static ucs_status_t subsystem_check(ucs_rcache_pred_subsystem_t subsystem)
+/* Describe the room that a subsystem asks for or gives back. It may be any
+ * subsystem but the cache, which counts its own room. */
+static ucs_status_t subsystem_room(ucs_rcache_pred_subsystem_t subsystem,
+                                   uint64_t bytes, uint64_t regions,
+                                   pred_reservation_t *room)
 {
     if ((subsystem == UCS_RCACHE_PRED_SUBSYSTEM_CACHE) ||
         (subsystem >= UCS_RCACHE_PRED_SUBSYSTEM_LAST)) {
@@ -149,6 +153,12 @@ static ucs_status_t subsystem_check(ucs_rcache_pred_subsystem_t subsystem)
         return UCS_ERR_INVALID_PARAM;
     }
 
+    *room = (pred_reservation_t){
+        .subsystem = subsystem,
+        .part      = PRED_PART_WHOLE,
+        .bytes     = bytes,
+        .regions   = regions
+    };
     return UCS_OK;
 }
 
@@ -156,15 +166,10 @@ ucs_status_t ucs_rcache_pred_reserve(ucs_rcache_pred_t *pred,
                                      ucs_rcache_pred_subsystem_t subsystem,
                                      uint64_t bytes, uint64_t regions)
 {
-    pred_reservation_t room = {
-        .subsystem = subsystem,
-        .part      = PRED_PART_WHOLE,
-        .bytes     = bytes,
-        .regions   = regions
-    };
+    pred_reservation_t room;
     ucs_status_t status;
 
-    status = subsystem_check(subsystem);
+    status = subsystem_room(subsystem, bytes, regions, &room);
     if (status != UCS_OK) {
         return status;
     }
@@ -184,15 +189,10 @@ ucs_status_t ucs_rcache_pred_release(ucs_rcache_pred_t *pred,
                                      ucs_rcache_pred_subsystem_t subsystem,
                                      uint64_t bytes, uint64_t regions)
 {
-    pred_reservation_t room = {
-        .subsystem = subsystem,
-        .part      = PRED_PART_WHOLE,
-        .bytes     = bytes,
-        .regions   = regions
-    };
+    pred_reservation_t room;
     ucs_status_t status;
 
-    status = subsystem_check(subsystem);
+    status = subsystem_room(subsystem, bytes, regions, &room);
     if (status != UCS_OK) {
         return status;
     }
