@@ -13,6 +13,7 @@
 
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/iface/completion.h>
 #include <uct/ib/predreg/iface/copy.h>
 #include <uct/ib/predreg/iface/pieces_memh.h>
 
@@ -244,17 +245,10 @@ ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
            managed_mem_reg(domain, &req, may, memh_p);
 }
 
-/* Tell a completion that the invalidation it waits for is done, as UCX's
- * uct_invoke_completion() does, whose header is not installed: the last
- * operation that it counts calls the user's function. There is no error to keep
- * here. */
+/* Tell a completion that the invalidation it waits for is done */
 static void invalidation_done(void *arg)
 {
-    uct_completion_t *comp = arg;
-
-    if (--comp->count == 0) {
-        comp->func(comp);
-    }
+    uct_predreg_completion_invoke(arg, UCS_OK);
 }
 
 static int is_invalidation(const uct_md_mem_dereg_params_t *params)
