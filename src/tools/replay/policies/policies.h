@@ -68,10 +68,10 @@ typedef struct predreg_replay_params {
  *
  * @return UCS_ERR_NO_MEMORY.
  */
-typedef ucs_status_t (*predreg_policy_func_t)(
-        const predreg_timeline_t *timeline,
-        const predreg_replay_params_t *params,
-        predreg_replay_result_t *result);
+typedef ucs_status_t
+predreg_policy_func_t(const predreg_timeline_t *timeline,
+                      const predreg_replay_params_t *params,
+                      predreg_replay_result_t *result);
 
 
 /** What the limit of a policy counts. */
@@ -105,7 +105,7 @@ typedef struct predreg_policy {
                                        have, and what is possible */
     int                   is_key; /**< Whether a report shows it also where it
                                        shows only the most important policies */
-    predreg_policy_func_t replay;
+    predreg_policy_func_t *replay;
 } predreg_policy_t;
 
 /** The table, indexed by predreg_replay_policy_t. */
@@ -120,28 +120,14 @@ predreg_replay_policy_t predreg_policy_find(const char *name, size_t length);
 predreg_replay_policy_t predreg_policy_at(unsigned place);
 
 
-/* The functions of the table. Each is in the file of its name */
-ucs_status_t predreg_replay_predict(const predreg_timeline_t *timeline,
-                                    const predreg_replay_params_t *params,
-                                    predreg_replay_result_t *result);
-ucs_status_t predreg_replay_on_demand(const predreg_timeline_t *timeline,
-                                      const predreg_replay_params_t *params,
-                                      predreg_replay_result_t *result);
-ucs_status_t predreg_replay_leave_pinned(const predreg_timeline_t *timeline,
-                                         const predreg_replay_params_t *params,
-                                         predreg_replay_result_t *result);
-ucs_status_t predreg_replay_lru(const predreg_timeline_t *timeline,
-                                const predreg_replay_params_t *params,
-                                predreg_replay_result_t *result);
-ucs_status_t predreg_replay_regions(const predreg_timeline_t *timeline,
-                                    const predreg_replay_params_t *params,
-                                    predreg_replay_result_t *result);
-ucs_status_t predreg_replay_periodicity(const predreg_timeline_t *timeline,
-                                        const predreg_replay_params_t *params,
-                                        predreg_replay_result_t *result);
-ucs_status_t predreg_replay_clairvoyant(const predreg_timeline_t *timeline,
-                                        const predreg_replay_params_t *params,
-                                        predreg_replay_result_t *result);
+/* The functions of the table. Each is in the file of its name. */
+predreg_policy_func_t predreg_replay_predict;
+predreg_policy_func_t predreg_replay_on_demand;
+predreg_policy_func_t predreg_replay_leave_pinned;
+predreg_policy_func_t predreg_replay_lru;
+predreg_policy_func_t predreg_replay_regions;
+predreg_policy_func_t predreg_replay_periodicity;
+predreg_policy_func_t predreg_replay_clairvoyant;
 
 END_C_DECLS
 
