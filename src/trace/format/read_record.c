@@ -11,7 +11,8 @@
 #include <string.h>
 
 
-/* A subject is described once in a chunk; later records refer to it. */
+/* Read which region an event is about. The first event of a chunk that is about
+ * a region describes it; later ones refer to that description by its number. */
 static const trace_subject_t *read_subject(trace_reader_t *reader)
 {
     trace_known_t *known = &reader->known;
@@ -39,7 +40,9 @@ static const trace_subject_t *read_subject(trace_reader_t *reader)
     return &known->subjects[slot];
 }
 
-/* A manner is described once in a chunk, as a subject is. */
+/* Read from where in the program a use was made, and of what kind it is. As
+ * with regions, the first use of a chunk describes that, and later ones refer
+ * to the description by its number. */
 static const trace_manner_t *read_manner(trace_reader_t *reader)
 {
     trace_known_t *known = &reader->known;

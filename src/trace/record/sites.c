@@ -91,7 +91,8 @@ void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites)
     free(sites);
 }
 
-/* Hash both words. The result is never 0, which stands for a free key. */
+/* Hash the caller and the stack depth of a context, which together name its
+ * call site. The result is never 0, since a key of 0 marks a free entry. */
 static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
 {
     uint64_t hash = ucs_rcache_pred_hash_word(context->caller);

@@ -10,7 +10,8 @@
 #include <string.h>
 
 
-/* Whether the user sets a variable for all ranks */
+/* @return whether the command of the user already sets this variable for all
+ * ranks, with -genv. Then it must not be set again. */
 static int user_sets(char *const *argv, const char *var)
 {
     for (; argv[0] != NULL; ++argv) {

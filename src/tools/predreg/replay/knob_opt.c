@@ -17,7 +17,8 @@
 #define KNOB_PREFIX "UCX_RCACHE_PRED_"
 
 
-/* Knobs that change what happens in a replay */
+/* The knobs that --set accepts: the others have no influence on a replay, which
+ * knows only one process and uses the context windows of the recording. */
 static const char *const accepted[] = {"HELPER", "HISTORY", "MAX_SITES",
                                        "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
                                        "MAX_REGIONS", "PIECES"};

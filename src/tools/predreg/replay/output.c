@@ -95,7 +95,8 @@ void predreg_replay_print_row(const predreg_replay_result_t *result, long rank)
            (double)result->duration / NSEC_PER_SEC);
 }
 
-/* @return the part of a sentence that says what memory is registered for */
+/* @return words that tell the user when memory counts for this cause, to be
+ *         printed behind its share */
 static const char *cause_phrase(predreg_cause_t cause)
 {
     static const char *phrases[] = {

@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Control sequences of ECMA-48, which all terminals know */
+/* What is written to a terminal to redraw the table in place: control sequences
+ * of ECMA-48, which all terminals understand */
 #define TERM_CLEAR      "\033[H\033[2J"
 #define TERM_HOME       "\033[H"
 #define TERM_CLEAR_LINE "\033[K"

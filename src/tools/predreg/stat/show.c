@@ -13,7 +13,7 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* Size of a buffer for the text of a number in a column */
+/* Bytes that hold any number as it is shown in a column, with the final 0 */
 #define CELL_SIZE 24
 
 

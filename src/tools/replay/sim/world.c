@@ -72,7 +72,8 @@ static int is_helper(const predreg_world_t *world)
     return world->helper_state == HELPER_RUNNING;
 }
 
-/* Called by the helper's flow: the helper waits, and the program goes on */
+/* Let the helper's coroutine stop here until it is resumed. The program's
+ * coroutine, which had resumed it, goes on. Only the helper calls this. */
 static void helper_suspend(predreg_world_t *world, helper_state_t state,
                            ucs_rcache_pred_time_t until)
 {
@@ -83,7 +84,8 @@ static void helper_suspend(predreg_world_t *world, helper_state_t state,
     world->helper_state = HELPER_RUNNING;
 }
 
-/* Called by the program's flow: the helper goes on, and the program waits */
+/* Let the helper's coroutine go on from the time at which it is due, and wait
+ * until it stops again. Only the program calls this. */
 static void helper_resume(predreg_world_t *world)
 {
     world->now         = ucs_max(world->now, world->helper_next);

@@ -178,7 +178,7 @@ static int run_is_shown(const report_meta_t *meta)
     return !run_is_knob(meta);
 }
 
-/* Write the date of a time given in nanoseconds since 1970 */
+/* Write the date of a point in time, which is given in ns since 1970 */
 static void run_write_date(FILE *out, const char *realtime)
 {
     time_t seconds = strtoull(realtime, NULL, 10) / RUN_NSEC_PER_SEC;
