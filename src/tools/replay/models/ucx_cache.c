@@ -429,22 +429,32 @@ ucs_status_t predreg_ucx_cache_replay(const predreg_timeline_t *timeline,
     return status;
 }
 
-ucs_status_t predreg_ucx_cache_peaks(const predreg_timeline_t *timeline,
-                                     const predreg_ucx_cache_params_t *params,
-                                     uint64_t *bytes_p, uint64_t *regions_p)
+ucs_status_t predreg_ucx_cache_set_limits(const predreg_timeline_t *timeline,
+                                          predreg_ucx_cache_params_t *params)
 {
     predreg_ucx_cache_params_t unlimited = *params;
     predreg_replay_result_t result;
+    uint64_t peak_regions;
     ucs_status_t status;
+
+    if ((params->max_bytes > 0) && (params->max_regions > 0)) {
+        return UCS_OK;
+    }
 
     unlimited.max_bytes   = UINT64_MAX;
     unlimited.max_regions = UINT64_MAX;
-    status = predreg_ucx_cache_replay(timeline, &unlimited, &result, regions_p);
+    status = predreg_ucx_cache_replay(timeline, &unlimited, &result,
+                                      &peak_regions);
     if (status != UCS_OK) {
         return status;
     }
 
-    *bytes_p = result.pinned.peak_bytes;
+    if (params->max_bytes == 0) {
+        params->max_bytes = ucs_max(result.pinned.peak_bytes / 2, 1ul);
+    }
+    if (params->max_regions == 0) {
+        params->max_regions = ucs_max(peak_regions / 2, 1ul);
+    }
     predreg_replay_result_cleanup(&result);
     return UCS_OK;
 }

@@ -40,14 +40,13 @@ ucs_status_t predreg_ucx_cache_replay(const predreg_timeline_t *timeline,
                                       uint64_t *peak_regions_p);
 
 /**
- * Find how many bytes and regions the cache has at most if there is no limit.
- * The limits in the parameters are ignored.
+ * Replace each limit that is 0 by half of what the cache has at most if there is
+ * no limit, and by 1 at least.
  *
  * @return UCS_ERR_NO_MEMORY.
  */
-ucs_status_t predreg_ucx_cache_peaks(const predreg_timeline_t *timeline,
-                                     const predreg_ucx_cache_params_t *params,
-                                     uint64_t *bytes_p, uint64_t *regions_p);
+ucs_status_t predreg_ucx_cache_set_limits(const predreg_timeline_t *timeline,
+                                          predreg_ucx_cache_params_t *params);
 
 END_C_DECLS
 

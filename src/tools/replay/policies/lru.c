@@ -8,8 +8,6 @@
 
 #include <tools/replay/models/ucx_cache.h>
 
-#include <ucs/sys/math.h>
-
 
 /* If no limit is given, it is half the number of bytes that leave-pinned has
  * registered at most, but at least one byte */
@@ -23,17 +21,12 @@ ucs_status_t predreg_replay_lru(const predreg_timeline_t *timeline,
         .max_bytes   = params->limit,
         .max_regions = UINT64_MAX
     };
-    uint64_t peak_bytes, peak_regions;
+    uint64_t peak_regions;
     ucs_status_t status;
 
-    if (params->limit == 0) {
-        status = predreg_ucx_cache_peaks(timeline, &cache, &peak_bytes,
-                                         &peak_regions);
-        if (status != UCS_OK) {
-            return status;
-        }
-
-        cache.max_bytes = ucs_max(peak_bytes / 2, 1ul);
+    status = predreg_ucx_cache_set_limits(timeline, &cache);
+    if (status != UCS_OK) {
+        return status;
     }
 
     result->limit = cache.max_bytes;

@@ -8,8 +8,6 @@
 
 #include <tools/replay/models/ucx_cache.h>
 
-#include <ucs/sys/math.h>
-
 
 /* If no limit is given, it is half the number of regions that leave-pinned has
  * at most, but at least one region */
@@ -23,17 +21,12 @@ ucs_status_t predreg_replay_regions(const predreg_timeline_t *timeline,
         .max_bytes   = UINT64_MAX,
         .max_regions = params->limit
     };
-    uint64_t peak_bytes, peak_regions;
+    uint64_t peak_regions;
     ucs_status_t status;
 
-    if (params->limit == 0) {
-        status = predreg_ucx_cache_peaks(timeline, &cache, &peak_bytes,
-                                         &peak_regions);
-        if (status != UCS_OK) {
-            return status;
-        }
-
-        cache.max_regions = ucs_max(peak_regions / 2, 1ul);
+    status = predreg_ucx_cache_set_limits(timeline, &cache);
+    if (status != UCS_OK) {
+        return status;
     }
 
     result->limit = cache.max_regions;
