@@ -97,8 +97,8 @@ static ucs_status_t replay_rank(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-static ucs_status_t add_trace(predreg_report_t *report,
-                              const ucs_rcache_trace_t *trace)
+static ucs_status_t replay_trace(predreg_report_t *report,
+                                 const ucs_rcache_trace_t *trace)
 {
     predreg_replay_result_t results[PREDREG_REPLAY_LAST];
     predreg_timeline_t *timeline;
@@ -120,6 +120,23 @@ static ucs_status_t add_trace(predreg_report_t *report,
         predreg_replay_result_cleanup(&results[i]);
     }
     predreg_timeline_destroy(timeline);
+    return status;
+}
+
+/* Add a trace to the report, and free it: of all the traces of a job, there is
+ * only one in memory at a time */
+static ucs_status_t add_trace(ucs_rcache_trace_t *trace, void *arg)
+{
+    predreg_report_t *report = arg;
+    ucs_status_t status;
+
+    status = replay_trace(report, trace);
+    if (status != UCS_OK) {
+        predreg_error("report: '%s' cannot be replayed: %s", trace->path,
+                      ucs_status_string(status));
+    }
+
+    ucs_rcache_trace_free(trace);
     return status;
 }
 
@@ -148,49 +165,26 @@ err:
     return EXIT_FAILURE;
 }
 
-static int make_report(const predreg_traces_t *traces, const char *output)
+int predreg_report(int argc, char **argv)
 {
-    ucs_status_t status = UCS_OK;
-    int result          = EXIT_FAILURE;
+    predreg_report_opts_t opts = {NULL, PREDREG_REPORT_OUTPUT};
     predreg_report_t *report;
-    size_t i;
+    int result;
+
+    result = parse(argc, argv, &opts);
+    if (result != 0) {
+        return result;
+    }
 
     if (predreg_report_create(&report) != UCS_OK) {
         predreg_check_memory(NULL);
     }
 
-    for (i = 0; (i < traces->num_traces) && (status == UCS_OK); ++i) {
-        status = add_trace(report, traces->traces[i]);
-        if (status != UCS_OK) {
-            predreg_error("report: '%s' cannot be replayed: %s",
-                          traces->traces[i]->path, ucs_status_string(status));
-        }
-    }
-
-    if (status == UCS_OK) {
-        result = write_file(report, output);
+    result = EXIT_FAILURE;
+    if (predreg_traces_each(opts.input, add_trace, report) == UCS_OK) {
+        result = write_file(report, opts.output);
     }
 
     predreg_report_destroy(report);
     return result;
-}
-
-int predreg_report(int argc, char **argv)
-{
-    predreg_report_opts_t opts = {NULL, PREDREG_REPORT_OUTPUT};
-    predreg_traces_t traces;
-    int status;
-
-    status = parse(argc, argv, &opts);
-    if (status != 0) {
-        return status;
-    }
-
-    if (predreg_traces_load(opts.input, &traces) != UCS_OK) {
-        return EXIT_FAILURE;
-    }
-
-    status = make_report(&traces, opts.output);
-    predreg_traces_cleanup(&traces);
-    return status;
 }

@@ -30,22 +30,52 @@ long predreg_trace_rank(const ucs_rcache_trace_t *trace)
     return ((end == value) || (*end != '\0') || (rank < 0)) ? -1 : rank;
 }
 
-static int compare_traces(const void *a, const void *b)
-{
-    const ucs_rcache_trace_t *trace_a = *(ucs_rcache_trace_t *const*)a;
-    const ucs_rcache_trace_t *trace_b = *(ucs_rcache_trace_t *const*)b;
-    unsigned long rank_a              = predreg_trace_rank(trace_a);
-    unsigned long rank_b              = predreg_trace_rank(trace_b);
+/* A trace that was loaded, for those who do not keep the trace itself */
+typedef struct {
+    long rank; /* -1: none */
+    char *path;
+} seen_trace_t;
 
-    /* Traces without a rank come last: -1 is the largest unsigned number */
+/* The traces that were loaded so far, and what each is handed to */
+typedef struct {
+    predreg_trace_func_t *func;
+    void                 *arg;
+    seen_trace_t         *seen;
+    size_t               num_seen;
+} reader_t;
+
+
+/* Compare by rank, then by name. Traces without a rank come last: -1 is the
+ * largest unsigned number */
+static int compare_names(unsigned long rank_a, const char *path_a,
+                         unsigned long rank_b, const char *path_b)
+{
     if (rank_a != rank_b) {
         return (rank_a < rank_b) ? -1 : 1;
     }
 
-    return strcmp(trace_a->path, trace_b->path);
+    return strcmp(path_a, path_b);
 }
 
-static ucs_status_t add_file(const char *path, predreg_traces_t *traces)
+static int compare_seen(const void *a, const void *b)
+{
+    const seen_trace_t *seen_a = a;
+    const seen_trace_t *seen_b = b;
+
+    return compare_names(seen_a->rank, seen_a->path, seen_b->rank,
+                         seen_b->path);
+}
+
+static int compare_traces(const void *a, const void *b)
+{
+    const ucs_rcache_trace_t *trace_a = *(ucs_rcache_trace_t *const*)a;
+    const ucs_rcache_trace_t *trace_b = *(ucs_rcache_trace_t *const*)b;
+
+    return compare_names(predreg_trace_rank(trace_a), trace_a->path,
+                         predreg_trace_rank(trace_b), trace_b->path);
+}
+
+static ucs_status_t read_file(reader_t *reader, const char *path)
 {
     ucs_rcache_trace_t *trace;
     ucs_status_t status;
@@ -55,11 +85,14 @@ static ucs_status_t add_file(const char *path, predreg_traces_t *traces)
         return status;
     }
 
-    traces->traces = predreg_check_memory(
-            realloc(traces->traces, (traces->num_traces + 1) *
-                                    sizeof(*traces->traces)));
-    traces->traces[traces->num_traces++] = trace;
-    return UCS_OK;
+    reader->seen = predreg_check_memory(
+            realloc(reader->seen, (reader->num_seen + 1) *
+                                  sizeof(*reader->seen)));
+    reader->seen[reader->num_seen++] = (seen_trace_t){
+        .rank = predreg_trace_rank(trace),
+        .path = predreg_format("%s", path)
+    };
+    return reader->func(trace, reader->arg);
 }
 
 static int is_trace(const struct dirent *entry)
@@ -71,7 +104,7 @@ static int is_trace(const struct dirent *entry)
            !strcmp(entry->d_name + length - suffix, PREDREG_TRACE_SUFFIX);
 }
 
-static ucs_status_t add_folder(const char *path, predreg_traces_t *traces)
+static ucs_status_t read_folder(reader_t *reader, const char *path)
 {
     ucs_status_t status = UCS_OK;
     struct dirent **entries;
@@ -87,7 +120,7 @@ static ucs_status_t add_folder(const char *path, predreg_traces_t *traces)
     for (i = 0; i < count; ++i) {
         if (status == UCS_OK) {
             file   = predreg_format("%s/%s", path, entries[i]->d_name);
-            status = add_file(file, traces);
+            status = read_file(reader, file);
             free(file);
         }
         free(entries[i]);
@@ -104,41 +137,78 @@ static ucs_status_t add_folder(const char *path, predreg_traces_t *traces)
 }
 
 /* Warn if two jobs have written their traces to one folder, which looks like
- * one job of more processes. The traces are sorted, so that those of one rank
- * are side by side */
-static void check_ranks(const predreg_traces_t *traces)
+ * one job of more processes */
+static void check_ranks(reader_t *reader)
 {
-    long rank;
+    seen_trace_t *seen = reader->seen;
     size_t i;
 
-    for (i = 1; i < traces->num_traces; ++i) {
-        rank = predreg_trace_rank(traces->traces[i]);
-        if ((rank >= 0) &&
-            (rank == predreg_trace_rank(traces->traces[i - 1]))) {
+    if (reader->num_seen > 0) {
+        qsort(seen, reader->num_seen, sizeof(*seen), compare_seen);
+    }
+
+    for (i = 1; i < reader->num_seen; ++i) {
+        if ((seen[i].rank >= 0) && (seen[i].rank == seen[i - 1].rank)) {
             predreg_error("warning: rank %ld has two traces, '%s' and '%s': of "
-                          "two jobs?", rank, traces->traces[i - 1]->path,
-                          traces->traces[i]->path);
+                          "two jobs?", seen[i].rank, seen[i - 1].path,
+                          seen[i].path);
             return; /* One warning is enough: most likely, all other ranks have
                        two traces as well */
         }
     }
 }
 
-ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces)
+static void reader_cleanup(reader_t *reader)
 {
+    size_t i;
+
+    for (i = 0; i < reader->num_seen; ++i) {
+        free(reader->seen[i].path);
+    }
+    free(reader->seen);
+}
+
+ucs_status_t predreg_traces_each(const char *path, predreg_trace_func_t *func,
+                                 void *arg)
+{
+    reader_t reader = { .func = func, .arg = arg };
     ucs_status_t status;
     struct stat st;
 
-    traces->traces     = NULL;
-    traces->num_traces = 0;
     if (stat(path, &st) != 0) {
         predreg_error("'%s': %s; accepted: a trace, or a folder of traces",
                       path, strerror(errno));
         return UCS_ERR_NO_ELEM;
     }
 
-    status = S_ISDIR(st.st_mode) ? add_folder(path, traces) :
-                                   add_file(path, traces);
+    status = S_ISDIR(st.st_mode) ? read_folder(&reader, path) :
+                                   read_file(&reader, path);
+    if (status == UCS_OK) {
+        check_ranks(&reader);
+    }
+
+    reader_cleanup(&reader);
+    return status;
+}
+
+static ucs_status_t keep_trace(ucs_rcache_trace_t *trace, void *arg)
+{
+    predreg_traces_t *traces = arg;
+
+    traces->traces = predreg_check_memory(
+            realloc(traces->traces, (traces->num_traces + 1) *
+                                    sizeof(*traces->traces)));
+    traces->traces[traces->num_traces++] = trace;
+    return UCS_OK;
+}
+
+ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces)
+{
+    ucs_status_t status;
+
+    traces->traces     = NULL;
+    traces->num_traces = 0;
+    status             = predreg_traces_each(path, keep_trace, traces);
     if (status != UCS_OK) {
         predreg_traces_cleanup(traces);
         return status;
@@ -146,7 +216,6 @@ ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces)
 
     qsort(traces->traces, traces->num_traces, sizeof(*traces->traces),
           compare_traces);
-    check_ranks(traces);
     return UCS_OK;
 }
 

@@ -30,6 +30,14 @@ typedef struct predreg_traces {
 
 
 /**
+ * What is done with a trace once it is loaded. The function has to free it.
+ *
+ * @return UCS_OK if the next trace is to be loaded.
+ */
+typedef ucs_status_t predreg_trace_func_t(ucs_rcache_trace_t *trace, void *arg);
+
+
+/**
  * Get the only argument that a sub-command takes besides its options, once
  * getopt has read these: a file or a folder.
  *
@@ -38,6 +46,19 @@ typedef struct predreg_traces {
  */
 const char *predreg_only_input(const char *command, int argc,
                                char *const *argv);
+
+/**
+ * Load a trace, or all traces in a folder, one after another, in the order of
+ * the names of their files. This is for sub-commands that read jobs of any
+ * size: if @a func frees each trace, there is only one in memory at a time. If
+ * two traces are of the same rank, a warning is printed at the end.
+ *
+ * @return UCS_ERR_NO_ELEM if there is no trace, or the status of the first one
+ *         that could not be loaded; then the reason has been printed. Else the
+ *         first status of @a func that is not UCS_OK.
+ */
+ucs_status_t predreg_traces_each(const char *path, predreg_trace_func_t *func,
+                                 void *arg);
 
 /**
  * Load a trace, or all traces in a folder, which are the files named *.trace.

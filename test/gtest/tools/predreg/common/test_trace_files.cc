@@ -139,3 +139,34 @@ TEST(test_message, is_said) {
                 ::testing::ExitedWithCode(PREDREG_EXIT_CANNOT_RUN),
                 "ucx_predreg: out of memory");
 }
+
+static ucs_status_t take_two(ucs_rcache_trace_t *trace, void *arg)
+{
+    auto seen        = (std::vector<std::string>*)arg;
+    std::string path = trace->path;
+
+    seen->push_back(path.substr(path.rfind('/') + 1));
+    ucs_rcache_trace_free(trace);
+    return (seen->size() == 2) ? UCS_ERR_CANCELED : UCS_OK;
+}
+
+TEST_F(test_trace_files, one_after_another) {
+    std::string folder = make_folder("job");
+    std::vector<std::string> seen;
+
+    make_trace("job/a.trace", "1");
+    make_trace("job/b.trace", "0");
+    auto each = [&] {
+        return capture([&] {
+            return predreg_traces_each(folder.c_str(), take_two, &seen);
+        });
+    };
+    EXPECT_EQ(UCS_ERR_CANCELED, each());
+    EXPECT_EQ(names_t({"a.trace", "b.trace"}), seen);
+
+    seen.clear();
+    make_trace("job/c.trace", "2");
+    EXPECT_EQ(UCS_ERR_CANCELED, each());
+    EXPECT_EQ(2u, seen.size());
+    EXPECT_EQ("", m_errors);
+}
