@@ -200,11 +200,11 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
                               UCS_RCACHE_PRED_DEREG_COST_PER_OP);
 
     pthread_mutex_lock(&pred->helper_mutex);
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     if (ucs_list_is_empty(&pred->domains)) {
         pred->integral.time = pred_now(pred);
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     domain->number = pred->num_domains++;
     ucs_list_add_tail(&pred->domains, &domain->list);
     pthread_mutex_unlock(&pred->helper_mutex);
@@ -230,7 +230,7 @@ static void deregister_all(ucs_rcache_pred_t *pred,
     pred_handle_t handle;
     unsigned i;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     for (i = 0; i < pred->table.count;) {
         region = pred->table.sorted[i];
         if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
@@ -244,16 +244,16 @@ static void deregister_all(ucs_rcache_pred_t *pred,
         handle          = pred_take_handle(pred, region);
         waiters         = region->waiters;
         region->waiters = NULL;
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
         pred_run_waiters(waiters);
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
         if (pred_is_on_demand(pred)) {
             i = 0; /* Start again: uses of other domains may have freed regions,
                       so that i may be another region now */
         }
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }
 
 static ucs_rcache_pred_region_t *
@@ -263,13 +263,13 @@ domain_any_region(ucs_rcache_pred_domain_t *domain)
     ucs_rcache_pred_region_t *region = NULL;
     unsigned i;
 
-    ucs_spin_lock(&domain->pred->lock);
+    pred_lock(domain->pred);
     for (i = 0; (i < table->count) && (region == NULL); ++i) {
         if (table->sorted[i]->domain == domain) {
             region = table->sorted[i];
         }
     }
-    ucs_spin_unlock(&domain->pred->lock);
+    pred_unlock(domain->pred);
     return region;
 }
 
@@ -279,13 +279,13 @@ static void domain_wait_releases(ucs_rcache_pred_domain_t *domain)
 {
     ucs_rcache_pred_t *pred = domain->pred;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     while (domain->releasing > 0) {
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         pred_yield(pred);
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }
 
 void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
@@ -301,12 +301,12 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
     }
 
     ucs_list_del(&domain->list);
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     if (ucs_list_is_empty(&pred->domains)) {
         pred_stats_advance(pred, pred_now(pred));
         pred->integral.time = 0;
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     pthread_mutex_unlock(&pred->helper_mutex);
     free(domain);
 }
@@ -364,11 +364,11 @@ void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_time_t now = pred_now(pred);
     unsigned __int128 byte_ns;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     pred_stats_advance(pred, now);
     byte_ns          = pred->integral.byte_ns;
     *stats           = pred->stats;
     stats->byte_ns   = (byte_ns > UINT64_MAX) ? UINT64_MAX : byte_ns;
     stats->bytes_avg = (stats->duration == 0) ? 0 : (byte_ns / stats->duration);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }

@@ -77,7 +77,7 @@ static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     ucs_rcache_pred_time_t now     = pred_now(pred);
     int has_room;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     has_room = fits(pred, room);
     if (has_room) {
         pred_stats_advance(pred, now);
@@ -89,7 +89,7 @@ static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
         part->bytes_peak    = ucs_max(part->bytes_peak, part->bytes_now);
         part->regions_now  += room->regions;
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return has_room;
 }
 
@@ -105,10 +105,10 @@ static void give_node(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
         return;
     }
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     pred->bound.held_bytes   -= room->bytes;
     pred->bound.held_regions -= room->regions;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }
 
 /* Take room out of what the node holds for this process. @return whether there
@@ -118,7 +118,7 @@ static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     pred_bound_t *bound = &pred->bound;
     int held;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     held = (bound->held_bytes + room->bytes <= UCS_RCACHE_PRED_NODE_RESERVE) &&
            (bound->held_regions + room->regions <=
             UCS_RCACHE_PRED_NODE_RESERVE_REGIONS);
@@ -126,7 +126,7 @@ static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
         bound->held_bytes   += room->bytes;
         bound->held_regions += room->regions;
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return held;
 }
 
@@ -166,10 +166,10 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
             &pred->stats.subsystems[room->subsystem];
     ucs_rcache_pred_time_t now = pred_now(pred);
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     if ((room->bytes > part->bytes_now) ||
         (room->regions > part->regions_now)) {
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         return 0;
     }
 
@@ -178,14 +178,14 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     pred->stats.regions_now -= room->regions;
     part->bytes_now         -= room->bytes;
     part->regions_now       -= room->regions;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     give_node(pred, room);
 
     /* Only now: whoever the node has refused asks again if this has changed */
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     ++pred->bound.releases;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return 1;
 }
 
@@ -197,7 +197,7 @@ int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
             &pred->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_CACHE];
     int too_large;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     too_large   = !fits_below(part_max_bytes(pred, room->part),
                               pred->stats.bytes_now - cache->bytes_now,
                               room->bytes) ||
@@ -205,6 +205,6 @@ int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
                               pred->stats.regions_now - cache->regions_now,
                               room->regions);
     *releases_p = pred->bound.releases;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return too_large;
 }

@@ -226,6 +226,18 @@ static inline int pred_is_on_demand(const ucs_rcache_pred_t *pred)
     return pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND;
 }
 
+/** Take the lock. */
+static inline void pred_lock(ucs_rcache_pred_t *pred)
+{
+    ucs_spin_lock(&pred->lock);
+}
+
+/** Give the lock back. */
+static inline void pred_unlock(ucs_rcache_pred_t *pred)
+{
+    ucs_spin_unlock(&pred->lock);
+}
+
 /** Let other threads run, since this thread waits for one of them. Without the
  *  lock. */
 static inline void pred_yield(const ucs_rcache_pred_t *pred)

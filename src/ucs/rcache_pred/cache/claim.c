@@ -24,17 +24,17 @@ static ucs_status_t new_region(pred_use_t *use)
 
     while (!ucs_rcache_pred_table_has_room(&pred->table)) {
         capacity = pred->table.capacity;
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         status = ucs_rcache_pred_room_alloc(&room, capacity);
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
         if (status != UCS_OK) {
             return status;
         }
 
         ucs_rcache_pred_room_give(&pred->table, &room);
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         ucs_rcache_pred_room_release(&room);
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
     }
 
     use->region = ucs_rcache_pred_region_new(&pred->table, use->domain,
@@ -123,9 +123,9 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
     pred_handle_t handle;
     ucs_status_t status;
 
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     status = claim_register(use, &handle, &end);
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
 
     pred->stats.time_critical += pred_elapsed(use->time + use->waited, end);
     pred->stats.refused       += (status == UCS_ERR_EXCEEDS_LIMIT);

@@ -60,18 +60,18 @@ static void use_end_release(ucs_rcache_pred_t *pred,
     if (pred_is_on_demand(pred)) {
         ucs_rcache_pred_region_free(&pred->table, region);
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     begin = pred_now(pred);
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
     end   = pred_now(pred);
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     pred->stats.time_critical += pred_elapsed(begin, end);
     if (pred_has_sink(pred)) {
         pred_emit_end(handle.domain, id, begin, end);
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     pred_publish(pred);
     pred_run_waiters(waiters);
@@ -83,16 +83,16 @@ ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
     ucs_rcache_pred_dq_entry_t entry;
     ucs_rcache_pred_region_t *region;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
     if (ucs_unlikely((region == NULL) || (region->refs == 0))) {
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         return UCS_ERR_NO_ELEM;
     }
 
     if (--region->refs > 0) {
         use_tell_end(pred, region);
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         return UCS_INPROGRESS;
     }
 
@@ -109,7 +109,7 @@ ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
         entry.length     = region->use_length;
         entry.context    = region->context;
         use_tell_end(pred, region);
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         ucs_rcache_pred_dq_push(&pred->dq, &entry);
     }
 

@@ -118,7 +118,7 @@ void pred_emit_decision(const ucs_rcache_pred_region_t *region,
     ucs_rcache_pred_t *pred = region->domain->pred;
     ucs_rcache_pred_event_t event;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     event      = region_event(region, UCS_RCACHE_PRED_EVENT_DEADLINE);
     event.time = now;
     if (history != NULL) {
@@ -128,5 +128,5 @@ void pred_emit_decision(const ucs_rcache_pred_region_t *region,
         event.period   = history->period;
     }
     emit(pred, &event);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }

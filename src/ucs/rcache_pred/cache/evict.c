@@ -68,18 +68,18 @@ static int evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
     ucs_rcache_pred_region_t *victim;
     pred_handle_t handle;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     victim = find_victim(pred, deadline);
     if (victim == NULL) {
         *wait_p = (bound->releasing > 0) || (bound->ahead_now > 0) ||
                   (bound->releases != releases);
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         return 0;
     }
 
     handle = pred_take_handle(pred, victim);
     ++pred->stats.evictions;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
     return 1;
@@ -126,15 +126,15 @@ void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes)
 {
     int above;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     pred->bound.max_bytes = max_bytes;
     above                 = (pred->stats.bytes_now > max_bytes);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     while (above && pred_evict(pred, 0)) {
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
         above = (pred->stats.bytes_now > max_bytes);
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
     }
     pred_publish(pred);
 }
@@ -175,9 +175,9 @@ ucs_status_t ucs_rcache_pred_reserve(ucs_rcache_pred_t *pred,
     }
 
     if (!pred_reserve(pred, &room, 0)) {
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
         ++pred->stats.refused;
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         status = UCS_ERR_EXCEEDS_LIMIT;
     }
 

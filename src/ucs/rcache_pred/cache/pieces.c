@@ -100,20 +100,20 @@ void ucs_rcache_pred_end_in_pieces(ucs_rcache_pred_pieces_t *pieces)
 
     if (pred_has_sink(pred)) {
         now = pred_now(pred);
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
         pred_emit_end(pieces->domain, pieces->id, now, now);
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
     }
 
     if (pieces->region == NULL) {
         return;
     }
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     if (pieces->region->generation == pieces->generation) {
         --pieces->region->in_pieces;
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     entry.region     = pieces->region;
     entry.generation = pieces->generation;
@@ -138,12 +138,12 @@ static int piece_start(ucs_rcache_pred_pieces_t *pieces)
     ucs_rcache_pred_t *pred = pieces->domain->pred;
     int others;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     /* The bound may have been lowered since the use began */
     pieces->piece = ucs_min(pieces->piece, piece_max(pred));
     others        = (pred->bound.pieces_now > 0);
     ++pred->bound.pieces_now;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return others;
 }
 
@@ -152,7 +152,7 @@ static int piece_start(ucs_rcache_pred_pieces_t *pieces)
 static ucs_status_t piece_fail(ucs_rcache_pred_t *pred, int others,
                                ucs_status_t status)
 {
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     --pred->bound.pieces_now;
     pred->stats.refused += (status == UCS_ERR_NO_MEMORY) ||
                            (status == UCS_ERR_NO_RESOURCE);
@@ -161,7 +161,7 @@ static ucs_status_t piece_fail(ucs_rcache_pred_t *pred, int others,
         status = UCS_ERR_NO_RESOURCE; /* The caller tries again when another
                                          piece has been deregistered */
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return status;
 }
 
@@ -194,10 +194,10 @@ piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned flags,
 
     piece->memh = handle.memh;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     pred->stats.time_critical += pred_elapsed(begin, end);
     pred->stats.pieces        += (status == UCS_OK);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return status;
 }
 
@@ -301,16 +301,16 @@ void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
     pred_handle_t handle    = piece_handle(domain, piece);
 
     handle.memh = piece->memh;
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     ++domain->releasing;
     ++pred->bound.releasing;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_PIECE);
 
     /* Not earlier, so that a use whose piece is refused meanwhile is told to
      * try again */
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     --pred->bound.pieces_now;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     pred_publish(pred);
 }

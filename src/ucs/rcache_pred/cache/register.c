@@ -61,9 +61,9 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
                                handle->length, flags, &handle->memh);
     *end_p = pred_now(pred);
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     account(handle, UCS_RCACHE_PRED_EVENT_REG, by, begin, *end_p, status);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return status;
 }
 
@@ -102,10 +102,10 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
                  ucs_status_string(status));
     }
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     pred->stats.deregs += (status == UCS_OK);
     account(handle, UCS_RCACHE_PRED_EVENT_DEREG, by, begin, end, status);
     --pred->bound.releasing;
     --domain->releasing; /* The domain may be destroyed from here on */
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }

@@ -28,10 +28,10 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
         return UCS_ERR_NO_MEMORY;
     }
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
     if ((region == NULL) || (region->refs == 0)) {
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         free(waiter);
         return UCS_ERR_NO_ELEM;
     }
@@ -41,7 +41,7 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
     waiter->next    = region->waiters;
     region->waiters = waiter;
     region->stale   = 1;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     pred_note_stale(pred);
     return pred_use_end(domain, memh);
@@ -55,7 +55,7 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
     ucs_rcache_pred_region_t *region;
     unsigned i;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     for (i = ucs_rcache_pred_table_first(table, start);
          (i < table->count) && (table->sorted[i]->start < end); ++i) {
         region = table->sorted[i];
@@ -68,7 +68,7 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
     if ((found > 0) && pred_has_sink(pred)) {
         pred_emit_unmap(pred, start, end);
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     if (found > 0) {
         pred_note_stale(pred);

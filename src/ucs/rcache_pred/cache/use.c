@@ -143,9 +143,9 @@ static void use_wait(pred_use_t *use)
 
         use->late |= use->region->scheduled;
         wait       = 1;
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         pred_yield(pred);
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
     }
 
     if (wait) {
@@ -193,9 +193,9 @@ static ucs_status_t use_acquire(pred_use_t *use)
     pays = (use->pieces != NULL) && !use->pieces->last_resort &&
            pred_pieces_pay(use->domain, use->start, use->length);
     if (old.memh != NULL) {
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         pred_deregister(&old, UCS_RCACHE_PRED_BY_USE);
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
     }
 
     if (pays) {
@@ -275,7 +275,7 @@ use_begin_slow(pred_use_t *use, void **memh_p)
 
     use->result = UCS_RCACHE_PRED_RESULT_MISS;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     status = use_acquire(use);
     status = use_settle(use, status);
     if (status == UCS_OK) {
@@ -288,7 +288,7 @@ use_begin_slow(pred_use_t *use, void **memh_p)
         use->result |= use->late ? UCS_RCACHE_PRED_RESULT_LATE : 0;
         use_tell(use);
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     pred_publish(pred);
     if (use->wake) {
@@ -307,7 +307,7 @@ static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(pred_use_t use, void **memh_p)
     use.time   = pred_now(pred);
     use.access = use.flags & pred->params.access_mask;
     if (ucs_likely(!pred_is_on_demand(pred))) {
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
         region = use_lookup(&use);
         if (ucs_likely(region_serves(region, &use))) {
             ++pred->stats.hits;
@@ -318,10 +318,10 @@ static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(pred_use_t use, void **memh_p)
                 use_tell(&copy);
             }
             *memh_p = region->memh;
-            ucs_spin_unlock(&pred->lock);
+            pred_unlock(pred);
             return UCS_OK;
         }
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
     }
 
     copy = use;

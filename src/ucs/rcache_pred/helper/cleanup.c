@@ -28,7 +28,7 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
         return 0;
     }
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     for (i = 0; i < pred->table.count;) {
         region = pred->table.sorted[i];
         if (!region->stale || (region->refs > 0) ||
@@ -39,19 +39,19 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
 
         if (steps-- == 0) {
             pred_note_stale(pred);
-            ucs_spin_unlock(&pred->lock);
+            pred_unlock(pred);
             return 1;
         }
 
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         pred_region_deregister(pred, region);
         pred_forget_region(pred, region);
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
         /* Go on at i, where the next region is now. Meanwhile uses may have
          * added regions, but nobody has removed any, so that none is left
          * out */
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return 0;
 }
 
@@ -76,7 +76,7 @@ int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
         return 0;
     }
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     pred->stats.dq_dropped = pred->rounds.dropped_seen = pred->dq.dropped;
     for (i = 0; i < pred->table.count; ++i) {
         region = pred->table.sorted[i];
@@ -87,17 +87,17 @@ int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
             if (steps-- == 0) {
                 pred->rounds.dropped_seen = UINT64_MAX; /* Sweep again in the
                                                            next round */
-                ucs_spin_unlock(&pred->lock);
+                pred_unlock(pred);
                 return 1;
             }
 
             region_note_use(pred, region);
-            ucs_spin_unlock(&pred->lock);
+            pred_unlock(pred);
             pred_region_decide(pred, region);
-            ucs_spin_lock(&pred->lock);
+            pred_lock(pred);
         }
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return 0;
 }
 
@@ -111,7 +111,7 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred)
     unsigned steps                 = GC_STEPS;
     ucs_rcache_pred_region_t *region;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     while ((table->count > pred->params.known_regions) && (steps-- > 0)) {
         *hand  = (*hand + 1) % table->count;
         region = table->sorted[*hand];
@@ -128,10 +128,10 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred)
         }
 
         region->stale = 1; /* No use finds the region from here on */
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         pred_forget_region(pred, region);
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return progress;
 }

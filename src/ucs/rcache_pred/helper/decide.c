@@ -30,15 +30,15 @@ void pred_region_deregister(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_time_t begin;
     pred_handle_t handle;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
         (region->refs > 0)) {
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
         return;
     }
 
     handle = pred_take_handle(pred, region);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     begin = pred_now(pred);
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
@@ -83,10 +83,10 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
                                                  &region->forecast, now,
                                                  &history);
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     region->deadline = deadline;
     registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     keep = registered && !ucs_rcache_pred_may_deregister(&times, now, deadline);
     trace_decision(region, now, deadline, history);
@@ -113,9 +113,9 @@ int pred_region_is_current(ucs_rcache_pred_t *pred,
 {
     int current;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     current = (region->generation == generation) && !region->stale;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return current;
 }
 
@@ -125,9 +125,9 @@ static int region_is_in_use(ucs_rcache_pred_t *pred,
 {
     int in_use;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     in_use = (region->refs > 0) || (region->in_pieces > 0);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return in_use;
 }
 
@@ -137,11 +137,11 @@ static int region_is_used(ucs_rcache_pred_t *pred,
 {
     int used;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     used = (region->refs > 0) || (region->in_pieces > 0) ||
            pred_region_has_news(region) ||
            (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return used;
 }
 
@@ -156,9 +156,9 @@ static int is_overtaken(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_time_t last = entry->region->forecast.history.last;
     int overtaken;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     overtaken = (entry->begin < last) && (entry->region->begin >= last);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return overtaken;
 }
 
@@ -182,9 +182,9 @@ static void region_learn(ucs_rcache_pred_t *pred,
                                                region->queued &&
                                                !region->scheduled);
     if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
-        ucs_spin_lock(&pred->lock);
+        pred_lock(pred);
         ++pred->stats.prediction_errors[error];
-        ucs_spin_unlock(&pred->lock);
+        pred_unlock(pred);
     }
 }
 
@@ -211,7 +211,7 @@ static int region_claim(ucs_rcache_pred_t *pred,
 {
     int claimed;
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     claimed = !region->stale && (region->in_pieces == 0) &&
               (region->state == UCS_RCACHE_PRED_REGION_IDLE);
     if (claimed) {
@@ -221,7 +221,7 @@ static int region_claim(ucs_rcache_pred_t *pred,
                 &pred->table, region,
                 ucs_rcache_pred_region_expected_length(region));
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
     return claimed;
 }
 
@@ -262,7 +262,7 @@ static void region_registered(ucs_rcache_pred_t *pred,
                               ucs_rcache_pred_time_t end,
                               ucs_rcache_pred_time_t period)
 {
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     --pred->bound.ahead_now;
     if (status == UCS_OK) {
         ++pred->stats.regs_helper;
@@ -273,7 +273,7 @@ static void region_registered(ucs_rcache_pred_t *pred,
     } else {
         region->state = UCS_RCACHE_PRED_REGION_IDLE;
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }
 
 /* Take a region off the registration queue that was used before its time.
@@ -340,13 +340,13 @@ void pred_process_awaited_head(ucs_rcache_pred_t *pred)
         pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.awaited));
     pred_dequeue(pred, region);
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     unmet               = is_unmet(region);
     pred->stats.wasted += unmet && region->ahead;
     if (unmet && pred_has_sink(pred)) {
         pred_emit_unmet(region);
     }
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     if (unmet) {
         ucs_rcache_pred_forecast_unmet(&pred->predictor, &region->forecast);

@@ -39,9 +39,9 @@ void pred_rounds_init(ucs_rcache_pred_t *pred)
 
 static void count_round(ucs_rcache_pred_t *pred)
 {
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     ++pred->stats.helper_rounds;
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }
 
 /* If another process of the node was refused room, deregister one idle region.

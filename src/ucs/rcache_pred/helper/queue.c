@@ -31,10 +31,10 @@ void pred_dequeue(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 
     region->queued = 0;
     ucs_list_del(&region->queue_elem.list);
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     region->scheduled = 0; /* A use that finds the region unregistered from now
                               on counts as not predicted */
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }
 
 static void enqueue(ucs_rcache_pred_t *pred, ucs_list_link_t *queue,
@@ -43,9 +43,9 @@ static void enqueue(ucs_rcache_pred_t *pred, ucs_list_link_t *queue,
 {
     ucs_rcache_pred_timeq_insert(queue, &region->queue_elem, time);
     region->queued = 1;
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     region->scheduled = (queue == &pred->rounds.rq);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }
 
 void pred_enqueue_registration(ucs_rcache_pred_t *pred,
@@ -89,7 +89,7 @@ void pred_forget_region(ucs_rcache_pred_t *pred,
     pred_dequeue(pred, region);
     ucs_rcache_pred_forecast_forget(&pred->predictor, &region->forecast);
 
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     ucs_rcache_pred_region_free(&pred->table, region);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 }

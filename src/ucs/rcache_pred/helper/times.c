@@ -33,12 +33,12 @@ void pred_region_times(ucs_rcache_pred_t *pred,
     int mode;
 
     *times = pred->rounds.times;
-    ucs_spin_lock(&pred->lock);
+    pred_lock(pred);
     length       = ucs_rcache_pred_region_expected_length(region);
     pages        = ucs_rcache_pred_pages(region->start, ucs_max(length, 1ul));
     times->reg   = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
     times->dereg = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
-    ucs_spin_unlock(&pred->lock);
+    pred_unlock(pred);
 
     mode          = atomic_load(&pred->handshake.mode);
     times->margin = (mode == UCS_RCACHE_PRED_MODE_PROGRESS) ?
