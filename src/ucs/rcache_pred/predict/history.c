@@ -84,7 +84,11 @@ static void add_interval(ucs_rcache_pred_history_t *history,
                          ucs_rcache_pred_time_t interval, unsigned depth)
 {
     history_judge(history, interval);
-    history->intervals[history->count++ % depth] = interval;
+    history->intervals[history->next] = interval;
+    history->next                     = (history->next + 1) % depth;
+    if (history->count < UINT8_MAX) {
+        ++history->count;
+    }
     history_summarize(history, ucs_min(history->count, depth));
 }
 

@@ -41,7 +41,11 @@ typedef struct ucs_rcache_pred_history {
                                             which fades */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
                                        /**< The recent intervals, as a ring */
-    uint32_t               count;      /**< Number of intervals seen so far */
+    uint8_t                next;       /**< Where in the ring the next interval
+                                            goes, 0..depth - 1 */
+    uint8_t                count;      /**< Number of intervals seen so far;
+                                            stays at its maximum, which is more
+                                            than the ring holds */
     uint8_t                confidence;
     uint8_t                streak;     /**< How many of the last intervals, in a
                                             row, were as long as the period
@@ -81,7 +85,7 @@ ucs_rcache_pred_history_latest(const ucs_rcache_pred_history_t *history,
                                unsigned depth)
 {
     return (history->count == 0) ?
-           0 : history->intervals[(history->count - 1) % depth];
+           0 : history->intervals[(history->next + depth - 1) % depth];
 }
 
 /** Lower the confidence, since the predicted begin did not come. */

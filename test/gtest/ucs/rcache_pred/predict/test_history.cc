@@ -6,6 +6,7 @@
 
 #include <common/library.h>
 
+#include <limits>
 #include <random>
 
 
@@ -435,4 +436,27 @@ TEST_F(test_history, no_error_without_a_prediction)
     EXPECT_EQ(0u, error_after(100 * MSEC));
     ucs_rcache_pred_history_close(&m_history, m_time + 100 * MSEC, DEPTH);
     EXPECT_EQ(NOT_PREDICTED, error_after(200 * MSEC)); /* Nothing is awaited */
+}
+
+TEST_F(test_history, number_of_intervals_does_not_wrap)
+{
+    next(MSEC, 5);
+    m_history.count = std::numeric_limits<decltype(m_history.count)>::max();
+    for (unsigned i = 1; i <= 2 * DEPTH; ++i) {
+        next(MSEC + i);
+        EXPECT_EQ(MSEC + i, ucs_rcache_pred_history_latest(&m_history, DEPTH));
+        EXPECT_EQ(MSEC + i, m_history.longest);
+        EXPECT_GE(m_history.count, DEPTH);
+    }
+    EXPECT_EQ(MSEC + DEPTH + 1, m_history.period) << "of the last 8 intervals";
+}
+
+TEST_F(test_history, goes_on_after_any_number_of_intervals)
+{
+    for (unsigned i = 0; i < 1000; ++i) {
+        next(MSEC + i % 3);
+    }
+    EXPECT_EQ(MSEC, m_history.period);
+    EXPECT_EQ(MSEC + 2, m_history.longest);
+    EXPECT_EQ(m_time + MSEC - lead(), deadline(m_time));
 }
