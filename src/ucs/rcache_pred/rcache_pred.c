@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include <ucs/base/page.h>
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/cache.h>
 #include <ucs/rcache_pred/cache/register.h>
@@ -28,6 +29,21 @@
  * them through api/.
  */
 
+
+static ucs_status_t page_size_check(size_t page_size)
+{
+    if ((page_size != 0) &&
+        (!ucs_is_pow2(page_size) ||
+         (page_size < UCS_RCACHE_PRED_MIN_PAGE_SIZE) ||
+         (page_size > UCS_RCACHE_PRED_MAX_PAGE_SIZE))) {
+        ucs_error("page size of %zu bytes: expected a power of 2, %lu to %lu",
+                  page_size, UCS_RCACHE_PRED_MIN_PAGE_SIZE,
+                  UCS_RCACHE_PRED_MAX_PAGE_SIZE);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
 
 static ucs_status_t params_check(const ucs_rcache_pred_params_t *params)
 {
@@ -70,13 +86,16 @@ static ucs_status_t params_check(const ucs_rcache_pred_params_t *params)
         return UCS_ERR_INVALID_PARAM;
     }
 
-    return UCS_OK;
+    return page_size_check(params->page_size);
 }
 
 static void params_to_state(ucs_rcache_pred_t *pred,
                             const ucs_rcache_pred_params_t *params)
 {
     pred->params          = *params;
+    if (params->page_size == 0) {
+        pred->params.page_size = ucs_rcache_pred_page_size();
+    }
     pred->ops             = *params->ops;
     pred->bound.max_bytes = params->max_bytes;
     ucs_list_head_init(&pred->domains);

@@ -240,8 +240,8 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
             return "a registration is under way";
         }
         if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
-            bytes += ucs_rcache_pred_pages(region->start, region->length) *
-                     UCS_RCACHE_PRED_PAGE_SIZE;
+            bytes += pred_pages(pred, region->start, region->length) *
+                     pred->params.page_size;
             if (ucs_rcache_pred_table_find_memh(table, region->domain,
                                                 region->memh) != region) {
                 return "a registered region is not found by its handle";

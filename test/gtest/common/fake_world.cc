@@ -19,7 +19,7 @@ fake_world::fake_world() :
     m_tick(0), m_num_wakes(0), m_demand(0), m_num_seats(0), m_serial(0),
     m_reg_cost{50, 10000}, m_dereg_cost{10, 5000}, m_fail_countdown(0),
     m_fail_times(0), m_fail_status(UCS_OK), m_fail_deregs(false),
-    m_limit(SIZE_MAX), m_next_memh(0x10000), m_num_regs(0), m_num_deregs(0),
+    m_limit(SIZE_MAX), m_page_size(PAGE), m_next_memh(0x10000), m_num_regs(0), m_num_deregs(0),
     m_bytes_now(0), m_bytes_peak(0), m_regions_now(0), m_regions_peak(0),
     m_max_bytes(UINT64_MAX), m_max_regions(UINT64_MAX), m_byte_ns(0),
     m_account_time(m_now)
@@ -134,7 +134,7 @@ void fake_world::account(int64_t pages, int64_t regions)
 {
     m_byte_ns      += m_bytes_now * (m_now - m_account_time);
     m_account_time  = m_now;
-    m_bytes_now    += pages * (int64_t)PAGE;
+    m_bytes_now    += pages * (int64_t)m_page_size;
     m_regions_now  += regions;
     m_bytes_peak    = std::max(m_bytes_peak, m_bytes_now);
     m_regions_peak  = std::max(m_regions_peak, m_regions_now);
@@ -150,7 +150,7 @@ void fake_world::account(int64_t pages, int64_t regions)
 void fake_world::occupy(int64_t bytes, int64_t regions)
 {
     guard g(m_lock);
-    account(bytes / (int64_t)PAGE, regions);
+    account(bytes / (int64_t)m_page_size, regions);
 }
 
 /* Under the lock */
@@ -176,7 +176,7 @@ void fake_world::run_hook(hook_t hook, const registration &r)
 
 ucs_status_t fake_world::reg(registration r, void **memh_p)
 {
-    size_t pages = ucs_rcache_pred_pages(r.address, r.length);
+    size_t pages = ucs_rcache_pred_pages(r.address, r.length, m_page_size);
     ucs_status_t status;
 
     {
@@ -222,7 +222,7 @@ ucs_status_t fake_world::dereg(const domain *dom, void *memh)
         }
 
         r     = it->second;
-        pages = ucs_rcache_pred_pages(r.address, r.length);
+        pages = ucs_rcache_pred_pages(r.address, r.length, m_page_size);
         m_live.erase(it);
     }
 

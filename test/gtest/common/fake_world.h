@@ -62,6 +62,9 @@ public:
     /* How often the clock was read */
     uint64_t num_now() const { return m_num_now; }
 
+    void set_page_size(size_t size) { m_page_size = size; }
+    size_t page_size() const { return m_page_size; }
+
     /* Registration */
     void set_reg_cost(uint64_t page, uint64_t op) { m_reg_cost = {page, op}; }
     void set_dereg_cost(uint64_t page, uint64_t op);
@@ -158,6 +161,7 @@ private:
     ucs_status_t                  m_fail_status;
     bool                          m_fail_deregs;
     size_t                        m_limit;
+    size_t                        m_page_size;
 
     mutable std::mutex            m_lock; /* What follows */
     std::map<void*, registration> m_live;

@@ -29,13 +29,16 @@ ucs_status_t pieces_use::begin()
 
 void pieces_use::check(const ucs_rcache_pred_piece_t &piece, size_t said) const
 {
+    size_t page = m_world->page_size();
+
     EXPECT_EQ(m_start, piece.start);
     EXPECT_GT(piece.length, 0u);
     EXPECT_LE(piece.length, m_length);
-    EXPECT_LE(ucs_rcache_pred_pages(piece.start, piece.length) * PAGE, said);
+    EXPECT_LE(ucs_rcache_pred_pages(piece.start, piece.length, page) * page,
+              said);
     EXPECT_TRUE(m_world->covers(piece.memh, (void*)piece.start, piece.length));
     if (m_num_pieces > 0) {
-        EXPECT_EQ(0u, piece.start % PAGE) << "two pieces share a page";
+        EXPECT_EQ(0u, piece.start % page) << "two pieces share a page";
     }
 }
 

@@ -19,6 +19,7 @@ pred_test::pred_test() :
     m_params.max_bytes     = UINT64_MAX;
     m_params.max_regions   = UINT64_MAX;
     m_params.dq_size       = 64;
+    m_params.page_size     = PAGE;
     m_params.access_mask   = ACCESS_READ | ACCESS_WRITE;
     m_params.helper_flags  = HELPER_FLAG;
 }

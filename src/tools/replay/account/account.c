@@ -6,6 +6,7 @@
 
 #include "account.h"
 
+#include <tools/replay/program/cost.h>
 #include <ucs/base/hash.h>
 #include <ucs/rcache_pred/predict/cost.h>
 
@@ -224,8 +225,9 @@ void predreg_holding_reg(predreg_account_t *account, predreg_holding_t *holding,
                          uint64_t address, uint64_t length, uint64_t now)
 {
     *holding = (predreg_holding_t){
-        .bytes = ucs_rcache_pred_pages(address, length) *
-                 UCS_RCACHE_PRED_PAGE_SIZE
+        .bytes = ucs_rcache_pred_pages(address, length,
+                                       PREDREG_PAGE_SIZE) *
+                 PREDREG_PAGE_SIZE
     };
     holding_set_state(holding, PREDREG_HOLDING_REG, now);
     ++account->regs;

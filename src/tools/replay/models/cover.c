@@ -6,6 +6,7 @@
 
 #include "cover.h"
 
+#include <tools/replay/program/cost.h>
 #include <ucs/rcache_pred/predict/cost.h>
 
 #include <stdlib.h>
@@ -13,8 +14,9 @@
 
 void predreg_range_of(uint64_t address, uint64_t length, predreg_range_t *range)
 {
-    range->first = address / UCS_RCACHE_PRED_PAGE_SIZE;
-    range->end   = range->first + ucs_rcache_pred_pages(address, length);
+    range->first = address / PREDREG_PAGE_SIZE;
+    range->end   = range->first + ucs_rcache_pred_pages(address, length,
+                                                          PREDREG_PAGE_SIZE);
 }
 
 ucs_status_t predreg_cover_init(predreg_cover_t *cover,

@@ -6,8 +6,6 @@
 
 #include "segments.h"
 
-#include <ucs/rcache_pred/predict/cost.h>
-
 #include <stdlib.h>
 
 
@@ -152,7 +150,7 @@ static ucs_status_t visit_domain(const predreg_segments_t *segments,
         if (uses.num_ranges > 0) {
             predreg_cover_move(&unmaps, *cut);
             func(arg, &uses, &unmaps,
-                 (cut[1] - cut[0]) * UCS_RCACHE_PRED_PAGE_SIZE);
+                 (cut[1] - cut[0]) * PREDREG_PAGE_SIZE);
         }
     }
 

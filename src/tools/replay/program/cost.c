@@ -16,8 +16,8 @@
 uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
                          uint64_t length)
 {
-    double time = (cost->page * ucs_rcache_pred_pages(address, length)) +
-                  cost->op + 0.5; /* Rounded */
+    double pages = ucs_rcache_pred_pages(address, length, PREDREG_PAGE_SIZE);
+    double time  = (cost->page * pages) + cost->op + 0.5; /* Rounded */
 
     return (time >= MAX_COST) ? MAX_COST : time;
 }

@@ -19,6 +19,11 @@ BEGIN_C_DECLS
  * number of pages.
  */
 
+/** The size of a page, bytes, in all replays. A trace of a machine with larger
+ *  pages is replayed as if it had these: what its small buffers pin is then
+ *  counted too low. */
+#define PREDREG_PAGE_SIZE 4096ul
+
 /** How long an operation takes: ns for each page, plus ns for the operation. */
 typedef struct predreg_cost {
     double page;

@@ -20,7 +20,7 @@
 void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
                      uint64_t time)
 {
-    double pages = ucs_rcache_pred_pages(address, length);
+    double pages = ucs_rcache_pred_pages(address, length, PREDREG_PAGE_SIZE);
 
     fit->n  += 1;
     fit->x  += pages;

@@ -351,6 +351,22 @@ static void builder_cleanup(builder_t *builder)
     free(builder->next);
 }
 
+/* Warn if the pages of the recorded machine are others than those of replays.
+ * The traces of all ranks say the same: one warning is enough. */
+static void check_page_size(const ucs_rcache_trace_t *trace)
+{
+    static int warned = 0;
+    const char *value = ucs_rcache_trace_get_meta(trace, "page_size");
+
+    if ((value != NULL) && (strtoul(value, NULL, 10) != PREDREG_PAGE_SIZE) &&
+        !warned) {
+        warned = 1;
+        ucs_warn("recorded with pages of %s bytes, replayed with pages of %lu: "
+                 "what small buffers pin is counted too low", value,
+                 PREDREG_PAGE_SIZE);
+    }
+}
+
 ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
                                      predreg_timeline_t **timeline_p)
 {
@@ -362,6 +378,7 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
         return UCS_ERR_NO_MEMORY;
     }
 
+    check_page_size(trace);
     builder.timeline->num_domains = ucs_max(trace->num_domains, 1u);
     if (trace->num_events > 0) {
         builder.origin        = trace->events[0].time;

@@ -233,13 +233,14 @@ static ucs_status_t sim_create_pred(sim_t *sim,
     ucs_rcache_pred_params_t cache = params->cache;
     ucs_status_t status;
 
-    sim->sink    = sink;
-    sim->user_sink = cache.sink;
-    cache.ops    = &predreg_world_ops;
-    cache.arg    = sim->world;
-    cache.sink   = &sim->sink;
-    cache.node   = NULL;
-    status       = ucs_rcache_pred_create(&cache, &sim->pred);
+    sim->sink       = sink;
+    sim->user_sink  = cache.sink;
+    cache.ops       = &predreg_world_ops;
+    cache.arg       = sim->world;
+    cache.sink      = &sim->sink;
+    cache.node      = NULL;
+    cache.page_size = PREDREG_PAGE_SIZE;
+    status          = ucs_rcache_pred_create(&cache, &sim->pred);
     if (status != UCS_OK) {
         return status;
     }

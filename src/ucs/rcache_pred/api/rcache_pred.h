@@ -14,6 +14,7 @@
 #include <ucs/node/node.h>
 
 #include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
 #include <ucs/type/status.h>
 
 #include <stddef.h>
@@ -197,9 +198,14 @@ typedef struct ucs_rcache_pred_params {
                                                    it */
     ucs_rcache_pred_node_t      *node;        /**< Keeps the bounds of the node;
                                                    NULL: the node has none. It
-                                                   was joined with NODE_RESERVE
+                                                   was joined with @ref
+                                                   ucs_rcache_pred_pieces_reserve
                                                    and has to outlive the
                                                    cache */
+    size_t                      page_size;    /**< Size of a page, bytes: a power
+                                                   of 2, MIN_PAGE_SIZE to
+                                                   MAX_PAGE_SIZE. 0: that of
+                                                   this machine */
     unsigned                    dq_size;      /**< Entries of the deregistration
                                                    queue; a power of 2 */
     unsigned                    access_mask;  /**< Those bits of a use's flags
@@ -217,14 +223,31 @@ typedef struct ucs_rcache_pred_params {
 
 #define UCS_RCACHE_PRED_MAX_HISTORY 16
 
+/** The range of page sizes, bytes. No system that Linux runs on has pages
+ *  outside of it, huge ones aside, which may be registered in part. */
+#define UCS_RCACHE_PRED_MIN_PAGE_SIZE (4ul << 10)
+#define UCS_RCACHE_PRED_MAX_PAGE_SIZE (1ul << 20)
+
 /** How many pieces of a transfer are registered at a time: one is in flight
  *  while the next one is registered. */
 #define UCS_RCACHE_PRED_PIECES_IN_FLIGHT 2
 
+/** The least size of a piece, bytes. A piece has at least two pages, since its
+ *  first page may be taken up only in part, and since it may have to leave a
+ *  page to the last piece. */
+static inline size_t ucs_rcache_pred_min_piece(size_t page_size)
+{
+    return ucs_max((size_t)64 << 10, 2 * page_size);
+}
+
 /** What a node holds for each cache that belongs to it, bytes and regions, so
  *  that transfers in pieces can go on however much the other processes have
- *  registered: room for the smallest pieces of one transfer, 64 KiB each. */
-#define UCS_RCACHE_PRED_NODE_RESERVE         (128ul << 10)
+ *  registered: room for the smallest pieces of one transfer. */
+static inline uint64_t ucs_rcache_pred_pieces_reserve(size_t page_size)
+{
+    return UCS_RCACHE_PRED_PIECES_IN_FLIGHT *
+           ucs_rcache_pred_min_piece(page_size);
+}
 #define UCS_RCACHE_PRED_NODE_RESERVE_REGIONS UCS_RCACHE_PRED_PIECES_IN_FLIGHT
 
 /** The least bound. A smaller one would have no room for the pieces of a

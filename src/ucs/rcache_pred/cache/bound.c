@@ -40,7 +40,9 @@ static uint64_t part_max_bytes(const ucs_rcache_pred_t *pred, pred_part_t part)
     uint64_t max_bytes = pred->bound.max_bytes;
 
     return (part == PRED_PART_PIECE) ?
-           max_bytes : (max_bytes - ucs_rcache_pred_bound_reserve(max_bytes));
+           max_bytes :
+           (max_bytes -
+            ucs_rcache_pred_bound_reserve(max_bytes, pred->params.page_size));
 }
 
 /* The bound on registrations for such a part: all but pieces have to leave one
@@ -119,7 +121,8 @@ static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     int held;
 
     pred_lock(pred);
-    held = (bound->held_bytes + room->bytes <= UCS_RCACHE_PRED_NODE_RESERVE) &&
+    held = (bound->held_bytes + room->bytes <=
+            ucs_rcache_pred_pieces_reserve(pred->params.page_size)) &&
            (bound->held_regions + room->regions <=
             UCS_RCACHE_PRED_NODE_RESERVE_REGIONS);
     if (held) {

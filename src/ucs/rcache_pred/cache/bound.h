@@ -42,13 +42,13 @@ typedef struct pred_reservation {
 
 /** @return the room that a registration of the cache needs. */
 static inline pred_reservation_t
-pred_reservation(uintptr_t start, size_t length, pred_part_t part)
+pred_reservation(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
+                 pred_part_t part)
 {
     return (pred_reservation_t){
         .subsystem = UCS_RCACHE_PRED_SUBSYSTEM_CACHE,
         .part      = part,
-        .bytes     = ucs_rcache_pred_pages(start, length) *
-                     UCS_RCACHE_PRED_PAGE_SIZE,
+        .bytes     = pred_pages(pred, start, length) * pred->params.page_size,
         .regions   = 1
     };
 }

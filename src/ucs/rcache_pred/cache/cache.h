@@ -70,7 +70,8 @@ typedef struct pred_bound {
     unsigned ahead_now;    /**< Regions that the helper is registering now */
     unsigned pieces_now;   /**< Pieces that are registered, are about to be, or
                                 are not yet deregistered */
-    uint64_t held_bytes;   /**< Bytes of NODE_RESERVE that are in use */
+    uint64_t held_bytes;   /**< Bytes that are in use of those that the node
+                                holds for this process */
     unsigned held_regions; /**< Regions of NODE_RESERVE_REGIONS that are in
                                 use */
 } pred_bound_t;
@@ -236,6 +237,13 @@ static inline void pred_lock(ucs_rcache_pred_t *pred)
 static inline void pred_unlock(ucs_rcache_pred_t *pred)
 {
     ucs_spin_unlock(&pred->lock);
+}
+
+/** @return the number of pages that a range touches. */
+static inline size_t
+pred_pages(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length)
+{
+    return ucs_rcache_pred_pages(start, length, pred->params.page_size);
 }
 
 /** Let other threads run, since this thread waits for one of them. Without the

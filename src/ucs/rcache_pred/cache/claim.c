@@ -94,7 +94,8 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
     ucs_status_t status;
 
     *handle = pred_region_handle(use->region);
-    room    = pred_reservation(handle->start, handle->length, PRED_PART_WHOLE);
+    room    = pred_reservation(pred, handle->start, handle->length,
+                               PRED_PART_WHOLE);
     if (!pred_reserve(pred, &room, 0)) {
         *end_p = pred_now(pred);
         return UCS_ERR_EXCEEDS_LIMIT;

@@ -26,46 +26,51 @@
 /* Pieces that the system refuses are halved until they have this size, bytes.
  * With such pieces a transfer can go on in what the node holds for this
  * process. */
-#define PIECE_MIN \
-    (UCS_RCACHE_PRED_NODE_RESERVE / UCS_RCACHE_PRED_PIECES_IN_FLIGHT)
-
+static size_t piece_min(const ucs_rcache_pred_t *pred)
+{
+    return ucs_rcache_pred_min_piece(pred->params.page_size);
+}
 
 /* The size of the largest pieces of which the bound has room for as many as are
  * in flight at a time, bytes. Under lock. */
 static size_t piece_max(const ucs_rcache_pred_t *pred)
 {
-    uint64_t reserve = ucs_rcache_pred_bound_reserve(pred->bound.max_bytes);
+    size_t page      = pred->params.page_size;
+    uint64_t reserve = ucs_rcache_pred_bound_reserve(pred->bound.max_bytes,
+                                                     page);
 
     if (reserve == 0) {
         return SIZE_MAX;
     }
 
     return ucs_max(ucs_align_down(reserve / UCS_RCACHE_PRED_PIECES_IN_FLIGHT,
-                                  UCS_RCACHE_PRED_PAGE_SIZE),
-                   PIECE_MIN);
+                                  page),
+                   piece_min(pred));
 }
 
 /* @return the size of the pieces for a use of so many pages, bytes. Under
  *         lock. */
 static size_t piece_bytes(ucs_rcache_pred_domain_t *domain, size_t pages)
 {
+    const ucs_rcache_pred_t *pred = domain->pred;
     size_t piece;
 
     piece = ucs_rcache_pred_piece_pages(&domain->reg_cost, &domain->dereg_cost,
-                                        pages) * UCS_RCACHE_PRED_PAGE_SIZE;
-    return ucs_min(ucs_max(piece, PIECE_MIN), piece_max(domain->pred));
+                                        pages) * pred->params.page_size;
+    return ucs_min(ucs_max(piece, piece_min(pred)), piece_max(pred));
 }
 
 int pred_pieces_pay(ucs_rcache_pred_domain_t *domain, uintptr_t start,
                     size_t length)
 {
-    size_t pages = ucs_rcache_pred_pages(start, length);
+    const ucs_rcache_pred_t *pred = domain->pred;
+    size_t pages                  = pred_pages(pred, start, length);
 
-    return domain->pred->params.pieces &&
+    return pred->params.pieces &&
            ucs_rcache_pred_pieces_pay(&domain->reg_cost, &domain->dereg_cost,
                                       pages,
                                       piece_bytes(domain, pages) /
-                                      UCS_RCACHE_PRED_PAGE_SIZE);
+                                      pred->params.page_size);
 }
 
 void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
@@ -80,7 +85,7 @@ void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
     pieces->length    = length;
     pieces->context   = *context;
     pieces->piece     = piece_bytes(domain,
-                                    ucs_rcache_pred_pages(start, length));
+                                    pred_pages(domain->pred, start, length));
     pieces->min_piece = 0;
     pieces->id        = pred_has_sink(domain->pred) ?
                         ++domain->pred->table.generations : 0;
@@ -210,16 +215,16 @@ static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
                          size_t length, size_t max, size_t min,
                          ucs_rcache_pred_piece_t *piece)
 {
+    size_t page = pred->params.page_size;
     pred_reservation_t room;
 
     piece->start  = start;
-    piece->length = ucs_min(length, max - (start % UCS_RCACHE_PRED_PAGE_SIZE));
+    piece->length = ucs_min(length, max - (start % page));
     if ((piece->length < length) && (length - piece->length < min)) {
-        piece->length -= UCS_RCACHE_PRED_PAGE_SIZE; /* Left for the last
-                                                       piece */
+        piece->length -= page; /* Left for the last piece */
     }
 
-    room = pred_reservation(piece->start, piece->length, PRED_PART_PIECE);
+    room = pred_reservation(pred, piece->start, piece->length, PRED_PART_PIECE);
     if (!pred_reserve(pred, &room, 0)) {
         return 0;
     }
@@ -233,7 +238,8 @@ piece_unreserve(ucs_rcache_pred_t *pred, const ucs_rcache_pred_piece_t *piece)
 {
     pred_reservation_t room;
 
-    room      = pred_reservation(piece->start, piece->length, PRED_PART_PIECE);
+    room      = pred_reservation(pred, piece->start, piece->length,
+                                 PRED_PART_PIECE);
     room.held = piece->held;
     pred_bound_give(pred, &room);
 }
@@ -249,7 +255,7 @@ static ucs_status_t piece_try(ucs_rcache_pred_pieces_t *pieces, uintptr_t start,
 
     if (!piece_reserve(pred, start, length, pieces->piece, pieces->min_piece,
                        piece) &&
-        !piece_reserve(pred, start, length, PIECE_MIN, pieces->min_piece,
+        !piece_reserve(pred, start, length, piece_min(pred), pieces->min_piece,
                        piece)) {
         return UCS_ERR_NO_RESOURCE;
     }
@@ -265,13 +271,16 @@ static ucs_status_t piece_try(ucs_rcache_pred_pieces_t *pieces, uintptr_t start,
  * size. */
 static int piece_halve(ucs_rcache_pred_pieces_t *pieces)
 {
-    if (pieces->piece <= PIECE_MIN) {
+    const ucs_rcache_pred_t *pred = pieces->domain->pred;
+    size_t least                  = piece_min(pred);
+
+    if (pieces->piece <= least) {
         return 0;
     }
 
     pieces->piece = ucs_max(ucs_align_down(pieces->piece / 2,
-                                           UCS_RCACHE_PRED_PAGE_SIZE),
-                            PIECE_MIN);
+                                           pred->params.page_size),
+                            least);
     return 1;
 }
 

@@ -28,8 +28,8 @@ static void account(const pred_handle_t *handle,
     if (status == UCS_OK) {
         ucs_rcache_pred_cost_update((type == UCS_RCACHE_PRED_EVENT_REG) ?
                                     &domain->reg_cost : &domain->dereg_cost,
-                                    ucs_rcache_pred_pages(handle->start,
-                                                          handle->length),
+                                    pred_pages(domain->pred, handle->start,
+                                               handle->length),
                                     pred_elapsed(begin, end));
     }
 
@@ -90,7 +90,7 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
     status = pred->ops.mem_dereg(domain->arg, handle->memh);
     end    = pred_now(pred);
     if (status == UCS_OK) {
-        room      = pred_reservation(handle->start, handle->length,
+        room      = pred_reservation(pred, handle->start, handle->length,
                                      PRED_PART_WHOLE);
         room.held = handle->held;
         pred_bound_give(pred, &room);

@@ -237,7 +237,8 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
     ucs_status_t status;
 
     *end_p = pred_now(pred);
-    room   = pred_reservation(handle.start, handle.length, PRED_PART_WHOLE);
+    room   = pred_reservation(pred, handle.start, handle.length,
+                              PRED_PART_WHOLE);
     if (!pred_reserve(pred, &room, ucs_max(region->deadline, 1ul))) {
         return UCS_ERR_EXCEEDS_LIMIT;
     }

@@ -35,7 +35,7 @@ void pred_region_times(ucs_rcache_pred_t *pred,
     *times = pred->rounds.times;
     pred_lock(pred);
     length       = ucs_rcache_pred_region_expected_length(region);
-    pages        = ucs_rcache_pred_pages(region->start, ucs_max(length, 1ul));
+    pages        = pred_pages(pred, region->start, ucs_max(length, 1ul));
     times->reg   = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
     times->dereg = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
     pred_unlock(pred);

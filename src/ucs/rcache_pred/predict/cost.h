@@ -9,15 +9,14 @@
 
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
+#include <ucs/sys/math.h>
+
 /** @file cost.h
  *
  * The cost of a registration or a deregistration as a linear function of its
  * size, a * pages + b (CF'11, section 3.2). The function is fitted to
  * measurements while the program runs.
  */
-
-/** Size of a page, bytes. The kernel pins whole pages. */
-#define UCS_RCACHE_PRED_PAGE_SIZE 4096ul
 
 /** Costs that are assumed before anything was measured, in ns for each page and
  *  in ns for each operation. They are of the order that was measured on
@@ -58,13 +57,17 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages);
 
 
-/** @return the number of pages that [address, address + length) touches. */
-static inline size_t ucs_rcache_pred_pages(uintptr_t address, size_t length)
+/** @return the number of pages that [address, address + length) touches. The
+ *          kernel pins whole pages. A range that would go on beyond the top of
+ *          the address space ends there.
+ *  @param [in] length     > 0.
+ *  @param [in] page_size  Bytes. */
+static inline size_t
+ucs_rcache_pred_pages(uintptr_t address, size_t length, size_t page_size)
 {
-    uintptr_t first = address / UCS_RCACHE_PRED_PAGE_SIZE;
-    uintptr_t last  = (address + length - 1) / UCS_RCACHE_PRED_PAGE_SIZE;
+    uintptr_t more = ucs_min(length - 1, UINTPTR_MAX - address);
 
-    return last - first + 1;
+    return ((address + more) / page_size) - (address / page_size) + 1;
 }
 
 #endif

@@ -11,7 +11,6 @@
 #include <math.h>
 
 #define RESERVE_SHARE 16
-#define RESERVE_MIN   (128ul << 10)
 #define RESERVE_MAX   (4ul << 20)
 
 
@@ -123,13 +122,15 @@ void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
     }
 }
 
-uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes)
+uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes, size_t page_size)
 {
+    uint64_t least = ucs_rcache_pred_pieces_reserve(page_size);
+
     if (max_bytes == UINT64_MAX) {
         return 0;
     }
 
-    return ucs_min(ucs_max(max_bytes / RESERVE_SHARE, RESERVE_MIN),
+    return ucs_min(ucs_max(max_bytes / RESERVE_SHARE, least),
                    ucs_min(RESERVE_MAX, max_bytes));
 }
 

@@ -112,12 +112,12 @@ void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
 /**
  * @return how much of a bound on bytes whole regions must leave free, so that
  *         transfers in pieces can go on (see pieces.c). It is 1/16 of the
- *         bound, at most 4 MiB, and at least 128 KiB, which has room for two
- *         pieces of 64 KiB; 0 if there is no bound.
+ *         bound, at most 4 MiB, and at least @ref
+ *         ucs_rcache_pred_pieces_reserve; 0 if there is no bound.
  *
  * @param [in] max_bytes  The bound; UINT64_MAX: there is none.
  */
-uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes);
+uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes, size_t page_size);
 
 /**
  * Find the best size of the pieces in which a transfer of @a pages is

@@ -6,8 +6,11 @@
 
 #include "seat.h"
 
-#include <ucs/debug/log_def.h>
+#include <ucs/base/page.h>
 #include <ucs/host/thread.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
+
+#include <ucs/debug/log_def.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -41,7 +44,8 @@ uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs)
     ucs_rcache_pred_node_params_t params = {
         .max_bytes       = knobs->node_max_pinned,
         .max_regions     = knobs->node_max_regions,
-        .reserve         = UCS_RCACHE_PRED_NODE_RESERVE,
+        .reserve         = ucs_rcache_pred_pieces_reserve(
+                                   ucs_rcache_pred_page_size()),
         .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
     };
 

@@ -11,7 +11,7 @@
 #include "table.h"
 #include "transfer.h"
 
-#include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/base/page.h>
 
 #include <ucs/datastruct/callbackq.h>
 #include <ucs/debug/log_def.h>
@@ -240,8 +240,8 @@ static int iface_is_supported(const uct_iface_attr_t *attr)
            has_copying(caps, UCT_IFACE_FLAG_GET_ZCOPY,
                        UCT_IFACE_FLAG_GET_BCOPY) &&
            (attr->cap.am.max_zcopy <= attr->cap.am.max_bcopy) &&
-           (attr->cap.get.min_zcopy <= UCS_RCACHE_PRED_PAGE_SIZE) &&
-           (attr->cap.put.min_zcopy <= UCS_RCACHE_PRED_PAGE_SIZE);
+           (attr->cap.get.min_zcopy <= ucs_rcache_pred_page_size()) &&
+           (attr->cap.put.min_zcopy <= ucs_rcache_pred_page_size());
 }
 
 static void iface_init(uct_predreg_iface_t *self, uct_iface_h iface,

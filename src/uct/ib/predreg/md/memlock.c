@@ -6,6 +6,7 @@
 
 #include "memlock.h"
 
+#include <ucs/base/page.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/rcache_pred/predict/cost.h>
 
@@ -108,8 +109,9 @@ ucs_status_t uct_predreg_memlock_add(uct_predreg_memlock_t *memlock,
     }
 
     foreign->memh  = memh;
-    foreign->bytes = ucs_rcache_pred_pages((uintptr_t)address, length) *
-                     UCS_RCACHE_PRED_PAGE_SIZE;
+    foreign->bytes = ucs_rcache_pred_pages((uintptr_t)address, length,
+                                           ucs_rcache_pred_page_size()) *
+                     ucs_rcache_pred_page_size();
     foreign->pool  = is_pool ? length : 0;
 
     pthread_mutex_lock(&memlock->lock);

@@ -119,6 +119,21 @@ protected:
     predreg_timeline_t   *m_timeline;
 };
 
+TEST_F(test_timeline, other_pages_are_warned_about_once)
+{
+    ucs_rcache_trace_meta_t meta = {(char*)"page_size", (char*)"4096"};
+
+    m_trace.meta     = &meta;
+    m_trace.num_meta = 1;
+    for (const char *size : {"4096", "65536", "65536"}) {
+        meta.value = (char*)size;
+        predreg_timeline_destroy(const_cast<predreg_timeline_t*>(create()));
+        m_timeline = NULL;
+    }
+    EXPECT_NE(std::string::npos, log_watch::take().find("of 65536 bytes"));
+    EXPECT_EQ("", log_watch::take());
+}
+
 TEST_F(test_timeline, empty)
 {
     create();

@@ -206,6 +206,32 @@ TEST_F(test_bound, lowering_leaves_what_is_in_use)
     EXPECT_LE(m_world.bytes_now(), UCS_RCACHE_PRED_MIN_BYTES);
 }
 
+TEST_F(test_bound, large_pages_are_counted_whole)
+{
+    m_params.page_size = 64 * KB;
+    m_world.set_page_size(64 * KB);
+    bound(BOUND);
+    void *memh = begin(buffer(0, 64 * KB - 1), 2);
+
+    EXPECT_EQ(128 * KB, stats().bytes_now);
+    for (unsigned i = 1; i <= 10; ++i) {
+        end(begin(buffer(i), PAGE)); /* 10 pages are left to whole uses */
+    }
+    EXPECT_EQ(0u, stats().evictions);
+    end(begin(buffer(11), PAGE));
+    EXPECT_EQ(1u, stats().evictions);
+    end(memh);
+}
+
+TEST_F(test_bound, page_size_is_that_of_the_machine)
+{
+    m_params.page_size = 0;
+    m_world.set_page_size(sysconf(_SC_PAGESIZE));
+    recreate();
+    end(begin(buffer(0), 1));
+    EXPECT_EQ((uint64_t)sysconf(_SC_PAGESIZE), stats().bytes_now);
+}
+
 TEST_F(test_bound, raising_makes_room)
 {
     void *memh = begin(buffer(0), ROOM);

@@ -227,4 +227,10 @@ TEST_F(test_failures, parameters_out_of_range_are_named)
     expect_refused("of 1 entries");
     (params = m_params).dq_size = 48;
     expect_refused("of 48 entries");
+    (params = m_params).page_size = 2048;
+    expect_refused("page size of 2048 bytes");
+    (params = m_params).page_size = 12288;
+    expect_refused("page size of 12288 bytes");
+    (params = m_params).page_size = 2 * MB;
+    expect_refused("page size of 2097152 bytes");
 }

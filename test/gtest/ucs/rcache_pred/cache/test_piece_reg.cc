@@ -45,6 +45,27 @@ TEST_F(test_piece_reg, pieces_cover_any_use)
     }
 }
 
+TEST_F(test_piece_reg, pieces_of_large_pages_cover_any_use)
+{
+    std::mt19937 random(1);
+
+    m_params.page_size = 64 * KB;
+    m_world.set_page_size(64 * KB);
+    m_params.pieces = 0;
+    bound(256 * KB);
+    for (unsigned i = 0; i < 1000; ++i) {
+        uintptr_t start = (uintptr_t)buffer(i, random() % (256 * KB));
+        size_t length   = 256 * KB + random() % MB;
+        pieces_use use  = pieces((void*)start, length);
+
+        ASSERT_EQ(UCS_INPROGRESS, use.begin());
+        use.set_min_piece(random() % (64 * KB));
+        ASSERT_EQ(UCS_OK, use.finish());
+        EXPECT_EQ(0u, use.left());
+        EXPECT_EQ(128 * KB, use.piece_size());
+    }
+}
+
 TEST_F(test_piece_reg, flags_of_a_piece)
 {
     pieces_use use = pieces(buffer(0), LARGE, ACCESS_WRITE | HINT);

@@ -245,7 +245,7 @@ TEST_F(test_reserve, node_bound_is_over_all)
     ucs_rcache_pred_node_params_t params = {
         .max_bytes       = BOUND,
         .max_regions     = 8,
-        .reserve         = UCS_RCACHE_PRED_NODE_RESERVE,
+        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
         .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
     };
     ucs_rcache_pred_node_totals_t totals;
@@ -273,7 +273,7 @@ TEST_F(test_reserve, node_bound_is_over_all)
     release(FIREHOSE, ROOM / 2, 4);
     release(ARENA, ROOM / 2, 2);
     ucs_rcache_pred_node_get_totals(node, &totals);
-    EXPECT_EQ(UCS_RCACHE_PRED_NODE_RESERVE, totals.bytes);
+    EXPECT_EQ(ucs_rcache_pred_pieces_reserve(PAGE), totals.bytes);
     destroy();
     ucs_rcache_pred_node_leave(node);
 }

@@ -31,7 +31,7 @@ TEST_F(test_progress, progress_lets_go_within_a_bound_of_the_node)
     ucs_rcache_pred_node_params_t params = {
         .max_bytes       = 1024 * MB,
         .max_regions     = UCS_RCACHE_PRED_NODE_UNLIMITED,
-        .reserve         = UCS_RCACHE_PRED_NODE_RESERVE,
+        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
         .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
     };
     ucs_rcache_pred_node_t *node;

@@ -116,10 +116,22 @@ TEST_F(test_cost, follows_a_change)
 
 TEST_F(test_cost, pages_are_those_touched)
 {
-    EXPECT_EQ(1u, ucs_rcache_pred_pages(0, 1));
-    EXPECT_EQ(1u, ucs_rcache_pred_pages(0, PAGE));
-    EXPECT_EQ(2u, ucs_rcache_pred_pages(0, PAGE + 1));
-    EXPECT_EQ(2u, ucs_rcache_pred_pages(PAGE - 1, 2));
-    EXPECT_EQ(1u, ucs_rcache_pred_pages(PAGE - 1, 1));
-    EXPECT_EQ(257u, ucs_rcache_pred_pages(8, MB));
+    EXPECT_EQ(1u, ucs_rcache_pred_pages(0, 1, PAGE));
+    EXPECT_EQ(1u, ucs_rcache_pred_pages(0, PAGE, PAGE));
+    EXPECT_EQ(2u, ucs_rcache_pred_pages(0, PAGE + 1, PAGE));
+    EXPECT_EQ(2u, ucs_rcache_pred_pages(PAGE - 1, 2, PAGE));
+    EXPECT_EQ(1u, ucs_rcache_pred_pages(PAGE - 1, 1, PAGE));
+    EXPECT_EQ(257u, ucs_rcache_pred_pages(8, MB, PAGE));
+    EXPECT_EQ(17u, ucs_rcache_pred_pages(8, MB, 64 * KB));
+    EXPECT_EQ(1u, ucs_rcache_pred_pages(PAGE - 1, 2, 64 * KB));
+}
+
+TEST_F(test_cost, pages_end_at_the_top_of_the_address_space)
+{
+    uintptr_t last = UINTPTR_MAX - PAGE + 1;
+
+    EXPECT_EQ(1u, ucs_rcache_pred_pages(last, PAGE, PAGE));
+    EXPECT_EQ(1u, ucs_rcache_pred_pages(last, 2 * PAGE, PAGE));
+    EXPECT_EQ(2u, ucs_rcache_pred_pages(last - 1, SIZE_MAX, PAGE));
+    EXPECT_EQ(SIZE_MAX / PAGE + 1, ucs_rcache_pred_pages(0, SIZE_MAX, PAGE));
 }

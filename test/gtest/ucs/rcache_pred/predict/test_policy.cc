@@ -274,38 +274,44 @@ TEST_F(test_policy, order_is_kept_and_none_moved_later)
 
 /* Pieces */
 
+static uint64_t bound_reserve(uint64_t max_bytes, size_t page_size = PAGE)
+{
+    return ucs_rcache_pred_bound_reserve(max_bytes, page_size);
+}
+
 TEST(test_policy_pieces, reserve_is_a_share_of_the_bound)
 {
-    EXPECT_EQ(1 * MB, ucs_rcache_pred_bound_reserve(16 * MB));
-    EXPECT_EQ(2 * MB + 1, ucs_rcache_pred_bound_reserve(32 * MB + 16));
-    EXPECT_EQ(2 * MB, ucs_rcache_pred_bound_reserve(32 * MB + 15));
+    EXPECT_EQ(1 * MB, bound_reserve(16 * MB));
+    EXPECT_EQ(2 * MB + 1, bound_reserve(32 * MB + 16));
+    EXPECT_EQ(2 * MB, bound_reserve(32 * MB + 15));
 }
 
 TEST(test_policy_pieces, reserve_holds_two_small_pieces)
 {
-    EXPECT_EQ(128 * KB, ucs_rcache_pred_bound_reserve(2 * MB));
-    EXPECT_EQ(128 * KB, ucs_rcache_pred_bound_reserve(2 * MB + 15));
-    EXPECT_EQ(128 * KB + 1, ucs_rcache_pred_bound_reserve(2 * MB + 16));
-    EXPECT_EQ(128 * KB,
-              ucs_rcache_pred_bound_reserve(UCS_RCACHE_PRED_MIN_BYTES));
+    EXPECT_EQ(128 * KB, bound_reserve(2 * MB));
+    EXPECT_EQ(128 * KB, bound_reserve(2 * MB + 15));
+    EXPECT_EQ(128 * KB + 1, bound_reserve(2 * MB + 16));
+    EXPECT_EQ(128 * KB, bound_reserve(UCS_RCACHE_PRED_MIN_BYTES));
+    /* Of two pages each, where pages are large */
+    EXPECT_EQ(256 * KB, bound_reserve(2 * MB, 64 * KB));
 }
 
 TEST(test_policy_pieces, reserve_is_not_more_than_it_takes)
 {
-    EXPECT_EQ(4 * MB, ucs_rcache_pred_bound_reserve(64 * MB));
-    EXPECT_EQ(4 * MB, ucs_rcache_pred_bound_reserve(UINT64_MAX - 1));
+    EXPECT_EQ(4 * MB, bound_reserve(64 * MB));
+    EXPECT_EQ(4 * MB, bound_reserve(UINT64_MAX - 1));
 }
 
 TEST(test_policy_pieces, reserve_is_not_more_than_the_bound)
 {
     for (uint64_t bound : {0ul, 1ul, 128 * KB - 1, 128 * KB}) {
-        EXPECT_EQ(bound, ucs_rcache_pred_bound_reserve(bound));
+        EXPECT_EQ(bound, bound_reserve(bound));
     }
 }
 
 TEST(test_policy_pieces, no_bound_needs_no_reserve)
 {
-    EXPECT_EQ(0u, ucs_rcache_pred_bound_reserve(UINT64_MAX));
+    EXPECT_EQ(0u, bound_reserve(UINT64_MAX));
 }
 
 static size_t piece_pages(double a, double b, double dereg_b, size_t pages)
