@@ -9,7 +9,11 @@
 
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
+#include <ucs/sys/compiler_def.h>
+
 #include <sched.h>
+
+BEGIN_C_DECLS
 
 /** @file thread.h
  *
@@ -84,5 +88,7 @@ ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread);
  *          runs, others are told the time at the end of its last poll. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread);
+
+END_C_DECLS
 
 #endif

@@ -19,7 +19,7 @@ static void vfs_read_counter(void *obj, ucs_string_buffer_t *strb,
     ucs_rcache_pred_vfs_t *vfs               = obj;
     ucs_rcache_pred_snapshot_t snapshot;
 
-    vfs->snapshot(&snapshot);
+    vfs->snapshot(vfs->arg, &snapshot);
     ucs_string_buffer_appendf(strb, "%lu\n",
                               ucs_rcache_pred_counter_get(counter, &snapshot,
                                                           arg_u64));
@@ -31,7 +31,7 @@ static void vfs_read_policy(void *obj, ucs_string_buffer_t *strb, void *arg_ptr,
     ucs_rcache_pred_vfs_t *vfs = obj;
     ucs_rcache_pred_snapshot_t snapshot;
 
-    vfs->snapshot(&snapshot);
+    vfs->snapshot(vfs->arg, &snapshot);
     ucs_string_buffer_appendf(strb, "%s\n",
                               ucs_rcache_pred_policy_names[snapshot.policy]);
 }
@@ -42,7 +42,7 @@ static void vfs_read_helper(void *obj, ucs_string_buffer_t *strb, void *arg_ptr,
     ucs_rcache_pred_vfs_t *vfs = obj;
     ucs_rcache_pred_snapshot_t snapshot;
 
-    vfs->snapshot(&snapshot);
+    vfs->snapshot(vfs->arg, &snapshot);
     ucs_string_buffer_appendf(strb, "%s\n",
                               ucs_rcache_pred_mode_names[snapshot.mode]);
 }
@@ -54,7 +54,7 @@ static void vfs_add_counters(ucs_rcache_pred_vfs_t *vfs)
     char name[UCS_RCACHE_PRED_COUNTER_NAME];
     unsigned i;
 
-    vfs->snapshot(&snapshot);
+    vfs->snapshot(vfs->arg, &snapshot);
     for (counter = ucs_rcache_pred_counters; counter->name != NULL; ++counter) {
         if (!ucs_rcache_pred_counter_is_known(counter, &snapshot)) {
             continue;
@@ -69,11 +69,14 @@ static void vfs_add_counters(ucs_rcache_pred_vfs_t *vfs)
 }
 
 void ucs_rcache_pred_vfs_add(ucs_rcache_pred_vfs_t *vfs,
-                             void (*snapshot)(ucs_rcache_pred_snapshot_t*))
+                             void (*snapshot)(void *arg,
+                                              ucs_rcache_pred_snapshot_t*),
+                             void *arg)
 {
     ucs_status_t status;
 
     vfs->snapshot = snapshot;
+    vfs->arg      = arg;
     status        = ucs_vfs_obj_add_dir(NULL, vfs, UCS_RCACHE_PRED_VFS_DIR);
     if (status == UCS_OK) {
         ucs_vfs_obj_add_ro_file(vfs, vfs_read_policy, NULL, 0, "policy");

@@ -28,10 +28,11 @@ BEGIN_C_DECLS
 
 /** The folder of the counters. Must be valid until it was removed. */
 typedef struct ucs_rcache_pred_vfs {
-    void  (*snapshot)(ucs_rcache_pred_snapshot_t *snapshot); /**< Fills in the
-                                   snapshot to show. Any thread may call this
-                                   function, and it may block */
-    pid_t pid; /**< The process that has added the folder; 0: none has */
+    void  (*snapshot)(void *arg, ucs_rcache_pred_snapshot_t *snapshot);
+                     /**< Fills in the snapshot to show. Any thread may call
+                          this function, and it may block */
+    void  *arg; /**< Argument that snapshot is called with */
+    pid_t pid;  /**< The process that has added the folder; 0: none has */
 } ucs_rcache_pred_vfs_t;
 
 /**
@@ -39,7 +40,9 @@ typedef struct ucs_rcache_pred_vfs {
  * the folder, which then shows the child, and may add it again.
  */
 void ucs_rcache_pred_vfs_add(ucs_rcache_pred_vfs_t *vfs,
-                             void (*snapshot)(ucs_rcache_pred_snapshot_t*));
+                             void (*snapshot)(void *arg,
+                                              ucs_rcache_pred_snapshot_t*),
+                             void *arg);
 
 /** Remove the folder, if this process has added it. A forked child does not
  *  touch the file system of its parent, which may have been locked for good

@@ -26,27 +26,28 @@
 static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
                         void *arg)
 {
-    uintptr_t start = (uintptr_t)event->vm_unmapped.address;
+    uct_predreg_core_t *core = arg;
+    uintptr_t start          = (uintptr_t)event->vm_unmapped.address;
 
     /* In a forked child whose handler has not run yet, the cache is still the
      * parent's, and another thread of it may have held the lock */
-    if (uct_predreg_core.pid != getpid()) {
+    if (core->pid != getpid()) {
         return;
     }
 
-    if (uct_predreg_core.pred != NULL) {
-        ucs_rcache_pred_unmapped(uct_predreg_core.pred, start,
+    if (core->pred != NULL) {
+        ucs_rcache_pred_unmapped(core->pred, start,
                                  start + event->vm_unmapped.size);
     } else {
-        uct_predreg_watch_unmapped(start, event->vm_unmapped.size);
+        uct_predreg_watch_unmapped(core, start, event->vm_unmapped.size);
     }
 }
 
-ucs_status_t uct_predreg_vm_events_start(void)
+ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
 {
     return ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED,
-                                 uct_predreg_core.compat->vm_event_priority,
-                                 vm_unmapped, NULL);
+                                 core->compat->vm_event_priority, vm_unmapped,
+                                 core);
 }
 
 /*
@@ -59,50 +60,61 @@ ucs_status_t uct_predreg_vm_events_start(void)
  * parent.
  */
 
+/* The state that the handlers work on: they get no argument. Written before
+ * they are installed */
+static uct_predreg_core_t *forking;
+
 static void fork_prepare(void)
 {
-    pthread_mutex_lock(&uct_predreg_core.lock);
-    if (uct_predreg_core.pred != NULL) {
-        ucs_rcache_pred_quiesce(uct_predreg_core.pred);
+    uct_predreg_core_t *core = forking;
+
+    pthread_mutex_lock(&core->lock);
+    if (core->pred != NULL) {
+        ucs_rcache_pred_quiesce(core->pred);
     }
 }
 
 static void fork_parent(void)
 {
-    if (uct_predreg_core.pred != NULL) {
-        ucs_rcache_pred_resume(uct_predreg_core.pred);
+    uct_predreg_core_t *core = forking;
+
+    if (core->pred != NULL) {
+        ucs_rcache_pred_resume(core->pred);
     }
-    pthread_mutex_unlock(&uct_predreg_core.lock);
+    pthread_mutex_unlock(&core->lock);
 }
 
 /* In the forked child: forget all that belongs to the parent */
 static void fork_child(void)
 {
+    uct_predreg_core_t *core = forking;
+
     /* The lock is held by the thread that forked, which is this one, or by
      * nobody */
-    pthread_mutex_init(&uct_predreg_core.lock, NULL);
+    pthread_mutex_init(&core->lock, NULL);
     uct_predreg_domains_reset();
-    uct_predreg_record_reset();
+    uct_predreg_record_reset(core);
     uct_predreg_watch_reset();
     /* The cache is not destroyed: that would deregister what the parent
      * registered */
-    uct_predreg_core.pred       = NULL;
-    uct_predreg_core.thread     = NULL;
+    core->pred       = NULL;
+    core->thread     = NULL;
     uct_predreg_node_reset();
-    uct_predreg_live_reset();
-    uct_predreg_core.num_opened = 0;
-    atomic_init(&uct_predreg_core.num_managed, 0);
+    uct_predreg_live_reset(core);
+    core->num_opened = 0;
+    atomic_init(&core->num_managed, 0);
     atomic_init(&uct_predreg_devices, 0);
     uct_predreg_ifaces_reset();
-    atomic_init(&uct_predreg_core.passed_uses, 0);
-    atomic_init(&uct_predreg_core.pool_bytes, 0);
-    atomic_init(&uct_predreg_core.kernel_pinned, 0);
+    atomic_init(&core->passed_uses, 0);
+    atomic_init(&core->pool_bytes, 0);
+    atomic_init(&core->kernel_pinned, 0);
     uct_predreg_foreign_reset();
-    uct_predreg_core.pid = getpid(); /* Written after pred, see vm_unmapped() */
+    core->pid = getpid(); /* Written after pred, see vm_unmapped() */
 }
 
-ucs_status_t uct_predreg_fork_handlers_install(void)
+ucs_status_t uct_predreg_fork_handlers_install(uct_predreg_core_t *core)
 {
+    forking = core;
     return (pthread_atfork(fork_prepare, fork_parent, fork_child) == 0) ?
            UCS_OK : UCS_ERR_NO_MEMORY;
 }

@@ -9,6 +9,7 @@
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
+#include <uct/ib/predreg/core/types.h>
 
 BEGIN_C_DECLS
 
@@ -20,11 +21,11 @@ BEGIN_C_DECLS
 
 /** From now on tell the cache, or under leave-pinned the watching (watch.h),
  *  when memory is unmapped. */
-ucs_status_t uct_predreg_vm_events_start(void);
+ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core);
 
-/** From now on have forked children start without anything of their
- *  parent's. */
-ucs_status_t uct_predreg_fork_handlers_install(void);
+/** From now on have forked children start without anything of their parent's.
+ *  The handlers stay for good, so the state has to be that of the process. */
+ucs_status_t uct_predreg_fork_handlers_install(uct_predreg_core_t *core);
 
 END_C_DECLS
 

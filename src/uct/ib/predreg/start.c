@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "entry.h"
 #include "process.h"
 
 #include <uct/ib/predreg/core/counters.h>
@@ -14,12 +15,7 @@
 #include <uct/ib/predreg/core/snapshot.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/summary.h>
-#include <uct/ib/predreg/iface/transfer.h>
 #include <uct/ib/predreg/md/cache.h>
-#include <uct/ib/predreg/md/comm.h>
-#include <uct/ib/predreg/md/open.h>
-#include <uct/ib/predreg/md/use.h>
-#include <uct/ib/predreg/md/ucx_caches.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -31,33 +27,17 @@
  */
 
 
-static const uct_predreg_hooks_t hooks = {
-    .ucp_config   = uct_predreg_ucp_config,
-    .md_config    = uct_predreg_md_config,
-    .md_opened    = uct_predreg_md_opened,
-    .md_closing   = uct_predreg_md_closing,
-    .md_query     = uct_predreg_md_query,
-    .iface_opened = uct_predreg_iface_opened,
-    .mem_reg      = uct_predreg_mem_reg,
-    .mem_dereg    = uct_predreg_mem_dereg,
-    .mkey_check   = uct_predreg_mkey_check,
-    .closing      = uct_predreg_note_pinned,
-    .may_sleep    = uct_predreg_may_sleep,
-    .idle         = uct_predreg_idle,
-    .comm         = uct_predreg_comm
-};
-
 /* Prepare for watching, under leave-pinned. Only a trace needs to know of
  * unmaps there */
-static void watch_start(void)
+static void watch_start(uct_predreg_core_t *core)
 {
     ucs_status_t status;
 
-    if (!uct_predreg_is_traced()) {
+    if (!uct_predreg_is_traced(&core->knobs)) {
         return;
     }
 
-    status = uct_predreg_vm_events_start();
+    status = uct_predreg_vm_events_start(core);
     if (status != UCS_OK) {
         ucs_warn("memory events of UCM are not available (%s): unmapped memory "
                  "is missing in the trace", ucs_status_string(status));
@@ -66,33 +46,35 @@ static void watch_start(void)
 
 /* Prepare for managing memory. Everything that can fail is done here, before
  * UCX's own caches are switched off */
-static ucs_status_t core_start(void)
+static ucs_status_t core_start(uct_predreg_core_t *core)
 {
-    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
+    const uct_predreg_knobs_t *knobs = &core->knobs;
     ucs_status_t status;
 
-    status = uct_predreg_fork_handlers_install();
+    status = uct_predreg_fork_handlers_install(core);
     if (status != UCS_OK) {
-        uct_predreg_step_aside("cannot install fork handlers");
+        uct_predreg_step_aside(core, "cannot install fork handlers");
         return status;
     }
 
     if (knobs->policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
-        watch_start();
+        watch_start(core);
         return UCS_OK;
     }
 
-    status = uct_predreg_vm_events_start();
+    status = uct_predreg_vm_events_start(core);
     if (status != UCS_OK) {
-        uct_predreg_step_aside("memory events of UCM are not available (%s); "
+        uct_predreg_step_aside(core,
+                               "memory events of UCM are not available (%s); "
                                "without them a buffer that was unmapped would "
                                "not be noticed", ucs_status_string(status));
         return status;
     }
 
     uct_predreg_seat_init();
-    if (!uct_predreg_is_managing()) {
-        uct_predreg_step_aside("the cache cannot be set up: out of memory, or "
+    if (!uct_predreg_is_managing(core)) {
+        uct_predreg_step_aside(core,
+                               "the cache cannot be set up: out of memory, or "
                                "what was complained about above");
         return UCS_ERR_NO_MEMORY;
     }
@@ -103,41 +85,44 @@ static ucs_status_t core_start(void)
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
 uct_predreg_core_init_2(const uct_predreg_real_t *real)
 {
-    uct_predreg_core.real   = *real;
-    uct_predreg_core.rank   = uct_predreg_job_rank();
-    uct_predreg_core.pid    = getpid();
-    uct_predreg_core.compat = uct_predreg_find_compat(real);
-    if (uct_predreg_core.compat == NULL) {
+    uct_predreg_core_t *core = &uct_predreg_core;
+
+    core->real   = *real;
+    core->rank   = uct_predreg_job_rank();
+    core->pid    = getpid();
+    core->compat = uct_predreg_find_compat(core, real);
+    if (core->compat == NULL) {
         return NULL;
     }
 
-    if (uct_predreg_knobs_read(&uct_predreg_core.knobs) != UCS_OK) {
-        uct_predreg_step_aside("a variable UCX_RCACHE_PRED_* has the value "
+    if (uct_predreg_knobs_read(&core->knobs) != UCS_OK) {
+        uct_predreg_step_aside(core,
+                               "a variable UCX_RCACHE_PRED_* has the value "
                                "that was complained about above");
         return NULL;
     }
 
-    if (core_start() != UCS_OK) {
+    if (core_start(core) != UCS_OK) {
         return NULL;
     }
 
-    return &hooks;
+    return &uct_predreg_hooks;
 }
 
 /* Print the summary, unless this process had nothing to do with an adapter */
-static void print_summary(void)
+static void print_summary(uct_predreg_core_t *core)
 {
-    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
+    const uct_predreg_knobs_t *knobs = &core->knobs;
     ucs_rcache_pred_snapshot_t snapshot;
 
-    if ((uct_predreg_core.num_opened == 0) ||
+    if ((core->num_opened == 0) ||
         (knobs->summary == UCT_PREDREG_SUMMARY_NONE)) {
         return;
     }
 
-    uct_predreg_note_pinned(); /* Counts domains that the program did not
-                                  close */
-    uct_predreg_snapshot(&snapshot);
+    /* This counts domains that the program did not close */
+    uct_predreg_note_pinned(core);
+    uct_predreg_snapshot(core, &snapshot);
     uct_predreg_summary_print(&snapshot, knobs->summary, knobs->summary_file);
 }
 
@@ -145,18 +130,20 @@ static void print_summary(void)
  * is going away as well. */
 UCS_F_DTOR static void core_exit(void)
 {
-    if (uct_predreg_core.pid != getpid()) {
+    uct_predreg_core_t *core = &uct_predreg_core;
+
+    if (core->pid != getpid()) {
         return; /* A child that was made without calling the fork handlers: all
                    of this is its parent's */
     }
 
-    if (uct_predreg_core.thread != NULL) {
-        ucs_rcache_pred_thread_stop(uct_predreg_core.thread);
+    if (core->thread != NULL) {
+        ucs_rcache_pred_thread_stop(core->thread);
     }
 
-    print_summary();
-    uct_predreg_live_stop();
-    uct_predreg_record_finish();
+    print_summary(core);
+    uct_predreg_live_stop(core);
+    uct_predreg_record_finish(core);
     /* This process does not leave the node's processes, because its other
      * threads may still communicate. The other processes notice when it is
      * gone. */

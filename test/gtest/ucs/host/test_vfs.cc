@@ -29,9 +29,12 @@ protected:
 
     void add()
     {
-        ucs_rcache_pred_vfs_add(&m_vfs, [](ucs_rcache_pred_snapshot_t *to) {
-            *to = s_snapshot;
-        });
+        ucs_rcache_pred_vfs_add(
+                &m_vfs,
+                [](void *arg, ucs_rcache_pred_snapshot_t *to) {
+                    *to = *static_cast<const ucs_rcache_pred_snapshot_t*>(arg);
+                },
+                &s_snapshot);
     }
 
     static std::string read(const std::string &name)

@@ -7,6 +7,8 @@
 #ifndef UCT_PREDREG_COUNTERS_H_
 #define UCT_PREDREG_COUNTERS_H_
 
+#include "types.h"
+
 #include <ucs/sys/compiler_def.h>
 #include <stdint.h>
 
@@ -21,17 +23,17 @@ BEGIN_C_DECLS
  */
 
 /** Count a use that was left to UCX's own cache. */
-void uct_predreg_count_passed(void);
+void uct_predreg_count_passed(uct_predreg_core_t *core);
 
 /** @return how many uses were left to UCX's own cache so far. */
-uint64_t uct_predreg_num_passed(void);
+uint64_t uct_predreg_num_passed(uct_predreg_core_t *core);
 
 /**
  * Read how much memory the kernel counts as pinned by this process (VmPin), and
  * remember it if it is the most so far. Nothing is read if neither a summary
  * nor a trace is asked for, since these alone show it.
  */
-void uct_predreg_note_pinned(void);
+void uct_predreg_note_pinned(uct_predreg_core_t *core);
 
 END_C_DECLS
 

@@ -35,24 +35,17 @@
 #define MAX_FILES    1000
 
 
-/* Hands the events of the cache to the recorder. Written before the cache is
- * made. A forked child writes it again before it makes a cache of its own. */
-static ucs_rcache_pred_sink_t sink = {
-    .event = ucs_rcache_recorder_event
-};
-
-
-int uct_predreg_is_traced(void)
+int uct_predreg_is_traced(const uct_predreg_knobs_t *knobs)
 {
-    return uct_predreg_core.knobs.trace[0] != '\0';
+    return knobs->trace[0] != '\0';
 }
 
-void uct_predreg_record_create(void)
+void uct_predreg_record_create(uct_predreg_core_t *core)
 {
     ucs_rcache_recorder_t *recorder;
     ucs_status_t status;
 
-    if (!uct_predreg_is_traced() || (uct_predreg_core.recorder != NULL)) {
+    if (!uct_predreg_is_traced(&core->knobs) || (core->recorder != NULL)) {
         return;
     }
 
@@ -62,13 +55,15 @@ void uct_predreg_record_create(void)
         return;
     }
 
-    sink.arg                  = recorder;
-    uct_predreg_core.recorder = recorder;
+    core->sink.event = ucs_rcache_recorder_event;
+    core->sink.arg   = recorder;
+    core->recorder   = recorder;
 }
 
-const ucs_rcache_pred_sink_t *uct_predreg_record_sink(void)
+const ucs_rcache_pred_sink_t *
+uct_predreg_record_sink(uct_predreg_core_t *core)
 {
-    return (uct_predreg_core.recorder == NULL) ? NULL : &sink;
+    return (core->recorder == NULL) ? NULL : &core->sink;
 }
 
 static void host_name(char *name, size_t max)
@@ -84,17 +79,17 @@ static void host_name(char *name, size_t max)
  * rank, host and process number.
  * @return -1 and errno.
  */
-static int open_file(char *path, size_t max)
+static int open_file(const uct_predreg_core_t *core, char *path, size_t max)
 {
-    const char *folder = uct_predreg_core.knobs.trace;
+    const char *folder = core->knobs.trace;
     char host[HOST_NAME_MAX + 1];
     char who[32], suffix[16] = "";
     int fd = -1;
     unsigned i;
 
     host_name(host, sizeof(host));
-    if (uct_predreg_core.rank >= 0) {
-        snprintf(who, sizeof(who), "rank-%04d", uct_predreg_core.rank);
+    if (core->rank >= 0) {
+        snprintf(who, sizeof(who), "rank-%04d", core->rank);
     } else {
         snprintf(who, sizeof(who), "proc");
     }
@@ -118,17 +113,13 @@ static int open_file(char *path, size_t max)
     return (fd < 0) ? fd : ucs_rcache_pred_own_fd_move(fd);
 }
 
-static void put_meta(const char *key, const char *value)
-{
-    ucs_rcache_recorder_meta(uct_predreg_core.recorder, key, value);
-}
-
-static void put_meta_number(const char *key, uint64_t value)
+static void put_number(ucs_rcache_recorder_t *recorder, const char *key,
+                       uint64_t value)
 {
     char text[32];
 
     snprintf(text, sizeof(text), "%lu", (unsigned long)value);
-    put_meta(key, text);
+    ucs_rcache_recorder_meta(recorder, key, text);
 }
 
 static void put_knob(void *arg, const char *name, const char *value)
@@ -136,12 +127,12 @@ static void put_knob(void *arg, const char *name, const char *value)
     char key[64];
 
     snprintf(key, sizeof(key), "knob.%s", name);
-    put_meta(key, value);
+    ucs_rcache_recorder_meta(arg, key, value);
 }
 
 /* Write the command line of this process into the trace, with spaces between
  * its words */
-static void put_command(void)
+static void put_command(ucs_rcache_recorder_t *recorder)
 {
     char command[4096];
     ssize_t length, i;
@@ -165,23 +156,25 @@ static void put_command(void)
     }
     command[length] = '\0'; /* The zero byte that ends the last word was not
                                replaced */
-    put_meta("command", command);
+    ucs_rcache_recorder_meta(recorder, "command", command);
 }
 
 /* Write one instant by two clocks, that of the trace and the time of day, by
  * which traces of several processes are put side by side. The clocks are read
  * several times, and the quickest reading counts: it is the least likely to
  * have been interrupted. */
-static void put_clocks(const char *clock_key, const char *realtime_key)
+static void put_clocks(uct_predreg_core_t *core, const char *clock_key,
+                       const char *realtime_key)
 {
+    ucs_rcache_recorder_t *recorder = core->recorder;
     uint64_t best = UINT64_MAX, clock = 0, realtime = 0, before, after;
     struct timespec ts;
     unsigned i;
 
     for (i = 0; i < 8; ++i) {
-        before = ucs_rcache_pred_thread_now(uct_predreg_core.thread);
+        before = ucs_rcache_pred_thread_now(core->thread);
         clock_gettime(CLOCK_REALTIME, &ts);
-        after = ucs_rcache_pred_thread_now(uct_predreg_core.thread);
+        after = ucs_rcache_pred_thread_now(core->thread);
         if (after - before < best) {
             best     = after - before;
             clock    = before + best / 2;
@@ -189,59 +182,63 @@ static void put_clocks(const char *clock_key, const char *realtime_key)
         }
     }
 
-    put_meta_number(clock_key, clock);
-    put_meta_number(realtime_key, realtime);
+    put_number(recorder, clock_key, clock);
+    put_number(recorder, realtime_key, realtime);
 }
 
-static void put_ucx_version(void)
+static void put_ucx_version(const uct_predreg_core_t *core)
 {
+    ucs_rcache_recorder_t *recorder = core->recorder;
     unsigned major, minor, release;
     char text[64];
 
-    if (uct_predreg_core.real.ucp_get_version != NULL) {
-        uct_predreg_core.real.ucp_get_version(&major, &minor, &release);
+    if (core->real.ucp_get_version != NULL) {
+        core->real.ucp_get_version(&major, &minor, &release);
         snprintf(text, sizeof(text), "%u.%u.%u", major, minor, release);
-        put_meta("ucx_version", text);
+        ucs_rcache_recorder_meta(recorder, "ucx_version", text);
     }
 }
 
-static void put_all_meta(void)
+static void put_all_meta(uct_predreg_core_t *core)
 {
+    ucs_rcache_recorder_t *recorder = core->recorder;
+    const char *size                = uct_predreg_job_size();
     char host[HOST_NAME_MAX + 1];
-    const char *size = uct_predreg_job_size();
 
     host_name(host, sizeof(host));
-    if (uct_predreg_core.rank >= 0) {
-        put_meta_number("rank", uct_predreg_core.rank);
+    if (core->rank >= 0) {
+        put_number(recorder, "rank", core->rank);
     }
     if (size != NULL) {
-        put_meta("size", size);
+        ucs_rcache_recorder_meta(recorder, "size", size);
     }
-    put_meta_number("pid", getpid());
-    put_meta("host", host);
-    put_command();
-    put_meta("policy", ucs_rcache_pred_policy_names[uct_predreg_policy()]);
-    put_meta("version", PACKAGE_VERSION);
-    put_ucx_version();
-    put_clocks("clock_ns", "realtime_ns");
-    put_meta_number("page_size", sysconf(_SC_PAGESIZE));
-    uct_predreg_knobs_for_each(&uct_predreg_core.knobs, put_knob, NULL);
+    put_number(recorder, "pid", getpid());
+    ucs_rcache_recorder_meta(recorder, "host", host);
+    put_command(recorder);
+    ucs_rcache_recorder_meta(
+            recorder, "policy",
+            ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
+    ucs_rcache_recorder_meta(recorder, "version", PACKAGE_VERSION);
+    put_ucx_version(core);
+    put_clocks(core, "clock_ns", "realtime_ns");
+    put_number(recorder, "page_size", sysconf(_SC_PAGESIZE));
+    uct_predreg_knobs_for_each(&core->knobs, put_knob, recorder);
 }
 
-static void start(void)
+static void start(uct_predreg_core_t *core)
 {
     char path[PATH_MAX];
     int fd;
 
-    fd = open_file(path, sizeof(path));
+    fd = open_file(core, path, sizeof(path));
     if (fd < 0) {
         ucs_warn("UCX_RCACHE_PRED_TRACE=%s: cannot create %s: %m; expected is "
                  "a folder that can be written to; no trace is recorded",
-                 uct_predreg_core.knobs.trace, path);
+                 core->knobs.trace, path);
         return;
     }
 
-    if (ucs_rcache_recorder_start(uct_predreg_core.recorder, fd, path) !=
+    if (ucs_rcache_recorder_start(core->recorder, fd, path) !=
         UCS_OK) {
         ucs_warn("no trace is recorded in %s", path);
         unlink(path);
@@ -249,23 +246,24 @@ static void start(void)
         return;
     }
 
-    put_all_meta();
+    put_all_meta(core);
     /* Write out what has been recorded so far, so that even a process that is
      * killed soon leaves a trace that can be read, and that says which rank it
      * was */
-    ucs_rcache_recorder_flush(uct_predreg_core.recorder);
+    ucs_rcache_recorder_flush(core->recorder);
 }
 
-void uct_predreg_record_domain(unsigned number, const char *name)
+void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
+                               const char *name)
 {
-    if (uct_predreg_core.recorder == NULL) {
+    if (core->recorder == NULL) {
         return;
     }
 
     if (number == 0) {
-        start();
+        start(core);
     }
-    ucs_rcache_recorder_domain(uct_predreg_core.recorder, number, name);
+    ucs_rcache_recorder_domain(core->recorder, number, name);
 }
 
 static void put_counter(void *arg, const char *name, uint64_t value)
@@ -273,9 +271,9 @@ static void put_counter(void *arg, const char *name, uint64_t value)
     ucs_rcache_recorder_counter(arg, name, value);
 }
 
-void uct_predreg_record_finish(void)
+void uct_predreg_record_finish(uct_predreg_core_t *core)
 {
-    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    ucs_rcache_recorder_t *recorder = core->recorder;
     ucs_rcache_pred_snapshot_t snapshot;
 
     if (recorder == NULL) {
@@ -283,18 +281,18 @@ void uct_predreg_record_finish(void)
     }
 
     ucs_rcache_recorder_stop(recorder);
-    put_clocks("clock_end_ns", "realtime_end_ns");
-    uct_predreg_snapshot(&snapshot);
+    put_clocks(core, "clock_end_ns", "realtime_end_ns");
+    uct_predreg_snapshot(core, &snapshot);
     ucs_rcache_pred_counters_for_each(&snapshot, put_counter, recorder);
     ucs_rcache_recorder_finish(recorder);
     /* The recorder is not destroyed, since other threads may still communicate
      * and use it */
 }
 
-void uct_predreg_record_reset(void)
+void uct_predreg_record_reset(uct_predreg_core_t *core)
 {
-    if (uct_predreg_core.recorder != NULL) {
-        ucs_rcache_recorder_abandon(uct_predreg_core.recorder);
-        uct_predreg_core.recorder = NULL;
+    if (core->recorder != NULL) {
+        ucs_rcache_recorder_abandon(core->recorder);
+        core->recorder = NULL;
     }
 }

@@ -7,6 +7,9 @@
 #ifndef UCT_PREDREG_RECORD_H_
 #define UCT_PREDREG_RECORD_H_
 
+#include "knobs.h"
+#include "types.h"
+
 #include <ucs/rcache_pred/api/event.h>
 #include <ucs/sys/compiler_def.h>
 
@@ -18,16 +21,17 @@ BEGIN_C_DECLS
  */
 
 /** @return whether traces are asked for. */
-int uct_predreg_is_traced(void);
+int uct_predreg_is_traced(const uct_predreg_knobs_t *knobs);
 
 /** Make the recorder, if a trace is asked for. If there is no memory for it, a
  *  warning is logged and nothing is recorded. To be called under core.lock,
  *  before the cache is made, which is given the recorder as its sink. */
-void uct_predreg_record_create(void);
+void uct_predreg_record_create(uct_predreg_core_t *core);
 
 /** @return the sink that hands the events of the cache to the recorder, or NULL
  *  if there is no recorder. */
-const ucs_rcache_pred_sink_t *uct_predreg_record_sink(void);
+const ucs_rcache_pred_sink_t *
+uct_predreg_record_sink(uct_predreg_core_t *core);
 
 /**
  * Record that a domain is managed or watched from now on. The first domain
@@ -35,14 +39,15 @@ const ucs_rcache_pred_sink_t *uct_predreg_record_sink(void);
  * and nothing is recorded. To be called under core.lock, before the domain is
  * used.
  */
-void uct_predreg_record_domain(unsigned number, const char *name);
+void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
+                               const char *name);
 
 /** Write all that is left, and the counters, into the trace before the process
  *  exits. */
-void uct_predreg_record_finish(void);
+void uct_predreg_record_finish(uct_predreg_core_t *core);
 
 /** Forget the recorder in a forked child: the trace file is the parent's. */
-void uct_predreg_record_reset(void);
+void uct_predreg_record_reset(uct_predreg_core_t *core);
 
 END_C_DECLS
 

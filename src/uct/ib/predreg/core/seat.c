@@ -7,7 +7,6 @@
 #include "seat.h"
 
 #include <ucs/base/page.h>
-#include <ucs/host/thread.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/debug/log_def.h>
@@ -110,11 +109,12 @@ static void seat_alone(ucs_rcache_pred_seat_t *seat)
     seat->sharers   = 1;
 }
 
-void uct_predreg_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
+void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
+                      ucs_rcache_pred_seat_t *seat)
 {
     ucs_rcache_pred_node_seat_t node_seat;
 
-    seat->slice = ucs_rcache_pred_thread_slice(arg);
+    seat->slice = ucs_rcache_pred_thread_slice(thread);
     if (node == NULL) {
         seat_alone(seat);
         return;
@@ -124,5 +124,5 @@ void uct_predreg_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
     seat->idle_cpus = node_seat.idle_cpus;
     seat->rank      = node_seat.rank;
     seat->sharers   = node_seat.sharers;
-    ucs_rcache_pred_thread_pin(arg, &node_seat.cpus);
+    ucs_rcache_pred_thread_pin(thread, &node_seat.cpus);
 }

@@ -9,6 +9,7 @@
 
 #include "knobs.h"
 
+#include <ucs/host/thread.h>
 #include <ucs/node/node.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
@@ -55,12 +56,12 @@ void uct_predreg_node_reset(void);
  * Find out what the helper of this process may use now. The cache calls this in
  * each round of its helper.
  *
- * @param [in]  arg     The helper's thread.
+ * @param [in]  thread  The helper's thread.
  * @param [in]  demand  How many bytes the process had registered, by which it
  *                      is ranked among the node's processes.
  * @param [out] seat    What the helper may use now.
  */
-void uct_predreg_seat(void *arg, uint64_t demand,
+void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
                       ucs_rcache_pred_seat_t *seat);
 
 END_C_DECLS

@@ -11,28 +11,29 @@
 #include <string.h>
 
 
-void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot)
+void uct_predreg_snapshot(uct_predreg_core_t *core,
+                          ucs_rcache_pred_snapshot_t *snapshot)
 {
-    ucs_rcache_pred_t *pred = uct_predreg_core.pred;
+    ucs_rcache_pred_t *pred = core->pred;
 
     memset(snapshot, 0, sizeof(*snapshot));
-    snapshot->rank   = uct_predreg_core.rank;
-    snapshot->pid    = uct_predreg_core.pid;
-    snapshot->policy = uct_predreg_policy();
+    snapshot->rank   = core->rank;
+    snapshot->pid    = core->pid;
+    snapshot->policy = uct_predreg_policy(core);
     /* Relaxed: these are numbers that nothing else depends on */
     snapshot->pool_bytes =
-            atomic_load_explicit(&uct_predreg_core.pool_bytes,
+            atomic_load_explicit(&core->pool_bytes,
                                  memory_order_relaxed);
     snapshot->kernel_pinned =
-            atomic_load_explicit(&uct_predreg_core.kernel_pinned,
+            atomic_load_explicit(&core->kernel_pinned,
                                  memory_order_relaxed);
     if (pred == NULL) {
-        snapshot->stats.uses = uct_predreg_num_passed();
+        snapshot->stats.uses = uct_predreg_num_passed(core);
         return;
     }
 
     ucs_rcache_pred_get_stats(pred, &snapshot->stats);
     snapshot->mode       = ucs_rcache_pred_get_mode(pred);
     snapshot->helper_cpu =
-            ucs_rcache_pred_thread_cpu_time(uct_predreg_core.thread);
+            ucs_rcache_pred_thread_cpu_time(core->thread);
 }

@@ -7,6 +7,8 @@
 #ifndef UCT_PREDREG_SNAPSHOT_H_
 #define UCT_PREDREG_SNAPSHOT_H_
 
+#include "types.h"
+
 #include <ucs/rcache_pred/stats.h>
 #include <ucs/sys/compiler_def.h>
 
@@ -18,7 +20,8 @@ BEGIN_C_DECLS
  * counters, the summary and the trace ask for it. Any thread may take one.
  */
 
-void uct_predreg_snapshot(ucs_rcache_pred_snapshot_t *snapshot);
+void uct_predreg_snapshot(uct_predreg_core_t *core,
+                          ucs_rcache_pred_snapshot_t *snapshot);
 
 END_C_DECLS
 

@@ -12,20 +12,14 @@
 #include <stdio.h>
 
 
-uct_predreg_core_t uct_predreg_core = {
-    .lock = PTHREAD_MUTEX_INITIALIZER
-};
-
-
-void uct_predreg_step_aside(const char *fmt, ...)
+void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...)
 {
     char reason[256];
     va_list ap;
 
     /* Relaxed: of several threads only the one that sets the flag logs the
      * message, and nothing else is read through it */
-    if (atomic_exchange_explicit(&uct_predreg_core.aside, 1,
-                                 memory_order_relaxed)) {
+    if (atomic_exchange_explicit(&core->aside, 1, memory_order_relaxed)) {
         return;
     }
 
@@ -36,7 +30,8 @@ void uct_predreg_step_aside(const char *fmt, ...)
 }
 
 const uct_predreg_compat_t *
-uct_predreg_find_compat(const uct_predreg_real_t *real)
+uct_predreg_find_compat(uct_predreg_core_t *core,
+                        const uct_predreg_real_t *real)
 {
     const uct_predreg_compat_t *compat;
     unsigned major, minor, release;
@@ -48,16 +43,16 @@ uct_predreg_find_compat(const uct_predreg_real_t *real)
     real->ucp_get_version(&major, &minor, &release);
     compat = uct_predreg_compat_select(major, minor);
     if (compat == NULL) {
-        uct_predreg_step_aside("this process uses UCX %u.%u, accepted is %s, "
+        uct_predreg_step_aside(core,
+                               "this process uses UCX %u.%u, accepted is %s, "
                                "which it was built for", major, minor,
                                uct_predreg_compat_accepted());
     }
     return compat;
 }
 
-unsigned uct_predreg_policy(void)
+unsigned uct_predreg_policy(uct_predreg_core_t *core)
 {
-    return (uct_predreg_core.pred == NULL) ?
-           uct_predreg_core.knobs.policy :
-           ucs_rcache_pred_get_policy(uct_predreg_core.pred);
+    return (core->pred == NULL) ? core->knobs.policy :
+                                  ucs_rcache_pred_get_policy(core->pred);
 }

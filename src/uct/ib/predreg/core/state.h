@@ -9,6 +9,7 @@
 
 #include "hooks.h"
 #include "knobs.h"
+#include "types.h"
 
 #include <trace/record/recorder.h>
 #include <ucs/host/live.h>
@@ -24,9 +25,13 @@
  * The state of the core, of which each process has one, and the functions that
  * need nothing but this state. Everything else of the core may use this module;
  * it uses nothing else of the core.
+ *
+ * The one state of a process is named in entry.h. All functions below the entry
+ * points get what they work on as an argument, so that a unit test can hand
+ * them a state of its own.
  */
 
-typedef struct uct_predreg_core {
+struct uct_predreg_core {
     /* These three fields are constant after initialisation */
     uct_predreg_real_t       real;
     const uct_predreg_compat_t *compat; /**< Facts about the UCX in this
@@ -34,7 +39,7 @@ typedef struct uct_predreg_core {
     uct_predreg_knobs_t      knobs;
     int                      rank;    /**< Rank in the job; -1: not known */
 
-    /* The next four fields are written under the lock, before a domain is
+    /* The next five fields are written under the lock, before a domain is
      * opened. A forked child clears them, and sets them again when it opens a
      * domain of its own. The unmap hook reads them without the lock: it may
      * miss a cache that is just being made, which has no regions yet. */
@@ -48,6 +53,8 @@ typedef struct uct_predreg_core {
     _Atomic(ucs_rcache_recorder_t*) recorder; /**< NULL: no trace is recorded.
                                                    Sequentially consistent, for
                                                    the same reason as pred */
+    ucs_rcache_pred_sink_t   sink;    /**< Hands the events of pred to recorder.
+                                           Written before pred is made */
 
     /** The live counters, which other processes see; NULL: they see nothing.
      *  Written under the lock, before the first domain is entered; with
@@ -84,9 +91,10 @@ typedef struct uct_predreg_core {
                                                  all pools. Written by
                                                  foreign.c */
     _Atomic uint64_t         kernel_pinned; /**< Largest VmPin seen, bytes */
-} uct_predreg_core_t;
+};
 
-extern uct_predreg_core_t uct_predreg_core;
+/** Initialises the state of a process in which nothing has happened yet. */
+#define UCT_PREDREG_CORE_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
 
 /**
@@ -98,15 +106,17 @@ extern uct_predreg_core_t uct_predreg_core;
  * aside and logged why.
  */
 const uct_predreg_compat_t *
-uct_predreg_find_compat(const uct_predreg_real_t *real);
+uct_predreg_find_compat(uct_predreg_core_t *core,
+                        const uct_predreg_real_t *real);
 
 /** @return the policy in force, @ref ucs_rcache_pred_policy_t. It differs from
  *  the one asked for if the helper could not be started. Any thread may call
  *  this. */
-unsigned uct_predreg_policy(void);
+unsigned uct_predreg_policy(uct_predreg_core_t *core);
 
 /** Manage nothing from now on, and log the reason, if this is the first call.
  *  Any thread may call this. */
-void uct_predreg_step_aside(const char *fmt, ...) UCS_F_PRINTF(1, 2);
+void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...)
+        UCS_F_PRINTF(2, 3);
 
 #endif

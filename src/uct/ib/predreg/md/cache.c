@@ -15,14 +15,14 @@
 #include <ucs/debug/log_def.h>
 
 
-static ucs_status_t pred_create(void)
+static ucs_status_t pred_create(uct_predreg_core_t *core)
 {
-    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
+    const uct_predreg_knobs_t *knobs = &core->knobs;
     ucs_rcache_pred_params_t params;
     ucs_rcache_pred_t *pred;
     ucs_status_t status;
 
-    status = ucs_rcache_pred_thread_create(&uct_predreg_core.thread);
+    status = ucs_rcache_pred_thread_create(&core->thread);
     if (status != UCS_OK) {
         goto err;
     }
@@ -32,74 +32,72 @@ static ucs_status_t pred_create(void)
         goto err_destroy_thread;
     }
 
-    uct_predreg_record_create();
+    uct_predreg_record_create(core);
     uct_predreg_knobs_to_params(knobs, &params);
     params.ops       = &uct_predreg_pred_ops;
-    params.sink      = uct_predreg_record_sink();
-    params.arg       = uct_predreg_core.thread;
+    params.sink      = uct_predreg_record_sink(core);
+    params.arg       = core;
     params.node      = uct_predreg_node();
-    params.max_bytes = uct_predreg_max_bytes();
+    params.max_bytes = uct_predreg_max_bytes(&core->knobs);
     status           = ucs_rcache_pred_create(&params, &pred);
     if (status != UCS_OK) {
         goto err_leave_node;
     }
 
-    uct_predreg_core.pred = pred;
-    if (uct_predreg_policy() != knobs->policy) {
+    core->pred = pred;
+    if (uct_predreg_policy(core) != knobs->policy) {
         ucs_debug("there is no helper: %s is %s",
                   ucs_rcache_pred_policy_names[knobs->policy],
-                  ucs_rcache_pred_policy_names[uct_predreg_policy()]);
+                  ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
     }
     return UCS_OK;
 
 err_leave_node:
     uct_predreg_node_leave();
 err_destroy_thread:
-    ucs_rcache_pred_thread_destroy(uct_predreg_core.thread);
-    uct_predreg_core.thread = NULL;
+    ucs_rcache_pred_thread_destroy(core->thread);
+    core->thread = NULL;
 err:
     return status;
 }
 
-int uct_predreg_is_managing(void)
+int uct_predreg_is_managing(uct_predreg_core_t *core)
 {
     int managing;
 
-    if ((uct_predreg_core.knobs.policy ==
-         UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) ||
-        atomic_load_explicit(&uct_predreg_core.aside, memory_order_relaxed)) {
+    if ((core->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) ||
+        atomic_load_explicit(&core->aside, memory_order_relaxed)) {
         return 0;
     }
 
-    pthread_mutex_lock(&uct_predreg_core.lock);
-    managing = (uct_predreg_core.pred != NULL) || (pred_create() == UCS_OK);
-    pthread_mutex_unlock(&uct_predreg_core.lock);
+    pthread_mutex_lock(&core->lock);
+    managing = (core->pred != NULL) || (pred_create(core) == UCS_OK);
+    pthread_mutex_unlock(&core->lock);
     return managing;
 }
 
-void uct_predreg_helper_start(void)
+void uct_predreg_helper_start(uct_predreg_core_t *core)
 {
     ucs_status_t status;
 
     /* On demand, the thread that ends a use also deregisters: a helper would
      * have nothing to do */
-    if (uct_predreg_policy() != UCS_RCACHE_PRED_POLICY_PREDICT) {
+    if (uct_predreg_policy(core) != UCS_RCACHE_PRED_POLICY_PREDICT) {
         return;
     }
 
-    if (uct_predreg_core.num_opened == 0) {
+    if (core->num_opened == 0) {
         uct_predreg_node_join();
     }
 
-    if (uct_predreg_core.knobs.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) {
+    if (core->knobs.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) {
         return;
     }
 
-    status = ucs_rcache_pred_thread_start(uct_predreg_core.thread,
-                                          uct_predreg_core.pred);
+    status = ucs_rcache_pred_thread_start(core->thread, core->pred);
     if (status != UCS_OK) {
         ucs_warn("the helper thread cannot start (%s): memory is registered on "
                  "demand", ucs_status_string(status));
-        ucs_rcache_pred_without_helper(uct_predreg_core.pred);
+        ucs_rcache_pred_without_helper(core->pred);
     }
 }

@@ -8,6 +8,7 @@
 #define UCT_PREDREG_CACHE_H_
 
 #include <ucs/sys/compiler_def.h>
+#include <uct/ib/predreg/core/types.h>
 
 BEGIN_C_DECLS
 
@@ -20,7 +21,7 @@ BEGIN_C_DECLS
 
 /** @return whether memory is to be managed in this process. If so, the cache
  *  exists afterwards. Any thread may call this; it may take core.lock. */
-int uct_predreg_is_managing(void);
+int uct_predreg_is_managing(uct_predreg_core_t *core);
 
 /**
  * Join the processes of the node, if this process is about to open its first
@@ -28,7 +29,7 @@ int uct_predreg_is_managing(void);
  * running. If it cannot be started, memory is registered on demand. To be
  * called under core.lock, when the cache exists.
  */
-void uct_predreg_helper_start(void);
+void uct_predreg_helper_start(uct_predreg_core_t *core);
 
 END_C_DECLS
 

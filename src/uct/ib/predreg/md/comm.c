@@ -10,24 +10,25 @@
 #include <uct/ib/predreg/core/state.h>
 
 
-void uct_predreg_comm(ucs_rcache_pred_window_t *window,
+void uct_predreg_comm(uct_predreg_core_t *core,
+                      ucs_rcache_pred_window_t *window,
                       uct_predreg_comm_t *comm)
 {
-    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    ucs_rcache_recorder_t *recorder = core->recorder;
     ucs_rcache_pred_context_t context;
 
-    ucs_rcache_pred_context_add(window, uct_predreg_core.knobs.window,
-                                comm->kind, comm->buffer, comm->caller,
-                                comm->stack, &context);
+    ucs_rcache_pred_context_add(window, core->knobs.window, comm->kind,
+                                comm->buffer, comm->caller, comm->stack,
+                                &context);
     uct_predreg_posted_put(comm->buffer, &context);
     if (ucs_unlikely(recorder != NULL)) {
         ucs_rcache_recorder_site(recorder, &context);
     }
 }
 
-void uct_predreg_idle(void)
+void uct_predreg_idle(uct_predreg_core_t *core)
 {
-    ucs_rcache_pred_t *pred = uct_predreg_core.pred;
+    ucs_rcache_pred_t *pred = core->pred;
 
     if (pred != NULL) {
         ucs_rcache_pred_progress(pred);

@@ -9,6 +9,7 @@
 
 #include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/core/comm.h>
+#include <uct/ib/predreg/core/types.h>
 
 BEGIN_C_DECLS
 
@@ -26,12 +27,13 @@ BEGIN_C_DECLS
  * @param [inout] window  The preceding communications of this thread; this one
  *                        is added.
  */
-void uct_predreg_comm(ucs_rcache_pred_window_t *window,
+void uct_predreg_comm(uct_predreg_core_t *core,
+                      ucs_rcache_pred_window_t *window,
                       uct_predreg_comm_t *comm);
 
 /** Use the time while the program waits, since UCP's progress found nothing to
  *  do, for work of the cache that is due. */
-void uct_predreg_idle(void);
+void uct_predreg_idle(uct_predreg_core_t *core);
 
 END_C_DECLS
 

@@ -7,9 +7,12 @@
 #ifndef UCT_PREDREG_DOMAIN_H_
 #define UCT_PREDREG_DOMAIN_H_
 
+#include "types.h"
+
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
+#include <uct/ib/predreg/core/types.h>
 
 #include <stdatomic.h>
 
@@ -25,11 +28,13 @@
 #define UCT_PREDREG_MAX_DOMAINS 16
 
 
-typedef struct uct_predreg_domain {
+struct uct_predreg_domain {
     /** UCT's handle, by which the entry is found; NULL: the entry is free.
      *  Written under core.lock, after the other fields. Read without the lock
      *  and relaxed: a thread gets a memory domain only after it was opened. */
     _Atomic(uct_md_h)        md;
+    uct_predreg_core_t       *core;  /**< State of the process that it belongs
+                                          to */
     ucs_rcache_pred_domain_t *super; /**< Its domain in the cache; NULL: it is
                                           only watched */
     unsigned                 number; /**< Its number in traces: domains are
@@ -39,7 +44,7 @@ typedef struct uct_predreg_domain {
      *  given out while that interface is being opened does no harm, because
      *  nobody can use the interface yet. */
     _Atomic int              whole;
-} uct_predreg_domain_t;
+};
 
 extern uct_predreg_domain_t uct_predreg_domains[UCT_PREDREG_MAX_DOMAINS];
 

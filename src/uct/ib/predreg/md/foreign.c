@@ -15,13 +15,12 @@ static uct_predreg_memlock_t memlock =
         UCT_PREDREG_MEMLOCK_INITIALIZER(memlock, &uct_predreg_memlock_linux);
 
 
-uint64_t uct_predreg_max_bytes(void)
+uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs)
 {
-    return uct_predreg_memlock_bound(&memlock,
-                                     uct_predreg_core.knobs.max_pinned);
+    return uct_predreg_memlock_bound(&memlock, knobs->max_pinned);
 }
 
-static void update_bound(void)
+static void update_bound(uct_predreg_core_t *core)
 {
     uint64_t max_bytes;
 
@@ -29,51 +28,50 @@ static void update_bound(void)
      * threads do this at once, the last one that reads the counts sets the
      * right bound. */
     do {
-        max_bytes = uct_predreg_max_bytes();
-        ucs_rcache_pred_set_max_bytes(uct_predreg_core.pred, max_bytes);
-    } while (max_bytes != uct_predreg_max_bytes());
+        max_bytes = uct_predreg_max_bytes(&core->knobs);
+        ucs_rcache_pred_set_max_bytes(core->pred, max_bytes);
+    } while (max_bytes != uct_predreg_max_bytes(&core->knobs));
 }
 
-static void update_pool_bytes(void)
+static void update_pool_bytes(uct_predreg_core_t *core)
 {
     uint64_t peak = uct_predreg_memlock_pool_peak(&memlock);
-    uint64_t told = atomic_load_explicit(&uct_predreg_core.pool_bytes,
+    uint64_t told = atomic_load_explicit(&core->pool_bytes,
                                          memory_order_relaxed);
 
     /* Relaxed: nothing else depends on this number. It only grows: if two
      * threads set it at once, the greater value stays. */
     while ((told < peak) &&
-           !atomic_compare_exchange_weak_explicit(&uct_predreg_core.pool_bytes,
-                                                  &told, peak,
-                                                  memory_order_relaxed,
+           !atomic_compare_exchange_weak_explicit(&core->pool_bytes, &told,
+                                                  peak, memory_order_relaxed,
                                                   memory_order_relaxed)) {
     }
 }
 
-void uct_predreg_pool_add(size_t length)
+void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length)
 {
     uct_predreg_memlock_add_pool(&memlock, length);
-    update_pool_bytes();
-    uct_predreg_publish(NULL);
+    update_pool_bytes(core);
+    uct_predreg_publish(core);
 }
 
-void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length,
-                             int is_pool)
+void uct_predreg_foreign_add(uct_predreg_core_t *core, uct_mem_h memh,
+                             void *address, size_t length, int is_pool)
 {
     if (uct_predreg_memlock_add(&memlock, memh, address, length, is_pool) !=
         UCS_OK) {
         return; /* There is no memory to note it, but the kernel counts it */
     }
 
-    update_pool_bytes();
-    update_bound();
-    uct_predreg_publish(NULL);
+    update_pool_bytes(core);
+    update_bound(core);
+    uct_predreg_publish(core);
 }
 
-void uct_predreg_foreign_remove(uct_mem_h memh)
+void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh)
 {
     if (uct_predreg_memlock_remove(&memlock, memh) == UCS_OK) {
-        update_bound();
+        update_bound(core);
     }
 }
 

@@ -8,6 +8,8 @@
 #define UCT_PREDREG_FOREIGN_H_
 
 #include <uct/api/uct.h>
+#include <uct/ib/predreg/core/knobs.h>
+#include <uct/ib/predreg/core/types.h>
 
 /** @file foreign.h
  *
@@ -18,24 +20,24 @@
 
 /** @return the bound of the cache beside what UCX has registered for itself,
  *  bytes. */
-uint64_t uct_predreg_max_bytes(void);
+uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs);
 
 /** Count a pool of so many bytes, which UCX has registered in a domain that is
  *  only watched. The pool counts for good, since UCX's own cache decides when
  *  it is deregistered. */
-void uct_predreg_pool_add(size_t length);
+void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length);
 
 /**
  * Count memory that UCX has registered for itself in a managed domain.
  *
  * @param [in] is_pool  Whether it counts as a pool until it is removed.
  */
-void uct_predreg_foreign_add(uct_mem_h memh, void *address, size_t length,
-                             int is_pool);
+void uct_predreg_foreign_add(uct_predreg_core_t *core, uct_mem_h memh,
+                             void *address, size_t length, int is_pool);
 
 /** Stop counting the memory of this handle, which was deregistered and is not
  *  one of the cache. */
-void uct_predreg_foreign_remove(uct_mem_h memh);
+void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh);
 
 /** Forget all registrations in a forked child: the parent's do not count
  *  there. */

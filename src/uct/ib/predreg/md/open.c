@@ -22,7 +22,7 @@
 #include <limits.h>
 
 
-static void domain_add(uct_md_h md, const char *name)
+static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(NULL);
     ucs_status_t status;
@@ -33,50 +33,49 @@ static void domain_add(uct_md_h md, const char *name)
         return;
     }
 
-    if (uct_predreg_core.num_opened == 0) {
-        uct_predreg_live_start();
+    if (core->num_opened == 0) {
+        uct_predreg_live_start(core);
     }
 
+    domain->core   = core;
     domain->super  = NULL;
-    domain->number = uct_predreg_core.num_opened;
+    domain->number = core->num_opened;
     atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
-    if (uct_predreg_core.pred != NULL) {
-        uct_predreg_helper_start();
-        status = ucs_rcache_pred_domain_create(uct_predreg_core.pred, name, md,
+    if (core->pred != NULL) {
+        uct_predreg_helper_start(core);
+        status = ucs_rcache_pred_domain_create(core->pred, name, domain,
                                                &domain->super);
         if (status != UCS_OK) {
             ucs_warn("%s is not managed: %s", name, ucs_status_string(status));
             return;
         }
         domain->number = ucs_rcache_pred_domain_get_number(domain->super);
-        atomic_fetch_add_explicit(&uct_predreg_core.num_managed, 1,
-                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&core->num_managed, 1, memory_order_relaxed);
     } else {
-        uct_predreg_watch_open();
+        uct_predreg_watch_open(core);
     }
-    uct_predreg_record_domain(domain->number, name);
-    ++uct_predreg_core.num_opened;
+    uct_predreg_record_domain(core, domain->number, name);
+    ++core->num_opened;
 
     /* Relaxed: see uct_predreg_domain_t */
     atomic_store_explicit(&domain->md, md, memory_order_relaxed);
-    uct_predreg_publish(NULL);
+    uct_predreg_publish(core);
     ucs_debug("%s: %s", name,
-              ucs_rcache_pred_policy_names[uct_predreg_policy()]);
+              ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
 }
 
-void uct_predreg_md_opened(uct_md_h md, const char *name)
+void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
+                           const char *name)
 {
     uct_predreg_md_facts_t facts;
 
     /* In a forked child, uct_predreg_is_managing() also makes the cache */
-    if (!uct_predreg_is_managing() &&
-        (uct_predreg_core.knobs.policy !=
-         UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {
+    if (!uct_predreg_is_managing(core) &&
+        (core->knobs.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {
         return;
     }
 
-    if (uct_predreg_core.compat->md_facts(&uct_predreg_core.real, md, &facts) !=
-        UCS_OK) {
+    if (core->compat->md_facts(&core->real, md, &facts) != UCS_OK) {
         return;
     }
 
@@ -88,66 +87,66 @@ void uct_predreg_md_opened(uct_md_h md, const char *name)
         return;
     }
 
-    pthread_mutex_lock(&uct_predreg_core.lock);
-    domain_add(md, name);
-    pthread_mutex_unlock(&uct_predreg_core.lock);
+    pthread_mutex_lock(&core->lock);
+    domain_add(core, md, name);
+    pthread_mutex_unlock(&core->lock);
 }
 
-void uct_predreg_md_closing(uct_md_h md)
+void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
 {
     uct_predreg_domain_t *domain;
 
-    pthread_mutex_lock(&uct_predreg_core.lock);
+    pthread_mutex_lock(&core->lock);
     domain = uct_predreg_domain_find(md);
     if (domain != NULL) {
-        uct_predreg_note_pinned();
+        uct_predreg_note_pinned(core);
         if (domain->super != NULL) {
             ucs_rcache_pred_domain_destroy(domain->super);
-            atomic_fetch_sub_explicit(&uct_predreg_core.num_managed, 1,
+            atomic_fetch_sub_explicit(&core->num_managed, 1,
                                       memory_order_relaxed);
         }
         atomic_store_explicit(&domain->md, NULL, memory_order_relaxed);
-        uct_predreg_publish(NULL);
+        uct_predreg_publish(core);
     }
-    pthread_mutex_unlock(&uct_predreg_core.lock);
+    pthread_mutex_unlock(&core->lock);
 }
 
-void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr)
+void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,
+                          uct_md_attr_t *attr)
 {
-    const uct_predreg_compat_t *compat = uct_predreg_core.compat;
+    const uct_predreg_compat_t *compat = core->compat;
     uct_predreg_domain_t *domain       = uct_predreg_domain_find(md);
 
     if ((domain != NULL) && (domain->super != NULL) &&
-        (uct_predreg_policy() == UCS_RCACHE_PRED_POLICY_PREDICT)) {
+        (uct_predreg_policy(core) == UCS_RCACHE_PRED_POLICY_PREDICT)) {
         compat->set_reg_cost(attr, compat->hit_cost);
     }
 }
 
-static ucs_status_t iface_wrap(uct_iface_h iface, uct_worker_h worker)
+static ucs_status_t iface_wrap(const uct_predreg_core_t *core,
+                               uct_iface_h iface, uct_worker_h worker)
 {
-    const uct_predreg_real_t *real = &uct_predreg_core.real;
+    const uct_predreg_real_t *real = &core->real;
     const uct_predreg_env_t env    = {
         .progress_register   = real->uct_worker_progress_register_safe,
         .progress_unregister = real->uct_worker_progress_unregister_safe,
         .now                 = ucs_rcache_pred_thread_now,
-        .now_arg             = uct_predreg_core.thread
+        .now_arg             = core->thread
     };
 
     return uct_predreg_iface_wrap(iface, worker, &env);
 }
 
-static int has_bounds(void)
+static int has_bounds(const uct_predreg_knobs_t *knobs)
 {
-    const uct_predreg_knobs_t *knobs = &uct_predreg_core.knobs;
-
-    return (uct_predreg_max_bytes() != UINT64_MAX) ||
+    return (uct_predreg_max_bytes(knobs) != UINT64_MAX) ||
            (knobs->max_regions != ULONG_MAX) ||
            (knobs->node_max_pinned != SIZE_MAX) ||
            (knobs->node_max_regions != ULONG_MAX);
 }
 
-void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
-                              uct_iface_h iface)
+void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
+                              uct_worker_h worker, uct_iface_h iface)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
@@ -155,10 +154,10 @@ void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
         return;
     }
 
-    pthread_mutex_lock(&uct_predreg_core.lock);
-    if (iface_wrap(iface, worker) != UCS_OK) {
+    pthread_mutex_lock(&core->lock);
+    if (iface_wrap(core, iface, worker) != UCS_OK) {
         if (!atomic_load_explicit(&domain->whole, memory_order_relaxed) &&
-            has_bounds()) {
+            has_bounds(&core->knobs)) {
             ucs_warn("messages cannot be moved in pieces with this transport: "
                      "what does not fit the bounds on pinned memory will fail");
         }
@@ -166,5 +165,5 @@ void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
          * no harm, because nobody can use this interface yet */
         atomic_store_explicit(&domain->whole, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&uct_predreg_core.lock);
+    pthread_mutex_unlock(&core->lock);
 }

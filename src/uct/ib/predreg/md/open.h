@@ -9,6 +9,7 @@
 
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
+#include <uct/ib/predreg/core/types.h>
 
 BEGIN_C_DECLS
 
@@ -19,19 +20,21 @@ BEGIN_C_DECLS
  * overridden functions of UCT call these functions on any thread, see hooks.h.
  */
 
-void uct_predreg_md_opened(uct_md_h md, const char *name);
+void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
+                           const char *name);
 
-void uct_predreg_md_closing(uct_md_h md);
+void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md);
 
 /** Change the answer to a query of a domain: under prediction a registration
  *  costs as much as a hit. */
-void uct_predreg_md_query(uct_md_h md, uct_md_attr_t *attr);
+void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,
+                          uct_md_attr_t *attr);
 
 /** Replace the operations of an interface that was opened, so that it
  *  understands pieces handles. If that is not possible, no pieces handles are
  *  given out in its domain from now on. */
-void uct_predreg_iface_opened(uct_md_h md, uct_worker_h worker,
-                              uct_iface_h iface);
+void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
+                              uct_worker_h worker, uct_iface_h iface);
 
 END_C_DECLS
 

@@ -5,6 +5,7 @@
  */
 
 #include "register.h"
+#include "domain.h"
 
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/seat.h>
@@ -32,22 +33,24 @@ int uct_predreg_is_host_memory(const void *address, size_t length)
     }
 }
 
-ucs_status_t uct_predreg_pass_mem_reg(uct_md_h md, void *address, size_t length,
+ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
+                                      void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p)
 {
-    return uct_predreg_core.real.uct_md_mem_reg(md, address, length, flags,
-                                                memh_p);
+    return domain->core->real.uct_md_mem_reg(domain->md, address, length, flags,
+                                             memh_p);
 }
 
-ucs_status_t uct_predreg_try_mem_reg(uct_md_h md, void *address, size_t length,
+ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
+                                     void *address, size_t length,
                                      unsigned flags, uct_mem_h *memh_p)
 {
     ucs_status_t status;
 
     errno  = 0;
-    status = uct_predreg_pass_mem_reg(md, address, length, flags, memh_p);
+    status = uct_predreg_pass_mem_reg(domain, address, length, flags, memh_p);
     return (status == UCS_OK) ?
-           UCS_OK : uct_predreg_core.compat->reg_error(status, errno);
+           UCS_OK : domain->core->compat->reg_error(status, errno);
 }
 
 static ucs_status_t domain_mem_reg(void *arg, void *address, size_t length,
@@ -60,15 +63,51 @@ static ucs_status_t domain_mem_reg(void *arg, void *address, size_t length,
 
 static ucs_status_t domain_mem_dereg(void *arg, void *memh)
 {
-    return uct_predreg_core.real.uct_md_mem_dereg(arg, memh);
+    uct_predreg_domain_t *domain = arg;
+
+    return domain->core->real.uct_md_mem_dereg(domain->md, memh);
+}
+
+static ucs_rcache_pred_time_t core_now(void *arg)
+{
+    const uct_predreg_core_t *core = arg;
+
+    return ucs_rcache_pred_thread_now(core->thread);
+}
+
+static void core_wait(void *arg, ucs_rcache_pred_time_t until)
+{
+    const uct_predreg_core_t *core = arg;
+
+    ucs_rcache_pred_thread_wait(core->thread, until);
+}
+
+static void core_wake(void *arg)
+{
+    const uct_predreg_core_t *core = arg;
+
+    ucs_rcache_pred_thread_wake(core->thread);
+}
+
+static void
+core_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
+{
+    const uct_predreg_core_t *core = arg;
+
+    uct_predreg_seat(core->thread, demand, seat);
+}
+
+static void core_publish(void *arg)
+{
+    uct_predreg_publish(arg);
 }
 
 const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
-    .now       = ucs_rcache_pred_thread_now,
-    .wait      = ucs_rcache_pred_thread_wait,
-    .wake      = ucs_rcache_pred_thread_wake,
+    .now       = core_now,
+    .wait      = core_wait,
+    .wake      = core_wake,
     .mem_reg   = domain_mem_reg,
     .mem_dereg = domain_mem_dereg,
-    .seat      = uct_predreg_seat,
-    .publish   = uct_predreg_publish
+    .seat      = core_seat,
+    .publish   = core_publish
 };

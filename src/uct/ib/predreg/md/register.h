@@ -7,6 +7,8 @@
 #ifndef UCT_PREDREG_REGISTER_H_
 #define UCT_PREDREG_REGISTER_H_
 
+#include "types.h"
+
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
@@ -22,8 +24,8 @@
  */
 
 /** The operations by which the cache reads its clock, waits, registers memory,
- *  finds its seat and publishes its counters. They get the helper's thread as
- *  their argument. */
+ *  finds its seat and publishes its counters. Their argument is the state of
+ *  the core; that of registrations is the domain. */
 extern const ucs_rcache_pred_ops_t uct_predreg_pred_ops;
 
 /** Whether a domain was opened that knows memory of devices. Relaxed: such
@@ -41,14 +43,16 @@ static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)
 int uct_predreg_is_host_memory(const void *address, size_t length);
 
 /** Register memory with the domain exactly as the program asked for it. */
-ucs_status_t uct_predreg_pass_mem_reg(uct_md_h md, void *address, size_t length,
+ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
+                                      void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
 
 /**
  * Register any kind of memory with the domain.
  * @return UCS_ERR_NO_MEMORY if there may be no room for it.
  */
-ucs_status_t uct_predreg_try_mem_reg(uct_md_h md, void *address, size_t length,
+ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
+                                     void *address, size_t length,
                                      unsigned flags, uct_mem_h *memh_p);
 
 #endif

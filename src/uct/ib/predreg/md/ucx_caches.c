@@ -27,17 +27,17 @@
 
 /* Step aside, because the user, or a configuration file, keeps UCP's cache
  * on */
-static void ucp_cache_kept(const char *value)
+static void ucp_cache_kept(uct_predreg_core_t *core, const char *value)
 {
-    uct_predreg_step_aside("%s=%s keeps UCX's own cache on",
-                           uct_predreg_core.compat->ucp_cache.variable, value);
+    uct_predreg_step_aside(core, "%s=%s keeps UCX's own cache on",
+                           core->compat->ucp_cache.variable, value);
 }
 
-static void md_cache_kept(const char *value)
+static void md_cache_kept(uct_predreg_core_t *core, const char *value)
 {
-    const uct_predreg_setting_t *setting = &uct_predreg_core.compat->md_cache;
+    const uct_predreg_setting_t *setting = &core->compat->md_cache;
 
-    uct_predreg_step_aside("%s=%s chooses other than %s registration",
+    uct_predreg_step_aside(core, "%s=%s chooses other than %s registration",
                            setting->variable, value, setting->off);
 }
 
@@ -53,19 +53,19 @@ static const char *user_keeps(const uct_predreg_setting_t *setting)
 
 /* Whether the user keeps one of the two caches on. Both are looked at before
  * either is switched off */
-static int is_forced_on(void)
+static int is_forced_on(uct_predreg_core_t *core)
 {
     const char *value;
 
-    value = user_keeps(&uct_predreg_core.compat->ucp_cache);
+    value = user_keeps(&core->compat->ucp_cache);
     if (value != NULL) {
-        ucp_cache_kept(value);
+        ucp_cache_kept(core, value);
         return 1;
     }
 
-    value = user_keeps(&uct_predreg_core.compat->md_cache);
+    value = user_keeps(&core->compat->md_cache);
     if (value != NULL) {
-        md_cache_kept(value);
+        md_cache_kept(core, value);
         return 1;
     }
 
@@ -109,15 +109,16 @@ static int ucp_config_get(const uct_predreg_real_t *real,
     return found;
 }
 
-void uct_predreg_ucp_config(const uct_predreg_real_t *real,
+void uct_predreg_ucp_config(uct_predreg_core_t *core,
+                            const uct_predreg_real_t *real,
                             ucp_config_t *config)
 {
-    const uct_predreg_compat_t *compat = uct_predreg_core.compat;
+    const uct_predreg_compat_t *compat = core->compat;
     char value[64], proto[64];
 
     /* The version of UCP may not be known before this point */
-    if (!uct_predreg_is_managing() ||
-        (uct_predreg_find_compat(real) != compat) || is_forced_on() ||
+    if (!uct_predreg_is_managing(core) ||
+        (uct_predreg_find_compat(core, real) != compat) || is_forced_on(core) ||
         !ucp_config_get(real, config, compat->ucp_cache.name, value,
                         sizeof(value))) {
         return;
@@ -126,8 +127,7 @@ void uct_predreg_ucp_config(const uct_predreg_real_t *real,
     if (ucp_config_get(real, config, compat->proto.name, proto,
                        sizeof(proto)) &&
         strcmp(proto, compat->proto.off)) {
-        atomic_store_explicit(&uct_predreg_core.fenced_puts, 1,
-                              memory_order_relaxed);
+        atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
     }
 
     if (!strcmp(value, compat->ucp_cache.off)) {
@@ -135,7 +135,7 @@ void uct_predreg_ucp_config(const uct_predreg_real_t *real,
     }
 
     if (strcmp(value, compat->ucp_cache.default_value)) {
-        ucp_cache_kept(value);
+        ucp_cache_kept(core, value);
         return;
     }
 
@@ -143,13 +143,13 @@ void uct_predreg_ucp_config(const uct_predreg_real_t *real,
                             compat->ucp_cache.off);
 }
 
-void uct_predreg_md_config(uct_md_config_t *config)
+void uct_predreg_md_config(uct_predreg_core_t *core, uct_md_config_t *config)
 {
-    const uct_predreg_setting_t *setting = &uct_predreg_core.compat->md_cache;
-    const uct_predreg_real_t *real       = &uct_predreg_core.real;
+    const uct_predreg_setting_t *setting = &core->compat->md_cache;
+    const uct_predreg_real_t *real       = &core->real;
     char value[64];
 
-    if (!uct_predreg_is_managing() || is_forced_on() ||
+    if (!uct_predreg_is_managing(core) || is_forced_on(core) ||
         (setting->name == NULL) ||
         (real->uct_config_get(config, setting->name, value, sizeof(value)) !=
          UCS_OK)) {
@@ -159,6 +159,6 @@ void uct_predreg_md_config(uct_md_config_t *config)
     if (!strcmp(value, setting->default_value)) {
         real->uct_config_modify(config, setting->name, setting->off);
     } else if (strcmp(value, setting->off)) {
-        md_cache_kept(value);
+        md_cache_kept(core, value);
     }
 }

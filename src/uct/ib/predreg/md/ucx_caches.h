@@ -9,6 +9,7 @@
 
 #include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/core/types.h>
 
 BEGIN_C_DECLS
 
@@ -20,12 +21,13 @@ BEGIN_C_DECLS
  */
 
 /** Switch the cache off in a configuration of UCP that was just read. */
-void uct_predreg_ucp_config(const uct_predreg_real_t *real,
+void uct_predreg_ucp_config(uct_predreg_core_t *core,
+                            const uct_predreg_real_t *real,
                             ucp_config_t *config);
 
 /** Switch the cache off in a configuration of a memory domain that was just
  *  read. */
-void uct_predreg_md_config(uct_md_config_t *config);
+void uct_predreg_md_config(uct_predreg_core_t *core, uct_md_config_t *config);
 
 END_C_DECLS
 

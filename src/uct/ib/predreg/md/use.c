@@ -24,7 +24,6 @@
 
 /* A registration that UCP asks for */
 typedef struct request {
-    uct_md_h              md;
     void                  *address;
     size_t                length;
     unsigned              flags;
@@ -39,41 +38,44 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
                                     const request_t *req, int is_pool,
                                     uct_mem_h *memh_p)
 {
-    const unsigned quiet = uct_predreg_core.compat->quiet_flag;
+    uct_predreg_core_t *core = domain->core;
+    const unsigned quiet     = core->compat->quiet_flag;
     ucs_status_t status;
 
     if (domain->super == NULL) {
-        status = uct_predreg_pass_mem_reg(req->md, req->address, req->length,
+        status = uct_predreg_pass_mem_reg(domain, req->address, req->length,
                                           req->flags, memh_p);
         if ((status == UCS_OK) && is_pool) {
-            uct_predreg_pool_add(req->length);
+            uct_predreg_pool_add(core, req->length);
         }
         return status;
     }
 
-    status = uct_predreg_try_mem_reg(req->md, req->address, req->length,
+    status = uct_predreg_try_mem_reg(domain, req->address, req->length,
                                      req->flags | quiet, memh_p);
     if (status == UCS_ERR_NO_MEMORY) {
-        ucs_rcache_pred_purge(uct_predreg_core.pred);
+        ucs_rcache_pred_purge(core->pred);
     }
 
     if (status != UCS_OK) {
-        status = uct_predreg_pass_mem_reg(req->md, req->address, req->length,
+        status = uct_predreg_pass_mem_reg(domain, req->address, req->length,
                                           req->flags, memh_p);
     }
 
     if (status == UCS_OK) {
-        uct_predreg_foreign_add(*memh_p, req->address, req->length, is_pool);
+        uct_predreg_foreign_add(core, *memh_p, req->address, req->length,
+                                is_pool);
     }
     return status;
 }
 
-static void complain_of_bounds(const void *address, size_t length)
+static void complain_of_bounds(const uct_predreg_knobs_t *knobs,
+                               const void *address, size_t length)
 {
     char bytes[32], node_bytes[32];
 
-    ucs_memunits_to_str(uct_predreg_max_bytes(), bytes, sizeof(bytes));
-    ucs_memunits_to_str(uct_predreg_core.knobs.node_max_pinned, node_bytes,
+    ucs_memunits_to_str(uct_predreg_max_bytes(knobs), bytes, sizeof(bytes));
+    ucs_memunits_to_str(knobs->node_max_pinned, node_bytes,
                         sizeof(node_bytes));
     ucs_error("%zu bytes at %p have to be registered as a whole, as MPI "
               "windows have, and do not fit the bounds beside what is in use: "
@@ -84,12 +86,12 @@ static void complain_of_bounds(const void *address, size_t length)
               node_bytes);
 }
 
-static int is_one_sided(uct_predreg_purpose_t purpose)
+static int is_one_sided(const uct_predreg_core_t *core,
+                        uct_predreg_purpose_t purpose)
 {
     /* Relaxed: see state.h */
     return (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) ||
-           atomic_load_explicit(&uct_predreg_core.fenced_puts,
-                                memory_order_relaxed);
+           atomic_load_explicit(&core->fenced_puts, memory_order_relaxed);
 }
 
 /*
@@ -103,8 +105,8 @@ static int is_one_sided(uct_predreg_purpose_t purpose)
 static uct_predreg_may_t
 may_do(const uct_predreg_domain_t *domain, const request_t *req)
 {
-    uct_predreg_may_t may = uct_predreg_core.compat->may(req->flags,
-                                                         req->purpose);
+    uct_predreg_may_t may = domain->core->compat->may(req->flags,
+                                                      req->purpose);
 
     if ((may != UCT_PREDREG_MAY_PIECES) &&
         (may != UCT_PREDREG_MAY_LAST_RESORT)) {
@@ -116,7 +118,8 @@ may_do(const uct_predreg_domain_t *domain, const request_t *req)
         return UCT_PREDREG_MUST_WHOLE;
     }
 
-    return (is_one_sided(req->purpose) || uct_predreg_has_devices()) ?
+    return (is_one_sided(domain->core, req->purpose) ||
+            uct_predreg_has_devices()) ?
            UCT_PREDREG_MAY_LAST_RESORT : may;
 }
 
@@ -148,7 +151,7 @@ begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
 
     pieces->use       = use;
     pieces->flags     = req->flags;
-    pieces->one_sided = is_one_sided(req->purpose);
+    pieces->one_sided = is_one_sided(domain->core, req->purpose);
     *memh_p           = uct_predreg_pieces_to_memh(pieces);
     return UCS_OK;
 }
@@ -170,7 +173,7 @@ static ucs_status_t watched_mem_reg(uct_predreg_domain_t *domain,
                                     const request_t *req, uct_predreg_may_t may,
                                     uct_mem_h *memh_p)
 {
-    uct_predreg_count_passed();
+    uct_predreg_count_passed(domain->core);
     return uct_predreg_watch_mem_reg(domain, req->address, req->length,
                                      req->flags, use_kind(may), memh_p);
 }
@@ -200,7 +203,7 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
 
     if (ucs_unlikely((status == UCS_ERR_EXCEEDS_LIMIT) &&
                      (may != UCT_PREDREG_MAY_REFUSE))) {
-        complain_of_bounds(req->address, req->length);
+        complain_of_bounds(&domain->core->knobs, req->address, req->length);
     }
 
     return status;
@@ -216,23 +219,18 @@ static int is_foreign(const request_t *req, uct_predreg_may_t may)
             !uct_predreg_is_host_memory(req->address, req->length));
 }
 
-ucs_status_t uct_predreg_mem_reg(uct_md_h md, void *address, size_t length,
-                                 unsigned flags, uct_predreg_purpose_t purpose,
+ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
+                                 size_t length, unsigned flags,
+                                 uct_predreg_purpose_t purpose,
                                  uct_mem_h *memh_p)
 {
-    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
-    request_t req                = {
-        .md      = md,
+    request_t req = {
         .address = address,
         .length  = length,
         .flags   = flags,
         .purpose = purpose
     };
     uct_predreg_may_t may;
-
-    if (domain == NULL) {
-        return uct_predreg_pass_mem_reg(md, address, length, flags, memh_p);
-    }
 
     may = may_do(domain, &req);
     if (ucs_unlikely(is_foreign(&req, may))) {
@@ -270,30 +268,27 @@ static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
     return UCS_OK;
 }
 
-ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
+ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
                                    const uct_md_mem_dereg_params_t *params)
 {
-    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
-    ucs_status_t status          = UCS_ERR_NO_ELEM;
+    uct_predreg_core_t *core = domain->core;
     uct_predreg_pieces_memh_t *pieces;
+    ucs_status_t status;
 
-    if ((domain != NULL) && (domain->super == NULL)) {
+    if (domain->super == NULL) {
         return uct_predreg_watch_mem_dereg(domain, params);
     }
 
-    if (domain != NULL) {
-        pieces = uct_predreg_memh_to_pieces(params->memh);
-        if (ucs_unlikely(pieces != NULL)) {
-            return end_in_pieces(pieces, params);
-        }
+    pieces = uct_predreg_memh_to_pieces(params->memh);
+    if (ucs_unlikely(pieces != NULL)) {
+        return end_in_pieces(pieces, params);
+    }
 
-        if (ucs_unlikely(is_invalidation(params))) {
-            status = ucs_rcache_pred_invalidate(domain->super, params->memh,
-                                                invalidation_done,
-                                                params->comp);
-        } else {
-            status = ucs_rcache_pred_end(domain->super, params->memh);
-        }
+    if (ucs_unlikely(is_invalidation(params))) {
+        status = ucs_rcache_pred_invalidate(domain->super, params->memh,
+                                            invalidation_done, params->comp);
+    } else {
+        status = ucs_rcache_pred_end(domain->super, params->memh);
     }
 
     if (status != UCS_ERR_NO_ELEM) {
@@ -302,18 +297,17 @@ ucs_status_t uct_predreg_mem_dereg(uct_md_h md,
 
     /* The handle is not one of the cache: it is that of a pool of UCX, or was
      * registered before the domain was managed */
-    status = uct_predreg_core.real.uct_md_mem_dereg_v2(md, params);
-    if ((status == UCS_OK) && (domain != NULL)) {
-        uct_predreg_foreign_remove(params->memh);
+    status = core->real.uct_md_mem_dereg_v2(domain->md, params);
+    if (status == UCS_OK) {
+        uct_predreg_foreign_remove(core, params->memh);
     }
     return status;
 }
 
-ucs_status_t uct_predreg_mkey_check(uct_md_h md, uct_mem_h memh)
+ucs_status_t uct_predreg_mkey_check(uct_predreg_domain_t *domain,
+                                    uct_mem_h memh)
 {
-    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
-
-    if ((domain == NULL) || (domain->super == NULL) ||
+    if ((domain->super == NULL) ||
         (uct_predreg_memh_to_pieces(memh) == NULL)) {
         return UCS_OK;
     }

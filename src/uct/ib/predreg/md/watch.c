@@ -38,28 +38,28 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t shortest = UINT64_MAX;
 
 
-void uct_predreg_watch_open(void)
+void uct_predreg_watch_open(uct_predreg_core_t *core)
 {
-    if (!uct_predreg_is_traced() || (uct_predreg_core.recorder != NULL)) {
+    if (!uct_predreg_is_traced(&core->knobs) || (core->recorder != NULL)) {
         return;
     }
 
-    if (ucs_rcache_pred_thread_create(&uct_predreg_core.thread) != UCS_OK) {
+    if (ucs_rcache_pred_thread_create(&core->thread) != UCS_OK) {
         ucs_warn("no trace is recorded: out of memory");
         return;
     }
 
-    uct_predreg_record_create();
+    uct_predreg_record_create(core);
 }
 
-static uint64_t now(void)
+static uint64_t now(uct_predreg_core_t *core)
 {
-    return ucs_rcache_pred_thread_now(uct_predreg_core.thread);
+    return ucs_rcache_pred_thread_now(core->thread);
 }
 
-static uint64_t elapsed(uint64_t begin)
+static uint64_t elapsed(uct_predreg_core_t *core, uint64_t begin)
 {
-    uint64_t end = now();
+    uint64_t end = now(core);
 
     /* The end may be less than the begin, if the thread has moved to a
      * processor whose counter is behind */
@@ -121,7 +121,8 @@ ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
                                        unsigned flags, unsigned kind,
                                        uct_mem_h *memh_p)
 {
-    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    uct_predreg_core_t *core        = domain->core;
+    ucs_rcache_recorder_t *recorder = core->recorder;
     uct_md_h md                     = domain->md;
     ucs_rcache_pred_event_t event   = {
         .type    = UCS_RCACHE_PRED_EVENT_USE_BEGIN,
@@ -134,15 +135,14 @@ ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
     ucs_status_t status;
 
     if (ucs_likely(recorder == NULL)) {
-        return uct_predreg_core.real.uct_md_mem_reg(md, address, length, flags,
-                                                    memh_p);
+        return core->real.uct_md_mem_reg(md, address, length, flags, memh_p);
     }
 
     uct_predreg_posted_get(address, &event.context);
-    event.time     = now();
-    status         = uct_predreg_core.real.uct_md_mem_reg(md, address, length,
-                                                          flags, memh_p);
-    event.duration = elapsed(event.time);
+    event.time     = now(core);
+    status         = core->real.uct_md_mem_reg(md, address, length, flags,
+                                               memh_p);
+    event.duration = elapsed(core, event.time);
     if (status != UCS_OK) {
         event.result = UCS_RCACHE_PRED_RESULT_FAILED;
     } else if (use_remember(*memh_p)) {
@@ -160,7 +160,8 @@ ucs_status_t
 uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
                             const uct_md_mem_dereg_params_t *params)
 {
-    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    uct_predreg_core_t *core        = domain->core;
+    ucs_rcache_recorder_t *recorder = core->recorder;
     ucs_rcache_pred_event_t event   = {
         .type   = UCS_RCACHE_PRED_EVENT_USE_END,
         .domain = domain->number,
@@ -169,20 +170,20 @@ uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
     ucs_status_t status;
 
     if (ucs_likely(recorder == NULL) || !use_forget(params->memh)) {
-        return uct_predreg_core.real.uct_md_mem_dereg_v2(domain->md, params);
+        return core->real.uct_md_mem_dereg_v2(domain->md, params);
     }
 
-    event.time     = now();
-    status         = uct_predreg_core.real.uct_md_mem_dereg_v2(domain->md,
-                                                               params);
-    event.duration = elapsed(event.time);
+    event.time     = now(core);
+    status         = core->real.uct_md_mem_dereg_v2(domain->md, params);
+    event.duration = elapsed(core, event.time);
     ucs_rcache_recorder_emit(recorder, &event);
     return status;
 }
 
-void uct_predreg_watch_unmapped(uintptr_t start, size_t length)
+void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
+                                size_t length)
 {
-    ucs_rcache_recorder_t *recorder = uct_predreg_core.recorder;
+    ucs_rcache_recorder_t *recorder = core->recorder;
     ucs_rcache_pred_event_t event   = {
         .type    = UCS_RCACHE_PRED_EVENT_UNMAP,
         .address = start,
@@ -194,7 +195,7 @@ void uct_predreg_watch_unmapped(uintptr_t start, size_t length)
         return;
     }
 
-    event.time = now();
+    event.time = now(core);
     ucs_rcache_recorder_emit(recorder, &event);
 }
 

@@ -20,7 +20,7 @@
 
 /** Make the clock and the recorder, once in each process, if a trace is asked
  *  for. To be called under core.lock. */
-void uct_predreg_watch_open(void);
+void uct_predreg_watch_open(uct_predreg_core_t *core);
 
 /** Register memory with UCX, and record that a use has begun.
  *  @param [in] kind  The ucs_rcache_pred_use_kind_t that the use would have if
@@ -38,7 +38,8 @@ uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
 
 /** Record that memory is being unmapped. UCM calls this inside a memory
  *  hook. */
-void uct_predreg_watch_unmapped(uintptr_t start, size_t length);
+void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
+                                size_t length);
 
 /** Forget all uses in a forked child: the parent's uses do not end there. */
 void uct_predreg_watch_reset(void);

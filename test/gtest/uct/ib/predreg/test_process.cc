@@ -44,7 +44,8 @@ protected:
     template <typename F> static void run_with_fork_handlers(F func)
     {
         child process([func]() -> int {
-            EXPECT_EQ(UCS_OK, uct_predreg_fork_handlers_install());
+            EXPECT_EQ(UCS_OK,
+                      uct_predreg_fork_handlers_install(test_core_state()));
             func();
             return child_status();
         });
@@ -67,7 +68,7 @@ protected:
     {
         ucs_rcache_pred_snapshot_t snapshot;
 
-        uct_predreg_snapshot(&snapshot);
+        uct_predreg_snapshot(test_core_state(), &snapshot);
         return snapshot.pool_bytes;
     }
 
@@ -93,7 +94,7 @@ protected:
 };
 
 TEST_F(test_process, unmapped_memory_is_registered_anew) {
-    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start());
+    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start(test_core_state()));
     EXPECT_EQ(uct_predreg_compat_built_for()->vm_event_priority,
               test_vm_events_priority());
 
@@ -111,12 +112,12 @@ TEST_F(test_process, unmapped_memory_is_registered_anew) {
 }
 
 TEST_F(test_process, without_a_domain_nobody_cares) {
-    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start());
+    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start(test_core_state()));
     test_vm_unmapped(m_buffer, LENGTH);
 }
 
 TEST_F(test_process, a_child_leaves_its_parents_cache_alone) {
-    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start());
+    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start(test_core_state()));
 
     uct_md_h md = open();
     EXPECT_TRUE(is_shared_after(md, [this] {
@@ -129,40 +130,39 @@ TEST_F(test_process, a_child_leaves_its_parents_cache_alone) {
 TEST_F(test_process, leave_pinned_records_what_is_unmapped) {
     set("POLICY", "leave-pinned");
     set("TRACE", m_folder + "/traces");
-    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start());
+    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start(test_core_state()));
 
     uct_md_h md = open();
     dereg(md, reg(md, SEND));
     test_vm_unmapped(m_buffer, LENGTH);
     test_vm_unmapped(m_buffer, 1); /* No use was that short */
-    uct_predreg_record_finish();
+    uct_predreg_record_finish(test_core_state());
     EXPECT_EQ(1u, num_unmaps(m_folder + "/traces"));
 }
 
 TEST_F(test_process, memory_events_that_are_missing_are_told) {
     test_vm_events_init(UCS_ERR_UNSUPPORTED);
-    EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_predreg_vm_events_start());
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+              uct_predreg_vm_events_start(test_core_state()));
 }
 
 TEST_F(test_process, a_forked_child_starts_with_nothing) {
     run_with_fork_handlers([this] {
         uct_md_h md = open();
         reg(md, POOL);
-        uct_predreg_count_passed();
+        uct_predreg_count_passed(test_core_state());
         EXPECT_EQ(LENGTH, pools());
 
         run_in_child([this, md] {
             EXPECT_EQ(nullptr, test_core_pred());
             EXPECT_EQ(0u, test_core_num_opened());
             EXPECT_EQ(0u, test_core_num_managed());
-            EXPECT_EQ(0u, uct_predreg_num_passed());
+            EXPECT_EQ(0u, uct_predreg_num_passed(test_core_state()));
             EXPECT_EQ(0u, test_core_kernel_pinned());
             EXPECT_EQ(0u, pools());
 
             /* The parent's domain is nobody's: it is passed on */
-            uct_mem_h memh = reg(md, SEND);
-            EXPECT_EQ(m_buffer, m_regs[memh].address);
-            EXPECT_EQ(nullptr, test_core_pred());
+            EXPECT_EQ(nullptr, domain(md));
 
             /* Its own is managed */
             open(2);

@@ -26,6 +26,7 @@ class test_core_start : public md_test {
 protected:
     void SetUp() override
     {
+        test_core_select(1);
         md_test::SetUp();
         test_vm_events_init(UCS_OK);
         knob("HELPER", "progress");
@@ -34,6 +35,7 @@ protected:
     void TearDown() override
     {
         md_test::TearDown();
+        test_core_select(0);
         for (const std::string &name : m_variables) {
             unsetenv(name.c_str());
         }

@@ -9,6 +9,7 @@
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/foreign.h>
 #include <uct/ib/predreg/md/register.h>
@@ -17,15 +18,36 @@
 #include <unistd.h>
 
 
+/* A state for tests, so that they need not use that of the process */
+static uct_predreg_core_t own = UCT_PREDREG_CORE_INITIALIZER;
+
+static uct_predreg_core_t *self = &own;
+
+
+uct_predreg_core_t *test_core_state(void)
+{
+    return self;
+}
+
+void test_core_select(int is_process)
+{
+    self = is_process ? &uct_predreg_core : &own;
+}
+
+uct_predreg_domain_t *test_core_find_domain(uct_md_h md)
+{
+    return uct_predreg_domain_find(md);
+}
+
 void test_core_init(void)
 {
-    uct_predreg_knobs_cleanup(&uct_predreg_core.knobs);
-    memset(&uct_predreg_core, 0, sizeof(uct_predreg_core));
-    pthread_mutex_init(&uct_predreg_core.lock, NULL);
-    uct_predreg_knobs_default(&uct_predreg_core.knobs);
-    uct_predreg_core.compat = uct_predreg_compat_built_for();
-    uct_predreg_core.rank   = -1;
-    uct_predreg_core.pid    = getpid();
+    uct_predreg_knobs_cleanup(&self->knobs);
+    memset(self, 0, sizeof(*self));
+    pthread_mutex_init(&self->lock, NULL);
+    uct_predreg_knobs_default(&self->knobs);
+    self->compat = uct_predreg_compat_built_for();
+    self->rank   = -1;
+    self->pid    = getpid();
     uct_predreg_domains_reset();
     uct_predreg_foreign_reset();
     atomic_store(&uct_predreg_devices, 0);
@@ -34,26 +56,26 @@ void test_core_init(void)
 void test_core_cleanup(void)
 {
     /* The helper publishes the live counters */
-    if (uct_predreg_core.pred != NULL) {
-        ucs_rcache_pred_thread_stop(uct_predreg_core.thread);
-        ucs_rcache_pred_destroy(uct_predreg_core.pred);
-        uct_predreg_core.pred = NULL;
+    if (self->pred != NULL) {
+        ucs_rcache_pred_thread_stop(self->thread);
+        ucs_rcache_pred_destroy(self->pred);
+        self->pred = NULL;
     }
 
-    if (uct_predreg_core.live != NULL) {
-        uct_predreg_live_stop();
-        ucs_rcache_pred_live_destroy(uct_predreg_core.live);
+    if (self->live != NULL) {
+        uct_predreg_live_stop(self);
+        ucs_rcache_pred_live_destroy(self->live);
     }
 
     uct_predreg_node_leave();
-    if (uct_predreg_core.recorder != NULL) {
-        ucs_rcache_recorder_stop(uct_predreg_core.recorder);
-        ucs_rcache_recorder_finish(uct_predreg_core.recorder);
-        ucs_rcache_recorder_destroy(uct_predreg_core.recorder);
+    if (self->recorder != NULL) {
+        ucs_rcache_recorder_stop(self->recorder);
+        ucs_rcache_recorder_finish(self->recorder);
+        ucs_rcache_recorder_destroy(self->recorder);
     }
 
-    if (uct_predreg_core.thread != NULL) {
-        ucs_rcache_pred_thread_destroy(uct_predreg_core.thread);
+    if (self->thread != NULL) {
+        ucs_rcache_pred_thread_destroy(self->thread);
     }
 
     test_core_init();
@@ -61,67 +83,67 @@ void test_core_cleanup(void)
 
 uct_predreg_knobs_t *test_core_knobs(void)
 {
-    return &uct_predreg_core.knobs;
+    return &self->knobs;
 }
 
 uct_predreg_real_t *test_core_real(void)
 {
-    return &uct_predreg_core.real;
+    return &self->real;
 }
 
 void test_core_set_rank(int rank)
 {
-    uct_predreg_core.rank = rank;
+    self->rank = rank;
 }
 
 void test_core_set_pid(pid_t pid)
 {
-    uct_predreg_core.pid = pid;
+    self->pid = pid;
 }
 
 void test_core_set_pools(uint64_t bytes)
 {
-    atomic_store(&uct_predreg_core.pool_bytes, bytes);
+    atomic_store(&self->pool_bytes, bytes);
 }
 
 void test_core_set_opened(unsigned count)
 {
-    uct_predreg_core.num_opened = count;
+    self->num_opened = count;
 }
 
 void test_core_set_fenced_puts(int fenced)
 {
-    atomic_store(&uct_predreg_core.fenced_puts, fenced);
+    atomic_store(&self->fenced_puts, fenced);
 }
 
 int test_core_fenced_puts(void)
 {
-    return atomic_load(&uct_predreg_core.fenced_puts);
+    return atomic_load(&self->fenced_puts);
 }
 
 int test_core_is_aside(void)
 {
-    return atomic_load(&uct_predreg_core.aside);
+    return atomic_load(&self->aside);
 }
 
 unsigned test_core_num_managed(void)
 {
-    return atomic_load(&uct_predreg_core.num_managed);
+    return atomic_load(&self->num_managed);
 }
 
 unsigned test_core_num_opened(void)
 {
-    return uct_predreg_core.num_opened;
+    return self->num_opened;
 }
 
 uint64_t test_core_kernel_pinned(void)
 {
-    return atomic_load(&uct_predreg_core.kernel_pinned);
+    return atomic_load(&self->kernel_pinned);
 }
 
 ucs_rcache_pred_t *test_core_pred(void)
 {
-    return uct_predreg_core.pred;
+    return self->pred;
 }
 
 int test_core_has_node(void)
@@ -131,7 +153,7 @@ int test_core_has_node(void)
 
 int test_core_has_recorder(void)
 {
-    return uct_predreg_core.recorder != NULL;
+    return self->recorder != NULL;
 }
 
 int test_core_read_live(uint64_t *uses_p, char *command, size_t max)
@@ -139,9 +161,9 @@ int test_core_read_live(uint64_t *uses_p, char *command, size_t max)
     ucs_rcache_pred_live_state_t record;
     unsigned version;
 
-    if ((uct_predreg_core.live == NULL) ||
+    if ((self->live == NULL) ||
         (ucs_rcache_pred_live_read(
-                 ucs_rcache_pred_live_get_fd(uct_predreg_core.live),
+                 ucs_rcache_pred_live_get_fd(self->live),
                  &record, &version) != UCS_OK)) {
         return 0;
     }

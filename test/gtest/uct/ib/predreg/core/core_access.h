@@ -9,12 +9,24 @@
 
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/knobs.h>
+#include <uct/ib/predreg/core/types.h>
+#include <uct/ib/predreg/md/types.h>
 
 #include <sys/types.h>
 
 BEGIN_C_DECLS
 
 /* What tests need of the state of the core, which uses C atomics. */
+
+/* The state that the functions below work on: one that belongs to the tests */
+uct_predreg_core_t *test_core_state(void);
+
+/* From now on it is the one of this process, which the entry points use, or
+ * again that of the tests. To be called before test_core_init(). */
+void test_core_select(int is_process);
+
+/* A domain of the table, or NULL */
+uct_predreg_domain_t *test_core_find_domain(uct_md_h md);
 
 /* As before the start: knobs at their defaults, the table of UCX's functions
  * empty, the facts of the UCX that this was built for. */

@@ -24,10 +24,11 @@
 extern "C" {
 #include <ucs/host/thread.h>
 
-void uct_predreg_step_aside(const char *fmt, ...);
-unsigned uct_predreg_policy(void);
+void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...);
+unsigned uct_predreg_policy(uct_predreg_core_t *core);
 const uct_predreg_compat_t *
-uct_predreg_find_compat(const uct_predreg_real_t *real);
+uct_predreg_find_compat(uct_predreg_core_t *core,
+                        const uct_predreg_real_t *real);
 }
 
 class test_core : public core_test {
@@ -36,7 +37,7 @@ protected:
     {
         ucs_rcache_pred_snapshot_t snapshot;
 
-        uct_predreg_snapshot(&snapshot);
+        uct_predreg_snapshot(test_core_state(), &snapshot);
         return snapshot;
     }
 
@@ -59,18 +60,19 @@ unsigned test_core::s_minor;
 
 TEST_F(test_core, it_says_once_why_it_steps_aside) {
     EXPECT_FALSE(test_core_is_aside());
-    uct_predreg_step_aside("%d reasons", 2);
-    uct_predreg_step_aside("another one");
+    uct_predreg_step_aside(test_core_state(), "%d reasons", 2);
+    uct_predreg_step_aside(test_core_state(), "another one");
     EXPECT_TRUE(test_core_is_aside());
     EXPECT_EQ("predictive registration steps aside: 2 reasons",
               log_watch::take());
-    EXPECT_FALSE(uct_predreg_is_managing());
+    EXPECT_FALSE(uct_predreg_is_managing(test_core_state()));
 }
 
 TEST_F(test_core, it_knows_the_ucx_it_was_built_for) {
     uct_predreg_real_t real = {};
 
-    EXPECT_EQ(uct_predreg_compat_built_for(), uct_predreg_find_compat(&real));
+    EXPECT_EQ(uct_predreg_compat_built_for(),
+              uct_predreg_find_compat(test_core_state(), &real));
 
     s_minor              = UCT_VERNO_MINOR;
     real.ucp_get_version = [](unsigned *major, unsigned *minor,
@@ -79,11 +81,12 @@ TEST_F(test_core, it_knows_the_ucx_it_was_built_for) {
         *minor   = s_minor;
         *release = 1;
     };
-    EXPECT_EQ(uct_predreg_compat_built_for(), uct_predreg_find_compat(&real));
+    EXPECT_EQ(uct_predreg_compat_built_for(),
+              uct_predreg_find_compat(test_core_state(), &real));
     EXPECT_FALSE(test_core_is_aside());
 
     s_minor = 99;
-    EXPECT_EQ(nullptr, uct_predreg_find_compat(&real));
+    EXPECT_EQ(nullptr, uct_predreg_find_compat(test_core_state(), &real));
     EXPECT_EQ("predictive registration steps aside: this process uses UCX 1.99, "
               "accepted is " + std::to_string(UCT_VERNO_MAJOR) + "." +
               std::to_string(UCT_VERNO_MINOR) + ", which it was built for",
@@ -91,33 +94,35 @@ TEST_F(test_core, it_knows_the_ucx_it_was_built_for) {
 }
 
 TEST_F(test_core, without_a_helper_the_policy_is_another) {
-    EXPECT_EQ(UCS_RCACHE_PRED_POLICY_PREDICT, uct_predreg_policy());
+    EXPECT_EQ(UCS_RCACHE_PRED_POLICY_PREDICT,
+              uct_predreg_policy(test_core_state()));
     set("HELPER", "off");
-    ASSERT_TRUE(uct_predreg_is_managing());
-    EXPECT_EQ(UCS_RCACHE_PRED_POLICY_ON_DEMAND, uct_predreg_policy());
+    ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
+    EXPECT_EQ(UCS_RCACHE_PRED_POLICY_ON_DEMAND,
+              uct_predreg_policy(test_core_state()));
 }
 
 TEST_F(test_core, leave_pinned_has_no_cache) {
     set("POLICY", "leave-pinned");
-    EXPECT_FALSE(uct_predreg_is_managing());
+    EXPECT_FALSE(uct_predreg_is_managing(test_core_state()));
     EXPECT_EQ(nullptr, test_core_pred());
 }
 
 TEST_F(test_core, passed_uses_are_counted) {
     set("POLICY", "leave-pinned");
-    uct_predreg_count_passed();
-    uct_predreg_count_passed();
-    EXPECT_EQ(2u, uct_predreg_num_passed());
+    uct_predreg_count_passed(test_core_state());
+    uct_predreg_count_passed(test_core_state());
+    EXPECT_EQ(2u, uct_predreg_num_passed(test_core_state()));
     EXPECT_EQ(2u, snapshot().stats.uses);
 }
 
 TEST_F(test_core, the_kernels_count_is_read_for_who_tells_it) {
-    uct_predreg_note_pinned();
+    uct_predreg_note_pinned(test_core_state());
     EXPECT_EQ(0u, test_core_kernel_pinned());
 
     /* Nothing is pinned here: it is read without complaint */
     set("SUMMARY", "text");
-    uct_predreg_note_pinned();
+    uct_predreg_note_pinned(test_core_state());
     EXPECT_EQ(test_core_kernel_pinned(), snapshot().kernel_pinned);
 }
 
@@ -132,7 +137,7 @@ TEST_F(test_core, a_snapshot_tells_who_it_is_of) {
 
 TEST_F(test_core, a_snapshot_of_a_cache) {
     set("HELPER", "progress");
-    ASSERT_TRUE(uct_predreg_is_managing());
+    ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
     EXPECT_EQ(0u, snapshot().stats.uses);
     EXPECT_EQ(ucs_rcache_pred_get_mode(test_core_pred()), snapshot().mode);
 }
@@ -141,7 +146,7 @@ TEST_F(test_core, a_summary_of_leave_pinned) {
     set("POLICY", "leave-pinned");
     test_core_set_rank(2);
     test_core_set_pools(3 << 20);
-    uct_predreg_count_passed();
+    uct_predreg_count_passed(test_core_state());
     EXPECT_EQ("predreg rank 2: leave-pinned, uses 1, pinned by the kernel's "
               "count at the end 0.0 MiB, of it by UCX's pools 3.0 MiB\n",
               summary());
@@ -149,7 +154,7 @@ TEST_F(test_core, a_summary_of_leave_pinned) {
 
 TEST_F(test_core, a_summary_of_prediction) {
     set("HELPER", "progress");
-    ASSERT_TRUE(uct_predreg_is_managing());
+    ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
 
     const std::string text = summary();
     EXPECT_EQ(0u, text.find("predreg pid " + std::to_string(getpid()) +
@@ -185,14 +190,14 @@ TEST_F(test_core, others_see_the_live_counters) {
     char command[64];
 
     set("POLICY", "leave-pinned");
-    uct_predreg_publish(nullptr); /* To nobody */
-    uct_predreg_live_start();
-    uct_predreg_live_start(); /* They are there */
-    uct_predreg_count_passed();
-    uct_predreg_publish(nullptr);
+    uct_predreg_publish(test_core_state()); /* To nobody */
+    uct_predreg_live_start(test_core_state());
+    uct_predreg_live_start(test_core_state()); /* They are there */
+    uct_predreg_count_passed(test_core_state());
+    uct_predreg_publish(test_core_state());
     ASSERT_TRUE(test_core_read_live(&uses, command, sizeof(command)));
     EXPECT_EQ(1u, uses);
-    EXPECT_EQ(1u, uct_predreg_num_passed());
+    EXPECT_EQ(1u, uct_predreg_num_passed(test_core_state()));
     EXPECT_STREQ("gtest", command);
 }
 
@@ -200,9 +205,9 @@ TEST_F(test_core, a_child_has_no_live_counters) {
     uint64_t uses;
     char command[64];
 
-    uct_predreg_live_start();
+    uct_predreg_live_start(test_core_state());
     child process([&]() -> int {
-        uct_predreg_live_reset();
+        uct_predreg_live_reset(test_core_state());
         return test_core_read_live(&uses, command, sizeof(command));
     });
     EXPECT_EQ(0, process.reap());
@@ -262,12 +267,12 @@ protected:
 };
 
 TEST_F(test_record, nothing_without_a_folder) {
-    EXPECT_FALSE(uct_predreg_is_traced());
-    uct_predreg_record_create();
+    EXPECT_FALSE(uct_predreg_is_traced(test_core_knobs()));
+    uct_predreg_record_create(test_core_state());
     EXPECT_FALSE(test_core_has_recorder());
-    EXPECT_EQ(nullptr, uct_predreg_record_sink());
-    uct_predreg_record_domain(0, "mlx");
-    uct_predreg_record_finish();
+    EXPECT_EQ(nullptr, uct_predreg_record_sink(test_core_state()));
+    uct_predreg_record_domain(test_core_state(), 0, "mlx");
+    uct_predreg_record_finish(test_core_state());
 }
 
 TEST_F(test_record, a_file_says_what_process_it_is_of) {
@@ -283,11 +288,11 @@ TEST_F(test_record, a_file_says_what_process_it_is_of) {
         *release = 1;
     };
     scoped_variable size("OMPI_COMM_WORLD_SIZE", "4");
-    ASSERT_TRUE(uct_predreg_is_managing());
+    ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
     ASSERT_TRUE(test_core_has_recorder());
-    EXPECT_NE(nullptr, uct_predreg_record_sink());
-    uct_predreg_record_domain(0, "mlx5_0");
-    uct_predreg_record_finish();
+    EXPECT_NE(nullptr, uct_predreg_record_sink(test_core_state()));
+    uct_predreg_record_domain(test_core_state(), 0, "mlx5_0");
+    uct_predreg_record_finish(test_core_state());
 
     const std::string path = file(folder);
     EXPECT_EQ(folder + "/rank-0003.", path.substr(0, folder.size() + 11));
@@ -310,8 +315,8 @@ TEST_F(test_record, a_second_file_of_the_same_name_has_a_number) {
     const std::string name = m_folder + "/proc." + host + "." +
                              std::to_string(getpid());
     std::ofstream(name + ".trace") << "another program";
-    ASSERT_TRUE(uct_predreg_is_managing());
-    uct_predreg_record_domain(0, "mlx5_0");
+    ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
+    uct_predreg_record_domain(test_core_state(), 0, "mlx5_0");
     EXPECT_TRUE(std::filesystem::exists(name + "-2.trace"));
     EXPECT_EQ("another program", read(name + ".trace"));
 }
@@ -319,8 +324,8 @@ TEST_F(test_record, a_second_file_of_the_same_name_has_a_number) {
 TEST_F(test_record, a_folder_that_cannot_be_made_is_told) {
     set("TRACE", m_folder + "/missing/traces");
     set("HELPER", "progress");
-    ASSERT_TRUE(uct_predreg_is_managing());
-    uct_predreg_record_domain(0, "mlx5_0");
+    ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
+    uct_predreg_record_domain(test_core_state(), 0, "mlx5_0");
     EXPECT_EQ(0u, log_watch::take().find("UCX_RCACHE_PRED_TRACE=" + m_folder +
                                          "/missing/traces: cannot create "));
 }
@@ -328,9 +333,9 @@ TEST_F(test_record, a_folder_that_cannot_be_made_is_told) {
 TEST_F(test_record, a_child_leaves_the_file_to_its_parent) {
     set("TRACE", m_folder);
     set("HELPER", "progress");
-    ASSERT_TRUE(uct_predreg_is_managing());
+    ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
     child process([] {
-        uct_predreg_record_reset();
+        uct_predreg_record_reset(test_core_state());
         return test_core_has_recorder();
     });
     EXPECT_EQ(0, process.reap());

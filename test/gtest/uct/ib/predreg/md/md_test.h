@@ -96,15 +96,22 @@ protected:
     {
         auto md = reinterpret_cast<uct_md_h>(0x1000ul * number);
 
-        uct_predreg_md_opened(md, ("mlx" + std::to_string(number)).c_str());
+        uct_predreg_md_opened(test_core_state(), md,
+                              ("mlx" + std::to_string(number)).c_str());
         m_opened.insert(md);
         return md;
     }
 
     void close(uct_md_h md)
     {
-        uct_predreg_md_closing(md);
+        uct_predreg_md_closing(test_core_state(), md);
         m_opened.erase(md);
+    }
+
+    /* A domain that was opened */
+    static uct_predreg_domain_t *domain(uct_md_h md)
+    {
+        return test_core_find_domain(md);
     }
 
     /* Begin a use of the buffer */
@@ -114,8 +121,8 @@ protected:
     {
         uct_mem_h memh = nullptr;
 
-        EXPECT_EQ(expected, uct_predreg_mem_reg(md, m_buffer, LENGTH, flags,
-                                                purpose, &memh));
+        EXPECT_EQ(expected, uct_predreg_mem_reg(domain(md), m_buffer, LENGTH,
+                                                flags, purpose, &memh));
         return memh;
     }
 
@@ -125,7 +132,7 @@ protected:
 
         params.field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH;
         params.memh       = memh;
-        EXPECT_EQ(UCS_OK, uct_predreg_mem_dereg(md, &params));
+        EXPECT_EQ(UCS_OK, uct_predreg_mem_dereg(domain(md), &params));
     }
 
     struct completion {
@@ -149,7 +156,7 @@ protected:
         params.flags      = UCT_MD_MEM_DEREG_FLAG_INVALIDATE;
         params.memh       = memh;
         params.comp       = &done.comp;
-        EXPECT_EQ(UCS_OK, uct_predreg_mem_dereg(md, &params));
+        EXPECT_EQ(UCS_OK, uct_predreg_mem_dereg(domain(md), &params));
         return done.count;
     }
 

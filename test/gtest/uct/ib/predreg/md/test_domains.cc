@@ -18,7 +18,7 @@ protected:
         uct_md_attr_t attr = m_attr;
 
         attr.reg_cost.c = 1;
-        uct_predreg_md_query(md, &attr);
+        uct_predreg_md_query(test_core_state(), md, &attr);
         return attr.reg_cost.c;
     }
 
@@ -30,7 +30,7 @@ protected:
         iface.ops.iface_query = [](uct_iface_h, uct_iface_attr_t*) {
             return UCS_ERR_UNSUPPORTED;
         };
-        uct_predreg_iface_opened(md, nullptr, &iface);
+        uct_predreg_iface_opened(test_core_state(), md, nullptr, &iface);
     }
 };
 

@@ -70,14 +70,15 @@ protected:
 
     static void add(uintptr_t number, size_t length, int is_pool = 1)
     {
-        uct_predreg_foreign_add(memh(number), nullptr, length, is_pool);
+        uct_predreg_foreign_add(test_core_state(), memh(number), nullptr,
+                                length, is_pool);
     }
 
     static uint64_t pools()
     {
         ucs_rcache_pred_snapshot_t snapshot;
 
-        uct_predreg_snapshot(&snapshot);
+        uct_predreg_snapshot(test_core_state(), &snapshot);
         return snapshot.pool_bytes;
     }
 
@@ -87,18 +88,19 @@ protected:
 TEST_F(test_foreign, the_limit_is_what_it_leaves) {
     run_limited([this] {
         open();
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
         add(1, 1024 * KB);
         add(2, 512 * KB, 0);
-        EXPECT_EQ(LIMIT - 1536 * KB, uct_predreg_max_bytes());
+        EXPECT_EQ(LIMIT - 1536 * KB, uct_predreg_max_bytes(test_core_knobs()));
         EXPECT_EQ(1024 * KB, pools());
 
-        uct_predreg_foreign_remove(memh(1));
-        EXPECT_EQ(LIMIT - 512 * KB, uct_predreg_max_bytes());
+        uct_predreg_foreign_remove(test_core_state(), memh(1));
+        EXPECT_EQ(LIMIT - 512 * KB, uct_predreg_max_bytes(test_core_knobs()));
         EXPECT_EQ(1024 * KB, pools()) << "the most at a time";
-        uct_predreg_foreign_remove(memh(3)); /* It is not there */
-        uct_predreg_foreign_remove(memh(2));
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+        /* It is not there */
+        uct_predreg_foreign_remove(test_core_state(), memh(3));
+        uct_predreg_foreign_remove(test_core_state(), memh(2));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
     });
 }
 
@@ -107,9 +109,9 @@ TEST_F(test_foreign, the_users_bound_counts_if_it_is_less) {
     run_limited([this] {
         open();
         add(1, 1024 * KB);
-        EXPECT_EQ(2048 * KB, uct_predreg_max_bytes());
+        EXPECT_EQ(2048 * KB, uct_predreg_max_bytes(test_core_knobs()));
         add(2, 1536 * KB);
-        EXPECT_EQ(LIMIT - 2560 * KB, uct_predreg_max_bytes());
+        EXPECT_EQ(LIMIT - 2560 * KB, uct_predreg_max_bytes(test_core_knobs()));
     });
 }
 
@@ -122,7 +124,7 @@ TEST_F(test_foreign, the_cache_keeps_to_it) {
         EXPECT_TRUE(m_regs.empty()) << "it is given up if it was still there";
         reg(md, SEND, UCT_PREDREG_PURPOSE_SEND, UCS_ERR_EXCEEDS_LIMIT);
 
-        uct_predreg_foreign_remove(memh(1));
+        uct_predreg_foreign_remove(test_core_state(), memh(1));
         dereg(md, reg(md, SEND));
     });
 }
@@ -134,9 +136,9 @@ TEST_F(test_foreign, without_memory_only_the_kernel_counts) {
         add(1, 1024 * KB);
         EXPECT_TRUE(test_alloc_failed());
         test_alloc_fail_nth(0);
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
         EXPECT_EQ(0u, pools());
-        uct_predreg_foreign_remove(memh(1));
+        uct_predreg_foreign_remove(test_core_state(), memh(1));
     });
 }
 
@@ -144,10 +146,10 @@ TEST_F(test_foreign, pools_of_a_cache_that_is_watched_do_not_go) {
     set("POLICY", "leave-pinned");
     run_limited([this] {
         open();
-        uct_predreg_pool_add(1024 * KB);
-        uct_predreg_pool_add(512 * KB);
+        uct_predreg_pool_add(test_core_state(), 1024 * KB);
+        uct_predreg_pool_add(test_core_state(), 512 * KB);
         EXPECT_EQ(1536 * KB, pools());
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
     });
 }
 
@@ -156,8 +158,8 @@ TEST_F(test_foreign, the_parents_count_for_nothing) {
         open();
         add(1, 1024 * KB);
         uct_predreg_foreign_reset();
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
-        uct_predreg_foreign_remove(memh(1));
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes());
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        uct_predreg_foreign_remove(test_core_state(), memh(1));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
     });
 }

@@ -52,13 +52,14 @@ protected:
 
     void ucp_config()
     {
-        uct_predreg_ucp_config(test_core_real(),
+        uct_predreg_ucp_config(test_core_state(), test_core_real(),
                                reinterpret_cast<ucp_config_t*>(&m_ucp));
     }
 
     void md_config()
     {
-        uct_predreg_md_config(reinterpret_cast<uct_md_config_t*>(&m_md));
+        uct_predreg_md_config(test_core_state(),
+                              reinterpret_cast<uct_md_config_t*>(&m_md));
     }
 
     /* Why it steps aside */

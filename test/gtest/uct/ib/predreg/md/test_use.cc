@@ -19,7 +19,7 @@ protected:
     {
         ucs_rcache_pred_snapshot_t snapshot;
 
-        uct_predreg_snapshot(&snapshot);
+        uct_predreg_snapshot(test_core_state(), &snapshot);
         return snapshot.stats;
     }
 
@@ -33,7 +33,7 @@ protected:
     {
         ucs_rcache_pred_snapshot_t snapshot;
 
-        uct_predreg_snapshot(&snapshot);
+        uct_predreg_snapshot(test_core_state(), &snapshot);
         return snapshot.pool_bytes;
     }
 };
@@ -46,7 +46,7 @@ TEST_F(test_md_use, it_is_registered_with_the_domain) {
     EXPECT_EQ(md, m_regs[memh].md);
     EXPECT_LE(m_regs[memh].address, m_buffer);
     EXPECT_GE(m_regs[memh].length, LENGTH);
-    EXPECT_EQ(UCS_OK, uct_predreg_mkey_check(md, memh));
+    EXPECT_EQ(UCS_OK, uct_predreg_mkey_check(domain(md), memh));
     dereg(md, memh);
     EXPECT_EQ(1u, stats().uses);
 }
@@ -61,15 +61,6 @@ TEST_F(test_md_use, a_second_use_at_a_time_is_a_hit) {
     EXPECT_EQ(1u, stats().hits);
     dereg(md, memh1);
     dereg(md, memh2);
-}
-
-TEST_F(test_md_use, other_domains_are_passed_on) {
-    auto md        = reinterpret_cast<uct_md_h>(0x99000);
-    uct_mem_h memh = reg(md, SEND);
-
-    EXPECT_EQ(1u, m_regs.count(memh));
-    EXPECT_EQ(UCS_OK, uct_predreg_mkey_check(md, memh));
-    dereg(md, memh);
 }
 
 TEST_F(test_md_use, pools_are_counted_while_they_are_there) {
@@ -98,7 +89,7 @@ TEST_F(test_md_use, arguments_that_are_bad_go_to_uct) {
     uct_md_h md = open();
     uct_mem_h memh;
 
-    ASSERT_EQ(UCS_OK, uct_predreg_mem_reg(md, m_buffer, 0, SEND,
+    ASSERT_EQ(UCS_OK, uct_predreg_mem_reg(domain(md), m_buffer, 0, SEND,
                                           UCT_PREDREG_PURPOSE_SEND, &memh));
     EXPECT_EQ(0u, m_regs[memh].length);
     EXPECT_EQ(0u, stats().uses);
@@ -127,7 +118,8 @@ TEST_F(test_md_use, a_receive_that_does_not_fit_is_in_pieces) {
         uct_mem_h memh = reg(md, RECV, purpose);
 
         EXPECT_TRUE(is_pieces(memh));
-        EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_predreg_mkey_check(md, memh));
+        EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+                  uct_predreg_mkey_check(domain(md), memh));
         EXPECT_NE("", log_watch::take());
         dereg(md, memh);
     }
@@ -176,15 +168,15 @@ TEST_F(test_md_use, a_communication_is_found_by_its_buffer) {
     comm.buffer = m_buffer;
     comm.caller = this;
     comm.stack  = &comm;
-    uct_predreg_comm(&window, &comm);
+    uct_predreg_comm(test_core_state(), &window, &comm);
     EXPECT_EQ(0u, comm.changed);
     dereg(md, reg(md, SEND));
-    uct_predreg_idle();
+    uct_predreg_idle(test_core_state());
     EXPECT_EQ(1u, stats().uses);
 }
 
 TEST_F(test_md_use, without_a_cache_progress_has_nothing_to_do) {
-    uct_predreg_idle();
+    uct_predreg_idle(test_core_state());
 }
 
 TEST_F(test_md_use, leave_pinned_passes_on_and_counts) {
@@ -193,12 +185,12 @@ TEST_F(test_md_use, leave_pinned_passes_on_and_counts) {
     uct_md_h md    = open();
     uct_mem_h memh = reg(md, RECV);
     EXPECT_EQ(1u, m_regs.count(memh));
-    EXPECT_EQ(1u, uct_predreg_num_passed());
+    EXPECT_EQ(1u, uct_predreg_num_passed(test_core_state()));
     dereg(md, memh);
 
     uct_mem_h pool = reg(md, POOL);
     EXPECT_EQ(LENGTH, pools());
-    EXPECT_EQ(1u, uct_predreg_num_passed());
+    EXPECT_EQ(1u, uct_predreg_num_passed(test_core_state()));
     dereg(md, pool);
 }
 
@@ -212,7 +204,7 @@ TEST_F(test_md_use, leave_pinned_records_a_trace) {
     uct_md_h md     = open();
     ASSERT_TRUE(test_core_has_recorder());
     comm.buffer = m_buffer;
-    uct_predreg_comm(&window, &comm);
+    uct_predreg_comm(test_core_state(), &window, &comm);
     uct_mem_h memh1 = reg(md, RECV, UCT_PREDREG_PURPOSE_SEND);
     uct_mem_h memh2 = reg(md, SEND);
     uct_mem_h pool  = reg(md, POOL);
@@ -221,6 +213,6 @@ TEST_F(test_md_use, leave_pinned_records_a_trace) {
     for (uct_mem_h memh : {pool, memh1, memh2}) {
         dereg(md, memh);
     }
-    uct_predreg_record_finish();
+    uct_predreg_record_finish(test_core_state());
     EXPECT_FALSE(std::filesystem::is_empty(m_folder + "/traces"));
 }

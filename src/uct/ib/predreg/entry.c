@@ -1,0 +1,114 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "entry.h"
+
+#include <uct/ib/predreg/core/counters.h>
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/iface/transfer.h>
+#include <uct/ib/predreg/md/comm.h>
+#include <uct/ib/predreg/md/domain.h>
+#include <uct/ib/predreg/md/open.h>
+#include <uct/ib/predreg/md/use.h>
+#include <uct/ib/predreg/md/ucx_caches.h>
+
+
+uct_predreg_core_t uct_predreg_core = UCT_PREDREG_CORE_INITIALIZER;
+
+
+static void ucp_config(const uct_predreg_real_t *real, ucp_config_t *config)
+{
+    uct_predreg_ucp_config(&uct_predreg_core, real, config);
+}
+
+static void md_config(uct_md_config_t *config)
+{
+    uct_predreg_md_config(&uct_predreg_core, config);
+}
+
+static void md_opened(uct_md_h md, const char *name)
+{
+    uct_predreg_md_opened(&uct_predreg_core, md, name);
+}
+
+static void md_closing(uct_md_h md)
+{
+    uct_predreg_md_closing(&uct_predreg_core, md);
+}
+
+static void md_query(uct_md_h md, uct_md_attr_t *attr)
+{
+    uct_predreg_md_query(&uct_predreg_core, md, attr);
+}
+
+static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
+{
+    uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface);
+}
+
+/* Domains that are not in the table are UCX's business alone */
+
+static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
+                            unsigned flags, uct_predreg_purpose_t purpose,
+                            uct_mem_h *memh_p)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    return ucs_unlikely(domain == NULL) ?
+           uct_predreg_core.real.uct_md_mem_reg(md, address, length, flags,
+                                                memh_p) :
+           uct_predreg_mem_reg(domain, address, length, flags, purpose,
+                               memh_p);
+}
+
+static ucs_status_t
+mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    return ucs_unlikely(domain == NULL) ?
+           uct_predreg_core.real.uct_md_mem_dereg_v2(md, params) :
+           uct_predreg_mem_dereg(domain, params);
+}
+
+static ucs_status_t mkey_check(uct_md_h md, uct_mem_h memh)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    return (domain == NULL) ? UCS_OK : uct_predreg_mkey_check(domain, memh);
+}
+
+static void closing(void)
+{
+    uct_predreg_note_pinned(&uct_predreg_core);
+}
+
+static void idle(void)
+{
+    uct_predreg_idle(&uct_predreg_core);
+}
+
+static void
+comm_issued(ucs_rcache_pred_window_t *window, uct_predreg_comm_t *comm)
+{
+    uct_predreg_comm(&uct_predreg_core, window, comm);
+}
+
+const uct_predreg_hooks_t uct_predreg_hooks = {
+    .ucp_config   = ucp_config,
+    .md_config    = md_config,
+    .md_opened    = md_opened,
+    .md_closing   = md_closing,
+    .md_query     = md_query,
+    .iface_opened = iface_opened,
+    .mem_reg      = mem_reg,
+    .mem_dereg    = mem_dereg,
+    .mkey_check   = mkey_check,
+    .closing      = closing,
+    .may_sleep    = uct_predreg_may_sleep,
+    .idle         = idle,
+    .comm         = comm_issued
+};
