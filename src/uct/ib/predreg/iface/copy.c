@@ -36,24 +36,42 @@ typedef struct copy_part {
 } copy_part_t;
 
 
-/* @return how many bytes of this operation were posted when it got stuck; 0 if
- * it is a new operation. */
-static size_t
-copy_resume(uct_predreg_pieces_memh_t *pieces, uint64_t remote_addr)
-{
-    if (pieces->remote_addr != remote_addr) {
-        pieces->remote_addr = remote_addr;
-        pieces->done        = 0;
-    }
-
-    return pieces->done;
-}
-
 static void copy_is_over(uct_predreg_pieces_memh_t *pieces)
 {
-    pieces->remote_addr = 0;
-    pieces->done        = 0;
-    pieces->get         = NULL;
+    memset(&pieces->stuck, 0, sizeof(pieces->stuck));
+    pieces->done = 0;
+    pieces->get  = NULL;
+}
+
+static int copy_is_same(const uct_predreg_copy_op_t *a,
+                        const uct_predreg_copy_op_t *b)
+{
+    return (a->kind == b->kind) && (a->ep == b->ep) &&
+           (a->buffer == b->buffer) && (a->length == b->length) &&
+           (a->remote_addr == b->remote_addr) && (a->rkey == b->rkey) &&
+           (a->comp == b->comp);
+}
+
+/* Go on with this operation if it is the one that is stuck, else start it. What
+ * was stuck then is given up: if it is called again, it starts anew. */
+static void copy_resume(uct_predreg_pieces_memh_t *pieces, char kind,
+                        uct_ep_h ep, const uct_iov_t *iov, uint64_t remote_addr,
+                        uct_rkey_t rkey, uct_completion_t *comp)
+{
+    uct_predreg_copy_op_t op = {
+        .kind        = kind,
+        .ep          = ep,
+        .buffer      = iov->buffer,
+        .length      = iov->length,
+        .remote_addr = remote_addr,
+        .rkey        = rkey,
+        .comp        = comp
+    };
+
+    if (!copy_is_same(&pieces->stuck, &op)) {
+        uct_predreg_copy_cancel(pieces);
+        pieces->stuck = op;
+    }
 }
 
 static size_t copy_pack(void *dest, void *arg)
@@ -81,13 +99,18 @@ ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface, uct_ep_h ep,
     copy_part_t part;
     ssize_t packed;
 
-    copy_resume(pieces, remote_addr);
+    copy_resume(pieces, 'p', ep, iov, remote_addr, rkey, comp);
     while (pieces->done < iov->length) {
         part.buffer = (const char*)iov->buffer + pieces->done;
         part.length = ucs_min(iface->max_put, iov->length - pieces->done);
         packed      = iface->ops.ep_put_bcopy(ep, copy_pack, &part,
                                               remote_addr + pieces->done, rkey);
+        if (packed == UCS_ERR_NO_RESOURCE) {
+            return UCS_ERR_NO_RESOURCE;
+        }
+
         if (packed < 0) {
+            copy_is_over(pieces);
             return (ucs_status_t)packed;
         }
 
@@ -147,7 +170,7 @@ void uct_predreg_copy_cancel(uct_predreg_pieces_memh_t *pieces)
     }
 }
 
-/* To be called when all fragments are posted. @return the status that UCP
+/* To be called when no further fragment is posted. @return the status that UCP
  * gets. */
 static ucs_status_t copy_get_posted(copy_get_t *get, uct_completion_t *comp)
 {
@@ -195,10 +218,11 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
                                   uct_rkey_t rkey, uct_completion_t *comp)
 {
     uct_predreg_pieces_memh_t *pieces = uct_predreg_memh_to_pieces(iov->memh);
-    ucs_status_t status               = UCS_OK;
+    ucs_status_t status;
     copy_get_t *get;
 
-    if ((copy_resume(pieces, remote_addr) == 0) && (pieces->get == NULL)) {
+    copy_resume(pieces, 'g', ep, iov, remote_addr, rkey, comp);
+    if (pieces->get == NULL) {
         pieces->get = copy_get_new(iov->length, iface->max_get);
     }
 
@@ -207,6 +231,8 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
         return UCS_ERR_NO_MEMORY;
     }
 
+    status = get->comp.status; /* A fragment may have failed since it was
+                                  posted */
     while ((pieces->done < iov->length) && (status == UCS_OK)) {
         status = copy_get_fragment(iface, ep, iov, remote_addr, rkey, pieces);
     }

@@ -24,6 +24,20 @@
  * interface.
  */
 
+/** What tells a one-sided operation from others on the same memory. An operation
+ *  that finds no place in the send queue is called again with all of this
+ *  unchanged. */
+typedef struct uct_predreg_copy_op {
+    char             kind; /**< 'g': a get, 'p': a put, 0: no operation */
+    uct_ep_h         ep;
+    void             *buffer;
+    size_t           length;
+    uint64_t         remote_addr;
+    uct_rkey_t       rkey;
+    uct_completion_t *comp;
+} uct_predreg_copy_op_t;
+
+
 typedef struct uct_predreg_pieces_memh {
     ucs_rcache_pred_pieces_t    use;
     unsigned                    flags;     /**< Flags of the registration that
@@ -33,13 +47,12 @@ typedef struct uct_predreg_pieces_memh {
                                                 see copy.h */
 
     /* Written by copy.c while an operation is stuck half-way */
-    uint64_t                    remote_addr; /**< Remote address of that
-                                                  operation; 0: there is none */
-    size_t                      done;        /**< How many of its bytes were
-                                                  posted */
-    struct uct_predreg_copy_get *get;        /**< If it is a get: those of its
-                                                  fragments that were posted;
-                                                  NULL if none was */
+    uct_predreg_copy_op_t       stuck;     /**< That operation */
+    size_t                      done;      /**< How many of its bytes were
+                                                posted */
+    struct uct_predreg_copy_get *get;      /**< If it is a get: those of its
+                                                fragments that were posted; NULL
+                                                if none was */
 } uct_predreg_pieces_memh_t;
 
 

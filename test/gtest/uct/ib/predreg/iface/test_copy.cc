@@ -121,6 +121,48 @@ TEST_F(test_copy, put_fails)
     EXPECT_EQ(1u, m_fake.posted.size());
 }
 
+TEST_F(test_copy, put_again_after_it_failed)
+{
+    m_fake.fail_nth = 2;
+    EXPECT_EQ(UCS_ERR_IO_ERROR, put());
+    EXPECT_EQ(UCS_OK, put());
+    expect_posted(REMOTE, 1);
+}
+
+/* While one operation is stuck, the same memory is used by another one that
+ * differs from it in a single respect: this is a new operation */
+TEST_F(test_copy, put_while_another_one_is_stuck)
+{
+    request other;
+
+    m_fake.depth = 0;
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, put());
+    m_fake.depth      = SIZE_MAX;
+    m_fake.refuse_nth = 3;
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, put());
+    m_fake.refuse_nth = 0;
+    m_fake.posted.clear();
+    EXPECT_EQ(UCS_OK, m_fake.put(m_handle.memh(), m_buffer.data(), LENGTH,
+                                 other, 1));
+    expect_posted();
+    m_fake.posted.clear();
+    EXPECT_EQ(UCS_OK, put());
+    expect_posted();
+}
+
+/* Neither is a put the rest of a get */
+TEST_F(test_copy, put_while_a_get_is_stuck)
+{
+    m_fake.depth = 2;
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, get());
+    m_fake.depth = SIZE_MAX;
+    m_fake.posted.clear();
+    EXPECT_EQ(UCS_OK, put());
+    expect_posted();
+    m_fake.land_all();
+    EXPECT_EQ(0u, m_request.num_done);
+}
+
 /* Get */
 
 TEST_F(test_copy, get_in_fragments)
@@ -235,6 +277,96 @@ TEST_F(test_copy, get_fragment_lands_with_an_error)
     m_fake.land_all();
     EXPECT_EQ(1u, m_request.num_done);
     EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, m_request.status());
+}
+
+TEST_F(test_copy, get_fragment_fails_while_the_rest_is_stuck)
+{
+    m_fake.depth = 2;
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, get());
+    m_fake.land(UCS_ERR_ENDPOINT_TIMEOUT);
+    m_fake.depth = SIZE_MAX;
+    EXPECT_EQ(UCS_INPROGRESS, get());
+    EXPECT_EQ(2u, m_fake.posted.size()) << "the rest is not posted in vain";
+    m_fake.land_all();
+    EXPECT_EQ(1u, m_request.num_done);
+    EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, m_request.status());
+}
+
+TEST_F(test_copy, get_fragments_fail_while_the_rest_is_stuck)
+{
+    m_fake.depth = 2;
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, get());
+    m_fake.land(UCS_ERR_ENDPOINT_TIMEOUT);
+    m_fake.land(UCS_ERR_IO_ERROR);
+    EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, get()) << "none flies any more";
+    EXPECT_EQ(2u, m_fake.posted.size());
+    EXPECT_EQ(0u, m_request.num_done);
+}
+
+TEST_F(test_copy, get_keeps_the_first_of_two_errors)
+{
+    m_fake.depth = 2;
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, get());
+    m_fake.land(UCS_ERR_ENDPOINT_TIMEOUT);
+    m_fake.fail_nth = 1;
+    EXPECT_EQ(UCS_INPROGRESS, get());
+    m_fake.land_all();
+    EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, m_request.status());
+}
+
+/* While a get is stuck, the same memory is used by another one that differs
+ * from it in a single respect */
+TEST_F(test_copy, get_from_elsewhere_starts_anew)
+{
+    request other;
+
+    m_fake.depth = 2;
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, get());
+    m_fake.depth = SIZE_MAX;
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.get(m_handle.memh(), m_buffer.data(), LENGTH, other, 0,
+                         REMOTE + LENGTH));
+    expect_posted(REMOTE + LENGTH, 2);
+    while (m_fake.in_flight.size() > 2) {
+        m_fake.land(UCS_OK, m_fake.in_flight.size() - 1);
+    }
+    EXPECT_EQ(1u, other.num_done) << "it waits for its own fragments alone";
+    m_fake.land_all();
+    EXPECT_TRUE(std::equal(m_buffer.begin(), m_buffer.end(),
+                           m_fake.peer.begin() + LENGTH))
+            << "what arrives late is dropped";
+    EXPECT_EQ(0u, m_request.num_done);
+}
+
+TEST_F(test_copy, get_by_another_endpoint_starts_anew)
+{
+    request other;
+
+    m_fake.depth = 2;
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, get());
+    m_fake.depth = SIZE_MAX;
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.get(m_handle.memh(), m_buffer.data(), LENGTH, other, 1));
+    expect_posted(REMOTE, 2);
+    m_fake.land_all();
+    EXPECT_EQ(1u, other.num_done);
+    EXPECT_EQ(0u, m_request.num_done);
+}
+
+TEST_F(test_copy, get_into_elsewhere_starts_anew)
+{
+    std::vector<char> buffer(LENGTH);
+    request other;
+
+    m_fake.depth = 2;
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, get());
+    m_fake.depth = SIZE_MAX;
+    EXPECT_EQ(UCS_INPROGRESS, m_fake.get(m_handle.memh(), buffer.data(), LENGTH,
+                                         other));
+    expect_posted(REMOTE, 2);
+    m_fake.land_all();
+    EXPECT_TRUE(std::equal(buffer.begin(), buffer.end(), m_fake.peer.begin()));
+    EXPECT_EQ(1u, other.num_done);
 }
 
 TEST_F(test_copy, get_finds_no_memory)
