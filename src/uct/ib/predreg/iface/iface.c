@@ -207,11 +207,12 @@ static unsigned iface_retry(void *arg)
 {
     uct_predreg_iface_t *self = arg;
     unsigned count;
-    int waiting;
 
-    count  = uct_predreg_transfer_retry(self, &waiting);
+    count  = uct_predreg_transfer_retry(self);
     count += uct_predreg_flush_retry(self);
-    if (!waiting && uct_predreg_flush_is_idle(self)) {
+
+    /* UCP's callbacks may have started what waits now */
+    if ((self->waiting == 0) && uct_predreg_flush_is_idle(self)) {
         uct_predreg_retry_stop(self);
     }
     return count;

@@ -168,7 +168,8 @@ static int transfer_is_over(const transfer_t *transfer)
 static void transfer_set_waiting(transfer_t *transfer, int waiting)
 {
     if (waiting != transfer->waiting) {
-        transfer->waiting = waiting;
+        transfer->waiting         = waiting;
+        transfer->iface->waiting += waiting ? 1u : -1u;
         atomic_fetch_add_explicit(&num_waiting, waiting ? 1u : -1u,
                                   memory_order_relaxed);
     }
@@ -364,34 +365,30 @@ static transfer_t *next_waiting(uct_predreg_iface_t *iface)
 
 /* Try each waiting transfer once more. @return how many of them no longer
  * wait. */
-static unsigned retry_round(uct_predreg_iface_t *iface, int *waiting_p)
+static unsigned retry_round(uct_predreg_iface_t *iface)
 {
     unsigned count = 0;
     transfer_t *transfer;
 
-    *waiting_p = 0;
     while ((transfer = next_waiting(iface)) != NULL) {
         transfer->round = iface->round;
         transfer_advance(transfer);
-        *waiting_p |= transfer->waiting;
-        count      += !transfer->waiting;
+        count += !transfer->waiting;
         transfer_end_or_wait(transfer);
     }
 
     return count;
 }
 
-unsigned uct_predreg_transfer_retry(uct_predreg_iface_t *iface,
-                                    int *waiting_p)
+unsigned uct_predreg_transfer_retry(uct_predreg_iface_t *iface)
 {
     ++iface->round;
-    return retry_round(iface, waiting_p);
+    return retry_round(iface);
 }
 
 void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep)
 {
     transfer_t *transfer;
-    int waiting;
 
     /* The new round begins before any transfer is tried: a transfer that a
      * callback starts meanwhile belongs to this round, and is left alone */
@@ -403,5 +400,5 @@ void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep)
         }
     }
 
-    retry_round(iface, &waiting);
+    retry_round(iface);
 }

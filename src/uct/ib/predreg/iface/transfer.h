@@ -59,14 +59,9 @@ int uct_predreg_transfer_is_active(uct_predreg_iface_t *iface, uct_ep_h ep);
  *  landed. */
 void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep);
 
-/**
- * Try each waiting transfer once more.
- *
- * @param [out] waiting_p  Whether some transfers still wait.
- * @return how many transfers no longer wait.
- */
-unsigned uct_predreg_transfer_retry(uct_predreg_iface_t *iface,
-                                    int *waiting_p);
+/** Try each waiting transfer once more. @return how many transfers no longer
+ *  wait. */
+unsigned uct_predreg_transfer_retry(uct_predreg_iface_t *iface);
 
 /** @return whether no transfer of this process waits. A transfer may wait for
  *  something that is no event of UCX, so a program that slept until the next

@@ -46,6 +46,7 @@ typedef struct uct_predreg_iface {
     ucs_list_link_t    transfers;  /**< Transfers that have not ended */
     unsigned           round;      /**< Number of the present round, in which
                                         waiting transfers are tried again */
+    unsigned           waiting;    /**< How many transfers wait */
     uint64_t           started;    /**< How many transfers have ever started */
 
     /* Written by flush.c */

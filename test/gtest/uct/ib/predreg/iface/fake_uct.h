@@ -10,6 +10,7 @@
 #include <common/pred_test.h>
 
 #include <deque>
+#include <functional>
 #include <list>
 #include <string.h>
 #include <vector>
@@ -29,14 +30,20 @@ struct request {
 
     static void on_done(uct_completion_t *comp)
     {
-        ++ucs_container_of(comp, request, comp)->num_done;
+        request *self = reinterpret_cast<request*>(comp);
+
+        ++self->num_done;
+        if (self->then) {
+            self->then();
+        }
     }
 
     bool is_done() const { return num_done > 0; }
     ucs_status_t status() const { return comp.status; }
 
-    uct_completion_t comp; /* First */
-    unsigned         num_done;
+    uct_completion_t      comp; /* First */
+    unsigned              num_done;
+    std::function<void()> then; /* What the user does when called back */
 };
 
 

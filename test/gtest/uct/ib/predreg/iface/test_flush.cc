@@ -190,3 +190,24 @@ TEST_F(test_flush, of_the_interface)
     EXPECT_EQ(UCS_OK, m_fake.flush());
     EXPECT_EQ(1u, m_fake.num_iface_flushes);
 }
+
+/* The user is called back, and communicates */
+
+TEST_F(test_flush, callback_starts_a_transfer_that_waits)
+{
+    request flush;
+
+    flush.then = [this] {
+        m_fake.depth = 0;
+        start();
+    };
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush));
+    m_fake.land_all();
+    m_fake.progress();
+    EXPECT_EQ(1u, flush.num_done);
+    EXPECT_TRUE(m_fake.is_progressing()) << "the new transfer waits";
+
+    m_fake.depth = SIZE_MAX;
+    m_fake.run();
+    EXPECT_EQ(1u, m_requests.back().num_done);
+}

@@ -479,6 +479,32 @@ TEST_F(test_transfer, interface_closed)
     EXPECT_TRUE(uct_predreg_may_sleep());
 }
 
+/* The user is called back, and communicates */
+
+TEST_F(test_transfer, callback_starts_a_transfer_that_waits)
+{
+    std::unique_ptr<get> next;
+
+    m_fake.depth = 0;
+    get g(*this);
+
+    g.req.then = [this, &next] {
+        m_fake.depth = 0;
+        next.reset(new get(*this, 1));
+    };
+    m_fake.depth   = SIZE_MAX;
+    m_fake.at_once = true;
+    m_fake.progress(); /* All pieces of the first one land */
+    expect_done(g);
+    EXPECT_TRUE(m_fake.is_progressing()) << "the second one waits";
+
+    m_fake.depth   = SIZE_MAX;
+    m_fake.at_once = false;
+    m_fake.run();
+    expect_done(*next);
+    expect_moved('g', 1, LARGE);
+}
+
 /* Anything goes */
 
 TEST_F(test_transfer, random)
