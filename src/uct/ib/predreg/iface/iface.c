@@ -17,6 +17,7 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Operations that UCP may give pieces handles to, but that this library does
@@ -198,8 +199,9 @@ static void iface_close(uct_iface_h iface)
     /* The place in the table is freed before the interface closes, since
      * afterwards another interface may get its address */
     iface->ops = self->ops;
-    uct_predreg_table_remove(self);
+    uct_predreg_table_remove(iface);
     closing(iface);
+    free(self);
 }
 
 /* The worker's progress calls this while something waits */
@@ -220,10 +222,11 @@ static unsigned iface_retry(void *arg)
 
 /* Whether an interface that has the operation zcopy, which may be given a
  * pieces handle, has the operation bcopy as well, which copies the data
- * instead */
-static int has_copying(uint64_t caps, uint64_t zcopy, uint64_t bcopy)
+ * instead, max bytes at a time */
+static int
+has_copying(uint64_t caps, uint64_t zcopy, uint64_t bcopy, size_t max)
 {
-    return !(caps & zcopy) || (caps & bcopy);
+    return !(caps & zcopy) || ((caps & bcopy) && (max > 0));
 }
 
 /* Active messages are copied as a whole, so the longest one has to fit into a
@@ -234,12 +237,12 @@ static int iface_is_supported(const uct_iface_attr_t *attr)
     uint64_t caps = attr->cap.flags;
 
     return !(caps & UNSUPPORTED_CAPS) &&
-           has_copying(caps, UCT_IFACE_FLAG_AM_ZCOPY,
-                       UCT_IFACE_FLAG_AM_BCOPY) &&
-           has_copying(caps, UCT_IFACE_FLAG_PUT_ZCOPY,
-                       UCT_IFACE_FLAG_PUT_BCOPY) &&
-           has_copying(caps, UCT_IFACE_FLAG_GET_ZCOPY,
-                       UCT_IFACE_FLAG_GET_BCOPY) &&
+           has_copying(caps, UCT_IFACE_FLAG_AM_ZCOPY, UCT_IFACE_FLAG_AM_BCOPY,
+                       attr->cap.am.max_bcopy) &&
+           has_copying(caps, UCT_IFACE_FLAG_PUT_ZCOPY, UCT_IFACE_FLAG_PUT_BCOPY,
+                       attr->cap.put.max_bcopy) &&
+           has_copying(caps, UCT_IFACE_FLAG_GET_ZCOPY, UCT_IFACE_FLAG_GET_BCOPY,
+                       attr->cap.get.max_bcopy) &&
            (attr->cap.am.max_zcopy <= attr->cap.am.max_bcopy) &&
            (attr->cap.get.min_zcopy <= ucs_rcache_pred_page_size()) &&
            (attr->cap.put.min_zcopy <= ucs_rcache_pred_page_size());
@@ -258,6 +261,7 @@ static void iface_init(uct_predreg_iface_t *self, uct_iface_h iface,
                                attr->cap.put.min_zcopy);
     self->max_put    = attr->cap.put.max_bcopy;
     self->max_get    = attr->cap.get.max_bcopy;
+    self->forks      = uct_predreg_forks;
     ucs_list_head_init(&self->transfers);
     ucs_list_head_init(&self->flushes);
 }
@@ -278,6 +282,7 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
 {
     uct_predreg_iface_t *self;
     uct_iface_attr_t attr;
+    ucs_status_t status;
 
     if ((iface->ops.iface_query(iface, &attr) != UCS_OK) ||
         !iface_is_supported(&attr)) {
@@ -286,14 +291,18 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
         return UCS_ERR_UNSUPPORTED;
     }
 
-    self = uct_predreg_table_add(iface);
+    self = calloc(1, sizeof(*self));
     if (self == NULL) {
-        ucs_debug("interface %p: there are %d managed interfaces already",
-                  iface, UCT_PREDREG_MAX_IFACES);
-        return UCS_ERR_EXCEEDS_LIMIT;
+        return UCS_ERR_NO_MEMORY;
     }
 
     iface_init(self, iface, &attr, worker, env);
+    status = uct_predreg_table_add(iface, self);
+    if (status != UCS_OK) {
+        free(self);
+        return status;
+    }
+
     replace_ops(&iface->ops);
     return UCS_OK;
 }

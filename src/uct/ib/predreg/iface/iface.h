@@ -25,14 +25,17 @@
  * @param [in] env     What it needs of UCX and the clock; copied.
  * @return UCS_ERR_UNSUPPORTED if the interface has an operation that could be
  *         handed a pieces handle, would not understand it and is not replaced;
- *         UCS_ERR_EXCEEDS_LIMIT if there are too many interfaces. In both cases
- *         the interface is left as it is, and pieces handles must not be given
- *         out in its domain.
+ *         UCS_ERR_NO_MEMORY. In both cases the interface is left as it is, and
+ *         pieces handles must not be given out in its domain.
  */
 ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
                                     const uct_predreg_env_t *env);
 
-/** Forget all interfaces in a forked child: they are the parent's. */
+/** In a forked child, where there is no other thread: interfaces that were
+ *  wrapped so far are inherited. They can be used and destroyed as those of UCX
+ *  can; their transfers in pieces end with UCS_ERR_CANCELED, and nothing is
+ *  done to the cache and the registrations, which are the parent's. Neither
+ *  allocates nor frees. */
 void uct_predreg_ifaces_reset(void);
 
 #endif

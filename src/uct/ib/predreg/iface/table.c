@@ -7,52 +7,140 @@
 #include "table.h"
 
 #include <pthread.h>
-#include <string.h>
+#include <stdlib.h>
+
+/* The first table has 2^6 places, room for the interfaces of most processes */
+#define FIRST_BITS 6
 
 
-uct_predreg_table_t uct_predreg_table;
+_Atomic(uct_predreg_table_t*) uct_predreg_table;
+
+unsigned uct_predreg_forks;
 
 /* Protects changes to the table. No other lock is taken while it is held. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 
-static void set_key(const uct_predreg_iface_t *self, uct_iface_h iface)
+static size_t table_mask(const uct_predreg_table_t *table)
 {
-    /* Relaxed: see uct_predreg_table_t */
-    atomic_store_explicit(&uct_predreg_table.keys[self -
-                                                  uct_predreg_table.ifaces],
-                          iface, memory_order_relaxed);
+    return (1ul << table->bits) - 1;
 }
 
-uct_predreg_iface_t *uct_predreg_table_add(uct_iface_h iface)
+/* The key at a place, which may be any number: the places form a ring */
+static uct_iface_h get_key(const uct_predreg_table_t *table, size_t i)
 {
-    uct_predreg_iface_t *self;
+    /* Relaxed: under the lock */
+    return atomic_load_explicit(&table->places[i & table_mask(table)].key,
+                                memory_order_relaxed);
+}
+
+/* Relaxed, here and below: see uct_predreg_place_t */
+static void set_key(uct_predreg_table_t *table, size_t i, uct_iface_h iface)
+{
+    atomic_store_explicit(&table->places[i & table_mask(table)].key, iface,
+                          memory_order_relaxed);
+}
+
+/* Enter an interface that is not in the table, in which there is room */
+static void
+insert(uct_predreg_table_t *table, uct_iface_h iface, uct_predreg_iface_t *self)
+{
+    size_t i = ucs_rcache_pred_hash_bits((uintptr_t)iface, table->bits);
+
+    while ((get_key(table, i) != NULL) &&
+           (get_key(table, i) != UCT_PREDREG_PLACE_LEFT)) {
+        ++i;
+    }
+
+    table->used += (get_key(table, i) == NULL);
+    atomic_store_explicit(&table->places[i & table_mask(table)].self, self,
+                          memory_order_relaxed);
+    set_key(table, i, iface);
+}
+
+/* Replace the table by one that is twice as large. @return NULL if there is no
+ * memory for it. */
+static uct_predreg_table_t *grow(uct_predreg_table_t *old)
+{
+    unsigned bits = (old == NULL) ? FIRST_BITS : (old->bits + 1);
+    uct_predreg_table_t *table;
+    uct_iface_h key;
+    size_t i;
+
+    table = calloc(1, sizeof(*table) + (sizeof(*table->places) << bits));
+    if (table == NULL) {
+        return NULL;
+    }
+
+    table->bits     = bits;
+    table->outgrown = old;
+    for (i = 0; (old != NULL) && (i <= table_mask(old)); ++i) {
+        key = get_key(old, i);
+        if ((key != NULL) && (key != UCT_PREDREG_PLACE_LEFT)) {
+            insert(table, key, atomic_load_explicit(&old->places[i].self,
+                                                    memory_order_relaxed));
+        }
+    }
+
+    /* Release: see uct_predreg_table */
+    atomic_store_explicit(&uct_predreg_table, table, memory_order_release);
+    return table;
+}
+
+ucs_status_t
+uct_predreg_table_add(uct_iface_h iface, uct_predreg_iface_t *self)
+{
+    ucs_status_t status = UCS_OK;
+    uct_predreg_table_t *table;
 
     pthread_mutex_lock(&lock);
-    self = uct_predreg_table_find(NULL); /* NULL is the key of a free place */
-    if (self != NULL) {
-        memset(self, 0, sizeof(*self));
-        set_key(self, iface);
+    /* Relaxed: it is written under this lock */
+    table = atomic_load_explicit(&uct_predreg_table, memory_order_relaxed);
+    /* Half of the places stay free, so that searches are short and end */
+    if ((table == NULL) || (table->used > table_mask(table) / 2)) {
+        table = grow(table);
+    }
+
+    if (table != NULL) {
+        insert(table, iface, self);
+    } else {
+        status = UCS_ERR_NO_MEMORY;
     }
     pthread_mutex_unlock(&lock);
-    return self;
+    return status;
 }
 
-void uct_predreg_table_remove(uct_predreg_iface_t *self)
+void uct_predreg_table_remove(uct_iface_h iface)
 {
+    uct_predreg_table_t *table;
+    size_t i;
+
     pthread_mutex_lock(&lock);
-    set_key(self, NULL);
+    /* Relaxed: it is written under this lock */
+    table = atomic_load_explicit(&uct_predreg_table, memory_order_relaxed);
+    /* Not 0, so that i - 1 is the place before */
+    i     = ucs_rcache_pred_hash_bits((uintptr_t)iface, table->bits) +
+            (1ul << table->bits);
+    while (get_key(table, i) != iface) {
+        ++i;
+    }
+
+    set_key(table, i, UCT_PREDREG_PLACE_LEFT);
+    /* No search has to go beyond places that were left before a free one. So
+     * the table does not fill up where interfaces come and go */
+    while ((get_key(table, i + 1) == NULL) &&
+           (get_key(table, i) == UCT_PREDREG_PLACE_LEFT)) {
+        set_key(table, i--, NULL);
+        --table->used;
+    }
     pthread_mutex_unlock(&lock);
 }
 
 void uct_predreg_table_reset(void)
 {
-    unsigned i;
-
     /* The lock may have been held at the fork, by a thread that only the parent
-     * has */
+     * has. What that thread was changing is a place that the child has no use
+     * for */
     pthread_mutex_init(&lock, NULL);
-    for (i = 0; i < UCT_PREDREG_MAX_IFACES; ++i) {
-        set_key(&uct_predreg_table.ifaces[i], NULL);
-    }
+    ++uct_predreg_forks;
 }

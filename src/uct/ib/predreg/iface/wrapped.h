@@ -37,6 +37,7 @@ typedef struct uct_predreg_iface {
                                         accepts */
     size_t             max_get;    /**< The most bytes that ep_get_bcopy
                                         accepts */
+    unsigned           forks;      /**< uct_predreg_forks when it was wrapped */
 
     uct_worker_cb_id_t retry_id;   /**< Registration of retry_func;
                                         UCS_CALLBACKQ_ID_NULL while there is
@@ -54,6 +55,19 @@ typedef struct uct_predreg_iface {
                                         end */
 } uct_predreg_iface_t;
 
+
+/** How often this process, and those that it was forked from, were forked.
+ *  Written by the fork handler of a child, when it has no other thread. */
+extern unsigned uct_predreg_forks;
+
+
+/** @return whether an interface was inherited from the parent of this forked
+ *  process. A child may destroy what it has inherited; what it must not use is
+ *  the cache of its parent. */
+static inline int uct_predreg_is_inherited(const uct_predreg_iface_t *iface)
+{
+    return iface->forks != uct_predreg_forks;
+}
 
 /** Have the worker's progress call retry_func from now on, because something
  *  waits. It does so until @ref uct_predreg_retry_stop is called. Nothing

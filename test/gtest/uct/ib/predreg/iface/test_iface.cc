@@ -9,6 +9,7 @@
 #include <common/child.h>
 
 #include <list>
+#include <thread>
 
 
 class test_iface : public iface_test {
@@ -45,20 +46,33 @@ protected:
         });
     }
 
-    /* Wrap as many as there is a place for, and one more */
-    static unsigned wrap_all(fake_world &world, std::list<fake_iface> &fakes)
+    /* Wrap so many, and close each that is not to stay */
+    void wrap_many(unsigned num, std::list<fake_iface> &fakes)
     {
-        ucs_status_t status;
+        for (unsigned i = 0; i < num; ++i) {
+            fakes.emplace_back(m_world);
+            ASSERT_EQ(UCS_OK, fakes.back().wrap());
+        }
+    }
 
-        do {
-            fakes.emplace_back(world);
-            status = fakes.back().wrap();
-        } while (status == UCS_OK);
+    static void close_all(std::list<fake_iface> &fakes)
+    {
+        for (fake_iface &fake : fakes) {
+            fake.close();
+            EXPECT_EQ(1u, fake.num_closed);
+        }
+        fakes.clear();
+    }
 
-        EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, status);
-        EXPECT_FALSE(fakes.back().is_wrapped());
-        fakes.pop_back();
-        return fakes.size();
+    /* Each finds its own state */
+    static void expect_apart(std::list<fake_iface> &fakes)
+    {
+        for (fake_iface &fake : fakes) {
+            unsigned before = fake.num_iface_flushes;
+
+            EXPECT_EQ(UCS_OK, fake.flush());
+            EXPECT_EQ(before + 1, fake.num_iface_flushes);
+        }
     }
 };
 
@@ -101,6 +115,16 @@ TEST_F(test_iface, limits_of_its_operations)
     }));
 }
 
+TEST_F(test_iface, operations_that_copy_nothing)
+{
+    EXPECT_FALSE(is_supported([](fake_iface &fake) {
+        fake.attr.cap.get.max_bcopy = 0;
+    }));
+    EXPECT_FALSE(is_supported([](fake_iface &fake) {
+        fake.attr.cap.put.max_bcopy = 0;
+    }));
+}
+
 TEST_F(test_iface, query_fails)
 {
     EXPECT_FALSE(is_supported([](fake_iface &fake) {
@@ -110,17 +134,84 @@ TEST_F(test_iface, query_fails)
 
 /* The table */
 
-TEST_F(test_iface, too_many)
+TEST_F(test_iface, thousands)
 {
     std::list<fake_iface> fakes;
 
-    EXPECT_EQ(255u, wrap_all(m_world, fakes)) << "beside the fixture's";
-    fakes.front().close();
-    fakes.pop_front();
-    EXPECT_EQ(255u, wrap_all(m_world, fakes)) << "there was one place";
-    for (fake_iface &fake : fakes) {
-        fake.close();
+    wrap_many(3000, fakes);
+    expect_apart(fakes);
+    close_all(fakes);
+    wrap_many(3000, fakes);
+    expect_apart(fakes);
+    close_all(fakes);
+}
+
+TEST_F(test_iface, come_and_go)
+{
+    std::list<fake_iface> fakes;
+
+    wrap_many(100, fakes);
+    for (unsigned i = 0; i < 5000; ++i) { /* The oldest goes, a new one comes */
+        fakes.front().close();
+        fakes.pop_front();
+        wrap_many(1, fakes);
     }
+    expect_apart(fakes);
+    close_all(fakes);
+}
+
+TEST_F(test_iface, no_memory_for_a_place)
+{
+    unsigned n = 0;
+    bool failed;
+
+    /* Each allocation fails, of one that is wrapped and of a table that grows */
+    do {
+        std::list<fake_iface> fakes;
+        ucs_status_t status;
+
+        failed = false;
+        ++n;
+        for (unsigned i = 0; (i < 300) && !failed; ++i) {
+            fakes.emplace_back(m_world);
+            test_alloc_fail_nth(n);
+            status = fakes.back().wrap();
+            failed = test_alloc_failed();
+            test_alloc_fail_nth(0);
+            if (failed) {
+                EXPECT_EQ(UCS_ERR_NO_MEMORY, status);
+                EXPECT_FALSE(fakes.back().is_wrapped());
+                fakes.pop_back();
+            } else {
+                EXPECT_EQ(UCS_OK, status);
+            }
+        }
+        expect_apart(fakes);
+        close_all(fakes);
+    } while (failed && (n < 10));
+    EXPECT_LT(1u, n);
+    EXPECT_FALSE(failed);
+}
+
+TEST_F(test_iface, threads_open_and_close)
+{
+    std::vector<std::thread> threads;
+
+    for (unsigned t = 0; t < 4; ++t) {
+        threads.emplace_back([this] {
+            std::list<fake_iface> fakes;
+
+            for (unsigned i = 0; i < 40 / SANITIZER_SLOWDOWN; ++i) {
+                wrap_many(200, fakes);
+                expect_apart(fakes);
+                close_all(fakes);
+            }
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(UCS_OK, m_fake.flush());
 }
 
 TEST_F(test_iface, address_is_used_again)
@@ -158,30 +249,71 @@ TEST_F(test_iface, interfaces_are_told_apart)
     other.close();
 }
 
-TEST_F(test_iface, reset_frees_all_places)
-{
-    std::list<fake_iface> parents, fakes;
+/* Forked children */
 
-    m_fake.close();
-    EXPECT_EQ(256u, wrap_all(m_world, parents));
-    uct_predreg_ifaces_reset();
-    EXPECT_EQ(256u, wrap_all(m_world, fakes));
-    for (fake_iface &fake : fakes) {
-        fake.close();
+class test_iface_child : public test_iface {
+protected:
+    /* Run the body in a forked child that has called the fork handler. The cache
+     * and the domains belong to the parent: the child must not use them. */
+    template <typename F> void in_child(F body)
+    {
+        child process([this, body] {
+            uct_predreg_ifaces_reset();
+            m_num_regs   = m_world.num_regs();
+            m_num_deregs = m_world.num_deregs();
+            m_num_now    = m_world.num_now();
+            alarm(20);
+            body();
+            EXPECT_EQ(m_num_regs, m_world.num_regs());
+            EXPECT_EQ(m_num_deregs, m_world.num_deregs());
+            EXPECT_EQ(m_num_now, m_world.num_now());
+            EXPECT_TRUE(uct_predreg_may_sleep());
+            return HasFailure() ? 1 : 0;
+        });
+
+        EXPECT_EQ(0, process.reap());
     }
+
+    unsigned m_num_regs, m_num_deregs;
+    uint64_t m_num_now;
+};
+
+TEST_F(test_iface_child, destroys_what_it_inherited)
+{
+    in_child([this] {
+        m_fake.destroy_ep(0);
+        EXPECT_EQ(1u, m_fake.num_destroyed);
+        EXPECT_EQ(UCS_OK, m_fake.flush_ep(1, NULL));
+        EXPECT_EQ(UCS_OK, m_fake.flush());
+        m_fake.close();
+        EXPECT_EQ(1u, m_fake.num_closed);
+    });
+    EXPECT_EQ(UCS_OK, m_fake.flush()) << "the parent's is still there";
 }
 
-TEST_F(test_iface, forked_child_starts_with_none)
+TEST_F(test_iface_child, opens_others)
 {
-    child process([this] {
+    in_child([this] {
         std::list<fake_iface> fakes;
 
-        uct_predreg_ifaces_reset();
-        return (wrap_all(m_world, fakes) == 256) ? 0 : 1;
+        wrap_many(300, fakes);
+        expect_apart(fakes);
+        close_all(fakes);
+        m_fake.close();
     });
+}
 
-    EXPECT_EQ(0, process.reap());
-    EXPECT_EQ(UCS_OK, m_fake.flush()) << "the parent's is still there";
+TEST_F(test_iface_child, passes_on_registered_memory)
+{
+    void *memh = begin(buffer(0), LARGE);
+
+    in_child([this, memh] {
+        request req;
+
+        EXPECT_EQ(UCS_INPROGRESS, m_fake.get(memh, buffer(0), LARGE, req));
+        EXPECT_EQ(memh, m_fake.posted.back().memh);
+    });
+    end(memh);
 }
 
 /* Handles of the domain are passed on */
