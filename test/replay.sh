@@ -76,8 +76,21 @@ setarch -R "$command" replay --json --per-rank "$work" > "$work/out.4" ||
 for run in 2 3 4; do
     cmp "$work/out.1" "$work/out.$run" || fail "run $run differs from the first"
 done
-[ "$(wc -l < "$work/out.1")" -eq 28 ] || fail "not 7 policies of 3 ranks and all"
-[ "$(grep -c '"rank":' "$work/out.1")" -eq 21 ] || fail "not 3 ranks a policy"
+
+# Each policy that the help names is played for all ranks, and for each of them
+names()
+{
+    sed 's/.*"policy":"\([^"]*\)".*/\1/' | sort
+}
+"$command" replay --help | sed -n '/^  --policy/,/;/p' |
+    sed 's/;.*//; s/--policy P\[,P\.\.\.\]//; s/\[=[A-Z]*\]//g' |
+    tr -s ', ' '\n' | sed '/^$/d' | sort > "$work/policies"
+policies=$(wc -l < "$work/policies")
+[ "$policies" -gt 0 ] || fail "the help names no policy"
+grep -v '"rank":' "$work/out.1" | names | cmp - "$work/policies" ||
+    fail "not one row of all ranks for each policy of the help"
+grep '"rank":' "$work/out.1" | names | uniq -c | awk '$1 == 3 { print $2 }' |
+    cmp - "$work/policies" || fail "not 3 ranks a policy"
 
 # All ranks are the sum of them
 for name in uses byte_seconds critical_path_seconds regs; do
@@ -102,7 +115,7 @@ mkdir "$work/damaged"
 cp "$trace" "$work/damaged/2.trace"
 damage='"lost":7,"truncated":true'
 [ "$("$command" replay --json "$work/damaged" 2>/dev/null |
-     grep -c "$damage")" -eq 7 ] || fail "no '$damage' in each row"
+     grep -c "$damage")" -eq "$policies" ] || fail "no '$damage' in each row"
 [ "$("$command" replay --json --policy predict --ranks 4 "$work/damaged" \
      2>/dev/null | grep -c "$damage}")" -eq 2 ] ||
     fail "no '$damage' in each row of a larger job"

@@ -15,68 +15,12 @@ const predreg_limit_kind_t predreg_limit_kinds[PREDREG_LIMIT_LAST] = {
 };
 
 const predreg_policy_t predreg_policies[PREDREG_REPLAY_LAST] = {
-    [PREDREG_REPLAY_PREDICT] = {
-        .name   = "predict",
-        .label  = "predict",
-        .brief  = "this library",
-        .note   = "Deregistered after use, and registered again before the "
-                  "predicted next one",
-        .place  = 1,
-        .is_key = 1,
-        .replay = predreg_replay_predict
+#define PREDREG_POLICY_ROW(_number, _func, ...) \
+    [PREDREG_REPLAY_##_number] = { \
+        .replay = predreg_replay_##_func, \
+        __VA_ARGS__ \
     },
-    [PREDREG_REPLAY_ON_DEMAND] = {
-        .name   = "on-demand",
-        .label  = "on-demand",
-        .brief  = "at each use",
-        .note   = "Registered at each use, deregistered after it",
-        .place  = 3,
-        .replay = predreg_replay_on_demand
-    },
-    [PREDREG_REPLAY_LEAVE_PINNED] = {
-        .name   = "leave-pinned",
-        .label  = "leave-pinned",
-        .brief  = "UCX today",
-        .note   = "Never deregistered: UCX's own cache",
-        .place  = 0,
-        .is_key = 1,
-        .replay = predreg_replay_leave_pinned
-    },
-    [PREDREG_REPLAY_LRU] = {
-        .name   = "lru",
-        .label  = "bound on bytes",
-        .brief  = "UCX, bounded",
-        .note   = "UCX's cache, up to ",
-        .limit  = PREDREG_LIMIT_BYTES,
-        .place  = 4,
-        .replay = predreg_replay_lru
-    },
-    [PREDREG_REPLAY_REGIONS] = {
-        .name   = "regions",
-        .label  = "bound on regions",
-        .brief  = "UCX, bounded",
-        .note   = "UCX's cache, up to ",
-        .limit  = PREDREG_LIMIT_REGIONS,
-        .place  = 5,
-        .replay = predreg_replay_regions
-    },
-    [PREDREG_REPLAY_PERIODICITY] = {
-        .name   = "periodicity",
-        .label  = "periodicity",
-        .brief  = "another predictor",
-        .note   = "The periodicity-based predictor",
-        .place  = 6,
-        .replay = predreg_replay_periodicity
-    },
-    [PREDREG_REPLAY_CLAIRVOYANT] = {
-        .name   = "clairvoyant",
-        .label  = "clairvoyant",
-        .brief  = "best possible",
-        .note   = "Knows the future: less is not possible without waiting",
-        .place  = 2,
-        .is_key = 1,
-        .replay = predreg_replay_clairvoyant
-    }
+#include "rows.h"
 };
 
 

@@ -19,23 +19,16 @@ BEGIN_C_DECLS
  * table: the options and the output of the command, its help, the report, and
  * the tests that compare the documentation with it.
  *
- * To add a policy: write its function in a file of its own here, declare it
- * below with a number, and give it a row in policies.c.
+ * To add a policy: write its function in a file here, and give it a row in
+ * rows.h. The row makes its number, the declaration of its function, and its
+ * entry in the table.
  */
 
-/** The order in which policies are played and printed. */
+/** The numbers of the policies: PREDREG_REPLAY_PREDICT and so on. They are in
+ *  the order in which policies are played and printed. */
 typedef enum {
-    PREDREG_REPLAY_PREDICT,      /**< Prediction, by this library's own code */
-    PREDREG_REPLAY_ON_DEMAND,    /**< Registration on demand, likewise */
-    PREDREG_REPLAY_LEAVE_PINNED, /**< Memory stays registered, as in UCX's
-                                      cache */
-    PREDREG_REPLAY_LRU,          /**< As LEAVE_PINNED, but only so many bytes */
-    PREDREG_REPLAY_REGIONS,      /**< As LEAVE_PINNED, but only so many
-                                      regions */
-    PREDREG_REPLAY_PERIODICITY,  /**< The periodicity-based predictor that the
-                                      paper compares with (its reference 8) */
-    PREDREG_REPLAY_CLAIRVOYANT,  /**< Knows the future: no schedule without
-                                      waiting uses fewer byte-seconds */
+#define PREDREG_POLICY_ROW(_number, _func, ...) PREDREG_REPLAY_##_number,
+#include "rows.h"
     PREDREG_REPLAY_LAST
 } predreg_replay_policy_t;
 
@@ -120,14 +113,12 @@ predreg_replay_policy_t predreg_policy_find(const char *name, size_t length);
 predreg_replay_policy_t predreg_policy_at(unsigned place);
 
 
-/* The functions of the table. Each is in the file of its name. */
-predreg_policy_func_t predreg_replay_predict;
-predreg_policy_func_t predreg_replay_on_demand;
-predreg_policy_func_t predreg_replay_leave_pinned;
-predreg_policy_func_t predreg_replay_lru;
-predreg_policy_func_t predreg_replay_regions;
-predreg_policy_func_t predreg_replay_periodicity;
-predreg_policy_func_t predreg_replay_clairvoyant;
+/* The functions of the table: predreg_replay_predict() and so on. Those of this
+ * library's own cache are in library.c, those of UCX's cache in ucx.c, and the
+ * others in the files of their names. */
+#define PREDREG_POLICY_ROW(_number, _func, ...) \
+    predreg_policy_func_t predreg_replay_##_func;
+#include "rows.h"
 
 END_C_DECLS
 

@@ -1,0 +1,82 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+/** @file rows.h
+ *
+ * The policies, one row each, in the order in which they are played and
+ * printed. policies.h and policies.c include this file several times, without a
+ * guard: they define PREDREG_POLICY_ROW() as what they need of a row, and this
+ * file undefines it.
+ *
+ * A row has the policy's number (PREDREG_REPLAY_ and this), its function
+ * (predreg_replay_ and this), and the fields of predreg_policy_t.
+ */
+
+/* Prediction, by this library's own code */
+PREDREG_POLICY_ROW(PREDICT, predict,
+                   .name   = "predict",
+                   .label  = "predict",
+                   .brief  = "this library",
+                   .note   = "Deregistered after use, and registered again "
+                             "before the predicted next one",
+                   .place  = 1,
+                   .is_key = 1)
+
+/* Registration on demand, likewise */
+PREDREG_POLICY_ROW(ON_DEMAND, on_demand,
+                   .name   = "on-demand",
+                   .label  = "on-demand",
+                   .brief  = "at each use",
+                   .note   = "Registered at each use, deregistered after it",
+                   .place  = 3)
+
+/* Memory stays registered, as in UCX's cache */
+PREDREG_POLICY_ROW(LEAVE_PINNED, leave_pinned,
+                   .name   = "leave-pinned",
+                   .label  = "leave-pinned",
+                   .brief  = "UCX today",
+                   .note   = "Never deregistered: UCX's own cache",
+                   .place  = 0,
+                   .is_key = 1)
+
+/* As LEAVE_PINNED, but only so many bytes */
+PREDREG_POLICY_ROW(LRU, lru,
+                   .name   = "lru",
+                   .label  = "bound on bytes",
+                   .brief  = "UCX, bounded",
+                   .note   = "UCX's cache, up to ",
+                   .limit  = PREDREG_LIMIT_BYTES,
+                   .place  = 4)
+
+/* As LEAVE_PINNED, but only so many regions */
+PREDREG_POLICY_ROW(REGIONS, regions,
+                   .name   = "regions",
+                   .label  = "bound on regions",
+                   .brief  = "UCX, bounded",
+                   .note   = "UCX's cache, up to ",
+                   .limit  = PREDREG_LIMIT_REGIONS,
+                   .place  = 5)
+
+/* The periodicity-based predictor that the paper compares with (its reference
+ * 8) */
+PREDREG_POLICY_ROW(PERIODICITY, periodicity,
+                   .name   = "periodicity",
+                   .label  = "periodicity",
+                   .brief  = "another predictor",
+                   .note   = "The periodicity-based predictor",
+                   .place  = 6)
+
+/* Knows the future: no schedule without waiting uses fewer byte-seconds */
+PREDREG_POLICY_ROW(CLAIRVOYANT, clairvoyant,
+                   .name   = "clairvoyant",
+                   .label  = "clairvoyant",
+                   .brief  = "best possible",
+                   .note   = "Knows the future: less is not possible without "
+                             "waiting",
+                   .place  = 2,
+                   .is_key = 1)
+
+#undef PREDREG_POLICY_ROW
