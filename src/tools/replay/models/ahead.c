@@ -11,11 +11,14 @@
 #include <stdlib.h>
 
 
-/* A deregistration under way */
+/* A deregistration that is under way, or begins as soon as the memory has been
+ * registered */
 typedef struct closing {
     ucs_list_link_t   link;
+    uint64_t          begin;
     uint64_t          time;    /* When it ends */
-    predreg_holding_t holding;
+    predreg_holding_t holding; /* As it was when the deregistration was
+                                  ordered */
 } closing_t;
 
 
@@ -41,13 +44,22 @@ uint64_t predreg_ahead_dereg_cost(const predreg_ahead_t *ahead,
 static void set_state(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
                       predreg_ahead_state_t state)
 {
-    if (region->state != PREDREG_AHEAD_IDLE) {
+    int was_active = (region->state != PREDREG_AHEAD_IDLE);
+    int is_active  = (state != PREDREG_AHEAD_IDLE);
+
+    if (was_active) {
         ucs_list_del(&region->active);
     }
 
     region->state = state;
-    if (state != PREDREG_AHEAD_IDLE) {
+    if (is_active) {
+        region->order = ++ahead->last;
         ucs_list_add_tail(&ahead->active, &region->active);
+    }
+
+    if ((is_active != was_active) &&
+        (region->buffer != PREDREG_OVERLAP_NONE)) {
+        predreg_overlap_set(ahead->index, region->buffer, is_active);
     }
 }
 
@@ -62,21 +74,31 @@ void predreg_ahead_dereg(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
         return;
     }
 
-    predreg_holding_dereg(ahead->account, &region->holding, time);
     closing->holding  = region->holding;
+    closing->begin    = time;
     closing->time     = time + predreg_ahead_dereg_cost(ahead, region);
     ahead->busy      += closing->time - time;
     predreg_account_helper(ahead->account, time, closing->time, 0);
     ucs_list_add_tail(&ahead->closings, &closing->link);
 }
 
+/* Enter a deregistration into the account, as far as it has come by now: if the
+ * program ends early, its memory may even be registered still */
 static void close_first(predreg_ahead_t *ahead, uint64_t now)
 {
-    closing_t *closing = ucs_list_extract_head(&ahead->closings, closing_t,
-                                               link);
+    closing_t *closing         = ucs_list_extract_head(&ahead->closings,
+                                                       closing_t, link);
+    predreg_holding_t *holding = &closing->holding;
 
-    predreg_holding_close(ahead->account, &closing->holding,
-                          ucs_min(closing->time, now));
+    if (closing->begin <= now) {
+        if (holding->state == PREDREG_HOLDING_REG) {
+            predreg_holding_registered(ahead->account, holding,
+                                       closing->begin);
+        }
+        predreg_holding_dereg(ahead->account, holding, closing->begin);
+    }
+
+    predreg_holding_close(ahead->account, holding, ucs_min(closing->time, now));
     free(closing);
 }
 
@@ -177,7 +199,6 @@ void predreg_ahead_unmap(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
         set_state(ahead, region, PREDREG_AHEAD_IDLE);
         break;
     case PREDREG_AHEAD_REGISTERING:
-        complete(ahead, region);
         predreg_ahead_dereg(ahead, region, region->ready_at);
         break;
     case PREDREG_AHEAD_READY:
@@ -186,6 +207,13 @@ void predreg_ahead_unmap(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
     default:
         break;
     }
+}
+
+void predreg_ahead_forget(predreg_ahead_t *ahead,
+                          predreg_ahead_region_t *region)
+{
+    predreg_overlap_set(ahead->index, region->buffer, 0);
+    region->buffer = PREDREG_OVERLAP_NONE;
 }
 
 void predreg_ahead_finish(predreg_ahead_t *ahead, uint64_t now)

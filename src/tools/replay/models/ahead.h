@@ -7,6 +7,8 @@
 #ifndef PREDREG_AHEAD_H_
 #define PREDREG_AHEAD_H_
 
+#include "overlap.h"
+
 #include <tools/replay/account/account.h>
 #include <tools/replay/program/cost.h>
 
@@ -35,11 +37,14 @@ typedef enum {
     PREDREG_AHEAD_USED
 } predreg_ahead_state_t;
 
-/** A region. The caller sets its address and length; all other fields have to
- *  be 0. */
+/** A region. The caller sets its address, length and buffer; all other fields
+ *  have to be 0. */
 typedef struct predreg_ahead_region {
     uint64_t              address;
     uint64_t              length;
+    size_t                buffer;   /**< Its number in the index of buffers, or
+                                         PREDREG_OVERLAP_NONE: an unmap does
+                                         not find it */
     predreg_ahead_state_t state;
     uint64_t              reg_at;
     uint64_t              ready_at;
@@ -50,13 +55,18 @@ typedef struct predreg_ahead_region {
     predreg_holding_t     holding;
     ucs_list_link_t       active;   /**< In the list active, unless it is
                                          idle */
+    uint64_t              order;    /**< Its place in that list: numbers rise
+                                         from the head to the tail */
 } predreg_ahead_region_t;
 
 typedef struct predreg_ahead {
     predreg_account_t *account;
     predreg_cost_t    reg;
     predreg_cost_t    dereg;
+    predreg_overlap_t *index;   /**< Has those regions switched on that are not
+                                     idle */
     ucs_list_link_t   active;   /**< Regions that are not idle */
+    uint64_t          last;     /**< The order of the last one in that list */
     ucs_list_link_t   closings; /**< Deregistrations under way, in the order in
                                      which they began */
     uint64_t          busy;     /**< How long all operations ahead of uses and
@@ -68,8 +78,8 @@ typedef struct predreg_ahead {
 } predreg_ahead_t;
 
 
-/** Initialise the lists. The caller has set the account and the costs, and all
- *  other fields to 0. */
+/** Initialise the lists. The caller has set the account, the costs and the
+ *  index, and all other fields to 0. */
 void predreg_ahead_init(predreg_ahead_t *ahead);
 
 /** Free the deregistrations under way. The regions belong to the caller. */
@@ -108,8 +118,9 @@ void predreg_ahead_plan(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
 /** Keep a region that is not in use any more registered until its expiry. */
 void predreg_ahead_keep(predreg_ahead_t *ahead, predreg_ahead_region_t *region);
 
-/** Deregister a region at a time that may be in the past. Afterwards the region
- *  is as if it had been idle since then. */
+/** Deregister a region at a time that may be in the past, or, if it is being
+ *  registered, when that is complete. Afterwards the region is as if it had been
+ *  idle since then. */
 void predreg_ahead_dereg(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
                          uint64_t time);
 
@@ -118,6 +129,10 @@ void predreg_ahead_dereg(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
  *  ended. */
 void predreg_ahead_unmap(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
                          uint64_t now);
+
+/** Take a region out of the index: no unmap finds it any more. */
+void predreg_ahead_forget(predreg_ahead_t *ahead,
+                          predreg_ahead_region_t *region);
 
 /** The program has ended: enter the regions that are still registered, or being
  *  deregistered, into the account. All regions have been updated. */

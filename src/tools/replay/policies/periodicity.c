@@ -11,7 +11,6 @@
 #include <tools/replay/program/play.h>
 #include <ucs/rcache_pred/predict/history.h>
 
-#include <ucs/datastruct/khash.h>
 #include <ucs/datastruct/list.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
@@ -43,15 +42,8 @@
  */
 
 
-typedef struct region_key {
-    uint64_t address;
-    uint64_t length;
-    uint64_t domain;
-} region_key_t;
-
 typedef struct region {
     predreg_ahead_region_t super;
-    region_key_t           key;
     ucs_list_link_t        link;     /* In the list of all regions */
     int                    is_known; /* Whether uses find it: it was not
                                         unmapped while in use */
@@ -61,15 +53,6 @@ typedef struct region {
                                         ns; 0: none is expected */
 } region_t;
 
-#define KEY_HASH(_key) \
-    kh_int64_hash_func((_key).address ^ ((_key).length << 16) ^ \
-                       ((_key).domain << 48))
-#define KEY_EQUAL(_a, _b) \
-    (((_a).address == (_b).address) && ((_a).length == (_b).length) && \
-     ((_a).domain == (_b).domain))
-
-KHASH_INIT(regions, region_key_t, region_t*, 1, KEY_HASH, KEY_EQUAL)
-
 typedef struct periodicity {
     const predreg_timeline_t      *timeline;
     const predreg_replay_params_t *params;
@@ -77,7 +60,10 @@ typedef struct periodicity {
     predreg_account_t             *account;
     predreg_pattern_t             pattern;
     predreg_ahead_t               ahead;
-    khash_t(regions)              regions; /* Those that uses find */
+    predreg_overlap_t             index;
+    region_t                      **known; /* The regions that uses find, by
+                                              buffer; NULL: there is none */
+    region_t                      **found; /* Room for what an unmap finds */
     ucs_list_link_t               all;
     region_t                      **uses;  /* Regions of the uses */
     uint64_t                      waited;  /* How long the program has waited,
@@ -99,39 +85,26 @@ static void region_update(periodicity_t *self, region_t *region, uint64_t now)
 /* @return NULL if there is no memory. */
 static region_t *region_get(periodicity_t *self, const predreg_use_t *use)
 {
-    region_key_t key = { use->address, use->length, use->domain };
-    region_t *region;
-    khiter_t iter;
-    int ret;
+    size_t buffer    = predreg_overlap_find(&self->index, use);
+    region_t *region = self->known[buffer];
 
-    iter = kh_get(regions, &self->regions, key);
-    if (iter != kh_end(&self->regions)) {
-        return kh_val(&self->regions, iter);
+    if (region != NULL) {
+        return region;
     }
 
     region = calloc(1, sizeof(*region));
     if (region == NULL) {
-        goto err;
+        self->status = UCS_ERR_NO_MEMORY;
+        return NULL;
     }
 
-    iter = kh_put(regions, &self->regions, key, &ret);
-    if (ret < 0) {
-        goto err_free;
-    }
-
-    kh_val(&self->regions, iter) = region;
-    region->key                  = key;
-    region->super.address        = key.address;
-    region->super.length         = key.length;
-    region->is_known             = 1;
+    region->super.address = use->address;
+    region->super.length  = use->length;
+    region->super.buffer  = buffer;
+    region->is_known      = 1;
+    self->known[buffer]   = region;
     ucs_list_add_tail(&self->all, &region->link);
     return region;
-
-err_free:
-    free(region);
-err:
-    self->status = UCS_ERR_NO_MEMORY;
-    return NULL;
 }
 
 /* Judge the prediction of a use that begins now */
@@ -231,30 +204,44 @@ static uint64_t periodicity_end(void *arg, const predreg_use_t *use,
  * further use. */
 static void region_unmap(periodicity_t *self, region_t *region, uint64_t now)
 {
-    khiter_t iter;
-
     region_update(self, region, now);
     region->interval = 0;
-    if ((region->super.state == PREDREG_AHEAD_USED) && region->is_known) {
-        iter = kh_get(regions, &self->regions, region->key);
-        kh_del(regions, &self->regions, iter);
-        region->is_known = 0;
+    if (region->super.state == PREDREG_AHEAD_USED) {
+        self->known[region->super.buffer] = NULL;
+        region->is_known                  = 0;
+        predreg_ahead_forget(&self->ahead, &region->super);
     }
     predreg_ahead_unmap(&self->ahead, &region->super, now);
 }
 
+static int order_compare(const void *a, const void *b)
+{
+    uint64_t first  = (*(region_t *const*)a)->super.order;
+    uint64_t second = (*(region_t *const*)b)->super.order;
+
+    return (first > second) - (first < second);
+}
+
+/* Unmap all regions that are not idle and overlap the memory, in the order of
+ * the list of such regions */
 static void periodicity_unmap(void *arg, const predreg_unmap_t *unmap,
                               uint64_t now)
 {
     periodicity_t *self = arg;
-    region_t *region, *tmp;
+    size_t num_found    = 0;
+    size_t buffer, i;
 
-    ucs_list_for_each_safe(region, tmp, &self->ahead.active,
-                           super.active) {
-        if ((region->key.address < unmap->end) &&
-            (region->key.address + region->key.length > unmap->start)) {
-            region_unmap(self, region, now);
-        }
+    for (buffer = predreg_overlap_next(&self->index, 0, unmap->start,
+                                       unmap->end);
+         buffer != PREDREG_OVERLAP_NONE;
+         buffer = predreg_overlap_next(&self->index, buffer + 1, unmap->start,
+                                       unmap->end)) {
+        self->found[num_found++] = self->known[buffer];
+    }
+
+    qsort(self->found, num_found, sizeof(*self->found), order_compare);
+    for (i = 0; i < num_found; ++i) {
+        region_unmap(self, self->found[i], now);
     }
 }
 
@@ -295,20 +282,47 @@ static ucs_status_t periodicity_run(periodicity_t *self)
            status;
 }
 
+static void free_arrays(periodicity_t *self)
+{
+    free(self->found);
+    free(self->known);
+    free(self->uses);
+}
+
+static ucs_status_t alloc_arrays(periodicity_t *self)
+{
+    size_t num_buffers = self->index.num_buffers;
+
+    self->uses  = calloc(self->timeline->num_uses + 1, sizeof(*self->uses));
+    self->known = calloc(num_buffers + 1, sizeof(*self->known));
+    self->found = calloc(num_buffers + 1, sizeof(*self->found));
+    if ((self->uses == NULL) || (self->known == NULL) ||
+        (self->found == NULL)) {
+        free_arrays(self);
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    return UCS_OK;
+}
+
 static ucs_status_t periodicity_create(periodicity_t *self)
 {
     ucs_status_t status;
 
     ucs_list_head_init(&self->all);
-    self->uses = calloc(self->timeline->num_uses + 1, sizeof(*self->uses));
-    if (self->uses == NULL) {
-        status = UCS_ERR_NO_MEMORY;
+    status = predreg_overlap_init(&self->index, self->timeline);
+    if (status != UCS_OK) {
         goto err;
+    }
+
+    status = alloc_arrays(self);
+    if (status != UCS_OK) {
+        goto err_cleanup_index;
     }
 
     status = predreg_account_create(&self->account);
     if (status != UCS_OK) {
-        goto err_free_uses;
+        goto err_free_arrays;
     }
 
     status = predreg_pattern_init(&self->pattern, self->params->compared);
@@ -319,13 +333,16 @@ static ucs_status_t periodicity_create(periodicity_t *self)
     self->ahead.account = self->account;
     self->ahead.reg     = self->params->reg;
     self->ahead.dereg   = self->params->dereg;
+    self->ahead.index   = &self->index;
     predreg_ahead_init(&self->ahead);
     return UCS_OK;
 
 err_destroy_account:
     predreg_account_destroy(self->account);
-err_free_uses:
-    free(self->uses);
+err_free_arrays:
+    free_arrays(self);
+err_cleanup_index:
+    predreg_overlap_cleanup(&self->index);
 err:
     return status;
 }
@@ -336,10 +353,10 @@ static void periodicity_destroy(periodicity_t *self)
     while (!ucs_list_is_empty(&self->all)) {
         free(ucs_list_extract_head(&self->all, region_t, link));
     }
-    kh_destroy_inplace(regions, &self->regions);
     predreg_pattern_cleanup(&self->pattern);
     predreg_account_destroy(self->account);
-    free(self->uses);
+    free_arrays(self);
+    predreg_overlap_cleanup(&self->index);
 }
 
 ucs_status_t predreg_replay_periodicity(const predreg_timeline_t *timeline,

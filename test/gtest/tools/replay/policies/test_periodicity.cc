@@ -270,6 +270,52 @@ TEST_F(test_periodicity, unmap_in_use)
     EXPECT_EQ(6u, result->hits);
 }
 
+/* The program ends while memory that was unmapped is still being registered:
+ * what would have come of it does not count */
+TEST_F(test_periodicity, unmap_while_registering_at_the_end)
+{
+    made_program program;
+
+    set_costs(program);
+    for (unsigned i = 0; i < 20; ++i) {
+        program.use(i * 10 * MSEC, i * 10 * MSEC + MSEC, program.buffer(0),
+                    PAGE);
+    }
+    program.unmap(200 * MSEC - 50 * USEC, program.buffer(0), PAGE);
+    program.last_until(200 * MSEC - 40 * USEC);
+    replayed result(program.timeline(), params(program, 4));
+
+    /* 5 uses wait before there is a pattern, and all after them is later */
+    EXPECT_EQ(5 * 100 * USEC, result->waited);
+    EXPECT_EQ(21u, result->regs);
+    EXPECT_EQ((20 * 100 + 60) * USEC * PAGE,
+              result.byte_ns(PREDREG_CAUSE_REG));
+    EXPECT_EQ(20 * 50 * USEC * PAGE, result.byte_ns(PREDREG_CAUSE_DEREG));
+    EXPECT_EQ((int64_t)result->duration, result.curve().back().first);
+    ASSERT_EQ(1u, result->num_sites);
+    EXPECT_GE(result->pinned.byte_seconds, result->sites[0].byte_seconds);
+}
+
+/* Nothing counts twice, or after the end: the sites have all of the memory but
+ * what was registered in vain */
+TEST_F(test_periodicity, counts_memory_once)
+{
+    for (unsigned seed = 1; seed <= 100; ++seed) {
+        made_program program = made_program::random(seed, 300);
+
+        set_costs(program);
+        replayed result(program.timeline(), params(program, 2 + seed % 8));
+        double sites = 0;
+
+        for (unsigned i = 0; i < result->num_sites; ++i) {
+            sites += result->sites[i].byte_seconds;
+        }
+        EXPECT_GE(result->pinned.byte_seconds * (1 + 1e-9), sites) << seed;
+        EXPECT_GE((int64_t)result->duration, result.curve().back().first)
+                << seed;
+    }
+}
+
 TEST_F(test_periodicity, windows_out_of_range)
 {
     made_program program;
