@@ -23,6 +23,10 @@
  * iterations. */
 #define COMPARED 32
 
+/* How many steps clairvoyant may take: half a minute on a slow machine. Only
+ * programs with very many different ranges that overlap take so many */
+#define MAX_STEPS (1ul << 28)
+
 /* The time that all operations of a program may take together, ns: 73 years.
  * With this limit the times of a replay, and the differences between them, fit
  * into 64 bits. */
@@ -42,11 +46,12 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
     }
 
     *params = (predreg_replay_params_t){
-        .policy   = policy,
-        .reg      = timeline->reg,
-        .dereg    = timeline->dereg,
-        .wakeup   = WAKEUP,
-        .compared = COMPARED
+        .policy    = policy,
+        .reg       = timeline->reg,
+        .dereg     = timeline->dereg,
+        .wakeup    = WAKEUP,
+        .compared  = COMPARED,
+        .max_steps = MAX_STEPS
     };
     uct_predreg_knobs_to_params(&knobs, &params->cache);
     uct_predreg_knobs_cleanup(&knobs);

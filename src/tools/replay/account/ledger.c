@@ -6,6 +6,7 @@
 
 #include "ledger.h"
 
+#include <ucs/datastruct/khash.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -13,35 +14,32 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* How many entries the first allocation has room for */
-#define MIN_CAPACITY 1024
-
 
 /*
  * Sums are kept as integers of 128 bits, and converted at the end. So they are
  * exact, and depend neither on the order of the entries nor on rounding.
+ *
+ * Of the entries themselves nothing is kept: the curve of registered bytes
+ * changes at their begin and end, and changes at one time are added up. So the
+ * ledger takes as much memory as there are different times, however many
+ * entries there are: clairvoyant makes some for each use of each segment.
  */
 
-typedef struct entry {
-    int64_t  begin;
-    int64_t  end;
-    uint64_t bytes;
-    uint8_t  cause;
-} entry_t;
+/* By how much the curve rises at a time, modulo 2^64; a fall is negative */
+KHASH_MAP_INIT_INT64(changes, uint64_t)
 
 struct predreg_ledger {
-    entry_t      *entries;
-    size_t       num_entries;
-    size_t       capacity;
-    ucs_status_t status;   /* UCS_ERR_NO_MEMORY if there was no memory for an
-                              entry */
+    khash_t(changes)  changes;
+    unsigned __int128 by_cause[PREDREG_CAUSE_LAST]; /* Bytes times ns */
+    ucs_status_t      status; /* UCS_ERR_NO_MEMORY if there was no memory for an
+                                 entry */
 };
 
 
 /* A change of the curve of registered bytes */
 typedef struct change {
     int64_t  time;
-    uint64_t bytes; /* By how much it rises, modulo 2^64; a fall is negative */
+    uint64_t bytes; /* By how much it rises, as above */
 } change_t;
 
 
@@ -72,44 +70,38 @@ ucs_status_t predreg_ledger_create(predreg_ledger_t **ledger_p)
 
 void predreg_ledger_destroy(predreg_ledger_t *ledger)
 {
-    free(ledger->entries);
+    kh_destroy_inplace(changes, &ledger->changes);
     free(ledger);
 }
 
-static int ledger_make_room(predreg_ledger_t *ledger)
+static void add_change(predreg_ledger_t *ledger, int64_t time, uint64_t bytes)
 {
-    size_t capacity;
-    entry_t *entries;
+    khiter_t iter;
+    int ret;
 
-    if (ledger->num_entries < ledger->capacity) {
-        return 1;
-    }
-
-    capacity = ucs_max(2 * ledger->capacity, (size_t)MIN_CAPACITY);
-    entries  = realloc(ledger->entries, capacity * sizeof(*entries));
-    if (entries == NULL) {
+    iter = kh_put(changes, &ledger->changes, (uint64_t)time, &ret);
+    if (ret < 0) {
         ledger->status = UCS_ERR_NO_MEMORY;
-        return 0;
+        return;
     }
 
-    ledger->entries  = entries;
-    ledger->capacity = capacity;
-    return 1;
+    if (ret != 0) {
+        kh_val(&ledger->changes, iter) = 0; /* No change at this time yet */
+    }
+    kh_val(&ledger->changes, iter) += bytes;
 }
 
 void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                         uint64_t bytes, predreg_cause_t cause)
 {
-    if ((end <= begin) || (bytes == 0) || !ledger_make_room(ledger)) {
+    if ((end <= begin) || (bytes == 0)) {
         return;
     }
 
-    ledger->entries[ledger->num_entries++] = (entry_t){
-        .begin = begin,
-        .end   = end,
-        .bytes = bytes,
-        .cause = cause
-    };
+    add_change(ledger, begin, bytes);
+    add_change(ledger, end, -bytes);
+    ledger->by_cause[cause] += (unsigned __int128)bytes *
+                               ((uint64_t)end - (uint64_t)begin);
 }
 
 static int change_compare(const void *a, const void *b)
@@ -154,21 +146,12 @@ static void curve_make(change_t *changes, size_t num_changes,
 
 static void ledger_integrate(const predreg_ledger_t *ledger, predreg_sum_t *sum)
 {
-    unsigned __int128 by_cause[PREDREG_CAUSE_LAST] = {0};
-    unsigned __int128 total                        = 0;
-    const entry_t *entry;
+    unsigned __int128 total = 0;
     unsigned cause;
 
-    for (entry = ledger->entries;
-         entry < ledger->entries + ledger->num_entries; ++entry) {
-        by_cause[entry->cause] += (unsigned __int128)entry->bytes *
-                                  ((uint64_t)entry->end -
-                                   (uint64_t)entry->begin);
-    }
-
     for (cause = 0; cause < PREDREG_CAUSE_LAST; ++cause) {
-        sum->by_cause[cause]  = by_cause[cause] / NSEC_PER_SEC;
-        total                += by_cause[cause];
+        sum->by_cause[cause]  = ledger->by_cause[cause] / NSEC_PER_SEC;
+        total                += ledger->by_cause[cause];
     }
     sum->byte_seconds = total / NSEC_PER_SEC;
 }
@@ -176,23 +159,24 @@ static void ledger_integrate(const predreg_ledger_t *ledger, predreg_sum_t *sum)
 ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
 {
     size_t num_changes = 0;
-    const entry_t *entry;
     change_t *changes;
+    uint64_t time, bytes;
 
     if (ledger->status != UCS_OK) {
         return ledger->status;
     }
 
-    changes = malloc(ucs_max(2 * ledger->num_entries, 1ul) * sizeof(*changes));
+    changes = malloc(ucs_max(kh_size(&ledger->changes), 1u) *
+                     sizeof(*changes));
     if (changes == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    for (entry = ledger->entries;
-         entry < ledger->entries + ledger->num_entries; ++entry) {
-        changes[num_changes++] = (change_t){ entry->begin, entry->bytes };
-        changes[num_changes++] = (change_t){ entry->end, -entry->bytes };
-    }
+    kh_foreach(&ledger->changes, time, bytes, {
+        changes[num_changes].time  = time;
+        changes[num_changes].bytes = bytes;
+        ++num_changes;
+    });
 
     memset(sum, 0, sizeof(*sum));
     curve_make(changes, num_changes, sum);

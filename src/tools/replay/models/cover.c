@@ -24,19 +24,26 @@ ucs_status_t predreg_cover_init(predreg_cover_t *cover,
                                 size_t num_ranges)
 {
     /* Room for one more, because malloc() of 0 bytes may return NULL */
-    cover->ranges = malloc((num_ranges + 1) * sizeof(*cover->ranges));
-    if (cover->ranges == NULL) {
+    *cover = (predreg_cover_t){
+        .next   = ranges,
+        .end    = ranges + num_ranges,
+        .ranges = malloc((num_ranges + 1) * sizeof(*cover->ranges)),
+        .spare  = malloc((num_ranges + 1) * sizeof(*cover->spare)),
+        .added  = malloc((num_ranges + 1) * sizeof(*cover->added))
+    };
+    if ((cover->ranges == NULL) || (cover->spare == NULL) ||
+        (cover->added == NULL)) {
+        predreg_cover_cleanup(cover);
         return UCS_ERR_NO_MEMORY;
     }
 
-    cover->num_ranges = 0;
-    cover->next       = ranges;
-    cover->end        = ranges + num_ranges;
     return UCS_OK;
 }
 
 void predreg_cover_cleanup(predreg_cover_t *cover)
 {
+    free(cover->added);
+    free(cover->spare);
     free(cover->ranges);
 }
 
@@ -47,34 +54,50 @@ static int index_compare(const void *a, const void *b)
     return (first->index > second->index) - (first->index < second->index);
 }
 
-static void cover_remove_ended(predreg_cover_t *cover, uint64_t page)
+/* Collect the ranges that the sweep has newly reached, sorted by index.
+ * @return their number. */
+static size_t cover_reach(predreg_cover_t *cover, uint64_t page)
 {
     size_t count = 0;
-    size_t i;
 
-    for (i = 0; i < cover->num_ranges; ++i) {
-        if (cover->ranges[i].end > page) {
-            cover->ranges[count++] = cover->ranges[i];
+    for (; (cover->next < cover->end) && (cover->next->first <= page);
+         ++cover->next) {
+        if (cover->next->end > page) {
+            cover->added[count++] = *cover->next;
         }
     }
-    cover->num_ranges = count;
+
+    if (count > 1) {
+        qsort(cover->added, count, sizeof(*cover->added), index_compare);
+    }
+    return count;
 }
 
 void predreg_cover_move(predreg_cover_t *cover, uint64_t page)
 {
-    int sorted = 1;
+    size_t num_added             = cover_reach(cover, page);
+    const predreg_range_t *added = cover->added;
+    const predreg_range_t *old   = cover->ranges;
+    const predreg_range_t *end   = old + cover->num_ranges;
+    predreg_range_t *to          = cover->spare;
 
-    cover_remove_ended(cover, page);
-    for (; (cover->next < cover->end) && (cover->next->first <= page);
-         ++cover->next) {
-        if (cover->next->end > page) {
-            cover->ranges[cover->num_ranges++] = *cover->next;
-            sorted                             = 0;
+    /* Merge those that have been reached with those that go on */
+    for (; old < end; ++old) {
+        if (old->end <= page) {
+            continue;
         }
+
+        for (; (num_added > 0) && (added->index < old->index); --num_added) {
+            *to++ = *added++;
+        }
+        *to++ = *old;
+    }
+    for (; num_added > 0; --num_added) {
+        *to++ = *added++;
     }
 
-    if (!sorted) {
-        qsort(cover->ranges, cover->num_ranges, sizeof(*cover->ranges),
-              index_compare);
-    }
+    cover->num_ranges = to - cover->spare;
+    to                = cover->ranges;
+    cover->ranges     = cover->spare;
+    cover->spare      = to;
 }

@@ -28,7 +28,7 @@ typedef struct predreg_range {
     unsigned domain; /**< Domain of that use or unmap. Not used here */
 } predreg_range_t;
 
-/** A sweep. It takes no more memory than the ranges themselves. */
+/** A sweep. It takes three times the memory of the ranges themselves. */
 typedef struct predreg_cover {
     const predreg_range_t *next;   /**< First range that the sweep has not
                                         reached yet */
@@ -36,6 +36,9 @@ typedef struct predreg_cover {
     predreg_range_t       *ranges; /**< Ranges that hold the page, sorted by
                                         index */
     size_t                num_ranges;
+    predreg_range_t       *spare;  /**< Room for as many, used while the sweep
+                                        moves on */
+    predreg_range_t       *added;  /**< Likewise */
 } predreg_cover_t;
 
 

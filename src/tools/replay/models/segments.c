@@ -122,6 +122,27 @@ void predreg_segments_cleanup(predreg_segments_t *segments)
     free(segments->uses);
 }
 
+static const uint64_t *find_cut(const predreg_segments_t *segments,
+                                uint64_t page)
+{
+    return bsearch(&page, segments->cuts, segments->num_cuts,
+                   sizeof(*segments->cuts), page_compare);
+}
+
+uint64_t predreg_segments_steps(const predreg_segments_t *segments)
+{
+    uint64_t steps = 0;
+    const predreg_range_t *range;
+
+    for (range = segments->uses;
+         range < segments->uses + segments->timeline->num_uses; ++range) {
+        steps += find_cut(segments, range->end) -
+                 find_cut(segments, range->first);
+    }
+
+    return steps;
+}
+
 /* Visit all segments of one domain that are ever in use */
 static ucs_status_t visit_domain(const predreg_segments_t *segments,
                                  const predreg_range_t *ranges,
@@ -143,8 +164,7 @@ static ucs_status_t visit_domain(const predreg_segments_t *segments,
         goto out_cleanup_uses;
     }
 
-    cut = bsearch(&ranges->first, segments->cuts, segments->num_cuts,
-                  sizeof(*cut), page_compare);
+    cut = find_cut(segments, ranges->first);
     for (predreg_cover_move(&uses, *cut); !predreg_cover_is_done(&uses);
          predreg_cover_move(&uses, *++cut)) {
         if (uses.num_ranges > 0) {

@@ -8,6 +8,8 @@
 
 #include <tools/replay/account/account.h>
 #include <tools/replay/models/segments.h>
+
+#include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -29,6 +31,9 @@
  *     =========|----|.........|-----|=========|-------|=========
  *              dereg            reg              kept
  */
+
+/* What a step takes at least, as measured on a machine of 2026, ns */
+#define STEP_TIME 100
 
 
 /* The shortest registration that serves a use. Its times are those of the
@@ -213,6 +218,23 @@ static void bound_add_segment(void *arg, const predreg_cover_t *uses,
     bound_add_mapping(bound, bound->visits, num_visits, mapped);
 }
 
+/* Whether the schedule can be computed within the steps that are allowed. If
+ * not, what it would take is logged. */
+static int bound_is_feasible(const bound_t *bound,
+                             const predreg_replay_params_t *params)
+{
+    uint64_t steps = predreg_segments_steps(&bound->segments);
+
+    if (steps <= params->max_steps) {
+        return 1;
+    }
+
+    ucs_warn("clairvoyant is left out: so many ranges overlap that it takes "
+             "%lu steps, %lu s or more, and %lu are allowed", steps,
+             steps / (1000000000 / STEP_TIME), params->max_steps);
+    return 0;
+}
+
 /*
  * Count the registrations of the schedule, and the time they take. Two uses of
  * the same memory share a registration, if the one for the first use would not
@@ -258,6 +280,11 @@ ucs_status_t predreg_replay_clairvoyant(const predreg_timeline_t *timeline,
 
     status = bound_init(&bound);
     if (status != UCS_OK) {
+        goto out;
+    }
+
+    if (!bound_is_feasible(&bound, params)) {
+        status = UCS_ERR_UNSUPPORTED;
         goto out;
     }
 

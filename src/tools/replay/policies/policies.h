@@ -46,6 +46,10 @@ typedef struct predreg_replay_params {
                                             compared with those one period
                                             before, 2 to 4096; periods are
                                             shorter */
+    uint64_t                 max_steps; /**< CLAIRVOYANT: it is not played if it
+                                             takes more steps than this, at some
+                                             0.1 us each; see
+                                             predreg_segments_steps() */
     ucs_rcache_pred_params_t cache;    /**< PREDICT, ON_DEMAND: parameters of
                                             the cache, as the knobs set them.
                                             The fields ops, arg, node and policy
@@ -59,7 +63,8 @@ typedef struct predreg_replay_params {
  * parameters, cleared the result and set the result's policy. On failure there
  * is nothing in the result to clean up.
  *
- * @return UCS_ERR_NO_MEMORY.
+ * @return UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if playing it would
+ *         take longer than the parameters allow.
  */
 typedef ucs_status_t
 predreg_policy_func_t(const predreg_timeline_t *timeline,

@@ -6,6 +6,8 @@
 
 #include "page_program.h"
 
+#include <common/log_watch.h>
+
 
 /* Clairvoyant replays programs of a few uses, for which the best schedule is
  * known */
@@ -195,6 +197,27 @@ TEST_F(test_clairvoyant, unmap_of_a_part)
 
     EXPECT_EQ((2u + 200 + 5) + (2 + 100 + 5) + (2 + 94 + 5), result.page_ns());
     EXPECT_EQ(2u, result->regs);
+}
+
+/* A step is a use of a segment: here 1, 2, 2, 2, 1, and 1 of another domain */
+TEST_F(test_clairvoyant, does_not_begin_what_takes_too_long)
+{
+    page_program program;
+    program.use(100, 200, 0, 4).use(300, 400, 1, 9).use(500, 600, 20, 21, 1);
+    program.unmap(450, 2, 3);
+
+    auto params = replay_params(program.timeline(),
+                                PREDREG_REPLAY_CLAIRVOYANT);
+    predreg_replay_result_t result;
+
+    params.max_steps = 8;
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+              predreg_replay(program.timeline(), &params, &result));
+    EXPECT_EQ("clairvoyant is left out: so many ranges overlap that it takes "
+              "9 steps, 0 s or more, and 8 are allowed", log_watch::take());
+
+    params.max_steps = 9;
+    EXPECT_EQ(3u, replayed(program.timeline(), params)->uses);
 }
 
 TEST_F(test_clairvoyant, memory_runs_out)
