@@ -59,14 +59,14 @@ void predreg_report_destroy(predreg_report_t *report)
 }
 
 static const predreg_replay_result_t *
-report_find_result(const predreg_replay_result_t *results, unsigned num_results,
+report_find_result(const predreg_report_rank_t *rank,
                    predreg_replay_policy_t policy)
 {
     unsigned i;
 
-    for (i = 0; i < num_results; ++i) {
-        if (results[i].policy == policy) {
-            return &results[i];
+    for (i = 0; i < rank->num_results; ++i) {
+        if (rank->results[i].policy == policy) {
+            return &rank->results[i];
         }
     }
 
@@ -125,15 +125,13 @@ static char *report_rank_name(const ucs_rcache_trace_t *trace)
 }
 
 static ucs_status_t report_add_rank(predreg_report_t *report,
-                                    const ucs_rcache_trace_t *trace,
-                                    const predreg_timeline_t *timeline,
-                                    const predreg_replay_result_t *results,
-                                    unsigned num_results)
+                                    const predreg_report_rank_t *input)
 {
-    const char *host = ucs_rcache_trace_get_meta(trace, "host");
-    const predreg_replay_result_t *predict;
+    const ucs_rcache_trace_t *trace = input->trace;
+    const char *host                = ucs_rcache_trace_get_meta(trace, "host");
+    const char *number              = ucs_rcache_trace_get_meta(trace, "rank");
+    const predreg_replay_result_t *result, *predict;
     report_rank_t *ranks, *rank;
-    unsigned i;
 
     ranks = realloc(report->ranks, (report->num_ranks + 1) * sizeof(*ranks));
     if (ranks == NULL) {
@@ -144,13 +142,13 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
     rank          = &ranks[report->num_ranks];
     *rank         = (report_rank_t){
         .name      = report_rank_name(trace),
+        .number    = (number == NULL) ? -1 : strtol(number, NULL, 10),
         .host      = (host == NULL) ? NULL : strdup(host),
         .events    = trace->num_events,
         .lost      = trace->lost,
         .truncated = trace->truncated,
-        .guessed   = !timeline->reg_known || !timeline->dereg_known,
-        .uses      = timeline->num_uses,
-        .duration  = timeline->duration
+        .uses      = input->timeline->num_uses,
+        .duration  = input->timeline->duration
     };
     if ((rank->name == NULL) || ((host != NULL) && (rank->host == NULL))) {
         free(rank->name);
@@ -159,12 +157,13 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
     }
 
     ++report->num_ranks;
-    for (i = 0; i < num_results; ++i) {
-        rank->average[results[i].policy] = results[i].pinned_avg_bytes;
-        rank->peak[results[i].policy]    = results[i].pinned.peak_bytes;
+    for (result = input->results; result < input->results + input->num_results;
+         ++result) {
+        rank->average[result->policy] = result->pinned_avg_bytes;
+        rank->peak[result->policy]    = result->pinned.peak_bytes;
     }
 
-    predict = report_find_result(results, num_results, PREDREG_REPLAY_PREDICT);
+    predict = report_find_result(input, PREDREG_REPLAY_PREDICT);
     if (predict != NULL) {
         rank->hits     = predict->hits;
         rank->waited   = predict->waited;
@@ -174,100 +173,124 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
     return UCS_OK;
 }
 
-static void report_add_findings(predreg_findings_t *findings,
-                                const report_rank_t *rank,
-                                const predreg_replay_result_t *results,
-                                unsigned num_results)
+/* Add what the policies of a rank come to */
+static void report_add_outcomes(predreg_findings_t *findings,
+                                const predreg_report_rank_t *input)
 {
-    unsigned i;
+    const predreg_replay_result_t *larger = input->larger;
+    const predreg_replay_result_t *result;
 
-    for (i = 0; i < num_results; ++i) {
-        predreg_outcome_add(&findings->outcomes[results[i].policy],
-                            &results[i]);
+    for (result = input->results; result < input->results + input->num_results;
+         ++result) {
+        predreg_outcome_add(&findings->outcomes[result->policy], result);
     }
 
-    findings->events    += rank->events;
-    findings->lost      += rank->lost;
-    findings->truncated |= rank->truncated;
-    findings->guessed   |= rank->guessed;
+    predreg_bounds_add(findings->bounds,
+                       report_find_result(input, PREDREG_REPLAY_LEAVE_PINNED),
+                       input->bounds, input->num_bounds);
+
+    /* To remember more regions changes nothing for a rank that has fewer */
+    larger = (larger != NULL) ? larger :
+             report_find_result(input, PREDREG_REPLAY_PREDICT);
+    if (larger != NULL) {
+        predreg_outcome_add(&findings->larger, larger);
+    }
+    findings->larger_regions = ucs_max(findings->larger_regions,
+                                       input->larger_regions);
+    findings->known_regions  = input->known_regions;
 }
 
-static void report_take_curves(predreg_report_t *report, unsigned rank,
-                               const predreg_replay_result_t *results,
-                               unsigned num_results)
+/* Add what is known of a rank besides that */
+static void report_add_evidence(predreg_findings_t *findings,
+                                const predreg_report_rank_t *input)
 {
-    report_curves_t *curves = &report->curves;
-    const predreg_sum_t *pinned;
-    unsigned i;
+    const predreg_evidence_t *evidence = input->evidence;
+    const predreg_timeline_t *timeline = input->timeline;
 
-    memset(curves, 0, sizeof(*curves));
-    curves->rank     = rank;
-    curves->duration = 1;
-    for (i = 0; i < num_results; ++i) {
-        curves->duration = ucs_max(curves->duration, results[i].duration);
-    }
+    findings->max_buffers    = ucs_max(findings->max_buffers,
+                                       evidence->buffers);
+    findings->sum_buffers   += evidence->buffers;
+    findings->in_use        += evidence->in_use;
+    findings->in_long_use   += evidence->in_long_use;
+    findings->events        += input->trace->num_events;
+    findings->lost          += input->trace->lost;
+    findings->truncated     += !!input->trace->truncated;
 
-    for (i = 0; i < num_results; ++i) {
-        pinned                              = &results[i].pinned;
-        curves->known[results[i].policy]   = 1;
-        curves->average[results[i].policy] = results[i].pinned_avg_bytes;
-        predreg_curve_columns(pinned->curve, pinned->num_steps, 0,
-                              curves->duration,
-                              curves->columns[results[i].policy],
-                              PREDREG_CURVE_COLUMNS);
+    /* A rank that uses nothing does not need to know what that costs */
+    if (timeline->num_uses > 0) {
+        findings->reg_guessed   += !timeline->reg_known;
+        findings->dereg_guessed += !timeline->dereg_known;
     }
 }
 
-ucs_status_t predreg_report_add(predreg_report_t *report,
-                                const ucs_rcache_trace_t *trace,
-                                const predreg_timeline_t *timeline,
-                                const predreg_replay_result_t *results,
-                                unsigned num_results)
+/* Add what UCX has registered for itself, if the trace tells it */
+static void report_add_pools(predreg_report_t *report,
+                             const ucs_rcache_trace_t *trace)
 {
-    const predreg_replay_result_t *pinned, *predict;
-    ucs_status_t status;
-    unsigned index;
     uint64_t pools;
-
-    pinned  = report_find_result(results, num_results,
-                                 PREDREG_REPLAY_LEAVE_PINNED);
-    predict = report_find_result(results, num_results, PREDREG_REPLAY_PREDICT);
-    if (pinned == NULL) {
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    status = report_add_meta(report, trace);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    index  = report->num_ranks;
-    status = report_add_rank(report, trace, timeline, results, num_results);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = predreg_sites_add(report->sites, trace,
-                               (predict != NULL) ? predict : pinned);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    report_add_findings(&report->findings, &report->ranks[index], results,
-                        num_results);
-    if ((index == 0) ||
-        (pinned->pinned_avg_bytes >
-         report->curves.average[PREDREG_REPLAY_LEAVE_PINNED])) {
-        report_take_curves(report, index, results, num_results);
-    }
 
     if (ucs_rcache_trace_get_counter(trace, "pool_bytes", &pools)) {
         report->pool_sum += pools;
         ++report->num_pools;
         report->findings.pool_bytes = report->pool_sum / report->num_pools;
     }
+}
+
+ucs_status_t predreg_report_add(predreg_report_t *report,
+                                const predreg_report_rank_t *input)
+{
+    const predreg_replay_result_t *pinned, *predict;
+    ucs_status_t status;
+
+    pinned  = report_find_result(input, PREDREG_REPLAY_LEAVE_PINNED);
+    predict = report_find_result(input, PREDREG_REPLAY_PREDICT);
+    if (pinned == NULL) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    status = report_add_meta(report, input->trace);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = report_add_rank(report, input);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = predreg_sites_add(report->sites, input->trace,
+                               (predict != NULL) ? predict : pinned);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    report_add_outcomes(&report->findings, input);
+    report_add_evidence(&report->findings, input);
+    report_add_pools(report, input->trace);
+    if ((report->num_ranks == 1) ||
+        (pinned->pinned_avg_bytes >
+         report->curves.curves[PREDREG_REPLAY_LEAVE_PINNED].average)) {
+        report_curves_take(&report->curves,
+                           report->ranks[report->num_ranks - 1].name,
+                           input->timeline, input->evidence, input->results,
+                           input->num_results);
+    }
 
     return UCS_OK;
+}
+
+/* Sort by number, those without one last; then by name */
+static int report_compare_ranks(const void *a, const void *b)
+{
+    const report_rank_t *left  = a;
+    const report_rank_t *right = b;
+
+    if (left->number != right->number) {
+        return ((unsigned long)left->number < (unsigned long)right->number) ?
+               -1 : 1;
+    }
+
+    return strcmp(left->name, right->name);
 }
 
 ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out)
@@ -276,6 +299,8 @@ ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out)
         return UCS_ERR_INVALID_PARAM;
     }
 
+    qsort(report->ranks, report->num_ranks, sizeof(*report->ranks),
+          report_compare_ranks);
     predreg_recommend(&report->findings, &report->advice);
     predreg_page_write(report, out);
     return ferror(out) ? UCS_ERR_IO_ERROR : UCS_OK;

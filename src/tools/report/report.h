@@ -7,6 +7,8 @@
 #ifndef PREDREG_REPORT_H_
 #define PREDREG_REPORT_H_
 
+#include <tools/report/data/bounds.h>
+#include <tools/report/data/evidence.h>
 #include <tools/replay/policies/policies.h>
 
 #include <stdio.h>
@@ -22,26 +24,40 @@ BEGIN_C_DECLS
 
 typedef struct predreg_report predreg_report_t;
 
+/** A rank, and what each policy comes to. */
+typedef struct predreg_report_rank {
+    const ucs_rcache_trace_t      *trace;
+    const predreg_timeline_t      *timeline;
+    const predreg_evidence_t      *evidence;
+    const predreg_replay_result_t *results; /**< Of the policies with their
+                                                 defaults, in any order.
+                                                 LEAVE_PINNED must be among
+                                                 them. A policy that is not
+                                                 played of all ranks is left
+                                                 out of the report */
+    unsigned                      num_results;
+    const predreg_replay_result_t *bounds;  /**< Of LRU, with the limits of
+                                                 @ref predreg_bounds_to_try */
+    unsigned                      num_bounds;
+    uint64_t                      known_regions; /**< How many regions PREDICT
+                                                      remembered */
+    const predreg_replay_result_t *larger;  /**< Of PREDICT, if it remembers
+                                                 more regions; NULL: not played,
+                                                 since that would change
+                                                 nothing */
+    uint64_t                      larger_regions; /**< How many; 0 if larger is
+                                                       NULL */
+} predreg_report_rank_t;
+
 
 /** @return UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_report_create(predreg_report_t **report_p);
 void predreg_report_destroy(predreg_report_t *report);
 
-/**
- * Add a rank.
- *
- * @param [in] results  Results of the policies that were played, in any order.
- *                      LEAVE_PINNED must be among them, and the policies must
- *                      be the same for all ranks.
- *
- * @return UCS_ERR_INVALID_PARAM if LEAVE_PINNED is missing, or
- *         UCS_ERR_NO_MEMORY.
- */
+/** @return UCS_ERR_INVALID_PARAM if LEAVE_PINNED is missing, or
+ *          UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_report_add(predreg_report_t *report,
-                                const ucs_rcache_trace_t *trace,
-                                const predreg_timeline_t *timeline,
-                                const predreg_replay_result_t *results,
-                                unsigned num_results);
+                                const predreg_report_rank_t *rank);
 
 /**
  * Write the page.

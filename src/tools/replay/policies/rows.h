@@ -73,7 +73,7 @@ PREDREG_POLICY_ROW(PERIODICITY, periodicity,
 PREDREG_POLICY_ROW(CLAIRVOYANT, clairvoyant,
                    .name   = "clairvoyant",
                    .label  = "clairvoyant",
-                   .brief  = "best possible",
+                   .brief  = "least without waiting",
                    .note   = "Knows the future: less is not possible without "
                              "waiting",
                    .place  = 2,

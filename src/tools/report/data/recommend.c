@@ -10,47 +10,54 @@
 
 #include "recommend.h"
 
+#include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
+
+#include <math.h>
+
+
+/* All bounds, on-demand, and predict twice */
+#define MAX_CANDIDATES (PREDREG_NUM_BOUNDS + 3)
+
+
+static const predreg_outcome_t *
+recommend_pinned(const predreg_findings_t *findings)
+{
+    return &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
+}
 
 /* Whether a policy needs so much less memory than leave-pinned that it
  * matters */
 static int recommend_saves(const predreg_findings_t *findings,
-                           predreg_replay_policy_t policy)
+                           const predreg_outcome_t *outcome)
 {
-    const predreg_outcome_t *outcome = &findings->outcomes[policy];
-    const predreg_outcome_t *pinned =
-            &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
-
-    return (outcome->ranks > 0) &&
+    return predreg_is_played(findings, outcome) &&
            (predreg_outcome_average(outcome) <=
-            PREDREG_SAVES_PART * predreg_outcome_average(pinned));
+            PREDREG_SAVES_PART *
+            predreg_outcome_average(recommend_pinned(findings)));
 }
 
 /* Whether a policy takes at most slightly more time than leave-pinned */
 static int recommend_costs_nothing(const predreg_findings_t *findings,
-                                   predreg_replay_policy_t policy)
+                                   const predreg_outcome_t *outcome)
 {
-    const predreg_outcome_t *outcome = &findings->outcomes[policy];
-    const predreg_outcome_t *pinned =
-            &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
-
-    return outcome->duration <= (1 + PREDREG_COSTS_PART) * pinned->duration;
+    return predreg_extra_time(findings, outcome) <= PREDREG_COSTS_PART;
 }
 
 static int recommend_pays(const predreg_findings_t *findings,
-                          predreg_replay_policy_t policy)
+                          const predreg_outcome_t *outcome)
 {
-    return recommend_saves(findings, policy) &&
-           recommend_costs_nothing(findings, policy);
+    return recommend_saves(findings, outcome) &&
+           recommend_costs_nothing(findings, outcome);
 }
 
 static int recommend_as_good_as_predict(const predreg_findings_t *findings,
-                                        predreg_replay_policy_t policy)
+                                        const predreg_outcome_t *outcome)
 {
-    const predreg_outcome_t *outcome = &findings->outcomes[policy];
     const predreg_outcome_t *predict =
             &findings->outcomes[PREDREG_REPLAY_PREDICT];
 
-    return (predict->ranks == 0) ||
+    return !predreg_is_played(findings, predict) ||
            ((predreg_outcome_average(outcome) <=
              PREDREG_AS_GOOD_MEMORY * predreg_outcome_average(predict)) &&
             ((double)outcome->waited <=
@@ -62,8 +69,7 @@ static int recommend_is_tiny(const predreg_findings_t *findings)
     double pools = (findings->pool_bytes != 0) ? findings->pool_bytes :
                                                  PREDREG_USUAL_POOLS;
 
-    return predreg_outcome_average(
-                   &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED]) <
+    return predreg_outcome_average(recommend_pinned(findings)) <
            PREDREG_TINY_PART * pools;
 }
 
@@ -75,97 +81,218 @@ static int recommend_is_in_use(const predreg_outcome_t *pinned)
            PREDREG_SAVES_PART * pinned->byte_seconds;
 }
 
-static int recommend_is_regular(const predreg_outcome_t *predict)
+static int recommend_has_few_hits(const predreg_outcome_t *predict)
 {
-    return (predict->ranks > 0) &&
-           (predict->hits >= PREDREG_REGULAR_PART * predict->uses);
+    return predict->hits < PREDREG_FEW_HITS_PART * predict->uses;
 }
 
-static void recommend_set(predreg_advice_t *advice, predreg_setting_t setting,
+/* List the settings that save memory, of those that were played */
+static unsigned recommend_list(const predreg_findings_t *findings,
+                               predreg_choice_t *candidates)
+{
+    const predreg_choice_t all[] = { /* The last only if it was played */
+        { PREDREG_SETTING_ON_DEMAND, 0,
+          &findings->outcomes[PREDREG_REPLAY_ON_DEMAND] },
+        { PREDREG_SETTING_PREDICT, 0,
+          &findings->outcomes[PREDREG_REPLAY_PREDICT] },
+        { PREDREG_SETTING_PREDICT, findings->larger_regions,
+          &findings->larger }
+    };
+    unsigned count          = 0;
+    unsigned i;
+
+    for (i = 0; i < ucs_static_array_size(all) -
+                    (findings->larger_regions == 0); ++i) {
+        if (recommend_saves(findings, all[i].outcome)) {
+            candidates[count++] = all[i];
+        }
+    }
+
+    for (i = 0; i < PREDREG_NUM_BOUNDS; ++i) {
+        if (recommend_saves(findings, &findings->bounds[i])) {
+            candidates[count++] = (predreg_choice_t){
+                .setting = PREDREG_SETTING_BOUND,
+                .number  = predreg_bound_bytes(i),
+                .outcome = &findings->bounds[i]
+            };
+        }
+    }
+
+    return count;
+}
+
+/* @return the candidate with a setting that pays, or NULL. Of bounds, it is the
+ * one with least memory, and else the first one */
+static const predreg_choice_t *
+recommend_find(const predreg_findings_t *findings,
+               const predreg_choice_t *candidates, unsigned count,
+               predreg_setting_t setting)
+{
+    const predreg_choice_t *best = NULL;
+    const predreg_choice_t *candidate;
+
+    for (candidate = candidates; candidate < candidates + count; ++candidate) {
+        if ((candidate->setting == setting) &&
+            recommend_costs_nothing(findings, candidate->outcome) &&
+            ((best == NULL) ||
+             ((setting == PREDREG_SETTING_BOUND) &&
+              (candidate->outcome->average < best->outcome->average)))) {
+            best = candidate;
+        }
+    }
+
+    return best;
+}
+
+/* @return of the candidates that cost hardly more time than the fastest, the
+ * one with least memory, or NULL */
+static const predreg_choice_t *
+recommend_find_cheapest(const predreg_findings_t *findings,
+                        const predreg_choice_t *candidates, unsigned count)
+{
+    const predreg_choice_t *best = NULL;
+    const predreg_choice_t *candidate;
+    double least            = INFINITY;
+
+    for (candidate = candidates; candidate < candidates + count; ++candidate) {
+        least = ucs_min(least, predreg_extra_time(findings,
+                                                  candidate->outcome));
+    }
+
+    for (candidate = candidates; candidate < candidates + count; ++candidate) {
+        if ((predreg_extra_time(findings, candidate->outcome) <=
+             least + PREDREG_COSTS_PART) &&
+            ((best == NULL) ||
+             (candidate->outcome->average < best->outcome->average))) {
+            best = candidate;
+        }
+    }
+
+    return best;
+}
+
+/* Recommend a candidate, or, if it is NULL, UCX as it is */
+static void recommend_set(const predreg_findings_t *findings,
+                          predreg_advice_t *advice,
+                          const predreg_choice_t *candidate,
                           predreg_reason_t reason)
 {
-    advice->setting = setting;
-    advice->reason  = reason;
+    const predreg_choice_t untouched = {
+        .setting = PREDREG_SETTING_LEAVE_PINNED,
+        .outcome = recommend_pinned(findings)
+    };
+
+    advice->choice = (candidate == NULL) ? untouched : *candidate;
+    advice->reason = reason;
 }
 
-/* Recommend registration on demand if it saves memory at no cost in time, or,
- * if that is @a enough, if it saves memory at all; else UCX as it is */
-static void recommend_simple(const predreg_findings_t *findings,
-                             predreg_reason_t reason, int saving_is_enough,
-                             predreg_advice_t *advice)
+/* Recommend what is left if nothing pays */
+static void recommend_no_one_pays(const predreg_findings_t *findings,
+                                  const predreg_choice_t *candidates,
+                                  unsigned count, predreg_advice_t *advice)
 {
-    int on_demand = saving_is_enough ?
-                    recommend_saves(findings, PREDREG_REPLAY_ON_DEMAND) :
-                    recommend_pays(findings, PREDREG_REPLAY_ON_DEMAND);
+    const predreg_choice_t *cheapest =
+            recommend_find_cheapest(findings, candidates, count);
 
-    recommend_set(advice, on_demand ? PREDREG_SETTING_ON_DEMAND :
-                                      PREDREG_SETTING_LEAVE_PINNED, reason);
+    if (cheapest == NULL) {
+        recommend_set(findings, advice, NULL, PREDREG_REASON_NO_SAVING);
+    } else if (predreg_extra_time(findings, cheapest->outcome) <=
+               PREDREG_TOO_SLOW_PART) {
+        recommend_set(findings, advice, cheapest, PREDREG_REASON_COSTS);
+    } else {
+        recommend_set(findings, advice, NULL, PREDREG_REASON_TOO_SLOW);
+        advice->cheapest = *cheapest;
+    }
 }
 
 /* Recommend one of the policies for a program in which memory could be saved */
 static void recommend_policy(const predreg_findings_t *findings,
                              predreg_advice_t *advice)
 {
-    const predreg_outcome_t *predict =
+    const predreg_outcome_t *predict     =
             &findings->outcomes[PREDREG_REPLAY_PREDICT];
-    const predreg_outcome_t *pinned =
-            &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
+    const predreg_outcome_t *clairvoyant =
+            &findings->outcomes[PREDREG_REPLAY_CLAIRVOYANT];
+    const predreg_outcome_t *pinned      = recommend_pinned(findings);
+    predreg_choice_t candidates[MAX_CANDIDATES];
+    const predreg_choice_t *on_demand, *bound, *predicted;
+    unsigned count;
 
-    if (pinned->uses < (uint64_t)PREDREG_FEW_USES * pinned->ranks) {
-        recommend_simple(findings, PREDREG_REASON_FEW_USES, 0, advice);
-    } else if (recommend_pays(findings, PREDREG_REPLAY_ON_DEMAND) &&
-               recommend_as_good_as_predict(findings,
-                                            PREDREG_REPLAY_ON_DEMAND)) {
-        recommend_set(advice, PREDREG_SETTING_ON_DEMAND,
+    count     = recommend_list(findings, candidates);
+    on_demand = recommend_find(findings, candidates, count,
+                               PREDREG_SETTING_ON_DEMAND);
+    bound     = recommend_find(findings, candidates, count,
+                               PREDREG_SETTING_BOUND);
+    predicted = recommend_find(findings, candidates, count,
+                               PREDREG_SETTING_PREDICT);
+
+    if ((on_demand == NULL) && (bound == NULL) && (predicted == NULL) &&
+        predreg_is_played(findings, clairvoyant) &&
+        !recommend_saves(findings, clairvoyant)) {
+        recommend_set(findings, advice, NULL, PREDREG_REASON_NO_GAPS);
+    } else if (pinned->uses < (uint64_t)PREDREG_FEW_USES * pinned->ranks) {
+        recommend_set(findings, advice, on_demand, PREDREG_REASON_FEW_USES);
+    } else if ((on_demand != NULL) &&
+               recommend_as_good_as_predict(findings, on_demand->outcome)) {
+        recommend_set(findings, advice, on_demand,
                       PREDREG_REASON_ON_DEMAND_AS_GOOD);
-    } else if (recommend_pays(findings, PREDREG_REPLAY_ON_DEMAND) &&
-               !recommend_is_regular(predict)) {
-        recommend_set(advice, PREDREG_SETTING_ON_DEMAND,
-                      PREDREG_REASON_IRREGULAR);
-    } else if (recommend_pays(findings, PREDREG_REPLAY_LRU) &&
-               recommend_as_good_as_predict(findings, PREDREG_REPLAY_LRU)) {
-        recommend_set(advice, PREDREG_SETTING_BOUND,
-                      PREDREG_REASON_BOUND_AS_GOOD);
-    } else if (recommend_pays(findings, PREDREG_REPLAY_PREDICT)) {
-        recommend_set(advice, PREDREG_SETTING_PREDICT, PREDREG_REASON_PAYS);
-    } else if (!recommend_is_regular(predict)) {
-        recommend_simple(findings, PREDREG_REASON_IRREGULAR, 1, advice);
-    } else if (recommend_saves(findings, PREDREG_REPLAY_PREDICT)) {
-        recommend_set(advice, PREDREG_SETTING_PREDICT, PREDREG_REASON_COSTS);
+    } else if ((on_demand != NULL) && recommend_has_few_hits(predict)) {
+        recommend_set(findings, advice, on_demand,
+                      PREDREG_REASON_PREDICT_WORSE);
+    } else if ((bound != NULL) &&
+               recommend_as_good_as_predict(findings, bound->outcome)) {
+        recommend_set(findings, advice, bound, PREDREG_REASON_BOUND_AS_GOOD);
+    } else if (recommend_pays(findings, predict)) {
+        recommend_set(findings, advice, predicted, PREDREG_REASON_PAYS);
+    } else if (predicted != NULL) {
+        recommend_set(findings, advice, predicted,
+                      PREDREG_REASON_KNOWN_REGIONS);
+    } else if ((on_demand != NULL) || (bound != NULL)) {
+        recommend_set(findings, advice, (on_demand != NULL) ? on_demand : bound,
+                      PREDREG_REASON_PREDICT_WORSE);
     } else {
-        recommend_set(advice, PREDREG_SETTING_LEAVE_PINNED,
-                      PREDREG_REASON_NO_SAVING);
+        recommend_no_one_pays(findings, candidates, count, advice);
     }
 }
 
 static predreg_answer_t recommend_answer(const predreg_findings_t *findings,
-                                         predreg_setting_t setting)
+                                         const predreg_advice_t *advice)
 {
-    if (setting == PREDREG_SETTING_LEAVE_PINNED) {
+    if (advice->choice.setting == PREDREG_SETTING_LEAVE_PINNED) {
         return PREDREG_ANSWER_NO;
     }
 
-    return recommend_costs_nothing(findings, predreg_setting_policy(setting)) ?
+    return recommend_costs_nothing(findings, advice->choice.outcome) ?
            PREDREG_ANSWER_YES : PREDREG_ANSWER_IF_SHORT;
 }
 
-static unsigned recommend_caveats(const predreg_findings_t *findings)
+/* Whether times had a say in the advice */
+static int recommend_compares_times(const predreg_advice_t *advice)
 {
-    const predreg_outcome_t *predict =
-            &findings->outcomes[PREDREG_REPLAY_PREDICT];
-    unsigned caveats = 0;
+    return (advice->reason != PREDREG_REASON_NO_USES) &&
+           (advice->reason != PREDREG_REASON_TINY) &&
+           (advice->reason != PREDREG_REASON_IN_USE);
+}
+
+static unsigned recommend_caveats(const predreg_findings_t *findings,
+                                  const predreg_advice_t *advice)
+{
+    const predreg_outcome_t *outcome = advice->choice.outcome;
+    unsigned caveats                 = 0;
 
     if (findings->lost >
         PREDREG_LOST_PART * ((double)findings->events + findings->lost)) {
         caveats |= PREDREG_CAVEAT_LOST;
     }
-    if (findings->truncated) {
+    if (findings->truncated > 0) {
         caveats |= PREDREG_CAVEAT_TRUNCATED;
     }
-    if (findings->guessed) {
+    if (((findings->reg_guessed > 0) || (findings->dereg_guessed > 0)) &&
+        recommend_compares_times(advice)) {
         caveats |= PREDREG_CAVEAT_GUESSED;
     }
-    if (predict->late > PREDREG_LATE_PART * predict->uses) {
+    if ((advice->choice.setting == PREDREG_SETTING_PREDICT) &&
+        (outcome->late > PREDREG_LATE_PART * outcome->uses)) {
         caveats |= PREDREG_CAVEAT_LATE;
     }
 
@@ -175,42 +302,19 @@ static unsigned recommend_caveats(const predreg_findings_t *findings)
 void predreg_recommend(const predreg_findings_t *findings,
                        predreg_advice_t *advice)
 {
-    const predreg_outcome_t *pinned =
-            &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
-    const predreg_outcome_t *clairvoyant =
-            &findings->outcomes[PREDREG_REPLAY_CLAIRVOYANT];
+    const predreg_outcome_t *pinned = recommend_pinned(findings);
 
+    *advice = (predreg_advice_t){ .misses = predreg_misses_find(findings) };
     if (pinned->uses == 0) {
-        recommend_set(advice, PREDREG_SETTING_LEAVE_PINNED,
-                      PREDREG_REASON_NO_USES);
+        recommend_set(findings, advice, NULL, PREDREG_REASON_NO_USES);
     } else if (recommend_is_tiny(findings)) {
-        recommend_set(advice, PREDREG_SETTING_LEAVE_PINNED,
-                      PREDREG_REASON_TINY);
+        recommend_set(findings, advice, NULL, PREDREG_REASON_TINY);
     } else if (recommend_is_in_use(pinned)) {
-        recommend_set(advice, PREDREG_SETTING_LEAVE_PINNED,
-                      PREDREG_REASON_IN_USE);
-    } else if ((clairvoyant->ranks > 0) &&
-               !recommend_saves(findings, PREDREG_REPLAY_CLAIRVOYANT)) {
-        recommend_set(advice, PREDREG_SETTING_LEAVE_PINNED,
-                      PREDREG_REASON_NO_GAPS);
+        recommend_set(findings, advice, NULL, PREDREG_REASON_IN_USE);
     } else {
         recommend_policy(findings, advice);
     }
 
-    advice->answer  = recommend_answer(findings, advice->setting);
-    advice->caveats = recommend_caveats(findings);
-}
-
-predreg_replay_policy_t predreg_setting_policy(predreg_setting_t setting)
-{
-    switch (setting) {
-    case PREDREG_SETTING_PREDICT:
-        return PREDREG_REPLAY_PREDICT;
-    case PREDREG_SETTING_ON_DEMAND:
-        return PREDREG_REPLAY_ON_DEMAND;
-    case PREDREG_SETTING_BOUND:
-        return PREDREG_REPLAY_LRU;
-    default:
-        return PREDREG_REPLAY_LEAVE_PINNED;
-    }
+    advice->answer  = recommend_answer(findings, advice);
+    advice->caveats = recommend_caveats(findings, advice);
 }

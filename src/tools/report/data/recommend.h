@@ -7,9 +7,7 @@
 #ifndef PREDREG_RECOMMEND_H_
 #define PREDREG_RECOMMEND_H_
 
-#include "outcome.h"
-
-#include <tools/replay/policies/policies.h>
+#include "misses.h"
 
 BEGIN_C_DECLS
 
@@ -20,8 +18,9 @@ BEGIN_C_DECLS
  * docs/report.md tells them in words.
  *
  * Memory is compared by its average over time, and times as parts of the run
- * time. The constants below are our own choice; the comment of a constant says
- * if it follows from a goal of the project.
+ * time, which is that of the rank that takes longest. The constants below are
+ * our own choice; the comment of a constant says if it follows from a goal of
+ * the project.
  */
 
 /** A program that registers less than this part of what UCX's own pools
@@ -39,14 +38,14 @@ BEGIN_C_DECLS
 /** The part of the run time that a policy may cost. The project's goal is to
  *  stay within 1 % of leave-pinned. */
 #define PREDREG_COSTS_PART        0.01
+/** The part of the run time that is too much to pay for memory, unless the
+ *  program could not run otherwise. */
+#define PREDREG_TOO_SLOW_PART     0.25
 /** A simpler policy is as good as predict if it needs at most this many times
  *  the memory of predict ... */
 #define PREDREG_AS_GOOD_MEMORY    1.1
 /** ... and if it waits longer by at most this part of the run time. */
 #define PREDREG_AS_GOOD_WAITED    0.001
-/** A program repeats itself if at least this part of its uses hit under
- *  predict. */
-#define PREDREG_REGULAR_PART      0.5
 /** If more than this part of the uses are late, the report says so. */
 #define PREDREG_LATE_PART         0.05
 /** If more than this part of the events were lost, all figures are doubtful. */
@@ -68,23 +67,28 @@ typedef enum {
                                    pools */
     PREDREG_REASON_IN_USE,    /**< Memory is in use most of the time, as in MPI
                                    windows or in long transfers */
-    PREDREG_REASON_NO_GAPS,   /**< Not even the clairvoyant saves memory: uses
-                                   come too soon after each other */
+    PREDREG_REASON_NO_GAPS,   /**< No policy pays, and the clairvoyant does not
+                                   save memory: uses come too soon after each
+                                   other */
 
     /* A simpler policy is recommended */
     PREDREG_REASON_FEW_USES,  /**< Too few uses to learn from; on-demand if it
                                    pays, else leave-pinned */
     PREDREG_REASON_ON_DEMAND_AS_GOOD, /**< On-demand */
     PREDREG_REASON_BOUND_AS_GOOD,     /**< A bound */
+    PREDREG_REASON_PREDICT_WORSE,     /**< On-demand or a bound: it pays, and
+                                           predict does not or has few hits */
 
     /* Predict */
-    PREDREG_REASON_PAYS,      /**< Predict saves memory, and costs no time */
-    PREDREG_REASON_IRREGULAR, /**< The program does not repeat itself, and
-                                   predict does not pay or on-demand does, too:
-                                   on-demand if that saves memory, else
-                                   leave-pinned */
-    PREDREG_REASON_COSTS,     /**< Predict saves memory, and costs time */
-    PREDREG_REASON_NO_SAVING, /**< Predict does not save memory: leave-pinned */
+    PREDREG_REASON_PAYS,          /**< Predict saves memory, and costs no
+                                       time */
+    PREDREG_REASON_KNOWN_REGIONS, /**< It does if it remembers more regions */
+
+    /* No policy pays */
+    PREDREG_REASON_COSTS,     /**< The cheapest policy of those that save
+                                   memory */
+    PREDREG_REASON_TOO_SLOW,  /**< That costs too much: leave-pinned */
+    PREDREG_REASON_NO_SAVING, /**< No policy saves memory: leave-pinned */
     PREDREG_REASON_LAST
 } predreg_reason_t;
 
@@ -106,36 +110,33 @@ enum {
 };
 
 
-typedef struct predreg_findings {
-    predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< By policy */
-    uint64_t          pool_bytes;  /**< Bytes registered by UCX's own pools,
-                                        mean of the ranks; 0: not known */
-    uint64_t          events;      /**< Events recorded, all ranks */
-    uint64_t          lost;        /**< Events that were lost, all ranks */
-    int               truncated;   /**< Whether the end of any trace is
-                                        missing */
-    int               guessed;     /**< Whether the costs of any rank are
-                                        guesses */
-} predreg_findings_t;
+/** A setting, and what it comes to. */
+typedef struct predreg_choice {
+    predreg_setting_t       setting;
+    uint64_t                number;   /**< BOUND: bytes; PREDICT: regions to
+                                           remember, 0: as many as by default */
+    const predreg_outcome_t *outcome; /**< One of those in the findings */
+} predreg_choice_t;
 
 
 typedef struct predreg_advice {
-    predreg_setting_t setting;
-    predreg_reason_t  reason;
-    predreg_answer_t  answer;
-    unsigned          caveats;
+    predreg_choice_t choice;
+    predreg_choice_t cheapest; /**< TOO_SLOW: what costs least of all that saves
+                                    memory */
+    predreg_reason_t reason;
+    predreg_misses_t misses;   /**< Why uses miss under predict */
+    predreg_answer_t answer;
+    unsigned         caveats;
 } predreg_advice_t;
 
 
 /**
  * @param [in]  findings  LEAVE_PINNED must have been played. A policy that was
- *                        not played is never recommended.
+ *                        not played of all ranks is never recommended. The
+ *                        advice points into this.
  */
 void predreg_recommend(const predreg_findings_t *findings,
                        predreg_advice_t *advice);
-
-/** @return the policy that is played for a setting. */
-predreg_replay_policy_t predreg_setting_policy(predreg_setting_t setting);
 
 END_C_DECLS
 

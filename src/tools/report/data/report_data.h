@@ -7,11 +7,9 @@
 #ifndef PREDREG_REPORT_DATA_H_
 #define PREDREG_REPORT_DATA_H_
 
+#include "job_curves.h"
 #include "recommend.h"
 #include "sites.h"
-
-#include <tools/replay/policies/policies.h>
-#include <tools/report/draw/curve.h>
 
 BEGIN_C_DECLS
 
@@ -24,12 +22,11 @@ BEGIN_C_DECLS
 /** A rank. */
 typedef struct report_rank {
     char     *name;
+    long     number;     /**< In the job; -1: not known */
     char     *host;      /**< NULL: not known */
     uint64_t events;
     uint64_t lost;
     int      truncated;
-    int      guessed;    /**< Whether the costs of its registrations are
-                              guesses */
     uint64_t uses;
     uint64_t hits;       /**< Under predict, as are the next two */
     uint64_t waited;     /**< ns */
@@ -41,19 +38,9 @@ typedef struct report_rank {
 /** A line of meta data about the run. */
 typedef struct report_meta {
     char *key;
-    char *value; /**< Value in the first rank */
+    char *value; /**< Value in the rank that was added first */
     int  differs; /**< Whether some rank has another value */
 } report_meta_t;
-
-/** The curves of one rank: the one with the most memory under leave-pinned. */
-typedef struct report_curves {
-    unsigned         rank;      /**< Index */
-    uint64_t         duration;  /**< Duration under the policy that takes
-                                     longest, ns */
-    int              known[PREDREG_REPLAY_LAST];
-    double           average[PREDREG_REPLAY_LAST]; /**< bytes */
-    predreg_column_t columns[PREDREG_REPLAY_LAST][PREDREG_CURVE_COLUMNS];
-} report_curves_t;
 
 typedef struct predreg_report {
     predreg_findings_t findings;
@@ -76,14 +63,15 @@ report_outcome(const report_data_t *report, predreg_replay_policy_t policy)
     return &report->findings.outcomes[policy];
 }
 
+/** @return whether all ranks were played under a policy. */
 static inline int
 report_has(const report_data_t *report, predreg_replay_policy_t policy)
 {
-    return report_outcome(report, policy)->ranks > 0;
+    return predreg_is_played(&report->findings, report_outcome(report, policy));
 }
 
-/** @return the value of a line of meta data in the first rank, or NULL if there
- *  is none. */
+/** @return the value of a line of meta data in the rank that was added first,
+ *  or NULL if there is none. */
 const char *report_meta(const report_data_t *report, const char *key);
 
 END_C_DECLS

@@ -21,18 +21,21 @@ static void curves_write_panel(const report_data_t *report, FILE *out,
                                const predreg_axis_t *axis)
 {
     const report_curves_t *curves = &report->curves;
+    const report_curve_t *curve   = &curves->curves[policy];
+    const report_curve_t *pinned  =
+            &curves->curves[PREDREG_REPLAY_LEAVE_PINNED];
     predreg_panel_t panel         = {
         .label    = predreg_policies[policy].label,
         .id       = policy,
-        .columns  = curves->columns[policy],
+        .columns  = curve->columns,
         .duration = curves->duration,
-        .average  = curves->average[policy],
-        .peak     = report->ranks[curves->rank].peak[policy]
+        .average  = curve->average,
+        .peak     = curve->peak
     };
 
     if (policy != PREDREG_REPLAY_LEAVE_PINNED) {
         panel.other_label = predreg_policies[PREDREG_REPLAY_LEAVE_PINNED].label;
-        panel.other       = curves->columns[PREDREG_REPLAY_LEAVE_PINNED];
+        panel.other       = pinned->columns;
     }
     predreg_panel_write(out, &panel, axis);
 }
@@ -40,14 +43,13 @@ static void curves_write_panel(const report_data_t *report, FILE *out,
 void report_write_curves(const report_data_t *report, FILE *out)
 {
     const report_curves_t *curves = &report->curves;
-    const report_rank_t *rank     = &report->ranks[curves->rank];
     uint64_t peak                 = 1;
     predreg_replay_policy_t policy;
     predreg_axis_t axis;
     unsigned i;
 
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
-        peak = ucs_max(peak, rank->peak[i]);
+        peak = ucs_max(peak, curves->curves[i].peak);
     }
     axis = predreg_axis_choose(peak);
 
@@ -55,7 +57,7 @@ void report_write_curves(const report_data_t *report, FILE *out)
           out);
     if (report->num_ranks > 1) {
         predreg_html_print(out, "Of %s, the rank with most memory under "
-                                "leave-pinned. ", rank->name);
+                                "leave-pinned. ", curves->rank);
     }
     predreg_html_print(out, "All on the same axes. The dashed curve is "
                             "leave-pinned, for comparison; the dotted line is "
@@ -63,7 +65,7 @@ void report_write_curves(const report_data_t *report, FILE *out)
     fputs("</p>\n<div class=\"panels\">\n", out);
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
         policy = predreg_policy_at(i);
-        if (curves->known[policy]) {
+        if (curves->curves[policy].known) {
             curves_write_panel(report, out, policy, &axis);
         }
     }

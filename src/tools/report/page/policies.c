@@ -106,6 +106,69 @@ void report_write_policies(const report_data_t *report, FILE *out)
     fputs("</tbody></table></div></section>\n", out);
 }
 
+static int policies_shows_bound(const report_data_t *report, unsigned index)
+{
+    const predreg_outcome_t *bound = &report->findings.bounds[index];
+
+    /* One that is not below any peak is none */
+    return predreg_is_played(&report->findings, bound) &&
+           (bound->limit <
+            report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->peak);
+}
+
+static void policies_write_bound(const report_data_t *report, FILE *out,
+                                 const predreg_outcome_t *bound)
+{
+    const predreg_outcome_t *pinned =
+            report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
+
+    fprintf(out, "<tr%s>", (bound == report->advice.choice.outcome) ?
+                           " class=\"chosen\"" : "");
+    predreg_html_element(out, "th scope=\"row\"", "%s",
+                         PREDREG_BYTES(bound->limit));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_BYTES(predreg_outcome_average(bound)));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_PERCENT(bound->average, pinned->average));
+    predreg_html_element(out, "td", "%s",
+                         PREDREG_TIME((double)bound->waited / bound->ranks));
+    predreg_html_element(out, "td", "%s", PREDREG_TIME(bound->longest));
+    predreg_html_element(out, "td", "%s", PREDREG_COUNT(bound->regs));
+    fputs("</tr>\n", out);
+}
+
+void report_write_bounds(const report_data_t *report, FILE *out)
+{
+    unsigned count = 0;
+    unsigned i;
+
+    for (i = 0; i < PREDREG_NUM_BOUNDS; ++i) {
+        count += policies_shows_bound(report, i);
+    }
+    if (count == 0) {
+        return;
+    }
+
+    fputs("<section id=\"bounds\"><h2>Bounds on UCX's cache</h2>\n"
+          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+          "aria-label=\"Bounds on UCX's cache\"><table class=\"data\"><caption>"
+          "The same program without this library, each rank with the same "
+          "bound. Average and wait: mean of the ranks; run time: highest of "
+          "the ranks; registrations: all ranks together.</caption><thead><tr>"
+          "<th scope=\"col\">bound</th>"
+          "<th scope=\"col\">on average</th>"
+          "<th scope=\"col\">of leave-pinned</th>"
+          "<th scope=\"col\">wait</th>"
+          "<th scope=\"col\">run time</th>"
+          "<th scope=\"col\">registrations</th></tr></thead><tbody>\n", out);
+    for (i = PREDREG_NUM_BOUNDS; i-- > 0;) {
+        if (policies_shows_bound(report, i)) {
+            policies_write_bound(report, out, &report->findings.bounds[i]);
+        }
+    }
+    fputs("</tbody></table></div></section>\n", out);
+}
+
 static void policies_write_cause(const report_data_t *report, FILE *out,
                                  predreg_cause_t cause, double beyond)
 {
@@ -136,7 +199,8 @@ void report_write_remainder(const report_data_t *report, FILE *out)
             predict->byte_seconds - clairvoyant->byte_seconds;
     unsigned i;
 
-    if ((predict->ranks == 0) || (clairvoyant->ranks == 0) ||
+    if (!report_has(report, PREDREG_REPLAY_PREDICT) ||
+        !report_has(report, PREDREG_REPLAY_CLAIRVOYANT) ||
         (clairvoyant->byte_seconds <= 0)) {
         return;
     }

@@ -21,82 +21,27 @@
 #define RUN_NSEC_PER_SEC 1000000000ull
 
 
-/* Whether the table of ranks has columns for a policy */
-static int run_shows(const report_data_t *report,
-                     predreg_replay_policy_t policy)
-{
-    return report_has(report, policy) && predreg_policies[policy].is_key;
-}
-
-static void run_write_rank(const report_data_t *report, FILE *out,
-                           const report_rank_t *rank)
-{
-    predreg_replay_policy_t policy;
-    unsigned i;
-
-    fputs("<tr><th scope=\"row\">", out);
-    predreg_html_text(out, rank->name);
-    if (rank->host != NULL) {
-        predreg_html_element(out, "small", "%s", rank->host);
-    }
-    fputs("</th>", out);
-    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
-        policy = predreg_policy_at(i);
-        if (run_shows(report, policy)) {
-            predreg_html_element(out, "td", "%s",
-                                 PREDREG_BYTES(rank->average[policy]));
-            predreg_html_element(out, "td", "%s",
-                                 PREDREG_BYTES(rank->peak[policy]));
-        }
-    }
-    predreg_html_element(out, "td", "%s", PREDREG_COUNT(rank->uses));
-    predreg_html_element(out, "td", "%s",
-                         PREDREG_PERCENT(rank->hits, rank->uses));
-    predreg_html_element(out, "td", "%s", PREDREG_TIME(rank->waited));
-    predreg_html_element(out, "td", "%s", PREDREG_TIME(rank->duration));
-    predreg_html_element(out, "td", "%s", PREDREG_COUNT(rank->lost));
-    predreg_html_element(out, "td", "%s", rank->truncated ? "no" : "yes");
-    fputs("</tr>\n", out);
-}
-
-void report_write_ranks(const report_data_t *report, FILE *out)
-{
-    predreg_replay_policy_t policy;
-    unsigned i;
-
-    fputs("<section id=\"ranks\"><h2>Ranks</h2>\n"
-          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-          "aria-label=\"Ranks\"><table class=\"data\"><caption>Registered "
-          "memory of each rank, on average and at peak; uses, wait and run "
-          "time under predict</caption><thead><tr><th scope=\"col\">rank</th>",
-          out);
-    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
-        policy = predreg_policy_at(i);
-        if (run_shows(report, policy)) {
-            fputs("<th scope=\"col\">", out);
-            predreg_html_print(out, "%s, average",
-                               predreg_policies[policy].label);
-            fputs("</th><th scope=\"col\">peak</th>", out);
-        }
-    }
-    fputs("<th scope=\"col\">uses</th>"
-          "<th scope=\"col\">found registered</th>"
-          "<th scope=\"col\">wait</th>"
-          "<th scope=\"col\">run time</th>"
-          "<th scope=\"col\">lost events</th>"
-          "<th scope=\"col\">trace complete</th></tr></thead><tbody>\n", out);
-    for (i = 0; i < report->num_ranks; ++i) {
-        run_write_rank(report, out, &report->ranks[i]);
-    }
-    fputs("</tbody></table></div></section>\n", out);
-}
-
 static void run_write_pair(FILE *out, const char *name, const char *value)
 {
     fputs("<tr>", out);
     predreg_html_element(out, "th scope=\"row\"", "%s", name);
     predreg_html_element(out, "td", "%s", value);
     fputs("</tr>\n", out);
+}
+
+/* Write in how many of the ranks something is so */
+static void run_write_ranks(const report_data_t *report, FILE *out,
+                            const char *name, unsigned count)
+{
+    char text[2 * PREDREG_UNITS_MAX + 16];
+
+    if (count > 0) {
+        snprintf(text, sizeof(text), "%s of %s ranks", PREDREG_COUNT(count),
+                 PREDREG_COUNT(report->num_ranks));
+        run_write_pair(out, name, text);
+    } else {
+        run_write_pair(out, name, "none");
+    }
 }
 
 /* Write which files with the names of functions could not be read */
@@ -216,12 +161,12 @@ void report_write_recording(const report_data_t *report, FILE *out)
     run_write_knobs(report, out);
     run_write_pair(out, "events", PREDREG_COUNT(report->findings.events));
     run_write_pair(out, "events lost", PREDREG_COUNT(report->findings.lost));
-    run_write_pair(out, "complete",
-                   report->findings.truncated ?
-                   "no: the end of a trace is missing" : "yes");
-    run_write_pair(out, "costs of registrations",
-                   report->findings.guessed ?
-                   "guessed, at least in one rank" : "measured");
+    run_write_ranks(report, out, "traces without an end",
+                    report->findings.truncated);
+    run_write_ranks(report, out, "cost of registrations guessed",
+                    report->findings.reg_guessed);
+    run_write_ranks(report, out, "cost of deregistrations guessed",
+                    report->findings.dereg_guessed);
     fputs("</tbody></table></div>\n", out);
     run_write_modules(report, out);
     fputs("</section>\n", out);

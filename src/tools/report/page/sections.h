@@ -25,11 +25,17 @@ BEGIN_C_DECLS
  *  it. */
 void report_write_verdict(const report_data_t *report, FILE *out);
 
+/** reason.c: sentences that say why, for verdict.c. */
+void report_write_reason(const report_data_t *report, FILE *out);
+
 /** curves.c: registered memory over time, a curve for each policy. */
 void report_write_curves(const report_data_t *report, FILE *out);
 
 /** policies.c: the results of each policy. */
 void report_write_policies(const report_data_t *report, FILE *out);
+
+/** policies.c: UCX's own cache with several bounds. */
+void report_write_bounds(const report_data_t *report, FILE *out);
 
 /** policies.c: what predict has registered, but the clairvoyant has not. */
 void report_write_remainder(const report_data_t *report, FILE *out);
@@ -43,7 +49,7 @@ void report_write_errors(const report_data_t *report, FILE *out);
 /** places.c: the call sites that cost most. */
 void report_write_places(const report_data_t *report, FILE *out);
 
-/** run.c: each rank by itself. */
+/** ranks.c: each rank by itself or, if there are many, those that stand out. */
 void report_write_ranks(const report_data_t *report, FILE *out);
 
 /** run.c: what the traces say of the run. */

@@ -18,6 +18,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* On-demand has less than would be possible without waiting if it has less than
+ * this part of that. Nobody would notice a smaller difference */
+#define VERDICT_LESS_PART 0.95
 
 
 /* Write by how much a value is less, or more, than under leave-pinned. Savings
@@ -42,8 +47,7 @@ static void verdict_write_heading(const report_data_t *report, FILE *out)
     const predreg_advice_t *advice   = &report->advice;
     const predreg_outcome_t *pinned  =
             report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
-    const predreg_outcome_t *outcome =
-            report_outcome(report, predreg_setting_policy(advice->setting));
+    const predreg_outcome_t *outcome = advice->choice.outcome;
 
     fputs("<h1>", out);
     if (advice->answer == PREDREG_ANSWER_NO) {
@@ -54,11 +58,11 @@ static void verdict_write_heading(const report_data_t *report, FILE *out)
         verdict_write_change(out, outcome->average, pinned->average,
                              "less registered memory",
                              "more registered memory");
-        predreg_html_print(out, " %s", ways[advice->setting]);
+        predreg_html_print(out, " %s", ways[advice->choice.setting]);
     }
     if (advice->answer == PREDREG_ANSWER_IF_SHORT) {
         predreg_html_print(out, ", ");
-        verdict_write_change(out, outcome->duration, pinned->duration,
+        verdict_write_change(out, outcome->longest, pinned->longest,
                              "faster", "slower");
     }
     fputs("</h1>\n", out);
@@ -70,23 +74,45 @@ static void verdict_write_waits(const report_data_t *report, FILE *out,
     const predreg_outcome_t *pinned =
             report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
 
-    predreg_html_print(out, " Communications wait for registrations in %s of "
-                            "the run time (leave-pinned: %s).",
+    predreg_html_print(out, "Communications wait for registrations in %s of "
+                            "the run time (leave-pinned: %s). ",
                        PREDREG_PERCENT(outcome->waited, outcome->duration),
                        PREDREG_PERCENT(pinned->waited, pinned->duration));
 }
 
-/* Write how the setting compares with leave-pinned, and what would be
- * possible */
+/* Write what would be possible, and how on-demand has less than that if it
+ * does */
+static void verdict_write_possible(const report_data_t *report, FILE *out)
+{
+    const predreg_outcome_t *best      =
+            report_outcome(report, PREDREG_REPLAY_CLAIRVOYANT);
+    const predreg_outcome_t *on_demand =
+            report_outcome(report, PREDREG_REPLAY_ON_DEMAND);
+
+    if (!report_has(report, PREDREG_REPLAY_CLAIRVOYANT)) {
+        return;
+    }
+
+    predreg_html_print(out, "Without waiting, less than %s on average is not "
+                            "possible",
+                       PREDREG_BYTES(predreg_outcome_average(best)));
+    if (report_has(report, PREDREG_REPLAY_ON_DEMAND) &&
+        (on_demand->average < VERDICT_LESS_PART * best->average)) {
+        predreg_html_print(out, "; registered on demand it is %s, but in a run "
+                                "of %s instead of %s",
+                           PREDREG_BYTES(predreg_outcome_average(on_demand)),
+                           PREDREG_TIME(on_demand->longest),
+                           PREDREG_TIME(best->longest));
+    }
+    predreg_html_print(out, ".");
+}
+
+/* Write how the setting compares with leave-pinned */
 static void verdict_write_numbers(const report_data_t *report, FILE *out)
 {
     const predreg_outcome_t *pinned  =
             report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
-    const predreg_outcome_t *best    =
-            report_outcome(report, PREDREG_REPLAY_CLAIRVOYANT);
-    const predreg_outcome_t *outcome =
-            report_outcome(report,
-                           predreg_setting_policy(report->advice.setting));
+    const predreg_outcome_t *outcome = report->advice.choice.outcome;
 
     if (pinned->uses == 0) {
         return;
@@ -104,104 +130,47 @@ static void verdict_write_numbers(const report_data_t *report, FILE *out)
     }
     predreg_html_print(out, ".");
 
-    if (best->ranks > 0) {
-        predreg_html_print(out, " Without waiting, less than %s on average is "
-                                "not possible.",
-                           PREDREG_BYTES(predreg_outcome_average(best)));
+}
+
+/* Write what belongs to the table: how long is waited, and what would be
+ * possible */
+static void verdict_write_notes(const report_data_t *report, FILE *out)
+{
+    const predreg_outcome_t *pinned  =
+            report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
+    const predreg_outcome_t *outcome = report->advice.choice.outcome;
+
+    if (pinned->uses == 0) {
+        return;
     }
 
+    fputs("<p class=\"note\">", out);
     if (outcome != pinned) {
         verdict_write_waits(report, out, outcome);
     }
-}
-
-static void verdict_write_reason(const report_data_t *report, FILE *out)
-{
-    const predreg_outcome_t *predict =
-            report_outcome(report, PREDREG_REPLAY_PREDICT);
-    const predreg_outcome_t *pinned  =
-            report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
-
-    switch (report->advice.reason) {
-    case PREDREG_REASON_NO_USES:
-        predreg_html_print(out, "Nothing was registered for communication: "
-                                "messages are so small that they are copied, "
-                                "or do not travel by RDMA.");
-        break;
-    case PREDREG_REASON_TINY:
-        predreg_html_print(out, "That is little beside what UCX registers for "
-                                "itself (%s), and nobody would notice the "
-                                "difference.",
-                           PREDREG_BYTES((report->findings.pool_bytes != 0) ?
-                                         report->findings.pool_bytes :
-                                         PREDREG_USUAL_POOLS));
-        break;
-    case PREDREG_REASON_IN_USE:
-        predreg_html_print(out, "%s of that is in use, as windows for "
-                                "one-sided communication are at all times: no "
-                                "policy can deregister it.",
-                           PREDREG_PERCENT(
-                                   pinned->by_cause[PREDREG_CAUSE_USE],
-                                   pinned->byte_seconds));
-        break;
-    case PREDREG_REASON_NO_GAPS:
-        predreg_html_print(out, "Buffers are used again so soon that there is "
-                                "no time to deregister them in between: no "
-                                "policy could save much.");
-        break;
-    case PREDREG_REASON_FEW_USES:
-        predreg_html_print(out, "With %.1f uses of buffers in a rank, there is "
-                                "too little to predict anything from.",
-                           (double)pinned->uses / pinned->ranks);
-        break;
-    case PREDREG_REASON_ON_DEMAND_AS_GOOD:
-        predreg_html_print(out, "Prediction would gain nothing beyond that, "
-                                "and it needs a helper thread.");
-        break;
-    case PREDREG_REASON_BOUND_AS_GOOD:
-        predreg_html_print(out, "Prediction would gain nothing beyond that.");
-        break;
-    case PREDREG_REASON_PAYS:
-        predreg_html_print(out, "%s of the uses find their buffer registered.",
-                           PREDREG_PERCENT(predict->hits, predict->uses));
-        break;
-    case PREDREG_REASON_IRREGULAR:
-        predreg_html_print(out, "The program does not repeat itself enough: "
-                                "under prediction, only %s of the uses find "
-                                "their buffer registered.",
-                           PREDREG_PERCENT(predict->hits, predict->uses));
-        break;
-    case PREDREG_REASON_COSTS:
-        predreg_html_print(out, "%s of the uses find their buffer registered, "
-                                "but the others wait for long.",
-                           PREDREG_PERCENT(predict->hits, predict->uses));
-        break;
-    default:
-        predreg_html_print(out, "Prediction would keep nearly as much "
-                                "registered as leave-pinned does.");
-        break;
-    }
-}
-
-/* @return the bound of the rank with the highest bound, in MiB, rounded up */
-static uint64_t verdict_limit_mib(const report_data_t *report)
-{
-    return (report_outcome(report, PREDREG_REPLAY_LRU)->limit + UCS_MASK(20)) >>
-           20;
+    verdict_write_possible(report, out);
+    fputs("</p>\n", out);
 }
 
 /* Write how to start the program with this setting. A trace knows only the
  * command line of the rank itself, and not that of its launcher */
 static void verdict_write_command(const report_data_t *report, FILE *out)
 {
-    const char *command = report_meta(report, "command");
-    const char *size    = report_meta(report, "size");
-    unsigned long ranks = (size == NULL) ? 1 : strtoul(size, NULL, 10);
+    const predreg_choice_t *choice = &report->advice.choice;
+    const char *command            = report_meta(report, "command");
+    const char *size               = report_meta(report, "size");
+    unsigned long ranks            = (size == NULL) ?
+                                     1 : strtoul(size, NULL, 10);
 
     fputs("<pre class=\"command\"><code>", out);
-    switch (report->advice.setting) {
+    switch (choice->setting) {
     case PREDREG_SETTING_PREDICT:
-        fputs("ucx_predreg run -- ", out);
+        fputs("ucx_predreg run ", out);
+        if (choice->number != 0) {
+            fprintf(out, "--set KNOWN_REGIONS=%lu ",
+                    (unsigned long)choice->number);
+        }
+        fputs("-- ", out);
         break;
     case PREDREG_SETTING_ON_DEMAND:
         fputs("ucx_predreg run --policy on-demand -- ", out);
@@ -209,7 +178,7 @@ static void verdict_write_command(const report_data_t *report, FILE *out)
     case PREDREG_SETTING_BOUND:
         /* The cache of UCP, above this one, would hold on to every region */
         fprintf(out, "UCX_RCACHE_ENABLE=n UCX_IB_RCACHE_MAX_SIZE=%luM ",
-                (unsigned long)verdict_limit_mib(report));
+                (unsigned long)(choice->number >> 20));
         break;
     default:
         break;
@@ -222,11 +191,39 @@ static void verdict_write_command(const report_data_t *report, FILE *out)
     fputs("</code></pre>\n", out);
 }
 
+/* Write whether what registrations cost, or deregistrations, is a guess, and how
+ * to have it measured. Under every policy but leave-pinned it is recorded, if
+ * there was something to record */
+static void verdict_write_guessed(const report_data_t *report, FILE *out)
+{
+    const predreg_findings_t *findings = &report->findings;
+    const char *policy                 = report_meta(report, "policy");
+    int is_recorded                    = (policy != NULL) &&
+                                         strcmp(policy, "leave-pinned");
+
+    fputs("<li>", out);
+    predreg_html_print(out, "What %s%s%s cost is a guess in %s of %s ranks: do "
+                            "not rely on times there.",
+                       (findings->reg_guessed > 0) ? "registrations" : "",
+                       ((findings->reg_guessed > 0) &&
+                        (findings->dereg_guessed > 0)) ? " and " : "",
+                       (findings->dereg_guessed > 0) ? "deregistrations" : "",
+                       PREDREG_COUNT(ucs_max(findings->reg_guessed,
+                                             findings->dereg_guessed)),
+                       PREDREG_COUNT(report->num_ranks));
+    if (is_recorded) {
+        predreg_html_print(out, " There was none while the program was "
+                                "recorded, under %s.", policy);
+    } else {
+        predreg_html_print(out, " Record under on-demand to have it measured.");
+    }
+    fputs("</li>\n", out);
+}
+
 static void verdict_write_caveats(const report_data_t *report, FILE *out)
 {
     const predreg_findings_t *findings = &report->findings;
-    const predreg_outcome_t *predict   =
-            report_outcome(report, PREDREG_REPLAY_PREDICT);
+    const predreg_outcome_t *outcome   = report->advice.choice.outcome;
     unsigned caveats                   = report->advice.caveats;
 
     if (caveats == 0) {
@@ -242,77 +239,106 @@ static void verdict_write_caveats(const report_data_t *report, FILE *out)
                                              findings->events));
     }
     if (caveats & PREDREG_CAVEAT_TRUNCATED) {
-        predreg_html_element(out, "li", "The end of a trace is missing: the "
-                             "figures are those up to there.");
+        predreg_html_element(out, "li", "The end of the trace is missing in "
+                             "%s of %s ranks: the figures are those up to "
+                             "there.", PREDREG_COUNT(findings->truncated),
+                             PREDREG_COUNT(report->num_ranks));
     }
     if (caveats & PREDREG_CAVEAT_GUESSED) {
-        predreg_html_element(out, "li", "What registrations cost was not "
-                             "recorded and is guessed: do not rely on times. "
-                             "Record under on-demand to have it measured.");
+        verdict_write_guessed(report, out);
     }
     if (caveats & PREDREG_CAVEAT_LATE) {
-        predreg_html_element(out, "li", "Under prediction, %s of the uses come "
-                             "before their registration is complete: gaps are "
-                             "short, or the helper has too much to do.",
-                             PREDREG_PERCENT(predict->late, predict->uses));
+        predreg_html_element(out, "li", "%s of the uses come before their "
+                             "registration is complete, while the helper works "
+                             "in %s of the run time.",
+                             PREDREG_PERCENT(outcome->late, outcome->uses),
+                             PREDREG_PERCENT(outcome->helper,
+                                             outcome->duration));
     }
     fputs("</ul>\n", out);
 }
 
+/* @param [in]  label  Name of the policy.
+ * @param [in]  brief  What it is. */
 static void verdict_write_row(const report_data_t *report, FILE *out,
-                              predreg_replay_policy_t policy, double scale)
+                              const char *label, const char *brief,
+                              const predreg_outcome_t *outcome)
 {
-    const predreg_outcome_t *outcome = report_outcome(report, policy);
-    double average                   = predreg_outcome_average(outcome);
+    double scale   = predreg_outcome_average(
+                             report_outcome(report,
+                                            PREDREG_REPLAY_LEAVE_PINNED));
+    double average = predreg_outcome_average(outcome);
 
     fprintf(out, "<tr%s><th scope=\"row\">",
-            (policy == predreg_setting_policy(report->advice.setting)) ?
+            (outcome == report->advice.choice.outcome) ?
             " class=\"chosen\"" : "");
-    predreg_html_print(out, "%s", predreg_policies[policy].label);
-    predreg_html_element(out, "small", "%s",
-                         predreg_policies[policy].brief);
+    predreg_html_print(out, "%s", label);
+    predreg_html_element(out, "small", "%s", brief);
     fputs("</th><td class=\"n\">", out);
     predreg_html_print(out, "%s", PREDREG_BYTES(average));
     fputs("</td><td class=\"b\">", out);
-    predreg_bar_write(out, average / scale);
+    predreg_bar_write(out, average / ((scale > 0) ? scale : 1));
     fputs("</td>", out);
     predreg_html_element(out, "td class=\"n\"", "%s",
                          PREDREG_BYTES(outcome->peak));
-    predreg_html_element(out, "td class=\"n\"", "%s",
+    fputs("<td class=\"n\">", out);
+    predreg_html_print(out, "%s", PREDREG_TIME(outcome->longest));
+    predreg_html_element(out, "small", "%s waiting",
                          PREDREG_TIME((double)outcome->waited /
                                       outcome->ranks));
-    fputs("</tr>\n", out);
+    fputs("</td></tr>\n", out);
+}
+
+/* Write the row of a choice that is not a policy with its defaults */
+static void verdict_write_choice(const report_data_t *report, FILE *out,
+                                 const predreg_choice_t *choice)
+{
+    char brief[PREDREG_UNITS_MAX + 32];
+
+    if (choice->setting == PREDREG_SETTING_BOUND) {
+        snprintf(brief, sizeof(brief), "of %s", PREDREG_BYTES(choice->number));
+        verdict_write_row(report, out,
+                          predreg_policies[PREDREG_REPLAY_LRU].label, brief,
+                          choice->outcome);
+    } else if (choice->number != 0) {
+        snprintf(brief, sizeof(brief), "KNOWN_REGIONS=%lu",
+                 (unsigned long)choice->number);
+        verdict_write_row(report, out,
+                          predreg_policies[PREDREG_REPLAY_PREDICT].label, brief,
+                          choice->outcome);
+    }
 }
 
 /* Write the most important numbers of the policies side by side */
 static void verdict_write_table(const report_data_t *report, FILE *out)
 {
-    predreg_replay_policy_t chosen =
-            predreg_setting_policy(report->advice.setting);
-    double scale                   =
-            predreg_outcome_average(
-                    report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED));
+    const predreg_choice_t *choice   = &report->advice.choice;
+    const predreg_choice_t *cheapest = &report->advice.cheapest;
+    const predreg_outcome_t *outcome;
     predreg_replay_policy_t policy;
     unsigned i;
 
     fputs("<table class=\"key\"><caption>", out);
-    predreg_html_print(out, "Memory registered in a rank, and what its "
-                            "communications wait in %s",
-                       PREDREG_TIME((double)report_outcome(report,
-                                            PREDREG_REPLAY_LEAVE_PINNED)
-                                            ->duration / report->num_ranks));
+    predreg_html_print(out, "Memory registered in a rank, and how long the "
+                            "program runs");
     fputs("</caption><thead><tr><th scope=\"col\">policy</th>"
           "<th scope=\"col\" class=\"n\">on average</th>"
           "<th scope=\"col\" class=\"b\"><span class=\"hidden\">as a bar"
           "</span></th><th scope=\"col\" class=\"n\">at peak</th>"
-          "<th scope=\"col\" class=\"n\">wait</th></tr></thead><tbody>\n", out);
+          "<th scope=\"col\" class=\"n\">run time</th></tr></thead>"
+          "<tbody>\n", out);
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
-        policy = predreg_policy_at(i);
+        policy  = predreg_policy_at(i);
+        outcome = report_outcome(report, policy);
         if (report_has(report, policy) &&
-            ((policy == chosen) || predreg_policies[policy].is_key)) {
-            verdict_write_row(report, out, policy, (scale > 0) ? scale : 1);
+            ((outcome == choice->outcome) || (outcome == cheapest->outcome) ||
+             predreg_policies[policy].is_key)) {
+            verdict_write_row(report, out, predreg_policies[policy].label,
+                              predreg_policies[policy].brief, outcome);
         }
     }
+    verdict_write_choice(report, out, choice);
+    verdict_write_choice(report, out, cheapest);
     fputs("</tbody></table>\n", out);
 }
 
@@ -323,10 +349,11 @@ void report_write_verdict(const report_data_t *report, FILE *out)
     fputs("<p class=\"lead\">", out);
     verdict_write_numbers(report, out);
     fputc(' ', out);
-    verdict_write_reason(report, out);
+    report_write_reason(report, out);
     fputs("</p>\n", out);
     verdict_write_command(report, out);
     verdict_write_table(report, out);
+    verdict_write_notes(report, out);
     verdict_write_caveats(report, out);
     fputs("</section>\n", out);
 }

@@ -33,11 +33,14 @@ protected:
         std::vector<predreg_step_t>          curve;
         std::vector<predreg_replay_site_t>   sites;
         std::vector<predreg_replay_result_t> results;
-        ucs_rcache_trace_meta_t              meta[4];
+        ucs_rcache_trace_meta_t              meta[5];
         ucs_rcache_trace_site_t              site;
         ucs_rcache_trace_module_t            module;
         ucs_rcache_trace_t                   trace;
         predreg_timeline_t                   timeline;
+        predreg_evidence_t                   evidence;
+        std::vector<predreg_replay_result_t> bounds;
+        uint64_t                             larger_regions;
     };
 
     test_report()
@@ -95,6 +98,11 @@ protected:
         r.timeline.duration  = 100 * SEC;
         r.timeline.reg_known = r.timeline.dereg_known = 1;
 
+        memset(&r.evidence, 0, sizeof(r.evidence));
+        r.evidence.buffers = 10;
+        r.bounds.clear();
+        r.larger_regions = 0;
+
         for (unsigned policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
             add_result(r, (predreg_replay_policy_t)policy);
         }
@@ -124,10 +132,47 @@ protected:
         r.results.push_back(result);
     }
 
+    /* A result with a bound. @return the one under a policy */
+    static predreg_replay_result_t &add_bound(rank &r, uint64_t mib,
+                                              uint64_t average, uint64_t waited)
+    {
+        predreg_replay_result_t result = r.results[PREDREG_REPLAY_LRU];
+
+        result.limit            = mib << 20;
+        result.pinned_avg_bytes = average;
+        result.waited           = waited;
+        result.duration         = 100 * SEC + waited;
+        r.bounds.push_back(result);
+        return r.bounds.back();
+    }
+
+    static predreg_replay_result_t &slow(rank &r,
+                                         predreg_replay_policy_t policy,
+                                         uint64_t waited)
+    {
+        r.results[policy].waited   = waited;
+        r.results[policy].duration = 100 * SEC + waited;
+        return r.results[policy];
+    }
+
     ucs_status_t add(const rank &r)
     {
-        return predreg_report_add(m_report, &r.trace, &r.timeline,
-                                  r.results.data(), r.results.size());
+        predreg_report_rank_t input = {};
+
+        input.trace          = &r.trace;
+        input.timeline       = &r.timeline;
+        input.evidence       = &r.evidence;
+        input.results        = r.results.data();
+        input.num_results    = r.results.size();
+        input.bounds         = r.bounds.data();
+        input.num_bounds     = r.bounds.size();
+        input.known_regions  = 8192;
+        input.larger_regions = r.larger_regions;
+        if (r.larger_regions > 0) { /* The last bound stands in for it */
+            --input.num_bounds;
+            input.larger = &r.bounds.back();
+        }
+        return predreg_report_add(m_report, &input);
     }
 
     std::string write()
@@ -373,6 +418,233 @@ TEST_F(test_report, program_that_does_nothing)
     EXPECT_TRUE(contains(page, "Nothing was registered for communication"));
     EXPECT_FALSE(contains(page, "nan"));
     EXPECT_FALSE(contains(page, "inf"));
+}
+
+/* Text of the page up to the curves: what is on the first screen */
+class test_report_verdict : public test_report {
+protected:
+    test_report_verdict() { fill(m_rank); }
+
+    std::string verdict()
+    {
+        EXPECT_EQ(UCS_OK, add(m_rank));
+        std::string page = write();
+        return page.substr(0, page.find("id=\"curves\""));
+    }
+
+    predreg_replay_result_t &result(predreg_replay_policy_t policy)
+    {
+        return m_rank.results[policy];
+    }
+
+    rank m_rank;
+};
+
+TEST_F(test_report_verdict, run_time_is_in_the_first_table)
+{
+    slow(m_rank, PREDREG_REPLAY_PREDICT, SEC / 2);
+    std::string text = verdict();
+
+    EXPECT_TRUE(contains(text, ">run time</th>"));
+    EXPECT_TRUE(contains(text, ">100\u00a0s<small>500\u00a0ms waiting</small>")) << text;
+}
+
+/* The cause of few hits was said to be that the program does not repeat itself,
+ * whatever it was */
+TEST_F(test_report_verdict, overloaded_helper)
+{
+    auto &predict = slow(m_rank, PREDREG_REPLAY_PREDICT, 20 * SEC);
+
+    predict.hits   = 100;
+    predict.late   = 800;
+    predict.helper = 60 * SEC;
+    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 80 * SEC);
+    std::string text = verdict();
+    EXPECT_FALSE(contains(text, "does not repeat itself"));
+    EXPECT_TRUE(contains(text, "10.0\u00a0% of the uses find their buffer "
+                               "registered: the helper does not keep up. It "
+                               "works in 50.0\u00a0% of the run time, and "
+                               "80.0\u00a0% of the uses come before")) << text;
+}
+
+TEST_F(test_report_verdict, forgotten_regions)
+{
+    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 20 * SEC);
+    slow(m_rank, PREDREG_REPLAY_PREDICT, 10 * SEC).hits = 100;
+    result(PREDREG_REPLAY_PREDICT).late                 = 0;
+    m_rank.evidence.buffers                             = 9000;
+    add_bound(m_rank, 0, 60 * MB, SEC / 100).hits       = 800;
+    m_rank.larger_regions                               = 16384;
+
+    /* Otherwise more buffers than uses would not be predicted at all */
+    for (auto *results : {&m_rank.results, &m_rank.bounds}) {
+        for (auto &one : *results) {
+            one.uses *= 100;
+            one.hits *= 100;
+        }
+    }
+
+    std::string text = verdict();
+    EXPECT_FALSE(contains(text, "does not repeat itself"));
+    EXPECT_TRUE(contains(text, "<h1>Yes: 69 % less")) << text;
+    EXPECT_TRUE(contains(text, "ucx_predreg run --set KNOWN_REGIONS=16384 -- "));
+    EXPECT_TRUE(contains(text, "By default it would be 10.0\u00a0%: a rank has "
+                               "9,000 buffers")) << text;
+}
+
+TEST_F(test_report_verdict, irregular)
+{
+    auto &predict = slow(m_rank, PREDREG_REPLAY_PREDICT, 5 * SEC);
+
+    predict.hits                 = 100;
+    predict.late                 = 0;
+    predict.prediction_errors[1] = 200;
+    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 10 * SEC);
+    std::string text = verdict();
+    EXPECT_TRUE(contains(text, "10.0\u00a0% of the uses find their buffer "
+                               "registered: the program does not repeat itself "
+                               "enough, only 20.0\u00a0% of")) << text;
+}
+
+/* It was advised to make the program 468 % slower */
+TEST_F(test_report_verdict, too_slow)
+{
+    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 468 * SEC);
+    slow(m_rank, PREDREG_REPLAY_PREDICT, 40 * SEC).hits = 100;
+    std::string text = verdict();
+    EXPECT_TRUE(contains(text, "<h1>No: leave UCX as it is")) << text;
+    EXPECT_TRUE(contains(text, "what costs least is prediction, with "
+                               "25.3\u00a0% of the memory, and the run would "
+                               "take 40.0\u00a0% longer")) << text;
+}
+
+/* On-demand has less than what is said to be possible, since it waits */
+TEST_F(test_report_verdict, less_than_possible)
+{
+    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 50 * SEC).pinned_avg_bytes = 10 * MB;
+    std::string text = verdict();
+    EXPECT_FALSE(contains(text, "best possible"));
+    EXPECT_TRUE(contains(text, "registered on demand it is 9.54\u00a0MiB, but "
+                               "in a run of 150\u00a0s instead of "
+                               "100\u00a0s")) << text;
+}
+
+TEST_F(test_report_verdict, best_bound)
+{
+    add_bound(m_rank, 128, 130 * MB, 0);
+    add_bound(m_rank, 96, 100 * MB, SEC / 100);
+    add_bound(m_rank, 64, 60 * MB, 50 * SEC);
+    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 50 * SEC);
+    slow(m_rank, PREDREG_REPLAY_PREDICT, 50 * SEC);
+    std::string text = verdict();
+    EXPECT_TRUE(contains(text, "with a bound on UCX&#39;s cache")) << text;
+    EXPECT_TRUE(contains(text, "UCX_IB_RCACHE_MAX_SIZE=96M ")) << text;
+    EXPECT_TRUE(contains(text, "of 96.0\u00a0MiB"));
+    EXPECT_TRUE(contains(write(), "id=\"bounds\""));
+}
+
+/* A rank that uses nothing was enough for costs to be called guesses, and who
+ * had recorded under on-demand was told to do so */
+TEST_F(test_report_verdict, guessed_costs)
+{
+    rank idle;
+
+    fill(idle, "1");
+    idle.timeline.num_uses  = 0;
+    idle.timeline.reg_known = idle.timeline.dereg_known = 0;
+    EXPECT_EQ(UCS_OK, add(idle));
+    std::string text = verdict();
+    EXPECT_FALSE(contains(text, "guess")) << text;
+}
+
+TEST_F(test_report_verdict, guessed_costs_of_deregistrations)
+{
+    m_rank.timeline.dereg_known = 0;
+    m_rank.meta[4]              = {(char*)"policy", (char*)"on-demand"};
+    m_rank.trace.num_meta       = 5;
+    std::string text = verdict();
+    EXPECT_TRUE(contains(text, "What deregistrations cost is a guess in 1 of 1 "
+                               "ranks")) << text;
+    EXPECT_TRUE(contains(text, "There was none while the program was recorded, "
+                               "under on-demand"));
+    EXPECT_FALSE(contains(text, "Record under on-demand"));
+}
+
+TEST_F(test_report_verdict, guessed_costs_under_leave_pinned)
+{
+    m_rank.timeline.dereg_known = 0;
+    m_rank.meta[4]              = {(char*)"policy", (char*)"leave-pinned"};
+    m_rank.trace.num_meta       = 5;
+    EXPECT_TRUE(contains(verdict(), "Record under on-demand"));
+}
+
+/* Pools whose size is not known were told to have the usual one */
+TEST_F(test_report_verdict, tiny_beside_pools_that_are_not_known)
+{
+    result(PREDREG_REPLAY_LEAVE_PINNED).pinned_avg_bytes = 1 * MB;
+    EXPECT_TRUE(contains(verdict(), "(not recorded; usually about 66.0\u00a0MiB"
+                                    ")"));
+}
+
+/* Memory that is always in transfers was called windows */
+TEST_F(test_report_verdict, in_use_by_transfers)
+{
+    auto &pinned = result(PREDREG_REPLAY_LEAVE_PINNED).pinned;
+
+    pinned.by_cause[PREDREG_CAUSE_USE] = pinned.byte_seconds;
+    m_rank.evidence.in_use             = 100;
+    m_rank.evidence.in_long_use        = 50;
+    std::string text = verdict();
+    EXPECT_FALSE(contains(text, "windows")) << text;
+
+    m_rank.evidence.in_long_use = 152;
+    EXPECT_TRUE(contains(verdict(), "windows"));
+}
+
+/* Many ranks are summarised: the page does not grow with them */
+TEST_F(test_report, many_ranks)
+{
+    const unsigned count = 1000;
+    std::string page;
+
+    for (unsigned i = 0; i < count; ++i) {
+        std::string number = std::to_string(i);
+        rank r;
+
+        fill(r, number.c_str());
+        r.results[PREDREG_REPLAY_PREDICT].waited = (i == 700) ? 2 * SEC : i;
+        r.results[PREDREG_REPLAY_LEAVE_PINNED].pinned_avg_bytes +=
+                (i == 300) * MB;
+        ASSERT_EQ(UCS_OK, add(r));
+        if (i == 15) {
+            page = write();
+        }
+    }
+
+    std::string many = write();
+    EXPECT_LT(many.size(), page.size() + 1000);
+    EXPECT_EQ(std::string::npos, page.find(">median<"));
+    for (const char *name : {">least<", ">median<", ">most<", ">rank 300<",
+                             ">rank 700<"}) {
+        EXPECT_TRUE(contains(many, name)) << name;
+    }
+    EXPECT_FALSE(contains(many, ">rank 500<"));
+    EXPECT_TRUE(contains(many, "Of 1,000 ranks"));
+}
+
+/* Ranks may be added in any order, but are listed in that of their numbers */
+TEST_F(test_report, ranks_are_sorted)
+{
+    for (const char *number : {"10", "9", "0"}) {
+        rank r;
+        fill(r, number);
+        ASSERT_EQ(UCS_OK, add(r));
+    }
+    std::string page = write();
+    EXPECT_LT(page.find("<th scope=\"row\">rank 0<"),
+              page.find("<th scope=\"row\">rank 9<"));
+    EXPECT_LT(page.find("<th scope=\"row\">rank 9<"),
+              page.find("<th scope=\"row\">rank 10<"));
 }
 
 TEST_F(test_report, out_of_memory)

@@ -30,6 +30,9 @@ protected:
         set(PREDREG_REPLAY_CLAIRVOYANT, 45 * MB, 0);
         set(PREDREG_REPLAY_ON_DEMAND, 45 * MB, 5 * SEC);
         set(PREDREG_REPLAY_LRU, 110 * MB, 4 * SEC);
+        m_findings.known_regions = 8192;
+        m_findings.max_buffers   = m_findings.sum_buffers = 10;
+        predict_well();
     }
 
     predreg_outcome_t &outcome(predreg_replay_policy_t policy)
@@ -49,6 +52,53 @@ protected:
         o.hits                        = 950;
         o.waited                      = waited;
         o.duration                    = 100 * SEC + waited;
+        o.longest                     = o.duration;
+    }
+
+    /* Bounds that are too slow, but for one; @return that one */
+    predreg_outcome_t &set_bounds(double average, uint64_t waited)
+    {
+        predreg_outcome_t &best = m_findings.bounds[BOUND];
+
+        set(PREDREG_REPLAY_LRU, 110 * MB, 4 * SEC);
+        for (unsigned i = BOUND - 2; i <= BOUND + 2; ++i) {
+            m_findings.bounds[i]       = outcome(PREDREG_REPLAY_LRU);
+            m_findings.bounds[i].limit = predreg_bound_bytes(i);
+        }
+        best.average  = average;
+        best.waited   = waited;
+        best.longest  = best.duration = 100 * SEC + waited;
+        return best;
+    }
+
+    /* Predict with more KNOWN_REGIONS, for 10000 buffers */
+    void set_larger(double average, uint64_t waited, uint64_t hits)
+    {
+        predreg_outcome_t predict = outcome(PREDREG_REPLAY_PREDICT);
+
+        set(PREDREG_REPLAY_PREDICT, average, waited);
+        m_findings.larger         = outcome(PREDREG_REPLAY_PREDICT);
+        m_findings.larger.hits    = hits;
+        m_findings.larger_regions = 16384;
+        m_findings.known_regions  = 8192;
+        m_findings.max_buffers    = m_findings.sum_buffers = 10000;
+        outcome(PREDREG_REPLAY_PREDICT) = predict;
+        for (auto &o : m_findings.outcomes) {
+            o.uses *= 100;
+            o.hits *= 100;
+        }
+        m_findings.larger.uses *= 100;
+        m_findings.larger.hits *= 100;
+        predict_well();
+    }
+
+    /* All uses come when they are predicted */
+    void predict_well()
+    {
+        predreg_outcome_t &predict = outcome(PREDREG_REPLAY_PREDICT);
+
+        memset(predict.prediction_errors, 0, sizeof(predict.prediction_errors));
+        predict.prediction_errors[0] = predict.uses;
     }
 
     void without(predreg_replay_policy_t policy)
@@ -62,10 +112,11 @@ protected:
         predreg_advice_t advice;
 
         predreg_recommend(&m_findings, &advice);
-        EXPECT_EQ(setting, advice.setting);
+        EXPECT_EQ(setting, advice.choice.setting);
         EXPECT_EQ(reason, advice.reason);
         EXPECT_EQ(answer, advice.answer);
         EXPECT_EQ(caveats, advice.caveats);
+        m_advice = advice;
     }
 
     void expect_predict(unsigned caveats = 0)
@@ -79,7 +130,10 @@ protected:
         expect(PREDREG_SETTING_LEAVE_PINNED, reason, PREDREG_ANSWER_NO);
     }
 
+    static const unsigned BOUND = 12; /* Of 128 MiB */
+
     predreg_findings_t m_findings;
+    predreg_advice_t   m_advice;
 };
 
 TEST_F(test_recommend, predict_pays)
@@ -126,10 +180,17 @@ TEST_F(test_recommend, in_use_most_of_the_time)
 
 TEST_F(test_recommend, gaps_too_short)
 {
+    set(PREDREG_REPLAY_PREDICT, 160 * MB, 0);
     outcome(PREDREG_REPLAY_CLAIRVOYANT).average = 150 * MB;
-    expect_predict();
+    expect(PREDREG_SETTING_ON_DEMAND, PREDREG_REASON_COSTS,
+           PREDREG_ANSWER_IF_SHORT);
     outcome(PREDREG_REPLAY_CLAIRVOYANT).average = 151 * MB;
     expect_untouched(PREDREG_REASON_NO_GAPS);
+
+    /* It never waits; a policy that does may pay all the same */
+    set(PREDREG_REPLAY_ON_DEMAND, 45 * MB, SEC);
+    expect(PREDREG_SETTING_ON_DEMAND, PREDREG_REASON_PREDICT_WORSE,
+           PREDREG_ANSWER_YES);
 }
 
 TEST_F(test_recommend, few_uses)
@@ -152,9 +213,11 @@ TEST_F(test_recommend, few_uses_on_demand_if_it_pays)
 
 TEST_F(test_recommend, few_uses_are_counted_by_rank)
 {
-    outcome(PREDREG_REPLAY_LEAVE_PINNED).uses  = 40;
-    outcome(PREDREG_REPLAY_LEAVE_PINNED).ranks = 2;
-    outcome(PREDREG_REPLAY_LEAVE_PINNED).average *= 2;
+    for (auto &o : m_findings.outcomes) {
+        o.ranks    = 2;
+        o.average *= 2;
+    }
+    outcome(PREDREG_REPLAY_LEAVE_PINNED).uses = 40;
     expect_predict();
     outcome(PREDREG_REPLAY_LEAVE_PINNED).uses = 39;
     expect_untouched(PREDREG_REASON_FEW_USES);
@@ -174,11 +237,37 @@ TEST_F(test_recommend, on_demand_as_good)
 
 TEST_F(test_recommend, bound_as_good)
 {
-    set(PREDREG_REPLAY_LRU, 54.9 * MB, SEC / 100);
+    set_bounds(54.9 * MB, SEC / 100);
     expect(PREDREG_SETTING_BOUND, PREDREG_REASON_BOUND_AS_GOOD,
            PREDREG_ANSWER_YES);
-    set(PREDREG_REPLAY_LRU, 55.1 * MB, SEC / 100);
+    EXPECT_EQ(128ul << 20, m_advice.choice.number);
+    EXPECT_EQ(&m_findings.bounds[BOUND], m_advice.choice.outcome);
+
+    set_bounds(55.1 * MB, SEC / 100);
     expect_predict();
+}
+
+/* Among bounds that cost nothing, the one with least memory is advised */
+TEST_F(test_recommend, best_of_several_bounds)
+{
+    without(PREDREG_REPLAY_PREDICT);
+    without(PREDREG_REPLAY_ON_DEMAND);
+    set_bounds(50 * MB, SEC);
+    m_findings.bounds[BOUND + 1]         = m_findings.bounds[BOUND];
+    m_findings.bounds[BOUND + 1].average = 60 * MB;
+    expect(PREDREG_SETTING_BOUND, PREDREG_REASON_BOUND_AS_GOOD,
+           PREDREG_ANSWER_YES);
+    EXPECT_EQ(128ul << 20, m_advice.choice.number);
+    EXPECT_EQ(50 * MB, m_advice.choice.outcome->average);
+
+    /* A bound that is not known of all ranks is none */
+    for (auto &o : m_findings.outcomes) {
+        o.ranks *= 2;
+    }
+    m_findings.bounds[BOUND + 1].ranks = 2;
+    expect(PREDREG_SETTING_BOUND, PREDREG_REASON_BOUND_AS_GOOD,
+           PREDREG_ANSWER_YES);
+    EXPECT_EQ(192ul << 20, m_advice.choice.number);
 }
 
 TEST_F(test_recommend, predict_saves_too_little)
@@ -186,39 +275,91 @@ TEST_F(test_recommend, predict_saves_too_little)
     set(PREDREG_REPLAY_PREDICT, 150 * MB, 0);
     expect_predict();
     set(PREDREG_REPLAY_PREDICT, 151 * MB, 0);
+    without(PREDREG_REPLAY_ON_DEMAND);
     expect_untouched(PREDREG_REASON_NO_SAVING);
 }
 
+/* The cheapest way is advised, as long as it is not too slow */
 TEST_F(test_recommend, predict_costs_time)
 {
+    set(PREDREG_REPLAY_ON_DEMAND, 45 * MB, 468 * SEC);
     set(PREDREG_REPLAY_PREDICT, 50 * MB, SEC);
     expect_predict();
     set(PREDREG_REPLAY_PREDICT, 50 * MB, SEC + 1);
     expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_COSTS,
            PREDREG_ANSWER_IF_SHORT);
-}
-
-TEST_F(test_recommend, irregular)
-{
-    set(PREDREG_REPLAY_PREDICT, 50 * MB, 2 * SEC);
-    outcome(PREDREG_REPLAY_PREDICT).hits = 500;
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 25 * SEC);
     expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_COSTS,
            PREDREG_ANSWER_IF_SHORT);
-    outcome(PREDREG_REPLAY_PREDICT).hits = 499;
-    expect(PREDREG_SETTING_ON_DEMAND, PREDREG_REASON_IRREGULAR,
-           PREDREG_ANSWER_IF_SHORT);
-    set(PREDREG_REPLAY_ON_DEMAND, 151 * MB, 0);
-    expect_untouched(PREDREG_REASON_IRREGULAR);
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 25 * SEC + 1);
+    expect_untouched(PREDREG_REASON_TOO_SLOW);
+    EXPECT_EQ(PREDREG_SETTING_PREDICT, m_advice.cheapest.setting);
 }
 
-TEST_F(test_recommend, irregular_and_on_demand_pays)
+/* On-demand was advised here although it is far slower than predict */
+TEST_F(test_recommend, several_times_slower)
+{
+    set(PREDREG_REPLAY_ON_DEMAND, 45 * MB, 468 * SEC);
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 300 * SEC);
+    outcome(PREDREG_REPLAY_PREDICT).hits = 100;
+    expect_untouched(PREDREG_REASON_TOO_SLOW);
+    EXPECT_EQ(&outcome(PREDREG_REPLAY_PREDICT), m_advice.cheapest.outcome);
+
+    set_bounds(140 * MB, 10 * SEC);
+    expect(PREDREG_SETTING_BOUND, PREDREG_REASON_COSTS,
+           PREDREG_ANSWER_IF_SHORT);
+}
+
+/* What costs hardly more than the cheapest, but has less memory, is better */
+TEST_F(test_recommend, cheapest_within_one_percent)
+{
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 5 * SEC);
+    set(PREDREG_REPLAY_ON_DEMAND, 30 * MB, 6 * SEC);
+    expect(PREDREG_SETTING_ON_DEMAND, PREDREG_REASON_COSTS,
+           PREDREG_ANSWER_IF_SHORT);
+    set(PREDREG_REPLAY_ON_DEMAND, 30 * MB, 6 * SEC + SEC / 10);
+    expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_COSTS,
+           PREDREG_ANSWER_IF_SHORT);
+}
+
+/* Run time is that of the rank that takes longest, for which others wait */
+TEST_F(test_recommend, slowest_rank)
+{
+    outcome(PREDREG_REPLAY_PREDICT).longest = 110 * SEC;
+    without(PREDREG_REPLAY_ON_DEMAND);
+    expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_COSTS,
+           PREDREG_ANSWER_IF_SHORT);
+}
+
+TEST_F(test_recommend, few_hits_and_on_demand_pays)
 {
     set(PREDREG_REPLAY_ON_DEMAND, 45 * MB, SEC);
     outcome(PREDREG_REPLAY_PREDICT).hits = 500;
     expect_predict();
     outcome(PREDREG_REPLAY_PREDICT).hits = 499;
-    expect(PREDREG_SETTING_ON_DEMAND, PREDREG_REASON_IRREGULAR,
+    expect(PREDREG_SETTING_ON_DEMAND, PREDREG_REASON_PREDICT_WORSE,
            PREDREG_ANSWER_YES);
+}
+
+/* A policy that pays is advised even if predict only costs, and has hits */
+TEST_F(test_recommend, only_a_bound_pays)
+{
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 2 * SEC);
+    set_bounds(140 * MB, SEC);
+    expect(PREDREG_SETTING_BOUND, PREDREG_REASON_PREDICT_WORSE,
+           PREDREG_ANSWER_YES);
+}
+
+TEST_F(test_recommend, more_known_regions)
+{
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 2 * SEC);
+    outcome(PREDREG_REPLAY_PREDICT).hits = 50;
+    set_larger(60 * MB, SEC / 100, 700);
+    expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_KNOWN_REGIONS,
+           PREDREG_ANSWER_YES);
+    EXPECT_EQ(16384u, m_advice.choice.number);
+    EXPECT_EQ(&m_findings.larger, m_advice.choice.outcome);
+    EXPECT_EQ(PREDREG_MISSES_FORGOTTEN, m_advice.misses);
 }
 
 /* Hits are not asked for as long as nothing is lost */
@@ -235,13 +376,30 @@ TEST_F(test_recommend, policies_not_played_are_not_recommended)
     without(PREDREG_REPLAY_LRU);
     expect_predict();
     without(PREDREG_REPLAY_PREDICT);
-    expect_untouched(PREDREG_REASON_IRREGULAR);
+    expect_untouched(PREDREG_REASON_NO_SAVING);
+}
+
+/* The figures of a policy that only some ranks were played under do not
+ * compare */
+TEST_F(test_recommend, policies_of_some_ranks_are_not_recommended)
+{
+    for (auto &o : m_findings.outcomes) {
+        o.ranks    = 2;
+        o.average *= 2;
+    }
+    expect_predict();
+    outcome(PREDREG_REPLAY_CLAIRVOYANT).ranks   = 1;
+    outcome(PREDREG_REPLAY_CLAIRVOYANT).average = 190 * MB;
+    expect_predict();
+    outcome(PREDREG_REPLAY_PREDICT).ranks = 1;
+    expect(PREDREG_SETTING_ON_DEMAND, PREDREG_REASON_COSTS,
+           PREDREG_ANSWER_IF_SHORT);
 }
 
 TEST_F(test_recommend, simple_policies_without_predict)
 {
     without(PREDREG_REPLAY_PREDICT);
-    set(PREDREG_REPLAY_LRU, 110 * MB, SEC);
+    set_bounds(110 * MB, SEC);
     expect(PREDREG_SETTING_BOUND, PREDREG_REASON_BOUND_AS_GOOD,
            PREDREG_ANSWER_YES);
 }
@@ -263,11 +421,27 @@ TEST_F(test_recommend, late_uses)
     expect_predict(PREDREG_CAVEAT_LATE);
 }
 
+/* Late uses under predict do not matter if something else is advised */
+TEST_F(test_recommend, late_uses_of_a_policy_not_advised)
+{
+    outcome(PREDREG_REPLAY_PREDICT).late = 400;
+    m_findings.pool_bytes                = 3000 * MB;
+    expect_untouched(PREDREG_REASON_TINY);
+}
+
 TEST_F(test_recommend, incomplete_traces)
 {
-    m_findings.truncated = 1;
-    m_findings.guessed   = 1;
+    m_findings.truncated     = 1;
+    m_findings.dereg_guessed = 1;
     expect_predict(PREDREG_CAVEAT_TRUNCATED | PREDREG_CAVEAT_GUESSED);
+}
+
+/* Costs do not matter where times were not compared */
+TEST_F(test_recommend, guessed_without_effect)
+{
+    m_findings.reg_guessed = m_findings.dereg_guessed = 1;
+    m_findings.pool_bytes  = 3000 * MB;
+    expect_untouched(PREDREG_REASON_TINY);
 }
 
 TEST_F(test_recommend, outcomes_add_up)
@@ -297,4 +471,72 @@ TEST_F(test_recommend, outcomes_add_up)
     EXPECT_EQ(160u, sum.duration);
     EXPECT_EQ(100u, sum.longest);
     EXPECT_EQ(2u, sum.prediction_errors[2]);
+}
+
+/* Why uses miss under predict. Of 1000 uses of 10 buffers 100 hit */
+class test_misses : public test_recommend {
+protected:
+    test_misses() { predict().hits = 100; }
+
+    predreg_outcome_t &predict() { return outcome(PREDREG_REPLAY_PREDICT); }
+
+    void expect_cause(predreg_misses_t cause)
+    {
+        EXPECT_EQ(cause, predreg_misses_find(&m_findings));
+    }
+};
+
+TEST_F(test_misses, none)
+{
+    predict().hits = 1000;
+    expect_cause(PREDREG_MISSES_NONE);
+    without(PREDREG_REPLAY_PREDICT);
+    expect_cause(PREDREG_MISSES_NONE);
+}
+
+TEST_F(test_misses, busy_helper)
+{
+    predict().late   = 450;
+    predict().helper = 26 * SEC;
+    expect_cause(PREDREG_MISSES_BUSY);
+    predict().helper = 25 * SEC;
+    expect_cause(PREDREG_MISSES_LATE);
+    predict().late = 449;
+    expect_cause(PREDREG_MISSES_OTHER);
+}
+
+TEST_F(test_misses, forgotten_regions)
+{
+    set_larger(50 * MB, 0, 600);
+    /* Of 90000 misses 70000 could be hits or late */
+    EXPECT_EQ(10000u, predict().hits);
+    m_findings.larger.hits = 40000;
+    m_findings.larger.late = 5000;
+    expect_cause(PREDREG_MISSES_FORGOTTEN);
+    m_findings.larger.late = 4999;
+    expect_cause(PREDREG_MISSES_OTHER);
+
+    /* Not played */
+    m_findings.larger_regions = 0;
+    expect_cause(PREDREG_MISSES_FORGOTTEN);
+    m_findings.max_buffers = 8192;
+    expect_cause(PREDREG_MISSES_OTHER);
+}
+
+TEST_F(test_misses, new_buffers)
+{
+    m_findings.sum_buffers = 225;
+    expect_cause(PREDREG_MISSES_NEW);
+    m_findings.sum_buffers = 224;
+    expect_cause(PREDREG_MISSES_OTHER);
+}
+
+TEST_F(test_misses, irregular)
+{
+    predict().prediction_errors[0] = 250;
+    predict().prediction_errors[4] = 249;
+    predict().prediction_errors[5] = 501; /* More than a quarter */
+    expect_cause(PREDREG_MISSES_IRREGULAR);
+    predict().prediction_errors[4] = 250;
+    expect_cause(PREDREG_MISSES_OTHER);
 }

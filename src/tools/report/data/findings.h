@@ -1,0 +1,60 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_FINDINGS_H_
+#define PREDREG_FINDINGS_H_
+
+#include "bounds.h"
+#include "outcome.h"
+
+#include <tools/replay/policies/policies.h>
+
+BEGIN_C_DECLS
+
+/** @file findings.h
+ *
+ * What the replay of a job came to, over all ranks. The report adds it up, and
+ * the advice follows from it.
+ */
+
+typedef struct predreg_findings {
+    predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< By policy */
+    predreg_outcome_t bounds[PREDREG_NUM_BOUNDS]; /**< Bounds on UCX's cache */
+    predreg_outcome_t larger;      /**< Predict, remembering more regions */
+    uint64_t          larger_regions; /**< How many, in the rank that needs most;
+                                           0: that was not played */
+    uint64_t          known_regions; /**< How many regions predict remembers
+                                          else; 0: not known */
+    uint64_t          max_buffers; /**< Most buffers that a rank uses */
+    uint64_t          sum_buffers; /**< Of all ranks */
+    double            in_use;      /**< Bytes of uses times how long they last,
+                                        byte * s, of all ranks */
+    double            in_long_use; /**< The same, of uses longer than half of
+                                        the program */
+    uint64_t          pool_bytes;  /**< Bytes registered by UCX's own pools,
+                                        mean of the ranks; 0: not known */
+    uint64_t          events;      /**< Events recorded, all ranks */
+    uint64_t          lost;        /**< Events that were lost, all ranks */
+    unsigned          truncated;   /**< Ranks with a trace whose end is
+                                        missing */
+    unsigned          reg_guessed; /**< Ranks with uses for which it is a guess
+                                        what registrations cost */
+    unsigned          dereg_guessed; /**< The same of deregistrations */
+} predreg_findings_t;
+
+
+/** @return whether a policy or bound was played of all ranks. */
+int predreg_is_played(const predreg_findings_t *findings,
+                      const predreg_outcome_t *outcome);
+
+/** @return by what part the run takes longer than under leave-pinned; negative
+ *  if it does not take as long. */
+double predreg_extra_time(const predreg_findings_t *findings,
+                          const predreg_outcome_t *outcome);
+
+END_C_DECLS
+
+#endif

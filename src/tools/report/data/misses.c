@@ -1,0 +1,82 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "misses.h"
+
+#include <ucs/sys/math.h>
+
+
+static uint64_t misses_of(const predreg_outcome_t *outcome)
+{
+    return outcome->uses - ucs_min(outcome->hits, outcome->uses);
+}
+
+/* @return how many uses are too early in the life of their buffer */
+static uint64_t misses_new(const predreg_findings_t *findings)
+{
+    return PREDREG_NEW_USES * findings->sum_buffers;
+}
+
+/* Whether regions are forgotten before they are used again: there are too many,
+ * and most of the uses that could be predicted are predicted, in time or too
+ * late, if more regions are remembered */
+static int misses_are_forgotten(const predreg_findings_t *findings)
+{
+    const predreg_outcome_t *predict =
+            &findings->outcomes[PREDREG_REPLAY_PREDICT];
+    const predreg_outcome_t *larger  = &findings->larger;
+    double possible                  = (double)misses_of(predict) -
+                                       misses_new(findings);
+
+    if ((findings->known_regions == 0) ||
+        (findings->max_buffers <= findings->known_regions)) {
+        return 0;
+    }
+
+    return (findings->larger_regions == 0) ||
+           (((double)larger->hits + larger->late - predict->hits -
+             predict->late) >= PREDREG_CAUSE_PART * ucs_max(possible, 1));
+}
+
+uint64_t predreg_misses_predicted(const predreg_outcome_t *outcome)
+{
+    uint64_t sum = 0;
+    unsigned i;
+
+    /* In the last class are errors of more than a quarter */
+    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES - 1; ++i) {
+        sum += outcome->prediction_errors[i];
+    }
+
+    return sum;
+}
+
+predreg_misses_t predreg_misses_find(const predreg_findings_t *findings)
+{
+    const predreg_outcome_t *predict =
+            &findings->outcomes[PREDREG_REPLAY_PREDICT];
+    uint64_t misses                  = misses_of(predict);
+
+    if (!predreg_is_played(findings, predict) || (misses == 0)) {
+        return PREDREG_MISSES_NONE;
+    } else if (misses_are_forgotten(findings)) {
+        return PREDREG_MISSES_FORGOTTEN;
+    } else if (predict->late >= PREDREG_CAUSE_PART * misses) {
+        return (predict->helper > PREDREG_BUSY_PART * predict->duration) ?
+               PREDREG_MISSES_BUSY : PREDREG_MISSES_LATE;
+    } else if (misses_new(findings) >= PREDREG_CAUSE_PART * misses) {
+        return PREDREG_MISSES_NEW;
+    } else if (predreg_misses_predicted(predict) <
+               PREDREG_FEW_HITS_PART * predict->uses) {
+        return PREDREG_MISSES_IRREGULAR;
+    }
+
+    return PREDREG_MISSES_OTHER;
+}

@@ -1,0 +1,60 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_MISSES_H_
+#define PREDREG_MISSES_H_
+
+#include "findings.h"
+
+BEGIN_C_DECLS
+
+/** @file misses.h
+ *
+ * Finds the cause why uses of buffers miss under predict. recommend.c calls
+ * this. Each cause is told by numbers of the replay that the report shows with
+ * it.
+ */
+
+/** A cause answers for the misses if at least this part of them is its
+ *  doing. */
+#define PREDREG_CAUSE_PART        0.5
+/** The helper is busy if it works for more than this part of the run time. */
+#define PREDREG_BUSY_PART         0.25
+/** So many uses of a buffer cannot be predicted: the first one, and the second
+ *  one, before which no time between two uses is known. */
+#define PREDREG_NEW_USES          2
+/** Predict has few hits if fewer than this part of the uses hit, and a program
+ *  is irregular if fewer than this part of them come when predicted. */
+#define PREDREG_FEW_HITS_PART     0.5
+
+
+/** Why uses miss under predict, the first that holds. */
+typedef enum {
+    PREDREG_MISSES_NONE,      /**< None do, or predict was not played */
+    PREDREG_MISSES_FORGOTTEN, /**< There are more buffers than regions that are
+                                   remembered */
+    PREDREG_MISSES_BUSY,      /**< The helper has too much to do, and uses come
+                                   before it is done */
+    PREDREG_MISSES_LATE,      /**< The same although the helper is not busy */
+    PREDREG_MISSES_NEW,       /**< Buffers are used so few times that there is
+                                   nothing to predict from */
+    PREDREG_MISSES_IRREGULAR, /**< Most uses do not come when they are
+                                   predicted, if they are */
+    PREDREG_MISSES_OTHER,
+    PREDREG_MISSES_LAST
+} predreg_misses_t;
+
+
+/** @return the cause of most misses. */
+predreg_misses_t predreg_misses_find(const predreg_findings_t *findings);
+
+/** @return how many uses came within a quarter of the time between two uses of
+ *  when they were predicted. */
+uint64_t predreg_misses_predicted(const predreg_outcome_t *outcome);
+
+END_C_DECLS
+
+#endif
