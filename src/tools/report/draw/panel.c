@@ -40,16 +40,31 @@ static void write_axis(FILE *out, const predreg_axis_t *axis)
     fputs("</svg>\n", out);
 }
 
+/* Write a time below the curve, so many percent of its width from the left */
+static void write_time(FILE *out, unsigned percent, const char *anchor,
+                       const char *sign, double time)
+{
+    fprintf(out, "<text x=\"%u%%\" y=\"%d\" text-anchor=\"%s\">", percent,
+            HEIGHT - 4, anchor);
+    predreg_html_print(out, "%s%s", sign, PREDREG_TIME(time));
+    fputs("</text>", out);
+}
+
 static void write_times(FILE *out, uint64_t duration)
 {
-    static const char *const anchors[] = {"start", "middle", "end"};
-    unsigned i;
+    write_time(out, 0, "start", "", 0);
+    write_time(out, 50, "middle", "", duration / 2.);
+    write_time(out, 100, "end", "", duration);
+}
 
-    for (i = 0; i < 3; ++i) {
-        fprintf(out, "<text x=\"%u%%\" y=\"%d\" text-anchor=\"%s\">", i * 50,
-                HEIGHT - 4, anchors[i]);
-        predreg_html_print(out, "%s", PREDREG_TIME(duration * (i / 2.)));
-        fputs("</text>", out);
+static void write_grid(FILE *out, const predreg_axis_t *axis)
+{
+    double bytes, y;
+
+    for (bytes = 0; bytes <= axis->top; bytes += axis->step) {
+        y = panel_y(axis, bytes);
+        fprintf(out, "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" "
+                     "y2=\"%.1f\"/>", y, y);
     }
 }
 
@@ -79,7 +94,9 @@ static void write_description(FILE *out, const predreg_panel_t *panel)
     fputs("</desc>", out);
 }
 
-static void write_curves(FILE *out, const predreg_panel_t *panel,
+/* @param [in]  other  Columns of the curve to compare with, or NULL. */
+static void write_curves(FILE *out, const predreg_column_t *columns,
+                         const predreg_column_t *other,
                          const predreg_axis_t *axis)
 {
     char place[64];
@@ -87,27 +104,22 @@ static void write_curves(FILE *out, const predreg_panel_t *panel,
     snprintf(place, sizeof(place), "y=\"%d\" width=\"100%%\" height=\"%d\"",
              TOP, PLOT);
     predreg_plot_open(out, place);
-    predreg_plot_area(out, panel->columns, axis);
-    if (panel->other != NULL) {
-        predreg_plot_line(out, panel->other, PREDREG_CURVE_COLUMNS, axis,
-                          "other");
+    predreg_plot_area(out, columns, axis);
+    if (other != NULL) {
+        predreg_plot_line(out, other, PREDREG_CURVE_COLUMNS, axis, "other");
     }
-    predreg_plot_line(out, panel->columns, PREDREG_CURVE_COLUMNS, axis, "line");
+    predreg_plot_line(out, columns, PREDREG_CURVE_COLUMNS, axis, "line");
     fputs("</svg>", out);
 }
 
 static void write_plot(FILE *out, const predreg_panel_t *panel,
                        const predreg_axis_t *axis)
 {
-    double bytes, y;
+    double y;
 
     write_description(out, panel);
-    for (bytes = 0; bytes <= axis->top; bytes += axis->step) {
-        y = panel_y(axis, bytes);
-        fprintf(out, "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" "
-                     "y2=\"%.1f\"/>", y, y);
-    }
-    write_curves(out, panel, axis);
+    write_grid(out, axis);
+    write_curves(out, panel->columns, panel->other, axis);
 
     y = panel_y(axis, panel->average);
     fprintf(out, "<line class=\"average\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" "
@@ -118,6 +130,28 @@ static void write_plot(FILE *out, const predreg_panel_t *panel,
         write_label(out, "100%", "end", y, panel->other_label);
     }
     write_times(out, panel->duration);
+    fputs("</svg>", out);
+}
+
+/* Write the part of the curve. Its axis of bytes is that of the whole curve
+ * beside it. */
+static void write_zoom(FILE *out, const predreg_panel_t *panel,
+                       const predreg_axis_t *axis)
+{
+    fprintf(out, "<svg class=\"plot zoom\" height=\"%d\" role=\"img\" "
+                 "aria-labelledby=\"zt%u zd%u\"><title id=\"zt%u\">",
+            HEIGHT, panel->id, panel->id, panel->id);
+    predreg_html_print(out, "A part of that, %s", panel->label);
+    fprintf(out, "</title><desc id=\"zd%u\">", panel->id);
+    predreg_html_print(out, "%s, from %s on.",
+                       PREDREG_TIME(panel->zoom_duration),
+                       PREDREG_TIME(panel->zoom_begin));
+    fputs("</desc>", out);
+
+    write_grid(out, axis);
+    write_curves(out, panel->zoom_columns, NULL, axis);
+    write_time(out, 0, "start", "", panel->zoom_begin);
+    write_time(out, 100, "end", "+", panel->zoom_duration);
     fputs("</svg>", out);
 }
 
@@ -132,5 +166,8 @@ void predreg_panel_write(FILE *out, const predreg_panel_t *panel,
     fputs("</figcaption><div class=\"panel\">", out);
     write_axis(out, axis);
     write_plot(out, panel, axis);
+    if (panel->zoom_columns != NULL) {
+        write_zoom(out, panel, axis);
+    }
     fputs("</div></figure>\n", out);
 }

@@ -14,8 +14,9 @@ BEGIN_C_DECLS
 /** @file panel.h
  *
  * Draws a curve as a figure of an HTML page: the area below it, its average,
- * and another curve to compare it with. The curve is stretched to the width of
- * the page, while text keeps its size. The section of curves calls this;
+ * and another curve to compare it with; and, beside it, a part of it on a longer
+ * time axis. The curve is stretched to the width of the page, while text keeps
+ * its size. The section of curves calls this;
  * report.css has the styles.
  */
 
@@ -32,6 +33,11 @@ typedef struct predreg_panel {
     const predreg_column_t *other;    /**< Columns of the curve to compare with,
                                            which is drawn as a dashed line;
                                            NULL: none */
+    const predreg_column_t *zoom_columns; /**< PREDREG_CURVE_COLUMNS of a short
+                                               part of the curve, which is drawn
+                                               beside the whole; NULL: none */
+    uint64_t               zoom_begin;    /**< Where that begins, ns */
+    uint64_t               zoom_duration; /**< How long it is, ns */
 } predreg_panel_t;
 
 

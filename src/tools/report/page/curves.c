@@ -12,6 +12,7 @@
 
 #include <tools/report/draw/html.h>
 #include <tools/report/draw/panel.h>
+#include <tools/report/draw/units.h>
 
 #include <ucs/sys/math.h>
 
@@ -36,6 +37,11 @@ static void curves_write_panel(const report_data_t *report, FILE *out,
     if (policy != PREDREG_REPLAY_LEAVE_PINNED) {
         panel.other_label = predreg_policies[PREDREG_REPLAY_LEAVE_PINNED].label;
         panel.other       = pinned->columns;
+    }
+    if (curves->zoom > 0) {
+        panel.zoom_columns  = curve->zoom;
+        panel.zoom_begin    = curve->zoom_begin;
+        panel.zoom_duration = curves->zoom;
     }
     predreg_panel_write(out, &panel, axis);
 }
@@ -62,7 +68,15 @@ void report_write_curves(const report_data_t *report, FILE *out)
     predreg_html_print(out, "All on the same axes. The dashed curve is "
                             "leave-pinned, for comparison; the dotted line is "
                             "the average over time.");
-    fputs("</p>\n<div class=\"panels\">\n", out);
+    if (curves->zoom > 0) {
+        predreg_html_print(out, " The whole program has so many peaks that "
+                                "they are not told apart: the curve beside it "
+                                "is a period from its middle, %s from one use "
+                                "of a buffer to the next.",
+                           PREDREG_TIME(curves->period));
+    }
+    fprintf(out, "</p>\n<div class=\"panels%s\">\n",
+            (curves->zoom > 0) ? " zoomed" : "");
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
         policy = predreg_policy_at(i);
         if (curves->curves[policy].known) {

@@ -647,6 +647,33 @@ TEST_F(test_report, ranks_are_sorted)
               page.find("<th scope=\"row\">rank 10<"));
 }
 
+/* A curve that is nothing but peaks side by side gets a second one beside it */
+TEST_F(test_report, period_beside_a_comb)
+{
+    rank r;
+    fill(r);
+    r.evidence.period       = SEC / 10;
+    r.evidence.period_begin = 50 * SEC;
+    ASSERT_EQ(UCS_OK, add(r));
+    EXPECT_FALSE(contains(write(), "plot zoom"));
+
+    r.curve.clear();
+    for (int64_t i = 0; i < 1000; ++i) {
+        r.curve.push_back({i * (int64_t)SEC / 10, 100 * MB});
+        r.curve.push_back({i * (int64_t)SEC / 10 + (int64_t)SEC / 50, 0});
+    }
+    for (auto &result : r.results) {
+        result.pinned.curve     = r.curve.data();
+        result.pinned.num_steps = r.curve.size();
+        result.pinned_avg_bytes += MB;
+    }
+    ASSERT_EQ(UCS_OK, add(r));
+    std::string page = write();
+    EXPECT_EQ((size_t)PREDREG_REPLAY_LAST,
+              elements(page, "svg class=\"plot zoom\"").size());
+    EXPECT_TRUE(contains(page, "+125\u00a0ms"));
+}
+
 TEST_F(test_report, out_of_memory)
 {
     unsigned nth = 0;
