@@ -247,15 +247,14 @@ static void deregister_all(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_waiter_t *waiters;
     ucs_rcache_pred_region_t *region;
     pred_handle_t handle;
-    unsigned i;
 
     pred_lock(pred);
-    for (i = 0; i < pred->table.count;) {
-        region = pred->table.sorted[i];
+    region = ucs_rcache_pred_table_from(&pred->table, 0);
+    while (region != NULL) {
         if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
             ((domain != NULL) && (region->domain != domain)) ||
             (!in_use && (region->refs > 0))) {
-            ++i;
+            region = ucs_rcache_pred_region_next(region);
             continue;
         }
 
@@ -267,29 +266,35 @@ static void deregister_all(ucs_rcache_pred_t *pred,
         pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
         pred_run_waiters(waiters);
         pred_lock(pred);
-        if (pred_is_on_demand(pred)) {
-            i = 0; /* Start again: uses of other domains may have freed regions,
-                      so that i may be another region now */
-        }
+        /* Without a helper, uses of other domains may have freed the region */
+        region = ucs_rcache_pred_table_from(&pred->table, handle.start);
     }
     pred_unlock(pred);
 }
 
-static ucs_rcache_pred_region_t *
-domain_any_region(ucs_rcache_pred_domain_t *domain)
+/* Forget all regions of a domain, none of which is registered. Under
+ * helper_mutex. */
+static void forget_all(ucs_rcache_pred_domain_t *domain)
 {
-    ucs_rcache_pred_table_t *table   = &domain->pred->table;
-    ucs_rcache_pred_region_t *region = NULL;
-    unsigned i;
+    ucs_rcache_pred_t *pred = domain->pred;
+    ucs_rcache_pred_region_t *region;
+    uintptr_t start;
 
-    pred_lock(domain->pred);
-    for (i = 0; (i < table->count) && (region == NULL); ++i) {
-        if (table->sorted[i]->domain == domain) {
-            region = table->sorted[i];
+    pred_lock(pred);
+    region = ucs_rcache_pred_table_from(&pred->table, 0);
+    while (region != NULL) {
+        if (region->domain != domain) {
+            region = ucs_rcache_pred_region_next(region);
+            continue;
         }
+
+        start = region->start;
+        pred_unlock(pred);
+        pred_forget_region(pred, region);
+        pred_lock(pred);
+        region = ucs_rcache_pred_table_from(&pred->table, start);
     }
-    pred_unlock(domain->pred);
-    return region;
+    pred_unlock(pred);
 }
 
 /* Wait until the handles of a domain are deregistered that uses of other
@@ -310,14 +315,11 @@ static void domain_wait_releases(ucs_rcache_pred_domain_t *domain)
 void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
 {
     ucs_rcache_pred_t *pred = domain->pred;
-    ucs_rcache_pred_region_t *region;
 
     pthread_mutex_lock(&pred->helper_mutex);
     deregister_all(pred, domain, 1);
     domain_wait_releases(domain);
-    while ((region = domain_any_region(domain)) != NULL) {
-        pred_forget_region(pred, region);
-    }
+    forget_all(domain);
 
     ucs_list_del(&domain->list);
     pred_lock(pred);

@@ -216,25 +216,39 @@ static const char *validate_subsystems(const ucs_rcache_pred_stats_t *stats)
            "the subsystems do not add up to what is registered" : NULL;
 }
 
+/* Whether an unmap of the last byte of a region would find the region */
+static int is_found_by_range(const ucs_rcache_pred_table_t *table,
+                             const ucs_rcache_pred_region_t *region)
+{
+    uintptr_t end                   = region->start + region->length;
+    ucs_rcache_pred_region_t *found = NULL;
+
+    do {
+        found = ucs_rcache_pred_table_overlap(table, found, end - 1, end);
+    } while ((found != NULL) && (found != region));
+    return (found == region) || (region->length == 0);
+}
+
 const char *test_pred_validate(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_table_t *table = &pred->table;
     uintptr_t last                 = 0;
     uint64_t bytes                 = 0;
     unsigned queued                = 0;
+    unsigned count                 = 0;
     const ucs_rcache_pred_subsystem_stats_t *cache;
     ucs_rcache_pred_region_t *region;
     const char *error;
-    unsigned i;
 
-    for (i = 0; i < table->count; ++i) {
-        region  = table->sorted[i];
+    for (region = ucs_rcache_pred_table_from(table, 0); region != NULL;
+         region = ucs_rcache_pred_region_next(region)) {
         queued += region->queued;
+        ++count;
         if (region->start < last) {
             return "the table is not ordered by start";
         }
-        if (region->length > table->max_length) {
-            return "a region is longer than the longest";
+        if (!is_found_by_range(table, region)) {
+            return "a region is not found by its range";
         }
         if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
             return "a registration is under way";
@@ -250,6 +264,10 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
             return "a region is used and not registered";
         }
         last = region->start;
+    }
+
+    if (count != table->count) {
+        return "the table has not as many regions as it says";
     }
 
     /* What is registered for pieces belongs to no region, but is counted */

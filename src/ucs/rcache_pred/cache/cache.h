@@ -36,8 +36,8 @@
  *                 mutex at once.
  *   lock          Protects the table, the regions and the counters. A use holds
  *                 it for some tens of instructions, the making of a region for
- *                 a memmove, and an eviction, an unmap or a sweep for a pass
- *                 over the regions. Nothing is allocated, freed, logged or
+ *                 a search in a tree, and an eviction, an unmap or a sweep for
+ *                 a pass over the regions. Nothing is allocated, freed, logged or
  *                 registered while it is held. Hence no memory hook runs under
  *                 it, and the unmap hook may take it. It is not held across a
  *                 fork.
@@ -154,9 +154,9 @@ typedef struct pred_rounds {
                                            in urgent */
     uint64_t                dropped_seen; /**< Value of dq.dropped at the last
                                                sweep */
-    unsigned                gc_hand;  /**< Index of the region at which the hand
-                                           of the clock is that forgets
-                                           regions */
+    uintptr_t               gc_hand; /**< Start of the region at which the hand
+                                          of the clock is that forgets regions,
+                                          or of one that is gone */
 } pred_rounds_t;
 
 

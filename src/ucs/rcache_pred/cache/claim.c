@@ -19,13 +19,12 @@ static ucs_status_t new_region(pred_use_t *use)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
     ucs_rcache_pred_room_t room;
-    unsigned capacity;
     ucs_status_t status;
 
     while (!ucs_rcache_pred_table_has_room(&pred->table)) {
-        capacity = pred->table.capacity;
+        ucs_rcache_pred_room_ask(&pred->table, &room);
         pred_unlock(pred);
-        status = ucs_rcache_pred_room_alloc(&room, capacity);
+        status = ucs_rcache_pred_room_alloc(&room);
         pred_lock(pred);
         if (status != UCS_OK) {
             return status;

@@ -32,10 +32,9 @@ find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
     ucs_rcache_pred_region_t *victim     = NULL;
     ucs_rcache_pred_time_t victim_latest = deadline;
     ucs_rcache_pred_region_t *region;
-    unsigned i;
 
-    for (i = 0; i < pred->table.count; ++i) {
-        region = pred->table.sorted[i];
+    for (region = ucs_rcache_pred_table_from(&pred->table, 0); region != NULL;
+         region = ucs_rcache_pred_region_next(region)) {
         if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
             (region->refs > 0)) {
             continue;

@@ -23,30 +23,75 @@ typedef struct ucs_rcache_pred_chunk {
 } ucs_rcache_pred_chunk_t;
 
 
+static uint64_t start_key(const ucs_hlist_link_t *link)
+{
+    return ucs_container_of(link, ucs_rcache_pred_region_t, start_link)->start;
+}
+
+static uint64_t memh_key(const ucs_hlist_link_t *link)
+{
+    return (uintptr_t)ucs_container_of(link, ucs_rcache_pred_region_t,
+                                       memh_link)->memh;
+}
+
+/* Where a region ends */
+static uintptr_t region_end(const ucs_rcache_pred_region_t *region)
+{
+    return region->start + region->length;
+}
+
+static int starts_before(const ucs_rcache_pred_tree_node_t *node,
+                         const ucs_rcache_pred_tree_node_t *other)
+{
+    return ucs_rcache_pred_tree_region(node)->start <
+           ucs_rcache_pred_tree_region(other)->start;
+}
+
+/* Where the last region of a branch ends; 0: the branch is empty */
+static uintptr_t branch_end(const ucs_rcache_pred_tree_node_t *node)
+{
+    return (node == NULL) ? 0 : ucs_rcache_pred_tree_region(node)->max_end;
+}
+
+static int sum_branch(ucs_rcache_pred_tree_node_t *node)
+{
+    ucs_rcache_pred_region_t *region = ucs_rcache_pred_tree_region(node);
+    uintptr_t old_end                = region->max_end;
+
+    region->max_end = ucs_max(region_end(region),
+                              ucs_max(branch_end(node->child[0]),
+                                      branch_end(node->child[1])));
+    return region->max_end != old_end;
+}
+
 ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
 {
+    ucs_status_t status;
+
     memset(table, 0, sizeof(*table));
+    ucs_rcache_pred_tree_init(&table->tree, starts_before, sum_branch);
     ucs_list_head_init(&table->free);
     ucs_list_head_init(&table->chunks);
 
-    table->by_start = calloc(UCS_RCACHE_PRED_TABLE_BUCKETS,
-                             sizeof(*table->by_start));
-    if (table->by_start == NULL) {
+    status = ucs_rcache_pred_buckets_init(&table->by_start,
+                                          UCS_RCACHE_PRED_TABLE_BITS,
+                                          start_key);
+    if (status != UCS_OK) {
         goto err;
     }
 
-    table->by_memh = calloc(UCS_RCACHE_PRED_TABLE_BUCKETS,
-                            sizeof(*table->by_memh));
-    if (table->by_memh == NULL) {
-        goto err_free_by_start;
+    status = ucs_rcache_pred_buckets_init(&table->by_memh,
+                                          UCS_RCACHE_PRED_TABLE_BITS, memh_key);
+    if (status != UCS_OK) {
+        goto err_cleanup_by_start;
     }
 
     return UCS_OK;
 
-err_free_by_start:
-    free(table->by_start);
+err_cleanup_by_start:
+    ucs_rcache_pred_buckets_cleanup(&table->by_start);
 err:
-    return UCS_ERR_NO_MEMORY;
+    return status;
 }
 
 void ucs_rcache_pred_table_cleanup(ucs_rcache_pred_table_t *table)
@@ -55,95 +100,175 @@ void ucs_rcache_pred_table_cleanup(ucs_rcache_pred_table_t *table)
         free(ucs_list_extract_head(&table->chunks, ucs_rcache_pred_chunk_t,
                                    list));
     }
-    free(table->sorted);
-    free(table->by_memh);
-    free(table->by_start);
+    ucs_rcache_pred_buckets_cleanup(&table->by_memh);
+    ucs_rcache_pred_buckets_cleanup(&table->by_start);
 }
 
-ucs_status_t
-ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room, unsigned capacity)
+void ucs_rcache_pred_room_ask(const ucs_rcache_pred_table_t *table,
+                              ucs_rcache_pred_room_t *room)
+{
+    memset(room, 0, sizeof(*room));
+    room->wants_chunk   = (table->num_free == 0);
+    room->wants_buckets = !ucs_rcache_pred_table_has_buckets(table);
+    room->capacity      = ucs_rcache_pred_buckets_capacity(&table->by_start);
+}
+
+ucs_status_t ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room)
 {
     void *chunk;
 
-    if (posix_memalign(&chunk, UCS_RCACHE_PRED_REGION_ALIGN,
-                       sizeof(*room->chunk)) != 0) {
-        goto err;
+    if (room->wants_chunk) {
+        if (posix_memalign(&chunk, UCS_RCACHE_PRED_REGION_ALIGN,
+                           sizeof(*room->chunk)) != 0) {
+            goto err;
+        }
+
+        memset(chunk, 0, sizeof(*room->chunk));
+        room->chunk = chunk;
     }
 
-    memset(chunk, 0, sizeof(*room->chunk));
-    room->chunk    = chunk;
-    room->capacity = ucs_max(2 * capacity, 256u);
-    room->sorted   = malloc(room->capacity * sizeof(*room->sorted));
-    if (room->sorted == NULL) {
-        goto err_free_chunk;
+    if (room->wants_buckets) {
+        room->by_start = ucs_rcache_pred_buckets_alloc(room->capacity);
+        room->by_memh  = ucs_rcache_pred_buckets_alloc(room->capacity);
+        if ((room->by_start == NULL) || (room->by_memh == NULL)) {
+            goto err;
+        }
     }
 
     return UCS_OK;
 
-err_free_chunk:
-    free(room->chunk);
 err:
+    ucs_rcache_pred_room_release(room);
     return UCS_ERR_NO_MEMORY;
+}
+
+static void give_chunk(ucs_rcache_pred_table_t *table,
+                       ucs_rcache_pred_chunk_t *chunk)
+{
+    unsigned i;
+
+    for (i = 0; i < CHUNK_REGIONS; ++i) {
+        ucs_list_add_tail(&table->free, &chunk->regions[i].queue_elem.list);
+    }
+    table->num_free += CHUNK_REGIONS;
+    ucs_list_add_tail(&table->chunks, &chunk->list);
 }
 
 void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,
                                ucs_rcache_pred_room_t *room)
 {
-    ucs_rcache_pred_region_t **sorted;
-    unsigned i;
-
-    if (table->num_free == 0) {
-        for (i = 0; i < CHUNK_REGIONS; ++i) {
-            ucs_list_add_tail(&table->free,
-                              &room->chunk->regions[i].queue_elem.list);
-        }
-        table->num_free += CHUNK_REGIONS;
-        ucs_list_add_tail(&table->chunks, &room->chunk->list);
+    if ((room->chunk != NULL) && (table->num_free == 0)) {
+        give_chunk(table, room->chunk);
         room->chunk = NULL;
     }
 
-    if ((table->count == table->capacity) &&
-        (room->capacity > table->capacity)) {
-        for (i = 0; i < table->count; ++i) {
-            room->sorted[i] = table->sorted[i];
-        }
-        sorted          = table->sorted;
-        table->sorted   = room->sorted;
-        table->capacity = room->capacity;
-        room->sorted    = sorted;
-    }
+    room->by_start = ucs_rcache_pred_buckets_grow(&table->by_start,
+                                                  room->by_start,
+                                                  room->capacity);
+    room->by_memh  = ucs_rcache_pred_buckets_grow(&table->by_memh,
+                                                  room->by_memh,
+                                                  room->capacity);
 }
 
 void ucs_rcache_pred_room_release(ucs_rcache_pred_room_t *room)
 {
     free(room->chunk);
-    free(room->sorted);
+    free(room->by_start);
+    free(room->by_memh);
 }
 
-/* @return the lowest index in sorted of a region that starts at or after @a
- *         start. */
-static unsigned
-table_lower_bound(const ucs_rcache_pred_table_t *table, uintptr_t start)
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region)
 {
-    unsigned low = 0, high = table->count, mid;
+    ucs_rcache_pred_tree_node_t *node;
 
-    while (low < high) {
-        mid = low + (high - low) / 2;
-        if (table->sorted[mid]->start < start) {
-            low = mid + 1;
+    node = ucs_rcache_pred_tree_next(&region->tree_node);
+    return (node == NULL) ? NULL : ucs_rcache_pred_tree_region(node);
+}
+
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
+                           uintptr_t start)
+{
+    const ucs_rcache_pred_tree_node_t *node = table->tree.root;
+    ucs_rcache_pred_region_t *first         = NULL;
+    ucs_rcache_pred_region_t *region;
+
+    while (node != NULL) {
+        region = ucs_rcache_pred_tree_region(node);
+        if (region->start >= start) {
+            first = region;
+            node  = node->child[0];
         } else {
-            high = mid;
+            node  = node->child[1];
         }
     }
 
-    return low;
+    return first;
 }
 
-unsigned ucs_rcache_pred_table_first(const ucs_rcache_pred_table_t *table,
-                                     uintptr_t start)
+/* The first region of a branch that ends after @a start. There is one. */
+static ucs_rcache_pred_region_t *
+first_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
 {
-    return (start <= table->max_length) ?
-           0 : table_lower_bound(table, start - table->max_length);
+    for (;;) {
+        if (branch_end(node->child[0]) > start) {
+            node = node->child[0];
+        } else if (region_end(ucs_rcache_pred_tree_region(node)) > start) {
+            return ucs_rcache_pred_tree_region(node);
+        } else {
+            node = node->child[1];
+        }
+    }
+}
+
+/* The first region behind @a node that ends after @a start, or NULL */
+static ucs_rcache_pred_region_t *
+next_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
+{
+    const ucs_rcache_pred_tree_node_t *below;
+
+    for (;;) {
+        if (branch_end(node->child[1]) > start) {
+            return first_after(node->child[1], start);
+        }
+
+        do {
+            below = node;
+            node  = node->parent;
+            if (node == NULL) {
+                return NULL;
+            }
+        } while (below == node->child[1]);
+
+        if (region_end(ucs_rcache_pred_tree_region(node)) > start) {
+            return ucs_rcache_pred_tree_region(node);
+        }
+    }
+}
+
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
+                              ucs_rcache_pred_region_t *region, uintptr_t start,
+                              uintptr_t end)
+{
+    if (region != NULL) {
+        region = next_after(&region->tree_node, start);
+    } else if (branch_end(table->tree.root) > start) {
+        region = first_after(table->tree.root, start);
+    }
+
+    return ((region == NULL) || (region->start >= end)) ? NULL : region;
+}
+
+void ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
+                                       ucs_rcache_pred_region_t *region,
+                                       size_t length)
+{
+    if (region->length != length) {
+        region->length = length;
+        ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
+    }
 }
 
 ucs_rcache_pred_region_t *
@@ -151,7 +276,6 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
                            struct ucs_rcache_pred_domain *domain,
                            uintptr_t start, size_t length)
 {
-    unsigned pos = table_lower_bound(table, start);
     ucs_rcache_pred_region_t *region;
 
     region = ucs_list_extract_head(&table->free, ucs_rcache_pred_region_t,
@@ -162,35 +286,26 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     region->generation = ++table->generations;
     region->domain     = domain;
     region->start      = start;
+    region->length     = length;
     region->state      = UCS_RCACHE_PRED_REGION_IDLE;
     region->referenced = 1;
     region->deadline   = UCS_RCACHE_PRED_TIME_INF;
     ucs_rcache_pred_forecast_init(&region->forecast);
 
-    memmove(&table->sorted[pos + 1], &table->sorted[pos],
-            (table->count - pos) * sizeof(*table->sorted));
-    table->sorted[pos] = region;
-    ++table->count;
-
+    ucs_rcache_pred_buckets_move(&table->by_start);
+    ucs_rcache_pred_buckets_move(&table->by_memh);
     ucs_hlist_add_head(ucs_rcache_pred_start_bucket(table, start),
                        &region->start_link);
-    ucs_rcache_pred_region_set_length(table, region, length);
+    ucs_rcache_pred_tree_insert(&table->tree, &region->tree_node);
+    ++table->count;
     return region;
 }
 
 void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_region_t *region)
 {
-    unsigned pos = table_lower_bound(table, region->start);
-
-    while (table->sorted[pos] != region) {
-        ++pos; /* This is another region with the same start */
-    }
-
     --table->count;
-    memmove(&table->sorted[pos], &table->sorted[pos + 1],
-            (table->count - pos) * sizeof(*table->sorted));
-
+    ucs_rcache_pred_tree_remove(&table->tree, &region->tree_node);
     ucs_hlist_del(ucs_rcache_pred_start_bucket(table, region->start),
                   &region->start_link);
     region->generation = 0;
@@ -204,7 +319,7 @@ void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
 {
     region->memh  = memh;
     region->state = UCS_RCACHE_PRED_REGION_REGISTERED;
-    ucs_hlist_add_head(&table->by_memh[ucs_rcache_pred_hash((uintptr_t)memh)],
+    ucs_hlist_add_head(ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
                        &region->memh_link);
 }
 
@@ -213,7 +328,7 @@ void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
 {
     void *memh = region->memh;
 
-    ucs_hlist_del(&table->by_memh[ucs_rcache_pred_hash((uintptr_t)memh)],
+    ucs_hlist_del(ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
                   &region->memh_link);
     region->memh  = NULL;
     region->ahead = 0;

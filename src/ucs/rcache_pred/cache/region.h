@@ -7,7 +7,8 @@
 #ifndef UCS_RCACHE_PRED_REGION_H_
 #define UCS_RCACHE_PRED_REGION_H_
 
-#include <ucs/base/hash.h>
+#include <ucs/base/buckets.h>
+#include <ucs/base/tree.h>
 #include <ucs/rcache_pred/predict/predict.h>
 #include <ucs/rcache_pred/predict/timeq.h>
 
@@ -109,6 +110,11 @@ typedef struct ucs_rcache_pred_region {
                                                      read by evictions */
     ucs_rcache_pred_waiter_t       *waiters;
 
+    ucs_rcache_pred_tree_node_t    tree_node;   /**< Element of table->tree */
+    uintptr_t                      max_end;     /**< Where the last one of this
+                                                     region and of those below
+                                                     it in the tree ends */
+
     /* Only the helper uses these */
     ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< Element of the registration
                                                      queue or of the awaited
@@ -125,33 +131,34 @@ typedef struct ucs_rcache_pred_region {
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
 
 
-#define UCS_RCACHE_PRED_TABLE_BUCKETS 16384u
+/** A table begins with so many buckets, as a power of 2. */
+#define UCS_RCACHE_PRED_TABLE_BITS 14
 
 /** The table of all regions. */
 typedef struct ucs_rcache_pred_table {
-    ucs_hlist_head_t         *by_start;
-    ucs_hlist_head_t         *by_memh;
-    ucs_rcache_pred_region_t **sorted;   /**< All regions, ordered by start */
-    unsigned                 count;      /**< Number of regions in sorted */
-    unsigned                 capacity;   /**< For how many regions sorted has
-                                              room */
-    unsigned                 num_free;   /**< Number of regions in free */
-    size_t                   max_length; /**< Longest region that there has ever
-                                              been */
-    uint64_t                 generations; /**< How many generations were given
-                                               to regions and uses so far */
-    ucs_list_link_t          free;       /**< Free regions, linked through
+    ucs_rcache_pred_buckets_t by_start;
+    ucs_rcache_pred_buckets_t by_memh;
+    ucs_rcache_pred_tree_t    tree;      /**< All regions, ordered by start */
+    unsigned                  count;     /**< Number of regions in the table */
+    unsigned                  num_free;  /**< Number of regions in free */
+    uint64_t                  generations; /**< How many generations were given
+                                                to regions and uses so far */
+    ucs_list_link_t           free;      /**< Free regions, linked through
                                               queue_elem */
-    ucs_list_link_t          chunks;     /**< The memory of all regions */
+    ucs_list_link_t           chunks;    /**< The memory of all regions */
 } ucs_rcache_pred_table_t;
 
 
 /** Room for one more region in the table, which is allocated without the
  *  lock. */
 typedef struct ucs_rcache_pred_room {
-    struct ucs_rcache_pred_chunk *chunk;
-    ucs_rcache_pred_region_t     **sorted;
-    unsigned                     capacity;
+    int                          wants_chunk;
+    int                          wants_buckets;
+    unsigned                     capacity;  /**< How many buckets the table had
+                                                 when it was asked */
+    struct ucs_rcache_pred_chunk *chunk;    /**< Memory of regions */
+    ucs_hlist_head_t             *by_start; /**< Buckets */
+    ucs_hlist_head_t             *by_memh;  /**< Buckets */
 } ucs_rcache_pred_room_t;
 
 
@@ -161,21 +168,29 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table);
 /** Free a table, and all regions with it. */
 void ucs_rcache_pred_table_cleanup(ucs_rcache_pred_table_t *table);
 
+/** @return whether there are as many buckets as there may be regions. */
+static inline int
+ucs_rcache_pred_table_has_buckets(const ucs_rcache_pred_table_t *table)
+{
+    return table->count < ucs_rcache_pred_buckets_capacity(&table->by_start);
+}
+
 /** @return whether @ref ucs_rcache_pred_region_new would find room. */
 static inline int
 ucs_rcache_pred_table_has_room(const ucs_rcache_pred_table_t *table)
 {
-    return (table->num_free > 0) && (table->count < table->capacity);
+    return (table->num_free > 0) && ucs_rcache_pred_table_has_buckets(table);
 }
 
 /**
- * Make room in the table. This takes three steps, since nothing may be
- * allocated or freed under the lock: allocate the room without the lock, give
- * it to the table under the lock, and free without the lock what the table did
- * not need or has given back.
+ * Make room in the table. This takes four steps, since nothing may be allocated
+ * or freed under the lock: ask under the lock what is needed, allocate it
+ * without the lock, give it to the table under the lock, and free without the
+ * lock what the table did not need or has given back.
  */
-ucs_status_t ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room,
-                                        unsigned capacity);
+void ucs_rcache_pred_room_ask(const ucs_rcache_pred_table_t *table,
+                              ucs_rcache_pred_room_t *room);
+ucs_status_t ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room);
 void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,
                                ucs_rcache_pred_room_t *room);
 void ucs_rcache_pred_room_release(ucs_rcache_pred_room_t *room);
@@ -204,33 +219,46 @@ void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
 void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
                                        ucs_rcache_pred_region_t *region);
 
-/** @return the index in table->sorted of the first region that can overlap a
- *          range which starts at @a start. */
-unsigned ucs_rcache_pred_table_first(const ucs_rcache_pred_table_t *table,
-                                     uintptr_t start);
+/** @return the first region that starts at @a start or later, or NULL. With @ref
+ *  ucs_rcache_pred_region_next, this goes over all regions; whoever lets go of
+ *  the lock in between goes on with the start of the region that comes next. */
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
+                           uintptr_t start);
+
+/** @return the region after @a region in the order of starts, or NULL. */
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region);
+
+/**
+ * Find the regions that overlap a range. Each call takes O(log n) steps,
+ * whatever lengths regions have.
+ *
+ * @param [in] region  The region that was found last; NULL: find the first one.
+ * @param [in] start   The range is from here,
+ * @param [in] end     to before this.
+ * @return the next one in the order of starts, or NULL.
+ */
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
+                              ucs_rcache_pred_region_t *region, uintptr_t start,
+                              uintptr_t end);
+
+/** Set the length of a region, which must not be registered. */
+void ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
+                                       ucs_rcache_pred_region_t *region,
+                                       size_t length);
 
 /** @return the length of the longest of the region's recent uses. */
 size_t
 ucs_rcache_pred_region_expected_length(const ucs_rcache_pred_region_t *region);
 
 
-/** Set the length of a region, which must not be registered. */
-static inline void
-ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
-                                  ucs_rcache_pred_region_t *region,
-                                  size_t length)
+/** @return the region of an element of table->tree. */
+static inline ucs_rcache_pred_region_t *
+ucs_rcache_pred_tree_region(const ucs_rcache_pred_tree_node_t *node)
 {
-    region->length = length;
-    if (length > table->max_length) {
-        table->max_length = length;
-    }
-}
-
-
-/** @return the index of the bucket for an address or a handle. */
-static inline unsigned ucs_rcache_pred_hash(uint64_t key)
-{
-    return ucs_rcache_pred_hash_bits(key, 14);
+    return ucs_container_of(node, ucs_rcache_pred_region_t, tree_node);
 }
 
 /** @return the bucket with the regions that start at @a start, among others. */
@@ -238,7 +266,7 @@ static inline ucs_hlist_head_t *
 ucs_rcache_pred_start_bucket(const ucs_rcache_pred_table_t *table,
                              uintptr_t start)
 {
-    return &table->by_start[ucs_rcache_pred_hash(start)];
+    return ucs_rcache_pred_bucket(&table->by_start, start);
 }
 
 /** @return the region that is registered with this handle in this domain, or
@@ -251,7 +279,7 @@ ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_region_t *region;
 
     ucs_hlist_for_each(region,
-                       &table->by_memh[ucs_rcache_pred_hash((uintptr_t)memh)],
+                       ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
                        memh_link) {
         if ((region->memh == memh) && (region->domain == domain)) {
             return region;

@@ -50,16 +50,13 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end)
 {
-    ucs_rcache_pred_table_t *table = &pred->table;
-    unsigned found                 = 0;
-    ucs_rcache_pred_region_t *region;
-    unsigned i;
+    ucs_rcache_pred_region_t *region = NULL;
+    unsigned found                   = 0;
 
     pred_lock(pred);
-    for (i = ucs_rcache_pred_table_first(table, start);
-         (i < table->count) && (table->sorted[i]->start < end); ++i) {
-        region = table->sorted[i];
-        if (!region->stale && (region->start + region->length > start)) {
+    while ((region = ucs_rcache_pred_table_overlap(&pred->table, region, start,
+                                                   end)) != NULL) {
+        if (!region->stale) {
             region->stale = 1;
             ++found;
         }

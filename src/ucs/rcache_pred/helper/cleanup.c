@@ -20,7 +20,7 @@
 int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
 {
     ucs_rcache_pred_region_t *region;
-    unsigned i;
+    uintptr_t start;
 
     /* Cleared before the regions are looked at, so that regions which become
      * stale meanwhile are found the next time */
@@ -29,11 +29,11 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
     }
 
     pred_lock(pred);
-    for (i = 0; i < pred->table.count;) {
-        region = pred->table.sorted[i];
+    region = ucs_rcache_pred_table_from(&pred->table, 0);
+    while (region != NULL) {
         if (!region->stale || (region->refs > 0) ||
             (region->state == UCS_RCACHE_PRED_REGION_REGISTERING)) {
-            ++i;
+            region = ucs_rcache_pred_region_next(region);
             continue;
         }
 
@@ -43,13 +43,12 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
             return 1;
         }
 
+        start = region->start;
         pred_unlock(pred);
         pred_region_deregister(pred, region);
         pred_forget_region(pred, region);
         pred_lock(pred);
-        /* Go on at i, where the next region is now. Meanwhile uses may have
-         * added regions, but nobody has removed any, so that none is left
-         * out */
+        region = ucs_rcache_pred_table_from(&pred->table, start);
     }
     pred_unlock(pred);
     return 0;
@@ -70,7 +69,6 @@ static void region_note_use(ucs_rcache_pred_t *pred,
 int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
 {
     ucs_rcache_pred_region_t *region;
-    unsigned i;
 
     if (pred->dq.dropped == pred->rounds.dropped_seen) {
         return 0;
@@ -78,8 +76,8 @@ int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
 
     pred_lock(pred);
     pred->stats.dq_dropped = pred->rounds.dropped_seen = pred->dq.dropped;
-    for (i = 0; i < pred->table.count; ++i) {
-        region = pred->table.sorted[i];
+    for (region = ucs_rcache_pred_table_from(&pred->table, 0); region != NULL;
+         region = ucs_rcache_pred_region_next(region)) {
         if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
             (region->refs == 0) && !region->stale &&
             (!region->queued || region->scheduled ||
@@ -101,20 +99,38 @@ int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
     return 0;
 }
 
+/* The region at which the hand of the clock is */
+static ucs_rcache_pred_region_t *gc_region(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_region_t *region;
+
+    region = ucs_rcache_pred_table_from(&pred->table, pred->rounds.gc_hand);
+    return (region != NULL) ? region :
+                              ucs_rcache_pred_table_from(&pred->table, 0);
+}
+
+/* Move the hand of the clock on. @return the region at which it is now. */
+static ucs_rcache_pred_region_t *gc_next(ucs_rcache_pred_t *pred,
+                                         ucs_rcache_pred_region_t *region)
+{
+    region                = ucs_rcache_pred_region_next(region);
+    pred->rounds.gc_hand = (region == NULL) ? 0 : region->start;
+    return (region != NULL) ? region : gc_region(pred);
+}
+
 /* Finds regions by the CLOCK algorithm, with a bounded number of steps in a
  * round */
 int pred_collect_garbage(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_table_t *table = &pred->table;
-    unsigned *hand                 = &pred->rounds.gc_hand;
-    int progress                   = 0;
-    unsigned steps                 = GC_STEPS;
-    ucs_rcache_pred_region_t *region;
+    int progress   = 0;
+    unsigned steps = GC_STEPS;
+    ucs_rcache_pred_region_t *region, *next;
 
     pred_lock(pred);
-    while ((table->count > pred->params.known_regions) && (steps-- > 0)) {
-        *hand  = (*hand + 1) % table->count;
-        region = table->sorted[*hand];
+    for (region = gc_region(pred);
+         (pred->table.count > pred->params.known_regions) && (steps-- > 0);
+         region = next) {
+        next = gc_next(pred, region);
         if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) ||
             (region->refs > 0) || (region->in_pieces > 0) ||
             region->scheduled) {

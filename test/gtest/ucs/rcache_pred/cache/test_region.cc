@@ -30,8 +30,8 @@ protected:
         ucs_rcache_pred_room_t room;
 
         while (!ucs_rcache_pred_table_has_room(&m_table)) {
-            EXPECT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room,
-                                                         m_table.capacity));
+            ucs_rcache_pred_room_ask(&m_table, &room);
+            EXPECT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room));
             ucs_rcache_pred_room_give(&m_table, &room);
             ucs_rcache_pred_room_release(&room);
         }
@@ -75,12 +75,14 @@ protected:
     std::set<region_t*> overlapping(uintptr_t start, uintptr_t end)
     {
         std::set<region_t*> regions;
+        region_t *region = NULL;
+        uintptr_t last   = 0;
 
-        for (unsigned i = ucs_rcache_pred_table_first(&m_table, start);
-             (i < m_table.count) && (m_table.sorted[i]->start < end); ++i) {
-            if (overlaps(m_table.sorted[i], start, end)) {
-                regions.insert(m_table.sorted[i]);
-            }
+        while ((region = ucs_rcache_pred_table_overlap(&m_table, region, start,
+                                                       end)) != NULL) {
+            EXPECT_TRUE(regions.insert(region).second) << "found twice";
+            EXPECT_LE(last, region->start) << "in the order of starts";
+            last = region->start;
         }
         return regions;
     }
@@ -153,8 +155,8 @@ TEST_F(test_region, many_handles)
 {
     std::vector<region_t*> regions;
 
-    /* There are more handles than buckets, so that some share one */
-    for (uintptr_t i = 0; i < 2 * UCS_RCACHE_PRED_TABLE_BUCKETS; ++i) {
+    /* More than there are buckets at first */
+    for (uintptr_t i = 0; i < 3u << UCS_RCACHE_PRED_TABLE_BITS; ++i) {
         regions.push_back(make(0x100000 + i * PAGE, PAGE));
         set(regions.back(), 0x7f0000000000 + i * 0x40);
     }
@@ -202,24 +204,57 @@ TEST_F(test_region, no_room_at_first)
     EXPECT_TRUE(ucs_rcache_pred_table_has_room(&m_table));
 }
 
-TEST_F(test_region, room_grows)
+TEST_F(test_region, in_the_order_of_starts)
 {
     std::mt19937 random(1);
-    std::set<uintptr_t> starts;
+    std::multiset<uintptr_t> starts;
 
     for (unsigned i = 0; i < 5000; ++i) {
-        uintptr_t start = 0x1000 + random() % 1000000;
-        if (starts.insert(start).second) {
-            make(start, 1);
-        }
+        starts.insert(make(0x1000 + random() % 10000, 1)->start);
         ASSERT_EQ(starts.size(), m_table.count);
-        ASSERT_LE(m_table.count, m_table.capacity);
     }
 
-    auto expected = starts.begin();
-    for (unsigned i = 0; i < m_table.count; ++i) {
-        EXPECT_EQ(*expected++, m_table.sorted[i]->start);
+    region_t *region = ucs_rcache_pred_table_from(&m_table, 0);
+    for (uintptr_t start : starts) {
+        ASSERT_EQ(start, region->start);
+        region = ucs_rcache_pred_region_next(region);
     }
+    EXPECT_EQ(NULL, region);
+}
+
+TEST_F(test_region, from_an_address_on)
+{
+    region_t *a = make(0x1000, 0x1000), *b = make(0x3000, 0x1000);
+
+    EXPECT_EQ(a, ucs_rcache_pred_table_from(&m_table, 0));
+    EXPECT_EQ(a, ucs_rcache_pred_table_from(&m_table, 0x1000));
+    EXPECT_EQ(b, ucs_rcache_pred_table_from(&m_table, 0x1001));
+    EXPECT_EQ(b, ucs_rcache_pred_table_from(&m_table, 0x3000));
+    EXPECT_EQ(NULL, ucs_rcache_pred_table_from(&m_table, 0x3001));
+}
+
+/* A bucket with many regions would make each use as slow as there are regions */
+TEST_F(test_region, buckets_stay_short)
+{
+    unsigned longest = 0;
+
+    for (uintptr_t i = 0; i < 5u << UCS_RCACHE_PRED_TABLE_BITS; ++i) {
+        region_t *region = make(0x100000 + i * PAGE, PAGE);
+        set(region, 0x7f0000000000 + i * 0x40);
+    }
+
+    for (uintptr_t i = 0; i < m_table.count; ++i) {
+        unsigned count = 0;
+        region_t *region;
+        ucs_hlist_for_each(region,
+                           ucs_rcache_pred_start_bucket(&m_table, 0x100000 +
+                                                                  i * PAGE),
+                           start_link) {
+            ++count;
+        }
+        longest = std::max(longest, count);
+    }
+    EXPECT_LE(longest, 8u);
 }
 
 TEST_F(test_region, room_that_came_too_late_is_released)
@@ -228,30 +263,38 @@ TEST_F(test_region, room_that_came_too_late_is_released)
      * one is not needed */
     ucs_rcache_pred_room_t room1, room2;
 
-    ASSERT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room1, m_table.capacity));
-    ASSERT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room2, m_table.capacity));
+    ucs_rcache_pred_room_ask(&m_table, &room1);
+    ucs_rcache_pred_room_ask(&m_table, &room2);
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room1));
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room2));
     ucs_rcache_pred_room_give(&m_table, &room1);
     ucs_rcache_pred_room_release(&room1);
-    unsigned num_free = m_table.num_free, capacity = m_table.capacity;
+    unsigned num_free = m_table.num_free;
 
     ucs_rcache_pred_room_give(&m_table, &room2);
     EXPECT_NE((void*)NULL, room2.chunk);
-    EXPECT_NE((void*)NULL, room2.sorted);
     ucs_rcache_pred_room_release(&room2);
     EXPECT_EQ(num_free, m_table.num_free);
-    EXPECT_EQ(capacity, m_table.capacity);
 }
 
 TEST_F(test_region, no_memory_for_room)
 {
     ucs_rcache_pred_room_t room;
 
-    for (unsigned nth = 1; nth <= 2; ++nth) {
+    /* Regions and two arrays of buckets are wanted */
+    while (m_table.count < 1u << UCS_RCACHE_PRED_TABLE_BITS) {
+        make(0x1000, 1);
+    }
+
+    for (unsigned nth = 1; nth <= 3; ++nth) {
+        ucs_rcache_pred_room_ask(&m_table, &room);
         test_alloc_fail_nth(nth);
-        EXPECT_EQ(UCS_ERR_NO_MEMORY, ucs_rcache_pred_room_alloc(&room, 0));
+        EXPECT_EQ(UCS_ERR_NO_MEMORY, ucs_rcache_pred_room_alloc(&room));
         EXPECT_TRUE(test_alloc_failed());
     }
     test_alloc_fail_nth(0);
+    make(0x1000, 1);
+    EXPECT_EQ(1 + (1u << UCS_RCACHE_PRED_TABLE_BITS), m_table.count);
 }
 
 /*
