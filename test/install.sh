@@ -32,5 +32,14 @@ done
 LD_PRELOAD=$(find_one libuct_predreg.so) ucx_info -c |
     grep '^UCX_RCACHE_PRED_POLICY=predict'
 
+# Every document is installed, under the path that others refer to it by
+doc=$(dirname "$(find_one README.md)")
+(cd "$(dirname "$0")/.." && find docs -type f) | while read -r file; do
+    [ -f "$doc/$file" ] || {
+        echo "$file was not installed" >&2
+        exit 1
+    }
+done
+
 pkg-config --variable=preload "$(find_one ucx-predreg.pc)"
 man -l "$(find_one ucx_predreg.1)" | grep -q ucx_predreg

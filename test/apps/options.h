@@ -1,8 +1,8 @@
 /**
  * Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
  *
- * The command lines of the programs here. A program lists its options, and where
- * their values go:
+ * The command lines of the programs here. A program lists its options, and
+ * where their values go:
  *
  *     const app_option_t options[] = {
  *         {"size", .size = &opts->size},

@@ -7,8 +7,8 @@
 /*
  * What recording a trace adds to a use of registered memory: begin + end of the
  * cache with a recorder for its sink beside one without, the look for a call
- * site that is known, the unwinding of one that is not, and what the thread that
- * writes takes for an event. See docs/benchmarks.md.
+ * site that is known, the unwinding of one that is not, and what the thread
+ * that writes takes for an event. See docs/benchmarks.md.
  */
 
 #ifdef HAVE_CONFIG_H

@@ -7,8 +7,11 @@
 #include <common/library.h>
 
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 
 /*
@@ -50,6 +53,29 @@ protected:
         begin += name.size() + 3;
         return text.substr(begin, text.find(text[begin] == '[' ? "]" : ",",
                                             begin) - begin);
+    }
+
+    /* The names in the list of the manual page's section SUMMARY */
+    static std::set<std::string> documented()
+    {
+        std::ifstream page(TEST_TOP_SRCDIR "/src/tools/predreg/ucx_predreg.1");
+        std::set<std::string> names;
+        std::string line, word;
+        bool inside = false;
+
+        while (std::getline(page, line)) {
+            if (line.compare(0, 4, ".Sh ") == 0) {
+                inside = (line == ".Sh SUMMARY");
+            } else if (inside && (line.compare(0, 4, ".It ") == 0)) {
+                std::istringstream words(line.substr(4));
+                while (words >> word) {
+                    if (word != ",") {
+                        EXPECT_TRUE(names.insert(word).second) << word;
+                    }
+                }
+            }
+        }
+        return names;
     }
 
     static void collect(void *arg, const char *name, uint64_t value)
@@ -187,4 +213,19 @@ TEST_F(test_stats, strings)
     EXPECT_STREQ("\"a\\\"b\\\\c\\u001b[2J\xc3\xa4\"",
                  ucs_string_buffer_cstr(&strb));
     ucs_string_buffer_cleanup(&strb);
+}
+
+TEST_F(test_stats, the_manual_page_lists_all_members_and_no_others)
+{
+    std::set<std::string> members;
+    std::string text = json();
+    std::regex name("\"([a-z_]+)\":");
+
+    for (std::sregex_iterator i(text.begin(), text.end(), name), end; i != end;
+         ++i) {
+        members.insert((*i)[1]);
+    }
+
+    EXPECT_GT(members.size(), 30u);
+    EXPECT_EQ(members, documented());
 }
