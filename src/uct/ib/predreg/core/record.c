@@ -60,6 +60,16 @@ void uct_predreg_record_create(uct_predreg_core_t *core)
     core->recorder   = recorder;
 }
 
+void uct_predreg_record_destroy(uct_predreg_core_t *core)
+{
+    ucs_rcache_recorder_t *recorder = core->recorder;
+
+    if (recorder != NULL) {
+        core->recorder = NULL;
+        ucs_rcache_recorder_destroy(recorder);
+    }
+}
+
 const ucs_rcache_pred_sink_t *
 uct_predreg_record_sink(uct_predreg_core_t *core)
 {

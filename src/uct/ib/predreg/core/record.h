@@ -28,6 +28,10 @@ int uct_predreg_is_traced(const uct_predreg_knobs_t *knobs);
  *  before the cache is made, which is given the recorder as its sink. */
 void uct_predreg_record_create(uct_predreg_core_t *core);
 
+/** Undo uct_predreg_record_create(), if the cache cannot be made. To be called
+ *  under core.lock, before a domain is managed. */
+void uct_predreg_record_destroy(uct_predreg_core_t *core);
+
 /** @return the sink that hands the events of the cache to the recorder, or NULL
  *  if there is no recorder. */
 const ucs_rcache_pred_sink_t *

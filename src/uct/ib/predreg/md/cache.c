@@ -41,7 +41,7 @@ static ucs_status_t pred_create(uct_predreg_core_t *core)
     params.max_bytes = uct_predreg_max_bytes(&core->knobs);
     status           = ucs_rcache_pred_create(&params, &pred);
     if (status != UCS_OK) {
-        goto err_leave_node;
+        goto err_destroy_record;
     }
 
     core->pred = pred;
@@ -52,7 +52,9 @@ static ucs_status_t pred_create(uct_predreg_core_t *core)
     }
     return UCS_OK;
 
-err_leave_node:
+err_destroy_record:
+    uct_predreg_record_destroy(core);
+    uct_predreg_node_leave();
     uct_predreg_node_leave();
 err_destroy_thread:
     ucs_rcache_pred_thread_destroy(core->thread);
