@@ -3,13 +3,13 @@
 #
 # All tests: unit tests, plain and under sanitizers; which file uses which;
 # fuzzing; the installation; messages on bad input; pages of reports in a
-# browser; and, with an RDMA device or in a guest that has one, real MPI
-# programs. Installs what is missing. Ends with a line of counts; the exit
+# browser; real MPI programs in the native rig, under sanitizers too; and, with
+# an RDMA device or in a guest that has one, over verbs. Installs what is missing. Ends with a line of counts; the exit
 # status is 0 if nothing failed.
 #
 # usage: check.sh [PART]...
 # parts, and the default: structure unit sanitize fuzz install input replay
-#   report stat rig
+#   report stat native rig
 # another part: coverage, the lines of src that the unit tests run, by folder
 
 set -eu
@@ -17,7 +17,8 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=contrib/lib/build.sh
 . "$top/contrib/lib/build.sh"
 
-parts=(structure unit sanitize fuzz install input replay report stat rig)
+parts=(structure unit sanitize fuzz install input replay report stat native
+       rig)
 [ $# -eq 0 ] || parts=("$@")
 passed=0
 failed=0
@@ -131,9 +132,11 @@ check_sanitize()
         build_sanitized address
     check "unit tests, address and undefined-behaviour sanitizers" \
         run_gtest "$build-address/test/gtest/gtest"
+    check_native_sanitized address
     check "build with the thread sanitizer" build_sanitized thread
     check "unit tests, thread sanitizer" \
         run_tsan "$build-thread/test/gtest/gtest"
+    check_native_sanitized thread
 }
 
 # The fuzzer writes what it finds to the folder of the logs
@@ -187,7 +190,7 @@ install_packages()
     # These are installed whatever is asked for, since configure looks for most
     # of them, and is run only once
     install_missing "$log" "${packages_build[@]}" libgtest-dev liburing-dev \
-        ucx-utils man-db hpcc clang libdw-dev
+        ucx-utils man-db hpcc clang libdw-dev patchelf
     if is_asked rig; then
         install_guest "$log"
     fi
@@ -212,10 +215,11 @@ run_part()
     replay)    check "replay" "$top/test/replay.sh" "$build" ;;
     report)    check "pages of reports" "$top/test/report.sh" "$build" ;;
     stat)      check "live counters" "$top/test/stat.sh" "$build" ;;
+    native)    check_native ;;
     rig)       check_rig ;;
     *)         die "unknown part '$1': accepted are structure, unit," \
                    "sanitize, coverage, fuzz, install, input, replay, report," \
-                   "stat and rig" ;;
+                   "stat, native and rig" ;;
     esac
 }
 
@@ -224,7 +228,7 @@ main()
     local part
 
     install_packages
-    if is_asked fuzz install input replay report stat rig; then
+    if is_asked fuzz install input replay report stat native rig; then
         build_project
     else
         build_project src
@@ -238,14 +242,14 @@ main()
     [ "$failed" -eq 0 ]
 }
 
-# All of these tests run in one guest, and each prints a line of its own
-check_rig()
+# check_suite NAME COMMAND...: a command that prints a line for each test, PASS,
+# FAIL or SKIP, and DONE at the end
+check_suite()
 {
-    local status=0 log=$logs/rig.log counts
-    say "real MPI programs over verbs:"
+    local name=$1 log=$logs/$1.log status=0 counts
+    shift
     set +e
-    "$top/test/rig/run.sh" --timeout 1800 -- \
-        "$top/test/rig/suite.sh" "$build" 2>&1 | tee "$log" |
+    "$@" 2>&1 | tee "$log" |
         { grep --line-buffered -E '^(PASS|FAIL|SKIP|    )' || true; }
     status=${PIPESTATUS[0]}
     set -e
@@ -258,12 +262,40 @@ check_rig()
     skipped=$((skipped + counts))
     if [ "$status" -eq 77 ]; then
         skipped=$((skipped + 1))
-        say "SKIP rig: $(tail -n 1 "$log")"
+        say "SKIP $name: $(tail -n 1 "$log")"
     elif ! grep -q '^DONE' "$log"; then
         failed=$((failed + 1))
-        say "FAIL rig (status $status); the end of $log:"
+        say "FAIL $name (status $status); the end of $log:"
         tail -n 40 "$log" | sed 's/^/    /'
     fi
+}
+
+check_native()
+{
+    say "real programs in the native rig:"
+    check_suite native "$top/test/native/suite.sh" "$build"
+}
+
+build_programs_in()
+{
+    make -C "$1/test/apps" -j"$(nproc)"
+    make -C "$1/test/native"
+}
+
+# check_native_sanitized KIND: after build_sanitized
+check_native_sanitized()
+{
+    check "build of programs for the $1 sanitizer" build_programs_in "$build-$1"
+    say "real programs under the $1 sanitizer:"
+    check_suite "native-$1" "$top/test/native/suite.sh" "$build-$1"
+}
+
+# All of these tests run in one guest
+check_rig()
+{
+    say "real MPI programs over verbs:"
+    check_suite rig "$top/test/rig/run.sh" --timeout 1800 -- \
+        "$top/test/rig/suite.sh" "$build"
 }
 
 main

@@ -43,6 +43,13 @@ AC_DEFUN([PREDREG_CHECK_TEST_DEPS], [
     predreg_have_uring=no
     PKG_CHECK_MODULES([URING], [liburing], [predreg_have_uring=yes], [true])
     AM_CONDITIONAL([HAVE_URING], [test $predreg_have_uring = yes])
+
+    dnl The native rig has UCT under a name of its own
+    predreg_have_native=no
+    AC_PATH_PROG([PATCHELF], [patchelf])
+    AS_IF([test -n "$PATCHELF" && test $predreg_have_uring = yes],
+          [predreg_have_native=yes])
+    AM_CONDITIONAL([HAVE_NATIVE], [test $predreg_have_native = yes])
     predreg_have_json=no
     PKG_CHECK_MODULES([JSON], [json-c], [predreg_have_json=yes], [true])
     AM_CONDITIONAL([HAVE_JSON], [test $predreg_have_json = yes])

@@ -25,7 +25,9 @@ AC_DEFUN([PREDREG_CHECK_UCX], [
     UCX_CFLAGS=`$PKG_CONFIG --cflags ucx ucx-uct ucx-ucs`
     UCS_LIBS=`$PKG_CONFIG --libs ucx-ucs`
     UCP_LIBS=`$PKG_CONFIG --libs ucx`
+    UCX_LIBDIR=`$PKG_CONFIG --variable=libdir ucx`
     AC_SUBST([UCX_CFLAGS])
+    AC_SUBST([UCX_LIBDIR])
     UCT_LIBS=`$PKG_CONFIG --libs ucx-uct`
     AC_SUBST([UCS_LIBS])
     AC_SUBST([UCT_LIBS])
