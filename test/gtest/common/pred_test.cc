@@ -169,10 +169,9 @@ void pred_test::run_until(uint64_t time)
     m_world.advance_to(time);
 }
 
-void pred_test::run_until_asleep()
+void pred_test::run_until_asleep(uint64_t limit)
 {
-    /* No test predicts a use in more than an hour */
-    run(3600 * SEC);
+    run(limit);
     EXPECT_EQ(NEVER, m_next_poll);
 }
 

@@ -62,8 +62,9 @@ protected:
     /* Let time pass, and poll the helper whenever it has asked for that */
     void run_until(uint64_t time);
     void run(uint64_t time) { run_until(now() + time); }
-    /* Let time pass until the helper sleeps without a time to wake up */
-    void run_until_asleep();
+    /* Let time pass, and check that the helper sleeps in the end without a time
+     * to wake up. Few tests predict a use in more than an hour. */
+    void run_until_asleep(uint64_t limit = 3600 * SEC);
 
     uint64_t now() const { return m_world.now(); }
     stats_t stats();
