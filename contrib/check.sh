@@ -170,6 +170,7 @@ check_install()
     check "installed files" "$top/test/install.sh" "$root"
     check "exported symbols" "$top/test/exports.sh" \
         "$build/src/uct/ib/predreg/.libs"
+    check "programs with other UCXs than usual" "$top/test/preload.sh" "$build"
 }
 
 # is_asked PART...: whether one of these parts is to be run

@@ -85,6 +85,11 @@ typedef struct uct_predreg_compat {
     unsigned              first_minor;
     unsigned              last_minor;
 
+    /* UCT tells its version by its functions only: one that it has, and that
+     * earlier versions lack; and one that it lacks, and that later ones have */
+    const char            *uct_has;
+    const char            *uct_lacks;
+
     /* UCX's own registration caches */
     uct_predreg_setting_t ucp_cache; /**< The cache of UCP */
     uct_predreg_setting_t md_cache;  /**< The cache of a managed memory

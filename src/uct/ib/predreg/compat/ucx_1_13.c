@@ -96,6 +96,9 @@ const uct_predreg_compat_t uct_predreg_compat_1_13 = {
     .major             = 1,
     .first_minor       = 13,
     .last_minor        = 13,
+    /* uct_v2.h */
+    .uct_has           = "uct_md_mkey_pack_v2",
+    .uct_lacks         = "uct_md_mem_reg_v2",
     /* ucp_context.c. "try" switches it on where memory events are available. */
     .ucp_cache         = {
         .name          = "RCACHE_ENABLE",

@@ -5,133 +5,262 @@
  */
 
 #include "preload.h"
+#include "ucx.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #define CORE_LIBRARY "libuct_predreg_core.so"
 
 
-_Atomic(const uct_predreg_hooks_t*) predreg_active;
+_Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
 
-static pthread_once_t predreg_load_once = PTHREAD_ONCE_INIT;
+static pthread_once_t start_once = PTHREAD_ONCE_INIT;
 
-static uct_predreg_real_t predreg_real;
+/* The call by which the core is started, while start_once runs; and what became
+ * of that, written by it */
+static __thread __attribute__((tls_model("initial-exec"))) struct {
+    unsigned   ucx;
+    const void *caller;
+} starting;
+static const uct_predreg_hooks_t *started_hooks;
+
+static uct_predreg_real_t real;
+
+/* Written by the constructor. The path of the core is found before the program
+ * can change its folder, to which that of this library may be relative; empty:
+ * it was not found. */
+static char core_path[PATH_MAX];
+
+/* The core's function that starts it; NULL: it is not loaded. Written when
+ * core_was_tried is, which is by the constructor or by start_core(). */
+static uct_predreg_core_init_func_t core_init;
+static int core_was_tried;
+
+/* Where UCP is, of the UCX that the core works with; NULL: not known. Written
+ * once, under the lock, and with release, after what it points to. */
+static pthread_mutex_t ucp_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(const predreg_range_t*) ucp_range;
 
 
-/* Print a message to standard error: UCS, which has a log, may not be in the
- * process */
-#define PREDREG_COMPLAIN(_fmt, ...) \
-    fprintf(stderr, "ucx-predreg: " _fmt "\n", ##__VA_ARGS__)
-
-static const char *library_of(const char *symbol)
+/* @return why the core cannot work beside a caller's UCX because of its
+ * version; NULL: it can, or nothing tells the version. */
+static const char *version_error(const void *caller)
 {
-    return !strncmp(symbol, "ucp_", 4) ? "libucp.so.0" : "libuct.so.0";
-}
+    const uct_predreg_compat_t *compat = uct_predreg_compat_built_for();
+    static char reason[128];
+    __typeof__(&ucp_get_version) get_version;
+    unsigned major, minor, release;
 
-/* This takes the place of a function that was not found. It returns a value as
- * wide as a pointer, since some functions of UCP return a pointer that holds
- * the status. */
-static intptr_t missing_function(void)
-{
-    return UCS_ERR_UNSUPPORTED;
-}
-
-void *predreg_resolve(const char *name)
-{
-    const char *library = library_of(name);
-    void *handle, *addr;
-
-    /* A search by handle begins in UCX's library, so it does not find the
-     * overriding function of this library */
-    handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-    addr   = dlsym((handle == NULL) ? RTLD_NEXT : handle, name);
-    if (addr == NULL) {
-        PREDREG_COMPLAIN("%s was called, but there is no such function in %s "
-                         "of this process", name, library);
-        addr = missing_function;
+    get_version = predreg_lookup(caller, "ucp_get_version");
+    if (get_version != NULL) {
+        get_version(&major, &minor, &release);
+        snprintf(reason, sizeof(reason), "this process uses UCX %u.%u, "
+                 "accepted is %s, which it was built for", major, minor,
+                 uct_predreg_compat_accepted());
+        return (uct_predreg_compat_select(major, minor) == NULL) ? reason :
+                                                                   NULL;
     }
 
-    return addr;
-}
-
-/* Load the core from the folder that this library was loaded from */
-static void *load_core_library(void)
-{
-    char path[4096];
-    const char *slash;
-    Dl_info info;
-    void *handle;
-
-    if (!dladdr(&predreg_active, &info) || (info.dli_fname == NULL)) {
+    if ((predreg_lookup(caller, PREDREG_UCX_FUNCTION) == NULL) ||
+        ((predreg_lookup(caller, compat->uct_has) != NULL) &&
+         (predreg_lookup(caller, compat->uct_lacks) == NULL))) {
         return NULL;
     }
 
-    slash = strrchr(info.dli_fname, '/');
-    if (slash == NULL) {
-        snprintf(path, sizeof(path), "%s", CORE_LIBRARY);
-    } else {
-        snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - info.dli_fname),
-                 info.dli_fname, CORE_LIBRARY);
-    }
-
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-        PREDREG_COMPLAIN("stepping aside: cannot load %s: %s", path, dlerror());
-    }
-
-    return handle;
+    snprintf(reason, sizeof(reason), "the libuct of this process is not that "
+             "of UCX %s, which it was built for",
+             uct_predreg_compat_accepted());
+    return reason;
 }
 
-#define RESOLVE(_name) predreg_real._name = PREDREG_REAL(_name);
-
-const uct_predreg_real_t *predreg_real_ucp(void)
+/* @return why nothing is to be managed, whatever UCX there is; NULL: it is */
+static const char *process_error(void)
 {
-    /* Threads that come here at the same time write the same addresses */
-    UCT_PREDREG_REAL_UCP(RESOLVE)
-    return &predreg_real;
+    static char reason[PATH_MAX + 64];
+    const void *first = dlsym(RTLD_DEFAULT, PREDREG_UCX_FUNCTION);
+
+    /* The environment is that of a user who lacks these rights, and names
+     * files to be written */
+    if (getauxval(AT_SECURE)) {
+        return "this program has rights that its user lacks";
+    }
+
+    if ((first != NULL) && predreg_is_other_copy(first)) {
+        snprintf(reason, sizeof(reason), "%s was preloaded before %s",
+                 predreg_library_name(first), predreg_library_name(core_path));
+        return reason;
+    }
+
+    return (core_path[0] == '\0') ? "its folder was not found" : NULL;
 }
 
-static void load_core(void)
+/* Load the core, once, into a process with a UCX that it may work with. The
+ * first thread that comes here is the one that loads this library, or it is
+ * alone in start_core(). */
+static void load_core(const void *caller)
 {
-    uct_predreg_core_init_func_t init;
+    const char *reason;
     void *handle;
 
-    UCT_PREDREG_REAL_UCT(RESOLVE)
-    if (dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD) != NULL) {
-        predreg_real_ucp();
+    if (core_was_tried) {
+        return;
+    }
+    core_was_tried = 1;
+
+    reason = process_error();
+    if (reason == NULL) {
+        reason = version_error(caller);
     }
 
-    handle = load_core_library();
+    if (reason != NULL) {
+        PREDREG_COMPLAIN("stepping aside: %s", reason);
+        return;
+    }
+
+    handle = dlopen(core_path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
+        PREDREG_COMPLAIN("stepping aside: cannot load %s: %s", core_path,
+                         dlerror());
         return;
     }
 
-    init = (uct_predreg_core_init_func_t)dlsym(handle, UCT_PREDREG_CORE_INIT);
-    if (init == NULL) {
-        PREDREG_COMPLAIN("stepping aside: " CORE_LIBRARY
-                         " belongs to another version");
-        return;
+    core_init = (uct_predreg_core_init_func_t)dlsym(handle,
+                                                    UCT_PREDREG_CORE_INIT);
+    if (core_init == NULL) {
+        PREDREG_COMPLAIN("stepping aside: " CORE_LIBRARY " belongs to another "
+                         "version");
     }
-
-    /* Release: a thread that sees the hooks also sees what the core set up */
-    atomic_store_explicit(&predreg_active, init(&predreg_real),
-                          memory_order_release);
 }
 
-const uct_predreg_hooks_t *predreg_load(void)
+/* Find out where UCP is, if it is loaded by now */
+static void find_ucp(const void *caller)
 {
-    pthread_once(&predreg_load_once, load_core);
-    return predreg_hooks();
+    static predreg_range_t range;
+    const void *function = predreg_lookup(caller, "ucp_get_version");
+    predreg_range_t found;
+
+    if (function == NULL) {
+        return;
+    }
+
+    found = predreg_library_range(function);
+    pthread_mutex_lock(&ucp_lock);
+    if (atomic_load_explicit(&ucp_range, memory_order_relaxed) == NULL) {
+        range = found;
+        atomic_store_explicit(&ucp_range, &range, memory_order_release);
+    }
+    pthread_mutex_unlock(&ucp_lock);
+}
+
+int predreg_is_ucp(const void *caller)
+{
+    const predreg_range_t *range = atomic_load_explicit(&ucp_range,
+                                                        memory_order_acquire);
+
+    return (range != NULL) && predreg_range_has(range, caller);
+}
+
+#define RESOLVE(_name) \
+    real._name = predreg_resolve(ucx, caller, #_name, &ignored);
+
+const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller)
+{
+    _Atomic(void*) ignored;
+
+    /* Threads that come here at the same time write the same addresses */
+    UCT_PREDREG_REAL_UCP(RESOLVE)
+    return &real;
+}
+
+static void start_core(void)
+{
+    const void *caller = starting.caller;
+    unsigned ucx       = starting.ucx;
+    _Atomic(void*) ignored;
+
+    load_core(caller);
+    if (core_init == NULL) {
+        return;
+    }
+
+    UCT_PREDREG_REAL_UCT(RESOLVE)
+    if (predreg_lookup(caller, "ucp_get_version") != NULL) {
+        predreg_real_ucp(ucx, caller);
+    }
+    started_hooks = core_init(&real);
+}
+
+/* Say once that nothing of a UCX is managed */
+static void step_aside_for(unsigned ucx, const void *caller)
+{
+    static _Atomic int told[PREDREG_MAX_UCX];
+    const void *function;
+
+    /* Relaxed: nothing is read through it */
+    if (!atomic_exchange_explicit(&told[ucx], 1, memory_order_relaxed)) {
+        function = predreg_lookup(caller, PREDREG_UCX_FUNCTION);
+        PREDREG_COMPLAIN("stepping aside for %s: it does not belong to the UCX "
+                         "of libucs.so.0, which this library works with",
+                         predreg_library_name((function == NULL) ? caller :
+                                                                   function));
+    }
+}
+
+const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
+{
+    if (ucx == PREDREG_UCX_REST) {
+        step_aside_for(ucx, caller);
+        return NULL;
+    }
+
+    if (predreg_hooks(ucx) == NULL) {
+        if (!predreg_is_cores_ucx(caller)) {
+            step_aside_for(ucx, caller);
+            return NULL;
+        }
+
+        starting.ucx    = ucx;
+        starting.caller = caller;
+        pthread_once(&start_once, start_core);
+        atomic_store_explicit(&predreg_hooks_of[ucx], started_hooks,
+                              memory_order_release);
+    }
+
+    /* Relaxed: find_ucp() looks again */
+    if (atomic_load_explicit(&ucp_range, memory_order_relaxed) == NULL) {
+        find_ucp(caller);
+    }
+    return predreg_hooks(ucx);
+}
+
+static void find_core_path(void)
+{
+    char library[PATH_MAX];
+    char *slash;
+
+    if (realpath(predreg_library_name(core_path), library) == NULL) {
+        return;
+    }
+
+    slash = strrchr(library, '/');
+    if (slash - library + sizeof("/" CORE_LIBRARY) <= sizeof(core_path)) {
+        snprintf(core_path, sizeof(core_path), "%.*s/" CORE_LIBRARY,
+                 (int)(slash - library), library);
+    }
 }
 
 /* If the program was linked with UCX, load the core at once, so that ucx_info
  * -c lists the knobs together with UCX's own settings */
 UCS_F_CTOR static void predreg_constructor(void)
 {
-    if (dlopen("libucs.so.0", RTLD_LAZY | RTLD_NOLOAD) != NULL) {
-        load_core_library();
+    find_core_path();
+    if (predreg_is_cores_ucx(NULL)) {
+        load_core(NULL);
     }
 }

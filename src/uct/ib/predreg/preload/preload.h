@@ -17,40 +17,92 @@
  *
  * Finds the function of UCX that an overriding function overrides, and the
  * core.
+ *
+ * A process may have more than one UCX: that of the system, and those that
+ * plug-ins bring along under names of their own, as repaired Python wheels do.
+ * An overriding function forwards a call to the UCX whose function the caller
+ * would have got without this library, and tells the core of it only if that is
+ * the UCX that the core is linked with.
+ *
+ * Each object of UCX descends from a configuration or a domain, so these calls
+ * are where a further UCX is noticed: they look up their caller's UCX, the
+ * others do so only if there is more than one.
  */
 
 #define PREDREG_EXPORT __attribute__((visibility("default")))
 
+/** The function that called the present one; to be used in an overriding
+ *  function itself. */
+#define PREDREG_CALLER __builtin_return_address(0)
+
+/** How many UCXs of a process are told apart. All further ones share the last
+ *  number: their functions are searched for at each call, and none of them is
+ *  told to the core. */
+#define PREDREG_MAX_UCX  4
+#define PREDREG_UCX_REST (PREDREG_MAX_UCX - 1)
+
+
+/** Hooks of the core for each UCX of this process; NULL as long as the core is
+ *  not loaded, and for those that it steps aside for. Written once each, after
+ *  the hooks were filled in (release). */
+extern _Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
+
+/** How many UCXs have been called so far; it only grows. Relaxed: a thread that
+ *  calls a further UCX got an object of it from a call that counted it. */
+extern _Atomic unsigned predreg_num_ucx;
+
 
 /**
- * Find a function in the UCX library of this process, wherever it was loaded:
- * Open MPI loads UCX as a plug-in's dependency, out of sight of RTLD_NEXT.
+ * Find the UCX that the caller would have got without this library. Any thread;
+ * takes the lock of the dynamic loader if the caller is not known yet.
  *
- * @param [in]  name  Name of the function, whose prefix tells the library.
+ * @return its number, less than PREDREG_MAX_UCX.
+ */
+unsigned predreg_find_ucx(const void *caller);
+
+/** As predreg_find_ucx(), if the process has more than one UCX. */
+static UCS_F_ALWAYS_INLINE unsigned predreg_ucx(const void *caller)
+{
+    return ucs_likely(atomic_load_explicit(&predreg_num_ucx,
+                                           memory_order_relaxed) == 1) ?
+           0 : predreg_find_ucx(caller);
+}
+
+
+/**
+ * Find a function of the UCX that the caller would have got.
+ *
+ * @param [in]  ucx     Number of that UCX.
+ * @param [in]  name    Name of the function.
+ * @param [out] real_p  Filled with the function, if it is the same for all
+ *                      callers of that UCX.
  * @return the function. If there is none of that name, an error is printed, and
  *         a function that returns UCS_ERR_UNSUPPORTED is returned instead.
  */
-void *predreg_resolve(const char *name);
+void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
+                      _Atomic(void*) *real_p);
 
 
 /**
- * The function that is overridden. Each place in the code that uses this macro
- * resolves the name once; several threads that do so at the same time find the
- * same address.
+ * The function that is overridden, of a UCX. Each place in the code that uses
+ * this macro resolves the name once for each UCX; several threads that do so at
+ * the same time find the same address.
  */
-#define PREDREG_REAL(_name) \
+#define PREDREG_REAL_OF(_ucx, _caller, _name) \
     ({ \
-        static _Atomic(void*) real_##_name; \
+        static _Atomic(void*) real_##_name[PREDREG_MAX_UCX]; \
         /* Relaxed: the code is loaded before anybody has its address */ \
-        void *addr_##_name = atomic_load_explicit(&real_##_name, \
+        void *addr_##_name = atomic_load_explicit(&real_##_name[_ucx], \
                                                   memory_order_relaxed); \
         if (ucs_unlikely(addr_##_name == NULL)) { \
-            addr_##_name = predreg_resolve(#_name); \
-            atomic_store_explicit(&real_##_name, addr_##_name, \
-                                  memory_order_relaxed); \
+            addr_##_name = predreg_resolve(_ucx, _caller, #_name, \
+                                           &real_##_name[_ucx]); \
         } \
         (__typeof__(&_name))addr_##_name; \
     })
+
+/** The same in an overriding function itself. */
+#define PREDREG_REAL(_ucx, _name) PREDREG_REAL_OF(_ucx, PREDREG_CALLER, _name)
 
 
 /** What this thread registers memory for. The overriding functions of UCP set
@@ -62,24 +114,25 @@ extern __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
 
-/** Written once by predreg_load(), after the hooks were filled in (release). */
-extern _Atomic(const uct_predreg_hooks_t*) predreg_active;
-
-/** @return the hooks, or NULL as long as the core is not loaded, or if it
- *  stepped aside. */
-static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_hooks(void)
+/** @return the hooks of a UCX, or NULL if the core is not told of it. */
+static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
+predreg_hooks(unsigned ucx)
 {
     /* Acquire: pairs with the release in predreg_load() */
-    return atomic_load_explicit(&predreg_active, memory_order_acquire);
+    return atomic_load_explicit(&predreg_hooks_of[ucx], memory_order_acquire);
 }
 
-/** @return the functions of UCX, including those of UCP, which must have been
- *  loaded. */
-const uct_predreg_real_t *predreg_real_ucp(void);
+/** Load and start the core, if it works with this UCX and that was not tried
+ *  yet; else say once that nothing of it is managed. @return what
+ *  predreg_hooks() returns then. */
+const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller);
 
-/** Load the core, if that was not tried yet. @return what predreg_hooks()
- *  returns then. */
-const uct_predreg_hooks_t *predreg_load(void);
+/** @return the functions of the UCX that the core works with, including those
+ *  of UCP, which must have been loaded. */
+const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller);
+
+/** @return whether the caller is UCP, of the UCX that the core works with. */
+int predreg_is_ucp(const void *caller);
 
 
 /** @return the datatype of the elements that a request of UCP is about. */

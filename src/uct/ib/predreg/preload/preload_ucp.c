@@ -29,21 +29,30 @@ static __thread __attribute__((tls_model("initial-exec")))
 unsigned predreg_depth;
 
 
+static ucs_status_t
+config_read(unsigned ucx, const void *caller, const char *env_prefix,
+            const char *filename, ucp_config_t **config_p)
+{
+    /* The core is loaded, and has read its variables, before UCX warns of
+     * variables that nobody has read */
+    const uct_predreg_hooks_t *hooks = predreg_load(ucx, caller);
+    ucs_status_t status;
+
+    status = PREDREG_REAL_OF(ucx, caller, ucp_config_read)(env_prefix, filename,
+                                                           config_p);
+    if ((status == UCS_OK) && (hooks != NULL)) {
+        hooks->ucp_config(predreg_real_ucp(ucx, caller), *config_p);
+    }
+
+    return status;
+}
+
 PREDREG_EXPORT ucs_status_t
 ucp_config_read(const char *env_prefix, const char *filename,
                 ucp_config_t **config_p)
 {
-    /* The core is loaded, and has read its variables, before UCX warns of
-     * variables that nobody has read */
-    const uct_predreg_hooks_t *hooks = predreg_load();
-    ucs_status_t status;
-
-    status = PREDREG_REAL(ucp_config_read)(env_prefix, filename, config_p);
-    if ((status == UCS_OK) && (hooks != NULL)) {
-        hooks->ucp_config(predreg_real_ucp(), *config_p);
-    }
-
-    return status;
+    return config_read(predreg_find_ucx(PREDREG_CALLER), PREDREG_CALLER,
+                       env_prefix, filename, config_p);
 }
 
 PREDREG_EXPORT ucs_status_t
@@ -51,24 +60,25 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
                  const ucp_params_t *params, const ucp_config_t *config,
                  ucp_context_h *context_p)
 {
+    unsigned ucx             = predreg_find_ucx(PREDREG_CALLER);
     ucp_config_t *own_config = NULL;
     ucs_status_t status;
 
     if (config == NULL) {
         /* Without a configuration UCP would read one itself, where no hook sees
          * it */
-        status = ucp_config_read(NULL, NULL, &own_config);
+        status = config_read(ucx, PREDREG_CALLER, NULL, NULL, &own_config);
         if (status != UCS_OK) {
             return status;
         }
         config = own_config;
     }
 
-    status = PREDREG_REAL(ucp_init_version)(api_major_version,
-                                            api_minor_version, params, config,
-                                            context_p);
+    status = PREDREG_REAL(ucx, ucp_init_version)(api_major_version,
+                                                 api_minor_version, params,
+                                                 config, context_p);
     if (own_config != NULL) {
-        PREDREG_REAL(ucp_config_release)(own_config);
+        PREDREG_REAL(ucx, ucp_config_release)(own_config);
     }
 
     return status;
@@ -76,26 +86,29 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
 
 PREDREG_EXPORT void ucp_worker_destroy(ucp_worker_h worker)
 {
-    const uct_predreg_hooks_t *hooks = predreg_hooks();
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
 
     if (hooks != NULL) {
         hooks->closing();
     }
-    PREDREG_REAL(ucp_worker_destroy)(worker);
+    PREDREG_REAL(ucx, ucp_worker_destroy)(worker);
 }
 
 PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
 {
-    const uct_predreg_hooks_t *hooks = predreg_hooks();
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
 
     /* A transfer that waits for room can go on without an event of UCX, so the
      * program must not sleep until there is one */
     return ((hooks != NULL) && !hooks->may_sleep()) ?
-           UCS_ERR_BUSY : PREDREG_REAL(ucp_worker_arm)(worker);
+           UCS_ERR_BUSY : PREDREG_REAL(ucx, ucp_worker_arm)(worker);
 }
 
 PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 {
+    unsigned ucx                  = predreg_ucx(PREDREG_CALLER);
     uct_predreg_purpose_t purpose = predreg_purpose;
     const uct_predreg_hooks_t *hooks;
     unsigned count;
@@ -103,11 +116,11 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
     /* UCP's blocking calls make progress, too. What is registered during
      * progress does not belong to the blocking call */
     predreg_purpose = UCT_PREDREG_PURPOSE_MESSAGE;
-    count           = PREDREG_REAL(ucp_worker_progress)(worker);
+    count           = PREDREG_REAL(ucx, ucp_worker_progress)(worker);
     predreg_purpose = purpose;
 
     if (count == 0) {
-        hooks = predreg_hooks();
+        hooks = predreg_hooks(ucx);
         if (hooks != NULL) {
             hooks->idle();
         }
@@ -120,10 +133,10 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 /* @return the core's hooks if the core is to be told of a communication of
  * count elements of a datatype, else NULL */
 static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
-comm_hooks(size_t count, ucp_datatype_t datatype)
+comm_hooks(unsigned ucx, size_t count, ucp_datatype_t datatype)
 {
     return ((predreg_depth > 0) || predreg_comm_is_short(count, datatype)) ?
-           NULL : predreg_hooks();
+           NULL : predreg_hooks(ucx);
 }
 
 /* Copy request parameters, and put the core's changes into the copy */
@@ -187,13 +200,14 @@ changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
                      _count, _options) \
     PREDREG_EXPORT _ret _name _params \
     { \
+        unsigned ucx                  = predreg_ucx(PREDREG_CALLER); \
         uct_predreg_purpose_t purpose = predreg_purpose; \
         const uct_predreg_hooks_t *hooks; \
         uct_predreg_comm_t comm; \
         COPY_##_options \
         _ret ret; \
         \
-        hooks = comm_hooks(_count, PREDREG_DATATYPE_##_options); \
+        hooks = comm_hooks(ucx, _count, PREDREG_DATATYPE_##_options); \
         if (hooks != NULL) { \
             comm.kind     = UCS_RCACHE_PRED_COMM_##_kind; \
             comm.ep       = EP_OF_##_object; \
@@ -202,7 +216,7 @@ changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
             comm.count    = _count; \
             comm.datatype = PREDREG_DATATYPE_##_options; \
             comm.param    = PARAM_##_options; \
-            comm.caller   = __builtin_return_address(0); \
+            comm.caller   = PREDREG_CALLER; \
             comm.stack    = __builtin_frame_address(0); \
             comm.changed  = 0; \
             hooks->comm(&predreg_window, &comm); \
@@ -211,7 +225,7 @@ changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
         \
         ++predreg_depth; \
         predreg_purpose = PURPOSE(UCS_RCACHE_PRED_COMM_##_kind); \
-        ret = PREDREG_REAL(_name) _args; \
+        ret = PREDREG_REAL(ucx, _name) _args; \
         predreg_purpose = purpose; \
         --predreg_depth; \
         return ret; \
@@ -223,11 +237,12 @@ PREDREG_EXPORT ucs_status_t
 ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
             ucp_mem_h *memh_p)
 {
+    unsigned ucx                  = predreg_ucx(PREDREG_CALLER);
     uct_predreg_purpose_t purpose = predreg_purpose;
     ucs_status_t status;
 
     predreg_purpose = UCT_PREDREG_PURPOSE_MAPPED;
-    status          = PREDREG_REAL(ucp_mem_map)(context, params, memh_p);
+    status          = PREDREG_REAL(ucx, ucp_mem_map)(context, params, memh_p);
     predreg_purpose = purpose;
     return status;
 }

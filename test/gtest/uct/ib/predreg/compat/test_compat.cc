@@ -51,6 +51,8 @@ TEST_F(test_compat, every_column_is_filled) {
     for_each_column([](const uct_predreg_compat_t &column) {
         EXPECT_GT(column.major, 0u);
         EXPECT_LE(column.first_minor, column.last_minor);
+        EXPECT_NE(nullptr, column.uct_has);
+        EXPECT_NE(nullptr, column.uct_lacks);
         check_setting(column.ucp_cache);
         check_setting(column.md_cache);
         check_setting(column.proto);

@@ -23,7 +23,8 @@ void (*fake_inside)(void);
 static char config;
 ucp_config_t *const fake_config = (ucp_config_t*)&config;
 
-_Atomic(const uct_predreg_hooks_t*) predreg_active;
+_Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
+_Atomic unsigned predreg_num_ucx = 1;
 static uct_predreg_real_t real;
 
 
@@ -116,7 +117,7 @@ static const struct {
 };
 
 /* What preload.c does beside the real UCX */
-void *predreg_resolve(const char *name)
+static void *find_function(const char *name)
 {
     unsigned i;
 
@@ -135,19 +136,35 @@ void *predreg_resolve(const char *name)
     return NULL; /* The test is missing something: it crashes */
 }
 
-const uct_predreg_hooks_t *predreg_load(void)
+void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
+                      _Atomic(void*) *real_p)
 {
-    return predreg_hooks();
+    return find_function(name);
 }
 
-const uct_predreg_real_t *predreg_real_ucp(void)
+unsigned predreg_find_ucx(const void *caller)
+{
+    return 0;
+}
+
+const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
+{
+    return predreg_hooks(ucx);
+}
+
+int predreg_is_ucp(const void *caller)
+{
+    return 0;
+}
+
+const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller)
 {
     return &real;
 }
 
 void fake_set_hooks(const uct_predreg_hooks_t *hooks)
 {
-    atomic_store(&predreg_active, hooks);
+    atomic_store(&predreg_hooks_of[0], hooks);
 }
 
 void fake_call_each_comm(void *buffer, size_t count,

@@ -1,0 +1,77 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_UCX_H_
+#define UCT_PREDREG_UCX_H_
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdio.h>
+
+/** @file ucx.h
+ *
+ * Asks the dynamic loader for the functions of UCX. callers.c and preload.c use
+ * this, in any thread. Each call takes the loader's lock, so none is made
+ * while a lock of this library is held: a constructor of a plug-in that is just
+ * being loaded, during which the loader's lock is held, may call UCX.
+ */
+
+BEGIN_C_DECLS
+
+/** Print a message to standard error: UCS, which has a log, may not be in the
+ *  process. */
+#define PREDREG_COMPLAIN(_fmt, ...) \
+    fprintf(stderr, "ucx-predreg: " _fmt "\n", ##__VA_ARGS__)
+
+/** By this function the UCXs of a process are told apart. Each has it. */
+#define PREDREG_UCX_FUNCTION "uct_md_open"
+
+
+/** Where a library is in memory. */
+typedef struct predreg_range {
+    const char *start; /**< NULL: not known */
+    const char *end;
+} predreg_range_t;
+
+static UCS_F_ALWAYS_INLINE int
+predreg_range_has(const predreg_range_t *range, const void *address)
+{
+    return ((const char*)address >= range->start) &&
+           ((const char*)address < range->end);
+}
+
+
+/**
+ * Find what a name means to a caller, as if this library were not there.
+ *
+ * @param [in] caller  An address in a library or in the program; NULL: anybody.
+ * @return the address; NULL if there is no such name.
+ */
+void *predreg_lookup(const void *caller, const char *name);
+
+/** Find where the library is that an address belongs to. @return nothing known
+ *  if the address belongs to none. */
+predreg_range_t predreg_library_range(const void *address);
+
+/** @return the name of the file that an address belongs to. */
+const char *predreg_library_name(const void *address);
+
+/** @return whether an address belongs to another copy of this library. */
+int predreg_is_other_copy(const void *address);
+
+/** Keep the library that an address belongs to until the process ends. */
+void predreg_keep_library(const void *address);
+
+/**
+ * @return whether the caller's UCX is the one that the core works with: the
+ * core is linked with libucs.so.0, so it is the UCX that uses that library,
+ * which must be in the process already.
+ */
+int predreg_is_cores_ucx(const void *caller);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,219 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# The preloaded library in processes that are not like those of a job: with a
+# UCX under other names, as repaired Python wheels have it, with two of them,
+# with one that is closed again, in a process that changes its folder before it
+# uses UCX, and beside a UCX of another version. The program must do what it
+# does without the library.
+#
+# usage: preload.sh BUILD-FOLDER
+
+set -eu
+build=$1
+libraries=$build/src/uct/ib/predreg/.libs
+library=$libraries/libuct_predreg.so
+loadall=$build/test/apps/loadall
+plugin=$build/test/apps/.libs/selftalk.so
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+errors=0
+
+command -v patchelf > /dev/null || { echo "no patchelf"; exit 77; }
+
+fail()
+{
+    echo "FAILED: $*"
+    errors=1
+}
+
+# repair FOLDER HASH: the UCX of this machine under names of its own
+repair()
+{
+    local folder=$1 hash=$2 ucp file name files=()
+    mkdir -p "$folder/ucx"
+    ucp=$(ldd "$plugin" | awk '$1 == "libucp.so.0" {print $3}')
+    for name in ucp uct ucs ucm; do
+        file=$folder/lib$name-$hash.so.0
+        cp -L "${ucp%/*}/lib$name.so.0" "$file"
+        patchelf --set-soname "${file##*/}" "$file"
+        files+=("$file")
+    done
+    for file in "${ucp%/*}"/ucx/*.so.0; do
+        cp -L "$file" "$folder/ucx"
+        files+=("$folder/ucx/${file##*/}")
+    done
+    for file in plugin program; do
+        cp "${!file}" "$folder/"
+        files+=("$folder/$(basename "${!file}")")
+    done
+    for file in "${files[@]}"; do
+        # Some versions of patchelf confuse several changes at once
+        for name in ucp uct ucs ucm; do
+            patchelf --replace-needed "lib$name.so.0" "lib$name-$hash.so.0" \
+                "$file"
+        done
+        patchelf --set-rpath "$folder" "$file"
+    done
+}
+
+# runs NAME COMMAND...: passes under the preload, as it does without; what it
+# says is in $output
+runs()
+{
+    local name=$1
+    shift
+    echo "== $name"
+    output=$(timeout -k 1 20 "$@" 2>&1) || {
+        fail "$name: fails without the library, status $?"
+        echo "$output"
+    }
+    output=$(LD_PRELOAD=${preload:-$library} timeout -k 1 20 "$@" 2>&1) ||
+        fail "$name: failed, status $?"
+    echo "$output"
+}
+
+# says COUNT PATTERN: so many lines of $output have it
+says()
+{
+    [ "$(grep -cE "$2" <<< "$output" || true)" -eq "$1" ] ||
+        fail "expected $1 of '$2'"
+}
+
+# compile NAME: a library from standard input
+compile()
+{
+    cc -shared -fPIC -x c -o "$work/$1" -
+}
+
+program=$build/test/apps/selftalk
+[ ! -x "$build/test/apps/.libs/selftalk" ] ||
+    program=$build/test/apps/.libs/selftalk
+repair "$work/one" 1a2b3c
+repair "$work/two" 4d5e6f
+one=$work/one/selftalk.so
+two=$work/two/selftalk.so
+
+for options in "" -n -c -g -b "-b -n"; do
+    runs "the UCX of this machine, $options" "$loadall" $options "$plugin"
+    case $options in
+    *-b*) says 1 'cores: [01]' ;; # It may go past us
+    *)    says 1 'cores: 1' ;;
+    esac
+    says 0 'aside|predreg'
+
+    runs "a repaired UCX, $options" "$loadall" $options "$one"
+    says 1 'cores: 0'
+done
+
+runs "a repaired UCX" "$loadall" "$one"
+says 1 'stepping aside for .*libuct-1a2b3c.so.0'
+says 1 'aside'
+
+for options in "" -n -c -b; do
+    runs "two repaired ones, $options" "$loadall" $options "$one" "$two"
+    says 1 'cores: 0'
+    runs "that of this machine first, $options" \
+        "$loadall" $options "$plugin" "$one" "$two"
+    runs "a repaired one first, $options" \
+        "$loadall" $options "$two" "$plugin" "$one"
+done
+
+runs "a repaired UCX in a program" "$work/one/selftalk"
+says 1 'stepping aside for'
+
+# From which folder the core is loaded
+mkdir "$work/evil"
+echo '__attribute__((constructor)) static void evil(void)
+      { __builtin_puts("evil"); }' | compile evil/libuct_predreg_core.so
+cd "$libraries"
+preload=./libuct_predreg.so \
+    runs "a relative path" "$loadall" -d "$work/evil" "$plugin"
+says 1 'cores: 1'
+says 0 'evil|aside'
+LD_LIBRARY_PATH=. preload=libuct_predreg.so \
+    runs "a path that is searched" "$loadall" -d "$work/evil" "$plugin"
+says 1 'cores: 1'
+says 0 'evil|aside'
+cd - > /dev/null
+
+# In each of these the program has UCX from the start
+runs "a program with UCX" "$program"
+says 0 .
+runs "all functions are bound at once" env LD_BIND_NOW=1 "$program"
+says 0 .
+runs "a program without UCX" sh -c :
+says 0 .
+runs "a program that uses UCT" ucx_perftest -l -t am_bw -D zcopy -s 65536 \
+    -x tcp -d lo -n 100 -f < /dev/null
+says 0 'predreg|aside|ERROR'
+
+cp -r "$libraries" "$work/copy"
+preload="$library $work/copy/libuct_predreg.so" runs "two copies" "$program"
+says 1 'stepping aside: .*/\.libs/libuct_predreg.so was preloaded before'
+says 1 .
+preload="$library $work/copy/libuct_predreg.so" \
+    runs "two copies, UCX loaded later" "$loadall" "$plugin"
+says 1 'cores: 1'
+
+# A tool that overrides functions of UCX as well is called in its turn
+echo '#define _GNU_SOURCE
+      #include <dlfcn.h>
+      #include <stdio.h>
+      int ucp_config_read(void *a, void *b, void *c)
+      {
+          int (*next)(void*, void*, void*) = dlsym(RTLD_NEXT, __func__);
+          puts("tool");
+          return next(a, b, c);
+      }' | compile tool.so
+for preload in "$library $work/tool.so" "$work/tool.so $library"; do
+    runs "another tool" "$program"
+    says 1 tool
+    says 1 .
+done
+
+# Another version of UCX: what tells it is overridden
+echo 'void ucp_get_version(unsigned *major, unsigned *minor, unsigned *release)
+      { *major = 1; *minor = 99; *release = 0; }' | compile version.so
+echo 'int uct_md_mem_reg_v2;' | compile uct.so
+preload="$library $work/version.so"
+runs "another version" "$program"
+says 1 'stepping aside: this process uses UCX 1.99, accepted is 1\.'
+says 1 .
+runs "another version, loaded later" "$loadall" "$plugin"
+says 1 'stepping aside: this process uses UCX 1.99'
+says 1 'cores: 0'
+preload="$library $work/uct.so"
+cc -o "$work/uct" -x c - -Wl,--no-as-needed -l:libuct.so.0 << 'END'
+extern int uct_query_components(void***, unsigned*);
+extern int uct_md_config_read(void*, void*, void*, void**);
+int main(void)
+{
+    void **components, *config;
+    unsigned count;
+    return uct_query_components(&components, &count) ||
+           uct_md_config_read(components[0], 0, 0, &config);
+}
+END
+runs "another version of UCT" "$work/uct"
+says 1 'stepping aside: the libuct of this process is not that of UCX 1\.'
+says 1 .
+preload=
+runs "a program that has UCT only" "$work/uct"
+says 0 .
+
+# A program with rights that its user lacks. The loader ignores the variable
+# then, so this one needs the library
+if [ "$(id -u)" -eq 0 ]; then
+    chmod 755 "$work"
+    cp "$program" "$work/secure"
+    patchelf --add-needed libuct_predreg.so "$work/secure"
+    patchelf --set-rpath "$work/copy" "$work/secure"
+    chown nobody "$work/secure"
+    chmod u+s "$work/secure"
+    runs "a program with more rights" "$work/secure"
+    says 1 'stepping aside: this program has rights'
+    says 1 .
+fi
+
+exit $errors
