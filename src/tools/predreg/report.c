@@ -307,7 +307,7 @@ int predreg_report(int argc, char **argv)
     }
 
     result = EXIT_FAILURE;
-    if (predreg_traces_each(opts.input, add_trace, report) == UCS_OK) {
+    if (predreg_traces_each(opts.input, add_trace, report, NULL) == UCS_OK) {
         result = write_file(report, opts.output);
     }
 

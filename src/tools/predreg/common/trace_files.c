@@ -30,6 +30,17 @@ long predreg_trace_rank(const ucs_rcache_trace_t *trace)
     return ((end == value) || (*end != '\0') || (rank < 0)) ? -1 : rank;
 }
 
+void predreg_warn_left_out(const char *path)
+{
+    predreg_error("warning: '%s' is left out", path);
+}
+
+void predreg_warn_same_rank(long rank, const char *first, const char *second)
+{
+    predreg_error("warning: rank %ld has two traces, '%s' and '%s': of two "
+                  "jobs?", rank, first, second);
+}
+
 /* A trace that was loaded, for those who do not keep the trace itself */
 typedef struct {
     long rank; /* -1: none */
@@ -42,6 +53,7 @@ typedef struct {
     void                 *arg;
     seen_trace_t         *seen;
     size_t               num_seen;
+    size_t               left_out; /* Traces of a folder that cannot be read */
 } reader_t;
 
 
@@ -75,14 +87,16 @@ static int compare_traces(const void *a, const void *b)
                          predreg_trace_rank(trace_b), trace_b->path);
 }
 
-static ucs_status_t read_file(reader_t *reader, const char *path)
+/* @param [out] loaded_p  What came of loading the file, if it is not UCS_OK; the
+ *                        reason has been printed. */
+static ucs_status_t read_file(reader_t *reader, const char *path,
+                              ucs_status_t *loaded_p)
 {
     ucs_rcache_trace_t *trace;
-    ucs_status_t status;
 
-    status = ucs_rcache_trace_load(path, &trace);
-    if (status != UCS_OK) {
-        return status;
+    *loaded_p = ucs_rcache_trace_load(path, &trace);
+    if (*loaded_p != UCS_OK) {
+        return *loaded_p;
     }
 
     reader->seen = predreg_check_memory(
@@ -104,12 +118,31 @@ static int is_trace(const struct dirent *entry)
            !strcmp(entry->d_name + length - suffix, PREDREG_TRACE_SUFFIX);
 }
 
+/* Read a file of a folder. If it is damaged, it is left out, so that it does not
+ * make the others unreadable. */
+static ucs_status_t read_entry(reader_t *reader, const char *folder,
+                               const char *name, ucs_status_t *damage)
+{
+    char *path = predreg_format("%s/%s", folder, name);
+    ucs_status_t status, loaded;
+
+    status = read_file(reader, path, &loaded);
+    if ((loaded != UCS_OK) && (loaded != UCS_ERR_NO_MEMORY)) {
+        predreg_warn_left_out(path);
+        ++reader->left_out;
+        *damage = loaded;
+        status  = UCS_OK;
+    }
+    free(path);
+    return status;
+}
+
 static ucs_status_t read_folder(reader_t *reader, const char *path)
 {
     ucs_status_t status = UCS_OK;
+    ucs_status_t damage = UCS_OK;
     struct dirent **entries;
     int i, count;
-    char *file;
 
     count = scandir(path, &entries, is_trace, alphasort);
     if (count < 0) {
@@ -119,9 +152,7 @@ static ucs_status_t read_folder(reader_t *reader, const char *path)
 
     for (i = 0; i < count; ++i) {
         if (status == UCS_OK) {
-            file   = predreg_format("%s/%s", path, entries[i]->d_name);
-            status = read_file(reader, file);
-            free(file);
+            status = read_entry(reader, path, entries[i]->d_name, &damage);
         }
         free(entries[i]);
     }
@@ -133,7 +164,8 @@ static ucs_status_t read_folder(reader_t *reader, const char *path)
         return UCS_ERR_NO_ELEM;
     }
 
-    return status;
+    /* Only if there is nothing else, damage is an error */
+    return ((status == UCS_OK) && (reader->num_seen == 0)) ? damage : status;
 }
 
 /* Warn if two jobs have written their traces to one folder, which looks like
@@ -149,9 +181,8 @@ static void check_ranks(reader_t *reader)
 
     for (i = 1; i < reader->num_seen; ++i) {
         if ((seen[i].rank >= 0) && (seen[i].rank == seen[i - 1].rank)) {
-            predreg_error("warning: rank %ld has two traces, '%s' and '%s': of "
-                          "two jobs?", seen[i].rank, seen[i - 1].path,
-                          seen[i].path);
+            predreg_warn_same_rank(seen[i].rank, seen[i - 1].path,
+                                   seen[i].path);
             return; /* One warning is enough: most likely, all other ranks have
                        two traces as well */
         }
@@ -169,10 +200,10 @@ static void reader_cleanup(reader_t *reader)
 }
 
 ucs_status_t predreg_traces_each(const char *path, predreg_trace_func_t *func,
-                                 void *arg)
+                                 void *arg, size_t *left_out_p)
 {
     reader_t reader = { .func = func, .arg = arg };
-    ucs_status_t status;
+    ucs_status_t status, loaded;
     struct stat st;
 
     if (stat(path, &st) != 0) {
@@ -182,9 +213,13 @@ ucs_status_t predreg_traces_each(const char *path, predreg_trace_func_t *func,
     }
 
     status = S_ISDIR(st.st_mode) ? read_folder(&reader, path) :
-                                   read_file(&reader, path);
+                                   read_file(&reader, path, &loaded);
     if (status == UCS_OK) {
         check_ranks(&reader);
+    }
+
+    if (left_out_p != NULL) {
+        *left_out_p = reader.left_out;
     }
 
     reader_cleanup(&reader);
@@ -208,7 +243,8 @@ ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces)
 
     traces->traces     = NULL;
     traces->num_traces = 0;
-    status             = predreg_traces_each(path, keep_trace, traces);
+    status             = predreg_traces_each(path, keep_trace, traces,
+                                             NULL);
     if (status != UCS_OK) {
         predreg_traces_cleanup(traces);
         return status;

@@ -53,19 +53,31 @@ const char *predreg_only_input(const char *command, int argc,
  * size: if @a func frees each trace, there is only one in memory at a time. If
  * two traces are of the same rank, a warning is printed at the end.
  *
- * @return UCS_ERR_NO_ELEM if there is no trace, or the status of the first one
- *         that could not be loaded; then the reason has been printed. Else the
- *         first status of @a func that is not UCS_OK.
+ * Traces of a folder that cannot be read are left out with a warning, unless
+ * there are no others.
+ *
+ * @param [out] left_out_p  How many were left out; may be NULL.
+ *
+ * @return UCS_ERR_NO_ELEM if there is no trace, or the status of one that could
+ *         not be loaded if there is no other; then the reason has been printed.
+ *         Else the first status of @a func that is not UCS_OK.
  */
 ucs_status_t predreg_traces_each(const char *path, predreg_trace_func_t *func,
-                                 void *arg);
+                                 void *arg, size_t *left_out_p);
+
+/** Warn that a trace does not take part, after the reason was printed. */
+void predreg_warn_left_out(const char *path);
+
+/** Warn that two traces are of the same rank. */
+void predreg_warn_same_rank(long rank, const char *first, const char *second);
 
 /**
  * Load a trace, or all traces in a folder, which are the files named *.trace.
- * If two traces are of the same rank, a warning is printed.
+ * If two traces are of the same rank, a warning is printed. Traces of a folder
+ * that cannot be read are left out with a warning, unless there are no others.
  *
- * @return UCS_ERR_NO_ELEM if there is no trace, or the status of the first one
- *         that could not be loaded. The reason has been printed.
+ * @return UCS_ERR_NO_ELEM if there is no trace, or the status of one that could
+ *         not be loaded. The reason has been printed.
  */
 ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces);
 

@@ -5,89 +5,13 @@
  */
 
 #include "command.h"
+#include "describe.h"
 #include "job.h"
 #include "output.h"
 #include "scale.h"
 
-#include <tools/predreg/common/message.h>
-
-#include <stdio.h>
 #include <stdlib.h>
 
-#define NSEC_PER_SEC 1e9
-
-
-/* Warn of events that are missing in the traces */
-static void warn_damage(const predreg_job_t *job)
-{
-    const ucs_rcache_trace_t *trace;
-    size_t i;
-
-    for (i = 0; i < job->num_ranks; ++i) {
-        trace = job->ranks[i].trace;
-        if (trace->lost > 0) {
-            predreg_error("warning: %s: %lu events were lost, the program is "
-                          "replayed without them", trace->path, trace->lost);
-        }
-        if (trace->truncated) {
-            predreg_error("warning: %s: its end is missing, the program is "
-                          "replayed up to there", trace->path);
-        }
-    }
-
-    if (!job->aligned && (job->num_ranks > 1)) {
-        predreg_error("warning: the traces do not tell when they began: all "
-                      "ranks are taken to have begun at the same time");
-    }
-}
-
-static void print_cost(const char *name, const predreg_cost_t *cost,
-                       const char *source)
-{
-    printf("  %-16s %.3f us and %.3f ns a page, %s\n", name, cost->op / 1e3,
-           cost->page, source);
-}
-
-static const char *cost_source(int given, int known)
-{
-    return given ? "as given" : known ? "as recorded" :
-                                        "a guess: none was recorded";
-}
-
-static void print_damage(const predreg_damage_t *damage)
-{
-    if (damage->lost > 0) {
-        printf("  %-16s %lu events were lost\n", "damaged trace:",
-               damage->lost);
-    }
-    if (damage->truncated) {
-        printf("  %-16s its end is missing\n", "damaged trace:");
-    }
-}
-
-/* Print, for each rank, its program and what its registrations cost */
-static void print_job(const predreg_job_t *job,
-                      const predreg_replay_opts_t *opts)
-{
-    const predreg_timeline_t *timeline;
-    size_t i;
-
-    for (i = 0; i < job->num_ranks; ++i) {
-        timeline = job->ranks[i].timeline;
-        printf("rank %ld: %zu uses in %.4f s, without %.4f s of waits\n",
-               job->ranks[i].number, timeline->num_uses,
-               timeline->duration / NSEC_PER_SEC,
-               timeline->waited / NSEC_PER_SEC);
-        print_damage(&job->ranks[i].damage);
-        print_cost("registration:",
-                   opts->reg_given ? &opts->reg : &timeline->reg,
-                   cost_source(opts->reg_given, timeline->reg_known));
-        print_cost("deregistration:",
-                   opts->dereg_given ? &opts->dereg : &timeline->dereg,
-                   cost_source(opts->dereg_given, timeline->dereg_known));
-    }
-    printf("\n");
-}
 
 static void print_results(const predreg_job_t *job,
                           const predreg_replay_opts_t *opts,
@@ -113,83 +37,59 @@ static void print_results(const predreg_job_t *job,
     }
 }
 
-static void print_summary(const predreg_job_t *job,
-                          predreg_replay_result_t **results)
+static void print_summary(const predreg_job_t *job)
 {
     const predreg_replay_result_t *predict, *clairvoyant;
 
-    predict     = results[PREDREG_REPLAY_PREDICT];
-    clairvoyant = results[PREDREG_REPLAY_CLAIRVOYANT];
+    predict     = job->results[PREDREG_REPLAY_PREDICT];
+    clairvoyant = job->results[PREDREG_REPLAY_CLAIRVOYANT];
     if ((predict != NULL) && (clairvoyant != NULL)) {
         predreg_replay_print_excess(&predict[job->num_ranks],
                                     &clairvoyant[job->num_ranks]);
     }
 }
 
-static void free_results(const predreg_job_t *job,
-                         predreg_replay_result_t *results)
+static void print_table(const predreg_job_t *job,
+                        const predreg_replay_opts_t *opts)
 {
-    size_t i;
-
-    for (i = 0; i <= job->num_ranks; ++i) {
-        predreg_replay_result_cleanup(&results[i]);
-    }
-    free(results);
-}
-
-/* Replay the job under each policy, and print the results */
-static int replay_job(const predreg_job_t *job,
-                      const predreg_replay_opts_t *opts)
-{
-    predreg_replay_result_t *results[PREDREG_REPLAY_LAST] = {NULL};
-    ucs_status_t status                                   = UCS_OK;
     unsigned policy;
 
     if (!opts->json) {
-        print_job(job, opts);
-        if (opts->num_ranks == 0) {
-            predreg_replay_print_head();
-        }
-    }
-
-    for (policy = 0; (policy < PREDREG_REPLAY_LAST) && (status == UCS_OK);
-         ++policy) {
-        if (!opts->policies[policy]) {
-            continue;
-        }
-
-        results[policy] = predreg_check_memory(
-                calloc(job->num_ranks + 1, sizeof(*results[policy])));
-        status          = predreg_job_replay(job, policy, opts,
-                                             results[policy]);
-        if ((status == UCS_OK) && (opts->num_ranks == 0)) {
-            print_results(job, opts, results[policy]);
-        } else if (status != UCS_OK) {
-            predreg_error("replay: %s cannot be replayed: %s",
-                          predreg_policies[policy].name,
-                          ucs_status_string(status));
-            free(results[policy]);
-            results[policy] = NULL;
-        }
-    }
-
-    if ((status == UCS_OK) && (opts->num_ranks > 0)) {
-        status = predreg_replay_scale(job, opts, results);
-    } else if ((status == UCS_OK) && !opts->json) {
-        print_summary(job, results);
+        predreg_replay_print_head();
     }
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if (results[policy] != NULL) {
-            free_results(job, results[policy]);
+        if (job->results[policy] != NULL) {
+            print_results(job, opts, job->results[policy]);
         }
     }
-    return (status == UCS_OK) ? EXIT_SUCCESS : EXIT_FAILURE;
+
+    if (!opts->json) {
+        print_summary(job);
+    }
+}
+
+/* Print what the job is, and the results */
+static ucs_status_t print_job(const predreg_job_t *job,
+                              const predreg_replay_opts_t *opts)
+{
+    predreg_replay_warn_damage(job);
+    if (!opts->json) {
+        predreg_replay_print_ranks(job, opts);
+    }
+
+    if (opts->num_ranks > 0) {
+        return predreg_replay_scale(job, opts, job->results);
+    }
+
+    print_table(job, opts);
+    return UCS_OK;
 }
 
 int predreg_replay_command(int argc, char **argv)
 {
     predreg_replay_opts_t opts;
+    ucs_status_t result;
     predreg_job_t job;
     int status;
 
@@ -198,11 +98,11 @@ int predreg_replay_command(int argc, char **argv)
         goto out_cleanup_opts;
     }
 
-    status = EXIT_FAILURE;
-    if (predreg_job_load(opts.num_paths, opts.paths, &job) == UCS_OK) {
-        warn_damage(&job);
-        status = replay_job(&job, &opts);
+    result = predreg_job_replay(&opts, &job);
+    if (result == UCS_OK) {
+        result = print_job(&job, &opts);
     }
+    status = (result == UCS_OK) ? EXIT_SUCCESS : EXIT_FAILURE;
     predreg_job_cleanup(&job);
 
 out_cleanup_opts:

@@ -187,13 +187,8 @@ static void default_policies(predreg_replay_opts_t *opts)
 {
     unsigned policy;
 
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if (opts->policies[policy]) {
-            return;
-        }
-    }
-
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+    for (policy = 0; !opts->policies_given && (policy < PREDREG_REPLAY_LAST);
+         ++policy) {
         opts->policies[policy] = 1;
     }
 }
@@ -218,6 +213,7 @@ static int parse_option(int option, const char *arg,
 {
     switch (option) {
     case OPT_POLICY:
+        opts->policies_given = 1;
         return predreg_policy_opt_parse(arg, opts->policies, opts->limits);
     case OPT_SET:
         return predreg_knob_opt_parse(arg, &opts->knobs);

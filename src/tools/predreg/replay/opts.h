@@ -17,6 +17,8 @@ BEGIN_C_DECLS
 typedef struct predreg_replay_opts {
     int                 policies[PREDREG_REPLAY_LAST]; /**< Whether each policy
                                                             is to be replayed */
+    int                 policies_given;                /**< Whether they were
+                                                            named */
     uint64_t            limits[PREDREG_REPLAY_LAST];   /**< Limit of each
                                                             policy; 0: none was
                                                             given */

@@ -35,6 +35,9 @@ void predreg_replay_print_damage(const predreg_damage_t *damage)
 {
     printf(",\"lost\":%lu,\"truncated\":%s", damage->lost,
            damage->truncated ? "true" : "false");
+    if (damage->left_out > 0) {
+        printf(",\"left_out\":%zu", damage->left_out);
+    }
 }
 
 void predreg_replay_print_json(const predreg_replay_result_t *result,

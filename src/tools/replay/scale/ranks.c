@@ -30,39 +30,36 @@ static int get_number(const ucs_rcache_trace_t *trace, const char *key,
     return *end == '\0';
 }
 
-/* Find the time of the first event, ns since 1970.
- * @return whether it is known. */
-static int first_event_time(const ucs_rcache_trace_t *trace, uint64_t *time_p)
+predreg_rank_start_t predreg_rank_start(const ucs_rcache_trace_t *trace)
 {
+    predreg_rank_start_t start = { .known = 0 };
     uint64_t clock, realtime;
 
-    if (!get_number(trace, "clock_ns", &clock) ||
-        !get_number(trace, "realtime_ns", &realtime)) {
-        return 0;
+    if (get_number(trace, "clock_ns", &clock) &&
+        get_number(trace, "realtime_ns", &realtime)) {
+        start.known = 1;
+        start.time  = realtime;
+        if (trace->num_events > 0) {
+            start.time += trace->events[0].time - clock;
+        }
     }
 
-    *time_p = realtime;
-    if (trace->num_events > 0) {
-        *time_p += trace->events[0].time - clock;
-    }
-    return 1;
+    return start;
 }
 
-int predreg_ranks_align(ucs_rcache_trace_t *const *traces, size_t num_ranks,
+int predreg_ranks_align(const predreg_rank_start_t *starts, size_t num_ranks,
                         int64_t *offsets)
 {
     uint64_t first = UINT64_MAX, last = 0;
-    uint64_t time;
     size_t i;
 
     for (i = 0; i < num_ranks; ++i) {
-        if (!first_event_time(traces[i], &time)) {
+        if (!starts[i].known) {
             goto err;
         }
 
-        offsets[i] = (int64_t)time;
-        first      = ucs_min(first, time);
-        last       = ucs_max(last, time);
+        first = ucs_min(first, starts[i].time);
+        last  = ucs_max(last, starts[i].time);
     }
 
     if ((num_ranks > 0) && (last - first > MAX_DISTANCE)) {
@@ -70,7 +67,7 @@ int predreg_ranks_align(ucs_rcache_trace_t *const *traces, size_t num_ranks,
     }
 
     for (i = 0; i < num_ranks; ++i) {
-        offsets[i] = (uint64_t)offsets[i] - first;
+        offsets[i] = starts[i].time - first;
     }
     return 1;
 

@@ -17,14 +17,24 @@ BEGIN_C_DECLS
  * Puts the ranks of a job together, after each has been replayed by itself.
  */
 
+/** When a rank had its first event. */
+typedef struct predreg_rank_start {
+    int      known;
+    uint64_t time;  /**< ns since 1970 */
+} predreg_rank_start_t;
+
+/** Compute when a rank had its first event, from the readings of the clocks that
+ *  its trace contains. */
+predreg_rank_start_t predreg_rank_start(const ucs_rcache_trace_t *trace);
+
 /**
  * Find how much later than the earliest rank each rank had its first event, ns.
- * This is computed from the readings of the clocks that traces contain. If a
- * trace has none, or the first events are years apart, all offsets are 0.
+ * If that is not known of some rank, or if the first events are years apart, all
+ * offsets are 0.
  *
  * @return whether the offsets are known.
  */
-int predreg_ranks_align(ucs_rcache_trace_t *const *traces, size_t num_ranks,
+int predreg_ranks_align(const predreg_rank_start_t *starts, size_t num_ranks,
                         int64_t *offsets);
 
 /**

@@ -122,11 +122,28 @@ TEST_F(test_trace_files, nothing_there) {
                          "': no file named *.trace")) << m_errors;
 }
 
-TEST_F(test_trace_files, one_is_no_trace) {
+TEST_F(test_trace_files, damaged_ones_are_left_out) {
     std::string folder = make_job("job", 2);
+    std::string bad    = make_file("job/00.trace", "no trace\n");
+    std::string empty  = make_file("job/z.trace");
 
-    make_file("job/z.trace", "no trace\n");
+    EXPECT_EQ(UCS_OK, load(folder));
+    EXPECT_TRUE(contains(log_watch::take(), bad));
+    EXPECT_TRUE(contains(log_watch::take(), empty));
+    EXPECT_EQ(names_t({"0.trace", "1.trace"}), names());
+    EXPECT_EQ("ucx_predreg: warning: '" + bad + "' is left out\n"
+              "ucx_predreg: warning: '" + empty + "' is left out\n", m_errors);
+}
+
+TEST_F(test_trace_files, all_are_damaged) {
+    std::string folder = make_folder("job");
+
+    make_file("job/a.trace", "no trace\n");
+    make_file("job/b.trace");
     EXPECT_NE(UCS_OK, load(folder));
+    EXPECT_NE("", log_watch::take());
+    EXPECT_NE("", log_watch::take());
+    EXPECT_NE(UCS_OK, load(path("job/a.trace")));
     EXPECT_NE("", log_watch::take());
 }
 
@@ -158,7 +175,8 @@ TEST_F(test_trace_files, one_after_another) {
     make_trace("job/b.trace", "0");
     auto each = [&] {
         return capture([&] {
-            return predreg_traces_each(folder.c_str(), take_two, &seen);
+            return predreg_traces_each(folder.c_str(), take_two, &seen,
+                                       NULL);
         });
     };
     EXPECT_EQ(UCS_ERR_CANCELED, each());

@@ -100,13 +100,83 @@ TEST_F(test_replay_command, damage_is_said) {
     std::string lost  = make_file("lost", read("job/0.trace") + "lost 3\n");
 
     EXPECT_EQ(0, replay({"--policy=predict", trace, trace}));
-    EXPECT_EQ("ucx_predreg: warning: the traces do not tell when they began: "
+    EXPECT_EQ("ucx_predreg: warning: rank 0 has two traces, '" + trace +
+              "' and '" + trace + "': of two jobs?\n"
+              "ucx_predreg: warning: the traces do not tell when they began: "
               "all ranks are taken to have begun at the same time\n", m_errors);
 
     EXPECT_EQ(0, replay({"--policy=predict", lost}));
     EXPECT_EQ("ucx_predreg: warning: " + lost + ": 3 events were lost, the "
               "program is replayed without them\n", m_errors);
     EXPECT_EQ(1u, lines("damaged trace:   3 events were lost"));
+}
+
+/* One bad trace does not make the others unreadable */
+TEST_F(test_replay_command, damaged_traces_are_left_out) {
+    std::string folder = make_job("job", 2);
+    std::string empty  = make_file("job/2.trace");
+    std::string far    = make_file("job/3.trace", "ucx_predreg trace 1\n"
+                                   "begin 1 0x1000 0xffffffffffff0000 id=1\n"
+                                   "end 2 id=1\n");
+    std::string file   = make_file("file", "nonsense\n");
+
+    for (auto paths : {std::vector<std::string>{folder},
+                       std::vector<std::string>{folder, file}}) {
+        std::string number = std::to_string(1 + paths.size());
+
+        std::vector<std::string> args = {"--policy=predict"};
+        args.insert(args.end(), paths.begin(), paths.end());
+        EXPECT_EQ(0, replay(args)) << m_errors;
+        EXPECT_TRUE(contains(m_errors, "'" + empty + "' is left out"));
+        EXPECT_TRUE(contains(m_errors, "'" + far + "' is left out"));
+        EXPECT_EQ(paths.size() > 1,
+                  contains(m_errors, "'" + file + "' is left out"));
+        EXPECT_EQ(2u, lines("rank ")) << m_output;
+        EXPECT_EQ(1u, lines("left out: " + number + " traces")) << m_output;
+        while (log_watch::take() != "") {
+        }
+
+        args.push_back("--json");
+        EXPECT_EQ(0, replay(args));
+        EXPECT_EQ(1u, lines(",\"ranks\":2,")) << m_output;
+        EXPECT_EQ(1u, lines(",\"left_out\":" + number + "}")) << m_output;
+        while (log_watch::take() != "") {
+        }
+    }
+
+    /* There is nothing else */
+    for (const std::string &path : {empty, far, file}) {
+        EXPECT_EQ(EXIT_FAILURE, replay({path}));
+        EXPECT_FALSE(contains(m_errors, "left out"));
+        EXPECT_NE("", log_watch::take());
+    }
+}
+
+TEST_F(test_replay_command, many_ranks) {
+    std::string folder = make_job("job", 17);
+
+    EXPECT_EQ(0, replay({"--policy=predict", folder})) << m_errors;
+    EXPECT_EQ(1u, lines("17 ranks: 85 uses in up to 4.5000 s")) << m_output;
+    EXPECT_EQ(0u, lines("rank 1:"));
+    EXPECT_EQ(2u, lines("in 17 of 17 ranks a guess")) << m_output;
+    EXPECT_EQ(0, replay({"--policy=predict", "--per-rank", folder}));
+    EXPECT_EQ(1u, lines("rank 16: 5 uses in 4.5000 s")) << m_output;
+}
+
+/* Policies are replayed rank by rank, and printed one by one */
+TEST_F(test_replay_command, ranks_are_sorted) {
+    std::string folder = make_job("job", 12);
+
+    EXPECT_EQ(0, replay({"--json", "--per-rank", folder}));
+    std::istringstream stream(m_output);
+    std::string line;
+    while (std::getline(stream, line)) {
+        for (int rank = 0; rank < 12; ++rank) {
+            ASSERT_TRUE(std::getline(stream, line));
+            EXPECT_TRUE(contains(line, "\"rank\":" + std::to_string(rank) +
+                                 "}")) << line;
+        }
+    }
 }
 
 TEST_F(test_replay_command, bad_input) {

@@ -47,13 +47,13 @@ protected:
 
     bool align()
     {
-        std::vector<ucs_rcache_trace_t*> traces;
+        std::vector<predreg_rank_start_t> starts;
 
         for (const auto &r : m_ranks) {
-            traces.push_back(&r->trace);
+            starts.push_back(predreg_rank_start(&r->trace));
         }
         m_offsets.assign(m_ranks.size(), -1);
-        return predreg_ranks_align(traces.data(), traces.size(),
+        return predreg_ranks_align(starts.data(), starts.size(),
                                    m_offsets.data());
     }
 
