@@ -90,6 +90,16 @@ refused()
 
 refused 2 'fast.*predict.*on-demand.*leave-pinned' \
     "$command" run --policy fast -- true
+refused 2 "no knob 'HISTRY', the nearest is HISTORY; accepted: POLICY" \
+    "$command" run --set HISTRY=3 -- echo started
+refused 2 "no knob 'POLCY', the nearest is POLICY; accepted: POLICY" \
+    "$command" record -o /nowhere --set polcy=predict -- echo started
+refused 2 'HISTORY=99 is out of range: accepted are 1 to 16' \
+    "$command" run --set HISTORY=99 -- echo started
+refused 2 'HISTORY=99 is out of range: accepted are 1 to 16' \
+    env UCX_RCACHE_PRED_HISTORY=99 "$command" run -- echo started
+! "$command" run --set HISTRY=3 -- echo started 2>&1 | grep '^started' ||
+    fail "a program was started with a knob that there is not"
 refused 2 'xml.*text.*json' "$command" run --summary=xml -- true
 refused 2 '/nowhere/at/all' \
     "$command" run --summary --output /nowhere/at/all/s.json -- true
@@ -121,6 +131,15 @@ refused 2 'accepted: one file or folder' "$command" dump "$traces" "$traces"
 printf 'ucx_predreg trace 1\n' > "$traces/second.trace"
 refused 1 'has 2 traces; --binary accepts one' \
     "$command" dump --binary -o "$traces/both" "$traces"
+
+# A damaged trace does not make the others of its folder unreadable
+: > "$traces/empty.trace"
+for tool in dump 'replay --policy predict' 'report -o /dev/null'; do
+    # shellcheck disable=SC2086
+    refused 0 "warning: '$traces/empty.trace' is left out" \
+        "$command" $tool "$traces"
+done
+rm "$traces/empty.trace"
 
 # What is logged does not get into what is printed
 truncated=$(mktemp --suffix .trace)

@@ -6,15 +6,13 @@
 
 #include "knob_opt.h"
 
+#include <tools/predreg/common/knob.h>
 #include <tools/predreg/common/message.h>
 
 #include <ucs/datastruct/string_buffer.h>
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define KNOB_PREFIX "UCX_RCACHE_PRED_"
 
 
 /* The knobs that --set accepts: the others have no influence on a replay, which
@@ -37,10 +35,27 @@ char *predreg_knob_opt_accepted(void)
     return predreg_format("%s", ucs_string_buffer_cstr(&list));
 }
 
+/* Print that a knob changes nothing, and if it is none, which one may be
+ * meant */
+static void complain(const char *name)
+{
+    char *list    = predreg_knob_opt_accepted();
+    char *nearest = predreg_knob_nearest(name);
+
+    if ((nearest == NULL) || !strcmp(nearest, name)) {
+        predreg_error("--set: '%s' changes nothing in a replay; accepted: %s",
+                      name, list);
+    } else {
+        predreg_error("--set: there is no knob '%s', the nearest is %s; "
+                      "accepted in a replay: %s", name, nearest, list);
+    }
+    free(nearest);
+    free(list);
+}
+
 /* Whether a knob changes a replay. If not, the reason is printed. */
 static int is_accepted(const char *name)
 {
-    char *list;
     size_t i;
 
     for (i = 0; i < ucs_static_array_size(accepted); ++i) {
@@ -58,38 +73,24 @@ static int is_accepted(const char *name)
         predreg_error("--set: %s is of the ranks of a node together, and each "
                       "is replayed by itself; see --ranks", name);
     } else {
-        list = predreg_knob_opt_accepted();
-        predreg_error("--set: '%s' changes nothing in a replay; accepted: %s",
-                      name, list);
-        free(list);
+        complain(name);
     }
     return 0;
 }
 
 int predreg_knob_opt_parse(const char *arg, uct_predreg_knobs_t *knobs)
 {
-    const char *equals = strchr(arg, '=');
-    const char *begin  = arg;
-    int ret            = -1;
-    char *name, *p;
+    const char *value;
+    int ret = -1;
+    char *name;
 
-    if (!strncmp(begin, KNOB_PREFIX, strlen(KNOB_PREFIX))) {
-        begin += strlen(KNOB_PREFIX);
-    }
-
-    if ((equals == NULL) || (equals <= begin)) {
-        predreg_error("--set: '%s'; accepted: KNOB=VALUE, as in HISTORY=4",
-                      arg);
+    name = predreg_knob_split(arg, "HISTORY=4", &value);
+    if (name == NULL) {
         return -1;
     }
 
-    name = predreg_format("%.*s", (int)(equals - begin), begin);
-    for (p = name; *p != '\0'; ++p) {
-        *p = toupper((unsigned char)*p);
-    }
-
     if (is_accepted(name) &&
-        (uct_predreg_knobs_set(knobs, name, equals + 1) == UCS_OK)) {
+        (uct_predreg_knobs_set(knobs, name, value) == UCS_OK)) {
         ret = 0;
     }
     free(name);

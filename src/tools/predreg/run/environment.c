@@ -9,7 +9,6 @@
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/preload.h>
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,34 +30,23 @@ static int is_knob(const char *string)
 
 int predreg_env_set_knob(const char *arg)
 {
-    const char *equals = strchr(arg, '=');
-    const char *name   = arg;
-    char *variable, *p;
+    const char *value;
+    char *name, *variable;
+    int ret;
 
-    if (is_knob(name)) {
-        name += strlen(PREDREG_KNOB_PREFIX);
-    }
-
-    if ((equals == NULL) || (equals <= name)) {
-        predreg_error("--set: '%s'; accepted: KNOB=VALUE, as in WINDOW=2", arg);
+    name = predreg_knob_split(arg, "WINDOW=2", &value);
+    if (name == NULL) {
         return -1;
     }
 
-    variable = predreg_format(PREDREG_KNOB_PREFIX "%.*s", (int)(equals - name),
-                              name);
-    for (p = variable; *p != '\0'; ++p) {
-        if (!isalnum((unsigned char)*p) && (*p != '_')) {
-            predreg_error("--set: '%s'; the name of a knob has letters, digits "
-                          "and '_' only", arg);
-            free(variable);
-            return -1;
-        }
-        *p = toupper((unsigned char)*p);
+    ret = predreg_knob_check(name, value);
+    if (ret == 0) {
+        variable = predreg_format(PREDREG_KNOB_PREFIX "%s", name);
+        predreg_env_set(variable, value);
+        free(variable);
     }
-
-    predreg_env_set(variable, equals + 1);
-    free(variable);
-    return 0;
+    free(name);
+    return ret;
 }
 
 void predreg_env_unset_knobs(void)

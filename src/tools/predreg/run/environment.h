@@ -7,6 +7,8 @@
 #ifndef PREDREG_RUN_ENVIRONMENT_H_
 #define PREDREG_RUN_ENVIRONMENT_H_
 
+#include <tools/predreg/common/knob.h>
+
 #include <ucs/sys/compiler_def.h>
 
 BEGIN_C_DECLS
@@ -18,7 +20,6 @@ BEGIN_C_DECLS
  * of this folder call this, as long as there is only one thread.
  */
 
-#define PREDREG_KNOB_PREFIX  "UCX_RCACHE_PRED_"
 #define PREDREG_KNOB_POLICY  PREDREG_KNOB_PREFIX "POLICY"
 #define PREDREG_KNOB_SUMMARY PREDREG_KNOB_PREFIX "SUMMARY"
 #define PREDREG_KNOB_OUTPUT  PREDREG_KNOB_PREFIX "SUMMARY_FILE"
@@ -32,10 +33,10 @@ void predreg_env_set(const char *name, const char *value);
 /**
  * Set a knob as --set names it.
  *
- * @param [in] arg  KNOB=VALUE in letters of any case, with or without the
- *                  prefix that all knobs have.
+ * @param [in] arg  KNOB=VALUE, with or without the prefix that all knobs have.
  *
- * @return 0, or -1 if the argument is wrong, and the reason has been printed.
+ * @return 0, or -1 if there is no such knob, or if it does not accept the value,
+ *         and the reason has been printed.
  */
 int predreg_env_set_knob(const char *arg);
 

@@ -104,8 +104,8 @@ static int parse_options(int argc, char **argv, const predreg_runner_t *runner,
     return 0;
 }
 
-/* Check the knobs of the policy and the summary, whether an option or the
- * environment has set them */
+/* Check the knobs, whether an option or the environment has set them. Those that
+ * have options of their own are checked in the words of these. */
 static int check_knobs(predreg_run_opts_t *opts)
 {
     static const char *const policies[]  = {"predict", "on-demand",
@@ -123,7 +123,7 @@ static int check_knobs(predreg_run_opts_t *opts)
         return -1;
     }
 
-    return 0;
+    return predreg_knob_check_environment();
 }
 
 int predreg_run_parse(int argc, char **argv, const predreg_runner_t *runner,

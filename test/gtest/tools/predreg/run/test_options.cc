@@ -170,20 +170,51 @@ TEST_F(test_run_options, output_is_appended_to) {
 
 TEST_F(test_run_options, set) {
     EXPECT_EQ(0, parse({"--set", "window=3", "--set",
-                        "UCX_RCACHE_PRED_MAX_PINNED=1=2", "--set=history=",
-                        "prog"}));
+                        "UCX_RCACHE_PRED_MAX_PINNED=1g",
+                        "--set=summary_file=a=b", "--set=trace=", "prog"}));
     EXPECT_EQ("3", variable("UCX_RCACHE_PRED_WINDOW"));
-    EXPECT_EQ("1=2", variable("UCX_RCACHE_PRED_MAX_PINNED"));
-    EXPECT_EQ("", variable("UCX_RCACHE_PRED_HISTORY"));
+    EXPECT_EQ("1g", variable("UCX_RCACHE_PRED_MAX_PINNED"));
+    EXPECT_EQ("a=b", variable("UCX_RCACHE_PRED_SUMMARY_FILE"));
+    EXPECT_EQ("", variable("UCX_RCACHE_PRED_TRACE"));
     for (const char *bad : {"WINDOW", "=2", "", "UCX_RCACHE_PRED_=2"}) {
         expect_refused({"--set", bad, "prog"},
                        std::string("--set: '") + bad +
                        "'; accepted: KNOB=VALUE");
     }
-    for (const char *bad : {"WIN DOW=2", "win-dow=2", "X,Y=1"}) {
-        expect_refused({"--set", bad, "prog"},
-                       std::string("--set: '") + bad + "'; the name of a knob");
+}
+
+/* A knob that there is not is refused before anything starts */
+TEST_F(test_run_options, set_unknown_knob) {
+    const std::string all = "accepted: POLICY, HELPER, WINDOW, HISTORY, ";
+
+    for (const char *name : {"HISTRY", "histroy", "History_",
+                             "UCX_RCACHE_PRED_HISTRY"}) {
+        expect_refused({std::string("--set=") + name + "=3", "prog"},
+                       "', the nearest is HISTORY; " + all);
     }
+    expect_refused({"--set=MAX_PINED=3m", "prog"},
+                   "--set: there is no knob 'MAX_PINED', the nearest is "
+                   "MAX_PINNED; ");
+    expect_refused({"--set=UCX_TLS=rc", "prog"},
+                   "--set: there is no knob 'UCX_TLS'; " + all);
+    expect_refused({"--set=X,Y=1", "prog"}, "there is no knob 'X,Y'; ");
+    expect_refused({"--set=" + std::string(1000, 'x') + "=1", "prog"}, all);
+    EXPECT_EQ("-", variable("UCX_RCACHE_PRED_HISTRY"));
+    EXPECT_EQ(0u, m_called.prepared);
+}
+
+/* So is a value that the library would not accept, wherever it is set */
+TEST_F(test_run_options, values_are_checked) {
+    EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--set=HISTORY=17", "prog"}));
+    EXPECT_EQ("UCX_RCACHE_PRED_HISTORY=17 is out of range: accepted are 1 to "
+              "16", log_watch::take());
+    EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--set=MAX_PINNED=1=2", "prog"}));
+    EXPECT_TRUE(contains(log_watch::take(), "MAX_PINNED: '1=2'"));
+
+    setenv("UCX_RCACHE_PRED_DQ_SIZE", "1000", 1);
+    EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"prog"}));
+    EXPECT_TRUE(contains(log_watch::take(), "DQ_SIZE=1000 is not accepted"));
+    EXPECT_EQ(0, parse({"--set=DQ_SIZE=1024", "prog"}));
 }
 
 TEST_F(test_run_options, library) {
