@@ -180,6 +180,9 @@ refused 1 "$work/bad" "$work/bad"
 printf 'ucx_predreg trace 1\nbegin 1 0x1000 0xffffffffffff0000\nend 2 0x1000\n' \
     > "$work/bad"
 refused 1 'event 1, .* beyond the end of the address space' "$work/bad"
+printf 'ucx_predreg trace 1\nbegin 1 0x1000 4096 id=1\nbegin 2 0x1000 0 id=2\n' \
+    > "$work/bad"
+refused 1 'line 3: a length of 0: expected 1 or more' "$work/bad"
 "$command" replay --help | grep -q -- '--per-rank' || fail "--help"
 
 [ $errors -eq 0 ]

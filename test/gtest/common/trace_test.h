@@ -151,6 +151,13 @@ template <typename R> event_t trace_test::random_event(R &random)
         break;
     }
 
+    if (((event.type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) ||
+         (event.type == UCS_RCACHE_PRED_EVENT_REG) ||
+         (event.type == UCS_RCACHE_PRED_EVENT_DEREG)) &&
+        !(event.result & UCS_RCACHE_PRED_RESULT_FAILED)) {
+        event.length += (event.length == 0); /* The text form wants that */
+    }
+
     return event;
 }
 

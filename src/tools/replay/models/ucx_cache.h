@@ -22,25 +22,31 @@ typedef struct predreg_ucx_cache_params {
     predreg_cost_t reg;
     predreg_cost_t dereg;
     uint64_t       max_bytes;   /**< Limit of the bytes of all regions, idle and
-                                     used, of all domains; UINT64_MAX: none */
+                                     used, of a cache; UINT64_MAX: none. Each
+                                     domain has a cache of its own */
     uint64_t       max_regions; /**< Likewise, of the number of regions */
 } predreg_ucx_cache_params_t;
 
+/** The most that any one of the caches had at a time. */
+typedef struct predreg_ucx_cache_peaks {
+    uint64_t bytes;   /**< Bytes of the pages of its regions */
+    uint64_t regions;
+} predreg_ucx_cache_peaks_t;
+
 
 /**
- * Play the cache over a program.
+ * Play the caches over a program.
  *
- * @param [out] result          The result, without its policy and limit.
- * @param [out] peak_regions_p  The most regions there were at a time.
+ * @param [out] result  The result, without its policy and limit.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t predreg_ucx_cache_replay(const predreg_timeline_t *timeline,
                                       const predreg_ucx_cache_params_t *params,
                                       predreg_replay_result_t *result,
-                                      uint64_t *peak_regions_p);
+                                      predreg_ucx_cache_peaks_t *peaks);
 
 /**
- * Replace each limit that is 0 by half of what the cache has at most if there is
+ * Replace each limit that is 0 by half of what a cache has at most if there is
  * no limit, and by 1 at least.
  *
  * @return UCS_ERR_NO_MEMORY.

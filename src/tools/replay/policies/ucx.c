@@ -22,7 +22,7 @@ static ucs_status_t replay(const predreg_timeline_t *timeline,
                            predreg_ucx_cache_params_t *cache,
                            predreg_replay_result_t *result)
 {
-    uint64_t peak_regions;
+    predreg_ucx_cache_peaks_t peaks;
     ucs_status_t status;
 
     *cache = (predreg_ucx_cache_params_t){
@@ -34,7 +34,7 @@ static ucs_status_t replay(const predreg_timeline_t *timeline,
 
     status = predreg_ucx_cache_set_limits(timeline, cache);
     return (status == UCS_OK) ?
-           predreg_ucx_cache_replay(timeline, cache, result, &peak_regions) :
+           predreg_ucx_cache_replay(timeline, cache, result, &peaks) :
            status;
 }
 

@@ -236,9 +236,10 @@ static ucs_status_t add_event(builder_t *builder,
 static const char *event_check(const ucs_rcache_pred_event_t *event,
                                uint64_t origin, uint64_t previous)
 {
-    int memory = (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) ||
-                 (event->type == UCS_RCACHE_PRED_EVENT_REG) ||
-                 (event->type == UCS_RCACHE_PRED_EVENT_DEREG);
+    int memory = ((event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) ||
+                  (event->type == UCS_RCACHE_PRED_EVENT_REG) ||
+                  (event->type == UCS_RCACHE_PRED_EVENT_DEREG)) &&
+                 !(event->result & UCS_RCACHE_PRED_RESULT_FAILED);
 
     if (event->time < previous) {
         return "is earlier than the one before it";

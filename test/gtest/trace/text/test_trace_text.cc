@@ -183,6 +183,18 @@ TEST_F(test_trace_text, lengths_have_units)
     }
 }
 
+TEST_F(test_trace_text, length_of_0)
+{
+    for (const char *type : {"begin", "reg", "dereg"}) {
+        expect_text_error(std::string(type) + " 1 0x1000 0 id=1\n",
+                          "line 2: a length of 0: expected 1 or more");
+        /* It may have failed for that */
+        EXPECT_TRUE(parse_text(std::string(type) +
+                               " 1 0x1000 0 id=1 result=failed\n") != NULL);
+    }
+    EXPECT_TRUE(parse_text("unmap 1 0x1000 0\n") != NULL);
+}
+
 TEST_F(test_trace_text, regions_without_number_are_known_by_their_address)
 {
     EXPECT_EQ((ids_t{1, 2, 1, 2}),

@@ -15,6 +15,7 @@ extern "C" {
 class test_replay_models : public ::testing::Test {
 protected:
     static constexpr uint64_t PAGE = made_program::PAGE;
+    static constexpr uint64_t MB   = made_program::MB;
 
     replayed replay(predreg_replay_policy_t policy, uint64_t limit = 0)
     {
@@ -258,6 +259,65 @@ TEST_F(test_replay_models, domains_are_apart)
     EXPECT_EQ(1u, r->hits);
     EXPECT_EQ(4u, r->regs);
     EXPECT_EQ(2 * PAGE, r->pinned.peak_bytes);
+}
+
+/* Each domain has a cache of its own, with the whole limit. By default, that is
+ * half of what the one with most has */
+TEST_F(test_replay_models, limits_are_of_a_domain)
+{
+    for (unsigned i = 0; i < 8; ++i) {
+        m_program.use(i * 100, i * 100 + 10, buffer(i % 2), PAGE);
+        m_program.use(i * 100 + 50, i * 100 + 60, buffer(i % 2), PAGE).domain =
+                1;
+    }
+    EXPECT_EQ(12u, replay(PREDREG_REPLAY_LRU, 2 * PAGE)->hits);
+    EXPECT_EQ(12u, replay(PREDREG_REPLAY_REGIONS, 2)->hits);
+    EXPECT_EQ(0u, replay(PREDREG_REPLAY_REGIONS, 1)->hits);
+    EXPECT_EQ(PAGE, replay(PREDREG_REPLAY_LRU)->limit);
+    EXPECT_EQ(1u, replay(PREDREG_REPLAY_REGIONS)->limit);
+}
+
+/* What was unmapped is deregistered by the next use that registers, but only up
+ * to 512 MB wait for that */
+TEST_F(test_replay_models, unreleased)
+{
+    m_program.dereg = {0, 5};
+    m_program.use(0, 10, buffer(0), 300 * MB);
+    m_program.use(20, 30, buffer(1), 300 * MB).domain = 1;
+    m_program.use(20, 30, buffer(2), 300 * MB);
+    m_program.use(40, 50, buffer(3), PAGE);
+    m_program.unmap(100, buffer(0), 300 * MB);
+    m_program.unmap(150, buffer(1), 300 * MB); /* Of another cache */
+    m_program.unmap(200, buffer(2), 300 * MB); /* There are 300 MB before it */
+    m_program.unmap(300, buffer(4), PAGE);     /* Now there are 600 MB */
+    m_program.use(302, 310, buffer(3), PAGE);  /* A hit, but it has to wait */
+    m_program.last_until(400);
+
+    replayed r = replay(PREDREG_REPLAY_LEAVE_PINNED);
+    EXPECT_EQ(1u, r->hits);
+    EXPECT_EQ(13u, r->waited);
+    EXPECT_EQ((replayed::curve_t{{0, 300 * MB}, {20, 900 * MB},
+                                 {40, 900 * MB + PAGE}, {305, 600 * MB + PAGE},
+                                 {310, 300 * MB + PAGE}, {315, PAGE},
+                                 {413, 0}}), r.curve());
+    EXPECT_EQ(3 * 300 * MB * 5, r.byte_ns(PREDREG_CAUSE_DEREG));
+}
+
+/* The program ends while UCX cleans up */
+TEST_F(test_replay_models, unreleased_at_the_end)
+{
+    m_program.dereg = {0, 5};
+    m_program.use(0, 10, buffer(0), 600 * MB);
+    m_program.use(0, 10, buffer(1), 600 * MB);
+    m_program.unmap(100, buffer(0), 600 * MB);
+    m_program.unmap(100, buffer(1), 600 * MB);
+    m_program.unmap(200, buffer(2), PAGE);
+
+    for (uint64_t end : {203ul, 207ul}) {
+        m_program.last_until(end);
+        replayed r = replay(PREDREG_REPLAY_LEAVE_PINNED);
+        EXPECT_EQ(std::min(end, 205ul), (uint64_t)r.curve().back().first);
+    }
 }
 
 TEST_F(test_replay_models, nothing_to_do)
