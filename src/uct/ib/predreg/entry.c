@@ -74,11 +74,20 @@ mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
            uct_predreg_mem_dereg(domain, params);
 }
 
-static ucs_status_t mkey_check(uct_md_h md, uct_mem_h memh)
+static ucs_status_t mkey_begin(uct_md_h md, uct_mem_h memh)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
-    return (domain == NULL) ? UCS_OK : uct_predreg_mkey_check(domain, memh);
+    return (domain == NULL) ? UCS_OK : uct_predreg_mkey_begin(domain, memh);
+}
+
+static void mkey_end(uct_md_h md)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    if (domain != NULL) {
+        uct_predreg_mkey_end(domain);
+    }
 }
 
 static void closing(void)
@@ -106,7 +115,8 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .iface_opened = iface_opened,
     .mem_reg      = mem_reg,
     .mem_dereg    = mem_dereg,
-    .mkey_check   = mkey_check,
+    .mkey_begin   = mkey_begin,
+    .mkey_end     = mkey_end,
     .closing      = closing,
     .may_sleep    = uct_predreg_may_sleep,
     .idle         = idle,

@@ -16,6 +16,7 @@
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/summary.h>
 #include <uct/ib/predreg/md/cache.h>
+#include <uct/ib/predreg/md/quiet.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -71,6 +72,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
         return status;
     }
 
+    uct_predreg_quiet_install();
     uct_predreg_seat_init();
     if (!uct_predreg_is_managing(core)) {
         uct_predreg_step_aside(core,
@@ -83,7 +85,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
 }
 
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
-uct_predreg_core_init_2(const uct_predreg_real_t *real)
+uct_predreg_core_init_3(const uct_predreg_real_t *real)
 {
     uct_predreg_core_t *core = &uct_predreg_core;
 

@@ -28,7 +28,6 @@
     _f(uct_worker_progress_unregister_safe) \
     _f(uct_md_query) \
     _f(uct_md_mem_reg) \
-    _f(uct_md_mem_dereg) \
     _f(uct_md_mem_dereg_v2)
 
 /** Expands _f for each of these functions that libucp has. */

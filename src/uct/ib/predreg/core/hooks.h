@@ -35,7 +35,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that finds
  *  no function of its own number beside it says that the other one belongs to
  *  another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_2"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_3"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -72,9 +72,13 @@ typedef struct uct_predreg_hooks {
     ucs_status_t (*mem_dereg)(uct_md_h md,
                               const uct_md_mem_dereg_params_t *params);
 
-    /** A key is about to be packed for the peer. @return UCS_OK if the memory
-     *  of the handle has a key, else an error, whose reason has been logged. */
-    ucs_status_t (*mkey_check)(uct_md_h md, uct_mem_h memh);
+    /** A key is about to be packed for the peer. @return UCS_OK if it may be
+     *  packed, and mkey_end is to be called afterwards; else an error, whose
+     *  reason has been logged. */
+    ucs_status_t (*mkey_begin)(uct_md_h md, uct_mem_h memh);
+
+    /** The key was packed, or could not be. */
+    void         (*mkey_end)(uct_md_h md);
 
     /** A worker of UCP is about to be destroyed, together with all that it
      *  registered. */

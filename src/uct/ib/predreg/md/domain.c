@@ -6,17 +6,102 @@
 
 #include "domain.h"
 
+#include <stdlib.h>
 
-uct_predreg_domain_t uct_predreg_domains[UCT_PREDREG_MAX_DOMAINS];
 
+uct_predreg_domains_t uct_predreg_domains;
+
+
+/* The place of a domain in the keys of its part */
+static _Atomic(uct_md_h) *key_of(const uct_predreg_domain_t *domain)
+{
+    uct_predreg_domains_t *part;
+
+    for (part = &uct_predreg_domains;
+         (domain < part->domains) ||
+         (domain >= part->domains + UCT_PREDREG_DOMAINS_PART);
+         part = atomic_load_explicit(&part->next, memory_order_relaxed)) {
+    }
+
+    return &part->keys[domain - part->domains];
+}
+
+/* Add a part to the table. Its keys are all NULL. */
+static uct_predreg_domain_t *add_part(void)
+{
+    uct_predreg_domains_t *last = &uct_predreg_domains;
+    uct_predreg_domains_t *part = calloc(1, sizeof(*part));
+    uct_predreg_domains_t *next;
+
+    if (part == NULL) {
+        return NULL;
+    }
+
+    /* Relaxed: only threads that hold core.lock write this */
+    while ((next = atomic_load_explicit(&last->next, memory_order_relaxed)) !=
+           NULL) {
+        last = next;
+    }
+    atomic_store_explicit(&last->next, part, memory_order_release);
+    return part->domains;
+}
+
+static void init_entered(pthread_mutex_t *entered)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    if (pthread_mutex_init(entered, &attr) != 0) {
+        /* The kernel has no locks that lend priorities */
+        pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_NONE);
+        pthread_mutex_init(entered, &attr);
+    }
+    pthread_mutexattr_destroy(&attr);
+}
+
+uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
+                                             uct_md_h md)
+{
+    /* NULL is the key of a free place */
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(NULL);
+
+    if (domain == NULL) {
+        domain = add_part();
+    }
+
+    if (domain != NULL) {
+        domain->md    = md;
+        domain->core  = core;
+        domain->super = NULL;
+        atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
+        init_entered(&domain->entered);
+    }
+    return domain;
+}
+
+void uct_predreg_domain_add(uct_predreg_domain_t *domain)
+{
+    /* Relaxed: see uct_predreg_domains_t */
+    atomic_store_explicit(key_of(domain), domain->md, memory_order_relaxed);
+}
+
+void uct_predreg_domain_remove(uct_predreg_domain_t *domain)
+{
+    /* Relaxed: see uct_predreg_domains_t */
+    atomic_store_explicit(key_of(domain), NULL, memory_order_relaxed);
+}
 
 void uct_predreg_domains_reset(void)
 {
+    uct_predreg_domains_t *part;
     unsigned i;
 
-    for (i = 0; i < UCT_PREDREG_MAX_DOMAINS; ++i) {
-        uct_predreg_domains[i].super = NULL;
-        atomic_store_explicit(&uct_predreg_domains[i].md, NULL,
-                              memory_order_relaxed);
+    for (part = &uct_predreg_domains; part != NULL;
+         part = atomic_load_explicit(&part->next, memory_order_relaxed)) {
+        for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
+            atomic_store_explicit(&part->keys[i], NULL, memory_order_relaxed);
+        }
     }
 }

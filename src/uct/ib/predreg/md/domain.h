@@ -14,25 +14,29 @@
 #include <uct/api/uct.h>
 #include <uct/ib/predreg/core/types.h>
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /** @file domain.h
  *
  * The table of memory domains of UCT that are managed or, under the
  * leave-pinned policy, watched. The functions that open and close domains
- * (open.h) write it, those that use domains (use.h) read it.
+ * (open.h) write it, those that use domains (use.h) read it. It has room for as
+ * many domains as are opened.
+ *
+ * UCX's domains are not thread safe: docs/design/domains.md lists what their
+ * functions change without a lock. UCP has one thread at a time in a domain,
+ * but the helper is another one. So whatever enters a managed domain goes
+ * through @ref uct_predreg_domain_enter.
  */
 
-/** How many memory domains the table holds at a time. Further domains are left
- *  alone. */
-#define UCT_PREDREG_MAX_DOMAINS 16
+/** How many domains a part of the table holds. Few processes have more. */
+#define UCT_PREDREG_DOMAINS_PART 16
 
 
 struct uct_predreg_domain {
-    /** UCT's handle, by which the entry is found; NULL: the entry is free.
-     *  Written under core.lock, after the other fields. Read without the lock
-     *  and relaxed: a thread gets a memory domain only after it was opened. */
-    _Atomic(uct_md_h)        md;
+    /* These four fields are constant while the domain is in the table */
+    uct_md_h                 md;     /**< UCT's handle */
     uct_predreg_core_t       *core;  /**< State of the process that it belongs
                                           to */
     ucs_rcache_pred_domain_t *super; /**< Its domain in the cache; NULL: it is
@@ -44,33 +48,83 @@ struct uct_predreg_domain {
      *  given out while that interface is being opened does no harm, because
      *  nobody can use the interface yet. */
     _Atomic int              whole;
+
+    /** Held by the thread that is in UCX's domain. No lock of this library is
+     *  taken while it is held, and none but core.lock is held when it is taken.
+     *  The thread may come again: UCX calls some of its functions by others,
+     *  and callbacks from within a deregistration. */
+    pthread_mutex_t          entered;
 };
 
-extern uct_predreg_domain_t uct_predreg_domains[UCT_PREDREG_MAX_DOMAINS];
+
+/** A part of the table. Parts are added, and never removed. */
+typedef struct uct_predreg_domains {
+    /** UCT's handles of the domains; NULL where a place is free. Written under
+     *  core.lock, after the domain. Relaxed: a thread gets a memory domain only
+     *  after it was opened, from somebody who made sure that the thread also
+     *  sees what was written before. */
+    _Atomic(uct_md_h)                    keys[UCT_PREDREG_DOMAINS_PART];
+    uct_predreg_domain_t                 domains[UCT_PREDREG_DOMAINS_PART];
+    /** Written once, under core.lock, with release: who sees a part sees it
+     *  initialised. */
+    _Atomic(struct uct_predreg_domains*) next;
+} uct_predreg_domains_t;
+
+/** The first part of the table. Only the functions below may use it. */
+extern uct_predreg_domains_t uct_predreg_domains;
 
 
-/**
- * Find the entry of a domain. Any thread.
- *
- * @param [in] md  NULL finds a free entry, under core.lock.
- * @return NULL if there is none: the domain is neither managed nor watched.
- */
+/** @return the domain in the table, or NULL if there is none: it is neither
+ *  managed nor watched. Any thread may call this; it takes no lock. */
 static UCS_F_ALWAYS_INLINE uct_predreg_domain_t *
 uct_predreg_domain_find(uct_md_h md)
 {
-    uct_predreg_domain_t *domain;
+    uct_predreg_domains_t *part = &uct_predreg_domains;
+    unsigned i;
 
-    for (domain = uct_predreg_domains;
-         domain < uct_predreg_domains + UCT_PREDREG_MAX_DOMAINS; ++domain) {
-        if (atomic_load_explicit(&domain->md, memory_order_relaxed) == md) {
-            return domain;
+    do {
+        for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
+            if (atomic_load_explicit(&part->keys[i], memory_order_relaxed) ==
+                md) {
+                return &part->domains[i];
+            }
         }
-    }
+        part = atomic_load_explicit(&part->next, memory_order_acquire);
+    } while (part != NULL);
 
     return NULL;
 }
 
-/** Forget all domains in a forked child: they are the parent's. */
+/** Find a free place for a domain that was opened. To be called under
+ *  core.lock, as the next two functions.
+ *  @return the place, for the caller to fill in; NULL if there is no memory. */
+uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
+                                             uct_md_h md);
+
+/** Enter a domain into the table, once its fields are filled in. */
+void uct_predreg_domain_add(uct_predreg_domain_t *domain);
+
+/** Take a domain out of the table. */
+void uct_predreg_domain_remove(uct_predreg_domain_t *domain);
+
+/** Forget all domains in a forked child: they are the parent's. There is no
+ *  other thread. Neither allocates nor frees memory. */
 void uct_predreg_domains_reset(void);
+
+
+/** Wait until no other thread is in UCX's domain, and enter it. This may wait
+ *  for a registration of the helper. A waiting thread of a real-time class lends
+ *  its priority to the one that is in the domain. */
+static UCS_F_ALWAYS_INLINE void
+uct_predreg_domain_enter(uct_predreg_domain_t *domain)
+{
+    pthread_mutex_lock(&domain->entered);
+}
+
+static UCS_F_ALWAYS_INLINE void
+uct_predreg_domain_leave(uct_predreg_domain_t *domain)
+{
+    pthread_mutex_unlock(&domain->entered);
+}
 
 #endif

@@ -24,12 +24,11 @@
 
 static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name)
 {
-    uct_predreg_domain_t *domain = uct_predreg_domain_find(NULL);
+    uct_predreg_domain_t *domain = uct_predreg_domain_new(core, md);
     ucs_status_t status;
 
     if (domain == NULL) {
-        ucs_warn("%s is not managed: there are %d managed domains already",
-                 name, UCT_PREDREG_MAX_DOMAINS);
+        ucs_warn("%s is not managed: out of memory", name);
         return;
     }
 
@@ -37,10 +36,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name)
         uct_predreg_live_start(core);
     }
 
-    domain->core   = core;
-    domain->super  = NULL;
     domain->number = core->num_opened;
-    atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
     if (core->pred != NULL) {
         uct_predreg_helper_start(core);
         status = ucs_rcache_pred_domain_create(core->pred, name, domain,
@@ -57,8 +53,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name)
     uct_predreg_record_domain(core, domain->number, name);
     ++core->num_opened;
 
-    /* Relaxed: see uct_predreg_domain_t */
-    atomic_store_explicit(&domain->md, md, memory_order_relaxed);
+    uct_predreg_domain_add(domain);
     uct_predreg_publish(core);
     ucs_debug("%s: %s", name,
               ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
@@ -105,7 +100,7 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
             atomic_fetch_sub_explicit(&core->num_managed, 1,
                                       memory_order_relaxed);
         }
-        atomic_store_explicit(&domain->md, NULL, memory_order_relaxed);
+        uct_predreg_domain_remove(domain);
         uct_predreg_publish(core);
     }
     pthread_mutex_unlock(&core->lock);

@@ -6,6 +6,7 @@
 
 #include "register.h"
 #include "domain.h"
+#include "quiet.h"
 
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/seat.h>
@@ -37,8 +38,20 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p)
 {
-    return domain->core->real.uct_md_mem_reg(domain->md, address, length, flags,
-                                             memh_p);
+    int is_quiet = flags & domain->core->compat->quiet_flag;
+    ucs_status_t status;
+
+    uct_predreg_domain_enter(domain);
+    if (is_quiet) {
+        uct_predreg_quiet_begin();
+    }
+    status = domain->core->real.uct_md_mem_reg(domain->md, address, length,
+                                               flags, memh_p);
+    if (is_quiet) {
+        uct_predreg_quiet_end();
+    }
+    uct_predreg_domain_leave(domain);
+    return status;
 }
 
 ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
@@ -61,11 +74,26 @@ static ucs_status_t domain_mem_reg(void *arg, void *address, size_t length,
            UCS_ERR_UNSUPPORTED;
 }
 
+ucs_status_t
+uct_predreg_pass_mem_dereg(uct_predreg_domain_t *domain,
+                           const uct_md_mem_dereg_params_t *params)
+{
+    ucs_status_t status;
+
+    uct_predreg_domain_enter(domain);
+    status = domain->core->real.uct_md_mem_dereg_v2(domain->md, params);
+    uct_predreg_domain_leave(domain);
+    return status;
+}
+
 static ucs_status_t domain_mem_dereg(void *arg, void *memh)
 {
-    uct_predreg_domain_t *domain = arg;
+    const uct_md_mem_dereg_params_t params = {
+        .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH,
+        .memh       = memh
+    };
 
-    return domain->core->real.uct_md_mem_dereg(domain->md, memh);
+    return uct_predreg_pass_mem_dereg(arg, &params);
 }
 
 static ucs_rcache_pred_time_t core_now(void *arg)

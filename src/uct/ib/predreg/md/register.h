@@ -12,6 +12,7 @@
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
+#include <uct/ib/predreg/compat/uct_v2.h>
 
 #include <stdatomic.h>
 
@@ -19,8 +20,9 @@
  *
  * Registers memory with a memory domain of UCT, and tells memory of the host
  * from that of devices. The cache registers through a table of operations; the
- * functions that pass a registration on to UCX register directly. Any thread
- * may call these functions; they may block in the kernel.
+ * functions that pass a registration on to UCX register directly. One thread
+ * at a time is in a domain (domain.h). Any thread may call these functions;
+ * they may block in the kernel.
  */
 
 /** The operations by which the cache reads its clock, waits, registers memory,
@@ -42,17 +44,23 @@ static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)
  *  because no unmap event tells when memory of a device is freed. */
 int uct_predreg_is_host_memory(const void *address, size_t length);
 
-/** Register memory with the domain exactly as the program asked for it. */
+/** Register memory with the domain exactly as the program asked for it. If the
+ *  flags ask for errors to be hidden, nothing is logged of a failure. */
 ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
 
 /**
- * Register any kind of memory with the domain.
+ * Register any kind of memory with the domain, as above.
  * @return UCS_ERR_NO_MEMORY if there may be no room for it.
  */
 ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
                                      void *address, size_t length,
                                      unsigned flags, uct_mem_h *memh_p);
+
+/** Deregister memory with the domain exactly as the program asked for it. */
+ucs_status_t
+uct_predreg_pass_mem_dereg(uct_predreg_domain_t *domain,
+                           const uct_md_mem_dereg_params_t *params);
 
 #endif

@@ -297,22 +297,28 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
 
     /* The handle is not one of the cache: it is that of a pool of UCX, or was
      * registered before the domain was managed */
-    status = core->real.uct_md_mem_dereg_v2(domain->md, params);
+    status = uct_predreg_pass_mem_dereg(domain, params);
     if (status == UCS_OK) {
         uct_predreg_foreign_remove(core, params->memh);
     }
     return status;
 }
 
-ucs_status_t uct_predreg_mkey_check(uct_predreg_domain_t *domain,
+ucs_status_t uct_predreg_mkey_begin(uct_predreg_domain_t *domain,
                                     uct_mem_h memh)
 {
     if ((domain->super == NULL) ||
         (uct_predreg_memh_to_pieces(memh) == NULL)) {
+        uct_predreg_domain_enter(domain);
         return UCS_OK;
     }
 
     ucs_error("a key was asked for memory that is registered in pieces, which "
               "no peer can access");
     return UCS_ERR_UNSUPPORTED;
+}
+
+void uct_predreg_mkey_end(uct_predreg_domain_t *domain)
+{
+    uct_predreg_domain_leave(domain);
 }

@@ -30,11 +30,16 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
 ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
                                    const uct_md_mem_dereg_params_t *params);
 
-/** Check that a key can be packed for a peer.
- *  @return UCS_ERR_UNSUPPORTED, and the reason is logged, if the handle is a
- *  pieces handle, which has no key. */
-ucs_status_t uct_predreg_mkey_check(uct_predreg_domain_t *domain,
+/** To be called before UCX packs a key for a peer: UCX then makes the key, if
+ *  the memory has none yet, and so changes the domain.
+ *  @return UCS_OK, and the thread is in the domain until
+ *  @ref uct_predreg_mkey_end; or UCS_ERR_UNSUPPORTED, and the reason is logged,
+ *  if the handle is a pieces handle, which has no key. */
+ucs_status_t uct_predreg_mkey_begin(uct_predreg_domain_t *domain,
                                     uct_mem_h memh);
+
+/** To be called when the key has been packed. */
+void uct_predreg_mkey_end(uct_predreg_domain_t *domain);
 
 END_C_DECLS
 

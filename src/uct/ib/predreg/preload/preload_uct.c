@@ -141,14 +141,19 @@ uct_md_mkey_pack(uct_md_h md, uct_mem_h memh, void *rkey_buffer)
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    ucs_status_t status              = UCS_OK;
+    ucs_status_t status;
 
-    if (hooks != NULL) {
-        status = hooks->mkey_check(md, memh);
+    if (hooks == NULL) {
+        return PREDREG_REAL(ucx, uct_md_mkey_pack)(md, memh, rkey_buffer);
     }
 
-    return (status != UCS_OK) ?
-           status : PREDREG_REAL(ucx, uct_md_mkey_pack)(md, memh, rkey_buffer);
+    status = hooks->mkey_begin(md, memh);
+    if (status == UCS_OK) {
+        status = PREDREG_REAL(ucx, uct_md_mkey_pack)(md, memh, rkey_buffer);
+        hooks->mkey_end(md);
+    }
+
+    return status;
 }
 
 PREDREG_EXPORT ucs_status_t
@@ -157,14 +162,19 @@ uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh,
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    ucs_status_t status              = UCS_OK;
+    ucs_status_t status;
 
-    if (hooks != NULL) {
-        status = hooks->mkey_check(md, memh);
+    if (hooks == NULL) {
+        return PREDREG_REAL(ucx, uct_md_mkey_pack_v2)(md, memh, params,
+                                                      rkey_buffer);
     }
 
-    return (status != UCS_OK) ?
-           status :
-           PREDREG_REAL(ucx, uct_md_mkey_pack_v2)(md, memh, params,
-                                                  rkey_buffer);
+    status = hooks->mkey_begin(md, memh);
+    if (status == UCS_OK) {
+        status = PREDREG_REAL(ucx, uct_md_mkey_pack_v2)(md, memh, params,
+                                                        rkey_buffer);
+        hooks->mkey_end(md);
+    }
+
+    return status;
 }

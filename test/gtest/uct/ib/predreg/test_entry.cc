@@ -34,7 +34,8 @@ protected:
                                                     UCT_PREDREG_PURPOSE_SEND,
                                                     &memh));
         EXPECT_EQ(1u, m_regs.count(memh));
-        EXPECT_EQ(UCS_OK, uct_predreg_hooks.mkey_check(md, memh));
+        EXPECT_EQ(UCS_OK, uct_predreg_hooks.mkey_begin(md, memh));
+        uct_predreg_hooks.mkey_end(md);
         params.field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH;
         params.memh       = memh;
         EXPECT_EQ(UCS_OK, uct_predreg_hooks.mem_dereg(md, &params));

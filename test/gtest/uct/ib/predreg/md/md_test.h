@@ -10,10 +10,16 @@
 #include "../core/core_test.h"
 
 #include <uct/ib/predreg/md/open.h>
+#include <uct/ib/predreg/md/quiet.h>
 #include <uct/ib/predreg/md/use.h>
 
+#include <ucs/debug/log_def.h>
+
+#include <atomic>
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <cerrno>
 #include <cstring>
@@ -42,6 +48,9 @@ protected:
     {
         core_test::SetUp();
         s_self = this;
+        /* Once for all tests */
+        static const bool installed = (uct_predreg_quiet_install(), true);
+        (void)installed;
         set("HELPER", "progress");
         m_attr.cap.flags            = UCT_MD_FLAG_REG;
         m_attr.cap.detect_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
@@ -53,7 +62,6 @@ protected:
             return UCS_OK;
         };
         real->uct_md_mem_reg      = mem_reg;
-        real->uct_md_mem_dereg    = mem_dereg;
         real->uct_md_mem_dereg_v2 = [](uct_md_h md,
                                        const uct_md_mem_dereg_params_t *params) {
             return mem_dereg(md, params->memh);
@@ -71,13 +79,27 @@ protected:
         free(m_buffer);
     }
 
+    /* A thread that is in UCX's domains: the only one */
+    struct visit {
+        visit() { EXPECT_EQ(0, s_self->m_inside++); }
+        ~visit() { --s_self->m_inside; }
+    };
+
     static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
                                 unsigned flags, uct_mem_h *memh_p)
     {
+        visit in_domain;
+
         ++s_self->m_num_regs;
+        if (s_self->m_in_reg) {
+            std::exchange(s_self->m_in_reg, nullptr)();
+        }
+
         if (s_self->m_refuse > 0) {
             --s_self->m_refuse;
-            errno = ENOMEM;
+            /* Whatever the flags say, as UCX 1.13 does without its cache */
+            ucs_error("ibv_reg_mr failed");
+            errno = s_self->m_error;
             return UCS_ERR_IO_ERROR;
         }
 
@@ -88,6 +110,8 @@ protected:
 
     static ucs_status_t mem_dereg(uct_md_h md, uct_mem_h memh)
     {
+        visit in_domain;
+
         EXPECT_EQ(1u, s_self->m_regs.erase(memh));
         return UCS_OK;
     }
@@ -168,6 +192,9 @@ protected:
     void                              *m_buffer  = nullptr;
     unsigned                          m_num_regs = 0;
     unsigned                          m_refuse   = 0; /* So many of the next */
+    int                               m_error    = ENOMEM; /* Why */
+    std::function<void()>             m_in_reg; /* Called in the next one */
+    std::atomic<int>                  m_inside{0};
     uintptr_t                         m_next     = 0;
 };
 

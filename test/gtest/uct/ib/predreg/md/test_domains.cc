@@ -57,18 +57,30 @@ TEST_F(test_domains, registrations_on_demand_cost_what_they_do) {
     EXPECT_EQ(1u, test_core_num_managed());
 }
 
-TEST_F(test_domains, there_are_16_at_a_time) {
-    for (unsigned i = 1; i <= 16; ++i) {
-        open(i);
-    }
-    EXPECT_EQ("", log_watch::take());
-    open(17);
-    EXPECT_EQ("mlx17 is not managed: there are 16 managed domains already",
-              log_watch::take());
+TEST_F(test_domains, all_are_managed_however_many_there_are) {
+    const unsigned count = 40;
+    std::set<uct_predreg_domain_t*> domains;
 
-    close(*m_opened.begin());
-    open(17);
-    EXPECT_EQ(16u, test_core_num_managed());
+    for (unsigned i = 1; i <= count; ++i) {
+        domains.insert(domain(open(i)));
+    }
+    EXPECT_EQ(count, test_core_num_managed());
+    EXPECT_EQ(count, domains.size());
+    EXPECT_EQ(0u, domains.count(nullptr));
+    for (uct_md_h md : m_opened) {
+        uct_mem_h memh = reg(md, SEND);
+
+        EXPECT_EQ(md, m_regs[memh].md);
+        dereg(md, memh);
+    }
+
+    /* Another one takes the place of one that is closed */
+    uct_md_h first            = *m_opened.begin();
+    uct_predreg_domain_t *old = domain(first);
+    close(first);
+    EXPECT_EQ(nullptr, domain(first));
+    EXPECT_EQ(old, domain(open(count + 1)));
+    EXPECT_EQ(count, test_core_num_managed());
 }
 
 TEST_F(test_domains, leave_pinned_only_watches) {

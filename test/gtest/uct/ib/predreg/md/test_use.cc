@@ -11,6 +11,10 @@
 #include <uct/ib/predreg/core/snapshot.h>
 #include <uct/ib/predreg/md/comm.h>
 
+#include <chrono>
+#include <thread>
+#include <vector>
+
 /* Registrations that UCP asks for, and what becomes of them. (Those of the cache
  * alone are in test_use.cc of the cache.) */
 class test_md_use : public md_test {
@@ -46,7 +50,8 @@ TEST_F(test_md_use, it_is_registered_with_the_domain) {
     EXPECT_EQ(md, m_regs[memh].md);
     EXPECT_LE(m_regs[memh].address, m_buffer);
     EXPECT_GE(m_regs[memh].length, LENGTH);
-    EXPECT_EQ(UCS_OK, uct_predreg_mkey_check(domain(md), memh));
+    EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
+    uct_predreg_mkey_end(domain(md));
     dereg(md, memh);
     EXPECT_EQ(1u, stats().uses);
 }
@@ -85,6 +90,99 @@ TEST_F(test_md_use, a_pool_that_is_refused_has_what_is_idle_give_way) {
     dereg(md, memh);
 }
 
+TEST_F(test_md_use, a_pool_that_is_refused_for_good_is_told_once) {
+    uct_md_h md = open();
+    uct_mem_h memh;
+
+    m_refuse = 2;
+    EXPECT_EQ(UCS_ERR_IO_ERROR,
+              uct_predreg_mem_reg(domain(md), m_buffer, LENGTH, POOL,
+                                  UCT_PREDREG_PURPOSE_MESSAGE, &memh));
+    EXPECT_EQ("ibv_reg_mr failed", log_watch::take());
+}
+
+/* As of memory that cannot be written to, or must not be touched */
+TEST_F(test_md_use, a_send_that_the_system_refuses_is_silent) {
+    uct_md_h md = open();
+
+    m_error = EFAULT;
+    for (auto purpose : {UCT_PREDREG_PURPOSE_SEND,
+                         UCT_PREDREG_PURPOSE_MESSAGE}) {
+        m_refuse = 1;
+        reg(md, SEND, purpose, UCS_ERR_IO_ERROR);
+        EXPECT_EQ("", log_watch::take());
+    }
+
+    /* Nothing is remembered against it */
+    dereg(md, reg(md, SEND));
+}
+
+TEST_F(test_md_use, what_ucp_needs_and_the_system_refuses_is_told_once) {
+    uct_md_h md = open();
+
+    m_error  = EFAULT;
+    m_refuse = 2; /* It is tried quietly at first */
+    reg(md, RECV, UCT_PREDREG_PURPOSE_MAPPED, UCS_ERR_IO_ERROR);
+    EXPECT_EQ("ibv_reg_mr failed", log_watch::take());
+    EXPECT_EQ("", log_watch::take());
+}
+
+TEST_F(test_md_use, messages_of_others_are_not_held_back) {
+    uct_md_h md = open();
+
+    m_in_reg = [] {
+        std::thread other([] { ucs_error("of another thread"); });
+        other.join();
+    };
+    dereg(md, reg(md, SEND));
+    EXPECT_EQ("of another thread", log_watch::take());
+    ucs_error("after it");
+    EXPECT_EQ("after it", log_watch::take());
+}
+
+/* UCX's domains are not thread safe, and the helper is one thread more */
+TEST_F(test_md_use, one_thread_at_a_time_is_in_a_domain) {
+    std::vector<std::thread> others;
+    uct_md_h md    = open();
+    uct_mem_h pool = reg(md, POOL);
+
+    m_in_reg = [&] {
+        others.emplace_back([=] { dereg(md, pool); });
+        others.emplace_back([=] { reg(md, POOL); });
+        others.emplace_back([=] {
+            ASSERT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), pool));
+            { visit in_domain; }
+            uct_predreg_mkey_end(domain(md));
+        });
+        /* Time to come in, if they are let in */
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    };
+    dereg(md, reg(md, SEND));
+    for (std::thread &other : others) {
+        other.join();
+    }
+    EXPECT_EQ(3u, others.size());
+
+    /* The pool that was made meanwhile */
+    for (auto &entry : std::map<uct_mem_h, registration>(m_regs)) {
+        if ((entry.second.flags & POOL) == POOL) {
+            dereg(md, entry.first);
+        }
+    }
+}
+
+/* UCX 1.13 packs keys by the function that packs them for an invalidation */
+TEST_F(test_md_use, a_thread_may_enter_a_domain_again) {
+    uct_md_h md    = open();
+    uct_mem_h memh = reg(md, SEND);
+
+    EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
+    EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
+    uct_predreg_mkey_end(domain(md));
+    uct_predreg_mkey_end(domain(md));
+    dereg(md, memh);
+}
+
 TEST_F(test_md_use, arguments_that_are_bad_go_to_uct) {
     uct_md_h md = open();
     uct_mem_h memh;
@@ -119,7 +217,7 @@ TEST_F(test_md_use, a_receive_that_does_not_fit_is_in_pieces) {
 
         EXPECT_TRUE(is_pieces(memh));
         EXPECT_EQ(UCS_ERR_UNSUPPORTED,
-                  uct_predreg_mkey_check(domain(md), memh));
+                  uct_predreg_mkey_begin(domain(md), memh));
         EXPECT_NE("", log_watch::take());
         dereg(md, memh);
     }
@@ -210,6 +308,7 @@ TEST_F(test_md_use, leave_pinned_records_a_trace) {
     uct_mem_h pool  = reg(md, POOL);
     m_refuse        = 1;
     reg(md, SEND, UCT_PREDREG_PURPOSE_SEND, UCS_ERR_IO_ERROR);
+    EXPECT_EQ("ibv_reg_mr failed", log_watch::take()); /* UCX's business */
     for (uct_mem_h memh : {pool, memh1, memh2}) {
         dereg(md, memh);
     }

@@ -41,9 +41,12 @@ protected:
             s_self->m_dereg = *params;
             return UCS_ERR_BUSY;
         };
-        m_hooks.mkey_check   = [](uct_md_h, uct_mem_h) {
-            told("mkey_check");
+        m_hooks.mkey_begin   = [](uct_md_h, uct_mem_h) {
+            told("mkey_begin");
             return s_self->m_key_status;
+        };
+        m_hooks.mkey_end     = [](uct_md_h) {
+            told("mkey_end");
         };
         fake_set_hooks(&m_hooks);
     }
@@ -131,12 +134,15 @@ TEST_F(test_preload_uct, a_key_is_packed_if_there_is_one) {
     EXPECT_EQ(UCS_OK, uct_md_mkey_pack(nullptr, m_memh, nullptr));
     EXPECT_EQ(UCS_OK, uct_md_mkey_pack_v2(nullptr, m_memh, nullptr, nullptr));
     EXPECT_EQ(2u, fake_call.count);
+    EXPECT_EQ("mkey_begin mkey_end mkey_begin mkey_end ", m_told);
 
+    m_told       = "";
     m_key_status = UCS_ERR_UNSUPPORTED;
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_md_mkey_pack(nullptr, m_memh, nullptr));
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
               uct_md_mkey_pack_v2(nullptr, m_memh, nullptr, nullptr));
     EXPECT_EQ(2u, fake_call.count);
+    EXPECT_EQ("mkey_begin mkey_begin ", m_told);
 }
 
 TEST_F(test_preload_uct, without_the_core_all_goes_to_ucx) {

@@ -1,0 +1,42 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "quiet.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <stdarg.h>
+
+
+/* Whether this thread's messages are held back */
+static __thread int is_quiet;
+
+
+/* UCX's log calls this before it writes a message */
+static ucs_log_func_rc_t
+handle_message(const char *file, unsigned line, const char *function,
+               ucs_log_level_t level,
+               const ucs_log_component_config_t *comp_conf, const char *message,
+               va_list ap)
+{
+    return (is_quiet && (level <= UCS_LOG_LEVEL_WARN)) ?
+           UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
+}
+
+void uct_predreg_quiet_install(void)
+{
+    ucs_log_push_handler(handle_message);
+}
+
+void uct_predreg_quiet_begin(void)
+{
+    is_quiet = 1;
+}
+
+void uct_predreg_quiet_end(void)
+{
+    is_quiet = 0;
+}
