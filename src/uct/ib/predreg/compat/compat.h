@@ -29,6 +29,9 @@ BEGIN_C_DECLS
 /** What memory is registered for. The function of UCP that the thread is in
  *  tells it. */
 typedef enum {
+    UCT_PREDREG_PURPOSE_UNKNOWN,   /**< UCP was called past this library, by an
+                                        address of its function. It may be any
+                                        of the following */
     UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message, which may move piece
                                         by piece */
     UCT_PREDREG_PURPOSE_SEND,      /**< Data of a send, which UCP can copy

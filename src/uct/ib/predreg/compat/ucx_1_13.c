@@ -45,7 +45,8 @@ static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
     }
 
     if ((flags & UCT_MD_MEM_ACCESS_REMOTE_ATOMIC) ||
-        (purpose == UCT_PREDREG_PURPOSE_MAPPED)) {
+        (purpose == UCT_PREDREG_PURPOSE_MAPPED) ||
+        (purpose == UCT_PREDREG_PURPOSE_UNKNOWN)) {
         return UCT_PREDREG_MUST_WHOLE;
     }
 

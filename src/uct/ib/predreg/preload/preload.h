@@ -106,12 +106,26 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
 
 
 /** What this thread registers memory for. The overriding functions of UCP set
- *  it while the thread is in them. With the TLS model initial-exec the variable
- *  is found with one instruction. The model is possible because this library is
- *  preloaded, so that its thread-local storage is part of each thread from the
- *  start. */
+ *  it while the thread is in them; outside of them it is unknown. With the TLS
+ *  model initial-exec the variable is found with one instruction. The model is
+ *  possible because this library is preloaded, so that its thread-local storage
+ *  is part of each thread from the start. */
 extern __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
+
+
+/** Whether the program has asked a context for one-sided communication.
+ *  Relaxed, as the next one: nothing else depends on it, and it is only ever
+ *  set. */
+extern _Atomic int predreg_one_sided;
+
+/** Whether the program has called UCP past this library. Then a callback that
+ *  UCP's progress calls may do so as well, and what progress registers may be
+ *  for one-sided communication, too. */
+extern _Atomic int predreg_bypassed;
+
+/** This thread is in ucp_init_version(). */
+extern __thread __attribute__((tls_model("initial-exec"))) int predreg_in_init;
 
 
 /** @return the hooks of a UCX, or NULL if the core is not told of it. */

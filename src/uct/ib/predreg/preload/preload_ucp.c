@@ -24,6 +24,12 @@ ucs_rcache_pred_window_t predreg_window;
 __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
+__thread __attribute__((tls_model("initial-exec"))) int predreg_in_init;
+
+_Atomic int predreg_one_sided;
+
+_Atomic int predreg_bypassed;
+
 /* How many calls of communications this thread is in, nested in each other */
 static __thread __attribute__((tls_model("initial-exec")))
 unsigned predreg_depth;
@@ -74,9 +80,16 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
         config = own_config;
     }
 
+    if ((params->field_mask & UCP_PARAM_FIELD_FEATURES) &&
+        (params->features & UCP_FEATURE_RMA)) {
+        atomic_store_explicit(&predreg_one_sided, 1, memory_order_relaxed);
+    }
+
+    predreg_in_init = 1;
     status = PREDREG_REAL(ucx, ucp_init_version)(api_major_version,
                                                  api_minor_version, params,
                                                  config, context_p);
+    predreg_in_init = 0;
     if (own_config != NULL) {
         PREDREG_REAL(ucx, ucp_config_release)(own_config);
     }
@@ -115,7 +128,9 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 
     /* UCP's blocking calls make progress, too. What is registered during
      * progress does not belong to the blocking call */
-    predreg_purpose = UCT_PREDREG_PURPOSE_MESSAGE;
+    predreg_purpose = atomic_load_explicit(&predreg_bypassed,
+                                           memory_order_relaxed) ?
+                      UCT_PREDREG_PURPOSE_UNKNOWN : UCT_PREDREG_PURPOSE_MESSAGE;
     count           = PREDREG_REAL(ucx, ucp_worker_progress)(worker);
     predreg_purpose = purpose;
 

@@ -37,6 +37,10 @@ uct_md_open(uct_component_h component, const char *md_name,
     const uct_predreg_hooks_t *hooks = predreg_load(ucx, PREDREG_CALLER);
     ucs_status_t status;
 
+    if (predreg_is_ucp(PREDREG_CALLER) && !predreg_in_init) {
+        atomic_store_explicit(&predreg_bypassed, 1, memory_order_relaxed);
+    }
+
     status = PREDREG_REAL(ucx, uct_md_open)(component, md_name, config, md_p);
     if ((status == UCS_OK) && (hooks != NULL)) {
         hooks->md_opened(*md_p, md_name);
@@ -89,6 +93,22 @@ uct_iface_open(uct_md_h md, uct_worker_h worker,
     return status;
 }
 
+/* What memory is registered for. A program that uses UCT by itself gets exactly
+ * the registration that it asks for. */
+static UCS_F_ALWAYS_INLINE uct_predreg_purpose_t purpose_of(const void *caller)
+{
+    if (!predreg_is_ucp(caller)) {
+        return UCT_PREDREG_PURPOSE_MAPPED;
+    }
+
+    if (ucs_unlikely(predreg_purpose == UCT_PREDREG_PURPOSE_UNKNOWN) &&
+        atomic_load_explicit(&predreg_one_sided, memory_order_relaxed)) {
+        atomic_store_explicit(&predreg_bypassed, 1, memory_order_relaxed);
+    }
+
+    return predreg_purpose;
+}
+
 PREDREG_EXPORT ucs_status_t
 uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
                uct_mem_h *memh_p)
@@ -102,10 +122,7 @@ uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
     }
 
     return hooks->mem_reg(md, address, length, flags,
-                          /* A program that uses UCT by itself gets exactly the
-                           * registration that it asks for */
-                          predreg_is_ucp(PREDREG_CALLER) ?
-                          predreg_purpose : UCT_PREDREG_PURPOSE_MAPPED, memh_p);
+                          purpose_of(PREDREG_CALLER), memh_p);
 }
 
 PREDREG_EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)

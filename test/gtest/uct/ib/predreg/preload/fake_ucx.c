@@ -18,6 +18,8 @@ fake_comm_t fake_comm;
 fake_call_t fake_call;
 intptr_t fake_result;
 void (*fake_inside)(void);
+int fake_is_ucp;
+void (*fake_inside_init)(void);
 
 /* An address is enough */
 static char config;
@@ -74,7 +76,7 @@ static const struct {
 
 /* Anything else: each function has a name of its own to note */
 #define OTHERS(_f) \
-    _f(ucp_init_version) _f(ucp_config_release) _f(ucp_worker_destroy) \
+    _f(ucp_config_release) _f(ucp_worker_destroy) \
     _f(ucp_worker_arm) _f(ucp_mem_map) _f(uct_md_config_read) _f(uct_md_open) \
     _f(uct_md_close) _f(uct_md_query) _f(uct_iface_open) _f(uct_md_mem_reg) \
     _f(uct_md_mem_dereg) _f(uct_md_mem_dereg_v2) _f(uct_md_mkey_pack) \
@@ -106,12 +108,23 @@ static ucs_status_t fake_config_read(const char *prefix, const char *filename,
     return (ucs_status_t)fake_result;
 }
 
+static ucs_status_t fake_init_version(void)
+{
+    fake_call.name = "ucp_init_version";
+    ++fake_call.count;
+    if (fake_inside_init != NULL) {
+        fake_inside_init();
+    }
+    return (ucs_status_t)fake_result;
+}
+
 static const struct {
     const char *name;
     void       *function;
 } others[] = {
 #define OTHER(_name) {#_name, other_##_name},
     OTHERS(OTHER)
+    {"ucp_init_version", fake_init_version},
     {"ucp_worker_progress", fake_progress},
     {"ucp_config_read", fake_config_read}
 };
@@ -154,7 +167,19 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
 
 int predreg_is_ucp(const void *caller)
 {
-    return 0;
+    return fake_is_ucp;
+}
+
+void fake_reset(void)
+{
+    fake_comm        = (fake_comm_t){.name = NULL};
+    fake_call        = (fake_call_t){.name = NULL};
+    fake_result      = UCS_OK;
+    fake_inside      = NULL;
+    fake_inside_init = NULL;
+    fake_is_ucp      = 0;
+    atomic_store(&predreg_one_sided, 0);
+    atomic_store(&predreg_bypassed, 0);
 }
 
 const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller)

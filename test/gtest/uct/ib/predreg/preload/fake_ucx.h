@@ -43,6 +43,15 @@ extern void (*fake_inside)(void);
 /* The configuration that is read; UCP's version */
 extern ucp_config_t *const fake_config;
 
+/* Whether what is called is called by UCP; at first it is not */
+extern int fake_is_ucp;
+
+/* Called inside of ucp_init_version(); NULL: nothing is */
+extern void (*fake_inside_init)(void);
+
+/* Forget what the overriding functions have seen of the program */
+void fake_reset(void);
+
 /* Hooks of the core, or NULL if it steps aside */
 void fake_set_hooks(const uct_predreg_hooks_t *hooks);
 

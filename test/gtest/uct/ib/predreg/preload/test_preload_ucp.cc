@@ -23,13 +23,15 @@ struct test_preload_ucp : public ::testing::Test {
 
     void SetUp() override
     {
-        s_self      = this;
-        fake_comm   = {};
-        fake_call   = {};
-        fake_result = UCS_OK;
-        fake_inside = nullptr;
+        s_self = this;
+        fake_reset();
         m_hooks.ucp_config = [](const uct_predreg_real_t*, ucp_config_t *config) {
             s_self->m_told.push_back(config == fake_config ? "config" : "other");
+        };
+        m_hooks.md_opened = [](uct_md_h, const char*) {};
+        m_hooks.mem_reg   = [](uct_md_h, void*, size_t, unsigned,
+                               uct_predreg_purpose_t, uct_mem_h*) {
+            return UCS_OK;
         };
         m_hooks.closing   = [] { s_self->m_told.push_back("closing"); };
         m_hooks.idle      = [] { s_self->m_told.push_back("idle"); };
@@ -47,7 +49,7 @@ struct test_preload_ucp : public ::testing::Test {
     void TearDown() override
     {
         fake_set_hooks(nullptr);
-        fake_inside = nullptr;
+        fake_reset();
     }
 
     ucs_status_ptr_t send(size_t length = LENGTH)
@@ -277,6 +279,59 @@ TEST_F(test_preload_ucp, progress_inside_a_call_is_not_part_of_it) {
     EXPECT_TRUE(m_told.empty());
 }
 
+/* What progress of a worker registers is for a message, as long as each call of
+ * the program comes past us */
+TEST_F(test_preload_ucp, progress_is_about_messages) {
+    ucp_params_t params = {};
+    ucp_context_h context;
+
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features   = UCP_FEATURE_TAG | UCP_FEATURE_RMA;
+    fake_is_ucp       = 1;
+    fake_inside_init  = [] {
+        uct_md_h md;
+
+        uct_md_open(nullptr, "mlx", nullptr, &md);
+    };
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    ucp_worker_progress(worker());
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MESSAGE, fake_comm.purpose);
+}
+
+TEST_F(test_preload_ucp, a_context_that_was_made_past_us) {
+    uct_md_h md;
+
+    uct_md_open(nullptr, "mlx", nullptr, &md);
+    ucp_worker_progress(worker());
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MESSAGE, fake_comm.purpose);
+
+    fake_is_ucp = 1;
+    uct_md_open(nullptr, "mlx", nullptr, &md);
+    ucp_worker_progress(worker());
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_UNKNOWN, fake_comm.purpose);
+}
+
+TEST_F(test_preload_ucp, a_one_sided_call_past_us_may_be_followed_by_others) {
+    ucp_params_t params = {};
+    ucp_context_h context;
+    uct_mem_h memh;
+
+    /* Without one-sided calls, it was that of a message */
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features   = UCP_FEATURE_TAG;
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    fake_is_ucp = 1;
+    uct_md_mem_reg(nullptr, m_buffer, 1, 0, &memh);
+    ucp_worker_progress(worker());
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MESSAGE, fake_comm.purpose);
+
+    params.features = UCP_FEATURE_RMA;
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    uct_md_mem_reg(nullptr, m_buffer, 1, 0, &memh);
+    ucp_worker_progress(worker());
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_UNKNOWN, fake_comm.purpose);
+}
+
 TEST_F(test_preload_ucp, progress_without_work_is_idle) {
     fake_result = 2;
     EXPECT_EQ(2u, ucp_worker_progress(worker()));
@@ -318,20 +373,21 @@ TEST_F(test_preload_ucp, configurations_are_told) {
 }
 
 TEST_F(test_preload_ucp, a_configuration_is_read_if_the_program_has_none) {
+    ucp_params_t params = {};
     ucp_context_h context;
 
-    EXPECT_EQ(UCS_OK, ucp_init_version(1, 13, nullptr, nullptr, &context));
+    EXPECT_EQ(UCS_OK, ucp_init_version(1, 13, &params, nullptr, &context));
     EXPECT_EQ(std::vector<std::string>{"config"}, m_told);
     EXPECT_STREQ("ucp_config_release", fake_call.name);
 
     m_told.clear();
-    EXPECT_EQ(UCS_OK, ucp_init_version(1, 13, nullptr, fake_config, &context));
+    EXPECT_EQ(UCS_OK, ucp_init_version(1, 13, &params, fake_config, &context));
     EXPECT_TRUE(m_told.empty());
     EXPECT_STREQ("ucp_init_version", fake_call.name);
 
     fake_result = UCS_ERR_NO_MEMORY;
     EXPECT_EQ(UCS_ERR_NO_MEMORY,
-              ucp_init_version(1, 13, nullptr, nullptr, &context));
+              ucp_init_version(1, 13, &params, nullptr, &context));
 }
 
 TEST_F(test_preload_ucp, mapped_memory_is_handed_on) {

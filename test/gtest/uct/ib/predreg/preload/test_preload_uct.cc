@@ -6,6 +6,8 @@
 
 #include "fake_ucx.h"
 
+#include <ucp/api/ucp_compat.h>
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,9 +19,8 @@ class test_preload_uct : public ::testing::Test {
 protected:
     void SetUp() override
     {
-        s_self      = this;
-        fake_call   = {};
-        fake_result = UCS_OK;
+        s_self = this;
+        fake_reset();
         m_hooks.md_config    = [](uct_md_config_t*) { told("md_config"); };
         m_hooks.md_opened    = [](uct_md_h, const char *name) { told(name); };
         m_hooks.md_closing   = [](uct_md_h) { told("md_closing"); };
@@ -54,6 +55,7 @@ protected:
     void TearDown() override
     {
         fake_set_hooks(nullptr);
+        fake_reset();
     }
 
     static void told(const std::string &what)
@@ -115,6 +117,28 @@ TEST_F(test_preload_uct, the_core_registers) {
 TEST_F(test_preload_uct, programs_that_use_uct_get_what_they_ask_for) {
     uct_md_mem_reg(nullptr, this, 1, 0, &m_memh);
     EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, m_purpose);
+}
+
+TEST_F(test_preload_uct, ucp_registers_for_the_entry_point_that_was_called) {
+    fake_is_ucp = 1;
+    fake_inside = [] {
+        uct_mem_h memh;
+
+        uct_md_mem_reg(nullptr, s_self, 1, 0, &memh);
+    };
+    m_hooks.comm = [](ucs_rcache_pred_window_t*, uct_predreg_comm_t*) {};
+    ucp_put_nbi(nullptr, this, 1, 0, nullptr);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_ONE_SIDED, m_purpose);
+    ucp_put_nbi(nullptr, this, UCT_PREDREG_MIN_LENGTH, 0, nullptr);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_ONE_SIDED, m_purpose);
+}
+
+/* The program has called an entry point of UCP by an address that it got in
+ * another way */
+TEST_F(test_preload_uct, what_ucp_registers_past_us_may_be_anything) {
+    fake_is_ucp = 1;
+    uct_md_mem_reg(nullptr, this, 1, 0, &m_memh);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_UNKNOWN, m_purpose);
 }
 
 TEST_F(test_preload_uct, the_core_deregisters) {
