@@ -10,6 +10,10 @@
 #       window     one buffer, in use from beginning to end
 #       small      as periodic, with little memory
 #       copied     nothing is registered
+#       overload   so many small buffers, one after another, that a helper
+#                  cannot register them as fast as they are used
+#       buffers    more buffers than are remembered, each used a few times
+#       phases     most memory is used once, and the rest over and over
 
 # A use of a buffer, which begins so late and lasts so long, in seconds
 function use(number, begin, seconds, mib,    memory, cost)
@@ -24,6 +28,32 @@ function use(number, begin, seconds, mib,    memory, cost)
     printf "end %.9f id=%d\n", begin + seconds, number
     printf "dereg %.9f %s id=%d by=use duration=%dns\n", begin + seconds,
            memory, number, cost / 4
+}
+
+# The same of a small buffer, for an instant: the clock goes on by what it takes
+# to register and deregister it, and by the gap to the next one
+function touch(number, begin, gap,    memory)
+{
+    memory = sprintf("0x7f%06d00000 65536", number)
+    printf "reg %.9f %s id=%d by=use duration=20000ns\n", begin, memory, number
+    printf "begin %.9f %s id=%d result=miss duration=20000ns " \
+           "caller=0x100000000401010 stack=0x7ffd1000\n", begin, memory, number
+    begin += 0.000021
+    printf "end %.9f id=%d duration=5000ns\n", begin, number
+    printf "dereg %.9f %s id=%d by=use duration=5000ns\n", begin, memory,
+           number
+    return begin + 0.000005 + gap
+}
+
+function touch_all(buffers, steps, gap, pause, begin,    i, k)
+{
+    for (i = 0; i < steps; ++i) {
+        for (k = 1; k <= buffers; ++k) {
+            begin = touch(k, begin, gap)
+        }
+        begin += pause
+    }
+    return begin
 }
 
 function step(begin, scale)
@@ -44,11 +74,29 @@ BEGIN {
     print "module 0x400000 0x500000 0x0 \"/opt/<b>heat</b>/heat & co\""
 
     begin = 1
-    for (i = 0; i < 60; ++i) {
+    steps = 60
+    if (kind == "overload") {
+        begin = touch_all(1000, 20, 0.00001, 0, begin)
+        steps = 1
+    } else if (kind == "buffers") {
+        begin = touch_all(9000, 5, 0.0001, 0.5, begin)
+        steps = 1
+    } else if (kind == "phases") {
+        for (i = 4; i < 9; ++i) {
+            use(i, begin, 0.01, 64)
+            begin += 0.1
+        }
+    }
+
+    for (i = 0; i < steps; ++i) {
         if (kind == "window" && i == 0) {
             use(1, begin, 60, 200)
         } else if (kind == "periodic" || kind == "small") {
             step(begin, (kind == "small") ? 1 / 32 : 1 + rank / 8)
+        } else if (kind == "phases") {
+            for (k = 0; k < 500; ++k) {
+                use(1 + int(3 * rand()), begin + k / 500, 0.0001, 40)
+            }
         } else if (kind == "random") {
             step(begin, 1)
             begin += 30 * rand()

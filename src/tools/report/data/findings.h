@@ -24,8 +24,8 @@ typedef struct predreg_findings {
     predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< By policy */
     predreg_outcome_t bounds[PREDREG_NUM_BOUNDS]; /**< Bounds on UCX's cache */
     predreg_outcome_t larger;      /**< Predict, remembering more regions */
-    uint64_t          larger_regions; /**< How many, in the rank that needs most;
-                                           0: that was not played */
+    uint64_t          larger_regions; /**< How many, in the rank that needs
+                                           most; 0: that was not played */
     uint64_t          known_regions; /**< How many regions predict remembers
                                           else; 0: not known */
     uint64_t          max_buffers; /**< Most buffers that a rank uses */

@@ -23,8 +23,8 @@ BEGIN_C_DECLS
 
 /** A curve is a comb if more than this part of its columns ... */
 #define PREDREG_COMB_COLUMNS  0.25
-/** ... have a step of at least this part of the highest peak of all curves, which
- *  share an axis. */
+/** ... have a step of at least this part of the highest peak of all curves,
+ *  which share an axis. */
 #define PREDREG_COMB_STEP     0.1
 /** A period is shown only if it is shorter than this part of the program. */
 #define PREDREG_ZOOM_PART     0.125
@@ -51,8 +51,8 @@ typedef struct report_curves {
     const char     *rank;     /**< Its name */
     uint64_t       duration;  /**< Duration under the policy that takes
                                    longest, ns */
-    uint64_t       period;    /**< Time from one use of a buffer to the next, ns;
-                                   0: there is no zoom */
+    uint64_t       period;    /**< Time from one use of a buffer to the next,
+                                   ns; 0: there is no zoom */
     uint64_t       zoom;      /**< Time that the zoom shows, ns */
     report_curve_t curves[PREDREG_REPLAY_LAST];
 } report_curves_t;

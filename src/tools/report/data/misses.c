@@ -69,7 +69,7 @@ predreg_misses_t predreg_misses_find(const predreg_findings_t *findings)
     } else if (misses_are_forgotten(findings)) {
         return PREDREG_MISSES_FORGOTTEN;
     } else if (predict->late >= PREDREG_CAUSE_PART * misses) {
-        return (predict->helper > PREDREG_BUSY_PART * predict->duration) ?
+        return (predreg_outcome_load(predict) > PREDREG_BUSY_PART) ?
                PREDREG_MISSES_BUSY : PREDREG_MISSES_LATE;
     } else if (misses_new(findings) >= PREDREG_CAUSE_PART * misses) {
         return PREDREG_MISSES_NEW;

@@ -21,7 +21,8 @@ BEGIN_C_DECLS
 /** A cause answers for the misses if at least this part of them is its
  *  doing. */
 #define PREDREG_CAUSE_PART        0.5
-/** The helper is busy if it works for more than this part of the run time. */
+/** The helper is busy if it works for more than this part of the time in which
+ *  it has something to do. */
 #define PREDREG_BUSY_PART         0.25
 /** So many uses of a buffer cannot be predicted: the first one, and the second
  *  one, before which no time between two uses is known. */

@@ -13,6 +13,36 @@
 #include <ucs/sys/math.h>
 
 
+/* @return the time that the helper works, each part of it times how much of its
+ * slot of the run is taken by work */
+static double outcome_crowded(const predreg_replay_result_t *result)
+{
+    uint64_t width = result->duration / PREDREG_OUTCOME_SLOTS + 1;
+    double crowded = 0;
+    double busy[PREDREG_OUTCOME_SLOTS] = {0};
+    const predreg_helper_op_t *op;
+    uint64_t time, end, next;
+    unsigned slot;
+    size_t i;
+
+    for (i = 0; i < result->num_helper_ops; ++i) {
+        op  = &result->helper_ops[i];
+        end = op->time + op->duration;
+        for (time = op->time; time < end; time = next) {
+            slot        = ucs_min(time / width, PREDREG_OUTCOME_SLOTS - 1);
+            next        = (slot < PREDREG_OUTCOME_SLOTS - 1) ?
+                          ucs_min((slot + 1) * width, end) : end;
+            busy[slot] += next - time;
+        }
+    }
+
+    for (slot = 0; slot < PREDREG_OUTCOME_SLOTS; ++slot) {
+        crowded += busy[slot] * ucs_min(busy[slot] / width, 1);
+    }
+
+    return crowded;
+}
+
 void predreg_outcome_add(predreg_outcome_t *outcome,
                          const predreg_replay_result_t *result)
 {
@@ -33,6 +63,7 @@ void predreg_outcome_add(predreg_outcome_t *outcome,
     outcome->duration     += result->duration;
     outcome->longest       = ucs_max(outcome->longest, result->duration);
     outcome->helper       += result->helper;
+    outcome->helper_crowded += outcome_crowded(result);
 
     for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
         outcome->by_cause[i] += result->pinned.by_cause[i];

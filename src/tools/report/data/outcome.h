@@ -35,8 +35,15 @@ typedef struct predreg_outcome {
     uint64_t duration;     /**< ns */
     uint64_t longest;      /**< Highest duration of a rank, ns */
     uint64_t helper;       /**< ns */
+    double   helper_crowded; /**< That time, each part of it times how busy the
+                                  helper is then, ns */
     uint64_t prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
 } predreg_outcome_t;
+
+
+/** How many parts a run is divided into, to find out how busy the helper is at
+ *  a time. */
+#define PREDREG_OUTCOME_SLOTS 1000
 
 
 /** Add the result of a rank. */
@@ -47,6 +54,15 @@ void predreg_outcome_add(predreg_outcome_t *outcome,
 static inline double predreg_outcome_average(const predreg_outcome_t *outcome)
 {
     return (outcome->ranks == 0) ? 0 : (outcome->average / outcome->ranks);
+}
+
+/** @return how busy the helper is while it has something to do, 0 .. 1. A
+ *  helper that has too much to do for a while may be idle for most of the
+ *  run. */
+static inline double predreg_outcome_load(const predreg_outcome_t *outcome)
+{
+    return (outcome->helper == 0) ?
+           0 : (outcome->helper_crowded / outcome->helper);
 }
 
 /** @return part of the run time that was waited, 0 .. 1. */

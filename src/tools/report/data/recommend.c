@@ -274,6 +274,15 @@ static int recommend_compares_times(const predreg_advice_t *advice)
            (advice->reason != PREDREG_REASON_IN_USE);
 }
 
+/* Whether the reason tells already that uses are late */
+static int recommend_tells_late(const predreg_advice_t *advice)
+{
+    return (advice->reason == PREDREG_REASON_COSTS) &&
+           (advice->choice.number == 0) &&
+           ((advice->misses == PREDREG_MISSES_BUSY) ||
+            (advice->misses == PREDREG_MISSES_LATE));
+}
+
 static unsigned recommend_caveats(const predreg_findings_t *findings,
                                   const predreg_advice_t *advice)
 {
@@ -292,6 +301,7 @@ static unsigned recommend_caveats(const predreg_findings_t *findings,
         caveats |= PREDREG_CAVEAT_GUESSED;
     }
     if ((advice->choice.setting == PREDREG_SETTING_PREDICT) &&
+        !recommend_tells_late(advice) &&
         (outcome->late > PREDREG_LATE_PART * outcome->uses)) {
         caveats |= PREDREG_CAVEAT_LATE;
     }

@@ -14,9 +14,9 @@ BEGIN_C_DECLS
 /** @file panel.h
  *
  * Draws a curve as a figure of an HTML page: the area below it, its average,
- * and another curve to compare it with; and, beside it, a part of it on a longer
- * time axis. The curve is stretched to the width of the page, while text keeps
- * its size. The section of curves calls this;
+ * and another curve to compare it with; and, beside it, a part of it on a
+ * longer time axis. The curve is stretched to the width of the page, while text
+ * keeps its size. The section of curves calls this;
  * report.css has the styles.
  */
 

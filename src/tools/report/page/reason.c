@@ -24,9 +24,8 @@ static void reason_write_regions(const report_data_t *report, FILE *out)
             report_outcome(report, PREDREG_REPLAY_PREDICT);
 
     predreg_html_print(out, "%s of the uses find their buffer registered. By "
-                            "default it would be %s: a rank has %s buffers, and "
-                            "no more than %s are remembered that are not "
-                            "registered.",
+                            "default it would be %s: a rank has %s buffers, "
+                            "and no more than %s are remembered.",
                        PREDREG_PERCENT(findings->larger.hits,
                                        findings->larger.uses),
                        PREDREG_PERCENT(predict->hits, predict->uses),
@@ -52,14 +51,13 @@ static void reason_write_misses(const report_data_t *report, FILE *out)
         return;
     }
 
-    predreg_html_print(out, " Under prediction, %s of the uses find their "
+    predreg_html_print(out, "Under prediction, %s of the uses find their "
                             "buffer registered",
                        PREDREG_PERCENT(predict->hits, predict->uses));
     switch (report->advice.misses) {
     case PREDREG_MISSES_FORGOTTEN:
         predreg_html_print(out, ": a rank has %s buffers, and no more than %s "
-                                "are remembered that are not registered "
-                                "(UCX_RCACHE_PRED_KNOWN_REGIONS).",
+                                "are remembered (KNOWN_REGIONS).",
                            PREDREG_COUNT(findings->max_buffers),
                            PREDREG_COUNT(findings->known_regions));
         if (findings->larger_regions > 0) {
@@ -70,19 +68,18 @@ static void reason_write_misses(const report_data_t *report, FILE *out)
         }
         break;
     case PREDREG_MISSES_BUSY:
-        predreg_html_print(out, ": the helper does not keep up. It works in %s "
-                                "of the run time, and %s of the uses come "
-                                "before their registration is complete.",
-                           PREDREG_PERCENT(predict->helper, predict->duration),
+        predreg_html_print(out, ": the helper does not keep up. Where it has "
+                                "work, it is busy for %s of the time, and %s "
+                                "of the uses come before it is done.",
+                           PREDREG_PERCENT(predreg_outcome_load(predict), 1),
                            PREDREG_PERCENT(predict->late, predict->uses));
         break;
     case PREDREG_MISSES_LATE:
-        predreg_html_print(out, ": %s come before the registration predicted "
-                                "for them is complete, although the helper "
-                                "works in only %s of the run time.",
+        predreg_html_print(out, ": %s come before their registration is "
+                                "complete, although the helper is busy for "
+                                "only %s of the time where it has work.",
                            PREDREG_PERCENT(predict->late, predict->uses),
-                           PREDREG_PERCENT(predict->helper,
-                                           predict->duration));
+                           PREDREG_PERCENT(predreg_outcome_load(predict), 1));
         break;
     case PREDREG_MISSES_NEW:
         predreg_html_print(out, ": a buffer is used %.1f times on average, and "
@@ -93,8 +90,7 @@ static void reason_write_misses(const report_data_t *report, FILE *out)
         break;
     case PREDREG_MISSES_IRREGULAR:
         predreg_html_print(out, ": the program does not repeat itself enough, "
-                                "only %s of the uses come about when they are "
-                                "predicted.",
+                                "%s come about when they are predicted.",
                            PREDREG_PERCENT(predreg_misses_predicted(predict),
                                            predict->uses));
         break;
@@ -122,10 +118,23 @@ static void reason_write_worse(const report_data_t *report, FILE *out)
     }
 
     if (extra > PREDREG_COSTS_PART) {
-        predreg_html_print(out, "With prediction the run would take %s longer.",
+        predreg_html_print(out, "With prediction it would run %s longer. ",
                            PREDREG_PERCENT(extra, 1));
     }
     reason_write_misses(report, out);
+}
+
+/* Few hits may be enough, but then they are explained all the same */
+static void reason_write_pays(const report_data_t *report, FILE *out)
+{
+    const predreg_outcome_t *outcome = report->advice.choice.outcome;
+
+    if (outcome->hits < PREDREG_FEW_HITS_PART * outcome->uses) {
+        reason_write_misses(report, out);
+    } else {
+        predreg_html_print(out, "%s of the uses find their buffer registered.",
+                           PREDREG_PERCENT(outcome->hits, outcome->uses));
+    }
 }
 
 static void reason_write_tiny(const report_data_t *report, FILE *out)
@@ -195,7 +204,7 @@ static void reason_write_too_slow(const report_data_t *report, FILE *out)
                            (unsigned long)cheapest->number);
     }
     predreg_html_print(out, ", with %s of the memory, and the run would take "
-                            "%s longer.",
+                            "%s longer. ",
                        PREDREG_PERCENT(cheapest->outcome->average,
                                        pinned->average),
                        PREDREG_PERCENT(predreg_extra_time(&report->findings,
@@ -242,9 +251,7 @@ void report_write_reason(const report_data_t *report, FILE *out)
         reason_write_worse(report, out);
         break;
     case PREDREG_REASON_PAYS:
-        predreg_html_print(out, "%s of the uses find their buffer registered.",
-                           PREDREG_PERCENT(report->advice.choice.outcome->hits,
-                                           pinned->uses));
+        reason_write_pays(report, out);
         break;
     case PREDREG_REASON_TOO_SLOW:
         reason_write_too_slow(report, out);

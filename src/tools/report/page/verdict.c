@@ -24,6 +24,9 @@
  * this part of that. Nobody would notice a smaller difference */
 #define VERDICT_LESS_PART 0.95
 
+/* A space that does not break */
+#define VERDICT_SPACE     "\xc2\xa0"
+
 
 /* Write by how much a value is less, or more, than under leave-pinned. Savings
  * are rounded down, and extra costs are rounded up */
@@ -32,7 +35,7 @@ static void verdict_write_change(FILE *out, double value, double pinned,
 {
     double percent = (pinned == 0) ? 0 : (100 * (pinned - value) / pinned);
 
-    predreg_html_print(out, "%.0f %% %s", fabs(floor(percent)),
+    predreg_html_print(out, "%.0f" VERDICT_SPACE "%% %s", fabs(floor(percent)),
                        (percent >= 0) ? less : more);
 }
 
@@ -121,15 +124,10 @@ static void verdict_write_numbers(const report_data_t *report, FILE *out)
     predreg_html_print(out, "A rank has %s registered on average",
                        PREDREG_BYTES(predreg_outcome_average(outcome)));
     if (outcome != pinned) {
-        predreg_html_print(out, " instead of %s,",
+        predreg_html_print(out, " instead of %s",
                            PREDREG_BYTES(predreg_outcome_average(pinned)));
     }
-    predreg_html_print(out, " and %s at peak", PREDREG_BYTES(outcome->peak));
-    if (outcome->peak != pinned->peak) {
-        predreg_html_print(out, " instead of %s", PREDREG_BYTES(pinned->peak));
-    }
     predreg_html_print(out, ".");
-
 }
 
 /* Write what belongs to the table: how long is waited, and what would be
@@ -191,9 +189,9 @@ static void verdict_write_command(const report_data_t *report, FILE *out)
     fputs("</code></pre>\n", out);
 }
 
-/* Write whether what registrations cost, or deregistrations, is a guess, and how
- * to have it measured. Under every policy but leave-pinned it is recorded, if
- * there was something to record */
+/* Write whether what registrations cost, or deregistrations, is a guess, and
+ * how to have it measured. Under every policy but leave-pinned it is recorded,
+ * if there was something to record */
 static void verdict_write_guessed(const report_data_t *report, FILE *out)
 {
     const predreg_findings_t *findings = &report->findings;
@@ -249,11 +247,11 @@ static void verdict_write_caveats(const report_data_t *report, FILE *out)
     }
     if (caveats & PREDREG_CAVEAT_LATE) {
         predreg_html_element(out, "li", "%s of the uses come before their "
-                             "registration is complete, while the helper works "
-                             "in %s of the run time.",
+                             "registration is complete, while the helper is "
+                             "busy for %s of the time where it has work.",
                              PREDREG_PERCENT(outcome->late, outcome->uses),
-                             PREDREG_PERCENT(outcome->helper,
-                                             outcome->duration));
+                             PREDREG_PERCENT(predreg_outcome_load(outcome),
+                                             1));
     }
     fputs("</ul>\n", out);
 }
@@ -283,7 +281,7 @@ static void verdict_write_row(const report_data_t *report, FILE *out,
                          PREDREG_BYTES(outcome->peak));
     fputs("<td class=\"n\">", out);
     predreg_html_print(out, "%s", PREDREG_TIME(outcome->longest));
-    predreg_html_element(out, "small", "%s waiting",
+    predreg_html_element(out, "small", "%s",
                          PREDREG_TIME((double)outcome->waited /
                                       outcome->ranks));
     fputs("</td></tr>\n", out);
@@ -325,8 +323,8 @@ static void verdict_write_table(const report_data_t *report, FILE *out)
           "<th scope=\"col\" class=\"n\">on average</th>"
           "<th scope=\"col\" class=\"b\"><span class=\"hidden\">as a bar"
           "</span></th><th scope=\"col\" class=\"n\">at peak</th>"
-          "<th scope=\"col\" class=\"n\">run time</th></tr></thead>"
-          "<tbody>\n", out);
+          "<th scope=\"col\" class=\"n\">run time"
+          "<small>waiting</small></th></tr></thead><tbody>\n", out);
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
         policy  = predreg_policy_at(i);
         outcome = report_outcome(report, policy);

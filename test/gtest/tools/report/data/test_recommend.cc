@@ -473,6 +473,26 @@ TEST_F(test_recommend, outcomes_add_up)
     EXPECT_EQ(2u, sum.prediction_errors[2]);
 }
 
+/* In a run of 1000 slots the helper works for a part of one slot, and from the
+ * middle of another to the middle of the next but one */
+TEST_F(test_recommend, load_of_the_helper)
+{
+    predreg_helper_op_t ops[] = {{10000, 4000, 1}, {25000, 20000, 0}};
+    predreg_replay_result_t result;
+    predreg_outcome_t sum;
+
+    memset(&sum, 0, sizeof(sum));
+    memset(&result, 0, sizeof(result));
+    EXPECT_EQ(0, predreg_outcome_load(&sum));
+    result.duration       = 10000 * 1000 - 1; /* Slots of 10000 ns */
+    result.helper         = 24000;
+    result.helper_ops     = ops;
+    result.num_helper_ops = 2;
+    predreg_outcome_add(&sum, &result);
+    EXPECT_EQ(4000 * 0.4 + 5000 * 0.5 + 10000 + 5000 * 0.5, sum.helper_crowded);
+    EXPECT_EQ(sum.helper_crowded / 24000, predreg_outcome_load(&sum));
+}
+
 /* Why uses miss under predict. Of 1000 uses of 10 buffers 100 hit */
 class test_misses : public test_recommend {
 protected:
@@ -496,10 +516,12 @@ TEST_F(test_misses, none)
 
 TEST_F(test_misses, busy_helper)
 {
-    predict().late   = 450;
-    predict().helper = 26 * SEC;
+    predict().late           = 450;
+    predict().helper         = SEC; /* Idle for most of the run, but busy in
+                                       some part of it */
+    predict().helper_crowded = 0.26 * SEC;
     expect_cause(PREDREG_MISSES_BUSY);
-    predict().helper = 25 * SEC;
+    predict().helper_crowded = 0.25 * SEC;
     expect_cause(PREDREG_MISSES_LATE);
     predict().late = 449;
     expect_cause(PREDREG_MISSES_OTHER);
