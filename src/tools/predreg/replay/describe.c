@@ -61,10 +61,16 @@ static void print_cost(const char *name, const predreg_cost_t *cost,
            cost->page, source);
 }
 
-static const char *cost_source(int given, int known)
+static const char *cost_source(int given, predreg_known_t known)
 {
-    return given ? "as given" : known ? "as recorded" :
-                                        "a guess: none was recorded";
+    static const char *sources[] = {
+        [PREDREG_KNOWN_NOT]  = "a guess: none was recorded",
+        [PREDREG_KNOWN_SIZE] = "as recorded; a page is a guess: all had one "
+                               "size",
+        [PREDREG_KNOWN_ALL]  = "as recorded"
+    };
+
+    return given ? "as given" : sources[known];
 }
 
 static void print_damage(const predreg_damage_t *damage)
@@ -96,11 +102,12 @@ static void print_rank(const predreg_rank_t *rank,
 typedef struct costs {
     predreg_cost_t least;
     predreg_cost_t most;
-    size_t         guessed; /* In how many ranks they are a guess */
+    size_t         guessed; /* In how many ranks they are a guess, at least in
+                               part */
 } costs_t;
 
-static void costs_add(costs_t *costs, const predreg_cost_t *cost, int known,
-                      int is_first)
+static void costs_add(costs_t *costs, const predreg_cost_t *cost,
+                      predreg_known_t known, int is_first)
 {
     if (is_first) {
         costs->least   = costs->most = *cost;
@@ -111,7 +118,7 @@ static void costs_add(costs_t *costs, const predreg_cost_t *cost, int known,
     costs->least.page  = ucs_min(costs->least.page, cost->page);
     costs->most.op     = ucs_max(costs->most.op, cost->op);
     costs->most.page   = ucs_max(costs->most.page, cost->page);
-    costs->guessed    += !known;
+    costs->guessed    += (known != PREDREG_KNOWN_ALL);
 }
 
 static void print_costs(const char *name, const costs_t *costs, int given,
@@ -128,8 +135,8 @@ static void print_costs(const char *name, const costs_t *costs, int given,
     if (costs->guessed == 0) {
         printf(", as recorded\n");
     } else {
-        printf(", in %zu of %zu ranks a guess: none was recorded\n",
-               costs->guessed, num_ranks);
+        printf(", in %zu of %zu ranks a guess: none was recorded, or all of "
+               "one size\n", costs->guessed, num_ranks);
     }
 }
 

@@ -118,6 +118,13 @@ static ucs_status_t replay_rank(loader_t *loader,
     return UCS_OK;
 }
 
+static predreg_known_t known(int is_known, int is_page_known)
+{
+    return is_page_known ? PREDREG_KNOWN_ALL :
+           is_known      ? PREDREG_KNOWN_SIZE :
+                           PREDREG_KNOWN_NOT;
+}
+
 static void describe_rank(const loader_t *loader,
                           const ucs_rcache_trace_t *trace,
                           const predreg_timeline_t *timeline,
@@ -134,12 +141,16 @@ static void describe_rank(const loader_t *loader,
         .waited      = timeline->waited,
         .reg         = timeline->reg,
         .dereg       = timeline->dereg,
-        .reg_known   = timeline->reg_known,
-        .dereg_known = timeline->dereg_known,
+        .reg_known   = known(timeline->reg_known, timeline->reg_page_known),
+        .dereg_known = known(timeline->dereg_known, timeline->dereg_page_known),
         .damage      = { .lost      = trace->lost,
                          .truncated = trace->truncated }
     };
-    rank->has_number = (rank->number >= 0);
+    rank->has_number     = (rank->number >= 0);
+    rank->damage.guessed = (!loader->opts->reg_given &&
+                            (rank->reg_known != PREDREG_KNOWN_ALL)) ||
+                           (!loader->opts->dereg_given &&
+                            (rank->dereg_known != PREDREG_KNOWN_ALL));
 }
 
 /* Note that a trace is damaged. The reason has been printed; that it is left out
@@ -348,6 +359,7 @@ static void sort_ranks(loader_t *loader)
     for (i = 0; i < job->num_ranks; ++i) {
         rank                   = &job->ranks[i];
         rank->number           = rank->has_number ? rank->number : (long)i;
+        job->damage.guessed   |= rank->damage.guessed;
         job->damage.lost      += rank->damage.lost;
         job->damage.truncated |= rank->damage.truncated;
     }

@@ -21,8 +21,17 @@ BEGIN_C_DECLS
  * policy its curve of registered memory.
  */
 
+/** What a trace says of the cost of an operation. */
+typedef enum {
+    PREDREG_KNOWN_NOT,    /**< Nothing: none was recorded */
+    PREDREG_KNOWN_SIZE,   /**< What it is at one size. A page is guessed */
+    PREDREG_KNOWN_ALL
+} predreg_known_t;
+
 /** Which parts of a program are missing in its traces. */
 typedef struct predreg_damage {
+    int      guessed;   /**< Whether costs are a guess, at least in part: they
+                             were neither recorded nor given */
     uint64_t lost;      /**< Events that could not be recorded */
     int      truncated; /**< Whether the end of a trace is missing */
     size_t   left_out;  /**< Traces that could not be read at all */
@@ -42,8 +51,8 @@ typedef struct predreg_rank {
     uint64_t             waited;      /**< The waits that were taken out, ns */
     predreg_cost_t       reg;         /**< As fitted to what was recorded */
     predreg_cost_t       dereg;
-    int                  reg_known;   /**< Whether any was recorded */
-    int                  dereg_known;
+    predreg_known_t      reg_known;
+    predreg_known_t      dereg_known;
     predreg_damage_t     damage;
 } predreg_rank_t;
 

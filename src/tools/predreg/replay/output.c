@@ -33,7 +33,8 @@ static void print_causes(const predreg_replay_result_t *result)
 
 void predreg_replay_print_damage(const predreg_damage_t *damage)
 {
-    printf(",\"lost\":%lu,\"truncated\":%s", damage->lost,
+    printf(",\"guessed\":%s,\"lost\":%lu,\"truncated\":%s",
+           damage->guessed ? "true" : "false", damage->lost,
            damage->truncated ? "true" : "false");
     if (damage->left_out > 0) {
         printf(",\"left_out\":%zu", damage->left_out);

@@ -29,19 +29,27 @@ void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
     fit->xy += pages * time;
 }
 
+static double spread_of(const predreg_fit_t *fit)
+{
+    return (fit->n * fit->xx) - (fit->x * fit->x);
+}
+
+int predreg_fit_knows_page(const predreg_fit_t *fit)
+{
+    return spread_of(fit) > MIN_SPREAD * fit->n * fit->xx;
+}
+
 int predreg_fit_line(const predreg_fit_t *fit, const predreg_cost_t *guess,
                      predreg_cost_t *cost)
 {
-    double spread = (fit->n * fit->xx) - (fit->x * fit->x);
-
     *cost = *guess;
     if (fit->n == 0) {
         return 0;
     }
 
-    if (spread > MIN_SPREAD * fit->n * fit->xx) {
-        cost->page = ucs_max(((fit->n * fit->xy) - (fit->x * fit->y)) / spread,
-                             0.);
+    if (predreg_fit_knows_page(fit)) {
+        cost->page = ucs_max(((fit->n * fit->xy) - (fit->x * fit->y)) /
+                             spread_of(fit), 0.);
     }
 
     cost->op = (fit->y - (cost->page * fit->x)) / fit->n;

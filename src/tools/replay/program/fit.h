@@ -43,6 +43,10 @@ void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
 int predreg_fit_line(const predreg_fit_t *fit, const predreg_cost_t *guess,
                      predreg_cost_t *cost);
 
+/** @return whether the measurements differ enough in size to say what a page
+ *          costs. */
+int predreg_fit_knows_page(const predreg_fit_t *fit);
+
 END_C_DECLS
 
 #endif

@@ -329,6 +329,9 @@ static void finish(builder_t *builder)
         .page = UCS_RCACHE_PRED_DEREG_COST_PER_PAGE,
         .op   = UCS_RCACHE_PRED_DEREG_COST_PER_OP
     };
+    const predreg_fit_t *reg                = (builder->reg.n > 0) ?
+                                              &builder->reg :
+                                              &builder->first_use;
     predreg_timeline_t *timeline            = builder->timeline;
     size_t i;
 
@@ -337,12 +340,12 @@ static void finish(builder_t *builder)
                                         timeline->duration);
     }
 
-    timeline->reg_known   = predreg_fit_line((builder->reg.n > 0) ?
-                                             &builder->reg :
-                                             &builder->first_use,
-                                             &reg_guess, &timeline->reg);
-    timeline->dereg_known = predreg_fit_line(&builder->dereg, &dereg_guess,
-                                             &timeline->dereg);
+    timeline->reg_known        = predreg_fit_line(reg, &reg_guess,
+                                                  &timeline->reg);
+    timeline->reg_page_known   = predreg_fit_knows_page(reg);
+    timeline->dereg_known      = predreg_fit_line(&builder->dereg, &dereg_guess,
+                                                  &timeline->dereg);
+    timeline->dereg_page_known = predreg_fit_knows_page(&builder->dereg);
 }
 
 static void builder_cleanup(builder_t *builder)

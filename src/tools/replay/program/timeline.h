@@ -56,6 +56,10 @@ typedef struct predreg_timeline {
                                     registration was recorded, and it is a first
                                     guess */
     int             dereg_known;
+    int             reg_page_known; /**< Whether what was recorded says what a
+                                         page costs; if not, that is a first
+                                         guess: all had the same size */
+    int             dereg_page_known;
 } predreg_timeline_t;
 
 

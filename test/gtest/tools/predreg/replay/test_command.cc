@@ -71,6 +71,40 @@ TEST_F(test_replay_command, json) {
     EXPECT_EQ(1u, lines("\"rank\":1}"));
 }
 
+/* Costs that were neither recorded nor given are said to be a guess */
+TEST_F(test_replay_command, guessed_costs) {
+    std::string use  = "begin 1 0x1000 4096 id=1\nend 2 id=1\n";
+    std::string reg  = "reg 1 0x1000 4096 id=1 duration=9us\n"
+                       "dereg 2 0x1000 4096 id=1 duration=9us\n";
+    std::string more = "reg 1 0x1000 40960 id=1 duration=90us\n"
+                       "dereg 2 0x1000 40960 id=1 duration=90us\n";
+    std::string head = "ucx_predreg trace 1\n";
+    std::string none = make_file("none", head + use);
+    std::string one  = make_file("one", head + use + reg);
+    std::string all  = make_file("all", head + use + reg + more);
+
+    for (const auto &trace : {none, one, all}) {
+        bool is_guessed = (trace != all);
+
+        EXPECT_EQ(0, replay({"--json", "--policy=predict", trace}));
+        EXPECT_EQ(is_guessed, lines("\"guessed\":true,") == 1) << m_output;
+        EXPECT_EQ(0, replay({"--json", "--policy=predict", "--reg-cost=1,1",
+                             "--dereg-cost=1,1", trace}));
+        EXPECT_EQ(1u, lines("\"guessed\":false,")) << m_output;
+        EXPECT_EQ(0, replay({"--json", "--policy=predict", "--reg-cost=1,1",
+                             trace}));
+        EXPECT_EQ(is_guessed, lines("\"guessed\":true,") == 1) << m_output;
+    }
+
+    EXPECT_EQ(0, replay({"--policy=predict", none}));
+    EXPECT_EQ(2u, lines("a guess: none was recorded")) << m_output;
+    EXPECT_EQ(0, replay({"--policy=predict", one}));
+    EXPECT_EQ(2u, lines("as recorded; a page is a guess: all had one size"))
+            << m_output;
+    EXPECT_EQ(0, replay({"--policy=predict", all}));
+    EXPECT_EQ(0u, lines("a guess")) << m_output;
+}
+
 TEST_F(test_replay_command, each_rank) {
     EXPECT_EQ(0, replay({"--policy=predict", "--per-rank",
                          make_job("job", 3)}));
