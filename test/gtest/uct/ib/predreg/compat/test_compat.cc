@@ -118,9 +118,13 @@ TEST_F(test_compat, flags_and_purpose_say_what_may_be_done) {
         {0x368, UCT_PREDREG_PURPOSE_UNKNOWN, UCT_PREDREG_MAY_REFUSE},
         {0x3e4, UCT_PREDREG_PURPOSE_UNKNOWN, UCT_PREDREG_MAY_PASS_POOL},
         /* Atomic operations of peers */
-        {0x3e0, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MUST_WHOLE},
+        {0x3e0, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MUST_WHOLE},
+        {0x3e0, UCT_PREDREG_PURPOSE_UNKNOWN, UCT_PREDREG_MUST_WHOLE},
         {0x3e8, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_REFUSE},
-        /* UCX's own pools */
+        /* UCX's own pools: what no program has mapped, and what is locked */
+        {0x3e0, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS_POOL},
+        {0x3e0, UCT_PREDREG_PURPOSE_SEND, UCT_PREDREG_MAY_PASS_POOL},
+        {0x3e0, UCT_PREDREG_PURPOSE_ONE_SIDED, UCT_PREDREG_MAY_PASS_POOL},
         {0x3e4, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS_POOL},
         {0x3e4, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_PASS_POOL},
         /* What asks for something special, and what asks for no access */

@@ -35,6 +35,9 @@ protected:
     static constexpr unsigned RECV = 0x360;
     static constexpr unsigned POOL = 0x3e4;
 
+    /* The same of a pool of UCP, and of memory that the program maps */
+    static constexpr unsigned MAP  = 0x3e0;
+
     static constexpr size_t LENGTH = 1 << 20;
 
     struct registration {

@@ -79,6 +79,23 @@ TEST_F(test_md_use, pools_are_counted_while_they_are_there) {
     EXPECT_EQ(LENGTH, pools()); /* The most at a time */
 }
 
+/* As ucp_reg_bufs: active messages would fail without it */
+TEST_F(test_md_use, pools_of_ucp_are_not_held_to_the_bound) {
+    set("MAX_PINNED", "512K");
+
+    uct_md_h md    = open();
+    uct_mem_h memh = reg(md, MAP, UCT_PREDREG_PURPOSE_SEND);
+    EXPECT_EQ(LENGTH, pools());
+    EXPECT_EQ(0u, stats().uses);
+    EXPECT_EQ(m_buffer, m_regs[memh].address);
+    dereg(md, memh);
+
+    /* What the program maps is */
+    reg(md, MAP, UCT_PREDREG_PURPOSE_MAPPED, UCS_ERR_EXCEEDS_LIMIT);
+    EXPECT_EQ(0u, log_watch::take().find(std::to_string(LENGTH) +
+                                         " bytes at "));
+}
+
 TEST_F(test_md_use, a_pool_that_is_refused_has_what_is_idle_give_way) {
     uct_md_h md = open();
 
