@@ -30,7 +30,11 @@ void uct_predreg_idle(uct_predreg_core_t *core)
 {
     ucs_rcache_pred_t *pred = core->pred;
 
-    if (pred != NULL) {
+    /* The helper thread starts with the first domain. Relaxed: if this thread
+     * does not see a domain that another one is just opening, it looks again
+     * the next time it waits */
+    if ((pred != NULL) && (atomic_load_explicit(&core->num_managed,
+                                                memory_order_relaxed) > 0)) {
         ucs_rcache_pred_progress(pred);
     }
 }

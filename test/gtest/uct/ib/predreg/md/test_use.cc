@@ -9,6 +9,7 @@
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/comm.h>
 
 #include <chrono>
@@ -288,6 +289,18 @@ TEST_F(test_md_use, a_communication_is_found_by_its_buffer) {
     dereg(md, reg(md, SEND));
     uct_predreg_idle(test_core_state());
     EXPECT_EQ(1u, stats().uses);
+}
+
+/* The helper thread starts with the first domain. Before that a program that
+ * waits would find its first round overdue, and miss the thread */
+TEST_F(test_md_use, without_a_domain_no_round_is_overdue) {
+    ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
+    uct_predreg_idle(test_core_state());
+    EXPECT_EQ(0u, stats().helper_rounds);
+
+    open();
+    uct_predreg_idle(test_core_state());
+    EXPECT_EQ(1u, stats().helper_rounds);
 }
 
 TEST_F(test_md_use, without_a_cache_progress_has_nothing_to_do) {
