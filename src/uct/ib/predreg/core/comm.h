@@ -39,7 +39,8 @@ enum {
  * options:
  *  - calls with request parameters (those named _nbx): all three. The caller's
  *    parameters stay as they are; UCP gets a changed copy. If nothing was
- *    changed it gets the caller's own.
+ *    changed it gets the caller's own, as it does if these have a field that
+ *    this library does not know, which it could not copy.
  *  - older calls with a datatype (such as ucp_tag_send_nb()): the datatype.
  *    They have no way to take up flags or a memory handle, which are not used.
  *  - older calls of bytes (such as ucp_put_nbi()): nothing.

@@ -154,11 +154,50 @@ comm_hooks(unsigned ucx, size_t count, ucp_datatype_t datatype)
            NULL : predreg_hooks(ucx);
 }
 
-/* Copy request parameters, and put the core's changes into the copy */
+/* The fields of request parameters that this library knows, and all that there
+ * may ever be: the bits above them are flags of the operation */
+#define KNOWN_FIELDS \
+    (UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | \
+     UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE | \
+     UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
+     UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_RECV_INFO | \
+     UCP_OP_ATTR_FIELD_MEMH)
+#define ALL_FIELDS (UCP_OP_ATTR_FLAG_NO_IMM_CMPL - 1)
+
+/* Copy those fields of request parameters that are set. The program may have
+ * been compiled with the structure of another version of UCX, which is shorter
+ * or longer. */
+static void
+copy_param(ucp_request_param_t *copy, const ucp_request_param_t *param)
+{
+    copy->op_attr_mask = param->op_attr_mask;
+
+#define COPY_FIELD(_bit, _field) \
+    if (param->op_attr_mask & UCP_OP_ATTR_FIELD_##_bit) { \
+        copy->_field = param->_field; \
+    }
+    COPY_FIELD(FLAGS, flags)
+    COPY_FIELD(REQUEST, request)
+    COPY_FIELD(CALLBACK, cb)
+    COPY_FIELD(DATATYPE, datatype)
+    COPY_FIELD(USER_DATA, user_data)
+    COPY_FIELD(REPLY_BUFFER, reply_buffer)
+    COPY_FIELD(MEMORY_TYPE, memory_type)
+    COPY_FIELD(RECV_INFO, recv_info)
+    COPY_FIELD(MEMH, memh)
+#undef COPY_FIELD
+}
+
+/* Copy request parameters, and put the core's changes into the copy. If a field
+ * is set that this library does not know, the parameters stay as they are. */
 static UCS_F_NOINLINE const ucp_request_param_t *
 changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
 {
-    *copy = *comm->param;
+    if (comm->param->op_attr_mask & ALL_FIELDS & ~KNOWN_FIELDS) {
+        return comm->param;
+    }
+
+    copy_param(copy, comm->param);
     if (comm->changed & UCT_PREDREG_COMM_DATATYPE) {
         copy->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
         copy->datatype      = comm->datatype;

@@ -10,6 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <set>
@@ -163,6 +167,44 @@ TEST_F(test_preload_ucp, one_thing_is_changed_without_the_others) {
               fake_comm.options.op_attr_mask);
     EXPECT_EQ(uint32_t(UCP_AM_SEND_FLAG_RNDV), fake_comm.options.flags);
     EXPECT_EQ(memh(), fake_comm.options.memh);
+}
+
+/* A program may have been compiled with the structure of an older UCX */
+TEST_F(test_preload_ucp, fields_that_are_not_set_are_not_read) {
+    const size_t page = sysconf(_SC_PAGESIZE);
+    char *area        = static_cast<char*>(
+            mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+
+    ASSERT_NE(MAP_FAILED, area);
+    ASSERT_EQ(0, mprotect(area + page, page, PROT_NONE));
+
+    const size_t length = offsetof(ucp_request_param_t, request);
+    auto param          = reinterpret_cast<ucp_request_param_t*>(area + page -
+                                                                 length);
+    param->op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param->flags        = UCP_AM_SEND_FLAG_RNDV;
+    m_change            = [](uct_predreg_comm_t *comm) {
+        comm->memh    = memh();
+        comm->changed = UCT_PREDREG_COMM_MEMH;
+    };
+    ucp_tag_send_nbx(ep(), m_buffer, LENGTH, 1, param);
+    EXPECT_EQ(uint32_t(UCP_AM_SEND_FLAG_RNDV), fake_comm.options.flags);
+    EXPECT_EQ(memh(), fake_comm.options.memh);
+    munmap(area, 2 * page);
+}
+
+/* ... or of a newer one, whose fields cannot be copied */
+TEST_F(test_preload_ucp, parameters_with_unknown_fields_stay_as_they_are) {
+    m_param.op_attr_mask = UCS_BIT(9);
+    m_change             = change_all;
+    send();
+    EXPECT_EQ(&m_param, fake_comm.param);
+
+    m_param.op_attr_mask = UCP_OP_ATTR_FLAG_MULTI_SEND;
+    send();
+    EXPECT_NE(&m_param, fake_comm.param);
+    EXPECT_TRUE(fake_comm.options.op_attr_mask & UCP_OP_ATTR_FLAG_MULTI_SEND);
 }
 
 TEST_F(test_preload_ucp, an_older_call_takes_up_the_datatype) {
