@@ -102,6 +102,7 @@ static void fork_child(void)
     uct_predreg_node_reset();
     uct_predreg_live_reset(core);
     core->num_opened = 0;
+    atomic_init(&core->num_seen, 0);
     atomic_init(&core->num_managed, 0);
     atomic_init(&uct_predreg_devices, 0);
     uct_predreg_ifaces_reset();

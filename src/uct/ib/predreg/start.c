@@ -111,14 +111,39 @@ uct_predreg_core_init_3(const uct_predreg_real_t *real)
     return &uct_predreg_hooks;
 }
 
-/* Print the summary, unless this process had nothing to do with an adapter */
+/* Say that there was nothing to manage, if a summary or a trace was asked for:
+ * who finds nothing would look for the reason. If this library has stepped
+ * aside, it has said why. */
+static void tell_of_nothing(uct_predreg_core_t *core)
+{
+    const uct_predreg_knobs_t *knobs = &core->knobs;
+    unsigned num_seen                = atomic_load(&core->num_seen);
+    ucs_rcache_pred_snapshot_t snapshot;
+
+    if ((num_seen == 0) || atomic_load(&core->aside)) {
+        return;
+    }
+
+    if (knobs->summary != UCT_PREDREG_SUMMARY_NONE) {
+        uct_predreg_snapshot(core, &snapshot);
+        uct_predreg_summary_print_none(&snapshot, num_seen, knobs->summary,
+                                       knobs->summary_file);
+    }
+
+    /* Of a job, the first rank speaks for all */
+    if (uct_predreg_is_traced(knobs) && (core->rank <= 0)) {
+        ucs_warn("UCX_RCACHE_PRED_TRACE=%s: there was nothing to record: UCX "
+                 "opened %u memory domains, none of an RDMA adapter",
+                 knobs->trace, num_seen);
+    }
+}
+
 static void print_summary(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
     ucs_rcache_pred_snapshot_t snapshot;
 
-    if ((core->num_opened == 0) ||
-        (knobs->summary == UCT_PREDREG_SUMMARY_NONE)) {
+    if (knobs->summary == UCT_PREDREG_SUMMARY_NONE) {
         return;
     }
 
@@ -143,7 +168,11 @@ UCS_F_DTOR static void core_exit(void)
         ucs_rcache_pred_thread_stop(core->thread);
     }
 
-    print_summary(core);
+    if (core->num_opened == 0) {
+        tell_of_nothing(core);
+    } else {
+        print_summary(core);
+    }
     uct_predreg_live_stop(core);
     uct_predreg_record_finish(core);
     /* This process does not leave the node's processes, because its other

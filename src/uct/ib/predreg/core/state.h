@@ -74,6 +74,9 @@ struct uct_predreg_core {
      *  Then it orders the puts of messages by fences, instead of waiting for
      *  them to complete. Relaxed, for the same reason as aside. */
     _Atomic int              fenced_puts;
+    /** How many domains this process has ever opened, of whatever component.
+     *  Relaxed: it is only told at the exit. */
+    _Atomic unsigned         num_seen;
     unsigned                 num_opened; /**< How many domains this process has
                                               ever managed or watched. Under the
                                               lock */

@@ -108,3 +108,24 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
                   ucs_string_buffer_length(&strb));
     ucs_string_buffer_cleanup(&strb);
 }
+
+void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
+                                    unsigned num_domains,
+                                    uct_predreg_summary_format_t format,
+                                    const char *path)
+{
+    ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
+
+    if (format == UCT_PREDREG_SUMMARY_JSON) {
+        format_json(snapshot, &strb);
+    } else {
+        format_who(snapshot, &strb);
+        ucs_string_buffer_appendf(&strb,
+                                  "nothing to manage: UCX opened %u memory "
+                                  "domains, none of an RDMA adapter\n",
+                                  num_domains);
+    }
+    summary_write(path, ucs_string_buffer_cstr(&strb),
+                  ucs_string_buffer_length(&strb));
+    ucs_string_buffer_cleanup(&strb);
+}

@@ -64,6 +64,8 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
 {
     uct_predreg_md_facts_t facts;
 
+    atomic_fetch_add_explicit(&core->num_seen, 1, memory_order_relaxed);
+
     /* In a forked child, uct_predreg_is_managing() also makes the cache */
     if (!uct_predreg_is_managing(core) &&
         (core->knobs.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {

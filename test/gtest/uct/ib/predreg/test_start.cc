@@ -159,7 +159,7 @@ TEST_F(test_core_start, the_exit_prints_a_summary) {
     knob("SUMMARY", "text");
     knob("SUMMARY_FILE", m_folder + "/summary");
     run([](const uct_predreg_hooks_t *hooks) {});
-    EXPECT_EQ("", read(m_folder + "/summary")) << "no adapter was used";
+    EXPECT_EQ("", read(m_folder + "/summary")) << "UCX was not used";
 
     run([this](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
@@ -168,6 +168,34 @@ TEST_F(test_core_start, the_exit_prints_a_summary) {
     const std::string summary = read(m_folder + "/summary");
     EXPECT_EQ(0u, summary.find("predreg pid ")) << summary;
     EXPECT_NE(std::string::npos, summary.find("uses 0")) << summary;
+}
+
+TEST_F(test_core_start, the_exit_says_that_there_was_nothing_to_manage) {
+    knob("SUMMARY", "text");
+    knob("SUMMARY_FILE", m_folder + "/summary");
+    knob("TRACE", m_folder + "/traces");
+    strcpy(m_attr.component_name, "tcp");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "eth0");
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x2000), "lo");
+    });
+    const std::string summary = read(m_folder + "/summary");
+    EXPECT_EQ(0u, summary.find("predreg pid ")) << summary;
+    EXPECT_NE(std::string::npos,
+              summary.find(": nothing to manage: UCX opened 2 memory domains, "
+                           "none of an RDMA adapter\n")) << summary;
+}
+
+TEST_F(test_core_start, json_of_nothing_to_manage_is_json) {
+    knob("SUMMARY", "json");
+    knob("SUMMARY_FILE", m_folder + "/summary");
+    strcpy(m_attr.component_name, "tcp");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "eth0");
+    });
+    EXPECT_EQ('{', read(m_folder + "/summary").front());
 }
 
 TEST_F(test_core_start, a_helper_thread_ends_before_the_exit) {
