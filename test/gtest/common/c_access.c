@@ -220,13 +220,15 @@ static const char *validate_subsystems(const ucs_rcache_pred_stats_t *stats)
 static int is_found_by_range(const ucs_rcache_pred_table_t *table,
                              const ucs_rcache_pred_region_t *region)
 {
-    uintptr_t end                   = region->start + region->length;
+    uintptr_t end                   = region->start +
+                                      ucs_min(region->extent,
+                                              UINTPTR_MAX - region->start);
     ucs_rcache_pred_region_t *found = NULL;
 
     do {
         found = ucs_rcache_pred_table_overlap(table, found, end - 1, end);
     } while ((found != NULL) && (found != region));
-    return (found == region) || (region->length == 0);
+    return (found == region) || (region->extent == 0);
 }
 
 const char *test_pred_validate(ucs_rcache_pred_t *pred)
@@ -249,6 +251,9 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
         }
         if (!is_found_by_range(table, region)) {
             return "a region is not found by its range";
+        }
+        if (!region->stale && (region->length > region->extent)) {
+            return "a region is longer than its extent";
         }
         if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
             return "a registration is under way";

@@ -494,10 +494,15 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 
 
 /**
- * Tell the cache that memory is being unmapped. From now on no use finds a
- * region in this range; the helper deregisters these regions later. Safe inside
- * a memory hook: this only marks regions, and does not allocate, log or block.
- * Thread safe.
+ * Tell the cache that memory is being unmapped: all pages that have a byte of
+ * the range. From now on no use finds a region in these pages; the helper
+ * deregisters these regions later. It does not register any of these pages ahead
+ * of a use either, unless a use has needed them since. Safe inside a memory hook:
+ * this only marks regions, and does not allocate, log or block. Thread safe.
+ *
+ * @param [in] end  Behind the last byte. If it is lower than @a start, the range
+ *                  goes on to the top of the address space; if it is equal,
+ *                  nothing is unmapped.
  */
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end);

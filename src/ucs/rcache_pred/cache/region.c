@@ -34,10 +34,11 @@ static uint64_t memh_key(const ucs_hlist_link_t *link)
                                        memh_link)->memh;
 }
 
-/* Where a region ends */
+/* Where the extent of a region ends, or the top of the address space if that
+ * comes first */
 static uintptr_t region_end(const ucs_rcache_pred_region_t *region)
 {
-    return region->start + region->length;
+    return region->start + ucs_min(region->extent, UINTPTR_MAX - region->start);
 }
 
 static int starts_before(const ucs_rcache_pred_tree_node_t *node,
@@ -265,10 +266,18 @@ void ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
                                        ucs_rcache_pred_region_t *region,
                                        size_t length)
 {
-    if (region->length != length) {
-        region->length = length;
+    region->length = length;
+    if (length > region->extent) {
+        region->extent = length;
         ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
     }
+}
+
+void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_region_t *region, size_t extent)
+{
+    region->extent = extent;
+    ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
 }
 
 ucs_rcache_pred_region_t *
@@ -287,6 +296,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     region->domain     = domain;
     region->start      = start;
     region->length     = length;
+    region->extent     = length;
     region->state      = UCS_RCACHE_PRED_REGION_IDLE;
     region->referenced = 1;
     region->deadline   = UCS_RCACHE_PRED_TIME_INF;
@@ -346,5 +356,6 @@ ucs_rcache_pred_region_expected_length(const ucs_rcache_pred_region_t *region)
         length = ucs_max(length, region->lengths[i]);
     }
 
-    return length;
+    /* While no length is known, none of the uses has been learned */
+    return (length == 0) ? region->length : ucs_min(length, region->extent);
 }

@@ -109,11 +109,18 @@ typedef struct ucs_rcache_pred_region {
                                                      uses and by the helper,
                                                      read by evictions */
     ucs_rcache_pred_waiter_t       *waiters;
+    size_t                         extent;      /**< How many bytes from its
+                                                     start may be registered
+                                                     ahead: as many as were ever
+                                                     used, but none from the
+                                                     first on that was unmapped
+                                                     since. >= length unless
+                                                     stale */
 
     ucs_rcache_pred_tree_node_t    tree_node;   /**< Element of table->tree */
-    uintptr_t                      max_end;     /**< Where the last one of this
-                                                     region and of those below
-                                                     it in the tree ends */
+    uintptr_t                      max_end;     /**< Where the last extent of
+                                                     this region and of those
+                                                     below it in the tree ends */
 
     /* Only the helper uses these */
     ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< Element of the registration
@@ -231,7 +238,7 @@ ucs_rcache_pred_region_t *
 ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region);
 
 /**
- * Find the regions that overlap a range. Each call takes O(log n) steps,
+ * Find the regions whose extent overlaps a range. Each call takes O(log n) steps,
  * whatever lengths regions have.
  *
  * @param [in] region  The region that was found last; NULL: find the first one.
@@ -244,12 +251,21 @@ ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
                               ucs_rcache_pred_region_t *region, uintptr_t start,
                               uintptr_t end);
 
-/** Set the length of a region, which must not be registered. */
+/** Set the length of a region, which must not be registered. The extent becomes
+ *  no less than that. */
 void ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
                                        ucs_rcache_pred_region_t *region,
                                        size_t length);
 
-/** @return the length of the longest of the region's recent uses. */
+/** Cut the extent of a region, since what follows was unmapped.
+ *  @param [in] extent  >= length. */
+void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_region_t *region,
+                                size_t extent);
+
+/** @return the length with which to register the region ahead of its next use:
+ *          that of the longest of its recent uses, up to its extent. It is never
+ *          0. */
 size_t
 ucs_rcache_pred_region_expected_length(const ucs_rcache_pred_region_t *region);
 

@@ -7,6 +7,8 @@
 #include "event.h"
 #include "use.h"
 
+#include <ucs/sys/math.h>
+
 #include <stdlib.h>
 
 /*
@@ -47,27 +49,63 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
     return pred_use_end(domain, memh);
 }
 
+/*
+ * Unmap a region from the byte at first on, which is before the region's start
+ * or behind it. What counts is all that may be registered later, not only what
+ * is registered now: the helper registers the region with the longest of the
+ * recent lengths. If what is unmapped is beyond the present registration, or
+ * beyond the last one, the region is still good for shorter uses. Under lock.
+ *
+ * @return whether any byte that might be registered was unmapped.
+ */
+static int region_unmap(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region, uintptr_t first)
+{
+    size_t left = (first > region->start) ? (first - region->start) : 0;
+
+    if (region->stale || (left >= region->extent)) {
+        return 0;
+    }
+
+    if (left >= region->length) {
+        ucs_rcache_pred_region_cut(&pred->table, region, left);
+        return 1;
+    }
+
+    region->stale = 1;
+    ++pred->stats.unmapped;
+    return 1;
+}
+
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end)
 {
+    size_t page                      = pred->params.page_size;
+    uintptr_t first                  = ucs_align_down_pow2(start, page);
+    uintptr_t last                   = (end < start) ? UINTPTR_MAX :
+                                       ((end - 1) | (page - 1));
+    uintptr_t behind                 = ucs_min(last, UINTPTR_MAX - 1) + 1;
     ucs_rcache_pred_region_t *region = NULL;
-    unsigned found                   = 0;
+    int found                        = 0;
+    uint64_t unmapped;
+
+    if (start == end) {
+        return;
+    }
 
     pred_lock(pred);
-    while ((region = ucs_rcache_pred_table_overlap(&pred->table, region, start,
-                                                   end)) != NULL) {
-        if (!region->stale) {
-            region->stale = 1;
-            ++found;
-        }
+    unmapped = pred->stats.unmapped;
+    while ((region = ucs_rcache_pred_table_overlap(&pred->table, region, first,
+                                                   behind)) != NULL) {
+        found |= region_unmap(pred, region, first);
     }
-    pred->stats.unmapped += found;
-    if ((found > 0) && pred_has_sink(pred)) {
-        pred_emit_unmap(pred, start, end);
+    unmapped = pred->stats.unmapped - unmapped;
+    if (found && pred_has_sink(pred)) {
+        pred_emit_unmap(pred, first, behind);
     }
     pred_unlock(pred);
 
-    if (found > 0) {
+    if (unmapped > 0) {
         pred_note_stale(pred);
         pred_wake(pred);
     }

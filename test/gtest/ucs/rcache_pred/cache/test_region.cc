@@ -68,7 +68,7 @@ protected:
     static bool overlaps(const region_t *region, uintptr_t start, uintptr_t end)
     {
         return (region->start < end) &&
-               (region->start + region->length > start);
+               (region->start + region->extent > start);
     }
 
     /* The regions that an unmap of the range finds */
@@ -122,7 +122,7 @@ TEST_F(test_region, new_one_is_blank)
     EXPECT_FALSE(region->stale);
     EXPECT_FALSE(region->queued);
     EXPECT_TRUE(ucs_list_is_empty(&region->forecast.sites));
-    EXPECT_EQ(0u, ucs_rcache_pred_region_expected_length(region));
+    EXPECT_EQ(100u, region->extent);
 }
 
 TEST_F(test_region, found_by_handle_while_registered)
@@ -381,4 +381,24 @@ TEST_F(test_region, expected_length_is_longest_of_recent)
     region->lengths[0] = 100;
     region->lengths[2] = 300;
     EXPECT_EQ(300u, ucs_rcache_pred_region_expected_length(region));
+}
+
+TEST_F(test_region, expected_length_ends_at_the_extent)
+{
+    region_t *region = make(0x1000, 8192);
+
+    region->lengths[1] = 8192;
+    ucs_rcache_pred_region_set_length(&m_table, region, 100);
+    EXPECT_EQ(8192u, region->extent);
+    EXPECT_EQ(8192u, ucs_rcache_pred_region_expected_length(region));
+    ucs_rcache_pred_region_cut(&m_table, region, 4096);
+    EXPECT_EQ(4096u, ucs_rcache_pred_region_expected_length(region));
+    ucs_rcache_pred_region_set_length(&m_table, region, 5000);
+    EXPECT_EQ(5000u, ucs_rcache_pred_region_expected_length(region));
+}
+
+TEST_F(test_region, expected_length_is_never_0)
+{
+    EXPECT_EQ(8192u,
+              ucs_rcache_pred_region_expected_length(make(0x1000, 8192)));
 }

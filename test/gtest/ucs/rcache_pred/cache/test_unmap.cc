@@ -11,6 +11,34 @@
 class test_unmap : public pred_test {
 protected:
     void SetUp() override { create(); }
+
+    /* From now on it is an error to register this memory */
+    void forbid(void *address, size_t length)
+    {
+        m_world.on_reg = [=](const auto &r) {
+            EXPECT_TRUE((r.address >= (uintptr_t)address + length) ||
+                        (r.address + r.length <= (uintptr_t)address))
+                    << "unmapped memory is registered: " << r.length
+                    << " bytes";
+        };
+    }
+
+    /* Unmap memory that is not mapped anew */
+    void unmap_for_good(void *address, size_t length)
+    {
+        unmap(address, length);
+        forbid(address, length);
+    }
+
+    /* So many uses, one each second, that take 1 ms */
+    void every_second(void *address, size_t length, unsigned times)
+    {
+        for (unsigned i = 0; i < times; ++i) {
+            uint64_t start = now();
+            use(address, length, MSEC, context(length));
+            run_until(start + SEC);
+        }
+    }
 };
 
 /* Invalidate */
@@ -241,6 +269,125 @@ TEST_F(test_unmap, unmap_touches_what_it_overlaps)
     EXPECT_NE(inside, begin(buffer(0, 2 * PAGE), PAGE));
     EXPECT_NE(around, begin(buffer(0, PAGE / 2), 8 * PAGE));
     EXPECT_EQ(after, begin(buffer(0, 4 * PAGE), PAGE));
+}
+
+TEST_F(test_unmap, unmap_is_of_whole_pages)
+{
+    void *memh = begin(buffer(0, PAGE / 2), PAGE / 2);
+
+    end(memh);
+    unmap(buffer(0), 100);
+    void *new_memh = begin(buffer(0, PAGE / 2), PAGE / 2);
+    EXPECT_NE(memh, new_memh) << "its page was unmapped with the one byte";
+    end(new_memh);
+
+    unmap(buffer(0, PAGE - 1), 1);
+    EXPECT_NE(new_memh, (memh = begin(buffer(0, PAGE / 2), PAGE / 2)));
+    end(memh);
+    unmap(buffer(0, PAGE), 1);
+    EXPECT_EQ(memh, begin(buffer(0, PAGE / 2), PAGE / 2));
+    EXPECT_EQ(2u, stats().unmapped);
+}
+
+TEST_F(test_unmap, unmap_is_of_pages_of_the_machine)
+{
+    m_params.page_size = 64 * KB;
+    m_world.set_page_size(64 * KB);
+    recreate();
+    end(begin(buffer(0, 60 * KB), KB));
+    end(begin(buffer(0, 64 * KB), KB));
+    unmap(buffer(0), 1);
+    EXPECT_EQ(1u, stats().unmapped);
+}
+
+TEST_F(test_unmap, unmap_of_no_bytes)
+{
+    end(begin(buffer(0), PAGE));
+    unmap(buffer(0), 0);
+    EXPECT_EQ(0u, stats().unmapped);
+}
+
+TEST_F(test_unmap, unmap_at_the_top_of_the_address_space)
+{
+    uintptr_t page = UINTPTR_MAX - PAGE + 1;
+
+    for (uintptr_t end_of_unmap : {UINTPTR_MAX, (uintptr_t)0, page - 1}) {
+        uint64_t unmapped = stats().unmapped;
+        void *memh        = NULL;
+
+        ASSERT_EQ(UCS_OK, try_begin((void*)page, PAGE, &memh));
+        end(memh);
+        /* The last two ends are those of ranges that go on beyond the top */
+        ucs_rcache_pred_unmapped(m_pred, page, end_of_unmap);
+        EXPECT_EQ(unmapped + 1, stats().unmapped);
+        poll();
+    }
+}
+
+/* What is registered later */
+
+TEST_F(test_unmap, unmapped_tail_is_not_registered_ahead)
+{
+    every_second(buffer(0), 8 * MB, 3);
+    ucs_rcache_pred_purge(m_pred);
+    every_second(buffer(0), MB, 1); /* The region has 1 MiB now */
+    ucs_rcache_pred_purge(m_pred);
+    use(buffer(0), MB, MSEC, context(MB));
+
+    unmap_for_good(buffer(0, 4 * MB), 4 * MB);
+    EXPECT_EQ(0u, stats().unmapped) << "what is registered is still mapped";
+    uint64_t hits = stats().hits;
+    run(998 * MSEC);
+    every_second(buffer(0), MB, 5);
+    EXPECT_EQ(hits + 5, stats().hits) << "the region is still predicted";
+}
+
+TEST_F(test_unmap, length_of_an_entry_under_way_is_cut_as_well)
+{
+    every_second(buffer(0), 8 * MB, 2);
+    use(buffer(0), MB, MSEC);
+    run(997 * MSEC);
+
+    /* The helper learns only later of the first of these uses */
+    end(begin(buffer(0), 8 * MB));
+    ucs_rcache_pred_purge(m_pred);
+    end(begin(buffer(0), MB));
+    unmap_for_good(buffer(0, 2 * MB), 6 * MB);
+    uint64_t regs = stats().regs_helper;
+    every_second(buffer(0), MB, 4);
+    EXPECT_LT(regs, stats().regs_helper);
+}
+
+TEST_F(test_unmap, tail_that_is_mapped_again_is_registered_again)
+{
+    every_second(buffer(0), 8 * MB, 3);
+    ucs_rcache_pred_purge(m_pred);
+    end(begin(buffer(0), MB, 0, NULL, context(MB)));
+    unmap_for_good(buffer(0, 4 * MB), 4 * MB);
+    run(SEC);
+
+    /* There is new memory, of which the program says so by using it */
+    m_world.on_reg = nullptr;
+    every_second(buffer(0), 6 * MB, 3);
+    forbid(buffer(0, 6 * MB), 2 * MB);
+    uint64_t hits = stats().hits;
+    every_second(buffer(0), 6 * MB, 3);
+    EXPECT_EQ(hits + 3, stats().hits);
+}
+
+TEST_F(test_unmap, memory_that_was_used_and_is_not_registered)
+{
+    /* Nothing of it is registered, but the next use is predicted */
+    every_second(buffer(0), 8 * MB, 3);
+    use(buffer(0), 8 * MB, MSEC, context(8 * MB));
+    run(100 * MSEC);
+    ASSERT_EQ(0u, m_world.num_live());
+    ASSERT_EQ(1u, test_pred_rq_length(m_pred));
+
+    unmap_for_good(buffer(0, 8 * MB - 1), 1);
+    EXPECT_EQ(1u, stats().unmapped);
+    run(2 * SEC);
+    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
 }
 
 TEST_F(test_unmap, unmap_counts_a_region_once)
