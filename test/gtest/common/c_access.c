@@ -14,105 +14,6 @@
 #include <stdlib.h>
 
 
-test_dq_t *test_dq_create(unsigned size)
-{
-    void *dq;
-
-    if (posix_memalign(&dq, 64, sizeof(test_dq_t)) != 0) {
-        return NULL;
-    }
-
-    if (ucs_rcache_pred_dq_init(dq, size) != UCS_OK) {
-        free(dq);
-        return NULL;
-    }
-
-    return dq;
-}
-
-void test_dq_destroy(test_dq_t *dq)
-{
-    ucs_rcache_pred_dq_cleanup(dq);
-    free(dq);
-}
-
-void test_dq_push(test_dq_t *dq, const test_dq_entry_t *entry)
-{
-    ucs_rcache_pred_dq_entry_t dq_entry = {
-        .region         = (struct ucs_rcache_pred_region*)entry->region,
-        .generation     = entry->generation,
-        .begin          = entry->begin,
-        .length         = entry->length,
-        .context.caller = entry->caller,
-        .context.stack  = entry->stack,
-        .context.window = entry->window
-    };
-
-    ucs_rcache_pred_dq_push(dq, &dq_entry);
-}
-
-int test_dq_pop(test_dq_t *dq, test_dq_entry_t *entry)
-{
-    ucs_rcache_pred_dq_entry_t dq_entry;
-
-    if (!ucs_rcache_pred_dq_pop(dq, &dq_entry)) {
-        return 0;
-    }
-
-    entry->region     = (uintptr_t)dq_entry.region;
-    entry->generation = dq_entry.generation;
-    entry->begin      = dq_entry.begin;
-    entry->length     = dq_entry.length;
-    entry->caller     = dq_entry.context.caller;
-    entry->stack      = dq_entry.context.stack;
-    entry->window     = dq_entry.context.window;
-    return 1;
-}
-
-int test_dq_is_empty(test_dq_t *dq)
-{
-    return ucs_rcache_pred_dq_is_empty(dq);
-}
-
-uint64_t test_dq_dropped(const test_dq_t *dq)
-{
-    return dq->dropped;
-}
-
-uint64_t test_dq_head(test_dq_t *dq)
-{
-    return atomic_load(&dq->head);
-}
-
-uint64_t test_dq_take_ticket(test_dq_t *dq)
-{
-    return atomic_fetch_add(&dq->head, 1);
-}
-
-uint64_t test_dq_slot_seq(test_dq_t *dq, uint64_t ticket)
-{
-    return atomic_load(&dq->slots[ticket & dq->mask].seq);
-}
-
-void test_dq_set_slot_seq(test_dq_t *dq, uint64_t ticket, uint64_t seq)
-{
-    atomic_store(&dq->slots[ticket & dq->mask].seq, seq);
-}
-
-int test_dq_write_slot(test_dq_t *dq, uint64_t ticket, uint64_t seq,
-                       const test_dq_entry_t *entry)
-{
-    uint64_t next = 2 * (ticket / (dq->mask + 1) + 1);
-
-    return ucs_rcache_pred_seqslot_write(&dq->slots[ticket & dq->mask], seq,
-                                         next, &entry->region);
-}
-
-test_dq_t *test_pred_dq(ucs_rcache_pred_t *pred)
-{
-    return &pred->dq;
-}
-
 int test_pred_is_asleep(ucs_rcache_pred_t *pred)
 {
     return atomic_load(&pred->handshake.asleep);
@@ -231,6 +132,33 @@ static int is_found_by_range(const ucs_rcache_pred_table_t *table,
     return (found == region) || (region->extent == 0);
 }
 
+/* Each region knows how many entries it has */
+static const char *validate_dq(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_dq_t *dq       = &pred->dq;
+    uint64_t entries               = 0;
+    uint64_t known                 = 0;
+    unsigned lost                  = 0;
+    const ucs_rcache_pred_dq_entry_t *entry;
+    ucs_rcache_pred_region_t *region;
+    uint64_t i;
+
+    for (i = dq->tail; i < dq->head; ++i) {
+        entry    = &dq->entries[i & dq->mask];
+        entries += (entry->region->generation == entry->generation);
+    }
+
+    for (region = ucs_rcache_pred_table_from(&pred->table, 0); region != NULL;
+         region = ucs_rcache_pred_region_next(region)) {
+        known += region->num_entries;
+        lost  += region->lost;
+    }
+
+    return (known != entries) ? "a region does not know how many entries it has" :
+           (lost != ucs_list_length(&pred->dq.lost)) ?
+           "a lost region is not on the list" : NULL;
+}
+
 const char *test_pred_validate(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_table_t *table = &pred->table;
@@ -280,6 +208,11 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
     if ((bytes > cache->bytes_now) ||
         ((bytes < cache->bytes_now) && (pred->bound.pieces_now == 0))) {
         return "bytes_now is not what the regions add up to";
+    }
+
+    error = validate_dq(pred);
+    if (error != NULL) {
+        return error;
     }
 
     if ((pred->bound.releasing > 0) ||

@@ -27,6 +27,7 @@ extern "C" {
 #include <ucs/rcache_pred/predict/callsite.h>
 #include <ucs/rcache_pred/api/context.h>
 #include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/rcache_pred/cache/dq.h>
 #include <ucs/node/cpus.h>
 #include <ucs/rcache_pred/predict/history.h>
 #include <ucs/host/live.h>

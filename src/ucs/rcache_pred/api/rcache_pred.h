@@ -282,8 +282,8 @@ typedef struct ucs_rcache_pred_stats {
                                   refused a registration */
     uint64_t reg_failures;   /**< Registrations that failed for good */
     uint64_t dq_dropped;     /**< Entries that the deregistration queue has
-                                  lost. The helper finds their regions later,
-                                  when it looks through all regions */
+                                  lost. Of their regions the helper learns
+                                  nothing but the last use */
     uint64_t unmapped;       /**< Regions whose memory was unmapped */
     uint64_t helper_rounds;  /**< Rounds of the helper, whoever did them */
     uint64_t time_critical;  /**< Time that uses spent on registering, on
@@ -420,6 +420,7 @@ typedef struct ucs_rcache_pred_pieces {
                                                 if nobody receives events */
     ucs_rcache_pred_time_t        begin;
     size_t                        length;
+    unsigned                      access;  /**< Access that the use needs */
     ucs_rcache_pred_context_t     context;
     size_t                        piece;   /**< Size of the pieces in bytes, a
                                                 multiple of the page size */

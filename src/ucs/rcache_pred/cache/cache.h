@@ -18,6 +18,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 
 /** @file cache.h
  *
@@ -36,8 +37,8 @@
  *                 mutex at once.
  *   lock          Protects the table, the regions and the counters. A use holds
  *                 it for some tens of instructions, the making of a region for
- *                 a search in a tree, and an eviction, an unmap or a sweep for
- *                 a pass over the regions. Nothing is allocated, freed, logged or
+ *                 a search in a tree, and an eviction or an unmap for a pass
+ *                 over the regions. Nothing is allocated, freed, logged or
  *                 registered while it is held. Hence no memory hook runs under
  *                 it, and the unmap hook may take it. It is not held across a
  *                 fork.
@@ -91,8 +92,8 @@ typedef struct pred_integral {
  *  work that there is some. Every end of a use reads these atomics. */
 typedef struct pred_handshake {
     /** Not 0: the helper sleeps until it is woken, or is about to. The helper
-     *  sets it, and whoever wakes the helper clears it. Sequentially
-     *  consistent, together with dq.head and stale: see pred_sleep() in
+     *  sets it, under the lock, and whoever wakes the helper clears it.
+     *  Sequentially consistent, together with stale: see pred_sleep() in
      *  helper/pace.c */
     _Atomic int      asleep;
     /** Not 0: there are stale regions for the helper to clear away. Uses and
@@ -152,8 +153,6 @@ typedef struct pred_rounds {
     ucs_rcache_pred_time_t  poll_interval; /**< How long to wait from one look
                                            at the DQ to the next, until the time
                                            in urgent */
-    uint64_t                dropped_seen; /**< Value of dq.dropped at the last
-                                               sweep */
     uintptr_t               gc_hand; /**< Start of the region at which the hand
                                           of the clock is that forgets regions,
                                           or of one that is gone */
@@ -190,9 +189,9 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_stats_t     stats;
     pred_integral_t             integral;
     pred_bound_t                bound;
+    ucs_rcache_pred_dq_t        dq;
 
     /* Atomics, which need no lock */
-    ucs_rcache_pred_dq_t        dq;
     pred_handshake_t            handshake UCS_V_ALIGNED(64);
     pred_absence_t              absence;
 
@@ -278,9 +277,9 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
 {
     pred_handshake_t *handshake = &pred->handshake;
 
-    /* Sequentially consistent: this load comes after the caller has pushed an
-     * entry or set stale, which the helper has to see. See pred_sleep() in
-     * helper/pace.c */
+    /* Sequentially consistent: this load comes after the caller has taken the
+     * lock and pushed an entry, or after it has set stale, which the helper has
+     * to see. See pred_sleep() in helper/pace.c */
     if (ucs_likely(!atomic_load(&handshake->asleep)) ||
         !atomic_exchange(&handshake->asleep, 0)) {
         return;
@@ -295,6 +294,20 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
     if (atomic_load(&handshake->mode) == UCS_RCACHE_PRED_MODE_THREAD) {
         pred->ops.wake(pred->params.arg);
     }
+}
+
+/** @return an entry of the DQ about the region's last use. Under lock. */
+static inline ucs_rcache_pred_dq_entry_t
+pred_last_use(ucs_rcache_pred_region_t *region)
+{
+    return (ucs_rcache_pred_dq_entry_t){
+        .region     = region,
+        .generation = region->generation,
+        .begin      = region->begin,
+        .length     = region->use_length,
+        .context    = region->context,
+        .access     = region->use_access
+    };
 }
 
 /** @return whether a use of the region has begun that is not in the histories

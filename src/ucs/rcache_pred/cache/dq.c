@@ -5,136 +5,105 @@
  */
 
 #include "dq.h"
+#include "region.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/*
- * Ticket t uses slot t mod size in round t div size. The slot's sequence number
- * says what it holds:
- *
- *   2 * r          nothing of round r yet (the entry of round r - 1, if any)
- *   2 * r + 1      the entry of round r is being written
- *   2 * (r + 1)    the entry of round r
- *
- * A producer writes only over the number of the round before its own. If the
- * producer of that round is late by a whole round, the new one gives up its
- * entry, and so does the late one when it finds the number moved on.
- */
-
-/* After so many calls of pop that found the oldest entry not written, its
- * producer is taken to have given up. If the producer was only slow, the entry
- * counts as dropped, and the helper's sweep finds its region */
-#define DQ_PATIENCE 64
-
-
-static inline uint64_t dq_round(const ucs_rcache_pred_dq_t *dq, uint64_t ticket)
-{
-    return ticket >> dq->shift;
-}
 
 ucs_status_t ucs_rcache_pred_dq_init(ucs_rcache_pred_dq_t *dq, unsigned size)
 {
-    void *slots;
-
-    if (posix_memalign(&slots, sizeof(*dq->slots), size * sizeof(*dq->slots))) {
+    dq->entries = calloc(size, sizeof(*dq->entries));
+    if (dq->entries == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    memset(slots, 0, size * sizeof(*dq->slots));
-    dq->slots   = slots;
     dq->mask    = size - 1;
-    dq->shift   = __builtin_ctz(size);
+    dq->head    = 0;
     dq->tail    = 0;
     dq->dropped = 0;
-    dq->waited  = 0;
-    atomic_init(&dq->head, 0);
+    ucs_list_head_init(&dq->lost);
     return UCS_OK;
 }
 
 void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq)
 {
-    free(dq->slots);
+    free(dq->entries);
+}
+
+/* Take the oldest entry out of the ring, and out of the count of its region.
+ *
+ * @return the region, if it has no entry any more; else, and if the region was
+ *         freed since the use, NULL. */
+static ucs_rcache_pred_region_t *
+take_oldest(ucs_rcache_pred_dq_t *dq, ucs_rcache_pred_dq_entry_t **entry_p)
+{
+    ucs_rcache_pred_dq_entry_t *entry = &dq->entries[dq->tail++ & dq->mask];
+
+    *entry_p = entry;
+    return ((entry->region->generation == entry->generation) &&
+            (--entry->region->num_entries == 0)) ? entry->region : NULL;
+}
+
+static void drop_oldest(ucs_rcache_pred_dq_t *dq)
+{
+    ucs_rcache_pred_dq_entry_t *entry;
+    ucs_rcache_pred_region_t *region;
+
+    ++dq->dropped;
+    region = take_oldest(dq, &entry);
+    if (region != NULL) {
+        region->lost = 1;
+        ucs_list_add_tail(&dq->lost, &region->lost_link);
+    }
+}
+
+void ucs_rcache_pred_dq_forget(ucs_rcache_pred_dq_t *dq,
+                               ucs_rcache_pred_region_t *region)
+{
+    if (region->lost) {
+        region->lost = 0;
+        ucs_list_del(&region->lost_link);
+    }
 }
 
 void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
                              const ucs_rcache_pred_dq_entry_t *entry)
 {
-    uint64_t words[UCS_RCACHE_PRED_SEQSLOT_WORDS] = {
-        (uintptr_t)entry->region, entry->generation,      entry->begin,
-        entry->length,            entry->context.caller,  entry->context.stack,
-        entry->context.window
-    };
-    /* Sequentially consistent, see ucs_rcache_pred_dq_is_empty() */
-    uint64_t ticket                  = atomic_fetch_add(&dq->head, 1);
-    ucs_rcache_pred_seqslot_t *slot = &dq->slots[ticket & dq->mask];
-    uint64_t round                  = dq_round(dq, ticket);
-    uint64_t seq;
+    /* The new entry tells more than the region knew of the use before */
+    ucs_rcache_pred_dq_forget(dq, entry->region);
 
-    /* The slot may be without an entry of the round before, since its producer
-     * may have given up. Hence any even number up to this round's is
-     * overwritten. */
-    seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
-    if ((seq & 1) || (seq > 2 * round)) {
-        return;
+    /* Not later, since the oldest entry may be of the same region */
+    ++entry->region->num_entries;
+    if (ucs_unlikely(dq->head - dq->tail > dq->mask)) {
+        drop_oldest(dq);
     }
 
-    ucs_rcache_pred_seqslot_write(slot, seq, 2 * (round + 1), words);
-}
-
-/* Move the tail to the oldest entry that new ones cannot have overwritten
- * yet */
-static void dq_skip_overwritten(ucs_rcache_pred_dq_t *dq, uint64_t head)
-{
-    uint64_t size = dq->mask + 1;
-
-    if (head - dq->tail > size) {
-        dq->dropped += head - size - dq->tail;
-        dq->tail     = head - size;
-    }
+    dq->entries[dq->head++ & dq->mask] = *entry;
 }
 
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
                            ucs_rcache_pred_dq_entry_t *entry)
 {
-    uint64_t words[UCS_RCACHE_PRED_SEQSLOT_WORDS];
-    ucs_rcache_pred_seqslot_t *slot;
-    uint64_t head, seq, full;
+    ucs_rcache_pred_dq_entry_t *oldest;
 
-    for (;;) {
-        /* Relaxed: the sequence number of the slot orders its words */
-        head = atomic_load_explicit(&dq->head, memory_order_relaxed);
-        if (head == dq->tail) {
-            return 0;
-        }
-
-        dq_skip_overwritten(dq, head);
-        slot = &dq->slots[dq->tail & dq->mask];
-        full = 2 * (dq_round(dq, dq->tail) + 1);
-        if (ucs_rcache_pred_seqslot_read(slot, full, words)) {
-            break;
-        }
-
-        seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
-        if ((seq < full) && (++dq->waited < DQ_PATIENCE)) {
-            return 0; /* Not written yet */
-        }
-
-        /* The entry was overwritten after the head was read, or its producer
-         * has given up */
-        dq->waited = 0;
-        ++dq->tail;
-        ++dq->dropped;
+    if (dq->head == dq->tail) {
+        return 0;
     }
 
-    dq->waited = 0;
-    ++dq->tail;
-    entry->region         = (struct ucs_rcache_pred_region*)words[0];
-    entry->generation     = words[1];
-    entry->begin          = words[2];
-    entry->length         = words[3];
-    entry->context.caller = words[4];
-    entry->context.stack  = words[5];
-    entry->context.window = words[6];
+    take_oldest(dq, &oldest);
+    *entry = *oldest;
     return 1;
+}
+
+ucs_rcache_pred_region_t *ucs_rcache_pred_dq_pop_lost(ucs_rcache_pred_dq_t *dq)
+{
+    ucs_rcache_pred_region_t *region;
+
+    if (ucs_list_is_empty(&dq->lost)) {
+        return NULL;
+    }
+
+    region = ucs_list_head(&dq->lost, ucs_rcache_pred_region_t, lost_link);
+    ucs_rcache_pred_dq_forget(dq, region);
+    return region;
 }

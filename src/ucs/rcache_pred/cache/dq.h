@@ -7,20 +7,21 @@
 #ifndef UCS_RCACHE_PRED_DQ_H_
 #define UCS_RCACHE_PRED_DQ_H_
 
-#include <ucs/base/seqslot.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
-#include <ucs/sys/compiler_def.h>
+#include <ucs/datastruct/list.h>
 
 /** @file dq.h
  *
  * The deregistration queue, DQ for short (CF'11, sections 3.2 and 4.1), in
- * which uses that have ended are handed to the helper. It is a bounded ring
- * with any number of producers and one consumer. When it is full, new entries
- * overwrite the oldest, as in the paper. Lost entries are counted, so that the
- * helper knows when to look for their regions.
+ * which uses that have ended are handed to the helper. It is a bounded ring.
+ * When it is full, new entries overwrite the oldest, as in the paper. But no
+ * region gets lost: if the last of its entries is overwritten, the region itself
+ * goes to a list. It knows its last use, so that only uses before that are
+ * forgotten.
  *
- * Progress: push and pop are wait-free.
+ * All functions but the first two are called under the cache's lock, which the
+ * end of a use holds anyway. Each takes a bounded number of steps.
  */
 
 struct ucs_rcache_pred_region;
@@ -34,24 +35,23 @@ typedef struct ucs_rcache_pred_dq_entry {
     ucs_rcache_pred_time_t        begin;      /**< When the use began */
     uint64_t                      length;     /**< Length of the use */
     ucs_rcache_pred_context_t     context;
+    unsigned                      access;     /**< Access that the use needed */
 } ucs_rcache_pred_dq_entry_t;
 
 
+/** Protected by the cache's lock. */
 typedef struct ucs_rcache_pred_dq {
-    ucs_rcache_pred_seqslot_t *slots;
-    uint64_t                  mask;    /**< Number of slots - 1 */
-    unsigned                  shift;   /**< log2 of the number of slots */
-    /** The next ticket. Producers increment it atomically. It has a cache line
-     *  of its own. */
-    _Atomic uint64_t          head UCS_V_ALIGNED(64);
-    /** The next ticket to pop. Only the consumer uses it. */
-    uint64_t                  tail UCS_V_ALIGNED(64);
-    /** How many entries were overwritten before they were popped, or given up
-     *  by their producers. Only the consumer uses it. */
-    uint64_t                  dropped;
-    /** How many calls of pop in a row have found the oldest entry not written.
-     *  Only the consumer uses it. */
-    unsigned                  waited;
+    ucs_rcache_pred_dq_entry_t *entries;
+    uint64_t                   mask;    /**< Number of slots - 1 */
+    uint64_t                   head;    /**< Number of entries pushed so far */
+    uint64_t                   tail;    /**< Number of entries popped or
+                                             overwritten so far */
+    uint64_t                   dropped; /**< Number of entries that were
+                                             overwritten before they were
+                                             popped */
+    ucs_list_link_t            lost;    /**< Regions whose last entry was
+                                             overwritten, linked through
+                                             lost_link */
 } ucs_rcache_pred_dq_t;
 
 
@@ -61,28 +61,29 @@ ucs_status_t ucs_rcache_pred_dq_init(ucs_rcache_pred_dq_t *dq, unsigned size);
 /** Free the memory of a queue. */
 void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq);
 
-/** Add an entry. If the queue is full, it overwrites the oldest one. Any thread
- *  may call this; it never waits. */
+/** Add an entry. If the queue is full, it overwrites the oldest one. */
 void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
                              const ucs_rcache_pred_dq_entry_t *entry);
 
-/**
- * Take the oldest entry out. Only the consumer may call this.
- * @return 0 if there is no complete entry. An entry whose producer has taken
- *         its ticket but has not written it yet holds back the entries behind
- *         it.
- */
+/** Take the oldest entry out. @return 0 if there is none. */
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
                            ucs_rcache_pred_dq_entry_t *entry);
 
-/** @return whether all tickets that were taken have been popped. Only the
- *          consumer may call this. */
+/** Take out a region of which all entries were overwritten, the last use of
+ *  which is yet to be looked at. @return NULL if there is none. */
+struct ucs_rcache_pred_region *
+ucs_rcache_pred_dq_pop_lost(ucs_rcache_pred_dq_t *dq);
+
+/** Forget that entries of the region were overwritten, since the region is
+ *  about to be freed. Its other entries stay; their generation tells that they
+ *  are of no use. */
+void ucs_rcache_pred_dq_forget(ucs_rcache_pred_dq_t *dq,
+                               struct ucs_rcache_pred_region *region);
+
+/** @return whether there is neither an entry nor a lost region. */
 static inline int ucs_rcache_pred_dq_is_empty(ucs_rcache_pred_dq_t *dq)
 {
-    /* Sequentially consistent: the helper looks here after it has set asleep,
-     * and a producer takes its ticket before it looks at asleep, so that one of
-     * them sees what the other has done */
-    return atomic_load(&dq->head) == dq->tail;
+    return (dq->head == dq->tail) && ucs_list_is_empty(&dq->lost);
 }
 
 #endif

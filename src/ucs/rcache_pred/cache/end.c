@@ -103,14 +103,10 @@ ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
     if (ucs_unlikely(pred_is_on_demand(pred) || (region->waiters != NULL))) {
         use_end_release(pred, region);
     } else {
-        entry.region     = region;
-        entry.generation = region->generation;
-        entry.begin      = region->begin;
-        entry.length     = region->use_length;
-        entry.context    = region->context;
+        entry = pred_last_use(region);
+        ucs_rcache_pred_dq_push(&pred->dq, &entry);
         use_tell_end(pred, region);
         pred_unlock(pred);
-        ucs_rcache_pred_dq_push(&pred->dq, &entry);
     }
 
     pred_wake(pred);

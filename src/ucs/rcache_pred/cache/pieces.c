@@ -114,18 +114,22 @@ void ucs_rcache_pred_end_in_pieces(ucs_rcache_pred_pieces_t *pieces)
         return;
     }
 
+    entry = (ucs_rcache_pred_dq_entry_t){
+        .region     = pieces->region,
+        .generation = pieces->generation,
+        .begin      = pieces->begin,
+        .length     = pieces->length,
+        .context    = pieces->context,
+        .access     = pieces->access
+    };
     pred_lock(pred);
+    /* The region may have been unmapped and forgotten meanwhile */
     if (pieces->region->generation == pieces->generation) {
         --pieces->region->in_pieces;
+        ucs_rcache_pred_dq_push(&pred->dq, &entry);
     }
     pred_unlock(pred);
 
-    entry.region     = pieces->region;
-    entry.generation = pieces->generation;
-    entry.begin      = pieces->begin;
-    entry.length     = pieces->length;
-    entry.context    = pieces->context;
-    ucs_rcache_pred_dq_push(&pred->dq, &entry);
     pred_wake(pred);
 }
 

@@ -26,7 +26,7 @@
  */
 
 /** Before a use, a region is registered with the length of the longest of so
- *  many recent uses. */
+ *  many recent uses, and with the access that any of them needed. */
 #define UCS_RCACHE_PRED_RECENT_LENGTHS 4
 
 
@@ -70,7 +70,10 @@ typedef struct ucs_rcache_pred_region {
     unsigned                       access;      /**< Access that the
                                                      registration allows, or the
                                                      last one allowed */
-    uint32_t                       refs;        /**< Uses under way */
+    uint32_t                       refs;        /**< Uses under way. It cannot
+                                                     wrap: whoever has begun
+                                                     2^32 uses holds more memory
+                                                     for them than there is */
     uint8_t                        state;       /**< One of the states above */
     uint8_t                        stale;       /**< Not 0: unmapped or
                                                      invalidated, so that it
@@ -96,6 +99,13 @@ typedef struct ucs_rcache_pred_region {
 
     unsigned                       in_pieces;   /**< Uses in pieces under way */
     unsigned                       flags;       /**< Flags of the last use */
+    unsigned                       use_access;  /**< Access that the uses under
+                                                     way need or, if there is
+                                                     none, that the last ones
+                                                     needed */
+    unsigned                       recent_access; /**< Access that any of the
+                                                     recent uses needed. The
+                                                     helper writes it */
     ucs_rcache_pred_time_t         registered_at; /**< When the helper has
                                                        registered it last */
     ucs_rcache_pred_time_t         early_after; /**< If the first use comes
@@ -116,6 +126,12 @@ typedef struct ucs_rcache_pred_region {
                                                      first on that was unmapped
                                                      since. >= length unless
                                                      stale */
+    ucs_list_link_t                lost_link;   /**< Element of dq.lost; valid
+                                                     if lost is not 0 */
+    uint32_t                       num_entries; /**< Entries in the DQ. No more
+                                                     than fit in there */
+    uint8_t                        lost;        /**< Not 0: the last of its
+                                                     entries was overwritten */
 
     ucs_rcache_pred_tree_node_t    tree_node;   /**< Element of table->tree */
     uintptr_t                      max_end;     /**< Where the last extent of
@@ -128,8 +144,14 @@ typedef struct ucs_rcache_pred_region {
                                                      list */
     uint8_t                        queued;
     unsigned                       num_lengths; /**< How many lengths were ever
-                                                     added to lengths */
+                                                     added to lengths; that it
+                                                     wraps does no harm, since
+                                                     the number of lengths is a
+                                                     power of 2 */
     size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
+    unsigned                       accesses[UCS_RCACHE_PRED_RECENT_LENGTHS];
+                                                /**< Access that the uses with
+                                                     these lengths needed */
     uint32_t                       epoch;       /**< The last epoch in which its
                                                      use was counted, see
                                                      pred_note_demand() */

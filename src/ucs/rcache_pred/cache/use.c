@@ -50,7 +50,8 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
     ++pred->stats.uses;
     if (region->refs++ > 0) {
         /* The use that found the region idle is the one to be predicted */
-        region->use_length = ucs_max(region->use_length, use->length);
+        region->use_length  = ucs_max(region->use_length, use->length);
+        region->use_access |= use->access;
         return 0;
     }
 
@@ -66,6 +67,7 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
     region->context    = *use->context;
     region->use_length = use->length;
     region->flags      = use->flags;
+    region->use_access = use->access;
     region->referenced = 1;
     region->deadline   = UCS_RCACHE_PRED_TIME_INF; /* Until the helper has
                                                       decided about the
@@ -215,12 +217,18 @@ static void use_start_in_pieces(pred_use_t *use)
 
     use->result       = UCS_RCACHE_PRED_RESULT_PIECES;
     pred->stats.late += use->late;
+    use->pieces->access = use->access;
     if (region != NULL) {
         region->access    |= use->access;
         region->flags      = use->flags;
         region->referenced = 1;
         if (region->refs == 0) {
-            region->begin = use->time; /* Its entry in the DQ will follow */
+            /* Its entry in the DQ will follow. Should that be overwritten, the
+             * region knows the use as well */
+            region->begin      = use->time;
+            region->context    = *use->context;
+            region->use_length = use->length;
+            region->use_access = use->access;
         }
     }
 

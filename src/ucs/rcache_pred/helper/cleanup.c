@@ -54,49 +54,30 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
     return 0;
 }
 
-/* Add the last use of a region to its history, if the DQ has lost its entry or
- * the entry is late. The region itself knows when it was used, but its context
- * is left out: no site learns of this use. Under lock. */
-static void region_note_use(ucs_rcache_pred_t *pred,
-                            ucs_rcache_pred_region_t *region)
+int pred_process_lost(ucs_rcache_pred_t *pred)
 {
-    if (pred_region_has_news(region)) {
-        ucs_rcache_pred_history_add(&region->forecast.history, region->begin,
-                                    pred->params.history);
-    }
-}
-
-int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps)
-{
+    ucs_rcache_pred_dq_entry_t last_use;
     ucs_rcache_pred_region_t *region;
+    int ended;
 
-    if (pred->dq.dropped == pred->rounds.dropped_seen) {
+    pred_lock(pred);
+    pred->stats.dq_dropped = pred->dq.dropped;
+    region                 = ucs_rcache_pred_dq_pop_lost(&pred->dq);
+    if (region == NULL) {
+        pred_unlock(pred);
         return 0;
     }
 
-    pred_lock(pred);
-    pred->stats.dq_dropped = pred->rounds.dropped_seen = pred->dq.dropped;
-    for (region = ucs_rcache_pred_table_from(&pred->table, 0); region != NULL;
-         region = ucs_rcache_pred_region_next(region)) {
-        if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-            (region->refs == 0) && !region->stale &&
-            (!region->queued || region->scheduled ||
-             pred_region_has_news(region))) {
-            if (steps-- == 0) {
-                pred->rounds.dropped_seen = UINT64_MAX; /* Sweep again in the
-                                                           next round */
-                pred_unlock(pred);
-                return 1;
-            }
-
-            region_note_use(pred, region);
-            pred_unlock(pred);
-            pred_region_decide(pred, region);
-            pred_lock(pred);
-        }
-    }
+    last_use = pred_last_use(region);
+    /* Otherwise the region is being reaped, or an entry will follow */
+    ended    = !region->stale && (region->refs == 0) &&
+               (region->in_pieces == 0);
     pred_unlock(pred);
-    return 0;
+
+    if (ended) {
+        pred_process_dq_entry(pred, &last_use);
+    }
+    return 1;
 }
 
 /* The region at which the hand of the clock is */

@@ -24,10 +24,9 @@
  *  @return whether there are more. */
 int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps);
 
-/** If the DQ has lost entries, find the registered regions that no entry and no
- *  queue has, and decide about at most @a steps of them. @return whether there
- *  are more of them. */
-int pred_sweep_dropped(ucs_rcache_pred_t *pred, unsigned steps);
+/** Process the last use of a region of which the DQ has lost all entries, if
+ *  there is such a region. @return whether there was. */
+int pred_process_lost(ucs_rcache_pred_t *pred);
 
 /** If there are too many unregistered regions, forget some that were not used
  *  for long. @return whether another round may find more of them. */

@@ -162,6 +162,27 @@ static int is_overtaken(ucs_rcache_pred_t *pred,
     return overtaken;
 }
 
+/* Remember what memory and what access a use has needed, for the registration
+ * ahead of the next one. */
+static void region_learn_needs(ucs_rcache_pred_t *pred,
+                               const ucs_rcache_pred_dq_entry_t *entry)
+{
+    ucs_rcache_pred_region_t *region = entry->region;
+    unsigned access                  = 0;
+    unsigned i;
+
+    i = region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS;
+    region->lengths[i]  = entry->length;
+    region->accesses[i] = entry->access;
+    for (i = 0; i < UCS_RCACHE_PRED_RECENT_LENGTHS; ++i) {
+        access |= region->accesses[i];
+    }
+
+    pred_lock(pred);
+    region->recent_access = access;
+    pred_unlock(pred);
+}
+
 /* Add a use to the histories of its region, and count how wrong the prediction
  * for it was. */
 static void region_learn(ucs_rcache_pred_t *pred,
@@ -171,9 +192,7 @@ static void region_learn(ucs_rcache_pred_t *pred,
     uint64_t signature;
     unsigned error;
 
-    region->lengths[region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS] =
-            entry->length;
-
+    region_learn_needs(pred, entry);
     signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
                                           region->start, entry->length);
     error     = ucs_rcache_pred_forecast_learn(&pred->predictor,

@@ -61,8 +61,12 @@ static int dq_step(ucs_rcache_pred_t *pred)
     pred_rounds_t *rounds        = &pred->rounds;
     ucs_rcache_pred_time_t begin = pred_step_begin(pred);
     ucs_rcache_pred_dq_entry_t entry;
+    int found;
 
-    if (!ucs_rcache_pred_dq_pop(&pred->dq, &entry)) {
+    pred_lock(pred);
+    found = ucs_rcache_pred_dq_pop(&pred->dq, &entry);
+    pred_unlock(pred);
+    if (!found) {
         return 0;
     }
 
@@ -129,11 +133,11 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
      * mutex */
     do {
         busy  = dq_step(pred);
+        busy |= pred_process_lost(pred);
         busy |= rq_step(pred);
         busy |= awaited_step(pred);
     } while (busy && (--left > 0));
 
-    more             |= pred_sweep_dropped(pred, steps);
     more             |= pred_collect_garbage(pred);
     pred->rounds.next = (busy || more) ? pred_go_on(pred) : pred_sleep(pred);
     pred_publish(pred);

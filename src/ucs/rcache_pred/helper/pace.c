@@ -122,18 +122,20 @@ ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred)
 }
 
 /*
- * A helper that sleeps until it is woken must not miss an entry. A use first
- * pushes its entry to the DQ and then looks at asleep; an unmap first sets
- * stale and then looks at asleep. Here asleep is set first, and then the DQ and
- * stale are looked at. All these operations are sequentially consistent, so
- * that either the use or unmap sees that the helper is asleep, or the helper
- * sees the entry or stale.
+ * A helper that sleeps until it is woken must not miss an entry. A use pushes its
+ * entry to the DQ under the lock, and then looks at asleep. Here asleep is set
+ * and the DQ is looked at under the lock too: either the use has had the lock
+ * before, and the helper sees the entry, or the use has it later, and sees that
+ * the helper is asleep. An unmap first sets stale and then looks at asleep, and
+ * the helper looks at stale after it has set asleep. These operations are
+ * sequentially consistent, so that one of the two sees what the other has done.
  */
 ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_time_t now  = pred_now(pred);
     ucs_rcache_pred_time_t poll = poll_time(pred, now);
     ucs_rcache_pred_time_t next;
+    int is_empty;
 
     next = ucs_min(pred_rq_due_time(pred),
                    ucs_rcache_pred_timeq_first(&pred->rounds.awaited));
@@ -146,9 +148,11 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
     }
 
     come_back(pred, next); /* Once asleep is set, other threads may write due */
+    pred_lock(pred);
     atomic_store(&pred->handshake.asleep, 1);
-    if (ucs_rcache_pred_dq_is_empty(&pred->dq) &&
-        !atomic_load(&pred->handshake.stale)) {
+    is_empty = ucs_rcache_pred_dq_is_empty(&pred->dq);
+    pred_unlock(pred);
+    if (is_empty && !atomic_load(&pred->handshake.stale)) {
         return next;
     }
 

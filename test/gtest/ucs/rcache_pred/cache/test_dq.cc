@@ -8,101 +8,110 @@
 
 #include <string.h>
 
-#include <atomic>
-#include <thread>
+#include <random>
 #include <vector>
 
 
 class test_dq : public ::testing::Test {
 protected:
-    static constexpr unsigned SIZE = 8;
-    /* After so many calls of pop, the queue gives up an entry that was not
-     * written */
-    static constexpr unsigned PATIENCE = 64;
+    typedef ucs_rcache_pred_region_t   region_t;
+    typedef ucs_rcache_pred_dq_entry_t entry_t;
 
-    test_dq() : m_dq(test_dq_create(SIZE)) {}
-    ~test_dq() { test_dq_destroy(m_dq); }
+    static constexpr unsigned SIZE        = 8;
+    static constexpr unsigned NUM_REGIONS = 32;
 
-    /* An entry of which every word tells which one it is */
-    static test_dq_entry_t make(uint64_t producer, uint64_t number)
+    test_dq() : m_regions(NUM_REGIONS), m_next(1)
     {
-        uint64_t id = (producer << 32) + number;
-
-        return {id, id * 3, id * 5, id * 7, id * 11, id * 13, id * 17};
+        EXPECT_EQ(UCS_OK, ucs_rcache_pred_dq_init(&m_dq, SIZE));
+        for (unsigned i = 0; i < NUM_REGIONS; ++i) {
+            memset(&m_regions[i], 0, sizeof(m_regions[i]));
+            m_regions[i].generation = i + 1;
+        }
     }
 
-    static bool is_whole(const test_dq_entry_t &entry)
-    {
-        test_dq_entry_t expected = make(entry.region >> 32,
-                                        entry.region & UINT32_MAX);
+    ~test_dq() { ucs_rcache_pred_dq_cleanup(&m_dq); }
 
-        return memcmp(&entry, &expected, sizeof(entry)) == 0;
+    bool is_empty() { return ucs_rcache_pred_dq_is_empty(&m_dq); }
+
+    /* The nth use in all, which is of this region. Every field tells which use
+     * it was. */
+    void push(unsigned region)
+    {
+        uint64_t n    = m_next++;
+        entry_t entry = {&m_regions[region], m_regions[region].generation, n,
+                         n * 3, {n * 5, n * 7, n * 11}, (unsigned)n};
+
+        ucs_rcache_pred_dq_push(&m_dq, &entry);
     }
 
-    void push(uint64_t number)
+    /* Take out the oldest entry; @return its number, or 0 if there is none */
+    uint64_t pop()
     {
-        test_dq_entry_t entry = make(0, number);
+        entry_t entry;
 
-        test_dq_push(m_dq, &entry);
-    }
-
-    /* Take out the oldest entry; @return its number, or -1 if there is none */
-    int pop()
-    {
-        test_dq_entry_t entry;
-
-        if (!test_dq_pop(m_dq, &entry)) {
-            return -1;
+        if (!ucs_rcache_pred_dq_pop(&m_dq, &entry)) {
+            return 0;
         }
 
-        EXPECT_TRUE(is_whole(entry));
-        return entry.region;
+        uint64_t n = entry.begin;
+        EXPECT_EQ(n * 3, entry.length);
+        EXPECT_EQ(n * 5, entry.context.caller);
+        EXPECT_EQ(n * 7, entry.context.stack);
+        EXPECT_EQ(n * 11, entry.context.window);
+        EXPECT_EQ(n, entry.access);
+        return n;
     }
 
-    void run_producers(unsigned num_producers, unsigned size, uint64_t count);
+    /* Take out a lost region; @return its index, or -1 if there is none */
+    int pop_lost()
+    {
+        region_t *region = ucs_rcache_pred_dq_pop_lost(&m_dq);
 
-    test_dq_t *m_dq;
+        return (region == NULL) ? -1 : (region - m_regions.data());
+    }
+
+    /* The region is freed and used for another one */
+    void recycle(unsigned region)
+    {
+        ucs_rcache_pred_dq_forget(&m_dq, &m_regions[region]);
+        memset(&m_regions[region], 0, sizeof(m_regions[region]));
+        m_regions[region].generation = m_next + NUM_REGIONS;
+    }
+
+    ucs_rcache_pred_dq_t  m_dq;
+    std::vector<region_t> m_regions;
+    uint64_t              m_next;
 };
 
 TEST_F(test_dq, nothing_comes_out_of_an_empty_queue)
 {
-    EXPECT_TRUE(test_dq_is_empty(m_dq));
-    EXPECT_EQ(-1, pop());
-    push(1);
-    EXPECT_FALSE(test_dq_is_empty(m_dq));
-    EXPECT_EQ(1, pop());
-    EXPECT_EQ(-1, pop());
-    EXPECT_TRUE(test_dq_is_empty(m_dq));
-    EXPECT_EQ(0u, test_dq_dropped(m_dq));
-}
-
-TEST_F(test_dq, first_in_first_out)
-{
-    for (unsigned i = 0; i < SIZE; ++i) {
-        push(i);
-    }
-
-    for (unsigned i = 0; i < SIZE; ++i) {
-        EXPECT_EQ((int)i, pop());
-    }
-    EXPECT_EQ(0u, test_dq_dropped(m_dq));
+    EXPECT_TRUE(is_empty());
+    EXPECT_EQ(0u, pop());
+    EXPECT_EQ(-1, pop_lost());
+    push(0);
+    EXPECT_FALSE(is_empty());
+    EXPECT_EQ(1u, pop());
+    EXPECT_EQ(0u, pop());
+    EXPECT_TRUE(is_empty());
+    EXPECT_EQ(0u, m_dq.dropped);
 }
 
 TEST_F(test_dq, order_is_kept_around_the_ring)
 {
-    int expected = 0, next = 0;
+    uint64_t expected = 1;
 
     /* The queue is filled to every level from every position on */
     for (unsigned i = 0; i < 1000; ++i) {
         for (unsigned n = 0; n < 1 + i % SIZE; ++n) {
-            push(next++);
+            push(n);
         }
-        while (expected < next) {
+        while (expected < m_next) {
             ASSERT_EQ(expected++, pop());
         }
-        ASSERT_EQ(-1, pop());
+        ASSERT_EQ(0u, pop());
     }
-    EXPECT_EQ(0u, test_dq_dropped(m_dq));
+    EXPECT_EQ(0u, m_dq.dropped);
+    EXPECT_EQ(-1, pop_lost());
 }
 
 TEST_F(test_dq, full_queue_loses_the_oldest)
@@ -112,262 +121,160 @@ TEST_F(test_dq, full_queue_loses_the_oldest)
     }
 
     for (unsigned i = 5; i < SIZE + 5; ++i) {
-        EXPECT_EQ((int)i, pop());
+        EXPECT_EQ(i + 1, pop());
     }
-    EXPECT_EQ(-1, pop());
-    EXPECT_EQ(5u, test_dq_dropped(m_dq));
+    EXPECT_EQ(0u, pop());
+    EXPECT_EQ(5u, m_dq.dropped);
 }
 
-TEST_F(test_dq, many_rounds_are_lost_and_counted)
+TEST_F(test_dq, regions_without_entries_are_found)
 {
-    for (unsigned i = 0; i < 100 * SIZE + 3; ++i) {
+    for (unsigned i = 0; i < SIZE + 5; ++i) {
         push(i);
     }
 
-    EXPECT_EQ(99 * (int)SIZE + 3, pop());
-    EXPECT_EQ(99u * SIZE + 3, test_dq_dropped(m_dq));
+    while (pop() != 0) {
+    }
+    EXPECT_FALSE(is_empty()) << "there is something to do";
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(i, pop_lost());
+    }
+    EXPECT_EQ(-1, pop_lost());
+    EXPECT_TRUE(is_empty());
 }
 
-TEST_F(test_dq, loss_in_the_middle_is_counted_once)
+TEST_F(test_dq, region_with_another_entry_is_not_lost)
 {
     for (unsigned i = 0; i < SIZE; ++i) {
         push(i);
     }
-    EXPECT_EQ(0, pop());
-    EXPECT_EQ(1, pop());
+    push(0); /* Overwrites the first entry of the same region */
+    push(2); /* Overwrites that of region 1 */
 
-    for (unsigned i = SIZE; i < SIZE + 4; ++i) {
-        push(i); /* There are two entries more than fit */
-    }
-    for (unsigned i = 4; i < SIZE + 4; ++i) {
-        EXPECT_EQ((int)i, pop());
-    }
-    EXPECT_EQ(2u, test_dq_dropped(m_dq));
+    EXPECT_EQ(2u, m_dq.dropped);
+    EXPECT_EQ(1, pop_lost());
+    EXPECT_EQ(-1, pop_lost());
 }
 
-TEST_F(test_dq, slow_producer_holds_back_those_behind)
+TEST_F(test_dq, lost_region_that_is_used_again_is_not_lost)
 {
-    test_dq_entry_t entry = make(0, 0);
-    uint64_t ticket       = test_dq_take_ticket(m_dq);
-    uint64_t seq          = test_dq_slot_seq(m_dq, ticket);
+    for (unsigned i = 0; i <= SIZE; ++i) {
+        push(i);
+    }
+    push(0);
 
+    EXPECT_EQ(1, pop_lost());
+    EXPECT_EQ(-1, pop_lost()) << "the entry of region 0 will come";
+    for (unsigned i = 0; i < 2 * SIZE; ++i) {
+        push(2); /* Its entry is lost after all */
+    }
+    std::vector<int> lost;
+    for (int region = pop_lost(); region >= 0; region = pop_lost()) {
+        lost.push_back(region);
+    }
+    EXPECT_EQ((std::vector<int>{3, 4, 5, 6, 7, 8, 0}), lost);
+}
+
+TEST_F(test_dq, region_is_lost_once)
+{
+    for (unsigned i = 0; i < 10; ++i) {
+        push(0);
+        for (unsigned j = 0; j < SIZE; ++j) {
+            push(1);
+        }
+    }
+    EXPECT_EQ(0, pop_lost());
+    EXPECT_EQ(-1, pop_lost());
+    EXPECT_EQ(10 * (SIZE + 1) - SIZE, m_dq.dropped);
+}
+
+TEST_F(test_dq, forgotten_region_is_not_found)
+{
+    for (unsigned i = 0; i <= SIZE; ++i) {
+        push(i);
+    }
+    recycle(0);
+    EXPECT_EQ(-1, pop_lost());
+}
+
+TEST_F(test_dq, entries_of_a_forgotten_region_do_not_count)
+{
+    push(0);
+    push(0);
+    recycle(0);
+    push(0); /* A use of the new region in its place */
+    EXPECT_EQ(1u, m_regions[0].num_entries);
+
+    EXPECT_EQ(1u, pop());
+    EXPECT_EQ(1u, m_regions[0].num_entries);
+    for (unsigned i = 0; i < SIZE - 1; ++i) {
+        push(1); /* Overwrites the second entry of the old region */
+    }
+    EXPECT_EQ(1u, m_dq.dropped);
+    EXPECT_EQ(-1, pop_lost());
     push(1);
-    for (unsigned i = 0; i < PATIENCE / 2; ++i) {
-        EXPECT_EQ(-1, pop());
-    }
-    EXPECT_FALSE(test_dq_is_empty(m_dq));
-
-    ASSERT_TRUE(test_dq_write_slot(m_dq, ticket, seq, &entry));
-    EXPECT_EQ(0, pop());
-    EXPECT_EQ(1, pop());
-    EXPECT_EQ(0u, test_dq_dropped(m_dq));
-}
-
-TEST_F(test_dq, producer_half_way_is_not_read)
-{
-    uint64_t ticket = test_dq_take_ticket(m_dq);
-
-    test_dq_set_slot_seq(m_dq, ticket, 1);
-    EXPECT_EQ(-1, pop());
-    EXPECT_FALSE(test_dq_is_empty(m_dq));
-}
-
-TEST_F(test_dq, producer_that_does_not_come_back_is_given_up)
-{
-    test_dq_take_ticket(m_dq);
-    push(1);
-
-    for (unsigned i = 0; i < PATIENCE - 1; ++i) {
-        ASSERT_EQ(-1, pop());
-    }
-    EXPECT_EQ(1, pop());
-    EXPECT_EQ(1u, test_dq_dropped(m_dq));
-}
-
-TEST_F(test_dq, patience_starts_anew_with_every_entry)
-{
-    test_dq_take_ticket(m_dq);
-    test_dq_take_ticket(m_dq);
-    push(2);
-
-    for (unsigned i = 0; i < 2 * (PATIENCE - 1); ++i) {
-        ASSERT_EQ(-1, pop()) << i;
-    }
-    EXPECT_EQ(2, pop());
-    EXPECT_EQ(2u, test_dq_dropped(m_dq));
-}
-
-TEST_F(test_dq, entry_that_was_given_up_does_not_come_later)
-{
-    test_dq_entry_t entry = make(0, 0);
-    uint64_t ticket       = test_dq_take_ticket(m_dq);
-
-    for (unsigned i = 0; i < PATIENCE; ++i) {
-        EXPECT_EQ(-1, pop());
-    }
-    test_dq_write_slot(m_dq, ticket, 0, &entry);
-
-    EXPECT_EQ(-1, pop());
-    /* The slot of the producer that was given up is used again */
-    for (unsigned i = 1; i < 2 * SIZE; ++i) {
-        push(i);
-        EXPECT_EQ((int)i, pop());
-    }
-    EXPECT_EQ(1u, test_dq_dropped(m_dq));
-}
-
-TEST_F(test_dq, producer_late_by_a_round_gives_up)
-{
-    test_dq_entry_t entry = make(0, 0);
-    uint64_t ticket       = test_dq_take_ticket(m_dq);
-    uint64_t seq          = test_dq_slot_seq(m_dq, ticket);
-
-    for (unsigned i = 1; i <= SIZE; ++i) {
-        push(i); /* The last entry goes to the slot of the late producer */
-    }
-
-    EXPECT_FALSE(test_dq_write_slot(m_dq, ticket, seq, &entry));
-    for (unsigned i = 1; i <= SIZE; ++i) {
-        EXPECT_EQ((int)i, pop());
-    }
-    EXPECT_EQ(1u, test_dq_dropped(m_dq));
-}
-
-TEST_F(test_dq, new_producer_gives_up_if_the_late_one_is_writing)
-{
-    uint64_t ticket = test_dq_take_ticket(m_dq);
-
-    test_dq_set_slot_seq(m_dq, ticket, 1);
-    for (unsigned i = 1; i <= SIZE; ++i) {
-        push(i);
-    }
-    /* The late producer writes its entry, a round too late */
-    test_dq_set_slot_seq(m_dq, ticket, 2);
-
-    for (unsigned i = 1; i < SIZE; ++i) {
-        EXPECT_EQ((int)i, pop());
-    }
-    for (unsigned i = 0; i < PATIENCE; ++i) {
-        EXPECT_EQ(-1, pop());
-    }
-    EXPECT_TRUE(test_dq_is_empty(m_dq));
-    EXPECT_EQ(2u, test_dq_dropped(m_dq));
-}
-
-TEST_F(test_dq, slot_that_was_given_up_is_used_in_the_next_round)
-{
-    test_dq_take_ticket(m_dq); /* A producer that never writes its entry */
-    for (unsigned i = 1; i <= 2 * SIZE; ++i) {
-        push(i);
-    }
-
-    for (unsigned i = SIZE + 1; i <= 2 * SIZE; ++i) {
-        EXPECT_EQ((int)i, pop());
-    }
-    EXPECT_EQ(SIZE + 1u, test_dq_dropped(m_dq));
+    EXPECT_EQ(0, pop_lost());
 }
 
 TEST_F(test_dq, smallest_queue)
 {
-    test_dq_destroy(m_dq);
-    m_dq = test_dq_create(2);
+    ucs_rcache_pred_dq_cleanup(&m_dq);
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_dq_init(&m_dq, 2));
 
     for (unsigned i = 0; i < 100; ++i) {
-        push(i);
-        push(i + 1000);
-        push(i + 2000);
-        EXPECT_EQ((int)i + 1000, pop());
-        EXPECT_EQ((int)i + 2000, pop());
-        EXPECT_EQ(-1, pop());
+        uint64_t first = m_next;
+        push(0);
+        push(1);
+        push(2);
+        EXPECT_EQ(first + 1, pop());
+        EXPECT_EQ(first + 2, pop());
+        EXPECT_EQ(0u, pop());
+        EXPECT_EQ(0, pop_lost());
     }
-    EXPECT_EQ(100u, test_dq_dropped(m_dq));
+    EXPECT_EQ(100u, m_dq.dropped);
 }
 
-/* Each entry either comes out whole, once, and in the order of its producer, or
- * is counted as dropped */
-void test_dq::run_producers(unsigned num_producers, unsigned size,
-                            uint64_t count)
+/* After every push, a region has an entry or is lost until it is taken out; and
+ * what comes out is its last use */
+TEST_F(test_dq, every_region_comes_out)
 {
-    std::vector<uint64_t> next(num_producers, 0);
-    std::atomic<unsigned> running(num_producers);
-    std::vector<std::thread> threads;
-    uint64_t popped = 0;
-    test_dq_entry_t entry;
+    std::mt19937 random(1);
+    std::vector<uint64_t> last(NUM_REGIONS, 0), seen(NUM_REGIONS, 0);
+    entry_t entry;
 
-    test_dq_destroy(m_dq);
-    m_dq = test_dq_create(size);
+    for (unsigned i = 0; i < 100000; ++i) {
+        unsigned region = random() % NUM_REGIONS;
 
-    for (unsigned producer = 0; producer < num_producers; ++producer) {
-        threads.emplace_back([this, producer, count, &running] {
-            for (uint64_t i = 0; i < count; ++i) {
-                test_dq_entry_t e = make(producer, i);
-                test_dq_push(m_dq, &e);
+        switch (random() % 4) {
+        case 0:
+            if (ucs_rcache_pred_dq_pop(&m_dq, &entry)) {
+                region = entry.region - m_regions.data();
+                EXPECT_LT(seen[region], entry.begin);
+                seen[region] = entry.begin;
             }
-            --running;
-        });
-    }
-
-    while ((running > 0) || !test_dq_is_empty(m_dq)) {
-        if (!test_dq_pop(m_dq, &entry)) {
-            continue;
+            break;
+        case 1:
+            if (random() % 2) {
+                int found = pop_lost();
+                if (found >= 0) {
+                    EXPECT_LT(seen[found], last[found]);
+                    seen[found] = last[found];
+                }
+            }
+            break;
+        default:
+            last[region] = m_next;
+            push(region);
         }
-
-        ++popped;
-        uint64_t producer = entry.region >> 32;
-        uint64_t number   = entry.region & UINT32_MAX;
-        ASSERT_TRUE(is_whole(entry)) << "torn";
-        ASSERT_LT(producer, num_producers) << "invented";
-        ASSERT_LT(number, count) << "invented";
-        ASSERT_GE(number, next[producer]) << "duplicated or out of order";
-        next[producer] = number + 1;
     }
 
-    for (auto &thread : threads) {
-        thread.join();
+    while (!is_empty()) {
+        int found = pop_lost();
+        if (found >= 0) {
+            seen[found] = last[found];
+        } else if (ucs_rcache_pred_dq_pop(&m_dq, &entry)) {
+            seen[entry.region - m_regions.data()] = entry.begin;
+        }
     }
-    EXPECT_EQ(num_producers * count, popped + test_dq_dropped(m_dq));
-    EXPECT_GT(popped, 0u);
-}
-
-TEST_F(test_dq, one_producer_thread)
-{
-    run_producers(1, 64, 1000000 / SANITIZER_SLOWDOWN);
-}
-
-TEST_F(test_dq, several_producer_threads)
-{
-    run_producers(4, 64, 300000 / SANITIZER_SLOWDOWN);
-}
-
-TEST_F(test_dq, several_producer_threads_in_each_others_way)
-{
-    /* More producers than slots: rounds overtake each other all the time */
-    run_producers(6, 2, 100000 / SANITIZER_SLOWDOWN);
-}
-
-TEST_F(test_dq, no_loss_in_a_queue_large_enough)
-{
-    std::vector<std::thread> threads;
-    unsigned popped = 0;
-
-    test_dq_destroy(m_dq);
-    m_dq = test_dq_create(4096);
-    for (unsigned i = 0; i < 4; ++i) {
-        threads.emplace_back([this, i] {
-            for (unsigned j = 0; j < 1024; ++j) {
-                push(i * 1024 + j);
-            }
-        });
-    }
-    for (auto &thread : threads) {
-        thread.join();
-    }
-
-    std::vector<bool> seen(4096, false);
-    for (int number = pop(); number >= 0; number = pop(), ++popped) {
-        ASSERT_FALSE(seen.at(number));
-        seen[number] = true;
-    }
-    EXPECT_EQ(4096u, popped);
-    EXPECT_EQ(0u, test_dq_dropped(m_dq));
+    EXPECT_EQ(last, seen);
 }

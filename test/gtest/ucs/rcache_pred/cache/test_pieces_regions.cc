@@ -56,6 +56,21 @@ TEST_F(test_pieces_regions, access_is_remembered)
     use.end();
 }
 
+TEST_F(test_pieces_regions, use_is_predicted_though_its_entry_was_lost)
+{
+    m_params.dq_size = 2;
+    recreate();
+    for (unsigned i = 0; i < 2; ++i) {
+        uint64_t start = now();
+        use_in_pieces(buffer(0), LARGE, 0);
+        end(begin(buffer(1), PAGE));
+        end(begin(buffer(2), PAGE));
+        run_until(start + 100 * MSEC);
+    }
+    EXPECT_EQ(2u, stats().dq_dropped);
+    expect_hit(pieces(buffer(0), LARGE));
+}
+
 TEST_F(test_pieces_regions, use_that_does_not_fit_is_not_predicted_in_vain)
 {
     bound(MB);

@@ -347,6 +347,10 @@ TEST_F(test_region, overlap_agrees_with_brute_force)
             ucs_rcache_pred_region_set_length(
                     &m_table, regions[random() % regions.size()],
                     1 + random() % 3000);
+            region_t *cut = regions[random() % regions.size()];
+            ucs_rcache_pred_region_cut(
+                    &m_table, cut,
+                    cut->length + random() % (1 + cut->extent - cut->length));
         }
 
         uintptr_t start = random() % 15000;

@@ -33,7 +33,7 @@ protected:
 
 /* What is lost is found again */
 
-TEST_F(test_cleanup, dropped_entries_are_found_by_the_sweep)
+TEST_F(test_cleanup, regions_of_dropped_entries_are_given_up)
 {
     m_params.dq_size = 2;
     recreate();
@@ -46,7 +46,7 @@ TEST_F(test_cleanup, dropped_entries_are_found_by_the_sweep)
     EXPECT_EQ(8u, stats().dq_dropped);
 }
 
-TEST_F(test_cleanup, region_in_use_is_not_swept)
+TEST_F(test_cleanup, region_in_use_is_not_given_up)
 {
     m_params.dq_size = 2;
     recreate();
@@ -94,21 +94,82 @@ TEST_F(test_cleanup, dropped_entry_of_an_awaited_region_is_found)
     for (unsigned i = 1; i < 5; ++i) {
         end(begin(buffer(i), PAGE));
     }
+    run(100 * MSEC);
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(0u, stats().wasted) << "the use has come";
+    EXPECT_EQ(1u, test_pred_rq_length(m_pred)) << "the next one is predicted";
     run_until_asleep();
     EXPECT_EQ(0u, m_world.num_live());
-    EXPECT_EQ(0u, stats().wasted);
 }
 
-TEST_F(test_cleanup, producer_that_does_not_come_back_delays_but_blocks_nothing)
+TEST_F(test_cleanup, dropped_entries_cost_no_hits)
 {
-    test_dq_take_ticket(test_pred_dq(m_pred));
-    end(begin(buffer(0), PAGE));
-    EXPECT_EQ(1u, m_world.num_live());
+    static constexpr unsigned NUM_BUFFERS = 48;
 
-    run(SEC);
+    m_params.dq_size = 16;
+    recreate();
+    m_world.on_reg = [](const auto &r) { EXPECT_EQ(64 * KB, r.length); };
+    for (unsigned i = 0; i < 8; ++i) {
+        uint64_t start = now();
+        mark();
+        for (unsigned b = 0; b < NUM_BUFFERS; ++b) {
+            end(begin(buffer(b), 64 * KB, 0, NULL, context(b)));
+        }
+        if (i >= 3) {
+            EXPECT_EQ(NUM_BUFFERS, since_mark(&stats_t::hits)) << i;
+        }
+        run_until(start + SEC);
+    }
+    EXPECT_EQ(8u * (NUM_BUFFERS - 16), stats().dq_dropped);
+}
+
+TEST_F(test_cleanup, dropped_entry_tells_as_much_as_another)
+{
+    m_params.dq_size = 2;
+    recreate();
+    for (unsigned i = 0; i < 3; ++i) {
+        uint64_t start = now();
+        end(begin(buffer(0), MB, ACCESS_WRITE));
+        end(begin(buffer(1), PAGE));
+        end(begin(buffer(2), PAGE));
+        run_until(start + SEC);
+    }
+    EXPECT_EQ(3u, stats().dq_dropped);
+
+    mark();
+    void *memh = begin(buffer(0), MB, ACCESS_WRITE);
+    EXPECT_EQ(1u, since_mark(&stats_t::hits));
+    EXPECT_EQ(ACCESS_WRITE | HELPER_FLAG, m_world.get(memh).flags);
+    end(memh);
+}
+
+TEST_F(test_cleanup, lost_region_that_is_in_use_is_left_to_that_use)
+{
+    m_params.dq_size = 2;
+    recreate();
+    for (unsigned i = 0; i < 3; ++i) {
+        end(begin(buffer(i), PAGE));
+    }
+    void *memh = begin(buffer(0), PAGE);
+    poll();
+    EXPECT_TRUE(m_world.is_live(memh));
+    end(memh);
+    poll();
     EXPECT_EQ(0u, m_world.num_live());
-    EXPECT_EQ(1u, stats().dq_dropped);
+}
+
+TEST_F(test_cleanup, lost_region_may_be_forgotten)
+{
+    m_params.dq_size = 2;
+    recreate();
+    for (unsigned i = 0; i < 3; ++i) {
+        end(begin(buffer(i), PAGE));
+    }
+    unmap(buffer(0), PAGE);
+    poll();
+    EXPECT_EQ(2u, test_pred_num_regions(m_pred));
     run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
 }
 
 TEST_F(test_cleanup, steady_uses_do_not_starve_the_rest)
