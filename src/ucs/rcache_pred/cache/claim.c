@@ -44,6 +44,7 @@ static ucs_status_t new_region(pred_use_t *use)
 ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
+    unsigned access         = use->access;
     ucs_status_t status;
 
     old->memh = NULL;
@@ -53,11 +54,14 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
             return status;
         }
     } else if (use->region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
-        *old = pred_take_handle(pred, use->region);
+        /* Uses that need different access and come in turns would otherwise
+         * take the registration from each other */
+        access |= use->region->access;
+        *old    = pred_take_handle(pred, use->region);
     }
 
-    use->region->state   = UCS_RCACHE_PRED_REGION_REGISTERING;
-    use->region->access |= use->access;
+    use->region->state  = UCS_RCACHE_PRED_REGION_REGISTERING;
+    use->region->access = access | use->region->recent_access;
     ucs_rcache_pred_region_set_length(&pred->table, use->region, use->length);
     return UCS_OK;
 }
@@ -75,6 +79,24 @@ static ucs_status_t register_try(ucs_rcache_pred_t *pred,
     } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, 0));
 
     return status;
+}
+
+/* Let a claimed region have no more access than the use needs. Without the
+ * lock. */
+static void claim_narrow(const pred_use_t *use)
+{
+    ucs_rcache_pred_t *pred = use->domain->pred;
+
+    pred_lock(pred);
+    use->region->access = use->access;
+    pred_unlock(pred);
+}
+
+/* Whether a registration failed for another reason than that the cache does not
+ * manage this memory */
+static int is_refused(ucs_status_t status)
+{
+    return (status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED);
 }
 
 /*
@@ -101,8 +123,15 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
     }
 
     status = register_try(pred, handle, flags | quiet, end_p);
-    if ((status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED) &&
-        (quiet & ~flags) &&
+    if (is_refused(status) && (status != UCS_ERR_NO_MEMORY) &&
+        (flags != use->flags)) {
+        /* The memory may not allow any more what earlier uses needed */
+        flags = use->flags;
+        claim_narrow(use);
+        status = register_try(pred, handle, flags | quiet, end_p);
+    }
+
+    if (is_refused(status) && (quiet & ~flags) &&
         !((use->pieces != NULL) && (status == UCS_ERR_NO_MEMORY))) {
         /* The flags of the attempts so far say that a failure is not logged. A
          * use that does not go on in pieces has to fail as its own flags say:
@@ -133,8 +162,7 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
         ++pred->stats.regs_critical;
         ucs_rcache_pred_region_set_memh(&pred->table, use->region, handle.memh);
     } else {
-        use->region->state  = UCS_RCACHE_PRED_REGION_IDLE;
-        use->region->access = 0;
+        use->region->state = UCS_RCACHE_PRED_REGION_IDLE;
     }
     return status;
 }

@@ -219,7 +219,6 @@ static void use_start_in_pieces(pred_use_t *use)
     pred->stats.late += use->late;
     use->pieces->access = use->access;
     if (region != NULL) {
-        region->access    |= use->access;
         region->flags      = use->flags;
         region->referenced = 1;
         if (region->refs == 0) {

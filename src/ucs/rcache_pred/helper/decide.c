@@ -234,7 +234,8 @@ static int region_claim(ucs_rcache_pred_t *pred,
     claimed = !region->stale && (region->in_pieces == 0) &&
               (region->state == UCS_RCACHE_PRED_REGION_IDLE);
     if (claimed) {
-        region->state = UCS_RCACHE_PRED_REGION_REGISTERING;
+        region->state  = UCS_RCACHE_PRED_REGION_REGISTERING;
+        region->access = region->recent_access;
         ++pred->bound.ahead_now;
         ucs_rcache_pred_region_set_length(
                 &pred->table, region,
