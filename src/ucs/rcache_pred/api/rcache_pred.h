@@ -376,9 +376,10 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain);
  *                       see access_mask.
  * @param [in]  context  Context of the communication that uses the memory.
  * @param [out] memh_p   The handle that mem_reg has returned.
- * @return UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds, or the
- *         status of mem_reg if it failed. In both cases it did not help to
- *         deregister idle regions either.
+ * @return UCS_ERR_INVALID_PARAM if the range is empty or goes beyond the top of
+ *         the address space; UCS_ERR_EXCEEDS_LIMIT if there is no room within the
+ *         bounds, or the status of mem_reg if it failed. In the last two cases it
+ *         did not help to deregister idle regions either.
  */
 ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
                                    void *address, size_t length,

@@ -272,6 +272,14 @@ static ucs_status_t use_settle(pred_use_t *use, ucs_status_t status)
     return status;
 }
 
+/* Whether a use is of memory that can exist. Only the slow path asks: other
+ * memory is never registered. */
+static int use_is_valid(const pred_use_t *use)
+{
+    return (use->length > 0) &&
+           (use->length - 1 <= UINTPTR_MAX - use->start);
+}
+
 /* The slow path: the region of a use is not registered. Register it, or wait
  * until another thread has registered it. */
 static UCS_F_NOINLINE ucs_status_t
@@ -279,6 +287,10 @@ use_begin_slow(pred_use_t *use, void **memh_p)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
     ucs_status_t status;
+
+    if (!use_is_valid(use)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
 
     use->result = UCS_RCACHE_PRED_RESULT_MISS;
 

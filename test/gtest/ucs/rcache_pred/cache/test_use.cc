@@ -381,3 +381,24 @@ TEST_F(test_use, destroying_the_domain_deregisters_what_is_in_use)
     EXPECT_EQ(0u, m_world.num_live());
     EXPECT_EQ(0u, stats().bytes_now);
 }
+
+TEST_F(test_use, memory_that_cannot_exist_is_refused)
+{
+    uintptr_t top = UINTPTR_MAX - PAGE + 1;
+    void *memh;
+
+    for (auto policy : {UCS_RCACHE_PRED_POLICY_PREDICT,
+                        UCS_RCACHE_PRED_POLICY_ON_DEMAND}) {
+        set_policy(policy);
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM, try_begin(buffer(0), 0, &memh));
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM, try_begin(buffer(0), SIZE_MAX, &memh));
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  try_begin((void*)top, PAGE + 1, &memh));
+        EXPECT_EQ(0u, stats().bytes_peak);
+        EXPECT_EQ(0u, stats().uses);
+        EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+
+        ASSERT_EQ(UCS_OK, try_begin((void*)top, PAGE, &memh));
+        end(memh);
+    }
+}
