@@ -122,7 +122,9 @@ static __thread __attribute__((tls_model("initial-exec")))
 unsigned probe_depth;
 
 
-void *predreg_resolve(const char *name)
+/* The function of UCP that is overridden here; a program that is probed has one
+ * UCX */
+static void *probe_resolve(const char *name)
 {
     void *handle = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
     void *addr   = (handle == NULL) ? NULL : dlsym(handle, name);
@@ -134,6 +136,18 @@ void *predreg_resolve(const char *name)
     }
     return addr;
 }
+
+#define PROBE_REAL(_name) \
+    ({ \
+        static _Atomic(void*) real; \
+        /* Relaxed: threads that come here at a time find the same address */ \
+        void *addr = atomic_load_explicit(&real, memory_order_relaxed); \
+        if (addr == NULL) { \
+            addr = probe_resolve(#_name); \
+            atomic_store_explicit(&real, addr, memory_order_relaxed); \
+        } \
+        (__typeof__(&_name))addr; \
+    })
 
 /* The frames below the program's call of UCP are those of this library */
 static UCS_F_NOINLINE void probe_unwind(const probe_way_t *way,
@@ -289,7 +303,7 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
                PREDREG_DATATYPE_##_options, \
                __builtin_return_address(0), __builtin_frame_address(0)); \
         ++probe_depth; \
-        ret = PREDREG_REAL(_name) _args; \
+        ret = PROBE_REAL(_name) _args; \
         --probe_depth; \
         return ret; \
     }
