@@ -76,6 +76,7 @@ typedef struct uct_predreg_setting {
 typedef struct uct_predreg_md_facts {
     int  is_managed;  /**< Whether it pins memory for an adapter, and can
                            register */
+    int  registers_devices; /**< Whether it registers memory of devices */
     int  has_devices; /**< Whether it knows memory of devices besides that of
                            the host */
 } uct_predreg_md_facts_t;

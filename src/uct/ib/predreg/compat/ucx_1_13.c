@@ -73,6 +73,8 @@ static ucs_status_t md_facts(const uct_predreg_real_t *real, uct_md_h md,
 
     facts->is_managed  = (attr.cap.flags & UCT_MD_FLAG_REG) &&
                          !strcmp(attr.component_name, MANAGED_COMPONENT);
+    facts->registers_devices = (attr.cap.reg_mem_types &
+                                ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
     facts->has_devices = (attr.cap.detect_mem_types &
                           ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
     return UCS_OK;

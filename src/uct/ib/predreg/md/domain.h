@@ -35,12 +35,14 @@
 
 
 struct uct_predreg_domain {
-    /* These four fields are constant while the domain is in the table */
+    /* These five fields are constant while the domain is in the table */
     uct_md_h                 md;     /**< UCT's handle */
     uct_predreg_core_t       *core;  /**< State of the process that it belongs
                                           to */
     ucs_rcache_pred_domain_t *super; /**< Its domain in the cache; NULL: it is
                                           only watched */
+    uct_predreg_devices_t    *devices; /**< Its memory of devices; NULL: there
+                                            is none, or it is not cached */
     unsigned                 number; /**< Its number in traces: domains are
                                           numbered from 0 as they are opened */
     /** Whether no pieces handles are given out in this domain, because one of

@@ -6,6 +6,7 @@
 
 #include "open.h"
 #include "cache.h"
+#include "device.h"
 #include "domain.h"
 #include "foreign.h"
 #include "register.h"
@@ -22,7 +23,8 @@
 #include <limits.h>
 
 
-static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name)
+static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
+                       const uct_predreg_md_facts_t *facts)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_new(core, md);
     ucs_status_t status;
@@ -47,6 +49,9 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name)
         }
         domain->number = ucs_rcache_pred_domain_get_number(domain->super);
         atomic_fetch_add_explicit(&core->num_managed, 1, memory_order_relaxed);
+        if (facts->registers_devices) {
+            domain->devices = uct_predreg_devices_create(domain, name);
+        }
     } else {
         uct_predreg_watch_open(core);
     }
@@ -85,7 +90,7 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
     }
 
     pthread_mutex_lock(&core->lock);
-    domain_add(core, md, name);
+    domain_add(core, md, name, &facts);
     pthread_mutex_unlock(&core->lock);
 }
 
@@ -98,6 +103,7 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     if (domain != NULL) {
         uct_predreg_note_pinned(core);
         if (domain->super != NULL) {
+            uct_predreg_devices_destroy(domain->devices);
             ucs_rcache_pred_domain_destroy(domain->super);
             atomic_fetch_sub_explicit(&core->num_managed, 1,
                                       memory_order_relaxed);

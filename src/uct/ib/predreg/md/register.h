@@ -40,8 +40,8 @@ static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)
     return atomic_load_explicit(&uct_predreg_devices, memory_order_relaxed);
 }
 
-/** @return whether this is memory of the host. No other memory is managed,
- *  because no unmap event tells when memory of a device is freed. */
+/** @return whether this is memory of the host. No other memory is managed: see
+ *  device.h. */
 int uct_predreg_is_host_memory(const void *address, size_t length);
 
 /** Register memory with the domain exactly as the program asked for it. If the

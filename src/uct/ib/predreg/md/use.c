@@ -5,6 +5,7 @@
  */
 
 #include "use.h"
+#include "device.h"
 #include "domain.h"
 #include "foreign.h"
 #include "posted.h"
@@ -214,9 +215,25 @@ static int is_foreign(const request_t *req, uct_predreg_may_t may)
     /* Wrong arguments are passed on, since UCT reports them */
     return (may == UCT_PREDREG_MAY_PASS) ||
            (may == UCT_PREDREG_MAY_PASS_POOL) || (req->length == 0) ||
-           (req->address == NULL) ||
-           (ucs_unlikely(uct_predreg_has_devices()) &&
-            !uct_predreg_is_host_memory(req->address, req->length));
+           (req->address == NULL);
+}
+
+static int is_of_device(const request_t *req)
+{
+    return ucs_unlikely(uct_predreg_has_devices()) && (req->length != 0) &&
+           (req->address != NULL) &&
+           !uct_predreg_is_host_memory(req->address, req->length);
+}
+
+/* Begin a use of memory of a device, which none of our bounds is about */
+static ucs_status_t device_mem_reg(uct_predreg_domain_t *domain,
+                                   const request_t *req, uct_mem_h *memh_p)
+{
+    return (domain->devices == NULL) ?
+           uct_predreg_pass_mem_reg(domain, req->address, req->length,
+                                    req->flags, memh_p) :
+           uct_predreg_devices_reg(domain->devices, req->address, req->length,
+                                   req->flags, memh_p);
 }
 
 ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
@@ -231,6 +248,10 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
         .purpose = purpose
     };
     uct_predreg_may_t may;
+
+    if (is_of_device(&req)) {
+        return device_mem_reg(domain, &req, memh_p);
+    }
 
     may = may_do(domain, &req);
     if (ucs_unlikely(is_foreign(&req, may))) {
@@ -293,6 +314,13 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
 
     if (status != UCS_ERR_NO_ELEM) {
         return status;
+    }
+
+    if (domain->devices != NULL) {
+        status = uct_predreg_devices_dereg(domain->devices, params);
+        if (status != UCS_ERR_NO_ELEM) {
+            return status;
+        }
     }
 
     /* The handle is not one of the cache: it is that of a pool of UCX, or was

@@ -184,7 +184,7 @@ protected:
 
     uct_predreg_md_facts_t facts()
     {
-        uct_predreg_md_facts_t facts = {-1, -1};
+        uct_predreg_md_facts_t facts = {-1, -1, -1};
 
         EXPECT_EQ(md_status, ucx_1_13().md_facts(&m_real, nullptr, &facts));
         return facts;
@@ -213,6 +213,14 @@ TEST_F(test_compat_md, devices_are_noticed) {
     md_attr.cap.detect_mem_types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA);
     EXPECT_EQ(1, facts().has_devices);
     EXPECT_EQ(0, facts().is_managed);
+}
+
+TEST_F(test_compat_md, an_adapter_may_know_memory_of_devices) {
+    EXPECT_EQ(0, facts().registers_devices);
+    md_attr.cap.reg_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+    EXPECT_EQ(0, facts().registers_devices);
+    md_attr.cap.reg_mem_types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA);
+    EXPECT_EQ(1, facts().registers_devices);
 }
 
 TEST_F(test_compat_md, an_error_is_passed_on) {
