@@ -480,6 +480,12 @@ ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_pieces_t *pieces,
 void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
                                  const ucs_rcache_pred_piece_t *piece);
 
+/** @return a number that changes whenever room was given back in the cache of
+ *          this domain. As long as it stays the same, only what other processes
+ *          give back, and uses that end, can help a piece that was refused
+ *          room. Thread safe; takes no lock. */
+uint64_t ucs_rcache_pred_releases(const ucs_rcache_pred_domain_t *domain);
+
 
 /**
  * End a use, and let no later use find the region. When the last use of the

@@ -187,7 +187,8 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 
     /* Only now: whoever the node has refused asks again if this has changed */
     pred_lock(pred);
-    ++pred->bound.releases;
+    /* Relaxed: see pred_bound_t */
+    atomic_fetch_add_explicit(&pred->bound.releases, 1, memory_order_relaxed);
     pred_unlock(pred);
     return 1;
 }
@@ -207,7 +208,8 @@ int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
                   !fits_below(part_max_regions(pred, room->part),
                               pred->stats.regions_now - cache->regions_now,
                               room->regions);
-    *releases_p = pred->bound.releases;
+    *releases_p = atomic_load_explicit(&pred->bound.releases,
+                                       memory_order_relaxed);
     pred_unlock(pred);
     return too_large;
 }

@@ -67,7 +67,10 @@ typedef struct pred_bound {
     uint64_t max_bytes;    /**< Bound on stats.bytes_now */
     unsigned releasing;    /**< Handles of all domains that were taken and are
                                 not yet deregistered */
-    uint64_t releases;     /**< How many times room was given back so far */
+    _Atomic uint64_t releases; /**< How many times room was given back so far.
+                                    Written under the lock; relaxed: whoever
+                                    reads it without the lock only wants to
+                                    know whether to ask for room again */
     unsigned ahead_now;    /**< Regions that the helper is registering now */
     unsigned pieces_now;   /**< Pieces that are registered, are about to be, or
                                 are not yet deregistered */

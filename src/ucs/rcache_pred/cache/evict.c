@@ -71,7 +71,8 @@ static int evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
     victim = find_victim(pred, deadline);
     if (victim == NULL) {
         *wait_p = (bound->releasing > 0) || (bound->ahead_now > 0) ||
-                  (bound->releases != releases);
+                  (atomic_load_explicit(&bound->releases,
+                                        memory_order_relaxed) != releases);
         pred_unlock(pred);
         return 0;
     }

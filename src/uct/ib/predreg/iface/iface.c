@@ -6,6 +6,7 @@
 
 #include "iface.h"
 #include "copy.h"
+#include "endpoint.h"
 #include "flush.h"
 #include "pieces_memh.h"
 #include "table.h"
@@ -59,7 +60,9 @@ pieces_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
         return UCS_ERR_UNSUPPORTED;
     }
 
-    if (uct_predreg_memh_to_pieces(iov->memh)->one_sided) {
+    /* A forked child must not register anything in its parent's cache */
+    if (uct_predreg_memh_to_pieces(iov->memh)->one_sided ||
+        uct_predreg_is_inherited(self)) {
         return copy(self, ep, iov, remote_addr, rkey, comp);
     }
 
@@ -149,21 +152,33 @@ iface_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
     return (packed < 0) ? (ucs_status_t)packed : UCS_OK;
 }
 
+/* Cancel what is under way on an endpoint. @return 0 if it was destroyed by
+ * UCP, which is called back for it. */
+static int cancel(uct_predreg_iface_t *self, uct_ep_h ep)
+{
+    uct_predreg_watch_t watch;
+
+    uct_predreg_watch_begin(self, ep, 0, &watch);
+    uct_predreg_transfer_cancel(self, ep);
+    uct_predreg_flush_cancel(self, ep);
+    return !uct_predreg_watch_end(self, &watch);
+}
+
 static ucs_status_t
 iface_ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 {
     uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
 
-    if (flags & UCT_FLUSH_FLAG_CANCEL) {
-        uct_predreg_transfer_cancel(self, ep);
+    if (ucs_likely(uct_predreg_endpoint_find(self, ep) == NULL)) {
+        return self->ops.ep_flush(ep, flags, comp);
     }
 
-    if (ucs_unlikely(uct_predreg_transfer_is_active(self, ep)) &&
-        !(flags & UCT_FLUSH_FLAG_CANCEL)) {
+    if (!(flags & UCT_FLUSH_FLAG_CANCEL)) {
         return uct_predreg_flush_start(self, ep, flags, comp);
     }
 
-    return self->ops.ep_flush(ep, flags, comp);
+    return cancel(self, ep) ? self->ops.ep_flush(ep, flags, comp) :
+                              UCS_ERR_CANCELED;
 }
 
 static ucs_status_t
@@ -171,20 +186,26 @@ iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
 {
     uct_predreg_iface_t *self = uct_predreg_table_find(iface);
 
-    if (uct_predreg_transfer_is_active(self, NULL)) {
-        return UCS_INPROGRESS;
+    if (ucs_likely(ucs_list_is_empty(&self->all_endpoints))) {
+        return self->ops.iface_flush(iface, flags, comp);
     }
 
-    return self->ops.iface_flush(iface, flags, comp);
+    /* As the interfaces that are wrapped: they flush an interface only for
+     * callers that ask again */
+    return (comp == NULL) ? UCS_INPROGRESS : UCS_ERR_UNSUPPORTED;
 }
 
 static void iface_ep_destroy(uct_ep_h ep)
 {
     uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
+    uct_predreg_watch_t watch;
 
+    uct_predreg_watch_begin(self, ep, 1, &watch);
     uct_predreg_transfer_cancel(self, ep);
-    uct_predreg_flush_forget(self, ep);
-    self->ops.ep_destroy(ep);
+    uct_predreg_flush_cancel(self, ep);
+    self->ops.ep_destroy(ep); /* Pieces in flight land in there */
+    uct_predreg_endpoint_forget(self, ep);
+    uct_predreg_watch_end(self, &watch);
 }
 
 static void iface_close(uct_iface_h iface)
@@ -192,8 +213,9 @@ static void iface_close(uct_iface_h iface)
     uct_predreg_iface_t *self      = uct_predreg_table_find(iface);
     uct_iface_close_func_t closing = self->ops.iface_close;
 
-    uct_predreg_transfer_cancel(self, NULL);
-    uct_predreg_flush_forget(self, NULL);
+    self->closing = 1;
+    uct_predreg_transfer_cancel_all(self, 0);
+    uct_predreg_flush_cancel_all(self);
     uct_predreg_retry_stop(self);
 
     /* The place in the table is freed before the interface closes, since
@@ -201,6 +223,11 @@ static void iface_close(uct_iface_h iface)
     iface->ops = self->ops;
     uct_predreg_table_remove(iface);
     closing(iface);
+
+    /* Endpoints that were not destroyed before may have left pieces in
+     * flight */
+    uct_predreg_transfer_cancel_all(self, 1);
+    uct_predreg_endpoints_cleanup(self);
     free(self);
 }
 
@@ -214,7 +241,7 @@ static unsigned iface_retry(void *arg)
     count += uct_predreg_flush_retry(self);
 
     /* UCP's callbacks may have started what waits now */
-    if ((self->waiting == 0) && uct_predreg_flush_is_idle(self)) {
+    if (uct_predreg_transfer_is_idle(self) && ucs_list_is_empty(&self->ready)) {
         uct_predreg_retry_stop(self);
     }
     return count;
@@ -252,6 +279,8 @@ static void iface_init(uct_predreg_iface_t *self, uct_iface_h iface,
                        const uct_iface_attr_t *attr, uct_worker_h worker,
                        const uct_predreg_env_t *env)
 {
+    unsigned i;
+
     self->ops        = iface->ops;
     self->env        = *env;
     self->worker     = worker;
@@ -262,8 +291,12 @@ static void iface_init(uct_predreg_iface_t *self, uct_iface_h iface,
     self->max_put    = attr->cap.put.max_bcopy;
     self->max_get    = attr->cap.get.max_bcopy;
     self->forks      = uct_predreg_forks;
-    ucs_list_head_init(&self->transfers);
-    ucs_list_head_init(&self->flushes);
+    uct_predreg_endpoints_init(self);
+    ucs_list_head_init(&self->ready);
+    ucs_list_head_init(&self->cancelled);
+    for (i = 0; i < UCT_PREDREG_LINE_NONE; ++i) {
+        ucs_list_head_init(&self->lines[i]);
+    }
 }
 
 static void replace_ops(uct_iface_ops_t *ops)
@@ -310,4 +343,5 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
 void uct_predreg_ifaces_reset(void)
 {
     uct_predreg_table_reset();
+    uct_predreg_wrapped_reset();
 }

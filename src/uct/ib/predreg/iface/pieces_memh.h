@@ -24,9 +24,9 @@
  * interface.
  */
 
-/** What tells a one-sided operation from others on the same memory. An operation
- *  that finds no place in the send queue is called again with all of this
- *  unchanged. */
+/** What tells a one-sided operation from others on the same memory. An
+ *  operation that finds no place in the send queue is called again with all of
+ *  this unchanged. */
 typedef struct uct_predreg_copy_op {
     char             kind; /**< 'g': a get, 'p': a put, 0: no operation */
     uct_ep_h         ep;

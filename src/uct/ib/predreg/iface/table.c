@@ -15,8 +15,6 @@
 
 _Atomic(uct_predreg_table_t*) uct_predreg_table;
 
-unsigned uct_predreg_forks;
-
 /* Protects changes to the table. No other lock is taken while it is held. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -142,5 +140,4 @@ void uct_predreg_table_reset(void)
      * has. What that thread was changing is a place that the child has no use
      * for */
     pthread_mutex_init(&lock, NULL);
-    ++uct_predreg_forks;
 }

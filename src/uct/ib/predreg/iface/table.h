@@ -90,9 +90,9 @@ uct_predreg_table_add(uct_iface_h iface, uct_predreg_iface_t *self);
 /** Remove an interface. Thread safe. */
 void uct_predreg_table_remove(uct_iface_h iface);
 
-/** In a forked child, where there is no other thread: keep the interfaces, but
- *  let them be inherited ones, see @ref uct_predreg_is_inherited. Neither
- *  allocates nor frees. */
+/** In a forked child, where there is no other thread: make the table usable
+ *  again. The interfaces stay in it, since those who inherited them still call
+ *  the replaced operations. */
 void uct_predreg_table_reset(void);
 
 #endif

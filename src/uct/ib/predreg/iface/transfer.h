@@ -18,12 +18,14 @@
  * busy. So the adapter need not wait for registrations, and no work is handed
  * to another thread.
  *
- * A transfer waits if it finds no room within the bounds, if the system refuses
- * memory, or if there is no place in the send queue. It is tried again each
- * time its worker makes progress.
+ * A transfer waits in line if it finds no room within the bounds, if the system
+ * refuses memory, or if there is no place in the send queue. The lines are
+ * served when the worker makes progress. How many wait does not matter there:
+ * for room only the first one in line asks, and only if room was given back
+ * since it was refused, or some time has passed; for a place in the send queue
+ * a few ask, in turn.
  *
- * Only the thread that is in the interface may call these functions, unless
- * their comments say otherwise.
+ * Only the thread that is in the interface may call these functions.
  */
 
 /**
@@ -44,28 +46,21 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
                            const uct_iov_t *iov, uint64_t remote_addr,
                            uct_rkey_t rkey, uct_completion_t *comp);
 
-/** @return whether there is a transfer that started before the one of this
- *  number (counted as uct_predreg_iface_t.started) and has not ended: of this
- *  endpoint, or of any endpoint if it is NULL. */
-int uct_predreg_transfer_is_before(uct_predreg_iface_t *iface, uct_ep_h ep,
-                                   uint64_t number);
-
-/** @return whether there is a transfer of this endpoint, or of any endpoint if
- *  it is NULL, that has not ended. */
-int uct_predreg_transfer_is_active(uct_predreg_iface_t *iface, uct_ep_h ep);
-
-/** End the transfers of an endpoint, or of all endpoints if it is NULL, with
- *  UCS_ERR_CANCELED. A transfer with pieces in flight ends when these have
- *  landed. */
+/** End the transfers of an endpoint with UCS_ERR_CANCELED. A transfer with
+ *  pieces in flight ends when these have landed. */
 void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep);
 
-/** Try each waiting transfer once more. @return how many transfers no longer
- *  wait. */
+/** End all transfers of an interface with UCS_ERR_CANCELED.
+ *
+ * @param [in] closed  Whether the interface is closed by now: pieces in flight
+ *                     will never land, so that transfers do not wait for
+ *                     them. */
+void uct_predreg_transfer_cancel_all(uct_predreg_iface_t *iface, int closed);
+
+/** Serve the lines. @return how many transfers no longer wait. */
 unsigned uct_predreg_transfer_retry(uct_predreg_iface_t *iface);
 
-/** @return whether no transfer of this process waits. A transfer may wait for
- *  something that is no event of UCX, so a program that slept until the next
- *  event might never wake up. Any thread may call this. */
-int uct_predreg_may_sleep(void);
+/** @return whether no transfer waits in line. */
+int uct_predreg_transfer_is_idle(uct_predreg_iface_t *iface);
 
 #endif

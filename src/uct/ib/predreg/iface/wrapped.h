@@ -9,6 +9,7 @@
 
 #include "env.h"
 
+#include <ucs/datastruct/khash.h>
 #include <ucs/datastruct/list.h>
 
 #include <uct/api/tl.h>
@@ -20,11 +21,30 @@
  *
  * Threads: UCT demands of its users that only one thread at a time is in the
  * functions of an interface, or in the progress of its worker. All of this
- * structure is touched only there, and so needs no lock.
+ * structure is touched only there, and so needs no lock. Interfaces share
+ * nothing but the table (table.h, which has a lock), the cache (which has its
+ * own), and two numbers: uct_predreg_forks, and how many interfaces have to be
+ * called by progress (atomic).
+ *
+ * Callbacks: UCP may do anything with the interface and its endpoints while it
+ * is called back, except closing the interface. So whoever calls it back holds
+ * no pointer to anything but the interface across the call.
  */
 
+KHASH_TYPE(uct_predreg_endpoints, uint64_t, struct uct_predreg_endpoint*)
+
+/** Lines that a transfer can stand in, see transfer.c. */
+typedef enum {
+    UCT_PREDREG_LINE_ROOM,  /**< It waits for room within the bounds, or for
+                                 memory that the system refuses */
+    UCT_PREDREG_LINE_PLACE, /**< It waits for a place in the send queue */
+    UCT_PREDREG_LINE_OVER,  /**< It is over, and UCP was not called back yet */
+    UCT_PREDREG_LINE_NONE   /**< It waits for its pieces to land. This is the
+                                 number of lines as well */
+} uct_predreg_line_t;
+
 typedef struct uct_predreg_iface {
-    /* The fields down to max_get are constant once the interface is wrapped */
+    /* The fields down to forks are constant once the interface is wrapped */
     uct_iface_ops_t    ops;        /**< The interface's own operations, before
                                         they were replaced */
     uct_predreg_env_t  env;
@@ -39,20 +59,39 @@ typedef struct uct_predreg_iface {
                                         accepts */
     unsigned           forks;      /**< uct_predreg_forks when it was wrapped */
 
+    int                closing;    /**< Whether it is being closed: what starts
+                                        now is refused */
     uct_worker_cb_id_t retry_id;   /**< Registration of retry_func;
                                         UCS_CALLBACKQ_ID_NULL while there is
                                         none */
+    uint64_t           tickets;    /**< How many tickets were given out. Whoever
+                                        gets in line takes one: whoever serves a
+                                        line stops at those who came after it
+                                        began */
 
-    /* Written by transfer.c */
-    ucs_list_link_t    transfers;  /**< Transfers that have not ended */
-    unsigned           round;      /**< Number of the present round, in which
-                                        waiting transfers are tried again */
-    unsigned           waiting;    /**< How many transfers wait */
-    uint64_t           started;    /**< How many transfers have ever started */
+    /* Written by endpoint.c */
+    khash_t(uct_predreg_endpoints) endpoints; /**< Those with something under
+                                                   way, by UCT's handle */
+    ucs_list_link_t    all_endpoints; /**< The same ones, and those that were
+                                           destroyed meanwhile */
+    struct uct_predreg_watch *watches; /**< Endpoints that are being destroyed
+                                            or cancelled, the last one first;
+                                            NULL: none */
 
-    /* Written by flush.c */
-    ucs_list_link_t    flushes;    /**< Flushes that wait for transfers to
-                                        end */
+    /* Written by transfer.c and pieces.c */
+    ucs_list_link_t    lines[UCT_PREDREG_LINE_NONE];
+    uint64_t           releases;   /**< What ucs_rcache_pred_releases() was when
+                                        room was last refused */
+    ucs_rcache_pred_time_t ask_at; /**< When to ask for room again although that
+                                        number has not changed */
+    ucs_rcache_pred_time_t refused_at; /**< Since when the system has refused
+                                            memory; 0: it does not refuse any */
+
+    /* Written by flush.c and endpoint.c */
+    ucs_list_link_t    ready;      /**< Flushes whose transfers have all ended,
+                                        to be handed to the interface */
+    ucs_list_link_t    cancelled;  /**< Flushes that were cancelled, and of
+                                        which UCP was not told yet */
 } uct_predreg_iface_t;
 
 
@@ -72,17 +111,19 @@ static inline int uct_predreg_is_inherited(const uct_predreg_iface_t *iface)
 /** Have the worker's progress call retry_func from now on, because something
  *  waits. It does so until @ref uct_predreg_retry_stop is called. Nothing
  *  changes if it does so already. */
-static inline void uct_predreg_retry_start(uct_predreg_iface_t *iface)
-{
-    iface->env.progress_register(iface->worker, iface->retry_func, iface, 0,
-                                 &iface->retry_id);
-}
+void uct_predreg_retry_start(uct_predreg_iface_t *iface);
 
 /** Have the worker's progress call retry_func no longer, because nothing waits
  *  any more. retry_func itself may call this. */
-static inline void uct_predreg_retry_stop(uct_predreg_iface_t *iface)
-{
-    iface->env.progress_unregister(iface->worker, &iface->retry_id);
-}
+void uct_predreg_retry_stop(uct_predreg_iface_t *iface);
+
+/** @return whether nothing waits in this process for its progress. What waits
+ *  may wait for something that is no event of UCX, so a program that slept
+ *  until the next event might never wake up. Any thread may call this. */
+int uct_predreg_may_sleep(void);
+
+/** In a forked child, where there is no other thread: all interfaces are
+ *  inherited ones from now on. */
+void uct_predreg_wrapped_reset(void);
 
 #endif

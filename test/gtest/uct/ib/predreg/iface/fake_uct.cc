@@ -13,10 +13,11 @@ extern "C" {
 
 fake_iface::fake_iface(fake_world &world) :
     attr{}, query_status(UCS_OK), depth(SIZE_MAX), refuse_nth(0), fail_nth(0),
-    at_once(false), flush_status(UCS_OK), most_in_flight(0),
-    num_iface_flushes(0), num_destroyed(0), num_closed(0), num_am_zcopy(0),
-    m_world(&world), m_iface{}, m_attempts(0), m_progress(NULL),
-    m_progress_arg(NULL), m_progress_id(NULL)
+    at_once(false), refuse_ep(UINT_MAX), flush_status(UCS_OK),
+    most_in_flight(0), num_iface_flushes(0), num_ep_flushes(0),
+    num_destroyed(0), num_closed(0), num_am_zcopy(0), m_world(&world),
+    m_iface{}, m_attempts(0), m_progress(NULL), m_progress_arg(NULL),
+    m_progress_id(NULL)
 {
     attr.cap.flags         = UCT_IFACE_FLAG_AM_ZCOPY | UCT_IFACE_FLAG_AM_BCOPY |
                              UCT_IFACE_FLAG_PUT_ZCOPY |
@@ -121,10 +122,10 @@ void fake_iface::land(ucs_status_t status, unsigned index)
     }
 }
 
-void fake_iface::land_all()
+void fake_iface::land_all(ucs_status_t status)
 {
     while (!in_flight.empty()) {
-        land();
+        land(status);
     }
 }
 
@@ -170,9 +171,20 @@ void fake_iface::op_progress_unregister(uct_worker_h worker,
     }
 }
 
-ucs_status_t fake_iface::verdict()
+ucs_status_t fake_iface::verdict(const operation &op)
 {
     ++m_attempts;
+    if (on_op) {
+        ucs_status_t status = on_op(op);
+
+        at_once = (status == UCS_OK);
+        return (status == UCS_INPROGRESS) ? UCS_OK : status;
+    }
+
+    if (op.ep - m_eps == (ptrdiff_t)refuse_ep) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
     if ((fail_nth > 0) && (--fail_nth == 0)) {
         return UCS_ERR_IO_ERROR;
     }
@@ -201,15 +213,15 @@ ucs_status_t fake_iface::zcopy(char kind, uct_ep_h ep, const uct_iov_t *iov,
                                size_t iovcnt, uint64_t remote_addr,
                                uct_rkey_t rkey, uct_completion_t *comp)
 {
-    ucs_status_t status = verdict();
+    operation op        = {kind, ep, (uintptr_t)iov->buffer, iov->length,
+                           iov->memh, remote_addr, comp, NULL, NULL};
+    ucs_status_t status = verdict(op);
 
     EXPECT_EQ(1u, iovcnt);
     EXPECT_EQ(1u, iov->count);
     EXPECT_EQ(RKEY, rkey);
     EXPECT_TRUE(m_world->covers(iov->memh, iov->buffer, iov->length));
-    return (status != UCS_OK) ? status :
-           post({kind, ep, (uintptr_t)iov->buffer, iov->length, iov->memh,
-                 remote_addr, comp, NULL, NULL});
+    return (status != UCS_OK) ? status : post(op);
 }
 
 ucs_status_t fake_iface::op_get_zcopy(uct_ep_h ep, const uct_iov_t *iov,
@@ -234,7 +246,9 @@ ucs_status_t fake_iface::op_get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack,
                                       uct_completion_t *comp)
 {
     fake_iface *fake    = self(ep->iface);
-    ucs_status_t status = fake->verdict();
+    operation op        = {'G', ep, 0, length, NULL, remote_addr, comp, unpack,
+                           arg};
+    ucs_status_t status = fake->verdict(op);
 
     EXPECT_EQ(RKEY, rkey);
     EXPECT_LE(length, MAX_BCOPY);
@@ -245,8 +259,7 @@ ucs_status_t fake_iface::op_get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack,
     if (fake->at_once) {
         unpack(arg, &fake->peer.at(remote_addr - REMOTE), length);
     }
-    return fake->post({'G', ep, 0, length, NULL, remote_addr, comp, unpack,
-                       arg});
+    return fake->post(op);
 }
 
 ssize_t fake_iface::op_put_bcopy(uct_ep_h ep, uct_pack_callback_t pack,
@@ -254,7 +267,8 @@ ssize_t fake_iface::op_put_bcopy(uct_ep_h ep, uct_pack_callback_t pack,
                                  uct_rkey_t rkey)
 {
     fake_iface *fake    = self(ep->iface);
-    ucs_status_t status = fake->verdict();
+    operation op        = {'P', ep, 0, 0, NULL, remote_addr, NULL, NULL, NULL};
+    ucs_status_t status = fake->verdict(op);
     char data[MAX_BCOPY];
     size_t length;
 
@@ -267,8 +281,8 @@ ssize_t fake_iface::op_put_bcopy(uct_ep_h ep, uct_pack_callback_t pack,
     EXPECT_LE(length, MAX_BCOPY);
     EXPECT_LE(remote_addr - REMOTE + length, fake->peer.size());
     memcpy(&fake->peer.at(remote_addr - REMOTE), data, length);
-    fake->posted.push_back({'P', ep, 0, length, NULL, remote_addr, NULL, NULL,
-                            NULL});
+    op.length = length;
+    fake->posted.push_back(op);
     return length;
 }
 
@@ -286,7 +300,8 @@ ssize_t fake_iface::op_am_bcopy(uct_ep_h ep, uint8_t id,
                                 unsigned flags)
 {
     fake_iface *fake    = self(ep->iface);
-    ucs_status_t status = fake->verdict();
+    ucs_status_t status = fake->verdict({'A', ep, 0, 0, NULL, 0, NULL, NULL,
+                                         NULL});
 
     if (status != UCS_OK) {
         return status;
@@ -302,6 +317,7 @@ ucs_status_t fake_iface::op_ep_flush(uct_ep_h ep, unsigned flags,
 {
     fake_iface *fake = self(ep->iface);
 
+    ++fake->num_ep_flushes;
     if (fake->flush_status != UCS_ERR_NO_RESOURCE) {
         fake->flushes.push_back({ep, flags, comp});
     }
@@ -310,7 +326,12 @@ ucs_status_t fake_iface::op_ep_flush(uct_ep_h ep, unsigned flags,
 
 void fake_iface::op_ep_destroy(uct_ep_h ep)
 {
-    ++self(ep->iface)->num_destroyed;
+    fake_iface *fake = self(ep->iface);
+
+    ++fake->num_destroyed;
+    if (fake->on_destroy) {
+        fake->on_destroy();
+    }
 }
 
 ucs_status_t fake_iface::op_flush(uct_iface_h iface, unsigned flags,
@@ -327,6 +348,9 @@ void fake_iface::op_close(uct_iface_h iface)
     EXPECT_FALSE(fake->is_wrapped()) << "its operations are its own by now";
     EXPECT_FALSE(fake->is_progressing());
     ++fake->num_closed;
+    if (fake->on_close) {
+        fake->on_close();
+    }
 }
 
 ucs_status_t fake_iface::op_query(uct_iface_h iface, uct_iface_attr_t *attr)

@@ -100,7 +100,9 @@ public:
     /* Operations land: the oldest, one of those in flight, or all that are and
      * that come */
     void land(ucs_status_t status = UCS_OK, unsigned index = 0);
-    void land_all();
+    void land_all(ucs_status_t status = UCS_OK);
+    /* Operations that were tried */
+    unsigned num_attempts() const { return m_attempts; }
     bool is_progressing() const { return m_progress != NULL; }
     unsigned progress();
     /* Land and make progress until nothing happens any more */
@@ -113,6 +115,11 @@ public:
     unsigned             refuse_nth;  /* Every nth; 0: none */
     unsigned             fail_nth;    /* This one from now on; 0: none */
     bool                 at_once;     /* Operations are done when posted */
+    unsigned             refuse_ep;   /* Operations of this endpoint */
+    std::function<ucs_status_t(const operation&)>
+                         on_op;       /* Decides instead, if set: UCS_OK is done
+                                         at once, UCS_INPROGRESS flies */
+    std::function<void()> on_destroy, on_close; /* In the middle of it */
     ucs_status_t         flush_status;
 
     /* What it was asked to do */
@@ -121,6 +128,7 @@ public:
     size_t               most_in_flight;
     std::deque<flushing> flushes;     /* Handed to it */
     unsigned             num_iface_flushes;
+    unsigned             num_ep_flushes; /* Refused ones included */
     unsigned             num_destroyed;
     unsigned             num_closed;
     std::vector<char>    message;     /* Of the last am_bcopy */
@@ -171,7 +179,7 @@ private:
     static ucs_status_t op_query(uct_iface_h iface, uct_iface_attr_t *attr);
 
     /* @return UCS_OK if the queue takes the operation. */
-    ucs_status_t verdict();
+    ucs_status_t verdict(const operation &op);
     ucs_status_t zcopy(char kind, uct_ep_h ep, const uct_iov_t *iov,
                        size_t iovcnt, uint64_t remote_addr, uct_rkey_t rkey,
                        uct_completion_t *comp);

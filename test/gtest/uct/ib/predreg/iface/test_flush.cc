@@ -211,3 +211,108 @@ TEST_F(test_flush, callback_starts_a_transfer_that_waits)
     m_fake.run();
     EXPECT_EQ(1u, m_requests.back().num_done);
 }
+
+TEST_F(test_flush, callback_destroys_the_endpoint)
+{
+    request first, second, third;
+
+    first.then = [this] { m_fake.destroy_ep(0); };
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &first));
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &second));
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &third));
+    m_fake.land_all();
+    m_fake.progress();
+    EXPECT_EQ(UCS_OK, first.status());
+    for (request *req : {&first, &second, &third}) {
+        EXPECT_EQ(1u, req->num_done);
+    }
+    EXPECT_EQ(UCS_ERR_CANCELED, second.status());
+    EXPECT_EQ(UCS_ERR_CANCELED, third.status());
+    EXPECT_EQ(1u, m_fake.flushes.size());
+}
+
+TEST_F(test_flush, callback_destroys_the_endpoint_that_is_destroyed_next)
+{
+    request first, second, third;
+
+    start(1);
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &first));
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &second));
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(1, &third));
+    first.then = [this] { m_fake.destroy_ep(1); };
+    m_fake.destroy_ep(0);
+    for (request *req : {&first, &second, &third}) {
+        EXPECT_EQ(1u, req->num_done);
+        EXPECT_EQ(UCS_ERR_CANCELED, req->status());
+    }
+    EXPECT_EQ(2u, m_fake.num_destroyed);
+}
+
+TEST_F(test_flush, callback_flushes_again)
+{
+    request first, second;
+
+    first.then = [&] {
+        EXPECT_EQ(UCS_OK, m_fake.flush_ep(0, &second));
+    };
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &first));
+    m_fake.run();
+    EXPECT_EQ(1u, first.num_done);
+    EXPECT_EQ(0u, second.num_done);
+    EXPECT_EQ(2u, m_fake.flushes.size());
+}
+
+TEST_F(test_flush, cancelled_with_the_transfers_before_it)
+{
+    request flush, cancel;
+
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush));
+    EXPECT_EQ(UCS_OK, m_fake.flush_ep(0, &cancel, UCT_FLUSH_FLAG_CANCEL));
+    EXPECT_EQ(1u, flush.num_done);
+    EXPECT_EQ(UCS_ERR_CANCELED, flush.status());
+    EXPECT_EQ(1u, m_fake.flushes.size());
+}
+
+TEST_F(test_flush, program_may_not_sleep_while_one_is_to_be_handed_on)
+{
+    request flush;
+
+    ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush));
+    EXPECT_TRUE(uct_predreg_may_sleep()) << "landing pieces are events";
+    m_fake.land_all();
+    EXPECT_FALSE(uct_predreg_may_sleep());
+    m_fake.progress();
+    EXPECT_TRUE(uct_predreg_may_sleep());
+}
+
+TEST_F(test_flush, many_that_the_send_queue_refuses)
+{
+    std::deque<request> flushes(100);
+
+    m_fake.flush_status = UCS_ERR_NO_RESOURCE;
+    for (request &flush : flushes) {
+        ASSERT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush));
+    }
+    m_fake.land_all();
+    for (unsigned i = 0; i < 10; ++i) {
+        unsigned before = m_fake.num_ep_flushes;
+
+        m_fake.progress();
+        EXPECT_GE(before + 4, m_fake.num_ep_flushes);
+    }
+    m_fake.flush_status = UCS_OK;
+    m_fake.run();
+    for (request &flush : flushes) {
+        EXPECT_EQ(1u, flush.num_done);
+    }
+}
+
+TEST_F(test_flush, of_the_interface_with_a_completion)
+{
+    request flush;
+
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+              m_fake.handle()->ops.iface_flush(m_fake.handle(), 0,
+                                               &flush.comp))
+            << "nobody would complete it";
+}

@@ -165,7 +165,7 @@ TEST_F(test_iface, no_memory_for_a_place)
     unsigned n = 0;
     bool failed;
 
-    /* Each allocation fails, of one that is wrapped and of a table that grows */
+    /* Each allocation fails: of what is wrapped, and of a table that grows */
     do {
         std::list<fake_iface> fakes;
         ucs_status_t status;
@@ -253,8 +253,9 @@ TEST_F(test_iface, interfaces_are_told_apart)
 
 class test_iface_child : public test_iface {
 protected:
-    /* Run the body in a forked child that has called the fork handler. The cache
-     * and the domains belong to the parent: the child must not use them. */
+    /* Run the body in a forked child that has called the fork handler. The
+     * cache and the domains belong to the parent: the child must not use
+     * them. */
     template <typename F> void in_child(F body)
     {
         child process([this, body] {
@@ -314,6 +315,73 @@ TEST_F(test_iface_child, passes_on_registered_memory)
         EXPECT_EQ(memh, m_fake.posted.back().memh);
     });
     end(memh);
+}
+
+TEST_F(test_iface_child, copies_what_was_to_move_in_pieces)
+{
+    std::vector<char> local(LARGE);
+    pieces_handle handle(domain(), buffer(0), LARGE);
+
+    in_child([this, &local, &handle] {
+        request req;
+
+        m_fake.peer.assign(LARGE, 'x');
+        EXPECT_EQ(UCS_INPROGRESS,
+                  m_fake.get(handle.memh(), local.data(), LARGE, req));
+        m_fake.land_all();
+        EXPECT_EQ(1u, req.num_done);
+        EXPECT_EQ(UCS_OK, req.status());
+        EXPECT_TRUE(local == m_fake.peer);
+    });
+}
+
+TEST_F(test_iface_child, ends_inherited_transfers)
+{
+    pieces_handle flying(domain(), buffer(0), LARGE);
+    pieces_handle waiting(domain(), buffer(1), LARGE);
+    request flying_req, waiting_req, flush;
+
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.get(flying.memh(), buffer(0), LARGE, flying_req));
+    m_fake.depth = 0;
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.get(waiting.memh(), buffer(1), LARGE, waiting_req));
+    EXPECT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush));
+
+    in_child([&] {
+        m_fake.destroy_ep(0);
+        EXPECT_EQ(1u, waiting_req.num_done);
+        EXPECT_EQ(UCS_ERR_CANCELED, waiting_req.status());
+        EXPECT_EQ(1u, flush.num_done);
+        m_fake.land_all();
+        EXPECT_EQ(1u, flying_req.num_done);
+        m_fake.close();
+    });
+
+    EXPECT_FALSE(uct_predreg_may_sleep()) << "the parent's still waits";
+    m_fake.depth = SIZE_MAX;
+    m_fake.run();
+    EXPECT_EQ(UCS_OK, flying_req.status());
+    EXPECT_EQ(UCS_OK, waiting_req.status());
+    EXPECT_EQ(UCS_OK, flush.status());
+}
+
+TEST_F(test_iface_child, gives_up_inherited_transfers_in_its_progress)
+{
+    pieces_handle waiting(domain(), buffer(1), LARGE);
+    request req;
+
+    m_fake.depth = 0;
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.get(waiting.memh(), buffer(1), LARGE, req));
+    in_child([&] {
+        m_fake.progress();
+        EXPECT_EQ(1u, req.num_done);
+        EXPECT_EQ(UCS_ERR_CANCELED, req.status());
+        EXPECT_FALSE(m_fake.is_progressing());
+    });
+    m_fake.depth = SIZE_MAX;
+    m_fake.run();
 }
 
 /* Handles of the domain are passed on */

@@ -243,10 +243,47 @@ TEST_F(test_transfer, tries_refused_memory_again)
     EXPECT_FALSE(g.req.is_done());
 
     m_world.fail_nth_reg(0);
+    m_world.advance(MSEC);
     EXPECT_EQ(1u, m_fake.progress());
     m_fake.run();
     expect_done(g);
     expect_moved('g', 0, LARGE);
+}
+
+TEST_F(test_transfer, does_not_ask_for_refused_memory_all_the_time)
+{
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+    get g(*this);
+
+    m_fake.progress();
+    uint64_t serial = m_world.serial();
+    for (unsigned i = 0; i < 100; ++i) {
+        m_fake.progress();
+    }
+    EXPECT_EQ(serial, m_world.serial());
+    m_world.advance(MSEC);
+    m_fake.progress();
+    EXPECT_LT(serial, m_world.serial());
+    m_world.fail_nth_reg(0);
+    m_world.advance(MSEC);
+    m_fake.run();
+    expect_done(g);
+}
+
+TEST_F(test_transfer, all_give_up_on_refused_memory_together)
+{
+    std::deque<get> gets;
+
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+    for (unsigned i = 0; i < 5; ++i) {
+        gets.emplace_back(*this, i);
+    }
+    m_fake.progress();
+    m_world.advance(OUT_OF_RAM + MSEC);
+    m_fake.progress();
+    for (get &g : gets) {
+        expect_done(g, UCS_ERR_NO_MEMORY);
+    }
 }
 
 TEST_F(test_transfer, gives_up_on_memory_refused_for_long)
@@ -274,7 +311,7 @@ TEST_F(test_transfer, patience_starts_anew_when_memory_was_there)
     m_world.advance(OUT_OF_RAM - MSEC);
     m_world.fail_nth_reg(0);
     m_fake.progress();
-    EXPECT_EQ(2u, m_fake.in_flight.size());
+    ASSERT_EQ(2u, m_fake.in_flight.size());
 
     m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
     m_fake.land_all();
@@ -283,8 +320,132 @@ TEST_F(test_transfer, patience_starts_anew_when_memory_was_there)
     m_fake.progress();
     EXPECT_FALSE(g.req.is_done());
     m_world.fail_nth_reg(0);
+    m_world.advance(MSEC);
     m_fake.run();
     expect_done(g);
+}
+
+/* Many that wait */
+
+class test_transfer_line : public test_transfer {
+protected:
+    static constexpr unsigned MANY = 2000;
+
+    void TearDown() override
+    {
+        m_gets.clear();
+        test_transfer::TearDown();
+    }
+
+    /* Many wait for room, behind those that have all of it */
+    void fill()
+    {
+        m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_RESOURCE);
+        for (unsigned i = 0; i < MANY; ++i) {
+            m_gets.emplace_back(*this, i, LARGE, i % 3);
+        }
+        m_fake.progress();
+    }
+
+    /* How often anything was asked for in a progress call */
+    uint64_t asked()
+    {
+        uint64_t regs = m_world.serial(), posts = m_fake.num_attempts();
+
+        m_fake.progress();
+        return m_world.serial() - regs + m_fake.num_attempts() - posts;
+    }
+
+    std::deque<get> m_gets;
+};
+
+TEST_F(test_transfer_line, progress_asks_for_nothing_while_no_room_is_released)
+{
+    fill();
+    EXPECT_EQ(0u, asked());
+    EXPECT_EQ(0u, asked());
+    m_world.advance(MSEC);
+    EXPECT_GE(2u, asked()) << "now and then, on behalf of the first";
+    EXPECT_EQ(0u, asked());
+
+    m_world.fail_nth_reg(0);
+    m_world.advance(MSEC);
+    m_fake.run();
+    for (get &g : m_gets) {
+        expect_done(g);
+    }
+}
+
+TEST_F(test_transfer_line, new_ones_stand_in_line)
+{
+    fill();
+    uint64_t serial = m_world.serial();
+    get g(*this, MANY);
+
+    EXPECT_EQ(serial, m_world.serial());
+    m_world.fail_nth_reg(0);
+    m_world.advance(MSEC);
+    m_fake.run();
+    expect_done(g);
+    EXPECT_EQ((uintptr_t)buffer(0), m_fake.posted[0].address) << "first come";
+    EXPECT_EQ((uintptr_t)buffer(MANY), m_fake.posted[2 * MANY].address);
+}
+
+TEST_F(test_transfer_line, room_is_served_when_it_is_released)
+{
+    std::deque<get> gets;
+
+    bound();
+    while (!m_fake.is_progressing()) {
+        gets.emplace_back(*this, gets.size(), MB);
+    }
+    for (unsigned i = 0; i < 20; ++i) {
+        gets.emplace_back(*this, gets.size(), MB);
+    }
+    m_fake.run(); /* No time passes */
+    for (unsigned i = 0; i < gets.size(); ++i) {
+        expect_done(gets[i]);
+        expect_moved('g', i, MB);
+    }
+}
+
+TEST_F(test_transfer_line, few_ask_for_a_place_in_turn)
+{
+    std::deque<get> gets;
+
+    m_fake.depth = 0;
+    for (unsigned i = 0; i < 100; ++i) {
+        gets.emplace_back(*this, i);
+    }
+    for (unsigned i = 0; i < 100; ++i) {
+        EXPECT_GE(8u, asked());
+    }
+
+    m_fake.refuse_ep = 1; /* It has no place, the others have */
+    m_fake.depth     = SIZE_MAX;
+    get g(*this, 100, LARGE, 1);
+    m_fake.run();
+    for (get &done : gets) {
+        expect_done(done);
+    }
+    EXPECT_FALSE(g.req.is_done());
+    m_fake.refuse_ep = UINT_MAX;
+    m_fake.run();
+    expect_done(g);
+}
+
+TEST_F(test_transfer_line, cancelled_all_at_once)
+{
+    fill();
+    for (unsigned ep = 0; ep < 3; ++ep) {
+        m_fake.destroy_ep(ep);
+    }
+    for (get &g : m_gets) {
+        expect_done(g, UCS_ERR_CANCELED);
+    }
+    m_fake.progress();
+    EXPECT_FALSE(m_fake.is_progressing());
+    m_world.fail_nth_reg(0);
 }
 
 /* Errors */
@@ -362,17 +523,14 @@ TEST_F(test_transfer, error_releases_a_piece_that_waits_to_be_posted)
     m_fake.progress();
 }
 
-TEST_F(test_transfer, error_leaves_a_piece_that_waits_to_the_next_progress)
+TEST_F(test_transfer, error_releases_a_piece_that_waits_at_once)
 {
     m_fake.depth    = 0; /* The first piece waits for a place ... */
     m_fake.fail_nth = 2; /* ... and the second one fails */
-    get g(*this);
+    get g(*this, 0, LARGE, 0, UCS_ERR_IO_ERROR);
 
-    EXPECT_EQ(1u, m_world.num_live());
-    EXPECT_FALSE(g.req.is_done());
-    m_fake.progress();
     EXPECT_EQ(0u, m_world.num_live());
-    expect_done(g, UCS_ERR_IO_ERROR);
+    EXPECT_EQ(0u, g.req.num_done) << "told by what was returned";
 }
 
 TEST_F(test_transfer, no_memory_to_keep_track_of_it)
@@ -380,12 +538,15 @@ TEST_F(test_transfer, no_memory_to_keep_track_of_it)
     pieces_handle handle(domain(), buffer(0), LARGE);
     request req;
 
-    test_alloc_fail_nth(1);
-    EXPECT_EQ(UCS_ERR_NO_MEMORY,
-              m_fake.get(handle.memh(), buffer(0), LARGE, req));
-    EXPECT_TRUE(test_alloc_failed());
-    test_alloc_fail_nth(0);
-    EXPECT_EQ(0u, req.num_done);
+    for (unsigned nth = 1; nth <= 2; ++nth) { /* It, and its endpoint */
+        test_alloc_fail_nth(nth);
+        EXPECT_EQ(UCS_ERR_NO_MEMORY,
+                  m_fake.get(handle.memh(), buffer(0), LARGE, req));
+        EXPECT_TRUE(test_alloc_failed());
+        test_alloc_fail_nth(0);
+        EXPECT_EQ(0u, req.num_done);
+        EXPECT_EQ(UCS_OK, m_fake.flush());
+    }
 }
 
 TEST_F(test_transfer, a_completion_of_several_operations)
@@ -459,6 +620,96 @@ TEST_F(test_transfer, endpoint_destroyed)
     m_fake.progress();
     m_fake.land_all();
     expect_done(other);
+}
+
+TEST_F(test_transfer, endpoint_destroyed_with_pieces_in_flight)
+{
+    request flush;
+    get g(*this);
+
+    EXPECT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush));
+    m_fake.on_destroy = [this] { m_fake.land_all(UCS_ERR_CANCELED); };
+    m_fake.destroy_ep(0);
+    expect_done(g, UCS_ERR_CANCELED);
+    EXPECT_EQ(1u, flush.num_done);
+    EXPECT_EQ(UCS_ERR_CANCELED, flush.status());
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
+TEST_F(test_transfer, endpoint_gets_the_address_of_one_destroyed)
+{
+    request flush;
+    get g(*this);
+
+    m_fake.destroy_ep(0); /* Its pieces land later */
+    EXPECT_EQ(UCS_OK, m_fake.flush_ep(0, &flush)) << "nothing is under way";
+    get other(*this, 1);
+    m_fake.land();
+    m_fake.land();
+    expect_done(g, UCS_ERR_CANCELED);
+    EXPECT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, NULL));
+    m_fake.land_all();
+    expect_done(other);
+}
+
+TEST_F(test_transfer, callback_starts_one_on_an_endpoint_that_is_destroyed)
+{
+    std::unique_ptr<get> next;
+    request flush;
+
+    m_fake.depth = 0;
+    get g(*this);
+
+    g.req.then = [&] {
+        next.reset(new get(*this, 1, LARGE, 0, UCS_ERR_CANCELED));
+        EXPECT_EQ(UCS_OK, m_fake.flush_ep(0, &flush)) << "nothing is left";
+    };
+    m_fake.destroy_ep(0);
+    expect_done(g, UCS_ERR_CANCELED);
+    m_fake.progress();
+    EXPECT_TRUE(next != NULL);
+    EXPECT_EQ(0u, next->req.num_done);
+}
+
+TEST_F(test_transfer, callback_destroys_the_endpoint_that_is_cancelled)
+{
+    request flush;
+
+    m_fake.depth = 0;
+    get first(*this), second(*this, 1);
+
+    first.req.then = [this] { m_fake.destroy_ep(0); };
+    EXPECT_EQ(UCS_ERR_CANCELED,
+              m_fake.flush_ep(0, &flush, UCT_FLUSH_FLAG_CANCEL));
+    EXPECT_EQ(1u, m_fake.num_destroyed);
+    EXPECT_TRUE(m_fake.flushes.empty()) << "not handed on: it is gone";
+    expect_done(first, UCS_ERR_CANCELED);
+    expect_done(second, UCS_ERR_CANCELED);
+    m_fake.progress();
+}
+
+TEST_F(test_transfer, interface_closed_with_pieces_in_flight)
+{
+    std::unique_ptr<get> next;
+    request flush;
+    get g(*this), other(*this, 1, LARGE, 1);
+
+    EXPECT_EQ(UCS_INPROGRESS, m_fake.flush_ep(0, &flush));
+    flush.then = [&] {
+        next.reset(new get(*this, 2, LARGE, 0, UCS_ERR_CANCELED));
+    };
+    m_fake.land();
+    m_fake.on_close = [&] {
+        EXPECT_EQ(1u, flush.num_done);
+        m_fake.land(UCS_ERR_CANCELED, 1); /* One lands in the last moment */
+        EXPECT_FALSE(other.req.is_done()) << "its other piece flies";
+    };
+    m_fake.close();
+    expect_done(g, UCS_ERR_CANCELED);
+    expect_done(other, UCS_ERR_CANCELED);
+    EXPECT_EQ(UCS_ERR_CANCELED, flush.status());
+    EXPECT_EQ(0u, m_world.num_live());
+    m_fake.in_flight.clear();
 }
 
 TEST_F(test_transfer, interface_closed)

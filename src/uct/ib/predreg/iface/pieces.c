@@ -1,0 +1,204 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "pieces.h"
+
+#include <ucs/sys/math.h>
+
+/* How long to ask again for memory that the system refuses, ns. Memory that
+ * other processes have registered now may be free a moment later. */
+#define REFUSED_TIMEOUT 10000000000ull
+
+
+static void piece_release(uct_predreg_piece_t *piece)
+{
+    uct_predreg_transfer_t *transfer = piece->transfer;
+
+    piece->state = UCT_PREDREG_PIECE_FREE;
+    if (!uct_predreg_is_inherited(transfer->iface)) {
+        ucs_rcache_pred_piece_dereg(transfer->domain, &piece->reg);
+    }
+}
+
+void uct_predreg_pieces_fail(uct_predreg_transfer_t *transfer,
+                             ucs_status_t status)
+{
+    unsigned i;
+
+    if (transfer->status == UCS_OK) {
+        transfer->status = status;
+    }
+
+    transfer->length = 0;
+    for (i = 0; i < UCS_RCACHE_PRED_PIECES_IN_FLIGHT; ++i) {
+        if (transfer->pieces[i].state == UCT_PREDREG_PIECE_REGISTERED) {
+            piece_release(&transfer->pieces[i]);
+        }
+    }
+}
+
+void uct_predreg_pieces_landed(uct_predreg_piece_t *piece, ucs_status_t status)
+{
+    piece_release(piece);
+    if (status != UCS_OK) {
+        uct_predreg_pieces_fail(piece->transfer, status);
+    }
+}
+
+int uct_predreg_pieces_are_over(const uct_predreg_transfer_t *transfer)
+{
+    unsigned i;
+
+    for (i = 0; i < UCS_RCACHE_PRED_PIECES_IN_FLIGHT; ++i) {
+        if (transfer->pieces[i].state != UCT_PREDREG_PIECE_FREE) {
+            return 0;
+        }
+    }
+
+    return transfer->length == 0;
+}
+
+/* Whether a transfer asks again for memory that the system has refused. The
+ * time counts from when the system began to refuse, or from when this transfer
+ * was refused if that is later: all that wait in line give up together, not one
+ * after the other */
+static int is_patient(uct_predreg_transfer_t *transfer)
+{
+    uct_predreg_iface_t *iface   = transfer->iface;
+    ucs_rcache_pred_time_t now   = iface->env.now(iface->env.now_arg);
+    ucs_rcache_pred_time_t since = ucs_max(iface->refused_at,
+                                           transfer->lined_up_at);
+
+    if (iface->refused_at == 0) {
+        iface->refused_at = since = now;
+    }
+
+    return now < since + REFUSED_TIMEOUT;
+}
+
+/* Register the next piece of the data that is left */
+static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)
+{
+    uct_predreg_transfer_t *transfer = piece->transfer;
+    ucs_status_t status;
+
+    status = ucs_rcache_pred_piece_reg(&transfer->memh->use, transfer->start,
+                                       transfer->length, transfer->memh->flags,
+                                       &piece->reg);
+    if ((status == UCS_ERR_NO_MEMORY) && is_patient(transfer)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    if ((status == UCS_OK) || (status == UCS_ERR_NO_RESOURCE)) {
+        transfer->iface->refused_at = 0; /* There is memory, or will be */
+    }
+
+    if (status == UCS_OK) {
+        piece->state           = UCT_PREDREG_PIECE_REGISTERED;
+        piece->remote_addr     = transfer->remote_addr;
+        transfer->start       += piece->reg.length;
+        transfer->remote_addr += piece->reg.length;
+        transfer->length      -= piece->reg.length;
+    }
+    return status;
+}
+
+static ucs_status_t piece_post(uct_predreg_piece_t *piece)
+{
+    uct_predreg_transfer_t *transfer = piece->transfer;
+    uct_iov_t iov                    = {
+        .buffer = (void*)piece->reg.start,
+        .length = piece->reg.length,
+        .memh   = piece->reg.memh,
+        .stride = 0,
+        .count  = 1
+    };
+    ucs_status_t status;
+
+    piece->comp.count  = 1;
+    piece->comp.status = UCS_OK;
+    status = transfer->post(transfer->ep, &iov, 1, piece->remote_addr,
+                            transfer->rkey, &piece->comp);
+    if (status == UCS_INPROGRESS) {
+        piece->state = UCT_PREDREG_PIECE_IN_FLIGHT;
+    } else if (status != UCS_ERR_NO_RESOURCE) {
+        piece_release(piece);
+    }
+    return status;
+}
+
+/* Bring a piece, and those that take its place, as far as possible now. @return
+ * what it waits for; NONE as well if the transfer has failed. */
+static uct_predreg_line_t piece_push(uct_predreg_piece_t *piece,
+                                     int may_register)
+{
+    uct_predreg_transfer_t *transfer = piece->transfer;
+    uct_predreg_line_t line          = UCT_PREDREG_LINE_ROOM;
+    ucs_status_t status;
+
+    do {
+        if (piece->state == UCT_PREDREG_PIECE_IN_FLIGHT) {
+            return UCT_PREDREG_LINE_NONE;
+        }
+
+        if (piece->state == UCT_PREDREG_PIECE_FREE) {
+            if (transfer->length == 0) {
+                return UCT_PREDREG_LINE_NONE;
+            }
+
+            status = may_register ? piece_prepare(piece) : UCS_ERR_NO_RESOURCE;
+            if (status != UCS_OK) {
+                break;
+            }
+        }
+
+        line   = UCT_PREDREG_LINE_PLACE;
+        status = piece_post(piece);
+        if (status == UCS_OK) {
+            line = UCT_PREDREG_LINE_ROOM; /* It has landed; the next one takes
+                                             its place */
+        }
+    } while (status == UCS_OK);
+
+    if (status == UCS_ERR_NO_RESOURCE) {
+        return line;
+    }
+
+    if (status != UCS_INPROGRESS) {
+        uct_predreg_pieces_fail(transfer, status);
+    }
+    return UCT_PREDREG_LINE_NONE;
+}
+
+uct_predreg_line_t uct_predreg_pieces_push(uct_predreg_transfer_t *transfer,
+                                           int may_register)
+{
+    uct_predreg_line_t line = UCT_PREDREG_LINE_NONE;
+    uct_predreg_line_t other;
+    unsigned i;
+
+    /* A forked child must not register anything in its parent's cache */
+    if (transfer->iface->closing ||
+        uct_predreg_is_inherited(transfer->iface)) {
+        uct_predreg_pieces_fail(transfer, UCS_ERR_CANCELED);
+    }
+
+    for (i = 0; i < UCS_RCACHE_PRED_PIECES_IN_FLIGHT; ++i) {
+        other = piece_push(&transfer->pieces[i], may_register);
+        if (other == UCT_PREDREG_LINE_ROOM) {
+            may_register = 0; /* No use to ask for room again at once */
+        }
+
+        /* A transfer that waits for both stands in the line for a place, which
+         * is served first */
+        if ((line == UCT_PREDREG_LINE_NONE) ||
+            (other == UCT_PREDREG_LINE_PLACE)) {
+            line = other;
+        }
+    }
+
+    return (transfer->status == UCS_OK) ? line : UCT_PREDREG_LINE_NONE;
+}
