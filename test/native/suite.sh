@@ -88,6 +88,15 @@ with()
     (export "UCX_RCACHE_PRED_$knob"; "$@")
 }
 
+# no_errors COMMAND...: the command passes and logs no error
+no_errors()
+{
+    local status=0
+    "$@" > "$work/said" 2>&1 || status=$?
+    cat "$work/said"
+    ! grep -q ' ERROR ' "$work/said" && return $status
+}
+
 # The program that is run with failures: one process, all of the library
 loop="$apps/contexts 2"
 
@@ -164,6 +173,7 @@ if [ -z "$sanitizer" ]; then
     run "integrity, on demand" \
         with POLICY=on-demand job 2 "$apps/integrity" $messages --seed 5
     run "transpose" job 2 "$apps/transpose"
+    run "memory of every kind" no_errors job 2 "$apps/memkinds"
     run "each allocation fails" every_call memory
     run "each thread fails" every_call thread
     run "each system call fails" every_call system
