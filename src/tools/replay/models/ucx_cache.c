@@ -5,12 +5,11 @@
  */
 
 #include "ucx_cache.h"
+#include "ucx_dereg.h"
+#include "ucx_regions.h"
 
-#include <tools/replay/account/account.h>
 #include <tools/replay/program/play.h>
 
-#include <ucs/datastruct/list.h>
-#include <ucs/datastruct/pgtable.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -48,36 +47,8 @@
 #define MAX_UNRELEASED (512ul << 20)
 
 
-/* The cache of a domain */
-typedef struct cache {
-    ucs_pgtable_t   table;
-    ucs_list_link_t idle;         /* Regions of which a use has ended and none
-                                     has begun since, in the order of those
-                                     ends. If uses overlap, some of them may be
-                                     in use */
-    ucs_list_link_t unmapped;     /* To be deregistered */
-    uint64_t        unreleased;   /* Bytes of those */
-    uint64_t        bytes;        /* Bytes of all regions */
-    uint64_t        num_regions;
-    uint64_t        peak_regions;
-    uint64_t        pinned;       /* Bytes of the pages of all regions */
-    uint64_t        peak_pinned;
-} cache_t;
-
-typedef struct region {
-    ucs_pgt_region_t  super;
-    cache_t           *cache;
-    int               is_found;  /* Whether uses find it */
-    unsigned          refs;      /* Uses under way */
-    int               is_idle;   /* Whether it is on the list of idle regions */
-    ucs_list_link_t   idle_link; /* In the list of idle regions */
-    ucs_list_link_t   link;      /* In the list of all regions */
-    ucs_list_link_t   tmp_link;  /* In what a search found, in unmapped, or in
-                                    cleaned */
-    uint64_t          cleaned;   /* When the asynchronous thread begins to
-                                    deregister it */
-    predreg_holding_t holding;
-} region_t;
+typedef predreg_ucx_region_t  region_t;
+typedef predreg_ucx_regions_t cache_t; /* All that the cache of a domain has */
 
 typedef struct model {
     const predreg_timeline_t         *timeline;
@@ -85,89 +56,36 @@ typedef struct model {
     predreg_account_t                *account;
     cache_t                          *caches;   /* One for each domain */
     region_t                         **uses;    /* Region of each use */
-    ucs_list_link_t                  all;
-    ucs_list_link_t                  cleaned;   /* Regions that the asynchronous
-                                                   thread deregisters, in that
-                                                   order */
-    uint64_t                         cleaning;  /* When it is done with that */
+    predreg_ucx_dereg_t              dereg;
     uint64_t                         now;       /* Time of the program, ns */
     ucs_status_t                     status;
 } model_t;
 
 
-static uint64_t region_length(const region_t *region)
-{
-    return region->super.end - region->super.start;
-}
-
-/* Take the region out of the table, so that no use finds it any more */
-static void region_hide(region_t *region)
-{
-    if (region->is_found) {
-        ucs_pgtable_remove(&region->cache->table, &region->super);
-        region->is_found = 0;
-    }
-}
-
-static void region_set_idle(region_t *region, int is_idle)
-{
-    if (region->is_idle == is_idle) {
-        return;
-    }
-
-    region->is_idle = is_idle;
-    if (is_idle) {
-        ucs_list_add_tail(&region->cache->idle, &region->idle_link);
-    } else {
-        ucs_list_del(&region->idle_link);
-    }
-}
-
-static uint64_t dereg_cost(const model_t *model, const region_t *region)
-{
-    return predreg_cost_of(&model->params->dereg, region->super.start,
-                           region_length(region));
-}
-
-/* Free a region that has been deregistered */
-static void region_free(region_t *region)
-{
-    cache_t *cache = region->cache;
-
-    region_set_idle(region, 0);
-    ucs_list_del(&region->link);
-    cache->bytes       -= region_length(region);
-    cache->num_regions -= 1;
-    cache->pinned      -= region->holding.bytes;
-    free(region);
-}
-
 /* Deregister a region that no use finds any more. The program does this, and
  * waits for it */
-static void region_destroy(model_t *model, region_t *region)
+static void dereg(model_t *model, region_t *region)
 {
-    predreg_holding_dereg(model->account, &region->holding, model->now);
-    model->now += dereg_cost(model, region);
-    predreg_holding_close(model->account, &region->holding, model->now);
-    region_free(region);
+    model->now = predreg_ucx_dereg_region(&model->dereg, region, model->now);
 }
 
-/* Invalidate a region: it serves no new use, and is destroyed when its last use
- * has ended */
-static void region_invalidate(model_t *model, region_t *region)
+/* Invalidate a region: it serves no new use, and is deregistered when its last
+ * use has ended */
+static void invalidate(model_t *model, region_t *region)
 {
-    region_hide(region);
+    predreg_ucx_region_hide(region);
     if (region->refs == 0) {
-        region_destroy(model, region);
+        dereg(model, region);
     }
 }
 
-static void collect(const ucs_pgtable_t *table, ucs_pgt_region_t *found,
-                    void *arg)
+static void dereg_unmapped(model_t *model, cache_t *cache)
 {
-    region_t *region = ucs_container_of(found, region_t, super);
+    region_t *region;
 
-    ucs_list_add_tail((ucs_list_link_t*)arg, &region->tmp_link);
+    while ((region = predreg_ucx_regions_extract_unmapped(cache)) != NULL) {
+        dereg(model, region);
+    }
 }
 
 /* Extend the range of a new region over all regions that it overlaps, and
@@ -175,75 +93,15 @@ static void collect(const ucs_pgtable_t *table, ucs_pgt_region_t *found,
 static void merge(model_t *model, cache_t *cache, ucs_pgt_region_t *range)
 {
     ucs_list_link_t found;
-    region_t *region, *tmp;
+    region_t *region;
 
     ucs_list_head_init(&found);
-    ucs_pgtable_search_range(&cache->table, range->start, range->end - 1,
-                             collect, &found);
-    ucs_list_for_each_safe(region, tmp, &found, tmp_link) {
+    predreg_ucx_regions_collect(cache, range->start, range->end, &found);
+    while (!ucs_list_is_empty(&found)) {
+        region       = ucs_list_extract_head(&found, region_t, tmp_link);
         range->start = ucs_min(range->start, region->super.start);
         range->end   = ucs_max(range->end, region->super.end);
-        region_invalidate(model, region);
-    }
-}
-
-static void destroy_unmapped(model_t *model, cache_t *cache)
-{
-    while (!ucs_list_is_empty(&cache->unmapped)) {
-        region_destroy(model, ucs_list_extract_head(&cache->unmapped, region_t,
-                                                    tmp_link));
-    }
-    cache->unreleased = 0;
-}
-
-/* Let the asynchronous thread deregister all regions that were unmapped, from
- * now on */
-static void clean(model_t *model, uint64_t now)
-{
-    cache_t *cache;
-    region_t *region;
-
-    model->cleaning = ucs_max(model->cleaning, now);
-    for (cache = model->caches;
-         cache < model->caches + model->timeline->num_domains; ++cache) {
-        while (!ucs_list_is_empty(&cache->unmapped)) {
-            region           = ucs_list_extract_head(&cache->unmapped, region_t,
-                                                     tmp_link);
-            region->cleaned  = model->cleaning;
-            model->cleaning += dereg_cost(model, region);
-            ucs_list_add_tail(&model->cleaned, &region->tmp_link);
-        }
-        cache->unreleased = 0;
-    }
-}
-
-/* Enter into the account what the asynchronous thread has deregistered, up to
- * this time at which it is done, or the program ends */
-static void finish_cleaning(model_t *model, uint64_t now)
-{
-    predreg_holding_t *holding;
-    region_t *region;
-
-    while (!ucs_list_is_empty(&model->cleaned)) {
-        region  = ucs_list_extract_head(&model->cleaned, region_t, tmp_link);
-        holding = &region->holding;
-        if (region->cleaned <= now) {
-            predreg_holding_dereg(model->account, holding, region->cleaned);
-        }
-        predreg_holding_close(model->account, holding,
-                              ucs_min(region->cleaned +
-                                      dereg_cost(model, region), now));
-        region_free(region);
-    }
-}
-
-/* The program needs the lock of a cache: it waits until the asynchronous thread
- * has cleaned up */
-static void wait_for_cleaning(model_t *model)
-{
-    if (!ucs_list_is_empty(&model->cleaned)) {
-        model->now = ucs_max(model->now, model->cleaning);
-        finish_cleaning(model, model->now);
+        invalidate(model, region);
     }
 }
 
@@ -256,48 +114,16 @@ static void enforce_limit(model_t *model, cache_t *cache)
             (cache->bytes > model->params->max_bytes))) {
         region = ucs_list_head(&cache->idle, region_t, idle_link);
         if (!region->is_found || (region->refs > 0)) {
-            region_set_idle(region, 0);
+            predreg_ucx_region_set_idle(region, 0);
         } else {
-            region_invalidate(model, region);
+            invalidate(model, region);
         }
     }
 }
 
-/* @return NULL if there is no memory. */
-static region_t *region_create(model_t *model, cache_t *cache,
-                               const ucs_pgt_region_t *range)
-{
-    region_t *region;
-    ucs_status_t status;
-    void *ptr;
-
-    if (posix_memalign(&ptr, ucs_max(sizeof(void*), UCS_PGT_ENTRY_MIN_ALIGN),
-                       sizeof(*region)) != 0) {
-        goto err;
-    }
-
-    region  = ptr;
-    *region = (region_t){ .super = *range, .cache = cache, .is_found = 1 };
-    status  = ucs_pgtable_insert(&cache->table, &region->super);
-    if (status != UCS_OK) {
-        goto err_free;
-    }
-
-    ucs_list_add_tail(&model->all, &region->link);
-    cache->bytes        += region_length(region);
-    cache->num_regions  += 1;
-    cache->peak_regions  = ucs_max(cache->peak_regions, cache->num_regions);
-    return region;
-
-err_free:
-    free(region);
-err:
-    model->status = UCS_ERR_NO_MEMORY;
-    return NULL;
-}
-
 /* Register a region for a use, which begins as soon as that is done. Then give
- * up other regions, if the limit asks for it */
+ * up other regions, if the limit asks for it.
+ * @return NULL if there is no memory. */
 static region_t *region_register(model_t *model, const predreg_use_t *use,
                                  predreg_site_t *site)
 {
@@ -306,47 +132,38 @@ static region_t *region_register(model_t *model, const predreg_use_t *use,
         .start = ucs_align_down_pow2(use->address, REGION_ALIGN),
         .end   = ucs_align_up_pow2(use->address + use->length, REGION_ALIGN)
     };
+    uint64_t length;
     region_t *region;
 
-    destroy_unmapped(model, cache);
+    dereg_unmapped(model, cache);
     merge(model, cache, &range);
-    region = region_create(model, cache, &range);
+    region = predreg_ucx_regions_add(cache, &range);
     if (region == NULL) {
+        model->status = UCS_ERR_NO_MEMORY;
         return NULL;
     }
 
-    predreg_holding_reg(model->account, &region->holding, region->super.start,
-                        region_length(region), model->now);
-    cache->pinned      += region->holding.bytes;
-    cache->peak_pinned  = ucs_max(cache->peak_pinned, cache->pinned);
-    model->now         += predreg_cost_of(&model->params->reg, region->super.start,
-                                  region_length(region));
+    length = predreg_ucx_region_length(region);
+    predreg_holding_reg(model->account, &region->holding, range.start, length,
+                        model->now);
+    model->now += predreg_cost_of(&model->params->reg, range.start, length);
     predreg_holding_registered(model->account, &region->holding, model->now);
     predreg_holding_use(model->account, &region->holding, site, model->now);
     enforce_limit(model, cache);
     return region;
 }
 
-static region_t *find_region(model_t *model, const predreg_use_t *use)
-{
-    cache_t *cache          = &model->caches[use->domain];
-    ucs_pgt_region_t *found = ucs_pgtable_lookup(&cache->table, use->address);
-
-    return ((found != NULL) && (use->address + use->length <= found->end)) ?
-           ucs_container_of(found, region_t, super) : NULL;
-}
-
 static uint64_t model_begin(void *arg, const predreg_use_t *use, uint64_t now)
 {
     model_t *model       = arg;
     predreg_site_t *site = predreg_account_site(model->account, &use->context);
-    region_t *region     = find_region(model, use);
+    region_t *region     = predreg_ucx_regions_find(&model->caches[use->domain],
+                                                    use->address, use->length);
     int hit              = (region != NULL);
 
-    model->now = now;
-    wait_for_cleaning(model);
+    model->now = predreg_ucx_dereg_wait(&model->dereg, now);
     if (hit) {
-        region_set_idle(region, 0);
+        predreg_ucx_region_set_idle(region, 0);
         predreg_holding_use(model->account, &region->holding, site,
                             model->now);
     } else {
@@ -374,10 +191,10 @@ static uint64_t model_end(void *arg, const predreg_use_t *use, uint64_t now)
 
     model->now = now;
     predreg_holding_unuse(model->account, &region->holding, now);
-    region_set_idle(region, 1);
+    predreg_ucx_region_set_idle(region, 1);
     if ((--region->refs == 0) && !region->is_found) {
-        wait_for_cleaning(model);
-        region_destroy(model, region);
+        model->now = predreg_ucx_dereg_wait(&model->dereg, now);
+        dereg(model, region);
     }
 
     site = predreg_account_site(model->account, &use->context);
@@ -385,21 +202,13 @@ static uint64_t model_end(void *arg, const predreg_use_t *use, uint64_t now)
     return model->now - now;
 }
 
-static void cache_unmap(cache_t *cache, const predreg_unmap_t *unmap)
+/* The asynchronous thread cleans up all caches */
+static void clean(model_t *model, uint64_t now)
 {
-    ucs_list_link_t found;
-    region_t *region;
+    unsigned i;
 
-    ucs_list_head_init(&found);
-    ucs_pgtable_search_range(&cache->table, unmap->start, unmap->end - 1,
-                             collect, &found);
-    while (!ucs_list_is_empty(&found)) {
-        region = ucs_list_extract_head(&found, region_t, tmp_link);
-        region_hide(region);
-        if (region->refs == 0) {
-            cache->unreleased += region_length(region);
-            ucs_list_add_tail(&cache->unmapped, &region->tmp_link);
-        }
+    for (i = 0; i < model->timeline->num_domains; ++i) {
+        predreg_ucx_dereg_clean(&model->dereg, &model->caches[i], now);
     }
 }
 
@@ -420,21 +229,8 @@ static void model_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
     }
 
     for (i = 0; i < model->timeline->num_domains; ++i) {
-        cache_unmap(&model->caches[i], unmap);
+        predreg_ucx_regions_unmap(&model->caches[i], unmap->start, unmap->end);
     }
-}
-
-/* Allocate a directory of a page table. If there is no memory, UCS ends the
- * program with a message */
-static ucs_pgt_dir_t *dir_alloc(const ucs_pgtable_t *table)
-{
-    return aligned_alloc(ucs_max(sizeof(void*), UCS_PGT_ENTRY_MIN_ALIGN),
-                         sizeof(ucs_pgt_dir_t));
-}
-
-static void dir_release(const ucs_pgtable_t *table, ucs_pgt_dir_t *dir)
-{
-    free(dir);
 }
 
 static ucs_status_t model_create(model_t *model)
@@ -442,8 +238,6 @@ static ucs_status_t model_create(model_t *model)
     const predreg_timeline_t *timeline = model->timeline;
     unsigned i;
 
-    ucs_list_head_init(&model->all);
-    ucs_list_head_init(&model->cleaned);
     model->uses   = calloc(ucs_max(timeline->num_uses, 1ul),
                            sizeof(*model->uses));
     model->caches = calloc(timeline->num_domains, sizeof(*model->caches));
@@ -455,10 +249,10 @@ static ucs_status_t model_create(model_t *model)
         goto err;
     }
 
+    predreg_ucx_dereg_init(&model->dereg, model->account,
+                           &model->params->dereg);
     for (i = 0; i < timeline->num_domains; ++i) {
-        ucs_pgtable_init(&model->caches[i].table, dir_alloc, dir_release);
-        ucs_list_head_init(&model->caches[i].idle);
-        ucs_list_head_init(&model->caches[i].unmapped);
+        predreg_ucx_regions_init(&model->caches[i]);
     }
     return UCS_OK;
 
@@ -470,21 +264,28 @@ err:
 
 static void model_destroy(model_t *model)
 {
-    region_t *region;
     unsigned i;
 
-    while (!ucs_list_is_empty(&model->all)) {
-        region = ucs_list_extract_head(&model->all, region_t, link);
-        region_hide(region);
-        free(region);
-    }
-
     for (i = 0; i < model->timeline->num_domains; ++i) {
-        ucs_pgtable_cleanup(&model->caches[i].table);
+        predreg_ucx_regions_cleanup(&model->caches[i]);
     }
     predreg_account_destroy(model->account);
     free(model->caches);
     free(model->uses);
+}
+
+/* The program is over: close the account of all registrations that are left */
+static void finish(model_t *model, uint64_t duration)
+{
+    region_t *region;
+    unsigned i;
+
+    predreg_ucx_dereg_finish(&model->dereg, duration);
+    for (i = 0; i < model->timeline->num_domains; ++i) {
+        ucs_list_for_each(region, &model->caches[i].all, link) {
+            predreg_holding_close(model->account, &region->holding, duration);
+        }
+    }
 }
 
 static ucs_status_t model_run(model_t *model, predreg_replay_result_t *result)
@@ -497,7 +298,6 @@ static ucs_status_t model_run(model_t *model, predreg_replay_result_t *result)
     };
     ucs_status_t status;
     uint64_t duration;
-    region_t *region;
 
     status = predreg_timeline_play(model->timeline, &player, &duration);
     if (status == UCS_OK) {
@@ -508,10 +308,7 @@ static ucs_status_t model_run(model_t *model, predreg_replay_result_t *result)
         return status;
     }
 
-    finish_cleaning(model, duration);
-    ucs_list_for_each(region, &model->all, link) {
-        predreg_holding_close(model->account, &region->holding, duration);
-    }
+    finish(model, duration);
     return predreg_account_result(model->account, duration, result);
 }
 

@@ -1,0 +1,180 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "ucx_regions.h"
+
+#include <ucs/rcache_pred/predict/cost.h>
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+/* The alignment of what is in a page table, and of its directories */
+#define TABLE_ALIGN ucs_max(sizeof(void*), UCS_PGT_ENTRY_MIN_ALIGN)
+
+
+typedef predreg_ucx_region_t region_t;
+
+
+/* Allocate a directory of a page table. If there is no memory, UCS ends the
+ * program with a message */
+static ucs_pgt_dir_t *dir_alloc(const ucs_pgtable_t *table)
+{
+    return aligned_alloc(TABLE_ALIGN, sizeof(ucs_pgt_dir_t));
+}
+
+static void dir_release(const ucs_pgtable_t *table, ucs_pgt_dir_t *dir)
+{
+    free(dir);
+}
+
+void predreg_ucx_regions_init(predreg_ucx_regions_t *regions)
+{
+    *regions = (predreg_ucx_regions_t){ .bytes = 0 };
+    ucs_pgtable_init(&regions->table, dir_alloc, dir_release);
+    ucs_list_head_init(&regions->all);
+    ucs_list_head_init(&regions->idle);
+    ucs_list_head_init(&regions->unmapped);
+}
+
+void predreg_ucx_regions_cleanup(predreg_ucx_regions_t *regions)
+{
+    region_t *region;
+
+    while (!ucs_list_is_empty(&regions->all)) {
+        region = ucs_list_extract_head(&regions->all, region_t, link);
+        predreg_ucx_region_hide(region);
+        free(region);
+    }
+    ucs_pgtable_cleanup(&regions->table);
+}
+
+static uint64_t pinned_by(const region_t *region)
+{
+    return ucs_rcache_pred_pages(region->super.start,
+                                 predreg_ucx_region_length(region),
+                                 PREDREG_PAGE_SIZE) *
+           PREDREG_PAGE_SIZE;
+}
+
+region_t *predreg_ucx_regions_add(predreg_ucx_regions_t *regions,
+                                  const ucs_pgt_region_t *range)
+{
+    region_t *region;
+    ucs_status_t status;
+    void *ptr;
+
+    if (posix_memalign(&ptr, TABLE_ALIGN, sizeof(*region)) != 0) {
+        return NULL;
+    }
+
+    region  = ptr;
+    *region = (region_t){ .super = *range, .regions = regions, .is_found = 1 };
+    status  = ucs_pgtable_insert(&regions->table, &region->super);
+    if (status != UCS_OK) {
+        free(region);
+        return NULL;
+    }
+
+    ucs_list_add_tail(&regions->all, &region->link);
+    regions->bytes        += predreg_ucx_region_length(region);
+    regions->num_regions  += 1;
+    regions->pinned       += pinned_by(region);
+    regions->peak_regions  = ucs_max(regions->peak_regions,
+                                     regions->num_regions);
+    regions->peak_pinned   = ucs_max(regions->peak_pinned, regions->pinned);
+    return region;
+}
+
+void predreg_ucx_region_free(region_t *region)
+{
+    predreg_ucx_regions_t *regions = region->regions;
+
+    predreg_ucx_region_set_idle(region, 0);
+    ucs_list_del(&region->link);
+    regions->bytes       -= predreg_ucx_region_length(region);
+    regions->num_regions -= 1;
+    regions->pinned      -= pinned_by(region);
+    free(region);
+}
+
+region_t *predreg_ucx_regions_find(const predreg_ucx_regions_t *regions,
+                                   uint64_t address, uint64_t length)
+{
+    ucs_pgt_region_t *found = ucs_pgtable_lookup(&regions->table, address);
+
+    return ((found != NULL) && (address + length <= found->end)) ?
+           ucs_container_of(found, region_t, super) : NULL;
+}
+
+static void add_found(const ucs_pgtable_t *table, ucs_pgt_region_t *found,
+                      void *arg)
+{
+    region_t *region = ucs_container_of(found, region_t, super);
+
+    ucs_list_add_tail((ucs_list_link_t*)arg, &region->tmp_link);
+}
+
+void predreg_ucx_regions_collect(const predreg_ucx_regions_t *regions,
+                                 uint64_t start, uint64_t end,
+                                 ucs_list_link_t *found)
+{
+    ucs_pgtable_search_range(&regions->table, start, end - 1, add_found, found);
+}
+
+void predreg_ucx_regions_unmap(predreg_ucx_regions_t *regions, uint64_t start,
+                               uint64_t end)
+{
+    ucs_list_link_t found;
+    region_t *region;
+
+    ucs_list_head_init(&found);
+    predreg_ucx_regions_collect(regions, start, end, &found);
+    while (!ucs_list_is_empty(&found)) {
+        region = ucs_list_extract_head(&found, region_t, tmp_link);
+        predreg_ucx_region_hide(region);
+        if (region->refs == 0) {
+            regions->unreleased += predreg_ucx_region_length(region);
+            ucs_list_add_tail(&regions->unmapped, &region->tmp_link);
+        }
+    }
+}
+
+region_t *predreg_ucx_regions_extract_unmapped(predreg_ucx_regions_t *regions)
+{
+    region_t *region;
+
+    if (ucs_list_is_empty(&regions->unmapped)) {
+        return NULL;
+    }
+
+    region               = ucs_list_extract_head(&regions->unmapped, region_t,
+                                                 tmp_link);
+    regions->unreleased -= predreg_ucx_region_length(region);
+    return region;
+}
+
+void predreg_ucx_region_hide(region_t *region)
+{
+    if (region->is_found) {
+        ucs_pgtable_remove(&region->regions->table, &region->super);
+        region->is_found = 0;
+    }
+}
+
+void predreg_ucx_region_set_idle(region_t *region, int is_idle)
+{
+    if (region->is_idle == is_idle) {
+        return;
+    }
+
+    region->is_idle = is_idle;
+    if (is_idle) {
+        ucs_list_add_tail(&region->regions->idle, &region->idle_link);
+    } else {
+        ucs_list_del(&region->idle_link);
+    }
+}
