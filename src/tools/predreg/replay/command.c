@@ -6,7 +6,8 @@
 
 #include "command.h"
 #include "describe.h"
-#include "job.h"
+#include "load.h"
+#include "order.h"
 #include "output.h"
 #include "scale.h"
 
@@ -86,6 +87,20 @@ static ucs_status_t print_job(const predreg_job_t *job,
     return UCS_OK;
 }
 
+static ucs_status_t replay_job(const predreg_replay_opts_t *opts,
+                               predreg_job_t *job)
+{
+    ucs_status_t status;
+
+    status = predreg_job_load(opts, job);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    predreg_job_order(job);
+    return predreg_job_sum_up(job);
+}
+
 int predreg_replay_command(int argc, char **argv)
 {
     predreg_replay_opts_t opts;
@@ -98,7 +113,7 @@ int predreg_replay_command(int argc, char **argv)
         goto out_cleanup_opts;
     }
 
-    result = predreg_job_replay(&opts, &job);
+    result = replay_job(&opts, &job);
     if (result == UCS_OK) {
         result = print_job(&job, &opts);
     }
