@@ -5,7 +5,10 @@
  */
 
 #include "timeline.h"
+#include "event_check.h"
 #include "fit.h"
+#include "open_uses.h"
+#include "waits.h"
 
 #include <ucs/rcache_pred/predict/cost.h>
 
@@ -20,41 +23,14 @@
  * the order of their times.
  */
 
-#define NONE SIZE_MAX
-
-/* No address in a trace may be beyond this one: no processor that UCX runs on
- * has longer virtual addresses (five levels of page tables on x86-64). It is so
- * far from 2^64 that lengths and ends of whole pages do not overflow, and that
- * searches of page tables end */
-#define MAX_ADDRESS (1ul << 57)
-
-/* The longest time from the first event to the last one, ns: 146 years. Under
- * another policy the program may take longer by the time that it waits */
-#define MAX_SPAN    ((uint64_t)INT64_MAX / 2)
-
-
-/* The uses under way that have the same number, oldest first. An end with that
- * number ends the oldest one */
-typedef struct open_uses {
-    size_t first;
-    size_t last;
-} open_uses_t;
-
-/* Open uses, by their number */
-KHASH_MAP_INIT_INT64(open_uses, open_uses_t)
-
 /* Length of the longest use of a buffer so far, by the buffer's address */
 KHASH_MAP_INIT_INT64(buffers, uint64_t)
 
 typedef struct builder {
     predreg_timeline_t       *timeline;
     const ucs_rcache_trace_t *trace;
-    uint64_t                 origin;       /* Time of the first event */
-    uint64_t                 waiting_until; /* When all waits that have begun so
-                                               far have ended */
-    khash_t(open_uses)       open;
-    size_t                   *next;        /* For each open use, the next one
-                                              with the same number, or NONE */
+    predreg_waits_t          waits;
+    predreg_open_uses_t      open;
     khash_t(buffers)         buffers;
     predreg_fit_t            reg;
     predreg_fit_t            dereg;
@@ -63,31 +39,6 @@ typedef struct builder {
                                               registered them */
 } builder_t;
 
-
-/* @return when an event would have happened if the program had never waited */
-static uint64_t time_without_waits(const builder_t *builder, uint64_t time)
-{
-    /* If another thread is still in a wait, the rest of that wait lies after
-     * this event */
-    uint64_t rest = ucs_max(builder->waiting_until, time) - time;
-
-    return time - builder->origin - (builder->timeline->waited - rest);
-}
-
-/*
- * Take a wait out of the times. If several threads wait at the same time, that
- * time is taken out once, since it passed only once for the rest of the
- * program.
- */
-static void note_wait(builder_t *builder, uint64_t time, uint64_t duration)
-{
-    uint64_t begin = ucs_max(builder->waiting_until, time);
-
-    if (time + duration > begin) {
-        builder->timeline->waited += time + duration - begin;
-        builder->waiting_until     = time + duration;
-    }
-}
 
 /* If UCX's own cache registered the memory, the first use of a buffer waited
  * for its registration: add it to the measurements */
@@ -117,37 +68,15 @@ static ucs_status_t note_first_use(builder_t *builder,
     return UCS_OK;
 }
 
-/* Note an open use, which an end with its number can end from now on */
-static ucs_status_t use_open(builder_t *builder, uint64_t id, size_t index)
-{
-    open_uses_t *uses;
-    khiter_t iter;
-    int ret;
-
-    builder->next[index] = NONE;
-    iter                 = kh_put(open_uses, &builder->open, id, &ret);
-    if (ret < 0) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    uses = &kh_val(&builder->open, iter);
-    if (ret == 0) {
-        builder->next[uses->last] = index;
-    } else {
-        uses->first = index;
-    }
-    uses->last = index;
-    return UCS_OK;
-}
-
 static ucs_status_t add_use(builder_t *builder,
                             const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
-    uint64_t begin               = time_without_waits(builder, event->time);
+    uint64_t begin               = predreg_waits_time(&builder->waits,
+                                                      event->time);
     ucs_status_t status;
 
-    note_wait(builder, event->time, event->duration);
+    predreg_waits_add(&builder->waits, event->time, event->duration);
     if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
         return UCS_OK; /* The use was refused: it is none */
     }
@@ -168,29 +97,22 @@ static ucs_status_t add_use(builder_t *builder,
         .kind    = event->kind
     };
     timeline->num_domains = ucs_max(timeline->num_domains, event->domain + 1u);
-    return use_open(builder, event->id, timeline->num_uses++);
+    return predreg_open_uses_begin(&builder->open, event->id,
+                                   timeline->num_uses++);
 }
 
 static void end_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
-    uint64_t end  = time_without_waits(builder, event->time);
-    khiter_t iter = kh_get(open_uses, &builder->open, event->id);
-    open_uses_t *uses;
-    size_t index;
+    uint64_t end = predreg_waits_time(&builder->waits, event->time);
+    size_t index = predreg_open_uses_end(&builder->open, event->id);
 
-    note_wait(builder, event->time, event->duration);
-    if (iter == kh_end(&builder->open)) {
+    predreg_waits_add(&builder->waits, event->time, event->duration);
+    if (index == PREDREG_NO_USE) {
         return; /* The use began before the recording, or the event of its begin
                    was lost */
     }
 
-    uses                               = &kh_val(&builder->open, iter);
-    index                              = uses->first;
     builder->timeline->uses[index].end = end;
-    uses->first                        = builder->next[index];
-    if (uses->first == NONE) {
-        kh_del(open_uses, &builder->open, iter);
-    }
 }
 
 static void add_unmap(builder_t *builder, const ucs_rcache_pred_event_t *event)
@@ -198,7 +120,7 @@ static void add_unmap(builder_t *builder, const ucs_rcache_pred_event_t *event)
     predreg_timeline_t *timeline = builder->timeline;
 
     timeline->unmaps[timeline->num_unmaps++] = (predreg_unmap_t){
-        .time  = time_without_waits(builder, event->time),
+        .time  = predreg_waits_time(&builder->waits, event->time),
         .start = event->address,
         .end   = event->address + event->length
     };
@@ -230,55 +152,17 @@ static ucs_status_t add_event(builder_t *builder,
     }
 }
 
-/* @param [in]  origin    Time of the first event.
- * @param [in]  previous  Time of the event before this one.
- * @return what is wrong with the event, or NULL. */
-static const char *event_check(const ucs_rcache_pred_event_t *event,
-                               uint64_t origin, uint64_t previous)
-{
-    int memory = ((event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) ||
-                  (event->type == UCS_RCACHE_PRED_EVENT_REG) ||
-                  (event->type == UCS_RCACHE_PRED_EVENT_DEREG)) &&
-                 !(event->result & UCS_RCACHE_PRED_RESULT_FAILED);
-
-    if (event->time < previous) {
-        return "is earlier than the one before it";
-    }
-
-    if (event->time - origin > MAX_SPAN) {
-        return "is more than 146 years after the first one";
-    }
-
-    if (event->duration > MAX_SPAN - (event->time - origin)) {
-        return "lasts beyond 146 years after the first one";
-    }
-
-    if (memory && (event->length == 0)) {
-        return "is of no memory";
-    }
-
-    if ((event->length > MAX_ADDRESS) ||
-        (event->address > MAX_ADDRESS - event->length)) {
-        return "is of memory beyond the end of the address space";
-    }
-
-    if (event->kind >= UCS_RCACHE_PRED_USE_LAST) {
-        return "is of a use of unknown kind";
-    }
-
-    return NULL;
-}
-
 static ucs_status_t add_events(builder_t *builder)
 {
     const ucs_rcache_trace_t *trace = builder->trace;
-    uint64_t previous               = builder->origin;
+    uint64_t origin                 = builder->waits.origin;
+    uint64_t previous               = origin;
     ucs_status_t status;
     const char *error;
     size_t i;
 
     for (i = 0; i < trace->num_events; ++i) {
-        error = event_check(&trace->events[i], builder->origin, previous);
+        error = predreg_event_check(&trace->events[i], origin, previous);
         if (error != NULL) {
             ucs_error("%s: event %zu, at %lu ns, %s", trace->path, i + 1,
                       trace->events[i].time, error);
@@ -293,7 +177,7 @@ static ucs_status_t add_events(builder_t *builder)
         previous = trace->events[i].time;
     }
 
-    builder->timeline->duration = time_without_waits(builder, previous);
+    builder->timeline->duration = predreg_waits_time(&builder->waits, previous);
     return UCS_OK;
 }
 
@@ -312,9 +196,11 @@ static ucs_status_t alloc_arrays(builder_t *builder)
     /* Room for one more, because calloc() of 0 elements may return NULL */
     timeline->uses   = calloc(num_uses + 1, sizeof(*timeline->uses));
     timeline->unmaps = calloc(num_unmaps + 1, sizeof(*timeline->unmaps));
-    builder->next    = calloc(num_uses + 1, sizeof(*builder->next));
-    return ((timeline->uses == NULL) || (timeline->unmaps == NULL) ||
-            (builder->next == NULL)) ? UCS_ERR_NO_MEMORY : UCS_OK;
+    if ((timeline->uses == NULL) || (timeline->unmaps == NULL)) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    return predreg_open_uses_init(&builder->open, num_uses);
 }
 
 /* Let uses without an end last until the end of the timeline, and fit the costs
@@ -335,6 +221,7 @@ static void finish(builder_t *builder)
     predreg_timeline_t *timeline            = builder->timeline;
     size_t i;
 
+    timeline->waited = builder->waits.sum;
     for (i = 0; i < timeline->num_uses; ++i) {
         timeline->uses[i].end = ucs_min(timeline->uses[i].end,
                                         timeline->duration);
@@ -351,8 +238,7 @@ static void finish(builder_t *builder)
 static void builder_cleanup(builder_t *builder)
 {
     kh_destroy_inplace(buffers, &builder->buffers);
-    kh_destroy_inplace(open_uses, &builder->open);
-    free(builder->next);
+    predreg_open_uses_cleanup(&builder->open);
 }
 
 /* Warn if the pages of the recorded machine are others than those of replays.
@@ -385,8 +271,7 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
     check_page_size(trace);
     builder.timeline->num_domains = ucs_max(trace->num_domains, 1u);
     if (trace->num_events > 0) {
-        builder.origin        = trace->events[0].time;
-        builder.waiting_until = builder.origin;
+        predreg_waits_init(&builder.waits, trace->events[0].time);
     }
 
     status = alloc_arrays(&builder);

@@ -24,9 +24,8 @@ typedef struct predreg_waits {
     uint64_t origin; /**< Recorded time of the first event, ns */
     uint64_t until;  /**< When all waits that have begun so far have ended,
                           recorded time, ns */
-    uint64_t sum;    /**< Length of the waits that have begun so far, ns. If
-                          several threads wait at the same time, that time counts
-                          once */
+    uint64_t sum;    /**< Length of the waits that have begun so far, ns. A time
+                          in which several threads wait counts once */
 } predreg_waits_t;
 
 
