@@ -99,6 +99,8 @@ ucs_rcache_pred_site_get(ucs_rcache_pred_site_table_t *table,
     site = ucs_rcache_pred_site_find(table, signature);
     if (site != NULL) {
         site->referenced = 1;
+        ucs_list_del(&site->region_link);
+        ucs_list_add_head(region_sites, &site->region_link);
         return site;
     }
 

@@ -35,6 +35,12 @@
  * this part of the period, 1/8 */
 #define PHASE_DIFFERS 8
 
+/* How many sites of a region are looked at to find the one that recurs first:
+ * those that were used last. A buffer that is used by ever new contexts can have
+ * all sites of the table, most of which will never be seen again; a loop that
+ * uses one buffer in so many contexts and phases is not known. */
+#define MAX_RECURRENCES 128
+
 /*
  * If uses come at random, the confidence of histories does not help: each
  * context predicts wrongly once or twice before it loses its confidence, an
@@ -109,7 +115,8 @@ believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
 }
 
 /* Find the call site of the region that, going by its own recurrence, has the
- * earliest next begin.
+ * earliest next begin. Only those of the last MAX_RECURRENCES sites are looked
+ * at.
  *
  * @param [out] known_p  Whether any call site of the region has been seen
  *                       twice. */
@@ -119,11 +126,16 @@ find_recurrence(ucs_rcache_pred_forecast_t *forecast,
 {
     ucs_rcache_pred_time_t earliest    = UCS_RCACHE_PRED_TIME_INF;
     ucs_rcache_pred_history_t *history = NULL;
+    unsigned left                      = MAX_RECURRENCES;
     ucs_rcache_pred_time_t deadline;
     ucs_rcache_pred_site_t *site;
 
     *known_p = 0;
     ucs_list_for_each(site, &forecast->sites, region_link) {
+        if (left-- == 0) {
+            break;
+        }
+
         *known_p |= (site->history.period != 0);
         deadline  = believed_deadline(forecast, &site->history, now);
         if (deadline < earliest) {

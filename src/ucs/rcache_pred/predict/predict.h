@@ -27,7 +27,8 @@ typedef struct ucs_rcache_pred_predictor {
 
 /** What is known about the uses of one region. */
 typedef struct ucs_rcache_pred_forecast {
-    ucs_list_link_t           sites;      /**< Call sites of the region */
+    ucs_list_link_t           sites;      /**< Call sites of the region, those
+                                               that were used last first */
     ucs_rcache_pred_history_t history;    /**< History of all uses of the
                                                region, whatever their context */
     uint64_t                  last_site;  /**< Signature of the last use; 0: the

@@ -51,6 +51,17 @@ TEST_F(test_callsite, made_once)
     EXPECT_EQ(1u, ucs_list_length(&m_region));
 }
 
+TEST_F(test_callsite, last_used_ones_come_first)
+{
+    ucs_rcache_pred_site_t *a = get(5), *b = get(6), *c = get(7);
+
+    EXPECT_EQ(a, get(5));
+    EXPECT_EQ(&a->region_link, m_region.next);
+    EXPECT_EQ(&c->region_link, a->region_link.next);
+    EXPECT_EQ(&b->region_link, c->region_link.next);
+    EXPECT_EQ(3u, ucs_list_length(&m_region));
+}
+
 TEST_F(test_callsite, new_one_knows_nothing)
 {
     EXPECT_EQ(NEVER, ucs_rcache_pred_history_deadline(&get(5)->history, 0));
