@@ -6,6 +6,7 @@
 
 #include "c_access.h"
 
+#include <ucs/rcache_pred/cache/victim.h>
 #include <ucs/rcache_pred/cache/cache.h>
 
 #include <ucs/sys/math.h>
@@ -41,14 +42,27 @@ unsigned test_pred_num_sites(ucs_rcache_pred_t *pred)
     return count;
 }
 
+static unsigned queue_length(const ucs_rcache_pred_timeq_t *queue)
+{
+    unsigned length = 0;
+    ucs_rcache_pred_tree_node_t *node;
+
+    for (node = ucs_rcache_pred_tree_first(queue->tree.root); node != NULL;
+         node = ucs_rcache_pred_tree_next(node)) {
+        ++length;
+    }
+
+    return length;
+}
+
 unsigned test_pred_rq_length(ucs_rcache_pred_t *pred)
 {
-    return ucs_list_length(&pred->rounds.rq);
+    return queue_length(&pred->rounds.rq);
 }
 
 unsigned test_pred_awaited_length(ucs_rcache_pred_t *pred)
 {
-    return ucs_list_length(&pred->rounds.awaited);
+    return queue_length(&pred->rounds.awaited);
 }
 
 int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
@@ -82,13 +96,17 @@ test_pred_reg_estimate(ucs_rcache_pred_domain_t *domain, size_t pages)
     return ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
 }
 
-static const char *validate_queue(ucs_list_link_t *queue, int scheduled)
+static const char *validate_queue(ucs_rcache_pred_timeq_t *queue,
+                                  int scheduled)
 {
     ucs_rcache_pred_time_t last = 0;
     ucs_rcache_pred_timeq_elem_t *elem;
     ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_tree_node_t *node;
 
-    ucs_list_for_each(elem, queue, list) {
+    for (node = ucs_rcache_pred_tree_first(queue->tree.root); node != NULL;
+         node = ucs_rcache_pred_tree_next(node)) {
+        elem   = ucs_container_of(node, ucs_rcache_pred_timeq_elem_t, node);
         region = ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
         if (elem->time < last) {
             return "a queue is not ordered by time";
@@ -180,6 +198,13 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
         if (!is_found_by_range(table, region)) {
             return "a region is not found by its range";
         }
+        if (!region->noted &&
+            (region->rank < ucs_rcache_pred_region_get_rank(region))) {
+            return "a region would not give way when it should";
+        }
+        if (region->stale && (region->refs == 0) && !region->clearing) {
+            return "a stale region would not be cleared away";
+        }
         if (!region->stale && (region->length > region->extent)) {
             return "a region is longer than its extent";
         }
@@ -225,8 +250,8 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
         return error;
     }
 
-    if (queued != (ucs_list_length(&pred->rounds.rq) +
-                   ucs_list_length(&pred->rounds.awaited))) {
+    if (queued != (queue_length(&pred->rounds.rq) +
+                   queue_length(&pred->rounds.awaited))) {
         return "the queues hold other regions than those that say so";
     }
 

@@ -37,6 +37,7 @@ extern "C" {
 #include <ucs/node/procid.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/rcache_pred/cache/region.h>
+#include <ucs/rcache_pred/cache/victim.h>
 #include <ucs/node/segment.h>
 #include <ucs/rcache_pred/predict/signature.h>
 #include <ucs/rcache_pred/stats.h>

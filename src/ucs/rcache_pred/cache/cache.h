@@ -26,7 +26,7 @@
  * any thread does with registered memory: begin and end of a use (use.c,
  * claim.c, end.c), uses in pieces (pieces.c), unmap and invalidation (unmap.c),
  * registration (register.c), the bounds (bound.c) and how room is made within
- * them (evict.c), and the table of regions (region.c). It may use api/ and
+ * them (evict.c, victim.c), and the table of regions (region.c). It may use api/ and
  * predict/. The helper and the files on top call it; it calls neither of them.
  *
  * Locks, in the order they are taken:
@@ -36,9 +36,9 @@
  *                 the end of a use may do a round, but only if it gets the
  *                 mutex at once.
  *   lock          Protects the table, the regions and the counters. A use holds
- *                 it for some tens of instructions, the making of a region for
- *                 a search in a tree, and an eviction or an unmap for a pass
- *                 over the regions. Nothing is allocated, freed, logged or
+ *                 it for some tens of instructions; the making of a region, an
+ *                 eviction and an unmap hold it for a search in a tree, and for
+ *                 one more with each region that they find. Nothing is allocated, freed, logged or
  *                 registered while it is held. Hence no memory hook runs under
  *                 it, and the unmap hook may take it. It is not held across a
  *                 fork.
@@ -134,9 +134,9 @@ typedef struct pred_absence {
 
 /** The state of the helper's rounds. Protected by helper_mutex. */
 typedef struct pred_rounds {
-    ucs_list_link_t         rq;       /**< The registration queue, ordered by
+    ucs_rcache_pred_timeq_t rq;       /**< The registration queue, ordered by
                                            deadline */
-    ucs_list_link_t         awaited;  /**< The awaited list: registered regions
+    ucs_rcache_pred_timeq_t awaited;  /**< The awaited list: registered regions
                                            whose use is awaited, ordered by when
                                            to stop waiting for it */
     ucs_rcache_pred_times_t times;    /**< dq_item, rq_item and wakeup are

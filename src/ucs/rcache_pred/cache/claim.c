@@ -178,7 +178,8 @@ void pred_unclaim(pred_use_t *use)
     if (pred_is_on_demand(pred)) {
         ucs_rcache_pred_region_free(&pred->table, use->region);
     } else if (use->region->stale) {
-        /* The helper may have passed by while it was claimed */
+        /* It could not be cleared away while it was claimed */
+        ucs_rcache_pred_region_clear(&pred->table, use->region);
         pred_note_stale(pred);
         use->wake = 1;
     }

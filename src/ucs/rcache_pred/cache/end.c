@@ -7,6 +7,7 @@
 #include "event.h"
 #include "register.h"
 #include "use.h"
+#include "victim.h"
 
 #include <stdlib.h>
 
@@ -97,6 +98,7 @@ ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
     }
 
     if (ucs_unlikely(region->stale)) {
+        ucs_rcache_pred_region_clear(&pred->table, region);
         pred_note_stale(pred);
     }
 
@@ -106,6 +108,7 @@ ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
         entry = pred_last_use(region);
         ucs_rcache_pred_dq_push(&pred->dq, &entry);
         use_tell_end(pred, region);
+        ucs_rcache_pred_region_note(&pred->table, region);
         pred_unlock(pred);
     }
 

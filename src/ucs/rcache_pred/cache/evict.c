@@ -6,6 +6,7 @@
 
 #include "bound.h"
 #include "register.h"
+#include "victim.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -24,31 +25,19 @@
 
 
 /* Find the idle region whose next use is farthest away, among those whose next
- * use is later than the deadline. Of several with equal deadlines it is the one
- * that was used longest ago. Under lock. */
+ * use is later than the deadline. NULL if there is none. Under lock, which is
+ * released for a while if the search takes long. */
 static ucs_rcache_pred_region_t *
 find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
 {
-    ucs_rcache_pred_region_t *victim     = NULL;
-    ucs_rcache_pred_time_t victim_latest = deadline;
-    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_region_t *victim;
 
-    for (region = ucs_rcache_pred_table_from(&pred->table, 0); region != NULL;
-         region = ucs_rcache_pred_region_next(region)) {
-        if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
-            (region->refs > 0)) {
-            continue;
-        }
-
-        if ((region->deadline > victim_latest) ||
-            ((victim != NULL) && (region->deadline == victim_latest) &&
-             (region->begin < victim->begin))) {
-            victim        = region;
-            victim_latest = region->deadline;
-        }
+    while (!ucs_rcache_pred_table_victim(&pred->table, &victim)) {
+        pred_unlock(pred);
+        pred_lock(pred);
     }
 
-    return victim;
+    return ((victim != NULL) && (victim->deadline > deadline)) ? victim : NULL;
 }
 
 /*

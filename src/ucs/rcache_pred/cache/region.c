@@ -5,6 +5,7 @@
  */
 
 #include "region.h"
+#include "victim.h"
 
 #include <ucs/sys/math.h>
 
@@ -58,11 +59,17 @@ static int sum_branch(ucs_rcache_pred_tree_node_t *node)
 {
     ucs_rcache_pred_region_t *region = ucs_rcache_pred_tree_region(node);
     uintptr_t old_end                = region->max_end;
+    uint64_t old_rank                = region->max_rank;
 
-    region->max_end = ucs_max(region_end(region),
-                              ucs_max(branch_end(node->child[0]),
-                                      branch_end(node->child[1])));
-    return region->max_end != old_end;
+    region->max_end  = ucs_max(region_end(region),
+                               ucs_max(branch_end(node->child[0]),
+                                       branch_end(node->child[1])));
+    region->max_rank = ucs_max(region->rank,
+                               ucs_max(ucs_rcache_pred_branch_rank(
+                                               node->child[0]),
+                                       ucs_rcache_pred_branch_rank(
+                                               node->child[1])));
+    return (region->max_end != old_end) || (region->max_rank != old_rank);
 }
 
 ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
@@ -72,6 +79,7 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
     memset(table, 0, sizeof(*table));
     ucs_rcache_pred_tree_init(&table->tree, starts_before, sum_branch);
     ucs_list_head_init(&table->free);
+    ucs_list_head_init(&table->stale);
     ucs_list_head_init(&table->chunks);
 
     status = ucs_rcache_pred_buckets_init(&table->by_start,
@@ -149,7 +157,7 @@ static void give_chunk(ucs_rcache_pred_table_t *table,
     unsigned i;
 
     for (i = 0; i < CHUNK_REGIONS; ++i) {
-        ucs_list_add_tail(&table->free, &chunk->regions[i].queue_elem.list);
+        ucs_list_add_tail(&table->free, &chunk->regions[i].list);
     }
     table->num_free += CHUNK_REGIONS;
     ucs_list_add_tail(&table->chunks, &chunk->list);
@@ -285,13 +293,19 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
                            struct ucs_rcache_pred_domain *domain,
                            uintptr_t start, size_t length)
 {
-    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_region_t *region, *next_noted;
+    uint8_t noted;
 
     region = ucs_list_extract_head(&table->free, ucs_rcache_pred_region_t,
-                                   queue_elem.list);
+                                   list);
     --table->num_free;
 
+    /* A region that was freed is still among those that were noted */
+    noted      = region->noted;
+    next_noted = region->next_noted;
     memset(region, 0, sizeof(*region));
+    region->noted      = noted;
+    region->next_noted = next_noted;
     region->generation = ++table->generations;
     region->domain     = domain;
     region->start      = start;
@@ -318,8 +332,11 @@ void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_tree_remove(&table->tree, &region->tree_node);
     ucs_hlist_del(ucs_rcache_pred_start_bucket(table, region->start),
                   &region->start_link);
+    if (region->clearing) {
+        ucs_list_del(&region->list);
+    }
     region->generation = 0;
-    ucs_list_add_head(&table->free, &region->queue_elem.list);
+    ucs_list_add_head(&table->free, &region->list);
     ++table->num_free;
 }
 
@@ -343,7 +360,18 @@ void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
     region->memh  = NULL;
     region->ahead = 0;
     region->state = UCS_RCACHE_PRED_REGION_IDLE;
+    ucs_rcache_pred_region_rank(table, region);
     return memh;
+}
+
+void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
+                                  ucs_rcache_pred_region_t *region)
+{
+    if (region->stale && !region->clearing && (region->refs == 0) &&
+        (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
+        region->clearing = 1;
+        ucs_list_add_tail(&table->stale, &region->list);
+    }
 }
 
 size_t

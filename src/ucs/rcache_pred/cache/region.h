@@ -86,6 +86,8 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        referenced;  /**< Not 0: used since the
                                                      clock's hand passed this
                                                      region */
+    uint8_t                        noted;       /**< Not 0: in table->noted */
+    uint8_t                        clearing;    /**< Not 0: in table->stale */
 
     uint64_t                       generation;  /**< Number of the region, which
                                                      no other region ever has;
@@ -118,6 +120,8 @@ typedef struct ucs_rcache_pred_region {
                                                      not decided yet. Written by
                                                      uses and by the helper,
                                                      read by evictions */
+    struct ucs_rcache_pred_region  *next_noted; /**< The next one in
+                                                     table->noted */
     ucs_rcache_pred_waiter_t       *waiters;
     size_t                         extent;      /**< How many bytes from its
                                                      start may be registered
@@ -133,21 +137,22 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        lost;        /**< Not 0: the last of its
                                                      entries was overwritten */
 
+    ucs_list_link_t                list;        /**< Element of table->free or
+                                                     of table->stale */
     ucs_rcache_pred_tree_node_t    tree_node;   /**< Element of table->tree */
     uintptr_t                      max_end;     /**< Where the last extent of
                                                      this region and of those
                                                      below it in the tree ends */
+    uint64_t                       rank;        /**< Its place among those that
+                                                     give way, see victim.h */
+    uint64_t                       max_rank;    /**< The highest rank of this
+                                                     region and of those below
+                                                     it in the tree */
 
     /* Only the helper uses these */
     ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< Element of the registration
                                                      queue or of the awaited
                                                      list */
-    uint8_t                        queued;
-    unsigned                       num_lengths; /**< How many lengths were ever
-                                                     added to lengths; that it
-                                                     wraps does no harm, since
-                                                     the number of lengths is a
-                                                     power of 2 */
     size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
     unsigned                       accesses[UCS_RCACHE_PRED_RECENT_LENGTHS];
                                                 /**< Access that the uses with
@@ -155,6 +160,9 @@ typedef struct ucs_rcache_pred_region {
     uint32_t                       epoch;       /**< The last epoch in which its
                                                      use was counted, see
                                                      pred_note_demand() */
+    uint8_t                        num_lengths; /**< How many lengths were ever
+                                                     added to lengths; wraps */
+    uint8_t                        queued;
     ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
                                                      uses */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
@@ -172,8 +180,14 @@ typedef struct ucs_rcache_pred_table {
     unsigned                  num_free;  /**< Number of regions in free */
     uint64_t                  generations; /**< How many generations were given
                                                 to regions and uses so far */
-    ucs_list_link_t           free;      /**< Free regions, linked through
-                                              queue_elem */
+    ucs_list_link_t           free;
+    ucs_list_link_t           stale;     /**< Stale regions to clear away: no
+                                              use and no registration of them is
+                                              under way */
+    ucs_rcache_pred_region_t  *noted;    /**< The first of the regions whose
+                                              rank may be too low, see victim.h;
+                                              NULL: there is none */
+    ucs_rcache_pred_region_t  *last_noted; /**< The last one of them */
     ucs_list_link_t           chunks;    /**< The memory of all regions */
 } ucs_rcache_pred_table_t;
 
@@ -272,6 +286,11 @@ ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
                               ucs_rcache_pred_region_t *region, uintptr_t start,
                               uintptr_t end);
+
+/** If the region is stale, and no use and no registration of it is under way,
+ *  let it be cleared away. To be called when one of these has changed. */
+void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
+                                  ucs_rcache_pred_region_t *region);
 
 /** Set the length of a region, which must not be registered. The extent becomes
  *  no less than that. */

@@ -73,6 +73,7 @@ static int region_unmap(ucs_rcache_pred_t *pred,
     }
 
     region->stale = 1;
+    ucs_rcache_pred_region_clear(&pred->table, region);
     ++pred->stats.unmapped;
     return 1;
 }

@@ -19,8 +19,8 @@
 
 int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
 {
+    ucs_list_link_t *stale = &pred->table.stale;
     ucs_rcache_pred_region_t *region;
-    uintptr_t start;
 
     /* Cleared before the regions are looked at, so that regions which become
      * stale meanwhile are found the next time */
@@ -29,26 +29,18 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
     }
 
     pred_lock(pred);
-    region = ucs_rcache_pred_table_from(&pred->table, 0);
-    while (region != NULL) {
-        if (!region->stale || (region->refs > 0) ||
-            (region->state == UCS_RCACHE_PRED_REGION_REGISTERING)) {
-            region = ucs_rcache_pred_region_next(region);
-            continue;
-        }
-
+    while (!ucs_list_is_empty(stale)) {
         if (steps-- == 0) {
             pred_note_stale(pred);
             pred_unlock(pred);
             return 1;
         }
 
-        start = region->start;
+        region = ucs_list_head(stale, ucs_rcache_pred_region_t, list);
         pred_unlock(pred);
         pred_region_deregister(pred, region);
         pred_forget_region(pred, region);
         pred_lock(pred);
-        region = ucs_rcache_pred_table_from(&pred->table, start);
     }
     pred_unlock(pred);
     return 0;

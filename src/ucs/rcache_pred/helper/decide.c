@@ -13,6 +13,7 @@
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/event.h>
 #include <ucs/rcache_pred/cache/register.h>
+#include <ucs/rcache_pred/cache/victim.h>
 #include <ucs/rcache_pred/predict/signature.h>
 
 #include <ucs/debug/log_def.h>
@@ -22,6 +23,11 @@
  * What the helper does about a region: deregister it, register it again before
  * its next use, or keep it and await that use (CF'11, section 3.2).
  */
+
+/* With each decision so many ranks are brought up to date, so that few are left
+ * to an eviction. Each use is followed by one decision, and notes one region;
+ * a registration ahead of it notes another one. */
+#define RANK_STEPS 2
 
 
 void pred_region_deregister(ucs_rcache_pred_t *pred,
@@ -85,6 +91,8 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
 
     pred_lock(pred);
     region->deadline = deadline;
+    ucs_rcache_pred_region_note(&pred->table, region);
+    ucs_rcache_pred_table_rank_noted(&pred->table, RANK_STEPS);
     registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
     pred_unlock(pred);
 
@@ -291,8 +299,13 @@ static void region_registered(ucs_rcache_pred_t *pred,
         region->ahead         = 1;
         region->registered_at = end;
         region->early_after   = period / 4;
+        ucs_rcache_pred_region_note(&pred->table, region);
     } else {
         region->state = UCS_RCACHE_PRED_REGION_IDLE;
+    }
+    if (region->stale) {
+        ucs_rcache_pred_region_clear(&pred->table, region);
+        pred_note_stale(pred);
     }
     pred_unlock(pred);
 }

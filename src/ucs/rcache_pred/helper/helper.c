@@ -29,8 +29,8 @@ void pred_rounds_init(ucs_rcache_pred_t *pred)
 {
     pred_rounds_t *rounds = &pred->rounds;
 
-    ucs_list_head_init(&rounds->rq);
-    ucs_list_head_init(&rounds->awaited);
+    ucs_rcache_pred_timeq_init(&rounds->rq);
+    ucs_rcache_pred_timeq_init(&rounds->awaited);
     rounds->times.dq_item = DQ_ITEM_COST;
     rounds->times.rq_item = RQ_ITEM_COST;
     rounds->times.wakeup  = WAKEUP_COST;

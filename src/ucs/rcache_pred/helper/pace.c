@@ -52,12 +52,9 @@ void pred_pace_init(ucs_rcache_pred_t *pred)
 static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds = &pred->rounds;
-    ucs_rcache_pred_timeq_elem_t *elem;
 
     if (now + CLOCK_SLACK < rounds->last) {
-        ucs_list_for_each(elem, &rounds->awaited, list) {
-            elem->time = now;
-        }
+        ucs_rcache_pred_timeq_set_all(&rounds->awaited, now);
         rounds->last_entry = now;
         rounds->urgent     = now;
     }
@@ -105,7 +102,7 @@ poll_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 static int may_be_asked(ucs_rcache_pred_t *pred)
 {
     return (pred->params.node != NULL) &&
-           !ucs_list_is_empty(&pred->rounds.awaited);
+           !ucs_rcache_pred_timeq_is_empty(&pred->rounds.awaited);
 }
 
 static ucs_rcache_pred_time_t

@@ -30,18 +30,20 @@ void pred_dequeue(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     }
 
     region->queued = 0;
-    ucs_list_del(&region->queue_elem.list);
+    ucs_rcache_pred_timeq_remove(region->scheduled ? &pred->rounds.rq :
+                                                     &pred->rounds.awaited,
+                                 &region->queue_elem);
     pred_lock(pred);
     region->scheduled = 0; /* A use that finds the region unregistered from now
                               on counts as not predicted */
     pred_unlock(pred);
 }
 
-static void enqueue(ucs_rcache_pred_t *pred, ucs_list_link_t *queue,
+static void enqueue(ucs_rcache_pred_t *pred, ucs_rcache_pred_timeq_t *queue,
                     ucs_rcache_pred_region_t *region,
-                    ucs_rcache_pred_time_t time)
+                    ucs_rcache_pred_time_t time, ucs_rcache_pred_time_t gap)
 {
-    ucs_rcache_pred_timeq_insert(queue, &region->queue_elem, time);
+    ucs_rcache_pred_timeq_insert(queue, &region->queue_elem, time, gap);
     region->queued = 1;
     pred_lock(pred);
     region->scheduled = (queue == &pred->rounds.rq);
@@ -53,11 +55,8 @@ void pred_enqueue_registration(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_time_t deadline,
                                const ucs_rcache_pred_times_t *times)
 {
-    ucs_list_link_t *rq = &pred->rounds.rq;
-
-    enqueue(pred, rq, region, deadline);
-    ucs_rcache_pred_space_deadlines(rq, &region->queue_elem,
-                                    ucs_rcache_pred_spacing(times));
+    enqueue(pred, &pred->rounds.rq, region, deadline,
+            ucs_rcache_pred_spacing(times));
 }
 
 void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
@@ -66,7 +65,7 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_time_t expiry)
 {
     enqueue(pred, &pred->rounds.awaited, region,
-            ucs_max(expiry, now + AWAIT_MIN));
+            ucs_max(expiry, now + AWAIT_MIN), 0);
 }
 
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
@@ -80,7 +79,8 @@ ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
     }
 
     pred_region_times(pred, pred_queue_region(elem), &times);
-    return ucs_rcache_pred_due_time(&times, elem->time);
+    return ucs_rcache_pred_due_time(
+            &times, ucs_rcache_pred_timeq_first(&pred->rounds.rq));
 }
 
 void pred_forget_region(ucs_rcache_pred_t *pred,

@@ -98,30 +98,6 @@ ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times)
     return times->rq_item + times->reg + times->dq_item + times->dereg;
 }
 
-void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
-                                     ucs_rcache_pred_timeq_elem_t *elem,
-                                     ucs_rcache_pred_time_t gap)
-{
-    ucs_rcache_pred_timeq_elem_t *prev;
-
-    /* The new element may be too close to the one after it: start there */
-    if (elem->list.next != queue) {
-        elem = ucs_container_of(elem->list.next, ucs_rcache_pred_timeq_elem_t,
-                                list);
-    }
-
-    while (elem->list.prev != queue) {
-        prev = ucs_container_of(elem->list.prev, ucs_rcache_pred_timeq_elem_t,
-                                list);
-        if (prev->time + gap <= elem->time) {
-            break;
-        }
-
-        prev->time = time_sub(elem->time, gap);
-        elem       = prev;
-    }
-}
-
 uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes, size_t page_size)
 {
     uint64_t least = ucs_rcache_pred_pieces_reserve(page_size);

@@ -8,7 +8,6 @@
 #define UCS_RCACHE_PRED_POLICY_H_
 
 #include "cost.h"
-#include "timeq.h"
 
 /** @file policy.h
  *
@@ -95,19 +94,10 @@ ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
                             const ucs_rcache_pred_seat_t *seat,
                             ucs_rcache_pred_mode_t mode, unsigned *votes);
 
-/** @return the least distance between two deadlines: the time to process one
- *  entry of each queue. Deadlines that are closer are moved apart. */
+/** @return the least distance from the deadline before to that of this region:
+ *  the time to process one entry of each queue. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
-
-/**
- * Make room for a new element in a queue of deadlines. Its deadline and those
- * before it are moved to earlier times until each of them is at least @a gap
- * before the next one (CF'11, "Adjusting Registration Deadlines").
- */
-void ucs_rcache_pred_space_deadlines(ucs_list_link_t *queue,
-                                     ucs_rcache_pred_timeq_elem_t *elem,
-                                     ucs_rcache_pred_time_t gap);
 
 /**
  * @return how much of a bound on bytes whole regions must leave free, so that

@@ -7,59 +7,76 @@
 #ifndef UCS_RCACHE_PRED_TIMEQ_H_
 #define UCS_RCACHE_PRED_TIMEQ_H_
 
+#include <ucs/base/tree.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
-
-#include <ucs/datastruct/list.h>
 
 /** @file timeq.h
  *
- * A list that is ordered by time. Only the helper uses it, so that it needs no
- * lock. The place of a new element is searched for from the end of the list,
- * since most deadlines belong near the end. Elements of equal time stay in the
- * order in which they were inserted.
+ * A queue that is ordered by time. Only the helper uses it, so that it needs no
+ * lock. Elements of equal time stay in the order in which they were inserted.
+ *
+ * An element may ask for a gap: whatever comes before it then has to be ready
+ * so much earlier than it. Where deadlines are closer together than that, those
+ * before have to be met earlier than they say (CF'11, "Adjusting Registration
+ * Deadlines"). The paper moves the deadlines themselves, one after the other.
+ * Here they stay as they are, and the queue knows when the first element has to
+ * be ready for all later ones to be in time:
+ *
+ *     min over i of (t(i) - (g(2) + ... + g(i)))
+ *
+ * with t and g the times and the gaps of the elements from the first one on.
+ * Inserting, removing and looking take O(log n) steps. Times are less than
+ * 2^63.
  */
 
+typedef struct ucs_rcache_pred_timeq {
+    ucs_rcache_pred_tree_t tree;
+} ucs_rcache_pred_timeq_t;
+
+
 typedef struct ucs_rcache_pred_timeq_elem {
-    ucs_list_link_t        list;
-    ucs_rcache_pred_time_t time;
+    ucs_rcache_pred_tree_node_t node;
+    ucs_rcache_pred_time_t      time;
+    ucs_rcache_pred_time_t      gap;
+    int64_t                     gaps;  /**< Sum of the gaps of this element and
+                                            of those below it in the tree */
+    int64_t                     ready; /**< When whatever comes before these has
+                                            to be ready, so that they are in
+                                            time */
 } ucs_rcache_pred_timeq_elem_t;
 
 
-/** Insert an element with this time, behind all that are not later. */
-static inline void
-ucs_rcache_pred_timeq_insert(ucs_list_link_t *queue,
-                             ucs_rcache_pred_timeq_elem_t *elem,
-                             ucs_rcache_pred_time_t time)
+/** Initialize an empty queue. */
+void ucs_rcache_pred_timeq_init(ucs_rcache_pred_timeq_t *queue);
+
+/** Insert an element with this time, behind all that are not later.
+ *
+ * @param [in] gap  How much earlier those before it have to be ready, ns. */
+void ucs_rcache_pred_timeq_insert(ucs_rcache_pred_timeq_t *queue,
+                                  ucs_rcache_pred_timeq_elem_t *elem,
+                                  ucs_rcache_pred_time_t time,
+                                  ucs_rcache_pred_time_t gap);
+
+void ucs_rcache_pred_timeq_remove(ucs_rcache_pred_timeq_t *queue,
+                                  ucs_rcache_pred_timeq_elem_t *elem);
+
+/** Set the times of all elements to the same one. Takes O(n) steps. */
+void ucs_rcache_pred_timeq_set_all(ucs_rcache_pred_timeq_t *queue,
+                                   ucs_rcache_pred_time_t time);
+
+static inline int
+ucs_rcache_pred_timeq_is_empty(const ucs_rcache_pred_timeq_t *queue)
 {
-    ucs_list_link_t *pos;
-
-    for (pos = queue->prev; pos != queue; pos = pos->prev) {
-        if (ucs_container_of(pos, ucs_rcache_pred_timeq_elem_t, list)->time <=
-            time) {
-            break;
-        }
-    }
-
-    elem->time = time;
-    ucs_list_insert_after(pos, &elem->list);
+    return queue->tree.root == NULL;
 }
 
 /** @return the earliest element, or NULL. */
-static inline ucs_rcache_pred_timeq_elem_t *
-ucs_rcache_pred_timeq_head(ucs_list_link_t *queue)
-{
-    return ucs_list_is_empty(queue) ?
-           NULL :
-           ucs_list_head(queue, ucs_rcache_pred_timeq_elem_t, list);
-}
+ucs_rcache_pred_timeq_elem_t *
+ucs_rcache_pred_timeq_head(const ucs_rcache_pred_timeq_t *queue);
 
-/** @return the time of the earliest element, or UCS_RCACHE_PRED_TIME_INF. */
-static inline ucs_rcache_pred_time_t
-ucs_rcache_pred_timeq_first(ucs_list_link_t *queue)
-{
-    return ucs_list_is_empty(queue) ?
-           UCS_RCACHE_PRED_TIME_INF :
-           ucs_rcache_pred_timeq_head(queue)->time;
-}
+/** @return when the earliest element has to be ready, or
+ *          UCS_RCACHE_PRED_TIME_INF. */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_timeq_first(const ucs_rcache_pred_timeq_t *queue);
 
 #endif

@@ -6,52 +6,16 @@
 
 #include <common/library.h>
 
-#include <algorithm>
-#include <random>
-#include <vector>
 
 
 class test_policy : public ::testing::Test {
 protected:
-    test_policy() : m_times{10000, 2000, 300, 40, 5}
-    {
-        ucs_list_head_init(&m_queue);
-    }
-
-    /* Insert a region and make room before it, as the helper does */
-    void insert(uint64_t time, uint64_t gap)
-    {
-        m_elems.push_back(new ucs_rcache_pred_timeq_elem_t);
-        ucs_rcache_pred_timeq_insert(&m_queue, m_elems.back(), time);
-        ucs_rcache_pred_space_deadlines(&m_queue, m_elems.back(), gap);
-    }
-
-    std::vector<uint64_t> queue()
-    {
-        std::vector<uint64_t> times;
-        ucs_rcache_pred_timeq_elem_t *elem;
-
-        ucs_list_for_each(elem, &m_queue, list) {
-            times.push_back(elem->time);
-        }
-        return times;
-    }
-
-    void TearDown() override
-    {
-        for (auto *elem : m_elems) {
-            delete elem;
-        }
-    }
+    test_policy() : m_times{10000, 2000, 300, 40, 5} {}
 
     static constexpr uint64_t T_P = 10000 + 2000 + 300 + 40 + 5;
 
-    ucs_rcache_pred_times_t                    m_times;
-    ucs_list_link_t                            m_queue;
-    std::vector<ucs_rcache_pred_timeq_elem_t*> m_elems;
+    ucs_rcache_pred_times_t m_times;
 };
-
-typedef std::vector<uint64_t> times_t;
 
 TEST_F(test_policy, deregister_if_there_is_just_time)
 {
@@ -205,71 +169,6 @@ TEST_F(test_policy, each_cost_counts)
 TEST_F(test_policy, spacing_is_an_item_of_each_queue)
 {
     EXPECT_EQ(10000u + 2000 + 300 + 40, ucs_rcache_pred_spacing(&m_times));
-}
-
-TEST_F(test_policy, far_deadlines_are_left_alone)
-{
-    insert(1000, 100);
-    insert(1100, 100);
-    insert(900, 100);
-    EXPECT_EQ(times_t({900, 1000, 1100}), queue());
-}
-
-TEST_F(test_policy, close_deadline_is_moved_earlier)
-{
-    insert(1000, 100);
-    insert(1050, 100);
-    EXPECT_EQ(times_t({950, 1050}), queue());
-}
-
-TEST_F(test_policy, spacing_cascades)
-{
-    insert(800, 100);
-    insert(900, 100);
-    insert(1000, 100);
-    insert(1001, 100);
-    EXPECT_EQ(times_t({701, 801, 901, 1001}), queue());
-}
-
-TEST_F(test_policy, cascade_ends_at_a_gap)
-{
-    insert(500, 100);
-    insert(900, 100);
-    insert(1000, 100);
-    insert(1001, 100);
-    EXPECT_EQ(times_t({500, 801, 901, 1001}), queue());
-}
-
-TEST_F(test_policy, later_deadlines_are_not_moved)
-{
-    /* Only what comes before can be moved: later would be too late */
-    insert(1050, 100);
-    insert(1000, 100);
-    EXPECT_EQ(times_t({950, 1050}), queue());
-    insert(1049, 100);
-    EXPECT_EQ(times_t({850, 950, 1050}), queue());
-}
-
-TEST_F(test_policy, spacing_stops_at_the_beginning_of_time)
-{
-    insert(50, 100);
-    insert(60, 100);
-    insert(70, 100);
-    EXPECT_EQ(times_t({0, 0, 70}), queue());
-}
-
-TEST_F(test_policy, order_is_kept_and_none_moved_later)
-{
-    std::mt19937 random(1);
-
-    for (unsigned i = 0; i < 500; ++i) {
-        uint64_t time = 100000 + random() % 100000;
-        insert(time, 150);
-
-        times_t after = queue();
-        ASSERT_TRUE(std::is_sorted(after.begin(), after.end()));
-        ASSERT_LE(m_elems.back()->time, time);
-    }
 }
 
 /* Pieces */

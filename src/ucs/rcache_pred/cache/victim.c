@@ -1,0 +1,105 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "victim.h"
+
+#include <ucs/sys/math.h>
+
+/* How many regions are brought up to date at a time, some 10 us */
+#define RANK_STEPS 64
+
+/*
+ * The rank of a region whose next use is expected is its deadline. Above all of
+ * these are the regions of which no use is expected, or about which the helper
+ * has not decided yet; among them the one that was used longest ago is highest.
+ */
+#define RANK_LAST_DEADLINE ((uint64_t)INT64_MAX)
+
+
+uint64_t ucs_rcache_pred_region_get_rank(const ucs_rcache_pred_region_t *region)
+{
+    if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+        (region->refs > 0)) {
+        return 0;
+    }
+
+    return (region->deadline == UCS_RCACHE_PRED_TIME_INF) ?
+           (UINT64_MAX - ucs_min(region->begin, RANK_LAST_DEADLINE)) :
+           ucs_min(region->deadline, RANK_LAST_DEADLINE);
+}
+
+int ucs_rcache_pred_region_rank(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_region_t *region)
+{
+    uint64_t rank = ucs_rcache_pred_region_get_rank(region);
+
+    if (rank == region->rank) {
+        return 0;
+    }
+
+    region->rank = rank;
+    ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
+    return 1;
+}
+
+int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
+                                     unsigned steps)
+{
+    ucs_rcache_pred_region_t *region;
+
+    while (((region = table->noted) != NULL) && (steps-- > 0)) {
+        table->noted  = region->next_noted;
+        region->noted = 0;
+        if (region->generation != 0) { /* Not freed meanwhile */
+            ucs_rcache_pred_region_rank(table, region);
+        }
+    }
+
+    return region != NULL;
+}
+
+/* The region with the highest rank, or NULL if all are 0. Of several it is the
+ * one with the lowest start. */
+static ucs_rcache_pred_region_t *
+table_highest(const ucs_rcache_pred_table_t *table)
+{
+    const ucs_rcache_pred_tree_node_t *node = table->tree.root;
+    uint64_t rank                           = ucs_rcache_pred_branch_rank(node);
+
+    if (rank == 0) {
+        return NULL;
+    }
+
+    for (;;) {
+        if (ucs_rcache_pred_branch_rank(node->child[0]) == rank) {
+            node = node->child[0];
+        } else if (ucs_rcache_pred_tree_region(node)->rank == rank) {
+            return ucs_rcache_pred_tree_region(node);
+        } else {
+            node = node->child[1];
+        }
+    }
+}
+
+int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
+                                 ucs_rcache_pred_region_t **victim_p)
+{
+    unsigned steps = RANK_STEPS;
+
+    if (ucs_rcache_pred_table_rank_noted(table, steps)) {
+        return 0;
+    }
+
+    while (steps-- > 0) {
+        *victim_p = table_highest(table);
+        if ((*victim_p == NULL) ||
+            !ucs_rcache_pred_region_rank(table, *victim_p)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}

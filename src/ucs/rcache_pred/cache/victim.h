@@ -1,0 +1,81 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_VICTIM_H_
+#define UCS_RCACHE_PRED_VICTIM_H_
+
+#include "region.h"
+
+/** @file victim.h
+ *
+ * Which region gives way when there is no room: of those that are registered
+ * and not in use, the one whose next use is expected last. All functions are
+ * called under the cache's lock.
+ *
+ * Each region has a rank, and the tree of regions knows the highest one. A rank
+ * takes O(log n) steps to change, which no use has time for. Hence uses leave
+ * the ranks as they are, and whoever looks for a victim brings them up to date:
+ *
+ * - A rank that is too high is found when its region is at the top. So it is
+ *   with regions that are in use.
+ * - A rank that is too low would not be found. Whoever lets a region rise, such
+ *   as the end of a use, therefore notes the region.
+ *
+ * Each region that is brought up to date was used since it was the last time,
+ * so that this takes O(log n) steps a use on average.
+ */
+
+/** @return the highest rank in a branch of the tree of regions; 0: no region in
+ *          it can give way, as far as the ranks tell. */
+static inline uint64_t
+ucs_rcache_pred_branch_rank(const ucs_rcache_pred_tree_node_t *node)
+{
+    return (node == NULL) ? 0 : ucs_rcache_pred_tree_region(node)->max_rank;
+}
+
+/** Note that the rank of a region may be too low from now on. */
+static inline void
+ucs_rcache_pred_region_note(ucs_rcache_pred_table_t *table,
+                            ucs_rcache_pred_region_t *region)
+{
+    if (ucs_likely(region->noted)) {
+        return;
+    }
+
+    region->noted      = 1;
+    region->next_noted = NULL;
+    if (table->noted == NULL) {
+        table->noted = region;
+    } else {
+        table->last_noted->next_noted = region;
+    }
+    table->last_noted = region;
+}
+
+/** @return the rank that a region should have now; 0: it cannot give way. */
+uint64_t
+ucs_rcache_pred_region_get_rank(const ucs_rcache_pred_region_t *region);
+
+/** Bring the rank of a region up to date. @return whether it has changed. */
+int ucs_rcache_pred_region_rank(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_region_t *region);
+
+/** Bring the ranks of regions that were noted up to date, at most @a steps of
+ *  them. @return whether there are more. */
+int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
+                                     unsigned steps);
+
+/**
+ * Find the region that gives way first. The search ends after a number of steps,
+ * so that the lock is not held for long.
+ *
+ * @param [out] victim_p  The region; NULL: there is none.
+ * @return whether it was found out; 0: there are more steps to do.
+ */
+int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
+                                 ucs_rcache_pred_region_t **victim_p);
+
+#endif
