@@ -17,7 +17,7 @@ BEGIN_C_DECLS
 /** @file modules.h
  *
  * The program and the libraries that are mapped into this process. Uses
- * trace/format/writer.h; recorder.c calls it, one thread at a time.
+ * trace/format/writer.h; file.c calls it, one thread at a time.
  */
 
 typedef struct ucs_rcache_record_modules ucs_rcache_record_modules_t;

@@ -5,17 +5,13 @@
  */
 
 #include "recorder.h"
-#include "modules.h"
+#include "file.h"
 #include "ring.h"
 #include "sites.h"
-
-#include <trace/format/writer.h>
-#include <ucs/host/own_fd.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/type/spinlock.h>
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -48,29 +44,21 @@
 
 
 struct ucs_rcache_recorder {
-    ucs_rcache_record_ring_t    *ring;
-    ucs_rcache_record_sites_t   *sites;
-    ucs_spinlock_t              emit_lock;  /* Held by a thread that adds an
-                                               event without a cache's lock */
+    ucs_rcache_record_ring_t  *ring;
+    ucs_rcache_record_sites_t *sites;
+    ucs_spinlock_t            emit_lock;  /* Held by a thread that adds an event
+                                             without a cache's lock */
 
     /* Set by start, cleared by stop, or by the thread when writing fails.
      * Relaxed: it does not matter whether an event at either end is recorded,
      * since the ring exists all the time; and when stop wakes the thread, the
      * semaphore orders it */
-    _Atomic int                 recording;
+    _Atomic int               recording;
 
-    sem_t                       wakeups;
-    pthread_t                   thread;
-    int                         running;    /* Written by start and stop */
-
-    pthread_mutex_t             lock;       /* Protects the rest */
-    ucs_rcache_record_modules_t *modules;
-    ucs_rcache_trace_writer_t   *writer;    /* NULL before start, and after
-                                               finish */
-    ucs_rcache_pred_own_fd_t    file;
-    char                        *path;
-    int                         failed;     /* Not 0: writing has failed, and
-                                               nothing more is written */
+    sem_t                     wakeups;
+    pthread_t                 thread;
+    int                       running;    /* Written by start and stop */
+    ucs_rcache_record_file_t  file;
 };
 
 
@@ -94,23 +82,22 @@ ucs_status_t ucs_rcache_recorder_create(ucs_rcache_recorder_t **recorder_p)
         goto err_destroy_ring;
     }
 
-    status = ucs_rcache_record_modules_create(&recorder->modules);
+    status = ucs_rcache_record_file_init(&recorder->file);
     if (status != UCS_OK) {
         goto err_destroy_sites;
     }
 
     status = ucs_spinlock_init(&recorder->emit_lock, 0);
     if (status != UCS_OK) {
-        goto err_destroy_modules;
+        goto err_cleanup_file;
     }
 
     sem_init(&recorder->wakeups, 0, 0);
-    pthread_mutex_init(&recorder->lock, NULL);
     *recorder_p = recorder;
     return UCS_OK;
 
-err_destroy_modules:
-    ucs_rcache_record_modules_destroy(recorder->modules);
+err_cleanup_file:
+    ucs_rcache_record_file_cleanup(&recorder->file);
 err_destroy_sites:
     ucs_rcache_record_sites_destroy(recorder->sites);
 err_destroy_ring:
@@ -123,10 +110,9 @@ err:
 
 void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder)
 {
-    pthread_mutex_destroy(&recorder->lock);
     sem_destroy(&recorder->wakeups);
     ucs_spinlock_destroy(&recorder->emit_lock);
-    ucs_rcache_record_modules_destroy(recorder->modules);
+    ucs_rcache_record_file_cleanup(&recorder->file);
     ucs_rcache_record_sites_destroy(recorder->sites);
     ucs_rcache_record_ring_destroy(recorder->ring);
     free(recorder);
@@ -163,75 +149,23 @@ void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
     }
 }
 
-/* Write to the file what was put into the writer. Called under the lock */
-static void recorder_flush(ucs_rcache_recorder_t *recorder)
+/* After a failure, record no events that could not be written */
+static void check_file(ucs_rcache_recorder_t *recorder, ucs_status_t status)
 {
-    if (recorder->failed ||
-        (ucs_rcache_trace_writer_flush(recorder->writer) == UCS_OK)) {
-        return;
-    }
-
-    if (errno == EBADF) {
-        ucs_warn("the program has closed the trace %s; recording ends",
-                 recorder->path);
-    } else {
-        ucs_warn("cannot write the trace %s: %m; recording ends",
-                 recorder->path);
-    }
-
-    recorder->failed = 1;
-    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
-}
-
-/* Put the events of the ring into the writer, at most as many as the ring
- * holds. Called under the lock.
- * @return how many there were */
-static unsigned recorder_put_events(ucs_rcache_recorder_t *recorder)
-{
-    ucs_rcache_pred_event_t event;
-    unsigned count;
-    uint64_t lost;
-
-    for (count = 0; (count < RING_SIZE) &&
-         ucs_rcache_record_ring_pop(recorder->ring, &event, &lost); ++count) {
-        if (lost > 0) {
-            ucs_rcache_trace_put_lost(recorder->writer, lost);
-        }
-        ucs_rcache_trace_put_event(recorder->writer, &event);
-    }
-
-    return count;
-}
-
-/* Put the new call stacks into the writer, and the modules whose code is in
- * them. Called under the lock */
-static void recorder_put_sites(ucs_rcache_recorder_t *recorder)
-{
-    const ucs_rcache_trace_site_t *site;
-    int found = 0;
-
-    while ((site = ucs_rcache_record_sites_next(recorder->sites)) != NULL) {
-        ucs_rcache_trace_put_site(recorder->writer, site);
-        found = 1;
-    }
-
-    if (found) {
-        ucs_rcache_record_modules_put(recorder->modules, recorder->writer);
+    if (status != UCS_OK) {
+        atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
     }
 }
 
 /* Write what there is to the file. @return whether there may be more events */
 static int recorder_drain(ucs_rcache_recorder_t *recorder)
 {
-    unsigned count = 0;
+    unsigned count;
 
-    pthread_mutex_lock(&recorder->lock);
-    if (!recorder->failed) {
-        recorder_put_sites(recorder);
-        count = recorder_put_events(recorder);
-        recorder_flush(recorder);
-    }
-    pthread_mutex_unlock(&recorder->lock);
+    check_file(recorder,
+               ucs_rcache_record_file_take(&recorder->file, recorder->ring,
+                                           recorder->sites, RING_SIZE,
+                                           &count));
     return count == RING_SIZE;
 }
 
@@ -293,47 +227,23 @@ ucs_status_t ucs_rcache_recorder_start(ucs_rcache_recorder_t *recorder, int fd,
 {
     ucs_status_t status;
 
-    if (ucs_rcache_pred_own_fd_init(&recorder->file, fd) != 0) {
-        ucs_error("the trace %s is no open file: %m", path);
-        status = UCS_ERR_IO_ERROR;
-        goto err;
-    }
-
-    recorder->path = strdup(path);
-    if (recorder->path == NULL) {
-        ucs_error("out of memory for the trace %s", path);
-        status = UCS_ERR_NO_MEMORY;
-        goto err;
-    }
-
-    status = ucs_rcache_trace_writer_create(fd, &recorder->writer);
+    status = ucs_rcache_record_file_open(&recorder->file, fd, path);
     if (status != UCS_OK) {
-        goto err_free_path;
+        return status;
     }
 
     atomic_store_explicit(&recorder->recording, 1, memory_order_relaxed);
     status = recorder_create_thread(recorder);
     if (status != UCS_OK) {
-        goto err_destroy_writer;
+        goto err_discard_file;
     }
 
     return UCS_OK;
 
-err_destroy_writer:
+err_discard_file:
     atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
-    ucs_rcache_trace_writer_destroy(recorder->writer);
-    recorder->writer = NULL;
-err_free_path:
-    free(recorder->path);
-err:
+    ucs_rcache_record_file_discard(&recorder->file);
     return status;
-}
-
-/* Called under the lock. After a failure nothing may be put either, since the
- * writer may have to flush for it */
-static int recorder_may_put(const ucs_rcache_recorder_t *recorder)
-{
-    return (recorder->writer != NULL) && !recorder->failed;
 }
 
 void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder)
@@ -351,90 +261,49 @@ void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder)
 
     while (recorder_drain(recorder));
     lost = ucs_rcache_record_ring_lost(recorder->ring);
-    pthread_mutex_lock(&recorder->lock);
-    if ((lost > 0) && recorder_may_put(recorder)) {
-        ucs_rcache_trace_put_lost(recorder->writer, lost);
-    }
-    pthread_mutex_unlock(&recorder->lock);
-}
-
-/* Called under the lock */
-static void recorder_close(ucs_rcache_recorder_t *recorder)
-{
-    if (!recorder->failed) {
-        ucs_rcache_record_modules_put(recorder->modules, recorder->writer);
-        recorder_flush(recorder);
-    }
-
-    ucs_rcache_trace_writer_destroy(recorder->writer);
-    if ((ucs_rcache_pred_own_fd_close(&recorder->file) != 0) &&
-        !recorder->failed) {
-        ucs_warn("the end of the trace %s may be missing: %m", recorder->path);
+    if (lost > 0) {
+        ucs_rcache_record_file_put_lost(&recorder->file, lost);
     }
 }
 
 void ucs_rcache_recorder_finish(ucs_rcache_recorder_t *recorder)
 {
-    if (recorder->writer == NULL) {
+    if (!ucs_rcache_record_file_is_open(&recorder->file)) {
         return;
     }
 
     if (ucs_rcache_record_sites_is_full(recorder->sites)) {
         ucs_diag("the trace %s has the stacks of the first %d call sites only",
-                 recorder->path, MAX_SITES);
+                 recorder->file.path, MAX_SITES);
     }
-
-    pthread_mutex_lock(&recorder->lock);
-    recorder_close(recorder);
-    recorder->writer = NULL;
-    free(recorder->path);
-    pthread_mutex_unlock(&recorder->lock);
+    ucs_rcache_record_file_close(&recorder->file);
 }
 
-/* The child does not have the thread, and the parent will write what is in the
- * buffers. So the writer is not destroyed, which would flush it. */
+/* The child does not have the thread */
 void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder)
 {
-    if (recorder->writer != NULL) {
-        ucs_rcache_pred_own_fd_close(&recorder->file);
-    }
+    ucs_rcache_record_file_abandon(&recorder->file);
 }
 
 void ucs_rcache_recorder_meta(ucs_rcache_recorder_t *recorder, const char *key,
                               const char *value)
 {
-    pthread_mutex_lock(&recorder->lock);
-    if (recorder_may_put(recorder)) {
-        ucs_rcache_trace_put_meta(recorder->writer, key, value);
-    }
-    pthread_mutex_unlock(&recorder->lock);
+    ucs_rcache_record_file_put_meta(&recorder->file, key, value);
 }
 
 void ucs_rcache_recorder_domain(ucs_rcache_recorder_t *recorder,
                                 unsigned number, const char *name)
 {
-    pthread_mutex_lock(&recorder->lock);
-    if (recorder_may_put(recorder)) {
-        ucs_rcache_trace_put_domain(recorder->writer, number, name);
-    }
-    pthread_mutex_unlock(&recorder->lock);
+    ucs_rcache_record_file_put_domain(&recorder->file, number, name);
 }
 
 void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
                                  const char *name, uint64_t value)
 {
-    pthread_mutex_lock(&recorder->lock);
-    if (recorder_may_put(recorder)) {
-        ucs_rcache_trace_put_counter(recorder->writer, name, value);
-    }
-    pthread_mutex_unlock(&recorder->lock);
+    ucs_rcache_record_file_put_counter(&recorder->file, name, value);
 }
 
 void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder)
 {
-    pthread_mutex_lock(&recorder->lock);
-    if (recorder_may_put(recorder)) {
-        recorder_flush(recorder);
-    }
-    pthread_mutex_unlock(&recorder->lock);
+    check_file(recorder, ucs_rcache_record_file_flush(&recorder->file));
 }

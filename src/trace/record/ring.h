@@ -27,7 +27,7 @@ BEGIN_C_DECLS
  *
  * Progress: all but create and destroy are wait-free and make no system call.
  *
- * Uses the events of the cache; recorder.c calls it.
+ * Uses the events of the cache; recorder.c and file.c call it.
  */
 
 typedef struct ucs_rcache_record_ring ucs_rcache_record_ring_t;

@@ -22,7 +22,7 @@ BEGIN_C_DECLS
  * table.
  *
  * Threads: any number of threads may note sites, and one at a time takes them
- * out. Uses trace/content and ucs/base; recorder.c calls it.
+ * out. Uses trace/content and ucs/base; recorder.c and file.c call it.
  */
 
 typedef struct ucs_rcache_record_sites ucs_rcache_record_sites_t;
