@@ -133,20 +133,14 @@ static ucs_status_t pred_init(ucs_rcache_pred_t *pred,
         goto err_cleanup_predictor;
     }
 
-    status = ucs_spinlock_init(&pred->lock, 0);
+    atomic_init(&pred->lock, 0);
+    status = pred_helper_mutex_init(&pred->helper_mutex);
     if (status != UCS_OK) {
         goto err_cleanup_dq;
     }
 
-    if (pthread_mutex_init(&pred->helper_mutex, NULL) != 0) {
-        status = UCS_ERR_NO_RESOURCE;
-        goto err_destroy_lock;
-    }
-
     return UCS_OK;
 
-err_destroy_lock:
-    ucs_spinlock_destroy(&pred->lock);
 err_cleanup_dq:
     ucs_rcache_pred_dq_cleanup(&pred->dq);
 err_cleanup_predictor:
@@ -190,7 +184,6 @@ err:
 void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_destroy(&pred->helper_mutex);
-    ucs_spinlock_destroy(&pred->lock);
     ucs_rcache_pred_dq_cleanup(&pred->dq);
     ucs_rcache_pred_predictor_cleanup(&pred->predictor);
     ucs_rcache_pred_table_cleanup(&pred->table);

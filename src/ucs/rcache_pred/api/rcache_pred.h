@@ -149,7 +149,8 @@ typedef struct ucs_rcache_pred_ops {
 
     /**
      * Let other threads run, since the caller waits for one of them. Called by
-     * any thread. NULL: sched_yield() is called instead.
+     * any thread. NULL: sched_yield() is called instead, and a thread of a
+     * real-time class sleeps and lends its priority to the helper.
      */
     void                   (*yield)(void *arg);
 

@@ -14,8 +14,6 @@
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/predict/predict.h>
 
-#include <ucs/type/spinlock.h>
-
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -26,22 +24,25 @@
  * any thread does with registered memory: begin and end of a use (use.c,
  * claim.c, end.c), uses in pieces (pieces.c), unmap and invalidation (unmap.c),
  * registration (register.c), the bounds (bound.c) and how room is made within
- * them (evict.c, victim.c), and the table of regions (region.c). It may use api/ and
- * predict/. The helper and the files on top call it; it calls neither of them.
+ * them (evict.c, victim.c), the table of regions (region.c), and how threads
+ * wait for each other (lock.c). It may use api/ and predict/. The helper and the
+ * files on top call it; it calls neither of them.
  *
  * Locks, in the order they are taken:
  *
  *   helper_mutex  Held by the thread that does a round of the helper, during
- *                 registrations as well. A use or an unmap never waits for it:
- *                 the end of a use may do a round, but only if it gets the
- *                 mutex at once.
+ *                 registrations as well. A use or an unmap does not wait for
+ *                 it: the end of a use may do a round, but only if it gets the
+ *                 mutex at once. A thread of a real-time class that waits for
+ *                 something else tries to lock it for some 50 us at a time, see
+ *                 lock.c.
  *   lock          Protects the table, the regions and the counters. A use holds
  *                 it for some tens of instructions; the making of a region, an
  *                 eviction and an unmap hold it for a search in a tree, and for
- *                 one more with each region that they find. Nothing is allocated, freed, logged or
- *                 registered while it is held. Hence no memory hook runs under
- *                 it, and the unmap hook may take it. It is not held across a
- *                 fork.
+ *                 one more with each region that they find. Nothing is
+ *                 allocated, freed, logged or registered while it is held.
+ *                 Hence no memory hook runs under it, and the unmap hook may
+ *                 take it. It is not held across a fork.
  */
 
 
@@ -187,7 +188,10 @@ struct ucs_rcache_pred {
 
     /* Protected by the lock. What a hit touches comes first: the heads of the
      * table's buckets, and the counters of uses and hits */
-    ucs_spinlock_t              lock UCS_V_ALIGNED(64);
+    _Atomic int                 lock UCS_V_ALIGNED(64); /**< Not 0: a thread has
+                                                             it. Only pred_lock()
+                                                             and pred_unlock()
+                                                             use it */
     ucs_rcache_pred_table_t     table;
     ucs_rcache_pred_stats_t     stats;
     pred_integral_t             integral;
@@ -229,16 +233,35 @@ static inline int pred_is_on_demand(const ucs_rcache_pred_t *pred)
     return pred->params.policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND;
 }
 
+/* lock.c */
+
+/** Make helper_mutex. Whoever waits for it lends its priority to the thread that
+ *  has it. @return UCS_ERR_NO_RESOURCE. */
+ucs_status_t pred_helper_mutex_init(pthread_mutex_t *mutex);
+
+/** Let other threads run, since this thread waits for one of them. Waits some
+ *  50 us at most, and is called again. Without the lock. */
+void pred_give_way(ucs_rcache_pred_t *pred);
+
+/** Take the lock after it was found taken. */
+void pred_lock_wait(ucs_rcache_pred_t *pred);
+
+
 /** Take the lock. */
 static inline void pred_lock(ucs_rcache_pred_t *pred)
 {
-    ucs_spin_lock(&pred->lock);
+    /* Acquire: pairs with the release in pred_unlock() */
+    if (ucs_unlikely(atomic_exchange_explicit(&pred->lock, 1,
+                                              memory_order_acquire))) {
+        pred_lock_wait(pred);
+    }
 }
 
 /** Give the lock back. */
 static inline void pred_unlock(ucs_rcache_pred_t *pred)
 {
-    ucs_spin_unlock(&pred->lock);
+    /* Release: whoever has the lock next sees what was written under it */
+    atomic_store_explicit(&pred->lock, 0, memory_order_release);
 }
 
 /** @return the number of pages that a range touches. */
@@ -248,14 +271,13 @@ pred_pages(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length)
     return ucs_rcache_pred_pages(start, length, pred->params.page_size);
 }
 
-/** Let other threads run, since this thread waits for one of them. Without the
- *  lock. */
-static inline void pred_yield(const ucs_rcache_pred_t *pred)
+/** As @ref pred_give_way, or what the owner of the cache has instead of it. */
+static inline void pred_yield(ucs_rcache_pred_t *pred)
 {
     if (pred->ops.yield != NULL) {
         pred->ops.yield(pred->params.arg);
     } else {
-        sched_yield();
+        pred_give_way(pred);
     }
 }
 

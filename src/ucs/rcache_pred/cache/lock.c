@@ -1,0 +1,149 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "cache.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * How a thread waits for another one: for the lock, for a registration that is
+ * under way, or for room that is being given back. Most often the other one is
+ * the helper, whose scheduling class is the usual one (SCHED_BATCH), while ranks
+ * may belong to a real-time class. A real-time thread that spins, or calls
+ * sched_yield(), keeps the helper from the processor that they share: it would
+ * wait for ever. It has to sleep; and if a third thread has a priority between
+ * the two, the helper must inherit that of the sleeper (sched(7), futex(2)
+ * "Priority-inheritance futexes").
+ *
+ * helper_mutex serves for that: whoever does a round of the helper's work holds
+ * it, and it has the protocol PTHREAD_PRIO_INHERIT. A thread that tries to lock
+ * it lends its priority to whoever does the round, whatever that one has at the
+ * moment: the lock of the cache, or a registration under way. The lock of the
+ * cache is not such a mutex itself, since that would cost 20 ns more for each
+ * pair of lock and unlock, and a use needs two pairs.
+ */
+
+
+/* A thread that found the lock taken looks so many times before it lets others
+ * run, which takes some 10 us. The lock is held for less, unless the thread that
+ * has it was set aside. */
+#define LOCK_SPINS 1000
+
+/* A real-time thread looks after so many ns whether what it waits for has
+ * happened. A registration takes about as long. */
+#define LOOK_INTERVAL 50000
+
+#define NSEC_PER_SEC  1000000000l
+
+
+ucs_status_t pred_helper_mutex_init(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t attr;
+    int ret;
+
+    if (pthread_mutexattr_init(&attr) != 0) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    /* A thread that does a round may wait for a registration of another thread:
+     * it must not wait for itself */
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    ret = pthread_mutex_init(mutex, &attr);
+    if (ret == ENOTSUP) { /* The system knows no such mutexes */
+        pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_NONE);
+        ret = pthread_mutex_init(mutex, &attr);
+    }
+
+    pthread_mutexattr_destroy(&attr);
+    return (ret == 0) ? UCS_OK : UCS_ERR_NO_RESOURCE;
+}
+
+/* Whether this thread belongs to a class whose threads are not set aside for
+ * those of the usual one */
+static int is_realtime(void)
+{
+    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+    return (policy == SCHED_FIFO) || (policy == SCHED_RR) ||
+           (policy == SCHED_DEADLINE);
+}
+
+/* Sleep by a system call, since a thread may be cancelled in the function of
+ * the C library, and then the use would never end */
+static void sleep_shortly(void)
+{
+    const struct timespec ts = { .tv_nsec = LOOK_INTERVAL };
+
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+}
+
+/* Lend the priority of this thread to the one that does a round now, for a short
+ * time. @return 0 if no other thread does. */
+static int lend_priority(pthread_mutex_t *mutex)
+{
+    struct timespec until;
+    int ret;
+
+    /* The only clock that every kernel with such mutexes takes. Should it be set
+     * back, this thread sleeps until the end of the round */
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_INTERVAL;
+    if (until.tv_nsec >= NSEC_PER_SEC) {
+        until.tv_nsec -= NSEC_PER_SEC;
+        ++until.tv_sec;
+    }
+
+    ret = pthread_mutex_timedlock(mutex, &until);
+    if (ret == 0) {
+        pthread_mutex_unlock(mutex);
+    }
+
+    return ret == ETIMEDOUT;
+}
+
+void pred_give_way(ucs_rcache_pred_t *pred)
+{
+    int saved_errno = errno;
+
+    if (!is_realtime()) {
+        sched_yield();
+    } else if (!lend_priority(&pred->helper_mutex)) {
+        /* Another thread of the program is waited for */
+        sleep_shortly();
+    }
+
+    errno = saved_errno;
+}
+
+/* Tell the processor that this thread spins */
+static inline void spin_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+void pred_lock_wait(ucs_rcache_pred_t *pred)
+{
+    unsigned spins = 0;
+
+    do {
+        /* Relaxed: the exchange below orders what follows */
+        while (atomic_load_explicit(&pred->lock, memory_order_relaxed)) {
+            if (++spins % LOCK_SPINS == 0) {
+                pred_give_way(pred);
+            } else {
+                spin_relax();
+            }
+        }
+    } while (atomic_exchange_explicit(&pred->lock, 1, memory_order_acquire));
+}

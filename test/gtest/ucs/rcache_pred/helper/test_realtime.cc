@@ -1,0 +1,190 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "helper_test.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <functional>
+
+
+/* Threads of the program belong to a real-time class, and the helper to the
+ * usual one. All of them are bound to one processor: whoever has a higher
+ * priority and does not sleep keeps the others from running. The kernel lets
+ * the usual class run for 50 ms a second all the same (sched(7)), so that
+ * nothing here hangs for ever if it fails. */
+class test_realtime : public helper_test {
+protected:
+    static constexpr int LOW = 10, HIGH = 20;
+    /* A thread that waits without sleeping has used more processor time than
+     * this when the kernel lets others run */
+    static constexpr uint64_t PATIENCE = 300 * MSEC;
+
+    void SetUp() override
+    {
+        struct sched_param param = {LOW};
+        bool may;
+
+        std::thread([&may, &param] {
+            may = sched_setscheduler(0, SCHED_FIFO, &param) == 0;
+        }).join();
+        if (!may) {
+            GTEST_SKIP() << "needs the right to use real-time classes";
+        }
+
+        ASSERT_EQ(0, sched_getaffinity(0, sizeof(m_before), &m_before));
+        create();
+    }
+
+    void TearDown() override
+    {
+        if (m_user.joinable()) {
+            m_user.join();
+        }
+        if (m_hog.joinable()) {
+            m_hog.join();
+        }
+        helper_test::TearDown();
+    }
+
+    static uint64_t cpu_time()
+    {
+        struct timespec ts;
+
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+        return ts.tv_sec * SEC + ts.tv_nsec;
+    }
+
+    /* Keep this thread on the processor that all share */
+    void share_cpu()
+    {
+        cpu_set_t one;
+        int cpu = 0;
+
+        while (!CPU_ISSET(cpu, &m_before)) {
+            ++cpu;
+        }
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        EXPECT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+    }
+
+    /* Start a thread of the real-time class on that processor. It has come as
+     * far as it can without sleeping when this function returns. */
+    std::thread start_realtime(int priority, std::function<void()> body)
+    {
+        std::atomic<bool> runs(false);
+        std::thread thread([this, priority, body, &runs] {
+            struct sched_param param = {priority};
+
+            share_cpu();
+            EXPECT_EQ(0, sched_setscheduler(0, SCHED_FIFO, &param));
+            runs = true;
+            body();
+        });
+
+        while (!runs) {
+            std::this_thread::sleep_for(std::chrono::microseconds(10));
+        }
+        return thread;
+    }
+
+    /* The helper is in the middle of something: now a thread of the program
+     * begins a use of what the helper registers ahead, and another one computes
+     * until that use has begun */
+    void start_program(bool with_hog = true)
+    {
+        if (!m_armed) {
+            return;
+        }
+
+        m_armed = false;
+        m_user  = start_realtime(HIGH, [this] {
+            uint64_t start = cpu_time();
+
+            end(begin(buffer(0), 64 * KB));
+            m_user_time = cpu_time() - start;
+            m_used      = true;
+        });
+        if (with_hog) {
+            m_hog = start_realtime(LOW, [this] {
+                uint64_t start = cpu_time();
+
+                while (!m_used && !m_hog_lost) {
+                    m_hog_lost = cpu_time() - start > PATIENCE;
+                }
+            });
+        }
+    }
+
+    /* Let the helper learn from uses in this thread. Then run its rounds in a
+     * thread of the usual class, on that processor, until it has registered
+     * ahead of the next use. */
+    void run_helper()
+    {
+        periodic(buffer(0), 100 * MSEC, 3);
+        use(buffer(0), 64 * KB, MSEC);
+
+        std::thread helper([this] {
+            share_cpu();
+            m_armed = true;
+            run(200 * MSEC);
+        });
+        helper.join();
+        ASSERT_TRUE(m_user.joinable()) << "nothing was registered ahead";
+        m_user.join();
+        if (m_hog.joinable()) {
+            m_hog.join();
+        }
+    }
+
+    /* Emitted by the helper, which has the lock of the cache */
+    static void emitted(void *arg, const ucs_rcache_pred_event_t*)
+    {
+        static_cast<test_realtime*>(arg)->start_program();
+    }
+
+    cpu_set_t             m_before;
+    std::thread           m_user, m_hog;
+    bool                  m_armed = false; /* The helper starts the others */
+    std::atomic<bool>     m_used{false}, m_hog_lost{false};
+    std::atomic<uint64_t> m_user_time{0};
+};
+
+TEST_F(test_realtime, use_sleeps_while_the_helper_registers)
+{
+    m_world.on_reg = [this](const auto&) {
+        start_program(false);
+    };
+    run_helper();
+    EXPECT_LT(m_user_time, PATIENCE);
+}
+
+TEST_F(test_realtime, helper_that_registers_inherits_the_priority)
+{
+    m_world.on_reg = [this](const auto&) {
+        start_program();
+    };
+    run_helper();
+    EXPECT_LT(m_user_time, PATIENCE);
+    EXPECT_FALSE(m_hog_lost) << "the helper did not get the processor";
+}
+
+TEST_F(test_realtime, helper_that_has_the_lock_inherits_the_priority)
+{
+    ucs_rcache_pred_sink_t sink;
+
+    sink.arg   = this;
+    sink.event = emitted;
+    m_params.sink = &sink;
+    recreate();
+    run_helper();
+    EXPECT_LT(m_user_time, PATIENCE);
+    EXPECT_FALSE(m_hog_lost) << "the helper did not get the processor";
+    destroy();
+}
