@@ -90,6 +90,16 @@ static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     }
 }
 
+/* The helper thread may have been set aside in the middle of a round, by the
+ * very threads that have now taken its work. They can do no round before it has
+ * ended its own. */
+static void let_round_end(ucs_rcache_pred_t *pred)
+{
+    if (atomic_load(&pred->absence.found)) {
+        pred_give_way(pred);
+    }
+}
+
 void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
 {
     /* Relaxed: only a hint; what there is to do is found out under the mutex */
@@ -115,6 +125,7 @@ void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
     /* If the mutex is taken, a round is being done already, by another thread
      * or by this one further up its stack */
     if (pthread_mutex_trylock(&pred->helper_mutex) != 0) {
+        let_round_end(pred);
         return;
     }
 

@@ -188,3 +188,30 @@ TEST_F(test_realtime, helper_that_has_the_lock_inherits_the_priority)
     EXPECT_FALSE(m_hog_lost) << "the helper did not get the processor";
     destroy();
 }
+
+/* The helper was set aside in the middle of a round, and the program, which
+ * never sleeps, takes over its work. The helper must come to the end of that
+ * round first. */
+TEST_F(test_realtime, program_that_takes_over_lets_the_round_end)
+{
+    m_params.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
+    recreate();
+    m_world.on_reg = [this](const auto&) {
+        if (m_armed) {
+            m_armed = false;
+            m_user  = start_realtime(HIGH, [this] {
+                uint64_t start = cpu_time(), rounds = stats().helper_rounds;
+
+                while ((stats().helper_rounds == rounds) &&
+                       (cpu_time() - start < PATIENCE)) {
+                    m_world.advance(SEC);
+                    ucs_rcache_pred_progress(m_pred);
+                }
+                m_user_time = cpu_time() - start;
+            });
+        }
+    };
+    run_helper();
+    EXPECT_LT(m_user_time, PATIENCE);
+    EXPECT_NE("", log_watch::take());
+}
