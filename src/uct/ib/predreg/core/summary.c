@@ -8,8 +8,11 @@
 
 #include <ucs/debug/log_def.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NSEC_PER_MSEC 1e6
@@ -69,17 +72,49 @@ static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,
     ucs_string_buffer_appendf(strb, "}\n");
 }
 
+/*
+ * Open the file of the summary. Its folder may be one that everybody may write to,
+ * such as /tmp, where another user may have put something else in its place: a
+ * symbolic link to a file of this user, or a pipe, at which the exit of the
+ * program would wait for a reader.
+ *
+ * @param [out] reason_p  Why it cannot be opened, or is not to be written to.
+ */
+static int summary_open(const char *path, const char **reason_p)
+{
+    struct stat st;
+    int fd;
+
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
+              O_NONBLOCK | O_NOCTTY, 0666);
+    if (fd < 0) {
+        *reason_p = (errno == ELOOP) ? "it is a symbolic link" :
+                                       strerror(errno);
+        return -1;
+    }
+
+    if ((fstat(fd, &st) != 0) ||
+        (!S_ISCHR(st.st_mode) && (st.st_uid != geteuid()))) {
+        *reason_p = "it belongs to another user";
+        close(fd);
+        return -1;
+    }
+
+    return fd;
+}
+
 /* Write the text with a single call of write(), so that the lines of several
  * processes do not mix */
 static void summary_write(const char *path, const char *text, size_t length)
 {
     int fd = STDERR_FILENO;
+    const char *reason;
 
     if ((path != NULL) && (path[0] != '\0')) {
-        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        fd = summary_open(path, &reason);
         if (fd < 0) {
-            ucs_warn("cannot write the summary to %s: %m; it goes to standard "
-                     "error", path);
+            ucs_warn("cannot write the summary to %s: %s; it goes to standard "
+                     "error", path, reason);
             fd = STDERR_FILENO;
         }
     }

@@ -24,9 +24,9 @@ BEGIN_C_DECLS
  *
  * @param [in] format  UCT_PREDREG_SUMMARY_TEXT or UCT_PREDREG_SUMMARY_JSON.
  * @param [in] path    File that the summary is appended to; NULL or empty:
- *                     standard error. If the file cannot be written to, a
- *                     warning is logged, and the summary goes to standard
- *                     error.
+ *                     standard error. If the file cannot be written to, is a
+ *                     symbolic link or belongs to another user, a warning is
+ *                     logged, and the summary goes to standard error.
  */
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
                                uct_predreg_summary_format_t format,

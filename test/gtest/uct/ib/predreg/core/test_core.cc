@@ -18,6 +18,8 @@
 
 #include <uct/api/version.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What of state.h C++ can read */
@@ -183,6 +185,52 @@ TEST_F(test_core, a_summary_goes_somewhere) {
               testing::internal::GetCapturedStderr().find("predreg pid "));
     EXPECT_EQ(0u, log_watch::take().find("cannot write the summary to " +
                                          m_folder));
+}
+
+/* In a folder that everybody may write to, others may have put something else
+ * in the place of the file */
+TEST_F(test_core, a_summary_follows_no_link) {
+    const std::string path                    = m_folder + "/summary";
+    const std::string precious                = m_folder + "/precious";
+    const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
+
+    close(open(precious.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    ASSERT_EQ(0, symlink(precious.c_str(), path.c_str()));
+    testing::internal::CaptureStderr();
+    uct_predreg_summary_print(&snapshot, UCT_PREDREG_SUMMARY_TEXT,
+                              path.c_str());
+    EXPECT_NE(std::string::npos,
+              testing::internal::GetCapturedStderr().find("predreg pid "));
+    EXPECT_NE(std::string::npos, log_watch::take().find("symbolic link"));
+
+    struct stat st;
+    ASSERT_EQ(0, stat(precious.c_str(), &st));
+    EXPECT_EQ(0, st.st_size);
+    unlink(path.c_str());
+
+    /* Nobody reads from the pipe */
+    ASSERT_EQ(0, mkfifo(path.c_str(), 0666));
+    testing::internal::CaptureStderr();
+    uct_predreg_summary_print(&snapshot, UCT_PREDREG_SUMMARY_TEXT,
+                              path.c_str());
+    EXPECT_NE(std::string::npos,
+              testing::internal::GetCapturedStderr().find("predreg pid "));
+    EXPECT_NE("", log_watch::take());
+    unlink(path.c_str());
+
+    if (geteuid() == 0) {
+        close(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+        ASSERT_EQ(0, chown(path.c_str(), 65534, 65534));
+        testing::internal::CaptureStderr();
+        uct_predreg_summary_print(&snapshot, UCT_PREDREG_SUMMARY_TEXT,
+                                  path.c_str());
+        testing::internal::GetCapturedStderr();
+        EXPECT_NE(std::string::npos, log_watch::take().find("another user"));
+        ASSERT_EQ(0, stat(path.c_str(), &st));
+        EXPECT_EQ(0, st.st_size);
+        unlink(path.c_str());
+    }
+    unlink(precious.c_str());
 }
 
 TEST_F(test_core, others_see_the_live_counters) {
