@@ -254,11 +254,14 @@ TEST_F(test_core, a_child_has_no_live_counters) {
     char command[64];
 
     uct_predreg_live_start(test_core_state());
+    uct_predreg_publish(test_core_state());
     child process([&]() -> int {
         uct_predreg_live_reset(test_core_state());
         return test_core_read_live(&uses, command, sizeof(command));
     });
     EXPECT_EQ(0, process.reap());
+    /* Those of the parent can be read as before */
+    EXPECT_TRUE(test_core_read_live(&uses, command, sizeof(command)));
 }
 
 TEST_F(test_core, processes_of_a_node_meet_for_their_bounds) {
