@@ -6,10 +6,11 @@
 
 #include "binary_test.h"
 
+#include <trace/limit_file.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <chrono>
 #include <vector>
@@ -88,11 +89,10 @@ TEST_F(test_write, a_file_that_may_not_grow_shows_when_flushed)
     memory_file file;
 
     child process([&file]() {
-        const struct rlimit limit = {100, RLIM_INFINITY};
         ucs_rcache_trace_writer_t *writer;
         sigset_t set;
 
-        setrlimit(RLIMIT_FSIZE, &limit);
+        limit_file_size(100);
         ucs_rcache_trace_writer_create(file.fd(), &writer);
         for (unsigned i = 0; i < 100; ++i) {
             ucs_rcache_trace_put_counter(writer, "uses", i);
@@ -125,7 +125,6 @@ TEST_F(test_write, a_pending_signal_stays_pending)
     memory_file file;
 
     child process([&file]() {
-        const struct rlimit limit = {100, RLIM_INFINITY};
         ucs_rcache_trace_writer_t *writer;
         sigset_t set;
 
@@ -134,7 +133,7 @@ TEST_F(test_write, a_pending_signal_stays_pending)
         pthread_sigmask(SIG_BLOCK, &set, NULL);
         raise(SIGXFSZ);
 
-        setrlimit(RLIMIT_FSIZE, &limit);
+        limit_file_size(100);
         ucs_rcache_trace_writer_create(file.fd(), &writer);
         for (unsigned i = 0; i < 100; ++i) {
             ucs_rcache_trace_put_counter(writer, "uses", i);

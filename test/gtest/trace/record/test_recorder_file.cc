@@ -6,8 +6,9 @@
 
 #include "recorder_test.h"
 
+#include <trace/limit_file.h>
+
 #include <signal.h>
-#include <sys/resource.h>
 
 
 /* The file of a process that is killed or forks, a file on a full disk, and one
@@ -112,12 +113,10 @@ TEST_F(test_recorder_file, disk_full)
 TEST_F(test_recorder_file, file_may_not_grow)
 {
     child process([this]() {
-        const struct rlimit limit = {8192, RLIM_INFINITY};
-
         start();
         emit_and_wait();
         ucs_rcache_recorder_stop(m_recorder);
-        setrlimit(RLIMIT_FSIZE, &limit);
+        limit_file_size(8192);
         for (unsigned i = 0; i < 100000; ++i) {
             ucs_rcache_recorder_counter(m_recorder, "uses", i);
         }
