@@ -67,8 +67,34 @@ static void node_start(ucs_rcache_pred_node_t *node)
                           memory_order_relaxed);
 }
 
+/* Identify the name spaces in which the name of this process (procid.h) is
+ * true */
+static uint64_t name_spaces(void)
+{
+    static const char *const paths[] = {
+        "/proc/self/ns/pid", "/proc/self/ns/time"
+    };
+    uint64_t key = 0;
+    struct stat st;
+    unsigned i;
+
+    for (i = 0; i < ucs_static_array_size(paths); ++i) {
+        key = (key * 0x100000001b3ull) +
+              ((stat(paths[i], &st) == 0) ? st.st_ino : 0);
+    }
+
+    return key;
+}
+
+void pred_node_close(ucs_rcache_pred_node_t *node)
+{
+    ucs_rcache_pred_segment_detach(&node->shm->header);
+    ucs_rcache_pred_token_destroy(node->token);
+    free(node);
+}
+
 ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
-                               uint64_t key, ucs_rcache_pred_procid_t self,
+                               uint64_t key, ucs_rcache_pred_procid_t procid,
                                ucs_rcache_pred_node_t **node_p)
 {
     ucs_rcache_pred_segment_id_t id = pred_node_segment_id(key);
@@ -83,13 +109,19 @@ ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
         goto err;
     }
 
-    status = ucs_rcache_pred_segment_attach(&id, sizeof(*node->shm), &segment);
+    status = ucs_rcache_pred_token_create(&node->self, &node->token);
     if (status != UCS_OK) {
         goto err_free;
     }
 
+    status = ucs_rcache_pred_segment_attach(&id, sizeof(*node->shm), &segment);
+    if (status != UCS_OK) {
+        goto err_destroy_token;
+    }
+
     node->params = *params;
-    node->self   = self;
+    node->procid = procid;
+    node->names  = name_spaces();
     node->shm    = (ucs_rcache_pred_node_shm_t*)segment;
     status       = pred_slot_take_any(node);
     if (status != UCS_OK) {
@@ -109,31 +141,12 @@ err_free_slot:
     pred_slot_free(node->slot);
 err_detach:
     ucs_rcache_pred_segment_detach(segment);
+err_destroy_token:
+    ucs_rcache_pred_token_destroy(node->token);
 err_free:
     free(node);
 err:
     return status;
-}
-
-/* Pids, socket names and start times mean the same only to processes with the
- * same name spaces. Processes with others get another key, and meet in another
- * segment. */
-static uint64_t name_spaces(void)
-{
-    static const char *const paths[] = {
-        "/proc/self/ns/pid", "/proc/self/ns/net", "/proc/self/ns/user",
-        "/proc/self/ns/time"
-    };
-    uint64_t key = 0;
-    struct stat st;
-    unsigned i;
-
-    for (i = 0; i < ucs_static_array_size(paths); ++i) {
-        key = (key * 0x100000001b3ull) +
-              ((stat(paths[i], &st) == 0) ? st.st_ino : 0);
-    }
-
-    return key;
 }
 
 ucs_status_t
@@ -148,19 +161,14 @@ ucs_rcache_pred_node_join(const ucs_rcache_pred_node_params_t *params,
         return UCS_ERR_UNSUPPORTED;
     }
 
-    return pred_node_join_as(params, name_spaces(), self, node_p);
-}
-
-void ucs_rcache_pred_node_abandon(ucs_rcache_pred_node_t *node)
-{
-    ucs_rcache_pred_segment_detach(&node->shm->header);
-    free(node);
+    /* Whoever sees the same shared memory is on the same node */
+    return pred_node_join_as(params, 0, self, node_p);
 }
 
 void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node)
 {
     pred_slot_free(node->slot);
-    ucs_rcache_pred_node_abandon(node);
+    pred_node_close(node);
 }
 
 /* Collect what is known of all processes, this one among them.

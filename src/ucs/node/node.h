@@ -27,15 +27,19 @@ BEGIN_C_DECLS
  * Each process has a slot in shared memory, which only it writes. The share of
  * a process that was killed is not lost: another process that finds its slot
  * clears it. The memory is freed with the last process, in whatever way that
- * one ended. A process that runs another program (exec) without leaving keeps
- * its share until it ends.
+ * one ended. The share stays as long as a child lives that the process forked
+ * and that has not run another program (exec), since it keeps the memory of its
+ * parent registered. A process that runs another program without leaving keeps
+ * its share until it ends or joins again.
  *
- * The processes of a node are those of one effective user with the same IPC,
- * PID, network, user and time name spaces; others have bounds of their own.
+ * The processes of a node are those of one effective user with the same IPC
+ * name space, whatever other name spaces they are in; others have bounds of
+ * their own.
  *
  * Uses ucs/base; the cache calls it, and the core of uct/ib/predreg, which
- * joins and leaves. All functions but join, leave and abandon are thread safe
- * and lock-free.
+ * joins and leaves. All functions but join and leave are thread safe and
+ * lock-free. A forked child must use nothing that its parent has joined: it
+ * forgets it, without freeing anything, and joins itself.
  */
 
 typedef struct ucs_rcache_pred_node ucs_rcache_pred_node_t;
@@ -72,28 +76,29 @@ ucs_rcache_pred_node_join(const ucs_rcache_pred_node_params_t *params,
 /** Give the share back, and leave the processes of the node. */
 void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node);
 
-/**
- * Free in a forked child what it has inherited from its parent, whose slot
- * stays as it is.
- */
-void ucs_rcache_pred_node_abandon(ucs_rcache_pred_node_t *node);
-
 
 /**
  * Ask for room for so many regions with so many bytes together, before they are
  * registered; either may be 0.
  * The bounds are kept at every instant: two processes that ask at once for the
- * last room may both be refused, but never both be served. Shares of dead
- * processes are taken back before refusing, which takes some system calls for
- * each process of the node.
+ * last room may both be refused, but never both be served. Before refusing,
+ * some of the slots are looked at, 16 system calls at most, and the shares of
+ * dead processes are taken back.
  *
- * @return 0 if there is no room. Then the others are asked to give up what they
- *         hold idle, see @ref ucs_rcache_pred_node_is_asked, unless even all of
- *         it would not be enough, since @a bytes or @a regions is above the
- *         bound or above 2^63 - 1.
+ * @return 0 if there is no room.
  */
 int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                  uint64_t regions);
+
+/**
+ * Ask the others to give up idle memory, see @ref
+ * ucs_rcache_pred_node_is_asked, until there is so much room: for a process
+ * that was refused it, cannot make it itself, and needs it now. They are not
+ * asked if even all they have would not be enough, since @a bytes or @a regions
+ * is above the bound or above 2^63 - 1.
+ */
+void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                              uint64_t regions);
 
 /** Give back the room of so many regions with so many bytes together, after
  *  they were deregistered. */
@@ -101,8 +106,9 @@ void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                   uint64_t regions);
 
 /**
- * @return whether another process has been refused room since the last call.
- *         Costs one load of shared memory if not.
+ * @return whether another process has asked for room since the last call, and
+ *         less has been given back since than it lacked. Costs one load of
+ *         shared memory if not.
  */
 int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node);
 

@@ -10,6 +10,7 @@
 #include "node.h"
 #include "procid.h"
 #include "segment.h"
+#include "token.h"
 
 #include <stdatomic.h>
 
@@ -18,13 +19,26 @@
  * The shared memory of a node's processes, as slot.c, share.c, node.c and the
  * tests see it.
  *
- * A slot belongs to the process in its owner field. Only that process writes
- * the rest of the slot. The slot of a dead process changes hands: a process
- * that has swapped itself in for the dead one clears the slot and sets it free.
- * If that process is killed before it is done, the slot is a dead process's
- * again. A free slot is all zeros. An owner field names one process for all
- * times, so a slot that names a dead process belongs to that one, however often
- * the slot changed hands before.
+ * A slot belongs to the process whose sign of life (token.h) is in its owner
+ * field. Only that process writes the rest of the slot. The slot of a dead
+ * process changes hands: a process that has swapped itself in for the dead one
+ * clears the slot and sets it free. If that process is killed before it is
+ * done, the slot is a dead process's again. A free slot is all zeros. An owner
+ * field names one process for all times, so a slot that names a dead process
+ * belongs to that one, however often the slot changed hands before.
+ *
+ * A slot is a dead process's, and what is in it is registered no more, if both
+ * are true:
+ * - The sign is gone. As long as a child of the process has it that was forked,
+ *   the child has the process's descriptors as well, which keep its memory
+ *   registered.
+ * - The process itself is dead, as far as this can be found out: the kernel
+ *   takes the sign from a process that ends before it closes its files. A
+ *   process of other PID or time name spaces cannot be found; there the sign
+ *   decides alone, and for some milliseconds the share of a process that has
+ *   just ended may be given to others too early. Nor is a process dead that
+ *   runs another program since (exec): its share stays until it ends, or joins
+ *   again.
  *
  * The bounds are kept without a lock. A process first adds what it asks for to
  * its slot, then it sums all slots; if the sum is above the bound, it takes its
@@ -41,12 +55,16 @@
  * and num_used. Memory is registered after it was granted and deregistered
  * before it is given back, and a dead process has none registered; so
  * registered memory does not exceed the bound either.
+ *
+ * Who is refused and can make no room itself asks the others for what is
+ * missing (wanted). They give up idle memory until as much has been given back:
+ * each release takes its size off what is wanted.
  */
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
 /** Version of the layout of the shared memory. Every change of the layout has
  *  to raise it. */
-#define UCS_RCACHE_PRED_NODE_VERSION 1
+#define UCS_RCACHE_PRED_NODE_VERSION 2
 
 /** Slots: more processes than processors of any node so far. */
 #define UCS_RCACHE_PRED_NODE_SLOTS   1024
@@ -56,7 +74,7 @@
 
 
 typedef struct ucs_rcache_pred_node_slot {
-    /** A @ref ucs_rcache_pred_procid_t, or 0 if the slot is free. A process
+    /** A @ref ucs_rcache_pred_token_t, or 0 if the slot is free. A process
      *  that joins swaps itself in for 0 (acquire: it finds the zeros), a
      *  process that clears the slot swaps itself in for a dead one, and the
      *  owner sets it to 0 (release). In one cache line with the numbers that
@@ -66,6 +84,12 @@ typedef struct ucs_rcache_pred_node_slot {
                                    consistent */
     _Atomic uint64_t regions; /**< Regions granted, or being asked for.
                                    Sequentially consistent */
+    /** The @ref ucs_rcache_pred_procid_t of the owner, and its PID and time
+     *  name spaces, in which alone that is true. 0: not written yet. Relaxed:
+     *  read only if the owner's sign of life is gone, so that the owner writes
+     *  no more */
+    _Atomic uint64_t procid;
+    _Atomic uint64_t names;
     /** Relaxed, as the mask below: each word is a number by itself. A reader
      *  that gets half of a new mask makes a worse choice, which it soon makes
      *  again. */
@@ -81,9 +105,15 @@ typedef struct ucs_rcache_pred_node_shm {
      *  and does not see a slot's index here yet has added its own part before
      *  that slot's owner adds anything. */
     _Atomic uint32_t                 num_used UCS_V_ALIGNED(64);
-    /** How often a process was refused room. Release and acquire, see
+    /** How often a process has asked for room. Release and acquire, see
      *  ucs_rcache_pred_node_is_asked() */
     _Atomic uint64_t                 asks UCS_V_ALIGNED(64);
+    /** What is missing: the most that one process has asked for, less what was
+     *  given back since. In one cache line with asks, which whoever reads these
+     *  has just read. Relaxed: each is a number, and a little more or less is
+     *  given up if processes meet here */
+    _Atomic uint64_t                 wanted_bytes;
+    _Atomic uint64_t                 wanted_regions;
     ucs_rcache_pred_node_slot_t      slots[UCS_RCACHE_PRED_NODE_SLOTS];
 } ucs_rcache_pred_node_shm_t;
 
@@ -91,7 +121,11 @@ typedef struct ucs_rcache_pred_node_shm {
 struct ucs_rcache_pred_node {
     /* Constant after join */
     ucs_rcache_pred_node_params_t params;
-    ucs_rcache_pred_procid_t      self;
+    ucs_rcache_pred_token_t       self;      /**< Sign of life, the owner of
+                                                  the slot */
+    void                          *token;    /**< Its memory */
+    ucs_rcache_pred_procid_t      procid;
+    uint64_t                      names;     /**< PID and time name spaces */
     ucs_rcache_pred_node_shm_t    *shm;
     ucs_rcache_pred_node_slot_t   *slot;
     cpu_set_t                     usable;    /**< Processors that this process
@@ -99,8 +133,11 @@ struct ucs_rcache_pred_node {
                                                   later change of the cpuset is
                                                   not noticed */
 
-    /** How many of shm->asks are this process's. Written by any thread that is
-     *  refused, before it writes shm->asks. Relaxed: see
+    /** Index of the slot at which pred_node_reap_some() goes on. Any thread
+     *  adds to it; relaxed: it does not matter where it goes on */
+    _Atomic unsigned              reap_hand;
+    /** How many of shm->asks are this process's. Written by any thread that
+     *  asks, before it writes shm->asks. Relaxed: see
      *  ucs_rcache_pred_node_is_asked() */
     _Atomic uint64_t              own_asks;
     /** How many of shm->asks were others' when ucs_rcache_pred_node_is_asked()
@@ -118,7 +155,11 @@ ucs_rcache_pred_segment_id_t pred_node_segment_id(uint64_t key);
  * among those with the same key. Tests make processes of their own with it.
  */
 ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
-                               uint64_t key, ucs_rcache_pred_procid_t self,
+                               uint64_t key, ucs_rcache_pred_procid_t procid,
                                ucs_rcache_pred_node_t **node_p);
+
+/** Detach what is shared, and free the rest. The slot stays as it is: without
+ *  clearing it before, this is what the end of a process does. */
+void pred_node_close(ucs_rcache_pred_node_t *node);
 
 #endif

@@ -5,80 +5,76 @@
  */
 
 #include "segment.h"
-
-#include <ucs/base/hash.h>
+#include "shm.h"
 
 #include <ucs/debug/log_def.h>
 
-#include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <string.h>
-#include <sys/ipc.h>
-#include <sys/shm.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-/* No other user may attach a segment */
-#define SEGMENT_MODE 0600
+/*
+ * How processes that start together agree on one segment. A lock would need a
+ * name, and whoever holds that name first, another user for one, keeps all
+ * others out.
+ *
+ * A process that finds no agreed segment makes one, which is open, marks it for
+ * removal, so that others find it, and then looks at all segments. It closes
+ * the open ones of others that have a higher number than its own, by which it
+ * takes from them the right to agree; if there is one with a lower number, or
+ * an agreed one, it gives up its own. Last it makes its own agreed, if nobody
+ * has closed it meanwhile. Whoever lost starts again, and finds the agreed one.
+ *
+ * At most one is ever agreed: of two processes, the one whose segment was
+ * marked last sees the other one's when it looks, since a segment keeps its
+ * index as long as it exists. It closes it, or gives up its own. One of them
+ * gets on: the open segment with the lowest number is closed by nobody. A
+ * process that stops with its segment open would keep others waiting; after so
+ * many tries, they close it. If it was killed, its segment is gone.
+ */
 
-/* A process tries so many times to get the lock, and waits so long in between.
- * A walk over some hundred segments takes less than 1 ms, so that even a node
- * full of processes that start together has enough time. */
-#define LOCK_ATTEMPTS      500
-#define LOCK_INTERVAL_NSEC 2000000
+/* The states of a segment. Sequentially consistent */
+#define STATE_OPEN   0 /* What new memory is */
+#define STATE_AGREED 1
+#define STATE_CLOSED 2
+
+/* How often a process looks, and how long it waits in between */
+#define ATTEMPTS      500
+#define INTERVAL_NSEC 2000000
+
+/* After so many attempts an open segment with a lower number is closed */
+#define PATIENCE      100
 
 
-/* The key is a hash of all that identifies a segment. */
-key_t ucs_rcache_pred_segment_key(const ucs_rcache_pred_segment_id_t *id)
+static _Atomic uint64_t *state_of(ucs_rcache_pred_segment_header_t *segment)
 {
-    uint64_t hash;
-
-    hash = ucs_rcache_pred_hash_word(id->magic + id->version);
-    hash = ucs_rcache_pred_hash_word(hash + id->key);
-    hash = ucs_rcache_pred_hash_word(hash + geteuid());
-    return (key_t)((hash >> 32) | 1); /* IPC_PRIVATE is 0 */
+    return (_Atomic uint64_t*)&segment->state;
 }
 
-/* Whether only this user can have created the segment, and can use it */
-static int segment_is_own(const struct shmid_ds *ds, size_t size)
-{
-    return (ds->shm_perm.uid == geteuid()) &&
-           (ds->shm_perm.cuid == geteuid()) &&
-           ((ds->shm_perm.mode & 0777) == SEGMENT_MODE) &&
-           (ds->shm_segsz == size);
-}
-
-static void *segment_map(int shmid)
-{
-    void *addr = shmat(shmid, NULL, 0);
-
-    return (addr == (void*)-1) ? NULL : addr;
-}
-
+/* Attach the segment at an index, if it is one of this user's with this id, in
+ * whatever state. */
 static ucs_rcache_pred_segment_header_t *
-segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size)
+segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size,
+            int *shmid_p)
 {
     ucs_rcache_pred_segment_header_t *segment;
     struct shmid_ds ds;
-    int shmid;
 
     /* Fails for an unused index, and for a segment that this user may not
      * see */
-    shmid = shmctl(index, SHM_STAT, &ds);
-    if ((shmid < 0) || !segment_is_own(&ds, size) ||
+    *shmid_p = shmctl(index, SHM_STAT, &ds);
+    if ((*shmid_p < 0) || !pred_shm_is_own(&ds, size) ||
         !(ds.shm_perm.mode & SHM_DEST)) {
         return NULL;
     }
 
-    segment = segment_map(shmid);
-    if (segment == NULL) {
+    segment = shmat(*shmid_p, NULL, 0);
+    if (segment == (void*)-1) {
         return NULL; /* The last process left meanwhile */
     }
 
-    if (memcmp(&segment->id, id, sizeof(*id)) || (segment->uid != geteuid())) {
+    if (memcmp(&segment->id, id, sizeof(*id))) {
         shmdt(segment);
         return NULL;
     }
@@ -86,117 +82,105 @@ segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size)
     return segment;
 }
 
+static int last_index(void)
+{
+    struct shm_info info;
+
+    return shmctl(0, SHM_INFO, (struct shmid_ds*)&info);
+}
+
 ucs_rcache_pred_segment_header_t *
 ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
                              size_t size)
 {
+    int last = last_index();
     ucs_rcache_pred_segment_header_t *segment;
-    struct shm_info info;
-    int index, last;
+    int index, shmid;
 
     /* A segment keeps its index as long as it exists, so that the walk finds it
      * even if others come and go meanwhile */
-    last = shmctl(0, SHM_INFO, (struct shmid_ds*)&info);
     for (index = 0; index <= last; ++index) {
-        segment = segment_try(index, id, size);
-        if (segment != NULL) {
+        segment = segment_try(index, id, size, &shmid);
+        if (segment == NULL) {
+            continue;
+        }
+
+        if (atomic_load(state_of(segment)) == STATE_AGREED) {
             return segment;
         }
+        shmdt(segment);
     }
 
     return NULL;
 }
 
-/*
- * Called under the lock. IPC_EXCL is not set: a creator that was killed before
- * it marked its segment has left one that nobody uses, which is taken and
- * marked.
- */
-static ucs_rcache_pred_segment_header_t *
-segment_create(const ucs_rcache_pred_segment_id_t *id, size_t size)
+ucs_rcache_pred_segment_header_t *
+ucs_rcache_pred_segment_propose(const ucs_rcache_pred_segment_id_t *id,
+                                size_t size, int *shmid_p)
 {
     ucs_rcache_pred_segment_header_t *segment;
-    struct shmid_ds ds;
-    int shmid;
 
-    shmid = shmget(ucs_rcache_pred_segment_key(id), size,
-                   IPC_CREAT | SEGMENT_MODE);
-    if ((shmid < 0) || (shmctl(shmid, IPC_STAT, &ds) != 0)) {
-        goto err;
-    }
-
-    if (!segment_is_own(&ds, size) || (ds.shm_nattch > 0)) {
-        errno = EEXIST;
-        goto err;
-    }
-
-    segment = segment_map(shmid);
+    segment = pred_shm_create(size, shmid_p);
     if (segment == NULL) {
-        goto err;
+        return NULL;
     }
 
-    segment->id  = *id;
-    segment->uid = geteuid();
-
+    segment->id = *id;
     /* Not earlier: others find the segment from now on, and a marked segment
      * that is not attached is removed at once */
-    if (shmctl(shmid, IPC_RMID, NULL) != 0) {
-        goto err_detach;
+    if (shmctl(*shmid_p, IPC_RMID, NULL) != 0) {
+        ucs_error("failed to mark System V shared memory for removal: %m");
+        shmdt(segment);
+        return NULL;
     }
 
     return segment;
-
-err_detach:
-    shmdt(segment);
-err:
-    ucs_error("failed to create %zu bytes of System V shared memory with key "
-              "0x%x: %m. Limits are kernel.shmmax, shmall and shmmni; "
-              "'ipcs -m' lists what there is",
-              size, (int)ucs_rcache_pred_segment_key(id));
-    return NULL;
 }
 
-/*
- * The lock is the name of a socket in the abstract namespace. One process at a
- * time can have it, and the kernel takes it away from a process that dies. If
- * another thread forks meanwhile, the child has it too, until it runs another
- * program or ends.
- */
-int ucs_rcache_pred_segment_lock(const ucs_rcache_pred_segment_id_t *id)
+/* Whether another segment leaves it to this process to agree on its own. Closes
+ * the other one, if this process may do so. */
+static int makes_way(ucs_rcache_pred_segment_header_t *other, int may_close)
 {
-    struct sockaddr_un addr        = { .sun_family = AF_UNIX };
-    const struct timespec interval = { 0, LOCK_INTERVAL_NSEC };
-    unsigned i;
-    int length, fd;
+    uint64_t state = STATE_OPEN;
 
-    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        ucs_error("failed to create a unix socket: %m");
-        return -1;
+    if (may_close) {
+        atomic_compare_exchange_strong(state_of(other), &state, STATE_CLOSED);
+        return state != STATE_AGREED;
     }
 
-    /* A leading zero: the abstract namespace. The length ends the name. */
-    length = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
-                      "ucx-predreg.%u.%08x", (unsigned)geteuid(),
-                      (unsigned)ucs_rcache_pred_segment_key(id));
-    length += offsetof(struct sockaddr_un, sun_path) + 1;
+    return atomic_load(state_of(other)) == STATE_CLOSED;
+}
 
-    for (i = 0; i < LOCK_ATTEMPTS; ++i) {
-        if (bind(fd, (struct sockaddr*)&addr, length) == 0) {
-            return fd;
+/* Try to make the own segment the agreed one. @return whether it is. */
+static int segment_elect(const ucs_rcache_pred_segment_id_t *id, size_t size,
+                         ucs_rcache_pred_segment_header_t *own, int own_shmid,
+                         int is_patient)
+{
+    int won        = 1;
+    int last       = last_index();
+    uint64_t state = STATE_OPEN;
+    ucs_rcache_pred_segment_header_t *other;
+    int index, shmid;
+
+    for (index = 0; (index <= last) && won; ++index) {
+        other = segment_try(index, id, size, &shmid);
+        if (other == NULL) {
+            continue;
         }
 
-        if (errno != EADDRINUSE) {
-            break;
-        }
-        nanosleep(&interval, NULL);
+        won = (shmid == own_shmid) ||
+              makes_way(other, !is_patient || (shmid > own_shmid));
+        shmdt(other);
     }
 
-    ucs_error("failed to bind the abstract unix socket '%s' within %d ms: %m",
-              addr.sun_path + 1,
-              LOCK_ATTEMPTS * (LOCK_INTERVAL_NSEC / 1000000));
-    close(fd);
-    return -1;
+    if (won && atomic_compare_exchange_strong(state_of(own), &state,
+                                              STATE_AGREED)) {
+        return 1;
+    }
+
+    /* A child that was forked meanwhile may keep it */
+    atomic_store(state_of(own), STATE_CLOSED);
+    return 0;
 }
 
 ucs_status_t
@@ -204,26 +188,33 @@ ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
                                size_t size,
                                ucs_rcache_pred_segment_header_t **segment_p)
 {
-    ucs_rcache_pred_segment_header_t *segment;
-    int lock_fd;
+    const struct timespec interval = { 0, INTERVAL_NSEC };
+    int shmid;
+    unsigned i;
 
-    lock_fd = ucs_rcache_pred_segment_lock(id);
-    if (lock_fd < 0) {
-        return UCS_ERR_UNSUPPORTED;
+    for (i = 0; i < ATTEMPTS; ++i) {
+        *segment_p = ucs_rcache_pred_segment_find(id, size);
+        if (*segment_p != NULL) {
+            return UCS_OK;
+        }
+
+        *segment_p = ucs_rcache_pred_segment_propose(id, size, &shmid);
+        if (*segment_p == NULL) {
+            return UCS_ERR_UNSUPPORTED;
+        }
+
+        if (segment_elect(id, size, *segment_p, shmid, i < PATIENCE)) {
+            return UCS_OK;
+        }
+
+        shmdt(*segment_p);
+        nanosleep(&interval, NULL);
     }
 
-    segment = ucs_rcache_pred_segment_find(id, size);
-    if (segment == NULL) {
-        segment = segment_create(id, size);
-    }
-
-    close(lock_fd);
-    if (segment == NULL) {
-        return UCS_ERR_UNSUPPORTED;
-    }
-
-    *segment_p = segment;
-    return UCS_OK;
+    ucs_error("the processes of user %u have not agreed on shared memory "
+              "within %d ms", (unsigned)geteuid(),
+              ATTEMPTS * (INTERVAL_NSEC / 1000000));
+    return UCS_ERR_UNSUPPORTED;
 }
 
 void ucs_rcache_pred_segment_detach(ucs_rcache_pred_segment_header_t *segment)

@@ -12,7 +12,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 BEGIN_C_DECLS
 
@@ -21,8 +20,16 @@ BEGIN_C_DECLS
  * Memory that the processes of one user share and that leaves nothing behind,
  * however they end: a System V segment that is marked for removal as soon as it
  * exists. Linux lets others attach a marked segment, shmctl(2), and frees it
- * with the last process. It has no name any more; it is found by walking all
- * segments of the system.
+ * with the last process.
+ *
+ * It has no name, which another user could take before us: it is found by
+ * walking all segments of the system, and the kernel tells which of them are
+ * this user's. So all processes of the user meet that see the same System V
+ * memory (IPC name space), whatever other name spaces they are in. Processes
+ * that find none at the same time each make one, and agree on one of them
+ * without a lock, see segment.c.
+ *
+ * Uses shm.h; node.c calls it. Any thread may call these functions.
  */
 
 /** What identifies a segment, together with its owner and its size. */
@@ -34,17 +41,18 @@ typedef struct ucs_rcache_pred_segment_id {
 } ucs_rcache_pred_segment_id_t;
 
 
-/** The beginning of a segment. Its creator writes it before any other process
- *  can find the segment; it is constant from then on. */
+/** The beginning of a segment. Its creator writes the id before any other
+ *  process can find the segment; it is constant from then on. */
 typedef struct ucs_rcache_pred_segment_header {
     ucs_rcache_pred_segment_id_t id;
-    uint64_t                     uid;
+    uint64_t                     state; /**< Only segment.c uses it, as an
+                                             atomic, which C++ does not know */
 } ucs_rcache_pred_segment_header_t;
 
 
 /**
  * Attach this user's segment, and create it first if there is none: zeros after
- * the header. Sleeps while another process does the same.
+ * the header. May sleep while other processes do the same, up to a second.
  *
  * @param [in] size  Bytes, including the header.
  *
@@ -59,30 +67,21 @@ ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
  *  or has ended. */
 void ucs_rcache_pred_segment_detach(ucs_rcache_pred_segment_header_t *segment);
 
-/**
- * @return this user's segment, attached, or NULL if there is none. Without the
- *         lock, another process may create one meanwhile.
- */
+/** @return this user's segment, attached, or NULL if there is none on which all
+ *          have agreed. */
 ucs_rcache_pred_segment_header_t *
 ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
                              size_t size);
 
 /**
- * @return the System V key under which the segment is created; it loses it when
- *         it is marked. Two that collide only wait for each other. Never
- *         IPC_PRIVATE.
- */
-key_t ucs_rcache_pred_segment_key(const ucs_rcache_pred_segment_id_t *id);
-
-/**
- * Take the lock under which one process at a time looks for this user's segment
- * and creates it.
+ * Make a segment that others find, but on which nobody has agreed: what a
+ * process leaves, until it ends, that stops in the middle of attach. For tests.
  *
- * @return a file descriptor: closing it gives the lock back, which the kernel
- *         does for a process that dies. -1 if others hold the lock for a
- *         second, logged.
+ * @return NULL if it cannot be created, logged.
  */
-int ucs_rcache_pred_segment_lock(const ucs_rcache_pred_segment_id_t *id);
+ucs_rcache_pred_segment_header_t *
+ucs_rcache_pred_segment_propose(const ucs_rcache_pred_segment_id_t *id,
+                                size_t size, int *shmid_p);
 
 END_C_DECLS
 

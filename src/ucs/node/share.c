@@ -108,29 +108,70 @@ int pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
         }
     }
 
-    pred_node_reap(node);
-    return try_reserve(node, bytes, regions);
+    return (pred_node_reap_some(node) > 0) &&
+           try_reserve(node, bytes, regions);
 }
 
 int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                  uint64_t regions)
 {
+    return pred_node_reserve(node, bytes, regions);
+}
+
+/* By how much a sum is above its maximum, if so much is added to it */
+static uint64_t missing(uint64_t sum, uint64_t more, uint64_t max)
+{
+    sum = add_saturated(sum, more);
+    return (sum > max) ? (sum - max) : 0;
+}
+
+/* Let no less be wanted than this */
+static void want(_Atomic uint64_t *wanted, uint64_t value)
+{
+    uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
+
+    while ((old < value) &&
+           !atomic_compare_exchange_weak_explicit(wanted, &old, value,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+/* Take what was given back off what is wanted. Usually nothing is */
+static void satisfy(_Atomic uint64_t *wanted, uint64_t value)
+{
+    uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
+
+    while ((old > 0) &&
+           !atomic_compare_exchange_weak_explicit(wanted, &old,
+                                                  old - ucs_min(old, value),
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                              uint64_t regions)
+{
+    ucs_rcache_pred_node_totals_t totals;
+
     if ((bytes > ucs_min(node->params.max_bytes, SLOT_MAX)) ||
         (regions > ucs_min(node->params.max_regions, SLOT_MAX))) {
-        return 0; /* There would be no room even if the others gave up all they
-                     have, so that they are not asked */
+        return; /* There would be no room even if the others gave up all they
+                   have */
     }
 
-    if (pred_node_reserve(node, bytes, regions)) {
-        return 1;
-    }
+    ucs_rcache_pred_node_get_totals(node, &totals);
+    want(&node->shm->wanted_bytes,
+         missing(totals.bytes, bytes, node->params.max_bytes));
+    want(&node->shm->wanted_regions,
+         missing(totals.regions, regions, node->params.max_regions));
 
     /* Release: a thread of this process that sees the new value of asks also
      * sees the new value of own_asks, so that it does not take this ask for one
-     * of another process */
+     * of another process; and whoever sees it sees what is wanted */
     atomic_fetch_add_explicit(&node->own_asks, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&node->shm->asks, 1, memory_order_release);
-    return 0;
 }
 
 void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
@@ -138,6 +179,8 @@ void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
 {
     atomic_fetch_sub(&node->slot->regions, regions);
     atomic_fetch_sub(&node->slot->bytes, bytes);
+    satisfy(&node->shm->wanted_regions, regions);
+    satisfy(&node->shm->wanted_bytes, bytes);
 }
 
 int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
@@ -150,8 +193,16 @@ int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
     asks   = atomic_load_explicit(&node->shm->asks, memory_order_acquire);
     others = asks - atomic_load_explicit(&node->own_asks, memory_order_relaxed);
     seen   = atomic_load_explicit(&node->asks_seen, memory_order_relaxed);
-    return ((int64_t)(others - seen) > 0) &&
-           atomic_compare_exchange_strong_explicit(&node->asks_seen, &seen,
-                                                   others, memory_order_relaxed,
-                                                   memory_order_relaxed);
+    if (((int64_t)(others - seen) <= 0) ||
+        !atomic_compare_exchange_strong_explicit(&node->asks_seen, &seen,
+                                                 others, memory_order_relaxed,
+                                                 memory_order_relaxed)) {
+        return 0;
+    }
+
+    /* Relaxed: numbers. If they are 0, others have given back enough since */
+    return (atomic_load_explicit(&node->shm->wanted_bytes,
+                                 memory_order_relaxed) > 0) ||
+           (atomic_load_explicit(&node->shm->wanted_regions,
+                                 memory_order_relaxed) > 0);
 }

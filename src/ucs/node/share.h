@@ -22,7 +22,7 @@ BEGIN_C_DECLS
  * Ask for room for so many bytes and regions together, without asking the
  * others to give up theirs. Any thread; lock-free.
  *
- * @return 0 if there is no room, also after taking back the shares of the dead.
+ * @return 0 if there is no room, also after taking back shares of the dead.
  */
 int pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
                       uint64_t regions);

@@ -15,11 +15,11 @@ BEGIN_C_DECLS
  *
  * The slots of the processes in the shared memory of a node: who has one, and
  * when it is free again. node_int.h says which process may write a slot. Uses
- * procid.h; share.c and node.c call it.
+ * procid.h and token.h; share.c and node.c call it.
  *
- * Threads: pred_node_num_used, pred_node_reap and pred_slot_get_affinity may be
- * called by any thread, and are lock-free. The others are called by one thread
- * of the slot's owner at a time.
+ * Threads: pred_node_num_used, the two that reap and pred_slot_get_affinity may
+ * be called by any thread, and are lock-free. The others are called by one
+ * thread of the slot's owner at a time.
  */
 
 /** @return how many slots, from the first one, have ever had an owner. */
@@ -49,6 +49,10 @@ void pred_slot_get_affinity(ucs_rcache_pred_node_slot_t *slot,
  * @return how many.
  */
 unsigned pred_node_reap(ucs_rcache_pred_node_t *node);
+
+/** As @ref pred_node_reap, but look at a few slots only, each time at others:
+ *  what a refusal may take. */
+unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node);
 
 END_C_DECLS
 

@@ -39,6 +39,7 @@ extern "C" {
 #include <ucs/rcache_pred/cache/region.h>
 #include <ucs/rcache_pred/cache/victim.h>
 #include <ucs/node/segment.h>
+#include <ucs/node/token.h>
 #include <ucs/rcache_pred/predict/signature.h>
 #include <ucs/rcache_pred/stats.h>
 #include <ucs/host/thread.h>

@@ -56,14 +56,23 @@ unsigned test_node_slot(ucs_rcache_pred_node_t *node)
     return node->slot - node->shm->slots;
 }
 
-ucs_rcache_pred_procid_t test_node_owner(ucs_rcache_pred_node_t *node,
-                                         unsigned slot)
+uint64_t test_node_token(ucs_rcache_pred_node_t *node)
+{
+    return node->self;
+}
+
+void test_node_die(ucs_rcache_pred_node_t *node)
+{
+    pred_node_close(node);
+}
+
+uint64_t test_node_owner(ucs_rcache_pred_node_t *node, unsigned slot)
 {
     return atomic_load(&node->shm->slots[slot].owner);
 }
 
 void test_node_set_owner(ucs_rcache_pred_node_t *node, unsigned slot,
-                         ucs_rcache_pred_procid_t owner)
+                         uint64_t owner)
 {
     if (slot >= atomic_load(&node->shm->num_used)) {
         atomic_store(&node->shm->num_used, slot + 1);

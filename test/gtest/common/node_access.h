@@ -24,15 +24,19 @@ int test_node_exists(uint64_t key);
 /* Take back the shares of dead processes. @return how many. */
 unsigned test_node_reap(ucs_rcache_pred_node_t *node);
 
+/* Do what the end of a process does: its slot stays as it is */
+void test_node_die(ucs_rcache_pred_node_t *node);
+/* The number by which a process is known as the owner of a slot */
+uint64_t test_node_token(ucs_rcache_pred_node_t *node);
+
 unsigned test_node_num_slots(void);
 /* How many slots have ever been used */
 unsigned test_node_num_used(ucs_rcache_pred_node_t *node);
 /* The slot that this handle has */
 unsigned test_node_slot(ucs_rcache_pred_node_t *node);
-ucs_rcache_pred_procid_t test_node_owner(ucs_rcache_pred_node_t *node,
-                                         unsigned slot);
+uint64_t test_node_owner(ucs_rcache_pred_node_t *node, unsigned slot);
 void test_node_set_owner(ucs_rcache_pred_node_t *node, unsigned slot,
-                         ucs_rcache_pred_procid_t owner);
+                         uint64_t owner);
 void test_node_set_bytes(ucs_rcache_pred_node_t *node, unsigned slot,
                          uint64_t bytes);
 /* Whether all that is in a slot is zero */

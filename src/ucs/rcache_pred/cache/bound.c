@@ -163,6 +163,22 @@ int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room)
     return 0;
 }
 
+void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
+{
+    int has_own_room;
+
+    if (pred->params.node == NULL) {
+        return;
+    }
+
+    pred_lock(pred);
+    has_own_room = fits(pred, room);
+    pred_unlock(pred);
+    if (has_own_room) {
+        ucs_rcache_pred_node_ask(pred->params.node, room->bytes, room->regions);
+    }
+}
+
 int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 {
     ucs_rcache_pred_subsystem_stats_t *part =

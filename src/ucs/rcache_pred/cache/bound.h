@@ -68,6 +68,10 @@ int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room);
  *  if the subsystem has not taken so much; then nothing was done. */
 int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 
+/** Ask the other processes of the node to give up idle memory, if it is the
+ *  node's bounds that leave no room. */
+void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
+
 /**
  * @param [out] releases_p  How often room has been given back so far.
  * @return whether the room would not fit even if the cache kept nothing else: what

@@ -103,7 +103,14 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
             continue;
         }
 
-        if ((deadline > 0) || !wait || (patience-- == 0)) {
+        if (deadline > 0) {
+            return 0;
+        }
+
+        if (!wait || (patience-- == 0)) {
+            /* What is needed now is worth more than what others keep for later;
+             * what is registered ahead is not */
+            pred_bound_ask(pred, room);
             return 0;
         }
 

@@ -44,9 +44,8 @@ static void count_round(ucs_rcache_pred_t *pred)
     pred_unlock(pred);
 }
 
-/* If another process of the node was refused room, deregister one idle region.
- * It is not known how much the other process needs; it asks again if this was
- * not enough. */
+/* If another process of the node needs room now, and has not got enough of it
+ * yet, deregister one idle region. It asks again if this was not enough. */
 static void answer_node(ucs_rcache_pred_t *pred)
 {
     if ((pred->params.node != NULL) &&

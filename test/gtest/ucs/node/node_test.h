@@ -23,13 +23,17 @@ protected:
 
     /* Each test has a key of its own, so that it shares memory neither with
      * jobs that run here nor with what another test left. Every handle is taken
-     * for a process. All have the number of this one; only those of the dead
-     * have another. */
+     * for a process, since it has a sign of life of its own. All have the number
+     * of this one; only those of the dead have another. */
     node_test() :
         m_key(((uint64_t)getpid() << 32) + ++num_tests),
         m_self(ucs_rcache_pred_procid_self()),
         m_dead(m_self + (1ull << UCS_RCACHE_PRED_PROCID_PID_BITS))
     {
+        void *addr;
+
+        EXPECT_EQ(UCS_OK, ucs_rcache_pred_token_create(&m_gone, &addr));
+        ucs_rcache_pred_token_destroy(addr);
         params(BOUND);
     }
 
@@ -78,8 +82,9 @@ protected:
         ucs_rcache_pred_node_t *node = NULL;
 
         ASSERT_EQ(UCS_OK, try_join(&node, m_dead));
+        m_dead += 1ull << UCS_RCACHE_PRED_PROCID_PID_BITS;
         ASSERT_TRUE(reserve(node, bytes));
-        ucs_rcache_pred_node_abandon(node);
+        test_node_die(node);
     }
 
     static bool reserve(ucs_rcache_pred_node_t *node, uint64_t bytes)
@@ -90,6 +95,13 @@ protected:
     static void release(ucs_rcache_pred_node_t *node, uint64_t bytes)
     {
         ucs_rcache_pred_node_release(node, bytes, 1);
+    }
+
+    /* Ask for room that there is not, for all others to give up something */
+    static void ask(ucs_rcache_pred_node_t *node, uint64_t bytes)
+    {
+        EXPECT_FALSE(reserve(node, bytes));
+        ucs_rcache_pred_node_ask(node, bytes, 1);
     }
 
     static bool is_asked(ucs_rcache_pred_node_t *node)
@@ -139,6 +151,8 @@ protected:
     ucs_rcache_pred_procid_t             m_self;
     /* A dead process whose pid we have by now */
     ucs_rcache_pred_procid_t             m_dead;
+    /* A sign of life that no process has any more */
+    ucs_rcache_pred_token_t              m_gone;
     ucs_rcache_pred_node_params_t        m_params;
     std::vector<ucs_rcache_pred_node_t*> m_nodes;
 };

@@ -194,7 +194,7 @@ TEST_F(test_node, too_many_processes_are_refused_by_number)
     auto node = join();
 
     for (unsigned i = 1; i < test_node_num_slots(); ++i) {
-        test_node_set_owner(node, i, m_self);
+        test_node_set_owner(node, i, test_node_token(node));
     }
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_join(&extra));
     std::string message = log_watch::take();
@@ -202,7 +202,7 @@ TEST_F(test_node, too_many_processes_are_refused_by_number)
               message.find(std::to_string(test_node_num_slots()))) << message;
 
     /* There is room again if one of them is dead */
-    test_node_set_owner(node, 500, m_dead);
+    test_node_set_owner(node, 500, m_gone);
     EXPECT_EQ(500u, test_node_slot(join()));
     expect_totals(node, 0, 0, test_node_num_slots());
 }
@@ -224,7 +224,7 @@ TEST_F(test_node, real_join_meets_itself)
     params(UNLIMITED);
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_node_join(&m_params, &a));
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_node_join(&m_params, &b));
-    EXPECT_EQ(m_self, test_node_owner(a, test_node_slot(b)));
+    EXPECT_EQ(test_node_token(b), test_node_owner(a, test_node_slot(b)));
     EXPECT_NE(test_node_slot(a), test_node_slot(b));
     EXPECT_GE(totals(a).procs, 2u);
     ucs_rcache_pred_node_leave(b);
@@ -239,15 +239,15 @@ TEST_F(test_node, refusal_is_heard_once_by_each_of_the_others)
 
     reserve(a, BOUND);
     EXPECT_FALSE(is_asked(a));
-    EXPECT_FALSE(reserve(b, 1));
-    EXPECT_FALSE(reserve(b, 1));
+    ask(b, 1);
+    ask(b, 1);
     EXPECT_TRUE(is_asked(a));
     EXPECT_FALSE(is_asked(a));
     EXPECT_TRUE(is_asked(c));
     EXPECT_FALSE(is_asked(c));
     EXPECT_FALSE(is_asked(b)); /* Its own */
 
-    EXPECT_FALSE(reserve(c, 1));
+    ask(c, 1);
     EXPECT_TRUE(is_asked(a));
     EXPECT_TRUE(is_asked(b));
     EXPECT_FALSE(is_asked(c));
@@ -258,8 +258,8 @@ TEST_F(test_node, own_refusals_hide_nobody_elses)
     auto a = join(), b = join();
 
     reserve(a, BOUND);
-    EXPECT_FALSE(reserve(b, 1));
-    EXPECT_FALSE(reserve(a, 1));
+    ask(b, 1);
+    ask(a, 1);
     EXPECT_TRUE(is_asked(a));
     EXPECT_TRUE(is_asked(b));
     EXPECT_FALSE(is_asked(a));
@@ -281,7 +281,7 @@ TEST_F(test_node, nobody_is_asked_for_what_does_not_exist)
 {
     auto a = join(), b = join();
 
-    EXPECT_FALSE(reserve(b, BOUND + 1));
+    ask(b, BOUND + 1);
     EXPECT_FALSE(is_asked(a));
 }
 
@@ -290,6 +290,62 @@ TEST_F(test_node, who_joins_later_was_not_asked)
     auto a = join(), b = join();
 
     reserve(a, BOUND);
-    reserve(b, 1);
+    ask(b, 1);
     EXPECT_FALSE(is_asked(join()));
+}
+
+TEST_F(test_node, refusal_alone_asks_nobody)
+{
+    auto a = join(), b = join();
+
+    reserve(a, BOUND);
+    EXPECT_FALSE(reserve(b, 1));
+    EXPECT_FALSE(is_asked(a));
+}
+
+TEST_F(test_node, nobody_else_is_asked_when_enough_was_given_back)
+{
+    auto a = join(), b = join(), c = join(), d = join();
+
+    reserve(a, 400);
+    reserve(c, 500);
+    reserve(d, 50);
+    ask(b, 350); /* 300 are missing */
+    EXPECT_TRUE(is_asked(d));
+    release(d, 50);
+    EXPECT_TRUE(is_asked(a));
+    release(a, 400);
+    EXPECT_FALSE(is_asked(c));
+    EXPECT_TRUE(reserve(b, 350));
+
+    /* Those that gave nothing hear the next one */
+    ask(b, 500);
+    EXPECT_TRUE(is_asked(a));
+    EXPECT_TRUE(is_asked(c));
+}
+
+TEST_F(test_node, asking_again_does_not_add_up)
+{
+    auto a = join(), b = join(), c = join();
+
+    reserve(a, 400);
+    reserve(c, 600);
+    for (unsigned i = 0; i < 100; ++i) {
+        ask(b, 100);
+    }
+    release(a, 400);
+    EXPECT_FALSE(is_asked(c));
+}
+
+TEST_F(test_node, regions_are_asked_for_as_well)
+{
+    params(UNLIMITED, 2);
+    auto a = join(), b = join(), c = join();
+
+    reserve(a, 10);
+    reserve(c, 10);
+    ask(b, 1);
+    EXPECT_TRUE(is_asked(a));
+    release(a, 10);
+    EXPECT_FALSE(is_asked(c));
 }

@@ -47,14 +47,17 @@ TEST_F(test_node_dead, all_dead_are_found)
 {
     auto a = join();
 
+    /* Each that joins takes back those before it */
     for (unsigned i = 0; i < 5; ++i) {
         live_and_die(10);
     }
     join();
-    for (unsigned i = 0; i < 4; ++i) {
-        live_and_die(10);
+    expect_totals(a, 0, 0, 2);
+
+    for (unsigned i = 2; i < 6; ++i) {
+        test_node_set_owner(a, i, m_gone);
+        test_node_set_bytes(a, i, 10);
     }
-    /* The others were taken back when the second process joined */
     EXPECT_EQ(4u, test_node_reap(a));
     expect_totals(a, 0, 0, 2);
 }
@@ -65,9 +68,9 @@ TEST_F(test_node_dead, who_died_clearing_a_slot_is_cleared_away)
 
     /* A process died that had put itself in the place of another dead one to
      * clear its slot, and had done half of it */
-    test_node_set_owner(a, 1, m_dead);
+    test_node_set_owner(a, 1, m_gone);
     test_node_set_bytes(a, 1, 300);
-    test_node_set_owner(a, 2, m_dead + (1ull << 30));
+    test_node_set_owner(a, 2, m_gone + 1);
     EXPECT_EQ(2u, test_node_reap(a));
     EXPECT_TRUE(test_node_is_clear(a, 1));
     EXPECT_TRUE(test_node_is_clear(a, 2));
@@ -78,7 +81,7 @@ TEST_F(test_node_dead, slot_that_is_being_cleared_counts_until_it_is_free)
     auto a = join();
 
     /* A living process has just put itself in the place of a dead one */
-    test_node_set_owner(a, 1, m_self);
+    test_node_set_owner(a, 1, test_node_token(a));
     test_node_set_bytes(a, 1, 300);
     EXPECT_EQ(0u, test_node_reap(a));
     EXPECT_FALSE(reserve(a, BOUND - 299));
@@ -97,7 +100,7 @@ TEST_F(test_node_dead, several_who_clear_at_once_clear_each_slot_once)
         join();
     }
     for (unsigned i = 5; i < 5 + NUM; ++i) {
-        test_node_set_owner(node, i, m_dead);
+        test_node_set_owner(node, i, m_gone);
         test_node_set_bytes(node, i, 5);
     }
 
@@ -115,4 +118,45 @@ TEST_F(test_node_dead, several_who_clear_at_once_clear_each_slot_once)
 
     EXPECT_EQ(NUM, cleared);
     expect_totals(node, 0, 0, 5);
+}
+
+TEST_F(test_node_dead, who_runs_another_program_keeps_its_share_until_it_joins)
+{
+    shared<std::atomic<uint64_t>> procid;
+    ucs_rcache_pred_node_t *before = NULL;
+    auto a                         = join();
+    child other([&procid] {
+        *procid = ucs_rcache_pred_procid_self();
+        pause();
+        return 0;
+    });
+
+    ASSERT_TRUE(wait_until([&procid] { return *procid != 0; }));
+    ASSERT_EQ(UCS_OK, try_join(&before, *procid));
+    ASSERT_TRUE(reserve(before, 300));
+    /* The sign of life is gone, but the process is not */
+    test_node_die(before);
+    EXPECT_EQ(0u, test_node_reap(a));
+    expect_totals(a, 300, 1, 2);
+
+    /* It joins again */
+    auto again = join(*procid);
+    expect_totals(a, 0, 0, 2);
+    EXPECT_TRUE(reserve(again, BOUND));
+}
+
+TEST_F(test_node_dead, many_dead_are_found_by_a_few_refusals)
+{
+    constexpr unsigned NUM = 100;
+    auto a                 = join();
+    unsigned refusals      = 0;
+
+    for (unsigned i = 1; i <= NUM; ++i) {
+        test_node_set_owner(a, i, m_gone);
+        test_node_set_bytes(a, i, BOUND / NUM);
+    }
+    while (!reserve(a, BOUND)) {
+        ASSERT_LT(++refusals, NUM);
+    }
+    EXPECT_GT(refusals, 0u); /* None of them looks at all */
 }

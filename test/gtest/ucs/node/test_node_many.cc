@@ -6,6 +6,8 @@
 
 #include "node_test.h"
 
+#include <sched.h>
+
 #include <atomic>
 #include <random>
 #include <thread>
@@ -199,19 +201,6 @@ TEST_F(test_node_many, nothing_is_left_when_all_are_killed)
 
 /* fork */
 
-TEST_F(test_node_many, forked_child_does_not_touch_what_its_parent_has)
-{
-    auto node = join();
-
-    reserve(node, 700);
-    child forked([&] {
-        ucs_rcache_pred_node_abandon(node);
-        return 0;
-    });
-    EXPECT_EQ(0, forked.reap());
-    expect_totals(node, 700, 1, 1);
-}
-
 TEST_F(test_node_many, forked_child_is_a_process_of_its_own)
 {
     auto node = join();
@@ -220,7 +209,6 @@ TEST_F(test_node_many, forked_child_is_a_process_of_its_own)
     child forked([&] {
         ucs_rcache_pred_node_t *own;
 
-        ucs_rcache_pred_node_abandon(node);
         if (try_join(&own, ucs_rcache_pred_procid_self()) != UCS_OK) {
             return 1;
         }
@@ -236,19 +224,108 @@ TEST_F(test_node_many, forked_child_is_a_process_of_its_own)
 
 TEST_F(test_node_many, memory_lives_as_long_as_a_forked_child_has_it)
 {
-    shared<std::atomic<int>> step;
     auto node = join();
-    child forked([&] {
-        wait_until([&] { return *step == 1; });
-        ucs_rcache_pred_node_abandon(node);
-        *step = 2;
+    child forked([] {
         pause();
         return 0;
     });
 
     leave(node);
     EXPECT_TRUE(test_node_exists(m_key));
-    *step = 1;
-    ASSERT_TRUE(wait_until([&] { return *step == 2; }));
+    forked.kill_and_reap();
     EXPECT_FALSE(test_node_exists(m_key));
+}
+
+/* A child that was forked has the descriptors by which the memory of its parent
+ * stays registered, until it runs another program */
+class test_node_heirs : public test_node_many {
+protected:
+    /* A process that reserves all there is and forks a child. Both live on */
+    void start(bool exec)
+    {
+        m_parent.emplace_back([this, exec] {
+            ucs_rcache_pred_node_t *own;
+            pid_t pid;
+
+            if ((try_join(&own, ucs_rcache_pred_procid_self()) != UCS_OK) ||
+                !reserve(own, BOUND)) {
+                return 1;
+            }
+
+            pid = fork();
+            if (pid == 0) {
+                if (exec) {
+                    execlp("sleep", "sleep", "1000", NULL);
+                }
+                pause();
+                _exit(1);
+            }
+            *m_heir = pid;
+            pause();
+            return 0;
+        });
+        ASSERT_TRUE(wait_until([this] { return *m_heir != 0; }));
+    }
+
+    ~test_node_heirs()
+    {
+        if (*m_heir != 0) {
+            kill(*m_heir, SIGKILL);
+        }
+    }
+
+    shared<std::atomic<pid_t>> m_heir;
+    std::vector<child>         m_parent;
+};
+
+TEST_F(test_node_heirs, share_stays_as_long_as_one_of_them_lives)
+{
+    auto node = join();
+
+    start(false);
+    m_parent[0].kill_and_reap();
+    EXPECT_FALSE(reserve(node, 1));
+    EXPECT_EQ(0u, test_node_reap(node));
+    expect_totals(node, BOUND, 1, 2);
+
+    kill(*m_heir, SIGKILL);
+    EXPECT_TRUE(wait_until([node] { return reserve(node, BOUND); }));
+}
+
+TEST_F(test_node_heirs, one_that_runs_another_program_has_nothing)
+{
+    auto node = join();
+
+    start(true);
+    m_parent[0].kill_and_reap();
+    EXPECT_TRUE(wait_until([node] { return reserve(node, BOUND); }));
+    EXPECT_EQ(0, kill(*m_heir, 0)) << "it lives";
+}
+
+TEST_F(test_node_many, processes_of_other_name_spaces_meet)
+{
+    ucs_rcache_pred_node_t *own;
+
+    /* Not all are tried: PID and user name spaces need processes of their own */
+    params(UNLIMITED);
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_node_join(&m_params, &own));
+    child contained([this, own] {
+        ucs_rcache_pred_node_t *node;
+        unsigned slot = test_node_slot(own);
+
+        if (unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS) != 0) {
+            return 77;
+        }
+        if (ucs_rcache_pred_node_join(&m_params, &node) != UCS_OK) {
+            return 1;
+        }
+        return (test_node_owner(node, slot) == test_node_token(own)) ? 0 : 2;
+    });
+
+    int status = contained.reap();
+    ucs_rcache_pred_node_leave(own);
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 77)) {
+        GTEST_SKIP() << "needs the right to make name spaces";
+    }
+    EXPECT_EQ(0, status);
 }

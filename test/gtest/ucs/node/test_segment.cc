@@ -52,15 +52,12 @@ protected:
         ucs_rcache_pred_segment_detach(&segment->header);
     }
 
-    /* Make a segment under the key as a creator leaves it that is killed before
-     * it has marked it, or as another program does */
-    int make_unmarked(size_t size = sizeof(segment_t), int mode = 0600)
+    /* A segment on which nobody has agreed yet. Detached, it is gone */
+    segment_t *propose(int *shmid_p)
     {
-        int shmid = shmget(ucs_rcache_pred_segment_key(&m_id), size,
-                           IPC_CREAT | IPC_EXCL | mode);
-
-        EXPECT_GE(shmid, 0) << strerror(errno);
-        return shmid;
+        return (segment_t*)ucs_rcache_pred_segment_propose(&m_id,
+                                                           sizeof(segment_t),
+                                                           shmid_p);
     }
 
     /* A segment with the right header that is not quite the right one */
@@ -69,8 +66,8 @@ protected:
         int shmid         = shmget(IPC_PRIVATE, size, IPC_CREAT | mode);
         header_t *segment = (header_t*)shmat(shmid, NULL, 0);
 
-        segment->id  = m_id;
-        segment->uid = geteuid();
+        segment->id    = m_id;
+        segment->state = AGREED;
         if (marked) {
             shmctl(shmid, IPC_RMID, NULL);
         }
@@ -81,6 +78,8 @@ protected:
         }
         shmdt(segment);
     }
+
+    static constexpr uint64_t AGREED = 1;
 
     ucs_rcache_pred_segment_id_t m_id;
 };
@@ -149,70 +148,126 @@ TEST_F(test_segment, only_the_right_one_is_taken)
     detach(segment);
 }
 
-TEST_F(test_segment, what_a_killed_creator_left_is_taken_and_marked)
+TEST_F(test_segment, what_a_killed_creator_left_is_removed)
 {
-    make_unmarked();
-    segment_t *segment = attach(m_id);
+    shared<std::atomic<int>> shmid;
+    struct shmid_ds ds;
 
+    /* It was killed before it had marked its segment */
+    child creator([&shmid] {
+        *shmid = shmget(IPC_PRIVATE, sizeof(segment_t), 0600);
+        return 0;
+    });
+    EXPECT_EQ(0, creator.reap());
+    ASSERT_EQ(0, shmctl(*shmid, IPC_STAT, &ds));
+
+    segment_t *segment = attach(m_id);
     ASSERT_TRUE(segment != NULL);
-    EXPECT_EQ(-1, shmget(ucs_rcache_pred_segment_key(&m_id), 0, 0));
+    EXPECT_NE(0, shmctl(*shmid, IPC_STAT, &ds));
     detach(segment);
 }
 
-TEST_F(test_segment, segment_of_another_program_is_left_alone)
+TEST_F(test_segment, what_others_keep_is_left_alone)
 {
-    size_t size    = sizeof(segment_t);
-    int shmids[] = {make_unmarked(size - 1), -1, -1};
-    char key[32];
+    struct shmid_ds ds;
+    int shmid = shmget(IPC_PRIVATE, sizeof(segment_t), 0600); /* We live */
 
-    snprintf(key, sizeof(key), "0x%x",
-             (unsigned)ucs_rcache_pred_segment_key(&m_id));
-    EXPECT_EQ(NULL, attach(m_id)); /* Too small */
-    std::string message = log_watch::take();
-    EXPECT_NE(std::string::npos, message.find(key)) << message;
-    shmctl(shmids[0], IPC_RMID, NULL);
-
-    shmids[1] = make_unmarked(size + 1);
-    EXPECT_EQ(NULL, attach(m_id));
-    EXPECT_NE(std::string::npos, log_watch::take().find(key));
-    shmctl(shmids[1], IPC_RMID, NULL);
-
-    shmids[2]  = make_unmarked();
-    void *user = shmat(shmids[2], NULL, 0);
-    EXPECT_EQ(NULL, attach(m_id)); /* In use */
-    EXPECT_NE(std::string::npos, log_watch::take().find(key));
-    EXPECT_EQ(0, shmctl(shmids[2], IPC_RMID, NULL)) << "was taken away";
-    shmdt(user);
-}
-
-TEST_F(test_segment, gives_up_if_the_lock_stays_held)
-{
-    int fd = ucs_rcache_pred_segment_lock(&m_id);
-
-    ASSERT_GE(fd, 0);
-    EXPECT_EQ(NULL, attach(m_id));
-    std::string message = log_watch::take();
-    EXPECT_NE(std::string::npos, message.find("ucx-predreg.")) << message;
-
-    close(fd);
     segment_t *segment = attach(m_id);
     ASSERT_TRUE(segment != NULL);
+    EXPECT_EQ(0, shmctl(shmid, IPC_STAT, &ds));
+    EXPECT_EQ(0, shmctl(shmid, IPC_RMID, NULL));
     detach(segment);
 }
 
-TEST_F(test_segment, lock_of_a_killed_process_is_free)
+TEST_F(test_segment, nobody_finds_what_is_not_agreed_on)
 {
-    shared<std::atomic<int>> locked;
-    child holder([&] {
-        *locked = 1 + ucs_rcache_pred_segment_lock(&m_id);
+    int shmid;
+    segment_t *open = propose(&shmid);
+
+    ASSERT_TRUE(open != NULL);
+    EXPECT_EQ(NULL, find(m_id));
+    detach(open);
+}
+
+/* Others have made a segment each, with numbers below and above the one that is
+ * made here, and do not go on */
+TEST_F(test_segment, who_stops_in_the_middle_does_not_stop_others)
+{
+    int lower_id, upper_id;
+    segment_t *lower = propose(&lower_id), *upper = propose(&upper_id);
+
+    ASSERT_TRUE((lower != NULL) && (upper != NULL));
+    segment_t *segment = attach(m_id);
+    ASSERT_TRUE(segment != NULL);
+    EXPECT_EQ(AGREED, segment->header.state);
+    segment->number = 42;
+
+    /* Nobody agrees on another one any more */
+    EXPECT_NE(0u, lower->header.state);
+    EXPECT_NE(AGREED, lower->header.state);
+    EXPECT_NE(0u, upper->header.state);
+    EXPECT_NE(AGREED, upper->header.state);
+    detach(lower);
+    detach(upper);
+
+    segment_t *second = attach(m_id);
+    ASSERT_TRUE(second != NULL);
+    EXPECT_EQ(42u, second->number);
+    detach(second);
+    detach(segment);
+}
+
+TEST_F(test_segment, killed_in_the_middle_leaves_nothing)
+{
+    shared<std::atomic<int>> ready;
+    child creator([&] {
+        int shmid;
+
+        *ready = (propose(&shmid) != NULL) ? 1 : 2;
         pause();
         return 0;
     });
 
-    ASSERT_TRUE(wait_until([&] { return *locked != 0; }));
-    holder.kill_only();
+    ASSERT_TRUE(wait_until([&] { return *ready != 0; }));
+    EXPECT_EQ(1, *ready);
+    creator.kill_only();
     segment_t *segment = attach(m_id);
     ASSERT_TRUE(segment != NULL);
+    detach(segment);
+}
+
+/* Another user has made segments that look like ours */
+TEST_F(test_segment, other_users_keep_nobody_out)
+{
+    constexpr uid_t NOBODY = 65534;
+
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "needs to become another user";
+    }
+
+    shared<std::atomic<int>> ready;
+    child other([&] {
+        if (setuid(NOBODY) != 0) {
+            return 1;
+        }
+        for (int mode : {0600, 0666}) {
+            int shmid         = shmget(IPC_PRIVATE, sizeof(segment_t),
+                                       IPC_CREAT | mode);
+            header_t *segment = (header_t*)shmat(shmid, NULL, 0);
+
+            segment->id    = m_id;
+            segment->state = AGREED;
+            shmctl(shmid, IPC_RMID, NULL);
+        }
+        *ready = 1;
+        pause();
+        return 0;
+    });
+
+    ASSERT_TRUE(wait_until([&] { return *ready != 0; }));
+    segment_t *segment = attach(m_id);
+    ASSERT_TRUE(segment != NULL);
+    EXPECT_EQ(0u, segment->number);
     detach(segment);
 }
 

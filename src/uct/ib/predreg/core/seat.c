@@ -71,10 +71,10 @@ ucs_rcache_pred_node_t *uct_predreg_node(void)
 
 void uct_predreg_node_reset(void)
 {
-    if (node != NULL) {
-        ucs_rcache_pred_node_abandon(node);
-        node = NULL;
-    }
+    /* Nothing is freed in a fork handler. The child keeps the parent's sign of
+     * life, as it keeps the descriptors by which the parent's memory stays
+     * registered, so that the share of the parent outlives it as long */
+    node = NULL;
 }
 
 void uct_predreg_node_join(void)
