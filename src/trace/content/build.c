@@ -104,12 +104,36 @@ void trace_builder_cleanup(trace_builder_t *builder)
     ucs_rcache_trace_free(builder->trace);
 }
 
+/* A use or registration must be of some memory, unless it failed: it may have
+ * failed for that */
+static ucs_status_t check_length(const trace_builder_t *builder,
+                                 const ucs_rcache_pred_event_t *event,
+                                 size_t place)
+{
+    if ((event->length > 0) ||
+        (event->result & UCS_RCACHE_PRED_RESULT_FAILED) ||
+        ((event->type != UCS_RCACHE_PRED_EVENT_USE_BEGIN) &&
+         (event->type != UCS_RCACHE_PRED_EVENT_REG) &&
+         (event->type != UCS_RCACHE_PRED_EVENT_DEREG))) {
+        return UCS_OK;
+    }
+
+    return trace_error(&builder->source, place,
+                       "a length of 0: expected 1 or more, or result=failed");
+}
+
 ucs_status_t trace_build_event(trace_builder_t *builder,
                                const ucs_rcache_pred_event_t *event,
                                size_t place, unsigned open)
 {
     ucs_rcache_trace_t *trace = builder->trace;
     size_t index              = trace->num_events;
+    ucs_status_t status;
+
+    status = check_length(builder, event, place);
+    if (status != UCS_OK) {
+        return status;
+    }
 
     if (!BUILD_ROOM(trace->events, index) ||
         !BUILD_ROOM(builder->origins, index)) {

@@ -257,23 +257,6 @@ static ucs_status_t event_check_id(trace_text_t *text,
     return UCS_OK;
 }
 
-/* A use or registration must be of some memory, unless it failed: it may have
- * failed for that */
-static ucs_status_t event_check_length(const trace_text_t *text,
-                                       const ucs_rcache_pred_event_t *event)
-{
-    if ((event->length > 0) ||
-        (event->result & UCS_RCACHE_PRED_RESULT_FAILED) ||
-        ((event->type != UCS_RCACHE_PRED_EVENT_USE_BEGIN) &&
-         (event->type != UCS_RCACHE_PRED_EVENT_REG) &&
-         (event->type != UCS_RCACHE_PRED_EVENT_DEREG))) {
-        return UCS_OK;
-    }
-
-    return trace_error(&text->builder->source, text->line.number,
-                       "a length of 0: expected 1 or more, or result=failed");
-}
-
 ucs_status_t trace_text_event(trace_text_t *text, uint8_t type)
 {
     unsigned has                  = trace_types[type].has;
@@ -294,10 +277,6 @@ ucs_status_t trace_text_event(trace_text_t *text, uint8_t type)
         if (status == UCS_OK) {
             status = event_field(text, &event, &given);
         }
-    }
-
-    if (status == UCS_OK) {
-        status = event_check_length(text, &event);
     }
 
     if ((status == UCS_OK) && (has & TRACE_HAS_ID)) {
