@@ -70,7 +70,7 @@ mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
     return ucs_unlikely(domain == NULL) ?
-           uct_predreg_core.real.uct_md_mem_dereg_v2(md, params) :
+           uct_predreg_unknown_mem_dereg(&uct_predreg_core, md, params) :
            uct_predreg_mem_dereg(domain, params);
 }
 

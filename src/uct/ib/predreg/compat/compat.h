@@ -107,8 +107,8 @@ typedef struct uct_predreg_compat {
      *  chooses the same protocols as it does without this library. */
     double                hit_cost;
 
-    /** Flag of a registration whose failure is not to be logged, because UCP can
-     *  do without it. */
+    /** Flag of a registration whose failure is not to be logged, because UCP
+     *  can do without it. */
     unsigned              quiet_flag;
 
     /** Priority of a handler of memory events at UCM that is called after UCX's

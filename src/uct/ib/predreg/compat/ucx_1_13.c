@@ -31,9 +31,9 @@
  *
  *   0x368  local buffer of a send by rendezvous
  *   0x360  local buffer of a receive by rendezvous, of a put or of a get
- *   0x3e0  memory that the program maps (ucp_mem_map()); or a pool of UCP's own,
- *          such as ucp_reg_bufs (ucp_mpool_malloc()), which grows in the middle
- *          of a communication or of progress
+ *   0x3e0  memory that the program maps (ucp_mem_map()); or a pool of UCP's
+ *          own, such as ucp_reg_bufs (ucp_mpool_malloc()), which grows in the
+ *          middle of a communication or of progress
  *   0x3e4  a pool of UCP's own, with LOCK, which it keeps
  */
 static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)

@@ -32,9 +32,9 @@ BEGIN_C_DECLS
  */
 
 /** The core's only exported function. The number at its end is raised when a
- *  structure changes that passes between the two libraries: a library that finds
- *  no function of its own number beside it says that the other one belongs to
- *  another version, and steps aside. */
+ *  structure changes that passes between the two libraries: a library that
+ *  finds no function of its own number beside it says that the other one
+ *  belongs to another version, and steps aside. */
 #define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_3"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP

@@ -73,10 +73,10 @@ static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,
 }
 
 /*
- * Open the file of the summary. Its folder may be one that everybody may write to,
- * such as /tmp, where another user may have put something else in its place: a
- * symbolic link to a file of this user, or a pipe, at which the exit of the
- * program would wait for a reader.
+ * Open the file of the summary. Its folder may be one that everybody may write
+ * to, such as /tmp, where another user may have put something else in its
+ * place: a symbolic link to a file of this user, or a pipe, at which the exit
+ * of the program would wait for a reader.
  *
  * @param [out] reason_p  Why it cannot be opened, or is not to be written to.
  */

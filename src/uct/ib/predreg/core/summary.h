@@ -36,8 +36,8 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
  * Print the summary of a process in which nothing was managed: as text, it says
  * so instead of numbers that are all 0.
  *
- * @param [in] num_domains  How many memory domains UCX has opened, none of which
- *                          could be managed.
+ * @param [in] num_domains  How many memory domains UCX has opened, none of
+ *                          which could be managed.
  */
 void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
                                     unsigned num_domains,

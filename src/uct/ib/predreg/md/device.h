@@ -20,8 +20,8 @@ BEGIN_C_DECLS
  * Memory of devices, such as GPUs, in a managed domain. It is no memory of the
  * host that could be saved, and costs much to register, so it stays registered
  * until it is freed, as in the cache of UCX that is switched off in a managed
- * domain: in a cache of the same kind, one for each domain. It counts against no
- * bound.
+ * domain: in a cache of the same kind, one for each domain. It counts against
+ * no bound.
  *
  * Any thread may call the functions that register; they may block. The domain
  * is opened and closed under core.lock.

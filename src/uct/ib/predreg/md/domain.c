@@ -67,6 +67,7 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
     /* NULL is the key of a free place */
     uct_predreg_domain_t *domain = uct_predreg_domain_find(NULL);
 
+    uct_predreg_domain_disown(md);
     if (domain == NULL) {
         domain = add_part();
     }
@@ -97,12 +98,53 @@ void uct_predreg_domain_remove(uct_predreg_domain_t *domain)
 void uct_predreg_domains_reset(void)
 {
     uct_predreg_domains_t *part;
+    uct_md_h md;
     unsigned i;
 
     for (part = &uct_predreg_domains; part != NULL;
          part = atomic_load_explicit(&part->next, memory_order_relaxed)) {
         for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
-            atomic_store_explicit(&part->keys[i], NULL, memory_order_relaxed);
+            md = atomic_load_explicit(&part->keys[i], memory_order_relaxed);
+            if (md != NULL) {
+                /* A domain that the parent had inherited is forgotten here */
+                atomic_store_explicit(&part->inherited[i], md,
+                                      memory_order_relaxed);
+                atomic_store_explicit(&part->keys[i], NULL,
+                                      memory_order_relaxed);
+            }
         }
+    }
+}
+
+/* Find where a domain is noted as inherited. @return NULL if it is not. */
+static _Atomic(uct_md_h) *find_inherited(uct_md_h md)
+{
+    uct_predreg_domains_t *part;
+    unsigned i;
+
+    for (part = &uct_predreg_domains; part != NULL;
+         part = atomic_load_explicit(&part->next, memory_order_acquire)) {
+        for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
+            if (atomic_load_explicit(&part->inherited[i],
+                                     memory_order_relaxed) == md) {
+                return &part->inherited[i];
+            }
+        }
+    }
+
+    return NULL;
+}
+
+int uct_predreg_domain_is_inherited(uct_md_h md)
+{
+    return find_inherited(md) != NULL;
+}
+
+void uct_predreg_domain_disown(uct_md_h md)
+{
+    _Atomic(uct_md_h) *place = find_inherited(md);
+
+    if (place != NULL) {
+        atomic_store_explicit(place, NULL, memory_order_relaxed);
     }
 }

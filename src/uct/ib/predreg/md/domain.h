@@ -67,6 +67,10 @@ typedef struct uct_predreg_domains {
      *  sees what was written before. */
     _Atomic(uct_md_h)                    keys[UCT_PREDREG_DOMAINS_PART];
     uct_predreg_domain_t                 domains[UCT_PREDREG_DOMAINS_PART];
+    /** UCT's handles of the domains that were in these places when this process
+     *  was forked, until they are closed; NULL: there is none. Relaxed, and
+     *  written, as keys. */
+    _Atomic(uct_md_h)                    inherited[UCT_PREDREG_DOMAINS_PART];
     /** Written once, under core.lock, with release: who sees a part sees it
      *  initialised. */
     _Atomic(struct uct_predreg_domains*) next;
@@ -109,14 +113,22 @@ void uct_predreg_domain_add(uct_predreg_domain_t *domain);
 /** Take a domain out of the table. */
 void uct_predreg_domain_remove(uct_predreg_domain_t *domain);
 
-/** Forget all domains in a forked child: they are the parent's. There is no
- *  other thread. Neither allocates nor frees memory. */
+/** Take all domains out of the table in a forked child: they are the parent's.
+ *  There is no other thread. Neither allocates nor frees memory. */
 void uct_predreg_domains_reset(void);
+
+/** @return whether this process has got the domain from the one that it was
+ *  forked from. Any thread may call this; it takes no lock. */
+int uct_predreg_domain_is_inherited(uct_md_h md);
+
+/** Forget that a domain is inherited, since it is closed, or since its handle
+ *  now belongs to another one. To be called under core.lock. */
+void uct_predreg_domain_disown(uct_md_h md);
 
 
 /** Wait until no other thread is in UCX's domain, and enter it. This may wait
- *  for a registration of the helper. A waiting thread of a real-time class lends
- *  its priority to the one that is in the domain. */
+ *  for a registration of the helper. A waiting thread of a real-time class
+ *  lends its priority to the one that is in the domain. */
 static UCS_F_ALWAYS_INLINE void
 uct_predreg_domain_enter(uct_predreg_domain_t *domain)
 {

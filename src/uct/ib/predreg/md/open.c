@@ -110,6 +110,8 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
         }
         uct_predreg_domain_remove(domain);
         uct_predreg_publish(core);
+    } else {
+        uct_predreg_domain_disown(md);
     }
     pthread_mutex_unlock(&core->lock);
 }

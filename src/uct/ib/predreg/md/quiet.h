@@ -20,8 +20,9 @@ BEGIN_C_DECLS
  * uct_ib_rcache_mem_reg_cb()), which is switched off, and would log an error
  * for each send of read-only memory.
  *
- * Only messages of the calling thread are dropped. Where UCX registers a large buffer by several threads of its own (UCX_IB_REG_MT_THRESH),
- * those log as ever.
+ * Only messages of the calling thread are dropped. Where UCX registers a large
+ * buffer by several threads of its own (UCX_IB_REG_MT_THRESH), those log as
+ * ever.
  */
 
 /** Have UCX's log ask this module about each message from now on. To be called

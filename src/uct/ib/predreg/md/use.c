@@ -276,17 +276,36 @@ static int is_invalidation(const uct_md_mem_dereg_params_t *params)
            (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
 }
 
+/* A use that is inherited is one of the parent's cache, which is left alone */
 static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
-                                  const uct_md_mem_dereg_params_t *params)
+                                  const uct_md_mem_dereg_params_t *params,
+                                  int is_inherited)
 {
     uct_predreg_copy_cancel(pieces);
-    ucs_rcache_pred_end_in_pieces(&pieces->use);
+    if (!is_inherited) {
+        ucs_rcache_pred_end_in_pieces(&pieces->use);
+    }
     free(pieces);
     if (is_invalidation(params)) {
         invalidation_done(params->comp); /* No peer ever had a key to this
                                             memory */
     }
     return UCS_OK;
+}
+
+ucs_status_t
+uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
+                              const uct_md_mem_dereg_params_t *params)
+{
+    uct_predreg_pieces_memh_t *pieces;
+
+    /* Other components may have handles that look like ours */
+    pieces = uct_predreg_memh_to_pieces(params->memh);
+    if (ucs_unlikely((pieces != NULL) && uct_predreg_domain_is_inherited(md))) {
+        return end_in_pieces(pieces, params, 1);
+    }
+
+    return core->real.uct_md_mem_dereg_v2(md, params);
 }
 
 ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
@@ -302,7 +321,7 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
 
     pieces = uct_predreg_memh_to_pieces(params->memh);
     if (ucs_unlikely(pieces != NULL)) {
-        return end_in_pieces(pieces, params);
+        return end_in_pieces(pieces, params, 0);
     }
 
     if (ucs_unlikely(is_invalidation(params))) {

@@ -11,6 +11,7 @@
 
 #include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/core/types.h>
 
 BEGIN_C_DECLS
 
@@ -29,6 +30,13 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
 
 ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
                                    const uct_md_mem_dereg_params_t *params);
+
+/** The same for a domain that is not in the table. UCX deregisters, unless the
+ *  handle is a pieces handle that a forked child has inherited: its copy is
+ *  freed, and the use goes on in the parent. */
+ucs_status_t
+uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
+                              const uct_md_mem_dereg_params_t *params);
 
 /** To be called before UCX packs a key for a peer: UCX then makes the key, if
  *  the memory has none yet, and so changes the domain.

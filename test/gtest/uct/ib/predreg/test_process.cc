@@ -174,6 +174,33 @@ TEST_F(test_process, a_forked_child_starts_with_nothing) {
     });
 }
 
+TEST_F(test_process, a_forked_child_frees_its_copies_of_pieces_handles) {
+    set("MAX_PINNED", "512K");
+    run_with_fork_handlers([this] {
+        uct_md_h md    = open();
+        uct_mem_h memh = reg(md, RECV); /* In pieces: it does not fit */
+        ASSERT_TRUE(reinterpret_cast<uintptr_t>(memh) & 1);
+
+        run_in_child([&] {
+            uct_md_mem_dereg_params_t params = {};
+
+            params.field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH;
+            params.memh       = memh;
+            EXPECT_EQ(UCS_OK, uct_predreg_unknown_mem_dereg(test_core_state(),
+                                                            md, &params));
+
+            /* The next domain that UCX makes there is another one */
+            close(md);
+            m_regs[memh] = {};
+            EXPECT_EQ(UCS_OK, uct_predreg_unknown_mem_dereg(test_core_state(),
+                                                            md, &params));
+            EXPECT_TRUE(m_regs.empty());
+        });
+
+        dereg(md, memh);
+    });
+}
+
 TEST_F(test_process, nothing_idle_is_registered_while_a_process_forks) {
     run_with_fork_handlers([this] {
         uct_md_h md = open();
