@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Checks the property of fuzz_trace() on files: those of the corpus, or one that
- * a fuzzer has found. */
+/* Checks the property of fuzz_trace() on files: those of the corpus, or one
+ * that a fuzzer has found. */
 
 #define FILES_MAX_SIZE (1 << 20)
 

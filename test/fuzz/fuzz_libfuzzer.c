@@ -51,8 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* Make the checksums of the chunks right, since no fuzzer guesses them. In half
- * of the cases, a chunk that claims to be longer than the file is also given the
- * length that is left. */
+ * of the cases, a chunk that claims to be longer than the file is also given
+ * the length that is left. */
 static void fuzz_seal(uint8_t *data, size_t size, unsigned seed)
 {
     size_t pos = TRACE_HEAD_SIZE;

@@ -144,8 +144,8 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-/* If a rank has more buffers than predict remembers, replay it with 2, 4, 8, ...
- * times the default, so that it is enough */
+/* If a rank has more buffers than predict remembers, replay it with 2, 4, 8,
+ * ... times the default, so that it is enough */
 static ucs_status_t play_larger(const predreg_timeline_t *timeline,
                                 const predreg_evidence_t *evidence,
                                 played_rank_t *played)

@@ -28,9 +28,10 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
  * Play the policy of the parameters.
  *
  * @param [out] result  The caller has to clean it up if this returns UCS_OK.
- * @return UCS_ERR_INVALID_PARAM (logged, naming the value and what is accepted),
- *         UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if playing the
- *         policy over this program would take longer than the parameters allow.
+ * @return UCS_ERR_INVALID_PARAM (logged, naming the value and what is
+ *         accepted), UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if
+ *         playing the policy over this program would take longer than the
+ *         parameters allow.
  */
 ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
                             const predreg_replay_params_t *params,

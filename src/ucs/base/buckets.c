@@ -14,7 +14,8 @@
  */
 
 /* How many buckets move at a time. 1 would be enough to be done before the
- * buckets grow again; with 2 that is so even if elements are removed meanwhile */
+ * buckets grow again; with 2 that is so even if elements are removed
+ * meanwhile */
 #define MOVE_STEPS 2
 
 

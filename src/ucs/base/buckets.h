@@ -59,8 +59,8 @@ ucs_rcache_pred_buckets_capacity(const ucs_rcache_pred_buckets_t *buckets)
     return 1u << buckets->bits;
 }
 
-/** @return twice as many buckets, for @ref ucs_rcache_pred_buckets_grow, or NULL.
- *          Without the lock.
+/** @return twice as many buckets, for @ref ucs_rcache_pred_buckets_grow, or
+ *          NULL. Without the lock.
  *
  * @param [in] capacity  How many there are now. */
 ucs_hlist_head_t *ucs_rcache_pred_buckets_alloc(unsigned capacity);

@@ -14,8 +14,8 @@
  * A balanced tree of elements that bring their own links, so that nothing is
  * allocated when one is inserted. Elements may carry a summary of all elements
  * below them, such as the greatest of their values, which the tree keeps up to
- * date; whoever searches can then leave out whole branches. The table of regions
- * and the queues of the helper are such trees.
+ * date; whoever searches can then leave out whole branches. The table of
+ * regions and the queues of the helper are such trees.
  *
  * It is the tree of Adelson-Velsky and Landis (D. Knuth, The Art of Computer
  * Programming, volume 3, section 6.2.3): the heights of the two branches of an

@@ -154,9 +154,9 @@ int command_test::call(int (*command)(int argc, char **argv),
     return capture([&] { return command(vector.count(), vector.get()); });
 }
 
-/* What is left to do before a child ends by _exit(). It does not end by exit(): a
- * command that cannot become another program leaves what it has allocated to the
- * end of its process, and the leak checker would complain of that. */
+/* What is left to do before a child ends by _exit(). It does not end by exit():
+ * a command that cannot become another program leaves what it has allocated to
+ * the end of its process, and the leak checker would complain of that. */
 static int end_child(int status)
 {
     fflush(NULL);

@@ -99,8 +99,8 @@ public:
     uint64_t regions_now() const { return m_regions_now; }
     uint64_t regions_peak() const { return m_regions_peak; }
 
-    /* Somebody else registers or, with negative numbers, deregisters whole pages:
-     * no domain of the cache does it, but it counts as the others do */
+    /* Somebody else registers or, with negative numbers, deregisters whole
+     * pages: no domain of the cache does it, but it counts as the others do */
     void occupy(int64_t bytes, int64_t regions);
 
     /* From now on it is an error if this is exceeded at any instant */

@@ -14,8 +14,8 @@ BEGIN_C_DECLS
 /** @file knob.h
  *
  * Reads settings of the library's knobs as people type them after --set, and
- * checks them against the library's own table, so that a mistake is found before
- * anything starts. The sub-commands run, record and replay call this.
+ * checks them against the library's own table, so that a mistake is found
+ * before anything starts. The sub-commands run, record and replay call this.
  */
 
 /** What the names of all knobs begin with in the environment. */

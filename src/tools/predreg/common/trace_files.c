@@ -87,8 +87,8 @@ static int compare_traces(const void *a, const void *b)
                          predreg_trace_rank(trace_b), trace_b->path);
 }
 
-/* @param [out] loaded_p  What came of loading the file, if it is not UCS_OK; the
- *                        reason has been printed. */
+/* @param [out] loaded_p  What came of loading the file, if it is not UCS_OK;
+ *                        the reason has been printed. */
 static ucs_status_t read_file(reader_t *reader, const char *path,
                               ucs_status_t *loaded_p)
 {
@@ -118,8 +118,8 @@ static int is_trace(const struct dirent *entry)
            !strcmp(entry->d_name + length - suffix, PREDREG_TRACE_SUFFIX);
 }
 
-/* Read a file of a folder. If it is damaged, it is left out, so that it does not
- * make the others unreadable. */
+/* Read a file of a folder. If it is damaged, it is left out, so that it does
+ * not make the others unreadable. */
 static ucs_status_t read_entry(reader_t *reader, const char *folder,
                                const char *name, ucs_status_t *damage)
 {

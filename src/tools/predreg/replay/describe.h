@@ -14,8 +14,8 @@ BEGIN_C_DECLS
 /** @file describe.h
  *
  * Says what `ucx_predreg replay` has been given: the ranks, what registrations
- * cost them, and what is missing. command.c calls this. If there are many ranks,
- * they are summarised, unless the user asks for each of them.
+ * cost them, and what is missing. command.c calls this. If there are many
+ * ranks, they are summarised, unless the user asks for each of them.
  */
 
 /** Warn on standard error of what is missing in the traces. */

@@ -35,8 +35,8 @@ void predreg_env_set(const char *name, const char *value);
  *
  * @param [in] arg  KNOB=VALUE, with or without the prefix that all knobs have.
  *
- * @return 0, or -1 if there is no such knob, or if it does not accept the value,
- *         and the reason has been printed.
+ * @return 0, or -1 if there is no such knob, or if it does not accept the
+ *         value, and the reason has been printed.
  */
 int predreg_env_set_knob(const char *arg);
 

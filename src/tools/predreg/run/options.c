@@ -104,8 +104,8 @@ static int parse_options(int argc, char **argv, const predreg_runner_t *runner,
     return 0;
 }
 
-/* Check the knobs, whether an option or the environment has set them. Those that
- * have options of their own are checked in the words of these. */
+/* Check the knobs, whether an option or the environment has set them. Those
+ * that have options of their own are checked in the words of these. */
 static int check_knobs(predreg_run_opts_t *opts)
 {
     static const char *const policies[]  = {"predict", "on-demand",

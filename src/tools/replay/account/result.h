@@ -75,8 +75,8 @@ typedef struct predreg_replay_result {
 /** Free the arrays of a result. */
 void predreg_replay_result_cleanup(predreg_replay_result_t *result);
 
-/** Free what is not needed to sum up ranks: the call sites and the operations of
- *  the helper. */
+/** Free what is not needed to sum up ranks: the call sites and the operations
+ *  of the helper. */
 void predreg_replay_result_shrink(predreg_replay_result_t *result);
 
 END_C_DECLS

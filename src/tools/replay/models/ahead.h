@@ -119,8 +119,8 @@ void predreg_ahead_plan(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
 void predreg_ahead_keep(predreg_ahead_t *ahead, predreg_ahead_region_t *region);
 
 /** Deregister a region at a time that may be in the past, or, if it is being
- *  registered, when that is complete. Afterwards the region is as if it had been
- *  idle since then. */
+ *  registered, when that is complete. Afterwards the region is as if it had
+ *  been idle since then. */
 void predreg_ahead_dereg(predreg_ahead_t *ahead, predreg_ahead_region_t *region,
                          uint64_t time);
 

@@ -51,9 +51,9 @@ ucs_status_t predreg_segments_init(predreg_segments_t *segments,
 
 void predreg_segments_cleanup(predreg_segments_t *segments);
 
-/** @return how many uses cover a segment, added up over all segments. A visit of
- *          all segments takes so many steps. It is n for n uses of buffers that
- *          do not overlap, and up to 2 n^2 if all of them do. */
+/** @return how many uses cover a segment, added up over all segments. A visit
+ *          of all segments takes so many steps. It is n for n uses of buffers
+ *          that do not overlap, and up to 2 n^2 if all of them do. */
 uint64_t predreg_segments_steps(const predreg_segments_t *segments);
 
 /** Visit all segments, domain by domain and upwards in memory.

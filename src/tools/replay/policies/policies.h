@@ -63,8 +63,8 @@ typedef struct predreg_replay_params {
  * parameters, cleared the result and set the result's policy. On failure there
  * is nothing in the result to clean up.
  *
- * @return UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if playing it would
- *         take longer than the parameters allow.
+ * @return UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if playing it
+ *         would take longer than the parameters allow.
  */
 typedef ucs_status_t
 predreg_policy_func_t(const predreg_timeline_t *timeline,

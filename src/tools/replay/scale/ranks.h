@@ -23,14 +23,14 @@ typedef struct predreg_rank_start {
     uint64_t time;  /**< ns since 1970 */
 } predreg_rank_start_t;
 
-/** Compute when a rank had its first event, from the readings of the clocks that
- *  its trace contains. */
+/** Compute when a rank had its first event, from the readings of the clocks
+ *  that its trace contains. */
 predreg_rank_start_t predreg_rank_start(const ucs_rcache_trace_t *trace);
 
 /**
  * Find how much later than the earliest rank each rank had its first event, ns.
- * If that is not known of some rank, or if the first events are years apart, all
- * offsets are 0.
+ * If that is not known of some rank, or if the first events are years apart,
+ * all offsets are 0.
  *
  * @return whether the offsets are known.
  */

@@ -49,8 +49,8 @@ typedef struct ucs_rcache_pred_subsystem_stats {
  * Reserve room for registrations that are about to be made. If there is not
  * enough, the cache deregisters idle regions, those with the farthest deadlines
  * first, and the call waits for deregistrations of the cache that other threads
- * have begun. Thread safe. Since it may deregister memory, it must not be called in a
- * memory hook or under a lock that a memory hook takes.
+ * have begun. Thread safe. Since it may deregister memory, it must not be
+ * called in a memory hook or under a lock that a memory hook takes.
  *
  * A part of the bound, at most 1/16 of the bytes and one registration, is not
  * handed out here: it stays free for transfers in pieces, which could not go on

@@ -378,9 +378,9 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain);
  * @param [in]  context  Context of the communication that uses the memory.
  * @param [out] memh_p   The handle that mem_reg has returned.
  * @return UCS_ERR_INVALID_PARAM if the range is empty or goes beyond the top of
- *         the address space; UCS_ERR_EXCEEDS_LIMIT if there is no room within the
- *         bounds, or the status of mem_reg if it failed. In the last two cases it
- *         did not help to deregister idle regions either.
+ *         the address space; UCS_ERR_EXCEEDS_LIMIT if there is no room within
+ *         the bounds, or the status of mem_reg if it failed. In the last two
+ *         cases it did not help to deregister idle regions either.
  */
 ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
                                    void *address, size_t length,
@@ -505,13 +505,14 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 /**
  * Tell the cache that memory is being unmapped: all pages that have a byte of
  * the range. From now on no use finds a region in these pages; the helper
- * deregisters these regions later. It does not register any of these pages ahead
- * of a use either, unless a use has needed them since. Safe inside a memory hook:
- * this only marks regions, and does not allocate, log or block. Thread safe.
+ * deregisters these regions later. It does not register any of these pages
+ * ahead of a use either, unless a use has needed them since. Safe inside a
+ * memory hook: this only marks regions, and does not allocate, log or block.
+ * Thread safe.
  *
- * @param [in] end  Behind the last byte. If it is lower than @a start, the range
- *                  goes on to the top of the address space; if it is equal,
- *                  nothing is unmapped.
+ * @param [in] end  Behind the last byte. If it is lower than @a start, the
+ *                  range goes on to the top of the address space; if it is
+ *                  equal, nothing is unmapped.
  */
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end);

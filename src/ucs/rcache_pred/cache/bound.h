@@ -74,8 +74,8 @@ void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 
 /**
  * @param [out] releases_p  How often room has been given back so far.
- * @return whether the room would not fit even if the cache kept nothing else: what
- *         other subsystems have does not give way.
+ * @return whether the room would not fit even if the cache kept nothing else:
+ *         what other subsystems have does not give way.
  */
 int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
                             const pred_reservation_t *room,

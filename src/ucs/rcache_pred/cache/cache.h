@@ -25,8 +25,8 @@
  * claim.c, end.c), uses in pieces (pieces.c), unmap and invalidation (unmap.c),
  * registration (register.c), the bounds (bound.c) and how room is made within
  * them (evict.c, victim.c), the table of regions (region.c), and how threads
- * wait for each other (lock.c). It may use api/ and predict/. The helper and the
- * files on top call it; it calls neither of them.
+ * wait for each other (lock.c). It may use api/ and predict/. The helper and
+ * the files on top call it; it calls neither of them.
  *
  * Locks, in the order they are taken:
  *
@@ -235,8 +235,8 @@ static inline int pred_is_on_demand(const ucs_rcache_pred_t *pred)
 
 /* lock.c */
 
-/** Make helper_mutex. Whoever waits for it lends its priority to the thread that
- *  has it. @return UCS_ERR_NO_RESOURCE. */
+/** Make helper_mutex. Whoever waits for it lends its priority to the thread
+ *  that has it. @return UCS_ERR_NO_RESOURCE. */
 ucs_status_t pred_helper_mutex_init(pthread_mutex_t *mutex);
 
 /** Let other threads run, since this thread waits for one of them. Waits some

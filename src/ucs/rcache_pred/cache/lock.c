@@ -14,12 +14,12 @@
 /*
  * How a thread waits for another one: for the lock, for a registration that is
  * under way, or for room that is being given back. Most often the other one is
- * the helper, whose scheduling class is the usual one (SCHED_BATCH), while ranks
- * may belong to a real-time class. A real-time thread that spins, or calls
- * sched_yield(), keeps the helper from the processor that they share: it would
- * wait for ever. It has to sleep; and if a third thread has a priority between
- * the two, the helper must inherit that of the sleeper (sched(7), futex(2)
- * "Priority-inheritance futexes").
+ * the helper, whose scheduling class is the usual one (SCHED_BATCH), while
+ * ranks may belong to a real-time class. A real-time thread that spins, or
+ * calls sched_yield(), keeps the helper from the processor that they share: it
+ * would wait for ever. It has to sleep; and if a third thread has a priority
+ * between the two, the helper must inherit that of the sleeper (sched(7),
+ * futex(2) "Priority-inheritance futexes").
  *
  * helper_mutex serves for that: whoever does a round of the helper's work holds
  * it, and it has the protocol PTHREAD_PRIO_INHERIT. A thread that tries to lock
@@ -31,8 +31,8 @@
 
 
 /* A thread that found the lock taken looks so many times before it lets others
- * run, which takes some 10 us. The lock is held for less, unless the thread that
- * has it was set aside. */
+ * run, which takes some 10 us. The lock is held for less, unless the thread
+ * that has it was set aside. */
 #define LOCK_SPINS 1000
 
 /* A real-time thread looks after so many ns whether what it waits for has
@@ -84,15 +84,15 @@ static void sleep_shortly(void)
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
 }
 
-/* Lend the priority of this thread to the one that does a round now, for a short
- * time. @return 0 if no other thread does. */
+/* Lend the priority of this thread to the one that does a round now, for a
+ * short time. @return 0 if no other thread does. */
 static int lend_priority(pthread_mutex_t *mutex)
 {
     struct timespec until;
     int ret;
 
-    /* The only clock that every kernel with such mutexes takes. Should it be set
-     * back, this thread sleeps until the end of the round */
+    /* The only clock that every kernel with such mutexes takes. Should it be
+     * set back, this thread sleeps until the end of the round */
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += LOOK_INTERVAL;
     if (until.tv_nsec >= NSEC_PER_SEC) {

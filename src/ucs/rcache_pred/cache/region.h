@@ -262,9 +262,10 @@ void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
 void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
                                        ucs_rcache_pred_region_t *region);
 
-/** @return the first region that starts at @a start or later, or NULL. With @ref
- *  ucs_rcache_pred_region_next, this goes over all regions; whoever lets go of
- *  the lock in between goes on with the start of the region that comes next. */
+/** @return the first region that starts at @a start or later, or NULL. With
+ *  @ref ucs_rcache_pred_region_next, this goes over all regions; whoever lets
+ *  go of the lock in between goes on with the start of the region that comes
+ *  next. */
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
                            uintptr_t start);
@@ -274,8 +275,8 @@ ucs_rcache_pred_region_t *
 ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region);
 
 /**
- * Find the regions whose extent overlaps a range. Each call takes O(log n) steps,
- * whatever lengths regions have.
+ * Find the regions whose extent overlaps a range. Each call takes O(log n)
+ * steps, whatever lengths regions have.
  *
  * @param [in] region  The region that was found last; NULL: find the first one.
  * @param [in] start   The range is from here,
@@ -305,8 +306,8 @@ void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
                                 size_t extent);
 
 /** @return the length with which to register the region ahead of its next use:
- *          that of the longest of its recent uses, up to its extent. It is never
- *          0. */
+ *          that of the longest of its recent uses, up to its extent. It is
+ *          never 0. */
 size_t
 ucs_rcache_pred_region_expected_length(const ucs_rcache_pred_region_t *region);
 

@@ -69,8 +69,8 @@ int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
                                      unsigned steps);
 
 /**
- * Find the region that gives way first. The search ends after a number of steps,
- * so that the lock is not held for long.
+ * Find the region that gives way first. The search ends after a number of
+ * steps, so that the lock is not held for long.
  *
  * @param [out] victim_p  The region; NULL: there is none.
  * @return whether it was found out; 0: there are more steps to do.

@@ -11,8 +11,8 @@
 
 /** @file helper/cleanup.h
  *
- * What the helper clears away: stale regions, those whose entries the DQ has lost,
- * and those that nobody has used for long.
+ * What the helper clears away: stale regions, those whose entries the DQ has
+ * lost, and those that nobody has used for long.
  *
  * Unless their comment says otherwise, these functions are called under
  * helper_mutex and without the lock. They take the lock where they touch what

@@ -11,8 +11,8 @@
 
 /** @file helper/decide.h
  *
- * What the helper does about a region: deregister it, register it again before its
- * next use, or keep it (CF'11, section 3.2).
+ * What the helper does about a region: deregister it, register it again before
+ * its next use, or keep it (CF'11, section 3.2).
  *
  * Unless their comment says otherwise, these functions are called under
  * helper_mutex and without the lock. They take the lock where they touch what

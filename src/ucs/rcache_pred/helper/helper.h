@@ -11,9 +11,9 @@
 
 /** @file helper.h
  *
- * One round of the helper, which registers and deregisters regions between their
- * uses, off the critical path (CF'11, section 3.2). The folder, from the bottom
- * up: what the helper's work costs (times.c), the queues of regions
+ * One round of the helper, which registers and deregisters regions between
+ * their uses, off the critical path (CF'11, section 3.2). The folder, from the
+ * bottom up: what the helper's work costs (times.c), the queues of regions
  * (queue.c), when the next round is (pace.c), the decisions about regions
  * (decide.c), what is cleared away (cleanup.c), the seat among the node's
  * processes (seat.c), one round of all this (helper.c), who does the work

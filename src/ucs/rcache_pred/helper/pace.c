@@ -119,13 +119,14 @@ ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred)
 }
 
 /*
- * A helper that sleeps until it is woken must not miss an entry. A use pushes its
- * entry to the DQ under the lock, and then looks at asleep. Here asleep is set
- * and the DQ is looked at under the lock too: either the use has had the lock
- * before, and the helper sees the entry, or the use has it later, and sees that
- * the helper is asleep. An unmap first sets stale and then looks at asleep, and
- * the helper looks at stale after it has set asleep. These operations are
- * sequentially consistent, so that one of the two sees what the other has done.
+ * A helper that sleeps until it is woken must not miss an entry. A use pushes
+ * its entry to the DQ under the lock, and then looks at asleep. Here asleep is
+ * set and the DQ is looked at under the lock too: either the use has had the
+ * lock before, and the helper sees the entry, or the use has it later, and sees
+ * that the helper is asleep. An unmap first sets stale and then looks at
+ * asleep, and the helper looks at stale after it has set asleep. These
+ * operations are sequentially consistent, so that one of the two sees what the
+ * other has done.
  */
 ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
 {

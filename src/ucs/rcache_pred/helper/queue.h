@@ -12,7 +12,8 @@
 /** @file helper/queue.h
  *
  * The queues of regions: the registration queue, and the list of regions whose
- * use is awaited. Also how a region is forgotten, since it leaves its queue then.
+ * use is awaited. Also how a region is forgotten, since it leaves its queue
+ * then.
  *
  * Unless their comment says otherwise, these functions are called under
  * helper_mutex and without the lock. They take the lock where they touch what

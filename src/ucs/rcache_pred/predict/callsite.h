@@ -67,9 +67,9 @@ ucs_rcache_pred_site_find(ucs_rcache_pred_site_table_t *table,
                           uint64_t signature);
 
 /**
- * Find the site with this signature, and let it be the first one in the region's
- * list. If there is none, make one. Never fails: if the table is full, a site is removed,
- * perhaps one of another region.
+ * Find the site with this signature, and let it be the first one in the
+ * region's list. If there is none, make one. Never fails: if the table is full,
+ * a site is removed, perhaps one of another region.
  *
  * @param [in] region_sites  List of the region's sites.
  */

@@ -36,9 +36,9 @@
 #define PHASE_DIFFERS 8
 
 /* How many sites of a region are looked at to find the one that recurs first:
- * those that were used last. A buffer that is used by ever new contexts can have
- * all sites of the table, most of which will never be seen again; a loop that
- * uses one buffer in so many contexts and phases is not known. */
+ * those that were used last. A buffer that is used by ever new contexts can
+ * have all sites of the table, most of which will never be seen again; a loop
+ * that uses one buffer in so many contexts and phases is not known. */
 #define MAX_RECURRENCES 128
 
 /*

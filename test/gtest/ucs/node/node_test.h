@@ -23,8 +23,8 @@ protected:
 
     /* Each test has a key of its own, so that it shares memory neither with
      * jobs that run here nor with what another test left. Every handle is taken
-     * for a process, since it has a sign of life of its own. All have the number
-     * of this one; only those of the dead have another. */
+     * for a process, since it has a sign of life of its own. All have the
+     * number of this one; only those of the dead have another. */
     node_test() :
         m_key(((uint64_t)getpid() << 32) + ++num_tests),
         m_self(ucs_rcache_pred_procid_self()),

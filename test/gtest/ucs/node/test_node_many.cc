@@ -306,7 +306,8 @@ TEST_F(test_node_many, processes_of_other_name_spaces_meet)
 {
     ucs_rcache_pred_node_t *own;
 
-    /* Not all are tried: PID and user name spaces need processes of their own */
+    /* Not all are tried: PID and user name spaces need processes of their
+     * own */
     params(UNLIMITED);
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_node_join(&m_params, &own));
     child contained([this, own] {

@@ -19,9 +19,9 @@ typedef std::vector<std::string> strings;
 
 namespace {
 
-/* The strings that were made for arguments live until the program becomes another
- * one. The set is never destroyed: at the exit of this program, or of a child of
- * it, the leak checker has to find what it holds. */
+/* The strings that were made for arguments live until the program becomes
+ * another one. The set is never destroyed: at the exit of this program, or of a
+ * child of it, the leak checker has to find what it holds. */
 std::set<char*> &kept = *new std::set<char*>;
 
 class test_launcher : public ::testing::Test {

@@ -186,8 +186,8 @@ TEST_F(test_replay_models, lru)
                                  {110, 2 * PAGE}, {210, 0}}), r.curve());
 }
 
-/* A region keeps the place that the first end of overlapping uses gave it, though
- * another was idle before its last use ended */
+/* A region keeps the place that the first end of overlapping uses gave it,
+ * though another was idle before its last use ended */
 TEST_F(test_replay_models, lru_overlapping_uses)
 {
     m_program.use(0, 10, buffer(0), PAGE);

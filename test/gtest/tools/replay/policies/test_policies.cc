@@ -20,8 +20,8 @@ extern "C" {
 
 class test_policies : public ::testing::Test {
 protected:
-    /* The policies of the table as they are given, with the placeholder of their
-     * limit in capitals: "predict", "lru=BYTES" */
+    /* The policies of the table as they are given, with the placeholder of
+     * their limit in capitals: "predict", "lru=BYTES" */
     static std::set<std::string> table()
     {
         std::set<std::string> names;

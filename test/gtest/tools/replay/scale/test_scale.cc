@@ -136,8 +136,8 @@ TEST_F(test_scale, in_antiphase)
     EXPECT_DOUBLE_EQ(10000. / 150, scale.node_avg_bytes);
 }
 
-/* Nodes are not alike: 0 1 2 | 0 1 2 of two recorded ranks is 0 1 0 | 1 0 1; and
- * the last one has one rank */
+/* Nodes are not alike: 0 1 2 | 0 1 2 of two recorded ranks is 0 1 0 | 1 0 1;
+ * and the last one has one rank */
 TEST_F(test_scale, nodes_that_differ)
 {
     m_ranks.add({{0, 100, 1}});

@@ -233,7 +233,8 @@ TEST_F(test_region, from_an_address_on)
     EXPECT_EQ(NULL, ucs_rcache_pred_table_from(&m_table, 0x3001));
 }
 
-/* A bucket with many regions would make each use as slow as there are regions */
+/* A bucket with many regions would make each use as slow as there are
+ * regions */
 TEST_F(test_region, buckets_stay_short)
 {
     unsigned longest = 0;

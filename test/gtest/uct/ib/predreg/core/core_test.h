@@ -22,8 +22,8 @@
 /* Writes down which lines were run, in a build that counts them */
 extern "C" void __gcov_dump(void) __attribute__((weak));
 
-/* The exit status of a child that ends by _exit(), which would not count what it
- * ran, and that need not release what it leaves to its parent */
+/* The exit status of a child that ends by _exit(), which would not count what
+ * it ran, and that need not release what it leaves to its parent */
 inline int child_status()
 {
     if (__gcov_dump != NULL) {

@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-/* Registrations that UCP asks for, and what becomes of them. (Those of the cache
- * alone are in test_use.cc of the cache.) */
+/* Registrations that UCP asks for, and what becomes of them. (Those of the
+ * cache alone are in test_use.cc of the cache.) */
 class test_md_use : public md_test {
 protected:
     static ucs_rcache_pred_stats_t stats()
