@@ -84,6 +84,7 @@ static int ucp_config_get(const uct_predreg_real_t *real,
     int found   = 0;
     char *line, *equals, *saveptr;
     FILE *stream;
+    int ret;
 
     stream = open_memstream(&text, &size);
     if (stream == NULL) {
@@ -91,7 +92,10 @@ static int ucp_config_get(const uct_predreg_real_t *real,
     }
 
     real->ucp_config_print(config, stream, "", UCS_CONFIG_PRINT_CONFIG);
-    fclose(stream);
+    ret = fclose(stream); /* The text is complete only now */
+    if ((ret != 0) || (text == NULL)) {
+        goto out; /* There was no memory for it */
+    }
 
     for (line = strtok_r(text, "\n", &saveptr); (line != NULL) && !found;
          line = strtok_r(NULL, "\n", &saveptr)) {
@@ -105,6 +109,7 @@ static int ucp_config_get(const uct_predreg_real_t *real,
         found = 1;
     }
 
+out:
     free(text);
     return found;
 }
