@@ -165,8 +165,6 @@ int predreg_knob_check_environment(void)
     ucs_status_t status;
 
     status = uct_predreg_knobs_read(&knobs);
-    if (status == UCS_OK) {
-        uct_predreg_knobs_cleanup(&knobs);
-    }
+    uct_predreg_knobs_cleanup(&knobs);
     return (status == UCS_OK) ? 0 : -1;
 }

@@ -230,10 +230,21 @@ ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs)
     status = uct_predreg_config_fill(knobs, knob_table, ENV_PREFIX,
                                      KNOB_PREFIX);
     if (status != UCS_OK) {
-        return status;
+        goto err_default;
     }
 
-    return knobs_check(knobs);
+    status = knobs_check(knobs);
+    if (status != UCS_OK) {
+        goto err_cleanup;
+    }
+
+    return UCS_OK;
+
+err_cleanup:
+    uct_predreg_knobs_cleanup(knobs);
+err_default:
+    uct_predreg_knobs_default(knobs);
+    return status;
 }
 
 void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,

@@ -78,7 +78,8 @@ extern const uct_predreg_knob_range_t uct_predreg_knob_ranges[];
 /**
  * Read the knobs from the environment and check them. If one of them is not
  * accepted, this function logs a message that names the variable, its value and
- * what is accepted.
+ * what is accepted, and all knobs get their default values. In either case they
+ * are to be cleaned up.
  */
 ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs);
 
