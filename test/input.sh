@@ -232,6 +232,8 @@ traces=$(mktemp -d)
 printf 'ucx_predreg trace 1\n' > "$traces/empty.trace"
 refused 1 "cannot write to '/nowhere/at/all'" \
     "$command" report -o /nowhere/at/all "$traces"
+refused 1 "cannot write to the standard output: No space" \
+    sh -c '"$0" replay "$1" > /dev/full' "$command" "$traces"
 refused 1 "cannot write to '/dev/full': No space" \
     "$command" report -o /dev/full "$traces"
 refused 1 "'/nowhere/at/all': No such file" "$command" report /nowhere/at/all

@@ -11,6 +11,9 @@
 #include "output.h"
 #include "scale.h"
 
+#include <tools/predreg/common/message.h>
+
+#include <stdio.h>
 #include <stdlib.h>
 
 
@@ -70,21 +73,38 @@ static void print_table(const predreg_job_t *job,
     }
 }
 
+/* Make sure that all that was printed has got where it should */
+static ucs_status_t flush_output(void)
+{
+    if ((fflush(stdout) != 0) || ferror(stdout)) {
+        predreg_error("cannot write to the standard output: %m");
+        return UCS_ERR_IO_ERROR;
+    }
+
+    return UCS_OK;
+}
+
 /* Print what the job is, and the results */
 static ucs_status_t print_job(const predreg_job_t *job,
                               const predreg_replay_opts_t *opts)
 {
+    ucs_status_t status;
+
     predreg_replay_warn_damage(job);
     if (!opts->json) {
         predreg_replay_print_ranks(job, opts);
     }
 
     if (opts->num_ranks > 0) {
-        return predreg_replay_scale(job, opts, job->results);
+        status = predreg_replay_scale(job, opts, job->results);
+        if (status != UCS_OK) {
+            return status;
+        }
+    } else {
+        print_table(job, opts);
     }
 
-    print_table(job, opts);
-    return UCS_OK;
+    return flush_output();
 }
 
 static ucs_status_t replay_job(const predreg_replay_opts_t *opts,
