@@ -16,7 +16,8 @@
 
 
 static std::mutex              log_lock;
-static std::deque<std::string> log_messages;
+/* Never destroyed: the library logs at the exit of a child, too */
+static std::deque<std::string> &log_messages = *new std::deque<std::string>;
 
 static ucs_log_func_rc_t
 log_handler(const char *file, unsigned line, const char *function,

@@ -60,8 +60,8 @@ void test_node_many::ask_at_random(ucs_rcache_pred_node_t *node,
         granted->violations += (all_bytes > m_params.max_bytes) ||
                                (all_regions > m_params.max_regions);
         ++granted->grants;
-        if (random() % 4 == 0) {
-            sched_yield();
+        if (random() % 16 == 0) {
+            usleep(1); /* Others ask meanwhile */
         }
         granted->regions.fetch_sub(1);
         granted->bytes.fetch_sub(bytes);

@@ -96,8 +96,8 @@ TEST_F(test_preload, functions_that_are_missing_are_named_once) {
     copy(LIBRARY, LIBRARY);
     copy(CORE, CORE);
     EXPECT_EQ(0, call_in_child(load, {path(LIBRARY), "ucp_worker_arm",
-                                      "uct_md_close", "ucp_worker_arm"}));
-    for (std::string name : {"ucp_worker_arm", "uct_md_close"}) {
+                                      "uct_md_mem_dereg", "ucp_worker_arm"}));
+    for (std::string name : {"ucp_worker_arm", "uct_md_mem_dereg"}) {
         EXPECT_EQ(1u, count("ucx-predreg: " + name + " was called by "))
                 << m_errors;
     }
@@ -105,6 +105,6 @@ TEST_F(test_preload, functions_that_are_missing_are_named_once) {
             << m_errors;
 
     const std::string result = std::to_string(UCS_ERR_UNSUPPORTED) + "\n";
-    EXPECT_EQ("ucp_worker_arm: " + result + "uct_md_close: " + result +
+    EXPECT_EQ("ucp_worker_arm: " + result + "uct_md_mem_dereg: " + result +
               "ucp_worker_arm: " + result, m_output);
 }
