@@ -56,7 +56,6 @@ static struct {
     kind_t       kind;   /* KIND_LAST: nothing fails */
     long         number;
     int          further;
-    int          print;
     _Atomic long calls[KIND_LAST];
 } fault = {
     .kind = KIND_LAST
@@ -134,7 +133,6 @@ __attribute__((constructor)) static void fault_start(void)
     char *end;
 
     backtrace(frames, MAX_FRAMES); /* The first call of it allocates */
-    fault.print = getenv("FAULT_COUNT") != NULL;
     if ((value != NULL) && ((colon = strchr(value, ':')) != NULL)) {
         for (fault.kind = 0; fault.kind < KIND_LAST; ++fault.kind) {
             if (!strncmp(value, kind_names[fault.kind], colon - value)) {
@@ -144,7 +142,7 @@ __attribute__((constructor)) static void fault_start(void)
         fault.number  = strtol(colon + 1, &end, 10);
         fault.further = (*end == '+');
     }
-    if (fault.print) {
+    if (getenv("FAULT_COUNT") != NULL) {
         atexit(print_counts);
     }
     fault.ready = 1;

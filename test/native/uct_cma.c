@@ -96,7 +96,7 @@ static void start(void)
     }
 }
 
-/* The ring of a process is not its child's: the child registers nothing */
+/* Whether this is a domain of cma */
 static int is_managed(uct_md_h md)
 {
     unsigned i;

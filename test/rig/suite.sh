@@ -18,47 +18,8 @@ record="timeout -k 5 $limit $build/src/tools/predreg/ucx_predreg record"
 dump="$build/src/tools/predreg/ucx_predreg dump"
 work=$(mktemp -d)
 
-# run NAME COMMAND...: passes if the command does
-run()
-{
-    local name=$1 log status=0 begin=$SECONDS
-    shift
-    case $name in *"$pattern"*) ;; *) return ;; esac
-    log=$work/log
-    "$@" > "$log" 2>&1 || status=$?
-    case $status in
-    0)   echo "PASS $name ($((SECONDS - begin)) s)" ;;
-    77)  echo "SKIP $name: $(tail -n 1 "$log")" ;;
-    124) echo "FAIL $name: not done in $limit s" ;;
-    *)   echo "FAIL $name (status $status)" ;;
-    esac
-    [ $status -eq 0 ] || tail -n 25 "$log" | sed 's/^/    /'
-}
-
-# What must hold of each rank's summary, whatever the timing: it was there for
-# every rank, memory was managed, and nothing is registered at the end.
-#   managed RANKS COMMAND...
-managed()
-{
-    local ranks=$1 summary=$work/summary
-    shift
-    rm -f "$summary"
-    UCX_RCACHE_PRED_SUMMARY_FILE=$summary "$@" || return
-    cat "$summary"
-    awk -v ranks="$ranks" '
-        function value(name) {
-            if (!match($0, "\"" name "\":[0-9]+"))
-                return -1
-            return substr($0, RSTART + length(name) + 3) + 0
-        }
-        { ++n }
-        value("uses") <= 0 { print "rank without uses"; bad = 1 }
-        value("bytes_now") != 0 { print "memory left registered"; bad = 1 }
-        END {
-            if (n != ranks) { print n " summaries of " ranks; bad = 1 }
-            exit bad
-        }' "$summary"
-}
+# shellcheck source=test/suite.sh
+. "$top/test/suite.sh"
 
 hpcc_verified()
 {
@@ -82,16 +43,6 @@ steps_aside()
             "$work/aside")
     cat "$work/aside"
     [ "$count" -eq 2 ]
-}
-
-# Nothing is logged as an error: memory that cannot be registered is copied
-#   no_errors COMMAND...
-no_errors()
-{
-    local status=0
-    "$@" > "$work/said" 2>&1 || status=$?
-    cat "$work/said"
-    [ $status -eq 0 ] && ! grep -q ERROR "$work/said"
 }
 
 # A field of each rank's summary is never above MAX
