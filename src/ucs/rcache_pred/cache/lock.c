@@ -31,8 +31,8 @@
 
 
 /* A thread that found the lock taken looks so many times before it lets others
- * run, which takes some 10 us. The lock is held for less, unless the thread
- * that has it was set aside. */
+ * run, which takes some 30 us (AMD EPYC). The lock is held for less, unless the
+ * thread that has it was set aside. */
 #define LOCK_SPINS 1000
 
 /* A real-time thread looks after so many ns whether what it waits for has

@@ -5,7 +5,6 @@
  */
 
 #include "region.h"
-#include "victim.h"
 
 #include <ucs/sys/math.h>
 
@@ -360,7 +359,6 @@ void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
     region->memh  = NULL;
     region->ahead = 0;
     region->state = UCS_RCACHE_PRED_REGION_IDLE;
-    ucs_rcache_pred_region_rank(table, region);
     return memh;
 }
 

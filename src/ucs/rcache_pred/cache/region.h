@@ -319,6 +319,14 @@ ucs_rcache_pred_tree_region(const ucs_rcache_pred_tree_node_t *node)
     return ucs_container_of(node, ucs_rcache_pred_region_t, tree_node);
 }
 
+/** @return the highest rank in a branch of table->tree; 0: no region in it can
+ *          give way, as far as the ranks tell, see victim.h. */
+static inline uint64_t
+ucs_rcache_pred_branch_rank(const ucs_rcache_pred_tree_node_t *node)
+{
+    return (node == NULL) ? 0 : ucs_rcache_pred_tree_region(node)->max_rank;
+}
+
 /** @return the bucket with the regions that start at @a start, among others. */
 static inline ucs_hlist_head_t *
 ucs_rcache_pred_start_bucket(const ucs_rcache_pred_table_t *table,

@@ -7,6 +7,7 @@
 #include "bound.h"
 #include "event.h"
 #include "register.h"
+#include "victim.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -73,6 +74,9 @@ pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
     pred_handle_t handle = pred_region_handle(region);
 
     handle.memh = ucs_rcache_pred_region_take_memh(&pred->table, region);
+    /* It cannot give way any more. A search for a victim would otherwise find
+     * that out, one region after another. */
+    ucs_rcache_pred_region_rank(&pred->table, region);
     ++handle.domain->releasing;
     ++pred->bound.releasing;
     return handle;

@@ -8,7 +8,7 @@
 
 #include <ucs/sys/math.h>
 
-/* How many regions are brought up to date at a time, some 10 us */
+/* How many regions are brought up to date while the lock is held once */
 #define RANK_STEPS 64
 
 /*

@@ -28,14 +28,6 @@
  * so that this takes O(log n) steps a use on average.
  */
 
-/** @return the highest rank in a branch of the tree of regions; 0: no region in
- *          it can give way, as far as the ranks tell. */
-static inline uint64_t
-ucs_rcache_pred_branch_rank(const ucs_rcache_pred_tree_node_t *node)
-{
-    return (node == NULL) ? 0 : ucs_rcache_pred_tree_region(node)->max_rank;
-}
-
 /** Note that the rank of a region may be too low from now on. */
 static inline void
 ucs_rcache_pred_region_note(ucs_rcache_pred_table_t *table,

@@ -38,6 +38,7 @@ protected:
     void take(region_t *region)
     {
         ucs_rcache_pred_region_take_memh(&m_table, region);
+        ucs_rcache_pred_region_rank(&m_table, region);
     }
 
     /* What a use does to its region */
