@@ -41,7 +41,8 @@ void predreg_warn_same_rank(long rank, const char *first, const char *second)
                   "jobs?", rank, first, second);
 }
 
-/* A trace that was loaded, for those who do not keep the trace itself */
+/* What is remembered of a trace after it was freed, to tell the user if another
+ * one is of the same rank */
 typedef struct {
     long rank; /* -1: none */
     char *path;
@@ -57,13 +58,12 @@ typedef struct {
 } reader_t;
 
 
-/* Compare by rank, then by name. Traces without a rank come last: -1 is the
- * largest unsigned number */
-static int compare_names(unsigned long rank_a, const char *path_a,
-                         unsigned long rank_b, const char *path_b)
+int predreg_trace_compare(long rank_a, const char *path_a, long rank_b,
+                          const char *path_b)
 {
     if (rank_a != rank_b) {
-        return (rank_a < rank_b) ? -1 : 1;
+        /* Taken for an unsigned number, -1 is the largest one */
+        return ((unsigned long)rank_a < (unsigned long)rank_b) ? -1 : 1;
     }
 
     return strcmp(path_a, path_b);
@@ -74,8 +74,8 @@ static int compare_seen(const void *a, const void *b)
     const seen_trace_t *seen_a = a;
     const seen_trace_t *seen_b = b;
 
-    return compare_names(seen_a->rank, seen_a->path, seen_b->rank,
-                         seen_b->path);
+    return predreg_trace_compare(seen_a->rank, seen_a->path, seen_b->rank,
+                                 seen_b->path);
 }
 
 static int compare_traces(const void *a, const void *b)
@@ -83,8 +83,8 @@ static int compare_traces(const void *a, const void *b)
     const ucs_rcache_trace_t *trace_a = *(ucs_rcache_trace_t *const*)a;
     const ucs_rcache_trace_t *trace_b = *(ucs_rcache_trace_t *const*)b;
 
-    return compare_names(predreg_trace_rank(trace_a), trace_a->path,
-                         predreg_trace_rank(trace_b), trace_b->path);
+    return predreg_trace_compare(predreg_trace_rank(trace_a), trace_a->path,
+                                 predreg_trace_rank(trace_b), trace_b->path);
 }
 
 /* @param [out] loaded_p  What came of loading the file, if it is not UCS_OK;

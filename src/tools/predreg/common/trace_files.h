@@ -86,6 +86,13 @@ void predreg_traces_cleanup(predreg_traces_t *traces);
 /** @return the rank of the process in its job, or -1 if it has none. */
 long predreg_trace_rank(const ucs_rcache_trace_t *trace);
 
+/**
+ * Compare two traces for qsort(): by rank, then by the name of the file. Those
+ * without a rank (-1) come last.
+ */
+int predreg_trace_compare(long rank_a, const char *path_a, long rank_b,
+                          const char *path_b);
+
 END_C_DECLS
 
 #endif

@@ -10,7 +10,6 @@
 #include <tools/predreg/common/trace_files.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 
 static int rank_compare(const void *a, const void *b)
@@ -21,13 +20,8 @@ static int rank_compare(const void *a, const void *b)
         return (first->input > second->input) ? 1 : -1;
     }
 
-    /* Ranks without a number come last: -1 is the largest unsigned number */
-    if (first->number != second->number) {
-        return ((unsigned long)first->number >
-                (unsigned long)second->number) ? 1 : -1;
-    }
-
-    return strcmp(first->path, second->path);
+    return predreg_trace_compare(first->number, first->path, second->number,
+                                 second->path);
 }
 
 /* Put the results of a policy into the order of the ranks */
