@@ -79,14 +79,27 @@ static void write_label(FILE *out, const char *x, const char *anchor, double y,
     fputs("</text>", out);
 }
 
-/* Write in words what the drawing shows */
-static void write_description(FILE *out, const predreg_panel_t *panel)
+/* Open one of the drawings of a panel, whose description in words has to follow.
+ *
+ * @param [in]  prefix  What tells its ids from those of the other drawing.
+ * @param [in]  title   Its title, without the label of the panel.
+ */
+static void open_drawing(FILE *out, const predreg_panel_t *panel,
+                         const char *classes, const char *prefix,
+                         const char *title)
 {
-    fprintf(out, "<svg class=\"plot\" height=\"%d\" role=\"img\" "
-                 "aria-labelledby=\"t%u d%u\"><title id=\"t%u\">",
-            HEIGHT, panel->id, panel->id, panel->id);
-    predreg_html_print(out, "Registered memory over time, %s", panel->label);
-    fprintf(out, "</title><desc id=\"d%u\">", panel->id);
+    fprintf(out, "<svg class=\"%s\" height=\"%d\" role=\"img\" "
+                 "aria-labelledby=\"%st%u %sd%u\"><title id=\"%st%u\">",
+            classes, HEIGHT, prefix, panel->id, prefix, panel->id, prefix,
+            panel->id);
+    predreg_html_print(out, "%s, %s", title, panel->label);
+    fprintf(out, "</title><desc id=\"%sd%u\">", prefix, panel->id);
+}
+
+/* Open the drawing of the whole curve */
+static void open_plot(FILE *out, const predreg_panel_t *panel)
+{
+    open_drawing(out, panel, "plot", "", "Registered memory over time");
     predreg_html_print(out, "From 0 to %s; %s on average, %s at peak.",
                        PREDREG_TIME(panel->duration),
                        PREDREG_BYTES(panel->average),
@@ -117,7 +130,7 @@ static void write_plot(FILE *out, const predreg_panel_t *panel,
 {
     double y;
 
-    write_description(out, panel);
+    open_plot(out, panel);
     write_grid(out, axis);
     write_curves(out, panel->columns, panel->other, axis);
 
@@ -138,11 +151,7 @@ static void write_plot(FILE *out, const predreg_panel_t *panel,
 static void write_zoom(FILE *out, const predreg_panel_t *panel,
                        const predreg_axis_t *axis)
 {
-    fprintf(out, "<svg class=\"plot zoom\" height=\"%d\" role=\"img\" "
-                 "aria-labelledby=\"zt%u zd%u\"><title id=\"zt%u\">",
-            HEIGHT, panel->id, panel->id, panel->id);
-    predreg_html_print(out, "A part of that, %s", panel->label);
-    fprintf(out, "</title><desc id=\"zd%u\">", panel->id);
+    open_drawing(out, panel, "plot zoom", "z", "A part of that");
     predreg_html_print(out, "%s, from %s on.",
                        PREDREG_TIME(panel->zoom_duration),
                        PREDREG_TIME(panel->zoom_begin));
