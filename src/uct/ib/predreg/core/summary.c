@@ -104,10 +104,11 @@ static int summary_open(const char *path, const char **reason_p)
 }
 
 /* Write the text with a single call of write(), so that the lines of several
- * processes do not mix */
-static void summary_write(const char *path, const char *text, size_t length)
+ * processes do not mix, and free it */
+static void summary_write(const char *path, ucs_string_buffer_t *text)
 {
-    int fd = STDERR_FILENO;
+    size_t length = ucs_string_buffer_length(text);
+    int fd        = STDERR_FILENO;
     const char *reason;
 
     if ((path != NULL) && (path[0] != '\0')) {
@@ -119,13 +120,14 @@ static void summary_write(const char *path, const char *text, size_t length)
         }
     }
 
-    if (write(fd, text, length) != (ssize_t)length) {
+    if (write(fd, ucs_string_buffer_cstr(text), length) != (ssize_t)length) {
         ucs_warn("the summary could not be written: %m");
     }
 
     if (fd != STDERR_FILENO) {
         close(fd);
     }
+    ucs_string_buffer_cleanup(text);
 }
 
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
@@ -139,9 +141,7 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
     } else {
         format_text(snapshot, &strb);
     }
-    summary_write(path, ucs_string_buffer_cstr(&strb),
-                  ucs_string_buffer_length(&strb));
-    ucs_string_buffer_cleanup(&strb);
+    summary_write(path, &strb);
 }
 
 void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
@@ -160,7 +160,5 @@ void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
                                   "domains, none of an RDMA adapter\n",
                                   num_domains);
     }
-    summary_write(path, ucs_string_buffer_cstr(&strb),
-                  ucs_string_buffer_length(&strb));
-    ucs_string_buffer_cleanup(&strb);
+    summary_write(path, &strb);
 }
