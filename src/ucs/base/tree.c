@@ -33,7 +33,8 @@ static int refresh(tree_t *tree, node_t *node)
     return tree->sum(node) | (node->height != old);
 }
 
-/* Let @a other, which may be NULL, be where @a node is under its parent */
+/* Put an element in the place that a node has under its parent, or at the root.
+ * NULL leaves that place empty. */
 static void replace(tree_t *tree, node_t *node, node_t *other)
 {
     node_t *parent = node->parent;

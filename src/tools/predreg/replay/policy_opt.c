@@ -90,7 +90,8 @@ static int parse_limit(const char *whole, unsigned policy, const char *number,
     return 0;
 }
 
-/* Read a policy that is written as POLICY or POLICY=LIMIT */
+/* Read one policy of the option --policy, which the user writes as POLICY or as
+ * POLICY=LIMIT, and mark it as chosen */
 static int parse_policy(const char *arg, int *chosen, uint64_t *limits)
 {
     size_t length   = strcspn(arg, "=");

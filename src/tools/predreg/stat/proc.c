@@ -145,8 +145,9 @@ out:
 
 /* Which libraries a process has mapped that matter here */
 typedef struct {
-    int library; /* The library of this project that is preloaded */
-    int core;    /* The library that the preloaded one loads when UCX is used */
+    int library; /* libuct_predreg.so, which was preloaded */
+    int core;    /* libuct_predreg_core.so, which the other library loads when
+                    the process uses UCX */
     int counters;
 } mapped_t;
 

@@ -53,7 +53,8 @@ static int look_repeatedly(const predreg_stat_opts_t *opts)
             sleep_for(opts->interval);
         }
 
-        /* It is no error if processes end after the first look */
+        /* A process that is not there at the first look was never there, which
+         * is an error. Later it has ended, which is none. */
         if (!predreg_view_take(&view, &predreg_system, opts->pids,
                                opts->num_pids) && (i == 0)) {
             status = EXIT_NO_PROCESS;

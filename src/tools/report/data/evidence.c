@@ -34,10 +34,10 @@ static inline int buffer_is_equal(buffer_t a, buffer_t b)
     return (a.address == b.address) && (a.domain == b.domain);
 }
 
-/* When the last use of each buffer began, ns */
+/* A table that tells for each buffer when its last use so far began, ns */
 KHASH_INIT(buffers, buffer_t, uint64_t, 1, buffer_hash, buffer_is_equal)
 
-/* The time from a use of a buffer to the next one */
+/* The time between the begins of two uses of a buffer, one after the other */
 typedef struct interval {
     uint64_t length; /* ns */
     uint64_t begin;  /* ns */

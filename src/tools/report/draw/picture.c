@@ -217,7 +217,8 @@ static void write_labels(FILE *out, const placed_chart_t *placed)
     }
 }
 
-/* Write what the picture shows, for readers who cannot see it */
+/* Write in words what the picture shows: screen readers read them to people who
+ * cannot see it */
 static void write_description(FILE *out, const predreg_chart_t *charts,
                               unsigned num_charts)
 {

@@ -124,7 +124,8 @@ static void reason_write_worse(const report_data_t *report, FILE *out)
     reason_write_misses(report, out);
 }
 
-/* Few hits may be enough, but then they are explained all the same */
+/* Write why prediction pays. It may do so although few uses find their buffer
+ * registered; the reader is then told why there are so few. */
 static void reason_write_pays(const report_data_t *report, FILE *out)
 {
     const predreg_outcome_t *outcome = report->advice.choice.outcome;
