@@ -36,21 +36,39 @@ aside()
         fail "$setting: stepping aside was not said once"
 }
 
-aside UCX_RCACHE_PRED_POLICY=fast "POLICY: 'fast'" \
-    'predict.on-demand.leave-pinned'
-aside UCX_RCACHE_PRED_HELPER=none "HELPER: 'none'" \
-    'conservative.aggressive.progress.off'
-aside UCX_RCACHE_PRED_WINDOW=5     'UCX_RCACHE_PRED_WINDOW=5 .*0 to 4'
-aside UCX_RCACHE_PRED_HISTORY=0    'UCX_RCACHE_PRED_HISTORY=0 .*1 to 16'
-aside UCX_RCACHE_PRED_HISTORY=few  "HISTORY: 'few'. Expected: unsigned"
-aside UCX_RCACHE_PRED_DQ_SIZE=1000 'DQ_SIZE=1000 .*powers of 2 from 64 to'
-aside UCX_RCACHE_PRED_MAX_SITES=1  'UCX_RCACHE_PRED_MAX_SITES=1 .*16 to'
-aside UCX_RCACHE_PRED_MAX_PINNED=100K \
-    'MAX_PINNED=102400 .*262144 and more'
-aside UCX_RCACHE_PRED_MAX_REGIONS=3 'MAX_REGIONS=3 .*4 and more'
-aside UCX_RCACHE_PRED_NODE_MAX_PINNED=lots "NODE_MAX_PINNED: 'lots'"
+# not_accepted KNOB=VALUE ACCEPTED: likewise, with the whole name of the
+# variable, what was typed and what is accepted on one line
+not_accepted()
+{
+    local setting=UCX_RCACHE_PRED_$1
+    aside "$setting" "ERROR $setting is not accepted; accepted: $2"
+}
+
+not_accepted POLICY=fast 'predict, on-demand, leave-pinned$'
+not_accepted HELPER=none 'conservative, aggressive, progress, off$'
+not_accepted PIECES=maybe 'y, n$'
+not_accepted WINDOW=5 'whole numbers from 0 to 4$'
+for value in 0 few 8x -1 4294967304 auto inf ''; do
+    not_accepted HISTORY=$value 'whole numbers from 1 to 16$'
+done
+not_accepted DQ_SIZE=1000 'powers of 2 from 64 to 1048576$'
+not_accepted MAX_SITES=1 'whole numbers from 16 to 16777216$'
+not_accepted KNOWN_REGIONS=4294967312 'whole numbers from 16 to 16777216$'
+for value in 100K 17592186044422M -1 auto 64MBx; do
+    not_accepted MAX_PINNED=$value '256K to 16777215T, .* 64M, or inf$'
+done
+not_accepted MAX_REGIONS=3 'whole numbers from 4 to [0-9]*, or inf$'
+not_accepted NODE_MAX_PINNED=lots '256K to 16777215T, .* 64M, or inf$'
 aside UCX_RCACHE_ENABLE=y          "UCX_RCACHE_ENABLE=y keeps UCX's own cache"
 aside UCX_MEM_EVENTS=n             'memory events of UCM are not available'
+
+# So are values in UCX's configuration files
+folder=$(mktemp -d)
+echo 'UCX_RCACHE_PRED_HISTORY = 4294967304' > "$folder/ucx.conf"
+UCX_CONFIG_DIR=$folder LD_PRELOAD=$library ucx_info -e -u t 2>&1 |
+    grep 'ERROR UCX_RCACHE_PRED_HISTORY=4294967304 is not accepted; accepted' ||
+    fail "a value in a configuration file was accepted"
+rm -r "$folder"
 
 # UCX itself warns of a misspelt variable
 echo "== misspelt"
@@ -94,12 +112,14 @@ refused 2 "no knob 'HISTRY', the nearest is HISTORY; accepted: POLICY" \
     "$command" run --set HISTRY=3 -- echo started
 refused 2 "no knob 'POLCY', the nearest is POLICY; accepted: POLICY" \
     "$command" record -o /nowhere --set polcy=predict -- echo started
-refused 2 'HISTORY=99 is out of range: accepted are 1 to 16' \
+refused 2 'HISTORY=99 is not accepted; accepted: whole numbers from 1 to 16' \
     "$command" run --set HISTORY=99 -- echo started
-refused 2 'HISTORY=99 is out of range: accepted are 1 to 16' \
+refused 2 'HISTORY=99 is not accepted; accepted: whole numbers from 1 to 16' \
     env UCX_RCACHE_PRED_HISTORY=99 "$command" run -- echo started
 ! "$command" run --set HISTRY=3 -- echo started 2>&1 | grep '^started' ||
     fail "a program was started with a knob that there is not"
+refused 2 'UCX_RCACHE_PRED_POLICY=fast is not accepted' \
+    env UCX_RCACHE_PRED_POLICY=fast "$command" run -- true
 refused 2 'xml.*text.*json' "$command" run --summary=xml -- true
 refused 2 '/nowhere/at/all' \
     "$command" run --summary --output /nowhere/at/all/s.json -- true

@@ -163,9 +163,9 @@ refused 2 "'lru' is given twice" --policy lru=8192,lru=4096 "$trace"
 refused 2 "'predict' is given twice" --policy predict --policy predict "$trace"
 refused 2 "''; accepted: predict" --policy predict, "$trace"
 refused 2 "'HISTORY'; accepted: KNOB=VALUE" --set HISTORY "$trace"
-refused 2 'HISTORY=99 is out of range: accepted are 1 to 16' \
+refused 2 'HISTORY=99 is not accepted; accepted: whole numbers from 1 to 16' \
     --set HISTORY=99 "$trace"
-refused 2 "HELPER: 'none'" --set UCX_RCACHE_PRED_HELPER=none "$trace"
+refused 2 'HELPER=none is not accepted' --set UCX_RCACHE_PRED_HELPER=none "$trace"
 refused 2 'POLICY is said by --policy' --set POLICY=predict "$trace"
 refused 2 'WINDOW is part of what was recorded' --set window=1 "$trace"
 refused 2 'NODE_MAX_PINNED .* --ranks' --set NODE_MAX_PINNED=1g "$trace"

@@ -63,66 +63,92 @@ static int set_output(const char *path)
     return 0;
 }
 
-/* Read the options. One that sets a knob changes the environment at once */
+static int set_policy(const char *policy)
+{
+    static const char *const accepted[] = {"predict", "on-demand",
+                                           "leave-pinned", NULL};
+
+    if (check_choice("--policy", policy, accepted) != 0) {
+        return -1;
+    }
+
+    predreg_env_set(PREDREG_KNOB_POLICY, policy);
+    return 0;
+}
+
+static int set_summary(const char *format)
+{
+    static const char *const accepted[] = {"text", "json", "n", NULL};
+
+    if (check_choice("--summary", format, accepted) != 0) {
+        return -1;
+    }
+
+    predreg_env_set(PREDREG_KNOB_SUMMARY, format);
+    return 0;
+}
+
+/* Do what an option of the runner's own says.
+ * @return 0, or the exit status, and the reason has been printed. */
+static int own_option(int option, const predreg_runner_t *runner)
+{
+    switch (option) {
+    case 'h':
+        runner->usage();
+        exit(EXIT_SUCCESS);
+    case '?':
+        predreg_error("%s --help lists what is accepted", runner->name);
+        return PREDREG_EXIT_USAGE;
+    default:
+        runner->option(runner->arg, option, optarg);
+        return 0;
+    }
+}
+
+/* Read the options. One that sets a knob is checked in its own words, and
+ * changes the environment at once */
 static int parse_options(int argc, char **argv, const predreg_runner_t *runner,
                          predreg_run_opts_t *opts)
 {
+    int status = 0;
     int option;
 
-    while ((option = getopt_long(argc, argv, runner->short_options,
-                                 runner->long_options, NULL)) != -1) {
+    while ((status == 0) &&
+           ((option = getopt_long(argc, argv, runner->short_options,
+                                  runner->long_options, NULL)) != -1)) {
         switch (option) {
         case PREDREG_RUN_POLICY:
-            predreg_env_set(PREDREG_KNOB_POLICY, optarg);
+            status = (set_policy(optarg) == 0) ? 0 : PREDREG_EXIT_USAGE;
             break;
         case PREDREG_RUN_SUMMARY:
-            predreg_env_set(PREDREG_KNOB_SUMMARY, optarg ? optarg : "text");
+            status = (set_summary(optarg ? optarg : "text") == 0) ?
+                     0 : PREDREG_EXIT_USAGE;
             break;
         case PREDREG_RUN_OUTPUT:
             opts->output = optarg;
             break;
         case PREDREG_RUN_SET:
-            if (predreg_env_set_knob(optarg) != 0) {
-                return PREDREG_EXIT_USAGE;
-            }
+            status = (predreg_env_set_knob(optarg) == 0) ?
+                     0 : PREDREG_EXIT_USAGE;
             break;
         case PREDREG_RUN_LIBRARY:
             opts->library = optarg;
             break;
-        case 'h':
-            runner->usage();
-            exit(EXIT_SUCCESS);
-        case '?':
-            predreg_error("%s --help lists what is accepted", runner->name);
-            return PREDREG_EXIT_USAGE;
         default:
-            runner->option(runner->arg, option, optarg);
+            status = own_option(option, runner);
             break;
         }
     }
 
-    return 0;
+    return status;
 }
 
-/* Check the knobs, whether an option or the environment has set them. Those
- * that have options of their own are checked in the words of these. */
+/* Check the knobs of the environment, which the options have been added to */
 static int check_knobs(predreg_run_opts_t *opts)
 {
-    static const char *const policies[]  = {"predict", "on-demand",
-                                            "leave-pinned", NULL};
-    static const char *const summaries[] = {"text", "json", NULL};
-    const char *policy                   = getenv(PREDREG_KNOB_POLICY);
-    const char *summary                  = getenv(PREDREG_KNOB_SUMMARY);
-
-    if ((policy != NULL) && check_choice("policy", policy, policies)) {
-        return -1;
-    }
+    const char *summary = getenv(PREDREG_KNOB_SUMMARY);
 
     opts->summary = (summary != NULL) && strcasecmp(summary, "n");
-    if (opts->summary && check_choice("summary", summary, summaries)) {
-        return -1;
-    }
-
     return predreg_knob_check_environment();
 }
 

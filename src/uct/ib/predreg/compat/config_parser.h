@@ -43,4 +43,20 @@
 
 #endif
 
+/* The functions by which the value of a setting is read from text, printed,
+ * copied and described, and the last argument of each. Versions that want
+ * another one of them get it from here. */
+#if UCT_API >= UCT_VERSION(1, 17)
+
+#define UCT_PREDREG_CONFIG_TYPE(_read, _write, _clone, _help, _arg) \
+    {_read, _write, _clone, ucs_config_release_nop, _help, ucs_config_doc_nop, \
+     _arg}
+
+#else
+
+#define UCT_PREDREG_CONFIG_TYPE(_read, _write, _clone, _help, _arg) \
+    {_read, _write, _clone, ucs_config_release_nop, _help, _arg}
+
+#endif
+
 #endif

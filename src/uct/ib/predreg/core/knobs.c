@@ -12,9 +12,11 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/preprocessor.h>
+#include <ucs/sys/string.h>
 #include <uct/api/uct.h>
 
 #include <limits.h>
+#include <string.h>
 
 #define KNOB_PREFIX "RCACHE_PRED_"
 #define ENV_PREFIX  "UCX_"
@@ -51,6 +53,146 @@ static const char *summary_names[] = {
     [UCT_PREDREG_SUMMARY_LAST] = NULL
 };
 
+/* What UCX prints of a bool. It accepts yes, no, 1 and 0 as well */
+static const char *bool_names[] = {"y", "n", NULL};
+
+
+#define FIELD(_name) \
+    ucs_offsetof(uct_predreg_knobs_t, _name), \
+    sizeof(((uct_predreg_knobs_t*)NULL)->_name)
+
+const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
+    {"POLICY", FIELD(policy), .names = ucs_rcache_pred_policy_names},
+    {"HELPER", FIELD(helper), .names = helper_names},
+    {"WINDOW", FIELD(window), .min = UCT_PREDREG_MIN_WINDOW,
+     .max = UCS_RCACHE_PRED_MAX_WINDOW},
+    {"HISTORY", FIELD(history), .min = UCT_PREDREG_MIN_HISTORY,
+     .max = UCS_RCACHE_PRED_MAX_HISTORY},
+    {"MAX_SITES", FIELD(max_sites), .min = UCT_PREDREG_MIN_ENTRIES,
+     .max = UCT_PREDREG_MAX_ENTRIES},
+    {"KNOWN_REGIONS", FIELD(known_regions), .min = UCT_PREDREG_MIN_ENTRIES,
+     .max = UCT_PREDREG_MAX_ENTRIES},
+    {"DQ_SIZE", FIELD(dq_size), .min = UCT_PREDREG_MIN_DQ_SIZE,
+     .max = UCT_PREDREG_MAX_DQ_SIZE, .is_power_of_2 = 1},
+    {"MAX_PINNED", FIELD(max_pinned), .min = UCS_RCACHE_PRED_MIN_BYTES,
+     .max = ULONG_MAX, .is_bytes = 1},
+    {"MAX_REGIONS", FIELD(max_regions), .min = UCT_PREDREG_MIN_REGIONS,
+     .max = ULONG_MAX},
+    {"NODE_MAX_PINNED", FIELD(node_max_pinned),
+     .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1},
+    {"NODE_MAX_REGIONS", FIELD(node_max_regions),
+     .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX},
+    {"PIECES", FIELD(pieces), .names = bool_names},
+    {"SUMMARY", FIELD(summary), .names = summary_names},
+    {NULL}
+};
+
+
+/* So much of a value that is not accepted is printed, in characters, so that the
+ * message has room for what is accepted */
+#define MAX_TYPED 100
+
+static const uct_predreg_knob_values_t *find_values(const char *name)
+{
+    const uct_predreg_knob_values_t *values = uct_predreg_knob_values;
+
+    while (strcmp(values->name, name)) {
+        ++values;
+    }
+    return values;
+}
+
+/* Say that a value is not accepted, and note it in the knobs that it was to get
+ * into. UCX is told that it was read: its own message would not have the whole
+ * name of the variable.
+ * @return what a function that reads a value for UCX returns. */
+static int refuse(const uct_predreg_knob_values_t *values, const char *text,
+                  void *dest)
+{
+    uct_predreg_knobs_t *knobs = UCS_PTR_BYTE_OFFSET(dest, -values->offset);
+    UCS_STRING_BUFFER_ONSTACK(accepted, 256);
+
+    uct_predreg_knob_accepted(values, &accepted);
+    ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%.*s%s is not accepted; accepted: %s",
+              values->name, MAX_TYPED, text,
+              (strlen(text) > MAX_TYPED) ? "..." : "",
+              ucs_string_buffer_cstr(&accepted));
+    knobs->is_refused = 1;
+    return 1;
+}
+
+/*
+ * The functions that UCX has the knobs read and printed with. Their last
+ * argument is the name of the knob.
+ */
+
+static int read_number(const char *text, void *dest, const void *name)
+{
+    const uct_predreg_knob_values_t *values = find_values(name);
+    unsigned long number;
+
+    if (!uct_predreg_knob_parse(values, text, &number)) {
+        return refuse(values, text, dest);
+    }
+
+    if (values->size == sizeof(unsigned)) {
+        *(unsigned*)dest = number;
+    } else {
+        *(unsigned long*)dest = number;
+    }
+    return 1;
+}
+
+static int read_name(const char *text, void *dest, const void *name)
+{
+    const uct_predreg_knob_values_t *values = find_values(name);
+
+    return ucs_config_sscanf_enum(text, dest, values->names) ||
+           refuse(values, text, dest);
+}
+
+static int read_bool(const char *text, void *dest, const void *name)
+{
+    return ucs_config_sscanf_bool(text, dest, NULL) ||
+           refuse(find_values(name), text, dest);
+}
+
+static int write_name(char *buf, size_t max, const void *src, const void *name)
+{
+    return ucs_config_sprintf_enum(buf, max, src, find_values(name)->names);
+}
+
+static void help_name(char *buf, size_t max, const void *name)
+{
+    ucs_config_help_enum(buf, max, find_values(name)->names);
+}
+
+static void help_number(char *buf, size_t max, const void *name)
+{
+    UCS_STRING_BUFFER_ONSTACK(accepted, 256);
+
+    uct_predreg_knob_accepted(find_values(name), &accepted);
+    ucs_strncpy_safe(buf, ucs_string_buffer_cstr(&accepted), max);
+}
+
+/* The parser of a field, for each type that fields have */
+#define NAME(_name) \
+    UCT_PREDREG_CONFIG_TYPE(read_name, write_name, ucs_config_clone_uint, \
+                            help_name, _name)
+#define BOOL(_name) \
+    UCT_PREDREG_CONFIG_TYPE(read_bool, ucs_config_sprintf_bool, \
+                            ucs_config_clone_int, help_name, _name)
+#define UINT(_name) \
+    UCT_PREDREG_CONFIG_TYPE(read_number, ucs_config_sprintf_uint, \
+                            ucs_config_clone_uint, help_number, _name)
+#define ULONG(_name) \
+    UCT_PREDREG_CONFIG_TYPE(read_number, ucs_config_sprintf_ulunits, \
+                            ucs_config_clone_ulong, help_number, _name)
+#define BYTES(_name) \
+    UCT_PREDREG_CONFIG_TYPE(read_number, ucs_config_sprintf_memunits, \
+                            ucs_config_clone_ulong, help_number, _name)
+
+
 static ucs_config_field_t knob_table[] = {
     {"POLICY", "predict",
      "What is done with a buffer's registration between its communications:\n"
@@ -59,7 +201,7 @@ static ucs_config_field_t knob_table[] = {
      " on-demand    - register at every communication, deregister after it\n"
      " leave-pinned - leave everything to UCX and its own registration cache",
      ucs_offsetof(uct_predreg_knobs_t, policy),
-     UCS_CONFIG_TYPE_ENUM(ucs_rcache_pred_policy_names)},
+     NAME("POLICY")},
 
     {"HELPER", HELPER_DEFAULT,
      "Who registers ahead and deregisters, under the policy predict:\n"
@@ -71,64 +213,64 @@ static ucs_config_field_t knob_table[] = {
      "                when a communication ends\n"
      " off          - nobody; the policy becomes on-demand",
      ucs_offsetof(uct_predreg_knobs_t, helper),
-     UCS_CONFIG_TYPE_ENUM(helper_names)},
+     NAME("HELPER")},
 
     {"WINDOW", "2",
      "Number of preceding communications that tell contexts of a call site\n"
      "apart. " RANGE(UCT_PREDREG_MIN_WINDOW, UCS_RCACHE_PRED_MAX_WINDOW),
-     ucs_offsetof(uct_predreg_knobs_t, window), UCS_CONFIG_TYPE_UINT},
+     ucs_offsetof(uct_predreg_knobs_t, window), UINT("WINDOW")},
 
     {"HISTORY", "8",
      "Number of recent intervals between communications of one context; the\n"
      "shortest is the predicted period.\n"
      RANGE(UCT_PREDREG_MIN_HISTORY, UCS_RCACHE_PRED_MAX_HISTORY),
-     ucs_offsetof(uct_predreg_knobs_t, history), UCS_CONFIG_TYPE_UINT},
+     ucs_offsetof(uct_predreg_knobs_t, history), UINT("HISTORY")},
 
     {"MAX_SITES", "16384",
      "Number of communication contexts to remember.\n" ENTRIES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, max_sites), UCS_CONFIG_TYPE_UINT},
+     ucs_offsetof(uct_predreg_knobs_t, max_sites), UINT("MAX_SITES")},
 
     {"KNOWN_REGIONS", "8192",
      "Number of buffers to remember, registered or not. Registered ones are\n"
      "kept beyond it. " ENTRIES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, known_regions), UCS_CONFIG_TYPE_UINT},
+     ucs_offsetof(uct_predreg_knobs_t, known_regions), UINT("KNOWN_REGIONS")},
 
     {"DQ_SIZE", "1024",
      "Entries of the queue of ended communications on their way to the helper\n"
      "thread; a power of 2.\n"
      RANGE(UCT_PREDREG_MIN_DQ_SIZE, UCT_PREDREG_MAX_DQ_SIZE),
-     ucs_offsetof(uct_predreg_knobs_t, dq_size), UCS_CONFIG_TYPE_UINT},
+     ucs_offsetof(uct_predreg_knobs_t, dq_size), UINT("DQ_SIZE")},
 
     {"MAX_PINNED", "inf",
      "Bound on the memory of communication buffers that a process has\n"
      "registered at any time. Memory that UCX registers for itself does not\n"
      "count. What does not fit goes other ways: in pieces, or by copying.\n"
      BYTES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, max_pinned), UCS_CONFIG_TYPE_MEMUNITS},
+     ucs_offsetof(uct_predreg_knobs_t, max_pinned), BYTES("MAX_PINNED")},
 
     {"MAX_REGIONS", "inf",
      "Bound on the number of registrations of communication buffers that a\n"
      "process has at any time. " REGIONS_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, max_regions), UCS_CONFIG_TYPE_ULUNITS},
+     ucs_offsetof(uct_predreg_knobs_t, max_regions), ULONG("MAX_REGIONS")},
 
     {"NODE_MAX_PINNED", "inf",
      "As MAX_PINNED, for all processes of this user on a node together. The\n"
      "same value should be given to all of them.\n" BYTES_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, node_max_pinned),
-     UCS_CONFIG_TYPE_MEMUNITS},
+     BYTES("NODE_MAX_PINNED")},
 
     {"NODE_MAX_REGIONS", "inf",
      "As MAX_REGIONS, for all processes of this user on a node together.\n"
      REGIONS_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, node_max_regions),
-     UCS_CONFIG_TYPE_ULUNITS},
+     ULONG("NODE_MAX_REGIONS")},
 
     {"PIECES", "y",
      "Register a large buffer that a message is received into, and that was\n"
      "not predicted, piece by piece while the message arrives. If n, "
      "and under\n"
      "policies other than predict, only what does not fit the bounds is.",
-     ucs_offsetof(uct_predreg_knobs_t, pieces), UCS_CONFIG_TYPE_BOOL},
+     ucs_offsetof(uct_predreg_knobs_t, pieces), BOOL("PIECES")},
 
     {"SUMMARY", "n",
      "What to print when the process exits:\n"
@@ -136,7 +278,7 @@ static ucs_config_field_t knob_table[] = {
      " text - counters of predictions and registered memory, for reading\n"
      " json - the same, one JSON object a process on a line",
      ucs_offsetof(uct_predreg_knobs_t, summary),
-     UCS_CONFIG_TYPE_ENUM(summary_names)},
+     NAME("SUMMARY")},
 
     {"SUMMARY_FILE", "",
      "File to append the summary to. Empty: standard error.",
@@ -156,85 +298,19 @@ UCS_CONFIG_REGISTER_TABLE(knob_table, "Predictive registration cache",
                           &ucs_config_global_list)
 
 
-#define FIELD(_name) \
-    ucs_offsetof(uct_predreg_knobs_t, _name), \
-    sizeof(((uct_predreg_knobs_t*)NULL)->_name)
-
-const uct_predreg_knob_range_t uct_predreg_knob_ranges[] = {
-    {"MAX_PINNED", FIELD(max_pinned), UCS_RCACHE_PRED_MIN_BYTES, ULONG_MAX, 0},
-    {"MAX_REGIONS", FIELD(max_regions), UCT_PREDREG_MIN_REGIONS, ULONG_MAX, 0},
-    {"NODE_MAX_PINNED", FIELD(node_max_pinned), UCS_RCACHE_PRED_MIN_BYTES,
-     ULONG_MAX, 0},
-    {"NODE_MAX_REGIONS", FIELD(node_max_regions), UCT_PREDREG_MIN_REGIONS,
-     ULONG_MAX, 0},
-    {"WINDOW", FIELD(window), UCT_PREDREG_MIN_WINDOW,
-     UCS_RCACHE_PRED_MAX_WINDOW, 0},
-    {"HISTORY", FIELD(history), UCT_PREDREG_MIN_HISTORY,
-     UCS_RCACHE_PRED_MAX_HISTORY, 0},
-    {"MAX_SITES", FIELD(max_sites), UCT_PREDREG_MIN_ENTRIES,
-     UCT_PREDREG_MAX_ENTRIES, 0},
-    {"KNOWN_REGIONS", FIELD(known_regions), UCT_PREDREG_MIN_ENTRIES,
-     UCT_PREDREG_MAX_ENTRIES, 0},
-    {"DQ_SIZE", FIELD(dq_size), UCT_PREDREG_MIN_DQ_SIZE,
-     UCT_PREDREG_MAX_DQ_SIZE, 1},
-    {NULL}
-};
-
-
-static unsigned long knob_number(const uct_predreg_knobs_t *knobs,
-                                 const uct_predreg_knob_range_t *range)
-{
-    const void *field = UCS_PTR_BYTE_OFFSET(knobs, range->offset);
-
-    return (range->size == sizeof(unsigned)) ? *(const unsigned*)field :
-                                               *(const unsigned long*)field;
-}
-
-static void complain_of_range(const uct_predreg_knob_range_t *range,
-                              unsigned long value)
-{
-    if (range->is_power_of_2) {
-        ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%lu is not accepted: powers of 2 "
-                  "from %lu to %lu are", range->name, value, range->min,
-                  range->max);
-    } else if (range->max == ULONG_MAX) {
-        ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%lu is out of range: accepted are "
-                  "%lu and more, and inf", range->name, value, range->min);
-    } else {
-        ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%lu is out of range: accepted are "
-                  "%lu to %lu", range->name, value, range->min, range->max);
-    }
-}
-
-static ucs_status_t knobs_check(const uct_predreg_knobs_t *knobs)
-{
-    const uct_predreg_knob_range_t *range;
-    unsigned long value;
-
-    for (range = uct_predreg_knob_ranges; range->name != NULL; ++range) {
-        value = knob_number(knobs, range);
-        if ((value < range->min) || (value > range->max) ||
-            (range->is_power_of_2 && !ucs_is_pow2(value))) {
-            complain_of_range(range, value);
-            return UCS_ERR_INVALID_PARAM;
-        }
-    }
-
-    return UCS_OK;
-}
-
 ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs)
 {
     ucs_status_t status;
 
-    status = uct_predreg_config_fill(knobs, knob_table, ENV_PREFIX,
-                                     KNOB_PREFIX);
+    knobs->is_refused = 0;
+    status            = uct_predreg_config_fill(knobs, knob_table, ENV_PREFIX,
+                                                KNOB_PREFIX);
     if (status != UCS_OK) {
         goto err_default;
     }
 
-    status = knobs_check(knobs);
-    if (status != UCS_OK) {
+    if (knobs->is_refused) {
+        status = UCS_ERR_INVALID_PARAM;
         goto err_cleanup;
     }
 
@@ -264,6 +340,7 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
 
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs)
 {
+    knobs->is_refused = 0;
     return ucs_config_parser_set_default_values(knobs, knob_table);
 }
 
@@ -277,7 +354,12 @@ ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
     if (status == UCS_ERR_NO_ELEM) {
         ucs_error("there is no knob " ENV_PREFIX KNOB_PREFIX "%s", name);
     }
-    return (status == UCS_OK) ? knobs_check(knobs) : status;
+
+    if (knobs->is_refused) {
+        knobs->is_refused = 0;
+        status            = UCS_ERR_INVALID_PARAM;
+    }
+    return status;
 }
 
 void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs)

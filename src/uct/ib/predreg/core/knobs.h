@@ -7,6 +7,8 @@
 #ifndef UCT_PREDREG_KNOBS_H_
 #define UCT_PREDREG_KNOBS_H_
 
+#include "knob_values.h"
+
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 BEGIN_C_DECLS
@@ -57,29 +59,22 @@ typedef struct uct_predreg_knobs {
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
     char     *trace;        /**< Folder traces are written to; empty: none */
+    int      is_refused;    /**< Whether a value that is being read was not
+                                 accepted; 0 when the functions below have
+                                 returned */
 } uct_predreg_knobs_t;
 
 
-/** The values that are accepted for a knob that is a number. */
-typedef struct uct_predreg_knob_range {
-    const char    *name;         /**< Name of the knob, without its prefix */
-    size_t        offset;        /**< Of its field in uct_predreg_knobs_t */
-    size_t        size;          /**< Of the field, bytes */
-    unsigned long min;
-    unsigned long max;           /**< ULONG_MAX: none, and "inf" is accepted */
-    int           is_power_of_2;
-} uct_predreg_knob_range_t;
-
-/** The ranges of all such knobs, in the order in which they are checked. An
- *  entry whose name is NULL ends the list. */
-extern const uct_predreg_knob_range_t uct_predreg_knob_ranges[];
+/** The values of all knobs that are no strings. An entry whose name is NULL
+ *  ends the list. */
+extern const uct_predreg_knob_values_t uct_predreg_knob_values[];
 
 
 /**
- * Read the knobs from the environment and check them. If one of them is not
- * accepted, this function logs a message that names the variable, its value and
- * what is accepted, and all knobs get their default values. In either case they
- * are to be cleaned up.
+ * Read the knobs from the environment, and from UCX's configuration files, and
+ * check them. For each that is not accepted, this function logs a message that
+ * names the variable, the value as it was typed and what is accepted; then all
+ * knobs get their default values. In either case they are to be cleaned up.
  */
 ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs);
 
@@ -94,7 +89,8 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs);
 
 /** Change one knob, whose name is given without UCX_RCACHE_PRED_. If the name
- *  or the value is not accepted, this function logs a message. */
+ *  or the value is not accepted, this function logs a message, and the knob
+ *  stays as it was. */
 ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
                                    const char *value);
 

@@ -13,19 +13,58 @@
 #include <climits>
 #include <map>
 
+#define BYTES "256K to 16777215T, with a unit such as in 64M, or inf"
+
 class test_knobs : public core_test {
 protected:
     template<typename F> static void for_each_range(F check)
     {
-        for (auto range = uct_predreg_knob_ranges; range->name != nullptr;
+        for (auto range = uct_predreg_knob_values; range->name != nullptr;
              ++range) {
-            SCOPED_TRACE(range->name);
-            check(*range);
+            if (range->names == nullptr) {
+                SCOPED_TRACE(range->name);
+                check(*range);
+            }
         }
     }
 
+    /* A value is not accepted, changes nothing, and the one message names the
+     * variable, what was typed, and what is accepted */
+    static void refused(const std::string &name, const std::string &text,
+                        const std::string &accepted)
+    {
+        const uct_predreg_knobs_t before = *test_core_knobs();
+
+        SCOPED_TRACE(text);
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  uct_predreg_knobs_set(test_core_knobs(), name.c_str(),
+                                        text.c_str()));
+        EXPECT_EQ("UCX_RCACHE_PRED_" + name + "=" + text +
+                  " is not accepted; accepted: " + accepted, log_watch::take());
+        EXPECT_EQ(0, memcmp(&before, test_core_knobs(), sizeof(before)));
+    }
+
+    static std::string accepted(const uct_predreg_knob_values_t &values)
+    {
+        UCS_STRING_BUFFER_ONSTACK(text, 256);
+
+        uct_predreg_knob_accepted(&values, &text);
+        return ucs_string_buffer_cstr(&text);
+    }
+
+    static std::string decimal(__uint128_t number)
+    {
+        std::string text;
+
+        do {
+            text.insert(0, 1, '0' + (number % 10));
+            number /= 10;
+        } while (number > 0);
+        return text;
+    }
+
     /* Set a knob to a number. Bytes are written as such. */
-    static ucs_status_t set_number(const uct_predreg_knob_range_t &range,
+    static ucs_status_t set_number(const uct_predreg_knob_values_t &range,
                                    unsigned long value)
     {
         const bool bytes = strstr(range.name, "PINNED") != nullptr;
@@ -35,7 +74,7 @@ protected:
                                       (bytes ? "b" : "")).c_str());
     }
 
-    static unsigned long number(const uct_predreg_knob_range_t &range)
+    static unsigned long number(const uct_predreg_knob_values_t &range)
     {
         const char *field = reinterpret_cast<const char*>(test_core_knobs()) +
                             range.offset;
@@ -109,12 +148,13 @@ TEST_F(test_knobs, the_environment_is_checked) {
 
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, uct_predreg_knobs_read(&knobs));
     uct_predreg_knobs_cleanup(&knobs);
-    EXPECT_EQ("UCX_RCACHE_PRED_WINDOW=5 is out of range: accepted are 0 to 4",
-              log_watch::take());
+    EXPECT_EQ("UCX_RCACHE_PRED_WINDOW=5 is not accepted; accepted: whole "
+              "numbers from 0 to 4", log_watch::take());
+    EXPECT_EQ(2u, knobs.window);
 }
 
 TEST_F(test_knobs, ends_of_ranges_are_accepted) {
-    for_each_range([](const uct_predreg_knob_range_t &range) {
+    for_each_range([](const uct_predreg_knob_values_t &range) {
         EXPECT_EQ(UCS_OK, set_number(range, range.min));
         EXPECT_EQ(range.min, number(range));
         if (range.max == ULONG_MAX) {
@@ -127,48 +167,96 @@ TEST_F(test_knobs, ends_of_ranges_are_accepted) {
     });
 }
 
-TEST_F(test_knobs, what_is_beyond_is_refused_with_the_range) {
-    for_each_range([](const uct_predreg_knob_range_t &range) {
-        const unsigned long before = number(range);
-        const std::string name     = std::string("UCX_RCACHE_PRED_") +
-                                     range.name + "=";
-        std::string message;
+/* A number that 32 or 64 bits do not hold would wrap to one in the range */
+TEST_F(test_knobs, numbers_do_not_wrap) {
+    for_each_range([](const uct_predreg_knob_values_t &values) {
+        const __uint128_t one = 1;
 
-        if (range.min > 0) {
-            EXPECT_EQ(UCS_ERR_INVALID_PARAM, set_number(range, range.min - 1));
-            message = log_watch::take();
-            EXPECT_EQ(0u, message.find(name + std::to_string(range.min - 1)))
-                    << message;
-            EXPECT_NE(std::string::npos,
-                      message.find(std::to_string(range.min) + " ")) << message;
+        for (int bits : {31, 32, 33, 63, 64, 65, 100}) {
+            if ((one << bits) > values.max) {
+                refused(values.name, decimal((one << bits) + values.min),
+                        accepted(values));
+            }
         }
-        if (range.max != ULONG_MAX) {
-            EXPECT_EQ(UCS_ERR_INVALID_PARAM, set_number(range, range.max + 1));
-            message = log_watch::take();
-            EXPECT_EQ(0u, message.find(name + std::to_string(range.max + 1)))
-                    << message;
-            EXPECT_NE(std::string::npos,
-                      message.find(std::to_string(range.max))) << message;
-        }
-        EXPECT_EQ(UCS_OK, uct_predreg_knobs_set(
-                                  test_core_knobs(), range.name,
-                                  (before == ULONG_MAX) ?
-                                  "inf" : std::to_string(before).c_str()));
     });
+    refused("MAX_PINNED", "17592186044422M", BYTES);
+    refused("MAX_PINNED", "18446744073709551616b", BYTES);
+    refused("NODE_MAX_PINNED", "16777216T", BYTES);
+    refused("KNOWN_REGIONS", "4294967312",
+            "whole numbers from 16 to 16777216");
+}
+
+TEST_F(test_knobs, what_is_no_number_is_refused) {
+    for_each_range([](const uct_predreg_knob_values_t &values) {
+        for (const char *text : {"", " ", "auto", "lots", "x8", "64x", "64 ",
+                                 " 64", "64.0", "-64", "+64", "0x40", "1e3",
+                                 "64,", "64Mi", "64MBx", "64MiB", "64KK",
+                                 "infx", "-4294967232",
+                                 "-18446744073709551552"}) {
+            refused(values.name, text, accepted(values));
+        }
+    });
+    refused("WINDOW", "inf", "whole numbers from 0 to 4");
+    refused("MAX_REGIONS", "64M", "whole numbers from 4 to "
+            "18446744073709551614, or inf");
+}
+
+TEST_F(test_knobs, bounds_have_units) {
+    static const struct {
+        const char *text;
+        size_t     bytes;
+    } good[] = {
+        {"262144", 262144}, {"262144b", 262144}, {"262144B", 262144},
+        {"0256K", 262144}, {"256kb", 262144}, {"1M", 1ul << 20},
+        {"1MB", 1ul << 20}, {"3g", 3ul << 30}, {"16777215T", 16777215ul << 40},
+        {"inf", SIZE_MAX}, {"INF", SIZE_MAX}, {"18446744073709551614",
+                                               SIZE_MAX - 1}
+    };
+
+    for (const auto &one : good) {
+        set("MAX_PINNED", one.text);
+        EXPECT_EQ(one.bytes, test_core_knobs()->max_pinned) << one.text;
+    }
+}
+
+TEST_F(test_knobs, what_is_beyond_is_refused) {
+    for_each_range([](const uct_predreg_knob_values_t &values) {
+        if (values.min > 0) {
+            refused(values.name, std::to_string(values.min - 1),
+                    accepted(values));
+        }
+        if (values.max != ULONG_MAX) {
+            refused(values.name, std::to_string(values.max + 1),
+                    accepted(values));
+        }
+    });
+    refused("MAX_PINNED", "4K", BYTES);
 }
 
 TEST_F(test_knobs, queues_have_powers_of_2) {
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              uct_predreg_knobs_set(test_core_knobs(), "DQ_SIZE", "100"));
-    EXPECT_EQ("UCX_RCACHE_PRED_DQ_SIZE=100 is not accepted: powers of 2 from 64 "
-              "to 1048576 are", log_watch::take());
+    refused("DQ_SIZE", "100", "powers of 2 from 64 to 1048576");
 }
 
-TEST_F(test_knobs, bounds_may_be_infinite) {
+TEST_F(test_knobs, other_names_are_refused) {
+    refused("POLICY", "fast", "predict, on-demand, leave-pinned");
+    refused("HELPER", "", "conservative, aggressive, progress, off");
+    refused("SUMMARY", "xml", "n, text, json");
+    refused("PIECES", "maybe", "y, n");
+    for (const char *text : {"y", "YES", "1", "n", "no", "0"}) {
+        set("PIECES", text);
+    }
+    set("POLICY", "ON-DEMAND");
+}
+
+/* What was typed is not allowed to push what is accepted out of the message */
+TEST_F(test_knobs, long_texts_are_cut_off) {
+    const std::string text(100000, '9');
+
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              uct_predreg_knobs_set(test_core_knobs(), "MAX_PINNED", "4K"));
-    EXPECT_EQ("UCX_RCACHE_PRED_MAX_PINNED=4096 is out of range: accepted are "
-              "262144 and more, and inf", log_watch::take());
+              uct_predreg_knobs_set(test_core_knobs(), "WINDOW", text.c_str()));
+    EXPECT_EQ("UCX_RCACHE_PRED_WINDOW=" + text.substr(0, 100) +
+              "... is not accepted; accepted: whole numbers from 0 to 4",
+              log_watch::take());
 }
 
 TEST_F(test_knobs, unknown_names_are_refused) {
@@ -180,7 +268,7 @@ TEST_F(test_knobs, unknown_names_are_refused) {
 TEST_F(test_knobs, the_help_tells_the_range) {
     const auto texts = help();
 
-    for_each_range([&](const uct_predreg_knob_range_t &range) {
+    for_each_range([&](const uct_predreg_knob_values_t &range) {
         auto text = texts.find(std::string("UCX_RCACHE_PRED_") + range.name);
         char bytes[32];
         std::string wanted;

@@ -1,0 +1,113 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "knob_values.h"
+
+#include <ucs/sys/math.h>
+#include <ucs/sys/string.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define TERA_SHIFT 40
+
+
+/* Read the unit of a number of bytes.
+ * @return the power of 2 that it stands for, or -1 if it is none. */
+static int parse_unit(const char *text)
+{
+    static const struct {
+        const char *name;
+        int        shift;
+    } units[] = {
+        {"", 0}, {"b", 0}, {"k", 10}, {"kb", 10}, {"m", 20}, {"mb", 20},
+        {"g", 30}, {"gb", 30}, {"t", TERA_SHIFT}, {"tb", TERA_SHIFT}
+    };
+    size_t i;
+
+    for (i = 0; i < ucs_static_array_size(units); ++i) {
+        if (!strcasecmp(text, units[i].name)) {
+            return units[i].shift;
+        }
+    }
+
+    return -1;
+}
+
+/* Read a number of any size, and its unit.
+ * @return 0 if the text is something else, or does not fit. */
+static int parse_number(const char *text, int is_bytes, unsigned long *value_p)
+{
+    unsigned long number;
+    char *end;
+    int shift;
+
+    /* strtoul() would take white space and a sign as well. isdigit() would
+     * depend on the locale. */
+    if ((text[0] < '0') || (text[0] > '9')) {
+        return 0;
+    }
+
+    errno  = 0;
+    number = strtoul(text, &end, 10);
+    shift  = is_bytes ? parse_unit(end) : ((*end == '\0') ? 0 : -1);
+    if ((errno != 0) || (shift < 0) || (number > (ULONG_MAX >> shift))) {
+        return 0;
+    }
+
+    *value_p = number << shift;
+    return 1;
+}
+
+int uct_predreg_knob_parse(const uct_predreg_knob_values_t *values,
+                           const char *text, unsigned long *value_p)
+{
+    if ((values->max == ULONG_MAX) && !strcasecmp(text, UCS_NUMERIC_INF_STR)) {
+        *value_p = ULONG_MAX;
+        return 1;
+    }
+
+    return parse_number(text, values->is_bytes, value_p) &&
+           (*value_p >= values->min) && (*value_p <= values->max) &&
+           (!values->is_power_of_2 || ucs_is_pow2(*value_p));
+}
+
+static void accepted_names(const char *const *names, ucs_string_buffer_t *strb)
+{
+    const char *const *name;
+
+    for (name = names; *name != NULL; ++name) {
+        ucs_string_buffer_appendf(strb, "%s%s", (name == names) ? "" : ", ",
+                                  *name);
+    }
+}
+
+void uct_predreg_knob_accepted(const uct_predreg_knob_values_t *values,
+                               ucs_string_buffer_t *strb)
+{
+    char bytes[32];
+
+    if (values->names != NULL) {
+        accepted_names(values->names, strb);
+    } else if (values->is_bytes) {
+        ucs_memunits_to_str(values->min, bytes, sizeof(bytes));
+        ucs_string_buffer_appendf(strb, "%s to %luT, with a unit such as in "
+                                  "64M, or " UCS_NUMERIC_INF_STR, bytes,
+                                  values->max >> TERA_SHIFT);
+    } else if (values->max == ULONG_MAX) {
+        ucs_string_buffer_appendf(strb, "whole numbers from %lu to %lu, or "
+                                  UCS_NUMERIC_INF_STR, values->min,
+                                  values->max - 1);
+    } else {
+        ucs_string_buffer_appendf(strb, "%s from %lu to %lu",
+                                  values->is_power_of_2 ? "powers of 2" :
+                                                          "whole numbers",
+                                  values->min, values->max);
+    }
+}

@@ -1,0 +1,59 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_KNOB_VALUES_H_
+#define UCT_PREDREG_KNOB_VALUES_H_
+
+#include <ucs/datastruct/string_buffer.h>
+#include <ucs/sys/compiler_def.h>
+
+#include <stddef.h>
+
+BEGIN_C_DECLS
+
+/** @file knob_values.h
+ *
+ * What is accepted as the value of a knob, and the numbers that texts stand
+ * for. UCX's own functions that read numbers are not enough: they take what
+ * comes before the first character that is no digit, a sign, and numbers that
+ * do not fit, which become others. knobs.c calls this. The functions are pure.
+ */
+
+/** The values that are accepted for a knob. */
+typedef struct uct_predreg_knob_values {
+    const char        *name;         /**< Name of the knob, without its
+                                          prefix */
+    size_t            offset;        /**< Of its field in
+                                          uct_predreg_knobs_t */
+    size_t            size;          /**< Of the field, bytes */
+    const char *const *names;        /**< The values, up to a NULL; if this is
+                                          NULL, they are numbers, of which the
+                                          rest tells */
+    unsigned long     min;
+    unsigned long     max;           /**< ULONG_MAX: none, and "inf" is
+                                          accepted */
+    int               is_bytes;      /**< Whether a unit may follow */
+    int               is_power_of_2; /**< Whether other numbers are refused */
+} uct_predreg_knob_values_t;
+
+
+/**
+ * Read a number: decimal digits and nothing else, except that bytes may have a
+ * unit (b, k, m, g or t, in letters of any case; but for b, another b may
+ * follow), and that "inf" may stand for no bound, which is ULONG_MAX.
+ *
+ * @return whether the text is a value that is accepted.
+ */
+int uct_predreg_knob_parse(const uct_predreg_knob_values_t *values,
+                           const char *text, unsigned long *value_p);
+
+/** Append which values are accepted, in words that may follow "accepted: ". */
+void uct_predreg_knob_accepted(const uct_predreg_knob_values_t *values,
+                               ucs_string_buffer_t *strb);
+
+END_C_DECLS
+
+#endif
