@@ -45,9 +45,9 @@ advised()
     done
 }
 
-advised periodic '<h1>Yes: [0-9]+[^0-9]+% less registered memory with prediction' \
+advised periodic '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
     '<code>ucx_predreg run -- mpirun -np 2 ./heat &quot;&lt;b&gt;&quot; 4096<'
-advised random '<h1>Yes: [0-9]+[^0-9]+% less registered memory on demand' \
+advised random '<h1>Yes: [0-9.]+[^0-9]+% less registered memory on demand' \
     '<code>ucx_predreg run --policy on-demand -- '
 advised window '<h1>No: leave UCX as it is' 'windows for one-sided'
 advised small '<h1>No: leave UCX as it is' 'little beside what UCX registers'
@@ -58,7 +58,7 @@ advised overload '<h1>Only if memory is short: ' \
     'the helper does not keep up. Where it has work, it is busy for 9[0-9.]+[^0-9]+%'
 advised buffers 'ucx_predreg run --set KNOWN_REGIONS=16384 -- ' \
     'a rank has 9,000 buffers, and no more than 8,192 are remembered'
-advised phases '<h1>Yes: [0-9]+[^0-9]+% less registered memory with a bound' \
+advised phases '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with a bound' \
     'UCX_RCACHE_ENABLE=n UCX_IB_RCACHE_MAX_SIZE=128M mpirun' \
     'the program does not repeat itself enough' 'class="plot zoom"'
 for kind in overload buffers; do

@@ -24,19 +24,14 @@
  * this part of that. Nobody would notice a smaller difference */
 #define VERDICT_LESS_PART 0.95
 
-/* A space that does not break */
-#define VERDICT_SPACE     "\xc2\xa0"
 
-
-/* Write by how much a value is less, or more, than under leave-pinned. Savings
- * are rounded down, and extra costs are rounded up */
+/* Write by how much a value is less, or more, than under leave-pinned */
 static void verdict_write_change(FILE *out, double value, double pinned,
                                  const char *less, const char *more)
 {
-    double percent = (pinned == 0) ? 0 : (100 * (pinned - value) / pinned);
-
-    predreg_html_print(out, "%.0f" VERDICT_SPACE "%% %s", fabs(floor(percent)),
-                       (percent >= 0) ? less : more);
+    predreg_html_print(out, "%s %s", PREDREG_PERCENT(fabs(pinned - value),
+                                                     pinned),
+                       (value <= pinned) ? less : more);
 }
 
 /* Write the answer, and the one number that counts most */

@@ -493,10 +493,21 @@ TEST_F(test_report_verdict, forgotten_regions)
 
     std::string text = verdict();
     EXPECT_FALSE(contains(text, "does not repeat itself"));
-    EXPECT_TRUE(contains(text, "<h1>Yes: 69\u00a0% less")) << text;
+    EXPECT_TRUE(contains(text, "<h1>Yes: 69.7\u00a0% less")) << text;
     EXPECT_TRUE(contains(text, "ucx_predreg run --set KNOWN_REGIONS=16384 -- "));
     EXPECT_TRUE(contains(text, "By default it would be 10.0\u00a0%: a rank has "
                                "9,000 buffers")) << text;
+}
+
+/* By 1.19 % was rounded up to by 2 % */
+TEST_F(test_report_verdict, changes_are_not_rounded_up)
+{
+    slow(m_rank, PREDREG_REPLAY_PREDICT, 12 * SEC / 10);
+    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 40 * SEC);
+    std::string text = verdict();
+    EXPECT_TRUE(contains(text, "<h1>Only if memory is short: 74.7\u00a0% less "
+                               "registered memory with prediction, "
+                               "1.19\u00a0% slower</h1>")) << text;
 }
 
 TEST_F(test_report_verdict, irregular)
