@@ -6,6 +6,9 @@
 
 #include "node.h"
 
+#include <ucs/base/tree.h>
+
+#include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -18,6 +21,12 @@ typedef struct job_op {
     unsigned rank;      /* Rank within the node */
     int      is_reg;
 } job_op_t;
+
+/* A core that the helpers of a node share */
+typedef struct core {
+    ucs_rcache_pred_tree_node_t node;
+    int64_t                     free_at; /* When it becomes free, ns */
+} core_t;
 
 
 static int op_compare(const void *a, const void *b)
@@ -71,17 +80,51 @@ static size_t list_ops(const scale_model_t *model, unsigned first, unsigned end,
     return num_ops;
 }
 
-/* @return the place of the core that becomes free first */
-static int64_t *first_free(int64_t *cores, unsigned num_cores)
+static core_t *node_core(const ucs_rcache_pred_tree_node_t *node)
 {
-    int64_t *free_at = cores;
+    return ucs_container_of(node, core_t, node);
+}
+
+static int is_free_earlier(const ucs_rcache_pred_tree_node_t *node,
+                           const ucs_rcache_pred_tree_node_t *other)
+{
+    return node_core(node)->free_at < node_core(other)->free_at;
+}
+
+/* Cores are only looked for by when they are free */
+static int no_sum(ucs_rcache_pred_tree_node_t *node)
+{
+    return 0;
+}
+
+/* Make the cores of a node, all of them free, in the order in which they become
+ * free. @return the cores, to be freed, or NULL without memory. */
+static core_t *make_cores(unsigned num_cores, ucs_rcache_pred_tree_t *tree)
+{
+    core_t *cores = malloc(num_cores * sizeof(*cores));
     unsigned i;
 
-    for (i = 1; i < num_cores; ++i) {
-        free_at = (cores[i] < *free_at) ? &cores[i] : free_at;
+    ucs_rcache_pred_tree_init(tree, is_free_earlier, no_sum);
+    for (i = 0; (i < num_cores) && (cores != NULL); ++i) {
+        cores[i].free_at = INT64_MIN;
+        ucs_rcache_pred_tree_insert(tree, &cores[i].node);
     }
 
-    return free_at;
+    return cores;
+}
+
+/* Let an operation that may begin from a time on have the core that becomes
+ * free first. @return when it begins. */
+static int64_t run_op(ucs_rcache_pred_tree_t *cores, int64_t from,
+                      uint64_t duration)
+{
+    core_t *core  = node_core(ucs_rcache_pred_tree_first(cores->root));
+    int64_t begin = ucs_max(from, core->free_at);
+
+    ucs_rcache_pred_tree_remove(cores, &core->node);
+    core->free_at = begin + duration;
+    ucs_rcache_pred_tree_insert(cores, &core->node);
+    return begin;
 }
 
 /*
@@ -89,22 +132,21 @@ static int64_t *first_free(int64_t *cores, unsigned num_cores)
  * one, and each helper does one operation at a time. An operation waits only if
  * no core is free or its helper is busy.
  *
- * @param [in] cores   When each of the num_cores cores becomes free, ns.
- * @param [in] ranks   When the helper of each rank becomes free, ns.
+ * @param [in] ranks  When the helper of each rank becomes free, ns.
  */
 static void run_ops(scale_model_t *model, const job_op_t *ops, size_t num_ops,
-                    int64_t *cores, int64_t *ranks, unsigned count)
+                    ucs_rcache_pred_tree_t *cores, int64_t *ranks,
+                    unsigned count)
 {
     predreg_scale_t *scale = model->scale;
     const job_op_t *op;
-    int64_t begin, *core;
     uint64_t delay;
+    int64_t begin;
 
     for (op = ops; op < ops + num_ops; ++op) {
-        core             = first_free(cores, scale->idle_cores);
-        begin            = ucs_max(op->time, ucs_max(*core, ranks[op->rank]));
-        *core            = begin + op->duration;
-        ranks[op->rank]  = *core;
+        begin            = run_op(cores, ucs_max(op->time, ranks[op->rank]),
+                                  op->duration);
+        ranks[op->rank]  = begin + op->duration;
         model->busy     += (double)count * op->duration;
         if (!op->is_reg) {
             continue;
@@ -123,7 +165,9 @@ ucs_status_t scale_add_helpers(scale_model_t *model, unsigned first,
 {
     unsigned num_ranks  = end - first;
     ucs_status_t status = UCS_ERR_NO_MEMORY;
-    int64_t *free_at;
+    ucs_rcache_pred_tree_t tree;
+    int64_t *ranks;
+    core_t *cores;
     job_op_t *ops;
     size_t num_ops;
     unsigned i;
@@ -133,19 +177,24 @@ ucs_status_t scale_add_helpers(scale_model_t *model, unsigned first,
         goto out;
     }
 
-    free_at = malloc((model->scale->idle_cores + num_ranks) *
-                     sizeof(*free_at));
-    if (free_at == NULL) {
+    cores = make_cores(model->scale->idle_cores, &tree);
+    if (cores == NULL) {
         goto out_free_ops;
     }
 
-    for (i = 0; i < model->scale->idle_cores + num_ranks; ++i) {
-        free_at[i] = INT64_MIN;
+    ranks = malloc(num_ranks * sizeof(*ranks));
+    if (ranks == NULL) {
+        goto out_free_cores;
     }
-    run_ops(model, ops, num_ops, free_at, free_at + model->scale->idle_cores,
-            count);
-    free(free_at);
+
+    for (i = 0; i < num_ranks; ++i) {
+        ranks[i] = INT64_MIN;
+    }
+    run_ops(model, ops, num_ops, &tree, ranks, count);
+    free(ranks);
     status = UCS_OK;
+out_free_cores:
+    free(cores);
 out_free_ops:
     free(ops);
 out:

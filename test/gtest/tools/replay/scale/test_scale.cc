@@ -251,6 +251,19 @@ TEST_F(test_scale, helpers_of_many_nodes)
     EXPECT_DOUBLE_EQ(0.2, scale.helper_cores);
 }
 
+/* To look at all cores for each operation would take a minute here */
+TEST_F(test_scale, helpers_that_share_very_many_cores)
+{
+    m_ranks.add({{0, 50, 100}}, {{10, 1, 1}});
+
+    auto scale = m_ranks.scale(300000, 300000, PREDREG_PHASE_RECORDED, 400000);
+    EXPECT_EQ(100000u, scale.idle_cores);
+    EXPECT_EQ(300000u, scale.helper_regs);
+    EXPECT_EQ(200000u, scale.delayed_regs);
+    EXPECT_DOUBLE_EQ(1e9, scale.delay_avg);
+    EXPECT_EQ(2000000000u, scale.delay_max);
+}
+
 /* When no core is idle, nobody knows when a helper runs */
 TEST_F(test_scale, no_idle_core)
 {
