@@ -6,29 +6,35 @@
 
 #include "transfer.h"
 
+#include <ucs/sys/compiler_def.h>
+
 #include <string.h>
 
+
+static predreg_transfer_t *
+node_transfer(const ucs_rcache_pred_tree_node_t *node)
+{
+    return ucs_container_of(node, predreg_transfer_t, node);
+}
+
+static int lands_earlier(const ucs_rcache_pred_tree_node_t *node,
+                         const ucs_rcache_pred_tree_node_t *other)
+{
+    return node_transfer(node)->lands < node_transfer(other)->lands;
+}
+
+/* Transfers are only looked for by when their oldest piece lands */
+static int no_sum(ucs_rcache_pred_tree_node_t *node)
+{
+    return 0;
+}
 
 void predreg_transfers_init(predreg_transfers_t *transfers,
                             predreg_account_t *account, predreg_world_t *world)
 {
     transfers->account = account;
     transfers->world   = world;
-    ucs_list_head_init(&transfers->list);
-}
-
-/* Insert a transfer into the list, behind those whose oldest piece lands no
- * later */
-static void insert(predreg_transfers_t *transfers, predreg_transfer_t *transfer)
-{
-    predreg_transfer_t *other;
-
-    ucs_list_for_each(other, &transfers->list, link) {
-        if (other->lands > transfer->lands) {
-            break;
-        }
-    }
-    ucs_list_insert_before(&other->link, &transfer->link);
+    ucs_rcache_pred_tree_init(&transfers->tree, lands_earlier, no_sum);
 }
 
 /* Compute when the oldest piece lands: when the transfer has moved all bytes up
@@ -112,33 +118,41 @@ uint64_t predreg_transfer_begin(predreg_transfers_t *transfers,
     }
 
     set_landing(transfer);
-    insert(transfers, transfer);
+    ucs_rcache_pred_tree_insert(&transfers->tree, &transfer->node);
     return transfer->begun;
 }
 
-uint64_t predreg_transfers_next(predreg_transfers_t *transfers)
+/* @return the transfer whose oldest piece lands first, or NULL. */
+static predreg_transfer_t *first_to_land(const predreg_transfers_t *transfers)
 {
-    return ucs_list_is_empty(&transfers->list) ?
-           UINT64_MAX :
-           ucs_list_head(&transfers->list, predreg_transfer_t, link)->lands;
+    ucs_rcache_pred_tree_node_t *node;
+
+    node = ucs_rcache_pred_tree_first(transfers->tree.root);
+    return (node == NULL) ? NULL : node_transfer(node);
+}
+
+uint64_t predreg_transfers_next(const predreg_transfers_t *transfers)
+{
+    const predreg_transfer_t *transfer = first_to_land(transfers);
+
+    return (transfer == NULL) ? UINT64_MAX : transfer->lands;
 }
 
 void predreg_transfers_land(predreg_transfers_t *transfers)
 {
-    predreg_transfer_t *transfer = ucs_list_head(&transfers->list,
-                                                 predreg_transfer_t, link);
+    predreg_transfer_t *transfer = first_to_land(transfers);
 
     release_piece(transfers, transfer);
     add_piece(transfers, transfer);
-    ucs_list_del(&transfer->link);
+    ucs_rcache_pred_tree_remove(&transfers->tree, &transfer->node);
     set_landing(transfer);
-    insert(transfers, transfer);
+    ucs_rcache_pred_tree_insert(&transfers->tree, &transfer->node);
 }
 
 void predreg_transfer_end(predreg_transfers_t *transfers,
                           predreg_transfer_t *transfer)
 {
-    ucs_list_del(&transfer->link);
+    ucs_rcache_pred_tree_remove(&transfers->tree, &transfer->node);
     ucs_rcache_pred_end_in_pieces(&transfer->super);
     while (transfer->num_pieces > 0) {
         release_piece(transfers, transfer);

@@ -12,7 +12,7 @@
 #include <tools/replay/account/account.h>
 #include <tools/replay/program/timeline.h>
 
-#include <ucs/datastruct/list.h>
+#include <ucs/base/tree.h>
 
 BEGIN_C_DECLS
 
@@ -27,29 +27,30 @@ BEGIN_C_DECLS
 /** A transfer. The caller allocates it, with all fields 0, and has the cache
  *  begin a use in pieces with it. */
 typedef struct predreg_transfer {
-    ucs_rcache_pred_pieces_t super;
-    const predreg_use_t      *use;
-    predreg_site_t           *site;
-    uint64_t                 begun;
-    uint64_t                 next;   /**< Start of the data that no piece is
-                                          registered for yet */
-    ucs_rcache_pred_piece_t  pieces[UCS_RCACHE_PRED_PIECES_IN_FLIGHT];
-                                     /**< Pieces in flight, oldest first */
-    unsigned                 num_pieces;
-    uint64_t                 lands;  /**< When the oldest piece lands;
-                                          UINT64_MAX: when the use ends */
-    ucs_list_link_t          link;   /**< In the list of transfers */
+    ucs_rcache_pred_pieces_t    super;
+    const predreg_use_t         *use;
+    predreg_site_t              *site;
+    uint64_t                    begun;
+    uint64_t                    next; /**< Start of the data that no piece is
+                                           registered for yet */
+    ucs_rcache_pred_piece_t     pieces[UCS_RCACHE_PRED_PIECES_IN_FLIGHT];
+                                      /**< Pieces in flight, oldest first */
+    unsigned                    num_pieces;
+    uint64_t                    lands; /**< When the oldest piece lands;
+                                            UINT64_MAX: when the use ends */
+    ucs_rcache_pred_tree_node_t node; /**< In the tree of transfers */
 } predreg_transfer_t;
 
 /** All transfers under way. */
 typedef struct predreg_transfers {
-    predreg_account_t *account;
-    predreg_world_t   *world;
-    ucs_list_link_t   list;    /**< Sorted by when their oldest piece lands */
+    predreg_account_t      *account;
+    predreg_world_t        *world;
+    ucs_rcache_pred_tree_t tree;     /**< Sorted by when their oldest piece
+                                          lands */
 } predreg_transfers_t;
 
 
-/** Begin with an empty list of transfers. */
+/** Begin without transfers. */
 void predreg_transfers_init(predreg_transfers_t *transfers,
                             predreg_account_t *account, predreg_world_t *world);
 
@@ -65,7 +66,7 @@ uint64_t predreg_transfer_begin(predreg_transfers_t *transfers,
 
 /** @return when the next piece of any transfer lands, ns; UINT64_MAX: no piece
  *  lands before its use ends. */
-uint64_t predreg_transfers_next(predreg_transfers_t *transfers);
+uint64_t predreg_transfers_next(const predreg_transfers_t *transfers);
 
 /** Let the next piece land now. There must be one. */
 void predreg_transfers_land(predreg_transfers_t *transfers);

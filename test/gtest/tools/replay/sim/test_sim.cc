@@ -301,6 +301,25 @@ TEST_F(test_replay_cache, pieces)
     EXPECT_EQ(64 * MB / PAGE * 1000 + 100, r->waited);
 }
 
+/* Each time a piece lands, its transfer gets another place among the others. To
+ * look for it one by one would take half a minute here. */
+TEST_F(test_replay_cache, pieces_of_many_transfers)
+{
+    const unsigned NUM = 20000;
+
+    m_program.reg = m_program.dereg = {100, 10000};
+    for (unsigned i = 0; i < NUM; ++i) {
+        m_program.use(i * USEC, 10000 * MSEC + i * 37 % NUM * USEC,
+                      buffer(i), 64 * MB).kind = UCS_RCACHE_PRED_USE_PIECES;
+    }
+
+    replayed r = replay(PREDREG_REPLAY_PREDICT);
+    EXPECT_EQ(NUM, r->uses);
+    EXPECT_EQ(0u, r->refused);
+    EXPECT_GT(r->regs, 4ul * NUM);
+    EXPECT_LT(r->pinned.peak_bytes, NUM * 64 * MB / 2);
+}
+
 /* What does not fit the bound is refused, goes in pieces, or takes the place of
  * what is idle */
 TEST_F(test_replay_cache, bound)
