@@ -55,10 +55,10 @@ not_accepted DQ_SIZE=1000 'powers of 2 from 64 to 1048576$'
 not_accepted MAX_SITES=1 'whole numbers from 16 to 16777216$'
 not_accepted KNOWN_REGIONS=4294967312 'whole numbers from 16 to 16777216$'
 for value in 100K 17592186044422M -1 auto 64MBx; do
-    not_accepted MAX_PINNED=$value '256K to 16777215T, .* 64M, or inf$'
+    not_accepted MAX_PINNED=$value '256K to 8388607T, .* 64M, or inf$'
 done
 not_accepted MAX_REGIONS=3 'whole numbers from 4 to [0-9]*, or inf$'
-not_accepted NODE_MAX_PINNED=lots '256K to 16777215T, .* 64M, or inf$'
+not_accepted NODE_MAX_PINNED=lots '256K to 8388607T, .* 64M, or inf$'
 aside UCX_RCACHE_ENABLE=y          "UCX_RCACHE_ENABLE=y keeps UCX's own cache"
 aside UCX_MEM_EVENTS=n             'memory events of UCM are not available'
 

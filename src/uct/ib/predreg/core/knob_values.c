@@ -65,6 +65,13 @@ static int parse_number(const char *text, int is_bytes, unsigned long *value_p)
     return 1;
 }
 
+/* @return the largest number. Larger ones than this cannot be counted, and
+ * UCX prints some of them as words */
+static unsigned long largest(const uct_predreg_knob_values_t *values)
+{
+    return (values->max == ULONG_MAX) ? LONG_MAX : values->max;
+}
+
 int uct_predreg_knob_parse(const uct_predreg_knob_values_t *values,
                            const char *text, unsigned long *value_p)
 {
@@ -74,7 +81,7 @@ int uct_predreg_knob_parse(const uct_predreg_knob_values_t *values,
     }
 
     return parse_number(text, values->is_bytes, value_p) &&
-           (*value_p >= values->min) && (*value_p <= values->max) &&
+           (*value_p >= values->min) && (*value_p <= largest(values)) &&
            (!values->is_power_of_2 || ucs_is_pow2(*value_p));
 }
 
@@ -99,11 +106,11 @@ void uct_predreg_knob_accepted(const uct_predreg_knob_values_t *values,
         ucs_memunits_to_str(values->min, bytes, sizeof(bytes));
         ucs_string_buffer_appendf(strb, "%s to %luT, with a unit such as in "
                                   "64M, or " UCS_NUMERIC_INF_STR, bytes,
-                                  values->max >> TERA_SHIFT);
+                                  largest(values) >> TERA_SHIFT);
     } else if (values->max == ULONG_MAX) {
         ucs_string_buffer_appendf(strb, "whole numbers from %lu to %lu, or "
                                   UCS_NUMERIC_INF_STR, values->min,
-                                  values->max - 1);
+                                  largest(values));
     } else {
         ucs_string_buffer_appendf(strb, "%s from %lu to %lu",
                                   values->is_power_of_2 ? "powers of 2" :

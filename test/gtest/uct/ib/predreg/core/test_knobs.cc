@@ -13,7 +13,7 @@
 #include <climits>
 #include <map>
 
-#define BYTES "256K to 16777215T, with a unit such as in 64M, or inf"
+#define BYTES "256K to 8388607T, with a unit such as in 64M, or inf"
 
 class test_knobs : public core_test {
 protected:
@@ -182,6 +182,7 @@ TEST_F(test_knobs, numbers_do_not_wrap) {
     refused("MAX_PINNED", "17592186044422M", BYTES);
     refused("MAX_PINNED", "18446744073709551616b", BYTES);
     refused("NODE_MAX_PINNED", "16777216T", BYTES);
+    refused("NODE_MAX_PINNED", "8388608T", BYTES);
     refused("KNOWN_REGIONS", "4294967312",
             "whole numbers from 16 to 16777216");
 }
@@ -198,7 +199,7 @@ TEST_F(test_knobs, what_is_no_number_is_refused) {
     });
     refused("WINDOW", "inf", "whole numbers from 0 to 4");
     refused("MAX_REGIONS", "64M", "whole numbers from 4 to "
-            "18446744073709551614, or inf");
+            "9223372036854775807, or inf");
 }
 
 TEST_F(test_knobs, bounds_have_units) {
@@ -208,9 +209,9 @@ TEST_F(test_knobs, bounds_have_units) {
     } good[] = {
         {"262144", 262144}, {"262144b", 262144}, {"262144B", 262144},
         {"0256K", 262144}, {"256kb", 262144}, {"1M", 1ul << 20},
-        {"1MB", 1ul << 20}, {"3g", 3ul << 30}, {"16777215T", 16777215ul << 40},
-        {"inf", SIZE_MAX}, {"INF", SIZE_MAX}, {"18446744073709551614",
-                                               SIZE_MAX - 1}
+        {"1MB", 1ul << 20}, {"3g", 3ul << 30}, {"8388607T", 8388607ul << 40},
+        {"inf", SIZE_MAX}, {"INF", SIZE_MAX}, {"9223372036854775807",
+                                               SIZE_MAX / 2}
     };
 
     for (const auto &one : good) {
