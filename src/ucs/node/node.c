@@ -12,32 +12,61 @@
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
+#include <ucs/sys/string.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 
+/* Say that the bound on bytes has no room for what this process needs of it */
+static void complain_of_bytes(const ucs_rcache_pred_node_params_t *params,
+                              const ucs_rcache_pred_node_totals_t *totals)
+{
+    char bound[32], need[32], taken[32];
+
+    ucs_memunits_to_str(params->max_bytes, bound, sizeof(bound));
+    ucs_memunits_to_str(params->reserve, need, sizeof(need));
+    ucs_memunits_to_str(totals->bytes, taken, sizeof(taken));
+    ucs_error("%s=%s has no room for this process, which needs %s of it: "
+              "the others (%u) have %s; accepted: %s and more for each process "
+              "of the node", params->bytes_name, bound, need,
+              totals->procs - 1, taken, need);
+}
+
+static void complain_of_regions(const ucs_rcache_pred_node_params_t *params,
+                                const ucs_rcache_pred_node_totals_t *totals)
+{
+    ucs_error("%s=%" PRIu64 " has no room for this process, which needs "
+              "%" PRIu64 " of it: the others (%u) have %" PRIu64 "; accepted: "
+              "%" PRIu64 " and more for each process of the node",
+              params->regions_name, params->max_regions,
+              params->reserve_regions, totals->procs - 1, totals->regions,
+              params->reserve_regions);
+}
+
 static ucs_status_t hold_reserve(ucs_rcache_pred_node_t *node)
 {
+    const ucs_rcache_pred_node_params_t *params = &node->params;
     ucs_rcache_pred_node_totals_t totals;
 
     /* A reserve of nothing is accepted even if the others have more than this
      * process's bound, which is possible if theirs is larger */
-    if (((node->params.reserve == 0) && (node->params.reserve_regions == 0)) ||
-        pred_node_reserve(node, node->params.reserve,
-                          node->params.reserve_regions)) {
+    if (((params->reserve == 0) && (params->reserve_regions == 0)) ||
+        pred_node_reserve(node, params->reserve, params->reserve_regions)) {
         return UCS_OK;
     }
 
+    /* Others may have given back room since. Then it is not known which bound
+     * had none, and the one on bytes is named if there is one. */
     ucs_rcache_pred_node_get_totals(node, &totals);
-    ucs_error("a reserve of %" PRIu64 " bytes and %" PRIu64 " regions does not "
-              "fit the node's bound of %" PRIu64 " bytes and %" PRIu64
-              " regions: its %u other processes have %" PRIu64 " bytes and "
-              "%" PRIu64 " regions",
-              node->params.reserve, node->params.reserve_regions,
-              node->params.max_bytes, node->params.max_regions,
-              totals.procs - 1, totals.bytes, totals.regions);
+    if ((params->max_bytes == UCS_RCACHE_PRED_NODE_UNLIMITED) ||
+        ((params->max_regions != UCS_RCACHE_PRED_NODE_UNLIMITED) &&
+         (totals.regions + params->reserve_regions > params->max_regions))) {
+        complain_of_regions(params, &totals);
+    } else {
+        complain_of_bytes(params, &totals);
+    }
     return UCS_ERR_EXCEEDS_LIMIT;
 }
 

@@ -57,6 +57,9 @@ typedef struct ucs_rcache_pred_node_params {
                                long as it is a member, for registrations that
                                must not fail */
     uint64_t reserve_regions; /**< Regions of the bound that it holds so */
+    const char *bytes_name;   /**< What users call the bound on bytes, for
+                                   messages; NULL if it is UNLIMITED */
+    const char *regions_name; /**< Likewise, the bound on regions */
 } ucs_rcache_pred_node_params_t;
 
 
@@ -67,7 +70,8 @@ typedef struct ucs_rcache_pred_node_params {
  * @return UCS_ERR_EXCEEDS_LIMIT if the reserve does not fit the bound beside
  *         what the others have; UCS_ERR_NO_RESOURCE if there are too many
  *         processes; UCS_ERR_UNSUPPORTED if there is no shared memory, or
- *         UCS_ERR_NO_MEMORY. Logged, naming the value.
+ *         UCS_ERR_NO_MEMORY. Logged, naming the bound and its
+ *         value.
  */
 ucs_status_t
 ucs_rcache_pred_node_join(const ucs_rcache_pred_node_params_t *params,

@@ -52,6 +52,8 @@ protected:
         m_params.max_regions = max_regions;
         m_params.reserve     = reserve;
         m_params.reserve_regions = 0;
+        m_params.bytes_name      = "THE_BYTES";
+        m_params.regions_name    = "THE_REGIONS";
     }
 
     ucs_rcache_pred_node_t *join(ucs_rcache_pred_procid_t self = 0)

@@ -158,15 +158,32 @@ TEST_F(test_node, reserve_that_does_not_fit_is_refused_by_name)
     EXPECT_TRUE(reserve(a, 700));
     params(BOUND, UNLIMITED, 301);
     EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, try_join(&node));
-    std::string message = log_watch::take();
-    for (auto value : {"301 bytes", "1000 bytes", "700 bytes", "1 other"}) {
-        EXPECT_NE(std::string::npos, message.find(value)) << message;
-    }
+    EXPECT_EQ("THE_BYTES=1000 has no room for this process, which needs 301 of "
+              "it: the others (1) have 700; accepted: 301 and more for each "
+              "process of the node", log_watch::take());
 
     expect_totals(a, 700, 1, 1);
     EXPECT_TRUE(test_node_is_clear(a, 1));
     params(BOUND, UNLIMITED, 300);
     join();
+}
+
+/* The message is of the bound that has no room, where there are two */
+TEST_F(test_node, reserve_of_regions_that_does_not_fit_is_refused_by_name)
+{
+    ucs_rcache_pred_node_t *node;
+
+    for (uint64_t bytes : {(uint64_t)BOUND, (uint64_t)UNLIMITED}) {
+        params(bytes, 4, 100);
+        m_params.reserve_regions = 2;
+        auto a = join(), b = join();
+        EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, try_join(&node));
+        EXPECT_EQ("THE_REGIONS=4 has no room for this process, which needs 2 "
+                  "of it: the others (2) have 4; accepted: 2 and more for each "
+                  "process of the node", log_watch::take());
+        leave(a);
+        leave(b);
+    }
 }
 
 TEST_F(test_node, reserve_above_the_bound_is_refused)

@@ -45,7 +45,9 @@ uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs)
         .max_regions     = knobs->node_max_regions,
         .reserve         = ucs_rcache_pred_pieces_reserve(
                                    ucs_rcache_pred_page_size()),
-        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
+        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS,
+        .bytes_name      = "UCX_RCACHE_PRED_NODE_MAX_PINNED",
+        .regions_name    = "UCX_RCACHE_PRED_NODE_MAX_REGIONS"
     };
 
     if ((params.max_bytes == UINT64_MAX) &&

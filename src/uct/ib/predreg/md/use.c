@@ -18,9 +18,11 @@
 #include <uct/ib/predreg/iface/copy.h>
 #include <uct/ib/predreg/iface/pieces_memh.h>
 
+#include <ucs/datastruct/string_buffer.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/string.h>
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* A registration that UCP asks for */
@@ -70,21 +72,46 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
     return status;
 }
 
-static void complain_of_bounds(const uct_predreg_knobs_t *knobs,
-                               const void *address, size_t length)
+/* Append a bound to a list, if there is one */
+static void list_bound(ucs_string_buffer_t *list, const char *name,
+                       unsigned long value, int is_bytes)
 {
-    char bytes[32], node_bytes[32];
+    const char *separator = ucs_string_buffer_length(list) ? ", " : "";
+    char bytes[32];
 
-    ucs_memunits_to_str(uct_predreg_max_bytes(knobs), bytes, sizeof(bytes));
-    ucs_memunits_to_str(knobs->node_max_pinned, node_bytes,
-                        sizeof(node_bytes));
-    ucs_error("%zu bytes at %p have to be registered as a whole, as MPI "
-              "windows have, and do not fit the bounds beside what is in use: "
-              "%s for this process (UCX_RCACHE_PRED_MAX_PINNED and the limit "
-              "of locked memory; or UCX_RCACHE_PRED_MAX_REGIONS), %s for the "
-              "node (UCX_RCACHE_PRED_NODE_MAX_PINNED; or "
-              "UCX_RCACHE_PRED_NODE_MAX_REGIONS)", length, address, bytes,
-              node_bytes);
+    if ((value != ULONG_MAX) && is_bytes) {
+        ucs_memunits_to_str(value, bytes, sizeof(bytes));
+        ucs_string_buffer_appendf(list, "%s%s%s", separator, name, bytes);
+    } else if (value != ULONG_MAX) {
+        ucs_string_buffer_appendf(list, "%s%s%lu", separator, name, value);
+    }
+}
+
+static void complain_of_bounds(const uct_predreg_domain_t *domain,
+                               const request_t *req)
+{
+    const uct_predreg_knobs_t *knobs = &domain->core->knobs;
+    uint64_t max_bytes               = uct_predreg_max_bytes(knobs);
+    UCS_STRING_BUFFER_ONSTACK(list, 512);
+
+    list_bound(&list, "UCX_RCACHE_PRED_MAX_PINNED=", knobs->max_pinned, 1);
+    list_bound(&list, "UCX_RCACHE_PRED_MAX_REGIONS=", knobs->max_regions, 0);
+    list_bound(&list, "UCX_RCACHE_PRED_NODE_MAX_PINNED=",
+               knobs->node_max_pinned, 1);
+    list_bound(&list, "UCX_RCACHE_PRED_NODE_MAX_REGIONS=",
+               knobs->node_max_regions, 0);
+    if (max_bytes < knobs->max_pinned) {
+        list_bound(&list, "what the limit of locked memory (ulimit -l) "
+                   "leaves to this process, ", max_bytes, 1);
+    }
+
+    /* Relaxed: see uct_predreg_domain_t */
+    ucs_error("%zu bytes at %p do not fit the bounds beside what is in use "
+              "(%s), and cannot be registered in pieces: %s", req->length,
+              req->address, ucs_string_buffer_cstr(&list),
+              atomic_load_explicit(&domain->whole, memory_order_relaxed) ?
+              "this transport cannot move pieces" :
+              "peers may access this memory, such as an MPI window");
 }
 
 static int is_one_sided(const uct_predreg_core_t *core,
@@ -204,7 +231,7 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
 
     if (ucs_unlikely((status == UCS_ERR_EXCEEDS_LIMIT) &&
                      (may != UCT_PREDREG_MAY_REFUSE))) {
-        complain_of_bounds(&domain->core->knobs, req->address, req->length);
+        complain_of_bounds(domain, req);
     }
 
     return status;

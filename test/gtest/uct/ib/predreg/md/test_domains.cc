@@ -109,6 +109,25 @@ TEST_F(test_domains, an_interface_without_pieces_takes_wholes) {
     open_iface(reinterpret_cast<uct_md_h>(0x99000));
 }
 
+/* The message has the bounds that there are, and the reason */
+TEST_F(test_domains, a_whole_that_does_not_fit_is_an_error) {
+    set("MAX_PINNED", "300000");
+    set("MAX_REGIONS", "4");
+
+    uct_md_h md = open();
+    open_iface(md);
+    EXPECT_NE("", log_watch::take());
+    reg(md, RECV, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_EXCEEDS_LIMIT);
+
+    std::string message = log_watch::take();
+    EXPECT_NE(std::string::npos,
+              message.find(" do not fit the bounds beside what is in use "
+                           "(UCX_RCACHE_PRED_MAX_PINNED=300000, "
+                           "UCX_RCACHE_PRED_MAX_REGIONS=4), and cannot be "
+                           "registered in pieces: this transport cannot move "
+                           "pieces")) << message;
+}
+
 TEST_F(test_domains, without_bounds_nothing_is_said) {
     open_iface(open());
 }

@@ -221,9 +221,15 @@ TEST_F(test_md_use, a_send_that_does_not_fit_is_refused_in_silence) {
 TEST_F(test_md_use, mapped_memory_that_does_not_fit_is_an_error) {
     set("MAX_PINNED", "512K");
     reg(open(), RECV, UCT_PREDREG_PURPOSE_MAPPED, UCS_ERR_EXCEEDS_LIMIT);
-    EXPECT_EQ(0u, log_watch::take().find(std::to_string(LENGTH) +
-                                         " bytes at "));
+
+    std::string message = log_watch::take();
+    EXPECT_EQ(0u, message.find(std::to_string(LENGTH) + " bytes at "));
+    EXPECT_NE(std::string::npos,
+              message.find("(UCX_RCACHE_PRED_MAX_PINNED=512K), and cannot be "
+                           "registered in pieces: peers may access"))
+            << message;
 }
+
 
 TEST_F(test_md_use, a_receive_that_does_not_fit_is_in_pieces) {
     set("MAX_PINNED", "512K");
