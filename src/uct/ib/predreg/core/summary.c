@@ -52,14 +52,15 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
     ucs_string_buffer_appendf(
             strb,
             "%s, uses %lu, hits %lu (%.1f %%), late %lu, early %lu, wasted "
-            "%lu, registered MiB now %.1f peak %.1f average %.1f, "
+            "%lu, refused %lu, registered MiB now %.1f peak %.1f average %.1f, "
             "critical-path registrations %lu taking %.3f ms, helper %s, rounds "
             "%lu, CPU %.3f ms\n",
             ucs_rcache_pred_policy_names[snapshot->policy], stats->uses,
             stats->hits, percent(stats->hits, stats->uses), stats->late,
-            stats->early, stats->wasted, stats->bytes_now / MIB,
-            stats->bytes_peak / MIB, stats->bytes_avg / MIB,
-            stats->regs_critical, stats->time_critical / NSEC_PER_MSEC,
+            stats->early, stats->wasted, stats->refused,
+            stats->bytes_now / MIB, stats->bytes_peak / MIB,
+            stats->bytes_avg / MIB, stats->regs_critical,
+            stats->time_critical / NSEC_PER_MSEC,
             ucs_rcache_pred_mode_names[snapshot->mode], stats->helper_rounds,
             snapshot->helper_cpu / NSEC_PER_MSEC);
 }

@@ -162,6 +162,7 @@ TEST_F(test_core, a_summary_of_prediction) {
     EXPECT_EQ(0u, text.find("predreg pid " + std::to_string(getpid()) +
                             ": predict, uses 0, hits 0 (0.0 %), late 0"))
             << text;
+    EXPECT_NE(std::string::npos, text.find(", wasted 0, refused 0, ")) << text;
     EXPECT_NE(std::string::npos, text.find("helper progress")) << text;
 }
 
