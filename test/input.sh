@@ -126,6 +126,15 @@ refused 2 '/nowhere/at/all' \
 refused 127 '/nowhere/lib.so' \
     "$command" run --library /nowhere/lib.so -- true
 refused 127 'no-such-program' "$command" run -- no-such-program
+for file in /etc/passwd "${library%.so}_core.so" /bin/true; do
+    refused 127 "'$file' is not libuct_predreg.so" \
+        "$command" run --library "$file" -- echo started
+done
+renamed=$(mktemp)
+cp "$library" "$renamed"
+strip "$renamed"
+refused 0 '^started$' "$command" run --library "$renamed" -- echo started
+rm "$renamed"
 
 # Traces
 traces=$(mktemp -d)

@@ -106,6 +106,16 @@ std::string command_test::make_folder(const std::string &name)
     return path(name);
 }
 
+std::string command_test::library_content(const std::string &name)
+{
+    std::string content = "\177ELF...";
+
+    content.push_back('\0');
+    content += name;
+    content.push_back('\0');
+    return content;
+}
+
 std::string command_test::make_link(const std::string &name,
                                     const std::string &target)
 {

@@ -46,6 +46,9 @@ protected:
     std::string make_file(const std::string &name,
                           const std::string &content = "", int mode = 0644);
     std::string make_folder(const std::string &name);
+    /* What a file has to have in it to be taken for a library of this name */
+    static std::string library_content(
+            const std::string &name = "libuct_predreg.so");
     std::string make_link(const std::string &name, const std::string &target);
     bool exists(const std::string &name) const;
     std::string read(const std::string &name) const;

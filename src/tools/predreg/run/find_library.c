@@ -9,10 +9,13 @@
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/preload.h>
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,6 +115,57 @@ static char *absolute_path(const char *path)
     return absolute;
 }
 
+/*
+ * Whether a file is our library: it is an ELF file, and has the library's own
+ * name as a string, with a zero byte on both sides, as the names that it is
+ * linked by (SONAME) have. Its file may be called otherwise.
+ */
+static int is_our_library(const char *path)
+{
+    static const char name[] = "\0" PREDREG_LIBRARY; /* And a zero at its end */
+    void *content            = MAP_FAILED;
+    int is_ours              = 0;
+    struct stat st;
+    int fd;
+
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+
+    if ((fstat(fd, &st) == 0) && (st.st_size >= SELFMAG)) {
+        content = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+
+    if (content != MAP_FAILED) {
+        is_ours = (memcmp(content, ELFMAG, SELFMAG) == 0) &&
+                  (memmem(content, st.st_size, name, sizeof(name)) != NULL);
+        munmap(content, st.st_size);
+    }
+
+    close(fd);
+    return is_ours;
+}
+
+/* Find the library that the user has named.
+ * @return NULL if it is none, and the reason has been printed. */
+static char *named(const char *path)
+{
+    char *found = absolute_path(path);
+
+    if (found == NULL) {
+        predreg_error("--library: '%s': %s; accepted: the path of %s", path,
+                      strerror(errno), PREDREG_LIBRARY);
+    } else if (!is_our_library(found)) {
+        predreg_error("--library: '%s' is not %s of this project; accepted: "
+                      "the path of that library", path, PREDREG_LIBRARY);
+        free(found);
+        found = NULL;
+    }
+
+    return found;
+}
+
 static char *search(const char *folder, int *status_p)
 {
     unsigned count = 0;
@@ -158,9 +212,8 @@ char *predreg_find_library(const char *folder, const char *wanted,
     if (wanted == NULL) {
         found = search(folder, status_p);
     } else {
-        found = absolute_path(wanted);
+        found = named(wanted);
         if (found == NULL) {
-            predreg_error("--library: '%s': %s", wanted, strerror(errno));
             *status_p = PREDREG_EXIT_NOT_FOUND;
         }
     }

@@ -83,7 +83,7 @@ TEST_F(test_find, command_without_path) {
 }
 
 TEST_F(test_find, library_that_is_wanted) {
-    std::string file = make_file("some.so");
+    std::string file = make_file("some.so", library_content());
 
     EXPECT_EQ(file, library("", file.c_str()));
     std::filesystem::current_path(path(""));
@@ -104,9 +104,25 @@ TEST_F(test_find, library_that_is_not_there) {
     EXPECT_TRUE(contains(m_errors, "Invalid argument")) << m_errors;
 }
 
+/* Whatever else is named would be preloaded in vain, or break the ranks */
+TEST_F(test_find, library_that_is_another_file) {
+    for (const std::string &content : {
+            std::string(), std::string("LD_PRELOAD=libuct_predreg.so\n\0", 30),
+            library_content("libuct_predreg_core.so"),
+            library_content("libm.so.6"), library_content().substr(1)}) {
+        std::string file = make_file(PREDREG_LIBRARY, content);
+
+        EXPECT_EQ("", library("", file.c_str()));
+        EXPECT_EQ(PREDREG_EXIT_NOT_FOUND, m_status);
+        EXPECT_EQ("ucx_predreg: --library: '" + file + "' is not "
+                  "libuct_predreg.so of this project; accepted: the path of "
+                  "that library\n", m_errors);
+    }
+}
+
 TEST_F(test_find, library_that_cannot_be_preloaded) {
     for (const char *name : {"a b.so", "a:b.so"}) {
-        EXPECT_EQ("", library("", make_file(name).c_str()));
+        EXPECT_EQ("", library("", make_file(name, library_content()).c_str()));
         EXPECT_EQ(PREDREG_EXIT_USAGE, m_status);
         EXPECT_TRUE(contains(m_errors, "a space or a colon")) << m_errors;
     }

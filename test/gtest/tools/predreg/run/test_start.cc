@@ -15,7 +15,7 @@ extern "C" {
 
 class test_start : public command_test {
 protected:
-    test_start() : m_library(make_file("lib.so"))
+    test_start() : m_library(make_file("lib.so", library_content()))
     {
         make_file("prog",
                   "#!/bin/sh\n{ echo \"args: $*\"; env; } > '" +
