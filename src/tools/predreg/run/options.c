@@ -18,16 +18,27 @@
 #include <unistd.h>
 
 
+/* Whether a value is one of several, in letters of any case, as in UCX */
+static int is_choice(const char *value, const char *const *accepted)
+{
+    const char *const *choice;
+
+    for (choice = accepted; *choice != NULL; ++choice) {
+        if (!strcasecmp(value, *choice)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
 static int check_choice(const char *what, const char *value,
                         const char *const *accepted)
 {
     const char *const *choice;
 
-    for (choice = accepted; *choice != NULL; ++choice) {
-        if (!strcasecmp(value, *choice)) { /* Ignores the case of letters, as
-                                              UCX does */
-            return 0;
-        }
+    if (is_choice(value, accepted)) {
+        return 0;
     }
 
     fprintf(stderr, "ucx_predreg: %s: unknown value '%s'; accepted:", what,
@@ -63,6 +74,9 @@ static int set_output(const char *path)
     return 0;
 }
 
+static const char *const formats[] = {"text", "json", "n", NULL};
+
+
 static int set_policy(const char *policy)
 {
     static const char *const accepted[] = {"predict", "on-demand",
@@ -78,9 +92,7 @@ static int set_policy(const char *policy)
 
 static int set_summary(const char *format)
 {
-    static const char *const accepted[] = {"text", "json", "n", NULL};
-
-    if (check_choice("--summary", format, accepted) != 0) {
+    if (check_choice("--summary", format, formats) != 0) {
         return -1;
     }
 
@@ -121,8 +133,9 @@ static int parse_options(int argc, char **argv, const predreg_runner_t *runner,
             status = (set_policy(optarg) == 0) ? 0 : PREDREG_EXIT_USAGE;
             break;
         case PREDREG_RUN_SUMMARY:
-            status = (set_summary(optarg ? optarg : "text") == 0) ?
-                     0 : PREDREG_EXIT_USAGE;
+            opts->no_format = (optarg == NULL) ? optind : 0;
+            status          = (set_summary(optarg ? optarg : "text") == 0) ?
+                              0 : PREDREG_EXIT_USAGE;
             break;
         case PREDREG_RUN_OUTPUT:
             opts->output = optarg;
@@ -166,6 +179,13 @@ int predreg_run_parse(int argc, char **argv, const predreg_runner_t *runner,
     if (argv[optind] == NULL) {
         predreg_error("no command to run; accepted: ucx_predreg %s [OPTIONS] "
                       "COMMAND [ARGS...]", runner->name);
+        return PREDREG_EXIT_USAGE;
+    }
+
+    if ((opts->no_format == optind) && is_choice(argv[optind], formats)) {
+        predreg_error("--summary: its format follows an equals sign; accepted: "
+                      "--summary=%s COMMAND, or --summary -- COMMAND",
+                      argv[optind]);
         return PREDREG_EXIT_USAGE;
     }
 

@@ -81,9 +81,11 @@ typedef struct predreg_runner {
 
 /** Options that are not passed on in the environment. */
 typedef struct predreg_run_opts {
-    const char *library; /**< Path of the library; NULL: look for it */
-    const char *output;  /**< File of the summary, or NULL */
-    int        summary;  /**< Whether a summary is printed */
+    const char *library;  /**< Path of the library; NULL: look for it */
+    const char *output;   /**< File of the summary, or NULL */
+    int        summary;   /**< Whether a summary is printed */
+    int        no_format; /**< Index of the argument after a --summary without
+                               a format; 0: there is no such option */
 } predreg_run_opts_t;
 
 

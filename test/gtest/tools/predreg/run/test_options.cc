@@ -152,6 +152,20 @@ TEST_F(test_run_options, summary) {
                    "--summary: unknown value 'html'; accepted: text, json, n");
 }
 
+/* The command that was meant to be a format would not be found */
+TEST_F(test_run_options, summary_without_an_equals_sign) {
+    for (const char *format : {"json", "text", "N"}) {
+        expect_refused({"--summary", format, "prog"},
+                       std::string("--summary: its format follows an equals "
+                                   "sign; accepted: --summary=") + format);
+        EXPECT_EQ(0, parse({"--summary", "--", format, "prog"}));
+        EXPECT_EQ(format, command());
+        EXPECT_EQ(0, parse({"--summary", "--set=WINDOW=1", format}));
+        EXPECT_EQ(0, parse({"--summary=text", format}));
+    }
+    EXPECT_EQ(0, parse({"--summary", "prog", "json"}));
+}
+
 TEST_F(test_run_options, output) {
     std::string file = path("summary");
 
