@@ -123,9 +123,9 @@ refused 2 'UCX_RCACHE_PRED_POLICY=fast is not accepted' \
 refused 2 'xml.*text.*json' "$command" run --summary=xml -- true
 refused 2 '/nowhere/at/all' \
     "$command" run --summary --output /nowhere/at/all/s.json -- true
+refused 2 'accepted: --summary=json COMMAND' "$command" run --summary json true
 refused 127 '/nowhere/lib.so' \
     "$command" run --library /nowhere/lib.so -- true
-refused 127 'no-such-program' "$command" run -- no-such-program
 for file in /etc/passwd "${library%.so}_core.so" /bin/true; do
     refused 127 "'$file' is not libuct_predreg.so" \
         "$command" run --library "$file" -- echo started
@@ -135,6 +135,7 @@ cp "$library" "$renamed"
 strip "$renamed"
 refused 0 '^started$' "$command" run --library "$renamed" -- echo started
 rm "$renamed"
+refused 127 'no-such-program' "$command" run -- no-such-program
 
 # Traces
 traces=$(mktemp -d)
@@ -229,6 +230,11 @@ refused 0 "^$" "$command" record -o "$traces" --force -- true
 [ ! -e "$traces/qemu-run.trace" ] || fail "--force left a trace"
 [ ! -e "$traces/rank-0000.a.1.trace" ] || fail "--force left a trace"
 [ -e "$traces/notes" ] || fail "--force removed what is no trace"
+refused 127 'no-such-program' \
+    "$command" record -o "$traces/new" --output "$traces/new.txt" -- \
+    no-such-program
+[ ! -e "$traces/new" ] || fail "a folder for no job was left"
+[ ! -e "$traces/new.txt" ] || fail "a file for no job was left"
 refused 2 "$traces/notes.*Not a directory" \
     "$command" record -o "$traces/notes" -- true
 refused 2 '/nowhere/at/all.*No such file' \

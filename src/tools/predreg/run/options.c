@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 
@@ -50,12 +51,19 @@ static int check_choice(const char *what, const char *value,
     return -1;
 }
 
-static int set_output(const char *path)
+/* Have the summary written to a file, which is made if need be */
+static int set_output(const char *path, int *is_new_p)
 {
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
     char *absolute;
     int fd;
 
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    fd        = open(path, flags | O_EXCL, 0666);
+    *is_new_p = (fd >= 0);
+    if ((fd < 0) && (errno == EEXIST)) {
+        fd = open(path, flags, 0666);
+    }
+
     if (fd < 0) {
         predreg_error("--output: cannot write to '%s': %s; accepted: a file "
                       "in a folder that can be written to", path,
@@ -198,10 +206,28 @@ int predreg_run_parse(int argc, char **argv, const predreg_runner_t *runner,
             predreg_env_set(PREDREG_KNOB_SUMMARY, "text");
             opts->summary = 1;
         }
-        if (set_output(opts->output) != 0) {
+        if (set_output(opts->output, &opts->is_new) != 0) {
             return PREDREG_EXIT_USAGE;
         }
     }
 
-    return (runner->prepare == NULL) ? 0 : runner->prepare(runner->arg);
+    status = (runner->prepare == NULL) ? 0 : runner->prepare(runner->arg);
+    if (status != 0) {
+        predreg_run_cancel(runner, opts);
+    }
+    return status;
+}
+
+void predreg_run_cancel(const predreg_runner_t *runner,
+                        const predreg_run_opts_t *opts)
+{
+    struct stat st;
+
+    if (runner->cancel != NULL) {
+        runner->cancel(runner->arg);
+    }
+
+    if (opts->is_new && (stat(opts->output, &st) == 0) && (st.st_size == 0)) {
+        unlink(opts->output);
+    }
 }

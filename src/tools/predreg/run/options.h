@@ -73,6 +73,10 @@ typedef struct predreg_runner {
      *  @return 0 or the exit status. */
     int                 (*prepare)(void *arg);
 
+    /** Called after prepare(), whatever that returned, if the command does not
+     *  run, to remove what was made for it. */
+    void                (*cancel)(void *arg);
+
     /** Called just before the command runs, when the library and the command
      *  have been found. @return 0 or the exit status. */
     int                 (*start)(void *arg);
@@ -83,6 +87,7 @@ typedef struct predreg_runner {
 typedef struct predreg_run_opts {
     const char *library;  /**< Path of the library; NULL: look for it */
     const char *output;   /**< File of the summary, or NULL */
+    int        is_new;    /**< Whether that file was made for this command */
     int        summary;   /**< Whether a summary is printed */
     int        no_format; /**< Index of the argument after a --summary without
                                a format; 0: there is no such option */
@@ -102,6 +107,10 @@ typedef struct predreg_run_opts {
  */
 int predreg_run_parse(int argc, char **argv, const predreg_runner_t *runner,
                       predreg_run_opts_t *opts);
+
+/** Remove what was made for the command, which does not run. */
+void predreg_run_cancel(const predreg_runner_t *runner,
+                        const predreg_run_opts_t *opts);
 
 END_C_DECLS
 

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define DEFAULT_FOLDER "predreg.traces"
 
@@ -20,6 +21,7 @@
 typedef struct {
     const char *folder;
     int        force;
+    int        is_new; /* Whether the folder was made for this job */
 } record_opts_t;
 
 
@@ -49,13 +51,24 @@ static void add_option(void *arg, int option, const char *value)
     }
 }
 
-static int prepare(void *arg)
+/* Remove the folder, if it was made for a job that does not start */
+static void cancel(void *arg)
 {
     const record_opts_t *opts = arg;
+
+    if (opts->is_new) {
+        rmdir(opts->folder); /* Others may have put something in it */
+    }
+}
+
+static int prepare(void *arg)
+{
+    record_opts_t *opts = arg;
     char *absolute;
     int status;
 
-    status = predreg_trace_folder_prepare(opts->folder, opts->force);
+    status = predreg_trace_folder_prepare(opts->folder, opts->force,
+                                          &opts->is_new);
     if (status != 0) {
         return status;
     }
@@ -86,7 +99,7 @@ int predreg_record(int argc, char **argv)
         {"force", no_argument, NULL, 'f'},
         {NULL, 0, NULL, 0}
     };
-    record_opts_t opts            = {DEFAULT_FOLDER, 0};
+    record_opts_t opts            = {DEFAULT_FOLDER, 0, 0};
     const predreg_runner_t runner = {
         .name          = "record",
         .short_options = PREDREG_RUN_SHORT_OPTIONS "o:",
@@ -95,6 +108,7 @@ int predreg_record(int argc, char **argv)
         .usage         = usage,
         .option        = add_option,
         .prepare       = prepare,
+        .cancel        = cancel,
         .start         = start
     };
 

@@ -78,22 +78,17 @@ static char *find_library(const predreg_run_opts_t *opts, int *status_p)
     return library;
 }
 
-int predreg_run_command(int argc, char **argv, const predreg_runner_t *runner)
+/* Become the command. This returns only if that cannot be done.
+ * @return the exit status, and the reason has been printed. */
+static int become(char **argv, const predreg_run_opts_t *opts,
+                  const predreg_runner_t *runner)
 {
-    predreg_run_opts_t opts;
-    const char *command;
+    const char *command = argv[0];
     char *library;
     int status;
 
-    status = predreg_run_parse(argc, argv, runner, &opts);
-    if (status != 0) {
-        return status;
-    }
-
-    argv   += optind;
-    command = argv[0];
-    if (needs_library(&opts)) {
-        library = find_library(&opts, &status);
+    if (needs_library(opts)) {
+        library = find_library(opts, &status);
         if (library == NULL) {
             return status;
         }
@@ -114,5 +109,20 @@ int predreg_run_command(int argc, char **argv, const predreg_runner_t *runner)
     status = (errno == ENOENT) ? PREDREG_EXIT_NOT_FOUND :
                                  PREDREG_EXIT_CANNOT_RUN;
     predreg_error("cannot run '%s': %s", command, strerror(errno));
+    return status;
+}
+
+int predreg_run_command(int argc, char **argv, const predreg_runner_t *runner)
+{
+    predreg_run_opts_t opts;
+    int status;
+
+    status = predreg_run_parse(argc, argv, runner, &opts);
+    if (status != 0) {
+        return status;
+    }
+
+    status = become(argv + optind, &opts, runner);
+    predreg_run_cancel(runner, &opts);
     return status;
 }

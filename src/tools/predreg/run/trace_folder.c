@@ -113,13 +113,14 @@ int predreg_trace_folder_clear(const char *folder)
     return (ret == 0) ? 0 : PREDREG_EXIT_USAGE;
 }
 
-int predreg_trace_folder_prepare(const char *folder, int force)
+int predreg_trace_folder_prepare(const char *folder, int force, int *is_new_p)
 {
     int ret = 0;
     const char *name;
     DIR *dir;
 
-    if ((mkdir(folder, 0777) != 0) && (errno != EEXIST)) {
+    *is_new_p = (mkdir(folder, 0777) == 0);
+    if (!*is_new_p && (errno != EEXIST)) {
         predreg_error("-o: cannot make '%s': %s; accepted: a folder in one "
                       "that can be written to", folder, strerror(errno));
         return PREDREG_EXIT_USAGE;

@@ -23,12 +23,13 @@ BEGIN_C_DECLS
  * contains no traces, or only those that @ref predreg_trace_folder_clear may
  * remove. This function removes nothing.
  *
- * @param [in] force  Whether the folder may contain traces. It may not contain
- *                    other files that are named like traces.
+ * @param [in]  force     Whether the folder may contain traces. It may not
+ *                        contain other files that are named like traces.
+ * @param [out] is_new_p  Whether this function has made the folder.
  *
  * @return 0 or the exit status; the reason was said.
  */
-int predreg_trace_folder_prepare(const char *folder, int force);
+int predreg_trace_folder_prepare(const char *folder, int force, int *is_new_p);
 
 
 /**

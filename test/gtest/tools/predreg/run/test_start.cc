@@ -110,6 +110,41 @@ TEST_F(test_start, cannot_run) {
     EXPECT_EQ(0u, m_output.find("usage: ucx_predreg run [OPTIONS]"));
 }
 
+/* What was made for a command that does not run is not left behind */
+TEST_F(test_start, nothing_is_left_of_what_did_not_run) {
+    std::string folder = path("traces"), file = path("summary");
+
+    for (const auto &command : {path("none"), make_file("data")}) {
+        EXPECT_NE(0, run({"-o", folder, "--output", file, "--library",
+                          m_library, command}, predreg_record));
+        EXPECT_FALSE(exists("traces"));
+        EXPECT_FALSE(exists("summary"));
+    }
+    EXPECT_EQ(PREDREG_EXIT_NOT_FOUND,
+              run({"-o", folder, "--library=/none.so", prog()},
+                  predreg_record));
+    EXPECT_FALSE(exists("traces"));
+    EXPECT_EQ(PREDREG_EXIT_USAGE,
+              run({"-o", path("no/traces"), "--output", file, prog()},
+                  predreg_record));
+    EXPECT_FALSE(exists("summary"));
+}
+
+/* What was there before stays */
+TEST_F(test_start, what_was_there_is_left) {
+    std::string folder = make_folder("traces"), file = make_file("summary");
+
+    EXPECT_NE(0, run({"-o", folder, "--output", file, "--library", m_library,
+                      path("none")}, predreg_record));
+    EXPECT_TRUE(exists("traces"));
+    EXPECT_TRUE(exists("summary"));
+
+    EXPECT_EQ(5, run({"-o", path("new"), "--output", path("new.txt"),
+                      "--library", m_library, prog()}, predreg_record));
+    EXPECT_TRUE(exists("new"));
+    EXPECT_TRUE(exists("new.txt"));
+}
+
 TEST_F(test_start, record) {
     std::string folder = path("traces");
 

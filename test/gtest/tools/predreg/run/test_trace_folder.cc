@@ -16,7 +16,8 @@ protected:
     int prepare(const std::string &folder, bool force)
     {
         return capture([&] {
-            return predreg_trace_folder_prepare(folder.c_str(), force);
+            return predreg_trace_folder_prepare(folder.c_str(), force,
+                                                &m_is_new);
         });
     }
 
@@ -26,17 +27,22 @@ protected:
             return predreg_trace_folder_clear(folder.c_str());
         });
     }
+
+    int m_is_new = -1;
 };
 
 TEST_F(test_trace_folder, is_made) {
     EXPECT_EQ(0, prepare(path("new"), false));
     EXPECT_TRUE(exists("new"));
+    EXPECT_EQ(1, m_is_new);
     EXPECT_EQ(0, prepare(path("new"), false));
+    EXPECT_EQ(0, m_is_new);
     EXPECT_EQ("", m_errors);
 }
 
 TEST_F(test_trace_folder, cannot_be_made) {
     EXPECT_EQ(PREDREG_EXIT_USAGE, prepare(path("no/new"), false));
+    EXPECT_EQ(0, m_is_new);
     EXPECT_TRUE(contains(m_errors, "-o: cannot make '" + path("no/new") + "'"))
             << m_errors;
     EXPECT_EQ(PREDREG_EXIT_USAGE, prepare(make_file("file"), false));
