@@ -12,52 +12,96 @@
 #include <trace/text/text.h>
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* Size of the buffer at first, bytes. It grows as the file is read, since some
- * files, such as pipes, do not tell their size. */
-#define LOAD_MIN_SIZE 65536
+/* Size of the buffer at first, bytes, and so much is looked at to see whether
+ * it is a trace. The buffer grows as the file is read, since some files, such as
+ * pipes, do not tell their size */
+#define LOAD_MIN_SIZE 65536ul
+
+/* The most that is read of such files, bytes: a trace of that size has so many
+ * events, from 14 bytes each on, that few machines have the memory for them. A
+ * stream that does not end must not take all memory before it is refused */
+#define LOAD_MAX_STREAM (4ul << 30)
 
 
-/* Read until the file ends. The caller has to free the data, also after an
- * error. */
-static ucs_status_t load_read(int fd, const char *path, char **data_p,
-                              size_t *size_p)
+/* Read into the buffer until it is full or the file ends.
+ * @param [inout] size_p  How much has been read. */
+static ucs_status_t load_block(int fd, const char *name, char *data,
+                               size_t room, size_t *size_p)
 {
-    size_t size = 0, room = LOAD_MIN_SIZE;
     ssize_t count;
-    char *data;
 
-    for (;;) {
-        data = realloc(*data_p, room);
-        if (data == NULL) {
-            ucs_error("%s: out of memory after %zu bytes", path, size);
-            return UCS_ERR_NO_MEMORY;
+    while (*size_p < room) {
+        count = read(fd, data + *size_p, room - *size_p);
+        if (count > 0) {
+            *size_p += count;
+        } else if (count == 0) {
+            return UCS_OK;
+        } else if (errno != EINTR) {
+            ucs_error("%s: cannot be read: %m", name);
+            return UCS_ERR_IO_ERROR;
         }
-        *data_p = data;
-
-        while (size < room) {
-            count = read(fd, data + size, room - size);
-            if (count > 0) {
-                size += count;
-            } else if (count == 0) {
-                *size_p = size;
-                return UCS_OK;
-            } else if (errno != EINTR) {
-                ucs_error("%s: cannot be read: %m", path);
-                return UCS_ERR_IO_ERROR;
-            }
-        }
-        room *= 2;
     }
+
+    return UCS_INPROGRESS; /* There may be more */
 }
 
-static ucs_status_t load_read_file(const char *path, char **data_p,
-                                   size_t *size_p)
+static int may_be_trace(const char *data, size_t size)
+{
+    return trace_is_binary(data, size) || trace_may_be_text(data, size);
+}
+
+/* Read until the file ends, or turns out to be no trace. The caller has to free
+ * the data, also after an error. */
+static ucs_status_t load_read(int fd, const char *name, size_t max_size,
+                              char **data_p, size_t *size_p)
+{
+    size_t room = 0;
+    ucs_status_t status;
+    char *data;
+
+    do {
+        /* One byte too many tells a file that is too long from one that is
+         * just as long */
+        room = ucs_min(ucs_max(2 * room, LOAD_MIN_SIZE), max_size + 1);
+        data = realloc(*data_p, room);
+        if (data == NULL) {
+            ucs_error("%s: out of memory after %zu bytes", name, *size_p);
+            return UCS_ERR_NO_MEMORY;
+        }
+
+        *data_p = data;
+        status  = load_block(fd, name, data, room, size_p);
+        if (*size_p > max_size) {
+            ucs_error("%s: is longer than %zu bytes; accepted: that, or a "
+                      "longer file that does not grow while it is read", name,
+                      max_size);
+            return UCS_ERR_EXCEEDS_LIMIT;
+        }
+    } while ((status == UCS_INPROGRESS) &&
+             ((room > LOAD_MIN_SIZE) || may_be_trace(data, *size_p)));
+
+    return (status == UCS_INPROGRESS) ? UCS_OK : status;
+}
+
+/* @return how many bytes of a file are read at most. */
+static size_t load_max_size(int fd)
+{
+    struct stat st;
+
+    return ((fstat(fd, &st) == 0) && S_ISREG(st.st_mode)) ?
+           ucs_max((size_t)st.st_size, LOAD_MAX_STREAM) : LOAD_MAX_STREAM;
+}
+
+ucs_status_t ucs_rcache_trace_load(const char *path,
+                                   ucs_rcache_trace_t **trace_p)
 {
     ucs_status_t status;
     int fd;
@@ -69,21 +113,22 @@ static ucs_status_t load_read_file(const char *path, char **data_p,
         return status;
     }
 
-    status = load_read(fd, path, data_p, size_p);
+    status = ucs_rcache_trace_load_fd(fd, path, load_max_size(fd), trace_p);
     close(fd);
     return status;
 }
 
-ucs_status_t ucs_rcache_trace_load(const char *path,
-                                   ucs_rcache_trace_t **trace_p)
+ucs_status_t ucs_rcache_trace_load_fd(int fd, const char *name,
+                                      size_t max_size,
+                                      ucs_rcache_trace_t **trace_p)
 {
     char *data  = NULL;
     size_t size = 0;
     ucs_status_t status;
 
-    status = load_read_file(path, &data, &size);
+    status = load_read(fd, name, max_size, &data, &size);
     if (status == UCS_OK) {
-        status = ucs_rcache_trace_parse(path, data, size, trace_p);
+        status = ucs_rcache_trace_parse(name, data, size, trace_p);
     }
 
     free(data);

@@ -11,6 +11,7 @@
 #include <trace/content/fields.h>
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 
 #include <string.h>
 
@@ -245,20 +246,29 @@ static int text_next_line(trace_text_t *text, const char *end)
     return 1;
 }
 
-/* Read the first line that is more than a comment. If it is not the header, the
- * file is no trace at all, which is another error than a bad trace. */
-static ucs_status_t text_header(trace_text_t *text, const char *end)
+/* Go to the first line that is more than a comment, and to its first token.
+ * @return the length of the line from there on; 0: there is no such line. */
+static size_t text_first_line(trace_text_t *text, const char *end)
 {
-    static const char header[] = TRACE_TEXT_HEADER;
-    size_t length              = 0;
-    ucs_status_t status;
-    uint64_t version;
+    size_t length = 0;
 
     while ((length == 0) && text_next_line(text, end)) {
         if (trace_has_token(&text->line)) {
             length = text->line.end - text->line.next;
         }
     }
+
+    return length;
+}
+
+/* Read the first line that is more than a comment. If it is not the header, the
+ * file is no trace at all, which is another error than a bad trace. */
+static ucs_status_t text_header(trace_text_t *text, const char *end)
+{
+    static const char header[] = TRACE_TEXT_HEADER;
+    size_t length              = text_first_line(text, end);
+    ucs_status_t status;
+    uint64_t version;
 
     if ((length < strlen(header)) ||
         (memcmp(text->line.next, header, strlen(header)) != 0)) {
@@ -284,6 +294,18 @@ int trace_is_text(const void *data, size_t size)
 
     return (size >= strlen(header)) &&
            (memcmp(data, header, strlen(header)) == 0);
+}
+
+int trace_may_be_text(const void *data, size_t size)
+{
+    static const char header[] = TRACE_TEXT_HEADER;
+    const char *end            = UCS_PTR_BYTE_OFFSET(data, size);
+    trace_text_t text          = { .line.end = data };
+    size_t length              = text_first_line(&text, end);
+
+    return ((length >= strlen(header)) || (text.line.end == end)) &&
+           (memcmp(text.line.next, header,
+                   ucs_min(length, strlen(header))) == 0);
 }
 
 ucs_status_t trace_read_text(trace_builder_t *builder, const void *data,

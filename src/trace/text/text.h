@@ -27,6 +27,11 @@ BEGIN_C_DECLS
  *          begin with empty lines and comments. */
 int trace_is_text(const void *data, size_t size);
 
+/** @return whether a file that begins with these bytes, but is longer, may have
+ *          the text form: what comes first besides empty lines and comments is
+ *          the header, as far as it is there. */
+int trace_may_be_text(const void *data, size_t size);
+
 /**
  * Add all records of a file, @a size bytes, to the trace that is built.
  *

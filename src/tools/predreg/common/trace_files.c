@@ -118,6 +118,40 @@ static int is_trace(const struct dirent *entry)
            !strcmp(entry->d_name + length - suffix, PREDREG_TRACE_SUFFIX);
 }
 
+/* @return what stands under a path if it is no file that can be read to its end,
+ *         or NULL. */
+static const char *special_file(const char *path)
+{
+    struct stat st;
+
+    if ((stat(path, &st) != 0) || S_ISREG(st.st_mode)) {
+        return NULL; /* If there is no file, opening it says why */
+    }
+
+    return S_ISDIR(st.st_mode)  ? "a folder" :
+           S_ISFIFO(st.st_mode) ? "a pipe" :
+           S_ISSOCK(st.st_mode) ? "a socket" :
+                                  "a device";
+}
+
+/* Load a file of a folder, and only a regular one: nobody has named it, so that
+ * it must not be waited for who writes to a pipe.
+ *
+ * @param [out] loaded_p  As in read_file(). */
+static ucs_status_t read_regular(reader_t *reader, const char *path,
+                                 ucs_status_t *loaded_p)
+{
+    const char *special = special_file(path);
+
+    if (special == NULL) {
+        return read_file(reader, path, loaded_p);
+    }
+
+    predreg_error("'%s' is %s; accepted in a folder: files", path, special);
+    *loaded_p = UCS_ERR_UNSUPPORTED;
+    return *loaded_p;
+}
+
 /* Read a file of a folder. If it is damaged, it is left out, so that it does
  * not make the others unreadable. */
 static ucs_status_t read_entry(reader_t *reader, const char *folder,
@@ -126,7 +160,7 @@ static ucs_status_t read_entry(reader_t *reader, const char *folder,
     char *path = predreg_format("%s/%s", folder, name);
     ucs_status_t status, loaded;
 
-    status = read_file(reader, path, &loaded);
+    status = read_regular(reader, path, &loaded);
     if ((loaded != UCS_OK) && (loaded != UCS_ERR_NO_MEMORY)) {
         predreg_warn_left_out(path);
         ++reader->left_out;

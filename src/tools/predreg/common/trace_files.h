@@ -54,7 +54,7 @@ const char *predreg_only_input(const char *command, int argc,
  * two traces are of the same rank, a warning is printed at the end.
  *
  * Traces of a folder that cannot be read are left out with a warning, unless
- * there are no others.
+ * there are no others; so is what is no file, such as a pipe.
  *
  * @param [out] left_out_p  How many were left out; may be NULL.
  *

@@ -291,6 +291,65 @@ TEST_F(test_read, pipes_are_read_to_their_end)
     close(fds[0]);
 }
 
+/* What is no trace may be of any length, or have no end */
+TEST_F(test_read, no_more_is_read_of_other_files)
+{
+    ucs_rcache_trace_t *trace = NULL;
+
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED, ucs_rcache_trace_load("/dev/zero", &trace));
+    EXPECT_EQ(0u, log_watch::take().find("/dev/zero: not a trace"));
+
+    for (const char *begin : {"", "# A comment\n", "ucx\n", "\n ucx_predreg t"}) {
+        memory_file file(begin + std::string(1000000, 'x'));
+        int fd = open(file.path().c_str(), O_RDONLY);
+
+        EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+                  ucs_rcache_trace_load_fd(fd, "file", -1ul / 2, &trace));
+        EXPECT_EQ(0u, log_watch::take().find("file: not a trace")) << begin;
+        EXPECT_EQ(65536, lseek(fd, 0, SEEK_CUR)) << begin;
+        close(fd);
+    }
+}
+
+TEST_F(test_read, header_may_come_late)
+{
+    ucs_rcache_trace_t *trace = NULL;
+    std::string header        = "ucx_predreg trace 1\n";
+
+    for (unsigned length : {65500u, 65520u, 65536u, 200000u}) {
+        memory_file file("#" + std::string(length, '.') + "\n\n" + header);
+
+        ASSERT_EQ(UCS_OK, ucs_rcache_trace_load(file.path().c_str(), &trace))
+                << log_watch::take();
+        ucs_rcache_trace_free(trace);
+    }
+}
+
+TEST_F(test_read, no_more_is_read_than_allowed)
+{
+    ucs_rcache_trace_t *trace = NULL;
+    std::string text          = "ucx_predreg trace 1\n#" +
+                                std::string(300000, '.') + "\n";
+    memory_file file(text);
+
+    for (size_t max_size : {text.size() - 1, text.size(), 65536ul}) {
+        int fd              = open(file.path().c_str(), O_RDONLY);
+        ucs_status_t status = ucs_rcache_trace_load_fd(fd, "file", max_size,
+                                                       &trace);
+
+        close(fd);
+        if (max_size >= text.size()) {
+            ASSERT_EQ(UCS_OK, status) << log_watch::take();
+            ucs_rcache_trace_free(trace);
+        } else {
+            EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, status);
+            EXPECT_EQ("file: is longer than " + std::to_string(max_size) +
+                      " bytes; accepted: that, or a longer file that does not "
+                      "grow while it is read", log_watch::take());
+        }
+    }
+}
+
 TEST_F(test_read, each_failing_allocation_is_survived)
 {
     trace_ptr whole            = parse(small_binary());

@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include <common/child.h>
 #include <common/command_test.h>
 
 extern "C" {
@@ -11,7 +12,9 @@ extern "C" {
 #include <tools/predreg/common/trace_files.h>
 }
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 class test_trace_files : public command_test {
 protected:
@@ -133,6 +136,47 @@ TEST_F(test_trace_files, damaged_ones_are_left_out) {
     EXPECT_EQ(names_t({"0.trace", "1.trace"}), names());
     EXPECT_EQ("ucx_predreg: warning: '" + bad + "' is left out\n"
               "ucx_predreg: warning: '" + empty + "' is left out\n", m_errors);
+}
+
+/* Whoever opens a pipe waits for its writer, and a device need not end */
+TEST_F(test_trace_files, only_files_of_a_folder_are_read) {
+    std::string folder = make_job("job", 1);
+    std::string device = make_link("job/device.trace", "/dev/zero");
+    std::string other  = make_folder("job/folder.trace");
+    std::string link   = make_link("job/link.trace", path("linked"));
+    std::string broken = make_link("job/none.trace", path("none"));
+    std::string pipe   = path("job/pipe.trace");
+    std::string left_out;
+
+    make_trace("linked", "1");
+    ASSERT_EQ(0, mkfifo(pipe.c_str(), 0600));
+    EXPECT_EQ(UCS_OK, load(folder));
+    EXPECT_EQ(names_t({"0.trace", "link.trace"}), names());
+    EXPECT_TRUE(contains(m_errors, "ucx_predreg: '" + device + "' is a device; "
+                         "accepted in a folder: files\n")) << m_errors;
+    EXPECT_TRUE(contains(m_errors, "'" + other + "' is a folder; "));
+    EXPECT_TRUE(contains(m_errors, "'" + pipe + "' is a pipe; "));
+    EXPECT_TRUE(contains(log_watch::take(), broken));
+    for (const std::string &name : {device, other, broken, pipe}) {
+        EXPECT_TRUE(contains(m_errors, "warning: '" + name + "' is left out"))
+                << m_errors;
+    }
+}
+
+/* A pipe that is named is read */
+TEST_F(test_trace_files, pipe) {
+    std::string pipe = path("pipe");
+    std::string text = "ucx_predreg trace 1\nmeta rank 3\n";
+
+    ASSERT_EQ(0, mkfifo(pipe.c_str(), 0600));
+    child writer([&] {
+        int fd = open(pipe.c_str(), O_WRONLY); /* Waits for the reader */
+
+        return write(fd, text.data(), text.size()) != (ssize_t)text.size();
+    });
+    EXPECT_EQ(UCS_OK, load(pipe));
+    EXPECT_EQ(3, predreg_trace_rank(m_traces.traces[0]));
+    EXPECT_EQ(0, writer.reap());
 }
 
 TEST_F(test_trace_files, all_are_damaged) {
