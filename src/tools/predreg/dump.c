@@ -15,14 +15,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 
 typedef struct {
     const char *input;
-    const char *output; /* NULL: standard output */
+    const char *output;     /* NULL: standard output */
+    int        is_folder;   /* Whether the input is one */
+    int        to_folder;   /* Whether the output is one, which gets a file for
+                               each trace */
     int        binary;
 } dump_opts_t;
+
+/* What is kept from one trace of a folder to the next */
+typedef struct {
+    dump_opts_t        opts;
+    FILE               *stream; /* Where the text of all traces goes; NULL
+                                   before the first one */
+    ucs_rcache_trace_t *only;   /* The trace that a single file of binary form
+                                   is made of, once it is known that there is no
+                                   other */
+} dump_t;
 
 
 static void usage(void)
@@ -31,9 +45,34 @@ static void usage(void)
            "\n"
            "Print a trace, or all traces in a folder, in the text form.\n"
            "\n"
-           "  -o, --output FILE   write to FILE instead of standard output\n"
-           "  --binary            write the binary form, of one trace\n"
+           "  -o, --output FILE   write to FILE instead of standard output; to "
+           "a folder,\n"
+           "                      if it exists: a file for each trace, as they "
+           "are named\n"
+           "  --binary            write the binary form, of one trace or to a "
+           "folder\n"
            "  --help              this text\n");
+}
+
+/* Find out which paths are folders. A folder is not overwritten while it is
+ * read: what was recorded would be lost if the disk is full */
+static int look_at_paths(dump_opts_t *opts)
+{
+    struct stat input, output;
+
+    opts->is_folder = (stat(opts->input, &input) == 0) &&
+                      S_ISDIR(input.st_mode);
+    opts->to_folder = (opts->output != NULL) &&
+                      (stat(opts->output, &output) == 0) &&
+                      S_ISDIR(output.st_mode);
+    if (opts->is_folder && opts->to_folder &&
+        (input.st_dev == output.st_dev) && (input.st_ino == output.st_ino)) {
+        predreg_error("dump: -o: '%s' is the folder that is read; accepted: "
+                      "another one", opts->output);
+        return PREDREG_EXIT_USAGE;
+    }
+
+    return 0;
 }
 
 static int parse(int argc, char **argv, dump_opts_t *opts)
@@ -74,26 +113,29 @@ static int parse(int argc, char **argv, dump_opts_t *opts)
         return PREDREG_EXIT_USAGE;
     }
 
-    return 0;
+    return look_at_paths(opts);
 }
 
-static int write_binary(const predreg_traces_t *traces, const dump_opts_t *opts)
+/* Say that an output, NULL for standard output, cannot be written, and why */
+static ucs_status_t write_error(const char *path)
+{
+    predreg_error("dump: cannot write to '%s': %s",
+                  (path == NULL) ? "standard output" : path, strerror(errno));
+    return UCS_ERR_IO_ERROR;
+}
+
+static ucs_status_t write_binary(const ucs_rcache_trace_t *trace,
+                                 const char *path)
 {
     ucs_status_t status;
     int fd;
 
-    if (traces->num_traces != 1) {
-        predreg_error("dump: '%s' has %zu traces; --binary accepts one",
-                      opts->input, traces->num_traces);
-        return EXIT_FAILURE;
-    }
-
-    fd = open(opts->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         goto err;
     }
 
-    status = ucs_rcache_trace_write(traces->traces[0], fd);
+    status = ucs_rcache_trace_write(trace, fd);
     if (status != UCS_OK) {
         goto err_close;
     }
@@ -102,70 +144,137 @@ static int write_binary(const predreg_traces_t *traces, const dump_opts_t *opts)
         goto err;
     }
 
-    return EXIT_SUCCESS;
+    return UCS_OK;
 
 err_close:
     close(fd);
 err:
-    predreg_error("dump: cannot write to '%s': %s", opts->output,
-                  strerror(errno));
-    return EXIT_FAILURE;
+    return write_error(path);
 }
 
-static int write_text(const predreg_traces_t *traces, const dump_opts_t *opts)
+/* Open the stream that the text form goes to */
+static ucs_status_t open_text(dump_t *dump, const char *path)
 {
-    ucs_status_t status = UCS_OK;
-    FILE *stream        = stdout;
-    size_t i;
+    dump->stream = (path == NULL) ? stdout : fopen(path, "w");
+    return (dump->stream == NULL) ? write_error(path) : UCS_OK;
+}
 
-    if (opts->output != NULL) {
-        stream = fopen(opts->output, "w");
-        if (stream == NULL) {
-            goto err;
+/* Make sure that all text has got where it should.
+ * @param [in] status  What came of writing it. */
+static ucs_status_t close_text(dump_t *dump, const char *path,
+                               ucs_status_t status)
+{
+    FILE *stream = dump->stream;
+
+    dump->stream = NULL;
+    if (stream == stdout) {
+        if ((fflush(stdout) != 0) || ferror(stdout)) {
+            status = UCS_ERR_IO_ERROR;
+        }
+    } else if (fclose(stream) != 0) {
+        status = UCS_ERR_IO_ERROR;
+    }
+
+    return (status == UCS_OK) ? UCS_OK : write_error(path);
+}
+
+/* Write a trace to a file of its name in the output folder */
+static ucs_status_t write_file(dump_t *dump, const ucs_rcache_trace_t *trace)
+{
+    const char *slash = strrchr(trace->path, '/');
+    ucs_status_t status;
+    char *path;
+
+    path = predreg_format("%s/%s", dump->opts.output,
+                          (slash == NULL) ? trace->path : slash + 1);
+    if (dump->opts.binary) {
+        status = write_binary(trace, path);
+        goto out;
+    }
+
+    status = open_text(dump, path);
+    if (status == UCS_OK) {
+        status = close_text(dump, path,
+                            ucs_rcache_trace_print(trace, dump->stream));
+    }
+out:
+    free(path);
+    return status;
+}
+
+/* Print a trace behind those before it */
+static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
+{
+    ucs_status_t status;
+
+    if (dump->stream == NULL) {
+        status = open_text(dump, dump->opts.output);
+        if (status != UCS_OK) {
+            return status;
         }
     }
 
-    for (i = 0; (i < traces->num_traces) && (status == UCS_OK); ++i) {
-        if (traces->num_traces > 1) {
-            fprintf(stream, "# %s\n", traces->traces[i]->path);
-        }
-        status = ucs_rcache_trace_print(traces->traces[i], stream);
+    if (dump->opts.is_folder) {
+        fprintf(dump->stream, "# %s\n", trace->path);
     }
 
-    if ((stream != stdout) && (fclose(stream) != 0)) {
-        goto err;
+    status = ucs_rcache_trace_print(trace, dump->stream);
+    return (status == UCS_OK) ? UCS_OK :
+           close_text(dump, dump->opts.output, status);
+}
+
+/* Keep a trace until it is known whether it is the only one */
+static ucs_status_t keep_only(dump_t *dump, ucs_rcache_trace_t *trace)
+{
+    if (dump->only != NULL) {
+        predreg_error("dump: '%s' has more than one trace; --binary accepts "
+                      "one, or a folder that exists as --output",
+                      dump->opts.input);
+        ucs_rcache_trace_free(trace);
+        return UCS_ERR_EXCEEDS_LIMIT;
     }
 
-    if (status != UCS_OK) {
-        goto err;
+    dump->only = trace;
+    return UCS_OK;
+}
+
+static ucs_status_t dump_trace(ucs_rcache_trace_t *trace, void *arg)
+{
+    dump_t *dump = arg;
+    ucs_status_t status;
+
+    if (dump->opts.binary && !dump->opts.to_folder) {
+        return keep_only(dump, trace);
     }
 
-    return EXIT_SUCCESS;
-
-err:
-    predreg_error("dump: cannot write to '%s': %s",
-                  (opts->output == NULL) ? "standard output" : opts->output,
-                  strerror(errno));
-    return EXIT_FAILURE;
+    status = dump->opts.to_folder ? write_file(dump, trace) :
+                                    print_trace(dump, trace);
+    ucs_rcache_trace_free(trace);
+    return status;
 }
 
 int predreg_dump(int argc, char **argv)
 {
-    dump_opts_t opts = {NULL, NULL, 0};
-    predreg_traces_t traces;
+    dump_t dump = { .stream = NULL, .only = NULL };
+    ucs_status_t result, closed;
     int status;
 
-    status = parse(argc, argv, &opts);
+    status = parse(argc, argv, &dump.opts);
     if (status != 0) {
         return status;
     }
 
-    if (predreg_traces_load(opts.input, &traces) != UCS_OK) {
-        return EXIT_FAILURE;
+    result = predreg_traces_each(dump.opts.input, dump_trace, &dump, NULL);
+    if (dump.only != NULL) {
+        if (result == UCS_OK) {
+            result = write_binary(dump.only, dump.opts.output);
+        }
+        ucs_rcache_trace_free(dump.only);
     }
 
-    status = opts.binary ? write_binary(&traces, &opts) :
-                           write_text(&traces, &opts);
-    predreg_traces_cleanup(&traces);
-    return status;
+    if (dump.stream != NULL) {
+        closed = close_text(&dump, dump.opts.output, UCS_OK);
+        result = (result == UCS_OK) ? closed : result;
+    }
+    return (result == UCS_OK) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

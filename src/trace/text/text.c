@@ -205,6 +205,13 @@ static ucs_status_t text_record(trace_text_t *text)
         }
     }
 
+    if (!strcmp(name, TRACE_TEXT_NAME)) {
+        return trace_error(&text->builder->source, text->line.number,
+                           "'%s': expected no second trace in a file; "
+                           "'ucx_predreg dump -o FOLDER' writes one for each",
+                           name);
+    }
+
     return trace_unexpected(
             &text->line, name, "begin, end, reg, dereg, deadline, unmet, "
             "unmap, meta, domain, site, module, counter, lost or truncated");

@@ -18,8 +18,11 @@ BEGIN_C_DECLS
  * Threads: the functions share no state. Any thread may call them.
  */
 
+/** The first word of a text. */
+#define TRACE_TEXT_NAME   "ucx_predreg"
+
 /** A text starts with this, and its version after it. */
-#define TRACE_TEXT_HEADER "ucx_predreg trace "
+#define TRACE_TEXT_HEADER TRACE_TEXT_NAME " trace "
 
 
 /** @return whether a file that begins with these bytes has the text form as

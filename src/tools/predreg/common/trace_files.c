@@ -78,15 +78,6 @@ static int compare_seen(const void *a, const void *b)
                                  seen_b->path);
 }
 
-static int compare_traces(const void *a, const void *b)
-{
-    const ucs_rcache_trace_t *trace_a = *(ucs_rcache_trace_t *const*)a;
-    const ucs_rcache_trace_t *trace_b = *(ucs_rcache_trace_t *const*)b;
-
-    return predreg_trace_compare(predreg_trace_rank(trace_a), trace_a->path,
-                                 predreg_trace_rank(trace_b), trace_b->path);
-}
-
 /* @param [out] loaded_p  What came of loading the file, if it is not UCS_OK;
  *                        the reason has been printed. */
 static ucs_status_t read_file(reader_t *reader, const char *path,
@@ -260,35 +251,6 @@ ucs_status_t predreg_traces_each(const char *path, predreg_trace_func_t *func,
     return status;
 }
 
-static ucs_status_t keep_trace(ucs_rcache_trace_t *trace, void *arg)
-{
-    predreg_traces_t *traces = arg;
-
-    traces->traces = predreg_check_memory(
-            realloc(traces->traces, (traces->num_traces + 1) *
-                                    sizeof(*traces->traces)));
-    traces->traces[traces->num_traces++] = trace;
-    return UCS_OK;
-}
-
-ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces)
-{
-    ucs_status_t status;
-
-    traces->traces     = NULL;
-    traces->num_traces = 0;
-    status             = predreg_traces_each(path, keep_trace, traces,
-                                             NULL);
-    if (status != UCS_OK) {
-        predreg_traces_cleanup(traces);
-        return status;
-    }
-
-    qsort(traces->traces, traces->num_traces, sizeof(*traces->traces),
-          compare_traces);
-    return UCS_OK;
-}
-
 const char *predreg_only_input(const char *command, int argc,
                                char *const *argv)
 {
@@ -299,14 +261,4 @@ const char *predreg_only_input(const char *command, int argc,
     }
 
     return argv[optind];
-}
-
-void predreg_traces_cleanup(predreg_traces_t *traces)
-{
-    size_t i;
-
-    for (i = 0; i < traces->num_traces; ++i) {
-        ucs_rcache_trace_free(traces->traces[i]);
-    }
-    free(traces->traces);
 }

@@ -22,13 +22,6 @@ BEGIN_C_DECLS
 #define PREDREG_TRACE_SUFFIX ".trace"
 
 
-typedef struct predreg_traces {
-    ucs_rcache_trace_t **traces; /**< Sorted by rank, those without a rank last;
-                                      then by name */
-    size_t             num_traces;
-} predreg_traces_t;
-
-
 /**
  * What is done with a trace once it is loaded. The function has to free it.
  *
@@ -48,9 +41,9 @@ const char *predreg_only_input(const char *command, int argc,
                                char *const *argv);
 
 /**
- * Load a trace, or all traces in a folder, one after another, in the order of
- * the names of their files. This is for sub-commands that read jobs of any
- * size: if @a func frees each trace, there is only one in memory at a time. If
+ * Load a trace, or all traces in a folder, which are the files named *.trace,
+ * one after another, in the order of their names. If @a func frees each trace,
+ * there is only one in memory at a time, so that jobs may be of any size. If
  * two traces are of the same rank, a warning is printed at the end.
  *
  * Traces of a folder that cannot be read are left out with a warning, unless
@@ -70,18 +63,6 @@ void predreg_warn_left_out(const char *path);
 
 /** Warn that two traces are of the same rank. */
 void predreg_warn_same_rank(long rank, const char *first, const char *second);
-
-/**
- * Load a trace, or all traces in a folder, which are the files named *.trace.
- * If two traces are of the same rank, a warning is printed. Traces of a folder
- * that cannot be read are left out with a warning, unless there are no others.
- *
- * @return UCS_ERR_NO_ELEM if there is no trace, or the status of one that could
- *         not be loaded. The reason has been printed.
- */
-ucs_status_t predreg_traces_load(const char *path, predreg_traces_t *traces);
-
-void predreg_traces_cleanup(predreg_traces_t *traces);
 
 /** @return the rank of the process in its job, or -1 if it has none. */
 long predreg_trace_rank(const ucs_rcache_trace_t *trace);

@@ -11,6 +11,9 @@ extern "C" {
 #include <tools/predreg/dump.h>
 }
 
+#include <fcntl.h>
+#include <unistd.h>
+
 class test_dump : public command_test {
 protected:
     void expect_refused(const std::vector<std::string> &args, int status,
@@ -56,6 +59,44 @@ TEST_F(test_dump, binary) {
     EXPECT_EQ(text, m_output);
 }
 
+/* What was recorded, as text that the other commands read, and back */
+TEST_F(test_dump, folder_to_folder) {
+    std::string folder = make_job("job", 2);
+    std::string binary = make_folder("binary"), text = make_folder("text");
+
+    EXPECT_EQ(0, call(predreg_dump, {"--binary", "-o", binary, folder}));
+    EXPECT_EQ(0u, read("binary/1.trace").find("\x89predreg"));
+    EXPECT_EQ(0, call(predreg_dump, {"-o", text, binary}));
+    EXPECT_EQ("", m_output + m_errors);
+    for (std::string name : {"/0.trace", "/1.trace"}) {
+        EXPECT_EQ(0, call(predreg_dump, {folder + name}));
+        EXPECT_EQ(m_output, read("text" + name));
+    }
+
+    /* A single trace as well */
+    EXPECT_EQ(0, call(predreg_dump, {"-o", binary, folder + "/0.trace"}));
+    EXPECT_EQ(read("text/0.trace"), read("binary/0.trace"));
+}
+
+TEST_F(test_dump, folder_that_is_read_is_not_written) {
+    std::string folder = make_job("job", 2);
+    std::string before = read("job/0.trace");
+
+    expect_refused({"-o", make_link("link", folder), folder},
+                   PREDREG_EXIT_USAGE, "is the folder that is read; accepted: "
+                   "another one");
+    EXPECT_EQ(before, read("job/0.trace"));
+}
+
+TEST_F(test_dump, folder_cannot_be_read_as_one_trace) {
+    EXPECT_EQ(0, call(predreg_dump, {make_job("job", 2)}));
+    EXPECT_EQ(EXIT_FAILURE, call(predreg_dump, {make_file("all", m_output)}));
+    std::string message = log_watch::take();
+    EXPECT_TRUE(contains(message, "expected no second trace in a file; "
+                         "'ucx_predreg dump -o FOLDER' writes one for each"))
+            << message;
+}
+
 TEST_F(test_dump, bad_arguments) {
     std::string folder = make_job("job", 2);
 
@@ -64,19 +105,39 @@ TEST_F(test_dump, bad_arguments) {
     expect_refused({"--wrong", "a"}, PREDREG_EXIT_USAGE, "dump --help");
     expect_refused({"--binary", "a"}, PREDREG_EXIT_USAGE, "--output FILE");
     expect_refused({"--binary", "-o", path("x"), folder}, EXIT_FAILURE,
-                   "has 2 traces; --binary accepts one");
+                   "has more than one trace; --binary accepts one, or");
     expect_refused({path("none")}, EXIT_FAILURE, "No such file");
     EXPECT_EQ(0, call_in_child(predreg_dump, {"--help"}));
     EXPECT_EQ(0u, m_output.find("usage: ucx_predreg dump [OPTIONS]"));
 }
 
 TEST_F(test_dump, cannot_be_written) {
-    std::string trace = make_job("job", 1) + "/0.trace";
+    std::string trace = make_job("job", 2) + "/0.trace";
 
+    make_folder("out");
     for (std::string output : {path("no/out"), std::string("/dev/full")}) {
         expect_refused({"-o", output, trace}, EXIT_FAILURE,
                        "dump: cannot write to '" + output + "'");
         expect_refused({"--binary", "-o", output, trace}, EXIT_FAILURE,
                        "dump: cannot write to '" + output + "'");
     }
+
+    make_link("out/0.trace", "/dev/full");
+    for (const char *form : {"--binary", "--"}) {
+        expect_refused({"-o", path("out"), form, path("job")}, EXIT_FAILURE,
+                       "dump: cannot write to '" + path("out/0.trace") + "'");
+        EXPECT_FALSE(exists("out/1.trace"));
+    }
+}
+
+/* What is short stays in the buffer of the stream until the end */
+TEST_F(test_dump, standard_output_cannot_be_written) {
+    std::string trace = make_job("job", 1) + "/0.trace";
+
+    EXPECT_EQ(EXIT_FAILURE, call_in_child([](int argc, char **argv) {
+        dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO);
+        return predreg_dump(argc, argv);
+    }, {trace}));
+    EXPECT_EQ("ucx_predreg: dump: cannot write to 'standard output': No space "
+              "left on device\n", m_errors);
 }

@@ -18,19 +18,27 @@ extern "C" {
 
 class test_trace_files : public command_test {
 protected:
-    test_trace_files() { memset(&m_traces, 0, sizeof(m_traces)); }
-    ~test_trace_files() { predreg_traces_cleanup(&m_traces); }
+    struct seen {
+        std::string name;
+        long        rank;
+    };
+
+    static ucs_status_t see(ucs_rcache_trace_t *trace, void *arg)
+    {
+        auto self        = (test_trace_files*)arg;
+        std::string path = trace->path;
+
+        self->m_seen.push_back({path.substr(path.rfind('/') + 1),
+                                predreg_trace_rank(trace)});
+        ucs_rcache_trace_free(trace);
+        return (self->m_seen.size() == self->m_max) ? UCS_ERR_CANCELED : UCS_OK;
+    }
 
     ucs_status_t load(const std::string &path)
     {
-        predreg_traces_cleanup(&m_traces);
+        m_seen.clear();
         return capture([&] {
-            ucs_status_t status = predreg_traces_load(path.c_str(), &m_traces);
-
-            if (status != UCS_OK) { /* Then there is nothing to clean up */
-                memset(&m_traces, 0, sizeof(m_traces));
-            }
-            return status;
+            return predreg_traces_each(path.c_str(), see, this, NULL);
         });
     }
 
@@ -44,15 +52,14 @@ protected:
     {
         std::vector<std::string> names;
 
-        for (size_t i = 0; i < m_traces.num_traces; ++i) {
-            std::string path = m_traces.traces[i]->path;
-
-            names.push_back(path.substr(path.rfind('/') + 1));
+        for (const seen &trace : m_seen) {
+            names.push_back(trace.name);
         }
         return names;
     }
 
-    predreg_traces_t m_traces;
+    std::vector<seen> m_seen;
+    size_t            m_max = 1000; /* So many are taken */
 };
 
 typedef std::vector<std::string> names_t;
@@ -60,10 +67,10 @@ typedef std::vector<std::string> names_t;
 TEST_F(test_trace_files, file) {
     EXPECT_EQ(UCS_OK, load(make_trace("any name", "7")));
     EXPECT_EQ(names_t({"any name"}), names());
-    EXPECT_EQ(7, predreg_trace_rank(m_traces.traces[0]));
+    EXPECT_EQ(7, m_seen.at(0).rank);
 }
 
-TEST_F(test_trace_files, folder_by_rank) {
+TEST_F(test_trace_files, folder_by_name) {
     std::string folder = make_folder("job");
 
     make_trace("job/a.trace", "10");
@@ -74,7 +81,7 @@ TEST_F(test_trace_files, folder_by_rank) {
     make_file("job/notes.txt", "text");
     make_file("job/.trace", "text");
     EXPECT_EQ(UCS_OK, load(folder)) << m_errors;
-    EXPECT_EQ(names_t({"d.trace", "b.trace", "a.trace", "a0.trace", "c.trace"}),
+    EXPECT_EQ(names_t({"a.trace", "a0.trace", "b.trace", "c.trace", "d.trace"}),
               names());
     EXPECT_EQ("", m_errors);
 }
@@ -91,7 +98,7 @@ TEST_F(test_trace_files, missing_rank) {
 TEST_F(test_trace_files, no_rank) {
     for (const char *rank : {"", "x", "-1", "1x"}) {
         EXPECT_EQ(UCS_OK, load(make_trace("t", rank)));
-        EXPECT_EQ(-1, predreg_trace_rank(m_traces.traces[0])) << rank;
+        EXPECT_EQ(-1, m_seen.at(0).rank) << rank;
     }
 }
 
@@ -175,7 +182,7 @@ TEST_F(test_trace_files, pipe) {
         return write(fd, text.data(), text.size()) != (ssize_t)text.size();
     });
     EXPECT_EQ(UCS_OK, load(pipe));
-    EXPECT_EQ(3, predreg_trace_rank(m_traces.traces[0]));
+    EXPECT_EQ(3, m_seen.at(0).rank);
     EXPECT_EQ(0, writer.reap());
 }
 
@@ -201,34 +208,17 @@ TEST(test_message, is_said) {
                 "ucx_predreg: out of memory");
 }
 
-static ucs_status_t take_two(ucs_rcache_trace_t *trace, void *arg)
-{
-    auto seen        = (std::vector<std::string>*)arg;
-    std::string path = trace->path;
-
-    seen->push_back(path.substr(path.rfind('/') + 1));
-    ucs_rcache_trace_free(trace);
-    return (seen->size() == 2) ? UCS_ERR_CANCELED : UCS_OK;
-}
-
-TEST_F(test_trace_files, one_after_another) {
+TEST_F(test_trace_files, up_to_an_error) {
     std::string folder = make_folder("job");
-    std::vector<std::string> seen;
 
+    m_max = 2;
     make_trace("job/a.trace", "1");
     make_trace("job/b.trace", "0");
-    auto each = [&] {
-        return capture([&] {
-            return predreg_traces_each(folder.c_str(), take_two, &seen,
-                                       NULL);
-        });
-    };
-    EXPECT_EQ(UCS_ERR_CANCELED, each());
-    EXPECT_EQ(names_t({"a.trace", "b.trace"}), seen);
+    EXPECT_EQ(UCS_ERR_CANCELED, load(folder));
+    EXPECT_EQ(names_t({"a.trace", "b.trace"}), names());
 
-    seen.clear();
     make_trace("job/c.trace", "2");
-    EXPECT_EQ(UCS_ERR_CANCELED, each());
-    EXPECT_EQ(2u, seen.size());
+    EXPECT_EQ(UCS_ERR_CANCELED, load(folder));
+    EXPECT_EQ(2u, m_seen.size());
     EXPECT_EQ("", m_errors);
 }
