@@ -40,7 +40,7 @@ expect "$dir/libuct_predreg.so" \
     uct_iface_open uct_md_close uct_md_config_read uct_md_mem_dereg \
     uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_mkey_pack \
     uct_md_mkey_pack_v2 uct_md_open uct_md_query
-expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_3
+expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_4
 
 # Each override must have something to override, or it would never be called
 for symbol in $(exported "$dir/libuct_predreg.so"); do

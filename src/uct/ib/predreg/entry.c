@@ -24,9 +24,9 @@ static void ucp_config(const uct_predreg_real_t *real, ucp_config_t *config)
     uct_predreg_ucp_config(&uct_predreg_core, real, config);
 }
 
-static void md_config(uct_md_config_t *config)
+static void md_config(uct_component_h component, uct_md_config_t *config)
 {
-    uct_predreg_md_config(&uct_predreg_core, config);
+    uct_predreg_md_config(&uct_predreg_core, component, config);
 }
 
 static void md_opened(uct_md_h md, const char *name)

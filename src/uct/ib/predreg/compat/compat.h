@@ -66,19 +66,20 @@ typedef enum {
 typedef struct uct_predreg_setting {
     const char *name;          /**< Its name in a configuration; NULL: this
                                     version has no such setting */
-    const char *variable;      /**< The user's environment variable */
     const char *default_value;
     const char *off;           /**< The value that switches it off */
+    const char *kept;          /**< What any other value does, for messages that
+                                    begin with the variable and its value */
 } uct_predreg_setting_t;
 
 
 /** What the core needs to know of a memory domain. */
 typedef struct uct_predreg_md_facts {
-    int  is_managed;  /**< Whether it pins memory for an adapter, and can
-                           register */
+    char component[UCT_COMPONENT_NAME_MAX]; /**< Name of its component */
+    int  can_register;      /**< Whether it registers memory at all */
     int  registers_devices; /**< Whether it registers memory of devices */
-    int  has_devices; /**< Whether it knows memory of devices besides that of
-                           the host */
+    int  has_devices;       /**< Whether it knows memory of devices besides that
+                                 of the host */
 } uct_predreg_md_facts_t;
 
 
@@ -94,10 +95,15 @@ typedef struct uct_predreg_compat {
     const char            *uct_has;
     const char            *uct_lacks;
 
-    /* UCX's own registration caches */
+    /* UCX's own registration caches. The user's variable for a setting of UCP
+     * is its name after UCX_; for a setting of a component, the component's name
+     * in upper case and "_" are between the two. */
     uct_predreg_setting_t ucp_cache; /**< The cache of UCP */
-    uct_predreg_setting_t md_cache;  /**< The cache of a managed memory
-                                          domain */
+    /** The caches of memory domains. The first of these settings that a
+     *  component has is that of its cache: uct_config_get() of later ones may
+     *  find a setting whose name only begins so. An entry whose name is NULL
+     *  ends the list. */
+    const uct_predreg_setting_t *md_caches;
 
     /** The setting that has UCP choose its protocols by its cost model */
     uct_predreg_setting_t proto;

@@ -22,6 +22,9 @@
 
 /** Expands _f for each of these functions that libuct has. */
 #define UCT_PREDREG_REAL_UCT(_f) \
+    _f(uct_query_components) \
+    _f(uct_release_component_list) \
+    _f(uct_component_query) \
     _f(uct_config_get) \
     _f(uct_config_modify) \
     _f(uct_worker_progress_register_safe) \

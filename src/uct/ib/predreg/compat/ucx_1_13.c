@@ -16,9 +16,6 @@
  * it was taken from.
  */
 
-/* The component of UCT whose domains pin memory for a network adapter */
-#define MANAGED_COMPONENT "ib"
-
 /* Flags of registrations that come and go with messages. A registration with
  * any other flag asks for something special, and is passed on. */
 #define MANAGED_FLAGS (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
@@ -71,12 +68,13 @@ static ucs_status_t md_facts(const uct_predreg_real_t *real, uct_md_h md,
         return status;
     }
 
-    facts->is_managed  = (attr.cap.flags & UCT_MD_FLAG_REG) &&
-                         !strcmp(attr.component_name, MANAGED_COMPONENT);
+    UCS_STATIC_ASSERT(sizeof(facts->component) == sizeof(attr.component_name));
+    memcpy(facts->component, attr.component_name, sizeof(facts->component));
+    facts->can_register      = (attr.cap.flags & UCT_MD_FLAG_REG) != 0;
     facts->registers_devices = (attr.cap.reg_mem_types &
                                 ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
-    facts->has_devices = (attr.cap.detect_mem_types &
-                          ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
+    facts->has_devices       = (attr.cap.detect_mem_types &
+                                ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
     return UCS_OK;
 }
 
@@ -101,6 +99,24 @@ static ucs_status_t reg_error(ucs_status_t status, int error)
            UCS_ERR_NO_MEMORY : status;
 }
 
+static const uct_predreg_setting_t md_caches[] = {
+    /* ib_md.c */
+    {
+        .name          = "REG_METHODS",
+        .default_value = "rcache,odp,direct",
+        .off           = "direct",
+        .kept          = "chooses other than direct registration"
+    },
+    /* knem_md.c, gdr_copy_md.c, rocm_copy_md.c */
+    {
+        .name          = "RCACHE",
+        .default_value = "try",
+        .off           = "n",
+        .kept          = "keeps UCX's own cache on"
+    },
+    {NULL}
+};
+
 const uct_predreg_compat_t uct_predreg_compat_1_13 = {
     .major             = 1,
     .first_minor       = 13,
@@ -111,21 +127,14 @@ const uct_predreg_compat_t uct_predreg_compat_1_13 = {
     /* ucp_context.c. "try" switches it on where memory events are available. */
     .ucp_cache         = {
         .name          = "RCACHE_ENABLE",
-        .variable      = "UCX_RCACHE_ENABLE",
         .default_value = "try",
-        .off           = "n"
+        .off           = "n",
+        .kept          = "keeps UCX's own cache on"
     },
-    /* ib_md.c */
-    .md_cache          = {
-        .name          = "REG_METHODS",
-        .variable      = "UCX_IB_REG_METHODS",
-        .default_value = "rcache,odp,direct",
-        .off           = "direct"
-    },
+    .md_caches         = md_caches,
     /* ucp_context.c */
     .proto             = {
         .name          = "PROTO_ENABLE",
-        .variable      = "UCX_PROTO_ENABLE",
         .default_value = "n",
         .off           = "n"
     },

@@ -35,7 +35,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_3"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_4"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -49,8 +49,9 @@ typedef struct uct_predreg_hooks {
     void         (*ucp_config)(const uct_predreg_real_t *real,
                                ucp_config_t *config);
 
-    /** A configuration of a memory domain was read. */
-    void         (*md_config)(uct_md_config_t *config);
+    /** A configuration of the memory domains of a component was read. */
+    void         (*md_config)(uct_component_h component,
+                              uct_md_config_t *config);
 
     /** A memory domain was opened. */
     void         (*md_opened)(uct_md_h md, const char *name);

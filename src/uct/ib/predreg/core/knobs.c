@@ -203,6 +203,13 @@ static ucs_config_field_t knob_table[] = {
      ucs_offsetof(uct_predreg_knobs_t, policy),
      NAME("POLICY")},
 
+    {"COMPONENTS", "ib",
+     "Components of UCX whose memory domains are managed, separated by commas;\n"
+     "'ucx_info -d' lists them. UCX's own caches of other components stay on.\n"
+     "Empty: none.",
+     ucs_offsetof(uct_predreg_knobs_t, components),
+     UCS_CONFIG_TYPE_STRING_ARRAY},
+
     {"HELPER", HELPER_DEFAULT,
      "Who registers ahead and deregisters, under the policy predict:\n"
      " conservative - a helper thread, in as many processes of the node as\n"

@@ -11,6 +11,8 @@
 
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
+#include <ucs/config/types.h>
+
 BEGIN_C_DECLS
 
 /** @file knobs.h
@@ -40,6 +42,8 @@ typedef enum {
 
 typedef struct uct_predreg_knobs {
     unsigned policy;        /**< @ref ucs_rcache_pred_policy_t */
+    ucs_config_names_array_t components; /**< Components of UCX whose memory
+                                              domains are managed */
     unsigned helper;        /**< @ref ucs_rcache_pred_helper_t */
     unsigned window;        /**< Length of the context window, in
                                  communications */

@@ -6,6 +6,7 @@
 
 #include "open.h"
 #include "cache.h"
+#include "components.h"
 #include "device.h"
 #include "domain.h"
 #include "foreign.h"
@@ -85,7 +86,8 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
         atomic_store_explicit(&uct_predreg_devices, 1, memory_order_relaxed);
     }
 
-    if (!facts.is_managed) {
+    if (!facts.can_register ||
+        !uct_predreg_is_managed_component(&core->knobs, facts.component)) {
         return;
     }
 

@@ -6,11 +6,14 @@
 
 #include "ucx_caches.h"
 #include "cache.h"
+#include "components.h"
 
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
 
+#include <ctype.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,48 +28,71 @@
  */
 
 
-/* Step aside, because the user, or a configuration file, keeps UCP's cache
- * on */
-static void ucp_cache_kept(uct_predreg_core_t *core, const char *value)
+/* The user's variable for a setting. @param component  NULL: one of UCP. */
+static void variable_name(char *name, size_t max, const char *component,
+                          const uct_predreg_setting_t *setting)
 {
-    uct_predreg_step_aside(core, "%s=%s keeps UCX's own cache on",
-                           core->compat->ucp_cache.variable, value);
+    char *c;
+
+    if (component == NULL) {
+        snprintf(name, max, "UCX_%s", setting->name);
+        return;
+    }
+
+    snprintf(name, max, "UCX_%s_%s", component, setting->name);
+    for (c = name; *c != '\0'; ++c) {
+        *c = toupper((unsigned char)*c);
+    }
 }
 
-static void md_cache_kept(uct_predreg_core_t *core, const char *value)
+/* Step aside, because the user, or a configuration file, keeps a cache on */
+static void cache_kept(uct_predreg_core_t *core, const char *component,
+                       const uct_predreg_setting_t *setting, const char *value)
 {
-    const uct_predreg_setting_t *setting = &core->compat->md_cache;
+    char name[64];
 
-    uct_predreg_step_aside(core, "%s=%s chooses other than %s registration",
-                           setting->variable, value, setting->off);
+    variable_name(name, sizeof(name), component, setting);
+    uct_predreg_step_aside(core, "%s=%s %s", name, value, setting->kept);
 }
 
-/* The value that the user gave the setting of a cache, if it leaves the cache
- * on; else NULL */
-static const char *user_keeps(const uct_predreg_setting_t *setting)
-{
-    const char *value = (setting->name == NULL) ? NULL :
-                                                  getenv(setting->variable);
-
-    return ((value == NULL) || !strcmp(value, setting->off)) ? NULL : value;
-}
-
-/* Whether the user keeps one of the two caches on. Both are looked at before
- * either is switched off */
-static int is_forced_on(uct_predreg_core_t *core)
+/* Whether the user has given the setting of a cache a value that leaves the
+ * cache on. If so, step aside */
+static int user_keeps(uct_predreg_core_t *core, const char *component,
+                      const uct_predreg_setting_t *setting)
 {
     const char *value;
+    char name[64];
 
-    value = user_keeps(&core->compat->ucp_cache);
-    if (value != NULL) {
-        ucp_cache_kept(core, value);
+    variable_name(name, sizeof(name), component, setting);
+    value = getenv(name);
+    if ((value == NULL) || !strcmp(value, setting->off)) {
+        return 0;
+    }
+
+    cache_kept(core, component, setting, value);
+    return 1;
+}
+
+/* Whether the user keeps the cache of UCP or of a managed component on. All are
+ * looked at before any is switched off */
+static int is_forced_on(uct_predreg_core_t *core)
+{
+    const ucs_config_names_array_t *components = &core->knobs.components;
+    const uct_predreg_compat_t *compat         = core->compat;
+    const uct_predreg_setting_t *setting;
+    unsigned i;
+
+    if ((compat->ucp_cache.name != NULL) &&
+        user_keeps(core, NULL, &compat->ucp_cache)) {
         return 1;
     }
 
-    value = user_keeps(&core->compat->md_cache);
-    if (value != NULL) {
-        md_cache_kept(core, value);
-        return 1;
+    for (setting = compat->md_caches; setting->name != NULL; ++setting) {
+        for (i = 0; i < components->count; ++i) {
+            if (user_keeps(core, components->names[i], setting)) {
+                return 1;
+            }
+        }
     }
 
     return 0;
@@ -140,7 +166,7 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
     }
 
     if (strcmp(value, compat->ucp_cache.default_value)) {
-        ucp_cache_kept(core, value);
+        cache_kept(core, NULL, &compat->ucp_cache, value);
         return;
     }
 
@@ -148,22 +174,49 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
                             compat->ucp_cache.off);
 }
 
-void uct_predreg_md_config(uct_predreg_core_t *core, uct_md_config_t *config)
+/* Switch the cache off that a setting is about.
+ * @return whether the configuration has this setting. */
+static int md_cache_off(uct_predreg_core_t *core, const char *component,
+                        const uct_predreg_setting_t *setting,
+                        uct_md_config_t *config)
 {
-    const uct_predreg_setting_t *setting = &core->compat->md_cache;
-    const uct_predreg_real_t *real       = &core->real;
+    const uct_predreg_real_t *real = &core->real;
     char value[64];
 
-    if (!uct_predreg_is_managing(core) || is_forced_on(core) ||
-        (setting->name == NULL) ||
-        (real->uct_config_get(config, setting->name, value, sizeof(value)) !=
-         UCS_OK)) {
-        return; /* This component is not one whose domains are managed */
+    if (real->uct_config_get(config, setting->name, value, sizeof(value)) !=
+        UCS_OK) {
+        return 0;
     }
 
     if (!strcmp(value, setting->default_value)) {
         real->uct_config_modify(config, setting->name, setting->off);
     } else if (strcmp(value, setting->off)) {
-        md_cache_kept(core, value);
+        cache_kept(core, component, setting, value);
+    }
+    return 1;
+}
+
+void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
+                           uct_md_config_t *config)
+{
+    static atomic_flag checked = ATOMIC_FLAG_INIT;
+    uct_component_attr_t attr  = {.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME};
+    const uct_predreg_setting_t *setting;
+
+    /* Relaxed: it does not matter which of several first threads checks them */
+    if (!atomic_flag_test_and_set_explicit(&checked, memory_order_relaxed)) {
+        uct_predreg_components_check(core);
+    }
+
+    if (!uct_predreg_is_managing(core) || is_forced_on(core) ||
+        (core->real.uct_component_query(component, &attr) != UCS_OK) ||
+        !uct_predreg_is_managed_component(&core->knobs, attr.name)) {
+        return;
+    }
+
+    for (setting = core->compat->md_caches; setting->name != NULL; ++setting) {
+        if (md_cache_off(core, attr.name, setting, config)) {
+            break;
+        }
     }
 }

@@ -25,9 +25,10 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
                             const uct_predreg_real_t *real,
                             ucp_config_t *config);
 
-/** Switch the cache off in a configuration of a memory domain that was just
- *  read. */
-void uct_predreg_md_config(uct_predreg_core_t *core, uct_md_config_t *config);
+/** Switch the cache off in a configuration of the memory domains of a component
+ *  that was just read, if the component is managed. */
+void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
+                           uct_md_config_t *config);
 
 END_C_DECLS
 

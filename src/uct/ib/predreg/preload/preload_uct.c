@@ -23,7 +23,7 @@ uct_md_config_read(uct_component_h component, const char *env_prefix,
     status = PREDREG_REAL(ucx, uct_md_config_read)(component, env_prefix,
                                                    filename, config_p);
     if ((status == UCS_OK) && (hooks != NULL)) {
-        hooks->md_config(*config_p);
+        hooks->md_config(component, *config_p);
     }
 
     return status;

@@ -39,11 +39,15 @@ protected:
         if (setting.name == nullptr) {
             return;
         }
-        ASSERT_NE(nullptr, setting.variable);
         ASSERT_NE(nullptr, setting.default_value);
         ASSERT_NE(nullptr, setting.off);
-        EXPECT_EQ(0, strncmp("UCX_", setting.variable, 4));
-        EXPECT_NE(nullptr, strstr(setting.variable, setting.name));
+    }
+
+    /* A setting of a cache, which the user may keep on */
+    static void check_cache(const uct_predreg_setting_t &setting)
+    {
+        check_setting(setting);
+        EXPECT_TRUE((setting.name == nullptr) || (setting.kept != nullptr));
     }
 };
 
@@ -53,8 +57,11 @@ TEST_F(test_compat, every_column_is_filled) {
         EXPECT_LE(column.first_minor, column.last_minor);
         EXPECT_NE(nullptr, column.uct_has);
         EXPECT_NE(nullptr, column.uct_lacks);
-        check_setting(column.ucp_cache);
-        check_setting(column.md_cache);
+        check_cache(column.ucp_cache);
+        ASSERT_NE(nullptr, column.md_caches);
+        for (auto cache = column.md_caches; cache->name != nullptr; ++cache) {
+            check_cache(*cache);
+        }
         check_setting(column.proto);
         EXPECT_NE(nullptr, column.ucp_cache.name);
         EXPECT_GT(column.hit_cost, 0);
@@ -184,7 +191,7 @@ protected:
 
     uct_predreg_md_facts_t facts()
     {
-        uct_predreg_md_facts_t facts = {-1, -1, -1};
+        uct_predreg_md_facts_t facts = {"?", -1, -1, -1};
 
         EXPECT_EQ(md_status, ucx_1_13().md_facts(&m_real, nullptr, &facts));
         return facts;
@@ -193,26 +200,26 @@ protected:
     uct_predreg_real_t m_real = {};
 };
 
-TEST_F(test_compat_md, an_adapter_is_managed) {
-    EXPECT_EQ(1, facts().is_managed);
+TEST_F(test_compat_md, an_adapter_registers) {
+    EXPECT_STREQ("ib", facts().component);
+    EXPECT_EQ(1, facts().can_register);
     EXPECT_EQ(0, facts().has_devices);
 }
 
-TEST_F(test_compat_md, other_components_are_not) {
+TEST_F(test_compat_md, other_components_are_told_apart) {
     strcpy(md_attr.component_name, "cma");
-    EXPECT_EQ(0, facts().is_managed);
+    EXPECT_STREQ("cma", facts().component);
 }
 
-TEST_F(test_compat_md, what_cannot_register_is_not) {
+TEST_F(test_compat_md, not_every_domain_registers) {
     md_attr.cap.flags = UCT_MD_FLAG_ALLOC;
-    EXPECT_EQ(0, facts().is_managed);
+    EXPECT_EQ(0, facts().can_register);
 }
 
 TEST_F(test_compat_md, devices_are_noticed) {
     strcpy(md_attr.component_name, "cuda");
     md_attr.cap.detect_mem_types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA);
     EXPECT_EQ(1, facts().has_devices);
-    EXPECT_EQ(0, facts().is_managed);
 }
 
 TEST_F(test_compat_md, an_adapter_may_know_memory_of_devices) {

@@ -300,7 +300,8 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("3", values["WINDOW"]);
     EXPECT_EQ("predict", values["POLICY"]);
     EXPECT_EQ("inf", values["MAX_PINNED"]);
-    EXPECT_EQ(15u, values.size());
+    EXPECT_EQ("ib", values["COMPONENTS"]);
+    EXPECT_EQ(16u, values.size());
 }
 
 TEST_F(test_knobs, a_cache_is_made_as_they_say) {

@@ -51,6 +51,33 @@ TEST_F(test_domains, others_are_left_alone) {
     EXPECT_EQ(0u, test_core_num_opened());
 }
 
+TEST_F(test_domains, what_cannot_register_is_left_alone) {
+    m_attr.cap.flags = UCT_MD_FLAG_ALLOC;
+    open();
+    EXPECT_EQ(0u, test_core_num_opened());
+}
+
+TEST_F(test_domains, the_user_chooses_components) {
+    set("COMPONENTS", "cma,tcp");
+    open(1);
+    EXPECT_EQ(0u, test_core_num_opened());
+    strcpy(m_attr.component_name, "cma");
+    open(2);
+    EXPECT_EQ(1u, test_core_num_managed());
+    strcpy(m_attr.component_name, "tcp");
+    open(3);
+    EXPECT_EQ(2u, test_core_num_managed());
+    strcpy(m_attr.component_name, "cm"); /* Names are whole */
+    open(4);
+    EXPECT_EQ(2u, test_core_num_managed());
+}
+
+TEST_F(test_domains, no_component_may_be_chosen) {
+    set("COMPONENTS", "");
+    open();
+    EXPECT_EQ(0u, test_core_num_opened());
+}
+
 TEST_F(test_domains, registrations_on_demand_cost_what_they_do) {
     set("POLICY", "on-demand");
     EXPECT_EQ(1, cost(open()));

@@ -10,7 +10,8 @@
 
 #include <map>
 
-/* UCX's own caches are switched off in configurations, which are maps here */
+/* UCX's own caches are switched off in configurations, which are maps here. The
+ * handle of a component is its name */
 class test_ucx_caches : public core_test {
 protected:
     typedef std::map<std::string, std::string> config_t;
@@ -35,17 +36,25 @@ protected:
         };
         real->uct_config_get     = [](void *config, const char *name,
                                       char *value, size_t max) {
-            auto map = static_cast<config_t*>(config);
+            auto map  = static_cast<config_t*>(config);
+            auto item = map->lower_bound(name);
 
-            if (map->count(name) == 0) {
+            /* As UCX: the beginning of a name is enough */
+            if ((item == map->end()) || (item->first.find(name) != 0)) {
                 return UCS_ERR_NO_ELEM;
             }
-            snprintf(value, max, "%s", (*map)[name].c_str());
+            snprintf(value, max, "%s", item->second.c_str());
             return UCS_OK;
         };
         real->uct_config_modify  = [](void *config, const char *name,
                                       const char *value) {
             (*static_cast<config_t*>(config))[name] = value;
+            return UCS_OK;
+        };
+        real->uct_component_query = [](uct_component_h component,
+                                       uct_component_attr_t *attr) {
+            snprintf(attr->name, sizeof(attr->name), "%s",
+                     reinterpret_cast<const char*>(component));
             return UCS_OK;
         };
     }
@@ -56,9 +65,11 @@ protected:
                                reinterpret_cast<ucp_config_t*>(&m_ucp));
     }
 
-    void md_config()
+    void md_config(const char *component = "ib")
     {
         uct_predreg_md_config(test_core_state(),
+                              reinterpret_cast<uct_component_h>(
+                                      const_cast<char*>(component)),
                               reinterpret_cast<uct_md_config_t*>(&m_md));
     }
 
@@ -79,6 +90,7 @@ protected:
         {"TLS", "all"}
     };
     config_t m_md  = {
+        {"RCACHE_MEM_PRIO", "1000"},
         {"REG_METHODS", "rcache,odp,direct"}
     };
 };
@@ -89,6 +101,8 @@ TEST_F(test_ucx_caches, they_are_switched_off) {
     EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
     EXPECT_EQ("all", m_ucp["TLS"]);
     EXPECT_EQ("direct", m_md["REG_METHODS"]);
+    EXPECT_EQ("1000", m_md["RCACHE_MEM_PRIO"]);
+    EXPECT_FALSE(test_core_is_aside());
     EXPECT_FALSE(test_core_fenced_puts());
 }
 
@@ -123,6 +137,30 @@ TEST_F(test_ucx_caches, components_without_a_cache_are_left_alone) {
     EXPECT_TRUE(m_md.empty());
 }
 
+TEST_F(test_ucx_caches, other_components_keep_theirs) {
+    md_config("cma");
+    EXPECT_EQ("rcache,odp,direct", m_md["REG_METHODS"]);
+
+    m_md = {{"RCACHE", "try"}};
+    md_config("knem");
+    EXPECT_EQ("try", m_md["RCACHE"]);
+
+    set("COMPONENTS", "cma");
+    m_md = {{"REG_METHODS", "rcache,odp,direct"}};
+    md_config("ib");
+    EXPECT_EQ("rcache,odp,direct", m_md["REG_METHODS"]);
+}
+
+TEST_F(test_ucx_caches, those_of_all_chosen_components_are_switched_off) {
+    set("COMPONENTS", "ib,knem");
+    md_config("ib");
+    EXPECT_EQ("direct", m_md["REG_METHODS"]);
+
+    m_md = {{"RCACHE", "try"}};
+    md_config("knem");
+    EXPECT_EQ("n", m_md["RCACHE"]);
+}
+
 TEST_F(test_ucx_caches, an_unknown_ucp_is_left_alone) {
     m_ucp.erase("RCACHE_ENABLE");
     ucp_config();
@@ -146,6 +184,24 @@ TEST_F(test_ucx_caches, the_user_keeps_the_one_of_the_domain) {
     EXPECT_EQ("UCX_IB_REG_METHODS=rcache chooses other than direct "
               "registration", reason());
     EXPECT_EQ("try", m_ucp["RCACHE_ENABLE"]);
+}
+
+TEST_F(test_ucx_caches, the_user_keeps_the_one_of_a_chosen_component) {
+    scoped_variable variable("UCX_KNEM_RCACHE", "y");
+
+    set("COMPONENTS", "ib,knem");
+    ucp_config();
+    EXPECT_EQ("UCX_KNEM_RCACHE=y keeps UCX's own cache on", reason());
+}
+
+TEST_F(test_ucx_caches, the_user_may_keep_that_of_another_component) {
+    scoped_variable ib("UCX_IB_REG_METHODS", "rcache");
+    scoped_variable knem("UCX_KNEM_RCACHE", "y");
+
+    set("COMPONENTS", "cma");
+    ucp_config();
+    EXPECT_FALSE(test_core_is_aside());
+    EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
 }
 
 TEST_F(test_ucx_caches, a_file_keeps_the_one_of_ucp) {

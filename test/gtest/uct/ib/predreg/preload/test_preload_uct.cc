@@ -21,7 +21,9 @@ protected:
     {
         s_self = this;
         fake_reset();
-        m_hooks.md_config    = [](uct_md_config_t*) { told("md_config"); };
+        m_hooks.md_config    = [](uct_component_h, uct_md_config_t*) {
+            told("md_config");
+        };
         m_hooks.md_opened    = [](uct_md_h, const char *name) { told(name); };
         m_hooks.md_closing   = [](uct_md_h) { told("md_closing"); };
         m_hooks.md_query     = [](uct_md_h, uct_md_attr_t*) {

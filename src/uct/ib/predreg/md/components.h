@@ -1,0 +1,33 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_COMPONENTS_H_
+#define UCT_PREDREG_COMPONENTS_H_
+
+#include <uct/ib/predreg/core/knobs.h>
+#include <uct/ib/predreg/core/types.h>
+
+BEGIN_C_DECLS
+
+/** @file components.h
+ *
+ * Which components of UCT have their memory domains managed
+ * (UCX_RCACHE_PRED_COMPONENTS). Any thread may call these functions.
+ */
+
+/** @return whether the domains of the component of this name are managed, if
+ *  they register memory. */
+int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
+                                     const char *name);
+
+/** Say of each chosen name that UCX has no component of that name, if the log
+ *  level is info or higher. UCX loads its components before it reads a
+ *  configuration of one of them, so not before that. */
+void uct_predreg_components_check(const uct_predreg_core_t *core);
+
+END_C_DECLS
+
+#endif
