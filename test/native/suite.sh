@@ -13,10 +13,12 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 apps=$build/test/apps
 library=$build/src/uct/ib/predreg/.libs/libuct_predreg.so
 limit=120 # seconds a program may take
-rig="timeout -k 5 $limit $top/test/native/run.sh $build"
+rig="$top/test/rig/run.sh --cma --build $build --timeout $limit"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export UCX_RCACHE_PRED_SUMMARY=json
+
+$rig -- true || exit
 
 # What the sanitizer this was built with needs: its library before all others
 sanitizer=$(ldd "$library" | awk '/lib[at]san/ { print $3; exit }')
@@ -46,7 +48,7 @@ job()
 {
     local ranks=$1
     shift
-    managed "$ranks" $rig mpirun -np "$ranks" \
+    managed "$ranks" $rig -- mpirun -np "$ranks" \
         env LD_PRELOAD="$preload" $mpi_options "$@"
 }
 
@@ -65,7 +67,7 @@ loop()
     rm -rf "$work/traces"
     env "$@" UCX_RCACHE_PRED_TRACE="$work/traces" \
         UCX_RCACHE_PRED_SUMMARY_FILE="$work/summary" \
-        $rig env LD_PRELOAD="$build/test/native/libfault.so:$preload" \
+        $rig -- env LD_PRELOAD="$build/test/native/libfault.so:$preload" \
         "$apps/contexts" 2 2>&1
 }
 
@@ -82,10 +84,60 @@ with_failure()
 # How many calls of that kind the program makes
 calls()
 {
-    loop FAULT_COUNT=1 NATIVE_COUNT=1 | awk -v kind="$1" '
-        /^fault: / && ($3 == kind) { print $2 }
-        /^native rig: / && (kind == "registrations") { print $3 }
-        /^native rig: / && (kind == "deregistrations") { print $5 }'
+    rm -f "$work/stat"
+    loop FAULT_COUNT=1 NATIVE_STAT="$work/stat" > "$work/counts"
+    case $1 in
+    registrations|deregistrations) each "$1" ;;
+    *) awk -v kind="$1" '/^fault: / && ($3 == kind) { print $2 }' \
+           "$work/counts" ;;
+    esac
+}
+
+# each FIELD: the values of a field of the statistics, a line for each process
+each()
+{
+    sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p" "$work/stat"
+}
+
+# pinned RANKS CONDITION COMMAND...: the command passes, and a condition holds of
+# the statistics of each rank: an expression of awk, in which value("FIELD") is a
+# field
+pinned()
+{
+    local ranks=$1 condition=$2
+    shift 2
+    rm -f "$work/stat"
+    NATIVE_STAT=$work/stat "$@" || return
+    cat "$work/stat"
+    awk -v ranks="$ranks" '
+        function value(name) {
+            if (!match($0, "\"" name "\":[0-9.]+"))
+                return -1
+            return substr($0, RSTART + length(name) + 3) + 0
+        }
+        !('"$condition"') { print "this is not so"; bad = 1 }
+        END { exit bad || (NR != ranks) }' "$work/stat"
+}
+
+# watch_pinned MIB COMMAND...: the command passes, and for at least half of its
+# time the kernel counts so many MiB as pinned in each rank, and never more
+watch_pinned()
+{
+    local kib=$((1024 * $1))
+    shift
+    $rig -- "$apps/pinwatch" -i 5 -o "$work/pins" -- "$@" || return
+    awk -F, -v kib=$kib '
+        NR > 1 && $3 + 0 > kib  { print "at " $1 " ms: " $3 " KiB"; bad = 1 }
+        NR > 1 && $3 + 0 >= kib { ++full[$2] }
+        NR > 1                  { ++all[$2] }
+        END {
+            for (pid in all) {
+                print pid ": " full[pid] + 0 " of " all[pid] " samples"
+                if (2 * full[pid] < all[pid]) bad = 1
+                ++n
+            }
+            exit bad || (n != 2)
+        }' "$work/pins"
 }
 
 # Each call of a kind fails in a run of its own; and that for each of these
@@ -106,11 +158,62 @@ every()
     return $failed
 }
 
+# Figure 1: each of 3 buffers of 5 MiB is used 50 times
+fig1=(mpirun -np 2 "$apps/fig1" --iters 50 --compute 2 --verify)
+predreg=$build/src/tools/predreg/ucx_predreg
+
+# Stock UCX in the rig, with its own cache and without our library; then as
+# policies of it. Each of its 3 registrations is of 1280 pages.
+stock_tests()
+{
+    local cached='value("uses") == 150 && value("registrations") == 3'
+    local peak='value("pinned_peak_bytes")' mib=1048576
+    local average='value("pinned_average_bytes")'
+
+    run "stock UCX keeps memory registered" pinned 2 \
+        "$cached && $peak == 15 * $mib" $rig -- "${fig1[@]}"
+    run "stock UCX keeps it pinned" watch_pinned 15 "${fig1[@]}"
+    run "policy leave-pinned is stock UCX" pinned 2 "$cached" \
+        $rig -- "$predreg" run --policy leave-pinned -- "${fig1[@]}"
+    run "policy on-demand registers for each use" pinned 2 \
+        "value(\"registrations\") == 150 && $peak == 5 * $mib" \
+        $rig -- "$predreg" run --policy on-demand -- "${fig1[@]}"
+    run "UCX's cache bounded to two regions" pinned 2 \
+        "value(\"registrations\") == 150 && $average < 11 * $mib" \
+        env UCX_CMA_RCACHE_MAX_REGIONS=2 $rig -- "${fig1[@]}"
+    run "UCX's cache switched off" pinned 2 "$peak == 5 * $mib" \
+        env UCX_CMA_REG_METHODS=direct $rig -- "${fig1[@]}"
+    run "what an adapter adds" pinned 2 \
+        'value("adapter_seconds") == 0.013680' \
+        $rig --adapter-cost 1000,2 -- "${fig1[@]}"
+    run "what it adds to a deregistration" pinned 2 \
+        'value("adapter_seconds") == 0.009180' \
+        $rig --adapter-cost 0,1.5,500,0.5 -- "${fig1[@]}"
+    run "stock UCX, integrity" $rig -- mpirun -np 2 "$apps/integrity" $messages
+    run "stock UCX, fork" $rig -- mpirun -np 2 "$apps/forktest"
+    run "more than one registration or ring of io_uring holds" watch_pinned 15 \
+        env NATIVE_PART_BYTES=1048576 NATIVE_SLOTS=4 "${fig1[@]}"
+    run "locked memory of too few bytes" skips "locked memory is limited" \
+        env RIG_MEMLOCK=900 $rig -- true
+    run "a build without the rig" skips "not built" \
+        "$top/test/rig/run.sh" --cma --build /usr -- true
+}
+
+# skips TEXT COMMAND...: the command ends with 77, and says that
+skips()
+{
+    local text=$1 status=0
+    shift
+    "$@" > "$work/said" 2>&1 || status=$?
+    cat "$work/said"
+    [ $status -eq 77 ] && grep -q "$text" "$work/said"
+}
+
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes
 # under stock UCX as well
 messages="--threads 1"
 
-run "several contexts" managed 1 $rig env LD_PRELOAD="$preload" "$apps/contexts"
+run "several contexts" managed 1 $rig -- env LD_PRELOAD="$preload" "$apps/contexts"
 run "integrity, 2 ranks of 4 threads" job 2 "$apps/integrity" --threads 4
 run "integrity, progress does the helper's work" \
     with HELPER=progress job 2 "$apps/integrity" $messages --seed 2
@@ -120,6 +223,7 @@ run "Figure 1, room for two of its three buffers" \
     with MAX_PINNED=11M job 2 "$apps/fig1" --compute 5 --verify
 run "fork" job 2 "$apps/forktest"
 if [ -z "$sanitizer" ]; then
+    stock_tests
     run "integrity, 4 ranks" job 4 "$apps/integrity" $messages --seed 4
     run "integrity, on demand" \
         with POLICY=on-demand job 2 "$apps/integrity" $messages --seed 5

@@ -2,9 +2,9 @@
 #
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# Run a command where there is an RDMA device: here, if this machine has one,
-# else in a QEMU guest with Soft-RoCE which sees this machine's files.
-# See usage() below.
+# Run a command where UCX registers memory: with an RDMA device, here if this
+# machine has one, else in a QEMU guest with Soft-RoCE which sees this machine's
+# files; or here without any device (--cma). See usage() below.
 
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 125
@@ -27,6 +27,15 @@ command become those of run.sh. Standard input is empty.
   --env N[=V]   pass the variable N too, or set it to V. Passed anyway: PATH,
                 HOME, USER, LANG, LC_ALL, LD_LIBRARY_PATH, UCX_*, OMPI_*, RIG_*
   --native      run it here, whatever is here
+  --cma         run it here, with no device at all: between the processes of this
+                machine, at the speed of memory. The memory of messages is
+                registered and pinned as for an adapter, see test/native/README.md
+  --adapter-cost US,US_PER_PAGE[,US,US_PER_PAGE]
+                with --cma: what an adapter adds to a registration, microseconds
+                a call and a page of 4 KiB; and to a deregistration (default: as
+                much a call, nothing a page). UCX's model of an InfiniBand
+                adapter is 16,0.25. Default: nothing
+  --build DIR   with --cma: the build whose test/native is used (build)
   --verbose     say on stderr how long it took
 
 Variables:
@@ -65,24 +74,38 @@ number()
     [[ $2 =~ ^[1-9][0-9]*$ ]] || fail "$1: not a number: '$2'"
 }
 
+# cost OPTION VALUE: two numbers, or four
+cost()
+{
+    local n='[0-9]+(\.[0-9]+)?'
+    [[ $2 =~ ^$n,$n(,$n,$n)?$ ]] ||
+        fail "$1: not US,US_PER_PAGE or US,US_PER_PAGE,US,US_PER_PAGE: '$2'"
+}
+
 cpus=2
 mem=3072
 timeout=300
 out=
 native=
+cma=
+adapter_cost=
+build=$here/../../build
 verbose=
 env_names=(PATH HOME USER LANG LC_ALL LD_LIBRARY_PATH)
 env_set=()
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --cpus|--mem|--timeout|--out|--env)
+    --cpus|--mem|--timeout|--out|--env|--adapter-cost|--build)
         [ $# -ge 2 ] || fail "$1 needs a value"
         case $1 in
         --cpus)    number "$1" "$2"; cpus=$2 ;;
         --mem)     number "$1" "$2"; mem=$2 ;;
         --timeout) number "$1" "$2"; timeout=$2 ;;
         --out)     [ -n "$2" ] || fail "--out: no folder given"; out=$2 ;;
+        --build)   [ -n "$2" ] || fail "--build: no folder given"; build=$2 ;;
+        --adapter-cost)
+            cost "$1" "$2"; adapter_cost=$2 ;;
         --env)
             name=${2%%=*}
             [[ $name =~ ^[A-Za-z_][A-Za-z_0-9]*$ ]] ||
@@ -97,6 +120,7 @@ while [ $# -gt 0 ]; do
         esac
         shift 2 ;;
     --native)  native=1; shift ;;
+    --cma)     native=1; cma=1; shift ;;
     --verbose) verbose=1; shift ;;
     --help|-h) usage; exit 0 ;;
     --)        shift; break ;;
@@ -107,6 +131,9 @@ done
 [ $# -gt 0 ] || { usage >&2; fail "no command"; }
 if [ -n "${RIG_MEMLOCK-}" ]; then
     number RIG_MEMLOCK "$RIG_MEMLOCK"
+fi
+if [ -n "$adapter_cost" ] && [ -z "$cma" ]; then
+    fail "--adapter-cost needs --cma"
 fi
 
 work=
@@ -157,6 +184,17 @@ defaults_mpi()
     default OMPI_MCA_rmaps_base_oversubscribe=1
 }
 
+# See test/native/README.md
+defaults_cma()
+{
+    export LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export NATIVE_ADAPTER_COST=${adapter_cost:-0,0}
+    default UCX_TLS=cma,posix,self
+    default UCX_RCACHE_PRED_COMPONENTS=cma
+    default OMPI_MCA_opal_common_ucx_tls=any
+    default OMPI_MCA_opal_common_ucx_devices=any
+}
+
 defaults_guest()
 {
     defaults_mpi
@@ -184,9 +222,24 @@ fi
 if [ -n "$native" ]; then
     defaults_mpi
     prefix=
+    least_mib=64 # With less, hardly a job could run
     if [ -n "${RIG_MEMLOCK-}" ]; then
         prefix=$(drop_ipc_lock) || exit
         ulimit -l "$RIG_MEMLOCK" || fail "could not limit locked memory"
+        least_mib=1
+    fi
+    if [ -n "$cma" ]; then
+        lib=$(cd "$build/test/native" 2>/dev/null && pwd)
+        if [ ! -x "$lib/probe" ] || [ ! -f "$lib/libuct.so.0" ]; then
+            say "the native rig is not built in $build: configure needs liburing" \
+                "and patchelf (Debian packages: liburing-dev, patchelf), then make"
+            exit 77
+        fi
+        why=$($prefix "$lib/probe" $least_mib 2>&1) || {
+            say "no native rig here: $why"
+            exit 77
+        }
+        defaults_cma "$lib"
     fi
     # in the background, so that a signal to us is handled at once; env comes
     # last, so that it changes nothing but the command

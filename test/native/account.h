@@ -1,0 +1,39 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef TEST_NATIVE_ACCOUNT_H_
+#define TEST_NATIVE_ACCOUNT_H_
+
+#include <stddef.h>
+
+/** @file account.h
+ *
+ * What this process has had pinned in the native rig, and how often it was
+ * asked to pin. If NATIVE_STAT names a file, a line of JSON is appended to it
+ * when the process exits. Whoever registers, UCX's cache or the library under
+ * test, is counted in the same way.
+ *
+ * Any thread may call these functions.
+ */
+
+/** The first domain was opened: averages are over the time from here on. */
+void account_begin(void);
+
+/** Memory was registered in this domain of UCT. It may have been pinned before,
+ *  in UCX's cache. */
+void account_use(void);
+
+/** Bytes were pinned; the adapter took so many seconds for it. */
+void account_pinned(size_t bytes, double adapter_seconds);
+
+/** Likewise, they were released. */
+void account_released(size_t bytes, double adapter_seconds);
+
+/** In a forked child: start anew. Nothing is counted there before
+ *  account_begin() is called again. */
+void account_forked(void);
+
+#endif

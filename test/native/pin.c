@@ -1,0 +1,244 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "pin.h"
+#include "account.h"
+#include "../bench/uring_reg.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE_SIZE 4096ul
+
+struct pin {
+    unsigned generation; /* Of the process that pinned it */
+    unsigned num_parts;
+    size_t   num_pages;
+    void     *parts[];   /* Registrations of io_uring, which are of limited
+                            size each */
+};
+
+/* The time that an adapter takes, seconds */
+typedef struct cost {
+    double call;
+    double page;
+} cost_t;
+
+static struct {
+    pthread_once_t once;       /* For the rings */
+    unsigned       generation; /* Raised in each forked child */
+    cost_t         reg;        /* Constant after the start, as the next three */
+    cost_t         dereg;
+    size_t         part_bytes; /* In one registration of io_uring, at most */
+    unsigned       num_slots;  /* Of each ring */
+    atomic_ulong   regs;       /* How many were asked for so far */
+    atomic_ulong   deregs;     /* Likewise */
+} pins = {
+    .once = PTHREAD_ONCE_INIT
+};
+
+
+static void forked(void)
+{
+    const pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pins.once = once;
+    ++pins.generation;
+    uring_reg_forked();
+    account_forked();
+}
+
+/* The number that a variable has, or the default */
+static unsigned long number_of(const char *variable, unsigned long otherwise)
+{
+    const char *value = getenv(variable);
+
+    return (value == NULL) ? otherwise : strtoul(value, NULL, 0);
+}
+
+/* Read NATIVE_ADAPTER_COST=US,US_PER_PAGE[,US,US_PER_PAGE], of a registration
+ * and of a deregistration, which by default takes as long as a registration of
+ * no pages */
+static void read_cost(void)
+{
+    const char *value = getenv("NATIVE_ADAPTER_COST");
+    double us[4]      = {0};
+    int num_values;
+
+    if (value == NULL) {
+        return;
+    }
+
+    num_values = sscanf(value, "%lf,%lf,%lf,%lf", &us[0], &us[1], &us[2],
+                        &us[3]);
+    if ((num_values != 2) && (num_values != 4)) {
+        fprintf(stderr, "native rig: NATIVE_ADAPTER_COST=%s: accepted is "
+                "US,US_PER_PAGE[,US,US_PER_PAGE]\n", value);
+        exit(125);
+    }
+
+    pins.reg   = (cost_t){us[0] * 1e-6, us[1] * 1e-6};
+    pins.dereg = (num_values == 2) ? (cost_t){pins.reg.call, 0} :
+                                     (cost_t){us[2] * 1e-6, us[3] * 1e-6};
+}
+
+__attribute__((constructor)) static void pins_start(void)
+{
+    pins.part_bytes = number_of("NATIVE_PART_BYTES", URING_REG_MAX_LENGTH);
+    pins.num_slots  = number_of("NATIVE_SLOTS", URING_REG_MAX_SLOTS);
+    read_cost();
+    pthread_atfork(NULL, NULL, forked);
+}
+
+static void rings_start(void)
+{
+    if (uring_reg_init(pins.num_slots) != UCS_OK) {
+        fprintf(stderr, "native rig: memory cannot be pinned here\n");
+        _exit(77);
+    }
+    account_begin();
+}
+
+static double now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+/* Keep this thread busy, as the system does that waits for an adapter.
+ * @return for how many seconds. */
+static double adapter_take(const cost_t *cost, size_t num_pages)
+{
+    double seconds = cost->call + cost->page * num_pages;
+    double end;
+
+    if (seconds > 0) {
+        for (end = now() + seconds; now() < end;) {
+        }
+    }
+    return seconds;
+}
+
+/* Whether this call is the one that shall fail */
+static int is_chosen(atomic_ulong *calls, const char *variable)
+{
+    return atomic_fetch_add(calls, 1) + 1 == number_of(variable, 0);
+}
+
+static int error_of(ucs_status_t status)
+{
+    switch (status) {
+    case UCS_ERR_INVALID_ADDR:
+        return EFAULT;
+    case UCS_ERR_NO_MEMORY:
+    case UCS_ERR_EXCEEDS_LIMIT:
+        return ENOMEM;
+    default:
+        return EIO;
+    }
+}
+
+/* Release the registrations of a pin from the last on; stops at one that cannot
+ * be released */
+static ucs_status_t parts_release(pin_t *pin)
+{
+    ucs_status_t status;
+
+    while (pin->num_parts > 0) {
+        status = uring_dereg(pin->parts[pin->num_parts - 1]);
+        if (status != UCS_OK) {
+            return status;
+        }
+        --pin->num_parts;
+    }
+
+    return UCS_OK;
+}
+
+static ucs_status_t parts_pin(pin_t *pin, uintptr_t start, uintptr_t end)
+{
+    ucs_status_t status;
+    uintptr_t next;
+
+    for (; start < end; start = next) {
+        next   = (end - start > pins.part_bytes) ?
+                 (start + pins.part_bytes) : end;
+        status = uring_reg((void*)start, next - start,
+                           &pin->parts[pin->num_parts]);
+        if (status != UCS_OK) {
+            (void)parts_release(pin);
+            return status;
+        }
+        ++pin->num_parts;
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t pin_memory(void *address, size_t length, pin_t **pin_p)
+{
+    uintptr_t start  = (uintptr_t)address & ~(PAGE_SIZE - 1);
+    uintptr_t end    = ((uintptr_t)address + length + PAGE_SIZE - 1) &
+                       ~(PAGE_SIZE - 1);
+    size_t max_parts = (end - start) / pins.part_bytes + 1;
+    ucs_status_t status;
+    pin_t *pin;
+
+    pthread_once(&pins.once, rings_start);
+    if (is_chosen(&pins.regs, "NATIVE_FAIL_REG")) {
+        errno = ENOMEM;
+        return UCS_ERR_IO_ERROR;
+    }
+
+    pin = malloc(sizeof(*pin) + max_parts * sizeof(pin->parts[0]));
+    if (pin == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    pin->generation = pins.generation;
+    pin->num_parts  = 0;
+    pin->num_pages  = (end - start) / PAGE_SIZE;
+    status          = parts_pin(pin, start, end);
+    if (status != UCS_OK) {
+        free(pin);
+        errno = error_of(status);
+        return UCS_ERR_IO_ERROR;
+    }
+
+    account_pinned(pin->num_pages * PAGE_SIZE,
+                   adapter_take(&pins.reg, pin->num_pages));
+    *pin_p = pin;
+    return UCS_OK;
+}
+
+ucs_status_t pin_release(pin_t *pin)
+{
+    if (pin->generation != pins.generation) {
+        return UCS_OK;
+    }
+
+    if (is_chosen(&pins.deregs, "NATIVE_FAIL_DEREG") ||
+        (parts_release(pin) != UCS_OK)) {
+        return UCS_ERR_IO_ERROR;
+    }
+
+    account_released(pin->num_pages * PAGE_SIZE,
+                     adapter_take(&pins.dereg, pin->num_pages));
+    free(pin);
+    return UCS_OK;
+}
