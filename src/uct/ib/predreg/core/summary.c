@@ -115,8 +115,8 @@ static void summary_write(const char *path, ucs_string_buffer_t *text)
     if ((path != NULL) && (path[0] != '\0')) {
         fd = summary_open(path, &reason);
         if (fd < 0) {
-            ucs_warn("cannot write the summary to %s: %s; it goes to standard "
-                     "error", path, reason);
+            ucs_warn("UCX_RCACHE_PRED_SUMMARY_FILE=%s cannot be written to: %s; "
+                     "the summary goes to standard error", path, reason);
             fd = STDERR_FILENO;
         }
     }
