@@ -120,6 +120,8 @@ refused 2 'HISTORY=99 is not accepted; accepted: whole numbers from 1 to 16' \
     fail "a program was started with a knob that there is not"
 refused 2 'UCX_RCACHE_PRED_POLICY=fast is not accepted' \
     env UCX_RCACHE_PRED_POLICY=fast "$command" run -- true
+refused 2 "PRED_HISTRY: there is no knob 'HISTRY', the nearest is HISTORY" \
+    env UCX_RCACHE_PRED_HISTRY=3 "$command" run -- echo started
 refused 2 'xml.*text.*json' "$command" run --summary=xml -- true
 refused 2 '/nowhere/at/all' \
     "$command" run --summary --output /nowhere/at/all/s.json -- true

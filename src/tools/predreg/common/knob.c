@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Names that are longer are similar to no knob */
 #define MAX_NAME 63
@@ -56,7 +57,7 @@ char *predreg_knob_split(const char *arg, const char *example,
 }
 
 /* @return how many letters have to be added, removed or replaced to make one
- * name of the other: the distance of Levenshtein. */
+ * name of the other: the distance of Levenshtein. Case is ignored. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned row[MAX_NAME + 1]; /* Distances of the first i letters of a to the
@@ -74,7 +75,9 @@ static unsigned distance(const char *a, const char *b)
         for (j = 1; j <= strlen(b); ++j) {
             above      = row[j];
             row[j]     = ucs_min(ucs_min(above, row[j - 1]) + 1,
-                                 above_left + (a[i - 1] != b[j - 1]));
+                                 above_left +
+                                 (toupper((unsigned char)a[i - 1]) !=
+                                  toupper((unsigned char)b[j - 1])));
             above_left = above;
         }
     }
@@ -136,35 +139,74 @@ char *predreg_knob_nearest(const char *name)
                                          predreg_format("%s", search.nearest);
 }
 
-int predreg_knob_check(const char *name, const char *value)
+/* Check that there is a knob of this name.
+ * @param [in] source  Where the name is from, for the message.
+ * @return 0, or -1 if not, and the reason has been printed. */
+static int check_name(const uct_predreg_knobs_t *knobs, const char *source,
+                      const char *name)
 {
     UCS_STRING_BUFFER_ONSTACK(all, 1024);
-    int ret = -1;
-    uct_predreg_knobs_t knobs;
     search_t search;
 
-    get_defaults(&knobs);
-    search_knobs(&knobs, name, &all, &search);
+    search_knobs(knobs, name, &all, &search);
     if (search.is_known) {
-        ret = (uct_predreg_knobs_set(&knobs, name, value) == UCS_OK) ? 0 : -1;
-    } else if (search.nearest[0] != '\0') {
-        predreg_error("--set: there is no knob '%s', the nearest is %s; "
-                      "accepted: %s", name, search.nearest,
-                      ucs_string_buffer_cstr(&all));
-    } else {
-        predreg_error("--set: there is no knob '%s'; accepted: %s", name,
-                      ucs_string_buffer_cstr(&all));
+        return 0;
+    }
+
+    predreg_error("%s: there is no knob '%s'%s%s; accepted: %s", source, name,
+                  (search.nearest[0] != '\0') ? ", the nearest is " : "",
+                  search.nearest, ucs_string_buffer_cstr(&all));
+    return -1;
+}
+
+int predreg_knob_check(const char *name, const char *value)
+{
+    uct_predreg_knobs_t knobs;
+    int ret;
+
+    get_defaults(&knobs);
+    ret = check_name(&knobs, "--set", name);
+    if ((ret == 0) && (uct_predreg_knobs_set(&knobs, name, value) != UCS_OK)) {
+        ret = -1;
     }
     uct_predreg_knobs_cleanup(&knobs);
     return ret;
 }
 
+/* Check a string of the environment, NAME=VALUE: if it is named like the knobs,
+ * it has to be one */
+static int check_variable(const uct_predreg_knobs_t *knobs, const char *string)
+{
+    const size_t length = strlen(PREDREG_KNOB_PREFIX);
+    char *name;
+    int ret;
+
+    if (strncmp(string, PREDREG_KNOB_PREFIX, length)) {
+        return 0;
+    }
+
+    name = predreg_format("%.*s", (int)strcspn(string, "="), string);
+    ret  = check_name(knobs, name, name + length);
+    free(name);
+    return ret;
+}
+
 int predreg_knob_check_environment(void)
 {
+    int ret = 0;
     uct_predreg_knobs_t knobs;
-    ucs_status_t status;
+    char **var;
 
-    status = uct_predreg_knobs_read(&knobs);
+    if (uct_predreg_knobs_read(&knobs) != UCS_OK) {
+        ret = -1;
+    }
+
+    for (var = environ; *var != NULL; ++var) {
+        if (check_variable(&knobs, *var) != 0) {
+            ret = -1;
+        }
+    }
+
     uct_predreg_knobs_cleanup(&knobs);
-    return (status == UCS_OK) ? 0 : -1;
+    return ret;
 }

@@ -43,9 +43,10 @@ char *predreg_knob_nearest(const char *name);
  *  @return 0, or -1 if not, and the reason has been printed. */
 int predreg_knob_check(const char *name, const char *value);
 
-/** Check all knobs that the environment sets.
- *  @return 0, or -1 if a value is not accepted, and the reason has been
- *  printed. */
+/** Check all knobs that the environment sets, and that all variables with their
+ *  prefix are knobs.
+ *  @return 0, or -1 if a name or a value is not accepted, and the reason has
+ *  been printed. */
 int predreg_knob_check_environment(void);
 
 END_C_DECLS

@@ -224,6 +224,23 @@ TEST_F(test_run_options, set_unknown_knob) {
     EXPECT_EQ(0u, m_called.prepared);
 }
 
+/* So is one in the environment, which UCX would warn of, unless the program does
+ * not use UCX */
+TEST_F(test_run_options, unknown_knob_in_the_environment) {
+    setenv("UCX_RCACHE_PRED_HISTRY", "3", 1);
+    expect_refused({"prog"}, "ucx_predreg: UCX_RCACHE_PRED_HISTRY: there is no "
+                   "knob 'HISTRY', the nearest is HISTORY; accepted: POLICY, ");
+    unsetenv("UCX_RCACHE_PRED_HISTRY");
+    setenv("UCX_RCACHE_PRED_history", "3", 1);
+    expect_refused({"prog"}, "UCX_RCACHE_PRED_history: there is no knob "
+                   "'history', the nearest is HISTORY; ");
+    unsetenv("UCX_RCACHE_PRED_history");
+    setenv("UCX_RCACHE_PRED_", "", 1);
+    expect_refused({"prog"}, "UCX_RCACHE_PRED_: there is no knob ''; ");
+    unsetenv("UCX_RCACHE_PRED_");
+    EXPECT_EQ(0, parse({"prog"}));
+}
+
 /* So is a value that the library would not accept, wherever it is set */
 TEST_F(test_run_options, values_are_checked) {
     for (const char *bad : {"HISTORY=17", "HISTORY=8x", "HISTORY=4294967304",
