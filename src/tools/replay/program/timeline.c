@@ -6,13 +6,13 @@
 
 #include "timeline.h"
 #include "event_check.h"
+#include "first_uses.h"
 #include "fit.h"
 #include "open_uses.h"
 #include "waits.h"
 
 #include <ucs/rcache_pred/predict/cost.h>
 
-#include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -23,50 +23,26 @@
  * the order of their times.
  */
 
-/* Length of the longest use of a buffer so far, by the buffer's address */
-KHASH_MAP_INIT_INT64(buffers, uint64_t)
+static const predreg_cost_t reg_guess   = {
+    .page = UCS_RCACHE_PRED_REG_COST_PER_PAGE,
+    .op   = UCS_RCACHE_PRED_REG_COST_PER_OP
+};
+static const predreg_cost_t dereg_guess = {
+    .page = UCS_RCACHE_PRED_DEREG_COST_PER_PAGE,
+    .op   = UCS_RCACHE_PRED_DEREG_COST_PER_OP
+};
 
 typedef struct builder {
     predreg_timeline_t       *timeline;
     const ucs_rcache_trace_t *trace;
     predreg_waits_t          waits;
     predreg_open_uses_t      open;
-    khash_t(buffers)         buffers;
     predreg_fit_t            reg;
     predreg_fit_t            dereg;
-    predreg_fit_t            first_use;    /* How long the first uses of buffers
-                                              took to begin, if UCX's own cache
-                                              registered them */
+    predreg_first_uses_t     first_uses;   /* Of memory that UCX's own cache
+                                              registered */
 } builder_t;
 
-
-/* If UCX's own cache registered the memory, the first use of a buffer waited
- * for its registration: add it to the measurements */
-static ucs_status_t note_first_use(builder_t *builder,
-                                   const ucs_rcache_pred_event_t *event)
-{
-    khiter_t iter;
-    int ret;
-
-    if ((event->result != 0) || (event->duration == 0)) {
-        return UCS_OK; /* The trace tells of the registration itself, or the use
-                          was not measured */
-    }
-
-    iter = kh_put(buffers, &builder->buffers, event->address, &ret);
-    if (ret < 0) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    if ((ret == 0) && (kh_val(&builder->buffers, iter) >= event->length)) {
-        return UCS_OK;
-    }
-
-    kh_val(&builder->buffers, iter) = event->length;
-    predreg_fit_add(&builder->first_use, event->address, event->length,
-                    event->duration);
-    return UCS_OK;
-}
 
 static ucs_status_t add_use(builder_t *builder,
                             const ucs_rcache_pred_event_t *event)
@@ -81,9 +57,14 @@ static ucs_status_t add_use(builder_t *builder,
         return UCS_OK; /* The use was refused: it is none */
     }
 
-    status = note_first_use(builder, event);
-    if (status != UCS_OK) {
-        return status;
+    /* If not, the trace tells of the registration itself */
+    if (event->result == 0) {
+        status = predreg_first_uses_begin(&builder->first_uses, event->domain,
+                                          event->address, event->length,
+                                          event->duration);
+        if (status != UCS_OK) {
+            return status;
+        }
     }
 
     timeline->uses[timeline->num_uses] = (predreg_use_t){
@@ -115,7 +96,8 @@ static void end_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
     builder->timeline->uses[index].end = end;
 }
 
-static void add_unmap(builder_t *builder, const ucs_rcache_pred_event_t *event)
+static ucs_status_t add_unmap(builder_t *builder,
+                              const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
 
@@ -124,6 +106,8 @@ static void add_unmap(builder_t *builder, const ucs_rcache_pred_event_t *event)
         .start = event->address,
         .end   = event->address + event->length
     };
+    return predreg_first_uses_unmap(&builder->first_uses, event->address,
+                                    event->address + event->length);
 }
 
 static ucs_status_t add_event(builder_t *builder,
@@ -144,8 +128,7 @@ static ucs_status_t add_event(builder_t *builder,
         }
         return UCS_OK;
     case UCS_RCACHE_PRED_EVENT_UNMAP:
-        add_unmap(builder, event);
-        return UCS_OK;
+        return add_unmap(builder, event);
     default:
         return UCS_OK; /* The other events tell what the recorded policy did,
                           which the timeline leaves out */
@@ -203,22 +186,38 @@ static ucs_status_t alloc_arrays(builder_t *builder)
     return predreg_open_uses_init(&builder->open, num_uses);
 }
 
+void predreg_timeline_fit_reg(predreg_timeline_t *timeline,
+                              predreg_points_t *first_uses)
+{
+    timeline->reg_known = predreg_points_line(first_uses, &reg_guess,
+                                              &timeline->reg,
+                                              &timeline->reg_page_known);
+}
+
+static void fit_costs(builder_t *builder)
+{
+    predreg_timeline_t *timeline = builder->timeline;
+
+    if (builder->reg.n > 0) {
+        timeline->reg_known      = predreg_fit_line(&builder->reg, &reg_guess,
+                                                    &timeline->reg);
+        timeline->reg_page_known = predreg_fit_knows_page(&builder->reg);
+    } else {
+        timeline->first_uses       = builder->first_uses.points;
+        builder->first_uses.points = (predreg_points_t){ .num_points = 0 };
+        predreg_timeline_fit_reg(timeline, &timeline->first_uses);
+    }
+
+    timeline->dereg_known      = predreg_fit_line(&builder->dereg, &dereg_guess,
+                                                  &timeline->dereg);
+    timeline->dereg_page_known = predreg_fit_knows_page(&builder->dereg);
+}
+
 /* Let uses without an end last until the end of the timeline, and fit the costs
  * to all events */
 static void finish(builder_t *builder)
 {
-    static const predreg_cost_t reg_guess   = {
-        .page = UCS_RCACHE_PRED_REG_COST_PER_PAGE,
-        .op   = UCS_RCACHE_PRED_REG_COST_PER_OP
-    };
-    static const predreg_cost_t dereg_guess = {
-        .page = UCS_RCACHE_PRED_DEREG_COST_PER_PAGE,
-        .op   = UCS_RCACHE_PRED_DEREG_COST_PER_OP
-    };
-    const predreg_fit_t *reg                = (builder->reg.n > 0) ?
-                                              &builder->reg :
-                                              &builder->first_use;
-    predreg_timeline_t *timeline            = builder->timeline;
+    predreg_timeline_t *timeline = builder->timeline;
     size_t i;
 
     timeline->waited = builder->waits.sum;
@@ -227,17 +226,12 @@ static void finish(builder_t *builder)
                                         timeline->duration);
     }
 
-    timeline->reg_known        = predreg_fit_line(reg, &reg_guess,
-                                                  &timeline->reg);
-    timeline->reg_page_known   = predreg_fit_knows_page(reg);
-    timeline->dereg_known      = predreg_fit_line(&builder->dereg, &dereg_guess,
-                                                  &timeline->dereg);
-    timeline->dereg_page_known = predreg_fit_knows_page(&builder->dereg);
+    fit_costs(builder);
 }
 
 static void builder_cleanup(builder_t *builder)
 {
-    kh_destroy_inplace(buffers, &builder->buffers);
+    predreg_first_uses_cleanup(&builder->first_uses);
     predreg_open_uses_cleanup(&builder->open);
 }
 
@@ -293,6 +287,7 @@ out:
 
 void predreg_timeline_destroy(predreg_timeline_t *timeline)
 {
+    predreg_points_cleanup(&timeline->first_uses);
     free(timeline->unmaps);
     free(timeline->uses);
     free(timeline);

@@ -7,7 +7,7 @@
 #ifndef PREDREG_TIMELINE_H_
 #define PREDREG_TIMELINE_H_
 
-#include "cost.h"
+#include "points.h"
 
 #include <trace/trace.h>
 
@@ -52,6 +52,9 @@ typedef struct predreg_timeline {
     predreg_cost_t  reg;      /**< Cost of registrations, fitted to what was
                                    recorded */
     predreg_cost_t  dereg;
+    predreg_points_t first_uses; /**< If no registration was recorded, what reg
+                                      was fitted to: how long first uses of
+                                      memory took to begin */
     int             reg_known; /**< Whether it was fitted; if not, no
                                     registration was recorded, and it is a first
                                     guess */
@@ -67,6 +70,11 @@ typedef struct predreg_timeline {
  *          makes no sense. */
 ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
                                      predreg_timeline_t **timeline_p);
+
+/** Fit what registrations cost to the first uses of several ranks instead of
+ *  those of this one alone, which are few. They are sorted by this. */
+void predreg_timeline_fit_reg(predreg_timeline_t *timeline,
+                              predreg_points_t *first_uses);
 
 void predreg_timeline_destroy(predreg_timeline_t *timeline);
 

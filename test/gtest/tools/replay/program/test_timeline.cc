@@ -329,6 +329,29 @@ TEST_F(test_timeline, costs_of_leave_pinned)
     EXPECT_NEAR(1000, m_timeline->reg.op, 1e-6);
 }
 
+/* Memory that is registered already is found there: that is no measurement */
+TEST_F(test_timeline, costs_of_slices)
+{
+    begin(0, 200000, 1, 0x100000, 256 * PAGE).result = 0;
+    for (unsigned i = 1; i < 20; ++i) {
+        begin(i * 1000000, 300, 1, 0x100000 + i * PAGE, PAGE).result = 0;
+    }
+    create();
+    EXPECT_FALSE(m_timeline->reg_page_known);
+    EXPECT_EQ(200000u, predreg_cost_of(&m_timeline->reg, 0, 256 * PAGE));
+}
+
+/* A use that was held up does not say what all others cost */
+TEST_F(test_timeline, costs_of_a_use_held_up)
+{
+    for (unsigned i = 0; i < 6; ++i) {
+        begin(i * 100000000, (i == 3) ? 18000000 : 180000, i,
+              0x1000000 * (i + 1), 1280 * PAGE).result = 0;
+    }
+    create();
+    EXPECT_EQ(180000u, predreg_cost_of(&m_timeline->reg, 0, 1280 * PAGE));
+}
+
 /* Nobody measured */
 TEST_F(test_timeline, costs_of_uses_without_waits)
 {
