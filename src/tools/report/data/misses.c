@@ -45,7 +45,9 @@ static int misses_are_forgotten(const predreg_findings_t *findings)
              predict->late) >= PREDREG_CAUSE_PART * ucs_max(possible, 1));
 }
 
-uint64_t predreg_misses_predicted(const predreg_outcome_t *outcome)
+/* @return how many uses came within a quarter of the time between two uses of
+ * when they were predicted */
+static uint64_t misses_predicted(const predreg_outcome_t *outcome)
 {
     uint64_t sum = 0;
     unsigned i;
@@ -56,6 +58,21 @@ uint64_t predreg_misses_predicted(const predreg_outcome_t *outcome)
     }
 
     return sum;
+}
+
+uint64_t predreg_misses_irregular(const predreg_findings_t *findings)
+{
+    const predreg_outcome_t *predict =
+            &findings->outcomes[PREDREG_REPLAY_PREDICT];
+    uint64_t misses                  = misses_of(predict);
+    uint64_t others                  = predict->late + misses_new(findings);
+    uint64_t predicted               = misses_predicted(predict);
+
+    /* Uses that came at another time than predicted, or without a prediction,
+     * may have hit memory that was kept. So these are no more than there are
+     * misses without another cause. */
+    return ucs_min(misses - ucs_min(others, misses),
+                   predict->uses - ucs_min(predicted, predict->uses));
 }
 
 predreg_misses_t predreg_misses_find(const predreg_findings_t *findings)
@@ -73,8 +90,8 @@ predreg_misses_t predreg_misses_find(const predreg_findings_t *findings)
                PREDREG_MISSES_BUSY : PREDREG_MISSES_LATE;
     } else if (misses_new(findings) >= PREDREG_CAUSE_PART * misses) {
         return PREDREG_MISSES_NEW;
-    } else if (predreg_misses_predicted(predict) <
-               PREDREG_FEW_HITS_PART * predict->uses) {
+    } else if (predreg_misses_irregular(findings) >=
+               PREDREG_CAUSE_PART * misses) {
         return PREDREG_MISSES_IRREGULAR;
     }
 

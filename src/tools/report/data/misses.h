@@ -27,9 +27,10 @@ BEGIN_C_DECLS
 /** So many uses of a buffer cannot be predicted: the first one, and the second
  *  one, before which no time between two uses is known. */
 #define PREDREG_NEW_USES          2
-/** Predict has few hits if fewer than this part of the uses hit, and a program
- *  is irregular if fewer than this part of them come when predicted. */
+/** Predict has few hits if fewer than this part of the uses hit. */
 #define PREDREG_FEW_HITS_PART     0.5
+/** If at least this part of the uses hit, the others need no explanation. */
+#define PREDREG_MANY_HITS_PART    0.9
 
 
 /** Why uses miss under predict, the first that holds. */
@@ -42,19 +43,32 @@ typedef enum {
     PREDREG_MISSES_LATE,      /**< The same although the helper is not busy */
     PREDREG_MISSES_NEW,       /**< Buffers are used so few times that there is
                                    nothing to predict from */
-    PREDREG_MISSES_IRREGULAR, /**< Most uses do not come when they are
-                                   predicted, if they are */
+    PREDREG_MISSES_IRREGULAR, /**< Most misses come at another time than
+                                   predicted, or without a prediction */
     PREDREG_MISSES_OTHER,
     PREDREG_MISSES_LAST
 } predreg_misses_t;
 
 
+/** @return whether an outcome has few hits. */
+static inline int predreg_has_few_hits(const predreg_outcome_t *outcome)
+{
+    return outcome->hits < PREDREG_FEW_HITS_PART * outcome->uses;
+}
+
+/** @return whether an outcome has so many misses that their cause is told. */
+static inline int predreg_misses_matter(const predreg_outcome_t *outcome)
+{
+    return outcome->hits < PREDREG_MANY_HITS_PART * outcome->uses;
+}
+
 /** @return the cause of most misses. */
 predreg_misses_t predreg_misses_find(const predreg_findings_t *findings);
 
-/** @return how many uses came within a quarter of the time between two uses of
- *  when they were predicted. */
-uint64_t predreg_misses_predicted(const predreg_outcome_t *outcome);
+/** @return how many misses are neither late nor of new buffers, and came at
+ *  another time than predicted, by more than a quarter of the time between two
+ *  uses, or without a prediction; at most so many. */
+uint64_t predreg_misses_irregular(const predreg_findings_t *findings);
 
 END_C_DECLS
 

@@ -81,11 +81,6 @@ static int recommend_is_in_use(const predreg_outcome_t *pinned)
            PREDREG_SAVES_PART * pinned->byte_seconds;
 }
 
-static int recommend_has_few_hits(const predreg_outcome_t *predict)
-{
-    return predict->hits < PREDREG_FEW_HITS_PART * predict->uses;
-}
-
 /* List the settings that save memory, of those that were played */
 static unsigned recommend_list(const predreg_findings_t *findings,
                                predreg_choice_t *candidates)
@@ -236,7 +231,7 @@ static void recommend_policy(const predreg_findings_t *findings,
                recommend_as_good_as_predict(findings, on_demand->outcome)) {
         recommend_set(findings, advice, on_demand,
                       PREDREG_REASON_ON_DEMAND_AS_GOOD);
-    } else if ((on_demand != NULL) && recommend_has_few_hits(predict)) {
+    } else if ((on_demand != NULL) && predreg_has_few_hits(predict)) {
         recommend_set(findings, advice, on_demand,
                       PREDREG_REASON_PREDICT_WORSE);
     } else if ((bound != NULL) &&
@@ -279,6 +274,7 @@ static int recommend_tells_late(const predreg_advice_t *advice)
 {
     return (advice->reason == PREDREG_REASON_COSTS) &&
            (advice->choice.number == 0) &&
+           predreg_misses_matter(advice->choice.outcome) &&
            ((advice->misses == PREDREG_MISSES_BUSY) ||
             (advice->misses == PREDREG_MISSES_LATE));
 }

@@ -33,27 +33,14 @@ static void reason_write_regions(const report_data_t *report, FILE *out)
                        PREDREG_COUNT(findings->known_regions));
 }
 
-/* Write what the uses of the program come to under predict, and the cause that
- * the numbers of the replay show */
-static void reason_write_misses(const report_data_t *report, FILE *out)
+/* Write the cause of most misses that the numbers of the replay show. Parts are
+ * of all uses, so that they compare with that of the hits before them */
+static void reason_write_cause(const report_data_t *report, FILE *out)
 {
     const predreg_findings_t *findings = &report->findings;
     const predreg_outcome_t *predict   =
             report_outcome(report, PREDREG_REPLAY_PREDICT);
 
-    if (!report_has(report, PREDREG_REPLAY_PREDICT)) {
-        return;
-    }
-
-    if ((report->advice.choice.setting == PREDREG_SETTING_PREDICT) &&
-        (report->advice.choice.number != 0)) {
-        reason_write_regions(report, out);
-        return;
-    }
-
-    predreg_html_print(out, "Under prediction, %s of the uses find their "
-                            "buffer registered",
-                       PREDREG_PERCENT(predict->hits, predict->uses));
     switch (report->advice.misses) {
     case PREDREG_MISSES_FORGOTTEN:
         predreg_html_print(out, ": a rank has %s buffers, and no more than %s "
@@ -89,14 +76,43 @@ static void reason_write_misses(const report_data_t *report, FILE *out)
                            PREDREG_NEW_USES);
         break;
     case PREDREG_MISSES_IRREGULAR:
-        predreg_html_print(out, ": the program does not repeat itself enough, "
-                                "%s come about when they are predicted.",
-                           PREDREG_PERCENT(predreg_misses_predicted(predict),
+        predreg_html_print(out, ": %s%s come at another time than predicted, "
+                                "or without a prediction.",
+                           predreg_has_few_hits(predict) ?
+                           "the program does not repeat itself enough, " : "",
+                           PREDREG_PERCENT(predreg_misses_irregular(findings),
                                            predict->uses));
         break;
     default:
         predreg_html_print(out, ".");
         break;
+    }
+}
+
+/* Write what the uses of the program come to under predict and, unless nearly
+ * all hit, why the others do not */
+static void reason_write_misses(const report_data_t *report, FILE *out)
+{
+    const predreg_outcome_t *predict =
+            report_outcome(report, PREDREG_REPLAY_PREDICT);
+
+    if (!report_has(report, PREDREG_REPLAY_PREDICT)) {
+        return;
+    }
+
+    if ((report->advice.choice.setting == PREDREG_SETTING_PREDICT) &&
+        (report->advice.choice.number != 0)) {
+        reason_write_regions(report, out);
+        return;
+    }
+
+    predreg_html_print(out, "Under prediction, %s of the uses find their "
+                            "buffer registered",
+                       PREDREG_PERCENT(predict->hits, predict->uses));
+    if (predreg_misses_matter(predict)) {
+        reason_write_cause(report, out);
+    } else {
+        predreg_html_print(out, ".");
     }
 }
 
@@ -130,7 +146,7 @@ static void reason_write_pays(const report_data_t *report, FILE *out)
 {
     const predreg_outcome_t *outcome = report->advice.choice.outcome;
 
-    if (outcome->hits < PREDREG_FEW_HITS_PART * outcome->uses) {
+    if (predreg_has_few_hits(outcome)) {
         reason_write_misses(report, out);
     } else {
         predreg_html_print(out, "%s of the uses find their buffer registered.",

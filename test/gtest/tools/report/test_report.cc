@@ -521,7 +521,8 @@ TEST_F(test_report_verdict, irregular)
     std::string text = verdict();
     EXPECT_TRUE(contains(text, "10.0\u00a0% of the uses find their buffer "
                                "registered: the program does not repeat itself "
-                               "enough, 20.0\u00a0% come")) << text;
+                               "enough, 80.0\u00a0% come at another time"))
+            << text;
 }
 
 /* It was advised to make the program 468 % slower */
@@ -617,6 +618,22 @@ TEST_F(test_report_verdict, in_use_by_transfers)
 
     m_rank.evidence.in_long_use = 152;
     EXPECT_TRUE(contains(verdict(), "windows"));
+}
+
+/* Where nearly all uses hit, few misses were said to show that the program does
+ * not repeat itself */
+TEST_F(test_report_verdict, many_hits)
+{
+    auto &predict = slow(m_rank, PREDREG_REPLAY_PREDICT, 5 * SEC);
+
+    predict.hits                 = 930;
+    predict.late                 = 0;
+    predict.prediction_errors[1] = 200;
+    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 10 * SEC);
+    std::string text = verdict();
+    EXPECT_TRUE(contains(text, "Under prediction, 93.0\u00a0% of the uses find "
+                               "their buffer registered.")) << text;
+    EXPECT_FALSE(contains(text, "does not repeat itself"));
 }
 
 /* Many ranks are summarised: the page does not grow with them */

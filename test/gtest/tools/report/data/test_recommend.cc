@@ -428,6 +428,21 @@ TEST_F(test_recommend, late_uses_of_a_policy_not_advised)
     m_findings.pool_bytes                = 3000 * MB;
     expect_untouched(PREDREG_REASON_TINY);
 }
+/* The reason tells of late uses only if it explains misses */
+TEST_F(test_recommend, late_uses_that_the_reason_tells)
+{
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 2 * SEC);
+    predict_well();
+    outcome(PREDREG_REPLAY_PREDICT).late = 60;
+    outcome(PREDREG_REPLAY_PREDICT).hits = 899;
+    outcome(PREDREG_REPLAY_PREDICT).uses = 1000;
+    expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_COSTS,
+           PREDREG_ANSWER_IF_SHORT);
+    outcome(PREDREG_REPLAY_PREDICT).hits = 900;
+    expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_COSTS,
+           PREDREG_ANSWER_IF_SHORT, PREDREG_CAVEAT_LATE);
+}
+
 
 TEST_F(test_recommend, incomplete_traces)
 {
@@ -559,6 +574,25 @@ TEST_F(test_misses, irregular)
     predict().prediction_errors[4] = 249;
     predict().prediction_errors[5] = 501; /* More than a quarter */
     expect_cause(PREDREG_MISSES_IRREGULAR);
-    predict().prediction_errors[4] = 250;
+
+    /* Of 900 misses, fewer than half can be those that came at another time */
+    predict().prediction_errors[4] = 300;
+    expect_cause(PREDREG_MISSES_IRREGULAR);
+    predict().prediction_errors[4] = 301;
     expect_cause(PREDREG_MISSES_OTHER);
+}
+
+/* The cause has to answer for misses, however many uses hit without being
+ * predicted: they found memory that was kept */
+TEST_F(test_misses, irregular_hits)
+{
+    predict().prediction_errors[0] = 100;
+    predict().hits                 = 930;
+    predict().late                 = 30;
+    m_findings.sum_buffers         = 3;
+    expect_cause(PREDREG_MISSES_OTHER);
+
+    /* Of the other misses, 36 are neither late nor of new buffers */
+    predict().late         = 28;
+    expect_cause(PREDREG_MISSES_IRREGULAR);
 }
