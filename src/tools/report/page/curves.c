@@ -71,8 +71,8 @@ void report_write_curves(const report_data_t *report, FILE *out)
     if (curves->zoom > 0) {
         predreg_html_print(out, " The whole program has so many peaks that "
                                 "they are not told apart: the curve beside it "
-                                "is a period from its middle, %s from one use "
-                                "of a buffer to the next.",
+                                "is the period nearest to its middle, %s from "
+                                "one use of a buffer to the next.",
                            PREDREG_TIME(curves->period));
     }
     fprintf(out, "</p>\n<div class=\"panels%s\">\n",

@@ -709,6 +709,32 @@ TEST_F(test_report, period_beside_a_comb)
     EXPECT_TRUE(contains(page, "+125\u00a0ms"));
 }
 
+/* If a policy makes the program slower, each curve shows so much more, up to 4
+ * times, around the use that was found nearest to the middle */
+TEST_F(test_report, period_of_a_slow_policy)
+{
+    rank r;
+    fill(r);
+    r.curve.clear();
+    for (int64_t i = 0; i < 10000; ++i) {
+        r.curve.push_back({i * (int64_t)SEC / 10, 100 * MB});
+        r.curve.push_back({i * (int64_t)SEC / 10 + (int64_t)SEC / 50, 0});
+    }
+    for (auto &result : r.results) {
+        result.pinned.curve     = r.curve.data();
+        result.pinned.num_steps = r.curve.size();
+    }
+    r.evidence.period       = SEC / 10;
+    r.evidence.period_begin = 40 * SEC;
+    slow(r, PREDREG_REPLAY_ON_DEMAND, 100 * SEC);
+    ASSERT_EQ(UCS_OK, add(r));
+    std::string page = write();
+    EXPECT_TRUE(contains(page, "+250\u00a0ms"));
+    EXPECT_TRUE(contains(page, "250\u00a0ms, from 39.9\u00a0s on."));
+    EXPECT_TRUE(contains(page, "250\u00a0ms, from 80.0\u00a0s on."));
+    EXPECT_TRUE(contains(page, "nearest to its middle"));
+}
+
 TEST_F(test_report, out_of_memory)
 {
     unsigned nth = 0;
