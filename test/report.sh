@@ -53,6 +53,9 @@ advised window '<h1>No: leave UCX as it is' 'windows for one-sided'
 advised small '<h1>No: leave UCX as it is' 'little beside what UCX registers'
 advised copied '<h1>No: leave UCX as it is' 'Nothing was registered'
 
+# What the answer rests on
+advised pools '<h1>Yes: ' 'Beside the 66.0[^0-9]+MiB that are usual'
+
 # Programs of which an easy guess at the reason, or at the setting, is wrong
 advised overload '<h1>Only if memory is short: ' \
     'the helper does not keep up. Where it has work, it is busy for 9[0-9.]+[^0-9]+%'
@@ -162,7 +165,7 @@ looked_at()
 }
 
 : > "$out/browser.log"
-for kind in periodic random window small copied overload buffers phases; do
+for kind in periodic random window small copied overload buffers phases pools; do
     looked_at $kind 390 844 1 '255, 255, 255'
     looked_at $kind 1366 768 1 '255, 255, 255'
 done

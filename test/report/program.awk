@@ -14,6 +14,7 @@
 #                  cannot register them as fast as they are used
 #       buffers    more buffers than are remembered, each used a few times
 #       phases     most memory is used once, and the rest over and over
+#       pools      as small, but what UCX's pools register is not known
 
 # A use of a buffer, which begins so late and lasts so long, in seconds
 function use(number, begin, seconds, mib,    memory, cost)
@@ -69,6 +70,9 @@ BEGIN {
     print "ucx_predreg trace 1"
     printf "meta rank %d\nmeta command \"%s\"\n", rank, command
     print "meta size 2\nmeta host node17\nmeta policy on-demand"
+    if (kind != "pools") {
+        print "counter pool_bytes 69206016"
+    }
     print "meta ucx_version 1.13.1\nmeta realtime_ns 1795271374059223000"
     print "domain 0 rxe0"
     print "module 0x400000 0x500000 0x0 \"/opt/<b>heat</b>/heat & co\""
@@ -91,8 +95,10 @@ BEGIN {
     for (i = 0; i < steps; ++i) {
         if (kind == "window" && i == 0) {
             use(1, begin, 60, 200)
-        } else if (kind == "periodic" || kind == "small") {
-            step(begin, (kind == "small") ? 1 / 32 : 1 + rank / 8)
+        } else if (kind == "small" || kind == "pools") {
+            step(begin, 1 / 32)
+        } else if (kind == "periodic") {
+            step(begin, 1 + rank / 8)
         } else if (kind == "phases") {
             for (k = 0; k < 500; ++k) {
                 use(1 + int(3 * rand()), begin + k / 500, 0.0001, 40)

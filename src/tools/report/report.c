@@ -232,7 +232,8 @@ static void report_add_pools(predreg_report_t *report,
     if (ucs_rcache_trace_get_counter(trace, "pool_bytes", &pools)) {
         report->pool_sum += pools;
         ++report->num_pools;
-        report->findings.pool_bytes = report->pool_sum / report->num_pools;
+        report->findings.pools_known = 1;
+        report->findings.pool_bytes  = report->pool_sum / report->num_pools;
     }
 }
 

@@ -34,8 +34,10 @@ typedef struct predreg_findings {
                                         byte * s, of all ranks */
     double            in_long_use; /**< The same, of uses longer than half of
                                         the program */
+    int               pools_known; /**< Whether the trace of a rank tells
+                                        that */
     uint64_t          pool_bytes;  /**< Bytes registered by UCX's own pools,
-                                        mean of the ranks; 0: not known */
+                                        mean of the ranks that tell it */
     uint64_t          events;      /**< Events recorded, all ranks */
     uint64_t          lost;        /**< Events that were lost, all ranks */
     unsigned          truncated;   /**< Ranks with a trace whose end is

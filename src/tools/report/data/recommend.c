@@ -64,11 +64,9 @@ static int recommend_as_good_as_predict(const predreg_findings_t *findings,
              predict->waited + PREDREG_AS_GOOD_WAITED * predict->duration));
 }
 
-static int recommend_is_tiny(const predreg_findings_t *findings)
+/* Whether the program registers little beside pools of this size */
+static int recommend_is_tiny(const predreg_findings_t *findings, double pools)
 {
-    double pools = (findings->pool_bytes != 0) ? findings->pool_bytes :
-                                                 PREDREG_USUAL_POOLS;
-
     return predreg_outcome_average(recommend_pinned(findings)) <
            PREDREG_TINY_PART * pools;
 }
@@ -301,6 +299,10 @@ static unsigned recommend_caveats(const predreg_findings_t *findings,
         (outcome->late > PREDREG_LATE_PART * outcome->uses)) {
         caveats |= PREDREG_CAVEAT_LATE;
     }
+    if ((advice->answer != PREDREG_ANSWER_NO) && !findings->pools_known &&
+        recommend_is_tiny(findings, PREDREG_USUAL_POOLS)) {
+        caveats |= PREDREG_CAVEAT_POOLS;
+    }
 
     return caveats;
 }
@@ -313,7 +315,8 @@ void predreg_recommend(const predreg_findings_t *findings,
     *advice = (predreg_advice_t){ .misses = predreg_misses_find(findings) };
     if (pinned->uses == 0) {
         recommend_set(findings, advice, NULL, PREDREG_REASON_NO_USES);
-    } else if (recommend_is_tiny(findings)) {
+    } else if (findings->pools_known &&
+               recommend_is_tiny(findings, findings->pool_bytes)) {
         recommend_set(findings, advice, NULL, PREDREG_REASON_TINY);
     } else if (recommend_is_in_use(pinned)) {
         recommend_set(findings, advice, NULL, PREDREG_REASON_IN_USE);

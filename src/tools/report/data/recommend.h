@@ -26,8 +26,10 @@ BEGIN_C_DECLS
 /** A program that registers less than this part of what UCX's own pools
  *  register has so little memory that nobody would notice a saving. */
 #define PREDREG_TINY_PART         0.1
-/** What UCX's own pools register, if the trace does not tell it, bytes. It was
- *  measured with UCX 1.13, the transport rc and two ranks. */
+/** What UCX's own pools usually register, bytes, as measured with UCX 1.13, the
+ *  transport rc and two ranks. If the traces do not tell what it was, the
+ *  advice does not depend on this; the page has it beside what the program
+ *  registers. */
 #define PREDREG_USUAL_POOLS       (66ul << 20)
 /** A rank with fewer uses than this gives predict next to nothing to learn
  *  from: a history needs two intervals, and finds a period after eight. */
@@ -106,7 +108,9 @@ enum {
     PREDREG_CAVEAT_LOST      = 1 << 0, /**< Many events were lost */
     PREDREG_CAVEAT_TRUNCATED = 1 << 1, /**< The end of a trace is missing */
     PREDREG_CAVEAT_GUESSED   = 1 << 2, /**< Costs of registering are guessed */
-    PREDREG_CAVEAT_LATE      = 1 << 3  /**< Predict has many late uses */
+    PREDREG_CAVEAT_LATE      = 1 << 3, /**< Predict has many late uses */
+    PREDREG_CAVEAT_POOLS     = 1 << 4  /**< The program may be TINY, but what
+                                            pools register is not known */
 };
 
 

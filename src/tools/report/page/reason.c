@@ -156,14 +156,10 @@ static void reason_write_pays(const report_data_t *report, FILE *out)
 
 static void reason_write_tiny(const report_data_t *report, FILE *out)
 {
-    uint64_t pools = report->findings.pool_bytes;
-
     predreg_html_print(out, "That is little beside what UCX registers for "
-                            "itself (%s%s), and nobody would notice the "
+                            "itself (%s), and nobody would notice the "
                             "difference.",
-                       (pools != 0) ? "" : "not recorded; usually about ",
-                       PREDREG_BYTES((pools != 0) ? pools :
-                                                    PREDREG_USUAL_POOLS));
+                       PREDREG_BYTES(report->findings.pool_bytes));
 }
 
 static void reason_write_in_use(const report_data_t *report, FILE *out)

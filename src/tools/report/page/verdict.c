@@ -240,6 +240,13 @@ static void verdict_write_caveats(const report_data_t *report, FILE *out)
     if (caveats & PREDREG_CAVEAT_GUESSED) {
         verdict_write_guessed(report, out);
     }
+    if (caveats & PREDREG_CAVEAT_POOLS) {
+        predreg_html_element(out, "li", "What UCX registers for itself was not "
+                             "recorded. Beside the %s that are usual with the "
+                             "transport rc, what the program registers is "
+                             "little, and nobody would notice the difference.",
+                             PREDREG_BYTES(PREDREG_USUAL_POOLS));
+    }
     if (caveats & PREDREG_CAVEAT_LATE) {
         predreg_html_element(out, "li", "%s of the uses come before their "
                              "registration is complete, while the helper is "

@@ -34,6 +34,7 @@ protected:
         std::vector<predreg_replay_site_t>   sites;
         std::vector<predreg_replay_result_t> results;
         ucs_rcache_trace_meta_t              meta[5];
+        ucs_rcache_trace_counter_t           counter;
         ucs_rcache_trace_site_t              site;
         ucs_rcache_trace_module_t            module;
         ucs_rcache_trace_t                   trace;
@@ -83,6 +84,10 @@ protected:
         r.trace.modules     = &r.module;
         r.trace.num_modules = 1;
         r.trace.num_events  = 5000;
+
+        r.counter             = {(char*)"pool_bytes", 66 * MB};
+        r.trace.counters      = &r.counter;
+        r.trace.num_counters  = 1;
     }
 
     static void fill(rank &r, const char *number = "0")
@@ -597,12 +602,38 @@ TEST_F(test_report_verdict, guessed_costs_under_leave_pinned)
     EXPECT_TRUE(contains(verdict(), "Record under on-demand"));
 }
 
-/* Pools whose size is not known were told to have the usual one */
-TEST_F(test_report_verdict, tiny_beside_pools_that_are_not_known)
+TEST_F(test_report_verdict, tiny_beside_pools)
 {
+    m_rank.counter.value                                 = 66 << 20;
     result(PREDREG_REPLAY_LEAVE_PINNED).pinned_avg_bytes = 1 * MB;
-    EXPECT_TRUE(contains(verdict(), "(not recorded; usually about 66.0\u00a0MiB"
-                                    ")"));
+    EXPECT_TRUE(contains(verdict(), "little beside what UCX registers for "
+                                    "itself (66.0\u00a0MiB)"));
+}
+
+/* The answer changed at a tenth of what pools usually are, whatever they
+ * were */
+TEST_F(test_report_verdict, pools_that_are_not_known)
+{
+    m_rank.trace.num_counters = 0;
+    for (auto &one : m_rank.results) {
+        one.pinned_avg_bytes /= 100;
+        one.pinned.byte_seconds /= 100;
+    }
+    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 20 * SEC);
+    std::string text = verdict();
+    EXPECT_TRUE(contains(text, "<h1>Yes: ")) << text;
+    EXPECT_TRUE(contains(text, "What UCX registers for itself was not recorded."
+                               " Beside the 66.0\u00a0MiB")) << text;
+}
+
+/* None were said to be usual ones */
+TEST_F(test_report_verdict, no_pools)
+{
+    m_rank.counter.value = 0;
+    for (auto &one : m_rank.results) {
+        one.pinned_avg_bytes /= 100;
+    }
+    EXPECT_FALSE(contains(verdict(), "for itself"));
 }
 
 /* Memory that is always in transfers was called windows */

@@ -23,8 +23,9 @@ protected:
     test_recommend()
     {
         memset(&m_findings, 0, sizeof(m_findings));
-        m_findings.pool_bytes = 66 * MB;
-        m_findings.events     = 4000;
+        m_findings.pools_known = 1;
+        m_findings.pool_bytes  = 66 * MB;
+        m_findings.events      = 4000;
         set(PREDREG_REPLAY_LEAVE_PINNED, 200 * MB, 0);
         set(PREDREG_REPLAY_PREDICT, 50 * MB, SEC / 100);
         set(PREDREG_REPLAY_CLAIRVOYANT, 45 * MB, 0);
@@ -155,17 +156,23 @@ TEST_F(test_recommend, tiny_beside_the_pools)
     expect_untouched(PREDREG_REASON_TINY);
 }
 
-TEST_F(test_recommend, pools_that_are_not_known_are_the_usual)
+/* No answer depends on what pools usually are; that it might is said */
+TEST_F(test_recommend, pools_that_are_not_known)
 {
     double tenth = PREDREG_USUAL_POOLS * 0.1;
 
-    m_findings.pool_bytes = 0;
+    m_findings.pools_known = 0;
+    m_findings.pool_bytes  = 0;
     outcome(PREDREG_REPLAY_LEAVE_PINNED).average = tenth + 1;
     outcome(PREDREG_REPLAY_CLAIRVOYANT).average  = tenth / 2;
     outcome(PREDREG_REPLAY_PREDICT).average      = tenth / 2;
     expect_predict();
     outcome(PREDREG_REPLAY_LEAVE_PINNED).average = tenth - 1;
-    expect_untouched(PREDREG_REASON_TINY);
+    expect_predict(PREDREG_CAVEAT_POOLS);
+
+    /* There are none */
+    m_findings.pools_known = 1;
+    expect_predict();
 }
 
 TEST_F(test_recommend, in_use_most_of_the_time)
@@ -421,13 +428,6 @@ TEST_F(test_recommend, late_uses)
     expect_predict(PREDREG_CAVEAT_LATE);
 }
 
-/* Late uses under predict do not matter if something else is advised */
-TEST_F(test_recommend, late_uses_of_a_policy_not_advised)
-{
-    outcome(PREDREG_REPLAY_PREDICT).late = 400;
-    m_findings.pool_bytes                = 3000 * MB;
-    expect_untouched(PREDREG_REASON_TINY);
-}
 /* The reason tells of late uses only if it explains misses */
 TEST_F(test_recommend, late_uses_that_the_reason_tells)
 {
@@ -443,6 +443,13 @@ TEST_F(test_recommend, late_uses_that_the_reason_tells)
            PREDREG_ANSWER_IF_SHORT, PREDREG_CAVEAT_LATE);
 }
 
+/* Late uses under predict do not matter if something else is advised */
+TEST_F(test_recommend, late_uses_of_a_policy_not_advised)
+{
+    outcome(PREDREG_REPLAY_PREDICT).late = 400;
+    m_findings.pool_bytes                = 3000 * MB;
+    expect_untouched(PREDREG_REASON_TINY);
+}
 
 TEST_F(test_recommend, incomplete_traces)
 {
