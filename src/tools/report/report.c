@@ -124,6 +124,21 @@ static char *report_rank_name(const ucs_rcache_trace_t *trace)
     return strdup((slash == NULL) ? trace->path : (slash + 1));
 }
 
+/* Whether a trace was written by the recorder. Who makes one himself needs not
+ * write what the recorder does at the end. */
+static int report_is_recorded(const ucs_rcache_trace_t *trace)
+{
+    return ucs_rcache_trace_get_meta(trace, "clock_ns") != NULL;
+}
+
+/* Whether a process did not come to its end: the recorder writes the counters
+ * then, and the time once more */
+static int report_is_unended(const ucs_rcache_trace_t *trace)
+{
+    return report_is_recorded(trace) && (trace->num_counters == 0) &&
+           (ucs_rcache_trace_get_meta(trace, "clock_end_ns") == NULL);
+}
+
 static ucs_status_t report_add_rank(predreg_report_t *report,
                                     const predreg_report_rank_t *input)
 {
@@ -146,7 +161,7 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
         .host      = (host == NULL) ? NULL : strdup(host),
         .events    = trace->num_events,
         .lost      = trace->lost,
-        .truncated = trace->truncated,
+        .ended     = !trace->truncated && !report_is_unended(trace),
         .uses      = input->timeline->num_uses,
         .duration  = input->timeline->duration
     };
@@ -215,6 +230,7 @@ static void report_add_evidence(predreg_findings_t *findings,
     findings->events        += input->trace->num_events;
     findings->lost          += input->trace->lost;
     findings->truncated     += !!input->trace->truncated;
+    findings->unended       += report_is_unended(input->trace);
 
     /* A rank that uses nothing does not need to know what that costs */
     if (timeline->num_uses > 0) {

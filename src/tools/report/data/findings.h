@@ -42,6 +42,7 @@ typedef struct predreg_findings {
     uint64_t          lost;        /**< Events that were lost, all ranks */
     unsigned          truncated;   /**< Ranks with a trace whose end is
                                         missing */
+    unsigned          unended;     /**< Ranks that did not come to their end */
     unsigned          reg_guessed; /**< Ranks with uses for which it is a guess
                                         what registrations cost */
     unsigned          dereg_guessed; /**< The same of deregistrations */

@@ -290,6 +290,9 @@ static unsigned recommend_caveats(const predreg_findings_t *findings,
     if (findings->truncated > 0) {
         caveats |= PREDREG_CAVEAT_TRUNCATED;
     }
+    if (findings->unended > 0) {
+        caveats |= PREDREG_CAVEAT_UNENDED;
+    }
     if (((findings->reg_guessed > 0) || (findings->dereg_guessed > 0)) &&
         recommend_compares_times(advice)) {
         caveats |= PREDREG_CAVEAT_GUESSED;

@@ -109,7 +109,8 @@ enum {
     PREDREG_CAVEAT_TRUNCATED = 1 << 1, /**< The end of a trace is missing */
     PREDREG_CAVEAT_GUESSED   = 1 << 2, /**< Costs of registering are guessed */
     PREDREG_CAVEAT_LATE      = 1 << 3, /**< Predict has many late uses */
-    PREDREG_CAVEAT_POOLS     = 1 << 4  /**< The program may be TINY, but what
+    PREDREG_CAVEAT_UNENDED   = 1 << 4, /**< Processes were killed */
+    PREDREG_CAVEAT_POOLS     = 1 << 5  /**< The program may be TINY, but what
                                             pools register is not known */
 };
 

@@ -26,7 +26,7 @@ typedef struct report_rank {
     char     *host;      /**< NULL: not known */
     uint64_t events;
     uint64_t lost;
-    int      truncated;
+    int      ended;      /**< Whether the process came to its end */
     uint64_t uses;
     uint64_t hits;       /**< Under predict, as are the next two */
     uint64_t waited;     /**< ns */

@@ -112,7 +112,7 @@ static void ranks_write_rank(const report_data_t *report, FILE *out,
     fputs("</th>", out);
     count = ranks_get_cells(report, rank, cells);
     ranks_write_cells(out, cells, count);
-    predreg_html_element(out, "td", "%s", rank->truncated ? "no" : "yes");
+    predreg_html_element(out, "td", "%s", rank->ended ? "yes" : "no");
     fputs("</tr>\n", out);
 }
 
@@ -253,7 +253,7 @@ void report_write_ranks(const report_data_t *report, FILE *out)
           "<th scope=\"col\">wait</th>"
           "<th scope=\"col\">run time</th>"
           "<th scope=\"col\">lost events</th>"
-          "<th scope=\"col\">trace complete</th></tr></thead><tbody>\n", out);
+          "<th scope=\"col\">came to its end</th></tr></thead><tbody>\n", out);
     if (report->num_ranks > MAX_ROWS) {
         ranks_write_many(report, out);
     } else {

@@ -161,8 +161,10 @@ void report_write_recording(const report_data_t *report, FILE *out)
     run_write_knobs(report, out);
     run_write_pair(out, "events", PREDREG_COUNT(report->findings.events));
     run_write_pair(out, "events lost", PREDREG_COUNT(report->findings.lost));
-    run_write_ranks(report, out, "traces without an end",
+    run_write_ranks(report, out, "traces that are cut off",
                     report->findings.truncated);
+    run_write_ranks(report, out, "processes that did not end",
+                    report->findings.unended);
     run_write_ranks(report, out, "cost of registrations guessed",
                     report->findings.reg_guessed);
     run_write_ranks(report, out, "cost of deregistrations guessed",

@@ -231,6 +231,14 @@ static void verdict_write_caveats(const report_data_t *report, FILE *out)
                                              (double)findings->lost +
                                              findings->events));
     }
+    if (caveats & PREDREG_CAVEAT_UNENDED) {
+        predreg_html_element(out, "li", "%s of %s processes did not come to "
+                             "%s end (killed, or crashed): the figures are "
+                             "those up to there.",
+                             PREDREG_COUNT(findings->unended),
+                             PREDREG_COUNT(report->num_ranks),
+                             (findings->unended == 1) ? "its" : "their");
+    }
     if (caveats & PREDREG_CAVEAT_TRUNCATED) {
         predreg_html_element(out, "li", "The end of the trace is missing in "
                              "%s of %s ranks: the figures are those up to "

@@ -667,6 +667,33 @@ TEST_F(test_report_verdict, many_hits)
     EXPECT_FALSE(contains(text, "does not repeat itself"));
 }
 
+/* A job that was killed was shown as complete */
+TEST_F(test_report_verdict, process_that_did_not_end)
+{
+    rank other;
+
+    fill(other, "1");
+    other.meta[4]        = {(char*)"clock_ns", (char*)"1"};
+    other.trace.num_meta = 5;
+    EXPECT_EQ(UCS_OK, add(other));
+    other.trace.num_counters = 0;
+    EXPECT_EQ(UCS_OK, add(other));
+    EXPECT_TRUE(contains(verdict(), "1 of 3 processes did not come to its "
+                                    "end"));
+    std::string page = write();
+    EXPECT_TRUE(contains(page, "<th scope=\"row\">processes that did not end"
+                               "</th>\n<td>1 of 3 ranks</td>"));
+    EXPECT_EQ(1u, page.find("<td>no</td>") != std::string::npos);
+}
+
+/* Who writes a trace himself does not write counters */
+TEST_F(test_report_verdict, trace_that_was_not_recorded)
+{
+    m_rank.trace.num_counters = 0;
+    EXPECT_FALSE(contains(verdict(), "come to its end"));
+    EXPECT_FALSE(contains(write(), "<td>no</td>"));
+}
+
 /* Many ranks are summarised: the page does not grow with them */
 TEST_F(test_report, many_ranks)
 {
