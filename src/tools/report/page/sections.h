@@ -28,6 +28,13 @@ void report_write_verdict(const report_data_t *report, FILE *out);
 /** reason.c: sentences that say why, for verdict.c. */
 void report_write_reason(const report_data_t *report, FILE *out);
 
+/** caveats.c: which of its costs the answer rests on are guesses, for
+ *  verdict.c. */
+void report_write_guesses(const report_data_t *report, FILE *out);
+
+/** caveats.c: what else has to be said with the answer, for verdict.c. */
+void report_write_caveats(const report_data_t *report, FILE *out);
+
 /** curves.c: registered memory over time, a curve for each policy. */
 void report_write_curves(const report_data_t *report, FILE *out);
 

@@ -184,88 +184,6 @@ static void verdict_write_command(const report_data_t *report, FILE *out)
     fputs("</code></pre>\n", out);
 }
 
-/* Write whether what registrations cost, or deregistrations, is a guess, and
- * how to have it measured. Under every policy but leave-pinned it is recorded,
- * if there was something to record */
-static void verdict_write_guessed(const report_data_t *report, FILE *out)
-{
-    const predreg_findings_t *findings = &report->findings;
-    const char *policy                 = report_meta(report, "policy");
-    int is_recorded                    = (policy != NULL) &&
-                                         strcmp(policy, "leave-pinned");
-
-    fputs("<li>", out);
-    predreg_html_print(out, "What %s%s%s cost is a guess in %s of %s ranks: do "
-                            "not rely on times there.",
-                       (findings->reg_guessed > 0) ? "registrations" : "",
-                       ((findings->reg_guessed > 0) &&
-                        (findings->dereg_guessed > 0)) ? " and " : "",
-                       (findings->dereg_guessed > 0) ? "deregistrations" : "",
-                       PREDREG_COUNT(ucs_max(findings->reg_guessed,
-                                             findings->dereg_guessed)),
-                       PREDREG_COUNT(report->num_ranks));
-    if (is_recorded) {
-        predreg_html_print(out, " There was none while the program was "
-                                "recorded, under %s.", policy);
-    } else {
-        predreg_html_print(out, " Record under on-demand to have it measured.");
-    }
-    fputs("</li>\n", out);
-}
-
-static void verdict_write_caveats(const report_data_t *report, FILE *out)
-{
-    const predreg_findings_t *findings = &report->findings;
-    const predreg_outcome_t *outcome   = report->advice.choice.outcome;
-    unsigned caveats                   = report->advice.caveats;
-
-    if (caveats == 0) {
-        return;
-    }
-
-    fputs("<ul class=\"caveats\">\n", out);
-    if (caveats & PREDREG_CAVEAT_LOST) {
-        predreg_html_element(out, "li", "The recorder lost %s of the events: "
-                             "the figures are doubtful.",
-                             PREDREG_PERCENT(findings->lost,
-                                             (double)findings->lost +
-                                             findings->events));
-    }
-    if (caveats & PREDREG_CAVEAT_UNENDED) {
-        predreg_html_element(out, "li", "%s of %s processes did not come to "
-                             "%s end (killed, or crashed): the figures are "
-                             "those up to there.",
-                             PREDREG_COUNT(findings->unended),
-                             PREDREG_COUNT(report->num_ranks),
-                             (findings->unended == 1) ? "its" : "their");
-    }
-    if (caveats & PREDREG_CAVEAT_TRUNCATED) {
-        predreg_html_element(out, "li", "The end of the trace is missing in "
-                             "%s of %s ranks: the figures are those up to "
-                             "there.", PREDREG_COUNT(findings->truncated),
-                             PREDREG_COUNT(report->num_ranks));
-    }
-    if (caveats & PREDREG_CAVEAT_GUESSED) {
-        verdict_write_guessed(report, out);
-    }
-    if (caveats & PREDREG_CAVEAT_POOLS) {
-        predreg_html_element(out, "li", "What UCX registers for itself was not "
-                             "recorded. Beside the %s that are usual with the "
-                             "transport rc, what the program registers is "
-                             "little, and nobody would notice the difference.",
-                             PREDREG_BYTES(PREDREG_USUAL_POOLS));
-    }
-    if (caveats & PREDREG_CAVEAT_LATE) {
-        predreg_html_element(out, "li", "%s of the uses come before their "
-                             "registration is complete, while the helper is "
-                             "busy for %s of the time where it has work.",
-                             PREDREG_PERCENT(outcome->late, outcome->uses),
-                             PREDREG_PERCENT(predreg_outcome_load(outcome),
-                                             1));
-    }
-    fputs("</ul>\n", out);
-}
-
 /* @param [in]  label  Name of the policy.
  * @param [in]  brief  What it is. */
 static void verdict_write_row(const report_data_t *report, FILE *out,
@@ -359,9 +277,10 @@ void report_write_verdict(const report_data_t *report, FILE *out)
     fputc(' ', out);
     report_write_reason(report, out);
     fputs("</p>\n", out);
+    report_write_guesses(report, out);
     verdict_write_command(report, out);
     verdict_write_table(report, out);
     verdict_write_notes(report, out);
-    verdict_write_caveats(report, out);
+    report_write_caveats(report, out);
     fputs("</section>\n", out);
 }

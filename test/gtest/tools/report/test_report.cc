@@ -33,7 +33,7 @@ protected:
         std::vector<predreg_step_t>          curve;
         std::vector<predreg_replay_site_t>   sites;
         std::vector<predreg_replay_result_t> results;
-        ucs_rcache_trace_meta_t              meta[5];
+        ucs_rcache_trace_meta_t              meta[7];
         ucs_rcache_trace_counter_t           counter;
         ucs_rcache_trace_site_t              site;
         ucs_rcache_trace_module_t            module;
@@ -665,6 +665,18 @@ TEST_F(test_report_verdict, many_hits)
     EXPECT_TRUE(contains(text, "Under prediction, 93.0\u00a0% of the uses find "
                                "their buffer registered.")) << text;
     EXPECT_FALSE(contains(text, "does not repeat itself"));
+}
+
+/* What deregistrations cost decides times, and is never in a recording under
+ * leave-pinned: that belongs to the answer */
+TEST_F(test_report_verdict, guess_beside_the_headline)
+{
+    m_rank.timeline.dereg_known = 0;
+    m_rank.meta[4]              = {(char*)"policy", (char*)"leave-pinned"};
+    m_rank.trace.num_meta       = 5;
+    std::string text = verdict();
+    std::string head = text.substr(0, text.find("class=\"command\""));
+    EXPECT_TRUE(contains(head, "What deregistrations cost is a guess")) << head;
 }
 
 /* A job that was killed was shown as complete */

@@ -1,0 +1,112 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "sections.h"
+
+#include <tools/report/draw/html.h>
+#include <tools/report/draw/units.h>
+
+#include <ucs/sys/math.h>
+
+#include <string.h>
+
+
+/* Write that the answer rests on a guess, and how to have measured what was
+ * guessed. Under every policy but leave-pinned it is recorded, if there was
+ * something to record. */
+void report_write_guesses(const report_data_t *report, FILE *out)
+{
+    const predreg_findings_t *findings = &report->findings;
+    const char *policy                 = report_meta(report, "policy");
+    int is_recorded                    = (policy != NULL) &&
+                                         strcmp(policy, "leave-pinned");
+
+    if (!(report->advice.caveats & PREDREG_CAVEAT_GUESSED)) {
+        return;
+    }
+
+    fputs("<p class=\"doubt\">", out);
+    predreg_html_print(out, "What %s%s%s cost is a guess in %s of %s ranks",
+                       (findings->reg_guessed > 0) ? "registrations" : "",
+                       ((findings->reg_guessed > 0) &&
+                        (findings->dereg_guessed > 0)) ? " and " : "",
+                       (findings->dereg_guessed > 0) ? "deregistrations" : "",
+                       PREDREG_COUNT(ucs_max(findings->reg_guessed,
+                                             findings->dereg_guessed)),
+                       PREDREG_COUNT(report->num_ranks));
+    predreg_html_print(out, ", and this answer rests on the times that follow "
+                            "from it.");
+    if (is_recorded) {
+        predreg_html_print(out, " There was none while the program was "
+                                "recorded, under %s.", policy);
+    } else {
+        predreg_html_print(out, " Record under on-demand to have it measured.");
+    }
+    fputs("</p>\n", out);
+}
+
+/* Write what is missing from the traces */
+static void caveats_write_missing(const report_data_t *report, FILE *out)
+{
+    const predreg_findings_t *findings = &report->findings;
+    unsigned caveats                   = report->advice.caveats;
+
+    if (caveats & PREDREG_CAVEAT_UNENDED) {
+        predreg_html_element(out, "li", "%s of %s processes did not come to "
+                             "%s end (killed, or crashed): the figures are "
+                             "those up to there.",
+                             PREDREG_COUNT(findings->unended),
+                             PREDREG_COUNT(report->num_ranks),
+                             (findings->unended == 1) ? "its" : "their");
+    }
+    if (caveats & PREDREG_CAVEAT_TRUNCATED) {
+        predreg_html_element(out, "li", "The end of the trace is missing in "
+                             "%s of %s ranks: the figures are those up to "
+                             "there.", PREDREG_COUNT(findings->truncated),
+                             PREDREG_COUNT(report->num_ranks));
+    }
+    if (caveats & PREDREG_CAVEAT_LOST) {
+        predreg_html_element(out, "li", "The recorder lost %s of the events: "
+                             "the figures are doubtful.",
+                             PREDREG_PERCENT(findings->lost,
+                                             (double)findings->lost +
+                                             findings->events));
+    }
+}
+
+void report_write_caveats(const report_data_t *report, FILE *out)
+{
+    const predreg_outcome_t *outcome = report->advice.choice.outcome;
+    unsigned caveats                 = report->advice.caveats;
+
+    /* The guesses stand beside the answer */
+    if ((caveats & ~PREDREG_CAVEAT_GUESSED) == 0) {
+        return;
+    }
+
+    fputs("<ul class=\"caveats\">\n", out);
+    caveats_write_missing(report, out);
+    if (caveats & PREDREG_CAVEAT_POOLS) {
+        predreg_html_element(out, "li", "What UCX registers for itself was not "
+                             "recorded. Beside the %s that are usual with the "
+                             "transport rc, what the program registers is "
+                             "little, and nobody would notice the difference.",
+                             PREDREG_BYTES(PREDREG_USUAL_POOLS));
+    }
+    if (caveats & PREDREG_CAVEAT_LATE) {
+        predreg_html_element(out, "li", "%s of the uses come before their "
+                             "registration is complete, while the helper is "
+                             "busy for %s of the time where it has work.",
+                             PREDREG_PERCENT(outcome->late, outcome->uses),
+                             PREDREG_PERCENT(predreg_outcome_load(outcome),
+                                             1));
+    }
+    fputs("</ul>\n", out);
+}
