@@ -15,12 +15,22 @@
 #       buffers    more buffers than are remembered, each used a few times
 #       phases     most memory is used once, and the rest over and over
 #       pools      as small, but what UCX's pools register is not known
+#       pinned     as periodic, but recorded under leave-pinned by processes
+#                  that were killed; one touches its memory for the first time
 
 # A use of a buffer, which begins so late and lasts so long, in seconds
 function use(number, begin, seconds, mib,    memory, cost)
 {
     memory = sprintf("0x7f0%d00000000 %d", number, mib * 1048576)
     cost   = 40000 + mib * 25000
+    if (kind == "pinned") {
+        cost = seen[number]++ ? 300 : cost * (1 + 50 * rank)
+        printf "begin %.9f %s id=%d duration=%dns " \
+               "caller=0x1000000004010%d0 stack=0x7ffd%d000\n", begin, memory,
+               number, cost, number, number
+        printf "end %.9f id=%d\n", begin + seconds, number
+        return
+    }
     printf "reg %.9f %s id=%d by=use duration=%dns\n", begin, memory, number,
            cost
     printf "begin %.9f %s id=%d result=miss duration=%dns " \
@@ -69,8 +79,11 @@ BEGIN {
     gsub(/["\\]/, "\\\\&", command)
     print "ucx_predreg trace 1"
     printf "meta rank %d\nmeta command \"%s\"\n", rank, command
-    print "meta size 2\nmeta host node17\nmeta policy on-demand"
-    if (kind != "pools") {
+    print "meta size 2\nmeta host node17"
+    print "meta policy " (kind == "pinned" ? "leave-pinned" : "on-demand")
+    if (kind == "pinned") {
+        print "meta clock_ns 1000"
+    } else if (kind != "pools") {
         print "counter pool_bytes 69206016"
     }
     print "meta ucx_version 1.13.1\nmeta realtime_ns 1795271374059223000"
@@ -97,7 +110,7 @@ BEGIN {
             use(1, begin, 60, 200)
         } else if (kind == "small" || kind == "pools") {
             step(begin, 1 / 32)
-        } else if (kind == "periodic") {
+        } else if (kind == "periodic" || kind == "pinned") {
             step(begin, 1 + rank / 8)
         } else if (kind == "phases") {
             for (k = 0; k < 500; ++k) {

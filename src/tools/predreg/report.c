@@ -5,18 +5,17 @@
  */
 
 #include "report.h"
+#include "report_rank.h"
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/trace_files.h>
-#include <tools/replay/replay.h>
-#include <tools/report/report.h>
-#include <uct/ib/predreg/core/knobs.h>
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PREDREG_REPORT_OUTPUT "report.html"
 
@@ -71,189 +70,81 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
     return 0;
 }
 
-/* The results of a rank */
+/* What is known of a job before its ranks are replayed */
 typedef struct {
-    predreg_replay_result_t results[PREDREG_REPLAY_LAST];
-    unsigned                num_results;
-    predreg_replay_result_t bounds[PREDREG_MAX_TRIED];
-    unsigned                num_bounds;
-    predreg_replay_result_t larger; /* Predict, with more KNOWN_REGIONS */
-    uint64_t                known_regions;
-    uint64_t                larger_regions; /* 0: larger was not played */
-} played_rank_t;
+    char             **paths;     /* Of traces that can be replayed, in the
+                                     order of their names */
+    size_t           num_paths;
+    char             **left_out;  /* Of traces that make no sense */
+    size_t           num_left_out;
+    predreg_points_t first_uses;  /* Of all ranks together */
+} job_t;
 
 
-/* Replay a rank under every policy */
-static ucs_status_t play_policies(const predreg_timeline_t *timeline,
-                                  played_rank_t *played)
+static void keep_path(char ***paths_p, size_t *num_paths_p, const char *path)
 {
-    predreg_replay_params_t params;
-    ucs_status_t status;
-    unsigned policy;
-
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        status = predreg_replay_params_default(timeline, policy, &params);
-        if (status != UCS_OK) {
-            return status;
-        }
-
-        status = predreg_replay(timeline, &params,
-                                &played->results[played->num_results]);
-        if (status == UCS_OK) {
-            ++played->num_results;
-        } else if (status != UCS_ERR_UNSUPPORTED) {
-            return status;
-        }
-    }
-
-    return UCS_OK;
+    *paths_p = predreg_check_memory(realloc(*paths_p, (*num_paths_p + 1) *
+                                                      sizeof(**paths_p)));
+    (*paths_p)[(*num_paths_p)++] = predreg_format("%s", path);
 }
 
-/* Replay a rank with several bounds on UCX's own cache */
-static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
-                                played_rank_t *played)
+static void free_paths(char **paths, size_t num_paths)
 {
-    uint64_t peak = 0;
-    uint64_t limits[PREDREG_MAX_TRIED];
-    predreg_replay_params_t params;
-    ucs_status_t status;
-    unsigned i, count;
-
-    for (i = 0; i < played->num_results; ++i) {
-        if (played->results[i].policy == PREDREG_REPLAY_LEAVE_PINNED) {
-            peak = played->results[i].pinned.peak_bytes;
-        }
+    while (num_paths > 0) {
+        free(paths[--num_paths]);
     }
-
-    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_LRU,
-                                           &params);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    count = predreg_bounds_to_try(peak, limits);
-    for (i = 0; i < count; ++i) {
-        params.limit = limits[i];
-        status       = predreg_replay(timeline, &params, &played->bounds[i]);
-        if (status != UCS_OK) {
-            return status;
-        }
-        ++played->num_bounds;
-    }
-
-    return UCS_OK;
+    free(paths);
 }
 
-/* If a rank has more buffers than predict remembers, replay it with 2, 4, 8,
- * ... times the default, so that it is enough */
-static ucs_status_t play_larger(const predreg_timeline_t *timeline,
-                                const predreg_evidence_t *evidence,
-                                played_rank_t *played)
+static void job_cleanup(job_t *job)
 {
-    uint64_t buffers = evidence->buffers;
-    predreg_replay_params_t params;
-    ucs_status_t status;
-
-    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
-                                           &params);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    played->known_regions = params.cache.known_regions;
-    if ((buffers <= played->known_regions) ||
-        (buffers > UCT_PREDREG_MAX_ENTRIES / 2)) {
-        return UCS_OK;
-    }
-
-    while (params.cache.known_regions < buffers) {
-        params.cache.known_regions *= 2;
-    }
-
-    status = predreg_replay(timeline, &params, &played->larger);
-    if (status == UCS_OK) {
-        played->larger_regions = params.cache.known_regions;
-    }
-
-    return status;
+    free_paths(job->paths, job->num_paths);
+    free_paths(job->left_out, job->num_left_out);
+    predreg_points_cleanup(&job->first_uses);
 }
 
-static ucs_status_t play_rank(const predreg_timeline_t *timeline,
-                              const predreg_evidence_t *evidence,
-                              played_rank_t *played)
+/* Look at a trace of a folder, and free it. If it makes no sense, which has
+ * been printed, it is left out, so that the others can be replayed. */
+static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, void *arg)
 {
-    ucs_status_t status;
-
-    memset(played, 0, sizeof(*played));
-    status = play_policies(timeline, played);
-    if (status == UCS_OK) {
-        status = play_bounds(timeline, played);
-    }
-
-    return (status == UCS_OK) ? play_larger(timeline, evidence, played) :
-                                status;
-}
-
-static void cleanup_played(played_rank_t *played)
-{
-    unsigned i;
-
-    for (i = 0; i < played->num_results; ++i) {
-        predreg_replay_result_cleanup(&played->results[i]);
-    }
-    for (i = 0; i < played->num_bounds; ++i) {
-        predreg_replay_result_cleanup(&played->bounds[i]);
-    }
-    if (played->larger_regions > 0) {
-        predreg_replay_result_cleanup(&played->larger);
-    }
-}
-
-static ucs_status_t add_rank(predreg_report_t *report,
-                             const ucs_rcache_trace_t *trace,
-                             const predreg_timeline_t *timeline)
-{
-    predreg_evidence_t evidence;
-    played_rank_t played;
-    ucs_status_t status;
-
-    status = predreg_evidence_find(timeline, &evidence);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = play_rank(timeline, &evidence, &played);
-    if (status == UCS_OK) {
-        status = predreg_report_add(report, &(predreg_report_rank_t){
-            .trace          = trace,
-            .timeline       = timeline,
-            .evidence       = &evidence,
-            .results        = played.results,
-            .num_results    = played.num_results,
-            .bounds         = played.bounds,
-            .num_bounds     = played.num_bounds,
-            .known_regions  = played.known_regions,
-            .larger         = (played.larger_regions > 0) ? &played.larger :
-                                                            NULL,
-            .larger_regions = played.larger_regions
-        });
-    }
-
-    cleanup_played(&played);
-    return status;
-}
-
-/* Add a trace to the report, and free it: of all the traces of a job, there is
- * only one in memory at a time */
-static ucs_status_t add_trace(ucs_rcache_trace_t *trace, void *arg)
-{
-    predreg_report_t *report = arg;
+    job_t *job = arg;
     predreg_timeline_t *timeline;
     ucs_status_t status;
 
     status = predreg_timeline_create(trace, &timeline);
     if (status == UCS_OK) {
-        status = add_rank(report, trace, timeline);
+        keep_path(&job->paths, &job->num_paths, trace->path);
+        status = predreg_points_add_all(&job->first_uses,
+                                        &timeline->first_uses);
+        predreg_timeline_destroy(timeline);
+    } else if (status == UCS_ERR_INVALID_PARAM) {
+        keep_path(&job->left_out, &job->num_left_out, trace->path);
+        status = UCS_OK;
+    }
+
+    ucs_rcache_trace_free(trace);
+    return status;
+}
+
+/* Add a trace to the report, and free it.
+ *
+ * @param [in]  first_uses  Those of all ranks together; NULL: there are no
+ *                          other ranks. */
+static ucs_status_t add_trace(predreg_report_t *report,
+                              ucs_rcache_trace_t *trace,
+                              predreg_points_t *first_uses)
+{
+    predreg_timeline_t *timeline;
+    predreg_cost_t own_reg;
+    ucs_status_t status;
+
+    status = predreg_timeline_create(trace, &timeline);
+    if (status == UCS_OK) {
+        own_reg = timeline->reg;
+        if ((first_uses != NULL) && (timeline->first_uses.num_points > 0)) {
+            predreg_timeline_fit_reg(timeline, first_uses);
+        }
+        status = predreg_report_play(report, trace, timeline, &own_reg);
         predreg_timeline_destroy(timeline);
     }
 
@@ -264,6 +155,65 @@ static ucs_status_t add_trace(ucs_rcache_trace_t *trace, void *arg)
 
     ucs_rcache_trace_free(trace);
     return status;
+}
+
+static ucs_status_t add_only_trace(ucs_rcache_trace_t *trace, void *arg)
+{
+    return add_trace(arg, trace, NULL);
+}
+
+/* Add all traces of a job that was looked at. There is only one of them in
+ * memory at a time. */
+static ucs_status_t add_job(predreg_report_t *report, job_t *job)
+{
+    ucs_status_t status = UCS_OK;
+    ucs_rcache_trace_t *trace;
+    size_t i;
+
+    for (i = 0; (i < job->num_paths) && (status == UCS_OK); ++i) {
+        status = ucs_rcache_trace_load(job->paths[i], &trace);
+        if (status == UCS_OK) {
+            status = add_trace(report, trace, &job->first_uses);
+        }
+    }
+
+    return status;
+}
+
+/* Add the traces in a folder. They are read twice: what registrations cost
+ * follows from all of them together. */
+static ucs_status_t add_folder(predreg_report_t *report, const char *path)
+{
+    job_t job = { .num_paths = 0 };
+    size_t left_out, i;
+    ucs_status_t status;
+
+    status = predreg_traces_each(path, look_at_trace, &job, &left_out);
+    if ((status == UCS_OK) && (job.num_paths == 0)) {
+        predreg_error("report: no trace in '%s' can be replayed", path);
+        status = UCS_ERR_INVALID_PARAM;
+    } else if (status == UCS_OK) {
+        for (i = 0; i < job.num_left_out; ++i) {
+            predreg_warn_left_out(job.left_out[i]);
+        }
+        predreg_report_leave_out(report, left_out + job.num_left_out);
+        status = add_job(report, &job);
+    }
+
+    job_cleanup(&job);
+    return status;
+}
+
+static ucs_status_t add_input(predreg_report_t *report, const char *path)
+{
+    struct stat st;
+
+    if ((stat(path, &st) == 0) && S_ISDIR(st.st_mode)) {
+        return add_folder(report, path);
+    }
+
+    /* This may be a pipe, which can be read only once */
+    return predreg_traces_each(path, add_only_trace, report, NULL);
 }
 
 static int write_file(predreg_report_t *report, const char *path)
@@ -307,7 +257,7 @@ int predreg_report(int argc, char **argv)
     }
 
     result = EXIT_FAILURE;
-    if (predreg_traces_each(opts.input, add_trace, report, NULL) == UCS_OK) {
+    if (add_input(report, opts.input) == UCS_OK) {
         result = write_file(report, opts.output);
     }
 

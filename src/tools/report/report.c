@@ -142,9 +142,12 @@ static int report_is_unended(const ucs_rcache_trace_t *trace)
 static ucs_status_t report_add_rank(predreg_report_t *report,
                                     const predreg_report_rank_t *input)
 {
-    const ucs_rcache_trace_t *trace = input->trace;
-    const char *host                = ucs_rcache_trace_get_meta(trace, "host");
-    const char *number              = ucs_rcache_trace_get_meta(trace, "rank");
+    const ucs_rcache_trace_t *trace    = input->trace;
+    const char *host                   =
+            ucs_rcache_trace_get_meta(trace, "host");
+    const char *number                 =
+            ucs_rcache_trace_get_meta(trace, "rank");
+    const predreg_timeline_t *timeline = input->timeline;
     const predreg_replay_result_t *result, *predict;
     report_rank_t *ranks, *rank;
 
@@ -156,14 +159,21 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
     report->ranks = ranks;
     rank          = &ranks[report->num_ranks];
     *rank         = (report_rank_t){
-        .name      = report_rank_name(trace),
-        .number    = (number == NULL) ? -1 : strtol(number, NULL, 10),
-        .host      = (host == NULL) ? NULL : strdup(host),
-        .events    = trace->num_events,
-        .lost      = trace->lost,
-        .ended     = !trace->truncated && !report_is_unended(trace),
-        .uses      = input->timeline->num_uses,
-        .duration  = input->timeline->duration
+        .name          = report_rank_name(trace),
+        .number        = (number == NULL) ? -1 : strtol(number, NULL, 10),
+        .host          = (host == NULL) ? NULL : strdup(host),
+        .events        = trace->num_events,
+        .lost          = trace->lost,
+        .ended         = !trace->truncated && !report_is_unended(trace),
+        .uses          = timeline->num_uses,
+        .duration      = timeline->duration,
+        .reg           = timeline->reg,
+        .own_reg       = (input->own_reg != NULL) ? *input->own_reg :
+                                                    timeline->reg,
+        .dereg         = timeline->dereg,
+        .reg_known     = timeline->reg_known,
+        .dereg_known   = timeline->dereg_known,
+        .by_first_uses = timeline->first_uses.num_points > 0
     };
     if ((rank->name == NULL) || ((host != NULL) && (rank->host == NULL))) {
         free(rank->name);
@@ -216,9 +226,10 @@ static void report_add_outcomes(predreg_findings_t *findings,
 }
 
 /* Add what is known of a rank besides that */
-static void report_add_evidence(predreg_findings_t *findings,
+static void report_add_evidence(predreg_report_t *report,
                                 const predreg_report_rank_t *input)
 {
+    predreg_findings_t *findings       = &report->findings;
     const predreg_evidence_t *evidence = input->evidence;
     const predreg_timeline_t *timeline = input->timeline;
 
@@ -237,6 +248,9 @@ static void report_add_evidence(predreg_findings_t *findings,
         findings->reg_guessed   += !timeline->reg_known;
         findings->dereg_guessed += !timeline->dereg_known;
     }
+
+    report->num_uses  += timeline->num_uses;
+    report->use_bytes += evidence->use_bytes;
 }
 
 /* Add what UCX has registered for itself, if the trace tells it */
@@ -282,7 +296,7 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
     }
 
     report_add_outcomes(&report->findings, input);
-    report_add_evidence(&report->findings, input);
+    report_add_evidence(report, input);
     report_add_pools(report, input->trace);
     if ((report->num_ranks == 1) ||
         (pinned->pinned_avg_bytes >
@@ -294,6 +308,47 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
     }
 
     return UCS_OK;
+}
+
+void predreg_report_leave_out(predreg_report_t *report, unsigned count)
+{
+    report->findings.left_out = count;
+}
+
+/* Find what registrations and deregistrations of a use of average length cost,
+ * and between what this is in the ranks */
+static void report_find_costs(predreg_report_t *report)
+{
+    predreg_findings_t *findings = &report->findings;
+    uint64_t bytes               = (report->num_uses == 0) ?
+                                   0 : (report->use_bytes / report->num_uses);
+    const report_rank_t *rank;
+    uint64_t cost;
+
+    findings->use_bytes     = bytes;
+    findings->least_reg     = UINT64_MAX;
+    findings->most_reg      = 0;
+    findings->common_reg    = 0;
+    findings->guessed_dereg = 0;
+    for (rank = report->ranks; rank < report->ranks + report->num_ranks;
+         ++rank) {
+        if (rank->uses == 0) {
+            continue;
+        }
+
+        if (rank->reg_known) {
+            cost                = predreg_cost_of(&rank->own_reg, 0, bytes);
+            findings->least_reg = ucs_min(findings->least_reg, cost);
+            findings->most_reg  = ucs_max(findings->most_reg, cost);
+        }
+        if (rank->by_first_uses) {
+            findings->common_reg = predreg_cost_of(&rank->reg, 0, bytes);
+        }
+        if (!rank->dereg_known) {
+            findings->guessed_dereg = predreg_cost_of(&rank->dereg, 0, bytes);
+        }
+    }
+    findings->least_reg = ucs_min(findings->least_reg, findings->most_reg);
 }
 
 /* Sort by number, those without one last; then by name */
@@ -318,6 +373,7 @@ ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out)
 
     qsort(report->ranks, report->num_ranks, sizeof(*report->ranks),
           report_compare_ranks);
+    report_find_costs(report);
     predreg_recommend(&report->findings, &report->advice);
     predreg_page_write(report, out);
     return ferror(out) ? UCS_ERR_IO_ERROR : UCS_OK;

@@ -39,6 +39,9 @@ typedef struct predreg_report_rank {
     const predreg_replay_result_t *bounds;  /**< Of LRU, with the limits of
                                                  @ref predreg_bounds_to_try */
     unsigned                      num_bounds;
+    const predreg_cost_t          *own_reg; /**< What registrations cost by the
+                                                 trace of this rank alone; NULL:
+                                                 as in the timeline */
     uint64_t                      known_regions; /**< How many regions PREDICT
                                                       remembered */
     const predreg_replay_result_t *larger;  /**< Of PREDICT, if it remembers
@@ -58,6 +61,9 @@ void predreg_report_destroy(predreg_report_t *report);
  *          UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_report_add(predreg_report_t *report,
                                 const predreg_report_rank_t *rank);
+
+/** Tell that so many traces of the job are damaged, and are not added. */
+void predreg_report_leave_out(predreg_report_t *report, unsigned count);
 
 /**
  * Write the page.

@@ -135,9 +135,10 @@ static void add_uses(const predreg_timeline_t *timeline,
 
     for (use = timeline->uses; use < timeline->uses + timeline->num_uses;
          ++use) {
-        byte_seconds      = use->length * ((use->end - use->begin) /
-                                           NSEC_PER_SEC);
-        evidence->in_use += byte_seconds;
+        byte_seconds         = use->length * ((use->end - use->begin) /
+                                              NSEC_PER_SEC);
+        evidence->use_bytes += use->length;
+        evidence->in_use    += byte_seconds;
         if (use->end - use->begin > timeline->duration / 2) {
             evidence->in_long_use += byte_seconds;
         }

@@ -23,6 +23,7 @@ BEGIN_C_DECLS
 typedef struct predreg_evidence {
     uint64_t buffers;    /**< How many buffers the program uses: start
                               addresses, in each domain */
+    double   use_bytes;  /**< Sum of the lengths of all uses, bytes */
     double   in_use;     /**< Bytes of uses times how long they last, byte * s.
                               Memory in several uses counts several times */
     double   in_long_use; /**< That of uses that last for more than half of the

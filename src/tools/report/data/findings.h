@@ -43,9 +43,23 @@ typedef struct predreg_findings {
     unsigned          truncated;   /**< Ranks with a trace whose end is
                                         missing */
     unsigned          unended;     /**< Ranks that did not come to their end */
+    unsigned          left_out;    /**< Damaged traces, which are none of these
+                                        ranks */
     unsigned          reg_guessed; /**< Ranks with uses for which it is a guess
                                         what registrations cost */
     unsigned          dereg_guessed; /**< The same of deregistrations */
+    uint64_t          use_bytes;   /**< Mean length of a use, bytes */
+    uint64_t          least_reg;   /**< What a registration of that length
+                                        takes, by the ranks' own measurements,
+                                        in the rank where it takes least, ns; 0:
+                                        not measured */
+    uint64_t          most_reg;    /**< The same, where it takes most */
+    uint64_t          common_reg;  /**< What it takes in the replay of all ranks
+                                        that were recorded under leave-pinned,
+                                        ns; 0: there is none */
+    uint64_t          guessed_dereg; /**< What a deregistration of that length
+                                          takes where that is a guess, ns; 0:
+                                          nowhere */
 } predreg_findings_t;
 
 

@@ -277,11 +277,10 @@ static int recommend_tells_late(const predreg_advice_t *advice)
             (advice->misses == PREDREG_MISSES_LATE));
 }
 
-static unsigned recommend_caveats(const predreg_findings_t *findings,
-                                  const predreg_advice_t *advice)
+/* Caveats about what was recorded: what is missing */
+static unsigned recommend_missing(const predreg_findings_t *findings)
 {
-    const predreg_outcome_t *outcome = advice->choice.outcome;
-    unsigned caveats                 = 0;
+    unsigned caveats = 0;
 
     if (findings->lost >
         PREDREG_LOST_PART * ((double)findings->events + findings->lost)) {
@@ -293,10 +292,40 @@ static unsigned recommend_caveats(const predreg_findings_t *findings,
     if (findings->unended > 0) {
         caveats |= PREDREG_CAVEAT_UNENDED;
     }
-    if (((findings->reg_guessed > 0) || (findings->dereg_guessed > 0)) &&
-        recommend_compares_times(advice)) {
+    if (findings->left_out > 0) {
+        caveats |= PREDREG_CAVEAT_LEFT_OUT;
+    }
+
+    return caveats;
+}
+
+/* Caveats about what registrations cost */
+static unsigned recommend_doubts(const predreg_findings_t *findings,
+                                 const predreg_advice_t *advice)
+{
+    unsigned caveats = 0;
+
+    if (!recommend_compares_times(advice)) {
+        return 0;
+    }
+
+    if ((findings->reg_guessed > 0) || (findings->dereg_guessed > 0)) {
         caveats |= PREDREG_CAVEAT_GUESSED;
     }
+    if (findings->most_reg >
+        PREDREG_COSTS_SPREAD * (double)findings->least_reg) {
+        caveats |= PREDREG_CAVEAT_SPREAD;
+    }
+
+    return caveats;
+}
+
+static unsigned recommend_caveats(const predreg_findings_t *findings,
+                                  const predreg_advice_t *advice)
+{
+    const predreg_outcome_t *outcome = advice->choice.outcome;
+    unsigned caveats                 = 0;
+
     if ((advice->choice.setting == PREDREG_SETTING_PREDICT) &&
         !recommend_tells_late(advice) &&
         (outcome->late > PREDREG_LATE_PART * outcome->uses)) {
@@ -307,7 +336,8 @@ static unsigned recommend_caveats(const predreg_findings_t *findings,
         caveats |= PREDREG_CAVEAT_POOLS;
     }
 
-    return caveats;
+    return caveats | recommend_missing(findings) |
+           recommend_doubts(findings, advice);
 }
 
 void predreg_recommend(const predreg_findings_t *findings,

@@ -50,6 +50,9 @@ BEGIN_C_DECLS
 #define PREDREG_AS_GOOD_WAITED    0.001
 /** If more than this part of the uses are late, the report says so. */
 #define PREDREG_LATE_PART         0.05
+/** If registrations cost more than this many times what they do in another
+ *  rank, the report says so. */
+#define PREDREG_COSTS_SPREAD      4
 /** If more than this part of the events were lost, all figures are doubtful. */
 #define PREDREG_LOST_PART         0.01
 
@@ -110,8 +113,11 @@ enum {
     PREDREG_CAVEAT_GUESSED   = 1 << 2, /**< Costs of registering are guessed */
     PREDREG_CAVEAT_LATE      = 1 << 3, /**< Predict has many late uses */
     PREDREG_CAVEAT_UNENDED   = 1 << 4, /**< Processes were killed */
-    PREDREG_CAVEAT_POOLS     = 1 << 5  /**< The program may be TINY, but what
+    PREDREG_CAVEAT_LEFT_OUT  = 1 << 5, /**< Traces are damaged */
+    PREDREG_CAVEAT_POOLS     = 1 << 6, /**< The program may be TINY, but what
                                             pools register is not known */
+    PREDREG_CAVEAT_SPREAD    = 1 << 7  /**< Registrations cost far more in some
+                                            ranks than in others */
 };
 
 

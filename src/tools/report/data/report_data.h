@@ -31,6 +31,13 @@ typedef struct report_rank {
     uint64_t hits;       /**< Under predict, as are the next two */
     uint64_t waited;     /**< ns */
     uint64_t duration;   /**< ns */
+    predreg_cost_t reg;     /**< What registrations cost in its replay */
+    predreg_cost_t own_reg; /**< The same, by its own trace alone */
+    predreg_cost_t dereg;
+    int      reg_known;     /**< Whether that was measured */
+    int      dereg_known;
+    int      by_first_uses; /**< Whether that was measured by first uses of
+                                 memory, under leave-pinned */
     double   average[PREDREG_REPLAY_LAST]; /**< For each policy, bytes */
     uint64_t peak[PREDREG_REPLAY_LAST];
 } report_rank_t;
@@ -48,6 +55,8 @@ typedef struct predreg_report {
     uint64_t           pool_sum;  /**< Sum over the ranks whose traces tell it,
                                        bytes */
     unsigned           num_pools; /**< How many ranks these are */
+    double             use_bytes; /**< Sum of the lengths of all uses */
+    uint64_t           num_uses;
     report_rank_t      *ranks;
     unsigned           num_ranks;
     report_meta_t      *metas;

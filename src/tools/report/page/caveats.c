@@ -41,6 +41,11 @@ void report_write_guesses(const report_data_t *report, FILE *out)
                        PREDREG_COUNT(ucs_max(findings->reg_guessed,
                                              findings->dereg_guessed)),
                        PREDREG_COUNT(report->num_ranks));
+    if ((findings->reg_guessed == 0) && (findings->guessed_dereg > 0)) {
+        predreg_html_print(out, " (%s for %s)",
+                           PREDREG_TIME(findings->guessed_dereg),
+                           PREDREG_BYTES(findings->use_bytes));
+    }
     predreg_html_print(out, ", and this answer rests on the times that follow "
                             "from it.");
     if (is_recorded) {
@@ -58,6 +63,13 @@ static void caveats_write_missing(const report_data_t *report, FILE *out)
     const predreg_findings_t *findings = &report->findings;
     unsigned caveats                   = report->advice.caveats;
 
+    if (caveats & PREDREG_CAVEAT_LEFT_OUT) {
+        predreg_html_element(out, "li", "%s of %s traces are damaged and left "
+                             "out: the figures are those of the others.",
+                             PREDREG_COUNT(findings->left_out),
+                             PREDREG_COUNT(report->num_ranks +
+                                           findings->left_out));
+    }
     if (caveats & PREDREG_CAVEAT_UNENDED) {
         predreg_html_element(out, "li", "%s of %s processes did not come to "
                              "%s end (killed, or crashed): the figures are "
@@ -81,10 +93,32 @@ static void caveats_write_missing(const report_data_t *report, FILE *out)
     }
 }
 
+/* Write that registrations take longer in some ranks, and what follows */
+static void caveats_write_spread(const predreg_findings_t *findings, FILE *out)
+{
+    fputs("<li>", out);
+    predreg_html_print(out, "What registrations cost differs: one of %s took "
+                            "%s in one rank and %s in another. ",
+                       PREDREG_BYTES(findings->use_bytes),
+                       PREDREG_TIME(findings->least_reg),
+                       PREDREG_TIME(findings->most_reg));
+    if (findings->common_reg > 0) {
+        predreg_html_print(out, "That is by first uses of memory, which take "
+                                "longer where they touch it for the first "
+                                "time or are held up. All ranks are replayed "
+                                "with what follows from all of them, %s.",
+                           PREDREG_TIME(findings->common_reg));
+    } else {
+        predreg_html_print(out, "Each is replayed with its own.");
+    }
+    fputs("</li>\n", out);
+}
+
 void report_write_caveats(const report_data_t *report, FILE *out)
 {
-    const predreg_outcome_t *outcome = report->advice.choice.outcome;
-    unsigned caveats                 = report->advice.caveats;
+    const predreg_findings_t *findings = &report->findings;
+    const predreg_outcome_t *outcome   = report->advice.choice.outcome;
+    unsigned caveats                   = report->advice.caveats;
 
     /* The guesses stand beside the answer */
     if ((caveats & ~PREDREG_CAVEAT_GUESSED) == 0) {
@@ -93,6 +127,9 @@ void report_write_caveats(const report_data_t *report, FILE *out)
 
     fputs("<ul class=\"caveats\">\n", out);
     caveats_write_missing(report, out);
+    if (caveats & PREDREG_CAVEAT_SPREAD) {
+        caveats_write_spread(findings, out);
+    }
     if (caveats & PREDREG_CAVEAT_POOLS) {
         predreg_html_element(out, "li", "What UCX registers for itself was not "
                              "recorded. Beside the %s that are usual with the "

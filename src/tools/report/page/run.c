@@ -44,6 +44,47 @@ static void run_write_ranks(const report_data_t *report, FILE *out,
     }
 }
 
+/* Write how many traces there are, and how many processes have none that can be
+ * read. Processes without an RDMA device write none. */
+static void run_write_traces(const report_data_t *report, FILE *out)
+{
+    unsigned left_out = report->findings.left_out;
+    const char *size  = report_meta(report, "size");
+    char text[3 * PREDREG_UNITS_MAX + 64];
+    int length;
+
+    length = snprintf(text, sizeof(text), "%s",
+                      PREDREG_COUNT(report->num_ranks + left_out));
+    if (size != NULL) {
+        length += snprintf(text + length, sizeof(text) - length,
+                           ", of a job of %s",
+                           PREDREG_COUNT(strtoul(size, NULL, 10)));
+    }
+    if (left_out > 0) {
+        snprintf(text + length, sizeof(text) - length,
+                 "; %s damaged and left out", PREDREG_COUNT(left_out));
+    }
+    run_write_pair(out, "traces", text);
+}
+
+/* Write what a registration takes in the ranks where that was measured */
+static void run_write_costs(const report_data_t *report, FILE *out)
+{
+    const predreg_findings_t *findings = &report->findings;
+    char name[PREDREG_UNITS_MAX + 64];
+    char text[2 * PREDREG_UNITS_MAX + 16];
+
+    if (findings->most_reg == 0) {
+        return;
+    }
+
+    snprintf(name, sizeof(name), "a registration of %s took",
+             PREDREG_BYTES(findings->use_bytes));
+    snprintf(text, sizeof(text), "%s to %s", PREDREG_TIME(findings->least_reg),
+             PREDREG_TIME(findings->most_reg));
+    run_write_pair(out, name, text);
+}
+
 /* Write which files with the names of functions could not be read */
 static void run_write_modules(const report_data_t *report, FILE *out)
 {
@@ -161,10 +202,12 @@ void report_write_recording(const report_data_t *report, FILE *out)
     run_write_knobs(report, out);
     run_write_pair(out, "events", PREDREG_COUNT(report->findings.events));
     run_write_pair(out, "events lost", PREDREG_COUNT(report->findings.lost));
+    run_write_traces(report, out);
     run_write_ranks(report, out, "traces that are cut off",
                     report->findings.truncated);
     run_write_ranks(report, out, "processes that did not end",
                     report->findings.unended);
+    run_write_costs(report, out);
     run_write_ranks(report, out, "cost of registrations guessed",
                     report->findings.reg_guessed);
     run_write_ranks(report, out, "cost of deregistrations guessed",

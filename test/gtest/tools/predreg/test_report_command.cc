@@ -24,6 +24,17 @@ protected:
         EXPECT_EQ(status, call(predreg_report, args));
         EXPECT_TRUE(contains(m_errors, message)) << m_errors;
     }
+
+    /* All that was logged, of which this is a part, is as it should be */
+    void expect_logged(const std::string &part)
+    {
+        std::string all, line;
+
+        while ((line = log_watch::take()) != "") {
+            all += line;
+        }
+        EXPECT_TRUE(contains(all, part)) << all;
+    }
 };
 
 TEST_F(test_report_command, page) {
@@ -76,6 +87,85 @@ TEST_F(test_report_command, one_trace_at_a_time) {
     /* In KiB: the events of 8 traces */
     EXPECT_LT(after.ru_maxrss - before.ru_maxrss,
               (long)(8 * num_events * sizeof(ucs_rcache_pred_event_t) / 1024));
+}
+
+/* A trace of which no program can be made let the whole report fail */
+TEST_F(test_report_command, traces_left_out) {
+    std::string folder = make_job("job", 2);
+    std::string far    = make_file("job/far.trace", "ucx_predreg trace 1\n"
+                                   "begin 1 0x200000000000000 1M\n");
+    std::string empty  = make_file("job/empty.trace");
+
+    EXPECT_EQ(0, call(predreg_report, {"-o", "-", folder}));
+    EXPECT_TRUE(contains(m_errors, "'" + far + "' is left out")) << m_errors;
+    EXPECT_TRUE(contains(m_errors, "'" + empty + "' is left out"));
+    EXPECT_TRUE(contains(m_output, "2 of 4 traces are damaged and left out"));
+    expect_logged("beyond the end of the address");
+
+    /* Nothing is left */
+    folder = make_folder("bad");
+    make_file("bad/far.trace", read("job/far.trace"));
+    EXPECT_EQ(EXIT_FAILURE, call(predreg_report, {"-o", "-", folder}));
+    EXPECT_FALSE(contains(m_errors, "is left out")) << m_errors;
+    EXPECT_EQ("", m_output);
+    expect_logged("beyond the end of the address");
+    EXPECT_EQ(EXIT_FAILURE, call(predreg_report, {"-o", "-", far}));
+    EXPECT_FALSE(contains(m_errors, "is left out")) << m_errors;
+    EXPECT_TRUE(contains(m_errors, "'" + far + "' cannot be replayed"));
+    expect_logged("beyond the end of the address");
+}
+
+/* What a registration costs came from a few first uses in each rank: one that
+ * was held up by something else made a rank slower than all others */
+class test_report_costs : public test_report_command {
+protected:
+    /* A job that was recorded under leave-pinned. Its ranks use three buffers
+     * of 4 MiB over and over, and the first uses wait for times[rank] */
+    std::string report(const std::vector<std::vector<unsigned>> &times)
+    {
+        std::string folder = make_folder("job");
+
+        for (size_t rank = 0; rank < times.size(); ++rank) {
+            std::string text = "ucx_predreg trace 1\nmeta rank " +
+                               std::to_string(rank) +
+                               "\nmeta policy leave-pinned\n";
+            for (unsigned i = 0; i < 180; ++i) {
+                std::string number = std::to_string(i % 3);
+
+                text += "begin " + std::to_string(i + 1) + ".0 0x" + number +
+                        "0000000 4M id=" + number + " duration=" +
+                        std::to_string((i < 3) ? times[rank][i] : 1) + "us\n" +
+                        "end " + std::to_string(i + 1) + ".5 id=" + number +
+                        "\n";
+            }
+            make_file("job/" + std::to_string(rank) + ".trace", text);
+        }
+        EXPECT_EQ(0, call(predreg_report, {"-o", "-", folder})) << m_errors;
+        return m_output.substr(0, m_output.find("id=\"curves\""));
+    }
+
+    static std::string heading(const std::string &page)
+    {
+        return page.substr(page.find("<h1>"), page.find("</h1>") -
+                                              page.find("<h1>"));
+    }
+};
+
+TEST_F(test_report_costs, one_was_held_up) {
+    std::string calm = report({{200, 210, 205}, {200, 195, 200}});
+
+    EXPECT_TRUE(contains(calm, "<h1>Yes: ")) << heading(calm);
+    EXPECT_FALSE(contains(calm, "differ")) << calm;
+
+    /* By 100 ms */
+    std::string held = report({{200, 210, 205}, {100200, 195, 200}});
+    EXPECT_EQ(heading(calm), heading(held));
+    EXPECT_FALSE(contains(held, "differ")) << held;
+
+    /* All of a rank, since it touches its memory first: that is told */
+    held = report({{200, 210, 205}, {10200, 9900, 12000}});
+    EXPECT_EQ(heading(calm), heading(held));
+    EXPECT_TRUE(contains(held, "What registrations cost differs")) << held;
 }
 
 TEST_F(test_report_command, bad_arguments) {

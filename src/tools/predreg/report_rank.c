@@ -1,0 +1,187 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "report_rank.h"
+
+#include <tools/replay/replay.h>
+#include <uct/ib/predreg/core/knobs.h>
+
+#include <string.h>
+
+
+/* The results of a rank */
+typedef struct {
+    predreg_replay_result_t results[PREDREG_REPLAY_LAST];
+    unsigned                num_results;
+    predreg_replay_result_t bounds[PREDREG_MAX_TRIED];
+    unsigned                num_bounds;
+    predreg_replay_result_t larger; /* Predict, with more KNOWN_REGIONS */
+    uint64_t                known_regions;
+    uint64_t                larger_regions; /* 0: larger was not played */
+} played_rank_t;
+
+
+/* Replay a rank under every policy */
+static ucs_status_t play_policies(const predreg_timeline_t *timeline,
+                                  played_rank_t *played)
+{
+    predreg_replay_params_t params;
+    ucs_status_t status;
+    unsigned policy;
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        status = predreg_replay_params_default(timeline, policy, &params);
+        if (status != UCS_OK) {
+            return status;
+        }
+
+        status = predreg_replay(timeline, &params,
+                                &played->results[played->num_results]);
+        if (status == UCS_OK) {
+            ++played->num_results;
+        } else if (status != UCS_ERR_UNSUPPORTED) {
+            return status;
+        }
+    }
+
+    return UCS_OK;
+}
+
+/* Replay a rank with several bounds on UCX's own cache */
+static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
+                                played_rank_t *played)
+{
+    uint64_t peak = 0;
+    uint64_t limits[PREDREG_MAX_TRIED];
+    predreg_replay_params_t params;
+    ucs_status_t status;
+    unsigned i, count;
+
+    for (i = 0; i < played->num_results; ++i) {
+        if (played->results[i].policy == PREDREG_REPLAY_LEAVE_PINNED) {
+            peak = played->results[i].pinned.peak_bytes;
+        }
+    }
+
+    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_LRU,
+                                           &params);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    count = predreg_bounds_to_try(peak, limits);
+    for (i = 0; i < count; ++i) {
+        params.limit = limits[i];
+        status       = predreg_replay(timeline, &params, &played->bounds[i]);
+        if (status != UCS_OK) {
+            return status;
+        }
+        ++played->num_bounds;
+    }
+
+    return UCS_OK;
+}
+
+/* If a rank has more buffers than predict remembers, replay it with 2, 4, 8,
+ * ... times the default, so that it is enough */
+static ucs_status_t play_larger(const predreg_timeline_t *timeline,
+                                const predreg_evidence_t *evidence,
+                                played_rank_t *played)
+{
+    uint64_t buffers = evidence->buffers;
+    predreg_replay_params_t params;
+    ucs_status_t status;
+
+    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
+                                           &params);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    played->known_regions = params.cache.known_regions;
+    if ((buffers <= played->known_regions) ||
+        (buffers > UCT_PREDREG_MAX_ENTRIES / 2)) {
+        return UCS_OK;
+    }
+
+    while (params.cache.known_regions < buffers) {
+        params.cache.known_regions *= 2;
+    }
+
+    status = predreg_replay(timeline, &params, &played->larger);
+    if (status == UCS_OK) {
+        played->larger_regions = params.cache.known_regions;
+    }
+
+    return status;
+}
+
+static ucs_status_t play_rank(const predreg_timeline_t *timeline,
+                              const predreg_evidence_t *evidence,
+                              played_rank_t *played)
+{
+    ucs_status_t status;
+
+    memset(played, 0, sizeof(*played));
+    status = play_policies(timeline, played);
+    if (status == UCS_OK) {
+        status = play_bounds(timeline, played);
+    }
+
+    return (status == UCS_OK) ? play_larger(timeline, evidence, played) :
+                                status;
+}
+
+static void cleanup_played(played_rank_t *played)
+{
+    unsigned i;
+
+    for (i = 0; i < played->num_results; ++i) {
+        predreg_replay_result_cleanup(&played->results[i]);
+    }
+    for (i = 0; i < played->num_bounds; ++i) {
+        predreg_replay_result_cleanup(&played->bounds[i]);
+    }
+    if (played->larger_regions > 0) {
+        predreg_replay_result_cleanup(&played->larger);
+    }
+}
+
+ucs_status_t predreg_report_play(predreg_report_t *report,
+                                 const ucs_rcache_trace_t *trace,
+                                 const predreg_timeline_t *timeline,
+                                 const predreg_cost_t *own_reg)
+{
+    predreg_evidence_t evidence;
+    played_rank_t played;
+    ucs_status_t status;
+
+    status = predreg_evidence_find(timeline, &evidence);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = play_rank(timeline, &evidence, &played);
+    if (status == UCS_OK) {
+        status = predreg_report_add(report, &(predreg_report_rank_t){
+            .trace          = trace,
+            .timeline       = timeline,
+            .evidence       = &evidence,
+            .results        = played.results,
+            .num_results    = played.num_results,
+            .bounds         = played.bounds,
+            .num_bounds     = played.num_bounds,
+            .own_reg        = own_reg,
+            .known_regions  = played.known_regions,
+            .larger         = (played.larger_regions > 0) ? &played.larger :
+                                                            NULL,
+            .larger_regions = played.larger_regions
+        });
+    }
+
+    cleanup_played(&played);
+    return status;
+}
