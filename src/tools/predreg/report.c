@@ -9,6 +9,7 @@
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/trace_files.h>
+#include <tools/report/data/recommend.h>
 
 #include <errno.h>
 #include <getopt.h>
@@ -189,7 +190,10 @@ static ucs_status_t add_folder(predreg_report_t *report, const char *path)
     ucs_status_t status;
 
     status = predreg_traces_each(path, look_at_trace, &job, &left_out);
-    if ((status == UCS_OK) && (job.num_paths == 0)) {
+    if (status == UCS_ERR_NO_ELEM) {
+        predreg_error("report: no process opened an RDMA device, or none was "
+                      "recorded. Check that " PREDREG_CHECK_DEVICE);
+    } else if ((status == UCS_OK) && (job.num_paths == 0)) {
         predreg_error("report: no trace in '%s' can be replayed", path);
         status = UCS_ERR_INVALID_PARAM;
     } else if (status == UCS_OK) {

@@ -225,6 +225,14 @@ static void report_add_outcomes(predreg_findings_t *findings,
     findings->known_regions  = input->known_regions;
 }
 
+/* @return how many memory domains a process opened, at least: who makes a trace
+ * himself needs not name them */
+static unsigned report_num_domains(const ucs_rcache_trace_t *trace)
+{
+    return report_is_recorded(trace) ? trace->num_domains :
+                                       ucs_max(trace->num_domains, 1);
+}
+
 /* Add what is known of a rank besides that */
 static void report_add_evidence(predreg_report_t *report,
                                 const predreg_report_rank_t *input)
@@ -242,6 +250,8 @@ static void report_add_evidence(predreg_report_t *report,
     findings->lost          += input->trace->lost;
     findings->truncated     += !!input->trace->truncated;
     findings->unended       += report_is_unended(input->trace);
+    findings->domains        = ucs_max(findings->domains,
+                                       report_num_domains(input->trace));
 
     /* A rank that uses nothing does not need to know what that costs */
     if (timeline->num_uses > 0) {

@@ -38,6 +38,8 @@ typedef struct predreg_findings {
                                         that */
     uint64_t          pool_bytes;  /**< Bytes registered by UCX's own pools,
                                         mean of the ranks that tell it */
+    unsigned          domains;     /**< Most memory domains that a rank
+                                        opened */
     uint64_t          events;      /**< Events recorded, all ranks */
     uint64_t          lost;        /**< Events that were lost, all ranks */
     unsigned          truncated;   /**< Ranks with a trace whose end is

@@ -56,6 +56,11 @@ BEGIN_C_DECLS
 /** If more than this part of the events were lost, all figures are doubtful. */
 #define PREDREG_LOST_PART         0.01
 
+/** What to look at if no RDMA device was opened, after "Check that". */
+#define PREDREG_CHECK_DEVICE \
+    "ucx_info -d lists one with the transport rc or dc, that UCX_TLS and " \
+    "UCX_NET_DEVICES allow it, and that MPI uses UCX (Open MPI: --mca pml ucx)."
+
 
 typedef enum {
     PREDREG_SETTING_PREDICT,

@@ -154,6 +154,22 @@ static void reason_write_pays(const report_data_t *report, FILE *out)
     }
 }
 
+/* Write why there may be no uses, and what to look at */
+static void reason_write_no_uses(const report_data_t *report, FILE *out)
+{
+    if (report->findings.domains == 0) {
+        predreg_html_print(out, "No RDMA device was opened, so nothing was "
+                                "registered. Check that " PREDREG_CHECK_DEVICE);
+    } else {
+        predreg_html_print(out, "Nothing was registered for communication. "
+                                "Messages are so small that they are copied "
+                                "(UCX_RNDV_THRESH and UCX_ZCOPY_THRESH say "
+                                "below which size), or do not travel by RDMA, "
+                                "as within a node: see UCX_TLS, and whether "
+                                "ranks were on different nodes.");
+    }
+}
+
 static void reason_write_tiny(const report_data_t *report, FILE *out)
 {
     predreg_html_print(out, "That is little beside what UCX registers for "
@@ -233,9 +249,7 @@ void report_write_reason(const report_data_t *report, FILE *out)
 
     switch (report->advice.reason) {
     case PREDREG_REASON_NO_USES:
-        predreg_html_print(out, "Nothing was registered for communication: "
-                                "messages are so small that they are copied, "
-                                "or do not travel by RDMA.");
+        reason_write_no_uses(report, out);
         break;
     case PREDREG_REASON_TINY:
         reason_write_tiny(report, out);

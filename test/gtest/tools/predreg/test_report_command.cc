@@ -115,6 +115,30 @@ TEST_F(test_report_command, traces_left_out) {
     expect_logged("beyond the end of the address");
 }
 
+/* Whoever ran a program without RDMA learns what to look at */
+TEST_F(test_report_command, no_rdma) {
+    expect_refused({make_folder("job")}, EXIT_FAILURE,
+                   "no process opened an RDMA device");
+    EXPECT_TRUE(contains(m_errors, "ucx_info -d")) << m_errors;
+}
+
+/* What UCX registered for itself shows that a device was in use */
+TEST_F(test_report_command, nothing_registered) {
+    std::string text = "ucx_predreg trace 1\nmeta rank 0\nmeta clock_ns 1\n";
+
+    make_folder("job");
+    make_file("job/0.trace", text + "counter uses 0\n");
+    EXPECT_EQ(0, call(predreg_report, {"-o", "-", path("job")}));
+    EXPECT_TRUE(contains(m_output, "No RDMA device was opened")) << m_output;
+    EXPECT_TRUE(contains(m_output, "ucx_info -d"));
+
+    make_file("job/0.trace", text + "domain 0 mlx5_0\ncounter uses 0\n");
+    EXPECT_EQ(0, call(predreg_report, {"-o", "-", path("job")}));
+    EXPECT_TRUE(contains(m_output, "Nothing was registered for communication"));
+    EXPECT_FALSE(contains(m_output, "No RDMA device was opened"));
+    EXPECT_TRUE(contains(m_output, "UCX_RNDV_THRESH"));
+}
+
 /* What a registration costs came from a few first uses in each rank: one that
  * was held up by something else made a rank slower than all others */
 class test_report_costs : public test_report_command {
