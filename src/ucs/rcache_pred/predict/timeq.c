@@ -71,16 +71,25 @@ void ucs_rcache_pred_timeq_remove(ucs_rcache_pred_timeq_t *queue,
     ucs_rcache_pred_tree_remove(&queue->tree, &elem->node);
 }
 
+/* Set the times of a branch from the bottom up, so that each summary is made
+ * once. It calls itself as deep as the tree is, 1.44 log2(n) */
+static void set_branch(ucs_rcache_pred_tree_node_t *node,
+                       ucs_rcache_pred_time_t time)
+{
+    if (node == NULL) {
+        return;
+    }
+
+    set_branch(node->child[0], time);
+    set_branch(node->child[1], time);
+    node_elem(node)->time = time;
+    sum_branch(node);
+}
+
 void ucs_rcache_pred_timeq_set_all(ucs_rcache_pred_timeq_t *queue,
                                    ucs_rcache_pred_time_t time)
 {
-    ucs_rcache_pred_tree_node_t *node;
-
-    for (node = ucs_rcache_pred_tree_first(queue->tree.root); node != NULL;
-         node = ucs_rcache_pred_tree_next(node)) {
-        node_elem(node)->time = ucs_min(time, TIME_LAST);
-        ucs_rcache_pred_tree_update(&queue->tree, node);
-    }
+    set_branch(queue->tree.root, ucs_min(time, TIME_LAST));
 }
 
 ucs_rcache_pred_timeq_elem_t *
