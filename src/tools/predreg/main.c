@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 
 typedef struct {
@@ -68,6 +69,16 @@ log_message(const char *file, unsigned line, const char *function,
     return UCS_LOG_FUNC_RC_STOP;
 }
 
+/* A command must not seem to have succeeded if what it has printed, even if that
+ * is only help, did not get where it should, such as to a disk that is full */
+static void check_output(int status, void *arg)
+{
+    if ((status == EXIT_SUCCESS) && ((fflush(stdout) != 0) || ferror(stdout))) {
+        predreg_error("cannot write to the standard output: %m");
+        _exit(EXIT_FAILURE);
+    }
+}
+
 static void usage(FILE *stream)
 {
     size_t i;
@@ -103,6 +114,7 @@ int main(int argc, char **argv)
     size_t i;
 
     ucs_log_push_handler(log_message);
+    on_exit(check_output, NULL);
     if (argc < 2) {
         usage(stderr);
         return PREDREG_EXIT_USAGE;

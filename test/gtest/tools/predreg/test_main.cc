@@ -6,6 +6,7 @@
 
 #include <common/command_test.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 /* The program as it was built: which command it runs, and what it says if there
@@ -68,6 +69,20 @@ TEST_F(test_main, every_command_knows_its_name) {
         EXPECT_EQ(2, run({command, "--no-such-option"})) << command;
         EXPECT_TRUE(contains(m_errors, "ucx_predreg " + command + ": "))
                 << m_errors;
+    }
+}
+
+TEST_F(test_main, output_that_is_lost_is_an_error) {
+    auto to_full_disk = [](int argc, char **argv) {
+        dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO);
+        return execute(argc, argv);
+    };
+
+    EXPECT_EQ(1, call_in_child(to_full_disk, {"--version"}));
+    for (const char *command : COMMANDS) {
+        EXPECT_EQ(1, call_in_child(to_full_disk, {command, "--help"}));
+        EXPECT_EQ("ucx_predreg: cannot write to the standard output: No space "
+                  "left on device\n", m_errors) << command;
     }
 }
 
