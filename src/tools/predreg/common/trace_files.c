@@ -189,8 +189,12 @@ static ucs_status_t read_folder(reader_t *reader, const char *path)
         return UCS_ERR_NO_ELEM;
     }
 
-    /* Only if there is nothing else, damage is an error */
-    return ((status == UCS_OK) && (reader->num_seen == 0)) ? damage : status;
+    if ((status == UCS_OK) && (reader->num_seen == 0)) {
+        predreg_error("no trace in '%s' can be read", path);
+        return damage;
+    }
+
+    return status;
 }
 
 /* Warn if two jobs have written their traces to one folder, which looks like

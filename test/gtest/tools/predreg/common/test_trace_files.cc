@@ -192,6 +192,8 @@ TEST_F(test_trace_files, all_are_damaged) {
     make_file("job/a.trace", "no trace\n");
     make_file("job/b.trace");
     EXPECT_NE(UCS_OK, load(folder));
+    EXPECT_TRUE(contains(m_errors, "ucx_predreg: no trace in '" + folder +
+                         "' can be read\n")) << m_errors;
     EXPECT_NE("", log_watch::take());
     EXPECT_NE("", log_watch::take());
     EXPECT_NE(UCS_OK, load(path("job/a.trace")));
