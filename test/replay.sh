@@ -169,7 +169,7 @@ refused 2 'HELPER=none is not accepted' --set UCX_RCACHE_PRED_HELPER=none "$trac
 refused 2 'POLICY is said by --policy' --set POLICY=predict "$trace"
 refused 2 'WINDOW is part of what was recorded' --set window=1 "$trace"
 refused 2 'NODE_MAX_PINNED .* --ranks' --set NODE_MAX_PINNED=1g "$trace"
-refused 2 "'COLOUR' changes nothing in a replay; accepted: HELPER" \
+refused 2 "there is no knob 'COLOUR'; accepted in a replay: HELPER" \
     --set COLOUR=red "$trace"
 refused 2 "--reg-cost: 'much'; accepted: OP,PAGE" --reg-cost much "$trace"
 refused 2 "--dereg-cost: '-1,0'; accepted" --dereg-cost=-1,0 "$trace"

@@ -9,17 +9,23 @@
 
 #include <ucs/sys/compiler_def.h>
 
+#include <stdint.h>
+
 BEGIN_C_DECLS
 
 /** @file number.h
  *
  * Reads numbers as people type them. Every sub-command may call this; it calls
- * nothing else of this project.
+ * what reads the values of knobs.
  */
 
 /** Read a positive whole number. @return the number, or 0 if @a text is
  *  anything else, or a number above @a max. */
 long predreg_number(const char *text, long max);
+
+/** Read a positive number with a unit, as knobs have it: 64m.
+ *  @return the number, or 0 if @a text is anything else, or does not fit. */
+uint64_t predreg_bytes(const char *text);
 
 END_C_DECLS
 

@@ -42,7 +42,10 @@ static void complain(const char *name)
     char *list    = predreg_knob_opt_accepted();
     char *nearest = predreg_knob_nearest(name);
 
-    if ((nearest == NULL) || !strcmp(nearest, name)) {
+    if (nearest == NULL) {
+        predreg_error("--set: there is no knob '%s'; accepted in a replay: %s",
+                      name, list);
+    } else if (!strcmp(nearest, name)) {
         predreg_error("--set: '%s' changes nothing in a replay; accepted: %s",
                       name, list);
     } else {

@@ -9,9 +9,8 @@
 #include "policy_opt.h"
 
 #include <tools/predreg/common/message.h>
+#include <tools/predreg/common/number.h>
 #include <tools/replay/models/pattern.h>
-
-#include <ucs/sys/string.h>
 
 #include <ctype.h>
 #include <errno.h>
@@ -137,17 +136,13 @@ static int parse_number(const char *option, const char *arg, unsigned min,
 
 static int parse_bytes(const char *option, const char *arg, uint64_t *bytes_p)
 {
-    size_t bytes;
-
-    if (!isdigit((unsigned char)*arg) ||
-        (ucs_str_to_memunits(arg, &bytes) != UCS_OK) || (bytes == 0) ||
-        (bytes == UCS_MEMUNITS_INF) || (bytes == UCS_MEMUNITS_AUTO)) {
+    *bytes_p = predreg_bytes(arg);
+    if (*bytes_p == 0) {
         predreg_error("--%s: '%s'; accepted: a number of bytes from 1, as in "
                       "512m", option, arg);
         return -1;
     }
 
-    *bytes_p = bytes;
     return 0;
 }
 

@@ -7,11 +7,10 @@
 #include "policy_opt.h"
 
 #include <tools/predreg/common/message.h>
+#include <tools/predreg/common/number.h>
 
 #include <ucs/datastruct/string_buffer.h>
-#include <ucs/sys/string.h>
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +66,6 @@ static char *limited_policies(const char *word, int with_example)
 static int parse_limit(const char *whole, unsigned policy, const char *number,
                        uint64_t *limits)
 {
-    size_t limit;
     char *limited;
 
     if (predreg_policies[policy].limit == PREDREG_LIMIT_NONE) {
@@ -77,8 +75,8 @@ static int parse_limit(const char *whole, unsigned policy, const char *number,
         return -1;
     }
 
-    if (!isdigit((unsigned char)*number) ||
-        (ucs_str_to_memunits(number, &limit) != UCS_OK) || (limit == 0)) {
+    limits[policy] = predreg_bytes(number);
+    if (limits[policy] == 0) {
         limited = limited_policies(" or ", 1);
         predreg_error("--policy: '%s'; accepted: a number from 1, as in %s",
                       whole, limited);
@@ -86,7 +84,6 @@ static int parse_limit(const char *whole, unsigned policy, const char *number,
         return -1;
     }
 
-    limits[policy] = limit;
     return 0;
 }
 

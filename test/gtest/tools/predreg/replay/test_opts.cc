@@ -104,7 +104,8 @@ TEST_F(test_replay_opts, bad_policies) {
                    "--policy: 'predict' is given twice");
     expect_refused({"--policy=predict=5", "a"},
                    "only lru and regions have a limit");
-    for (const char *bad : {"lru=", "lru=0", "lru=x", "lru=-1", "regions=inf"}) {
+    for (const char *bad : {"lru=", "lru=0", "lru=x", "lru=-1", "lru=5x",
+                            "lru=17179869185g", "regions=inf"}) {
         expect_refused({"--policy", bad, "a"}, std::string("--policy: '") + bad +
                        "'; accepted: a number from 1");
     }
@@ -135,6 +136,9 @@ TEST_F(test_replay_opts, bad_knobs) {
     expect_refused({"--set=HISTRY=3", "a"},
                    "--set: there is no knob 'HISTRY', the nearest is HISTORY; "
                    "accepted in a replay: HELPER, HISTORY");
+    expect_refused({"--set=COLOUR=red", "a"},
+                   "--set: there is no knob 'COLOUR'; accepted in a replay: "
+                   "HELPER, HISTORY");
     expect_refused({"--set=SUMMARY=text", "a"},
                    "'SUMMARY' changes nothing in a replay; accepted: HELPER, "
                    "HISTORY, MAX_SITES, KNOWN_REGIONS, DQ_SIZE, MAX_PINNED, "
@@ -187,7 +191,7 @@ TEST_F(test_replay_opts, numbers) {
                            "'; accepted: 1 to 16777216");
         }
     }
-    for (const char *bad : {"0", "inf", "auto", "x", "-1"}) {
+    for (const char *bad : {"0", "inf", "auto", "x", "-1", "17179869185g"}) {
         expect_refused({"--node-max", bad, "a"}, std::string("--node-max: '") +
                        bad + "'; accepted: a number of bytes from 1");
     }
