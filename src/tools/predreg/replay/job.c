@@ -53,6 +53,20 @@ predreg_rank_t *predreg_job_add_rank(predreg_job_t *job)
     return &job->ranks[job->num_ranks++];
 }
 
+void predreg_job_drop_next(predreg_job_t *job)
+{
+    unsigned policy;
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        if (job->results[policy] != NULL) {
+            predreg_replay_result_cleanup(
+                    &job->results[policy][job->num_ranks]);
+            memset(&job->results[policy][job->num_ranks], 0,
+                   sizeof(**job->results));
+        }
+    }
+}
+
 void predreg_job_drop_results(predreg_job_t *job,
                               predreg_replay_policy_t policy)
 {

@@ -52,6 +52,9 @@ predreg_job_add_result(predreg_job_t *job, predreg_replay_policy_t policy);
  *  @return the rank, to be filled in. It moves with the next call. */
 predreg_rank_t *predreg_job_add_rank(predreg_job_t *job);
 
+/** Drop the results of the next rank, which will not be added. */
+void predreg_job_drop_next(predreg_job_t *job);
+
 /** Drop all results of a policy, if there are any. */
 void predreg_job_drop_results(predreg_job_t *job,
                               predreg_replay_policy_t policy);

@@ -52,8 +52,9 @@ static ucs_status_t replay_policy(const predreg_timeline_t *timeline,
     return status;
 }
 
-/* Replay a rank under all policies, and add the results to the job */
-static ucs_status_t replay_rank(loader_t *loader,
+/* Replay a rank under all policies, and add the results to the job.
+ * @param [in] path  Of its trace, for messages. */
+static ucs_status_t replay_rank(loader_t *loader, const char *path,
                                 const predreg_timeline_t *timeline)
 {
     predreg_replay_result_t *result;
@@ -74,7 +75,7 @@ static ucs_status_t replay_rank(loader_t *loader,
         if (status == UCS_ERR_UNSUPPORTED) {
             loader->is_left_out[policy] = 1;
         } else if (status != UCS_OK) {
-            predreg_error("replay: %s cannot be replayed: %s",
+            predreg_error("replay: %s: %s cannot be replayed: %s", path,
                           predreg_policies[policy].name,
                           ucs_status_string(status));
             return status;
@@ -124,12 +125,18 @@ static ucs_status_t add_trace(ucs_rcache_trace_t *trace, void *arg)
         goto out_free_trace;
     }
 
-    loader->status = replay_rank(loader, timeline);
-    if (loader->status == UCS_OK) {
+    status = replay_rank(loader, trace->path, timeline);
+    if (status == UCS_OK) {
         add_rank(loader, trace, timeline);
+    } else if (status == UCS_ERR_INVALID_PARAM) {
+        /* Its costs or sizes are beyond what can be replayed */
+        predreg_job_drop_next(loader->job);
+        leave_out(loader, trace->path);
+        status = UCS_OK;
+    } else {
+        loader->status = status;
     }
     predreg_timeline_destroy(timeline);
-    status = loader->status;
 out_free_trace:
     ucs_rcache_trace_free(trace);
     return status;

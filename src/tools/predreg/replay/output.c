@@ -120,6 +120,7 @@ void predreg_replay_print_excess(const predreg_replay_result_t *predict,
                                  const predreg_replay_result_t *clairvoyant)
 {
     double least = clairvoyant->pinned.byte_seconds;
+    int is_first = 1;
     double part;
     unsigned i;
 
@@ -127,14 +128,21 @@ void predreg_replay_print_excess(const predreg_replay_result_t *predict,
         return;
     }
 
-    printf("\npredict registers %.2f times the byte-seconds of clairvoyant; in "
-           "percent of those,\nit has more (+) or less (-):\n",
+    printf("\npredict registers %.2f times the byte-seconds of clairvoyant",
            predict->pinned.byte_seconds / least);
     for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
         part = 100 * (predict->pinned.by_cause[i] -
                       clairvoyant->pinned.by_cause[i]) / least;
         if (fabs(part) >= 0.05) {
-            printf("  %+7.1f %%  %s\n", part, cause_phrase(i));
+            printf("%s  %+7.1f %%  %s\n",
+                   is_first ? "; in percent of those,\n"
+                              "it has more (+) or less (-):\n" : "", part,
+                   cause_phrase(i));
+            is_first = 0;
         }
+    }
+
+    if (is_first) {
+        printf("\n");
     }
 }

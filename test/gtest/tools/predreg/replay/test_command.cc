@@ -152,17 +152,21 @@ TEST_F(test_replay_command, damaged_traces_are_left_out) {
     std::string far    = make_file("job/3.trace", "ucx_predreg trace 1\n"
                                    "begin 1 0x1000 0xffffffffffff0000 id=1\n"
                                    "end 2 id=1\n");
+    /* Its registrations would take longer than a replay can count */
+    std::string slow   = make_file("job/00.trace", read("job/0.trace") +
+                                   "reg 9 0x1000 4096 duration=4000000000\n");
     std::string file   = make_file("file", "nonsense\n");
 
     for (auto paths : {std::vector<std::string>{folder},
                        std::vector<std::string>{folder, file}}) {
-        std::string number = std::to_string(1 + paths.size());
+        std::string number = std::to_string(2 + paths.size());
 
         std::vector<std::string> args = {"--policy=predict"};
         args.insert(args.end(), paths.begin(), paths.end());
         EXPECT_EQ(0, replay(args)) << m_errors;
         EXPECT_TRUE(contains(m_errors, "'" + empty + "' is left out"));
         EXPECT_TRUE(contains(m_errors, "'" + far + "' is left out"));
+        EXPECT_TRUE(contains(m_errors, "'" + slow + "' is left out"));
         EXPECT_EQ(paths.size() > 1,
                   contains(m_errors, "'" + file + "' is left out"));
         EXPECT_EQ(2u, lines("rank ")) << m_output;
@@ -179,7 +183,7 @@ TEST_F(test_replay_command, damaged_traces_are_left_out) {
     }
 
     /* There is nothing else */
-    for (const std::string &path : {empty, far, file}) {
+    for (const std::string &path : {empty, far, slow, file}) {
         EXPECT_EQ(EXIT_FAILURE, replay({path}));
         EXPECT_FALSE(contains(m_errors, "left out"));
         EXPECT_NE("", log_watch::take());
