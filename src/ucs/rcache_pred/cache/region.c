@@ -44,8 +44,8 @@ static uintptr_t region_end(const ucs_rcache_pred_region_t *region)
 static int starts_before(const ucs_rcache_pred_tree_node_t *node,
                          const ucs_rcache_pred_tree_node_t *other)
 {
-    return ucs_rcache_pred_tree_region(node)->start <
-           ucs_rcache_pred_tree_region(other)->start;
+    return ucs_rcache_pred_tree_region(node)->tree_start <
+           ucs_rcache_pred_tree_region(other)->tree_start;
 }
 
 /* Where the last region of a branch ends; 0: the branch is empty */
@@ -204,7 +204,7 @@ ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
 
     while (node != NULL) {
         region = ucs_rcache_pred_tree_region(node);
-        if (region->start >= start) {
+        if (region->tree_start >= start) {
             first = region;
             node  = node->child[0];
         } else {
@@ -308,6 +308,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     region->generation = ++table->generations;
     region->domain     = domain;
     region->start      = start;
+    region->tree_start = start;
     region->length     = length;
     region->extent     = length;
     region->state      = UCS_RCACHE_PRED_REGION_IDLE;

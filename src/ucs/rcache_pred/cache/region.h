@@ -108,12 +108,11 @@ typedef struct ucs_rcache_pred_region {
     unsigned                       recent_access; /**< Access that any of the
                                                      recent uses needed. The
                                                      helper writes it */
-    ucs_rcache_pred_time_t         registered_at; /**< When the helper has
-                                                       registered it last */
-    ucs_rcache_pred_time_t         early_after; /**< If the first use comes
-                                                     later than this after
-                                                     registered_at, the region
-                                                     was registered too early */
+    ucs_rcache_pred_time_t         early_until; /**< If the helper has
+                                                     registered it: a first use
+                                                     that comes later than this
+                                                     shows that it did so too
+                                                     early */
     ucs_rcache_pred_time_t         deadline;    /**< When the next use is
                                                      expected; INF: no use is
                                                      expected, or the helper has
@@ -130,16 +129,17 @@ typedef struct ucs_rcache_pred_region {
                                                      first on that was unmapped
                                                      since. >= length unless
                                                      stale */
-    ucs_list_link_t                lost_link;   /**< Element of dq.lost; valid
-                                                     if lost is not 0 */
     uint32_t                       num_entries; /**< Entries in the DQ. No more
                                                      than fit in there */
     uint8_t                        lost;        /**< Not 0: the last of its
                                                      entries was overwritten */
 
-    ucs_list_link_t                list;        /**< Element of table->free or
-                                                     of table->stale */
-    ucs_rcache_pred_tree_node_t    tree_node;   /**< Element of table->tree */
+    /* A search in the tree reads these, which are in one cache line */
+    ucs_rcache_pred_tree_node_t    tree_node UCS_V_ALIGNED(64);
+                                                /**< Element of table->tree */
+    uintptr_t                      tree_start;  /**< The start once more, by
+                                                     which the tree is
+                                                     ordered */
     uintptr_t                      max_end;     /**< Where the last extent of
                                                      this region and of those
                                                      below it in the tree ends */
@@ -149,11 +149,17 @@ typedef struct ucs_rcache_pred_region {
                                                      region and of those below
                                                      it in the tree */
 
+    ucs_list_link_t                list;        /**< Element of table->free or
+                                                     of table->stale */
+    ucs_list_link_t                lost_link;   /**< Element of dq.lost; valid
+                                                     if lost is not 0 */
+
     /* Only the helper uses these */
-    ucs_rcache_pred_timeq_elem_t   queue_elem;  /**< Element of the registration
+    size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
+    ucs_rcache_pred_timeq_elem_t   queue_elem UCS_V_ALIGNED(64);
+                                                /**< Element of the registration
                                                      queue or of the awaited
                                                      list */
-    size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
     unsigned                       accesses[UCS_RCACHE_PRED_RECENT_LENGTHS];
                                                 /**< Access that the uses with
                                                      these lengths needed */

@@ -57,7 +57,7 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
 
     if (region->ahead) {
         region->ahead = 0;
-        if (use->time > region->registered_at + region->early_after) {
+        if (use->time > region->early_until) {
             ++pred->stats.early;
             result = UCS_RCACHE_PRED_RESULT_EARLY;
         }

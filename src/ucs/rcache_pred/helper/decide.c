@@ -296,9 +296,8 @@ static void region_registered(ucs_rcache_pred_t *pred,
     if (status == UCS_OK) {
         ++pred->stats.regs_helper;
         ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
-        region->ahead         = 1;
-        region->registered_at = end;
-        region->early_after   = period / 4;
+        region->ahead       = 1;
+        region->early_until = end + (period / 4);
         ucs_rcache_pred_region_note(&pred->table, region);
     } else {
         region->state = UCS_RCACHE_PRED_REGION_IDLE;

@@ -90,6 +90,18 @@ protected:
     ucs_rcache_pred_table_t m_table;
 };
 
+/* What a use, a step in the tree and a step in a queue cost with many regions is
+ * how many cache lines they touch */
+TEST_F(test_region, cache_lines)
+{
+    EXPECT_LE(offsetof(region_t, lost) + sizeof(region_t::lost), 3u * 64);
+    EXPECT_EQ(0u, offsetof(region_t, tree_node) % 64);
+    EXPECT_EQ(offsetof(region_t, tree_node) / 64,
+              offsetof(region_t, max_rank) / 64);
+    EXPECT_EQ(0u, offsetof(region_t, queue_elem) % 64);
+    EXPECT_EQ(64u, sizeof(region_t::queue_elem));
+}
+
 TEST_F(test_region, found_by_start)
 {
     region_t *a = make(0x1000, 100), *b = make(0x2000, 100);
