@@ -7,9 +7,15 @@
 #include "preload.h"
 #include "ucx.h"
 
-#include <pthread.h>
+#include <ucs/sys/math.h>
 
-/* Which UCX a caller has, and the functions of that UCX */
+/*
+ * Which UCX a caller has, and the functions of that UCX.
+ *
+ * There is no lock, since the thread that holds it may be missing in a forked
+ * child. Threads take the entries of the tables below with atomics, and an entry
+ * does not change after it was written.
+ */
 
 /* Libraries that call UCX. If there are more, the others are looked up at each
  * of their calls. */
@@ -19,24 +25,23 @@
 typedef struct caller {
     predreg_range_t library;
     unsigned        ucx;
+    _Atomic int     is_known; /* The rest was written, by the one thread that
+                                 has taken this entry. Release and acquire */
 } caller_t;
 
 
 _Atomic unsigned predreg_num_ucx;
 
-/* The function PREDREG_UCX_FUNCTION of each UCX. An entry is written under the
- * lock, before predreg_num_ucx counts it. */
-static const void *ucx_functions[PREDREG_MAX_UCX];
+/* The function PREDREG_UCX_FUNCTION of each UCX; NULL: there are no more.
+ * Relaxed: what counts is the address. */
+static _Atomic(const void*) ucx_functions[PREDREG_UCX_REST];
 
-/* Callers of a process with more than one UCX. An entry is written under the
- * lock, before num_callers counts it with release; it never changes, since the
- * library is kept. */
+/* Callers of a process with more than one UCX. They stay true, since the
+ * libraries are kept. */
 static caller_t callers[MAX_CALLERS];
-static _Atomic unsigned num_callers;
 
-/* Protects the two tables above against other writers. No function of ucx.h is
- * called while it is held. */
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+/* How many entries were taken. Relaxed: each says itself whether it is known */
+static _Atomic unsigned num_callers;
 
 
 /* This takes the place of a function that was not found. It returns a value as
@@ -67,63 +72,99 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
     return addr;
 }
 
+/* Let so many UCXs be counted, at least. */
+static void count_ucx(unsigned count)
+{
+    /* Relaxed: see preload.h */
+    unsigned counted = atomic_load_explicit(&predreg_num_ucx,
+                                            memory_order_relaxed);
+
+    while ((counted < count) &&
+           !atomic_compare_exchange_weak_explicit(&predreg_num_ucx, &counted,
+                                                  count, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
 /* Find the number of a UCX, or give it the next one. */
 static unsigned number_of(const void *function)
 {
-    unsigned ucx, count;
+    const void *known;
+    unsigned ucx;
 
-    pthread_mutex_lock(&table_lock);
-    /* Relaxed: it is written under the lock */
-    count = atomic_load_explicit(&predreg_num_ucx, memory_order_relaxed);
-    for (ucx = 0; ucx < count; ++ucx) {
-        if (ucx_functions[ucx] == function) {
-            goto out;
+    for (ucx = 0; ucx < PREDREG_UCX_REST; ++ucx) {
+        known = atomic_load_explicit(&ucx_functions[ucx], memory_order_relaxed);
+        if ((known == NULL) &&
+            atomic_compare_exchange_strong_explicit(&ucx_functions[ucx], &known,
+                                                    function,
+                                                    memory_order_relaxed,
+                                                    memory_order_relaxed)) {
+            known = function;
+        }
+
+        if (known == function) {
+            /* Whoever has given it the number may not have counted it yet */
+            count_ucx(ucx + 1);
+            return ucx;
         }
     }
 
-    if (ucx < PREDREG_UCX_REST) {
-        ucx_functions[ucx] = function;
-        /* Relaxed: see preload.h */
-        atomic_store_explicit(&predreg_num_ucx, ucx + 1, memory_order_relaxed);
-    }
-out:
-    pthread_mutex_unlock(&table_lock);
-    return ucx;
+    return PREDREG_UCX_REST;
 }
 
 /* Remember the UCX of a library, which stays loaded from now on, so that no
  * other library can come to be in its place. */
 static void caller_add(const void *address, unsigned ucx)
 {
-    caller_t caller = {predreg_library_range(address), ucx};
-    unsigned count;
+    predreg_range_t library = predreg_library_range(address);
+    caller_t *caller;
+    unsigned i;
 
-    if (caller.library.start == NULL) {
-        return; /* Code that was made at run time */
+    if ((library.start == NULL) || /* Code that was made at run time */
+        (atomic_load_explicit(&num_callers, memory_order_relaxed) >=
+         MAX_CALLERS)) {
+        return;
     }
 
     predreg_keep_library(address);
-    pthread_mutex_lock(&table_lock);
-    count = atomic_load_explicit(&num_callers, memory_order_relaxed);
     /* Another thread may have added it meanwhile, which does no harm */
-    if (count < MAX_CALLERS) {
-        callers[count] = caller;
-        atomic_store_explicit(&num_callers, count + 1, memory_order_release);
+    i = atomic_fetch_add_explicit(&num_callers, 1, memory_order_relaxed);
+    if (i >= MAX_CALLERS) {
+        return;
     }
-    pthread_mutex_unlock(&table_lock);
+
+    caller          = &callers[i];
+    caller->library = library;
+    caller->ucx     = ucx;
+    atomic_store_explicit(&caller->is_known, 1, memory_order_release);
+}
+
+/* @return what is remembered of the library that an address belongs to, or
+ *         NULL. */
+static const caller_t *caller_find(const void *address)
+{
+    unsigned count = atomic_load_explicit(&num_callers, memory_order_relaxed);
+    const caller_t *caller;
+
+    for (caller = callers; caller < callers + ucs_min(count, MAX_CALLERS);
+         ++caller) {
+        if (atomic_load_explicit(&caller->is_known, memory_order_acquire) &&
+            predreg_range_has(&caller->library, address)) {
+            return caller;
+        }
+    }
+
+    return NULL;
 }
 
 unsigned predreg_find_ucx(const void *caller)
 {
+    const caller_t *known = caller_find(caller);
     const void *function;
-    unsigned i, count, ucx;
+    unsigned ucx;
 
-    /* Acquire: the entries were written before they were counted */
-    count = atomic_load_explicit(&num_callers, memory_order_acquire);
-    for (i = 0; i < count; ++i) {
-        if (predreg_range_has(&callers[i].library, caller)) {
-            return callers[i].ucx;
-        }
+    if (known != NULL) {
+        return known->ucx;
     }
 
     function = predreg_lookup(caller, PREDREG_UCX_FUNCTION);

@@ -42,10 +42,12 @@ static char core_path[PATH_MAX];
 static uct_predreg_core_init_func_t core_init;
 static int core_was_tried;
 
-/* Where UCP is, of the UCX that the core works with; NULL: not known. Written
- * once, under the lock, and with release, after what it points to. */
-static pthread_mutex_t ucp_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(const predreg_range_t*) ucp_range;
+/* Where UCP is, of the UCX that the core works with. There is no lock, since the
+ * thread that holds it may be missing in a forked child: all threads that find
+ * UCP write the same addresses. The start is written with release, after the
+ * end; NULL: not known. */
+static _Atomic(const char*) ucp_start;
+static _Atomic(const char*) ucp_end;
 
 
 /* @return why the core cannot work beside a caller's UCX because of its
@@ -141,29 +143,25 @@ static void load_core(const void *caller)
 /* Find out where UCP is, if it is loaded by now */
 static void find_ucp(const void *caller)
 {
-    static predreg_range_t range;
     const void *function = predreg_lookup(caller, "ucp_get_version");
-    predreg_range_t found;
+    predreg_range_t range;
 
     if (function == NULL) {
         return;
     }
 
-    found = predreg_library_range(function);
-    pthread_mutex_lock(&ucp_lock);
-    if (atomic_load_explicit(&ucp_range, memory_order_relaxed) == NULL) {
-        range = found;
-        atomic_store_explicit(&ucp_range, &range, memory_order_release);
-    }
-    pthread_mutex_unlock(&ucp_lock);
+    range = predreg_library_range(function);
+    atomic_store_explicit(&ucp_end, range.end, memory_order_relaxed);
+    atomic_store_explicit(&ucp_start, range.start, memory_order_release);
 }
 
 int predreg_is_ucp(const void *caller)
 {
-    const predreg_range_t *range = atomic_load_explicit(&ucp_range,
-                                                        memory_order_acquire);
+    predreg_range_t range;
 
-    return (range != NULL) && predreg_range_has(range, caller);
+    range.start = atomic_load_explicit(&ucp_start, memory_order_acquire);
+    range.end   = atomic_load_explicit(&ucp_end, memory_order_relaxed);
+    return (range.start != NULL) && predreg_range_has(&range, caller);
 }
 
 #define RESOLVE(_name) \
@@ -233,7 +231,7 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
     }
 
     /* Relaxed: find_ucp() looks again */
-    if (atomic_load_explicit(&ucp_range, memory_order_relaxed) == NULL) {
+    if (atomic_load_explicit(&ucp_start, memory_order_relaxed) == NULL) {
         find_ucp(caller);
     }
     return predreg_hooks(ucx);
