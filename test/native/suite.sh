@@ -158,6 +158,16 @@ every()
     return $failed
 }
 
+# in_pieces COMMAND...: a job of which a rank registers messages in pieces; nothing
+# is complained of
+in_pieces()
+{
+    "$@" > "$work/said" 2>&1 || { cat "$work/said"; return 1; }
+    cat "$work/said"
+    ! grep -q WARN "$work/said" &&
+        grep -q '"in_pieces":[1-9]' "$work/summary"
+}
+
 # Figure 1: each of 3 buffers of 5 MiB is used 50 times
 fig1=(mpirun -np 2 "$apps/fig1" --iters 50 --compute 2 --verify)
 predreg=$build/src/tools/predreg/ucx_predreg
@@ -175,6 +185,9 @@ stock_tests()
     run "stock UCX keeps it pinned" watch_pinned 15 "${fig1[@]}"
     run "policy leave-pinned is stock UCX" pinned 2 "$cached" \
         $rig -- "$predreg" run --policy leave-pinned -- "${fig1[@]}"
+    run "components that are not chosen keep their cache" pinned 2 "$cached" \
+        env UCX_RCACHE_PRED_COMPONENTS=ib \
+        $rig -- "$predreg" run -- "${fig1[@]}"
     run "policy on-demand registers for each use" pinned 2 \
         "value(\"registrations\") == 150 && $peak == 5 * $mib" \
         $rig -- "$predreg" run --policy on-demand -- "${fig1[@]}"
@@ -221,6 +234,8 @@ run "integrity, recorded" \
     with TRACE="$work/traces" job 2 "$apps/integrity" $messages --seed 3
 run "Figure 1, room for two of its three buffers" \
     with MAX_PINNED=11M job 2 "$apps/fig1" --compute 5 --verify
+run "large receives are registered in pieces" in_pieces \
+    job 2 "$apps/fig1" --compute 5 --no-reuse --verify
 run "fork" job 2 "$apps/forktest"
 if [ -z "$sanitizer" ]; then
     stock_tests

@@ -9,6 +9,7 @@
 #endif
 
 #include "domain.h"
+#include "iface.h"
 #include "settings.h"
 
 #include <uct/api/uct.h>
@@ -132,6 +133,20 @@ EXPORT void uct_md_close(uct_md_h md)
         domain_remove(domain);
     }
     REAL(uct_md_close)(md);
+}
+
+EXPORT ucs_status_t
+uct_iface_open(uct_md_h md, uct_worker_h worker,
+               const uct_iface_params_t *params,
+               const uct_iface_config_t *config, uct_iface_h *iface_p)
+{
+    ucs_status_t status;
+
+    status = REAL(uct_iface_open)(md, worker, params, config, iface_p);
+    if ((status == UCS_OK) && (domain_find(md) != NULL)) {
+        iface_complete(*iface_p);
+    }
+    return status;
 }
 
 EXPORT ucs_status_t uct_md_query(uct_md_h md, uct_md_attr_t *attr)
