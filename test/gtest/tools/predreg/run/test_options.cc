@@ -248,17 +248,19 @@ TEST_F(test_run_options, values_are_checked) {
                             "MAX_PINNED=17592186044422M", "MAX_PINNED=1=2",
                             "KNOWN_REGIONS=4294967312", "DQ_SIZE=1000"}) {
         const std::string variable = std::string("UCX_RCACHE_PRED_") + bad;
+        const size_t equals        = variable.find('=');
+        const std::string name     = variable.substr(0, equals);
 
         EXPECT_EQ(PREDREG_EXIT_USAGE,
                   parse({std::string("--set=") + bad, "prog"}));
         EXPECT_EQ(0u, log_watch::take().find(variable + " is not accepted; "
                                              "accepted: "));
 
-        putenv(strdup(variable.c_str()));
+        setenv(name.c_str(), variable.substr(equals + 1).c_str(), 1);
         EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"prog"}));
         EXPECT_EQ(0u, log_watch::take().find(variable + " is not accepted; "
                                              "accepted: "));
-        unsetenv(variable.substr(0, variable.find('=')).c_str());
+        unsetenv(name.c_str());
     }
     setenv("UCX_RCACHE_PRED_DQ_SIZE", "1000", 1);
     EXPECT_EQ(0, parse({"--set=DQ_SIZE=1024", "prog"}));
