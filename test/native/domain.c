@@ -148,6 +148,7 @@ ucs_status_t domain_add(uct_md_h md, const settings_t *settings)
         return UCS_ERR_NO_MEMORY;
     }
 
+    pin_start();
     domain->md = md;
     status     = choose_method(domain, settings);
     if (status != UCS_OK) {
@@ -158,7 +159,6 @@ ucs_status_t domain_add(uct_md_h md, const settings_t *settings)
     for (i = 0; i < MAX_DOMAINS; ++i) {
         free_place = NULL;
         if (atomic_compare_exchange_strong(&domains[i], &free_place, domain)) {
-            account_begin();
             return UCS_OK;
         }
     }

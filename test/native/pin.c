@@ -40,12 +40,15 @@ typedef struct cost {
 static struct {
     pthread_once_t once;       /* For the rings */
     unsigned       generation; /* Raised in each forked child */
-    cost_t         reg;        /* Constant after the start, as the next three */
+    atomic_ulong   regs;       /* How many were asked for so far */
+    atomic_ulong   deregs;     /* Likewise */
+    /* Constant after the start */
+    cost_t         reg;
     cost_t         dereg;
     size_t         part_bytes; /* In one registration of io_uring, at most */
     unsigned       num_slots;  /* Of each ring */
-    atomic_ulong   regs;       /* How many were asked for so far */
-    atomic_ulong   deregs;     /* Likewise */
+    unsigned long  fail_reg;   /* Number of the registration that shall fail */
+    unsigned long  fail_dereg; /* Likewise */
 } pins = {
     .once = PTHREAD_ONCE_INIT
 };
@@ -99,6 +102,8 @@ __attribute__((constructor)) static void pins_start(void)
 {
     pins.part_bytes = number_of("NATIVE_PART_BYTES", URING_REG_MAX_LENGTH);
     pins.num_slots  = number_of("NATIVE_SLOTS", URING_REG_MAX_SLOTS);
+    pins.fail_reg   = number_of("NATIVE_FAIL_REG", 0);
+    pins.fail_dereg = number_of("NATIVE_FAIL_DEREG", 0);
     read_cost();
     pthread_atfork(NULL, NULL, forked);
 }
@@ -110,6 +115,11 @@ static void rings_start(void)
         _exit(77);
     }
     account_begin();
+}
+
+void pin_start(void)
+{
+    pthread_once(&pins.once, rings_start);
 }
 
 static double now(void)
@@ -134,10 +144,10 @@ static double adapter_take(const cost_t *cost, size_t num_pages)
     return seconds;
 }
 
-/* Whether this call is the one that shall fail */
-static int is_chosen(atomic_ulong *calls, const char *variable)
+/* Count a call. @return whether it is the one that shall fail */
+static int is_chosen(atomic_ulong *calls, unsigned long chosen)
 {
-    return atomic_fetch_add(calls, 1) + 1 == number_of(variable, 0);
+    return atomic_fetch_add(calls, 1) + 1 == chosen;
 }
 
 static int error_of(ucs_status_t status)
@@ -199,8 +209,8 @@ ucs_status_t pin_memory(void *address, size_t length, pin_t **pin_p)
     ucs_status_t status;
     pin_t *pin;
 
-    pthread_once(&pins.once, rings_start);
-    if (is_chosen(&pins.regs, "NATIVE_FAIL_REG")) {
+    pin_start();
+    if (is_chosen(&pins.regs, pins.fail_reg)) {
         errno = ENOMEM;
         return UCS_ERR_IO_ERROR;
     }
@@ -232,7 +242,7 @@ ucs_status_t pin_release(pin_t *pin)
         return UCS_OK;
     }
 
-    if (is_chosen(&pins.deregs, "NATIVE_FAIL_DEREG") ||
+    if (is_chosen(&pins.deregs, pins.fail_dereg) ||
         (parts_release(pin) != UCS_OK)) {
         return UCS_ERR_IO_ERROR;
     }

@@ -24,6 +24,11 @@
 typedef struct pin pin_t;
 
 
+/** Get ready to pin, which takes longer than a registration may. The next
+ *  function does this, too, if it was not done in this process. If memory cannot
+ *  be pinned here, this says so and ends the process. */
+void pin_start(void);
+
 /**
  * Pin memory.
  *
