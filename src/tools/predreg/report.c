@@ -79,6 +79,8 @@ typedef struct {
     char             **left_out;  /* Of traces that make no sense */
     size_t           num_left_out;
     predreg_points_t first_uses;  /* Of all ranks together */
+    predreg_cost_t   reg;         /* What registrations cost by these */
+    int              reg_page_known;
 } job_t;
 
 
@@ -129,11 +131,10 @@ static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, void *arg)
 
 /* Add a trace to the report, and free it.
  *
- * @param [in]  first_uses  Those of all ranks together; NULL: there are no
- *                          other ranks. */
+ * @param [in]  job  The job that it is of; NULL: there are no other ranks. */
 static ucs_status_t add_trace(predreg_report_t *report,
                               ucs_rcache_trace_t *trace,
-                              predreg_points_t *first_uses)
+                              const job_t *job)
 {
     predreg_timeline_t *timeline;
     predreg_cost_t own_reg;
@@ -142,8 +143,9 @@ static ucs_status_t add_trace(predreg_report_t *report,
     status = predreg_timeline_create(trace, &timeline);
     if (status == UCS_OK) {
         own_reg = timeline->reg;
-        if ((first_uses != NULL) && (timeline->first_uses.num_points > 0)) {
-            predreg_timeline_fit_reg(timeline, first_uses);
+        if ((job != NULL) && (timeline->first_uses.num_points > 0)) {
+            timeline->reg            = job->reg;
+            timeline->reg_page_known = job->reg_page_known;
         }
         status = predreg_report_play(report, trace, timeline, &own_reg);
         predreg_timeline_destroy(timeline);
@@ -171,10 +173,12 @@ static ucs_status_t add_job(predreg_report_t *report, job_t *job)
     ucs_rcache_trace_t *trace;
     size_t i;
 
+    predreg_timeline_fit_reg(&job->first_uses, &job->reg,
+                             &job->reg_page_known);
     for (i = 0; (i < job->num_paths) && (status == UCS_OK); ++i) {
         status = ucs_rcache_trace_load(job->paths[i], &trace);
         if (status == UCS_OK) {
-            status = add_trace(report, trace, &job->first_uses);
+            status = add_trace(report, trace, job);
         }
     }
 

@@ -186,12 +186,10 @@ static ucs_status_t alloc_arrays(builder_t *builder)
     return predreg_open_uses_init(&builder->open, num_uses);
 }
 
-void predreg_timeline_fit_reg(predreg_timeline_t *timeline,
-                              predreg_points_t *first_uses)
+int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
+                             int *page_known_p)
 {
-    timeline->reg_known = predreg_points_line(first_uses, &reg_guess,
-                                              &timeline->reg,
-                                              &timeline->reg_page_known);
+    return predreg_points_line(first_uses, &reg_guess, cost, page_known_p);
 }
 
 static void fit_costs(builder_t *builder)
@@ -205,7 +203,9 @@ static void fit_costs(builder_t *builder)
     } else {
         timeline->first_uses       = builder->first_uses.points;
         builder->first_uses.points = (predreg_points_t){ .num_points = 0 };
-        predreg_timeline_fit_reg(timeline, &timeline->first_uses);
+        timeline->reg_known        =
+                predreg_timeline_fit_reg(&timeline->first_uses, &timeline->reg,
+                                         &timeline->reg_page_known);
     }
 
     timeline->dereg_known      = predreg_fit_line(&builder->dereg, &dereg_guess,

@@ -71,10 +71,13 @@ typedef struct predreg_timeline {
 ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
                                      predreg_timeline_t **timeline_p);
 
-/** Fit what registrations cost to the first uses of several ranks instead of
- *  those of this one alone, which are few. They are sorted by this. */
-void predreg_timeline_fit_reg(predreg_timeline_t *timeline,
-                              predreg_points_t *first_uses);
+/** Fit what registrations cost to the first uses of one rank, as in its timeline,
+ *  or of several, which are more.
+ *  @param [in,out] first_uses    Sorted by this.
+ *  @param [out]    page_known_p  Whether they say what a page costs.
+ *  @return whether there are any; if not, the cost is a first guess. */
+int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
+                             int *page_known_p);
 
 void predreg_timeline_destroy(predreg_timeline_t *timeline);
 
