@@ -55,7 +55,7 @@ advised copied '<h1>No: leave UCX as it is' 'Nothing was registered'
 
 # What the answer rests on
 advised pools '<h1>Yes: ' 'Beside the 66.0[^0-9]+MiB that are usual'
-advised pinned '<h1>Yes: [0-9]+[^0-9]+% less registered memory with prediction' \
+advised pinned '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
     'What deregistrations cost is a guess in 2 of 2 ranks' \
     '2 of 2 processes did not come to their end' \
     'What registrations cost differs: one of '
