@@ -165,24 +165,55 @@ static ucs_status_t add_only_trace(ucs_rcache_trace_t *trace, void *arg)
     return add_trace(arg, trace, NULL);
 }
 
+/* Add a trace of a job. If it is beyond what can be replayed, which has been
+ * printed, it is left out as well. */
+static ucs_status_t add_path(predreg_report_t *report, job_t *job,
+                             const char *path, size_t *num_added)
+{
+    ucs_rcache_trace_t *trace;
+    ucs_status_t status;
+
+    status = ucs_rcache_trace_load(path, &trace);
+    if (status == UCS_OK) {
+        status = add_trace(report, trace, job);
+    }
+
+    if (status == UCS_OK) {
+        ++*num_added;
+    } else if (status != UCS_ERR_NO_MEMORY) {
+        keep_path(&job->left_out, &job->num_left_out, path);
+        status = UCS_OK;
+    }
+
+    return status;
+}
+
 /* Add all traces of a job that was looked at. There is only one of them in
- * memory at a time. */
-static ucs_status_t add_job(predreg_report_t *report, job_t *job)
+ * memory at a time.
+ *
+ * @param [in]  num_damaged  How many traces could not even be read. */
+static ucs_status_t add_job(predreg_report_t *report, job_t *job,
+                            size_t num_damaged)
 {
     ucs_status_t status = UCS_OK;
-    ucs_rcache_trace_t *trace;
+    size_t num_added    = 0;
     size_t i;
 
     predreg_timeline_fit_reg(&job->first_uses, &job->reg,
                              &job->reg_page_known);
     for (i = 0; (i < job->num_paths) && (status == UCS_OK); ++i) {
-        status = ucs_rcache_trace_load(job->paths[i], &trace);
-        if (status == UCS_OK) {
-            status = add_trace(report, trace, job);
-        }
+        status = add_path(report, job, job->paths[i], &num_added);
     }
 
-    return status;
+    if ((status != UCS_OK) || (num_added == 0)) {
+        return (status != UCS_OK) ? status : UCS_ERR_INVALID_PARAM;
+    }
+
+    for (i = 0; i < job->num_left_out; ++i) {
+        predreg_warn_left_out(job->left_out[i]);
+    }
+    predreg_report_leave_out(report, num_damaged + job->num_left_out);
+    return UCS_OK;
 }
 
 /* Add the traces in a folder. They are read twice: what registrations cost
@@ -190,22 +221,18 @@ static ucs_status_t add_job(predreg_report_t *report, job_t *job)
 static ucs_status_t add_folder(predreg_report_t *report, const char *path)
 {
     job_t job = { .num_paths = 0 };
-    size_t left_out, i;
+    size_t num_damaged;
     ucs_status_t status;
 
-    status = predreg_traces_each(path, look_at_trace, &job, &left_out);
+    status = predreg_traces_each(path, look_at_trace, &job, &num_damaged);
     if (status == UCS_ERR_NO_ELEM) {
         predreg_error("report: no process opened an RDMA device, or none was "
                       "recorded. Check that " PREDREG_CHECK_DEVICE);
-    } else if ((status == UCS_OK) && (job.num_paths == 0)) {
-        predreg_error("report: no trace in '%s' can be replayed", path);
-        status = UCS_ERR_INVALID_PARAM;
     } else if (status == UCS_OK) {
-        for (i = 0; i < job.num_left_out; ++i) {
-            predreg_warn_left_out(job.left_out[i]);
+        status = add_job(report, &job, num_damaged);
+        if (status == UCS_ERR_INVALID_PARAM) {
+            predreg_error("report: no trace in '%s' can be replayed", path);
         }
-        predreg_report_leave_out(report, left_out + job.num_left_out);
-        status = add_job(report, &job);
     }
 
     job_cleanup(&job);

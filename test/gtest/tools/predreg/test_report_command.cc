@@ -95,16 +95,22 @@ TEST_F(test_report_command, traces_left_out) {
     std::string far    = make_file("job/far.trace", "ucx_predreg trace 1\n"
                                    "begin 1 0x200000000000000 1M\n");
     std::string empty  = make_file("job/empty.trace");
+    /* Its registrations would take longer than a replay can count */
+    std::string slow   = make_file("job/00.trace", read("job/0.trace") +
+                                   "reg 9 0x1000 4096 duration=4000000000\n");
 
     EXPECT_EQ(0, call(predreg_report, {"-o", "-", folder}));
     EXPECT_TRUE(contains(m_errors, "'" + far + "' is left out")) << m_errors;
     EXPECT_TRUE(contains(m_errors, "'" + empty + "' is left out"));
-    EXPECT_TRUE(contains(m_output, "2 of 4 traces are damaged and left out"));
+    EXPECT_TRUE(contains(m_errors, "'" + slow + "' is left out"));
+    EXPECT_TRUE(contains(m_output, "2 ranks"));
+    EXPECT_TRUE(contains(m_output, "3 of 5 traces are damaged and left out"));
     expect_logged("beyond the end of the address");
 
     /* Nothing is left */
     folder = make_folder("bad");
     make_file("bad/far.trace", read("job/far.trace"));
+    make_file("bad/slow.trace", read("job/00.trace"));
     EXPECT_EQ(EXIT_FAILURE, call(predreg_report, {"-o", "-", folder}));
     EXPECT_FALSE(contains(m_errors, "is left out")) << m_errors;
     EXPECT_EQ("", m_output);
