@@ -26,8 +26,10 @@ long predreg_trace_rank(const ucs_rcache_trace_t *trace)
         return -1;
     }
 
-    rank = strtol(value, &end, 10);
-    return ((end == value) || (*end != '\0') || (rank < 0)) ? -1 : rank;
+    errno = 0;
+    rank  = strtol(value, &end, 10);
+    return ((end == value) || (*end != '\0') || (errno != 0) || (rank < 0)) ?
+           -1 : rank;
 }
 
 void predreg_warn_left_out(const char *path)

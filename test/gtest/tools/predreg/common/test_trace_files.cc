@@ -96,7 +96,7 @@ TEST_F(test_trace_files, missing_rank) {
 }
 
 TEST_F(test_trace_files, no_rank) {
-    for (const char *rank : {"", "x", "-1", "1x"}) {
+    for (const char *rank : {"", "x", "-1", "1x", "9223372036854775808"}) {
         EXPECT_EQ(UCS_OK, load(make_trace("t", rank)));
         EXPECT_EQ(-1, m_seen.at(0).rank) << rank;
     }
