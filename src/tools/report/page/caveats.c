@@ -64,11 +64,12 @@ static void caveats_write_missing(const report_data_t *report, FILE *out)
     unsigned caveats                   = report->advice.caveats;
 
     if (caveats & PREDREG_CAVEAT_LEFT_OUT) {
-        predreg_html_element(out, "li", "%s of %s traces are damaged and left "
+        predreg_html_element(out, "li", "%s of %s traces %s damaged and left "
                              "out: the figures are those of the others.",
                              PREDREG_COUNT(findings->left_out),
                              PREDREG_COUNT(report->num_ranks +
-                                           findings->left_out));
+                                           findings->left_out),
+                             (findings->left_out == 1) ? "is" : "are");
     }
     if (caveats & PREDREG_CAVEAT_UNENDED) {
         predreg_html_element(out, "li", "%s of %s processes did not come to "
