@@ -16,6 +16,7 @@
 #include "bench_util.h"
 
 #include <ucs/rcache_pred/api/rcache_pred.h>
+#include <ucs/rcache_pred/cache/region.h>
 
 #include <ucs/sys/math.h>
 
@@ -33,10 +34,25 @@
 #define SCALE_SAMPLES  20000            /* Operations timed, at most */
 #define SCALE_REFUSED  200              /* Each may wait for others */
 #define SCALE_CONTEXTS 20000
+#define SCALE_ITERATIONS 3              /* Of which the last is timed */
+#define SCALE_LOADS    200000
+#define SCALE_FIRST    3                /* The first row has 10^3 regions */
 
-typedef struct scale_row {
-    double use, new_region, refused, eviction, unmap, cleared, helper, bytes;
-} scale_row_t;
+/* The columns */
+enum {
+    COLUMN_LOAD,
+    COLUMN_USE,
+    COLUMN_NEW,
+    COLUMN_REFUSED,
+    COLUMN_EVICT,
+    COLUMN_UNMAP,
+    COLUMN_CLEARED,
+    COLUMN_HELPER,
+    COLUMN_BYTES,
+    NUM_COLUMNS
+};
+
+typedef double scale_row_t[NUM_COLUMNS];
 
 static struct {
     uint64_t                 now;   /* The cache's clock, ns */
@@ -201,8 +217,35 @@ static size_t scale_allocated(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* New regions, of which the last tenth is timed; then uses of them */
-static void scale_hits(scale_row_t *row)
+/* What this machine takes for one load from as much memory as the regions have,
+ * if each load has to wait for the one before */
+static void scale_loads(scale_row_t row)
+{
+    size_t stride = sizeof(ucs_rcache_pred_region_t);
+    char *memory  = malloc(scale.num * stride);
+    uint64_t start;
+    void **link;
+    unsigned i;
+
+    BENCH_ASSERT(memory != NULL, "no memory");
+    scale_shuffle(scale.num);
+    for (i = 0; i < scale.num; ++i) {
+        link  = (void**)(memory + (scale.order[i] * stride));
+        *link = memory + (scale.order[(i + 1) % scale.num] * stride);
+    }
+
+    start = scale_clock();
+    for (i = 0, link = (void**)memory; i < SCALE_LOADS; ++i) {
+        link = *link;
+    }
+    row[COLUMN_LOAD] = scale_mean(start, SCALE_LOADS);
+    BENCH_ASSERT(link != NULL, "the loads were left out");
+    free(memory);
+}
+
+/* New regions, of which the last tenth is timed; then uses of them. The cache
+ * is left to scale_unmaps(). */
+static void scale_hits(scale_row_t row)
 {
     unsigned num_timed = scale.num / 10;
     unsigned i, count;
@@ -219,8 +262,8 @@ static void scale_hits(scale_row_t *row)
     for (; i < scale.num; ++i) {
         scale_use(scale.order[i], i);
     }
-    row->new_region = scale_mean(start, num_timed);
-    row->bytes      = (double)(scale_allocated() - before) / scale.num;
+    row[COLUMN_NEW] = scale_mean(start, num_timed);
+    row[COLUMN_BYTES] = (double)(scale_allocated() - before) / scale.num;
 
     count = ucs_min(scale.num, SCALE_SAMPLES);
     for (i = 0; i < count; ++i) {
@@ -230,12 +273,47 @@ static void scale_hits(scale_row_t *row)
     for (i = 0; i < count; ++i) {
         scale_use(scale.order[i], i);
     }
-    row->use = scale_mean(start, count);
+    row[COLUMN_USE] = scale_mean(start, count);
+}
+
+/* Unmaps between the regions after one huge buffer was used, and unmaps of
+ * regions one by one, with a round of the helper that clears each away */
+static void scale_unmaps(scale_row_t row)
+{
+    unsigned count = ucs_min(scale.num, SCALE_SAMPLES) / 20;
+    ucs_rcache_pred_context_t context = {.caller = 2};
+    uint64_t start;
+    uintptr_t address;
+    unsigned i;
+    void *memh;
+
+    BENCH_CHECK(ucs_rcache_pred_begin(scale.domain,
+                                      (void*)(SCALE_BASE - (2 * SCALE_HUGE)),
+                                      SCALE_HUGE, 0, &context, &memh));
+    BENCH_CHECK(ucs_rcache_pred_end(scale.domain, memh));
+    scale_help(scale.now + SCALE_PERIOD);
+    scale_shuffle(scale.num);
+
+    start = scale_clock();
+    for (i = 0; i < count; ++i) {
+        address = (uintptr_t)scale_buffer(scale.order[i]);
+        ucs_rcache_pred_unmapped(scale.pred, address + SCALE_LENGTH,
+                                 address + SCALE_STRIDE);
+    }
+    row[COLUMN_UNMAP] = scale_mean(start, count);
+
+    start = scale_clock();
+    for (i = 0; i < count; ++i) {
+        address = (uintptr_t)scale_buffer(scale.order[i]);
+        ucs_rcache_pred_unmapped(scale.pred, address, address + SCALE_LENGTH);
+        ucs_rcache_pred_poll(scale.pred);
+    }
+    row[COLUMN_CLEARED] = scale_mean(start, count);
     scale_destroy();
 }
 
 /* New buffers at the bound, while all others are idle or in use */
-static void scale_bound(scale_row_t *row)
+static void scale_bound(scale_row_t row)
 {
     unsigned count = ucs_min(scale.num, SCALE_SAMPLES);
     uint64_t start;
@@ -250,7 +328,7 @@ static void scale_bound(scale_row_t *row)
     for (i = 0; i < count; ++i) {
         scale_use(scale.num + 1 + i, i);
     }
-    row->eviction = scale_mean(start, count);
+    row[COLUMN_EVICT] = scale_mean(start, count);
 
     scale_shuffle(scale.num);
     for (i = 0; i < scale.num; ++i) {
@@ -263,70 +341,31 @@ static void scale_bound(scale_row_t *row)
         BENCH_ASSERT(scale_begin(scale.num, 0, &memh) == UCS_ERR_EXCEEDS_LIMIT,
                      "a use was not refused");
     }
-    row->refused = scale_mean(start, SCALE_REFUSED);
+    row[COLUMN_REFUSED] = scale_mean(start, SCALE_REFUSED);
     for (i = 0; i < scale.num; ++i) {
         BENCH_CHECK(ucs_rcache_pred_end(scale.domain, scale.memhs[i]));
     }
     scale_destroy();
 }
 
-/* Unmaps between the regions after one huge buffer was used, and unmaps of
- * regions one by one, with a round of the helper that clears each away */
-static void scale_unmaps(scale_row_t *row)
-{
-    unsigned count = ucs_min(scale.num, SCALE_SAMPLES) / 20;
-    ucs_rcache_pred_context_t context = {.caller = 2};
-    uint64_t start;
-    uintptr_t address;
-    unsigned i;
-    void *memh;
-
-    scale_create(UINT64_MAX);
-    BENCH_CHECK(ucs_rcache_pred_begin(scale.domain,
-                                      (void*)(SCALE_BASE - (2 * SCALE_HUGE)),
-                                      SCALE_HUGE, 0, &context, &memh));
-    BENCH_CHECK(ucs_rcache_pred_end(scale.domain, memh));
-    scale_use_all();
-    scale_help(scale.now + SCALE_PERIOD);
-    scale_shuffle(scale.num);
-
-    start = scale_clock();
-    for (i = 0; i < count; ++i) {
-        address = (uintptr_t)scale_buffer(scale.order[i]);
-        ucs_rcache_pred_unmapped(scale.pred, address + SCALE_LENGTH,
-                                 address + SCALE_STRIDE);
-    }
-    row->unmap = scale_mean(start, count);
-
-    start = scale_clock();
-    for (i = 0; i < count; ++i) {
-        address = (uintptr_t)scale_buffer(scale.order[i]);
-        ucs_rcache_pred_unmapped(scale.pred, address, address + SCALE_LENGTH);
-        ucs_rcache_pred_poll(scale.pred);
-    }
-    row->cleared = scale_mean(start, count);
-    scale_destroy();
-}
-
 /* All that the helper does about a use: all buffers are used once in each
  * iteration, in another order, deregistered, and registered before the next */
-static void scale_iterations(scale_row_t *row)
+static void scale_iterations(scale_row_t row)
 {
-    unsigned iteration, count = 0;
     uint64_t start, sum = 0;
+    unsigned iteration;
 
     scale_create(UINT64_MAX);
-    for (iteration = 1; iteration <= 5; ++iteration) {
+    for (iteration = 1; iteration <= SCALE_ITERATIONS; ++iteration) {
         start = scale_clock();
         scale_help(iteration * SCALE_PERIOD);
-        sum   += (iteration > 3) ? (scale_clock() - start) : 0;
-        count += (iteration > 3) ? scale.num : 0;
+        sum = scale_clock() - start;
         scale_use_all();
         start = scale_clock();
         scale_help(scale.now + SCALE_INTERVAL);
-        sum += (iteration > 3) ? (scale_clock() - start) : 0;
+        sum += scale_clock() - start;
     }
-    row->helper = (double)sum / count;
+    row[COLUMN_HELPER] = (double)sum / scale.num;
     scale_destroy();
 }
 
@@ -352,29 +391,48 @@ static void scale_contexts(void)
     scale_destroy();
 }
 
-static void scale_print_row(unsigned num)
+/* Print the row of 10^power regions and, but for the first one, how many times
+ * the previous row it is */
+static void scale_print_row(unsigned power, const scale_row_t row,
+                            const scale_row_t previous)
 {
-    scale_row_t row;
+    unsigned i;
 
+    printf("%8u ", scale.num);
+    for (i = 0; i < NUM_COLUMNS; ++i) {
+        printf((i == COLUMN_USE) ? "%8.1f" : "%8.0f", row[i]);
+    }
+
+    if (power > SCALE_FIRST) {
+        printf("\n   x%4.2f ", (double)power / (power - 1));
+        for (i = 0; i < NUM_COLUMNS; ++i) {
+            printf("   x%4.2f", row[i] / previous[i]);
+        }
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+static void scale_measure(unsigned num, scale_row_t row)
+{
     scale.num   = num;
     scale.order = malloc(num * sizeof(*scale.order));
     scale.memhs = malloc(num * sizeof(*scale.memhs));
     BENCH_ASSERT((scale.order != NULL) && (scale.memhs != NULL), "no memory");
-    scale_hits(&row);
-    scale_bound(&row);
-    scale_unmaps(&row);
-    scale_iterations(&row);
-    printf("%8u %8.0f %8.0f %8.0f %8.0f %8.0f %8.0f %8.0f %8.0f\n", num,
-           row.use, row.new_region, row.refused, row.eviction, row.unmap,
-           row.cleared, row.helper, row.bytes);
-    fflush(stdout);
+    scale_loads(row);
+    scale_hits(row);
+    scale_unmaps(row);
+    scale_bound(row);
+    scale_iterations(row);
     free(scale.memhs);
     free(scale.order);
 }
 
 int main(int argc, char **argv)
 {
-    unsigned max = 1000000;
+    unsigned max   = 1000000;
+    unsigned power = SCALE_FIRST;
+    scale_row_t rows[2];
     unsigned num;
     int c;
 
@@ -390,11 +448,15 @@ int main(int argc, char **argv)
 
     bench_print_machine();
     bench_pin(0);
-    printf("\nns an operation; the last column is bytes a region\n\n"
-           " regions      use      new  refused    evict    unmap  cleared   "
-           "helper   memory\n");
+    printf("\nns an operation; the last column is bytes a region. Below each "
+           "row: how many\ntimes that of the row before it is, first of all "
+           "the logarithm of the number\n\n"
+           " regions     load     use     new refused   evict   unmap cleared"
+           "  helper  memory\n");
     for (num = 1000; num <= max; num *= 10) {
-        scale_print_row(num);
+        scale_measure(num, rows[power % 2]);
+        scale_print_row(power, rows[power % 2], rows[(power + 1) % 2]);
+        ++power;
     }
     scale_contexts();
     return 0;
