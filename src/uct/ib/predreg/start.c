@@ -16,6 +16,7 @@
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/summary.h>
 #include <uct/ib/predreg/md/cache.h>
+#include <uct/ib/predreg/md/components.h>
 #include <uct/ib/predreg/md/quiet.h>
 
 #include <ucs/debug/log_def.h>
@@ -118,23 +119,26 @@ static void tell_of_nothing(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
     unsigned num_seen                = atomic_load(&core->num_seen);
+    UCS_STRING_BUFFER_ONSTACK(managed, 128);
     ucs_rcache_pred_snapshot_t snapshot;
 
     if ((num_seen == 0) || atomic_load(&core->aside)) {
         return;
     }
 
+    uct_predreg_components_tell(knobs, &managed);
     if (knobs->summary != UCT_PREDREG_SUMMARY_NONE) {
         uct_predreg_snapshot(core, &snapshot);
-        uct_predreg_summary_print_none(&snapshot, num_seen, knobs->summary,
-                                       knobs->summary_file);
+        uct_predreg_summary_print_none(&snapshot, num_seen,
+                                       ucs_string_buffer_cstr(&managed),
+                                       knobs->summary, knobs->summary_file);
     }
 
     /* Of a job, the first rank speaks for all */
     if (uct_predreg_is_traced(knobs) && (core->rank <= 0)) {
         ucs_warn("UCX_RCACHE_PRED_TRACE=%s: there was nothing to record: UCX "
-                 "opened %u memory domains, none of an RDMA adapter",
-                 knobs->trace, num_seen);
+                 "opened %u memory domains, none of %s", knobs->trace, num_seen,
+                 ucs_string_buffer_cstr(&managed));
     }
 }
 

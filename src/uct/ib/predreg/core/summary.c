@@ -146,7 +146,7 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
 }
 
 void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
-                                    unsigned num_domains,
+                                    unsigned num_domains, const char *managed,
                                     uct_predreg_summary_format_t format,
                                     const char *path)
 {
@@ -158,8 +158,8 @@ void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
         format_who(snapshot, &strb);
         ucs_string_buffer_appendf(&strb,
                                   "nothing to manage: UCX opened %u memory "
-                                  "domains, none of an RDMA adapter\n",
-                                  num_domains);
+                                  "domains, none of %s\n", num_domains,
+                                  managed);
     }
     summary_write(path, &strb);
 }

@@ -38,9 +38,11 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
  *
  * @param [in] num_domains  How many memory domains UCX has opened, none of
  *                          which could be managed.
+ * @param [in] managed      What has domains that are managed, in words that may
+ *                          follow "none of".
  */
 void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
-                                    unsigned num_domains,
+                                    unsigned num_domains, const char *managed,
                                     uct_predreg_summary_format_t format,
                                     const char *path);
 

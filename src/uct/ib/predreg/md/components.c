@@ -28,6 +28,24 @@ int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
     return 0;
 }
 
+void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,
+                                 ucs_string_buffer_t *strb)
+{
+    const ucs_config_names_array_t *chosen = &knobs->components;
+    unsigned i;
+
+    if ((chosen->count == 1) && !strcmp(chosen->names[0], "ib")) {
+        ucs_string_buffer_appendf(strb, "an RDMA adapter");
+        return;
+    }
+
+    ucs_string_buffer_appendf(strb, "UCX_RCACHE_PRED_COMPONENTS=");
+    for (i = 0; i < chosen->count; ++i) {
+        ucs_string_buffer_appendf(strb, "%s%s", (i == 0) ? "" : ",",
+                                  chosen->names[i]);
+    }
+}
+
 /* Whether a name is one of these components. Their names are also written to a
  * text, which they may not all fit in. */
 static int is_one_of(const uct_predreg_real_t *real, const char *name,

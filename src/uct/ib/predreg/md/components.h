@@ -10,6 +10,8 @@
 #include <uct/ib/predreg/core/knobs.h>
 #include <uct/ib/predreg/core/types.h>
 
+#include <ucs/datastruct/string_buffer.h>
+
 BEGIN_C_DECLS
 
 /** @file components.h
@@ -22,6 +24,11 @@ BEGIN_C_DECLS
  *  they register memory. */
 int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
                                      const char *name);
+
+/** Write down what has domains that are managed, in words that may follow "none
+ *  of". */
+void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,
+                                 ucs_string_buffer_t *strb);
 
 /** Say of each chosen name that UCX has no component of that name, if the log
  *  level is info or higher. UCX loads its components before it reads a

@@ -187,6 +187,20 @@ TEST_F(test_core_start, the_exit_says_that_there_was_nothing_to_manage) {
                            "none of an RDMA adapter\n")) << summary;
 }
 
+TEST_F(test_core_start, the_exit_says_of_what_there_was_nothing) {
+    knob("SUMMARY", "text");
+    knob("SUMMARY_FILE", m_folder + "/summary");
+    knob("COMPONENTS", "cma,knem");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+    });
+    const std::string summary = read(m_folder + "/summary");
+    EXPECT_NE(std::string::npos,
+              summary.find("none of UCX_RCACHE_PRED_COMPONENTS=cma,knem\n")) <<
+            summary;
+}
+
 TEST_F(test_core_start, json_of_nothing_to_manage_is_json) {
     knob("SUMMARY", "json");
     knob("SUMMARY_FILE", m_folder + "/summary");
