@@ -110,6 +110,21 @@ void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                   uint64_t regions);
 
 /**
+ * Offer to give up so much, for processes that have asked. It is taken off what
+ * they lack at once, so that no other process gives up memory for the same.
+ *
+ * @return 0 if nothing is lacked any more: then nothing should be given up.
+ *         Otherwise the memory has to be deregistered, and @ref
+ *         ucs_rcache_pred_node_release_offered called.
+ */
+int ucs_rcache_pred_node_offer(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                               uint64_t regions);
+
+/** As @ref ucs_rcache_pred_node_release, of what was offered before. */
+void ucs_rcache_pred_node_release_offered(ucs_rcache_pred_node_t *node,
+                                          uint64_t bytes, uint64_t regions);
+
+/**
  * @return whether another process has asked for room since the last call, and
  *         less has been given back since than it lacked. Costs one load of
  *         shared memory if not.

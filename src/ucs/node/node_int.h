@@ -58,7 +58,10 @@
  *
  * Who is refused and can make no room itself asks the others for what is
  * missing (wanted). They give up idle memory until as much has been given back:
- * each release takes its size off what is wanted.
+ * each release takes its size off what is wanted. Deregistering takes time, so a
+ * helper takes the size off before it (an offer), and others stop at once. If the
+ * process that lacks room asks again before the offer was released, more may be
+ * given up than it lacks.
  */
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */

@@ -137,8 +137,9 @@ static void want(_Atomic uint64_t *wanted, uint64_t value)
     }
 }
 
-/* Take what was given back off what is wanted. Usually nothing is */
-static void satisfy(_Atomic uint64_t *wanted, uint64_t value)
+/* Take what was given back, or will be, off what is wanted. Usually nothing is.
+ * @return whether anything was. */
+static int satisfy(_Atomic uint64_t *wanted, uint64_t value)
 {
     uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
 
@@ -148,6 +149,8 @@ static void satisfy(_Atomic uint64_t *wanted, uint64_t value)
                                                   memory_order_relaxed,
                                                   memory_order_relaxed)) {
     }
+
+    return (old > 0) && (value > 0);
 }
 
 void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
@@ -174,11 +177,24 @@ void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
     atomic_fetch_add_explicit(&node->shm->asks, 1, memory_order_release);
 }
 
-void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
-                                  uint64_t regions)
+int ucs_rcache_pred_node_offer(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                               uint64_t regions)
+{
+    return satisfy(&node->shm->wanted_regions, regions) |
+           satisfy(&node->shm->wanted_bytes, bytes);
+}
+
+void ucs_rcache_pred_node_release_offered(ucs_rcache_pred_node_t *node,
+                                          uint64_t bytes, uint64_t regions)
 {
     atomic_fetch_sub(&node->slot->regions, regions);
     atomic_fetch_sub(&node->slot->bytes, bytes);
+}
+
+void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                                  uint64_t regions)
+{
+    ucs_rcache_pred_node_release_offered(node, bytes, regions);
     satisfy(&node->shm->wanted_regions, regions);
     satisfy(&node->shm->wanted_bytes, bytes);
 }

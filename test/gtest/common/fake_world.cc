@@ -11,7 +11,8 @@
 
 const ucs_rcache_pred_ops_t fake_world::ops = {
     fake_world::op_now, fake_world::op_wait, fake_world::op_wake,
-    fake_world::op_reg, fake_world::op_dereg, fake_world::op_seat
+    fake_world::op_reg, fake_world::op_dereg, fake_world::op_enter,
+    fake_world::op_leave, fake_world::op_seat
 };
 
 fake_world::fake_world() :
@@ -267,6 +268,24 @@ ucs_status_t fake_world::op_dereg(void *arg, void *memh)
     domain *dom = (domain*)arg;
 
     return dom->world->dereg(dom, memh);
+}
+
+void fake_world::op_enter(void *arg)
+{
+    fake_world *world = ((domain*)arg)->world;
+
+    if (world->on_enter) {
+        world->on_enter();
+    }
+}
+
+void fake_world::op_leave(void *arg)
+{
+    fake_world *world = ((domain*)arg)->world;
+
+    if (world->on_leave) {
+        world->on_leave();
+    }
 }
 
 /* Only one round of the helper at a time asks for the seat: these need no

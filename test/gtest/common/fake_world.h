@@ -79,6 +79,8 @@ public:
     /* Called in the middle of an operation: its time has passed, and whether it
      * succeeds is not decided yet */
     hook_t on_reg, on_dereg;
+    /* Called before and after an operation, by the thread that does it */
+    std::function<void()> on_enter, on_leave;
 
     bool is_live(const void *memh) const;
     /* Whether the handle is live and covers all of the range */
@@ -138,6 +140,8 @@ private:
     static ucs_status_t op_reg(void *arg, void *address, size_t length,
                                unsigned flags, void **memh_p);
     static ucs_status_t op_dereg(void *arg, void *memh);
+    static void op_enter(void *arg);
+    static void op_leave(void *arg);
     static void op_seat(void *arg, uint64_t demand,
                         ucs_rcache_pred_seat_t *seat);
 

@@ -139,6 +139,15 @@ typedef struct ucs_rcache_pred_ops {
     ucs_status_t           (*mem_dereg)(void *domain_arg, void *memh);
 
     /**
+     * Called before and after each call of @ref mem_reg and @ref mem_dereg, by
+     * the same thread and with the same argument. If a domain lets one thread
+     * in at a time, enter waits for it, so that the wait does not count as a
+     * part of what a registration costs. NULL: nothing is waited for.
+     */
+    void                   (*enter)(void *domain_arg);
+    void                   (*leave)(void *domain_arg);
+
+    /**
      * Tell the other processes of the node what this one needs, in bytes, and
      * find its seat among them. Called from time to time by whoever does the
      * helper's work. NULL: nothing is known of other processes, and the helper

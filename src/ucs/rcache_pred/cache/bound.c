@@ -102,8 +102,9 @@ static void give_node(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     }
 
     if (!room->held) {
-        ucs_rcache_pred_node_release(pred->params.node, room->bytes,
-                                     room->regions);
+        (room->offered ? ucs_rcache_pred_node_release_offered :
+                         ucs_rcache_pred_node_release)
+                (pred->params.node, room->bytes, room->regions);
         return;
     }
 

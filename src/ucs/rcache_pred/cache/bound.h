@@ -37,6 +37,9 @@ typedef struct pred_reservation {
                                               0: it is part of what the node
                                               holds for this process, which only
                                               pieces may use */
+    int                         offered; /**< Not 0: it was offered to other
+                                              processes of the node, see @ref
+                                              pred_evict_for_others */
 } pred_reservation_t;
 
 
@@ -87,6 +90,10 @@ int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
 /** Deregister one idle region: the one whose next use is farthest away, if that
  *  is later than @a deadline. @return 0 if there is none. */
 int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline);
+
+/** Deregister one idle region for other processes of the node, if they still
+ *  lack room. */
+void pred_evict_for_others(ucs_rcache_pred_t *pred);
 
 /**
  * Take room, and deregister idle regions until there is enough, those with the

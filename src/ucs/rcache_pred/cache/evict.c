@@ -81,6 +81,38 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
     return evict(pred, deadline, 0, &wait);
 }
 
+/* Whether others still lack room, and have been offered that of the region */
+static int offer(ucs_rcache_pred_t *pred,
+                 const ucs_rcache_pred_region_t *region)
+{
+    pred_reservation_t room = pred_reservation(pred, region->start,
+                                               region->length,
+                                               PRED_PART_WHOLE);
+
+    return ucs_rcache_pred_node_offer(pred->params.node, room.bytes,
+                                      room.regions);
+}
+
+void pred_evict_for_others(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_region_t *victim;
+    pred_handle_t handle;
+
+    pred_lock(pred);
+    victim = find_victim(pred, 0);
+    if ((victim == NULL) || !offer(pred, victim)) {
+        pred_unlock(pred);
+        return;
+    }
+
+    handle         = pred_take_handle(pred, victim);
+    handle.offered = 1;
+    ++pred->stats.evictions;
+    pred_unlock(pred);
+
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
+}
+
 int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
                  ucs_rcache_pred_time_t deadline)
 {

@@ -17,6 +17,22 @@
  */
 
 
+/* Wait until no other thread is in the domain. What follows is timed without
+ * this wait: it depends on the others, and not on the memory. */
+static void domain_enter(const ucs_rcache_pred_domain_t *domain)
+{
+    if (domain->pred->ops.enter != NULL) {
+        domain->pred->ops.enter(domain->arg);
+    }
+}
+
+static void domain_leave(const ucs_rcache_pred_domain_t *domain)
+{
+    if (domain->pred->ops.leave != NULL) {
+        domain->pred->ops.leave(domain->arg);
+    }
+}
+
 /* Add the time of an operation to the estimate of its cost, and emit its event.
  * Under lock. */
 static void account(const pred_handle_t *handle,
@@ -54,13 +70,16 @@ pred_handle_t pred_region_handle(const ucs_rcache_pred_region_t *region)
 ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
                            unsigned flags, ucs_rcache_pred_time_t *end_p)
 {
-    ucs_rcache_pred_t *pred      = handle->domain->pred;
-    ucs_rcache_pred_time_t begin = pred_now(pred);
+    ucs_rcache_pred_t *pred = handle->domain->pred;
+    ucs_rcache_pred_time_t begin;
     ucs_status_t status;
 
+    domain_enter(handle->domain);
+    begin  = pred_now(pred);
     status = pred->ops.mem_reg(handle->domain->arg, (void*)handle->start,
                                handle->length, flags, &handle->memh);
     *end_p = pred_now(pred);
+    domain_leave(handle->domain);
 
     pred_lock(pred);
     account(handle, UCS_RCACHE_PRED_EVENT_REG, by, begin, *end_p, status);
@@ -90,13 +109,16 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
     ucs_status_t status;
     pred_reservation_t room;
 
+    domain_enter(domain);
     begin  = pred_now(pred);
     status = pred->ops.mem_dereg(domain->arg, handle->memh);
     end    = pred_now(pred);
+    domain_leave(domain);
     if (status == UCS_OK) {
-        room      = pred_reservation(pred, handle->start, handle->length,
-                                     PRED_PART_WHOLE);
-        room.held = handle->held;
+        room         = pred_reservation(pred, handle->start, handle->length,
+                                        PRED_PART_WHOLE);
+        room.held    = handle->held;
+        room.offered = handle->offered;
         pred_bound_give(pred, &room);
     } else {
         /* Memory that could not be deregistered stays pinned, and stays

@@ -27,6 +27,8 @@ typedef struct pred_handle {
                                             memory is a piece */
     int                      held;     /**< Not 0: its room is part of what the
                                             node holds for this process */
+    int                      offered;  /**< Not 0: its room was offered to other
+                                            processes of the node */
 } pred_handle_t;
 
 

@@ -50,7 +50,7 @@ static void answer_node(ucs_rcache_pred_t *pred)
 {
     if ((pred->params.node != NULL) &&
         ucs_rcache_pred_node_is_asked(pred->params.node)) {
-        pred_evict(pred, 0);
+        pred_evict_for_others(pred);
     }
 }
 

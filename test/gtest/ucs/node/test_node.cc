@@ -341,6 +341,44 @@ TEST_F(test_node, nobody_else_is_asked_when_enough_was_given_back)
     EXPECT_TRUE(is_asked(c));
 }
 
+/* Others that look while the memory is still being deregistered give up nothing
+ * for the same request */
+TEST_F(test_node, offers_are_no_more_than_is_lacked)
+{
+    auto a = join(), b = join(), c = join(), d = join();
+
+    reserve(a, 400);
+    reserve(c, 500);
+    reserve(d, 50);
+    ask(b, 350); /* 300 are missing */
+    EXPECT_TRUE(is_asked(a));
+    EXPECT_TRUE(is_asked(c));
+    EXPECT_TRUE(is_asked(d));
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(d, 50, 1));
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(a, 400, 1));
+    EXPECT_FALSE(ucs_rcache_pred_node_offer(c, 500, 1));
+    EXPECT_FALSE(reserve(b, 350)) << "it is not given back yet";
+
+    ucs_rcache_pred_node_release_offered(d, 50, 1);
+    ucs_rcache_pred_node_release_offered(a, 400, 1);
+    EXPECT_TRUE(reserve(b, 350));
+    expect_totals(b, 850, 2, 4);
+}
+
+/* What was offered for an earlier request is not taken off a later one */
+TEST_F(test_node, offers_count_once)
+{
+    auto a = join(), b = join(), c = join();
+
+    reserve(a, 400);
+    reserve(c, 600);
+    ask(b, 100);
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(a, 400, 1));
+    ask(b, 350);
+    ucs_rcache_pred_node_release_offered(a, 400, 1);
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(c, 600, 1));
+}
+
 TEST_F(test_node, asking_again_does_not_add_up)
 {
     auto a = join(), b = join(), c = join();

@@ -91,6 +91,51 @@ TEST_F(test_node_many, threads_of_some_processes_keep_the_bound)
     expect_totals(m_nodes[0], 0, 0, 3);
 }
 
+/* Each process has as much as is lacked, and all look at the same time: one of
+ * them offers it */
+TEST_F(test_node_many, one_of_many_processes_offers)
+{
+    static constexpr unsigned NUM = 6, ROUNDS = 200;
+    shared<std::atomic<unsigned>> joined, round, looked, offers;
+    std::vector<child> children;
+
+    params(NUM * 100);
+    auto node = join();
+    for (unsigned i = 0; i < NUM; ++i) {
+        children.emplace_back([&] {
+            ucs_rcache_pred_node_t *own;
+
+            if ((try_join(&own, ucs_rcache_pred_procid_self()) != UCS_OK) ||
+                !reserve(own, 100)) {
+                return 1;
+            }
+
+            ++*joined;
+            for (unsigned next = 1; next <= ROUNDS; ++next) {
+                while (*round < next) {
+                    sched_yield();
+                }
+                *offers += is_asked(own) &&
+                           ucs_rcache_pred_node_offer(own, 100, 1);
+                ++*looked;
+            }
+            ucs_rcache_pred_node_leave(own);
+            return 0;
+        });
+    }
+
+    ASSERT_TRUE(wait_until([&] { return *joined == NUM; }));
+    for (unsigned i = 1; i <= ROUNDS; ++i) {
+        ask(node, 100);
+        ++*round;
+        ASSERT_TRUE(wait_until([&] { return *looked == i * NUM; }));
+        ASSERT_EQ(i, *offers);
+    }
+    for (auto &c : children) {
+        EXPECT_EQ(0, c.reap());
+    }
+}
+
 TEST_F(test_node_many, processes_keep_the_bound_while_others_are_killed)
 {
     constexpr unsigned NUM = 4;

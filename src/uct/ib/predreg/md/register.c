@@ -96,6 +96,16 @@ static ucs_status_t domain_mem_dereg(void *arg, void *memh)
     return uct_predreg_pass_mem_dereg(arg, &params);
 }
 
+static void domain_enter(void *arg)
+{
+    uct_predreg_domain_enter(arg);
+}
+
+static void domain_leave(void *arg)
+{
+    uct_predreg_domain_leave(arg);
+}
+
 static ucs_rcache_pred_time_t core_now(void *arg)
 {
     const uct_predreg_core_t *core = arg;
@@ -136,6 +146,8 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .wake      = core_wake,
     .mem_reg   = domain_mem_reg,
     .mem_dereg = domain_mem_dereg,
+    .enter     = domain_enter,
+    .leave     = domain_leave,
     .seat      = core_seat,
     .publish   = core_publish
 };

@@ -180,6 +180,43 @@ TEST_F(test_event, use_that_registers)
     EXPECT_EQ(use_begin.id, use_end.id);
 }
 
+/* A use waits until another thread has left the domain. That holds it up, but
+ * says nothing about what a registration costs. */
+TEST_F(test_event, waiting_for_the_domain_is_no_cost)
+{
+    static const uint64_t WAIT = 300 * USEC;
+    unsigned entered = 0, inside = 0, ops_inside = 0;
+
+    set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);
+    m_events.clear();
+    m_world.on_enter = [&]() {
+        m_world.advance(WAIT);
+        ++entered;
+        ++inside;
+    };
+    m_world.on_leave = [&]() { --inside; };
+    m_world.on_reg   = [&](const fake_world::registration&) {
+        ops_inside += inside;
+    };
+    m_world.on_dereg = m_world.on_reg;
+
+    uint64_t start = now();
+    end(begin(buffer(0), 10000));
+    event_t reg    = take_one(UCS_RCACHE_PRED_EVENT_REG);
+    event_t dereg  = take_one(UCS_RCACHE_PRED_EVENT_DEREG);
+
+    EXPECT_EQ(start + WAIT, reg.time);
+    EXPECT_EQ(REG_TIME, reg.duration);
+    EXPECT_EQ(DEREG_TIME, dereg.duration);
+    EXPECT_EQ(WAIT + REG_TIME,
+              take_one(UCS_RCACHE_PRED_EVENT_USE_BEGIN).duration);
+    EXPECT_EQ(WAIT + DEREG_TIME,
+              take_one(UCS_RCACHE_PRED_EVENT_USE_END).duration);
+    EXPECT_EQ(2u, entered);
+    EXPECT_EQ(2u, ops_inside);
+    EXPECT_EQ(0u, inside);
+}
+
 TEST_F(test_event, on_demand_holds_up_the_end)
 {
     set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);

@@ -278,6 +278,50 @@ TEST_F(test_reserve, node_bound_is_over_all)
     ucs_rcache_pred_node_leave(node);
 }
 
+/* Both regions are idle when another process asks for what one of them has */
+TEST_F(test_reserve, others_are_given_what_they_lack)
+{
+    ucs_rcache_pred_node_params_t params = {
+        .max_bytes       = BOUND,
+        .max_regions     = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
+        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
+    };
+    uint64_t key                 = 0x67697665ul << 32 | getpid();
+    const uint64_t want          = (ROOM / 2) + PAGE;
+    ucs_rcache_pred_node_t *node, *other;
+
+    ASSERT_EQ(UCS_OK, test_node_join_as(&params, key,
+                                        ucs_rcache_pred_procid_self(), &node));
+    params.reserve         = 0;
+    params.reserve_regions = 0;
+    ASSERT_EQ(UCS_OK, test_node_join_as(&params, key,
+                                        ucs_rcache_pred_procid_self(),
+                                        &other));
+    m_params.node = node;
+    bound(UINT64_MAX);
+
+    end(begin(buffer(0), ROOM / 4));
+    end(begin(buffer(1), ROOM / 4));
+    EXPECT_FALSE(ucs_rcache_pred_node_reserve(other, want, 1));
+    ucs_rcache_pred_node_ask(other, want, 1);
+    ucs_rcache_pred_poll(m_pred);
+    EXPECT_EQ(1u, stats().evictions);
+    EXPECT_TRUE(ucs_rcache_pred_node_reserve(other, want, 1));
+
+    /* Another process has offered it already */
+    end(begin(buffer(2), PAGE));
+    EXPECT_FALSE(ucs_rcache_pred_node_reserve(other, ROOM / 2, 1));
+    ucs_rcache_pred_node_ask(other, ROOM / 2, 1);
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(other, ROOM / 2, 1));
+    ucs_rcache_pred_poll(m_pred);
+    EXPECT_EQ(1u, stats().evictions);
+
+    destroy();
+    ucs_rcache_pred_node_leave(other);
+    ucs_rcache_pred_node_leave(node);
+}
+
 void test_reserve::run_reserver(unsigned seed,
                                 ucs_rcache_pred_subsystem_t subsystem)
 {
