@@ -13,6 +13,7 @@
 #include "uring_reg.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* Entries of the deregistration queue, where that is enough: the library's
@@ -81,6 +82,7 @@ void bench_pred_init(bench_pred_t *self, bench_region_t *regions,
         .ops         = &bench_ops,
         .sink        = sink,
         .policy      = UCS_RCACHE_PRED_POLICY_PREDICT,
+        .budget      = INFINITY,
         .history     = 8,
         .max_sites   = 16384,
         .known_regions = 8192,

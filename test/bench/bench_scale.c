@@ -21,6 +21,7 @@
 #include <ucs/sys/math.h>
 
 #include <malloc.h>
+#include <math.h>
 #include <unistd.h>
 
 #define SCALE_BASE     0x100000000000ul /* Nothing is mapped or touched there */
@@ -112,6 +113,7 @@ static void scale_create(uint64_t max_regions)
         .ops           = &scale_ops,
         .policy        = UCS_RCACHE_PRED_POLICY_PREDICT,
         .helper        = UCS_RCACHE_PRED_HELPER_AGGRESSIVE,
+        .budget        = INFINITY,
         .history       = 8,
         .max_sites     = ucs_max(2 * scale.num, 16384u),
         .known_regions = ucs_max(4 * scale.num, 16u),

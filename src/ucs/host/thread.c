@@ -174,6 +174,11 @@ ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg)
                                                clock_ns(CLOCK_MONOTONIC);
 }
 
+ucs_rcache_pred_time_t ucs_rcache_pred_thread_busy(void *arg)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
 {
     ucs_rcache_pred_thread_t *thread = arg;

@@ -46,6 +46,10 @@ void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);
  */
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg);
 
+/** @return the processor time of the calling thread, ns, whatever the
+ *          argument. */
+ucs_rcache_pred_time_t ucs_rcache_pred_thread_busy(void *arg);
+
 /** Sleep until a time of this clock (@a until, or UCS_RCACHE_PRED_TIME_INF for
  *  ever), or until woken. May return early, after 10 s for one. */
 void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until);

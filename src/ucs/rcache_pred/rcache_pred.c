@@ -59,6 +59,12 @@ static ucs_status_t params_check(const ucs_rcache_pred_params_t *params)
         return UCS_ERR_INVALID_PARAM;
     }
 
+    if (!(params->budget >= 0)) { /* Or it is not a number */
+        ucs_error("budget of %g of the run time is out of range: expected 0 or "
+                  "more", params->budget);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
     if ((params->history < 1) ||
         (params->history > UCS_RCACHE_PRED_MAX_HISTORY)) {
         ucs_error("history of %u intervals is out of range: expected 1..%d",

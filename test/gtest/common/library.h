@@ -24,6 +24,7 @@
 extern "C" {
 #include <ucs/base/buckets.h>
 #include <ucs/base/tree.h>
+#include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/callsite.h>
 #include <ucs/rcache_pred/api/context.h>
 #include <ucs/rcache_pred/predict/cost.h>

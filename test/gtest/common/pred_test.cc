@@ -6,6 +6,8 @@
 
 #include "pred_test.h"
 
+#include <cmath>
+
 
 pred_test::pred_test() :
     m_params{}, m_pred(NULL), m_next_poll(NEVER), m_wakes_seen(0)
@@ -13,6 +15,7 @@ pred_test::pred_test() :
     m_params.ops           = &fake_world::ops;
     m_params.arg           = &m_world;
     m_params.policy        = UCS_RCACHE_PRED_POLICY_PREDICT;
+    m_params.budget        = INFINITY;
     m_params.history       = 8;
     m_params.max_sites     = 256;
     m_params.known_regions = 256;

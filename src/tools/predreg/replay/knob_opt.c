@@ -17,7 +17,7 @@
 
 /* The knobs that --set accepts: the others have no influence on a replay, which
  * knows only one process and uses the context windows of the recording. */
-static const char *const accepted[] = {"HELPER", "HISTORY", "MAX_SITES",
+static const char *const accepted[] = {"HELPER", "BUDGET", "HISTORY", "MAX_SITES",
                                        "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
                                        "MAX_REGIONS", "PIECES"};
 

@@ -172,6 +172,11 @@ typedef struct ucs_rcache_pred_ops {
      * the statistics.
      */
     void                   (*publish)(void *arg);
+
+    /** Get the processor time of the calling thread, ns. Called by whoever does
+     *  the helper's work, twice a round. NULL: a thread is taken to run all the
+     *  time. */
+    ucs_rcache_pred_time_t (*busy)(void *arg);
 } ucs_rcache_pred_ops_t;
 
 
@@ -184,6 +189,11 @@ typedef struct ucs_rcache_pred_params {
     ucs_rcache_pred_policy_t    policy;       /**< Any but LEAVE_PINNED, under
                                                    which there is no cache */
     ucs_rcache_pred_helper_t    helper;
+    double                      budget;       /**< What giving up memory may
+                                                   cost, as a part of the run
+                                                   time; 0 or more; INFINITY: no
+                                                   bound; see
+                                                   docs/design/budget.md */
     unsigned                    history;      /**< How many recent intervals a
                                                    prediction considers;
                                                    1..MAX_HISTORY */
@@ -299,6 +309,9 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t time_critical;  /**< Time that uses spent on registering, on
                                   deregistering and on waiting for the helper,
                                   ns */
+    uint64_t budget_spent;   /**< What giving up memory has cost so far, as the
+                                  budget counts it, ns; see
+                                  docs/design/budget.md */
     uint64_t refused;        /**< Uses and other reservations that were refused
                                   because there was no room, and pieces that
                                   were put off for the same reason */

@@ -10,6 +10,7 @@
 #include "dq.h"
 #include "region.h"
 
+#include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/cost.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/predict/predict.h>
@@ -143,8 +144,26 @@ typedef struct pred_rounds {
     ucs_rcache_pred_times_t times;    /**< dq_item, rq_item and wakeup are
                                            measured, share comes from the last
                                            seat; the others are not used */
-    ucs_rcache_pred_time_t  outside;  /**< How much time of the present step was
-                                           spent in mem_reg and mem_dereg */
+    ucs_rcache_pred_time_t  outside;  /**< How much time the helper has spent
+                                           in mem_reg and mem_dereg so far,
+                                           about regions that it decides on */
+    ucs_rcache_pred_time_t  outside_begin; /**< The same at the begin of this
+                                           round */
+    ucs_rcache_pred_time_t  outside_step;  /**< The same at the begin of this
+                                           step */
+    ucs_rcache_pred_time_t  busy_begin;  /**< Processor time at the begin of
+                                           this round */
+    ucs_rcache_pred_time_t  quiet_until; /**< Before this time there is no
+                                           budget for entries of the DQ */
+    ucs_rcache_pred_time_t  reaped;   /**< When stale regions were last found; 0:
+                                           never */
+    ucs_rcache_pred_time_t  pressed;  /**< Until this time the budget does not
+                                           matter, since room had to be made */
+    uint64_t                made_room;   /**< How often room had to be made or
+                                           was refused, when last looked */
+    int                     has_cpu;  /**< Whether the helper has a processor
+                                           for itself, as the last seat said */
+    ucs_rcache_pred_budget_t budget;
     ucs_rcache_pred_time_t  last;     /**< When the last round began */
     ucs_rcache_pred_time_t  last_entry; /**< When an entry was last taken out of
                                            the DQ */
@@ -195,6 +214,10 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_table_t     table;
     ucs_rcache_pred_stats_t     stats;
     pred_integral_t             integral;
+    ucs_rcache_pred_time_t      waited;   /**< How long uses have waited for
+                                               other threads' registrations
+                                               since the last round of the
+                                               helper, ns */
     pred_bound_t                bound;
     ucs_rcache_pred_dq_t        dq;
 

@@ -169,6 +169,15 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        num_lengths; /**< How many lengths were ever
                                                      added to lengths; wraps */
     uint8_t                        queued;
+    uint8_t                        given_up;    /**< Whether it was given up at
+                                                     the cost of the budget, and
+                                                     neither registered ahead of
+                                                     a use nor used since */
+    uint8_t                        kept;        /**< Whether it is on the
+                                                     awaited list because it was
+                                                     kept for lack of budget, so
+                                                     that it is no use that is
+                                                     awaited */
     ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
                                                      uses */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;

@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "decide.h"
 #include "queue.h"
+#include "spend.h"
 
 /*
  * What the helper clears away: stale regions, regions whose entries the DQ has
@@ -28,6 +29,7 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
         return 0;
     }
 
+    pred->rounds.reaped = pred->rounds.last;
     pred_lock(pred);
     while (!ucs_list_is_empty(stale)) {
         if (steps-- == 0) {
@@ -118,6 +120,7 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred)
 
         region->stale = 1; /* No use finds the region from here on */
         pred_unlock(pred);
+        pred_spend_on_use(pred, region);
         pred_forget_region(pred, region);
         pred_lock(pred);
     }

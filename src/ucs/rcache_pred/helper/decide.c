@@ -5,16 +5,17 @@
  */
 
 #include "decide.h"
+#include "learn.h"
 #include "pace.h"
 #include "queue.h"
 #include "seat.h"
+#include "spend.h"
 #include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/event.h>
 #include <ucs/rcache_pred/cache/register.h>
 #include <ucs/rcache_pred/cache/victim.h>
-#include <ucs/rcache_pred/predict/signature.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -74,6 +75,23 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
               history->confidence);
 }
 
+/* Keep a region that is registered. If there was time to give it up but no
+ * budget, look at it again later: there may be budget for the rest of its idle
+ * time then. Otherwise await its use. */
+static void region_keep(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region,
+                        ucs_rcache_pred_time_t now,
+                        ucs_rcache_pred_time_t deadline,
+                        const ucs_rcache_pred_history_t *history,
+                        int in_time)
+{
+    region->kept = in_time;
+    pred_enqueue_awaited(pred, region, now, in_time ?
+                         pred_spend_look_again(pred, region, now, deadline) :
+                         ucs_rcache_pred_forecast_expiry(&region->forecast,
+                                                         history));
+}
+
 void pred_region_decide(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region)
 {
@@ -81,7 +99,7 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_history_t *history;
     ucs_rcache_pred_time_t deadline;
     ucs_rcache_pred_times_t times;
-    int registered, keep;
+    int registered, in_time, keep;
 
     pred_dequeue(pred, region);
     pred_region_times(pred, region, &times);
@@ -96,15 +114,16 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
     registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
     pred_unlock(pred);
 
-    keep = registered && !ucs_rcache_pred_may_deregister(&times, now, deadline);
+    in_time = ucs_rcache_pred_may_deregister(&times, now, deadline);
+    keep    = registered && (!in_time || !pred_spend_on_region(pred, region,
+                                                               &times, now,
+                                                               deadline));
     trace_decision(region, now, deadline, history);
     if (pred_has_sink(pred)) {
         pred_emit_decision(region, now, deadline, history, keep);
     }
     if (keep) {
-        pred_enqueue_awaited(pred, region, now,
-                             ucs_rcache_pred_forecast_expiry(&region->forecast,
-                                                             history));
+        region_keep(pred, region, now, deadline, history, in_time);
         return;
     }
 
@@ -153,74 +172,11 @@ static int region_is_used(ucs_rcache_pred_t *pred,
     return used;
 }
 
-/* Whether the histories already have a use that began later than the one of
- * this entry. That happens since uses in pieces do not end in the order in
- * which they begin. But if the last use of the region itself began before the
- * last one in the histories, then the clock went back, and the entry is not
- * overtaken. */
-static int is_overtaken(ucs_rcache_pred_t *pred,
-                        const ucs_rcache_pred_dq_entry_t *entry)
-{
-    ucs_rcache_pred_time_t last = entry->region->forecast.history.last;
-    int overtaken;
-
-    pred_lock(pred);
-    overtaken = (entry->begin < last) && (entry->region->begin >= last);
-    pred_unlock(pred);
-    return overtaken;
-}
-
-/* Remember what memory and what access a use has needed, for the registration
- * ahead of the next one. */
-static void region_learn_needs(ucs_rcache_pred_t *pred,
-                               const ucs_rcache_pred_dq_entry_t *entry)
-{
-    ucs_rcache_pred_region_t *region = entry->region;
-    unsigned access                  = 0;
-    unsigned i;
-
-    i = region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS;
-    region->lengths[i]  = entry->length;
-    region->accesses[i] = entry->access;
-    for (i = 0; i < UCS_RCACHE_PRED_RECENT_LENGTHS; ++i) {
-        access |= region->accesses[i];
-    }
-
-    pred_lock(pred);
-    region->recent_access = access;
-    pred_unlock(pred);
-}
-
-/* Add a use to the histories of its region, and count how wrong the prediction
- * for it was. */
-static void region_learn(ucs_rcache_pred_t *pred,
-                         const ucs_rcache_pred_dq_entry_t *entry)
-{
-    ucs_rcache_pred_region_t *region = entry->region;
-    uint64_t signature;
-    unsigned error;
-
-    region_learn_needs(pred, entry);
-    signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
-                                          region->start, entry->length);
-    error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
-                                               &region->forecast, entry->begin,
-                                               signature,
-                                               region->queued &&
-                                               !region->scheduled);
-    if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
-        pred_lock(pred);
-        ++pred->stats.prediction_errors[error];
-        pred_unlock(pred);
-    }
-}
-
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
-    if (!is_overtaken(pred, entry)) {
-        region_learn(pred, entry);
-    }
+    pred_spend_on_use(pred, entry->region);
+    pred_region_learn(pred, entry);
 
     pred_note_demand(pred, entry->region, entry->length);
     if (!region_is_used(pred, entry->region)) {
@@ -347,6 +303,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
      * as predicted, but late */
     pred_dequeue(pred, region);
     if (status == UCS_OK) {
+        region->given_up = 0;
+        region->kept     = 0;
         expiry = (history == NULL) ?
                  end : ucs_rcache_pred_forecast_expiry(&region->forecast,
                                                        history);
@@ -374,7 +332,7 @@ void pred_process_awaited_head(ucs_rcache_pred_t *pred)
     pred_dequeue(pred, region);
 
     pred_lock(pred);
-    unmet               = is_unmet(region);
+    unmet               = is_unmet(region) && !region->kept;
     pred->stats.wasted += unmet && region->ahead;
     if (unmet && pred_has_sink(pred)) {
         pred_emit_unmet(region);

@@ -10,6 +10,7 @@
 #include "pace.h"
 #include "queue.h"
 #include "seat.h"
+#include "spend.h"
 #include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
@@ -35,6 +36,7 @@ void pred_rounds_init(ucs_rcache_pred_t *pred)
     rounds->times.rq_item = RQ_ITEM_COST;
     rounds->times.wakeup  = WAKEUP_COST;
     pred_pace_init(pred);
+    pred_spend_init(pred);
 }
 
 static void count_round(ucs_rcache_pred_t *pred)
@@ -62,6 +64,10 @@ static int dq_step(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_dq_entry_t entry;
     int found;
 
+    if (!pred_spend_may_look(pred, begin)) {
+        return 0;
+    }
+
     pred_lock(pred);
     found = ucs_rcache_pred_dq_pop(&pred->dq, &entry);
     pred_unlock(pred);
@@ -75,6 +81,14 @@ static int dq_step(ucs_rcache_pred_t *pred)
         pred_step_end(pred, &rounds->times.dq_item, begin);
     }
     return 1;
+}
+
+/* Process one region whose entries the DQ has lost, if there is one. @return
+ * whether there was */
+static int lost_step(ucs_rcache_pred_t *pred)
+{
+    return pred_spend_may_look(pred, pred_now(pred)) &&
+           pred_process_lost(pred);
 }
 
 /* Process the head of the registration queue, if it is due. @return whether it
@@ -96,7 +110,10 @@ static int rq_step(ucs_rcache_pred_t *pred)
  * was */
 static int awaited_step(ucs_rcache_pred_t *pred)
 {
-    if (ucs_rcache_pred_timeq_first(&pred->rounds.awaited) > pred_now(pred)) {
+    ucs_rcache_pred_time_t now = pred_now(pred);
+
+    if ((ucs_rcache_pred_timeq_first(&pred->rounds.awaited) > now) ||
+        !pred_spend_may_look(pred, now)) {
         return 0;
     }
 
@@ -114,6 +131,7 @@ static void round_begin(ucs_rcache_pred_t *pred)
     pred_measure_wakeup(pred, now);
     pred_pace_round(pred, now);
     count_round(pred);
+    pred_spend_round_begin(pred, now);
     pred_take_seat(pred, now);
     answer_node(pred);
 }
@@ -132,12 +150,13 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
      * mutex */
     do {
         busy  = dq_step(pred);
-        busy |= pred_process_lost(pred);
+        busy |= lost_step(pred);
         busy |= rq_step(pred);
         busy |= awaited_step(pred);
     } while (busy && (--left > 0));
 
     more             |= pred_collect_garbage(pred);
+    pred_spend_round_end(pred);
     pred->rounds.next = (busy || more) ? pred_go_on(pred) : pred_sleep(pred);
     pred_publish(pred);
     return pred->rounds.next;

@@ -6,6 +6,7 @@
 
 #include "pace.h"
 #include "queue.h"
+#include "spend.h"
 
 #include <ucs/sys/math.h>
 
@@ -35,6 +36,11 @@
                                     processes of the node ask for what is idle
                                     here */
 
+/* How often to look whether memory was unmapped, while there is no budget for
+ * anything else, ns. If some was lately, it is looked at RELAXED_INTERVAL */
+#define QUIET_INTERVAL 50000000
+#define QUIET_LATELY   1000000000
+
 /* The time stamp counters of two processors differ by less than this, ns. If
  * the clock goes back by more, it has jumped. */
 #define CLOCK_SLACK 1000000
@@ -55,8 +61,10 @@ static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 
     if (now + CLOCK_SLACK < rounds->last) {
         ucs_rcache_pred_timeq_set_all(&rounds->awaited, now);
-        rounds->last_entry = now;
-        rounds->urgent     = now;
+        rounds->last_entry  = now;
+        rounds->urgent      = now;
+        rounds->quiet_until = now;
+        rounds->pressed     = now;
     }
 }
 
@@ -113,9 +121,39 @@ come_back(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t next)
     return next;
 }
 
+/* When to look at the queues again that can wait until there is budget for
+ * it */
+static ucs_rcache_pred_time_t
+quiet_time(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    const pred_rounds_t *rounds     = &pred->rounds;
+    ucs_rcache_pred_time_t interval = QUIET_INTERVAL;
+
+    if ((rounds->reaped > 0) &&
+        (pred_elapsed(rounds->reaped, now) < QUIET_LATELY)) {
+        interval = RELAXED_INTERVAL;
+    }
+
+    return ucs_min(ucs_max(now, rounds->quiet_until), now + interval);
+}
+
+/* Whether there are entries in the DQ, or this round has found some, so that
+ * more are to be expected: nobody shall have to wake the helper for them before
+ * there is budget to look at them */
+static int is_busy(ucs_rcache_pred_t *pred)
+{
+    int busy = (pred->rounds.last_entry >= pred->rounds.last);
+
+    pred_lock(pred);
+    busy |= !ucs_rcache_pred_dq_is_empty(&pred->dq);
+    pred_unlock(pred);
+    return busy;
+}
+
 ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred)
 {
-    return come_back(pred, pred_now(pred));
+    return come_back(pred, ucs_min(pred_rq_due_time(pred),
+                                   quiet_time(pred, pred_now(pred))));
 }
 
 /*
@@ -136,9 +174,15 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
     int is_empty;
 
     next = ucs_min(pred_rq_due_time(pred),
-                   ucs_rcache_pred_timeq_first(&pred->rounds.awaited));
+                   ucs_max(ucs_rcache_pred_timeq_first(&pred->rounds.awaited),
+                           pred->rounds.quiet_until));
     if (poll != UCS_RCACHE_PRED_TIME_INF) {
-        return come_back(pred, ucs_min(next, poll));
+        return come_back(pred, ucs_min(next, ucs_max(poll,
+                                                     quiet_time(pred, now))));
+    }
+
+    if (!pred_spend_may_look(pred, now) && is_busy(pred)) {
+        return come_back(pred, ucs_min(next, quiet_time(pred, now)));
     }
 
     if (may_be_asked(pred)) {

@@ -81,6 +81,7 @@ void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     pred->rounds.times.share = (pred->params.helper ==
                                 UCS_RCACHE_PRED_HELPER_AGGRESSIVE) ?
                                ucs_rcache_pred_share(&seat) : 0;
+    pred->rounds.has_cpu     = (seat.rank < seat.idle_cpus);
     if ((mode == UCS_RCACHE_PRED_MODE_THREAD) &&
         atomic_load(&pred->absence.found)) {
         return;

@@ -48,16 +48,18 @@ void pred_region_times(ucs_rcache_pred_t *pred,
 
 ucs_rcache_pred_time_t pred_step_begin(ucs_rcache_pred_t *pred)
 {
-    pred->rounds.outside = 0;
+    pred->rounds.outside_step = pred->rounds.outside;
     return pred_now(pred);
 }
 
 void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost,
                    ucs_rcache_pred_time_t begin)
 {
+    pred_rounds_t *rounds = &pred->rounds;
     ucs_rcache_pred_time_t measured;
 
-    measured = pred_elapsed(begin + pred->rounds.outside, pred_now(pred));
+    measured = pred_elapsed(begin + rounds->outside - rounds->outside_step,
+                            pred_now(pred));
     *cost    = (*cost * (COST_FADE - 1) + measured) / COST_FADE;
 }
 

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -85,6 +87,61 @@ int uct_predreg_knob_parse(const uct_predreg_knob_values_t *values,
            (!values->is_power_of_2 || ucs_is_pow2(*value_p));
 }
 
+int uct_predreg_knob_parse_percent(const uct_predreg_knob_values_t *values,
+                                   const char *text, double *value_p)
+{
+    double value = 0;
+    double unit  = 1;
+    const char *digit;
+
+    if (!strcasecmp(text, UCS_NUMERIC_INF_STR)) {
+        *value_p = INFINITY;
+        return 1;
+    }
+
+    /* strtod() would depend on the locale */
+    for (digit = text; (*digit >= '0') && (*digit <= '9'); ++digit) {
+        value = (10 * value) + (*digit - '0');
+    }
+    if ((digit > text) && (*digit == '.')) {
+        for (++digit; (*digit >= '0') && (*digit <= '9'); ++digit) {
+            unit  /= 10;
+            value += unit * (*digit - '0');
+        }
+    }
+
+    if ((digit == text) || (*digit != '\0') || (value < values->min) ||
+        (value > values->max)) {
+        return 0;
+    }
+
+    *value_p = value;
+    return 1;
+}
+
+void uct_predreg_knob_print_percent(double value, char *buf, size_t max)
+{
+    static const unsigned long million = 1000000;
+    unsigned long millionths;
+    size_t digits;
+
+    if (isinf(value)) {
+        ucs_strncpy_safe(buf, UCS_NUMERIC_INF_STR, max);
+        return;
+    }
+
+    millionths = lround(value * million);
+    if (millionths % million == 0) {
+        snprintf(buf, max, "%lu", millionths / million);
+        return;
+    }
+
+    snprintf(buf, max, "%lu.%06lu", millionths / million, millionths % million);
+    for (digits = strlen(buf); buf[digits - 1] == '0'; --digits) {
+        buf[digits - 1] = '\0';
+    }
+}
+
 static void accepted_names(const char *const *names, ucs_string_buffer_t *strb)
 {
     const char *const *name;
@@ -102,6 +159,10 @@ void uct_predreg_knob_accepted(const uct_predreg_knob_values_t *values,
 
     if (values->names != NULL) {
         accepted_names(values->names, strb);
+    } else if (values->is_percent) {
+        ucs_string_buffer_appendf(strb, "numbers from %lu to %lu, such as 0.5, "
+                                  "or " UCS_NUMERIC_INF_STR, values->min,
+                                  values->max);
     } else if (values->is_bytes) {
         ucs_memunits_to_str(values->min, bytes, sizeof(bytes));
         ucs_string_buffer_appendf(strb, "%s to %luT, with a unit such as in "

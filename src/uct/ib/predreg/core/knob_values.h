@@ -37,6 +37,8 @@ typedef struct uct_predreg_knob_values {
                                           accepted */
     int               is_bytes;      /**< Whether a unit may follow */
     int               is_power_of_2; /**< Whether other numbers are refused */
+    int               is_percent;    /**< Whether decimals may follow, and "inf"
+                                          is accepted; the field is a double */
 } uct_predreg_knob_values_t;
 
 
@@ -49,6 +51,19 @@ typedef struct uct_predreg_knob_values {
  */
 int uct_predreg_knob_parse(const uct_predreg_knob_values_t *values,
                            const char *text, unsigned long *value_p);
+
+/**
+ * Read a percentage: decimal digits, with a point and more digits if need be
+ * whatever the locale; "inf" is INFINITY.
+ *
+ * @return whether the text is a value that is accepted.
+ */
+int uct_predreg_knob_parse_percent(const uct_predreg_knob_values_t *values,
+                                   const char *text, double *value_p);
+
+/** Print a percentage such that @ref uct_predreg_knob_parse_percent reads it;
+ *  decimals after the sixth are left out. */
+void uct_predreg_knob_print_percent(double value, char *buf, size_t max);
 
 /** Append which values are accepted, in words that may follow "accepted: ". */
 void uct_predreg_knob_accepted(const uct_predreg_knob_values_t *values,

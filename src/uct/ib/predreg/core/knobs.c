@@ -4,22 +4,15 @@
  * See file LICENSE for terms.
  */
 
+#include "knob_text.h"
 #include "knobs.h"
 
 #include <ucs/rcache_pred/stats.h>
 #include <uct/ib/predreg/compat/config_parser.h>
 
 #include <ucs/debug/log_def.h>
-#include <ucs/sys/math.h>
 #include <ucs/sys/preprocessor.h>
-#include <ucs/sys/string.h>
 #include <uct/api/uct.h>
-
-#include <limits.h>
-#include <string.h>
-
-#define KNOB_PREFIX "RCACHE_PRED_"
-#define ENV_PREFIX  "UCX_"
 
 #define HELPER_DEFAULT "aggressive"
 
@@ -38,159 +31,37 @@
     "Range: " UCS_PP_MAKE_STRING(UCT_PREDREG_MIN_REGIONS) " and more, or inf."
 
 
-static const char *helper_names[] = {
-    [UCS_RCACHE_PRED_HELPER_CONSERVATIVE] = "conservative",
-    [UCS_RCACHE_PRED_HELPER_AGGRESSIVE]   = "aggressive",
-    [UCS_RCACHE_PRED_HELPER_PROGRESS]     = "progress",
-    [UCS_RCACHE_PRED_HELPER_OFF]          = "off",
-    [UCS_RCACHE_PRED_HELPER_LAST]         = NULL
-};
-
-static const char *summary_names[] = {
-    [UCT_PREDREG_SUMMARY_NONE] = "n",
-    [UCT_PREDREG_SUMMARY_TEXT] = "text",
-    [UCT_PREDREG_SUMMARY_JSON] = "json",
-    [UCT_PREDREG_SUMMARY_LAST] = NULL
-};
-
-/* What UCX prints of a bool. It accepts yes, no, 1 and 0 as well */
-static const char *bool_names[] = {"y", "n", NULL};
-
-
-#define FIELD(_name) \
-    ucs_offsetof(uct_predreg_knobs_t, _name), \
-    sizeof(((uct_predreg_knobs_t*)NULL)->_name)
-
-const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
-    {"POLICY", FIELD(policy), .names = ucs_rcache_pred_policy_names},
-    {"HELPER", FIELD(helper), .names = helper_names},
-    {"WINDOW", FIELD(window), .min = UCT_PREDREG_MIN_WINDOW,
-     .max = UCS_RCACHE_PRED_MAX_WINDOW},
-    {"HISTORY", FIELD(history), .min = UCT_PREDREG_MIN_HISTORY,
-     .max = UCS_RCACHE_PRED_MAX_HISTORY},
-    {"MAX_SITES", FIELD(max_sites), .min = UCT_PREDREG_MIN_ENTRIES,
-     .max = UCT_PREDREG_MAX_ENTRIES},
-    {"KNOWN_REGIONS", FIELD(known_regions), .min = UCT_PREDREG_MIN_ENTRIES,
-     .max = UCT_PREDREG_MAX_ENTRIES},
-    {"DQ_SIZE", FIELD(dq_size), .min = UCT_PREDREG_MIN_DQ_SIZE,
-     .max = UCT_PREDREG_MAX_DQ_SIZE, .is_power_of_2 = 1},
-    {"MAX_PINNED", FIELD(max_pinned), .min = UCS_RCACHE_PRED_MIN_BYTES,
-     .max = ULONG_MAX, .is_bytes = 1},
-    {"MAX_REGIONS", FIELD(max_regions), .min = UCT_PREDREG_MIN_REGIONS,
-     .max = ULONG_MAX},
-    {"NODE_MAX_PINNED", FIELD(node_max_pinned),
-     .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1},
-    {"NODE_MAX_REGIONS", FIELD(node_max_regions),
-     .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX},
-    {"PIECES", FIELD(pieces), .names = bool_names},
-    {"SUMMARY", FIELD(summary), .names = summary_names},
-    {NULL}
-};
-
-
-/* So much of a value that is not accepted is printed, in characters, so that the
- * message has room for what is accepted */
-#define MAX_TYPED 100
-
-static const uct_predreg_knob_values_t *find_values(const char *name)
-{
-    const uct_predreg_knob_values_t *values = uct_predreg_knob_values;
-
-    while (strcmp(values->name, name)) {
-        ++values;
-    }
-    return values;
-}
-
-/* Say that a value is not accepted, and note it in the knobs that it was to get
- * into. UCX is told that it was read: its own message would not have the whole
- * name of the variable.
- * @return what a function that reads a value for UCX returns. */
-static int refuse(const uct_predreg_knob_values_t *values, const char *text,
-                  void *dest)
-{
-    uct_predreg_knobs_t *knobs = UCS_PTR_BYTE_OFFSET(dest, -values->offset);
-    UCS_STRING_BUFFER_ONSTACK(accepted, 256);
-
-    uct_predreg_knob_accepted(values, &accepted);
-    ucs_error(ENV_PREFIX KNOB_PREFIX "%s=%.*s%s is not accepted; accepted: %s",
-              values->name, MAX_TYPED, text,
-              (strlen(text) > MAX_TYPED) ? "..." : "",
-              ucs_string_buffer_cstr(&accepted));
-    knobs->is_refused = 1;
-    return 1;
-}
-
-/*
- * The functions that UCX has the knobs read and printed with. Their last
- * argument is the name of the knob.
- */
-
-static int read_number(const char *text, void *dest, const void *name)
-{
-    const uct_predreg_knob_values_t *values = find_values(name);
-    unsigned long number;
-
-    if (!uct_predreg_knob_parse(values, text, &number)) {
-        return refuse(values, text, dest);
-    }
-
-    if (values->size == sizeof(unsigned)) {
-        *(unsigned*)dest = number;
-    } else {
-        *(unsigned long*)dest = number;
-    }
-    return 1;
-}
-
-static int read_name(const char *text, void *dest, const void *name)
-{
-    const uct_predreg_knob_values_t *values = find_values(name);
-
-    return ucs_config_sscanf_enum(text, dest, values->names) ||
-           refuse(values, text, dest);
-}
-
-static int read_bool(const char *text, void *dest, const void *name)
-{
-    return ucs_config_sscanf_bool(text, dest, NULL) ||
-           refuse(find_values(name), text, dest);
-}
-
-static int write_name(char *buf, size_t max, const void *src, const void *name)
-{
-    return ucs_config_sprintf_enum(buf, max, src, find_values(name)->names);
-}
-
-static void help_name(char *buf, size_t max, const void *name)
-{
-    ucs_config_help_enum(buf, max, find_values(name)->names);
-}
-
-static void help_number(char *buf, size_t max, const void *name)
-{
-    UCS_STRING_BUFFER_ONSTACK(accepted, 256);
-
-    uct_predreg_knob_accepted(find_values(name), &accepted);
-    ucs_strncpy_safe(buf, ucs_string_buffer_cstr(&accepted), max);
-}
-
 /* The parser of a field, for each type that fields have */
 #define NAME(_name) \
-    UCT_PREDREG_CONFIG_TYPE(read_name, write_name, ucs_config_clone_uint, \
-                            help_name, _name)
+    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_name, \
+                            uct_predreg_knob_write_name, \
+                            ucs_config_clone_uint, \
+                            uct_predreg_knob_help_name, _name)
 #define BOOL(_name) \
-    UCT_PREDREG_CONFIG_TYPE(read_bool, ucs_config_sprintf_bool, \
-                            ucs_config_clone_int, help_name, _name)
+    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_bool, \
+                            ucs_config_sprintf_bool, \
+                            ucs_config_clone_int, \
+                            uct_predreg_knob_help_name, _name)
 #define UINT(_name) \
-    UCT_PREDREG_CONFIG_TYPE(read_number, ucs_config_sprintf_uint, \
-                            ucs_config_clone_uint, help_number, _name)
+    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_number, \
+                            ucs_config_sprintf_uint, \
+                            ucs_config_clone_uint, \
+                            uct_predreg_knob_help_number, _name)
 #define ULONG(_name) \
-    UCT_PREDREG_CONFIG_TYPE(read_number, ucs_config_sprintf_ulunits, \
-                            ucs_config_clone_ulong, help_number, _name)
+    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_number, \
+                            ucs_config_sprintf_ulunits, \
+                            ucs_config_clone_ulong, \
+                            uct_predreg_knob_help_number, _name)
+#define PERCENT(_name) \
+    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_percent, \
+                            uct_predreg_knob_write_percent, \
+                            uct_predreg_knob_clone_percent, \
+                            uct_predreg_knob_help_number, _name)
 #define BYTES(_name) \
-    UCT_PREDREG_CONFIG_TYPE(read_number, ucs_config_sprintf_memunits, \
-                            ucs_config_clone_ulong, help_number, _name)
+    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_number, \
+                            ucs_config_sprintf_memunits, \
+                            ucs_config_clone_ulong, \
+                            uct_predreg_knob_help_number, _name)
 
 
 static ucs_config_field_t knob_table[] = {
@@ -221,6 +92,12 @@ static ucs_config_field_t knob_table[] = {
      " off          - nobody; the policy becomes on-demand",
      ucs_offsetof(uct_predreg_knobs_t, helper),
      NAME("HELPER")},
+
+    {"BUDGET", "inf",
+     "What the policy predict may cost compared with leave-pinned, in percent\n"
+     "of the run time: memory that it would cost more than that to give up\n"
+     "stays registered. Range: 0, which gives up nothing, to 100, or inf.",
+     ucs_offsetof(uct_predreg_knobs_t, budget), PERCENT("BUDGET")},
 
     {"WINDOW", "2",
      "Number of preceding communications that tell contexts of a call site\n"
@@ -301,7 +178,7 @@ static ucs_config_field_t knob_table[] = {
 };
 
 UCS_CONFIG_REGISTER_TABLE(knob_table, "Predictive registration cache",
-                          KNOB_PREFIX, uct_predreg_knobs_t,
+                          UCT_PREDREG_KNOB_PREFIX, uct_predreg_knobs_t,
                           &ucs_config_global_list)
 
 
@@ -310,8 +187,8 @@ ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs)
     ucs_status_t status;
 
     knobs->is_refused = 0;
-    status            = uct_predreg_config_fill(knobs, knob_table, ENV_PREFIX,
-                                                KNOB_PREFIX);
+    status            = uct_predreg_config_fill(knobs, knob_table, UCT_PREDREG_ENV_PREFIX,
+                                                UCT_PREDREG_KNOB_PREFIX);
     if (status != UCS_OK) {
         goto err_default;
     }
@@ -356,10 +233,10 @@ ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
 {
     ucs_status_t status;
 
-    status = uct_predreg_config_set(knobs, knob_table, KNOB_PREFIX, name,
+    status = uct_predreg_config_set(knobs, knob_table, UCT_PREDREG_KNOB_PREFIX, name,
                                     value);
     if (status == UCS_ERR_NO_ELEM) {
-        ucs_error("there is no knob " ENV_PREFIX KNOB_PREFIX "%s", name);
+        ucs_error("there is no knob " UCT_PREDREG_ENV_PREFIX UCT_PREDREG_KNOB_PREFIX "%s", name);
     }
 
     if (knobs->is_refused) {
@@ -380,6 +257,7 @@ void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
     *params = (ucs_rcache_pred_params_t){
         .policy        = knobs->policy,
         .helper        = knobs->helper,
+        .budget        = knobs->budget / 100,
         .history       = knobs->history,
         .max_sites     = knobs->max_sites,
         .known_regions = knobs->known_regions,

@@ -45,6 +45,7 @@ typedef struct uct_predreg_knobs {
     ucs_config_names_array_t components; /**< Components of UCX whose memory
                                               domains are managed */
     unsigned helper;        /**< @ref ucs_rcache_pred_helper_t */
+    double   budget;        /**< Percent of the run time; INFINITY: no bound */
     unsigned window;        /**< Length of the context window, in
                                  communications */
     unsigned history;       /**< How many recent intervals of a region are
@@ -67,11 +68,6 @@ typedef struct uct_predreg_knobs {
                                  accepted; 0 when the functions below have
                                  returned */
 } uct_predreg_knobs_t;
-
-
-/** The values of all knobs that are no strings. An entry whose name is NULL
- *  ends the list. */
-extern const uct_predreg_knob_values_t uct_predreg_knob_values[];
 
 
 /**

@@ -144,6 +144,7 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .now       = core_now,
     .wait      = core_wait,
     .wake      = core_wake,
+    .busy      = ucs_rcache_pred_thread_busy,
     .mem_reg   = domain_mem_reg,
     .mem_dereg = domain_mem_dereg,
     .enter     = domain_enter,

@@ -135,13 +135,14 @@ TEST_F(test_replay_opts, bad_knobs) {
     expect_refused({"--set=NODE_MAX_PINNED=1g", "a"}, "see --ranks");
     expect_refused({"--set=HISTRY=3", "a"},
                    "--set: there is no knob 'HISTRY', the nearest is HISTORY; "
-                   "accepted in a replay: HELPER, HISTORY");
+                   "accepted in a replay: HELPER, BUDGET, "
+                   "HISTORY");
     expect_refused({"--set=COLOUR=red", "a"},
                    "--set: there is no knob 'COLOUR'; accepted in a replay: "
-                   "HELPER, HISTORY");
+                   "HELPER, BUDGET, HISTORY");
     expect_refused({"--set=SUMMARY=text", "a"},
                    "'SUMMARY' changes nothing in a replay; accepted: HELPER, "
-                   "HISTORY, MAX_SITES, KNOWN_REGIONS, DQ_SIZE, MAX_PINNED, "
+                   "BUDGET, HISTORY, MAX_SITES, KNOWN_REGIONS, DQ_SIZE, MAX_PINNED, "
                    "MAX_REGIONS, PIECES");
     EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--set=HISTORY=17", "a"}));
     EXPECT_TRUE(contains(log_watch::take(), "HISTORY=17"));

@@ -6,11 +6,14 @@
 
 #include "core_test.h"
 
+#include <uct/ib/predreg/core/knob_text.h>
+
 #include <ucs/config/global_opts.h>
 #include <ucs/config/parser.h>
 #include <ucs/sys/string.h>
 
 #include <climits>
+#include <cmath>
 #include <map>
 
 #define BYTES "256K to 8388607T, with a unit such as in 64M, or inf"
@@ -21,7 +24,7 @@ protected:
     {
         for (auto range = uct_predreg_knob_values; range->name != nullptr;
              ++range) {
-            if (range->names == nullptr) {
+            if ((range->names == nullptr) && !range->is_percent) {
                 SCOPED_TRACE(range->name);
                 check(*range);
             }
@@ -220,6 +223,39 @@ TEST_F(test_knobs, bounds_have_units) {
     }
 }
 
+TEST_F(test_knobs, percentages_have_decimals) {
+    static const struct {
+        const char *text;
+        double     percent;
+        const char *printed;
+    } good[] = {
+        {"0", 0, "0"}, {"1", 1, "1"}, {"0.2", 0.2, "0.2"}, {"00.50", 0.5, "0.5"},
+        {"3.", 3, "3"}, {"0.000001", 1e-6, "0.000001"}, {"100", 100, "100"},
+        {"99.9999999999", 100, "100"}, {"inf", INFINITY, "inf"},
+        {"INF", INFINITY, "inf"}
+    };
+
+    for (const auto &one : good) {
+        char printed[32];
+
+        set("BUDGET", one.text);
+        if (std::isinf(one.percent)) {
+            EXPECT_TRUE(std::isinf(test_core_knobs()->budget));
+        } else {
+            EXPECT_NEAR(one.percent, test_core_knobs()->budget, 1e-9);
+        }
+        uct_predreg_knob_print_percent(test_core_knobs()->budget, printed,
+                                       sizeof(printed));
+        EXPECT_STREQ(one.printed, printed);
+    }
+
+    for (const char *text : {"", ".", ".5", "-1", "+1", "nan", "1,5", "1e1",
+                             "0x1", "1 ", " 1", "1%", "100.1", "1.5.5", "infx",
+                             "99999999999999999999999999", "auto"}) {
+        refused("BUDGET", text, "numbers from 0 to 100, such as 0.5, or inf");
+    }
+}
+
 TEST_F(test_knobs, what_is_beyond_is_refused) {
     for_each_range([](const uct_predreg_knob_values_t &values) {
         if (values.min > 0) {
@@ -301,7 +337,8 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("predict", values["POLICY"]);
     EXPECT_EQ("inf", values["MAX_PINNED"]);
     EXPECT_EQ("ib", values["COMPONENTS"]);
-    EXPECT_EQ(16u, values.size());
+    EXPECT_EQ("inf", values["BUDGET"]);
+    EXPECT_EQ(17u, values.size());
 }
 
 TEST_F(test_knobs, a_cache_is_made_as_they_say) {

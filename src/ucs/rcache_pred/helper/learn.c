@@ -1,0 +1,81 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "learn.h"
+
+#include <ucs/rcache_pred/predict/signature.h>
+
+/*
+ * What the helper learns from a use: when it began, which predicts the next
+ * one, and what memory and what access it needed, which is what to register
+ * ahead of the next one.
+ */
+
+
+/* Whether the histories already have a use that began later than the one of
+ * this entry. That happens since uses in pieces do not end in the order in
+ * which they begin. But if the last use of the region itself began before the
+ * last one in the histories, then the clock went back, and the entry is not
+ * overtaken. */
+static int is_overtaken(ucs_rcache_pred_t *pred,
+                        const ucs_rcache_pred_dq_entry_t *entry)
+{
+    ucs_rcache_pred_time_t last = entry->region->forecast.history.last;
+    int overtaken;
+
+    pred_lock(pred);
+    overtaken = (entry->begin < last) && (entry->region->begin >= last);
+    pred_unlock(pred);
+    return overtaken;
+}
+
+/* Remember what memory and what access a use has needed, for the registration
+ * ahead of the next one. */
+static void region_learn_needs(ucs_rcache_pred_t *pred,
+                               const ucs_rcache_pred_dq_entry_t *entry)
+{
+    ucs_rcache_pred_region_t *region = entry->region;
+    unsigned access                  = 0;
+    unsigned i;
+
+    i = region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS;
+    region->lengths[i]  = entry->length;
+    region->accesses[i] = entry->access;
+    for (i = 0; i < UCS_RCACHE_PRED_RECENT_LENGTHS; ++i) {
+        access |= region->accesses[i];
+    }
+
+    pred_lock(pred);
+    region->recent_access = access;
+    pred_unlock(pred);
+}
+
+void pred_region_learn(ucs_rcache_pred_t *pred,
+                       const ucs_rcache_pred_dq_entry_t *entry)
+{
+    ucs_rcache_pred_region_t *region = entry->region;
+    uint64_t signature;
+    unsigned error;
+
+    if (is_overtaken(pred, entry)) {
+        return;
+    }
+
+    region_learn_needs(pred, entry);
+    signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
+                                          region->start, entry->length);
+    error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
+                                               &region->forecast, entry->begin,
+                                               signature,
+                                               region->queued &&
+                                               !region->scheduled &&
+                                               !region->kept);
+    if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
+        pred_lock(pred);
+        ++pred->stats.prediction_errors[error];
+        pred_unlock(pred);
+    }
+}

@@ -1,0 +1,205 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "spend.h"
+#include "times.h"
+
+#include <ucs/sys/math.h>
+
+/*
+ * What the helper spends of the budget. All prices are in ns of the program:
+ * its own time counts in full, and so does the helper's time while the program
+ * does the helper's work or shares its processor with the helper. The time of a
+ * helper with a processor of its own counts for less.
+ */
+
+/* What a round of the helper's thread costs besides its processor time, ns: two
+ * switches from one thread to another */
+#define SWITCHES_COST 5000.
+
+/* For so long after room had to be made, because a bound was reached or the
+ * system refused a registration, the budget does not matter, ns. What the
+ * helper does not give up by then, a use has to */
+#define PRESSED_TIME 1000000000
+
+/* The budget does not matter either while what was used lately takes more than
+ * this part of the bound on bytes */
+#define PRESSED_SHARE(_bytes) ((_bytes) - ((_bytes) / 8))
+
+
+void pred_spend_init(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_budget_init(&pred->rounds.budget, pred->params.budget);
+    pred->rounds.has_cpu = 1; /* Until a seat says something else */
+}
+
+static int is_thread(const ucs_rcache_pred_t *pred)
+{
+    return atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD;
+}
+
+/* What a ns of whoever does the helper's work costs */
+static double helper_price(const ucs_rcache_pred_t *pred)
+{
+    return (is_thread(pred) && pred->rounds.has_cpu) ?
+           ucs_rcache_pred_budget_own_price(&pred->rounds.budget) : 1;
+}
+
+/* The processor time of the thread that does the round, or the time if nobody
+ * tells that */
+static ucs_rcache_pred_time_t busy_time(const ucs_rcache_pred_t *pred)
+{
+    return (pred->ops.busy != NULL) ? pred->ops.busy(pred->params.arg) :
+                                      pred_now(pred);
+}
+
+/* Whether the budget does not matter now */
+static int is_pressed(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    return (now < pred->rounds.pressed) ||
+           (pred->seat.demand > PRESSED_SHARE(pred->params.max_bytes));
+}
+
+void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    pred_rounds_t *rounds = &pred->rounds;
+    ucs_rcache_pred_time_t waited;
+    uint64_t made_room;
+
+    ucs_rcache_pred_budget_advance(&rounds->budget, now);
+    rounds->busy_begin    = busy_time(pred);
+    rounds->outside_begin = rounds->outside;
+
+    pred_lock(pred);
+    waited       = pred->waited;
+    pred->waited = 0;
+    made_room    = pred->stats.evictions + pred->stats.refused;
+    pred_unlock(pred);
+
+    ucs_rcache_pred_budget_spend(&rounds->budget, waited);
+    if (made_room != rounds->made_room) {
+        rounds->made_room = made_room;
+        rounds->pressed   = now + PRESSED_TIME;
+    }
+    if (is_pressed(pred, now)) {
+        rounds->quiet_until = now;
+    }
+}
+
+void pred_spend_round_end(ucs_rcache_pred_t *pred)
+{
+    pred_rounds_t *rounds = &pred->rounds;
+    ucs_rcache_pred_time_t outside, now;
+    double cost;
+
+    outside = rounds->outside - rounds->outside_begin;
+    cost    = pred_elapsed(rounds->busy_begin + outside, busy_time(pred));
+    if (is_thread(pred)) {
+        cost += SWITCHES_COST;
+    }
+    cost *= helper_price(pred);
+
+    ucs_rcache_pred_budget_spend(&rounds->budget, cost);
+    now = pred_now(pred);
+    if (!is_pressed(pred, now)) {
+        rounds->quiet_until = ucs_max(rounds->quiet_until, now) +
+                              ucs_rcache_pred_budget_pause(&rounds->budget,
+                                                           cost);
+    }
+    pred_lock(pred);
+    pred->stats.budget_spent = rounds->budget.spent;
+    pred_unlock(pred);
+}
+
+int pred_spend_may_look(const ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_time_t now)
+{
+    return now >= pred->rounds.quiet_until;
+}
+
+/* For how long nobody will use a region of which no use is predicted: as long
+ * as between most of its uses, or once more as long as it has been idle
+ * already. One that was used once was not needed for as long as the program
+ * runs. */
+static ucs_rcache_pred_time_t
+guess_idle(const ucs_rcache_pred_t *pred,
+           const ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now)
+{
+    const ucs_rcache_pred_history_t *history = &region->forecast.history;
+
+    if (history->count == 0) {
+        return ucs_rcache_pred_budget_age(&pred->rounds.budget);
+    }
+
+    return ucs_max(history->typical, pred_elapsed(history->last, now));
+}
+
+int pred_spend_on_region(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         const ucs_rcache_pred_times_t *times,
+                         ucs_rcache_pred_time_t now,
+                         ucs_rcache_pred_time_t deadline)
+{
+    double price   = helper_price(pred);
+    double cost    = price * times->dereg;
+    double deposit = 0;
+    ucs_rcache_pred_time_t idle;
+    uint64_t bytes;
+    int give_up;
+
+    if (is_pressed(pred, now)) {
+        return 1;
+    }
+
+    if (deadline == UCS_RCACHE_PRED_TIME_INF) {
+        idle    = guess_idle(pred, region, now);
+        deposit = times->reg;
+    } else {
+        idle  = pred_elapsed(now, deadline);
+        cost += price * times->reg;
+    }
+
+    pred_lock(pred);
+    bytes = pred_pages(pred, region->start, ucs_max(region->length, 1ul)) *
+            pred->params.page_size;
+    pred_unlock(pred);
+
+    give_up          = ucs_rcache_pred_budget_give_up(&pred->rounds.budget,
+                                                      bytes, idle, cost,
+                                                      deposit);
+    region->given_up = give_up;
+    return give_up;
+}
+
+ucs_rcache_pred_time_t
+pred_spend_look_again(const ucs_rcache_pred_t *pred,
+                      const ucs_rcache_pred_region_t *region,
+                      ucs_rcache_pred_time_t now,
+                      ucs_rcache_pred_time_t deadline)
+{
+    return now + ((deadline == UCS_RCACHE_PRED_TIME_INF) ?
+                  guess_idle(pred, region, now) : ((deadline - now) / 2));
+}
+
+void pred_spend_on_use(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_times_t times;
+
+    if (!region->given_up) {
+        return;
+    }
+
+    region->given_up = 0;
+    pred_region_times(pred, region, &times);
+    if (region->forecast.predicted) {
+        /* The helper was to register it, and has been paid for that */
+        ucs_rcache_pred_budget_spend(&pred->rounds.budget,
+                                     (1 - helper_price(pred)) * times.reg);
+    } else {
+        ucs_rcache_pred_budget_spend_deposit(&pred->rounds.budget, times.reg);
+    }
+}

@@ -1,0 +1,67 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_HELPER_SPEND_H_
+#define UCS_RCACHE_PRED_HELPER_SPEND_H_
+
+#include <ucs/rcache_pred/cache/cache.h>
+
+/** @file helper/spend.h
+ *
+ * What the helper spends of the budget: what it takes to give up a region, what
+ * uses wait for regions that were given up, and the rounds themselves. The
+ * account is predict/budget.h.
+ *
+ * Unless their comment says otherwise, these functions are called under
+ * helper_mutex and without the lock. They take the lock where they touch what
+ * the helper shares with uses.
+ */
+
+
+/** Open the account. Called once, before there is a helper. */
+void pred_spend_init(ucs_rcache_pred_t *pred);
+
+/** Begin a round at @a now: let time flow in, and pay for the waits of the
+ *  program since the last round. */
+void pred_spend_round_begin(ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_time_t now);
+
+/** End a round: pay for it, and put off the next look at the DQ accordingly. */
+void pred_spend_round_end(ucs_rcache_pred_t *pred);
+
+/** @return whether there is still budget for entries of the DQ in this
+ *          round. */
+int pred_spend_may_look(const ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_time_t now);
+
+/**
+ * Decide whether to give up a registered region without a use, as far as the
+ * budget is concerned. If so, it is spent.
+ *
+ * @param [in] deadline  When the next use is predicted, or
+ *                       UCS_RCACHE_PRED_TIME_INF.
+ */
+int pred_spend_on_region(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         const ucs_rcache_pred_times_t *times,
+                         ucs_rcache_pred_time_t now,
+                         ucs_rcache_pred_time_t deadline);
+
+/** @return when to decide again about a region that was kept for lack of
+ *          budget. */
+ucs_rcache_pred_time_t
+pred_spend_look_again(const ucs_rcache_pred_t *pred,
+                      const ucs_rcache_pred_region_t *region,
+                      ucs_rcache_pred_time_t now,
+                      ucs_rcache_pred_time_t deadline);
+
+/** Pay for a use of the region, if the region was given up and was not
+ *  registered ahead of it; or for such a use that may come once the region is
+ *  forgotten. */
+void pred_spend_on_use(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region);
+
+#endif

@@ -1,0 +1,136 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "budget.h"
+
+#include <ucs/sys/math.h>
+
+#include <math.h>
+
+/* The account holds what flows in during so many ns, or since it was opened if
+ * that is shorter, but at least during CAPACITY_MIN. It starts full. */
+#define CAPACITY_MAX 1e9
+#define CAPACITY_MIN 50e6
+
+/* Deposits have flowed back after so many ns. */
+#define DEPOSIT_TIME 1e9
+
+/* What a region has to be worth while the account is full and when it is nearly
+ * empty, as powers of 2: a page that is given up for as long as it takes to
+ * register, and 64 TiB, more than there is */
+#define WORTH_FULL  12.
+#define WORTH_EMPTY 46.
+
+/* Which part of its own processor a helper may use. The rest of it is left to
+ * whatever else runs on the machine */
+#define OWN_SHARE .5
+
+/* Which part of the budget rounds of the helper may take */
+#define ROUNDS_SHARE .5
+
+/* Longest pause after a round, ns. Then what was unmapped is cleared away even
+ * if there is no budget at all */
+#define PAUSE_MAX 1e9
+
+
+void ucs_rcache_pred_budget_init(ucs_rcache_pred_budget_t *budget, double rate)
+{
+    *budget = (ucs_rcache_pred_budget_t){ .rate = rate };
+}
+
+static int is_unbounded(const ucs_rcache_pred_budget_t *budget)
+{
+    return isinf(budget->rate);
+}
+
+/* How much the account holds at most, ns */
+static double capacity(const ucs_rcache_pred_budget_t *budget)
+{
+    double age = ucs_rcache_pred_budget_age(budget);
+
+    return budget->rate * ucs_max(ucs_min(age, CAPACITY_MAX), CAPACITY_MIN);
+}
+
+void ucs_rcache_pred_budget_advance(ucs_rcache_pred_budget_t *budget,
+                                    ucs_rcache_pred_time_t now)
+{
+    double elapsed, back;
+
+    if (budget->start == 0) {
+        budget->start = budget->time = now;
+        budget->left  = is_unbounded(budget) ? 0 : capacity(budget);
+        return;
+    }
+
+    if ((now <= budget->time) || is_unbounded(budget)) {
+        budget->time = now;
+        return;
+    }
+
+    elapsed          = now - budget->time;
+    back             = budget->deposit * ucs_min(elapsed / DEPOSIT_TIME, 1.);
+    budget->time     = now;
+    budget->deposit -= back;
+    budget->left     = ucs_min(budget->left + (elapsed * budget->rate) + back,
+                               capacity(budget));
+}
+
+/* What a region has to be worth now */
+static double worth_min(const ucs_rcache_pred_budget_t *budget)
+{
+    double full = budget->left / capacity(budget);
+
+    return exp2(WORTH_EMPTY - ((WORTH_EMPTY - WORTH_FULL) * full));
+}
+
+int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
+                                   uint64_t bytes, ucs_rcache_pred_time_t idle,
+                                   double cost, double deposit)
+{
+    if (!is_unbounded(budget)) {
+        if ((budget->left <= 0) ||
+            (((double)bytes * idle) < ((cost + deposit) * worth_min(budget)))) {
+            return 0;
+        }
+
+        budget->left    -= deposit;
+        budget->deposit += deposit;
+    }
+
+    ucs_rcache_pred_budget_spend(budget, cost);
+    return 1;
+}
+
+void ucs_rcache_pred_budget_spend(ucs_rcache_pred_budget_t *budget, double cost)
+{
+    budget->spent += cost;
+    budget->left  -= is_unbounded(budget) ? 0 : cost;
+}
+
+void ucs_rcache_pred_budget_spend_deposit(ucs_rcache_pred_budget_t *budget,
+                                          double cost)
+{
+    double held = ucs_min(budget->deposit, cost);
+
+    ucs_rcache_pred_budget_spend(budget, cost);
+    if (!is_unbounded(budget)) {
+        budget->deposit -= held;
+        budget->left    += held;
+    }
+}
+
+double
+ucs_rcache_pred_budget_own_price(const ucs_rcache_pred_budget_t *budget)
+{
+    return ucs_min(budget->rate / OWN_SHARE, 1.);
+}
+
+ucs_rcache_pred_time_t
+ucs_rcache_pred_budget_pause(const ucs_rcache_pred_budget_t *budget,
+                             double cost)
+{
+    return ucs_min(cost / (budget->rate * ROUNDS_SHARE), PAUSE_MAX);
+}

@@ -1,0 +1,202 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "helper_test.h"
+
+
+/* What the helper spends of the budget. It has no processor of its own here,
+ * unless a test gives it one. */
+class test_spend : public helper_test {
+protected:
+    static constexpr uint64_t REG_COST   = 20 * USEC;
+    static constexpr uint64_t DEREG_COST = 10 * USEC;
+
+    void SetUp() override { open(0.01); }
+
+    void open(double budget, unsigned idle_cpus = 0)
+    {
+        m_world.seat.idle_cpus = idle_cpus;
+        m_world.set_reg_cost(0, REG_COST);
+        m_world.set_dereg_cost(0, DEREG_COST);
+        m_params.budget = budget;
+        m_params.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
+        if (m_pred == NULL) {
+            create();
+        } else {
+            recreate();
+        }
+    }
+
+    /* Use so many buffers, once a period */
+    void loop(unsigned num_buffers, uint64_t period, unsigned periods,
+              size_t length = 64 * KB)
+    {
+        for (unsigned i = 0; i < periods; ++i) {
+            uint64_t begin = now();
+            for (unsigned j = 0; j < num_buffers; ++j) {
+                use(buffer(j), length, USEC, context(1 + j));
+            }
+            run_until(begin + period);
+        }
+    }
+
+    /* What registrations and deregistrations have taken since the mark besides
+     * the first of each buffer, as a part of the time */
+    double cost(unsigned num_buffers)
+    {
+        return ((since_mark(&stats_t::regs_critical) +
+                 since_mark(&stats_t::regs_helper)) * REG_COST +
+                since_mark(&stats_t::deregs) * DEREG_COST) /
+               (double)since_mark(&stats_t::duration);
+    }
+};
+
+TEST_F(test_spend, zero_keeps_everything)
+{
+    open(0);
+    loop(3, 100 * MSEC, 20);
+    loop(0, SEC, 10);
+    EXPECT_EQ(0u, stats().deregs);
+    EXPECT_EQ(3u, stats().regions_now);
+    EXPECT_EQ(57u, stats().hits);
+}
+
+TEST_F(test_spend, rare_uses_are_given_up_as_without_a_bound)
+{
+    loop(1, SEC, 30, 16 * MB);
+    EXPECT_GE(stats().hits, 26u);
+    EXPECT_LE(stats().bytes_avg, MB);
+}
+
+TEST_F(test_spend, sum_of_the_work_is_bounded)
+{
+    loop(100, 10 * MSEC, 100);
+    mark();
+    loop(100, 10 * MSEC, 1000);
+    EXPECT_LE(cost(100), 0.01);
+    EXPECT_GE(since_mark(&stats_t::hits), 98000u);
+    EXPECT_LE(since_mark(&stats_t::budget_spent),
+              0.0101 * since_mark(&stats_t::duration));
+}
+
+TEST_F(test_spend, without_a_bound_the_sum_is_not)
+{
+    open(INFINITY);
+    loop(100, 10 * MSEC, 100);
+    mark();
+    loop(100, 10 * MSEC, 200);
+    EXPECT_GE(cost(100), 0.03);
+}
+
+TEST_F(test_spend, own_processor_may_do_more)
+{
+    loop(40, 10 * MSEC, 100);
+    mark();
+    loop(40, 10 * MSEC, 300);
+    uint64_t shared = since_mark(&stats_t::deregs);
+
+    open(0.01, 1);
+    loop(40, 10 * MSEC, 100);
+    mark();
+    loop(40, 10 * MSEC, 300);
+    EXPECT_GE(since_mark(&stats_t::deregs), 5 * shared);
+}
+
+TEST_F(test_spend, first_uses_are_bounded_too)
+{
+    m_params.known_regions = 100000;
+    recreate();
+    for (unsigned i = 0; i < 2000; ++i) {
+        use(buffer(i), 64 * KB, 10 * USEC);
+        run(200 * USEC);
+    }
+    EXPECT_LE(stats().deregs * DEREG_COST, 0.0105 * stats().duration);
+    EXPECT_GE(stats().deregs, 20u);
+}
+
+TEST_F(test_spend, wrong_predictions_are_paid_for)
+{
+    std::srand(1);
+    loop(20, 100 * MSEC, 5);
+    mark();
+    for (unsigned i = 0; i < 20000; ++i) {
+        use(buffer(std::rand() % 20), 64 * KB, USEC);
+        run((std::rand() % 1000) * USEC);
+    }
+    EXPECT_LE(cost(20), 0.0102);
+}
+
+TEST_F(test_spend, looks_again_at_what_was_kept)
+{
+    /* The first deregistration shows that there is no budget for all three */
+    m_world.set_dereg_cost(0, 5 * MSEC);
+    use(buffer(2), MB);
+    run(20 * MSEC);
+    use(buffer(0), MB);
+    use(buffer(1), MB);
+    run(20 * MSEC);
+    ASSERT_GE(stats().regions_now, 1u);
+    run(30 * SEC);
+    EXPECT_EQ(0u, stats().regions_now);
+}
+
+TEST_F(test_spend, bounds_come_first)
+{
+    m_params.max_bytes = 8 * MB;
+    open(0);
+    for (unsigned i = 0; i < 100; ++i) {
+        use(buffer(i % 4), 3 * MB);
+        run(10 * MSEC);
+    }
+    EXPECT_EQ(0u, stats().refused);
+    EXPECT_GT(stats().evictions, 0u);
+    EXPECT_LE(stats().bytes_peak, 8 * MB);
+}
+
+TEST_F(test_spend, under_a_bound_the_helper_makes_room_ahead)
+{
+    m_params.max_bytes = 8 * MB;
+    open(0);
+    for (unsigned i = 0; i < 240; ++i) {
+        if (i == 40) {
+            mark();
+        }
+        use(buffer(i % 4), 3 * MB);
+        run(25 * MSEC);
+    }
+    EXPECT_GE(since_mark(&stats_t::hits), 190u);
+    EXPECT_GE(since_mark(&stats_t::regs_helper), 190u);
+}
+
+TEST_F(test_spend, rounds_are_few_when_there_is_no_budget)
+{
+    open(0);
+    loop(50, MSEC, 2000);
+    mark();
+    loop(50, MSEC, 2000);
+    EXPECT_LE(since_mark(&stats_t::helper_rounds), 2 * 25u);
+    EXPECT_EQ(100000u, since_mark(&stats_t::hits));
+}
+
+TEST_F(test_spend, unmapped_memory_is_cleared_away_without_budget)
+{
+    open(0);
+    loop(3, MSEC, 10);
+    unmap(buffer(1), 64 * KB);
+    run(51 * MSEC);
+    EXPECT_EQ(2u, stats().regions_now);
+}
+
+TEST_F(test_spend, survives_a_clock_that_goes_back)
+{
+    loop(3, 10 * MSEC, 100);
+    m_world.jump(-(int64_t)(20 * SEC));
+    poll();
+    mark();
+    loop(3, 10 * MSEC, 500);
+    EXPECT_GE(since_mark(&stats_t::deregs), 10u);
+    EXPECT_LE(cost(3), 0.012);
+}
