@@ -6,10 +6,11 @@
 
 #include "stats.h"
 
+#include <math.h>
 #include <stdio.h>
 
-#define NSEC_PER_SEC  1000000000ul
 #define NSEC_PER_USEC 1000ul
+#define MILLION       1000000ul
 
 
 const char *ucs_rcache_pred_policy_names[] = {
@@ -86,6 +87,8 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(helper_rounds, COUNT, "times the helper's work was looked after"),
     COUNTER("critical_path", NSEC, stats.time_critical, 1, 0,
             "time uses spent registering, deregistering and waiting"),
+    STAT(budget_spent, NSEC, "what giving up memory has cost, as the budget "
+         "counts it"),
     COUNTER("helper_cpu", NSEC, helper_cpu, 1, 0,
             "processor time of the helper thread"),
     COUNTER("duration", NSEC, stats.duration, 1, 0,
@@ -111,14 +114,19 @@ ucs_rcache_pred_counter_get(const ucs_rcache_pred_counter_t *counter,
                               counter->offset))[index];
 }
 
+/* Written as two integers, since the format of floating-point numbers depends
+ * on the locale */
+static void millionths_to_json(uint64_t value, ucs_string_buffer_t *strb)
+{
+    ucs_string_buffer_appendf(strb, "%lu.%06lu", value / MILLION,
+                              value % MILLION);
+}
+
 static void value_to_json(const ucs_rcache_pred_counter_t *counter,
                           uint64_t value, ucs_string_buffer_t *strb)
 {
     if (counter->unit == UCS_RCACHE_PRED_UNIT_NSEC) {
-        /* Written as two integers, since the format of floating-point numbers
-         * depends on the locale */
-        ucs_string_buffer_appendf(strb, "%lu.%06lu", value / NSEC_PER_SEC,
-                                  (value % NSEC_PER_SEC) / NSEC_PER_USEC);
+        millionths_to_json(value / NSEC_PER_USEC, strb);
     } else {
         ucs_string_buffer_appendf(strb, "%lu", value);
     }
@@ -191,6 +199,14 @@ ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
     } else {
         ucs_string_buffer_appendf(strb, ",\"helper\":\"%s\"",
                                   ucs_rcache_pred_mode_names[snapshot->mode]);
+    }
+
+    ucs_string_buffer_appendf(strb, ",\"budget\":");
+    if ((snapshot->policy != UCS_RCACHE_PRED_POLICY_PREDICT) ||
+        isinf(snapshot->budget)) {
+        ucs_string_buffer_appendf(strb, "null");
+    } else {
+        millionths_to_json(lround(snapshot->budget * MILLION), strb);
     }
 
     for (counter = ucs_rcache_pred_counters; counter->name != NULL; ++counter) {

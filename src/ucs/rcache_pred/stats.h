@@ -37,6 +37,9 @@ typedef struct ucs_rcache_pred_snapshot {
     uint32_t                policy; /**< The policy in force, a
                                          ucs_rcache_pred_policy_t */
     uint32_t                mode;   /**< ucs_rcache_pred_mode_t */
+    double                  budget; /**< Percent of the run time; INFINITY: no
+                                         bound. Has a meaning only under
+                                         predict */
     ucs_rcache_pred_stats_t stats;  /**< Statistics of the cache; under
                                          leave-pinned only uses is known */
     uint64_t                pool_bytes;    /**< Most bytes registered at a time

@@ -33,6 +33,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     }
 
     ucs_rcache_pred_get_stats(pred, &snapshot->stats);
+    snapshot->budget     = core->knobs.budget;
     snapshot->mode       = ucs_rcache_pred_get_mode(pred);
     snapshot->helper_cpu =
             ucs_rcache_pred_thread_cpu_time(core->thread);
