@@ -21,6 +21,7 @@ static ucs_status_t replay(const predreg_timeline_t *timeline,
     predreg_sim_params_t sim = {
         .reg    = params->reg,
         .dereg  = params->dereg,
+        .shared = params->shared,
         .wakeup = params->wakeup,
         .cache  = params->cache
     };

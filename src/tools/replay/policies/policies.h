@@ -42,6 +42,9 @@ typedef struct predreg_replay_params {
     predreg_cost_t           dereg;
     uint64_t                 wakeup;   /**< PREDICT: how long the helper takes
                                             to wake up, ns */
+    int                      shared;   /**< PREDICT: not 0: the helper has no
+                                            processor of its own; while it runs,
+                                            the program does not */
     unsigned                 compared; /**< PERIODICITY: how many uses are
                                             compared with those one period
                                             before, 2 to 4096; periods are

@@ -52,8 +52,6 @@ typedef struct sim {
     size_t                       under_way;   /* How many uses are under way */
     predreg_transfers_t          transfers;   /* Uses in pieces */
     uint64_t                     progressed;  /* Time of the last progress */
-    int                          does_progress; /* Whether the program does the
-                                                   helper's work */
     unsigned                     result;      /* Result of the last begin of a
                                                  use */
     ucs_status_t                 status;      /* UCS_ERR_NO_MEMORY if a use in
@@ -74,9 +72,16 @@ static void on_event(void *arg, const ucs_rcache_pred_event_t *event)
     }
 }
 
+/* Whether the program does the helper's work */
+static int sim_does_progress(const sim_t *sim)
+{
+    return ucs_rcache_pred_get_mode(sim->pred) ==
+           UCS_RCACHE_PRED_MODE_PROGRESS;
+}
+
 static void sim_progress(sim_t *sim)
 {
-    if (sim->does_progress) {
+    if (sim_does_progress(sim)) {
         ucs_rcache_pred_progress(sim->pred);
         sim->progressed = predreg_world_now(sim->world);
     }
@@ -90,7 +95,7 @@ static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p)
     uint64_t progress = UINT64_MAX;
 
     *landing_p = predreg_transfers_next(&sim->transfers);
-    if (sim->does_progress && (sim->under_way > 0)) {
+    if (sim_does_progress(sim) && (sim->under_way > 0)) {
         progress = sim->progressed + PROGRESS_INTERVAL;
     }
     return ucs_min(*landing_p, progress);
@@ -152,6 +157,14 @@ static ucs_status_t begin_use(sim_t *sim, const predreg_use_t *use,
                                  &use->context, &state->memh);
 }
 
+/* Let the program go on until this time, and then for as long as the helper has
+ * used its processor */
+static void sim_advance_shared(sim_t *sim, uint64_t until)
+{
+    sim_advance(sim, until);
+    sim_advance(sim, until + predreg_world_take_stolen(sim->world));
+}
+
 static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
 {
     sim_t *sim           = arg;
@@ -160,7 +173,7 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
     ucs_status_t status;
     uint64_t begun;
 
-    sim_advance(sim, now);
+    sim_advance_shared(sim, now);
     status = begin_use(sim, use, state);
     begun  = predreg_world_now(sim->world);
     if (UCS_STATUS_IS_ERR(status)) {
@@ -193,7 +206,7 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
     sim_use_t *state = &sim->uses[use - sim->timeline->uses];
     uint64_t ended;
 
-    sim_advance(sim, now);
+    sim_advance_shared(sim, now);
     sim_progress(sim); /* Progress finds that the use has ended */
     ended = predreg_world_now(sim->world);
     if (state->transfer != NULL) {
@@ -231,7 +244,6 @@ static ucs_status_t sim_create_pred(sim_t *sim,
 {
     ucs_rcache_pred_sink_t sink    = { .event = on_event, .arg = sim };
     ucs_rcache_pred_params_t cache = params->cache;
-    ucs_status_t status;
 
     sim->sink       = sink;
     sim->user_sink  = cache.sink;
@@ -240,14 +252,7 @@ static ucs_status_t sim_create_pred(sim_t *sim,
     cache.sink      = &sim->sink;
     cache.node      = NULL;
     cache.page_size = PREDREG_PAGE_SIZE;
-    status          = ucs_rcache_pred_create(&cache, &sim->pred);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    sim->does_progress = (ucs_rcache_pred_get_mode(sim->pred) ==
-                          UCS_RCACHE_PRED_MODE_PROGRESS);
-    return UCS_OK;
+    return ucs_rcache_pred_create(&cache, &sim->pred);
 }
 
 static ucs_status_t sim_create_domains(sim_t *sim)
@@ -345,7 +350,7 @@ static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
 
     status = predreg_timeline_play(sim->timeline, &player, &duration);
     if (status == UCS_OK) {
-        predreg_world_advance(sim->world, duration);
+        sim_advance_shared(sim, duration);
         duration = predreg_world_now(sim->world);
         ucs_rcache_pred_get_stats(sim->pred, stats);
     }

@@ -27,6 +27,9 @@ typedef struct predreg_sim_params {
                                           node are ignored. The sink, if there
                                           is one, gets the cache's events, whose
                                           clock is ahead of the program's */
+    int                      shared; /**< Not 0: the helper has no processor of
+                                          its own; while it runs, the program
+                                          does not */
 } predreg_sim_params_t;
 
 

@@ -18,6 +18,10 @@
 /* How many registrations the first allocation has room for */
 #define MIN_CAPACITY 256
 
+/* What it costs the program that the helper begins to run on its processor, ns:
+ * two switches from one thread to another */
+#define SWITCHES_COST 5000
+
 /* How long the helper lets the program go on when it waits for it, ns */
 #define HELPER_YIELD 1000
 
@@ -43,6 +47,10 @@ typedef enum {
 struct predreg_world {
     predreg_cost_t         reg;
     predreg_cost_t         dereg;
+    int                    shared;
+    uint64_t               stolen;      /* How long the helper has used the
+                                           program's processor, which the program
+                                           has not noticed yet */
     uint64_t               wakeup;
     predreg_account_t      *account;
     ucs_rcache_pred_time_t now;         /* Time of the flow that runs */
@@ -90,6 +98,9 @@ static void helper_resume(predreg_world_t *world)
 {
     world->now         = ucs_max(world->now, world->helper_next);
     world->helper_next = UCS_RCACHE_PRED_TIME_INF;
+    if (world->shared && (world->helper_state == HELPER_ASLEEP)) {
+        world->stolen += SWITCHES_COST;
+    }
     predreg_coroutine_resume(world->helper);
 }
 
@@ -125,6 +136,7 @@ static void pass(predreg_world_t *world, uint64_t time, int is_reg)
     }
 
     helper_suspend(world, HELPER_BUSY, world->now + time);
+    world->stolen += world->shared ? time : 0;
     if (!world->over) {
         world->helper_time += world->now - world->helper_since;
         predreg_account_helper(world->account, world->helper_since - EPOCH,
@@ -135,6 +147,14 @@ static void pass(predreg_world_t *world, uint64_t time, int is_reg)
 uint64_t predreg_world_now(const predreg_world_t *world)
 {
     return world->now - EPOCH;
+}
+
+uint64_t predreg_world_take_stolen(predreg_world_t *world)
+{
+    uint64_t stolen = world->stolen;
+
+    world->stolen = 0;
+    return stolen;
 }
 
 void predreg_world_advance(predreg_world_t *world, uint64_t until)
@@ -294,12 +314,23 @@ static void op_yield(void *arg)
     }
 }
 
+static void op_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
+{
+    predreg_world_t *world = arg;
+
+    *seat = (ucs_rcache_pred_seat_t){
+        .idle_cpus = world->shared ? 0 : 1,
+        .sharers   = 1
+    };
+}
+
 const ucs_rcache_pred_ops_t predreg_world_ops = {
     .now       = op_now,
     .wait      = op_wait,
     .wake      = op_wake,
     .mem_reg   = op_reg,
     .mem_dereg = op_dereg,
+    .seat      = op_seat,
     .yield     = op_yield
 };
 
@@ -315,6 +346,7 @@ ucs_status_t predreg_world_create(const predreg_sim_params_t *params,
 
     world->reg         = params->reg;
     world->dereg       = params->dereg;
+    world->shared      = params->shared;
     world->wakeup      = params->wakeup;
     world->account     = account;
     world->now         = EPOCH;
