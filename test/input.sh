@@ -7,7 +7,7 @@
 # usage: input.sh BUILD-FOLDER
 
 set -eu
-build=$1
+build=$(cd "$1" && pwd)
 top=$(cd "$(dirname "$0")/.." && pwd)
 library=$build/src/uct/ib/predreg/.libs/libuct_predreg.so
 command=$build/src/tools/predreg/ucx_predreg
@@ -161,7 +161,7 @@ refused 2 'needs a file to write to' "$command" dump --binary "$traces"
 refused 2 'accepted: one file or folder' "$command" dump
 refused 2 'accepted: one file or folder' "$command" dump "$traces" "$traces"
 printf 'ucx_predreg trace 1\n' > "$traces/second.trace"
-refused 1 'has 2 traces; --binary accepts one' \
+refused 1 'has more than one trace; --binary accepts one' \
     "$command" dump --binary -o "$traces/both" "$traces"
 
 # A damaged trace does not make the others of its folder unreadable
@@ -190,13 +190,14 @@ for args in dump 'replay --json --policy on-demand'; do
 done
 rm "$truncated" "$traces/whole" "$traces/out" "$traces/err"
 
-# The traces of a folder come by rank, and then by name
+# The traces of a folder come by name; those that the library writes have names
+# that begin with the rank
 printf 'ucx_predreg trace 1\nmeta rank 10\n' > "$traces/a.trace"
 printf 'ucx_predreg trace 1\nmeta rank 9\n' > "$traces/b.trace"
 "$command" dump --binary -o "$traces/b.trace" "$traces/b.trace"
 [ "$("$command" dump "$traces" | grep '^#' | sed 's/.*\///' | xargs)" = \
-  "b.trace a.trace bad.trace second.trace" ] ||
-    fail "traces are not in the order of their ranks"
+  "a.trace b.trace bad.trace second.trace" ] ||
+    fail "traces are not in the order of their names"
 
 # Two jobs in one folder are not taken for one without a word
 printf 'ucx_predreg trace 1\nmeta rank 9\n' > "$traces/c.trace"
