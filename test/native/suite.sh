@@ -119,21 +119,28 @@ pinned()
         END { exit bad || (NR != ranks) }' "$work/stat"
 }
 
-# watch_pinned MIB COMMAND...: the command passes, and for at least half of its
-# time the kernel counts so many MiB as pinned in each rank, and never more
+# watch_pinned MIB COMMAND...: the command passes, and in each rank what the kernel
+# counts as pinned grows to so many MiB, stays there, and shrinks but once
 watch_pinned()
 {
     local kib=$((1024 * $1))
     shift
     $rig -- "$apps/pinwatch" -i 5 -o "$work/pins" -- "$@" || return
     awk -F, -v kib=$kib '
-        NR > 1 && $3 + 0 > kib  { print "at " $1 " ms: " $3 " KiB"; bad = 1 }
-        NR > 1 && $3 + 0 >= kib { ++full[$2] }
-        NR > 1                  { ++all[$2] }
+        NR > 1 {
+            if ($3 + 0 > kib) { print "at " $1 " ms: " $3 " KiB"; bad = 1 }
+            if ($3 + 0 < last[$2]) shrunk[$2] = 1
+            if ($3 + 0 > last[$2] && shrunk[$2]) {
+                print "pid " $2 " pins again at " $1 " ms"
+                bad = 1
+            }
+            last[$2] = $3 + 0
+            full[$2] += ($3 + 0 == kib)
+        }
         END {
-            for (pid in all) {
-                print pid ": " full[pid] + 0 " of " all[pid] " samples"
-                if (2 * full[pid] < all[pid]) bad = 1
+            for (pid in full) {
+                print "pid " pid ": " full[pid] " samples of " kib " KiB"
+                if (full[pid] < 5) bad = 1
                 ++n
             }
             exit bad || (n != 2)
