@@ -4,21 +4,43 @@
 # All tests: unit tests, plain and under sanitizers; which file uses which;
 # fuzzing; the installation; messages on bad input; pages of reports in a
 # browser; real MPI programs in the native rig, under sanitizers too; and, with
-# an RDMA device or in a guest that has one, over verbs. Installs what is missing. Ends with a line of counts; the exit
-# status is 0 if nothing failed.
-#
-# usage: check.sh [PART]...
-# parts, and the default: structure unit sanitize fuzz install input replay
-#   report stat native rig
-# another part: coverage, the lines of src that the unit tests run, by folder
+# an RDMA device or in a guest that has one, over verbs. See usage() below.
 
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=contrib/lib/build.sh
 . "$top/contrib/lib/build.sh"
 
+usage()
+{
+    cat <<USAGE
+usage: check.sh [PART]...
+
+Runs all tests, or these parts of them:
+  ${parts[*]}
+Another part is coverage: the lines of src that the unit tests run, by folder.
+
+Installs what is missing. Ends with a line of counts; the exit status is 0 if
+nothing failed.
+USAGE
+}
+
+# check_parts PART...: before anything is installed or built for them
+check_parts()
+{
+    local part
+    for part in "$@"; do
+        case $part in
+        --help|-h) usage; exit 0 ;;
+        esac
+        [[ " ${parts[*]} coverage " = *" $part "* ]] ||
+            die "unknown part '$part'; accepted: ${parts[*]} coverage"
+    done
+}
+
 parts=(structure unit sanitize fuzz install input replay report stat native
        rig)
+check_parts "$@"
 [ $# -eq 0 ] || parts=("$@")
 passed=0
 failed=0
@@ -218,9 +240,6 @@ run_part()
     stat)      check "live counters" "$top/test/stat.sh" "$build" ;;
     native)    check_native ;;
     rig)       check_rig ;;
-    *)         die "unknown part '$1': accepted are structure, unit," \
-                   "sanitize, coverage, fuzz, install, input, replay, report," \
-                   "stat, native and rig" ;;
     esac
 }
 

@@ -289,4 +289,18 @@ refused 1 'found UCX 1.12.1; accepted are 1.13' \
     env --chdir "$fake" PKG_CONFIG_PATH="$fake" "$top/configure"
 rm -r "$fake"
 
+# The scripts say what they accept before they install or build anything
+nobuild=$(mktemp -d)
+refused 0 '^usage: check.sh \[PART\]' \
+    env PREDREG_BUILD="$nobuild/build" timeout 20 "$top/contrib/check.sh" --help
+refused 1 "unknown part 'unitt'; accepted: structure.* unit.* coverage" \
+    env PREDREG_BUILD="$nobuild/build" timeout 20 "$top/contrib/check.sh" \
+    unit unitt
+[ ! -e "$nobuild/build" ] || fail "check.sh began to build"
+refused 77 "native rig is not built in $nobuild: .*--build DIR" \
+    "$top/test/rig/run.sh" --cma --build "$nobuild" -- true
+refused 125 "timeout: '0'; accepted: a whole number from 1" \
+    "$top/test/rig/run.sh" --timeout 0 -- true
+rm -r "$nobuild"
+
 exit $errors

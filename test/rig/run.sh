@@ -71,7 +71,7 @@ quote()
 
 number()
 {
-    [[ $2 =~ ^[1-9][0-9]*$ ]] || fail "$1: not a number: '$2'"
+    [[ $2 =~ ^[1-9][0-9]*$ ]] || fail "$1: '$2'; accepted: a whole number from 1"
 }
 
 # cost OPTION VALUE: two numbers, or four
@@ -229,10 +229,12 @@ if [ -n "$native" ]; then
         least_mib=1
     fi
     if [ -n "$cma" ]; then
+        build=$(realpath -m "$build")
         lib=$(cd "$build/test/native" 2>/dev/null && pwd)
         if [ ! -x "$lib/probe" ] || [ ! -f "$lib/libuct.so.0" ]; then
             say "the native rig is not built in $build: configure needs liburing" \
-                "and patchelf (Debian packages: liburing-dev, patchelf), then make"
+                "and patchelf (Debian packages: liburing-dev, patchelf), then" \
+                "make; if it is built elsewhere, --build DIR"
             exit 77
         fi
         why=$($prefix "$lib/probe" $least_mib 2>&1) || {
