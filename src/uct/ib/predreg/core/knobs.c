@@ -96,7 +96,7 @@ static ucs_config_field_t knob_table[] = {
     {"BUDGET", "inf",
      "What the policy predict may cost compared with leave-pinned, in percent\n"
      "of the run time: memory that it would cost more than that to give up\n"
-     "stays registered. Range: 0, which gives up nothing, to 100, or inf.",
+     "stays registered. With 0 all of it does. Range: 0 to 100, or inf.",
      ucs_offsetof(uct_predreg_knobs_t, budget), PERCENT("BUDGET")},
 
     {"WINDOW", "2",
