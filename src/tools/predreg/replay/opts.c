@@ -74,6 +74,9 @@ static void usage(void)
            "pages, ns;\n"
            "                        as recorded unless given\n"
            "  --dereg-cost OP,PAGE  likewise, a deregistration\n"
+           "  --shared-processor    the helper has no processor of its own: "
+           "while it works,\n"
+           "                        the program does not\n"
            "  --window N            uses that periodicity compares, 2 to 4096; "
            "32 unless given\n"
            "  --per-rank            also say it of each rank\n"
@@ -193,6 +196,7 @@ enum {
     OPT_SET,
     OPT_REG_COST,
     OPT_DEREG_COST,
+    OPT_SHARED_PROCESSOR,
     OPT_WINDOW,
     OPT_RANKS,
     OPT_RANKS_PER_NODE,
@@ -218,6 +222,9 @@ static int parse_option(int option, const char *arg,
     case OPT_DEREG_COST:
         opts->dereg_given = 1;
         return parse_cost("dereg-cost", arg, &opts->dereg);
+    case OPT_SHARED_PROCESSOR:
+        opts->shared_processor = 1;
+        return 0;
     case OPT_WINDOW:
         return parse_number("window", arg, PREDREG_PATTERN_MIN_COMPARED,
                             PREDREG_PATTERN_MAX_COMPARED, &opts->window);
@@ -254,6 +261,7 @@ int predreg_replay_opts_parse(int argc, char **argv,
         {"set", required_argument, NULL, OPT_SET},
         {"reg-cost", required_argument, NULL, OPT_REG_COST},
         {"dereg-cost", required_argument, NULL, OPT_DEREG_COST},
+        {"shared-processor", no_argument, NULL, OPT_SHARED_PROCESSOR},
         {"window", required_argument, NULL, OPT_WINDOW},
         {"ranks", required_argument, NULL, OPT_RANKS},
         {"ranks-per-node", required_argument, NULL, OPT_RANKS_PER_NODE},

@@ -28,6 +28,8 @@ typedef struct predreg_replay_opts {
     predreg_cost_t      dereg;
     int                 reg_given;
     int                 dereg_given;
+    int                 shared_processor; /**< Whether the helper has no
+                                               processor of its own */
     unsigned            window;      /**< How many uses periodicity compares; 0:
                                           not given */
     unsigned            num_ranks;   /**< Ranks of a larger job; 0: no such job

@@ -24,6 +24,7 @@ ucs_status_t predreg_replay_opts_params(const predreg_replay_opts_t *opts,
     if (opts->window != 0) {
         params->compared = opts->window;
     }
+    params->shared = opts->shared_processor;
     if (opts->reg_given) {
         params->reg = opts->reg;
     }

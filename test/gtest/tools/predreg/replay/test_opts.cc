@@ -73,6 +73,7 @@ TEST_F(test_replay_opts, none) {
     EXPECT_FALSE(m_opts.json);
     EXPECT_FALSE(m_opts.per_rank);
     EXPECT_FALSE(m_opts.reg_given);
+    EXPECT_FALSE(m_opts.shared_processor);
     EXPECT_EQ(0u, m_opts.num_ranks);
     EXPECT_EQ(0u, m_opts.window);
     expect_refused({}, "replay: what was recorded is missing; accepted: folders "
@@ -171,7 +172,8 @@ TEST_F(test_replay_opts, costs) {
 TEST_F(test_replay_opts, numbers) {
     EXPECT_EQ(0, parse({"--window=2", "--ranks=16777216", "--ranks-per-node=4",
                         "--cores-per-node=4", "--node-max=1m", "--json",
-                        "--per-rank", "a"})) << m_errors;
+                        "--per-rank", "--shared-processor", "a"})) << m_errors;
+    EXPECT_TRUE(m_opts.shared_processor);
     EXPECT_EQ(2u, m_opts.window);
     EXPECT_EQ(16777216u, m_opts.num_ranks);
     EXPECT_EQ(4u, m_opts.ranks_per_node);

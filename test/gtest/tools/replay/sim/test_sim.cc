@@ -512,3 +512,36 @@ TEST_F(test_replay_cache, no_memory)
     }
     EXPECT_GE(failures, 15u);
 }
+
+/* While the helper works, the program does not */
+TEST_F(test_replay_cache, shared_processor)
+{
+    made_program program = made_program::periodic(20, 100 * MSEC, MSEC, MB);
+
+    program.reg   = {0, 20000};
+    program.dereg = {0, 10000};
+    auto params   = replay_params(program.timeline(), PREDREG_REPLAY_PREDICT);
+    replayed own(program.timeline(), params);
+    params.shared = 1;
+    replayed shared(program.timeline(), params);
+
+    EXPECT_GE(own->hits, 15u);
+    EXPECT_GE(shared->hits, 15u);
+    /* It also begins to run, at least once for each of its operations */
+    EXPECT_GE(shared->duration, own->duration + shared->helper +
+              shared->num_helper_ops * 5 * USEC);
+    EXPECT_LE(shared->duration, own->duration + shared->helper +
+              8 * shared->num_helper_ops * 5 * USEC);
+}
+
+TEST_F(test_replay_cache, conservative_helper_without_a_processor)
+{
+    made_program program = made_program::periodic(20, 100 * MSEC, MSEC, MB);
+    auto params = replay_params(program.timeline(), PREDREG_REPLAY_PREDICT);
+
+    program.reg         = {0, 20000};
+    params.shared       = 1;
+    params.cache.helper = UCS_RCACHE_PRED_HELPER_CONSERVATIVE;
+    replayed shared(program.timeline(), params);
+    EXPECT_EQ(0u, shared->helper) << "the program does its work";
+}
