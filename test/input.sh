@@ -289,6 +289,12 @@ refused 1 'found UCX 1.12.1; accepted are 1.13' \
     env --chdir "$fake" PKG_CONFIG_PATH="$fake" "$top/configure"
 rm -r "$fake"
 
+# So do the programs of the tests
+for value in 3q -1 1.5 ''; do
+    refused 2 "size: '$value'; accepted: whole numbers from 0, also with k" \
+        "$build/test/apps/fig1" --size "$value"
+done
+
 # The scripts say what they accept before they install or build anything
 nobuild=$(mktemp -d)
 refused 0 '^usage: check.sh \[PART\]' \

@@ -38,7 +38,8 @@ uint64_t app_number(const char *option, const char *value)
 
     if ((errno != 0) || (end == value) || (*end != '\0') ||
         (strchr(value, '-') != NULL)) {
-        app_fatal("--%s: not a number: '%s'", option, value);
+        app_fatal("--%s: '%s'; accepted: whole numbers from 0, also with k, m "
+                  "or g", option, value);
     }
 
     return number;
