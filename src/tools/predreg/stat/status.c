@@ -89,8 +89,8 @@ static char *why_foreign(pid_t pid, uid_t owner, uid_t user)
     char *theirs = user_name(owner);
     char *ours   = user_name(user);
     char *why    = predreg_format("process %d belongs to user %s; accepted are "
-                                  "processes of %s, or to be root", (int)pid,
-                                  theirs, ours);
+                                  "processes of %s, and for root all",
+                                  (int)pid, theirs, ours);
 
     free(theirs);
     free(ours);
@@ -104,7 +104,7 @@ look_without_status(const predreg_system_t *system, pid_t pid, char **why_p)
     if ((system->signal(pid, 0) == 0) || (errno == EPERM)) {
         PREDREG_WHY(why_p, "process %d is hidden, as those of other users are "
                     "where /proc is mounted with hidepid; accepted are "
-                    "processes of the own user, or to be root", (int)pid);
+                    "processes of the own user, and for root all", (int)pid);
         return PREDREG_LOOK_FOREIGN;
     }
 

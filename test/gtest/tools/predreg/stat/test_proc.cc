@@ -89,6 +89,7 @@ TEST_F(test_stat_proc, foreign) {
     add_process(42, "", "R (running)", 4000000000u);
     expect_why(PREDREG_LOOK_FOREIGN, 42,
                "process 42 belongs to user uid 4000000000");
+    expect_why(PREDREG_LOOK_FOREIGN, 42, ", and for root all");
     s_user = 0;
     EXPECT_EQ(PREDREG_LOOK_NONE, look(42)) << m_why;
     s_user = 1000;
