@@ -8,12 +8,6 @@
 
 #include <stddef.h>
 
-/* No address in a trace may be beyond this one: no processor that UCX runs on
- * has longer virtual addresses (five levels of page tables on x86-64). It is so
- * far from 2^64 that lengths and ends of whole pages do not overflow, and that
- * searches of page tables end */
-#define MAX_ADDRESS (1ul << 57)
-
 /* The longest time from the first event to the last one, ns: 146 years. Under
  * another policy the program may take longer by the time that it waits */
 #define MAX_SPAN    ((uint64_t)INT64_MAX / 2)
@@ -43,8 +37,9 @@ const char *predreg_event_check(const ucs_rcache_pred_event_t *event,
         return "is of no memory";
     }
 
-    if ((event->length > MAX_ADDRESS) ||
-        (event->address > MAX_ADDRESS - event->length)) {
+    if (memory &&
+        ((event->length > PREDREG_MAX_ADDRESS) ||
+         (event->address > PREDREG_MAX_ADDRESS - event->length))) {
         return "is of memory beyond the end of the address space";
     }
 

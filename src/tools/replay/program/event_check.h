@@ -21,8 +21,15 @@ BEGIN_C_DECLS
  * checked here; timeline.c refuses a trace that has such an event.
  */
 
+/** No memory that is used or registered may be beyond this address: no
+ * processor that UCX runs on has longer virtual addresses (five levels of page
+ * tables on x86-64). It is so far from 2^64 that lengths and ends of whole pages
+ * do not overflow, and that searches of page tables end. */
+#define PREDREG_MAX_ADDRESS (1ul << 57)
+
 /**
- * Check an event.
+ * Check an event. Of an unmap, and of what failed, any memory is accepted: a
+ * program can ask for what it cannot have.
  *
  * @param [in] origin    Time of the first event, ns.
  * @param [in] previous  Time of the event before this one, ns.

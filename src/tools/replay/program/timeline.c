@@ -100,14 +100,21 @@ static ucs_status_t add_unmap(builder_t *builder,
                               const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
+    uint64_t start               = ucs_min(event->address, PREDREG_MAX_ADDRESS);
+    uint64_t end                 = start + ucs_min(event->length,
+                                                   PREDREG_MAX_ADDRESS - start);
+
+    /* The hooks tell of an unmap before the system may refuse it */
+    if (start == end) {
+        return UCS_OK;
+    }
 
     timeline->unmaps[timeline->num_unmaps++] = (predreg_unmap_t){
         .time  = predreg_waits_time(&builder->waits, event->time),
-        .start = event->address,
-        .end   = event->address + event->length
+        .start = start,
+        .end   = end
     };
-    return predreg_first_uses_unmap(&builder->first_uses, event->address,
-                                    event->address + event->length);
+    return predreg_first_uses_unmap(&builder->first_uses, start, end);
 }
 
 static ucs_status_t add_event(builder_t *builder,

@@ -246,6 +246,36 @@ TEST_F(test_timeline, unmaps)
     EXPECT_EQ(50u, m_timeline->duration);
 }
 
+/* Memory hooks tell of an unmap before the system refuses its length */
+TEST_F(test_timeline, unmap_beyond_the_address_space)
+{
+    const uint64_t end = 1ul << 57;
+
+    for (auto memory : {std::make_pair(0x2000ul, UINT64_MAX),
+                        std::make_pair(UINT64_MAX, UINT64_MAX),
+                        std::make_pair(end - 0x1000, 0x2000ul),
+                        std::make_pair(end, 0x1000ul)}) {
+        event_t &event = add(UCS_RCACHE_PRED_EVENT_UNMAP, 0, 0, 0);
+        event.address  = memory.first;
+        event.length   = memory.second;
+    }
+    create();
+    ASSERT_EQ(2u, m_timeline->num_unmaps);
+    EXPECT_EQ(0x2000u, m_timeline->unmaps[0].start);
+    EXPECT_EQ(end, m_timeline->unmaps[0].end);
+    EXPECT_EQ(end - 0x1000, m_timeline->unmaps[1].start);
+    EXPECT_EQ(end, m_timeline->unmaps[1].end);
+}
+
+/* Memory that a program cannot have is why it was refused */
+TEST_F(test_timeline, failed_use_beyond_the_address_space)
+{
+    begin(0, 10, 0, UINT64_MAX - 10, UINT64_MAX).result =
+            UCS_RCACHE_PRED_RESULT_FAILED;
+    create();
+    EXPECT_EQ(0u, m_timeline->num_uses);
+}
+
 TEST_F(test_timeline, costs_are_fitted)
 {
     for (unsigned pages : {1, 10, 256, 7}) {
