@@ -102,6 +102,10 @@ static void params_to_state(ucs_rcache_pred_t *pred,
     if (params->page_size == 0) {
         pred->params.page_size = ucs_rcache_pred_page_size();
     }
+    if (params->budget == 0) {
+        /* What moves in pieces is not registered when it has moved */
+        pred->params.pieces = 0;
+    }
     pred->ops             = *params->ops;
     pred->bound.max_bytes = params->max_bytes;
     ucs_list_head_init(&pred->domains);

@@ -68,6 +68,14 @@ TEST_F(test_pieces, switched_off)
     EXPECT_EQ(0u, stats().in_pieces);
 }
 
+TEST_F(test_pieces, none_without_budget)
+{
+    m_params.budget = 0;
+    recreate();
+    expect_hit(pieces(buffer(0), LARGE));
+    EXPECT_EQ(0u, stats().in_pieces);
+}
+
 TEST_F(test_pieces, for_lack_of_room_even_if_switched_off)
 {
     m_params.pieces = 0;
