@@ -130,7 +130,7 @@ complaint()
     stop
 }
 
-complaint version 'counters of version 3; accepted is version 2'
+complaint version 'counters of version [0-9]+; accepted is version [0-9]+'
 complaint damaged 'is damaged, or none'
 complaint writing 'is just writing its counters'
 complaint closed 'has closed a descriptor'
