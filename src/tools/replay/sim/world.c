@@ -6,6 +6,7 @@
 
 #include "world.h"
 #include "coroutine.h"
+#include "memory.h"
 
 #include <ucs/sys/math.h>
 
@@ -15,9 +16,6 @@
  * for the cache a time of 0 means that there is no time. */
 #define EPOCH 1000000000ul
 
-/* How many registrations the first allocation has room for */
-#define MIN_CAPACITY 256
-
 /* What it costs the program that the helper begins to run on its processor, ns:
  * two switches from one thread to another */
 #define SWITCHES_COST 5000
@@ -25,17 +23,6 @@
 /* How long the helper lets the program go on when it waits for it, ns */
 #define HELPER_YIELD 1000
 
-
-/* Registered memory. Its handle is its number, and not its address, because
- * addresses differ between runs. */
-typedef struct memory {
-    predreg_holding_t holding;
-    uint64_t          address;
-    uint64_t          length;
-    int               is_used;   /* Whether its number is that of a
-                                    registration */
-    size_t            next_free; /* Number */
-} memory_t;
 
 typedef enum {
     HELPER_NONE,    /* There is no helper */
@@ -58,10 +45,7 @@ struct predreg_world {
                                            missing */
     int                    over;        /* Whether the program is over, so that
                                            nothing takes time */
-    memory_t               *memory;     /* Indexed by number; 0 is not used */
-    size_t                 num_memory;
-    size_t                 capacity;
-    size_t                 first_free;  /* Its number; 0: none */
+    predreg_memories_t     memories;
 
     ucs_rcache_pred_t      *pred;
     predreg_coroutine_t    *helper;
@@ -162,63 +146,26 @@ void predreg_world_advance(predreg_world_t *world, uint64_t until)
     program_advance(world, until + EPOCH);
 }
 
-static ucs_status_t memory_grow(predreg_world_t *world)
-{
-    size_t capacity = ucs_max(2 * world->capacity, (size_t)MIN_CAPACITY);
-    memory_t *memory;
-
-    memory = realloc(world->memory, capacity * sizeof(*memory));
-    if (memory == NULL) {
-        world->status = UCS_ERR_NO_MEMORY;
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    world->memory     = memory;
-    world->capacity   = capacity;
-    world->num_memory = ucs_max(world->num_memory, 1ul); /* 0 is not used as a
-                                                            handle */
-    return UCS_OK;
-}
-
-/* @return the number of a new registration, or 0 if there is no memory for
- * it. */
-static size_t memory_new(predreg_world_t *world)
-{
-    size_t number = world->first_free;
-
-    if (number != 0) {
-        world->first_free = world->memory[number].next_free;
-        return number;
-    }
-
-    if ((world->num_memory == world->capacity) &&
-        (memory_grow(world) != UCS_OK)) {
-        return 0;
-    }
-
-    return world->num_memory++;
-}
-
 predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh)
 {
-    return &world->memory[(size_t)memh].holding;
+    return &world->memories.memory[(size_t)memh].holding;
 }
 
 static ucs_status_t op_reg(void *arg, void *address, size_t length,
                            unsigned flags, void **memh_p)
 {
     predreg_world_t *world = arg;
-    size_t number          = memory_new(world);
-    memory_t *memory;
+    size_t number          = predreg_memories_new(&world->memories);
+    predreg_memory_t *memory;
 
     if (number == 0) {
+        world->status = UCS_ERR_NO_MEMORY;
         return UCS_ERR_NO_MEMORY;
     }
 
-    memory          = &world->memory[number];
+    memory          = &world->memories.memory[number];
     memory->address = (uintptr_t)address;
     memory->length  = length;
-    memory->is_used = 1;
     if (!world->over) {
         predreg_holding_reg(world->account, &memory->holding, memory->address,
                             length, predreg_world_now(world));
@@ -226,8 +173,8 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
 
     pass(world, predreg_cost_of(&world->reg, memory->address, length), 1);
     if (!world->over) {
-        memory = &world->memory[number]; /* The array may have moved while time
-                                            passed */
+        /* The array may have moved while time passed */
+        memory = &world->memories.memory[number];
         predreg_holding_registered(world->account, &memory->holding,
                                    predreg_world_now(world));
     }
@@ -238,9 +185,9 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
 
 static ucs_status_t op_dereg(void *arg, void *memh)
 {
-    predreg_world_t *world = arg;
-    size_t number          = (size_t)memh;
-    memory_t *memory       = &world->memory[number];
+    predreg_world_t *world   = arg;
+    size_t number            = (size_t)memh;
+    predreg_memory_t *memory = &world->memories.memory[number];
 
     if (!world->over) {
         predreg_holding_dereg(world->account, &memory->holding,
@@ -249,15 +196,13 @@ static ucs_status_t op_dereg(void *arg, void *memh)
 
     pass(world, predreg_cost_of(&world->dereg, memory->address, memory->length),
          0);
-    memory = &world->memory[number];
+    memory = &world->memories.memory[number];
     if (!world->over) {
         predreg_holding_close(world->account, &memory->holding,
                               predreg_world_now(world));
     }
 
-    memory->is_used   = 0;
-    memory->next_free = world->first_free;
-    world->first_free = number;
+    predreg_memories_free(&world->memories, number);
     return UCS_OK;
 }
 
@@ -375,12 +320,13 @@ ucs_status_t predreg_world_start_helper(predreg_world_t *world,
 ucs_status_t predreg_world_finish(predreg_world_t *world, uint64_t *helper_p)
 {
     uint64_t now = predreg_world_now(world);
+    predreg_memory_t *memory;
     size_t i;
 
-    for (i = 1; i < world->num_memory; ++i) {
-        if (world->memory[i].is_used) {
-            predreg_holding_close(world->account, &world->memory[i].holding,
-                                  now);
+    for (i = 1; i < world->memories.count; ++i) {
+        memory = &world->memories.memory[i];
+        if (memory->is_used) {
+            predreg_holding_close(world->account, &memory->holding, now);
         }
     }
 
@@ -400,6 +346,6 @@ void predreg_world_destroy(predreg_world_t *world)
     if (world->helper != NULL) {
         predreg_coroutine_destroy(world->helper);
     }
-    free(world->memory);
+    predreg_memories_cleanup(&world->memories);
     free(world);
 }
