@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 
@@ -51,11 +52,24 @@ static int debuginfo_is_build_id(Dwfl_Module *module, const uint8_t *build_id,
            !memcmp(bits, build_id, length);
 }
 
+/* Whether libdw can be given this file. It would wait for a writer if the trace
+ * named a pipe. */
+static int is_regular_file(const char *path)
+{
+    struct stat st;
+
+    return (stat(path, &st) == 0) && S_ISREG(st.st_mode);
+}
+
 ucs_status_t predreg_debuginfo_open(const char *path, const uint8_t *build_id,
                                 unsigned length, predreg_debuginfo_t **info_p)
 {
     predreg_debuginfo_t *info;
     ucs_status_t status;
+
+    if (!is_regular_file(path)) {
+        return UCS_ERR_NO_ELEM;
+    }
 
     info = malloc(sizeof(*info));
     if (info == NULL) {

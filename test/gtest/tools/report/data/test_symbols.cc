@@ -13,6 +13,7 @@ extern "C" {
 #include <cstring>
 #include <link.h>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -223,6 +224,26 @@ TEST_F(test_symbols, file_that_is_no_program)
     m_module.path = (char*)m_path.c_str();
     expect_offset(find(inlined_place.address));
     EXPECT_EQ(PREDREG_MODULE_MISSING, state());
+}
+
+/* Nobody waits until somebody writes to a pipe that a trace names */
+TEST_F(test_symbols, file_that_is_a_pipe)
+{
+    SKIP_WITHOUT_LIBDW();
+    char folder[] = "/tmp/test_symbols.XXXXXX";
+
+    ASSERT_NE(nullptr, mkdtemp(folder));
+    predreg_symbols_destroy(m_symbols);
+    ASSERT_EQ(UCS_OK, predreg_symbols_create(&m_symbols));
+    m_path        = std::string(folder) + "/pipe";
+    m_module.path = (char*)m_path.c_str();
+    ASSERT_EQ(0, mkfifo(m_module.path, 0600));
+    alarm(10); /* Ends the test if it waits */
+    expect_offset(find(inlined_place.address));
+    alarm(0);
+    EXPECT_EQ(PREDREG_MODULE_MISSING, state());
+    unlink(m_module.path);
+    rmdir(folder);
 }
 
 TEST_F(test_symbols, address_in_no_module)
