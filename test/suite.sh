@@ -24,6 +24,14 @@ run()
     [ $status -eq 0 ] || tail -n 60 "$log" | sed 's/^/    /'
 }
 
+# A function for awk: the number in the field NAME of a line of JSON, or -1
+# shellcheck disable=SC2016,SC2034
+value='function value(name) {
+           if (!match($0, "\"" name "\":[0-9.]+"))
+               return -1
+           return substr($0, RSTART + length(name) + 3) + 0
+       }'
+
 # What must hold of each rank's summary, whatever the timing: it was there for
 # every rank, memory was managed, and nothing is registered at the end.
 #   managed RANKS COMMAND...
@@ -34,12 +42,7 @@ managed()
     rm -f "$summary"
     UCX_RCACHE_PRED_SUMMARY_FILE=$summary "$@" || return
     cat "$summary"
-    awk -v ranks="$ranks" '
-        function value(name) {
-            if (!match($0, "\"" name "\":[0-9]+"))
-                return -1
-            return substr($0, RSTART + length(name) + 3) + 0
-        }
+    awk -v ranks="$ranks" "$value"'
         { ++n }
         value("uses") <= 0 { print "rank without uses"; bad = 1 }
         value("bytes_now") != 0 { print "memory left registered"; bad = 1 }

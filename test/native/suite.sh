@@ -109,12 +109,7 @@ pinned()
     rm -f "$work/stat"
     NATIVE_STAT=$work/stat "$@" || return
     cat "$work/stat"
-    awk -v ranks="$ranks" '
-        function value(name) {
-            if (!match($0, "\"" name "\":[0-9.]+"))
-                return -1
-            return substr($0, RSTART + length(name) + 3) + 0
-        }
+    awk -v ranks="$ranks" "$value"'
         !('"$condition"') { print "this is not so"; bad = 1 }
         END { exit bad || (NR != ranks) }' "$work/stat"
 }
