@@ -443,6 +443,18 @@ protected:
     }
 
     rank m_rank;
+
+    /* Prediction is faster than on-demand, this many of 1000 uses hit, and of
+     * the others few come when they are predicted */
+    void set_hits(uint64_t hits)
+    {
+        auto &predict = slow(m_rank, PREDREG_REPLAY_PREDICT, 5 * SEC);
+
+        predict.hits                 = hits;
+        predict.late                 = 0;
+        predict.prediction_errors[1] = 200;
+        slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 10 * SEC);
+    }
 };
 
 TEST_F(test_report_verdict, run_time_is_in_the_first_table)
@@ -504,7 +516,7 @@ TEST_F(test_report_verdict, forgotten_regions)
                                "9,000 buffers")) << text;
 }
 
-/* By 1.19 % was rounded up to by 2 % */
+/* Rounded up, it would be 2 % */
 TEST_F(test_report_verdict, changes_are_not_rounded_up)
 {
     slow(m_rank, PREDREG_REPLAY_PREDICT, 12 * SEC / 10);
@@ -517,12 +529,7 @@ TEST_F(test_report_verdict, changes_are_not_rounded_up)
 
 TEST_F(test_report_verdict, irregular)
 {
-    auto &predict = slow(m_rank, PREDREG_REPLAY_PREDICT, 5 * SEC);
-
-    predict.hits                 = 100;
-    predict.late                 = 0;
-    predict.prediction_errors[1] = 200;
-    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 10 * SEC);
+    set_hits(100);
     std::string text = verdict();
     EXPECT_TRUE(contains(text, "10.0\u00a0% of the uses find their buffer "
                                "registered: the program does not repeat itself "
@@ -651,16 +658,11 @@ TEST_F(test_report_verdict, in_use_by_transfers)
     EXPECT_TRUE(contains(verdict(), "windows"));
 }
 
-/* Where nearly all uses hit, few misses were said to show that the program does
- * not repeat itself */
+/* Where nearly all uses hit, the few misses do not show that the program does not
+ * repeat itself */
 TEST_F(test_report_verdict, many_hits)
 {
-    auto &predict = slow(m_rank, PREDREG_REPLAY_PREDICT, 5 * SEC);
-
-    predict.hits                 = 930;
-    predict.late                 = 0;
-    predict.prediction_errors[1] = 200;
-    slow(m_rank, PREDREG_REPLAY_ON_DEMAND, 10 * SEC);
+    set_hits(930);
     std::string text = verdict();
     EXPECT_TRUE(contains(text, "Under prediction, 93.0\u00a0% of the uses find "
                                "their buffer registered.")) << text;
