@@ -8,6 +8,8 @@
 #include "coroutine.h"
 #include "memory.h"
 
+#include <ucs/rcache_pred/predict/budget.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -15,10 +17,6 @@
 /* What the cache's clock shows at time 0 of the account, ns. It is not 0, since
  * for the cache a time of 0 means that there is no time. */
 #define EPOCH 1000000000ul
-
-/* What it costs the program that the helper begins to run on its processor, ns:
- * two switches from one thread to another */
-#define SWITCHES_COST 5000
 
 /* How long the helper lets the program go on when it waits for it, ns */
 #define HELPER_YIELD 1000
@@ -83,7 +81,7 @@ static void helper_resume(predreg_world_t *world)
     world->now         = ucs_max(world->now, world->helper_next);
     world->helper_next = UCS_RCACHE_PRED_TIME_INF;
     if (world->shared && (world->helper_state == HELPER_ASLEEP)) {
-        world->stolen += SWITCHES_COST;
+        world->stolen += UCS_RCACHE_PRED_SWITCHES_COST;
     }
     predreg_coroutine_resume(world->helper);
 }

@@ -16,12 +16,6 @@
  * helper with a processor of its own counts for less.
  */
 
-/* What a round of the helper's thread costs besides its processor time, ns: two
- * switches from one thread to another. Measured: two threads on one processor
- * that wake each other by semaphores need 4950 ns there and back (AMD EPYC,
- * Linux 6.18) */
-#define SWITCHES_COST 5000.
-
 /* For so long after room had to be made, because a bound was reached or the
  * system refused a registration, the budget does not matter, ns. What the
  * helper does not give up by then, a use has to */
@@ -100,7 +94,7 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
     outside = rounds->outside - rounds->outside_begin;
     cost    = pred_elapsed(rounds->busy_begin + outside, busy_time(pred));
     if (is_thread(pred)) {
-        cost += SWITCHES_COST;
+        cost += UCS_RCACHE_PRED_SWITCHES_COST;
     }
     cost *= helper_price(pred);
 
