@@ -28,7 +28,8 @@ typedef struct {
     int        binary;
 } dump_opts_t;
 
-/* What is kept from one trace of a folder to the next */
+/* What the sub-command remembers between two traces of a folder, which it loads
+ * one after another */
 typedef struct {
     dump_opts_t        opts;
     FILE               *stream; /* Where the text of all traces goes; NULL
@@ -152,7 +153,8 @@ err:
     return write_error(path);
 }
 
-/* Open the stream that the text form goes to */
+/* Open the file that traces are printed to as text, or take the standard output
+ * if no path is given */
 static ucs_status_t open_text(dump_t *dump, const char *path)
 {
     dump->stream = (path == NULL) ? stdout : fopen(path, "w");

@@ -164,7 +164,8 @@ static int parse_options(int argc, char **argv, const predreg_runner_t *runner,
     return status;
 }
 
-/* Check the knobs of the environment, which the options have been added to */
+/* Check the values of all knobs, which are in the environment: the options of the
+ * command line have been put there as well. */
 static int check_knobs(predreg_run_opts_t *opts)
 {
     const char *summary = getenv(PREDREG_KNOB_SUMMARY);

@@ -106,7 +106,8 @@ ucs_status_t predreg_first_uses_begin(predreg_first_uses_t *uses,
     return predreg_points_add(&uses->points, address, length, duration);
 }
 
-/* Take a part away from a range of the tree */
+/* Remove a part of a range from the tree, such as one that was unmapped. What is
+ * left of the range before and after the part becomes ranges of their own. */
 static ucs_status_t cut_range(predreg_first_uses_t *uses, range_t *range,
                               const range_t *part)
 {

@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-/* How many numbers the first allocation has room for */
+/* For so many registrations the array has room when it is first allocated; then
+ * it doubles */
 #define MIN_CAPACITY 256
 
 

@@ -72,7 +72,9 @@ static void on_event(void *arg, const ucs_rcache_pred_event_t *event)
     }
 }
 
-/* Whether the program does the helper's work */
+/* Whether the simulated program registers and deregisters by itself what the
+ * cache decides about, instead of a helper thread. This may change while it runs,
+ * since the cache asks how many processors are idle. */
 static int sim_does_progress(const sim_t *sim)
 {
     return ucs_rcache_pred_get_mode(sim->pred) ==

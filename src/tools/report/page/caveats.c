@@ -94,7 +94,8 @@ static void caveats_write_missing(const report_data_t *report, FILE *out)
     }
 }
 
-/* Write that registrations take longer in some ranks, and what follows */
+/* Warn the reader that registrations took much longer in some ranks than in
+ * others, and say with which cost the ranks were replayed */
 static void caveats_write_spread(const predreg_findings_t *findings, FILE *out)
 {
     fputs("<li>", out);

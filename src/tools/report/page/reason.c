@@ -154,7 +154,8 @@ static void reason_write_pays(const report_data_t *report, FILE *out)
     }
 }
 
-/* Write why there may be no uses, and what to look at */
+/* Write why a recording may have no uses of registered memory at all, and what
+ * the reader can check about it */
 static void reason_write_no_uses(const report_data_t *report, FILE *out)
 {
     if (report->findings.domains == 0) {

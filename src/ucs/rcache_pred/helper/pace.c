@@ -26,6 +26,9 @@
  * it is woken. The first use that ends after such a silence has to wake it,
  * which takes one system call, and its memory is deregistered at once.
  *
+ * Under a budget (spend.c) the DQ is not looked at before the time quiet_until,
+ * whoever does the work. Registrations ahead of a use do not wait for that time.
+ *
  * Where the program does the helper's work, the thread does not look at the DQ:
  * each end of a use processes entries instead.
  */

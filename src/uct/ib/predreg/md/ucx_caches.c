@@ -45,7 +45,8 @@ static void variable_name(char *name, size_t max, const char *component,
     }
 }
 
-/* Step aside, because the user, or a configuration file, keeps a cache on */
+/* Let the library manage nothing, and say why: the user has set a variable, or a
+ * configuration file a value, that leaves UCX's own cache on */
 static void cache_kept(uct_predreg_core_t *core, const char *component,
                        const uct_predreg_setting_t *setting, const char *value)
 {

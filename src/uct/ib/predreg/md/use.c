@@ -72,7 +72,8 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
     return status;
 }
 
-/* Append a bound to a list, if there is one */
+/* Append the name of a bound and its value to a list for a message; nothing if
+ * the user has not set this bound, which is ULONG_MAX then */
 static void list_bound(ucs_string_buffer_t *list, const char *name,
                        unsigned long value, int is_bytes)
 {
