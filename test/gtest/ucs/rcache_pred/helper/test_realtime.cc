@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <time.h>
 
 #include <functional>
@@ -30,6 +31,12 @@ protected:
         struct sched_param param = {LOW};
         bool may;
 
+#ifdef __SANITIZE_THREAD__
+        /* A thread of the highest priority would wait for ever for a lock of
+         * the sanitizer that one of a lower priority has */
+        GTEST_SKIP() << "the thread sanitizer's locks lend no priority";
+#endif
+
         std::thread([&may, &param] {
             may = sched_setscheduler(0, SCHED_FIFO, &param) == 0;
         }).join();
@@ -38,17 +45,14 @@ protected:
         }
 
         ASSERT_EQ(0, sched_getaffinity(0, sizeof(m_before), &m_before));
+        sem_init(&m_user_may_run, 0, 0);
+        sem_init(&m_hog_may_run, 0, 0);
         create();
     }
 
     void TearDown() override
     {
-        if (m_user.joinable()) {
-            m_user.join();
-        }
-        if (m_hog.joinable()) {
-            m_hog.join();
-        }
+        join();
         helper_test::TearDown();
     }
 
@@ -74,52 +78,67 @@ protected:
         EXPECT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
     }
 
-    /* Start a thread of the real-time class on that processor. It has come as
-     * far as it can without sleeping when this function returns. */
-    std::thread start_realtime(int priority, std::function<void()> body)
+    /* Start a thread of the real-time class on that processor. It has that
+     * class, and sleeps, when this function returns: becoming so while others
+     * spin there would take as long as the kernel likes. */
+    std::thread start_realtime(int priority, sem_t *may_run,
+                               std::function<void()> body)
     {
-        std::atomic<bool> runs(false);
-        std::thread thread([this, priority, body, &runs] {
+        std::atomic<bool> ready(false);
+        std::thread thread([this, priority, may_run, body, &ready] {
             struct sched_param param = {priority};
 
             share_cpu();
             EXPECT_EQ(0, sched_setscheduler(0, SCHED_FIFO, &param));
-            runs = true;
+            ready = true;
+            sem_wait(may_run);
             body();
         });
 
-        while (!runs) {
+        while (!ready) {
             std::this_thread::sleep_for(std::chrono::microseconds(10));
         }
         return thread;
     }
 
-    /* The helper is in the middle of something: now a thread of the program
-     * begins a use of what the helper registers ahead, and another one computes
-     * until that use has begun */
-    void start_program(bool with_hog = true)
+    /* A thread of the program that begins a use of what the helper registers
+     * ahead */
+    void start_user()
     {
-        if (!m_armed) {
-            return;
-        }
-
-        m_armed = false;
-        m_user  = start_realtime(HIGH, [this] {
+        m_user = start_realtime(HIGH, &m_user_may_run, [this] {
             uint64_t start = cpu_time();
 
             end(begin(buffer(0), 64 * KB));
             m_user_time = cpu_time() - start;
             m_used      = true;
         });
-        if (with_hog) {
-            m_hog = start_realtime(LOW, [this] {
-                uint64_t start = cpu_time();
+    }
 
-                while (!m_used && !m_hog_lost) {
-                    m_hog_lost = cpu_time() - start > PATIENCE;
-                }
-            });
+    /* A thread of the program that computes until that use has begun */
+    void start_hog()
+    {
+        m_hog = start_realtime(LOW, &m_hog_may_run, [this] {
+            uint64_t start = cpu_time();
+
+            while (!m_used && !m_hog_lost) {
+                m_hog_lost = cpu_time() - start > PATIENCE;
+            }
+        });
+    }
+
+    /* The helper is in the middle of something: now the program goes on */
+    void let_program_run()
+    {
+        if (m_armed) {
+            m_armed = false;
+            wake();
         }
+    }
+
+    void wake()
+    {
+        sem_post(&m_user_may_run);
+        sem_post(&m_hog_may_run);
     }
 
     /* As run(), which also looks whether the cache is sound, and must be alone
@@ -147,30 +166,41 @@ protected:
             run_rounds(200 * MSEC);
         });
         helper.join();
-        ASSERT_TRUE(m_user.joinable()) << "nothing was registered ahead";
-        m_user.join();
-        if (m_hog.joinable()) {
-            m_hog.join();
+        EXPECT_FALSE(m_armed) << "nothing was registered ahead";
+        join();
+    }
+
+    /* Wait for the end of the program's threads, also if a test has failed
+     * before it let them run */
+    void join()
+    {
+        wake();
+        for (std::thread *thread : {&m_user, &m_hog}) {
+            if (thread->joinable()) {
+                thread->join();
+            }
         }
     }
 
     /* Emitted by the helper, which has the lock of the cache */
     static void emitted(void *arg, const ucs_rcache_pred_event_t*)
     {
-        static_cast<test_realtime*>(arg)->start_program();
+        static_cast<test_realtime*>(arg)->let_program_run();
     }
 
     cpu_set_t             m_before;
     std::thread           m_user, m_hog;
-    bool                  m_armed = false; /* The helper starts the others */
+    sem_t                 m_user_may_run, m_hog_may_run;
+    bool                  m_armed = false; /* The helper lets others run */
     std::atomic<bool>     m_used{false}, m_hog_lost{false};
     std::atomic<uint64_t> m_user_time{0};
 };
 
 TEST_F(test_realtime, use_sleeps_while_the_helper_registers)
 {
+    start_user();
     m_world.on_reg = [this](const auto&) {
-        start_program(false);
+        let_program_run();
     };
     run_helper();
     EXPECT_LT(m_user_time, PATIENCE);
@@ -178,8 +208,10 @@ TEST_F(test_realtime, use_sleeps_while_the_helper_registers)
 
 TEST_F(test_realtime, helper_that_registers_inherits_the_priority)
 {
+    start_user();
+    start_hog();
     m_world.on_reg = [this](const auto&) {
-        start_program();
+        let_program_run();
     };
     run_helper();
     EXPECT_LT(m_user_time, PATIENCE);
@@ -194,6 +226,8 @@ TEST_F(test_realtime, helper_that_has_the_lock_inherits_the_priority)
     sink.event = emitted;
     m_params.sink = &sink;
     recreate();
+    start_user();
+    start_hog();
     run_helper();
     EXPECT_LT(m_user_time, PATIENCE);
     EXPECT_FALSE(m_hog_lost) << "the helper did not get the processor";
@@ -207,20 +241,18 @@ TEST_F(test_realtime, program_that_takes_over_lets_the_round_end)
 {
     m_params.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
     recreate();
-    m_world.on_reg = [this](const auto&) {
-        if (m_armed) {
-            m_armed = false;
-            m_user  = start_realtime(HIGH, [this] {
-                uint64_t start = cpu_time(), rounds = stats().helper_rounds;
+    m_user = start_realtime(HIGH, &m_user_may_run, [this] {
+        uint64_t start = cpu_time(), rounds = stats().helper_rounds;
 
-                while ((stats().helper_rounds == rounds) &&
-                       (cpu_time() - start < PATIENCE)) {
-                    m_world.advance(SEC);
-                    ucs_rcache_pred_progress(m_pred);
-                }
-                m_user_time = cpu_time() - start;
-            });
+        while ((stats().helper_rounds == rounds) &&
+               (cpu_time() - start < PATIENCE)) {
+            m_world.advance(SEC);
+            ucs_rcache_pred_progress(m_pred);
         }
+        m_user_time = cpu_time() - start;
+    });
+    m_world.on_reg = [this](const auto&) {
+        let_program_run();
     };
     run_helper();
     EXPECT_LT(m_user_time, PATIENCE);
