@@ -47,13 +47,37 @@ failed=0
 skipped=0
 logs=$build/check
 
+# Seconds after which a test is ended: several times what the longest takes
+limit=600
+
+# limited COMMAND...: ends it, and all that it has started, at that limit
+limited()
+{
+    local pid watch status=0
+
+    # Each of the two becomes a group of processes of its own
+    set -m
+    "$@" < /dev/null &
+    pid=$!
+    (sleep $limit && echo "not done in $limit s" && kill -KILL -- -$pid) &
+    watch=$!
+    set +m
+
+    trap 'kill -KILL -- -$pid -$watch; exit 130' INT TERM
+    wait $pid || status=$?
+    trap - INT TERM
+    kill -- -$watch 2> /dev/null || true
+    wait $watch || true
+    return $status
+}
+
 # check NAME COMMAND...: one test; 77 means skipped
 check()
 {
     local name=$1 log status=0 begin=$SECONDS
     shift
     log=$logs/$(echo "$name" | tr -c 'A-Za-z0-9\n' '-').log
-    "$@" > "$log" 2>&1 || status=$?
+    limited "$@" > "$log" 2>&1 || status=$?
     case $status in
     0)  passed=$((passed + 1))
         say "PASS $name ($((SECONDS - begin)) s)" ;;
