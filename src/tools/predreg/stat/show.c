@@ -8,6 +8,7 @@
 
 #include <ucs/sys/math.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ typedef struct {
     uint64_t uses;
     uint64_t hits;
     uint64_t critical; /* ns */
+    uint64_t spent;    /* Of the budget, ns */
     uint64_t cpu;      /* ns */
 } rates_t;
 
@@ -43,6 +45,7 @@ static int is_same_run(const predreg_stat_proc_t *proc,
     return (now->stats.uses >= old->stats.uses) &&
            (now->stats.hits >= old->stats.hits) &&
            (now->stats.time_critical >= old->stats.time_critical) &&
+           (now->stats.budget_spent >= old->stats.budget_spent) &&
            (now->helper_cpu >= old->helper_cpu);
 }
 
@@ -58,6 +61,7 @@ static void rates_between(const predreg_stat_proc_t *proc,
         rates->uses     = now->stats.uses;
         rates->hits     = now->stats.hits;
         rates->critical = now->stats.time_critical;
+        rates->spent    = now->stats.budget_spent;
         rates->cpu      = now->helper_cpu;
         return;
     }
@@ -67,6 +71,7 @@ static void rates_between(const predreg_stat_proc_t *proc,
     rates->uses     = now->stats.uses - old->stats.uses;
     rates->hits     = now->stats.hits - old->stats.hits;
     rates->critical = now->stats.time_critical - old->stats.time_critical;
+    rates->spent    = now->stats.budget_spent - old->stats.budget_spent;
     rates->cpu      = now->helper_cpu - old->helper_cpu;
 }
 
@@ -115,6 +120,27 @@ static const char *cell_rate(char *cell, uint64_t count, double seconds)
     return cell;
 }
 
+/* Write the budget in percent of the run time, "inf" if it has no bound, or "-"
+ * if the policy has no budget */
+static const char *cell_budget(char *cell,
+                               const ucs_rcache_pred_snapshot_t *snapshot)
+{
+    if (snapshot->policy != UCS_RCACHE_PRED_POLICY_PREDICT) {
+        strcpy(cell, "-");
+    } else if (isinf(snapshot->budget)) {
+        strcpy(cell, "inf");
+    } else {
+        snprintf(cell, CELL_SIZE, "%.4g", snapshot->budget);
+    }
+    return cell;
+}
+
+static const char *cell_seconds(char *cell, uint64_t time)
+{
+    snprintf(cell, CELL_SIZE, "%.3f", time / NSEC_PER_SEC);
+    return cell;
+}
+
 static const char *cell_rank(char *cell, int rank)
 {
     snprintf(cell, CELL_SIZE, (rank < 0) ? "-" : "%d", rank);
@@ -141,6 +167,10 @@ static const char *cell_rank(char *cell, int rank)
     _column(7, "REFUSED", 0, cell_count(cell, now->stats.refused)) \
     _column(5, "CRIT%", 0, \
             cell_percent(cell, rates.critical / NSEC_PER_SEC, rates.seconds)) \
+    _column(7, "BUDGET%", 0, cell_budget(cell, now)) \
+    _column(6, "SPENT%", 0, \
+            cell_percent(cell, rates.spent / NSEC_PER_SEC, rates.seconds)) \
+    _column(7, "SPENT,S", 0, cell_seconds(cell, now->stats.budget_spent)) \
     _column(5, "CPU%", 0, \
             cell_percent(cell, rates.cpu / NSEC_PER_SEC, rates.seconds)) \
     _column(8, "USES", 1, cell_count(cell, now->stats.uses))

@@ -10,11 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define NSEC_PER_SEC  1e9
 #define NSEC_PER_MSEC 1e6
 #define MIB           (1024. * 1024.)
 
@@ -32,6 +34,26 @@ static void format_who(const ucs_rcache_pred_snapshot_t *snapshot,
     } else {
         ucs_string_buffer_appendf(strb, "predreg pid %d: ", snapshot->pid);
     }
+}
+
+/* What prediction may cost, and what it has cost. The others have no budget */
+static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
+                          ucs_string_buffer_t *strb)
+{
+    const ucs_rcache_pred_stats_t *stats = &snapshot->stats;
+
+    if (snapshot->policy != UCS_RCACHE_PRED_POLICY_PREDICT) {
+        return;
+    }
+
+    if (isinf(snapshot->budget)) {
+        ucs_string_buffer_appendf(strb, ", no budget");
+    } else {
+        ucs_string_buffer_appendf(strb, ", budget %g %%", snapshot->budget);
+    }
+    ucs_string_buffer_appendf(strb, ", spent %.3f s (%.2f %%)",
+                              stats->budget_spent / NSEC_PER_SEC,
+                              percent(stats->budget_spent, stats->duration));
 }
 
 static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
@@ -54,7 +76,7 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             "%s, uses %lu, hits %lu (%.1f %%), late %lu, early %lu, wasted "
             "%lu, refused %lu, registered MiB now %.1f peak %.1f average %.1f, "
             "critical-path registrations %lu taking %.3f ms, helper %s, rounds "
-            "%lu, CPU %.3f ms\n",
+            "%lu, CPU %.3f ms",
             ucs_rcache_pred_policy_names[snapshot->policy], stats->uses,
             stats->hits, percent(stats->hits, stats->uses), stats->late,
             stats->early, stats->wasted, stats->refused,
@@ -63,6 +85,8 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             stats->time_critical / NSEC_PER_MSEC,
             ucs_rcache_pred_mode_names[snapshot->mode], stats->helper_rounds,
             snapshot->helper_cpu / NSEC_PER_MSEC);
+    format_budget(snapshot, strb);
+    ucs_string_buffer_appendf(strb, "\n");
 }
 
 static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,

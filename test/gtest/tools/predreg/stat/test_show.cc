@@ -10,6 +10,7 @@ extern "C" {
 #include <tools/predreg/stat/show.h>
 }
 
+#include <cmath>
 #include <sstream>
 
 class test_stat_show : public fake_system_test {
@@ -36,6 +37,8 @@ protected:
         stats().early                        = 5;
         stats().wasted                       = 6;
         stats().refused                      = 7;
+        stats().budget_spent                 = SECOND / 10;
+        m_proc.state.snapshot.budget         = 1;
     }
 
     ucs_rcache_pred_stats_t &stats() { return m_proc.state.snapshot.stats; }
@@ -92,6 +95,7 @@ TEST_F(test_stat_show, row_of_the_whole_run) {
         {"AVG", "999B"},    {"PINNED", "4.0K"}, {"USES/S", "10"},
         {"HIT%", "75.0"},   {"LATE", "4"},      {"EARLY", "5"},
         {"WASTED", "6"},    {"REFUSED", "7"},   {"CRIT%", "10.0"},
+        {"BUDGET%", "1"},   {"SPENT%", "0.5"},  {"SPENT,S", "0.100"},
         {"CPU%", "5.0"},    {"USES", "200"},    {"COMMAND", "program"}};
 
     EXPECT_EQ(expected, row());
@@ -104,26 +108,47 @@ TEST_F(test_stat_show, row_since_the_last_look) {
     before.state.snapshot.stats.uses           = 190;
     before.state.snapshot.stats.hits           = 149;
     before.state.snapshot.stats.time_critical -= SECOND / 2;
+    before.state.snapshot.stats.budget_spent  -= SECOND / 50;
     before.state.snapshot.helper_cpu          -= SECOND / 5;
 
     auto found = row(&before);
     EXPECT_EQ("5", found["USES/S"]);
     EXPECT_EQ("10.0", found["HIT%"]);
     EXPECT_EQ("25.0", found["CRIT%"]);
+    EXPECT_EQ("1.0", found["SPENT%"]);
+    EXPECT_EQ("0.100", found["SPENT,S"]);
     EXPECT_EQ("10.0", found["CPU%"]);
     EXPECT_EQ("200", found["USES"]);
+}
+
+TEST_F(test_stat_show, row_of_budgets) {
+    m_proc.state.snapshot.budget = INFINITY;
+    EXPECT_EQ("inf", row()["BUDGET%"]);
+    EXPECT_EQ("0.5", row()["SPENT%"]) << "it is counted without a bound, too";
+
+    m_proc.state.snapshot.budget = 0.25;
+    EXPECT_EQ("0.25", row()["BUDGET%"]);
+
+    m_proc.state.snapshot.budget = 0;
+    stats().budget_spent         = 0;
+    EXPECT_EQ("0", row()["BUDGET%"]);
+    EXPECT_EQ("0.0", row()["SPENT%"]);
+
+    m_proc.state.snapshot.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+    EXPECT_EQ("-", row()["BUDGET%"]);
 }
 
 TEST_F(test_stat_show, row_of_another_process_of_the_same_pid) {
     auto whole = row();
 
-    for (unsigned i = 0; i < 4; ++i) {
+    for (unsigned i = 0; i < 5; ++i) {
         predreg_stat_proc_t before = m_proc;
         auto &stats                = before.state.snapshot.stats;
 
         before.looked -= SECOND;
         ++*(i == 0 ? &stats.uses : i == 1 ? &stats.hits :
             i == 2 ? &stats.time_critical :
+            i == 3 ? &stats.budget_spent :
                      &before.state.snapshot.helper_cpu);
         EXPECT_EQ(whole, row(&before)) << i;
     }
@@ -136,7 +161,8 @@ TEST_F(test_stat_show, row_without_numbers) {
     m_proc.state.snapshot.rank = -1;
 
     auto found = row();
-    for (const char *name : {"RANK", "USES/S", "HIT%", "CRIT%", "CPU%"}) {
+    for (const char *name : {"RANK", "USES/S", "HIT%", "CRIT%", "SPENT%",
+                             "CPU%"}) {
         EXPECT_EQ("-", found[name]) << name;
     }
 }
@@ -146,7 +172,8 @@ TEST_F(test_stat_show, row_under_leave_pinned) {
 
     auto found = row();
     for (const char *name : {"HELPER", "NOW", "PEAK", "AVG", "HIT%", "LATE",
-                             "EARLY", "WASTED", "REFUSED", "CRIT%", "CPU%"}) {
+                             "EARLY", "WASTED", "REFUSED", "CRIT%", "BUDGET%",
+                             "SPENT%", "SPENT,S", "CPU%"}) {
         EXPECT_EQ("-", found[name]) << name;
     }
     EXPECT_EQ("leave-pinned", found["POLICY"]);

@@ -1,0 +1,82 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <gtest/gtest.h>
+
+extern "C" {
+#include <uct/ib/predreg/core/summary.h>
+}
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+
+/* What the budget and its spending look like in the text of a summary */
+class test_summary : public ::testing::Test {
+protected:
+    test_summary()
+    {
+        memset(&m_snapshot, 0, sizeof(m_snapshot));
+        m_snapshot.rank               = 3;
+        m_snapshot.policy             = UCS_RCACHE_PRED_POLICY_PREDICT;
+        m_snapshot.budget             = 1;
+        m_snapshot.stats.duration     = 20000000000ul;
+        m_snapshot.stats.budget_spent = 150000000;
+    }
+
+    std::string text()
+    {
+        char path[] = "/tmp/test_summary.XXXXXX";
+        std::stringstream text;
+
+        close(mkstemp(path));
+        uct_predreg_summary_print(&m_snapshot, UCT_PREDREG_SUMMARY_TEXT, path);
+        text << std::ifstream(path).rdbuf();
+        unlink(path);
+        return text.str();
+    }
+
+    void expect_end(const std::string &end)
+    {
+        const std::string found = text();
+
+        ASSERT_GE(found.size(), end.size());
+        EXPECT_EQ(end, found.substr(found.size() - end.size()));
+    }
+
+    ucs_rcache_pred_snapshot_t m_snapshot;
+};
+
+TEST_F(test_summary, budget)
+{
+    expect_end(" ms, budget 1 %, spent 0.150 s (0.75 %)\n");
+    m_snapshot.budget = 0.2;
+    expect_end(" ms, budget 0.2 %, spent 0.150 s (0.75 %)\n");
+}
+
+TEST_F(test_summary, no_budget)
+{
+    m_snapshot.budget = INFINITY;
+    expect_end(" ms, no budget, spent 0.150 s (0.75 %)\n");
+}
+
+TEST_F(test_summary, nothing_lasted)
+{
+    m_snapshot.stats.duration     = 0;
+    m_snapshot.stats.budget_spent = 0;
+    expect_end(" ms, budget 1 %, spent 0.000 s (0.00 %)\n");
+}
+
+TEST_F(test_summary, policies_without_a_budget)
+{
+    m_snapshot.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+    EXPECT_EQ(std::string::npos, text().find("budget"));
+    m_snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
+    EXPECT_EQ(std::string::npos, text().find("budget"));
+}
