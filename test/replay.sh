@@ -109,6 +109,39 @@ for pattern in '^predict  ' '^clairvoyant  ' 'a guess: none was recorded' \
     echo "$text" | grep -q "$pattern" || fail "no '$pattern'"
 done
 
+# The curve: a row for each budget, and for each of the policies beside it; memory
+# falls and run time grows with the budget; one budget is recommended, which the
+# text says as well. None saves anything of a buffer that is always in use
+curve=$("$command" replay --curve --shared-processor --json "$work/random.trace")
+echo "$curve" | awk -v n=0 '
+    function value(name) {
+        match($0, "\"" name "\":[0-9.]+")
+        return substr($0, RSTART + length(name) + 3) + 0
+    }
+    /"policy":"predict"/      { memory[n]  = value("pinned_avg_bytes")
+                                time[n++]  = value("duration_seconds")
+                                chosen    += /"recommended":true/ }
+    /"recommended":true/      { took = value("duration_seconds") }
+    /"policy":"leave-pinned"/ { pinned = value("duration_seconds"); ++others }
+    /"policy":"(on-demand|clairvoyant)"/ { ++others }
+    END { exit !(n == 7 && others == 3 && chosen == 1 &&
+                 memory[6] < memory[0] / 2 && time[6] > time[0] &&
+                 took <= 1.01 * pinned) }' || fail "no curve: $curve"
+budget=$(echo "$curve" | grep '"recommended":true' | field budget)
+text=$("$command" replay --curve --shared-processor "$work/random.trace")
+echo "$text"
+said=$(echo "$text" | sed -n 's/^  ucx_predreg run --set BUDGET=\(.*\) -- .*/\1/p')
+echo "$said ${budget:-inf}" | awk '{ exit !($1 == $2 || $1 + 0 == $2 + 0) }' ||
+    fail "BUDGET=$said, and in JSON $budget"
+make single uses=1
+printf 'ucx_predreg trace 1\n' > "$work/empty.trace"
+for name in single empty; do
+    "$command" replay --curve "$work/$name.trace" |
+        grep -q '^no budget saves memory within 1 %' ||
+        fail "$name: a budget is said to save something"
+done
+rm "$work/single.trace" "$work/empty.trace"
+
 # What is missing in a trace is said beside every figure, and to people
 mkdir "$work/damaged"
 { cat "$trace"; echo 'lost 7'; echo 'truncated'; } > "$work/damaged/1.trace"
@@ -171,6 +204,8 @@ refused 2 'WINDOW is part of what was recorded' --set window=1 "$trace"
 refused 2 'NODE_MAX_PINNED .* --ranks' --set NODE_MAX_PINNED=1g "$trace"
 refused 2 "there is no knob 'COLOUR'; accepted in a replay: HELPER" \
     --set COLOUR=red "$trace"
+refused 2 'accepted is one of the two' --curve --ranks 8 "$trace"
+refused 2 'BUDGET=much is not accepted' --curve --set BUDGET=much "$trace"
 refused 2 "--reg-cost: 'much'; accepted: OP,PAGE" --reg-cost much "$trace"
 refused 2 "--dereg-cost: '-1,0'; accepted" --dereg-cost=-1,0 "$trace"
 refused 2 'replay --help lists what is accepted' --frobnicate "$trace"

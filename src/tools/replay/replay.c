@@ -11,6 +11,7 @@
 
 #include <ucs/debug/log_def.h>
 
+#include <math.h>
 #include <string.h>
 
 /* How long the helper's thread takes to run after it was woken or its time has
@@ -142,5 +143,7 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
 
     memset(result, 0, sizeof(*result));
     result->policy = params->policy;
+    result->budget = (params->policy == PREDREG_REPLAY_PREDICT) ?
+                     params->cache.budget : INFINITY;
     return predreg_policies[params->policy].replay(timeline, params, result);
 }

@@ -5,6 +5,7 @@
  */
 
 #include "command.h"
+#include "curve.h"
 #include "describe.h"
 #include "load.h"
 #include "order.h"
@@ -16,30 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-
-static void print_results(const predreg_job_t *job,
-                          const predreg_replay_opts_t *opts,
-                          const predreg_replay_result_t *results)
-{
-    const predreg_replay_result_t *total = &results[job->num_ranks];
-    size_t i;
-
-    if (opts->json) {
-        predreg_replay_print_json(total, &job->damage, job->num_ranks,
-                                  PREDREG_ALL_RANKS);
-    } else {
-        predreg_replay_print_row(total, PREDREG_ALL_RANKS);
-    }
-
-    for (i = 0; opts->per_rank && (i < job->num_ranks); ++i) {
-        if (opts->json) {
-            predreg_replay_print_json(&results[i], &job->ranks[i].damage, 1,
-                                      job->ranks[i].number);
-        } else {
-            predreg_replay_print_row(&results[i], job->ranks[i].number);
-        }
-    }
-}
 
 static void print_summary(const predreg_job_t *job)
 {
@@ -62,14 +39,25 @@ static void print_table(const predreg_job_t *job,
         predreg_replay_print_head();
     }
 
+    if (opts->curve) {
+        predreg_replay_print_curve(job, opts);
+    }
+
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if (job->results[policy] != NULL) {
-            print_results(job, opts, job->results[policy]);
+        if ((job->results[policy] != NULL) &&
+            !(opts->curve && (policy == PREDREG_REPLAY_PREDICT))) {
+            predreg_replay_print_results(job, opts,
+                                         predreg_policies[policy].name, "",
+                                         job->results[policy]);
         }
     }
 
     if (!opts->json) {
         print_summary(job);
+    }
+
+    if (opts->curve && !opts->json) {
+        predreg_replay_print_advice(job, opts);
     }
 }
 

@@ -19,11 +19,11 @@ void predreg_job_init(predreg_job_t *job)
 
 void predreg_job_cleanup(predreg_job_t *job)
 {
-    unsigned policy;
+    unsigned index;
     size_t i;
 
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        predreg_job_drop_results(job, policy);
+    for (index = 0; index < PREDREG_JOB_RESULTS; ++index) {
+        predreg_job_drop_results(job, index);
     }
 
     for (i = 0; i < job->num_ranks; ++i) {
@@ -34,15 +34,15 @@ void predreg_job_cleanup(predreg_job_t *job)
 }
 
 predreg_replay_result_t *
-predreg_job_add_result(predreg_job_t *job, predreg_replay_policy_t policy)
+predreg_job_add_result(predreg_job_t *job, unsigned index)
 {
     predreg_replay_result_t *results;
 
     results = predreg_check_memory(
-            realloc(job->results[policy],
+            realloc(job->results[index],
                     (job->num_ranks + 2) * sizeof(*results)));
     memset(&results[job->num_ranks], 0, 2 * sizeof(*results));
-    job->results[policy] = results;
+    job->results[index] = results;
     return &results[job->num_ranks];
 }
 
@@ -55,30 +55,38 @@ predreg_rank_t *predreg_job_add_rank(predreg_job_t *job)
 
 void predreg_job_drop_next(predreg_job_t *job)
 {
-    unsigned policy;
+    unsigned index;
 
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if (job->results[policy] != NULL) {
+    for (index = 0; index < PREDREG_JOB_RESULTS; ++index) {
+        if (job->results[index] != NULL) {
             predreg_replay_result_cleanup(
-                    &job->results[policy][job->num_ranks]);
-            memset(&job->results[policy][job->num_ranks], 0,
+                    &job->results[index][job->num_ranks]);
+            memset(&job->results[index][job->num_ranks], 0,
                    sizeof(**job->results));
         }
     }
 }
 
-void predreg_job_drop_results(predreg_job_t *job,
-                              predreg_replay_policy_t policy)
+void predreg_job_drop_results(predreg_job_t *job, unsigned index)
 {
     size_t i;
 
-    if (job->results[policy] != NULL) {
+    if (job->results[index] != NULL) {
         for (i = 0; i <= job->num_ranks; ++i) {
-            predreg_replay_result_cleanup(&job->results[policy][i]);
+            predreg_replay_result_cleanup(&job->results[index][i]);
         }
-        free(job->results[policy]);
-        job->results[policy] = NULL;
+        free(job->results[index]);
+        job->results[index] = NULL;
     }
+}
+
+const predreg_replay_result_t *
+predreg_job_budget_results(const predreg_job_t *job,
+                           const predreg_budgets_t *budgets, unsigned index)
+{
+    return (index == budgets->usual) ?
+           job->results[PREDREG_REPLAY_PREDICT] :
+           job->results[PREDREG_REPLAY_LAST + index];
 }
 
 static void sum_up_damage(predreg_job_t *job)
@@ -95,15 +103,15 @@ static void sum_up_damage(predreg_job_t *job)
 ucs_status_t predreg_job_sum_up(predreg_job_t *job)
 {
     ucs_status_t status = UCS_OK;
-    unsigned policy;
+    unsigned index;
 
     sum_up_damage(job);
-    for (policy = 0; (policy < PREDREG_REPLAY_LAST) && (status == UCS_OK);
-         ++policy) {
-        if (job->results[policy] != NULL) {
-            status = predreg_ranks_total(job->results[policy], job->offsets,
+    for (index = 0; (index < PREDREG_JOB_RESULTS) && (status == UCS_OK);
+         ++index) {
+        if (job->results[index] != NULL) {
+            status = predreg_ranks_total(job->results[index], job->offsets,
                                          job->num_ranks,
-                                         &job->results[policy]
+                                         &job->results[index]
                                                       [job->num_ranks]);
         }
     }

@@ -30,6 +30,17 @@ typedef struct loader {
 } loader_t;
 
 
+/* Keep of a result what is needed, or nothing if there is none */
+static void keep_result(const predreg_replay_opts_t *opts, ucs_status_t status,
+                        predreg_replay_result_t *result)
+{
+    if (status != UCS_OK) {
+        memset(result, 0, sizeof(*result)); /* There is nothing to clean up */
+    } else if (opts->num_ranks == 0) {
+        predreg_replay_result_shrink(result);
+    }
+}
+
 static ucs_status_t replay_policy(const predreg_timeline_t *timeline,
                                   predreg_replay_policy_t policy,
                                   const predreg_replay_opts_t *opts,
@@ -44,11 +55,42 @@ static ucs_status_t replay_policy(const predreg_timeline_t *timeline,
     }
 
     status = predreg_replay(timeline, &params, result);
-    if (status != UCS_OK) {
-        memset(result, 0, sizeof(*result)); /* There is nothing to clean up */
-    } else if (opts->num_ranks == 0) {
-        predreg_replay_result_shrink(result);
+    keep_result(opts, status, result);
+    return status;
+}
+
+/* Replay a rank under predict with the budgets of a curve, but for the usual one,
+ * and add the results to the job.
+ * @param [in] path  Of its trace, for messages. */
+static ucs_status_t replay_budgets(loader_t *loader, const char *path,
+                                   const predreg_timeline_t *timeline)
+{
+    const predreg_budgets_t *budgets = &loader->opts->budgets;
+    char name[PREDREG_BUDGET_NAME_MAX];
+    predreg_replay_params_t params;
+    predreg_replay_result_t *result;
+    ucs_status_t status;
+    unsigned i;
+
+    status = predreg_replay_opts_params(loader->opts, timeline,
+                                        PREDREG_REPLAY_PREDICT, &params);
+    for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
+        if (i == budgets->usual) {
+            continue;
+        }
+
+        result = predreg_job_add_result(loader->job, PREDREG_REPLAY_LAST + i);
+        status = predreg_budgets_play(timeline, &params, budgets->rates[i],
+                                      result);
+        keep_result(loader->opts, status, result);
+        if (status != UCS_OK) {
+            predreg_error("replay: %s: predict with BUDGET=%s cannot be "
+                          "replayed: %s", path,
+                          predreg_budget_name(budgets->rates[i], name),
+                          ucs_status_string(status));
+        }
     }
+
     return status;
 }
 
@@ -82,7 +124,8 @@ static ucs_status_t replay_rank(loader_t *loader, const char *path,
         }
     }
 
-    return UCS_OK;
+    return loader->opts->curve ? replay_budgets(loader, path, timeline) :
+                                 UCS_OK;
 }
 
 /* Note that a trace is damaged. The reason has been printed; that it is left

@@ -77,6 +77,10 @@ static void usage(void)
            "  --shared-processor    the helper has no processor of its own: "
            "while it works,\n"
            "                        the program does not\n"
+           "  --curve               memory against run time: predict with budgets "
+           "of 0, 0.2, 0.5,\n"
+           "                        1, 2 and 5 %% and inf, and which of them to "
+           "use\n"
            "  --window N            uses that periodicity compares, 2 to 4096; "
            "32 unless given\n"
            "  --per-rank            also say it of each rank\n"
@@ -164,6 +168,12 @@ static int check_ranks(const predreg_replay_opts_t *opts)
         return -1;
     }
 
+    if (opts->curve && (opts->num_ranks > 0)) {
+        predreg_error("--curve is of the job that was recorded, and --ranks of a "
+                      "larger one: accepted is one of the two");
+        return -1;
+    }
+
     if ((opts->cores_per_node > 0) && (ranks_per_node == 0)) {
         predreg_error("--cores-per-node needs --ranks-per-node");
         return -1;
@@ -180,14 +190,23 @@ static int check_ranks(const predreg_replay_opts_t *opts)
     return 0;
 }
 
-/* Choose all policies if none is named */
+/* Choose all policies if none is named; for a curve, those that the report draws
+ * beside it, and always the two that it is made of and compared with */
 static void default_policies(predreg_replay_opts_t *opts)
 {
     unsigned policy;
 
     for (policy = 0; !opts->policies_given && (policy < PREDREG_REPLAY_LAST);
          ++policy) {
-        opts->policies[policy] = 1;
+        opts->policies[policy] = !opts->curve ||
+                                 (policy == PREDREG_REPLAY_ON_DEMAND) ||
+                                 (policy == PREDREG_REPLAY_CLAIRVOYANT);
+    }
+
+    if (opts->curve) {
+        opts->policies[PREDREG_REPLAY_PREDICT]      = 1;
+        opts->policies[PREDREG_REPLAY_LEAVE_PINNED] = 1;
+        predreg_budgets_list(opts->knobs.budget / 100, &opts->budgets);
     }
 }
 
@@ -197,6 +216,7 @@ enum {
     OPT_REG_COST,
     OPT_DEREG_COST,
     OPT_SHARED_PROCESSOR,
+    OPT_CURVE,
     OPT_WINDOW,
     OPT_RANKS,
     OPT_RANKS_PER_NODE,
@@ -224,6 +244,9 @@ static int parse_option(int option, const char *arg,
         return parse_cost("dereg-cost", arg, &opts->dereg);
     case OPT_SHARED_PROCESSOR:
         opts->shared_processor = 1;
+        return 0;
+    case OPT_CURVE:
+        opts->curve = 1;
         return 0;
     case OPT_WINDOW:
         return parse_number("window", arg, PREDREG_PATTERN_MIN_COMPARED,
@@ -262,6 +285,7 @@ int predreg_replay_opts_parse(int argc, char **argv,
         {"reg-cost", required_argument, NULL, OPT_REG_COST},
         {"dereg-cost", required_argument, NULL, OPT_DEREG_COST},
         {"shared-processor", no_argument, NULL, OPT_SHARED_PROCESSOR},
+        {"curve", no_argument, NULL, OPT_CURVE},
         {"window", required_argument, NULL, OPT_WINDOW},
         {"ranks", required_argument, NULL, OPT_RANKS},
         {"ranks-per-node", required_argument, NULL, OPT_RANKS_PER_NODE},

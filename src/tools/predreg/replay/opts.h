@@ -7,6 +7,7 @@
 #ifndef PREDREG_REPLAY_OPTS_H_
 #define PREDREG_REPLAY_OPTS_H_
 
+#include <tools/replay/budgets.h>
 #include <tools/replay/replay.h>
 #include <uct/ib/predreg/core/knobs.h>
 
@@ -38,6 +39,10 @@ typedef struct predreg_replay_opts {
     unsigned            cores_per_node; /**< Likewise */
     uint64_t            node_max;    /**< What a node of the larger job can
                                           register, bytes */
+    int                 curve;       /**< Whether predict is played with all
+                                          budgets */
+    predreg_budgets_t   budgets;     /**< These; the usual one is what the knob
+                                          says */
     int                 json;
     int                 per_rank;
     int                 num_paths;

@@ -24,7 +24,7 @@ static int rank_compare(const void *a, const void *b)
                                  second->path);
 }
 
-/* Put the results of a policy into the order of the ranks */
+/* Put the results of a policy or budget into the order of the ranks */
 static predreg_replay_result_t *sort_results(const predreg_job_t *job,
                                              predreg_replay_result_t *results)
 {
@@ -41,12 +41,12 @@ static predreg_replay_result_t *sort_results(const predreg_job_t *job,
 
 static void sort_ranks(predreg_job_t *job)
 {
-    unsigned policy;
+    unsigned index;
 
     qsort(job->ranks, job->num_ranks, sizeof(*job->ranks), rank_compare);
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if (job->results[policy] != NULL) {
-            job->results[policy] = sort_results(job, job->results[policy]);
+    for (index = 0; index < PREDREG_JOB_RESULTS; ++index) {
+        if (job->results[index] != NULL) {
+            job->results[index] = sort_results(job, job->results[index]);
         }
     }
 }

@@ -9,6 +9,9 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Stands for all ranks, in place of the number of a rank */
+#define ALL_RANKS (-1)
+
 #define MIB          (1024. * 1024.)
 #define NSEC_PER_SEC 1000000000ul
 
@@ -31,6 +34,17 @@ static void print_causes(const predreg_replay_result_t *result)
     printf("},");
 }
 
+/* Print what prediction may cost and has cost, as the summary of a run does */
+static void print_budget(const predreg_replay_result_t *result)
+{
+    if (isinf(result->budget)) {
+        printf("\"budget\":null,");
+    } else {
+        printf("\"budget\":%.6f,", 100 * result->budget);
+    }
+    print_seconds("budget_spent_seconds", result->spent);
+}
+
 void predreg_replay_print_damage(const predreg_damage_t *damage)
 {
     printf(",\"guessed\":%s,\"lost\":%lu,\"truncated\":%s",
@@ -41,9 +55,13 @@ void predreg_replay_print_damage(const predreg_damage_t *damage)
     }
 }
 
-void predreg_replay_print_json(const predreg_replay_result_t *result,
-                               const predreg_damage_t *damage, size_t num_ranks,
-                               long rank)
+/* Print a result as a JSON object on a line.
+ * @param [in] damage  What is missing in the traces of the result.
+ * @param [in] rank    Number of the rank, or ALL_RANKS.
+ * @param [in] more    Further fields. */
+static void print_json(const predreg_replay_result_t *result,
+                       const predreg_damage_t *damage, size_t num_ranks,
+                       long rank, const char *more)
 {
     unsigned i;
 
@@ -59,16 +77,17 @@ void predreg_replay_print_json(const predreg_replay_result_t *result,
     print_causes(result);
     printf("\"regs\":%lu,\"refused\":%lu,", result->regs, result->refused);
     print_seconds("helper_seconds", result->helper);
+    print_budget(result);
     printf("\"prediction_errors\":[");
     for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
         printf("%s%lu", (i == 0) ? "" : ",", result->prediction_errors[i]);
     }
     printf("],\"ranks\":%zu,\"limit\":%lu", num_ranks, result->limit);
     predreg_replay_print_damage(damage);
-    if (rank != PREDREG_ALL_RANKS) {
+    if (rank != ALL_RANKS) {
         printf(",\"rank\":%ld", rank);
     }
-    printf("}\n");
+    printf("%s}\n", more);
 }
 
 void predreg_replay_print_head(void)
@@ -80,23 +99,48 @@ void predreg_replay_print_head(void)
            "MiB", "MiB", "", "%", "", "", "", "ms", "s");
 }
 
-void predreg_replay_print_row(const predreg_replay_result_t *result, long rank)
+/* Print a result as a row of the table */
+static void print_row(const predreg_replay_result_t *result, const char *name)
 {
-    char name[32];
-
-    if (rank == PREDREG_ALL_RANKS) {
-        snprintf(name, sizeof(name), "%s",
-                 predreg_policies[result->policy].name);
-    } else {
-        snprintf(name, sizeof(name), "  rank %ld", rank);
-    }
-
     printf("%-12s  %10.3f  %10.3f  %12.4f  %6.2f  %6lu  %6lu  %6lu  %10.3f  "
            "%10.4f\n", name, result->pinned_avg_bytes / MIB,
            result->pinned.peak_bytes / MIB, result->pinned.byte_seconds / MIB,
            (result->uses == 0) ? 0 : (100. * result->hits / result->uses),
            result->late, result->early, result->wasted, result->waited / 1e6,
            (double)result->duration / NSEC_PER_SEC);
+}
+
+/* The same of a rank */
+static void print_rank_row(const predreg_replay_result_t *result, long rank)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "  rank %ld", rank);
+    print_row(result, name);
+}
+
+void predreg_replay_print_results(const predreg_job_t *job,
+                                  const predreg_replay_opts_t *opts,
+                                  const char *label, const char *more,
+                                  const predreg_replay_result_t *results)
+{
+    const predreg_replay_result_t *total = &results[job->num_ranks];
+    size_t i;
+
+    if (opts->json) {
+        print_json(total, &job->damage, job->num_ranks, ALL_RANKS, more);
+    } else {
+        print_row(total, label);
+    }
+
+    for (i = 0; opts->per_rank && (i < job->num_ranks); ++i) {
+        if (opts->json) {
+            print_json(&results[i], &job->ranks[i].damage, 1,
+                       job->ranks[i].number, "");
+        } else {
+            print_rank_row(&results[i], job->ranks[i].number);
+        }
+    }
 }
 
 /* @return words that tell the user when memory counts for this cause, to be

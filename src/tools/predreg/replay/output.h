@@ -15,25 +15,25 @@ BEGIN_C_DECLS
 
 /** @file output.h Prints the output of `ucx_predreg replay`. */
 
-/** Stands for all ranks, in place of the number of a rank. */
-#define PREDREG_ALL_RANKS (-1)
 
-
-/** Print a result as a JSON object on a line.
- *  @param [in] damage  What is missing in the traces of the result.
- *  @param [in] rank    Number of the rank, or PREDREG_ALL_RANKS. */
-void predreg_replay_print_json(const predreg_replay_result_t *result,
-                               const predreg_damage_t *damage, size_t num_ranks,
-                               long rank);
+/**
+ * Print the results of a policy, or of predict with a budget: of all ranks
+ * together and, if the options say so, of each.
+ *
+ * @param [in] label    What it is called in the table.
+ * @param [in] more     Further fields for JSON, as in ",\"name\":1", or "".
+ * @param [in] results  Of each rank, and then of all.
+ */
+void predreg_replay_print_results(const predreg_job_t *job,
+                                  const predreg_replay_opts_t *opts,
+                                  const char *label, const char *more,
+                                  const predreg_replay_result_t *results);
 
 /** Print what is missing in traces, as further fields of a JSON object. */
 void predreg_replay_print_damage(const predreg_damage_t *damage);
 
 /** Print the head of the table. */
 void predreg_replay_print_head(void);
-
-/** Print a result as a row of the table. */
-void predreg_replay_print_row(const predreg_replay_result_t *result, long rank);
 
 /** Print in words what predict registers beyond clairvoyant. */
 void predreg_replay_print_excess(const predreg_replay_result_t *predict,

@@ -60,6 +60,12 @@ typedef struct predreg_replay_result {
     uint64_t                regs;      /**< Registrations */
     uint64_t                waited;    /**< On the critical path, ns */
     uint64_t                duration;  /**< ns */
+    double                  budget;    /**< PREDICT: what giving up memory may
+                                            cost, part of the run time;
+                                            INFINITY: no bound. Others: INFINITY
+                                            */
+    uint64_t                spent;     /**< PREDICT: what it has cost, as the
+                                            budget counts it, ns */
     uint64_t                helper;    /**< Time that the helper spent on
                                             registrations and deregistrations,
                                             ns */

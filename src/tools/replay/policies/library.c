@@ -26,12 +26,17 @@ static ucs_status_t replay(const predreg_timeline_t *timeline,
         .cache  = params->cache
     };
     ucs_rcache_pred_stats_t stats;
+    ucs_status_t status;
 
     sim.cache.policy = policy;
     if (policy != UCS_RCACHE_PRED_POLICY_PREDICT) {
         sim.cache.pieces = 0; /* Only predict registers in pieces */
     }
-    return predreg_sim_replay(timeline, &sim, result, &stats);
+    status = predreg_sim_replay(timeline, &sim, result, &stats);
+    if ((status == UCS_OK) && (policy == UCS_RCACHE_PRED_POLICY_PREDICT)) {
+        result->spent = stats.budget_spent;
+    }
+    return status;
 }
 
 ucs_status_t predreg_replay_predict(const predreg_timeline_t *timeline,

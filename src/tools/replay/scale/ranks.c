@@ -90,6 +90,7 @@ static void add_counters(const predreg_replay_result_t *result,
     total->regs     += result->regs;
     total->waited   += result->waited;
     total->helper   += result->helper;
+    total->spent    += result->spent;
     total->limit    += result->limit;
     total->duration  = ucs_max(total->duration, result->duration);
     for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
@@ -114,6 +115,7 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
     for (i = 0; i < num_ranks; ++i) {
         sums[i]       = &results[i].pinned;
         total->policy = results[i].policy;
+        total->budget = results[i].budget;
         add_counters(&results[i], total);
     }
 

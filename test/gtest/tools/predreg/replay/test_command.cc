@@ -71,6 +71,44 @@ TEST_F(test_replay_command, json) {
     EXPECT_EQ(1u, lines("\"rank\":1}"));
 }
 
+/* Each budget is there once, and each policy beside them */
+TEST_F(test_replay_command, curve) {
+    std::string folder = make_job("job", 2);
+
+    EXPECT_EQ(0, replay({"--curve", "--shared-processor", folder})) << m_errors;
+    for (const char *budget : {"0", "0.2", "0.5", "1", "2", "5", "inf"}) {
+        EXPECT_EQ(1u, lines(std::string("predict ") + budget + " "))
+                << m_output;
+    }
+    for (const char *policy : {"on-demand ", "leave-pinned ", "clairvoyant "}) {
+        EXPECT_EQ(1u, lines(policy)) << m_output;
+    }
+    EXPECT_EQ(1u, lines("leave-pinned's run time")) << m_output;
+
+    EXPECT_EQ(0, replay({"--curve", "--json", "--per-rank", folder}));
+    EXPECT_EQ(7u * 3, lines("{\"policy\":\"predict\"")) << m_output;
+    EXPECT_EQ(3u, lines("{\"policy\":\"leave-pinned\""));
+    EXPECT_EQ(3u, lines("\"budget\":0.200000,"));
+    EXPECT_EQ(7u, lines("\"recommended\":"));
+    EXPECT_GE(1u, lines("\"recommended\":true"));
+}
+
+/* Predict is at the default budget unless another one is set */
+TEST_F(test_replay_command, budget) {
+    std::string folder = make_job("job", 1);
+
+    EXPECT_EQ(0, replay({"--json", "--policy=predict", "--set", "BUDGET=0.5",
+                         folder}));
+    EXPECT_EQ(1u, lines("\"budget\":0.500000,\"budget_spent_seconds\":"))
+            << m_output;
+    EXPECT_EQ(0u, lines("recommended"));
+
+    EXPECT_EQ(0, replay({"--json", "--policy=leave-pinned", folder}));
+    EXPECT_EQ(1u, lines("\"budget\":null,"
+                        "\"budget_spent_seconds\":0.000000000,"))
+            << m_output;
+}
+
 /* Costs that were neither recorded nor given are said to be a guess */
 TEST_F(test_replay_command, guessed_costs) {
     std::string use  = "begin 1 0x1000 4096 id=1\nend 2 id=1\n";

@@ -216,3 +216,22 @@ TEST_F(test_replay_opts, bad_options) {
     expect_refused({"--wrong", "a"}, "replay --help lists what is accepted");
     expect_refused({"--set"}, "replay --help lists what is accepted");
 }
+
+TEST_F(test_replay_opts, curve) {
+    EXPECT_EQ(0, parse({"--curve", "traces"})) << m_errors;
+    EXPECT_TRUE(m_opts.curve);
+    EXPECT_EQ(4u, num_policies()) << "those that the report draws beside it";
+    EXPECT_TRUE(m_opts.policies[PREDREG_REPLAY_CLAIRVOYANT]);
+    EXPECT_EQ(7u, m_opts.budgets.num);
+
+    EXPECT_EQ(0, parse({"--curve", "--policy=lru", "--set", "BUDGET=3",
+                        "traces"})) << m_errors;
+    EXPECT_EQ(3u, num_policies()) << "and what the curve is made of";
+    EXPECT_TRUE(m_opts.policies[PREDREG_REPLAY_PREDICT]);
+    EXPECT_TRUE(m_opts.policies[PREDREG_REPLAY_LEAVE_PINNED]);
+    EXPECT_EQ(8u, m_opts.budgets.num);
+    EXPECT_EQ(5u, m_opts.budgets.usual);
+
+    expect_refused({"--curve", "--ranks=4", "traces"},
+                   "accepted is one of the two");
+}
