@@ -25,6 +25,7 @@ typedef struct account {
     size_t          peak;
     double          byte_seconds;    /* Of pinned, until last */
     double          adapter_seconds;
+    unsigned        domains;         /* That are open */
     unsigned long   uses;
     unsigned long   registrations;
     unsigned long   deregistrations;
@@ -57,6 +58,23 @@ void account_begin(void)
     if (account.begin == 0) {
         account.begin = now();
         account.last  = account.begin;
+    }
+    pthread_mutex_unlock(&account.lock);
+}
+
+void account_opened(void)
+{
+    pthread_mutex_lock(&account.lock);
+    ++account.domains;
+    pthread_mutex_unlock(&account.lock);
+}
+
+void account_closed(void)
+{
+    pthread_mutex_lock(&account.lock);
+    /* A forked child closes domains that its account knows nothing of */
+    if ((account.domains > 0) && (--account.domains == 0)) {
+        update();
     }
     pthread_mutex_unlock(&account.lock);
 }
@@ -128,7 +146,9 @@ __attribute__((destructor)) static void account_print(void)
     }
 
     pthread_mutex_lock(&account.lock);
-    update();
+    if (account.domains > 0) {
+        update();
+    }
     seconds = account.last - account.begin;
     length  = snprintf(
             line, sizeof(line),

@@ -159,6 +159,7 @@ ucs_status_t domain_add(uct_md_h md, const settings_t *settings)
     for (i = 0; i < MAX_DOMAINS; ++i) {
         free_place = NULL;
         if (atomic_compare_exchange_strong(&domains[i], &free_place, domain)) {
+            account_opened();
             return UCS_OK;
         }
     }
@@ -196,6 +197,7 @@ void domain_remove(domain_t *domain)
         ucs_rcache_destroy(domain->rcache);
     }
     free(domain);
+    account_closed();
 }
 
 void domain_query(const domain_t *domain, uct_md_attr_t *attr)
