@@ -3,7 +3,9 @@
  *
  * The program of Figure 1 of Li et al.: three buffers take turns in being sent,
  * with computation in between. Each is needed for a small part of the time, and
- * all are pinned for the whole of it if registrations are kept.
+ * all are pinned for the whole of it if registrations are kept. A rank that is
+ * alone exchanges messages with itself, so that it leaves the other processors
+ * idle.
  */
 
 #include "apps.h"
@@ -36,7 +38,8 @@ typedef struct {
 
 static void fig1_usage(void)
 {
-    printf("usage: fig1 [options], an even number of ranks\n"
+    printf("usage: fig1 [options], an even number of ranks, or 1 that\n"
+           "                 sends three buffers to itself, into three others\n"
            "  --size BYTES     of each buffer (5242880)\n"
            "  --iters N        rounds of all three buffers (10)\n"
            "  --compute MS     computation before each communication (60)\n"
@@ -112,41 +115,61 @@ static void fig1_wire_up(int peer)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void fig1_loop(const fig1_opts_t *opts, int rank, void **buffers,
-                      fig1_result_t *result)
+/* The buffer number slot, which is allocated when it is first needed */
+static void *fig1_buffer(const fig1_opts_t *opts, void **buffers, int slot)
 {
-    int sender = (rank % 2) == 0;
-    int peer   = rank ^ 1;
+    if (buffers[slot] == NULL) {
+        buffers[slot] = fig1_alloc(opts->size);
+    }
+
+    return buffers[slot];
+}
+
+/* Sends what is in source to the peer, receives it from the peer into target,
+ * or, if the peer is this rank, both. */
+static void fig1_transfer(const fig1_opts_t *opts, int rank, int peer,
+                          void *source, void *target)
+{
+    if (peer == rank) {
+        MPI_Sendrecv(source, opts->size, MPI_BYTE, peer, 0, target, opts->size,
+                     MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (source != NULL) {
+        MPI_Send(source, opts->size, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(target, opts->size, MPI_BYTE, peer, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    }
+}
+
+/* sent and received are num_buffers each, and the same unless this rank sends to
+ * itself */
+static void fig1_loop(const fig1_opts_t *opts, int rank, int peer, void **sent,
+                      void **received, fig1_result_t *result)
+{
+    int is_sender   = (rank % 2) == 0;
+    int is_receiver = !is_sender || (peer == rank);
     double start, comm_start;
+    void *source, *target;
     int iter, i, slot;
 
     start = app_time();
     for (iter = 0; iter < opts->iters; ++iter) {
         for (i = 0; i < FIG1_NUM_BUFFERS; ++i) {
-            slot = opts->no_reuse ? ((iter * FIG1_NUM_BUFFERS) + i) : i;
-            if (buffers[slot] == NULL) {
-                buffers[slot] = fig1_alloc(opts->size);
-            }
+            slot   = opts->no_reuse ? ((iter * FIG1_NUM_BUFFERS) + i) : i;
+            source = is_sender ? fig1_buffer(opts, sent, slot) : NULL;
+            target = is_receiver ? fig1_buffer(opts, received, slot) : NULL;
 
             app_compute(opts->compute_ms * opts->work_per_ms);
-            if (sender) {
-                app_pattern_fill(buffers[slot], opts->size, fig1_key(iter, i),
-                                 0);
+            if (is_sender) {
+                app_pattern_fill(source, opts->size, fig1_key(iter, i), 0);
             }
 
             comm_start = app_time();
-            if (sender) {
-                MPI_Send(buffers[slot], opts->size, MPI_BYTE, peer, 0,
-                         MPI_COMM_WORLD);
-            } else {
-                MPI_Recv(buffers[slot], opts->size, MPI_BYTE, peer, 0,
-                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            }
+            fig1_transfer(opts, rank, peer, source, target);
             result->comm_s += app_time() - comm_start;
 
-            if (!sender && opts->verify) {
-                result->errors += fig1_check(buffers[slot], opts->size, iter,
-                                             i);
+            if (is_receiver && opts->verify) {
+                result->errors += fig1_check(target, opts->size, iter, i);
             }
         }
     }
@@ -184,30 +207,33 @@ int main(int argc, char **argv)
                             .iters      = 10,
                             .compute_ms = 60};
     fig1_result_t result = {0}, sum = {0};
-    int rank, size, num_buffers, num_comms;
+    int rank, peer, size, num_buffers, num_comms;
     void **buffers;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     fig1_parse(argc, argv, &opts);
-    if ((size % 2) != 0) {
-        app_fatal("fig1: an even number of ranks is needed");
+    if (((size % 2) != 0) && (size != 1)) {
+        app_fatal("fig1: %d ranks; accepted: 1, or an even number of them",
+                  size);
     }
 
+    peer        = (size == 1) ? rank : (rank ^ 1);
     num_comms   = opts.iters * FIG1_NUM_BUFFERS;
     num_buffers = opts.no_reuse ? num_comms : FIG1_NUM_BUFFERS;
-    buffers     = calloc(num_buffers + 1, sizeof(*buffers));
+    buffers     = calloc((2 * num_buffers) + 1, sizeof(*buffers));
     if (buffers == NULL) {
         app_fatal("fig1: out of memory");
     }
 
-    fig1_wire_up(rank ^ 1);
+    fig1_wire_up(peer);
     if ((opts.compute_ms > 0) && (opts.work_per_ms == 0)) {
         opts.work_per_ms = app_work_per_ms();
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    fig1_loop(&opts, rank, buffers, &result);
+    fig1_loop(&opts, rank, peer, buffers,
+              (peer == rank) ? (buffers + num_buffers) : buffers, &result);
 
     sum.loop_s = result.loop_s;
     MPI_Allreduce(&result.comm_s, &sum.comm_s, 1, MPI_DOUBLE, MPI_SUM,

@@ -193,6 +193,9 @@ stock_tests()
     run "policy on-demand registers for each use" pinned 2 \
         "value(\"registrations\") == 150 && $peak == 5 * $mib" \
         $rig -- "$predreg" run --policy on-demand -- "${fig1[@]}"
+    run "one rank that exchanges with itself" pinned 1 \
+        "value(\"uses\") == 300 && $peak == 30 * $mib" \
+        $rig -- mpirun -np 1 "$apps/fig1" --iters 50 --compute 2 --verify
     run "UCX's cache bounded to two regions" pinned 2 \
         "value(\"registrations\") == 150 && $average < 11 * $mib" \
         env UCX_CMA_RCACHE_MAX_REGIONS=2 $rig -- "${fig1[@]}"
