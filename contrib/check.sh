@@ -236,8 +236,8 @@ install_packages()
     : > "$log"
     # These are installed whatever is asked for, since configure looks for most
     # of them, and is run only once
-    install_missing "$log" "${packages_build[@]}" libgtest-dev liburing-dev \
-        ucx-utils man-db hpcc clang libdw-dev patchelf
+    install_missing "$log" "${packages_build[@]}" "${packages_native[@]}" \
+        libgtest-dev ucx-utils man-db hpcc clang libdw-dev
     if is_asked rig; then
         install_guest "$log"
     fi
@@ -258,7 +258,8 @@ run_part()
     fuzz)      check_fuzz ;;
     install)   check_install ;;
     input)     check "bad input" "$top/test/input.sh" "$build"
-               check "knobs as documented" "$top/test/knobs.sh" "$build" ;;
+               check "knobs as documented" "$top/test/knobs.sh" "$build"
+               check "tables of results" "$top/test/results.sh" "$build" ;;
     replay)    check "replay" "$top/test/replay.sh" "$build" ;;
     report)    check "pages of reports" "$top/test/report.sh" "$build" ;;
     stat)      check "live counters" "$top/test/stat.sh" "$build" ;;

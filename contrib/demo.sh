@@ -12,33 +12,41 @@ export LC_ALL=C
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=contrib/lib/build.sh
 . "$top/contrib/lib/build.sh"
+# shellcheck source=contrib/lib/measure.sh
+. "$top/contrib/lib/measure.sh"
+quick=
+# shellcheck source=contrib/lib/cases.sh
+. "$top/contrib/lib/cases.sh"
 
 usage()
 {
     cat <<USAGE
-usage: demo.sh [--native] [--reps N] [--out DIR]
+usage: demo.sh [--native] [--repetitions N] [--out DIR]
 
-  --native   run here, whatever RDMA device is here (default: boot a guest with
-             Soft-RoCE if there is none)
-  --reps N   repetitions, 1 to 20 (2, or 1 where that would take too long)
-  --out DIR  a new folder for the results (results/demo-DATE)
+  --native         do not boot a guest, whatever RDMA device is here
+  --repetitions N  1 to 20 (5, or as many as fit the time); in a guest 1
+  --out DIR        a new folder for the results (results/demo-DATE)
 
-Writes into the folder: table.txt, registered-memory.svg, summary.json (a line
-for each program and policy), and raw/ with the samples and summaries of each
-run. Exit status: 0; 1 if a run failed; 77 if there is no RDMA device and no way
-to boot a guest.
+With an RDMA device, four programs run on it. Without one they run in the native
+rig, at the speed of memory, with the cost of an adapter added, and one of them
+in a guest with Soft-RoCE. Where there cannot be a native rig, all of them run in
+the guest, whose times mean nothing.
+
+Writes into the folder: table.md, registered-memory.svg, summary.json (a line for
+each program and policy), and for each of these a folder with what was measured,
+in raw/. Exit status: 0; 1 if a run failed; 77 if there is no RDMA device, no
+native rig and no way to boot a guest.
 USAGE
 }
 
-native=()
-reps=2
-# Seconds after which no repetition may end, unless they were asked for
-budget=270
+with_guest=1
+reps=
 out=$top/results/demo-$(date +%Y%m%d-%H%M%S)
 while [ $# -gt 0 ]; do
     case $1 in
-    --native)  native=(--native) ;;
-    --reps)    reps=${2-}; budget=0; shift ;;
+    --native)  with_guest= ;;
+    --repetitions|--reps)
+               reps=${2-}; range "$1" "$reps" 1 20; shift ;;
     --out)     out=${2-}; shift ;;
     --help|-h) usage; exit 0 ;;
     *)         usage >&2; die "unknown argument '$1'; accepted are the above" ;;
@@ -46,118 +54,138 @@ while [ $# -gt 0 ]; do
     [ $# -gt 0 ] || die "the last option needs a value; see --help"
     shift
 done
-[[ $reps =~ ^([1-9]|1[0-9]|20)$ ]] || die "--reps: '$reps'; accepted: 1 to 20"
-[ -n "$out" ] || die "--out: ''; accepted: the name of a folder"
-{ mkdir -p "$out" && [ -w "$out" ]; } 2>/dev/null ||
-    die "cannot write to '$out'; accepted: a folder that can be written to" \
-        "(--out DIR)"
+# Seconds after which no repetition may end, unless they were asked for
+budget=0
+if [ -z "$reps" ]; then
+    reps=5
+    budget=200
+fi
+new_folder "$out" summary.json
 out=$(cd "$out" && pwd)
-[ ! -e "$out/runs" ] ||
-    die "'$out' has results already; accepted: a new folder"
 
-# progress STEP STEPS PROGRAM POLICY: on one line that changes, if a terminal
-# shows it
+part_of demo
+failed=0
 begin=$SECONDS
-progress_open=
-progress()
-{
-    local text
-    text=$(printf 'step %2d of %d  %-13s %-13s %d:%02d elapsed' "$1" "$2" \
-           "$3" "$4" $(((SECONDS - begin) / 60)) $(((SECONDS - begin) % 60)))
-    if [ -t 1 ]; then
-        printf '\r\033[K%s' "$text"
-        progress_open=1
-    else
-        echo "$text"
-    fi
-}
 
-progress_end()
+# run_demo RIG REPETITIONS PROGRAM...: runs programs under the policies, where they
+# are sampled for the curves as well. Fails if nothing can be run there.
+run_demo()
 {
-    [ -z "$progress_open" ] || echo
-    progress_open=
-}
-
-show_progress()
-{
-    local word
-    while read -ra word; do
-        case ${word[0]-} in
-        step)    # STEP STEPS PROGRAM POLICY
-                 progress "${word[@]:1}" ;;
-        failed)  # PROGRAM POLICY REP STATUS...
-                 progress_end
-                 say "${word[1]} under ${word[2]} failed (${word[*]:4}); see" \
-                     "$out/raw/${word[1]}.${word[2]}.${word[3]}.out" ;;
-        skipped) # PROGRAM REP
-                 progress_end
-                 say "no repetition ${word[2]} of ${word[1]}: this machine is" \
-                     "slow or busy" ;;
-        *)       progress_end
-                 echo "${word[*]-}" ;;
-        esac
+    local rig=$1 arguments=(-r "$2" -t "$budget" -a) status=0 runs=() count name
+    local variant
+    count=$2
+    shift 2
+    for name in "$@"; do
+        for variant in "${variants[@]}"; do
+            runs+=("$name:$variant")
+        done
     done
-    progress_end
-}
-
-where()
-{
-    if has_rdma_device || [ ${#native[@]} -gt 0 ]; then
-        echo "natively on $(uname -n)"
-    else
-        echo "Soft-RoCE in an emulated guest, 2 processors"
+    if [ "$rig" != verbs ]; then
+        arguments+=(-s)
+        count=$((count + 1))
     fi
+    run_rounds "$rig" "$out/$rig" $((300 + count * 300)) \
+        $((${#runs[@]} * count)) "${arguments[@]}" "$build" "$out/$rig" \
+        "${runs[@]}" || status=$?
+    case $status in
+    0)   ;;
+    77)  return 1 ;;
+    1)   failed=1 ;;
+    124) failed=1
+         say "not everything was run: the time was up. Is the machine busy?" ;;
+    *)   failed=1
+         say "the runs did not end properly (status $status)" ;;
+    esac
+    [ -s "$out/$rig/runs" ] || die "no run succeeded; see $out/$rig/raw"
 }
 
+# Natively: in which rig there is time, and what it counts
+native_table()
+{
+    printf '%s:\n\n' "$(name_of "$1" | sed 's/^./\U&/')"
+    tables demo "$out/$1"
+    cat <<NOTES
+
+Registered memory of a rank, on average over time and ranks, and the highest;
+uses of it, and hits, which found it registered; how long communications waited
+for registrations; and the run time: medians, the shortest and the longest run.
+NOTES
+    [ "$1" = verbs ] || cat <<NOTES
+Leave-pinned is stock UCX without our library. Pinned memory is counted by the
+rig; nothing travels through an adapter, whose time is added to each
+registration (test/native).
+NOTES
+    echo
+    busy_note "$load"
+}
+
+guest_table()
+{
+    printf '%s:\n\n' "$(name_of verbs | sed 's/^./\U&/')"
+    tables counts "$out/verbs" "${cases[*]}" "${variants[*]}"
+    cat <<NOTES
+
+Stock is UCX's leave-pinned. Memory is what the kernel counts as pinned for
+verbs (VmPin, sampled every 20 ms), less what UCX's own pools pin. Waited for are
+registrations that a communication waited for. No times: they are those of an
+emulator.
+NOTES
+}
+
+# report RIG...: the first is that of the curves
 report()
 {
-    local ucx subtitle
-    ucx=$(pkg-config --modversion ucx)
-    subtitle="UCX $ucx, 2 ranks, $(where); VmPin less UCX's own pools;"
-    subtitle="$subtitle averages are of all ranks"
+    local rig
     {
-        tables demo "$out"
-        cat <<NOTES
-
-UCX $ucx, 2 ranks, $(where).
-Memory is counted by the kernel (VmPin, sampled every 20 ms) less what UCX's own
-pools pin, per rank, from the first registration to the end of UCX. avg: over
-time, ranks and runs; peak: the highest seen; of l-p: against leave-pinned.
-Uses, hits and the critical path are counted by the library, per rank. Stock UCX
-knows no hits; under leave-pinned the library is loaded in the first repetition
-only, to count the pools. Run time: the loop of the program; of hpcc, the job.
-NOTES
-        busy_note "$load"
-    } > "$out/table.txt"
-    tables demo-json "$out" > "$out/summary.json"
-    tables demo-picture "$out" "$subtitle" > "$out/registered-memory.svg"
+        printf 'Two ranks. '
+        where_and_when $((SECONDS - begin))
+        for rig in "$@"; do
+            if [ "$rig" = verbs ] && ! has_rdma_device; then
+                guest_table
+            else
+                native_table "$rig"
+            fi
+        done
+    } > "$out/table.md"
+    for rig in "$@"; do
+        tables demo-json "$out/$rig" "$rig"
+    done > "$out/summary.json"
+    tables demo-picture "$out/$1" "UCX $(pkg-config --modversion ucx), 2 ranks, $(
+        name_of "$1")" > "$out/registered-memory.svg"
     echo
-    cat "$out/table.txt"
+    cat "$out/table.md"
     echo
     say "curves: $out/registered-memory.svg"
-    say "table:  $out/table.txt"
+    say "table:  $out/table.md"
 }
 
-prepare_runs "$out/install.log" hpcc
+rigs=("$rig_usual" verbs)
+if has_rdma_device; then
+    rigs=(verbs)
+elif [ -z "$with_guest" ]; then
+    rigs=("$rig_usual")
+fi
+prepare_rigs "$out/install.log" "${rigs[@]}"
 
 begin=$SECONDS
-say "running four programs under three policies, up to $reps times"
-set +e
-"$top/test/rig/run.sh" "${native[@]+"${native[@]}"}" --out "$out" \
-    --timeout $((300 + reps * 300)) -- \
-    "$top/contrib/lib/demo-guest.sh" "$build" "$out" "$reps" "$budget" |
-    show_progress
-status=${PIPESTATUS[0]}
-set -e
-case $status in
-0|1) ;;
-77)  exit 77 ;;
-124) say "not everything was run: the time was up. Is the machine busy?" >&2 ;;
-*)   die "the runs did not end properly (status $status)" ;;
-esac
+done_rigs=()
+for rig in "${rigs[@]}"; do
+    programs=("${cases[@]}")
+    repeat=$reps
+    if [ "$rig" = verbs ] && ! has_rdma_device; then
+        repeat=1
+        [ ${#done_rigs[@]} -eq 0 ] || programs=("${cases[0]}")
+    fi
+    if run_demo "$rig" "$repeat" "${programs[@]}"; then
+        done_rigs+=("$rig")
+    elif [ "$rig" = verbs ]; then
+        say "nothing of verbs: no RDMA device here, and no guest (see above)"
+    else
+        say "no times: they need the native rig (see above)"
+    fi
+done
+[ ${#done_rigs[@]} -gt 0 ] || exit 77
 
-[ -s "$out/runs" ] || die "no run succeeded; see $out/raw"
-report
-[ "$status" -eq 0 ] || status=1
+report "${done_rigs[@]}"
 say "took $(((SECONDS - begin) / 60)) min $(((SECONDS - begin) % 60)) s"
-exit "$status"
+exit $failed

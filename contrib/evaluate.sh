@@ -2,8 +2,8 @@
 #
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# Remakes the evaluation of Li et al., CF'11, in shape: the same kinds of
-# programs under the same policies, on two processors. See docs/evaluation.md.
+# Remakes the evaluation of Li et al., CF'11: the same kinds of programs under
+# the same policies, with time. See docs/evaluation.md.
 
 set -eu
 export LC_ALL=C
@@ -11,8 +11,9 @@ export LC_ALL=C
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=contrib/lib/build.sh
 . "$top/contrib/lib/build.sh"
+# shellcheck source=contrib/lib/measure.sh
+. "$top/contrib/lib/measure.sh"
 quick=
-apps=$build/test/apps
 # shellcheck source=contrib/lib/cases.sh
 . "$top/contrib/lib/cases.sh"
 
@@ -21,72 +22,65 @@ usage()
     cat <<USAGE
 usage: evaluate.sh [options] [PART...]
 
-PART is one of ${parts_all[*]}, or all (the default).
+PART is one of
+  ${parts_all[*]}
+or all (the default). All but verbs run in the native rig; verbs needs an RDMA
+device, or boots a guest with Soft-RoCE if there is none.
 
-  --quick     fewer cases and iterations
-  --reps N    repetitions, 1 to 20 (1); those that do not fit the time are left
-              out
-  --budget S  seconds that the runs may take, 60 to 86400 (1620; 330 with
-              --quick)
-  --native    run here, whatever RDMA device is here (default: boot a guest with
-              Soft-RoCE if there is none)
-  --out DIR   a new folder for the results (results/evaluation-DATE)
+  --quick            fewer cases and iterations, and 1 repetition
+  --repetitions N    1 to 20 (5); in a guest 1
+  --budget S         seconds that the runs may take, 60 to 86400; repetitions
+                     that do not fit are left out (default: no limit)
+  --work-per-ms N    how much work programs take for a millisecond (found out)
+  --out DIR          a new folder for the results (results/evaluation-DATE)
+  --list             print the parts, how many runs each has and about how many
+                     minutes they take, and do nothing
 
-Prints a table in markdown for each part. Writes into the folder: tables.md,
-results.csv (a line for each run), and for each size of guest a folder with
-raw/, the samples and summaries of each run. Exit status: 0; 1 if a run failed
-or was left out; 77 if there is no RDMA device and no way to boot a guest.
+Writes into the folder: evaluation.md, the tables with date, machine and command;
+results.csv, a line for each run; and for each rig a folder with the samples,
+statistics and summaries of each run in raw/. Exit status: 0; 1 if a run failed
+or was left out; 77 if nothing could be run here.
 USAGE
 }
 
-# range OPTION VALUE MIN MAX: ends the script unless the value is in the range
-range()
-{
-    [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] && [ "$2" -ge "$3" ] && [ "$2" -le "$4" ] ||
-        die "$1: '$2'; accepted: $3 to $4"
-}
-
-native=()
-reps=1
-budget=
+reps=
+budget=0
+work=
+list=
 out=$top/results/evaluation-$(date +%Y%m%d-%H%M%S)
 parts=()
+command_line="contrib/evaluate.sh${*:+ $*}"
 while [ $# -gt 0 ]; do
     case $1 in
-    --quick)   quick=1 ;;
-    --native)  native=(--native) ;;
-    --reps)    reps=${2-}; range --reps "$reps" 1 20; shift ;;
-    --budget)  budget=${2-}; range --budget "$budget" 60 86400; shift ;;
-    --out)     out=${2-}; shift ;;
-    --help|-h) usage; exit 0 ;;
-    all)       parts+=("${parts_all[@]}") ;;
-    *)         part_of "$1" || {
-                   usage >&2
-                   die "unknown argument '$1'; accepted are the above"
-               }
-               parts+=("$1") ;;
+    --quick)       quick=1 ;;
+    --repetitions|--reps)
+                   reps=${2-}; range "$1" "$reps" 1 20; shift ;;
+    --budget)      budget=${2-}; range "$1" "$budget" 60 86400; shift ;;
+    --work-per-ms) work=${2-}; range "$1" "$work" 1 99999999; shift ;;
+    --out)         out=${2-}; shift ;;
+    --list)        list=1 ;;
+    --help|-h)     usage; exit 0 ;;
+    all)           parts+=("${parts_all[@]}") ;;
+    *)             [[ " ${parts_all[*]} " = *" $1 "* ]] || {
+                       usage >&2
+                       die "unknown argument '$1'; accepted are the above"
+                   }
+                   parts+=("$1") ;;
     esac
     [ $# -gt 0 ] || die "the last option needs a value; see --help"
     shift
 done
 [ ${#parts[@]} -gt 0 ] || parts=("${parts_all[@]}")
-[ -n "$budget" ] || budget=$([ -n "$quick" ] && echo 330 || echo 1620)
-[ -n "$out" ] || die "--out: ''; accepted: the name of a folder"
-{ mkdir -p "$out" && [ -w "$out" ]; } 2>/dev/null ||
-    die "cannot write to '$out'; accepted: a folder that can be written to" \
-        "(--out DIR)"
-out=$(cd "$out" && pwd)
-[ ! -e "$out/results.csv" ] ||
-    die "'$out' has results already; accepted: a new folder"
+[ -n "$reps" ] || reps=$([ -n "$quick" ] && echo 1 || echo 5)
 
-# runs_of CPUS: prints CASE:VARIANT, each once, for all parts that need a guest
-# with so many processors
+# runs_of RIG PART...: prints CASE:VARIANT, each once, for all these parts
 runs_of()
 {
-    local part name variant
-    for part in "${parts[@]}"; do
+    local rig=$1 part name variant
+    shift
+    for part in "$@"; do
         part_of "$part"
-        [ "$cpus" -eq "$1" ] || continue
+        [[ " ${rigs[*]} " = *" $rig "* ]] || continue
         for name in "${cases[@]}"; do
             for variant in "${variants[@]}"; do
                 echo "$name:$variant"
@@ -95,101 +89,156 @@ runs_of()
     done | awk '!seen[$0]++'
 }
 
-# Prints how many processors each guest has to have
-guests()
+# Prints the rigs of parts, each once
+rigs_of()
 {
     local part
-    for part in "${parts[@]}"; do
+    for part in "$@"; do
         part_of "$part"
-        echo "$cpus"
-    done | sort -nu
+        printf '%s\n' "${rigs[@]}"
+    done | awk '!seen[$0]++'
 }
 
-# show_progress DIR RUNS: says what evaluate-guest.sh is doing, from its lines
-show_progress()
+# seconds_of RIG PART...: about how long these take in a rig
+seconds_of()
 {
-    local word count=0
-    while read -ra word; do
-        case ${word[0]-} in
-        run)     # CASE VARIANT REP
-                 count=$((count + 1))
-                 say "$((SECONDS - begin)) s, run $count of $2:" \
-                     "${word[*]:1:2}" ;;
-        failed)  # CASE VARIANT REP WHY
-                 say "${word[1]} ${word[2]} failed (${word[*]:4}); see" \
-                     "$1/raw/${word[1]}.${word[2]}.${word[3]}.out" ;;
-        skipped) # CASE REP
-                 say "no time for repetition ${word[2]} of ${word[1]}" ;;
-        *)       echo "${word[*]-}" ;;
-        esac
+    local rig=$1 seconds=4
+    shift
+    [ "$rig" != verbs ] || seconds=12
+    [ -z "$quick" ] || seconds=$((seconds * 3 / 4))
+    echo $((seconds * $(reps_of "$rig") * $(runs_of "$rig" "$@" | wc -l)))
+}
+
+# total_seconds PART...
+total_seconds()
+{
+    local rig total=0
+    for rig in $(rigs_of "$@"); do
+        total=$((total + $(seconds_of "$rig" "$@")))
     done
+    echo $total
 }
 
-# run_guest CPUS: all runs that need so many processors, in one boot
-run_guest()
+# What the kernel counts in a guest needs no repetition
+reps_of()
 {
-    local runs dir=$out/$1-processors seconds status
-    mapfile -t runs < <(runs_of "$1")
-    seconds=$((budget * ${#runs[@]} * reps / total_runs))
-    mkdir -p "$dir"
-    : > "$dir/runs"
-    set +e
-    "$top/test/rig/run.sh" "${native[@]+"${native[@]}"}" --cpus "$1" \
-        --out "$dir" --timeout $((seconds + 180)) -- \
-        "$top/contrib/lib/evaluate-guest.sh" "$build" "$dir" "$reps" \
-        "$seconds" "$quick" "${runs[@]}" |
-        show_progress "$dir" $((${#runs[@]} * reps))
-    status=${PIPESTATUS[0]}
-    set -e
+    if [ "$1" = verbs ]; then
+        echo 1
+    else
+        echo "$reps"
+    fi
+}
+
+list_parts()
+{
+    local part runs
+    for part in "${parts[@]}"; do
+        runs=0
+        for rig in $(rigs_of "$part"); do
+            runs=$((runs + $(reps_of "$rig") * $(runs_of "$rig" "$part" | wc -l)))
+        done
+        part_of "$part"
+        printf '%-6s %4d runs, %2d min: %s\n' "$part" $runs \
+            $((($(total_seconds "$part") + 59) / 60)) "$title"
+    done
+    echo "together about $((($(total_seconds "${parts[@]}") + 59) / 60)) min:" \
+        "what several parts need is run once"
+}
+
+# run_in RIG: all runs of this rig
+run_in()
+{
+    local rig=$1 dir=$out/$1 runs arguments repeat seconds timeout=86400 status=0
+    mapfile -t runs < <(runs_of "$rig" "${parts[@]}")
+    repeat=$(reps_of "$rig")
+    arguments=(-r "$repeat")
+    [ -z "$quick" ] || arguments+=(-q)
+    if [ "$budget" -ne 0 ]; then
+        seconds=$((budget * $(seconds_of "$rig" "${parts[@]}") / total))
+        arguments+=(-t "$seconds")
+        timeout=$((seconds + 300))
+    fi
+    [ -z "$work" ] || [ "$rig" = verbs ] || arguments+=(-w "$work")
+    run_rounds "$rig" "$dir" $timeout $((${#runs[@]} * repeat)) \
+        "${arguments[@]}" "$build" "$dir" "${runs[@]}" || status=$?
     case $status in
     0)  ;;
-    1)  failed=1 ;;
-    77) exit 77 ;;
+    77) say "nothing is run there"
+        failed=1
+        return 0 ;;
     *)  failed=1
-        say "the runs on $1 processors did not end properly (status $status)"
+        [ "$status" -eq 1 ] ||
+            say "the runs did not end properly (status $status)" ;;
     esac
-    [ "$(wc -l < "$dir/runs")" -eq $((${#runs[@]} * reps)) ] || failed=1
+    done_rigs+=("$rig")
+    # All rigs but an emulated guest compute the same
+    [ "$rig" = verbs ] || work=$(cat "$dir/work")
+    [ "$(wc -l < "$dir/runs")" -eq $((${#runs[@]} * repeat)) ] || failed=1
+}
+
+# report_part PART: its tables
+report_part()
+{
+    local rig
+    part_of "$1"
+    for rig in "${rigs[@]}"; do
+        [[ " ${done_rigs[*]} " = *" $rig "* ]] || continue
+        printf '### %s; %s\n\n' "$title" "$(name_of "$rig")"
+        tables $kind "$out/$rig" "${cases[*]}" "${variants[*]}"
+        [ -z "$paper" ] || printf '\nThe paper: %s.\n' "$paper"
+        echo
+    done
 }
 
 report()
 {
-    local part kind where
-    for part in "${parts[@]}"; do
-        part_of "$part"
-        kind=policies
-        case $part in fig5|fig6) kind=errors ;; esac
-        where="an emulated guest of $cpus processors, Soft-RoCE"
-        [ ${#native[@]} -eq 0 ] || where="the processors of $(uname -n)"
-        printf '### %s\n\n' "$title"
-        tables $kind "$out/$cpus-processors" "${cases[*]}" "${variants[*]}"
-        printf '\nOn %s. The paper: %s.\n\n' "$where" "$paper"
-    done
+    local part
+    printf '# The evaluation: results\n\n    %s\n\n' "$command_line"
+    where_and_when $((SECONDS - begin))
     busy_note "$load"
+    printf 'See [evaluation](../evaluation.md) for what the columns mean.\n\n'
+    if [[ " ${done_rigs[*]} " = *" $rig_usual "* ]]; then
+        printf '## Beside the paper\n\nChanges against stock UCX; %s.\n\n' \
+            "$(name_of "$rig_usual")"
+        tables compare "$out/$rig_usual" "$top/contrib/lib/paper.txt"
+        echo
+    fi
+    printf '## All of it\n\n'
+    for part in "${parts[@]}"; do
+        report_part "$part"
+    done
 }
 
-prepare_runs "$out/install.log"
+results()
+{
+    local rig
+    echo "rig,case,variant,rep,loop_s,transfer_s,average_mib,peak_mib,uses,$(
+        )hits,waited_s,helper_s,error_0.5,error_1,error_5,error_10,error_25,$(
+        )error_more"
+    for rig in "${done_rigs[@]}"; do
+        tables results "$out/$rig" "$rig"
+    done
+}
+
+[ -z "$list" ] || { list_parts; exit 0; }
+new_folder "$out" results.csv
+out=$(cd "$out" && pwd)
+mapfile -t all_rigs < <(rigs_of "${parts[@]}")
+prepare_rigs "$out/install.log" "${all_rigs[@]}"
 
 begin=$SECONDS
 failed=0
-total_runs=0
-for guest in $(guests); do
-    total_runs=$((total_runs + $(runs_of "$guest" | wc -l) * reps))
+total=$(total_seconds "${parts[@]}")
+done_rigs=()
+say "this takes about $(((total + 59) / 60)) min, at most those of --budget"
+for rig in "${all_rigs[@]}"; do
+    run_in "$rig"
 done
+[ ${#done_rigs[@]} -gt 0 ] || exit 77
 
-for guest in $(guests); do
-    run_guest "$guest"
-done
-
-{
-    echo "processors,case,variant,rep,loop_s,communication_s,average_mib,$(
-        )peak_mib,uses,hits,error_0.5,error_1,error_5,error_10,error_25,$(
-        )error_more"
-    for guest in $(guests); do
-        tables results "$out/$guest-processors" "$guest"
-    done
-} > "$out/results.csv"
-report > "$out/tables.md"
-cat "$out/tables.md"
-say "tables: $out/tables.md, runs: $out/results.csv;" \
+results > "$out/results.csv"
+report > "$out/evaluation.md"
+cat "$out/evaluation.md"
+say "tables: $out/evaluation.md, runs: $out/results.csv;" \
     "took $((SECONDS - begin)) s"
 exit $failed

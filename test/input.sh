@@ -302,7 +302,29 @@ refused 0 '^usage: check.sh \[PART\]' \
 refused 1 "unknown part 'unitt'; accepted: structure.* unit.* coverage" \
     env PREDREG_BUILD="$nobuild/build" timeout 20 "$top/contrib/check.sh" \
     unit unitt
-[ ! -e "$nobuild/build" ] || fail "check.sh began to build"
+for script in evaluate.sh demo.sh; do
+    refused 0 "^usage: $script " \
+        env PREDREG_BUILD="$nobuild/build" "$top/contrib/$script" --help
+    refused 1 "unknown argument 'fig99'; accepted" \
+        env PREDREG_BUILD="$nobuild/build" "$top/contrib/$script" fig99
+    for value in 0 21 many ''; do
+        refused 1 "repetitions: '$value'; accepted: 1 to 20" \
+            env PREDREG_BUILD="$nobuild/build" "$top/contrib/$script" \
+            --repetitions "$value"
+    done
+    refused 1 "repetitions: ''; accepted: 1 to 20" \
+        env PREDREG_BUILD="$nobuild/build" "$top/contrib/$script" --repetitions
+    refused 1 "cannot write to '/proc/results'; accepted: a folder" \
+        env PREDREG_BUILD="$nobuild/build" "$top/contrib/$script" \
+        --out /proc/results
+done
+refused 1 "budget: '59'; accepted: 60 to 86400" \
+    env PREDREG_BUILD="$nobuild/build" "$top/contrib/evaluate.sh" --budget 59
+touch "$nobuild/results.csv"
+refused 1 "'$nobuild' has results already; accepted: a new folder" \
+    env PREDREG_BUILD="$nobuild/build" "$top/contrib/evaluate.sh" \
+    --out "$nobuild"
+[ ! -e "$nobuild/build" ] || fail "a script began to build"
 refused 77 "native rig is not built in $nobuild: .*--build DIR" \
     "$top/test/rig/run.sh" --cma --build "$nobuild" -- true
 refused 125 "timeout: '0'; accepted: a whole number from 1" \

@@ -11,6 +11,8 @@ build=${PREDREG_BUILD:-$top/build}
 
 packages_build=(build-essential autoconf automake libtool pkg-config
                 libucx-dev openmpi-bin libopenmpi-dev libjson-c-dev)
+# What the native rig is built with
+packages_native=(liburing-dev patchelf)
 # What test/rig/run.sh needs to boot a guest
 packages_guest=(qemu-system-x86 busybox-static cpio kmod iproute2 xz-utils
                 ibverbs-providers)
@@ -137,6 +139,13 @@ build_step()
     }
 }
 
+# Whether configure found no native rig to build, and would find one now
+lacks_native_rig()
+{
+    grep -q '^S\["HAVE_NATIVE_TRUE"\]="#"' "$build/config.status" &&
+        command -v patchelf >/dev/null && pkg-config --exists liburing
+}
+
 # Runs autogen.sh and configure if that was not done, or has to be done again
 configure_project()
 {
@@ -153,7 +162,8 @@ configure_project()
 
     # Only tests are in C++: optimising them takes longer than running them
     if [ ! -f "$build/config.status" ] ||
-       [ "$top/configure" -nt "$build/config.status" ]; then
+       [ "$top/configure" -nt "$build/config.status" ] ||
+       lacks_native_rig; then
         build_step "$log" "configure in $build" \
             env --chdir "$build" "$top/configure" CXXFLAGS="-g0 -O0"
     fi
@@ -168,47 +178,16 @@ build_project()
         make -C "$build/${1-}" -j"$(nproc)"
 }
 
-# The programs that are run in the rig, and the one that sums up what they did
+# The programs that are run in a rig, and the one that sums up what they did
 build_programs()
 {
     build_step "$build/build.log" "make the programs" \
         make -C "$build/test/apps" -j"$(nproc)"
+    build_step "$build/build.log" "make the native rig" \
+        make -C "$build/test/native" -j"$(nproc)"
     build_step "$build/build.log" "make the tables" \
         make -C "$build/test/tables" -j"$(nproc)"
     [ -x "$build/test/tables/tables" ] ||
         die "the build was configured without json-c; remove '$build' and run" \
             "this again"
-}
-
-# prepare_runs LOG PACKAGE...: installs and builds all that is needed to run
-# programs and to sum up what they did. Sets load, the load average before.
-# Needs native, which is not empty if no guest shall be booted.
-prepare_runs()
-{
-    local log=$1
-    shift
-    # The build is load too
-    load=$(cut -d ' ' -f 1 /proc/loadavg)
-    install_missing "$log" "${packages_build[@]}" "$@"
-    [ ${#native[@]} -gt 0 ] || install_guest "$log"
-    build_project
-    build_programs
-}
-
-tables()
-{
-    "$build/test/tables/tables" "$@"
-}
-
-# busy_note LOAD: a note below run times which something else that ran here, and
-# cannot be seen in them, made meaningless; LOAD is the load average before
-busy_note()
-{
-    awk -v load="$1" -v cpus="$(nproc)" 'BEGIN {
-        if (load > cpus / 2) {
-            print "This machine was busy (load average " load " before the" \
-                  " runs, " cpus " processors):\ncompare memory and counts," \
-                  " not run times."
-        }
-    }'
 }

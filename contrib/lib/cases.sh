@@ -1,48 +1,68 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# What evaluate.sh runs. A part remakes a figure or table of the paper, a case
-# is a program with its arguments and ranks, a variant is a policy with its
-# knobs. To be sourced by bash, here and in the guest; needs $quick (empty, or
-# not: fewer cases and iterations) and $apps (folder of the programs).
+# What demo.sh and evaluate.sh run, and where. A part remakes a figure or table
+# of the paper or answers a question of ours, a case is a program with its
+# arguments and ranks, a variant is a policy with its knobs. A rig is where that
+# is run: verbs (an RDMA device, here or in a guest), or cma with what an
+# adapter adds to a registration (see test/native/README.md). To be sourced by
+# bash; needs $quick (empty, or not: fewer cases and iterations) and, for
+# cases, $work_per_ms (work that takes a millisecond).
 #
 # shellcheck shell=bash disable=SC2034,SC2154
 
-parts_all=(fig2 fig5 fig6 fig8 fig9 fig10 fig11 fig12 tab4)
+parts_all=(costs fig2 fig5 fig6 fig8 fig9 fig10 fig11 fig12 tab4 busy idle verbs)
 
-# Sets title, cpus (of the guest), cases and variants of a part, and paper: what
-# the paper measured
+# UCX's model of an InfiniBand adapter
+rig_usual=cma-16,0.25
+
+# Sets title, rigs, cases and variants of a part, what the table is of (kind),
+# and paper: what the paper measured, or nothing. Ratios are to the first
+# variant.
 part_of()
 {
-    cpus=2
-    variants=(leave-pinned on-demand predict)
-    [ -z "$quick" ] || variants=(leave-pinned predict)
+    local modes=(helper-off helper-conservative helper-aggressive
+                 helper-progress)
+    rigs=("$rig_usual")
+    kind=policies
+    variants=(stock on-demand predict budget-inf)
+    [ -z "$quick" ] || variants=(stock on-demand predict)
+    paper=
     case $1 in
+    costs)
+        title="Programs and adapters, no idle processor"
+        rigs=(cma-0,0 "$rig_usual" cma-16,0.7)
+        cases=(hpcc-2 fig1short-5m-2 fig1-5m-2 fig1new-5m-2 transpose-2
+               wavefront-2 cg-2 ft1d-2 is-2)
+        variants=(stock leave-pinned on-demand predict budget-1 budget-inf)
+        [ -z "$quick" ] || cases=(hpcc-2 fig1short-5m-2 cg-2 is-2) ;;
     fig2)
         title="Figure 2: registration schemes, the program of Figure 1"
         cases=(fig1-5m-2)
-        variants=(leave-pinned on-demand predict)
+        variants=(stock leave-pinned on-demand predict budget-1 budget-inf)
         paper="without leave-pinned 25.83 % longer, less memory" ;;
     fig5)
         title="Figure 5: errors of predictions"
+        kind=errors
         cases=(fig1-5m-2 cg-2 wavefront-2 ft1d-2 is-2)
-        variants=(predict)
+        variants=(budget-inf)
         paper="74.89 % within 0.5 %, 94.68 % within 5 %, over six programs" ;;
     fig6)
-        title="Figure 6 (a): errors of predictions by context window"
+        title="Figure 6 (a): errors of predictions by length of the window"
+        kind=errors
         cases=(cg-2)
         # The default context window is 2
-        variants=(window-0 window-1 predict window-3 window-4)
-        [ -z "$quick" ] || variants=(window-0 predict window-4)
+        variants=(window-0 window-1 budget-inf window-3 window-4)
         paper="length 0: 20 % fewer within 0.5 % than the others" ;;
     fig8)
-        title="Figure 8, Table 1: fewer idle processors than helpers"
-        cpus=3
-        cases=(wavefront-2 cg-2)
-        variants=(leave-pinned helper-off helper-conservative helper-aggressive
-                  helper-progress)
+        title="Figure 8, Table 1: one idle processor for two helpers"
+        cases=(wavefront-2@one cg-2@one ft1d-2@one is-2@one hpcc-2@one)
+        variants=(stock on-demand predict budget-1 budget-inf "${modes[@]}")
+        if [ -n "$quick" ]; then
+            cases=(wavefront-2@one cg-2@one)
+            variants=(stock predict "${modes[@]}")
+        fi
         paper="SP: aggressive saves more memory than conservative, CG: \
-conservative only; SP 18.60, 18.60, 18.62 s, CG 17.08, 17.09, 17.09 s (no \
-helper, conservative, aggressive)" ;;
+conservative only" ;;
     fig9)
         title="Figure 9: message sizes, buffers reused"
         cases=(fig1-64k-2 fig1-256k-2 fig1-1m-2 fig1-4m-2 fig1-16m-2)
@@ -58,9 +78,9 @@ helper, conservative, aggressive)" ;;
     fig11)
         title="Figure 11, Table 2: kernels"
         cases=(wavefront-2 cg-2 ft1d-2 is-2)
-        paper="memory BT -16.13 %, LU -18.43 %, SP -8.68 %, FT peak -31.0 %, \
-CG average only; time BT -0.33 %, LU +0.27 %, SP -0.36 %, CG -1.12 %, FT \
--0.04 %" ;;
+        [ -z "$quick" ] || cases=(wavefront-2 cg-2)
+        paper="memory lower by 9 to 18 % (BT, LU, SP), peak by 31 % (FT); time \
+within -1.12 and +0.27 %" ;;
     fig12)
         title="Figure 12, Table 3: several ranks on a node"
         cases=(ft2d-4)
@@ -70,60 +90,130 @@ task groupings)" ;;
         title="Figures 13 and 14, Table 4: strong and weak scaling"
         # 16 MB on two ranks begin both series
         cases=(ftstrong-2 ftstrong-4 ftweak-4)
-        paper="memory strong -33.19, -34.08, -31.70 %, weak -33.05, -34.08, \
--33.09 %; time strong -0.15, 0.00, +0.20 %, weak +0.20, 0.00, +0.09 % (16, 32, \
-64 nodes)" ;;
+        paper="memory lower by 32 to 34 %, time within -0.15 and +0.20 %" ;;
+    busy)
+        title="Who does the helper's work: no idle processor"
+        cases=(fig1-5m-2 hpcc-2 wavefront-2 cg-2 ft1d-2)
+        [ -z "$quick" ] || cases=(fig1-5m-2 cg-2)
+        variants=(stock on-demand predict "${modes[@]:1}") ;;
+    idle)
+        title="Who does the helper's work: an idle processor for each helper"
+        cases=(fig1-5m-1 fig1short-5m-1)
+        variants=(stock leave-pinned on-demand predict budget-1 budget-inf
+                  "${modes[@]:1}")
+        [ -z "$quick" ] || variants=(stock on-demand predict "${modes[@]:1}") ;;
+    verbs)
+        title="Over verbs: what the kernel counts on an RDMA device"
+        rigs=(verbs)
+        kind=counts
+        cases=(fig1-5m-2 cg-2 wavefront-2 ft1d-2)
+        [ -z "$quick" ] || cases=(fig1-5m-2)
+        variants=(stock on-demand predict) ;;
+    demo)
+        # Not of evaluate.sh: the programs of demo.sh
+        title="The demonstration"
+        cases=(fig1-reuse-2 fig1-noreuse-2 transpose-2 hpcc-2)
+        variants=(stock on-demand predict) ;;
     *)
         return 1 ;;
     esac
 }
 
-# Sets ranks and command of a case: PROGRAM[-SIZE]-RANKS
+# case_of CASE RIG APPS: sets command, ranks and place (a command that binds what
+# follows it to processors) of a case: PROGRAM[-SIZE]-RANKS[@one]. @one means that
+# all ranks share one processor, which they give up while they wait, and leave the
+# others idle. APPS is the folder of the programs.
 case_of()
 {
-    local size=${1#*-}
+    local name=${1%@*} rig=$2 apps=$3
+    local size=${name#*-}
     size=${size%-*}
-    ranks=${1##*-}
-    case ${1%%-*} in
-    # As in the paper, computation takes longer than a transfer does
-    fig1)      command=(fig1 --size "$size" --compute 150) ;;
-    fig1new)   command=(fig1 --size "$size" --compute 150 --no-reuse) ;;
-    cg)        command=(cg) ;;
-    wavefront) command=(wavefront) ;;
-    is)        command=(is) ;;
-    ft1d)      command=(ft) ;;
-    ft2d)      command=(ft --layout 2d) ;;
-    ftstrong)  command=(ft --strong --size 16m) ;;
-    ftweak)    command=(ft --size 8m) ;;
+    ranks=${name##*-}
+    place=()
+    launch=(mpirun -np "$ranks")
+    if [ "$1" != "$name" ]; then
+        place=(taskset -c "$(first_processor)")
+        launch+=(--bind-to none --mca mpi_yield_when_idle 1)
+    fi
+
+    # Computation in an iteration, ms, and iterations, which make a run of two
+    # seconds; then the same in an emulated guest, where a transfer of 5 MB takes
+    # 120 ms instead of 0.2
+    case ${name%%-*} in
+    fig1)      command=("$apps/fig1"); loop 20 30 150 8
+               case $size in
+               reuse)   command+=(--verify) ;;
+               noreuse) command+=(--verify --no-reuse) ;;
+               *)       command+=(--size "$size") ;;
+               esac ;;
+    fig1short) command=("$apps/fig1" --size "$size"); loop 8 60 150 8 ;;
+    fig1new)   command=("$apps/fig1" --size "$size" --no-reuse)
+               loop 20 20 150 8 ;;
+    cg)        command=("$apps/cg"); loop 20 80 80 8 ;;
+    wavefront) command=("$apps/wavefront"); loop 20 80 500 8 ;;
+    is)        command=("$apps/is"); loop 20 60 300 8 ;;
+    ft1d)      command=("$apps/ft"); loop 20 60 400 8 ;;
+    ft2d)      command=("$apps/ft" --layout 2d); loop 20 40 400 8 ;;
+    ftstrong)  command=("$apps/ft" --strong --size 16m); loop 20 40 400 6 ;;
+    ftweak)    command=("$apps/ft" --size 8m); loop 20 30 400 6 ;;
+    transpose) command=("$apps/transpose" --json)
+               [ "$rig" = verbs ] || command+=(--n 2048 --iters 10) ;;
+    hpcc)      command=(hpcc) ;;
     *)         return 1 ;;
     esac
-    case $1 in
-    fig1*-16m-*) iterations 6 3 ;;
-    fig1*)       iterations 8 4 ;;
-    ftstrong-* | ftweak-*) iterations 6 3 ;;
-    *)           iterations 8 4 ;;
-    esac
-    command[0]=$apps/${command[0]}
 }
 
-# iterations NUMBER QUICK-NUMBER
-iterations()
+# loop MS ITERATIONS GUEST-MS GUEST-ITERATIONS
+loop()
 {
-    if [ -z "$quick" ]; then
-        command+=(--iters "$1")
-    else
-        command+=(--iters "$2")
-    fi
+    [ "$rig" != verbs ] || shift 2
+    local iterations=$2
+    [ -z "$quick" ] || iterations=$((iterations / 2))
+    command+=(--compute "$1" --iters "$iterations" --work-per-ms "$work_per_ms" --json)
 }
 
-# Sets policy and knobs of a variant
+# The first processor that may be used here
+first_processor()
+{
+    sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status
+}
+
+# Sets policy and knobs of a variant; no policy for stock UCX
 variant_of()
 {
     policy=predict
     knobs=()
     case $1 in
-    window-*) knobs=(--set "WINDOW=${1#*-}") ;;
+    stock)    policy= ;;
+    budget-*) knobs=(--set "BUDGET=${1#*-}") ;;
+    window-*) knobs=(--set BUDGET=inf --set "WINDOW=${1#*-}") ;;
     helper-*) knobs=(--set "HELPER=${1#*-}") ;;
     *)        policy=$1 ;;
+    esac
+}
+
+# options_of RIG: sets what run.sh is told for a rig
+options_of()
+{
+    options=()
+    case $1 in
+    cma-*) options=(--cma --adapter-cost "${1#cma-}") ;;
+    esac
+}
+
+# The name of a rig, for people
+name_of()
+{
+    local cost
+    case $1 in
+    verbs)   if [ -n "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
+                 echo "an RDMA device of this machine"
+             else
+                 echo "Soft-RoCE in an emulated guest of 2 processors"
+             fi ;;
+    cma-0,0) echo "native rig, pinning alone, no adapter" ;;
+    cma-*)   cost=${1#*-}
+             echo "native rig, an adapter that takes ${cost%,*} us and" \
+                 "${cost#*,} us a page" ;;
     esac
 }

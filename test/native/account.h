@@ -25,8 +25,8 @@ void account_begin(void);
 /** A domain was opened, and account_begin() was called. */
 void account_opened(void);
 
-/** A domain was closed. The time of the account ends with the last one: programs
- *  may take a while to exit, which under Open MPI 4.1 is a second. */
+/** A domain was closed. The time of the account ends with the last one:
+ *  programs may take a while to exit, which under Open MPI 4.1 is a second. */
 void account_closed(void);
 
 /** Memory was registered in this domain of UCT. It may have been pinned before,

@@ -13,42 +13,54 @@
 #define NUM_PROGRAMS 4
 #define NUM_POLICIES 3
 
+/* Names of programs and policies in the table, and in contrib/lib/cases.sh */
 static const struct {
     const char *name;
+    const char *run;
     const char *title;
 } programs[NUM_PROGRAMS] = {
-    {"fig1-reuse", "Three buffers in turn, reused (fig1)"},
-    {"fig1-noreuse", "Three buffers in turn, new ones each time (fig1)"},
-    {"transpose", "All-to-all transpose (transpose)"},
-    {"hpcc", "HPC Challenge benchmarks (hpcc)"}
+    {"fig1-reuse", "fig1-reuse-2", "Three buffers in turn, reused (fig1)"},
+    {"fig1-noreuse", "fig1-noreuse-2",
+     "Three buffers in turn, new ones each time (fig1)"},
+    {"transpose", "transpose-2", "All-to-all transpose (transpose)"},
+    {"hpcc", "hpcc-2", "HPC Challenge benchmarks (hpcc)"}
 };
 
 /* What the others are compared with comes first */
-static const char *policies[NUM_POLICIES] = {
-    "leave-pinned", "on-demand", "predict"
+static const struct {
+    const char *name;
+    const char *run;
+} policies[NUM_POLICIES] = {
+    {"leave-pinned", "stock"},
+    {"on-demand", "on-demand"},
+    {"predict", "predict"}
 };
 
 
+/* Columns are as wide as their headings or contents, so that the text can be
+ * read as it is */
 static void table_row(const char *program, const char *policy,
                       const row_t *row, const row_t *base, FILE *out)
 {
-    double average = series_mean(&row->average);
-    double seconds = series_mean(&row->seconds);
+    double average = series_median(&row->average);
+    double seconds = series_median(&row->seconds);
     double uses    = series_mean(&row->uses);
 
-    fprintf(out, "%-13s %-13s %4u", program, policy, row->num_runs);
-    fprintf(out, "%8s", number("%.2f", average / MIB));
-    fprintf(out, "%8s",
-            number("%.0f %%", percent(average, series_mean(&base->average))));
-    fprintf(out, "%8s", number("%.2f", series_max(&row->peak) / MIB));
-    fprintf(out, "%8s", number("%.0f", uses));
-    fprintf(out, "%8s",
+    fprintf(out, "| %-12s | %-12s | %4u |", program, policy, row->num_runs);
+    fprintf(out, " %11s |", number("%.2f", average / MIB));
+    fprintf(out, " %6s |",
+            number("%.0f %%", percent(average, series_median(&base->average))));
+    fprintf(out, " %9s |", number("%.2f", series_max(&row->peak) / MIB));
+    fprintf(out, " %4s |", number("%.0f", uses));
+    fprintf(out, " %5s |",
             number("%.0f %%", percent(series_mean(&row->hits), uses)));
-    fprintf(out, "%8s", number("%.1f", series_mean(&row->critical)));
-    fprintf(out, "%10s", number("%.1f", series_mean(&row->critical_s) * 1000));
-    fprintf(out, "%9s", number("%.2f", seconds));
-    fprintf(out, "%8s\n",
-            number("%.0f %%", percent(seconds, series_mean(&base->seconds))));
+    fprintf(out, " %10s |",
+            number("%.1f", series_median(&row->critical_s) * 1000));
+    fprintf(out, " %7s |", number("%.3f", seconds));
+    fprintf(out, " %6s..%6s |", number("%.3f", series_min(&row->seconds)),
+            number("%.3f", series_max(&row->seconds)));
+    fprintf(out, " %6s |\n",
+            number("%.3f", ratio(seconds, series_median(&base->seconds))));
 }
 
 void demo_table(const runs_t *runs, FILE *out)
@@ -56,17 +68,20 @@ void demo_table(const runs_t *runs, FILE *out)
     row_t row, base;
     unsigned i, j;
 
-    fprintf(out, "%-31s%24s%8s%8s%18s%17s\n", "", "registered user memory", "",
-            "", "critical path", "run time");
-    fprintf(out, "%-13s %-13s %4s%8s%8s%8s%8s%8s%8s%10s%9s%8s\n", "program",
-            "policy", "runs", "avg MiB", "of l-p", "peak", "uses", "hits",
-            "regs", "ms", "s", "of l-p");
+    fprintf(out,
+            "| program      | policy       | runs | memory, MiB | of l-p |"
+            " peak, MiB | uses |  hits | waited, ms | time, s |"
+            "       min..max | of l-p |\n"
+            "|--------------|--------------|-----:|------------:|-------:|"
+            "----------:|-----:|------:|-----------:|--------:|"
+            "---------------:|-------:|\n");
     for (i = 0; i < NUM_PROGRAMS; ++i) {
-        runs_find(runs, programs[i].name, policies[0], &base);
+        runs_find(runs, programs[i].run, policies[0].run, &base);
         for (j = 0; j < NUM_POLICIES; ++j) {
-            runs_find(runs, programs[i].name, policies[j], &row);
+            runs_find(runs, programs[i].run, policies[j].run, &row);
             if (row.num_runs > 0) {
-                table_row(programs[i].name, policies[j], &row, &base, out);
+                table_row(programs[i].name, policies[j].name, &row, &base,
+                          out);
             }
         }
     }
@@ -79,22 +94,24 @@ static void json_number(const char *name, const char *format, double value,
             isnan(value) ? "null" : number(format, value));
 }
 
-void demo_json(const runs_t *runs, FILE *out)
+void demo_json(const runs_t *runs, const char *rig, FILE *out)
 {
     unsigned i, j;
     row_t row;
 
     for (i = 0; i < NUM_PROGRAMS; ++i) {
         for (j = 0; j < NUM_POLICIES; ++j) {
-            runs_find(runs, programs[i].name, policies[j], &row);
+            runs_find(runs, programs[i].run, policies[j].run, &row);
             if (row.num_runs == 0) {
                 continue;
             }
 
-            fprintf(out, "{\"program\":\"%s\",\"policy\":\"%s\",\"runs\":%u",
-                    programs[i].name, policies[j], row.num_runs);
+            fprintf(out,
+                    "{\"rig\":\"%s\",\"program\":\"%s\",\"policy\":\"%s\","
+                    "\"runs\":%u",
+                    rig, programs[i].name, policies[j].name, row.num_runs);
             json_number("registered_avg_mib", "%.3f",
-                        series_mean(&row.average) / MIB, out);
+                        series_median(&row.average) / MIB, out);
             json_number("registered_peak_mib", "%.3f",
                         series_max(&row.peak) / MIB, out);
             json_number("uses", "%.1f", series_mean(&row.uses), out);
@@ -102,8 +119,8 @@ void demo_json(const runs_t *runs, FILE *out)
             json_number("regs_critical", "%.1f", series_mean(&row.critical),
                         out);
             json_number("critical_path_seconds", "%.6f",
-                        series_mean(&row.critical_s), out);
-            json_number("seconds", "%.3f", series_mean(&row.seconds), out);
+                        series_median(&row.critical_s), out);
+            json_number("seconds", "%.3f", series_median(&row.seconds), out);
             fprintf(out, "}\n");
         }
     }
@@ -118,12 +135,12 @@ static unsigned find_lines(const runs_t *runs, const char *program,
     row_t row;
 
     for (j = 0; j < NUM_POLICIES; ++j) {
-        runs_find(runs, program, policies[j], &row);
-        if ((row.first == NULL) || isnan(row.first->average)) {
+        runs_find(runs, program, policies[j].run, &row);
+        if (row.first == NULL) {
             continue;
         }
 
-        lines[num].label     = policies[j];
+        lines[num].label     = policies[j].name;
         lines[num].steps     = row.first->memory.curve;
         lines[num].num_steps = row.first->memory.num_steps;
         lines[num].duration  = row.first->memory.duration;
@@ -143,7 +160,7 @@ void demo_picture(const runs_t *runs, const char *subtitle, FILE *out)
     for (i = 0; i < NUM_PROGRAMS; ++i) {
         charts[num].title      = programs[i].title;
         charts[num].series     = lines[i];
-        charts[num].num_series = find_lines(runs, programs[i].name, lines[i]);
+        charts[num].num_series = find_lines(runs, programs[i].run, lines[i]);
         num                   += (charts[num].num_series > 0);
     }
 

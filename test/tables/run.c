@@ -170,15 +170,14 @@ static memory_sample_t *load_samples(FILE *file, size_t *num_p)
     return samples;
 }
 
-static void load_memory(const char *dir, const summaries_t *summaries,
-                        run_t *run)
+/* Pools are those of the ranks, in their order */
+static void load_memory(const char *dir, const uint64_t *pools,
+                        unsigned num_ranks, run_t *run)
 {
     FILE *file = open_raw(dir, run, "csv");
-    uint64_t pools[MAX_RANKS];
     memory_sample_t *samples;
     const char *error;
     size_t num;
-    unsigned i;
 
     if (file == NULL) {
         return;
@@ -186,12 +185,7 @@ static void load_memory(const char *dir, const summaries_t *summaries,
 
     samples = load_samples(file, &num);
     fclose(file);
-    for (i = 0; i < summaries->num_ranks; ++i) {
-        pools[i] = llrint(get_number(summaries->ranks[i], "pool_bytes"));
-    }
-
-    error = memory_analyse(samples, num, pools, summaries->num_ranks,
-                           &run->memory);
+    error = memory_analyse(samples, num, pools, num_ranks, &run->memory);
     free(samples);
     if (error != NULL) {
         fprintf(stderr, "tables: no memory of %s under %s: %s\n", run->program,
@@ -206,6 +200,7 @@ static void load_memory(const char *dir, const summaries_t *summaries,
 static void load_library(const char *dir, run_t *run)
 {
     FILE *file = open_raw(dir, run, "json");
+    uint64_t pools[MAX_RANKS];
     summaries_t summaries;
     unsigned i;
 
@@ -219,14 +214,68 @@ static void load_library(const char *dir, run_t *run)
     run->hits       = rank_average(&summaries, "hits");
     run->critical   = rank_average(&summaries, "regs_critical");
     run->critical_s = rank_average(&summaries, "critical_path_seconds");
+    run->helper_s   = rank_average(&summaries, "helper_cpu_seconds");
     for (i = 0; i < summaries.num_ranks; ++i) {
         add_errors(summaries.ranks[i], run->errors);
-    }
-
-    load_memory(dir, &summaries, run);
-    for (i = 0; i < summaries.num_ranks; ++i) {
+        pools[i] = llrint(get_number(summaries.ranks[i], "pool_bytes"));
         json_object_put(summaries.ranks[i]);
     }
+
+    load_memory(dir, pools, summaries.num_ranks, run);
+}
+
+static double rank_max(const summaries_t *summaries, const char *name)
+{
+    double max = NAN;
+    unsigned i;
+
+    for (i = 0; i < summaries->num_ranks; ++i) {
+        max = fmax(max, get_number(summaries->ranks[i], name));
+    }
+
+    return max;
+}
+
+/* Ends the curve when UCX ended: samples go on until the process exits */
+static void cut_curve(run_t *run)
+{
+    memory_t *memory = &run->memory;
+    int64_t end      = llrint(run->seconds * 1e9);
+
+    while ((memory->num_steps > 1) &&
+           (memory->curve[memory->num_steps - 1].time > end)) {
+        --memory->num_steps;
+    }
+
+    if (memory->num_steps > 0) {
+        memory->duration = memory->curve[memory->num_steps - 1].time;
+    }
+}
+
+/* The native rig has no pools, and counts what is pinned at each registration.
+ * Uses that it sees where the library is loaded are registrations only. */
+static void load_native(const char *dir, run_t *run)
+{
+    static const uint64_t pools[MAX_RANKS] = {0};
+    FILE *file                             = open_raw(dir, run, "stat");
+    summaries_t ranks;
+    unsigned i;
+
+    if (file == NULL) {
+        return;
+    }
+
+    load_summaries(file, &ranks);
+    fclose(file);
+    load_memory(dir, pools, ranks.num_ranks, run);
+    run->average = rank_average(&ranks, "pinned_average_bytes");
+    run->peak    = rank_max(&ranks, "pinned_peak_bytes");
+    run->uses    = isnan(run->uses) ? rank_average(&ranks, "uses") : run->uses;
+    run->seconds = rank_max(&ranks, "seconds");
+    for (i = 0; i < ranks.num_ranks; ++i) {
+        json_object_put(ranks.ranks[i]);
+    }
+    cut_curve(run);
 }
 
 static void add_output(json_object *object, void *arg)
@@ -249,17 +298,19 @@ static void load_run(const char *dir, run_t *run)
     run->communication = run->average = run->peak     = NAN;
     run->uses          = run->hits    = run->critical = NAN;
     run->critical_s    = NAN;
+    run->helper_s      = NAN;
     for (i = 0; i < RUN_ERROR_CLASSES; ++i) {
         run->errors[i] = NAN;
     }
 
+    load_library(dir, run);
+    load_native(dir, run);
+    /* What the program says of its time is better than what others say */
     file = open_raw(dir, run, "out");
     if (file != NULL) {
         for_each_object(file, add_output, run);
         fclose(file);
     }
-
-    load_library(dir, run);
 }
 
 void runs_load(const char *dir, runs_t *runs)
@@ -316,7 +367,13 @@ void runs_find(const runs_t *runs, const char *program, const char *policy,
             continue;
         }
 
-        row->first = (row->first == NULL) ? run : row->first;
+        if ((row->first == NULL) && (run->memory.curve != NULL)) {
+            row->first = run;
+        }
+        if (run->rep == 0) {
+            continue;
+        }
+
         ++row->num_runs;
         series_add(&row->seconds, run->seconds);
         series_add(&row->communication, run->communication);
@@ -326,6 +383,7 @@ void runs_find(const runs_t *runs, const char *program, const char *policy,
         series_add(&row->hits, run->hits);
         series_add(&row->critical, run->critical);
         series_add(&row->critical_s, run->critical_s);
+        series_add(&row->helper_s, run->helper_s);
         for (k = 0; k < RUN_ERROR_CLASSES; ++k) {
             row->errors[k] += isnan(run->errors[k]) ? 0 : run->errors[k];
         }

@@ -39,6 +39,18 @@ double series_mean(const series_t *series)
     return (series->num == 0) ? NAN : (sum / series->num);
 }
 
+double series_min(const series_t *series)
+{
+    double min = NAN;
+    unsigned i;
+
+    for (i = 0; i < series->num; ++i) {
+        min = fmin(min, series->values[i]);
+    }
+
+    return min;
+}
+
 double series_max(const series_t *series)
 {
     double max = NAN;
@@ -72,7 +84,12 @@ double series_median(const series_t *series)
     return (sorted[(num - 1) / 2] + sorted[num / 2]) / 2;
 }
 
+double ratio(double value, double base)
+{
+    return (base == 0) ? NAN : (value / base);
+}
+
 double percent(double value, double base)
 {
-    return (base == 0) ? NAN : (100 * value / base);
+    return 100 * ratio(value, base);
 }

@@ -29,10 +29,15 @@ void series_add(series_t *series, double value);
 /* Each returns NAN if there are no values */
 double series_mean(const series_t *series);
 
+double series_min(const series_t *series);
+
 double series_max(const series_t *series);
 
 /** Of an even number of values, the mean of the two in the middle. */
 double series_median(const series_t *series);
+
+/** @return value / base; NAN if one is not known, or base is 0. */
+double ratio(double value, double base);
 
 /** @return value in percent of base; NAN if one is not known, or base is 0. */
 double percent(double value, double base);

@@ -18,13 +18,16 @@ static const char usage[] =
 "DIR is a folder of runs, see run.h. All output goes to standard output.\n"
 "\n"
 "  demo DIR                           the table of the demonstration\n"
-"  demo-json DIR                      the same, a line of JSON for each row\n"
+"  demo-json DIR RIG                  the same, a line of JSON for each row\n"
 "  demo-picture DIR SUBTITLE          its curves (SVG)\n"
-"  results DIR PROCESSORS             a line of CSV for each run\n"
+"  results DIR RIG                    a line of CSV for each run\n"
 "  policies DIR \"PROGRAM...\" \"POLICY...\"\n"
 "                                     a table of the evaluation: memory, time\n"
+"  counts DIR \"PROGRAM...\" \"POLICY...\"\n"
+"                                     the same without time\n"
 "  errors DIR \"PROGRAM...\" \"POLICY...\"\n"
-"                                     the same: errors of predictions\n";
+"                                     the same: errors of predictions\n"
+"  compare DIR FILE                   the same beside what others measured\n";
 
 
 const char *number(const char *format, double value)
@@ -46,16 +49,20 @@ static int run_command(const char *command, const runs_t *runs, int argc,
 {
     if (!strcmp(command, "demo") && (argc == 0)) {
         demo_table(runs, stdout);
-    } else if (!strcmp(command, "demo-json") && (argc == 0)) {
-        demo_json(runs, stdout);
+    } else if (!strcmp(command, "demo-json") && (argc == 1)) {
+        demo_json(runs, argv[0], stdout);
     } else if (!strcmp(command, "demo-picture") && (argc == 1)) {
         demo_picture(runs, argv[0], stdout);
     } else if (!strcmp(command, "results") && (argc == 1)) {
         evaluate_results(runs, argv[0], stdout);
     } else if (!strcmp(command, "policies") && (argc == 2)) {
         evaluate_policies(runs, argv[0], argv[1], stdout);
+    } else if (!strcmp(command, "counts") && (argc == 2)) {
+        evaluate_counts(runs, argv[0], argv[1], stdout);
     } else if (!strcmp(command, "errors") && (argc == 2)) {
         evaluate_errors(runs, argv[0], argv[1], stdout);
+    } else if (!strcmp(command, "compare") && (argc == 1)) {
+        return compare(runs, argv[0], stdout);
     } else {
         fputs(usage, stderr);
         return 2;

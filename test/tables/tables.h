@@ -24,27 +24,45 @@ const char *number(const char *format, double value);
 /** The table of demo.sh. */
 void demo_table(const runs_t *runs, FILE *out);
 
-/** The same for programs: a line of JSON for each program and policy. */
-void demo_json(const runs_t *runs, FILE *out);
+/** The same for programs: a line of JSON for each program and policy.
+ *  @param [in] rig  Where it was, which begins the lines. */
+void demo_json(const runs_t *runs, const char *rig, FILE *out);
 
 /** Registered memory over time in the first run of each program and policy, as
  *  a picture (SVG). */
 void demo_picture(const runs_t *runs, const char *subtitle, FILE *out);
 
 /** A line of results.csv for each run.
- *  @param [in] processors  Of the guest, which begins the lines. */
-void evaluate_results(const runs_t *runs, const char *processors, FILE *out);
+ *  @param [in] rig  Where it was, which begins the lines. */
+void evaluate_results(const runs_t *runs, const char *rig, FILE *out);
 
 /** Tables of evaluate.sh, in markdown.
  *  @param [in] programs  Names, separated by spaces. There is a row for each of
  *                        them with each policy, in this order, if there was
  *                        such a run.
+ *  @param [in] policies  Likewise; ratios are to the first one.
  */
 void evaluate_policies(const runs_t *runs, const char *programs,
                        const char *policies, FILE *out);
 
+/** As @ref evaluate_policies, without times: those of an emulated guest mean
+ *  nothing. */
+void evaluate_counts(const runs_t *runs, const char *programs,
+                     const char *policies, FILE *out);
+
 /** As @ref evaluate_policies, of how wrong predictions were. */
 void evaluate_errors(const runs_t *runs, const char *programs,
                      const char *policies, FILE *out);
+
+/** A table of what others measured beside this, in markdown.
+ *  @param [in] path  A file with lines of seven fields, separated by "|": the
+ *                    place in their paper, what they measured, and what came
+ *                    out; then the program, the policy and the policy it is
+ *                    compared with here, and the quantity: time, transfer,
+ *                    memory (average) or peak. Lines that begin with # are
+ *                    comments. What was not measured here is left out.
+ *  @return 0, or 2 after a message.
+ */
+int compare(const runs_t *runs, const char *path, FILE *out);
 
 #endif
