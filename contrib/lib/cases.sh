@@ -31,8 +31,8 @@ part_of()
     costs)
         title="Programs and adapters, no idle processor"
         rigs=(cma-0,0 "$rig_usual" cma-16,0.7)
-        cases=(hpcc-2 fig1short-5m-2 fig1-5m-2 fig1new-5m-2 transpose-2
-               wavefront-2 cg-2 ft1d-2 is-2)
+        cases=(hpcc-2 hpcc-2000-2 fig1short-5m-2 fig1-5m-2 fig1new-5m-2
+               transpose-2 wavefront-2 cg-2 ft1d-2 is-2)
         variants=(stock leave-pinned on-demand predict budget-1 budget-inf)
         [ -z "$quick" ] || cases=(hpcc-2 fig1short-5m-2 cg-2 is-2) ;;
     fig2)
@@ -119,16 +119,18 @@ task groupings)" ;;
     esac
 }
 
-# case_of CASE RIG APPS: sets command, ranks and place (a command that binds what
-# follows it to processors) of a case: PROGRAM[-SIZE]-RANKS[@one]. @one means that
-# all ranks share one processor, which they give up while they wait, and leave the
-# others idle. APPS is the folder of the programs.
+# case_of CASE RIG APPS: sets what runs a case, PROGRAM[-SIZE]-RANKS[@one]: ranks,
+# command, launch (what starts it in all ranks), place (what binds all that to
+# processors) and problem (the size in hpccinf.txt). @one means that all ranks
+# share one processor, which they give up while they wait, and leave the others
+# idle. APPS is the folder of the programs.
 case_of()
 {
     local name=${1%@*} rig=$2 apps=$3
     local size=${name#*-}
     size=${size%-*}
     ranks=${name##*-}
+    problem=1000
     place=()
     launch=(mpirun -np "$ranks")
     if [ "$1" != "$name" ]; then
@@ -158,7 +160,8 @@ case_of()
     ftweak)    command=("$apps/ft" --size 8m); loop 20 30 400 6 ;;
     transpose) command=("$apps/transpose" --json)
                [ "$rig" = verbs ] || command+=(--n 2048 --iters 10) ;;
-    hpcc)      command=(hpcc) ;;
+    hpcc)      command=(hpcc)
+               [ "$name" = "hpcc-$ranks" ] || problem=$size ;;
     *)         return 1 ;;
     esac
 }

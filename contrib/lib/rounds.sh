@@ -149,7 +149,7 @@ sampler_of()
 run()
 {
     local raw=$out/raw/$1.$2.$3 status=0 start ms why
-    local ranks command place launch policy knobs ours sampler
+    local ranks command place launch problem policy knobs ours sampler
 
     echo "run $1 $2 $3"
     case_of "$1" "$rig" "$apps"
@@ -158,7 +158,7 @@ run()
     sampler_of "$raw" "$3"
 
     rm -f hpccoutf.txt "$raw".*
-    cp "$top/contrib/lib/hpccinf.txt" .
+    sed "s/^1000 /$problem /" "$top/contrib/lib/hpccinf.txt" > hpccinf.txt
     [ "$rig" = verbs ] || export NATIVE_STAT=$raw.stat
     start=$(now_ms)
     timeout -k 5 $limit "${sampler[@]}" "${place[@]}" "${ours[@]}" \
