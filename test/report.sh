@@ -46,7 +46,8 @@ advised()
 }
 
 advised periodic '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
-    '<code>ucx_predreg run -- mpirun -np 2 ./heat &quot;&lt;b&gt;&quot; 4096<'
+    '<code>ucx_predreg run -- mpirun -np 2 ./heat &quot;&lt;b&gt;&quot; 4096<' \
+    '<figure class="tradeoff">' '<section id="budgets">' 'class="label best"'
 advised random '<h1>Yes: [0-9.]+[^0-9]+% less registered memory on demand' \
     '<code>ucx_predreg run --policy on-demand -- '
 advised window '<h1>No: leave UCX as it is' 'windows for one-sided'
@@ -62,16 +63,33 @@ advised pinned '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction'
 
 # Programs of which an easy guess at the reason, or at the setting, is wrong
 advised overload '<h1>Only if memory is short: ' \
-    'the helper does not keep up. Where it has work, it is busy for 9[0-9.]+[^0-9]+%'
+    'the helper does not keep up. Where it has work, it is busy for 9[0-9.]+[^0-9]+%' \
+    'ucx_predreg run --set BUDGET=5 -- mpirun' 'BUDGET=5, all processors busy'
 advised buffers 'ucx_predreg run --set KNOWN_REGIONS=16384 -- ' \
     'a rank has 9,000 buffers, and no more than 8,192 are remembered'
 advised phases '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with a bound' \
     'UCX_RCACHE_ENABLE=n UCX_IB_RCACHE_MAX_SIZE=128M mpirun' \
-    'the program does not repeat itself enough' 'class="plot zoom"'
+    'Prediction would gain nothing beyond that' 'class="plot zoom"'
 for kind in overload buffers; do
     ! grep -q 'does not repeat itself' "$out/$kind.html" ||
         fail "$kind: a wrong reason"
 done
+
+! grep -q 'class="tradeoff"' "$out/copied.html" || fail "copied: a curve of nothing"
+
+# The page has the numbers of the command that it names
+"$command" replay --curve --shared-processor --per-rank --json "$out/overload" |
+    grep '"rank":' | awk '
+        function value(name) {
+            match($0, "\"" name "\":[0-9.]+")
+            return substr($0, RSTART + length(name) + 3) + 0
+        }
+        /"policy":"predict"/ && /"budget":5/ { sum += value("pinned_avg_bytes") }
+        END { printf "%.1f MiB\n", sum / 2 / 1048576 }' > "$out/overload.memory"
+grep -A 2 '<tr class="chosen"><th scope="row">5 %' "$out/overload.html" |
+    tr -d '\n' | sed 's/\xc2\xa0/ /g' |
+    grep -qF "<td>$(cat "$out/overload.memory")</td>" ||
+    fail "overload: not the $(cat "$out/overload.memory") of the replay"
 
 # The same trace makes the same page each time
 "$command" report -o - "$out/periodic" | cmp - "$out/periodic.html" ||
@@ -111,7 +129,16 @@ window.onload = function () {
             lines.push("cut " + element.tagName + " " + box.right);
         }
     }
-    for (const name of ["h1", ".lead", ".command", ".key"]) {
+    // On a phone the curve comes before the table, which then ends below
+    const curve = page.querySelector(".tradeoff");
+    const names = ["h1", ".lead", ".command"];
+    if (curve) {
+        names.push(".tradeoff");
+    }
+    if (!curve || $2 > 640) {
+        names.push(".key");
+    }
+    for (const name of names) {
         const box = page.querySelector(name).getBoundingClientRect();
         lines.push("first " + name + " " + Math.ceil(box.bottom));
     }

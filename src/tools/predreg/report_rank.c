@@ -5,6 +5,7 @@
  */
 
 #include "report_rank.h"
+#include "report_curve.h"
 
 #include <tools/replay/replay.h>
 #include <uct/ib/predreg/core/knobs.h>
@@ -19,6 +20,8 @@ typedef struct {
     predreg_replay_result_t bounds[PREDREG_MAX_TRIED];
     unsigned                num_bounds;
     predreg_replay_result_t larger; /* Predict, with more KNOWN_REGIONS */
+    predreg_budgets_t       budgets;
+    predreg_outcome_t       curve[PREDREG_BUDGETS_MAX];
     uint64_t                known_regions;
     uint64_t                larger_regions; /* 0: larger was not played */
 } played_rank_t;
@@ -119,13 +122,13 @@ static ucs_status_t play_larger(const predreg_timeline_t *timeline,
     return status;
 }
 
-static ucs_status_t play_rank(const predreg_timeline_t *timeline,
-                              const predreg_evidence_t *evidence,
-                              played_rank_t *played)
+/* Replay a rank with all that is played of it but the curve */
+static ucs_status_t play_but_curve(const predreg_timeline_t *timeline,
+                                   const predreg_evidence_t *evidence,
+                                   played_rank_t *played)
 {
     ucs_status_t status;
 
-    memset(played, 0, sizeof(*played));
     status = play_policies(timeline, played);
     if (status == UCS_OK) {
         status = play_bounds(timeline, played);
@@ -133,6 +136,29 @@ static ucs_status_t play_rank(const predreg_timeline_t *timeline,
 
     return (status == UCS_OK) ? play_larger(timeline, evidence, played) :
                                 status;
+}
+
+static ucs_status_t play_rank(const predreg_timeline_t *timeline,
+                              const predreg_evidence_t *evidence,
+                              played_rank_t *played)
+{
+    predreg_report_curve_t *curve;
+    ucs_status_t status;
+
+    memset(played, 0, sizeof(*played));
+    status = predreg_report_curve_start(timeline, &curve);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = play_but_curve(timeline, evidence, played);
+    if (status == UCS_OK) {
+        status = predreg_report_curve_finish(curve, &played->budgets,
+                                             played->curve);
+    }
+
+    predreg_report_curve_destroy(curve);
+    return status;
 }
 
 static void cleanup_played(played_rank_t *played)
@@ -174,6 +200,8 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
             .num_results    = played.num_results,
             .bounds         = played.bounds,
             .num_bounds     = played.num_bounds,
+            .budgets        = &played.budgets,
+            .curve          = played.curve,
             .own_reg        = own_reg,
             .known_regions  = played.known_regions,
             .larger         = (played.larger_regions > 0) ? &played.larger :

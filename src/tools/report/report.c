@@ -198,6 +198,23 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
     return UCS_OK;
 }
 
+/* Add what predict comes to with each budget. The budgets are of the job: what a
+ * rank does not have counts as not played of all ranks */
+static void report_add_curve(predreg_findings_t *findings,
+                             const predreg_report_rank_t *input)
+{
+    unsigned i;
+
+    if (input->budgets == NULL) {
+        return;
+    }
+
+    findings->budgets = *input->budgets;
+    for (i = 0; i < input->budgets->num; ++i) {
+        predreg_outcome_add_outcome(&findings->curve[i], &input->curve[i]);
+    }
+}
+
 /* Add what the policies of a rank come to */
 static void report_add_outcomes(predreg_findings_t *findings,
                                 const predreg_report_rank_t *input)
@@ -223,6 +240,7 @@ static void report_add_outcomes(predreg_findings_t *findings,
     findings->larger_regions = ucs_max(findings->larger_regions,
                                        input->larger_regions);
     findings->known_regions  = input->known_regions;
+    report_add_curve(findings, input);
 }
 
 /* @return how many memory domains a process opened, at least: who makes a trace

@@ -10,7 +10,7 @@
 #include "bounds.h"
 #include "outcome.h"
 
-#include <tools/replay/policies/policies.h>
+#include <tools/replay/budgets.h>
 
 BEGIN_C_DECLS
 
@@ -23,6 +23,10 @@ BEGIN_C_DECLS
 typedef struct predreg_findings {
     predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< By policy */
     predreg_outcome_t bounds[PREDREG_NUM_BOUNDS]; /**< Bounds on UCX's cache */
+    predreg_budgets_t budgets;     /**< Budgets that predict was played with by a
+                                        helper that shares the program's
+                                        processor; none: num is 0 */
+    predreg_outcome_t curve[PREDREG_BUDGETS_MAX]; /**< By budget */
     predreg_outcome_t larger;      /**< Predict, remembering more regions */
     uint64_t          larger_regions; /**< How many, in the rank that needs
                                            most; 0: that was not played */
@@ -68,6 +72,9 @@ typedef struct predreg_findings {
 /** @return whether a policy or bound was played of all ranks. */
 int predreg_is_played(const predreg_findings_t *findings,
                       const predreg_outcome_t *outcome);
+
+/** @return whether predict was played with all budgets, of all ranks. */
+int predreg_has_curve(const predreg_findings_t *findings);
 
 /** @return by what part the run takes longer than under leave-pinned; negative
  *  if it does not take as long. */

@@ -12,6 +12,8 @@
 
 #include <ucs/sys/math.h>
 
+#include <string.h>
+
 
 /* @return the time that the helper works, each part of it times how much of its
  * slot of the run is taken by work */
@@ -46,30 +48,58 @@ static double outcome_crowded(const predreg_replay_result_t *result)
 void predreg_outcome_add(predreg_outcome_t *outcome,
                          const predreg_replay_result_t *result)
 {
+    predreg_outcome_t rank = {
+        .ranks          = 1,
+        .limit          = result->limit,
+        .average        = result->pinned_avg_bytes,
+        .peak           = result->pinned.peak_bytes,
+        .byte_seconds   = result->pinned.byte_seconds,
+        .uses           = result->uses,
+        .hits           = result->hits,
+        .late           = result->late,
+        .early          = result->early,
+        .wasted         = result->wasted,
+        .regs           = result->regs,
+        .waited         = result->waited,
+        .duration       = result->duration,
+        .longest        = result->duration,
+        .helper         = result->helper,
+        .helper_crowded = outcome_crowded(result)
+    };
+
+    memcpy(rank.by_cause, result->pinned.by_cause, sizeof(rank.by_cause));
+    memcpy(rank.prediction_errors, result->prediction_errors,
+           sizeof(rank.prediction_errors));
+    predreg_outcome_add_outcome(outcome, &rank);
+}
+
+void predreg_outcome_add_outcome(predreg_outcome_t *outcome,
+                                 const predreg_outcome_t *more)
+{
     unsigned i;
 
-    ++outcome->ranks;
-    outcome->limit         = ucs_max(outcome->limit, result->limit);
-    outcome->average      += result->pinned_avg_bytes;
-    outcome->peak          = ucs_max(outcome->peak, result->pinned.peak_bytes);
-    outcome->byte_seconds += result->pinned.byte_seconds;
-    outcome->uses         += result->uses;
-    outcome->hits         += result->hits;
-    outcome->late         += result->late;
-    outcome->early        += result->early;
-    outcome->wasted       += result->wasted;
-    outcome->regs         += result->regs;
-    outcome->waited       += result->waited;
-    outcome->duration     += result->duration;
-    outcome->longest       = ucs_max(outcome->longest, result->duration);
-    outcome->helper       += result->helper;
-    outcome->helper_crowded += outcome_crowded(result);
+    outcome->ranks          += more->ranks;
+    outcome->limit           = ucs_max(outcome->limit, more->limit);
+    outcome->average        += more->average;
+    outcome->peak            = ucs_max(outcome->peak, more->peak);
+    outcome->byte_seconds   += more->byte_seconds;
+    outcome->uses           += more->uses;
+    outcome->hits           += more->hits;
+    outcome->late           += more->late;
+    outcome->early          += more->early;
+    outcome->wasted         += more->wasted;
+    outcome->regs           += more->regs;
+    outcome->waited         += more->waited;
+    outcome->duration       += more->duration;
+    outcome->longest         = ucs_max(outcome->longest, more->longest);
+    outcome->helper         += more->helper;
+    outcome->helper_crowded += more->helper_crowded;
 
     for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
-        outcome->by_cause[i] += result->pinned.by_cause[i];
+        outcome->by_cause[i] += more->by_cause[i];
     }
 
     for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
-        outcome->prediction_errors[i] += result->prediction_errors[i];
+        outcome->prediction_errors[i] += more->prediction_errors[i];
     }
 }

@@ -50,6 +50,10 @@ typedef struct predreg_outcome {
 void predreg_outcome_add(predreg_outcome_t *outcome,
                          const predreg_replay_result_t *result);
 
+/** Add an outcome, of one rank or of several. */
+void predreg_outcome_add_outcome(predreg_outcome_t *outcome,
+                                 const predreg_outcome_t *more);
+
 /** @return memory registered on average in a rank, bytes. */
 static inline double predreg_outcome_average(const predreg_outcome_t *outcome)
 {

@@ -16,8 +16,8 @@
 #include <math.h>
 
 
-/* All bounds, on-demand, and predict twice */
-#define MAX_CANDIDATES (PREDREG_NUM_BOUNDS + 3)
+/* All bounds, on-demand, predict twice, and with all budgets */
+#define MAX_CANDIDATES (PREDREG_NUM_BOUNDS + 3 + PREDREG_BUDGETS_MAX)
 
 
 static const predreg_outcome_t *
@@ -51,12 +51,11 @@ static int recommend_pays(const predreg_findings_t *findings,
            recommend_costs_nothing(findings, outcome);
 }
 
+/* @param [in] predict  The outcome of predict to compare with. */
 static int recommend_as_good_as_predict(const predreg_findings_t *findings,
+                                        const predreg_outcome_t *predict,
                                         const predreg_outcome_t *outcome)
 {
-    const predreg_outcome_t *predict =
-            &findings->outcomes[PREDREG_REPLAY_PREDICT];
-
     return !predreg_is_played(findings, predict) ||
            ((predreg_outcome_average(outcome) <=
              PREDREG_AS_GOOD_MEMORY * predreg_outcome_average(predict)) &&
@@ -79,16 +78,26 @@ static int recommend_is_in_use(const predreg_outcome_t *pinned)
            PREDREG_SAVES_PART * pinned->byte_seconds;
 }
 
+static predreg_choice_t
+recommend_with_budget(const predreg_findings_t *findings, unsigned index)
+{
+    return (predreg_choice_t){
+        .setting = PREDREG_SETTING_PREDICT,
+        .budget  = findings->budgets.rates[index],
+        .outcome = &findings->curve[index]
+    };
+}
+
 /* List the settings that save memory, of those that were played */
 static unsigned recommend_list(const predreg_findings_t *findings,
                                predreg_choice_t *candidates)
 {
     const predreg_choice_t all[] = { /* The last only if it was played */
-        { PREDREG_SETTING_ON_DEMAND, 0,
+        { PREDREG_SETTING_ON_DEMAND, 0, -1,
           &findings->outcomes[PREDREG_REPLAY_ON_DEMAND] },
-        { PREDREG_SETTING_PREDICT, 0,
+        { PREDREG_SETTING_PREDICT, 0, -1,
           &findings->outcomes[PREDREG_REPLAY_PREDICT] },
-        { PREDREG_SETTING_PREDICT, findings->larger_regions,
+        { PREDREG_SETTING_PREDICT, findings->larger_regions, -1,
           &findings->larger }
     };
     unsigned count          = 0;
@@ -106,12 +115,51 @@ static unsigned recommend_list(const predreg_findings_t *findings,
             candidates[count++] = (predreg_choice_t){
                 .setting = PREDREG_SETTING_BOUND,
                 .number  = predreg_bound_bytes(i),
+                .budget  = -1,
                 .outcome = &findings->bounds[i]
             };
         }
     }
 
+    for (i = 0; i < findings->budgets.num; ++i) {
+        if (recommend_saves(findings, &findings->curve[i])) {
+            candidates[count++] = recommend_with_budget(findings, i);
+        }
+    }
+
     return count;
+}
+
+/* Choose the budget of predict.
+ *
+ * @return whether one of them pays. */
+static int recommend_budget(const predreg_findings_t *findings,
+                            predreg_choice_t *choice)
+{
+    const predreg_outcome_t *pinned        = recommend_pinned(findings);
+    const predreg_budget_point_t as_pinned = {
+        predreg_outcome_average(pinned), pinned->longest
+    };
+    predreg_budget_point_t points[PREDREG_BUDGETS_MAX];
+    unsigned i;
+
+    if (!predreg_has_curve(findings)) {
+        return 0;
+    }
+
+    for (i = 0; i < findings->budgets.num; ++i) {
+        points[i].memory = predreg_outcome_average(&findings->curve[i]);
+        points[i].time   = findings->curve[i].longest;
+    }
+
+    i = predreg_budgets_choose(&findings->budgets, points, &as_pinned);
+    if ((i == findings->budgets.num) ||
+        !recommend_pays(findings, &findings->curve[i])) {
+        return 0;
+    }
+
+    *choice = recommend_with_budget(findings, i);
+    return 1;
 }
 
 /* @return the candidate with a setting that pays, or NULL. Of bounds, it is the
@@ -172,6 +220,7 @@ static void recommend_set(const predreg_findings_t *findings,
 {
     const predreg_choice_t untouched = {
         .setting = PREDREG_SETTING_LEAVE_PINNED,
+        .budget  = -1,
         .outcome = recommend_pinned(findings)
     };
 
@@ -209,8 +258,15 @@ static void recommend_policy(const predreg_findings_t *findings,
     const predreg_outcome_t *pinned      = recommend_pinned(findings);
     predreg_choice_t candidates[MAX_CANDIDATES];
     const predreg_choice_t *on_demand, *bound, *predicted;
+    predreg_choice_t budgeted;
+    const predreg_outcome_t *rival; /* What simpler policies have to be as good
+                                       as */
+    int has_budget;
     unsigned count;
 
+    has_budget = recommend_budget(findings, &budgeted);
+    rival      = (has_budget && !recommend_pays(findings, predict)) ?
+                 budgeted.outcome : predict;
     count     = recommend_list(findings, candidates);
     on_demand = recommend_find(findings, candidates, count,
                                PREDREG_SETTING_ON_DEMAND);
@@ -220,21 +276,25 @@ static void recommend_policy(const predreg_findings_t *findings,
                                PREDREG_SETTING_PREDICT);
 
     if ((on_demand == NULL) && (bound == NULL) && (predicted == NULL) &&
+        !has_budget &&
         predreg_is_played(findings, clairvoyant) &&
         !recommend_saves(findings, clairvoyant)) {
         recommend_set(findings, advice, NULL, PREDREG_REASON_NO_GAPS);
     } else if (pinned->uses < (uint64_t)PREDREG_FEW_USES * pinned->ranks) {
         recommend_set(findings, advice, on_demand, PREDREG_REASON_FEW_USES);
     } else if ((on_demand != NULL) &&
-               recommend_as_good_as_predict(findings, on_demand->outcome)) {
+               recommend_as_good_as_predict(findings, rival,
+                                            on_demand->outcome)) {
         recommend_set(findings, advice, on_demand,
                       PREDREG_REASON_ON_DEMAND_AS_GOOD);
     } else if ((on_demand != NULL) && predreg_has_few_hits(predict)) {
         recommend_set(findings, advice, on_demand,
                       PREDREG_REASON_PREDICT_WORSE);
     } else if ((bound != NULL) &&
-               recommend_as_good_as_predict(findings, bound->outcome)) {
+               recommend_as_good_as_predict(findings, rival, bound->outcome)) {
         recommend_set(findings, advice, bound, PREDREG_REASON_BOUND_AS_GOOD);
+    } else if (has_budget) {
+        recommend_set(findings, advice, &budgeted, PREDREG_REASON_PAYS);
     } else if (recommend_pays(findings, predict)) {
         recommend_set(findings, advice, predicted, PREDREG_REASON_PAYS);
     } else if (predicted != NULL) {
@@ -330,6 +390,10 @@ static unsigned recommend_caveats(const predreg_findings_t *findings,
         !recommend_tells_late(advice) &&
         (outcome->late > PREDREG_LATE_PART * outcome->uses)) {
         caveats |= PREDREG_CAVEAT_LATE;
+    }
+    if ((advice->choice.setting == PREDREG_SETTING_PREDICT) &&
+        predreg_has_curve(findings) && (advice->choice.budget < 0)) {
+        caveats |= PREDREG_CAVEAT_IDLE;
     }
     if ((advice->answer != PREDREG_ANSWER_NO) && !findings->pools_known &&
         recommend_is_tiny(findings, PREDREG_USUAL_POOLS)) {

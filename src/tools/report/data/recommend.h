@@ -17,6 +17,11 @@ BEGIN_C_DECLS
  * all policies in replay. The rules are tried in the order of predreg_reason_t;
  * docs/report.md tells them in words.
  *
+ * Predict is played twice: with its defaults and a helper that has a processor of
+ * its own, and with several budgets and a helper that has none. It is recommended
+ * with the budget of the second that @ref predreg_budgets_choose finds, so that it
+ * keeps its promise in both cases.
+ *
  * Memory is compared by its average over time, and times as parts of the run
  * time, which is that of the rank that takes longest. The constants below are
  * our own choice; the comment of a constant says if it follows from a goal of
@@ -37,9 +42,6 @@ BEGIN_C_DECLS
 /** A policy saves memory if it needs at most this part of what leave-pinned
  *  does. */
 #define PREDREG_SAVES_PART        0.75
-/** The part of the run time that a policy may cost. The project's goal is to
- *  stay within 1 % of leave-pinned. */
-#define PREDREG_COSTS_PART        0.01
 /** The part of the run time that is too much to pay for memory, unless the
  *  program could not run otherwise. */
 #define PREDREG_TOO_SLOW_PART     0.25
@@ -90,8 +92,8 @@ typedef enum {
                                            predict does not or has few hits */
 
     /* Predict */
-    PREDREG_REASON_PAYS,          /**< Predict saves memory, and costs no
-                                       time */
+    PREDREG_REASON_PAYS,          /**< Predict saves memory, and costs no time,
+                                       with some budget */
     PREDREG_REASON_KNOWN_REGIONS, /**< It does if it remembers more regions */
 
     /* No policy pays */
@@ -121,8 +123,11 @@ enum {
     PREDREG_CAVEAT_LEFT_OUT  = 1 << 5, /**< Traces are damaged */
     PREDREG_CAVEAT_POOLS     = 1 << 6, /**< The program may be TINY, but what
                                             pools register is not known */
-    PREDREG_CAVEAT_SPREAD    = 1 << 7  /**< Registrations cost far more in some
+    PREDREG_CAVEAT_SPREAD    = 1 << 7, /**< Registrations cost far more in some
                                             ranks than in others */
+    PREDREG_CAVEAT_IDLE      = 1 << 8  /**< Predict pays only if each helper has
+                                            a processor of its own, or costs as
+                                            little as that only then */
 };
 
 
@@ -131,6 +136,9 @@ typedef struct predreg_choice {
     predreg_setting_t       setting;
     uint64_t                number;   /**< BOUND: bytes; PREDICT: regions to
                                            remember, 0: as many as by default */
+    double                  budget;   /**< PREDICT: of the run time; less than 0:
+                                           the usual one, by a helper with a
+                                           processor of its own */
     const predreg_outcome_t *outcome; /**< One of those in the findings */
 } predreg_choice_t;
 

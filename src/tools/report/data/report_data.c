@@ -25,3 +25,13 @@ const char *report_meta(const report_data_t *report, const char *key)
 
     return NULL;
 }
+
+int report_shows_bound(const report_data_t *report, unsigned index)
+{
+    const predreg_outcome_t *bound = &report->findings.bounds[index];
+
+    /* One that is not below any peak is none */
+    return predreg_is_played(&report->findings, bound) &&
+           (bound->limit <
+            report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->peak);
+}

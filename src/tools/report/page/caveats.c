@@ -116,6 +116,22 @@ static void caveats_write_spread(const predreg_findings_t *findings, FILE *out)
     fputs("</li>\n", out);
 }
 
+/* Warn that uses are late. The program may do the helper's work itself, and then
+ * nobody is busy */
+static void caveats_write_late(const predreg_outcome_t *outcome, FILE *out)
+{
+    fputs("<li>", out);
+    predreg_html_print(out, "%s of the uses come before their registration is "
+                            "complete",
+                       PREDREG_PERCENT(outcome->late, outcome->uses));
+    if (outcome->helper > 0) {
+        predreg_html_print(out, ", while the helper is busy for %s of the time "
+                                "where it has work",
+                           PREDREG_PERCENT(predreg_outcome_load(outcome), 1));
+    }
+    fputs(".</li>\n", out);
+}
+
 void report_write_caveats(const report_data_t *report, FILE *out)
 {
     const predreg_findings_t *findings = &report->findings;
@@ -140,12 +156,14 @@ void report_write_caveats(const report_data_t *report, FILE *out)
                              PREDREG_BYTES(PREDREG_USUAL_POOLS));
     }
     if (caveats & PREDREG_CAVEAT_LATE) {
-        predreg_html_element(out, "li", "%s of the uses come before their "
-                             "registration is complete, while the helper is "
-                             "busy for %s of the time where it has work.",
-                             PREDREG_PERCENT(outcome->late, outcome->uses),
-                             PREDREG_PERCENT(predreg_outcome_load(outcome),
-                                             1));
+        caveats_write_late(outcome, out);
+    }
+    if (caveats & PREDREG_CAVEAT_IDLE) {
+        predreg_html_element(out, "li", "This is so if a processor is idle for "
+                             "each rank's helper. Where all are busy, no budget "
+                             "saves a quarter of the memory within %g %% of the "
+                             "run time: see the curve.",
+                             100 * PREDREG_COSTS_PART);
     }
     fputs("</ul>\n", out);
 }

@@ -66,6 +66,7 @@ void predreg_page_write(const report_data_t *report, FILE *out)
     report_write_verdict(report, out);
     report_write_curves(report, out);
     report_write_policies(report, out);
+    report_write_budgets(report, out);
     report_write_bounds(report, out);
     report_write_remainder(report, out);
     report_write_uses(report, out);

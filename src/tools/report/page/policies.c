@@ -106,16 +106,6 @@ void report_write_policies(const report_data_t *report, FILE *out)
     fputs("</tbody></table></div></section>\n", out);
 }
 
-static int policies_shows_bound(const report_data_t *report, unsigned index)
-{
-    const predreg_outcome_t *bound = &report->findings.bounds[index];
-
-    /* One that is not below any peak is none */
-    return predreg_is_played(&report->findings, bound) &&
-           (bound->limit <
-            report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->peak);
-}
-
 static void policies_write_bound(const report_data_t *report, FILE *out,
                                  const predreg_outcome_t *bound)
 {
@@ -143,7 +133,7 @@ void report_write_bounds(const report_data_t *report, FILE *out)
     unsigned i;
 
     for (i = 0; i < PREDREG_NUM_BOUNDS; ++i) {
-        count += policies_shows_bound(report, i);
+        count += report_shows_bound(report, i);
     }
     if (count == 0) {
         return;
@@ -162,7 +152,7 @@ void report_write_bounds(const report_data_t *report, FILE *out)
           "<th scope=\"col\">run time</th>"
           "<th scope=\"col\">registrations</th></tr></thead><tbody>\n", out);
     for (i = PREDREG_NUM_BOUNDS; i-- > 0;) {
-        if (policies_shows_bound(report, i)) {
+        if (report_shows_bound(report, i)) {
             policies_write_bound(report, out, &report->findings.bounds[i]);
         }
     }

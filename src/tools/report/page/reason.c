@@ -93,6 +93,7 @@ static void reason_write_cause(const report_data_t *report, FILE *out)
  * all hit, why the others do not */
 static void reason_write_misses(const report_data_t *report, FILE *out)
 {
+    const predreg_choice_t *choice   = &report->advice.choice;
     const predreg_outcome_t *predict =
             report_outcome(report, PREDREG_REPLAY_PREDICT);
 
@@ -100,15 +101,23 @@ static void reason_write_misses(const report_data_t *report, FILE *out)
         return;
     }
 
-    if ((report->advice.choice.setting == PREDREG_SETTING_PREDICT) &&
-        (report->advice.choice.number != 0)) {
+    if ((choice->setting == PREDREG_SETTING_PREDICT) && (choice->number != 0)) {
         reason_write_regions(report, out);
         return;
     }
 
-    predreg_html_print(out, "Under prediction, %s of the uses find their "
-                            "buffer registered",
-                       PREDREG_PERCENT(predict->hits, predict->uses));
+    if ((choice->setting == PREDREG_SETTING_PREDICT) && (choice->budget >= 0)) {
+        predreg_html_print(out, "%s of the uses find their buffer registered. "
+                                "With the default budget and a helper on its "
+                                "own processor, %s do",
+                           PREDREG_PERCENT(choice->outcome->hits,
+                                           choice->outcome->uses),
+                           PREDREG_PERCENT(predict->hits, predict->uses));
+    } else {
+        predreg_html_print(out, "Under prediction, %s of the uses find their "
+                                "buffer registered",
+                           PREDREG_PERCENT(predict->hits, predict->uses));
+    }
     if (predreg_misses_matter(predict)) {
         reason_write_cause(report, out);
     } else {
@@ -222,6 +231,7 @@ static void reason_write_too_slow(const report_data_t *report, FILE *out)
         [PREDREG_SETTING_BOUND]     = "a bound on UCX's cache"
     };
     const predreg_choice_t *cheapest = &report->advice.cheapest;
+    char name[PREDREG_BUDGET_NAME_MAX];
     const predreg_outcome_t *pinned  =
             report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
 
@@ -232,6 +242,10 @@ static void reason_write_too_slow(const report_data_t *report, FILE *out)
     } else if (cheapest->number != 0) {
         predreg_html_print(out, " with KNOWN_REGIONS=%lu",
                            (unsigned long)cheapest->number);
+    } else if ((cheapest->setting == PREDREG_SETTING_PREDICT) &&
+               (cheapest->budget >= 0)) {
+        predreg_html_print(out, " with BUDGET=%s",
+                           predreg_budget_name(cheapest->budget, name));
     }
     predreg_html_print(out, ", with %s of the memory, and the run would take "
                             "%s longer. ",

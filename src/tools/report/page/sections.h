@@ -28,6 +28,12 @@ void report_write_verdict(const report_data_t *report, FILE *out);
 /** reason.c: sentences that say why, for verdict.c. */
 void report_write_reason(const report_data_t *report, FILE *out);
 
+/** budgets.c: the curve of memory against run time, for verdict.c. */
+void report_write_tradeoff(const report_data_t *report, FILE *out);
+
+/** budgets.c: the numbers of that curve. */
+void report_write_budgets(const report_data_t *report, FILE *out);
+
 /** caveats.c: which of its costs the answer rests on are guesses, for
  *  verdict.c. */
 void report_write_guesses(const report_data_t *report, FILE *out);

@@ -145,6 +145,18 @@ static void verdict_write_notes(const report_data_t *report, FILE *out)
     fputs("</p>\n", out);
 }
 
+/* Write the option that sets the budget, if it is not the default */
+static void verdict_write_budget(const report_data_t *report, FILE *out)
+{
+    const predreg_budgets_t *budgets = &report->findings.budgets;
+    double budget                    = report->advice.choice.budget;
+    char name[PREDREG_BUDGET_NAME_MAX];
+
+    if ((budget >= 0) && (budget != budgets->rates[budgets->usual])) {
+        fprintf(out, "--set BUDGET=%s ", predreg_budget_name(budget, name));
+    }
+}
+
 /* Write how to start the program with this setting. A trace knows only the
  * command line of the rank itself, and not that of its launcher */
 static void verdict_write_command(const report_data_t *report, FILE *out)
@@ -163,6 +175,7 @@ static void verdict_write_command(const report_data_t *report, FILE *out)
             fprintf(out, "--set KNOWN_REGIONS=%lu ",
                     (unsigned long)choice->number);
         }
+        verdict_write_budget(report, out);
         fputs("-- ", out);
         break;
     case PREDREG_SETTING_ON_DEMAND:
@@ -215,16 +228,29 @@ static void verdict_write_row(const report_data_t *report, FILE *out,
     fputs("</td></tr>\n", out);
 }
 
-/* Write the row of a choice that is not a policy with its defaults */
+/* Write the row of a choice, if there is one, that is not a policy with its
+ * defaults */
 static void verdict_write_choice(const report_data_t *report, FILE *out,
                                  const predreg_choice_t *choice)
 {
     char brief[PREDREG_UNITS_MAX + 32];
+    char name[PREDREG_BUDGET_NAME_MAX];
+
+    if (choice->outcome == NULL) {
+        return;
+    }
 
     if (choice->setting == PREDREG_SETTING_BOUND) {
         snprintf(brief, sizeof(brief), "of %s", PREDREG_BYTES(choice->number));
         verdict_write_row(report, out,
                           predreg_policies[PREDREG_REPLAY_LRU].label, brief,
+                          choice->outcome);
+    } else if ((choice->setting == PREDREG_SETTING_PREDICT) &&
+               (choice->budget >= 0)) {
+        snprintf(brief, sizeof(brief), "BUDGET=%s, all processors busy",
+                 predreg_budget_name(choice->budget, name));
+        verdict_write_row(report, out,
+                          predreg_policies[PREDREG_REPLAY_PREDICT].label, brief,
                           choice->outcome);
     } else if (choice->number != 0) {
         snprintf(brief, sizeof(brief), "KNOWN_REGIONS=%lu",
@@ -260,6 +286,9 @@ static void verdict_write_table(const report_data_t *report, FILE *out)
             ((outcome == choice->outcome) || (outcome == cheapest->outcome) ||
              predreg_policies[policy].is_key)) {
             verdict_write_row(report, out, predreg_policies[policy].label,
+                              ((policy == PREDREG_REPLAY_PREDICT) &&
+                               predreg_has_curve(&report->findings)) ?
+                              "helper on its own processor" :
                               predreg_policies[policy].brief, outcome);
         }
     }
@@ -279,7 +308,10 @@ void report_write_verdict(const report_data_t *report, FILE *out)
     fputs("</p>\n", out);
     report_write_guesses(report, out);
     verdict_write_command(report, out);
+    fputs("<div class=\"first\">\n", out);
     verdict_write_table(report, out);
+    report_write_tradeoff(report, out);
+    fputs("</div>\n", out);
     verdict_write_notes(report, out);
     report_write_caveats(report, out);
     fputs("</section>\n", out);

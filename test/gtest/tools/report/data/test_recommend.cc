@@ -10,7 +10,9 @@ extern "C" {
 #include <tools/report/data/recommend.h>
 }
 
+#include <cmath>
 #include <cstring>
+#include <vector>
 
 
 /* One rank that uses memory a thousand times in 100 s. Under leave-pinned it
@@ -102,6 +104,30 @@ protected:
         predict.prediction_errors[0] = predict.uses;
     }
 
+    /* What predict comes to with the budgets 0, 0.2, 0.5, 1, 2, 5 % and inf, of
+     * which the usual one is the last. There is no memory without its time */
+    void set_curve(const std::vector<double> &memory,
+                   const std::vector<double> &percent)
+    {
+        predreg_outcome_t predict = outcome(PREDREG_REPLAY_PREDICT);
+
+        predreg_budgets_list(INFINITY, &m_findings.budgets);
+        ASSERT_EQ(m_findings.budgets.num, memory.size());
+        for (unsigned i = 0; i < memory.size(); ++i) {
+            set(PREDREG_REPLAY_PREDICT, memory[i] * MB, percent[i] * SEC);
+            m_findings.curve[i] = outcome(PREDREG_REPLAY_PREDICT);
+        }
+        outcome(PREDREG_REPLAY_PREDICT) = predict;
+    }
+
+    void expect_budget(unsigned index, predreg_reason_t reason,
+                       predreg_answer_t answer)
+    {
+        expect(PREDREG_SETTING_PREDICT, reason, answer);
+        EXPECT_EQ(m_findings.budgets.rates[index], m_advice.choice.budget);
+        EXPECT_EQ(&m_findings.curve[index], m_advice.choice.outcome);
+    }
+
     void without(predreg_replay_policy_t policy)
     {
         memset(&outcome(policy), 0, sizeof(predreg_outcome_t));
@@ -140,6 +166,99 @@ protected:
 TEST_F(test_recommend, predict_pays)
 {
     expect_predict();
+}
+
+TEST_F(test_recommend, without_a_curve_the_budget_is_not_known)
+{
+    expect_predict();
+    EXPECT_GT(0, m_advice.choice.budget);
+    EXPECT_EQ(&outcome(PREDREG_REPLAY_PREDICT), m_advice.choice.outcome);
+}
+
+/* The budget with least memory within 1 % where no processor is idle, although
+ * predict pays without any if one is */
+TEST_F(test_recommend, a_budget_pays)
+{
+    set_curve({200, 180, 120, 100, 90, 80, 50}, {0, .2, .5, .9, 1.9, 5, 40});
+    expect_budget(3, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
+}
+
+TEST_F(test_recommend, a_budget_pays_and_predict_without_does_not)
+{
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 20 * SEC);
+    set_curve({200, 180, 120, 100, 90, 80, 50}, {0, .2, .5, .9, 1.9, 5, 40});
+    expect_budget(3, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
+}
+
+TEST_F(test_recommend, budgets_that_tie)
+{
+    set_curve({50, 50, 50, 50, 50, 50, 50}, {0, 0, 0, 0, 0, 0, 0});
+    expect_budget(6, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
+
+    set_curve({200, 50, 50, 50, 50, 50, 40}, {0, 0, 0, 0, 0, 0, 3});
+    expect_budget(1, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
+}
+
+/* Those that save enough are too slow, and those in time do not save enough */
+TEST_F(test_recommend, no_budget_pays)
+{
+    set_curve({200, 190, 180, 160, 90, 80, 50}, {0, .2, .5, .9, 1.9, 5, 40});
+    expect_predict(PREDREG_CAVEAT_IDLE);
+    EXPECT_GT(0, m_advice.choice.budget);
+
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 20 * SEC);
+    expect_budget(4, PREDREG_REASON_COSTS, PREDREG_ANSWER_IF_SHORT);
+}
+
+TEST_F(test_recommend, no_budget_saves_anything)
+{
+    set(PREDREG_REPLAY_PREDICT, 200 * MB, 0);
+    set(PREDREG_REPLAY_ON_DEMAND, 199 * MB, 0);
+    set_curve({200, 200, 200, 200, 200, 201, 210}, {0, 0, 0, 0, 0, 0, 0});
+    expect_untouched(PREDREG_REASON_NO_SAVING);
+}
+
+TEST_F(test_recommend, a_single_use_needs_no_budget)
+{
+    for (auto &o : m_findings.outcomes) {
+        o.uses = 1;
+        o.hits = 0;
+    }
+    set_curve({10, 10, 10, 10, 10, 10, 10}, {0, 0, 0, 0, 0, 0, 0});
+    expect_untouched(PREDREG_REASON_FEW_USES);
+}
+
+TEST_F(test_recommend, simpler_than_a_budget)
+{
+    set(PREDREG_REPLAY_PREDICT, 50 * MB, 20 * SEC);
+    set_curve({200, 180, 120, 100, 90, 80, 50}, {0, .2, .5, .9, 1.9, 5, 40});
+    set_bounds(109 * MB, SEC / 2);
+    expect(PREDREG_SETTING_BOUND, PREDREG_REASON_BOUND_AS_GOOD,
+           PREDREG_ANSWER_YES);
+
+    set_bounds(111 * MB, SEC / 2);
+    expect_budget(3, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
+}
+
+/* Ranks that differ: the mean of their memory counts, and the time of that which
+ * takes longest. A budget that is not known of all ranks is none */
+TEST_F(test_recommend, curve_of_several_ranks)
+{
+    set_curve({200, 180, 120, 100, 90, 80, 50}, {0, .2, .5, .9, 1.9, 5, 40});
+    for (auto &o : m_findings.outcomes) {
+        o.ranks   *= 2;
+        o.average *= 2;
+    }
+    expect_predict();
+
+    for (unsigned i = 0; i < m_findings.budgets.num; ++i) {
+        m_findings.curve[i].ranks    = 2;
+        m_findings.curve[i].average *= 2;
+    }
+    expect_budget(3, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
+
+    m_findings.curve[3].longest = 102 * SEC;
+    expect_budget(2, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
 }
 
 TEST_F(test_recommend, no_uses)
