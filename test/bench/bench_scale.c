@@ -16,7 +16,7 @@
 #include "bench_util.h"
 
 #include <ucs/rcache_pred/api/rcache_pred.h>
-#include <ucs/rcache_pred/cache/region.h>
+#include <ucs/rcache_pred/table/region.h>
 
 #include <ucs/sys/math.h>
 

@@ -6,7 +6,7 @@
 
 #include "c_access.h"
 
-#include <ucs/rcache_pred/cache/victim.h>
+#include <ucs/rcache_pred/table/victim.h>
 #include <ucs/rcache_pred/cache/cache.h>
 
 #include <ucs/sys/math.h>

@@ -28,7 +28,7 @@ extern "C" {
 #include <ucs/rcache_pred/predict/callsite.h>
 #include <ucs/rcache_pred/api/context.h>
 #include <ucs/rcache_pred/predict/cost.h>
-#include <ucs/rcache_pred/cache/dq.h>
+#include <ucs/rcache_pred/table/dq.h>
 #include <ucs/node/cpus.h>
 #include <ucs/rcache_pred/predict/history.h>
 #include <ucs/host/live.h>
@@ -37,8 +37,8 @@ extern "C" {
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/node/procid.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
-#include <ucs/rcache_pred/cache/region.h>
-#include <ucs/rcache_pred/cache/victim.h>
+#include <ucs/rcache_pred/table/region.h>
+#include <ucs/rcache_pred/table/victim.h>
 #include <ucs/node/segment.h>
 #include <ucs/node/token.h>
 #include <ucs/rcache_pred/predict/signature.h>

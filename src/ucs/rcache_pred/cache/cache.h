@@ -7,13 +7,13 @@
 #ifndef UCS_RCACHE_PRED_CACHE_H_
 #define UCS_RCACHE_PRED_CACHE_H_
 
-#include "dq.h"
-#include "region.h"
 
 #include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/cost.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/predict/predict.h>
+#include <ucs/rcache_pred/table/dq.h>
+#include <ucs/rcache_pred/table/region.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -25,9 +25,9 @@
  * any thread does with registered memory: begin and end of a use (use.c,
  * claim.c, end.c), uses in pieces (pieces.c), unmap and invalidation (unmap.c),
  * registration (register.c), the bounds (bound.c) and how room is made within
- * them (evict.c, victim.c), the table of regions (region.c), and how threads
- * wait for each other (lock.c). It may use api/ and predict/. The helper and
- * the files on top call it; it calls neither of them.
+ * them (evict.c), and how threads wait for each other (lock.c). It may use api/,
+ * predict/ and table/. The helper and the files on top call it; it calls neither
+ * of them.
  *
  * Locks, in the order they are taken:
  *

@@ -7,7 +7,8 @@
 #include "event.h"
 #include "register.h"
 #include "use.h"
-#include "victim.h"
+
+#include <ucs/rcache_pred/table/victim.h>
 
 #include <stdlib.h>
 

@@ -6,7 +6,8 @@
 
 #include "bound.h"
 #include "register.h"
-#include "victim.h"
+
+#include <ucs/rcache_pred/table/victim.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -15,7 +15,7 @@
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/event.h>
 #include <ucs/rcache_pred/cache/register.h>
-#include <ucs/rcache_pred/cache/victim.h>
+#include <ucs/rcache_pred/table/victim.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
