@@ -291,7 +291,7 @@ static void forget_all(ucs_rcache_pred_domain_t *domain)
             continue;
         }
 
-        start = region->start;
+        start = region->known.start;
         pred_unlock(pred);
         pred_forget_region(pred, region);
         pred_lock(pred);

@@ -6,6 +6,7 @@
 
 #include "c_access.h"
 
+#include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/table/victim.h>
 #include <ucs/rcache_pred/cache/cache.h>
 
@@ -139,15 +140,16 @@ static const char *validate_subsystems(const ucs_rcache_pred_stats_t *stats)
 static int is_found_by_range(const ucs_rcache_pred_table_t *table,
                              const ucs_rcache_pred_region_t *region)
 {
-    uintptr_t end                   = region->start +
-                                      ucs_min(region->extent,
-                                              UINTPTR_MAX - region->start);
+    ucs_rcache_pred_range_t last    = {
+        .start = region->known.end - 1,
+        .end   = region->known.end
+    };
     ucs_rcache_pred_region_t *found = NULL;
 
     do {
-        found = ucs_rcache_pred_table_overlap(table, found, end - 1, end);
+        found = ucs_rcache_pred_table_overlap(table, found, &last);
     } while ((found != NULL) && (found != region));
-    return (found == region) || (region->extent == 0);
+    return found == region;
 }
 
 /* Each region knows how many entries it has */
@@ -192,7 +194,7 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
          region = ucs_rcache_pred_region_next(region)) {
         queued += region->queued;
         ++count;
-        if (region->start < last) {
+        if (region->known.start < last) {
             return "the table is not ordered by start";
         }
         if (!is_found_by_range(table, region)) {
@@ -205,14 +207,17 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
         if (region->stale && (region->refs == 0) && !region->clearing) {
             return "a stale region would not be cleared away";
         }
-        if (!region->stale && (region->length > region->extent)) {
-            return "a region is longer than its extent";
+        if (!region->stale && !ucs_rcache_pred_range_has(&region->known,
+                                                         &region->registered)) {
+            return "more of a region is registered than is known";
         }
         if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
             return "a registration is under way";
         }
         if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
-            bytes += pred_pages(pred, region->start, region->length) *
+            bytes += pred_pages(pred, region->registered.start,
+                                ucs_rcache_pred_range_length(
+                                        &region->registered)) *
                      pred->params.page_size;
             if (ucs_rcache_pred_table_find_memh(table, region->domain,
                                                 region->memh) != region) {
@@ -221,7 +226,7 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
         } else if (region->refs > 0) {
             return "a region is used and not registered";
         }
-        last = region->start;
+        last = region->known.start;
     }
 
     if (count != table->count) {

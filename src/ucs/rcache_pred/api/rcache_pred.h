@@ -443,6 +443,7 @@ typedef struct ucs_rcache_pred_pieces {
     uint64_t                      id;      /**< Number of the use in events; 0
                                                 if nobody receives events */
     ucs_rcache_pred_time_t        begin;
+    uintptr_t                     start;
     size_t                        length;
     unsigned                      access;  /**< Access that the use needs */
     ucs_rcache_pred_context_t     context;

@@ -6,6 +6,9 @@
 
 #include "bound.h"
 #include "claim.h"
+#include "slices.h"
+
+#include <ucs/rcache_pred/table/known.h>
 
 /*
  * The slow path of the begin of a use: gives the use a region that no other
@@ -37,14 +40,17 @@ static ucs_status_t new_region(pred_use_t *use)
     }
 
     use->region = ucs_rcache_pred_region_new(&pred->table, use->domain,
-                                             use->start, use->length);
+                                             use->range.start,
+                                             ucs_rcache_pred_range_length(
+                                                     &use->range));
     return UCS_OK;
 }
 
 ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
 {
-    ucs_rcache_pred_t *pred = use->domain->pred;
-    unsigned access         = use->access;
+    ucs_rcache_pred_t *pred       = use->domain->pred;
+    ucs_rcache_pred_range_t range = use->range;
+    unsigned access               = use->access;
     ucs_status_t status;
 
     old->memh = NULL;
@@ -54,15 +60,16 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
             return status;
         }
     } else if (use->region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
-        /* Uses that need different access and come in turns would otherwise
-         * take the registration from each other */
+        /* Uses that need different access or slices and come in turns would
+         * otherwise take the registration from each other */
         access |= use->region->access;
+        range   = ucs_rcache_pred_range_hull(&range, &use->region->registered);
         *old    = pred_take_handle(pred, use->region);
     }
 
     use->region->state  = UCS_RCACHE_PRED_REGION_REGISTERING;
     use->region->access = access | use->region->recent_access;
-    ucs_rcache_pred_region_set_length(&pred->table, use->region, use->length);
+    ucs_rcache_pred_region_set_range(&pred->table, use->region, &range);
     return UCS_OK;
 }
 
@@ -81,14 +88,15 @@ static ucs_status_t register_try(ucs_rcache_pred_t *pred,
     return status;
 }
 
-/* Let a claimed region have no more access than the use needs. Without the
- * lock. */
+/* Let a claimed region have no more memory and access than the use needs.
+ * Without the lock. */
 static void claim_narrow(const pred_use_t *use)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
 
     pred_lock(pred);
     use->region->access = use->access;
+    ucs_rcache_pred_region_set_range(&pred->table, use->region, &use->range);
     pred_unlock(pred);
 }
 
@@ -99,18 +107,30 @@ static int is_refused(ucs_status_t status)
     return (status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED);
 }
 
+/* Whether a registration that was refused may succeed with less memory or
+ * access. Less access takes no less room. */
+static int is_narrower(const pred_use_t *use, ucs_status_t status)
+{
+    const ucs_rcache_pred_region_t *region = use->region;
+
+    return is_refused(status) &&
+           (!ucs_rcache_pred_range_has(&use->range, &region->registered) ||
+            ((status != UCS_ERR_NO_MEMORY) &&
+             (status != UCS_ERR_EXCEEDS_LIMIT) &&
+             ((use->flags | region->access) != use->flags)));
+}
+
 /*
  * Take room for a claimed region, and register it. Without the lock.
  *
  * @param [out] handle  Handle of the region, if it was registered.
- * @param [out] end_p   When the last attempt ended.
+ * @param [out] end_p   When the attempt ended.
  */
-static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
-                                 ucs_rcache_pred_time_t *end_p)
+static ucs_status_t claim_try(const pred_use_t *use, unsigned flags,
+                              pred_handle_t *handle,
+                              ucs_rcache_pred_time_t *end_p)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
-    unsigned quiet          = pred->params.helper_flags;
-    unsigned flags          = use->flags | use->region->access;
     pred_reservation_t room;
     ucs_status_t status;
 
@@ -122,26 +142,39 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
         return UCS_ERR_EXCEEDS_LIMIT;
     }
 
-    status = register_try(pred, handle, flags | quiet, end_p);
-    if (is_refused(status) && (status != UCS_ERR_NO_MEMORY) &&
-        (flags != use->flags)) {
-        /* The memory may not allow any more what earlier uses needed */
+    status = register_try(pred, handle, flags, end_p);
+    if (status != UCS_OK) {
+        pred_bound_give(pred, &room);
+    }
+    return status;
+}
+
+/* As @ref claim_try, until it succeeds or nothing is left to try. */
+static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
+                                   ucs_rcache_pred_time_t *end_p)
+{
+    unsigned quiet = use->domain->pred->params.helper_flags;
+    unsigned flags = use->flags | use->region->access;
+    ucs_status_t status;
+
+    status = claim_try(use, flags | quiet, handle, end_p);
+    if (is_narrower(use, status)) {
+        /* The memory may not allow any more what earlier uses needed, and there
+         * may not be room for what other regions had registered */
         flags = use->flags;
         claim_narrow(use);
-        status = register_try(pred, handle, flags | quiet, end_p);
+        status = claim_try(use, flags | quiet, handle, end_p);
     }
 
-    if (is_refused(status) && (quiet & ~flags) &&
+    if (is_refused(status) && (status != UCS_ERR_EXCEEDS_LIMIT) &&
+        (quiet & ~flags) &&
         !((use->pieces != NULL) && (status == UCS_ERR_NO_MEMORY))) {
         /* The flags of the attempts so far say that a failure is not logged. A
          * use that does not go on in pieces has to fail as its own flags say:
          * try once more with these alone. */
-        status = register_try(pred, handle, flags, end_p);
+        status = claim_try(use, flags, handle, end_p);
     }
 
-    if (status != UCS_OK) {
-        pred_bound_give(pred, &room);
-    }
     return status;
 }
 
@@ -152,6 +185,9 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
     pred_handle_t handle;
     ucs_status_t status;
 
+    if (!pred_is_on_demand(pred)) {
+        pred_merge_slices(pred, use->region, UCS_RCACHE_PRED_BY_USE);
+    }
     pred_unlock(pred);
     status = claim_register(use, &handle, &end);
     pred_lock(pred);

@@ -23,8 +23,7 @@
 typedef struct pred_use {
     /* What the caller has asked for */
     ucs_rcache_pred_domain_t        *domain;
-    uintptr_t                       start;
-    size_t                          length;
+    ucs_rcache_pred_range_t         range;
     unsigned                        flags;
     unsigned                        access;  /**< Those of the flags that allow
                                                   more access */

@@ -28,8 +28,8 @@ region_event(const ucs_rcache_pred_region_t *region,
         .type    = type,
         .domain  = region->domain->number,
         .id      = region->generation,
-        .address = region->start,
-        .length  = region->length
+        .address = region->registered.start,
+        .length  = ucs_rcache_pred_range_length(&region->registered)
     };
 }
 

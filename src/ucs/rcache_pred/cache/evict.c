@@ -86,9 +86,9 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
 static int offer(ucs_rcache_pred_t *pred,
                  const ucs_rcache_pred_region_t *region)
 {
-    pred_reservation_t room = pred_reservation(pred, region->start,
-                                               region->length,
-                                               PRED_PART_WHOLE);
+    pred_handle_t handle    = pred_region_handle(region);
+    pred_reservation_t room = pred_reservation(pred, handle.start,
+                                               handle.length, PRED_PART_WHOLE);
 
     return ucs_rcache_pred_node_offer(pred->params.node, room.bytes,
                                       room.regions);

@@ -82,6 +82,7 @@ void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
     pieces->domain    = domain;
     pieces->region    = region;
     pieces->begin     = now;
+    pieces->start     = start;
     pieces->length    = length;
     pieces->context   = *context;
     pieces->piece     = piece_bytes(domain,
@@ -94,6 +95,7 @@ void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
     if (region != NULL) {
         pieces->generation = region->generation;
         ++region->in_pieces;
+        region->renewed    = 1; /* Its pieces are registered anew as well */
     }
 }
 
@@ -118,7 +120,7 @@ void ucs_rcache_pred_end_in_pieces(ucs_rcache_pred_pieces_t *pieces)
         .region     = pieces->region,
         .generation = pieces->generation,
         .begin      = pieces->begin,
-        .length     = pieces->length,
+        .range      = ucs_rcache_pred_range(pieces->start, pieces->length),
         .context    = pieces->context,
         .access     = pieces->access
     };

@@ -62,8 +62,8 @@ pred_handle_t pred_region_handle(const ucs_rcache_pred_region_t *region)
 {
     return (pred_handle_t){
         .domain = region->domain,
-        .start  = region->start,
-        .length = region->length,
+        .start  = region->registered.start,
+        .length = ucs_rcache_pred_range_length(&region->registered),
         .id     = region->generation
     };
 }

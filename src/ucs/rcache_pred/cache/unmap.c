@@ -7,6 +7,8 @@
 #include "event.h"
 #include "use.h"
 
+#include <ucs/rcache_pred/table/known.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -50,25 +52,24 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
 }
 
 /*
- * Unmap a region from the byte at first on, which is before the region's start
- * or behind it. What counts is all that may be registered later, not only what
- * is registered now: the helper registers the region with the longest of the
- * recent lengths. If what is unmapped is beyond the present registration, or
- * beyond the last one, the region is still good for shorter uses. Under lock.
+ * Unmap a range that has bytes in common with what is known of a region. What
+ * counts is all that may be registered later, not only what is registered now:
+ * the helper registers all that was used recently. If what is unmapped is
+ * beyond the present registration, or beyond the last one, the region is still
+ * good for uses of the rest. Under lock.
  *
  * @return whether any byte that might be registered was unmapped.
  */
 static int region_unmap(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region, uintptr_t first)
+                        ucs_rcache_pred_region_t *region,
+                        const ucs_rcache_pred_range_t *unmapped)
 {
-    size_t left = (first > region->start) ? (first - region->start) : 0;
-
-    if (region->stale || (left >= region->extent)) {
+    if (region->stale) {
         return 0;
     }
 
-    if (left >= region->length) {
-        ucs_rcache_pred_region_cut(&pred->table, region, left);
+    if (!ucs_rcache_pred_range_overlaps(&region->registered, unmapped)) {
+        ucs_rcache_pred_region_cut(&pred->table, region, unmapped);
         return 1;
     }
 
@@ -82,31 +83,35 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end)
 {
     size_t page                      = pred->params.page_size;
-    uintptr_t first                  = ucs_align_down_pow2(start, page);
     uintptr_t last                   = (end < start) ? UINTPTR_MAX :
                                        ((end - 1) | (page - 1));
-    uintptr_t behind                 = ucs_min(last, UINTPTR_MAX - 1) + 1;
-    ucs_rcache_pred_region_t *region = NULL;
+    ucs_rcache_pred_range_t unmapped = {
+        .start = ucs_align_down_pow2(start, page),
+        .end   = ucs_min(last, UINTPTR_MAX - 1) + 1
+    };
     int found                        = 0;
-    uint64_t unmapped;
+    ucs_rcache_pred_region_t *region, *next;
+    uint64_t before;
 
     if (start == end) {
         return;
     }
 
     pred_lock(pred);
-    unmapped = pred->stats.unmapped;
-    while ((region = ucs_rcache_pred_table_overlap(&pred->table, region, first,
-                                                   behind)) != NULL) {
-        found |= region_unmap(pred, region, first);
+    before = pred->stats.unmapped;
+    for (region = ucs_rcache_pred_table_overlap(&pred->table, NULL, &unmapped);
+         region != NULL; region = next) {
+        /* Before the region gets another place in the tree */
+        next   = ucs_rcache_pred_table_overlap(&pred->table, region, &unmapped);
+        found |= region_unmap(pred, region, &unmapped);
     }
-    unmapped = pred->stats.unmapped - unmapped;
+    before = pred->stats.unmapped - before;
     if (found && pred_has_sink(pred)) {
-        pred_emit_unmap(pred, first, behind);
+        pred_emit_unmap(pred, unmapped.start, unmapped.end);
     }
     pred_unlock(pred);
 
-    if (unmapped > 0) {
+    if (before > 0) {
         pred_note_stale(pred);
         pred_wake(pred);
     }

@@ -7,6 +7,7 @@
 #include "claim.h"
 #include "event.h"
 #include "register.h"
+#include "slices.h"
 #include "use.h"
 
 #include <ucs/sys/math.h>
@@ -35,7 +36,7 @@ region_serves(const ucs_rcache_pred_region_t *region, const pred_use_t *use)
 {
     return (region != NULL) &&
            (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-           ucs_rcache_pred_region_covers(region, use->length, use->access);
+           ucs_rcache_pred_region_covers(region, &use->range, use->access);
 }
 
 /* Start a use of a registered region. Under lock.
@@ -50,7 +51,8 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
     ++pred->stats.uses;
     if (region->refs++ > 0) {
         /* The use that found the region idle is the one to be predicted */
-        region->use_length  = ucs_max(region->use_length, use->length);
+        region->used        = ucs_rcache_pred_range_hull(&region->used,
+                                                         &use->range);
         region->use_access |= use->access;
         return 0;
     }
@@ -65,7 +67,7 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
 
     region->begin      = use->time;
     region->context    = *use->context;
-    region->use_length = use->length;
+    region->used       = use->range;
     region->flags      = use->flags;
     region->use_access = use->access;
     region->referenced = 1;
@@ -86,8 +88,8 @@ static UCS_F_NOINLINE void use_tell(const pred_use_t *use)
         .flags   = use->flags,
         .id      = use->id,
         .time    = use->time,
-        .address = use->start,
-        .length  = use->length,
+        .address = use->range.start,
+        .length  = ucs_rcache_pred_range_length(&use->range),
         .context = *use->context
     };
 
@@ -107,15 +109,16 @@ use_lookup(const pred_use_t *use)
     ucs_rcache_pred_table_t *table = &use->domain->pred->table;
     ucs_rcache_pred_region_t *region, *best = NULL;
 
-    ucs_hlist_for_each(region, ucs_rcache_pred_start_bucket(table, use->start),
+    ucs_hlist_for_each(region, ucs_rcache_pred_start_bucket(table, use->range.start),
                        start_link) {
-        if ((region->start != use->start) || (region->domain != use->domain) ||
+        if ((region->start != use->range.start) ||
+            (region->domain != use->domain) ||
             region->stale) {
             continue;
         }
 
         if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) &&
-            ucs_rcache_pred_region_covers(region, use->length, use->access)) {
+            ucs_rcache_pred_region_covers(region, &use->range, use->access)) {
             if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
                 return region;
             }
@@ -129,6 +132,26 @@ use_lookup(const pred_use_t *use)
     return best;
 }
 
+/* Find the region of a use, also among those that share memory with it. Of two
+ * that do not serve it, the one that starts where the use does knows more about
+ * it. Under lock. */
+static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
+{
+    ucs_rcache_pred_region_t *region = use_lookup(use);
+    ucs_rcache_pred_region_t *slice;
+
+    if (region_serves(region, use)) {
+        return region;
+    }
+
+    slice = pred_find_slice(use->domain, &use->range, use->access);
+    return ((region == NULL) ||
+            ((slice != NULL) &&
+             (region_serves(slice, use) ||
+              (slice->state == UCS_RCACHE_PRED_REGION_REGISTERING)))) ?
+           slice : region;
+}
+
 /* Find the region of a use, and wait until no other thread is registering it.
  * Under lock, which is released while waiting. */
 static void use_wait(pred_use_t *use)
@@ -137,7 +160,7 @@ static void use_wait(pred_use_t *use)
     int wait                = 0;
 
     for (;;) {
-        use->region = use_lookup(use);
+        use->region = use_find(use);
         if ((use->region == NULL) ||
             (use->region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
             break;
@@ -194,7 +217,8 @@ static ucs_status_t use_acquire(pred_use_t *use)
     }
 
     pays = (use->pieces != NULL) && !use->pieces->last_resort &&
-           pred_pieces_pay(use->domain, use->start, use->length);
+           pred_pieces_pay(use->domain, use->range.start,
+                           ucs_rcache_pred_range_length(&use->range));
     if (old.memh != NULL) {
         pred_unlock(pred);
         pred_deregister(&old, UCS_RCACHE_PRED_BY_USE);
@@ -227,14 +251,15 @@ static void use_start_in_pieces(pred_use_t *use)
              * region knows the use as well */
             region->begin      = use->time;
             region->context    = *use->context;
-            region->use_length = use->length;
+            region->used       = use->range;
             region->use_access = use->access;
         }
     }
 
     pred_pieces_start(use->domain, pred_is_on_demand(pred) ? NULL : region,
-                      use->start, use->length, use->time, use->context,
-                      use->pieces);
+                      use->range.start,
+                      ucs_rcache_pred_range_length(&use->range), use->time,
+                      use->context, use->pieces);
 }
 
 /* Count a use that could not begin. Under lock. */
@@ -273,12 +298,13 @@ static ucs_status_t use_settle(pred_use_t *use, ucs_status_t status)
     return status;
 }
 
-/* Whether a use is of memory that can exist. Only the slow path asks: other
- * memory is never registered. */
+/* Whether a use is of memory that can exist: a range that is too long ends with
+ * the address space. Only the slow path asks: other memory is never
+ * registered. */
 static int use_is_valid(const pred_use_t *use)
 {
-    return (use->length > 0) &&
-           (use->length - 1 <= UINTPTR_MAX - use->start);
+    return (use->range.start < use->range.end) &&
+           (use->range.end < UINTPTR_MAX);
 }
 
 /* The slow path: the region of a use is not registered. Register it, or wait
@@ -356,8 +382,7 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
 {
     pred_use_t use = {
         .domain  = domain,
-        .start   = (uintptr_t)address,
-        .length  = length,
+        .range   = ucs_rcache_pred_range((uintptr_t)address, length),
         .flags   = flags,
         .context = context
     };
@@ -373,8 +398,7 @@ ucs_rcache_pred_begin_in_pieces(ucs_rcache_pred_domain_t *domain,
 {
     pred_use_t use = {
         .domain  = domain,
-        .start   = (uintptr_t)address,
-        .length  = length,
+        .range   = ucs_rcache_pred_range((uintptr_t)address, length),
         .flags   = flags,
         .context = context,
         .pieces  = pieces

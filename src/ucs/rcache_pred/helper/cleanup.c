@@ -89,7 +89,7 @@ static ucs_rcache_pred_region_t *gc_next(ucs_rcache_pred_t *pred,
                                          ucs_rcache_pred_region_t *region)
 {
     region                = ucs_rcache_pred_region_next(region);
-    pred->rounds.gc_hand = (region == NULL) ? 0 : region->start;
+    pred->rounds.gc_hand = (region == NULL) ? 0 : region->known.start;
     return (region != NULL) ? region : gc_region(pred);
 }
 

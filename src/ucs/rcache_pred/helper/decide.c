@@ -14,7 +14,9 @@
 
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/event.h>
+#include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/cache/register.h>
+#include <ucs/rcache_pred/cache/slices.h>
 #include <ucs/rcache_pred/table/victim.h>
 
 #include <ucs/debug/log_def.h>
@@ -178,7 +180,8 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
     pred_spend_on_use(pred, entry->region);
     pred_region_learn(pred, entry);
 
-    pred_note_demand(pred, entry->region, entry->length);
+    pred_note_demand(pred, entry->region,
+                     ucs_rcache_pred_range_length(&entry->range));
     if (!region_is_used(pred, entry->region)) {
         pred_region_decide(pred, entry->region);
     } else if (region_is_in_use(pred, entry->region)) {
@@ -192,21 +195,42 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
 static int region_claim(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region)
 {
+    ucs_rcache_pred_range_t range;
     int claimed;
 
     pred_lock(pred);
+    range   = ucs_rcache_pred_region_expected(region);
     claimed = !region->stale && (region->in_pieces == 0) &&
               (region->state == UCS_RCACHE_PRED_REGION_IDLE);
     if (claimed) {
         region->state  = UCS_RCACHE_PRED_REGION_REGISTERING;
         region->access = region->recent_access;
         ++pred->bound.ahead_now;
-        ucs_rcache_pred_region_set_length(
-                &pred->table, region,
-                ucs_rcache_pred_region_expected_length(region));
+        ucs_rcache_pred_region_set_range(&pred->table, region, &range);
+        pred_merge_slices(pred, region, UCS_RCACHE_PRED_BY_HELPER);
     }
     pred_unlock(pred);
     return claimed;
+}
+
+/* Whether a region that shares memory with this one is registered and has all
+ * of it. Its next use is one of that other region. */
+static int region_is_covered(ucs_rcache_pred_t *pred,
+                             ucs_rcache_pred_region_t *region)
+{
+    const ucs_rcache_pred_region_t *other;
+    ucs_rcache_pred_range_t range;
+    int covered;
+
+    pred_lock(pred);
+    range   = ucs_rcache_pred_region_expected(region);
+    other   = pred_find_slice(region->domain, &range, region->recent_access);
+    covered = (other != NULL) && (other != region) &&
+              (other->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+              ucs_rcache_pred_region_covers(other, &range,
+                                            region->recent_access);
+    pred_unlock(pred);
+    return covered;
 }
 
 /* Register a claimed region ahead of its use. Only regions that are needed
@@ -287,6 +311,11 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     void *memh;
 
     region = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
+    if (region_is_covered(pred, region)) {
+        pred_dequeue(pred, region);
+        return;
+    }
+
     if (!region_claim(pred, region)) {
         rq_head_was_used(pred, region);
         return;

@@ -6,6 +6,7 @@
 
 #include "learn.h"
 
+#include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/predict/signature.h>
 
 /*
@@ -39,12 +40,17 @@ static void region_learn_needs(ucs_rcache_pred_t *pred,
 {
     ucs_rcache_pred_region_t *region = entry->region;
     unsigned access                  = 0;
+    int renewed;
     unsigned i;
 
-    i = region->num_lengths++ % UCS_RCACHE_PRED_RECENT_LENGTHS;
-    region->lengths[i]  = entry->length;
-    region->accesses[i] = entry->access;
-    for (i = 0; i < UCS_RCACHE_PRED_RECENT_LENGTHS; ++i) {
+    pred_lock(pred);
+    renewed         = region->renewed;
+    region->renewed = 0;
+    pred_unlock(pred);
+
+    ucs_rcache_pred_region_add_recent(region, &entry->range, entry->access,
+                                      renewed);
+    for (i = 0; i < UCS_RCACHE_PRED_RECENT; ++i) {
         access |= region->accesses[i];
     }
 
@@ -66,7 +72,9 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
 
     region_learn_needs(pred, entry);
     signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
-                                          region->start, entry->length);
+                                          entry->range.start,
+                                          ucs_rcache_pred_range_length(
+                                                  &entry->range));
     error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
                                                &region->forecast, entry->begin,
                                                signature,

@@ -7,6 +7,8 @@
 #include "spend.h"
 #include "times.h"
 
+#include <ucs/rcache_pred/cache/register.h>
+
 #include <ucs/sys/math.h>
 
 /*
@@ -143,6 +145,7 @@ int pred_spend_on_region(ucs_rcache_pred_t *pred,
     double cost    = price * times->dereg;
     double deposit = 0;
     ucs_rcache_pred_time_t idle;
+    pred_handle_t handle;
     uint64_t bytes;
     int give_up;
 
@@ -159,8 +162,9 @@ int pred_spend_on_region(ucs_rcache_pred_t *pred,
     }
 
     pred_lock(pred);
-    bytes = pred_pages(pred, region->start, ucs_max(region->length, 1ul)) *
-            pred->params.page_size;
+    handle = pred_region_handle(region);
+    bytes  = pred_pages(pred, handle.start, handle.length) *
+             pred->params.page_size;
     pred_unlock(pred);
 
     give_up          = ucs_rcache_pred_budget_give_up(&pred->rounds.budget,

@@ -6,6 +6,8 @@
 
 #include "times.h"
 
+#include <ucs/rcache_pred/table/known.h>
+
 #include <ucs/sys/math.h>
 
 /*
@@ -29,13 +31,15 @@ void pred_region_times(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_times_t *times)
 {
     const ucs_rcache_pred_domain_t *domain = region->domain;
-    size_t length, pages;
+    ucs_rcache_pred_range_t expected;
+    size_t pages;
     int mode;
 
     *times = pred->rounds.times;
     pred_lock(pred);
-    length       = ucs_rcache_pred_region_expected_length(region);
-    pages        = pred_pages(pred, region->start, ucs_max(length, 1ul));
+    expected     = ucs_rcache_pred_region_expected(region);
+    pages        = pred_pages(pred, expected.start,
+                              ucs_rcache_pred_range_length(&expected));
     times->reg   = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
     times->dereg = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
     pred_unlock(pred);

@@ -7,6 +7,8 @@
 #ifndef UCS_RCACHE_PRED_DQ_H_
 #define UCS_RCACHE_PRED_DQ_H_
 
+#include "range.h"
+
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/datastruct/list.h>
@@ -33,7 +35,7 @@ typedef struct ucs_rcache_pred_dq_entry {
                                                    the use: differs if the
                                                    region was recycled since */
     ucs_rcache_pred_time_t        begin;      /**< When the use began */
-    uint64_t                      length;     /**< Length of the use */
+    ucs_rcache_pred_range_t       range;      /**< What was used */
     ucs_rcache_pred_context_t     context;
     unsigned                      access;     /**< Access that the use needed */
 } ucs_rcache_pred_dq_entry_t;

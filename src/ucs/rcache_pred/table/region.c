@@ -34,18 +34,11 @@ static uint64_t memh_key(const ucs_hlist_link_t *link)
                                        memh_link)->memh;
 }
 
-/* Where the extent of a region ends, or the top of the address space if that
- * comes first */
-static uintptr_t region_end(const ucs_rcache_pred_region_t *region)
-{
-    return region->start + ucs_min(region->extent, UINTPTR_MAX - region->start);
-}
-
 static int starts_before(const ucs_rcache_pred_tree_node_t *node,
                          const ucs_rcache_pred_tree_node_t *other)
 {
-    return ucs_rcache_pred_tree_region(node)->tree_start <
-           ucs_rcache_pred_tree_region(other)->tree_start;
+    return ucs_rcache_pred_tree_region(node)->known.start <
+           ucs_rcache_pred_tree_region(other)->known.start;
 }
 
 /* Where the last region of a branch ends; 0: the branch is empty */
@@ -60,7 +53,7 @@ static int sum_branch(ucs_rcache_pred_tree_node_t *node)
     uintptr_t old_end                = region->max_end;
     uint64_t old_rank                = region->max_rank;
 
-    region->max_end  = ucs_max(region_end(region),
+    region->max_end  = ucs_max(region->known.end,
                                ucs_max(branch_end(node->child[0]),
                                        branch_end(node->child[1])));
     region->max_rank = ucs_max(region->rank,
@@ -204,7 +197,7 @@ ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
 
     while (node != NULL) {
         region = ucs_rcache_pred_tree_region(node);
-        if (region->tree_start >= start) {
+        if (region->known.start >= start) {
             first = region;
             node  = node->child[0];
         } else {
@@ -213,78 +206,6 @@ ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
     }
 
     return first;
-}
-
-/* The first region of a branch that ends after @a start. There is one. */
-static ucs_rcache_pred_region_t *
-first_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
-{
-    for (;;) {
-        if (branch_end(node->child[0]) > start) {
-            node = node->child[0];
-        } else if (region_end(ucs_rcache_pred_tree_region(node)) > start) {
-            return ucs_rcache_pred_tree_region(node);
-        } else {
-            node = node->child[1];
-        }
-    }
-}
-
-/* The first region behind @a node that ends after @a start, or NULL */
-static ucs_rcache_pred_region_t *
-next_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
-{
-    const ucs_rcache_pred_tree_node_t *below;
-
-    for (;;) {
-        if (branch_end(node->child[1]) > start) {
-            return first_after(node->child[1], start);
-        }
-
-        do {
-            below = node;
-            node  = node->parent;
-            if (node == NULL) {
-                return NULL;
-            }
-        } while (below == node->child[1]);
-
-        if (region_end(ucs_rcache_pred_tree_region(node)) > start) {
-            return ucs_rcache_pred_tree_region(node);
-        }
-    }
-}
-
-ucs_rcache_pred_region_t *
-ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
-                              ucs_rcache_pred_region_t *region, uintptr_t start,
-                              uintptr_t end)
-{
-    if (region != NULL) {
-        region = next_after(&region->tree_node, start);
-    } else if (branch_end(table->tree.root) > start) {
-        region = first_after(table->tree.root, start);
-    }
-
-    return ((region == NULL) || (region->start >= end)) ? NULL : region;
-}
-
-void ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
-                                       ucs_rcache_pred_region_t *region,
-                                       size_t length)
-{
-    region->length = length;
-    if (length > region->extent) {
-        region->extent = length;
-        ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
-    }
-}
-
-void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
-                                ucs_rcache_pred_region_t *region, size_t extent)
-{
-    region->extent = extent;
-    ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
 }
 
 ucs_rcache_pred_region_t *
@@ -308,9 +229,8 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     region->generation = ++table->generations;
     region->domain     = domain;
     region->start      = start;
-    region->tree_start = start;
-    region->length     = length;
-    region->extent     = length;
+    region->registered = ucs_rcache_pred_range(start, length);
+    region->known      = region->registered;
     region->state      = UCS_RCACHE_PRED_REGION_IDLE;
     region->referenced = 1;
     region->deadline   = UCS_RCACHE_PRED_TIME_INF;
@@ -344,8 +264,9 @@ void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
                                      ucs_rcache_pred_region_t *region,
                                      void *memh)
 {
-    region->memh  = memh;
-    region->state = UCS_RCACHE_PRED_REGION_REGISTERED;
+    region->memh    = memh;
+    region->renewed = 1;
+    region->state   = UCS_RCACHE_PRED_REGION_REGISTERED;
     ucs_hlist_add_head(ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
                        &region->memh_link);
 }
@@ -371,18 +292,4 @@ void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
         region->clearing = 1;
         ucs_list_add_tail(&table->stale, &region->list);
     }
-}
-
-size_t
-ucs_rcache_pred_region_expected_length(const ucs_rcache_pred_region_t *region)
-{
-    size_t length = 0;
-    unsigned i;
-
-    for (i = 0; i < UCS_RCACHE_PRED_RECENT_LENGTHS; ++i) {
-        length = ucs_max(length, region->lengths[i]);
-    }
-
-    /* While no length is known, none of the uses has been learned */
-    return (length == 0) ? region->length : ucs_min(length, region->extent);
 }

@@ -7,6 +7,8 @@
 #ifndef UCS_RCACHE_PRED_REGION_H_
 #define UCS_RCACHE_PRED_REGION_H_
 
+#include "range.h"
+
 #include <ucs/base/buckets.h>
 #include <ucs/base/tree.h>
 #include <ucs/rcache_pred/predict/predict.h>
@@ -19,15 +21,20 @@
 /** @file region.h
  *
  * Regions, and the table in which they are found by start address, by handle,
- * and by overlap with a range. The functions take no lock: the caller holds the
+ * and, see known.h, by overlap with a range. The functions take no lock: the caller holds the
  * cache's, unless their comment says otherwise. Only
  * ucs_rcache_pred_table_init() and ucs_rcache_pred_room_alloc() allocate
  * memory.
  */
 
-/** Before a use, a region is registered with the length of the longest of so
- *  many recent uses, and with the access that any of them needed. */
-#define UCS_RCACHE_PRED_RECENT_LENGTHS 4
+/** Ahead of a use, a region is registered from the first to the last byte that
+ *  was used while it was registered the last times, and with the access that any
+ *  of these uses needed. There are so many records of that, each of so many
+ *  times that it was registered: of 25 to 32 in all. If the limits of a buffer
+ *  differ at random from one use to the next, both were reached by one of so
+ *  many earlier uses in about 15 cases of 16. */
+#define UCS_RCACHE_PRED_RECENT       4
+#define UCS_RCACHE_PRED_RECENT_TIMES 8
 
 
 /** Regions are aligned to cache lines, so that the fields that every use reads
@@ -52,8 +59,10 @@ typedef struct ucs_rcache_pred_waiter {
 
 
 /**
- * Memory that was used. A region is identified by its domain and its start
- * address: a buffer that is used with several lengths is one region.
+ * Memory that was used. A region is identified by its domain and by where its
+ * first use started: a buffer that is used with several lengths is one region,
+ * and so are uses that have most of their bytes in common. A use inside of a
+ * region that is registered is one of that region, wherever it starts.
  *
  * The fields are protected by the cache's lock. Only those of the helper, at
  * the end, are protected by helper_mutex instead.
@@ -63,9 +72,10 @@ typedef struct ucs_rcache_pred_region {
     ucs_hlist_link_t               start_link;
     ucs_hlist_link_t               memh_link;   /**< Valid while REGISTERED */
     struct ucs_rcache_pred_domain  *domain;
-    uintptr_t                      start;
-    size_t                         length;      /**< Registered length, or the
-                                                     last one */
+    uintptr_t                      start;       /**< Where its first use
+                                                     started. Constant */
+    ucs_rcache_pred_range_t        registered;  /**< What is registered, or was
+                                                     last */
     void                           *memh;       /**< Valid while REGISTERED */
     unsigned                       access;      /**< Access that the
                                                      registration allows, or the
@@ -97,7 +107,7 @@ typedef struct ucs_rcache_pred_region {
      * one. Of several uses at a time it is the one that came first */
     ucs_rcache_pred_time_t         begin;
     ucs_rcache_pred_context_t      context;
-    size_t                         use_length;
+    ucs_rcache_pred_range_t        used;
 
     unsigned                       in_pieces;   /**< Uses in pieces under way */
     unsigned                       flags;       /**< Flags of the last use */
@@ -105,14 +115,6 @@ typedef struct ucs_rcache_pred_region {
                                                      way need or, if there is
                                                      none, that the last ones
                                                      needed */
-    unsigned                       recent_access; /**< Access that any of the
-                                                     recent uses needed. The
-                                                     helper writes it */
-    ucs_rcache_pred_time_t         early_until; /**< If the helper has
-                                                     registered it: a first use
-                                                     that comes later than this
-                                                     shows that it did so too
-                                                     early */
     ucs_rcache_pred_time_t         deadline;    /**< When the next use is
                                                      expected; INF: no use is
                                                      expected, or the helper has
@@ -122,32 +124,42 @@ typedef struct ucs_rcache_pred_region {
     struct ucs_rcache_pred_region  *next_noted; /**< The next one in
                                                      table->noted */
     ucs_rcache_pred_waiter_t       *waiters;
-    size_t                         extent;      /**< How many bytes from its
-                                                     start may be registered
-                                                     ahead: as many as were ever
-                                                     used, but none from the
-                                                     first on that was unmapped
-                                                     since. >= length unless
-                                                     stale */
     uint32_t                       num_entries; /**< Entries in the DQ. No more
                                                      than fit in there */
     uint8_t                        lost;        /**< Not 0: the last of its
                                                      entries was overwritten */
+    uint8_t                        renewed;     /**< Not 0: registered since the
+                                                     helper learned of a use
+                                                     last */
+
+    unsigned                       recent_access; /**< Access that any of the
+                                                     recent uses needed. The
+                                                     helper writes it */
+    ucs_rcache_pred_time_t         early_until; /**< If the helper has
+                                                     registered it: a first use
+                                                     that comes later than this
+                                                     shows that it did so too
+                                                     early */
 
     /* A search in the tree reads these, which are in one cache line */
     ucs_rcache_pred_tree_node_t    tree_node UCS_V_ALIGNED(64);
                                                 /**< Element of table->tree */
-    uintptr_t                      tree_start;  /**< The start once more, by
-                                                     which the tree is
-                                                     ordered */
-    uintptr_t                      max_end;     /**< Where the last extent of
-                                                     this region and of those
+    ucs_rcache_pred_range_t        known;       /**< What may be registered
+                                                     ahead: all that ever was
+                                                     registered, but nothing
+                                                     beyond what was unmapped
+                                                     since. Has all of
+                                                     registered, unless the
+                                                     region is stale. The tree
+                                                     is ordered by its start */
+    uintptr_t                      max_end;     /**< Where the last known range
+                                                     of this region and of those
                                                      below it in the tree ends */
-    uint64_t                       rank;        /**< Its place among those that
-                                                     give way, see victim.h */
     uint64_t                       max_rank;    /**< The highest rank of this
                                                      region and of those below
                                                      it in the tree */
+    uint64_t                       rank;        /**< Its place among those that
+                                                     give way, see victim.h */
 
     ucs_list_link_t                list;        /**< Element of table->free or
                                                      of table->stale */
@@ -155,19 +167,24 @@ typedef struct ucs_rcache_pred_region {
                                                      if lost is not 0 */
 
     /* Only the helper uses these */
-    size_t                         lengths[UCS_RCACHE_PRED_RECENT_LENGTHS];
+    ucs_rcache_pred_range_t        recent[UCS_RCACHE_PRED_RECENT];
+                                                /**< What was used recently;
+                                                     empty: nothing yet */
     ucs_rcache_pred_timeq_elem_t   queue_elem UCS_V_ALIGNED(64);
                                                 /**< Element of the registration
                                                      queue or of the awaited
                                                      list */
-    unsigned                       accesses[UCS_RCACHE_PRED_RECENT_LENGTHS];
-                                                /**< Access that the uses with
-                                                     these lengths needed */
+    unsigned                       accesses[UCS_RCACHE_PRED_RECENT];
+                                                /**< Access that these uses
+                                                     needed */
     uint32_t                       epoch;       /**< The last epoch in which its
                                                      use was counted, see
                                                      pred_note_demand() */
-    uint8_t                        num_lengths; /**< How many lengths were ever
-                                                     added to lengths; wraps */
+    uint8_t                        last_recent; /**< Index of the last one of
+                                                     them */
+    uint8_t                        recent_times; /**< How many times of
+                                                      registration the last one
+                                                      has */
     uint8_t                        queued;
     uint8_t                        given_up;    /**< Whether it was given up at
                                                      the cost of the budget, and
@@ -190,7 +207,8 @@ typedef struct ucs_rcache_pred_region {
 typedef struct ucs_rcache_pred_table {
     ucs_rcache_pred_buckets_t by_start;
     ucs_rcache_pred_buckets_t by_memh;
-    ucs_rcache_pred_tree_t    tree;      /**< All regions, ordered by start */
+    ucs_rcache_pred_tree_t    tree;      /**< All regions, ordered by the start
+                                              of what is known */
     unsigned                  count;     /**< Number of regions in the table */
     unsigned                  num_free;  /**< Number of regions in free */
     uint64_t                  generations; /**< How many generations were given
@@ -277,55 +295,22 @@ void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
 void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
                                        ucs_rcache_pred_region_t *region);
 
-/** @return the first region that starts at @a start or later, or NULL. With
- *  @ref ucs_rcache_pred_region_next, this goes over all regions; whoever lets
- *  go of the lock in between goes on with the start of the region that comes
- *  next. */
+/** @return the first region whose known range starts at @a start or later, or
+ *  NULL. With @ref ucs_rcache_pred_region_next, this goes over all regions;
+ *  whoever lets go of the lock in between goes on with where the known range of
+ *  the region starts that comes next. */
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
                            uintptr_t start);
 
-/** @return the region after @a region in the order of starts, or NULL. */
+/** @return the region after @a region in that order, or NULL. */
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region);
-
-/**
- * Find the regions whose extent overlaps a range. Each call takes O(log n)
- * steps, whatever lengths regions have.
- *
- * @param [in] region  The region that was found last; NULL: find the first one.
- * @param [in] start   The range is from here,
- * @param [in] end     to before this.
- * @return the next one in the order of starts, or NULL.
- */
-ucs_rcache_pred_region_t *
-ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
-                              ucs_rcache_pred_region_t *region, uintptr_t start,
-                              uintptr_t end);
 
 /** If the region is stale, and no use and no registration of it is under way,
  *  let it be cleared away. To be called when one of these has changed. */
 void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
                                   ucs_rcache_pred_region_t *region);
-
-/** Set the length of a region, which must not be registered. The extent becomes
- *  no less than that. */
-void ucs_rcache_pred_region_set_length(ucs_rcache_pred_table_t *table,
-                                       ucs_rcache_pred_region_t *region,
-                                       size_t length);
-
-/** Cut the extent of a region, since what follows was unmapped.
- *  @param [in] extent  >= length. */
-void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
-                                ucs_rcache_pred_region_t *region,
-                                size_t extent);
-
-/** @return the length with which to register the region ahead of its next use:
- *          that of the longest of its recent uses, up to its extent. It is
- *          never 0. */
-size_t
-ucs_rcache_pred_region_expected_length(const ucs_rcache_pred_region_t *region);
-
 
 /** @return the region of an element of table->tree. */
 static inline ucs_rcache_pred_region_t *
@@ -370,13 +355,15 @@ ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
     return NULL;
 }
 
-/** @return whether the region could serve a use of that length and access if it
+/** @return whether the region could serve a use of that range and access if it
  *          were registered. */
 static inline int
 ucs_rcache_pred_region_covers(const ucs_rcache_pred_region_t *region,
-                              size_t length, unsigned access)
+                              const ucs_rcache_pred_range_t *range,
+                              unsigned access)
 {
-    return (region->length >= length) && ((access & ~region->access) == 0);
+    return ucs_rcache_pred_range_has(&region->registered, range) &&
+           ((access & ~region->access) == 0);
 }
 
 #endif

@@ -253,22 +253,22 @@ TEST_F(test_unmap, unmapped_memory_is_deregistered_without_communication)
 TEST_F(test_unmap, unmap_touches_what_it_overlaps)
 {
     void *before = begin(buffer(0), PAGE);
-    void *into   = begin(buffer(0, PAGE), 2 * PAGE);
-    void *inside = begin(buffer(0, 2 * PAGE), PAGE);
-    void *around = begin(buffer(0, PAGE / 2), 8 * PAGE);
+    void *into   = begin(buffer(0, PAGE), 3 * PAGE / 2);
+    void *inside = begin(buffer(0, 5 * PAGE / 2), PAGE);
     void *after  = begin(buffer(0, 4 * PAGE), PAGE);
+    void *around = begin(buffer(0, PAGE / 2), 8 * PAGE);
 
-    for (void *memh : {before, into, inside, around, after}) {
+    for (void *memh : {before, into, inside, after, around}) {
         end(memh);
     }
 
     unmap(buffer(0, 2 * PAGE), 2 * PAGE);
     EXPECT_EQ(3u, stats().unmapped);
     EXPECT_EQ(before, begin(buffer(0), PAGE));
-    EXPECT_NE(into, begin(buffer(0, PAGE), 2 * PAGE));
-    EXPECT_NE(inside, begin(buffer(0, 2 * PAGE), PAGE));
-    EXPECT_NE(around, begin(buffer(0, PAGE / 2), 8 * PAGE));
     EXPECT_EQ(after, begin(buffer(0, 4 * PAGE), PAGE));
+    EXPECT_NE(into, begin(buffer(0, PAGE), 3 * PAGE / 2));
+    EXPECT_NE(inside, begin(buffer(0, 5 * PAGE / 2), PAGE));
+    EXPECT_NE(around, begin(buffer(0, PAGE / 2), 8 * PAGE));
 }
 
 TEST_F(test_unmap, unmap_is_of_whole_pages)
@@ -309,7 +309,7 @@ TEST_F(test_unmap, unmap_of_no_bytes)
 
 TEST_F(test_unmap, unmap_at_the_top_of_the_address_space)
 {
-    uintptr_t page = UINTPTR_MAX - PAGE + 1;
+    uintptr_t page = UINTPTR_MAX - 2 * PAGE + 1;
 
     for (uintptr_t end_of_unmap : {UINTPTR_MAX, (uintptr_t)0, page - 1}) {
         uint64_t unmapped = stats().unmapped;

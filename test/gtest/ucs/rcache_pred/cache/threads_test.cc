@@ -55,19 +55,20 @@ void threads_test::run_user(unsigned seed)
         use_under_way u;
 
         u.b          = random() % m_num_buffers;
-        u.length     = 1 + random() % (4 * PAGE);
+        u.offset     = (random() % 2) ? 0 : (random() % (3 * PAGE));
+        u.length     = 1 + random() % (4 * PAGE - u.offset);
         u.min_serial = m_min_serial[u.b];
-        if (try_begin(buffer(u.b), u.length, &u.memh, random() % 4, NULL,
+        if (try_begin(buffer(u.b, u.offset), u.length, &u.memh, random() % 4, NULL,
                       context(random() % 3)) != UCS_OK) {
             fail("no registration should have failed");
         }
-        check_use(u.memh, u.b, u.length, u.min_serial);
+        check_use(u);
         uses.push_back(u);
 
         while (uses.size() > random() % 3) {
             u = uses.front();
             uses.erase(uses.begin());
-            check_use(u.memh, u.b, u.length, u.min_serial);
+            check_use(u);
             if (random() % 64 == 0) {
                 ++m_invalidated;
                 ucs_rcache_pred_invalidate(domain(), u.memh, [](void *arg) {
@@ -80,7 +81,7 @@ void threads_test::run_user(unsigned seed)
     }
 
     for (const use_under_way &u : uses) {
-        check_use(u.memh, u.b, u.length, u.min_serial);
+        check_use(u);
         ucs_rcache_pred_end(domain(), u.memh);
     }
 }

@@ -55,22 +55,24 @@ protected:
         exit(1);
     }
 
-    void check_use(void *memh, unsigned b, size_t length, uint64_t min_serial)
-    {
-        if (!m_world.covers(memh, buffer(b), length)) {
-            fail("memory in use is not registered");
-        }
-        if (m_world.get(memh).serial <= min_serial) {
-            fail("registered before its memory was unmapped");
-        }
-    }
-
+    /* A slice of a buffer of four pages */
     struct use_under_way {
         void     *memh;
         unsigned b;
+        size_t   offset;
         size_t   length;
         uint64_t min_serial;
     };
+
+    void check_use(const use_under_way &u)
+    {
+        if (!m_world.covers(u.memh, buffer(u.b, u.offset), u.length)) {
+            fail("memory in use is not registered");
+        }
+        if (m_world.get(u.memh).serial <= u.min_serial) {
+            fail("registered before its memory was unmapped");
+        }
+    }
 
     unsigned                 m_num_buffers = NUM_BUFFERS;
     unsigned                 m_num_uses    = 50000 / SANITIZER_SLOWDOWN;

@@ -10,7 +10,9 @@
 /* With which access regions are registered */
 class test_access : public helper_test {
 protected:
-    static constexpr unsigned BOTH = ACCESS_READ | ACCESS_WRITE;
+    static constexpr unsigned BOTH   = ACCESS_READ | ACCESS_WRITE;
+    static constexpr unsigned RECENT = UCS_RCACHE_PRED_RECENT *
+                                       UCS_RCACHE_PRED_RECENT_TIMES;
 
     /* A use that begins each second. @return the access of its registration */
     unsigned use_with(unsigned access)
@@ -29,12 +31,11 @@ protected:
 TEST_F(test_access, follows_the_recent_uses)
 {
     EXPECT_EQ(BOTH, use_with(BOTH));
-    for (unsigned i = 0; i < 8; ++i) {
+    for (unsigned i = 0; i < 2 * RECENT; ++i) {
         unsigned access = use_with(ACCESS_READ);
-        EXPECT_EQ((i < UCS_RCACHE_PRED_RECENT_LENGTHS) ? BOTH : ACCESS_READ,
-                  access) << i;
+        EXPECT_EQ((i < RECENT) ? BOTH : ACCESS_READ, access) << i;
     }
-    EXPECT_GE(stats().hits, 7u);
+    EXPECT_GE(stats().hits, 2u * RECENT - 1);
 
     /* A use that needs more gets it at once, and the next ones find it */
     EXPECT_EQ(BOTH, use_with(ACCESS_WRITE));
@@ -47,7 +48,7 @@ TEST_F(test_access, follows_the_recent_uses)
 TEST_F(test_access, follows_the_recent_uses_where_nothing_is_predicted)
 {
     use_with(BOTH);
-    for (unsigned i = 0; i < 5; ++i) {
+    for (unsigned i = 0; i <= RECENT; ++i) {
         use_with(ACCESS_READ);
         run(i * 17 * SEC);
     }

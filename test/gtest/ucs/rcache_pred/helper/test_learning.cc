@@ -125,7 +125,8 @@ TEST_F(test_learning, costs_are_learnt)
 {
     m_world.set_reg_cost(400, 70000);
     for (unsigned i = 0; i < 200; ++i) {
-        use(buffer(i % 10), (1 + i % 7) * 20 * PAGE, MSEC);
+        unsigned which = i % 10;
+        use(buffer(which), (1 + which % 7) * 20 * PAGE, MSEC);
         run(10 * MSEC);
     }
     EXPECT_NEAR(400 * 64 + 70000, test_pred_reg_estimate(domain(), 64), 2000);

@@ -39,7 +39,7 @@ protected:
     {
         uint64_t n    = m_next++;
         entry_t entry = {&m_regions[region], m_regions[region].generation, n,
-                         n * 3, {n * 5, n * 7, n * 11}, (unsigned)n};
+                         {n * 3, n * 4}, {n * 5, n * 7, n * 11}, (unsigned)n};
 
         ucs_rcache_pred_dq_push(&m_dq, &entry);
     }
@@ -54,7 +54,8 @@ protected:
         }
 
         uint64_t n = entry.begin;
-        EXPECT_EQ(n * 3, entry.length);
+        EXPECT_EQ(n * 3, entry.range.start);
+        EXPECT_EQ(n * 4, entry.range.end);
         EXPECT_EQ(n * 5, entry.context.caller);
         EXPECT_EQ(n * 7, entry.context.stack);
         EXPECT_EQ(n * 11, entry.context.window);

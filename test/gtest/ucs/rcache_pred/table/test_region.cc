@@ -16,6 +16,10 @@ protected:
     typedef ucs_rcache_pred_region_t region_t;
     typedef ucs_rcache_pred_domain_t domain_t;
 
+    /* So many times that a region was registered count */
+    static constexpr unsigned RECENT = UCS_RCACHE_PRED_RECENT *
+                                       UCS_RCACHE_PRED_RECENT_TIMES;
+
     test_region() { EXPECT_EQ(UCS_OK, ucs_rcache_pred_table_init(&m_table)); }
     ~test_region() { ucs_rcache_pred_table_cleanup(&m_table); }
 
@@ -67,24 +71,57 @@ protected:
 
     static bool overlaps(const region_t *region, uintptr_t start, uintptr_t end)
     {
-        return (region->start < end) &&
-               (region->start + region->extent > start);
+        return (region->known.start < end) && (region->known.end > start);
     }
 
     /* The regions that an unmap of the range finds */
     std::set<region_t*> overlapping(uintptr_t start, uintptr_t end)
     {
+        const ucs_rcache_pred_range_t range = {start, end};
         std::set<region_t*> regions;
         region_t *region = NULL;
         uintptr_t last   = 0;
 
-        while ((region = ucs_rcache_pred_table_overlap(&m_table, region, start,
-                                                       end)) != NULL) {
+        while ((region = ucs_rcache_pred_table_overlap(&m_table, region,
+                                                       &range)) != NULL) {
             EXPECT_TRUE(regions.insert(region).second) << "found twice";
-            EXPECT_LE(last, region->start) << "in the order of starts";
-            last = region->start;
+            EXPECT_LE(last, region->known.start) << "in the order of starts";
+            last = region->known.start;
         }
         return regions;
+    }
+
+    void set_range(region_t *region, ucs_rcache_pred_range_t range)
+    {
+        ucs_rcache_pred_region_set_range(&m_table, region, &range);
+    }
+
+    void cut(region_t *region, ucs_rcache_pred_range_t unmapped)
+    {
+        ucs_rcache_pred_region_cut(&m_table, region, &unmapped);
+    }
+
+    static bool covers(const region_t *region, ucs_rcache_pred_range_t range,
+                       unsigned access)
+    {
+        return ucs_rcache_pred_region_covers(region, &range, access);
+    }
+
+    /* A use was learned */
+    static void add(region_t *region, uintptr_t start, uintptr_t end,
+                    bool renewed)
+    {
+        const ucs_rcache_pred_range_t range = {start, end};
+
+        ucs_rcache_pred_region_add_recent(region, &range, 0, renewed);
+    }
+
+    /* What would be registered ahead of the next use */
+    static std::pair<uintptr_t, uintptr_t> expected(const region_t *region)
+    {
+        ucs_rcache_pred_range_t range = ucs_rcache_pred_region_expected(region);
+
+        return {range.start, range.end};
     }
 
     ucs_rcache_pred_table_t m_table;
@@ -127,14 +164,16 @@ TEST_F(test_region, new_one_is_blank)
 
     EXPECT_EQ(domain(1), region->domain);
     EXPECT_EQ(0x1000u, region->start);
-    EXPECT_EQ(100u, region->length);
+    EXPECT_EQ(0x1000u, region->registered.start);
+    EXPECT_EQ(0x1064u, region->registered.end);
     EXPECT_EQ(UCS_RCACHE_PRED_REGION_IDLE, region->state);
     EXPECT_EQ(NEVER, region->deadline);
     EXPECT_EQ(0u, region->refs);
     EXPECT_FALSE(region->stale);
     EXPECT_FALSE(region->queued);
     EXPECT_TRUE(ucs_list_is_empty(&region->forecast.sites));
-    EXPECT_EQ(100u, region->extent);
+    EXPECT_EQ(0x1000u, region->known.start);
+    EXPECT_EQ(0x1064u, region->known.end);
 }
 
 TEST_F(test_region, found_by_handle_while_registered)
@@ -357,13 +396,15 @@ TEST_F(test_region, overlap_agrees_with_brute_force)
         }
 
         if ((random() % 10 == 0) && !regions.empty()) {
-            ucs_rcache_pred_region_set_length(
-                    &m_table, regions[random() % regions.size()],
-                    1 + random() % 3000);
-            region_t *cut = regions[random() % regions.size()];
-            ucs_rcache_pred_region_cut(
-                    &m_table, cut,
-                    cut->length + random() % (1 + cut->extent - cut->length));
+            region_t *region = regions[random() % regions.size()];
+            ucs_rcache_pred_range_t range =
+                ucs_rcache_pred_range(random() % 10000, 1 + random() % 3000);
+
+            if (ucs_rcache_pred_range_overlaps(&region->registered, &range)) {
+                set_range(region, range);
+            } else {
+                ucs_rcache_pred_region_cut(&m_table, region, &range);
+            }
         }
 
         uintptr_t start = random() % 15000;
@@ -383,39 +424,106 @@ TEST_F(test_region, covers_length_and_access)
     region_t *region = make(0x1000, 8192);
 
     region->access = 0x3;
-    EXPECT_TRUE(ucs_rcache_pred_region_covers(region, 8192, 0x3));
-    EXPECT_TRUE(ucs_rcache_pred_region_covers(region, 1, 0x1));
-    EXPECT_TRUE(ucs_rcache_pred_region_covers(region, 1, 0));
-    EXPECT_FALSE(ucs_rcache_pred_region_covers(region, 8193, 0x1));
-    EXPECT_FALSE(ucs_rcache_pred_region_covers(region, 8192, 0x4));
-    EXPECT_FALSE(ucs_rcache_pred_region_covers(region, 8192, 0x7));
+    EXPECT_TRUE(covers(region, {0x1000, 0x3000}, 0x3));
+    EXPECT_TRUE(covers(region, {0x1000, 0x1001}, 0x1));
+    EXPECT_TRUE(covers(region, {0x2fff, 0x3000}, 0));
+    EXPECT_FALSE(covers(region, {0x1000, 0x3001}, 0x1));
+    EXPECT_FALSE(covers(region, {0xfff, 0x2000}, 0x1));
+    EXPECT_FALSE(covers(region, {0x1000, 0x3000}, 0x4));
+    EXPECT_FALSE(covers(region, {0x1000, 0x3000}, 0x7));
 }
 
-TEST_F(test_region, expected_length_is_longest_of_recent)
-{
-    region_t *region = make(0x1000, 8192);
+using limits = std::pair<uintptr_t, uintptr_t>;
 
-    region->lengths[0] = 100;
-    region->lengths[2] = 300;
-    EXPECT_EQ(300u, ucs_rcache_pred_region_expected_length(region));
+TEST_F(test_region, expects_what_was_registered_before_anything_is_learned)
+{
+    EXPECT_EQ(limits(0x1000, 0x3000), expected(make(0x1000, 0x2000)));
 }
 
-TEST_F(test_region, expected_length_ends_at_the_extent)
+TEST_F(test_region, expects_all_that_was_used_recently)
 {
-    region_t *region = make(0x1000, 8192);
+    region_t *region = make(0x1000, 0x8000);
 
-    region->lengths[1] = 8192;
-    ucs_rcache_pred_region_set_length(&m_table, region, 100);
-    EXPECT_EQ(8192u, region->extent);
-    EXPECT_EQ(8192u, ucs_rcache_pred_region_expected_length(region));
-    ucs_rcache_pred_region_cut(&m_table, region, 4096);
-    EXPECT_EQ(4096u, ucs_rcache_pred_region_expected_length(region));
-    ucs_rcache_pred_region_set_length(&m_table, region, 5000);
-    EXPECT_EQ(5000u, ucs_rcache_pred_region_expected_length(region));
+    add(region, 0x1000, 0x2000, true);
+    EXPECT_EQ(limits(0x1000, 0x2000), expected(region));
+    add(region, 0x4000, 0x5000, true);
+    EXPECT_EQ(limits(0x1000, 0x5000), expected(region));
 }
 
-TEST_F(test_region, expected_length_is_never_0)
+TEST_F(test_region, expects_what_was_used_while_it_was_registered_recently)
 {
-    EXPECT_EQ(8192u,
-              ucs_rcache_pred_region_expected_length(make(0x1000, 8192)));
+    region_t *region = make(0x1000, 0x8000);
+
+    /* Many slices in turns, while the region was registered once */
+    add(region, 0x1000, 0x1800, true);
+    for (uintptr_t start = 0x1800; start < 0x9000; start += 0x800) {
+        add(region, start, start + 0x800, false);
+    }
+    EXPECT_EQ(limits(0x1000, 0x9000), expected(region));
+
+    for (unsigned i = 0; i < RECENT - 1; ++i) {
+        add(region, 0x2000, 0x3000, true);
+    }
+    EXPECT_EQ(limits(0x1000, 0x9000), expected(region));
+    add(region, 0x2000, 0x3000, true);
+    EXPECT_EQ(limits(0x2000, 0x3000), expected(region)) << "longer ago";
+}
+
+TEST_F(test_region, expects_nothing_beyond_what_is_known)
+{
+    region_t *region = make(0x1000, 0x3000);
+
+    add(region, 0x1000, 0x4000, true);
+    set_range(region, {0x2000, 0x3000});
+    EXPECT_EQ(limits(0x1000, 0x4000), expected(region));
+    cut(region, {0x3000, 0x3800});
+    EXPECT_EQ(limits(0x1000, 0x3000), expected(region));
+    cut(region, {0x0, 0x1800});
+    EXPECT_EQ(limits(0x1800, 0x3000), expected(region));
+    EXPECT_EQ((std::set<region_t*>{}), overlapping(0, 0x1800));
+
+    /* What was used recently is gone: expect what was registered last */
+    set_range(region, {0x2800, 0x2c00});
+    cut(region, {0x2000, 0x2800});
+    cut(region, {0x2c00, 0x3000});
+    for (unsigned i = 0; i < RECENT; ++i) {
+        add(region, 0x1000, 0x2000, true);
+    }
+    EXPECT_EQ(limits(0x2800, 0x2c00), expected(region));
+}
+
+TEST_F(test_region, is_found_where_it_grows_to)
+{
+    region_t *region = make(0x4000, 0x1000), *other = make(0x3000, 0x800);
+
+    set_range(region, {0x2000, 0x6000});
+    EXPECT_EQ((std::set<region_t*>{region}), overlapping(0x2000, 0x2001));
+    EXPECT_EQ((std::set<region_t*>{region, other}), overlapping(0x3000, 0x3001));
+    EXPECT_EQ((std::set<region_t*>{region}), at(0x4000)) << "by its start";
+}
+
+TEST(test_range, similar_ranges_have_half_of_the_longer_one_in_common)
+{
+    auto similar = [](ucs_rcache_pred_range_t a, ucs_rcache_pred_range_t b) {
+        EXPECT_EQ(ucs_rcache_pred_range_is_similar(&a, &b),
+                  ucs_rcache_pred_range_is_similar(&b, &a));
+        return ucs_rcache_pred_range_is_similar(&a, &b) != 0;
+    };
+
+    EXPECT_TRUE(similar({100, 200}, {100, 200}));
+    EXPECT_TRUE(similar({100, 200}, {150, 250}));
+    EXPECT_FALSE(similar({100, 200}, {151, 251}));
+    EXPECT_TRUE(similar({100, 200}, {100, 300}));
+    EXPECT_FALSE(similar({100, 200}, {100, 301}));
+    EXPECT_TRUE(similar({100, 101}, {100, 101}));
+    EXPECT_FALSE(similar({100, 101}, {101, 102}));
+    EXPECT_FALSE(similar({100, 100}, {100, 100})) << "empty";
+}
+
+TEST(test_range, ends_with_the_address_space)
+{
+    ucs_rcache_pred_range_t range = ucs_rcache_pred_range(UINTPTR_MAX - 9, 100);
+
+    EXPECT_EQ(UINTPTR_MAX, range.end);
+    EXPECT_EQ(9u, ucs_rcache_pred_range_length(&range));
 }

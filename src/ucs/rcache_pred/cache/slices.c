@@ -1,0 +1,93 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "register.h"
+#include "slices.h"
+
+#include <ucs/rcache_pred/table/known.h>
+
+/* So many handles are taken before the lock is released to deregister them */
+#define MAX_HANDLES 8
+
+
+ucs_rcache_pred_region_t *
+pred_find_slice(ucs_rcache_pred_domain_t *domain,
+                const ucs_rcache_pred_range_t *range, unsigned access)
+{
+    const ucs_rcache_pred_table_t *table = &domain->pred->table;
+    ucs_rcache_pred_region_t *similar    = NULL;
+    ucs_rcache_pred_region_t *coming     = NULL;
+    ucs_rcache_pred_region_t *region     = NULL;
+
+    while ((region = ucs_rcache_pred_table_overlap(table, region, range)) !=
+           NULL) {
+        if ((region->domain != domain) || region->stale) {
+            continue;
+        }
+
+        if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+            ucs_rcache_pred_region_covers(region, range, access)) {
+            return region;
+        }
+
+        if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
+            if (ucs_rcache_pred_range_overlaps(&region->registered, range)) {
+                coming = region;
+            }
+        } else if ((region->refs == 0) &&
+                   ucs_rcache_pred_range_is_similar(&region->registered,
+                                                    range)) {
+            similar = region;
+        }
+    }
+
+    return (coming != NULL) ? coming : similar;
+}
+
+/* Take the handles of regions that are merged with a claimed one. Under lock.
+ *
+ * @return how many were taken. */
+static unsigned take_handles(ucs_rcache_pred_t *pred,
+                             ucs_rcache_pred_region_t *region,
+                             pred_handle_t *handles)
+{
+    ucs_rcache_pred_range_t range   = region->registered;
+    ucs_rcache_pred_region_t *other = NULL;
+    unsigned count                  = 0;
+
+    while ((count < MAX_HANDLES) &&
+           ((other = ucs_rcache_pred_table_overlap(&pred->table, other,
+                                                   &range)) != NULL)) {
+        if ((other->domain == region->domain) && !other->stale &&
+            (other->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+            (other->refs == 0) &&
+            ucs_rcache_pred_range_overlaps(&other->registered, &range)) {
+            range             = ucs_rcache_pred_range_hull(&range,
+                                                           &other->registered);
+            region->access   |= other->access;
+            handles[count++]  = pred_take_handle(pred, other);
+        }
+    }
+
+    ucs_rcache_pred_region_set_range(&pred->table, region, &range);
+    return count;
+}
+
+void pred_merge_slices(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region,
+                       ucs_rcache_pred_by_t by)
+{
+    pred_handle_t handles[MAX_HANDLES];
+    unsigned count, i;
+
+    while ((count = take_handles(pred, region, handles)) > 0) {
+        pred_unlock(pred);
+        for (i = 0; i < count; ++i) {
+            pred_deregister(&handles[i], by);
+        }
+        pred_lock(pred);
+    }
+}

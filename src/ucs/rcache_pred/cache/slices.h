@@ -1,0 +1,44 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_SLICES_H_
+#define UCS_RCACHE_PRED_SLICES_H_
+
+#include "cache.h"
+
+/** @file slices.h
+ *
+ * Regions that share memory. Programs use slices of arrays: a use inside of
+ * what is registered needs no registration of its own, and the same byte is not
+ * pinned twice, except while uses are under way that need it in two
+ * registrations. Any thread calls these functions, under the lock.
+ */
+
+/**
+ * Find a region for a use among those that share memory with it. That is one
+ * which serves it; or else one that is being registered, which the use waits
+ * for so that it can serve the use or be merged; or else one without uses which
+ * most likely is the same buffer.
+ *
+ * @return NULL if there is none of these.
+ */
+ucs_rcache_pred_region_t *
+pred_find_slice(ucs_rcache_pred_domain_t *domain,
+                const ucs_rcache_pred_range_t *range, unsigned access);
+
+/**
+ * Before a claimed region is registered, deregister all regions without uses
+ * that are registered and share memory with it, and extend it to what they had
+ * registered. Otherwise two such regions that are used in turns would either
+ * pin memory twice, or take it from each other with each use. UCX's own cache
+ * does the same (ucs_rcache_check_overlap() in UCX 1.13). The lock is released
+ * meanwhile.
+ */
+void pred_merge_slices(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region,
+                       ucs_rcache_pred_by_t by);
+
+#endif

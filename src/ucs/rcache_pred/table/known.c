@@ -1,0 +1,163 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "known.h"
+
+
+/* Where the last region of a branch ends; 0: the branch is empty */
+static uintptr_t branch_end(const ucs_rcache_pred_tree_node_t *node)
+{
+    return (node == NULL) ? 0 : ucs_rcache_pred_tree_region(node)->max_end;
+}
+
+/* Whether a region ends after @a start */
+static int ends_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
+{
+    return ucs_rcache_pred_tree_region(node)->known.end > start;
+}
+
+/* The first region of a branch that ends after @a start. There is one. */
+static const ucs_rcache_pred_tree_node_t *
+first_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
+{
+    for (;;) {
+        if (branch_end(node->child[0]) > start) {
+            node = node->child[0];
+        } else if (ends_after(node, start)) {
+            return node;
+        } else {
+            node = node->child[1];
+        }
+    }
+}
+
+/* The first region behind @a node that ends after @a start, or NULL */
+static const ucs_rcache_pred_tree_node_t *
+next_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
+{
+    const ucs_rcache_pred_tree_node_t *below;
+
+    for (;;) {
+        if (branch_end(node->child[1]) > start) {
+            return first_after(node->child[1], start);
+        }
+
+        do {
+            below = node;
+            node  = node->parent;
+            if (node == NULL) {
+                return NULL;
+            }
+        } while (below == node->child[1]);
+
+        if (ends_after(node, start)) {
+            return node;
+        }
+    }
+}
+
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
+                              ucs_rcache_pred_region_t *region,
+                              const ucs_rcache_pred_range_t *range)
+{
+    const ucs_rcache_pred_tree_node_t *node = NULL;
+
+    if (region != NULL) {
+        node   = next_after(&region->tree_node, range->start);
+    } else if (branch_end(table->tree.root) > range->start) {
+        node   = first_after(table->tree.root, range->start);
+    }
+    if (node == NULL) {
+        return NULL;
+    }
+
+    region = ucs_rcache_pred_tree_region(node);
+    return (region->known.start < range->end) ? region : NULL;
+}
+
+/* Change what is known of a region */
+static void set_known(ucs_rcache_pred_table_t *table,
+                      ucs_rcache_pred_region_t *region,
+                      const ucs_rcache_pred_range_t *known)
+{
+    if (known->start == region->known.start) {
+        region->known = *known;
+        ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
+        return;
+    }
+
+    ucs_rcache_pred_tree_remove(&table->tree, &region->tree_node);
+    region->known = *known;
+    ucs_rcache_pred_tree_insert(&table->tree, &region->tree_node);
+}
+
+void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
+                                      ucs_rcache_pred_region_t *region,
+                                      const ucs_rcache_pred_range_t *range)
+{
+    ucs_rcache_pred_range_t known;
+
+    region->registered = *range;
+    if (!ucs_rcache_pred_range_has(&region->known, range)) {
+        known = ucs_rcache_pred_range_hull(&region->known, range);
+        set_known(table, region, &known);
+    }
+}
+
+void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_region_t *region,
+                                const ucs_rcache_pred_range_t *unmapped)
+{
+    ucs_rcache_pred_range_t known = region->known;
+
+    if (unmapped->start >= region->registered.end) {
+        known.end   = ucs_min(known.end, unmapped->start);
+    } else {
+        known.start = ucs_max(known.start, unmapped->end);
+    }
+    set_known(table, region, &known);
+}
+
+void ucs_rcache_pred_region_add_recent(ucs_rcache_pred_region_t *region,
+                                       const ucs_rcache_pred_range_t *range,
+                                       unsigned access, int renewed)
+{
+    unsigned i = region->last_recent;
+
+    if (renewed && (++region->recent_times > UCS_RCACHE_PRED_RECENT_TIMES)) {
+        i = (i + 1) % UCS_RCACHE_PRED_RECENT;
+        region->last_recent  = i;
+        region->recent_times = 1;
+        region->recent[i].end = 0;
+        region->accesses[i]   = 0;
+    }
+
+    region->accesses[i] |= access;
+    region->recent[i]    = (region->recent[i].end == 0) ? *range :
+                           ucs_rcache_pred_range_hull(&region->recent[i],
+                                                      range);
+}
+
+ucs_rcache_pred_range_t
+ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_range_t expected = {.start = UINTPTR_MAX, .end = 0};
+    const ucs_rcache_pred_range_t *recent;
+    unsigned i;
+
+    for (i = 0; i < UCS_RCACHE_PRED_RECENT; ++i) {
+        recent = &region->recent[i];
+        if (ucs_rcache_pred_range_overlaps(recent, &region->known)) {
+            expected = ucs_rcache_pred_range_hull(&expected, recent);
+        }
+    }
+
+    expected.start = ucs_max(expected.start, region->known.start);
+    expected.end   = ucs_min(expected.end, region->known.end);
+    /* While nothing is known, none of the uses has been learned */
+    return (expected.start < expected.end) ? expected : region->registered;
+}

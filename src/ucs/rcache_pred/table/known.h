@@ -1,0 +1,59 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_KNOWN_H_
+#define UCS_RCACHE_PRED_KNOWN_H_
+
+#include "region.h"
+
+/** @file known.h
+ *
+ * Which memory a region stands for: what of it is registered, what is known of
+ * it, and what to register ahead of its next use. And the regions that share
+ * memory with a range. The caller holds the cache's lock, unless a comment says
+ * otherwise.
+ */
+
+/** Set what is to be registered of a region, which must not be registered. What
+ *  is known of it becomes no less than that. */
+void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
+                                      ucs_rcache_pred_region_t *region,
+                                      const ucs_rcache_pred_range_t *range);
+
+/** Cut off what is known of a region at memory that was unmapped, on the side
+ *  where that is.
+ *  @param [in] unmapped  Has no bytes in common with what is registered. */
+void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_region_t *region,
+                                const ucs_rcache_pred_range_t *unmapped);
+
+/** Remember what a use has needed. Only the helper calls this; without the
+ *  lock.
+ *  @param [in] renewed  Whether the region was registered since this was called
+ *                       last. */
+void ucs_rcache_pred_region_add_recent(ucs_rcache_pred_region_t *region,
+                                       const ucs_rcache_pred_range_t *range,
+                                       unsigned access, int renewed);
+
+/** @return what to register of the region ahead of its next use: all that was
+ *          used recently, as far as it is known. Never empty. Only the helper
+ *          calls this. */
+ucs_rcache_pred_range_t
+ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region);
+
+/**
+ * Find the regions whose known range has bytes in common with a range. Each
+ * call takes O(log n) steps, whatever lengths regions have.
+ *
+ * @param [in] region  The region that was found last; NULL: find the first one.
+ * @return the next one in the order of the table's tree, or NULL.
+ */
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
+                              ucs_rcache_pred_region_t *region,
+                              const ucs_rcache_pred_range_t *range);
+
+#endif
