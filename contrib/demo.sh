@@ -32,9 +32,9 @@ rig, at the speed of memory, with the cost of an adapter added, and one of them
 in a guest with Soft-RoCE. Where there cannot be a native rig, all of them run in
 the guest, whose times mean nothing.
 
-Writes into the folder: table.md, registered-memory.svg, summary.json (a line for
-each program and policy), and for each of these a folder with what was measured,
-in raw/. Exit status: 0; 1 if a run failed; 77 if there is no RDMA device, no
+Writes into the folder: table.md, short-table.md, registered-memory.svg,
+summary.json (a line for each program and policy), and for each of these places a
+folder with what was measured, in raw/. Exit status: 0; 1 if a run failed; 77 if there is no RDMA device, no
 native rig and no way to boot a guest.
 USAGE
 }
@@ -119,6 +119,14 @@ NOTES
     busy_note "$load"
 }
 
+# The same in short, for the README
+short_table()
+{
+    tables demo "$1" | awk -F'|' -v OFS='|' '
+        NR == 1 { $6 = " memory of leave-pinned "; $13 = " run time of it " }
+        { print $1, $2, $3, $6, $9, $13, "" }'
+}
+
 guest_table()
 {
     printf '%s:\n\n' "$(name_of verbs | sed 's/^./\U&/')"
@@ -147,6 +155,7 @@ report()
             fi
         done
     } > "$out/table.md"
+    short_table "$out/$1" > "$out/short-table.md"
     for rig in "$@"; do
         tables demo-json "$out/$rig" "$rig"
     done > "$out/summary.json"

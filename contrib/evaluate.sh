@@ -24,14 +24,18 @@ usage: evaluate.sh [options] [PART...]
 
 PART is one of
   ${parts_all[*]}
-or all (the default). All but verbs run in the native rig; verbs needs an RDMA
-device, or boots a guest with Soft-RoCE if there is none.
+or all (the default, unless --program is given). All but verbs run in the native
+rig; verbs needs an RDMA device, or boots a guest with Soft-RoCE if there is none.
 
   --quick            fewer cases and iterations, and 1 repetition
   --repetitions N    1 to 20 (5); in a guest 1
   --budget S         seconds that the runs may take, 60 to 86400; repetitions
                      that do not fit are left out (default: no limit)
   --work-per-ms N    how much work programs take for a millisecond (found out)
+  --program NAME=COMMAND
+                     a program of yours as well, natively, 2 ranks: COMMAND is
+                     what mpirun would be given, with whole paths; NAME has small
+                     letters and digits. Can be given several times
   --out DIR          a new folder for the results (results/evaluation-DATE)
   --list             print the parts, how many runs each has and about how many
                      minutes they take, and do nothing
@@ -47,6 +51,7 @@ reps=
 budget=0
 work=
 list=
+programs=()
 out=$top/results/evaluation-$(date +%Y%m%d-%H%M%S)
 parts=()
 command_line="contrib/evaluate.sh${*:+ $*}"
@@ -57,6 +62,10 @@ while [ $# -gt 0 ]; do
                    reps=${2-}; range "$1" "$reps" 1 20; shift ;;
     --budget)      budget=${2-}; range "$1" "$budget" 60 86400; shift ;;
     --work-per-ms) work=${2-}; range "$1" "$work" 1 99999999; shift ;;
+    --program)     own_program "${2-}" ||
+                       die "--program: '${2-}'; accepted: NAME=COMMAND, NAME of" \
+                           "small letters and digits, and none of ours"
+                   programs+=(-p "$2"); shift ;;
     --out)         out=${2-}; shift ;;
     --list)        list=1 ;;
     --help|-h)     usage; exit 0 ;;
@@ -70,7 +79,10 @@ while [ $# -gt 0 ]; do
     [ $# -gt 0 ] || die "the last option needs a value; see --help"
     shift
 done
-[ ${#parts[@]} -gt 0 ] || parts=("${parts_all[@]}")
+if [ ${#parts[@]} -eq 0 ] && [ ${#programs[@]} -eq 0 ]; then
+    parts=("${parts_all[@]}")
+fi
+[ ${#programs[@]} -eq 0 ] || parts+=(own)
 [ -n "$reps" ] || reps=$([ -n "$quick" ] && echo 1 || echo 5)
 
 # runs_of RIG PART...: prints CASE:VARIANT, each once, for all these parts
@@ -151,7 +163,7 @@ run_in()
     local rig=$1 dir=$out/$1 runs arguments repeat seconds timeout=86400 status=0
     mapfile -t runs < <(runs_of "$rig" "${parts[@]}")
     repeat=$(reps_of "$rig")
-    arguments=(-r "$repeat")
+    arguments=(-r "$repeat" "${programs[@]}")
     [ -z "$quick" ] || arguments+=(-q)
     if [ "$budget" -ne 0 ]; then
         seconds=$((budget * $(seconds_of "$rig" "${parts[@]}") / total))
@@ -185,6 +197,10 @@ report_part()
         [[ " ${done_rigs[*]} " = *" $rig "* ]] || continue
         printf '### %s; %s\n\n' "$title" "$(name_of "$rig")"
         tables $kind "$out/$rig" "${cases[*]}" "${variants[*]}"
+        if [ $kind = policies ] && [ ${#cases[@]} -gt 2 ]; then
+            printf '\nAll of these together:\n\n'
+            tables summary "$out/$rig" "${cases[*]}" "${variants[*]}"
+        fi
         [ -z "$paper" ] || printf '\nThe paper: %s.\n' "$paper"
         echo
     done

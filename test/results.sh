@@ -111,6 +111,13 @@ peak, MiB | ratio | uses | hits | waited for |
 | app | predict | 2 | 2.50 | 0.556 | 9.00 | 1.000 | 10 | 80 % | 3 |" \
     "$tables" counts "$work" "app" "stock predict"
 
+# Ratios of time are 1.25 and 1.5, of memory 0.556 and 1
+same "all programs together" "| policy | programs | time, median | longest | \
+above 1.01 | memory, median | most | peak, most |
+|---|--:|--:|--:|--:|--:|--:|--:|
+| predict | 2 | 1.375 | 1.500 | 2 | 0.778 | 1.000 | 1.000 |" \
+    "$tables" summary "$work" "app says missing" "stock predict missing"
+
 same "errors of predictions" "| program | policy | runs | uses, a rank | \
 predicted, all ranks | within 0.5 % | 1 % | 5 % | 10 % | 25 % |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|
@@ -213,6 +220,8 @@ output=$(rounds -r1 is-2:stock cg-2:stock) && fail "a failed run is not told"
 grep -q '^failed is-2 stock 1 status 3$' <<< "$output" || fail "$output"
 [ "$(cut -d ' ' -f 1-3 "$work/out/runs")" = "cg-2 stock 1" ] ||
     fail "a failed run is listed"
+same "a program of the user" "run mine-2 stock 1" \
+    rounds -r1 -p'mine=/bin/mine --and more' mine-2:stock
 output=$(rounds -r1 hpcc-2:stock) && fail "wrong results are not told"
 grep -q '^failed hpcc-2 stock 1 wrong results$' <<< "$output" || fail "$output"
 
@@ -251,6 +260,10 @@ while IFS='|' read -r place _ _ name variant base quantity; do
         fail "paper.txt: no quantity $quantity"
 done < "$top/contrib/lib/paper.txt"
 
+own_program cg=/bin/true && fail "a program of ours is taken for another"
+own_program 'a b=/bin/true' && fail "a name of two words is accepted"
+own_program mine= && fail "a program without a command is accepted"
+
 # The length of all runs, and what is accepted
 output=$("$top/contrib/evaluate.sh" --list)
 echo "$output"
@@ -259,5 +272,7 @@ echo "$output"
 same "two parts that need the same runs" "together about 2 min: what several \
 parts need is run once" \
     sh -c "'$top/contrib/evaluate.sh' --list fig2 fig2 | tail -n 1"
+same "a program of the user takes turns as well" "own      30 runs,  2 min: Other \
+programs" sh -c "'$top/contrib/evaluate.sh' --list --program a=b | head -n 1"
 
 exit $errors

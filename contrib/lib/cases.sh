@@ -12,6 +12,9 @@
 
 parts_all=(costs fig2 fig5 fig6 fig8 fig9 fig10 fig11 fig12 tab4 busy idle verbs)
 
+# Programs of the user: commands by name, see own_program
+declare -A own_commands=()
+
 # UCX's model of an InfiniBand adapter
 rig_usual=cma-16,0.25
 
@@ -109,6 +112,12 @@ task groupings)" ;;
         cases=(fig1-5m-2 cg-2 wavefront-2 ft1d-2)
         [ -z "$quick" ] || cases=(fig1-5m-2)
         variants=(stock on-demand predict) ;;
+    own)
+        # Not one of parts_all: there is nothing without --program
+        title="Other programs"
+        cases=("${!own_commands[@]}")
+        cases=("${cases[@]/%/-2}")
+        variants=(stock leave-pinned on-demand predict budget-1 budget-inf) ;;
     demo)
         # Not of evaluate.sh: the programs of demo.sh
         title="The demonstration"
@@ -142,15 +151,20 @@ case_of()
     # seconds; then the same in an emulated guest, where a transfer of 5 MB takes
     # 120 ms instead of 0.2
     case ${name%%-*} in
-    fig1)      command=("$apps/fig1"); loop 20 30 150 8
+    fig1)      command=("$apps/fig1")
                case $size in
-               reuse)   command+=(--verify) ;;
-               noreuse) command+=(--verify --no-reuse) ;;
-               *)       command+=(--size "$size") ;;
+               reuse)   command+=(--verify); loop 20 30 150 8 ;;
+               noreuse) command+=(--verify --no-reuse); loop 20 15 150 8 ;;
+               *)       command+=(--size "$size"); loop 20 30 150 8 ;;
                esac ;;
     fig1short) command=("$apps/fig1" --size "$size"); loop 8 60 150 8 ;;
     fig1new)   command=("$apps/fig1" --size "$size" --no-reuse)
-               loop 20 20 150 8 ;;
+               # New buffers all the time are much memory
+               if [ "$size" = 16m ]; then
+                   loop 20 8 150 8
+               else
+                   loop 20 20 150 8
+               fi ;;
     cg)        command=("$apps/cg"); loop 20 80 80 8 ;;
     wavefront) command=("$apps/wavefront"); loop 20 80 500 8 ;;
     is)        command=("$apps/is"); loop 20 60 300 8 ;;
@@ -162,8 +176,18 @@ case_of()
                [ "$rig" = verbs ] || command+=(--n 2048 --iters 10) ;;
     hpcc)      command=(hpcc)
                [ "$name" = "hpcc-$ranks" ] || problem=$size ;;
-    *)         return 1 ;;
+    *)         read -ra command <<< "${own_commands[${name%%-*}]-}"
+               [ ${#command[@]} -gt 0 ] || return 1 ;;
     esac
+}
+
+# own_program NAME=COMMAND: a program of the user, by which its case is called
+own_program()
+{
+    local work_per_ms=0
+    [[ $1 =~ ^[a-z][a-z0-9]*=. ]] &&
+        ! case_of "${1%%=*}-2" cma-0,0 /nowhere || return 1
+    own_commands[${1%%=*}]=${1#*=}
 }
 
 # loop MS ITERATIONS GUEST-MS GUEST-ITERATIONS
@@ -172,7 +196,8 @@ loop()
     [ "$rig" != verbs ] || shift 2
     local iterations=$2
     [ -z "$quick" ] || iterations=$((iterations / 2))
-    command+=(--compute "$1" --iters "$iterations" --work-per-ms "$work_per_ms" --json)
+    command+=(--compute "$1" --iters "$iterations" --json
+              --work-per-ms "$work_per_ms")
 }
 
 # The first processor that may be used here

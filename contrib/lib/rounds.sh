@@ -15,6 +15,8 @@
 #   -w WORK     how much work programs take for a millisecond (found out)
 #   -a          but all of them once, whatever it takes
 #   -s          before them, sample the memory of each, in a repetition 0
+#   -p NAME=COMMAND
+#               a program of the user
 #   -q          fewer iterations
 #
 # With verbs, all runs are sampled. Writes into OUT
@@ -40,9 +42,10 @@ work_per_ms=
 first_rep=1
 quick=
 unlimited_reps=-1
-while getopts g:r:t:w:asq option; do
+while getopts g:p:r:t:w:asq option; do
     case $option in
     g) rig=$OPTARG ;;
+    p) own_program "$OPTARG" ;;
     r) reps=$OPTARG ;;
     t) budget_ms=$((OPTARG * 1000)) ;;
     w) work_per_ms=$OPTARG ;;

@@ -109,19 +109,6 @@ static void errors_row(const runs_t *runs, const char *program,
     }
 }
 
-/* Copies the next of the names, which are separated by spaces, and moves on;
- * returns 0 after the last */
-static int next_name(const char **names_p, char *name)
-{
-    size_t length;
-
-    *names_p += strspn(*names_p, " ");
-    length    = strcspn(*names_p, " ");
-    snprintf(name, RUN_NAME_MAX, "%.*s", (int)length, *names_p);
-    *names_p += length;
-    return length > 0;
-}
-
 static void write_rows(const runs_t *runs, const char *programs,
                        const char *policies,
                        void (*write_row)(const runs_t *runs,

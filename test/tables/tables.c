@@ -25,6 +25,8 @@ static const char usage[] =
 "                                     a table of the evaluation: memory, time\n"
 "  counts DIR \"PROGRAM...\" \"POLICY...\"\n"
 "                                     the same without time\n"
+"  summary DIR \"PROGRAM...\" \"POLICY...\"\n"
+"                                     the same of all programs together\n"
 "  errors DIR \"PROGRAM...\" \"POLICY...\"\n"
 "                                     the same: errors of predictions\n"
 "  compare DIR FILE                   the same beside what others measured\n";
@@ -44,6 +46,17 @@ const char *number(const char *format, double value)
     return text;
 }
 
+int next_name(const char **names_p, char *name)
+{
+    size_t length;
+
+    *names_p += strspn(*names_p, " ");
+    length    = strcspn(*names_p, " ");
+    snprintf(name, RUN_NAME_MAX, "%.*s", (int)length, *names_p);
+    *names_p += length;
+    return length > 0;
+}
+
 static int run_command(const char *command, const runs_t *runs, int argc,
                        char **argv)
 {
@@ -59,6 +72,8 @@ static int run_command(const char *command, const runs_t *runs, int argc,
         evaluate_policies(runs, argv[0], argv[1], stdout);
     } else if (!strcmp(command, "counts") && (argc == 2)) {
         evaluate_counts(runs, argv[0], argv[1], stdout);
+    } else if (!strcmp(command, "summary") && (argc == 2)) {
+        evaluate_summary(runs, argv[0], argv[1], stdout);
     } else if (!strcmp(command, "errors") && (argc == 2)) {
         evaluate_errors(runs, argv[0], argv[1], stdout);
     } else if (!strcmp(command, "compare") && (argc == 1)) {

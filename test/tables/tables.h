@@ -21,6 +21,10 @@
  *  called 16 times more. */
 const char *number(const char *format, double value);
 
+/** Copies the next of the names, which are separated by spaces, to a buffer of
+ *  RUN_NAME_MAX bytes, and moves on. @return 0 after the last. */
+int next_name(const char **names_p, char *name);
+
 /** The table of demo.sh. */
 void demo_table(const runs_t *runs, FILE *out);
 
@@ -49,6 +53,11 @@ void evaluate_policies(const runs_t *runs, const char *programs,
  *  nothing. */
 void evaluate_counts(const runs_t *runs, const char *programs,
                      const char *policies, FILE *out);
+
+/** What the policies but the first did to all programs together: the median and
+ *  the highest of their ratios to the first policy. */
+void evaluate_summary(const runs_t *runs, const char *programs,
+                      const char *policies, FILE *out);
 
 /** As @ref evaluate_policies, of how wrong predictions were. */
 void evaluate_errors(const runs_t *runs, const char *programs,
