@@ -164,7 +164,8 @@ run()
     sed "s/^1000 /$problem /" "$top/contrib/lib/hpccinf.txt" > hpccinf.txt
     [ "$rig" = verbs ] || export NATIVE_STAT=$raw.stat
     start=$(now_ms)
-    timeout -k 5 $limit "${sampler[@]}" "${place[@]}" "${ours[@]}" \
+    # In the same group of processes, so that who ends this script ends it too
+    timeout --foreground -k 5 $limit "${sampler[@]}" "${place[@]}" "${ours[@]}" \
         "${launch[@]}" "${command[@]}" > "$raw.out" 2>&1 || status=$?
     ms=$(($(now_ms) - start))
 
