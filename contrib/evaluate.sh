@@ -54,8 +54,10 @@ list=
 programs=()
 out=$top/results/evaluation-$(date +%Y%m%d-%H%M%S)
 parts=()
-command_line="contrib/evaluate.sh${*:+ $*}"
+# What a reader would type to get the same
+command_line=contrib/evaluate.sh
 while [ $# -gt 0 ]; do
+    option=$1
     case $1 in
     --quick)       quick=1 ;;
     --repetitions|--reps)
@@ -77,6 +79,11 @@ while [ $# -gt 0 ]; do
                    parts+=("$1") ;;
     esac
     [ $# -gt 0 ] || die "the last option needs a value; see --help"
+    case $option in
+    --out) ;;
+    "$1")  command_line+=" $1" ;;
+    *)     command_line+=" $option $(printf '%q' "$1")" ;;
+    esac
     shift
 done
 if [ ${#parts[@]} -eq 0 ] && [ ${#programs[@]} -eq 0 ]; then
@@ -208,16 +215,17 @@ report_part()
 
 report()
 {
-    local part
+    local part paper
     printf '# The evaluation: results\n\n    %s\n\n' "$command_line"
     where_and_when $((SECONDS - begin))
     busy_note "$load"
     printf 'See [evaluation](../evaluation.md) for what the columns mean.\n\n'
     if [[ " ${done_rigs[*]} " = *" $rig_usual "* ]]; then
-        printf '## Beside the paper\n\nChanges against stock UCX; %s.\n\n' \
-            "$(name_of "$rig_usual")"
-        tables compare "$out/$rig_usual" "$top/contrib/lib/paper.txt"
-        echo
+        paper=$(tables compare "$out/$rig_usual" "$top/contrib/lib/paper.txt")
+        # Without a line below the head, nothing of the paper was remade
+        [ "$(wc -l <<< "$paper")" -lt 3 ] ||
+            printf '## Beside the paper\n\nChanges; %s.\n\n%s\n\n' \
+                "$(name_of "$rig_usual")" "$paper"
     fi
     printf '## All of it\n\n'
     for part in "${parts[@]}"; do
