@@ -193,8 +193,8 @@ void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
     }
 }
 
-/* A registration is about to change its state: enter its memory in the present
- * state until now into the ledger, under this cause. It counts for the uses
+/* A registration is about to change its state: its memory in the present state
+ * until now is of this cause. It counts for the uses
  * from the site, or, if that is NULL, for the first use, which may still
  * come. */
 static void holding_enter(predreg_account_t *account,
@@ -204,8 +204,8 @@ static void holding_enter(predreg_account_t *account,
     unsigned __int128 byte_ns = (unsigned __int128)holding->bytes *
                                 (now - holding->since);
 
-    predreg_ledger_add(account->ledger, holding->since, now, holding->bytes,
-                       cause);
+    predreg_ledger_attribute(account->ledger, now - holding->since,
+                             holding->bytes, cause);
     if (site != NULL) {
         site->byte_ns   += holding->unused + byte_ns;
         holding->unused  = 0;
@@ -227,7 +227,8 @@ void predreg_holding_reg(predreg_account_t *account, predreg_holding_t *holding,
     *holding = (predreg_holding_t){
         .bytes = ucs_rcache_pred_pages(address, length,
                                        PREDREG_PAGE_SIZE) *
-                 PREDREG_PAGE_SIZE
+                 PREDREG_PAGE_SIZE,
+        .begin = now
     };
     holding_set_state(holding, PREDREG_HOLDING_REG, now);
     ++account->regs;
@@ -301,6 +302,8 @@ void predreg_holding_close(predreg_account_t *account,
                       now);
         break;
     }
+
+    predreg_ledger_hold(account->ledger, holding->begin, now, holding->bytes);
 }
 
 static int site_compare(const void *a, const void *b)

@@ -42,6 +42,7 @@ typedef unsigned __int128 predreg_byte_ns_t __attribute__((aligned(8)));
  */
 typedef struct predreg_holding {
     uint64_t          bytes;    /**< Bytes of its pages */
+    uint64_t          begin;    /**< When its registration began */
     uint64_t          since;    /**< When its present state began */
     unsigned          uses;     /**< How many uses of it are under way */
     uint8_t           state;    /**< predreg_holding_state_t */

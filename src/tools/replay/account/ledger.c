@@ -91,17 +91,29 @@ static void add_change(predreg_ledger_t *ledger, int64_t time, uint64_t bytes)
     kh_val(&ledger->changes, iter) += bytes;
 }
 
+void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
+                         uint64_t bytes)
+{
+    if ((end > begin) && (bytes > 0)) {
+        add_change(ledger, begin, bytes);
+        add_change(ledger, end, -bytes);
+    }
+}
+
+void predreg_ledger_attribute(predreg_ledger_t *ledger, uint64_t time,
+                              uint64_t bytes, predreg_cause_t cause)
+{
+    ledger->by_cause[cause] += (unsigned __int128)bytes * time;
+}
+
 void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                         uint64_t bytes, predreg_cause_t cause)
 {
-    if ((end <= begin) || (bytes == 0)) {
-        return;
+    if (end > begin) {
+        predreg_ledger_hold(ledger, begin, end, bytes);
+        predreg_ledger_attribute(ledger, (uint64_t)end - (uint64_t)begin, bytes,
+                                 cause);
     }
-
-    add_change(ledger, begin, bytes);
-    add_change(ledger, end, -bytes);
-    ledger->by_cause[cause] += (unsigned __int128)bytes *
-                               ((uint64_t)end - (uint64_t)begin);
 }
 
 static int change_compare(const void *a, const void *b)

@@ -52,6 +52,17 @@ void predreg_ledger_destroy(predreg_ledger_t *ledger);
 void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                         uint64_t bytes, predreg_cause_t cause);
 
+/**
+ * The two halves of that, for memory whose cause changes while it stays
+ * registered: when so many bytes are registered, once, and under which causes, in
+ * any number of parts. An entry of the first half costs far more than one of the
+ * second. What is added by all causes must be what is held.
+ */
+void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
+                         uint64_t bytes);
+void predreg_ledger_attribute(predreg_ledger_t *ledger, uint64_t time,
+                              uint64_t bytes, predreg_cause_t cause);
+
 
 /** A step of the curve of registered memory: from this time on, so many bytes
  *  are registered. */
