@@ -275,4 +275,66 @@ parts need is run once" \
 same "a program of the user takes turns as well" "own      30 runs,  2 min: Other \
 programs" sh -c "'$top/contrib/evaluate.sh' --list --program a=b | head -n 1"
 
+# What demo.sh does where one of the rigs, or both, cannot be had: scripts of a
+# tree in which runs only seem to be some
+tree=$work/tree
+mkdir -p "$tree/test/rig" "$tree/bin"
+cp -r "$top/contrib" "$tree"
+touch -d 2000-01-01 "$tree/configure"
+cat > "$tree/test/rig/run.sh" <<'FAKE'
+#!/bin/bash
+rig=verbs
+while [ "$1" != -- ]; do
+    case $1 in
+    --cma) rig=cma ;;
+    --out) out=$2 ;;
+    esac
+    shift
+done
+[[ $RIGS = *$rig* ]] || exit 77
+for run in "$@"; do
+    [[ $run != *:* ]] || echo "${run%:*} ${run#*:} 1 2.5" >> "$out/runs"
+done
+FAKE
+# Nothing is missing, so that nothing gets installed for a test
+cat > "$tree/bin/dpkg-query" <<'FAKE'
+#!/bin/bash
+printf 'install ok installed %s\n' "${@:4}"
+FAKE
+printf '#!/bin/sh\necho linux-image-amd64\n' > "$tree/bin/apt-cache"
+chmod +x "$tree/test/rig/run.sh" "$tree/bin"/*
+
+# demo STATUS RIGS PATTERN...: with these rigs; what is said or written has these
+# patterns, or, if they begin with !, does not
+demo()
+{
+    local expected=$1 offered=$2 status=0 output pattern
+    shift 2
+    rm -rf "$work/demo"
+    output=$(PATH=$tree/bin:$PATH RIGS=$offered PREDREG_BUILD=$build \
+        "$tree/contrib/demo.sh" --out "$work/demo" 2>&1) || status=$?
+    echo "== demo.sh with $offered"
+    echo "$output"
+    [ $status -eq "$expected" ] || fail "demo.sh with $offered: status $status"
+    for pattern in "$@"; do
+        if [[ $pattern = !* ]]; then
+            ! grep -qE "${pattern#!}" <<< "$output" ||
+                fail "demo.sh with $offered: ${pattern#!}"
+        else
+            grep -qE "$pattern" <<< "$output" ||
+                fail "demo.sh with $offered: no '$pattern'"
+        fi
+    done
+}
+
+if [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
+    demo 0 "cma verbs" '^Native rig, an adapter' 'hpcc .* 2\.500 ' \
+        '^Soft-RoCE in an emulated' '^. fig1-reuse-2 . predict' '!^. hpcc-2 .'
+    demo 0 cma '^Native rig' 'nothing of verbs: no RDMA' '!^Soft-RoCE'
+    demo 0 verbs 'no times: they need the native' '^. hpcc-2 . predict . 1 .' \
+        '!^Native rig' '!2\.500'
+    demo 77 neither 'no times: they need' 'nothing of verbs'
+    grep -q . "$work/demo/table.md" 2>/dev/null && fail "a table of nothing"
+fi
+
 exit $errors
