@@ -14,11 +14,11 @@ BEGIN_C_DECLS
 
 /** @file report_curve.h
  *
- * Replays a rank under predict with all budgets of a report's curve, by a helper
- * that shares the program's processor. That takes longer than all else in a
- * report, and the budgets do not depend on each other: a child process plays
- * some of them. report_rank.c calls this; it plays the policies between the two
- * calls.
+ * Replays a rank under predict with all budgets of a report's curve, by a
+ * helper that shares the program's processor. That takes as long as all else
+ * in a report, and the budgets do not depend on each other: a child process
+ * plays some of them. report_rank.c calls this; it plays the policies between
+ * the two calls.
  */
 
 typedef struct predreg_report_curve predreg_report_curve_t;

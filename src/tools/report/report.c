@@ -198,8 +198,8 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
     return UCS_OK;
 }
 
-/* Add what predict comes to with each budget. The budgets are of the job: what a
- * rank does not have counts as not played of all ranks */
+/* Add what predict comes to with each budget. The budgets are of the job: what
+ * a rank does not have counts as not played of all ranks */
 static void report_add_curve(predreg_findings_t *findings,
                              const predreg_report_rank_t *input)
 {

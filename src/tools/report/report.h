@@ -49,11 +49,12 @@ typedef struct predreg_report_rank {
                                                  since that would change
                                                  nothing */
     const predreg_budgets_t       *budgets; /**< Budgets of the curve, the same
-                                                 for all ranks; NULL: there is no
-                                                 curve */
+                                                 for all ranks; NULL: there is
+                                                 no curve */
     const predreg_outcome_t       *curve;  /**< For each of them, what PREDICT
-                                                comes to with a helper that shares
-                                                the program's processor */
+                                                comes to with a helper that
+                                                shares the program's
+                                                processor */
     uint64_t                      larger_regions; /**< How many; 0 if larger is
                                                        NULL */
 } predreg_report_rank_t;

@@ -13,9 +13,9 @@ BEGIN_C_DECLS
 
 /** @file curve.h
  *
- * Prints what `ucx_predreg replay --curve` adds: what predict comes to with each
- * budget, and which one to use. command.c calls this for a job that was summed
- * up, and whose policies predict and leave-pinned were played.
+ * Prints what `ucx_predreg replay --curve` adds: what predict comes to with
+ * each budget, and which one to use. command.c calls this for a job that was
+ * summed up, and whose policies predict and leave-pinned were played.
  */
 
 /** Print a row, or a line of JSON, for each budget. */

@@ -21,8 +21,8 @@ BEGIN_C_DECLS
  */
 
 /** How many results of a rank there may be: one for each policy, by its number,
- *  and from PREDREG_REPLAY_LAST on those of predict with the budgets of a curve,
- *  but for the usual budget, which is that of the policy. */
+ *  and from PREDREG_REPLAY_LAST on those of predict with the budgets of a
+ *  curve, but for the usual budget, which is that of the policy. */
 #define PREDREG_JOB_RESULTS (PREDREG_REPLAY_LAST + PREDREG_BUDGETS_MAX)
 
 typedef struct predreg_job {
@@ -49,9 +49,9 @@ typedef struct predreg_job {
 void predreg_job_init(predreg_job_t *job);
 void predreg_job_cleanup(predreg_job_t *job);
 
-/** Make room for a result, of a policy or budget, for the next rank, before that
- *  is added, and for that of all ranks together. Results that are not there yet
- *  are all 0.
+/** Make room for a result, of a policy or budget, for the next rank, before
+ *  that is added, and for that of all ranks together. Results that are not
+ *  there yet are all 0.
  *  @return the result of the next rank. It moves with the next call. */
 predreg_replay_result_t *
 predreg_job_add_result(predreg_job_t *job, unsigned index);

@@ -59,8 +59,8 @@ static ucs_status_t replay_policy(const predreg_timeline_t *timeline,
     return status;
 }
 
-/* Replay a rank under predict with the budgets of a curve, but for the usual one,
- * and add the results to the job.
+/* Replay a rank under predict with the budgets of a curve, but for the usual
+ * one, and add the results to the job.
  * @param [in] path  Of its trace, for messages. */
 static ucs_status_t replay_budgets(loader_t *loader, const char *path,
                                    const predreg_timeline_t *timeline)

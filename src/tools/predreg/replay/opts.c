@@ -77,10 +77,10 @@ static void usage(void)
            "  --shared-processor    the helper has no processor of its own: "
            "while it works,\n"
            "                        the program does not\n"
-           "  --curve               memory against run time: predict with budgets "
-           "of 0, 0.2, 0.5,\n"
-           "                        1, 2 and 5 %% and inf, and which of them to "
-           "use\n"
+           "  --curve               memory against run time: predict with "
+           "budgets of 0, 0.2, 0.5,\n"
+           "                        1, 2 and 5 %% and inf, and which of them "
+           "to use\n"
            "  --window N            uses that periodicity compares, 2 to 4096; "
            "32 unless given\n"
            "  --per-rank            also say it of each rank\n"
@@ -169,8 +169,8 @@ static int check_ranks(const predreg_replay_opts_t *opts)
     }
 
     if (opts->curve && (opts->num_ranks > 0)) {
-        predreg_error("--curve is of the job that was recorded, and --ranks of a "
-                      "larger one: accepted is one of the two");
+        predreg_error("--curve is of the job that was recorded, and --ranks "
+                      "of a larger one: accepted is one of the two");
         return -1;
     }
 
@@ -190,8 +190,8 @@ static int check_ranks(const predreg_replay_opts_t *opts)
     return 0;
 }
 
-/* Choose all policies if none is named; for a curve, those that the report draws
- * beside it, and always the two that it is made of and compared with */
+/* Choose all policies if none is named; for a curve, those that the report
+ * draws beside it, and always the two that it is made of and compared with */
 static void default_policies(predreg_replay_opts_t *opts)
 {
     unsigned policy;

@@ -54,9 +54,9 @@ void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
 
 /**
  * The two halves of that, for memory whose cause changes while it stays
- * registered: when so many bytes are registered, once, and under which causes, in
- * any number of parts. An entry of the first half costs far more than one of the
- * second. What is added by all causes must be what is held.
+ * registered: when so many bytes are registered, once, and under which causes,
+ * in any number of parts. An entry of the first half costs far more than one of
+ * the second. What is added by all causes must be what is held.
  */
 void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                          uint64_t bytes);

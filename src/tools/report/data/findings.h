@@ -23,8 +23,8 @@ BEGIN_C_DECLS
 typedef struct predreg_findings {
     predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< By policy */
     predreg_outcome_t bounds[PREDREG_NUM_BOUNDS]; /**< Bounds on UCX's cache */
-    predreg_budgets_t budgets;     /**< Budgets that predict was played with by a
-                                        helper that shares the program's
+    predreg_budgets_t budgets;     /**< Budgets that predict was played with by
+                                        a helper that shares the program's
                                         processor; none: num is 0 */
     predreg_outcome_t curve[PREDREG_BUDGETS_MAX]; /**< By budget */
     predreg_outcome_t larger;      /**< Predict, remembering more regions */

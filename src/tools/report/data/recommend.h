@@ -17,10 +17,10 @@ BEGIN_C_DECLS
  * all policies in replay. The rules are tried in the order of predreg_reason_t;
  * docs/report.md tells them in words.
  *
- * Predict is played twice: with its defaults and a helper that has a processor of
- * its own, and with several budgets and a helper that has none. It is recommended
- * with the budget of the second that @ref predreg_budgets_choose finds, so that it
- * keeps its promise in both cases.
+ * Predict is played twice: with its defaults and a helper that has a processor
+ * of its own, and with several budgets and a helper that has none. It is
+ * recommended with the budget of the second that @ref predreg_budgets_choose
+ * finds, so that it keeps its promise in both cases.
  *
  * Memory is compared by its average over time, and times as parts of the run
  * time, which is that of the rank that takes longest. The constants below are
@@ -136,8 +136,8 @@ typedef struct predreg_choice {
     predreg_setting_t       setting;
     uint64_t                number;   /**< BOUND: bytes; PREDICT: regions to
                                            remember, 0: as many as by default */
-    double                  budget;   /**< PREDICT: of the run time; less than 0:
-                                           the usual one, by a helper with a
+    double                  budget;   /**< PREDICT: of the run time; less than
+                                           0: the usual one, by a helper with a
                                            processor of its own */
     const predreg_outcome_t *outcome; /**< One of those in the findings */
 } predreg_choice_t;

@@ -18,9 +18,9 @@
 #include <math.h>
 #include <string.h>
 
-/* All lengths are in units of the view box, which is about as wide as a phone, so
- * that its text is as large there as other text. Numbers of the axes are to the
- * left of the points and below them, labels to the right. */
+/* All lengths are in units of the view box, which is about as wide as a phone,
+ * so that its text is as large there as other text. Numbers of the axes are to
+ * the left of the points and below them, labels to the right. */
 #define WIDTH        360
 #define HEIGHT       190
 #define PLOT_LEFT    54
@@ -179,8 +179,8 @@ static void make_label(const scale_t *scale, const predreg_mark_t *mark,
 
 /* @return how many points of the line, from the first of these on, are so near
  * to it that they share its label. */
-static unsigned count_together(const scale_t *scale, const predreg_mark_t *marks,
-                               unsigned num_marks)
+static unsigned count_together(const scale_t *scale,
+                               const predreg_mark_t *marks, unsigned num_marks)
 {
     unsigned i;
 
@@ -228,8 +228,8 @@ static unsigned make_labels(const scale_t *scale, const predreg_mark_t *marks,
     return count;
 }
 
-/* Place the labels at the heights of their points, the highest first, or as near
- * to them as possible if they must not cover each other */
+/* Place the labels at the heights of their points, the highest first, or as
+ * near to them as possible if they must not cover each other */
 static void place_labels(label_t *labels, unsigned count)
 {
     double lowest = PLOT_TOP + PLOT_HEIGHT;

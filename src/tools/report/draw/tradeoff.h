@@ -19,8 +19,9 @@ BEGIN_C_DECLS
  * Draws registered memory against run time: settings as points, and those that
  * differ in one number only as a line. Labels are in a column to the right, so
  * that they never cover each other; points that lie together have one label. A
- * point that is beyond the right edge is drawn there, and its label says how much
- * longer the program takes. page/budgets.c calls this; report.css has the styles.
+ * point that is beyond the right edge is drawn there, and its label says how
+ * much longer the program takes. page/budgets.c calls this; report.css has the
+ * styles.
  */
 
 /** The most points with a label. */

@@ -116,8 +116,8 @@ static void caveats_write_spread(const predreg_findings_t *findings, FILE *out)
     fputs("</li>\n", out);
 }
 
-/* Warn that uses are late. The program may do the helper's work itself, and then
- * nobody is busy */
+/* Warn that uses are late. The program may do the helper's work itself, and
+ * then nobody is busy */
 static void caveats_write_late(const predreg_outcome_t *outcome, FILE *out)
 {
     fputs("<li>", out);
@@ -160,9 +160,9 @@ void report_write_caveats(const report_data_t *report, FILE *out)
     }
     if (caveats & PREDREG_CAVEAT_IDLE) {
         predreg_html_element(out, "li", "This is so if a processor is idle for "
-                             "each rank's helper. Where all are busy, no budget "
-                             "saves a quarter of the memory within %g %% of the "
-                             "run time: see the curve.",
+                             "each rank's helper. Where all are busy, no "
+                             "budget saves a quarter of the memory within %g "
+                             "%% of the run time: see the curve.",
                              100 * PREDREG_COSTS_PART);
     }
     fputs("</ul>\n", out);

@@ -87,7 +87,8 @@ TEST_F(test_report_curve, is_that_of_replay)
     predreg_report_curve_destroy(curve);
 }
 
-/* A child that is killed, as by the system for lack of memory, costs time only */
+/* A child that is killed, as by the system for lack of memory, costs time
+ * only */
 TEST_F(test_report_curve, child_that_is_killed)
 {
     predreg_report_curve_t *curve = start();

@@ -240,8 +240,8 @@ TEST_F(test_recommend, simpler_than_a_budget)
     expect_budget(3, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
 }
 
-/* Ranks that differ: the mean of their memory counts, and the time of that which
- * takes longest. A budget that is not known of all ranks is none */
+/* Ranks that differ: the mean of their memory counts, and the time of that
+ * which takes longest. A budget that is not known of all ranks is none */
 TEST_F(test_recommend, curve_of_several_ranks)
 {
     set_curve({200, 180, 120, 100, 90, 80, 50}, {0, .2, .5, .9, 1.9, 5, 40});
