@@ -47,6 +47,31 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
     return (coming != NULL) ? coming : similar;
 }
 
+int pred_is_slice_taken(const ucs_rcache_pred_t *pred,
+                        const ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_range_t range   = ucs_rcache_pred_region_expected(region);
+    ucs_rcache_pred_region_t *other = NULL;
+
+    while ((other = ucs_rcache_pred_table_overlap(&pred->table, other,
+                                                  &range)) != NULL) {
+        if ((other == region) || (other->domain != region->domain) ||
+            other->stale || (other->state == UCS_RCACHE_PRED_REGION_IDLE) ||
+            !ucs_rcache_pred_range_overlaps(&other->registered, &range)) {
+            continue;
+        }
+
+        if ((other->refs > 0) ||
+            (other->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
+            ucs_rcache_pred_region_covers(other, &range,
+                                          region->recent_access)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
 /* Take the handles of regions that are merged with a claimed one. Under lock.
  *
  * @return how many were taken. */

@@ -30,6 +30,15 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access);
 
 /**
+ * @return whether the memory that is expected to be used next of a region should
+ *         not be registered ahead, since others have it: one that has all of it
+ *         is registered, or one that cannot be merged, since it is in use or is
+ *         being registered, has a part of it. The helper calls this.
+ */
+int pred_is_slice_taken(const ucs_rcache_pred_t *pred,
+                        const ucs_rcache_pred_region_t *region);
+
+/**
  * Before a claimed region is registered, deregister all regions without uses
  * that are registered and share memory with it, and extend it to what they had
  * registered. Otherwise two such regions that are used in turns would either

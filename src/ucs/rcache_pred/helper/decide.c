@@ -213,24 +213,17 @@ static int region_claim(ucs_rcache_pred_t *pred,
     return claimed;
 }
 
-/* Whether a region that shares memory with this one is registered and has all
- * of it. Its next use is one of that other region. */
-static int region_is_covered(ucs_rcache_pred_t *pred,
-                             ucs_rcache_pred_region_t *region)
+/* Whether the region's memory is registered for others. Its next use is one of
+ * theirs, or registers the memory once theirs have ended. */
+static int region_is_taken(ucs_rcache_pred_t *pred,
+                           const ucs_rcache_pred_region_t *region)
 {
-    const ucs_rcache_pred_region_t *other;
-    ucs_rcache_pred_range_t range;
-    int covered;
+    int taken;
 
     pred_lock(pred);
-    range   = ucs_rcache_pred_region_expected(region);
-    other   = pred_find_slice(region->domain, &range, region->recent_access);
-    covered = (other != NULL) && (other != region) &&
-              (other->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-              ucs_rcache_pred_region_covers(other, &range,
-                                            region->recent_access);
+    taken = pred_is_slice_taken(pred, region);
     pred_unlock(pred);
-    return covered;
+    return taken;
 }
 
 /* Register a claimed region ahead of its use. Only regions that are needed
@@ -311,7 +304,7 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     void *memh;
 
     region = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
-    if (region_is_covered(pred, region)) {
+    if (region_is_taken(pred, region)) {
         pred_dequeue(pred, region);
         return;
     }

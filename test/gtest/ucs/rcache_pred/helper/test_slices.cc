@@ -214,6 +214,23 @@ TEST_F(test_slices, of_one_burst_are_registered_ahead_together)
     EXPECT_LE(m_world.bytes_peak(), 2 * 81 * PAGE);
 }
 
+/* The helper pins nothing twice: what is in use is not registered ahead for
+ * another region */
+TEST_F(test_slices, in_use_are_not_registered_ahead_for_others)
+{
+    for (unsigned i = 0; i < 4; ++i) {
+        run_until((i + 1) * 100 * MSEC);
+        use_slice(6 * PAGE, 10 * PAGE);
+    }
+    run(50 * MSEC);
+    ASSERT_EQ(0u, stats().bytes_now);
+
+    void *memh = begin(buffer(0, 0), 10 * PAGE);
+    run(60 * MSEC);
+    EXPECT_EQ(10 * PAGE, m_world.bytes_now());
+    end(memh);
+}
+
 /* Whatever slices are used: what is kept is pinned once, and never more than
  * UCX's own cache has */
 TEST_F(test_slices, are_never_pinned_twice_while_nothing_is_in_use)
