@@ -250,6 +250,7 @@ static void deregister_all(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_waiter_t *waiters;
     ucs_rcache_pred_region_t *region;
     pred_handle_t handle;
+    uintptr_t start;
 
     pred_lock(pred);
     region = ucs_rcache_pred_table_from(&pred->table, 0);
@@ -261,6 +262,7 @@ static void deregister_all(ucs_rcache_pred_t *pred,
             continue;
         }
 
+        start           = region->known.start;
         region->refs    = 0;
         handle          = pred_take_handle(pred, region);
         waiters         = region->waiters;
@@ -270,7 +272,7 @@ static void deregister_all(ucs_rcache_pred_t *pred,
         pred_run_waiters(waiters);
         pred_lock(pred);
         /* Without a helper, uses of other domains may have freed the region */
-        region = ucs_rcache_pred_table_from(&pred->table, handle.start);
+        region = ucs_rcache_pred_table_from(&pred->table, start);
     }
     pred_unlock(pred);
 }

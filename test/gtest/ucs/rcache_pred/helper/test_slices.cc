@@ -93,6 +93,21 @@ TEST_F(test_slices, on_demand_registers_each_by_itself)
     EXPECT_EQ(2u, stats().regs_critical);
 }
 
+/* A region that was registered from before another one on, and is registered
+ * behind it now, hides nothing from whoever goes over all regions */
+TEST_F(test_slices, are_all_deregistered_by_a_purge)
+{
+    end(begin(buffer(0, 0), 10 * PAGE));
+    ucs_rcache_pred_purge(m_pred);
+    void *hidden = begin(buffer(0, PAGE), PAGE);
+    void *last   = begin(buffer(0, 5 * PAGE), 10 * PAGE);
+    end(hidden);
+    end(last);
+    EXPECT_EQ(2u, stats().regions_now);
+    ucs_rcache_pred_purge(m_pred);
+    EXPECT_EQ(0u, stats().regions_now);
+}
+
 /* What overlaps is registered once, as in UCX's own cache: a sort that exchanges
  * parts of an array, for example, uses slightly different ones each time */
 TEST_F(test_slices, that_overlap_are_one_registration)
