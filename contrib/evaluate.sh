@@ -121,7 +121,7 @@ rigs_of()
 # seconds_of RIG PART...: about how long these take in a rig
 seconds_of()
 {
-    local rig=$1 seconds=4
+    local rig=$1 seconds=3
     shift
     [ "$rig" != verbs ] || seconds=12
     [ -z "$quick" ] || seconds=$((seconds * 3 / 4))

@@ -26,7 +26,7 @@ void account_begin(void);
 void account_opened(void);
 
 /** A domain was closed. The time of the account ends with the last one:
- *  programs may take a while to exit, which under Open MPI 4.1 is a second. */
+ *  programs may take a while to exit, which under Open MPI 4.1 can be a second. */
 void account_closed(void);
 
 /** Memory was registered in this domain of UCT. It may have been pinned before,

@@ -178,7 +178,9 @@ defaults_mpi()
     default OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     default OMPI_MCA_pml=ucx
     default OMPI_MCA_osc=ucx
-    default OMPI_MCA_btl=^vader,tcp,openib,usnic
+    # none of these would be used; that of libfabric sleeps for a second when
+    # it is closed, at the end of each job
+    default OMPI_MCA_btl=^vader,tcp,openib,usnic,ofi
     # the guest has fewer processors than tests have ranks (mpirun
     # --oversubscribe)
     default OMPI_MCA_rmaps_base_oversubscribe=1
