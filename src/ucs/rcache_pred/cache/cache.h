@@ -24,10 +24,10 @@
  * The state of a cache, and an overview of the folder cache/, which has what
  * any thread does with registered memory: begin and end of a use (use.c,
  * claim.c, end.c), uses of slices of the same memory (slices.c), uses in pieces
- * (pieces.c), unmap and invalidation (unmap.c), registration (register.c), the
- * bounds (bound.c) and how room is made within them (evict.c), and how threads
- * wait for each other (lock.c). It may use api/, predict/ and table/. The helper
- * and the files on top call it; it calls neither of them.
+ * (pieces.c), unmap and invalidation (unmap.c, stale.c), registration
+ * (register.c), the bounds (bound.c) and how room is made within them (evict.c),
+ * and how threads wait for each other (lock.c). It may use api/, predict/ and
+ * table/. The helper and the files on top call it; it calls neither of them.
  *
  * Locks, in the order they are taken:
  *

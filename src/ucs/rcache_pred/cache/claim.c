@@ -7,6 +7,7 @@
 #include "bound.h"
 #include "claim.h"
 #include "slices.h"
+#include "stale.h"
 
 #include <ucs/rcache_pred/table/known.h>
 
@@ -186,6 +187,7 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
     ucs_status_t status;
 
     if (!pred_is_on_demand(pred)) {
+        pred_deregister_stale(pred);
         pred_merge_slices(pred, use->region, UCS_RCACHE_PRED_BY_USE);
     }
     pred_unlock(pred);

@@ -290,6 +290,10 @@ void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
     if (region->stale && !region->clearing && (region->refs == 0) &&
         (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
         region->clearing = 1;
-        ucs_list_add_tail(&table->stale, &region->list);
+        if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
+            ucs_list_add_head(&table->stale, &region->list);
+        } else {
+            ucs_list_add_tail(&table->stale, &region->list);
+        }
     }
 }

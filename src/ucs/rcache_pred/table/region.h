@@ -216,7 +216,8 @@ typedef struct ucs_rcache_pred_table {
     ucs_list_link_t           free;
     ucs_list_link_t           stale;     /**< Stale regions to clear away: no
                                               use and no registration of them is
-                                              under way */
+                                              under way. Those that are still
+                                              registered come first */
     ucs_rcache_pred_region_t  *noted;    /**< The first of the regions whose
                                               rank may be too low, see victim.h;
                                               NULL: there is none */

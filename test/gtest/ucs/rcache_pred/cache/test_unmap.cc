@@ -324,6 +324,43 @@ TEST_F(test_unmap, unmap_at_the_top_of_the_address_space)
     }
 }
 
+/* A program that allocates a buffer for each use pins no more than under UCX's
+ * own cache, however seldom the helper comes */
+TEST_F(test_unmap, unmapped_memory_is_deregistered_before_other_is_registered)
+{
+    for (unsigned i = 0; i < 100; ++i) {
+        end(begin(buffer(i), MB));
+        unmap(buffer(i), MB);
+        EXPECT_EQ(1u, stats().regions_now);
+    }
+    EXPECT_EQ(1u * MB, m_world.bytes_peak());
+
+    /* Those that were idle when they were unmapped hide none that was not */
+    ucs_rcache_pred_purge(m_pred);
+    for (unsigned i = 0; i < 3; ++i) {
+        end(begin(buffer(i), MB));
+    }
+    ucs_rcache_pred_purge(m_pred);
+    end(begin(buffer(1), MB));
+    for (unsigned i = 0; i < 3; ++i) {
+        unmap(buffer(i), MB);
+    }
+    end(begin(buffer(4), MB));
+    EXPECT_EQ(1u, stats().regions_now);
+}
+
+TEST_F(test_unmap, many_are_left_to_the_helper)
+{
+    for (unsigned i = 0; i < 1000; ++i) {
+        end(begin(buffer(0, i * 2 * PAGE), PAGE));
+    }
+    unmap(buffer(0), 2000 * PAGE);
+    end(begin(buffer(1), PAGE));
+    EXPECT_GT(stats().regions_now, 900u);
+    run(SEC);
+    EXPECT_EQ(0u, stats().regions_now);
+}
+
 /* What is registered later */
 
 TEST_F(test_unmap, unmapped_tail_is_not_registered_ahead)
