@@ -72,20 +72,28 @@ int pred_is_slice_taken(const ucs_rcache_pred_t *pred,
     return 0;
 }
 
-/* Take the handles of regions that are merged with a claimed one. Under lock.
+/*
+ * Take the handles of some regions that are merged with a claimed one, in the
+ * order of the table's tree. Under lock.
  *
- * @return how many were taken. */
+ * @param [in,out] from_p  Regions whose known range starts before this are left
+ *                         alone; then, where the next call may go on, or 0 if it
+ *                         has to look at all regions again.
+ * @return how many were taken.
+ */
 static unsigned take_handles(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_region_t *region,
-                             pred_handle_t *handles)
+                             uintptr_t *from_p, pred_handle_t *handles)
 {
     ucs_rcache_pred_range_t range   = region->registered;
     ucs_rcache_pred_region_t *other = NULL;
     unsigned count                  = 0;
 
-    while ((count < MAX_HANDLES) &&
-           ((other = ucs_rcache_pred_table_overlap(&pred->table, other,
-                                                   &range)) != NULL)) {
+    for (other = (*from_p == 0) ?
+                 ucs_rcache_pred_table_overlap(&pred->table, NULL, &range) :
+                 ucs_rcache_pred_table_from(&pred->table, *from_p);
+         (other != NULL) && (count < MAX_HANDLES);
+         other = ucs_rcache_pred_table_overlap(&pred->table, other, &range)) {
         if ((other->domain == region->domain) && !other->stale &&
             (other->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
             (other->refs == 0) &&
@@ -97,6 +105,10 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
         }
     }
 
+    /* If memory below has become part of the region, regions that were passed
+     * over may share it */
+    *from_p = ((other != NULL) && (range.start == region->registered.start)) ?
+              other->known.start : 0;
     ucs_rcache_pred_region_set_range(&pred->table, region, &range);
     return count;
 }
@@ -106,9 +118,20 @@ void pred_merge_slices(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_by_t by)
 {
     pred_handle_t handles[MAX_HANDLES];
+    uintptr_t from = 0;
     unsigned count, i;
+    int whole;
 
-    while ((count = take_handles(pred, region, handles)) > 0) {
+    /* Until a look at all regions finds none. Each look goes on where the last
+     * one has ended: were it to begin anew after each few regions, it would take
+     * their number squared to merge many. */
+    for (;;) {
+        whole = (from == 0);
+        count = take_handles(pred, region, &from, handles);
+        if ((count == 0) && whole) {
+            return;
+        }
+
         pred_unlock(pred);
         for (i = 0; i < count; ++i) {
             pred_deregister(&handles[i], by);
