@@ -47,7 +47,8 @@ advised()
 
 advised periodic '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
     '<code>ucx_predreg run -- mpirun -np 2 ./heat &quot;&lt;b&gt;&quot; 4096<' \
-    '<figure class="tradeoff">' '<section id="budgets">' 'class="label best"'
+    '<figure class="tradeoff">' '<section id="budgets">' 'class="label best"' \
+    'class="plot zoom"'
 advised random '<h1>Yes: [0-9.]+[^0-9]+% less registered memory on demand' \
     '<code>ucx_predreg run --policy on-demand -- '
 advised window '<h1>No: leave UCX as it is' 'windows for one-sided'
@@ -63,13 +64,12 @@ advised pinned '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction'
 
 # Programs of which an easy guess at the reason, or at the setting, is wrong
 advised overload '<h1>Only if memory is short: ' \
-    'the helper does not keep up. Where it has work, it is busy for 9[0-9.]+[^0-9]+%' \
     'ucx_predreg run --set BUDGET=5 -- mpirun' 'BUDGET=5, all processors busy'
-advised buffers 'ucx_predreg run --set KNOWN_REGIONS=16384 -- ' \
-    'a rank has 9,000 buffers, and no more than 8,192 are remembered'
+advised buffers '<h1>Only if memory is short: ' \
+    'a buffer is used 5.0 times on average, and its first 2 uses cannot'
 advised phases '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with a bound' \
     'UCX_RCACHE_ENABLE=n UCX_IB_RCACHE_MAX_SIZE=128M mpirun' \
-    'Prediction would gain nothing beyond that' 'class="plot zoom"'
+    'Prediction would gain nothing beyond that'
 for kind in overload buffers; do
     ! grep -q 'does not repeat itself' "$out/$kind.html" ||
         fail "$kind: a wrong reason"

@@ -254,6 +254,12 @@ static ucs_status_t sim_create_pred(sim_t *sim,
     cache.sink      = &sim->sink;
     cache.node      = NULL;
     cache.page_size = PREDREG_PAGE_SIZE;
+    if (params->shared &&
+        (cache.helper == UCS_RCACHE_PRED_HELPER_CONSERVATIVE)) {
+        /* The program would do the work while it waits. A timeline does not
+         * tell when that is, see docs/replay.md */
+        cache.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
+    }
     return ucs_rcache_pred_create(&cache, &sim->pred);
 }
 

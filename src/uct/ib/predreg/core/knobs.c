@@ -14,7 +14,7 @@
 #include <ucs/sys/preprocessor.h>
 #include <uct/api/uct.h>
 
-#define HELPER_DEFAULT "aggressive"
+#define HELPER_DEFAULT "conservative"
 
 /* Makes the text "Range: 1 to 2." of two macros that are plain numbers */
 #define RANGE(_min, _max) \
@@ -93,7 +93,7 @@ static ucs_config_field_t knob_table[] = {
      ucs_offsetof(uct_predreg_knobs_t, helper),
      NAME("HELPER")},
 
-    {"BUDGET", "inf",
+    {"BUDGET", "1",
      "What the policy predict may cost compared with leave-pinned, in percent\n"
      "of the run time: memory that it would cost more than that to give up\n"
      "stays registered. With 0 all of it does. Range: 0 to 100, or inf.",

@@ -124,7 +124,7 @@ TEST_F(test_knobs, defaults_are_accepted) {
 
     ASSERT_EQ(UCS_OK, uct_predreg_knobs_read(&knobs));
     EXPECT_EQ(UCS_RCACHE_PRED_POLICY_PREDICT, knobs.policy);
-    EXPECT_EQ(UCS_RCACHE_PRED_HELPER_AGGRESSIVE, knobs.helper);
+    EXPECT_EQ(UCS_RCACHE_PRED_HELPER_CONSERVATIVE, knobs.helper);
     EXPECT_EQ(2u, knobs.window);
     EXPECT_EQ(8u, knobs.history);
     EXPECT_EQ(SIZE_MAX, knobs.max_pinned);
@@ -337,7 +337,7 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("predict", values["POLICY"]);
     EXPECT_EQ("inf", values["MAX_PINNED"]);
     EXPECT_EQ("ib", values["COMPONENTS"]);
-    EXPECT_EQ("inf", values["BUDGET"]);
+    EXPECT_EQ("1", values["BUDGET"]);
     EXPECT_EQ(17u, values.size());
 }
 
