@@ -7,7 +7,6 @@
 #ifndef UCS_RCACHE_PRED_CACHE_H_
 #define UCS_RCACHE_PRED_CACHE_H_
 
-
 #include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/cost.h>
 #include <ucs/rcache_pred/predict/policy.h>
