@@ -12,6 +12,8 @@
 
 #include <ucs/sys/math.h>
 
+#include <math.h>
+
 /*
  * The begin of a use, on the critical path. end.c has the end of a use.
  *
@@ -194,7 +196,7 @@ static ucs_status_t use_acquire(pred_use_t *use)
     ucs_rcache_pred_t *pred = use->domain->pred;
     pred_handle_t old;
     ucs_status_t status;
-    int pays;
+    int known, pays;
 
     if (!pred_is_on_demand(pred)) {
         use_wait(use);
@@ -211,12 +213,17 @@ static ucs_status_t use_acquire(pred_use_t *use)
     }
 
     use->late |= (use->region != NULL) && use->region->scheduled;
+    known      = (use->region != NULL);
     status     = pred_claim(use, &old);
     if (status != UCS_OK) {
         return status;
     }
 
+    /* With a budget, only a first use goes in pieces: if nothing were registered
+     * ahead for lack of budget, each use would pay for pieces anew, and under
+     * leave-pinned none but the first */
     pays = (use->pieces != NULL) && !use->pieces->last_resort &&
+           (!known || isinf(pred->params.budget)) &&
            pred_pieces_pay(use->domain, use->range.start,
                            ucs_rcache_pred_range_length(&use->range));
     if (old.memh != NULL) {

@@ -76,6 +76,24 @@ TEST_F(test_pieces, none_without_budget)
     EXPECT_EQ(0u, stats().in_pieces);
 }
 
+/* Without anything registered ahead, each use would be in pieces otherwise */
+TEST_F(test_pieces, only_first_uses_with_a_budget)
+{
+    m_params.budget = 0.01;
+    recreate();
+    use_in_pieces(buffer(0), LARGE);
+
+    pieces_use second = pieces(buffer(0), LARGE);
+    EXPECT_EQ(UCS_OK, second.begin()) << "registered as a whole";
+    second.end();
+    EXPECT_EQ(1u, stats().in_pieces);
+
+    m_params.budget = INFINITY;
+    recreate();
+    use_in_pieces(buffer(0), LARGE);
+    use_in_pieces(buffer(0), LARGE);
+}
+
 TEST_F(test_pieces, for_lack_of_room_even_if_switched_off)
 {
     m_params.pieces = 0;
