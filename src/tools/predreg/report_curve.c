@@ -121,7 +121,8 @@ ucs_status_t predreg_report_curve_start(const predreg_timeline_t *timeline,
     curve->timeline      = timeline;
     predreg_budgets_list(curve->params.cache.budget, &curve->budgets);
     fflush(NULL); /* The child must not write again what is buffered */
-    curve->child = fork(); /* If that fails, this process plays them all */
+    /* If no child can be made, this process plays all budgets itself */
+    curve->child = fork();
     if (curve->child == 0) {
         child_main(curve);
     }

@@ -122,7 +122,8 @@ static ucs_status_t play_larger(const predreg_timeline_t *timeline,
     return status;
 }
 
-/* Replay a rank with all that is played of it but the curve */
+/* Replay a rank under all policies and bounds of which a report tells. The
+ * budgets of its curve are played elsewhere, see report_curve.c */
 static ucs_status_t play_but_curve(const predreg_timeline_t *timeline,
                                    const predreg_evidence_t *evidence,
                                    played_rank_t *played)

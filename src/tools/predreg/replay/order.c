@@ -24,7 +24,8 @@ static int rank_compare(const void *a, const void *b)
                                  second->path);
 }
 
-/* Put the results of a policy or budget into the order of the ranks */
+/* A policy or a budget has one result for each trace. Put these into the order
+ * of the ranks, which is not that of the traces */
 static predreg_replay_result_t *sort_results(const predreg_job_t *job,
                                              predreg_replay_result_t *results)
 {

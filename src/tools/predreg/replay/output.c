@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Stands for all ranks, in place of the number of a rank */
+/* Functions that print a result of one rank get the rank's number. For the sum
+ * over all ranks they get this instead */
 #define ALL_RANKS (-1)
 
 #define MIB          (1024. * 1024.)
@@ -34,7 +35,8 @@ static void print_causes(const predreg_replay_result_t *result)
     printf("},");
 }
 
-/* Print what prediction may cost and has cost, as the summary of a run does */
+/* Print the budget of a result, and what of it was spent, under the names that
+ * the summary of a real run has for them */
 static void print_budget(const predreg_replay_result_t *result)
 {
     if (isinf(result->budget)) {

@@ -126,7 +126,8 @@ static void write_axes(FILE *out, const scale_t *scale, double limit)
                "text-anchor=\"middle\"", "run time, beyond leave-pinned");
 }
 
-/* Write a line through the points of the line, of averages or of peaks */
+/* Write the line that joins the marks of all budgets. Their height is the
+ * average memory or, if is_peak is not 0, the highest */
 static void write_path(FILE *out, const scale_t *scale,
                        const predreg_mark_t *marks, unsigned num_marks,
                        int is_peak)

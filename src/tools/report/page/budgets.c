@@ -16,7 +16,8 @@
 
 #include <math.h>
 
-/* The budgets, all bounds, and four policies */
+/* The most marks that the figure can have: one for each budget, for each bound
+ * on UCX's own cache, and for each of four policies */
 #define MAX_MARKS (PREDREG_BUDGETS_MAX + PREDREG_NUM_BOUNDS + 4)
 
 

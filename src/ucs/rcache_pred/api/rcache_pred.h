@@ -443,8 +443,9 @@ typedef struct ucs_rcache_pred_pieces {
     uint64_t                      id;      /**< Number of the use in events; 0
                                                 if nobody receives events */
     ucs_rcache_pred_time_t        begin;
-    uintptr_t                     start;
-    size_t                        length;
+    uintptr_t                     start;   /**< Where the memory of the use
+                                                starts */
+    size_t                        length;  /**< Bytes that the use needs */
     unsigned                      access;  /**< Access that the use needs */
     ucs_rcache_pred_context_t     context;
     size_t                        piece;   /**< Size of the pieces in bytes, a

@@ -9,7 +9,8 @@
 
 #include <ucs/rcache_pred/table/known.h>
 
-/* So many handles are taken before the lock is released to deregister them */
+/* A merge takes this many handles of regions under the lock, then releases the
+ * lock and deregisters them. The handles are on the stack */
 #define MAX_HANDLES 8
 
 

@@ -19,7 +19,8 @@ static int ends_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
     return ucs_rcache_pred_tree_region(node)->known.end > start;
 }
 
-/* The first region of a branch that ends after @a start. There is one. */
+/* @return the first region of a branch that ends after the address @a start.
+ *         The caller knows that there is one. */
 static const ucs_rcache_pred_tree_node_t *
 first_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
 {
@@ -34,7 +35,9 @@ first_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
     }
 }
 
-/* The first region behind @a node that ends after @a start, or NULL */
+/* @return of the regions that follow @a node in the order of the tree, the
+ *         first one that ends after the address @a start; NULL: there is
+ *         none. */
 static const ucs_rcache_pred_tree_node_t *
 next_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
 {

@@ -36,7 +36,8 @@ static void format_who(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
-/* What prediction may cost, and what it has cost. The others have no budget */
+/* Append what prediction may cost by the budget, and what it has cost. Policies
+ * other than predict have no budget, so that nothing is appended for them */
 static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
                           ucs_string_buffer_t *strb)
 {
