@@ -343,7 +343,10 @@ use_begin_slow(pred_use_t *use, void **memh_p)
     }
     pred_unlock(pred);
 
-    pred_publish(pred);
+    /* As on the fast path, a hit is left to the helper to be seen by others */
+    if (!(use->result & UCS_RCACHE_PRED_RESULT_HIT)) {
+        pred_publish(pred);
+    }
     if (use->wake) {
         pred_wake(pred);
     }
