@@ -23,16 +23,12 @@ BEGIN_C_DECLS
  * Some programs close all descriptors they find, as daemons do, and this one
  * with them; a file that they open later may get its number. That file is
  * theirs: it must be neither written nor closed. Uses system calls only; live.c
- * and the writers of traces call it.
+ * and the writers of traces call it. All but ucs_rcache_pred_own_fd_move() is
+ * inline, for programs without the core.
  *
  * Threads: functions on the same descriptor must not run at the same time as
  * the one that closes it.
  */
-
-/** The lowest number that descriptors are moved to. Programs that open few
- *  files never get so far, and programs that close descriptors up to some small
- *  number do not either; the usual limit is 1024. */
-#define UCS_RCACHE_PRED_OWN_FD_MIN 768
 
 /** A descriptor, and the file that was behind it at first. */
 typedef struct ucs_rcache_pred_own_fd {
@@ -42,25 +38,30 @@ typedef struct ucs_rcache_pred_own_fd {
 } ucs_rcache_pred_own_fd_t;
 
 
+/** The smallest table of descriptors that Linux gives a process (fs/file.c,
+ *  NR_OPEN_DEFAULT on 64-bit machines). */
+#define UCS_RCACHE_PRED_OWN_FD_MIN_TABLE 64
+
+/** @return the lowest number that descriptors are moved to, in a process whose
+ *          table of descriptors has room for @a size of them. */
+static inline int ucs_rcache_pred_own_fd_lowest(int size)
+{
+    return size - (size / 4);
+}
+
 /**
- * Give a new descriptor a high number. The program gets the lowest free numbers
- * for its files (open(2)), so that it hardly gets this one even after it has
- * closed it. Programs that are run by this one do not inherit it.
+ * Give a new descriptor a high number, in the last quarter of the process's
+ * table of descriptors. The program gets the lowest free numbers for its files
+ * (open(2)), so that it hardly gets this one even after it has closed it. A
+ * number beyond the table would let the table grow, and in a process with
+ * threads Linux waits for an RCU grace period then (fs/file.c,
+ * expand_fdtable()): 15 to 25 ms on busy processors. Programs that are run by
+ * this one do not inherit the descriptor.
  *
  * @return the descriptor with its new number, or @a fd if there is none
  *         (RLIMIT_NOFILE).
  */
-static inline int ucs_rcache_pred_own_fd_move(int fd)
-{
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, UCS_RCACHE_PRED_OWN_FD_MIN);
-
-    if (moved < 0) {
-        return fd;
-    }
-
-    close(fd);
-    return moved;
-}
+int ucs_rcache_pred_own_fd_move(int fd);
 
 /** Remember which file is behind @a fd. @return 0, or -1 and errno if there is
  *  none. */

@@ -8,6 +8,9 @@
 
 #include <sys/resource.h>
 
+#include <cstdio>
+#include <fstream>
+
 
 /* The file of the live counters, and who writes it */
 class test_live : public live_test {
@@ -132,17 +135,47 @@ TEST_F(test_live, number_out_of_the_way)
     struct rlimit limit, little;
     ucs_rcache_pred_live_t *live;
 
-    EXPECT_GE(ucs_rcache_pred_live_get_fd(m_live), UCS_RCACHE_PRED_OWN_FD_MIN);
+    EXPECT_GE(ucs_rcache_pred_live_get_fd(m_live),
+              ucs_rcache_pred_own_fd_lowest(UCS_RCACHE_PRED_OWN_FD_MIN_TABLE));
 
     ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
     little          = limit;
-    little.rlim_cur = 100;
+    little.rlim_cur = 40;
     ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &little));
     EXPECT_EQ(UCS_OK, ucs_rcache_pred_live_create(&live));
     ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
-    EXPECT_LT(ucs_rcache_pred_live_get_fd(live), 100);
+    EXPECT_LT(ucs_rcache_pred_live_get_fd(live), 40);
     EXPECT_TRUE(fcntl(ucs_rcache_pred_live_get_fd(live), F_GETFD) & FD_CLOEXEC);
     ucs_rcache_pred_live_destroy(live);
+}
+
+/* The size of the table of descriptors, 0 if it is unknown */
+static int table_size()
+{
+    std::ifstream status("/proc/self/status");
+    std::string line;
+    int size = 0;
+
+    while (std::getline(status, line)) {
+        sscanf(line.c_str(), "FDSize: %d", &size);
+    }
+    return size;
+}
+
+/* A process with threads would wait for a larger table. A child begins with one
+ * that is just large enough. */
+TEST_F(test_live, table_of_descriptors_does_not_grow)
+{
+    child forked([] {
+        ucs_rcache_pred_live_t *live;
+        int size = table_size();
+
+        return (size == 0) ||
+               (ucs_rcache_pred_live_create(&live) != UCS_OK) ||
+               (table_size() != size);
+    });
+
+    EXPECT_EQ(0, forked.reap());
 }
 
 /* There is no descriptor left, or no such memory at all */
