@@ -10,45 +10,11 @@
 
 #include "recommend.h"
 
-#include <ucs/sys/compiler_def.h>
-#include <ucs/sys/math.h>
-
-#include <math.h>
-
-
-/* All bounds, on-demand, predict twice, and with all budgets */
-#define MAX_CANDIDATES (PREDREG_NUM_BOUNDS + 3 + PREDREG_BUDGETS_MAX)
-
 
 static const predreg_outcome_t *
 recommend_pinned(const predreg_findings_t *findings)
 {
     return &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
-}
-
-/* Whether a policy needs so much less memory than leave-pinned that it
- * matters */
-static int recommend_saves(const predreg_findings_t *findings,
-                           const predreg_outcome_t *outcome)
-{
-    return predreg_is_played(findings, outcome) &&
-           (predreg_outcome_average(outcome) <=
-            PREDREG_SAVES_PART *
-            predreg_outcome_average(recommend_pinned(findings)));
-}
-
-/* Whether a policy takes at most slightly more time than leave-pinned */
-static int recommend_costs_nothing(const predreg_findings_t *findings,
-                                   const predreg_outcome_t *outcome)
-{
-    return predreg_extra_time(findings, outcome) <= PREDREG_COSTS_PART;
-}
-
-static int recommend_pays(const predreg_findings_t *findings,
-                          const predreg_outcome_t *outcome)
-{
-    return recommend_saves(findings, outcome) &&
-           recommend_costs_nothing(findings, outcome);
 }
 
 /* @param [in] predict  The outcome of predict to compare with. */
@@ -78,144 +44,10 @@ static int recommend_is_in_use(const predreg_outcome_t *pinned)
            PREDREG_SAVES_PART * pinned->byte_seconds;
 }
 
-static predreg_choice_t
-recommend_with_budget(const predreg_findings_t *findings, unsigned index)
-{
-    return (predreg_choice_t){
-        .setting = PREDREG_SETTING_PREDICT,
-        .budget  = findings->budgets.rates[index],
-        .outcome = &findings->curve[index]
-    };
-}
-
-/* List the settings that save memory, of those that were played */
-static unsigned recommend_list(const predreg_findings_t *findings,
-                               predreg_choice_t *candidates)
-{
-    const predreg_choice_t all[] = { /* The last only if it was played */
-        { PREDREG_SETTING_ON_DEMAND, 0, -1,
-          &findings->outcomes[PREDREG_REPLAY_ON_DEMAND] },
-        { PREDREG_SETTING_PREDICT, 0, -1,
-          &findings->outcomes[PREDREG_REPLAY_PREDICT] },
-        { PREDREG_SETTING_PREDICT, findings->larger_regions, -1,
-          &findings->larger }
-    };
-    unsigned count          = 0;
-    unsigned i;
-
-    for (i = 0; i < ucs_static_array_size(all) -
-                    (findings->larger_regions == 0); ++i) {
-        if (recommend_saves(findings, all[i].outcome)) {
-            candidates[count++] = all[i];
-        }
-    }
-
-    for (i = 0; i < PREDREG_NUM_BOUNDS; ++i) {
-        if (recommend_saves(findings, &findings->bounds[i])) {
-            candidates[count++] = (predreg_choice_t){
-                .setting = PREDREG_SETTING_BOUND,
-                .number  = predreg_bound_bytes(i),
-                .budget  = -1,
-                .outcome = &findings->bounds[i]
-            };
-        }
-    }
-
-    for (i = 0; i < findings->budgets.num; ++i) {
-        if (recommend_saves(findings, &findings->curve[i])) {
-            candidates[count++] = recommend_with_budget(findings, i);
-        }
-    }
-
-    return count;
-}
-
-/* Choose the budget of predict.
- *
- * @return whether one of them pays. */
-static int recommend_budget(const predreg_findings_t *findings,
-                            predreg_choice_t *choice)
-{
-    const predreg_outcome_t *pinned        = recommend_pinned(findings);
-    const predreg_budget_point_t as_pinned = {
-        predreg_outcome_average(pinned), pinned->longest
-    };
-    predreg_budget_point_t points[PREDREG_BUDGETS_MAX];
-    unsigned i;
-
-    if (!predreg_has_curve(findings)) {
-        return 0;
-    }
-
-    for (i = 0; i < findings->budgets.num; ++i) {
-        points[i].memory = predreg_outcome_average(&findings->curve[i]);
-        points[i].time   = findings->curve[i].longest;
-    }
-
-    i = predreg_budgets_choose(&findings->budgets, points, &as_pinned);
-    if ((i == findings->budgets.num) ||
-        !recommend_pays(findings, &findings->curve[i])) {
-        return 0;
-    }
-
-    *choice = recommend_with_budget(findings, i);
-    return 1;
-}
-
-/* @return the candidate with a setting that pays, or NULL. Of bounds, it is the
- * one with least memory, and else the first one */
-static const predreg_choice_t *
-recommend_find(const predreg_findings_t *findings,
-               const predreg_choice_t *candidates, unsigned count,
-               predreg_setting_t setting)
-{
-    const predreg_choice_t *best = NULL;
-    const predreg_choice_t *candidate;
-
-    for (candidate = candidates; candidate < candidates + count; ++candidate) {
-        if ((candidate->setting == setting) &&
-            recommend_costs_nothing(findings, candidate->outcome) &&
-            ((best == NULL) ||
-             ((setting == PREDREG_SETTING_BOUND) &&
-              (candidate->outcome->average < best->outcome->average)))) {
-            best = candidate;
-        }
-    }
-
-    return best;
-}
-
-/* @return of the candidates that cost hardly more time than the fastest, the
- * one with least memory, or NULL */
-static const predreg_choice_t *
-recommend_find_cheapest(const predreg_findings_t *findings,
-                        const predreg_choice_t *candidates, unsigned count)
-{
-    const predreg_choice_t *best = NULL;
-    const predreg_choice_t *candidate;
-    double least            = INFINITY;
-
-    for (candidate = candidates; candidate < candidates + count; ++candidate) {
-        least = ucs_min(least, predreg_extra_time(findings,
-                                                  candidate->outcome));
-    }
-
-    for (candidate = candidates; candidate < candidates + count; ++candidate) {
-        if ((predreg_extra_time(findings, candidate->outcome) <=
-             least + PREDREG_COSTS_PART) &&
-            ((best == NULL) ||
-             (candidate->outcome->average < best->outcome->average))) {
-            best = candidate;
-        }
-    }
-
-    return best;
-}
-
-/* Recommend a candidate, or, if it is NULL, UCX as it is */
+/* Recommend a choice, or, if it is NULL, UCX as it is */
 static void recommend_set(const predreg_findings_t *findings,
                           predreg_advice_t *advice,
-                          const predreg_choice_t *candidate,
+                          const predreg_choice_t *choice,
                           predreg_reason_t reason)
 {
     const predreg_choice_t untouched = {
@@ -224,17 +56,17 @@ static void recommend_set(const predreg_findings_t *findings,
         .outcome = recommend_pinned(findings)
     };
 
-    advice->choice = (candidate == NULL) ? untouched : *candidate;
+    advice->choice = (choice == NULL) ? untouched : *choice;
     advice->reason = reason;
 }
 
 /* Recommend what is left if nothing pays */
 static void recommend_no_one_pays(const predreg_findings_t *findings,
-                                  const predreg_choice_t *candidates,
-                                  unsigned count, predreg_advice_t *advice)
+                                  const predreg_choices_t *choices,
+                                  predreg_advice_t *advice)
 {
     const predreg_choice_t *cheapest =
-            recommend_find_cheapest(findings, candidates, count);
+            predreg_choices_cheapest(findings, choices);
 
     if (cheapest == NULL) {
         recommend_set(findings, advice, NULL, PREDREG_REASON_NO_SAVING);
@@ -256,29 +88,28 @@ static void recommend_policy(const predreg_findings_t *findings,
     const predreg_outcome_t *clairvoyant =
             &findings->outcomes[PREDREG_REPLAY_CLAIRVOYANT];
     const predreg_outcome_t *pinned      = recommend_pinned(findings);
-    predreg_choice_t candidates[MAX_CANDIDATES];
     const predreg_choice_t *on_demand, *bound, *predicted;
     predreg_choice_t budgeted;
+    predreg_choices_t choices;
     const predreg_outcome_t *rival; /* What simpler policies have to be as good
                                        as */
     int has_budget;
-    unsigned count;
 
-    has_budget = recommend_budget(findings, &budgeted);
-    rival      = (has_budget && !recommend_pays(findings, predict)) ?
+    has_budget = predreg_choose_budget(findings, &budgeted);
+    rival      = (has_budget && !predreg_pays(findings, predict)) ?
                  budgeted.outcome : predict;
-    count     = recommend_list(findings, candidates);
-    on_demand = recommend_find(findings, candidates, count,
-                               PREDREG_SETTING_ON_DEMAND);
-    bound     = recommend_find(findings, candidates, count,
-                               PREDREG_SETTING_BOUND);
-    predicted = recommend_find(findings, candidates, count,
-                               PREDREG_SETTING_PREDICT);
+    predreg_choices_list(findings, &choices);
+    on_demand  = predreg_choices_find(findings, &choices,
+                                      PREDREG_SETTING_ON_DEMAND);
+    bound      = predreg_choices_find(findings, &choices,
+                                      PREDREG_SETTING_BOUND);
+    predicted  = predreg_choices_find(findings, &choices,
+                                      PREDREG_SETTING_PREDICT);
 
     if ((on_demand == NULL) && (bound == NULL) && (predicted == NULL) &&
         !has_budget &&
         predreg_is_played(findings, clairvoyant) &&
-        !recommend_saves(findings, clairvoyant)) {
+        !predreg_saves(findings, clairvoyant)) {
         recommend_set(findings, advice, NULL, PREDREG_REASON_NO_GAPS);
     } else if (pinned->uses < (uint64_t)PREDREG_FEW_USES * pinned->ranks) {
         recommend_set(findings, advice, on_demand, PREDREG_REASON_FEW_USES);
@@ -295,7 +126,7 @@ static void recommend_policy(const predreg_findings_t *findings,
         recommend_set(findings, advice, bound, PREDREG_REASON_BOUND_AS_GOOD);
     } else if (has_budget) {
         recommend_set(findings, advice, &budgeted, PREDREG_REASON_PAYS);
-    } else if (recommend_pays(findings, predict)) {
+    } else if (predreg_pays(findings, predict)) {
         recommend_set(findings, advice, predicted, PREDREG_REASON_PAYS);
     } else if (predicted != NULL) {
         recommend_set(findings, advice, predicted,
@@ -304,7 +135,7 @@ static void recommend_policy(const predreg_findings_t *findings,
         recommend_set(findings, advice, (on_demand != NULL) ? on_demand : bound,
                       PREDREG_REASON_PREDICT_WORSE);
     } else {
-        recommend_no_one_pays(findings, candidates, count, advice);
+        recommend_no_one_pays(findings, &choices, advice);
     }
 }
 
@@ -315,7 +146,7 @@ static predreg_answer_t recommend_answer(const predreg_findings_t *findings,
         return PREDREG_ANSWER_NO;
     }
 
-    return recommend_costs_nothing(findings, advice->choice.outcome) ?
+    return predreg_costs_nothing(findings, advice->choice.outcome) ?
            PREDREG_ANSWER_YES : PREDREG_ANSWER_IF_SHORT;
 }
 

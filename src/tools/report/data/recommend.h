@@ -7,6 +7,7 @@
 #ifndef PREDREG_RECOMMEND_H_
 #define PREDREG_RECOMMEND_H_
 
+#include "choices.h"
 #include "misses.h"
 
 BEGIN_C_DECLS
@@ -39,9 +40,6 @@ BEGIN_C_DECLS
 /** A rank with fewer uses than this gives predict next to nothing to learn
  *  from: a history needs two intervals, and finds a period after eight. */
 #define PREDREG_FEW_USES          20
-/** A policy saves memory if it needs at most this part of what leave-pinned
- *  does. */
-#define PREDREG_SAVES_PART        0.75
 /** The part of the run time that is too much to pay for memory, unless the
  *  program could not run otherwise. */
 #define PREDREG_TOO_SLOW_PART     0.25
@@ -62,14 +60,6 @@ BEGIN_C_DECLS
 #define PREDREG_CHECK_DEVICE \
     "ucx_info -d lists one with the transport rc or dc, that UCX_TLS and " \
     "UCX_NET_DEVICES allow it, and that MPI uses UCX (Open MPI: --mca pml ucx)."
-
-
-typedef enum {
-    PREDREG_SETTING_PREDICT,
-    PREDREG_SETTING_ON_DEMAND,
-    PREDREG_SETTING_BOUND,       /**< UCX's own cache, with a bound in bytes */
-    PREDREG_SETTING_LEAVE_PINNED /**< UCX as it is */
-} predreg_setting_t;
 
 
 typedef enum {
@@ -129,18 +119,6 @@ enum {
                                             a processor of its own, or costs as
                                             little as that only then */
 };
-
-
-/** A setting, and what it comes to. */
-typedef struct predreg_choice {
-    predreg_setting_t       setting;
-    uint64_t                number;   /**< BOUND: bytes; PREDICT: regions to
-                                           remember, 0: as many as by default */
-    double                  budget;   /**< PREDICT: of the run time; less than
-                                           0: the usual one, by a helper with a
-                                           processor of its own */
-    const predreg_outcome_t *outcome; /**< One of those in the findings */
-} predreg_choice_t;
 
 
 typedef struct predreg_advice {
