@@ -65,8 +65,10 @@ advised pinned '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction'
 # Programs of which an easy guess at the reason, or at the setting, is wrong
 advised overload '<h1>Only if memory is short: ' \
     'ucx_predreg run --set BUDGET=5 -- mpirun' 'BUDGET=5, all processors busy'
-advised buffers '<h1>Only if memory is short: ' \
-    'a buffer is used 5.0 times on average, and its first 2 uses cannot'
+advised buffers '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
+    'ucx_predreg run --set KNOWN_REGIONS=16384 --set BUDGET=inf -- mpirun' \
+    'KNOWN_REGIONS=16384,$' '^BUDGET=inf, all processors busy' \
+    'a rank has 9,000 buffers, and no more than 8,192 are remembered'
 advised phases '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with a bound' \
     'UCX_RCACHE_ENABLE=n UCX_IB_RCACHE_MAX_SIZE=128M mpirun' \
     'Prediction would gain nothing beyond that'
@@ -77,19 +79,30 @@ done
 
 ! grep -q 'class="tradeoff"' "$out/copied.html" || fail "copied: a curve of nothing"
 
-# The page has the numbers of the command that it names
-"$command" replay --curve --shared-processor --per-rank --json "$out/overload" |
-    grep '"rank":' | awk '
-        function value(name) {
-            match($0, "\"" name "\":[0-9.]+")
-            return substr($0, RSTART + length(name) + 3) + 0
-        }
-        /"policy":"predict"/ && /"budget":5/ { sum += value("pinned_avg_bytes") }
-        END { printf "%.1f MiB\n", sum / 2 / 1048576 }' > "$out/overload.memory"
-grep -A 2 '<tr class="chosen"><th scope="row">5 %' "$out/overload.html" |
-    tr -d '\n' | sed 's/\xc2\xa0/ /g' |
-    grep -qF "<td>$(cat "$out/overload.memory")</td>" ||
-    fail "overload: not the $(cat "$out/overload.memory") of the replay"
+# same_as_replay KIND BUDGET ROW [OPTION...]: the page has the numbers of the
+# command that it names, in the row of its table that begins with this
+same_as_replay()
+{
+    local kind=$1 budget=$2 row=$3 memory
+    shift 3
+    memory=$("$command" replay --curve --shared-processor --per-rank --json \
+                 "$@" "$out/$kind" | grep '"rank":' |
+        awk -v budget="\"budget\":$budget," '
+            function value(name) {
+                match($0, "\"" name "\":[0-9.]+")
+                return substr($0, RSTART + length(name) + 3) + 0
+            }
+            /"policy":"predict"/ && index($0, budget) {
+                sum += value("pinned_avg_bytes")
+            }
+            END { printf "%.1f MiB\n", sum / 2 / 1048576 }')
+    grep -A 2 "<tr class=\"chosen\"><th scope=\"row\">$row" "$out/$kind.html" |
+        tr -d '\n' | sed 's/\xc2\xa0/ /g' | grep -qF "<td>$memory</td>" ||
+        fail "$kind: not the $memory of the replay"
+}
+same_as_replay overload 5.000000 '5 %'
+same_as_replay buffers null 'inf<small>KNOWN_REGIONS=16384<' \
+    --set KNOWN_REGIONS=16384
 
 # The same trace makes the same page each time
 "$command" report -o - "$out/periodic" | cmp - "$out/periodic.html" ||
@@ -107,6 +120,7 @@ chromium=$(command -v chromium || command -v chromium-browser) || {
 #   cut NAME        elements wider than that, and not scrolled
 #   first NAME N    lower edge of what has to be on the first screen
 #   unseen NAME     tables that are scrolled, and do not show it
+#   covered         the first table and the curve cover each other
 #   loaded N        resources the page asked for
 #   paper COLOUR
 write_frame()
@@ -141,6 +155,14 @@ window.onload = function () {
     for (const name of names) {
         const box = page.querySelector(name).getBoundingClientRect();
         lines.push("first " + name + " " + Math.ceil(box.bottom));
+    }
+    if (curve) {
+        const left = page.querySelector(".key").getBoundingClientRect();
+        const right = curve.getBoundingClientRect();
+        if (left.right > right.left && left.left < right.right &&
+            left.bottom > right.top && left.top < right.bottom) {
+            lines.push("covered");
+        }
     }
     for (const element of page.querySelectorAll(".scroll")) {
         const style = view.getComputedStyle(element);
@@ -184,6 +206,7 @@ looked_at()
 
     grep -qx 'overflow 0' <<< "$seen" || fail "$name: wider than the screen"
     ! grep -q '^cut' <<< "$seen" || fail "$name: something is cut off"
+    ! grep -q '^covered' <<< "$seen" || fail "$name: the table covers the curve"
     ! grep -q '^unseen' <<< "$seen" || fail "$name: nobody sees it scrolls"
     grep -qx 'loaded 0' <<< "$seen" || fail "$name: something was loaded"
     grep -qx "paper rgb($5)" <<< "$seen" || fail "$name: not in its colours"

@@ -96,7 +96,7 @@ BEGIN {
         begin = touch_all(1000, 20, 0.00001, 0, begin)
         steps = 1
     } else if (kind == "buffers") {
-        begin = touch_all(9000, 5, 0.0001, 0.5, begin)
+        begin = touch_all(9000, 5, 0.0001, 30, begin)
         steps = 1
     } else if (kind == "phases") {
         for (i = 4; i < 9; ++i) {

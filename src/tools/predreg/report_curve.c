@@ -21,21 +21,28 @@
 #include <unistd.h>
 
 
-/* What the two processes share */
+/* The most points: those of two curves */
+#define MAX_POINTS (2 * PREDREG_BUDGETS_MAX)
+
+
+/* What the two processes share. The points of the second curve come after those
+ * of the first */
 typedef struct {
-    atomic_uint       next; /* The budget that nobody has begun with. Relaxed:
+    atomic_uint       next; /* The point that nobody has begun with. Relaxed:
                                nothing else depends on it */
-    atomic_int        is_done[PREDREG_BUDGETS_MAX]; /* Released after the
-                                                       outcome is written */
-    predreg_outcome_t outcomes[PREDREG_BUDGETS_MAX]; /* Each is written by the
-                                                        process that took its
-                                                        budget */
+    atomic_int        is_done[MAX_POINTS];  /* Released after the outcome is
+                                               written */
+    predreg_outcome_t outcomes[MAX_POINTS]; /* Each is written by the process
+                                               that took its point */
 } shared_t;
 
 struct predreg_report_curve {
     const predreg_timeline_t *timeline;
     predreg_replay_params_t  params;
     predreg_budgets_t        budgets;
+    uint64_t                 larger_regions; /* In the second curve; 0: there is
+                                                none */
+    unsigned                 num_points;
     shared_t                 *shared;
     pid_t                    child; /* -1: there is none */
 };
@@ -43,12 +50,19 @@ struct predreg_report_curve {
 
 static ucs_status_t play(const predreg_report_curve_t *curve, unsigned i)
 {
-    predreg_outcome_t *outcome = &curve->shared->outcomes[i];
+    predreg_outcome_t *outcome     = &curve->shared->outcomes[i];
+    unsigned num_budgets           = curve->budgets.num;
+    predreg_replay_params_t params = curve->params;
     predreg_replay_result_t result;
     ucs_status_t status;
 
-    status = predreg_budgets_play(curve->timeline, &curve->params,
-                                  curve->budgets.rates[i], &result);
+    if (i >= num_budgets) {
+        params.cache.known_regions = curve->larger_regions;
+    }
+
+    status = predreg_budgets_play(curve->timeline, &params,
+                                  curve->budgets.rates[i % num_budgets],
+                                  &result);
     if (status != UCS_OK) {
         return status;
     }
@@ -60,7 +74,7 @@ static ucs_status_t play(const predreg_report_curve_t *curve, unsigned i)
     return UCS_OK;
 }
 
-/* Play budgets as long as there are some that nobody has begun with */
+/* Play points as long as there are some that nobody has begun with */
 static ucs_status_t play_some(const predreg_report_curve_t *curve)
 {
     ucs_status_t status = UCS_OK;
@@ -69,7 +83,7 @@ static ucs_status_t play_some(const predreg_report_curve_t *curve)
     while (status == UCS_OK) {
         i = atomic_fetch_add_explicit(&curve->shared->next, 1,
                                       memory_order_relaxed);
-        if (i >= curve->budgets.num) {
+        if (i >= curve->num_points) {
             break;
         }
         status = play(curve, i);
@@ -94,6 +108,7 @@ static void child_main(const predreg_report_curve_t *curve)
 }
 
 ucs_status_t predreg_report_curve_start(const predreg_timeline_t *timeline,
+                                        uint64_t larger_regions,
                                         predreg_report_curve_t **curve_p)
 {
     predreg_report_curve_t *curve;
@@ -117,11 +132,14 @@ ucs_status_t predreg_report_curve_start(const predreg_timeline_t *timeline,
         goto err_free;
     }
 
-    curve->params.shared = 1;
-    curve->timeline      = timeline;
+    curve->params.shared  = 1;
+    curve->timeline       = timeline;
+    curve->larger_regions = larger_regions;
     predreg_budgets_list(curve->params.cache.budget, &curve->budgets);
+    curve->num_points     = curve->budgets.num *
+                            ((larger_regions > 0) ? 2 : 1);
     fflush(NULL); /* The child must not write again what is buffered */
-    /* If no child can be made, this process plays all budgets itself */
+    /* If no child can be made, this process plays all points itself */
     curve->child = fork();
     if (curve->child == 0) {
         child_main(curve);
@@ -145,15 +163,17 @@ static void wait_for_child(predreg_report_curve_t *curve)
 
 ucs_status_t predreg_report_curve_finish(predreg_report_curve_t *curve,
                                          predreg_budgets_t *budgets,
-                                         predreg_outcome_t *outcomes)
+                                         predreg_outcome_t *outcomes,
+                                         predreg_outcome_t *larger)
 {
+    const size_t size = curve->budgets.num * sizeof(*outcomes);
     ucs_status_t status;
     unsigned i;
 
     status = play_some(curve);
     wait_for_child(curve);
-    for (i = 0; (i < curve->budgets.num) && (status == UCS_OK); ++i) {
-        /* A child that was killed, or had no memory, leaves its budget */
+    for (i = 0; (i < curve->num_points) && (status == UCS_OK); ++i) {
+        /* A child that was killed, or had no memory, leaves its point */
         if (!atomic_load_explicit(&curve->shared->is_done[i],
                                   memory_order_acquire)) {
             status = play(curve, i);
@@ -161,7 +181,10 @@ ucs_status_t predreg_report_curve_finish(predreg_report_curve_t *curve,
     }
 
     *budgets = curve->budgets;
-    memcpy(outcomes, curve->shared->outcomes, sizeof(curve->shared->outcomes));
+    memcpy(outcomes, curve->shared->outcomes, size);
+    if (curve->larger_regions > 0) {
+        memcpy(larger, curve->shared->outcomes + curve->budgets.num, size);
+    }
     return status;
 }
 

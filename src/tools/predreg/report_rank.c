@@ -22,8 +22,12 @@ typedef struct {
     predreg_replay_result_t larger; /* Predict, with more KNOWN_REGIONS */
     predreg_budgets_t       budgets;
     predreg_outcome_t       curve[PREDREG_BUDGETS_MAX];
+    predreg_outcome_t       larger_curve[PREDREG_BUDGETS_MAX]; /* As larger */
     uint64_t                known_regions;
-    uint64_t                larger_regions; /* 0: larger was not played */
+    uint64_t                larger_regions; /* 0: there is no need for more
+                                               regions, and neither is
+                                               played */
+    int                     has_larger;     /* Whether larger was played */
 } played_rank_t;
 
 
@@ -88,15 +92,16 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-/* If a rank has more buffers than predict remembers, replay it with 2, 4, 8,
- * ... times the default, so that it is enough */
-static ucs_status_t play_larger(const predreg_timeline_t *timeline,
+/* If a rank has more buffers than predict remembers, find out how many times the
+ * default is enough: 2, 4, 8, ... */
+static ucs_status_t find_larger(const predreg_timeline_t *timeline,
                                 const predreg_evidence_t *evidence,
                                 played_rank_t *played)
 {
     uint64_t buffers = evidence->buffers;
     predreg_replay_params_t params;
     ucs_status_t status;
+    uint64_t regions;
 
     status = predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
                                            &params);
@@ -110,22 +115,39 @@ static ucs_status_t play_larger(const predreg_timeline_t *timeline,
         return UCS_OK;
     }
 
-    while (params.cache.known_regions < buffers) {
-        params.cache.known_regions *= 2;
+    for (regions = played->known_regions; regions < buffers; regions *= 2) {
+    }
+    played->larger_regions = regions;
+    return UCS_OK;
+}
+
+/* Replay a rank with more remembered regions, if it needs them */
+static ucs_status_t play_larger(const predreg_timeline_t *timeline,
+                                played_rank_t *played)
+{
+    predreg_replay_params_t params;
+    ucs_status_t status;
+
+    if (played->larger_regions == 0) {
+        return UCS_OK;
     }
 
-    status = predreg_replay(timeline, &params, &played->larger);
-    if (status == UCS_OK) {
-        played->larger_regions = params.cache.known_regions;
+    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
+                                           &params);
+    if (status != UCS_OK) {
+        return status;
     }
 
+    params.cache.known_regions = played->larger_regions;
+    status                     = predreg_replay(timeline, &params,
+                                                &played->larger);
+    played->has_larger         = (status == UCS_OK);
     return status;
 }
 
 /* Replay a rank under all policies and bounds of which a report tells. The
  * budgets of its curve are played elsewhere, see report_curve.c */
 static ucs_status_t play_but_curve(const predreg_timeline_t *timeline,
-                                   const predreg_evidence_t *evidence,
                                    played_rank_t *played)
 {
     ucs_status_t status;
@@ -135,8 +157,7 @@ static ucs_status_t play_but_curve(const predreg_timeline_t *timeline,
         status = play_bounds(timeline, played);
     }
 
-    return (status == UCS_OK) ? play_larger(timeline, evidence, played) :
-                                status;
+    return (status == UCS_OK) ? play_larger(timeline, played) : status;
 }
 
 static ucs_status_t play_rank(const predreg_timeline_t *timeline,
@@ -147,15 +168,22 @@ static ucs_status_t play_rank(const predreg_timeline_t *timeline,
     ucs_status_t status;
 
     memset(played, 0, sizeof(*played));
-    status = predreg_report_curve_start(timeline, &curve);
+    status = find_larger(timeline, evidence, played);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = play_but_curve(timeline, evidence, played);
+    status = predreg_report_curve_start(timeline, played->larger_regions,
+                                        &curve);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = play_but_curve(timeline, played);
     if (status == UCS_OK) {
         status = predreg_report_curve_finish(curve, &played->budgets,
-                                             played->curve);
+                                             played->curve,
+                                             played->larger_curve);
     }
 
     predreg_report_curve_destroy(curve);
@@ -172,7 +200,7 @@ static void cleanup_played(played_rank_t *played)
     for (i = 0; i < played->num_bounds; ++i) {
         predreg_replay_result_cleanup(&played->bounds[i]);
     }
-    if (played->larger_regions > 0) {
+    if (played->has_larger) {
         predreg_replay_result_cleanup(&played->larger);
     }
 }
@@ -205,8 +233,8 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
             .curve          = played.curve,
             .own_reg        = own_reg,
             .known_regions  = played.known_regions,
-            .larger         = (played.larger_regions > 0) ? &played.larger :
-                                                            NULL,
+            .larger         = played.has_larger ? &played.larger : NULL,
+            .larger_curve   = played.larger_curve,
             .larger_regions = played.larger_regions
         });
     }

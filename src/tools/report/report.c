@@ -203,6 +203,7 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
 static void report_add_curve(predreg_findings_t *findings,
                              const predreg_report_rank_t *input)
 {
+    const predreg_outcome_t *larger;
     unsigned i;
 
     if (input->budgets == NULL) {
@@ -210,8 +211,11 @@ static void report_add_curve(predreg_findings_t *findings,
     }
 
     findings->budgets = *input->budgets;
+    larger            = (input->larger != NULL) ? input->larger_curve :
+                                                  input->curve;
     for (i = 0; i < input->budgets->num; ++i) {
         predreg_outcome_add_outcome(&findings->curve[i], &input->curve[i]);
+        predreg_outcome_add_outcome(&findings->larger_curve[i], &larger[i]);
     }
 }
 

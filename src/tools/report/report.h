@@ -55,6 +55,9 @@ typedef struct predreg_report_rank {
                                                 comes to with a helper that
                                                 shares the program's
                                                 processor */
+    const predreg_outcome_t       *larger_curve; /**< The same if it remembers
+                                                      more regions; unused if
+                                                      larger is NULL */
     uint64_t                      larger_regions; /**< How many; 0 if larger is
                                                        NULL */
 } predreg_report_rank_t;

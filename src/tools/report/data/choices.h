@@ -22,9 +22,15 @@ BEGIN_C_DECLS
  *  does. */
 #define PREDREG_SAVES_PART 0.75
 
-/** The most settings that can save memory: on-demand, predict twice, all bounds
- *  and all budgets. */
-#define PREDREG_CHOICES_MAX (3 + PREDREG_NUM_BOUNDS + PREDREG_BUDGETS_MAX)
+/** To remember more regions is worth an option if that saves this part more of
+ *  leave-pinned's memory or, with a difference of less than that in memory, if
+ *  this part more of the uses hit. */
+#define PREDREG_WORTH_PART 0.05
+
+/** The most settings that can save memory: on-demand, all bounds, and predict
+ *  with its defaults and all budgets, both also with more regions. */
+#define PREDREG_CHOICES_MAX \
+    (1 + PREDREG_NUM_BOUNDS + (2 * (1 + PREDREG_BUDGETS_MAX)))
 
 
 typedef enum {
@@ -71,8 +77,8 @@ int predreg_pays(const predreg_findings_t *findings,
 void predreg_choices_list(const predreg_findings_t *findings,
                           predreg_choices_t *choices);
 
-/** @return one of the choices with this setting that pays, or NULL. Of bounds,
- *  it is the one with least memory, and else the first one. */
+/** @return of the choices with this setting that pay, the one with least memory,
+ *  or NULL. */
 const predreg_choice_t *
 predreg_choices_find(const predreg_findings_t *findings,
                      const predreg_choices_t *choices,
@@ -84,10 +90,23 @@ const predreg_choice_t *
 predreg_choices_cheapest(const predreg_findings_t *findings,
                          const predreg_choices_t *choices);
 
-/** Choose the budget of predict.
- *  @return whether one of them pays; if not, choice is unchanged. */
+/** Choose how many regions predict remembers, if a helper has a processor of its
+ *  own and the budget is the default.
+ *  @return whether predict pays then; if not, choice is unchanged. */
+int predreg_choose_predict(const predreg_findings_t *findings,
+                           predreg_choice_t *choice);
+
+/** Choose the budget of predict and how many regions it remembers, if no
+ *  processor is idle.
+ *  @return whether a budget pays; if not, choice is unchanged. */
 int predreg_choose_budget(const predreg_findings_t *findings,
                           predreg_choice_t *choice);
+
+/** @return what a choice of predict comes to if it remembers as many regions as
+ *          by default, and all else is the same. */
+const predreg_outcome_t *
+predreg_with_usual_regions(const predreg_findings_t *findings,
+                           const predreg_choice_t *choice);
 
 END_C_DECLS
 

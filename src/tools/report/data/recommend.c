@@ -60,6 +60,16 @@ static void recommend_set(const predreg_findings_t *findings,
     advice->reason = reason;
 }
 
+/* Recommend predict with a setting that pays */
+static void recommend_predict(const predreg_findings_t *findings,
+                              const predreg_choice_t *choice,
+                              predreg_advice_t *advice)
+{
+    recommend_set(findings, advice, choice,
+                  (choice->number == 0) ? PREDREG_REASON_PAYS :
+                                          PREDREG_REASON_KNOWN_REGIONS);
+}
+
 /* Recommend what is left if nothing pays */
 static void recommend_no_one_pays(const predreg_findings_t *findings,
                                   const predreg_choices_t *choices,
@@ -79,61 +89,80 @@ static void recommend_no_one_pays(const predreg_findings_t *findings,
     }
 }
 
-/* Recommend one of the policies for a program in which memory could be saved */
-static void recommend_policy(const predreg_findings_t *findings,
+/* Recommend a policy that is simpler than predict, if one pays and is as good.
+ *
+ * @param [in] on_demand  On-demand if it pays, or NULL.
+ * @param [in] bound      The best bound that pays, or NULL.
+ * @param [in] predict    The outcome of predict to compare them with.
+ * @return whether one is recommended. */
+static int recommend_simpler(const predreg_findings_t *findings,
+                             const predreg_choice_t *on_demand,
+                             const predreg_choice_t *bound,
+                             const predreg_outcome_t *predict,
                              predreg_advice_t *advice)
 {
-    const predreg_outcome_t *predict     =
-            &findings->outcomes[PREDREG_REPLAY_PREDICT];
-    const predreg_outcome_t *clairvoyant =
-            &findings->outcomes[PREDREG_REPLAY_CLAIRVOYANT];
-    const predreg_outcome_t *pinned      = recommend_pinned(findings);
-    const predreg_choice_t *on_demand, *bound, *predicted;
-    predreg_choice_t budgeted;
-    predreg_choices_t choices;
-    const predreg_outcome_t *rival; /* What simpler policies have to be as good
-                                       as */
-    int has_budget;
-
-    has_budget = predreg_choose_budget(findings, &budgeted);
-    rival      = (has_budget && !predreg_pays(findings, predict)) ?
-                 budgeted.outcome : predict;
-    predreg_choices_list(findings, &choices);
-    on_demand  = predreg_choices_find(findings, &choices,
-                                      PREDREG_SETTING_ON_DEMAND);
-    bound      = predreg_choices_find(findings, &choices,
-                                      PREDREG_SETTING_BOUND);
-    predicted  = predreg_choices_find(findings, &choices,
-                                      PREDREG_SETTING_PREDICT);
-
-    if ((on_demand == NULL) && (bound == NULL) && (predicted == NULL) &&
-        !has_budget &&
-        predreg_is_played(findings, clairvoyant) &&
-        !predreg_saves(findings, clairvoyant)) {
-        recommend_set(findings, advice, NULL, PREDREG_REASON_NO_GAPS);
-    } else if (pinned->uses < (uint64_t)PREDREG_FEW_USES * pinned->ranks) {
-        recommend_set(findings, advice, on_demand, PREDREG_REASON_FEW_USES);
-    } else if ((on_demand != NULL) &&
-               recommend_as_good_as_predict(findings, rival,
-                                            on_demand->outcome)) {
+    if ((on_demand != NULL) &&
+        recommend_as_good_as_predict(findings, predict, on_demand->outcome)) {
         recommend_set(findings, advice, on_demand,
                       PREDREG_REASON_ON_DEMAND_AS_GOOD);
     } else if ((on_demand != NULL) && predreg_has_few_hits(predict)) {
         recommend_set(findings, advice, on_demand,
                       PREDREG_REASON_PREDICT_WORSE);
     } else if ((bound != NULL) &&
-               recommend_as_good_as_predict(findings, rival, bound->outcome)) {
+               recommend_as_good_as_predict(findings, predict,
+                                            bound->outcome)) {
         recommend_set(findings, advice, bound, PREDREG_REASON_BOUND_AS_GOOD);
-    } else if (has_budget) {
-        recommend_set(findings, advice, &budgeted, PREDREG_REASON_PAYS);
-    } else if (predreg_pays(findings, predict)) {
-        recommend_set(findings, advice, predicted, PREDREG_REASON_PAYS);
-    } else if (predicted != NULL) {
-        recommend_set(findings, advice, predicted,
-                      PREDREG_REASON_KNOWN_REGIONS);
-    } else if ((on_demand != NULL) || (bound != NULL)) {
-        recommend_set(findings, advice, (on_demand != NULL) ? on_demand : bound,
-                      PREDREG_REASON_PREDICT_WORSE);
+    } else {
+        return 0;
+    }
+
+    return 1;
+}
+
+/* Whether there is not even time to deregister memory for a policy that knows
+ * the future */
+static int recommend_has_no_gaps(const predreg_findings_t *findings)
+{
+    const predreg_outcome_t *clairvoyant =
+            &findings->outcomes[PREDREG_REPLAY_CLAIRVOYANT];
+
+    return predreg_is_played(findings, clairvoyant) &&
+           !predreg_saves(findings, clairvoyant);
+}
+
+/* Recommend one of the policies for a program in which memory could be saved */
+static void recommend_policy(const predreg_findings_t *findings,
+                             predreg_advice_t *advice)
+{
+    const predreg_outcome_t *pinned = recommend_pinned(findings);
+    const predreg_choice_t *on_demand, *bound, *simple;
+    predreg_choice_t idle, busy; /* Predict with an idle processor, and with
+                                    none */
+    const predreg_outcome_t *rival;
+    int idle_pays, busy_pays;
+    predreg_choices_t choices;
+
+    predreg_choices_list(findings, &choices);
+    on_demand = predreg_choices_find(findings, &choices,
+                                     PREDREG_SETTING_ON_DEMAND);
+    bound     = predreg_choices_find(findings, &choices, PREDREG_SETTING_BOUND);
+    simple    = (on_demand != NULL) ? on_demand : bound;
+    idle_pays = predreg_choose_predict(findings, &idle);
+    busy_pays = predreg_choose_budget(findings, &busy);
+    rival     = idle_pays ? idle.outcome : busy_pays ? busy.outcome :
+                &findings->outcomes[PREDREG_REPLAY_PREDICT];
+
+    if ((simple == NULL) && !idle_pays && !busy_pays &&
+        recommend_has_no_gaps(findings)) {
+        recommend_set(findings, advice, NULL, PREDREG_REASON_NO_GAPS);
+    } else if (pinned->uses < (uint64_t)PREDREG_FEW_USES * pinned->ranks) {
+        recommend_set(findings, advice, on_demand, PREDREG_REASON_FEW_USES);
+    } else if (recommend_simpler(findings, on_demand, bound, rival, advice)) {
+        return;
+    } else if (idle_pays || busy_pays) {
+        recommend_predict(findings, busy_pays ? &busy : &idle, advice);
+    } else if (simple != NULL) {
+        recommend_set(findings, advice, simple, PREDREG_REASON_PREDICT_WORSE);
     } else {
         recommend_no_one_pays(findings, &choices, advice);
     }

@@ -21,6 +21,16 @@
 #define MAX_MARKS (PREDREG_BUDGETS_MAX + PREDREG_NUM_BOUNDS + 4)
 
 
+/* @return how many regions are remembered if the advice is a setting of the
+ * second curve, which is the one to draw then, or 0. */
+static uint64_t budgets_larger_regions(const report_data_t *report)
+{
+    const predreg_choice_t *choice = &report->advice.choice;
+
+    return ((choice->setting == PREDREG_SETTING_PREDICT) &&
+            predreg_has_larger_curve(&report->findings)) ? choice->number : 0;
+}
+
 /* Whether there is a curve to show */
 static int budgets_known(const report_data_t *report)
 {
@@ -47,24 +57,23 @@ static predreg_mark_t budgets_mark(const report_data_t *report,
 static unsigned budgets_mark_others(const report_data_t *report,
                                     predreg_mark_t *marks)
 {
-    static const struct {
-        predreg_replay_policy_t policy;
+    const struct {
+        const predreg_outcome_t *outcome;
         const char              *label;
     } others[] = {
-        { PREDREG_REPLAY_LEAVE_PINNED, "leave-pinned" },
-        { PREDREG_REPLAY_CLAIRVOYANT,  "clairvoyant" },
-        { PREDREG_REPLAY_ON_DEMAND,    "on-demand" },
-        { PREDREG_REPLAY_PREDICT,      "own processor" }
+        { report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED), "leave-pinned" },
+        { report_outcome(report, PREDREG_REPLAY_CLAIRVOYANT), "clairvoyant" },
+        { report_outcome(report, PREDREG_REPLAY_ON_DEMAND), "on-demand" },
+        { (budgets_larger_regions(report) > 0) ? &report->findings.larger :
+          report_outcome(report, PREDREG_REPLAY_PREDICT), "own processor" }
     };
     const predreg_outcome_t *bound;
     unsigned count = 0;
     unsigned i;
 
     for (i = 0; i < ucs_static_array_size(others); ++i) {
-        if (report_has(report, others[i].policy)) {
-            marks[count++] = budgets_mark(report,
-                                          report_outcome(report,
-                                                         others[i].policy),
+        if (predreg_is_played(&report->findings, others[i].outcome)) {
+            marks[count++] = budgets_mark(report, others[i].outcome,
                                           others[i].label);
         }
     }
@@ -84,7 +93,12 @@ static unsigned budgets_mark_others(const report_data_t *report,
 
 void report_write_tradeoff(const report_data_t *report, FILE *out)
 {
-    const predreg_budgets_t *budgets = &report->findings.budgets;
+    const predreg_findings_t *findings = &report->findings;
+    const predreg_budgets_t *budgets   = &findings->budgets;
+    uint64_t regions                   = budgets_larger_regions(report);
+    const predreg_outcome_t *curve     = (regions > 0) ?
+                                         findings->larger_curve :
+                                         findings->curve;
     char labels[PREDREG_BUDGETS_MAX][PREDREG_BUDGET_NAME_MAX + 4];
     char name[PREDREG_BUDGET_NAME_MAX];
     predreg_mark_t marks[MAX_MARKS];
@@ -98,13 +112,16 @@ void report_write_tradeoff(const report_data_t *report, FILE *out)
         snprintf(labels[i], sizeof(labels[i]), "%s%s",
                  predreg_budget_name(budgets->rates[i], name),
                  isinf(budgets->rates[i]) ? "" : " %");
-        marks[i]         = budgets_mark(report, &report->findings.curve[i],
-                                        labels[i]);
+        marks[i]         = budgets_mark(report, &curve[i], labels[i]);
         marks[i].on_line = 1;
     }
 
     fputs("<figure class=\"tradeoff\"><figcaption>", out);
     predreg_html_print(out, "Memory against run time, by BUDGET");
+    if (regions > 0) {
+        predreg_html_print(out, " with KNOWN_REGIONS=%lu",
+                           (unsigned long)regions);
+    }
     fputs(" <span>", out);
     predreg_html_print(out, "no processor is idle; dashed: at peak; large: what "
                             "to use; small: bounds on UCX's cache");
@@ -117,11 +134,12 @@ void report_write_tradeoff(const report_data_t *report, FILE *out)
     fputs("</figure>\n", out);
 }
 
+/* @param [in] regions  How many are remembered; 0: as many as by default. */
 static void budgets_write_row(const report_data_t *report, FILE *out,
-                              unsigned index)
+                              unsigned index, uint64_t regions,
+                              const predreg_outcome_t *outcome)
 {
     const predreg_budgets_t *budgets = &report->findings.budgets;
-    const predreg_outcome_t *outcome = &report->findings.curve[index];
     const predreg_outcome_t *pinned  =
             report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED);
     double extra                     = predreg_extra_time(&report->findings,
@@ -130,10 +148,16 @@ static void budgets_write_row(const report_data_t *report, FILE *out,
 
     fprintf(out, "<tr%s>", (outcome == report->advice.choice.outcome) ?
                            " class=\"chosen\"" : "");
-    predreg_html_element(out, "th scope=\"row\"", "%s%s%s",
-                         predreg_budget_name(budgets->rates[index], name),
-                         isinf(budgets->rates[index]) ? "" : " %",
-                         (index == budgets->usual) ? ", the default" : "");
+    fputs("<th scope=\"row\">", out);
+    predreg_html_print(out, "%s%s%s",
+                       predreg_budget_name(budgets->rates[index], name),
+                       isinf(budgets->rates[index]) ? "" : " %",
+                       (index == budgets->usual) ? ", the default" : "");
+    if (regions > 0) {
+        predreg_html_element(out, "small", "KNOWN_REGIONS=%lu",
+                             (unsigned long)regions);
+    }
+    fputs("</th>", out);
     predreg_html_element(out, "td", "%s",
                          PREDREG_BYTES(predreg_outcome_average(outcome)));
     predreg_html_element(out, "td", "%s",
@@ -146,9 +170,21 @@ static void budgets_write_row(const report_data_t *report, FILE *out,
     fputs("</tr>\n", out);
 }
 
-void report_write_budgets(const report_data_t *report, FILE *out)
+/* Write a row for each budget of a curve */
+static void budgets_write_curve(const report_data_t *report, FILE *out,
+                                uint64_t regions,
+                                const predreg_outcome_t *curve)
 {
     unsigned i;
+
+    for (i = 0; i < report->findings.budgets.num; ++i) {
+        budgets_write_row(report, out, i, regions, &curve[i]);
+    }
+}
+
+void report_write_budgets(const report_data_t *report, FILE *out)
+{
+    const predreg_findings_t *findings = &report->findings;
 
     if (!budgets_known(report)) {
         return;
@@ -159,7 +195,8 @@ void report_write_budgets(const report_data_t *report, FILE *out)
           "aria-label=\"Budgets compared\"><table class=\"data\"><caption>"
           "The same program under predict, if all processors are busy: what "
           "the helper does takes time from the program. As <code>ucx_predreg "
-          "replay --curve --shared-processor</code> has it. Average: mean of "
+          "replay --curve --shared-processor</code> has it, with <code>--set "
+          "KNOWN_REGIONS</code> where a row has that. Average: mean of "
           "the ranks; peak and run time: highest of the ranks; registrations: "
           "all ranks together.</caption><thead><tr>"
           "<th scope=\"col\">budget</th>"
@@ -169,8 +206,10 @@ void report_write_budgets(const report_data_t *report, FILE *out)
           "<th scope=\"col\">run time</th>"
           "<th scope=\"col\">longer</th>"
           "<th scope=\"col\">registrations</th></tr></thead><tbody>\n", out);
-    for (i = 0; i < report->findings.budgets.num; ++i) {
-        budgets_write_row(report, out, i);
+    budgets_write_curve(report, out, 0, findings->curve);
+    if (predreg_has_larger_curve(findings)) {
+        budgets_write_curve(report, out, findings->larger_regions,
+                            findings->larger_curve);
     }
     fputs("</tbody></table></div></section>\n", out);
 }

@@ -20,15 +20,22 @@
 static void reason_write_regions(const report_data_t *report, FILE *out)
 {
     const predreg_findings_t *findings = &report->findings;
-    const predreg_outcome_t *predict   =
-            report_outcome(report, PREDREG_REPLAY_PREDICT);
+    const predreg_choice_t *choice     = &report->advice.choice;
+    const predreg_outcome_t *usual     =
+            predreg_with_usual_regions(findings, choice);
 
-    predreg_html_print(out, "%s of the uses find their buffer registered. By "
-                            "default it would be %s: a rank has %s buffers, "
-                            "and no more than %s are remembered.",
-                       PREDREG_PERCENT(findings->larger.hits,
-                                       findings->larger.uses),
-                       PREDREG_PERCENT(predict->hits, predict->uses),
+    predreg_html_print(out, "%s of the uses find their buffer registered. With "
+                            "KNOWN_REGIONS as by default it would be %s, with "
+                            "%s of leave-pinned's memory: a rank has %s "
+                            "buffers, and no more than %s are remembered.",
+                       PREDREG_PERCENT(choice->outcome->hits,
+                                       choice->outcome->uses),
+                       PREDREG_PERCENT(usual->hits, usual->uses),
+                       PREDREG_PERCENT(usual->average,
+                                       report_outcome(
+                                               report,
+                                               PREDREG_REPLAY_LEAVE_PINNED)
+                                               ->average),
                        PREDREG_COUNT(findings->max_buffers),
                        PREDREG_COUNT(findings->known_regions));
 }
@@ -242,9 +249,10 @@ static void reason_write_too_slow(const report_data_t *report, FILE *out)
     } else if (cheapest->number != 0) {
         predreg_html_print(out, " with KNOWN_REGIONS=%lu",
                            (unsigned long)cheapest->number);
-    } else if ((cheapest->setting == PREDREG_SETTING_PREDICT) &&
-               (cheapest->budget >= 0)) {
-        predreg_html_print(out, " with BUDGET=%s",
+    }
+    if (cheapest->budget >= 0) {
+        predreg_html_print(out, "%s BUDGET=%s",
+                           (cheapest->number != 0) ? " and" : " with",
                            predreg_budget_name(cheapest->budget, name));
     }
     predreg_html_print(out, ", with %s of the memory, and the run would take "

@@ -233,32 +233,35 @@ static void verdict_write_row(const report_data_t *report, FILE *out,
 static void verdict_write_choice(const report_data_t *report, FILE *out,
                                  const predreg_choice_t *choice)
 {
-    char brief[PREDREG_UNITS_MAX + 32];
+    predreg_replay_policy_t policy = PREDREG_REPLAY_PREDICT;
+    char brief[96], regions[40] = "";
     char name[PREDREG_BUDGET_NAME_MAX];
 
-    if (choice->outcome == NULL) {
+    if ((choice->outcome == NULL) ||
+        ((choice->number == 0) && (choice->budget < 0))) {
         return;
     }
 
     if (choice->setting == PREDREG_SETTING_BOUND) {
+        policy = PREDREG_REPLAY_LRU;
         snprintf(brief, sizeof(brief), "of %s", PREDREG_BYTES(choice->number));
-        verdict_write_row(report, out,
-                          predreg_policies[PREDREG_REPLAY_LRU].label, brief,
-                          choice->outcome);
-    } else if ((choice->setting == PREDREG_SETTING_PREDICT) &&
-               (choice->budget >= 0)) {
-        snprintf(brief, sizeof(brief), "BUDGET=%s, all processors busy",
-                 predreg_budget_name(choice->budget, name));
-        verdict_write_row(report, out,
-                          predreg_policies[PREDREG_REPLAY_PREDICT].label, brief,
-                          choice->outcome);
-    } else if (choice->number != 0) {
-        snprintf(brief, sizeof(brief), "KNOWN_REGIONS=%lu",
-                 (unsigned long)choice->number);
-        verdict_write_row(report, out,
-                          predreg_policies[PREDREG_REPLAY_PREDICT].label, brief,
-                          choice->outcome);
+    } else {
+        if (choice->number != 0) {
+            snprintf(regions, sizeof(regions), "KNOWN_REGIONS=%lu,\n",
+                     (unsigned long)choice->number);
+        }
+        if (choice->budget >= 0) {
+            snprintf(brief, sizeof(brief),
+                     "%sBUDGET=%s, all processors busy", regions,
+                     predreg_budget_name(choice->budget, name));
+        } else {
+            snprintf(brief, sizeof(brief), "%shelper on its own processor",
+                     regions);
+        }
     }
+
+    verdict_write_row(report, out, predreg_policies[policy].label, brief,
+                      choice->outcome);
 }
 
 /* Write the most important numbers of the policies side by side */

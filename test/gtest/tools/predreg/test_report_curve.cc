@@ -26,16 +26,16 @@ protected:
     {
         for (unsigned i = 0; i < 2000; ++i) {
             m_program.use(i * 1000000ul, i * 1000000ul + 100000,
-                          0x10000000 + (i % 7) * 0x1000000, 1 << 20);
+                          0x10000000 + (i % 20) * 0x1000000, 1 << 20);
         }
     }
 
-    predreg_report_curve_t *start()
+    predreg_report_curve_t *start(uint64_t larger_regions = 0)
     {
         predreg_report_curve_t *curve = NULL;
 
         EXPECT_EQ(UCS_OK, predreg_report_curve_start(m_program.timeline(),
-                                                     &curve));
+                                                     larger_regions, &curve));
         return curve;
     }
 
@@ -49,20 +49,22 @@ protected:
         return child;
     }
 
-    void expect_all(predreg_report_curve_t *curve)
+    /* Expect what a replay with so many regions comes to; 0: the default */
+    void expect_same(const predreg_outcome_t *outcomes,
+                     const predreg_budgets_t &budgets, uint64_t regions)
     {
-        predreg_outcome_t outcomes[PREDREG_BUDGETS_MAX], expected;
+        predreg_outcome_t expected;
         predreg_replay_params_t params;
         predreg_replay_result_t result;
-        predreg_budgets_t budgets;
 
-        ASSERT_EQ(UCS_OK, predreg_report_curve_finish(curve, &budgets,
-                                                      outcomes));
         ASSERT_EQ(UCS_OK,
                   predreg_replay_params_default(m_program.timeline(),
                                                 PREDREG_REPLAY_PREDICT,
                                                 &params));
         params.shared = 1;
+        if (regions > 0) {
+            params.cache.known_regions = regions;
+        }
         EXPECT_LE(7u, budgets.num);
         for (unsigned i = 0; i < budgets.num; ++i) {
             memset(&expected, 0, sizeof(expected));
@@ -76,6 +78,22 @@ protected:
         }
     }
 
+    void expect_all(predreg_report_curve_t *curve, uint64_t larger_regions = 0)
+    {
+        predreg_outcome_t outcomes[PREDREG_BUDGETS_MAX];
+        predreg_outcome_t larger[PREDREG_BUDGETS_MAX];
+        predreg_budgets_t budgets;
+
+        ASSERT_EQ(UCS_OK, predreg_report_curve_finish(curve, &budgets, outcomes,
+                                                      larger));
+        expect_same(outcomes, budgets, 0);
+        if (larger_regions > 0) {
+            expect_same(larger, budgets, larger_regions);
+            EXPECT_NE(0, memcmp(outcomes, larger,
+                                budgets.num * sizeof(*larger)));
+        }
+    }
+
     made_program m_program;
 };
 
@@ -84,6 +102,16 @@ TEST_F(test_report_curve, is_that_of_replay)
     predreg_report_curve_t *curve = start();
 
     expect_all(curve);
+    predreg_report_curve_destroy(curve);
+}
+
+/* The second curve is that of more regions. Here it is of fewer than the program
+ * has, to make a difference */
+TEST_F(test_report_curve, with_other_regions)
+{
+    predreg_report_curve_t *curve = start(16);
+
+    expect_all(curve, 16);
     predreg_report_curve_destroy(curve);
 }
 

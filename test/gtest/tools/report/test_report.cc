@@ -512,8 +512,10 @@ TEST_F(test_report_verdict, forgotten_regions)
     EXPECT_FALSE(contains(text, "does not repeat itself"));
     EXPECT_TRUE(contains(text, "<h1>Yes: 69.7\u00a0% less")) << text;
     EXPECT_TRUE(contains(text, "ucx_predreg run --set KNOWN_REGIONS=16384 -- "));
-    EXPECT_TRUE(contains(text, "By default it would be 10.0\u00a0%: a rank has "
-                               "9,000 buffers")) << text;
+    EXPECT_TRUE(contains(text, "With KNOWN_REGIONS as by default it would be "
+                               "10.0\u00a0%, with 25.3\u00a0% of "
+                               "leave-pinned&#39;s memory: a rank has 9,000 "
+                               "buffers")) << text;
 }
 
 /* Rounded up, it would be 2 % */
