@@ -147,7 +147,8 @@ static int is_found_by_range(const ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_region_t *found = NULL;
 
     do {
-        found = ucs_rcache_pred_table_overlap(table, found, &last);
+        found = ucs_rcache_pred_table_overlap(table, found, &last,
+                                              UCS_RCACHE_PRED_RANGE_KNOWN);
     } while ((found != NULL) && (found != region));
     return found == region;
 }

@@ -68,9 +68,8 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
         *old    = pred_take_handle(pred, use->region);
     }
 
-    use->region->state  = UCS_RCACHE_PRED_REGION_REGISTERING;
-    use->region->access = access | use->region->recent_access;
-    ucs_rcache_pred_region_set_range(&pred->table, use->region, &range);
+    ucs_rcache_pred_region_claim(&pred->table, use->region, &range,
+                                 access | use->region->recent_access);
     return UCS_OK;
 }
 
@@ -200,7 +199,7 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
         ++pred->stats.regs_critical;
         ucs_rcache_pred_region_set_memh(&pred->table, use->region, handle.memh);
     } else {
-        use->region->state = UCS_RCACHE_PRED_REGION_IDLE;
+        ucs_rcache_pred_region_unclaim(&pred->table, use->region);
     }
     return status;
 }

@@ -13,59 +13,82 @@
  * lock and deregisters them. The handles are on the stack */
 #define MAX_HANDLES 8
 
+/* A use that needs a registration anyway looks at so many regions, in search of
+ * one that may be the same buffer. Programs that use more slices of one place
+ * hold the lock no longer than that: about 2 us */
+#define MAX_SIMILAR 128
+
+
+/* The next region of a domain that is registered, or about to be, and has bytes
+ * of a range. NULL: there are no more. */
+static ucs_rcache_pred_region_t *
+next_registered(const ucs_rcache_pred_domain_t *domain,
+                ucs_rcache_pred_region_t *region,
+                const ucs_rcache_pred_range_t *range)
+{
+    do {
+        region = ucs_rcache_pred_table_overlap(
+                &domain->pred->table, region, range,
+                UCS_RCACHE_PRED_RANGE_REGISTERED);
+    } while ((region != NULL) &&
+             ((region->domain != domain) || region->stale));
+
+    return region;
+}
+
+/* A region without uses that most likely is the buffer of a use, or NULL */
+static ucs_rcache_pred_region_t *
+find_similar(const ucs_rcache_pred_domain_t *domain,
+             const ucs_rcache_pred_range_t *range)
+{
+    ucs_rcache_pred_region_t *similar = NULL;
+    ucs_rcache_pred_region_t *region  = NULL;
+    unsigned left                     = MAX_SIMILAR;
+
+    while ((left-- > 0) &&
+           ((region = ucs_rcache_pred_table_overlap(
+                     &domain->pred->table, region, range,
+                     UCS_RCACHE_PRED_RANGE_KNOWN)) != NULL)) {
+        if ((region->domain == domain) && !region->stale &&
+            (region->refs == 0) &&
+            (region->state != UCS_RCACHE_PRED_REGION_REGISTERING) &&
+            ucs_rcache_pred_range_is_similar(&region->registered, range)) {
+            similar = region;
+        }
+    }
+
+    return similar;
+}
 
 ucs_rcache_pred_region_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access)
 {
-    const ucs_rcache_pred_table_t *table = &domain->pred->table;
-    ucs_rcache_pred_region_t *similar    = NULL;
-    ucs_rcache_pred_region_t *coming     = NULL;
-    ucs_rcache_pred_region_t *region     = NULL;
+    ucs_rcache_pred_region_t *coming = NULL;
+    ucs_rcache_pred_region_t *region = NULL;
 
-    while ((region = ucs_rcache_pred_table_overlap(table, region, range)) !=
-           NULL) {
-        if ((region->domain != domain) || region->stale) {
-            continue;
-        }
-
-        if ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-            ucs_rcache_pred_region_covers(region, range, access)) {
-            return region;
-        }
-
+    while ((region = next_registered(domain, region, range)) != NULL) {
         if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
-            if (ucs_rcache_pred_range_overlaps(&region->registered, range)) {
-                coming = region;
-            }
-        } else if ((region->refs == 0) &&
-                   ucs_rcache_pred_range_is_similar(&region->registered,
-                                                    range)) {
-            similar = region;
+            coming = region;
+        } else if (ucs_rcache_pred_region_covers(region, range, access)) {
+            return region;
         }
     }
 
-    return (coming != NULL) ? coming : similar;
+    return (coming != NULL) ? coming : find_similar(domain, range);
 }
 
-int pred_is_slice_taken(const ucs_rcache_pred_t *pred,
-                        const ucs_rcache_pred_region_t *region)
+int pred_is_slice_taken(const ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_range_t range   = ucs_rcache_pred_region_expected(region);
     ucs_rcache_pred_region_t *other = NULL;
 
-    while ((other = ucs_rcache_pred_table_overlap(&pred->table, other,
-                                                  &range)) != NULL) {
-        if ((other == region) || (other->domain != region->domain) ||
-            other->stale || (other->state == UCS_RCACHE_PRED_REGION_IDLE) ||
-            !ucs_rcache_pred_range_overlaps(&other->registered, &range)) {
-            continue;
-        }
-
-        if ((other->refs > 0) ||
-            (other->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
-            ucs_rcache_pred_region_covers(other, &range,
-                                          region->recent_access)) {
+    while ((other = next_registered(region->domain, other, &range)) != NULL) {
+        if ((other != region) &&
+            ((other->refs > 0) ||
+             (other->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
+             ucs_rcache_pred_region_covers(other, &range,
+                                           region->recent_access))) {
             return 1;
         }
     }
@@ -74,31 +97,24 @@ int pred_is_slice_taken(const ucs_rcache_pred_t *pred,
 }
 
 /*
- * Take the handles of some regions that are merged with a claimed one, in the
- * order of the table's tree. Under lock.
+ * Extend a claimed region to what others have registered, and take the handles
+ * of those without uses. Under lock.
  *
- * @param [in,out] from_p  Regions whose known range starts before this are left
- *                         alone; then, where the next call may go on, or 0 if it
- *                         has to look at all regions again.
+ * @param [out] handles  Of at most MAX_HANDLES regions.
  * @return how many were taken.
  */
 static unsigned take_handles(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_region_t *region,
-                             uintptr_t *from_p, pred_handle_t *handles)
+                             pred_handle_t *handles)
 {
     ucs_rcache_pred_range_t range   = region->registered;
     ucs_rcache_pred_region_t *other = NULL;
     unsigned count                  = 0;
 
-    for (other = (*from_p == 0) ?
-                 ucs_rcache_pred_table_overlap(&pred->table, NULL, &range) :
-                 ucs_rcache_pred_table_from(&pred->table, *from_p);
-         (other != NULL) && (count < MAX_HANDLES);
-         other = ucs_rcache_pred_table_overlap(&pred->table, other, &range)) {
-        if ((other->domain == region->domain) && !other->stale &&
-            (other->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-            (other->refs == 0) &&
-            ucs_rcache_pred_range_overlaps(&other->registered, &range)) {
+    while ((count < MAX_HANDLES) &&
+           ((other = next_registered(region->domain, other, &range)) != NULL)) {
+        if ((other->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+            (other->refs == 0)) {
             range             = ucs_rcache_pred_range_hull(&range,
                                                            &other->registered);
             region->access   |= other->access;
@@ -106,10 +122,6 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
         }
     }
 
-    /* If memory below has become part of the region, regions that were passed
-     * over may share it */
-    *from_p = ((other != NULL) && (range.start == region->registered.start)) ?
-              other->known.start : 0;
     ucs_rcache_pred_region_set_range(&pred->table, region, &range);
     return count;
 }
@@ -119,24 +131,20 @@ void pred_merge_slices(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_by_t by)
 {
     pred_handle_t handles[MAX_HANDLES];
-    uintptr_t from = 0;
+    size_t length;
     unsigned count, i;
-    int whole;
 
-    /* Until a look at all regions finds none. Each look goes on where the last
-     * one has ended: were it to begin anew after each few regions, it would take
-     * their number squared to merge many. */
-    for (;;) {
-        whole = (from == 0);
-        count = take_handles(pred, region, &from, handles);
-        if ((count == 0) && whole) {
-            return;
+    /* A region that has grown may share memory with others than before */
+    do {
+        length = ucs_rcache_pred_range_length(&region->registered);
+        count  = take_handles(pred, region, handles);
+        if (count > 0) {
+            pred_unlock(pred);
+            for (i = 0; i < count; ++i) {
+                pred_deregister(&handles[i], by);
+            }
+            pred_lock(pred);
         }
-
-        pred_unlock(pred);
-        for (i = 0; i < count; ++i) {
-            pred_deregister(&handles[i], by);
-        }
-        pred_lock(pred);
-    }
+    } while ((count > 0) ||
+             (ucs_rcache_pred_range_length(&region->registered) > length));
 }

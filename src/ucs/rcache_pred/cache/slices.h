@@ -35,8 +35,7 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
  *         is registered, or one that cannot be merged, since it is in use or is
  *         being registered, has a part of it. The helper calls this.
  */
-int pred_is_slice_taken(const ucs_rcache_pred_t *pred,
-                        const ucs_rcache_pred_region_t *region);
+int pred_is_slice_taken(const ucs_rcache_pred_region_t *region);
 
 /**
  * Before a claimed region is registered, deregister all regions without uses

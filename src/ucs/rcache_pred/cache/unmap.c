@@ -99,10 +99,12 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
 
     pred_lock(pred);
     before = pred->stats.unmapped;
-    for (region = ucs_rcache_pred_table_overlap(&pred->table, NULL, &unmapped);
+    for (region = ucs_rcache_pred_table_overlap(&pred->table, NULL, &unmapped,
+                                                UCS_RCACHE_PRED_RANGE_KNOWN);
          region != NULL; region = next) {
         /* Before the region gets another place in the tree */
-        next   = ucs_rcache_pred_table_overlap(&pred->table, region, &unmapped);
+        next   = ucs_rcache_pred_table_overlap(&pred->table, region, &unmapped,
+                                               UCS_RCACHE_PRED_RANGE_KNOWN);
         found |= region_unmap(pred, region, &unmapped);
     }
     before = pred->stats.unmapped - before;

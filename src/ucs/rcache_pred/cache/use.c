@@ -10,6 +10,8 @@
 #include "slices.h"
 #include "use.h"
 
+#include <ucs/rcache_pred/table/known.h>
+
 #include <ucs/sys/math.h>
 
 #include <math.h>
@@ -233,7 +235,7 @@ static ucs_status_t use_acquire(pred_use_t *use)
     }
 
     if (pays) {
-        use->region->state = UCS_RCACHE_PRED_REGION_IDLE;
+        ucs_rcache_pred_region_unclaim(&pred->table, use->region);
         return UCS_INPROGRESS;
     }
 

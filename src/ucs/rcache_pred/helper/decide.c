@@ -203,10 +203,9 @@ static int region_claim(ucs_rcache_pred_t *pred,
     claimed = !region->stale && (region->in_pieces == 0) &&
               (region->state == UCS_RCACHE_PRED_REGION_IDLE);
     if (claimed) {
-        region->state  = UCS_RCACHE_PRED_REGION_REGISTERING;
-        region->access = region->recent_access;
         ++pred->bound.ahead_now;
-        ucs_rcache_pred_region_set_range(&pred->table, region, &range);
+        ucs_rcache_pred_region_claim(&pred->table, region, &range,
+                                     region->recent_access);
         pred_merge_slices(pred, region, UCS_RCACHE_PRED_BY_HELPER);
     }
     pred_unlock(pred);
@@ -221,7 +220,7 @@ static int region_is_taken(ucs_rcache_pred_t *pred,
     int taken;
 
     pred_lock(pred);
-    taken = pred_is_slice_taken(pred, region);
+    taken = pred_is_slice_taken(region);
     pred_unlock(pred);
     return taken;
 }
@@ -273,7 +272,7 @@ static void region_registered(ucs_rcache_pred_t *pred,
         region->early_until = end + (period / 4);
         ucs_rcache_pred_region_note(&pred->table, region);
     } else {
-        region->state = UCS_RCACHE_PRED_REGION_IDLE;
+        ucs_rcache_pred_region_unclaim(&pred->table, region);
     }
     if (region->stale) {
         ucs_rcache_pred_region_clear(&pred->table, region);

@@ -7,27 +7,24 @@
 #include "known.h"
 
 
-/* Where the last region of a branch ends; 0: the branch is empty */
-static uintptr_t branch_end(const ucs_rcache_pred_tree_node_t *node)
+/* Whether a region has a range of that kind that ends after @a start */
+static int ends_after(const ucs_rcache_pred_tree_node_t *node,
+                      ucs_rcache_pred_range_kind_t kind, uintptr_t start)
 {
-    return (node == NULL) ? 0 : ucs_rcache_pred_tree_region(node)->max_end;
+    return ucs_rcache_pred_region_end(ucs_rcache_pred_tree_region(node),
+                                      kind) > start;
 }
 
-/* Whether a region ends after @a start */
-static int ends_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
-{
-    return ucs_rcache_pred_tree_region(node)->known.end > start;
-}
-
-/* @return the first region of a branch that ends after the address @a start.
- *         The caller knows that there is one. */
+/* @return the first region of a branch whose range ends after the address
+ *         @a start. The caller knows that there is one. */
 static const ucs_rcache_pred_tree_node_t *
-first_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
+first_after(const ucs_rcache_pred_tree_node_t *node,
+            ucs_rcache_pred_range_kind_t kind, uintptr_t start)
 {
     for (;;) {
-        if (branch_end(node->child[0]) > start) {
+        if (ucs_rcache_pred_branch_end(node->child[0], kind) > start) {
             node = node->child[0];
-        } else if (ends_after(node, start)) {
+        } else if (ends_after(node, kind, start)) {
             return node;
         } else {
             node = node->child[1];
@@ -36,16 +33,17 @@ first_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
 }
 
 /* @return of the regions that follow @a node in the order of the tree, the
- *         first one that ends after the address @a start; NULL: there is
+ *         first one whose range ends after the address @a start; NULL: there is
  *         none. */
 static const ucs_rcache_pred_tree_node_t *
-next_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
+next_after(const ucs_rcache_pred_tree_node_t *node,
+           ucs_rcache_pred_range_kind_t kind, uintptr_t start)
 {
     const ucs_rcache_pred_tree_node_t *below;
 
     for (;;) {
-        if (branch_end(node->child[1]) > start) {
-            return first_after(node->child[1], start);
+        if (ucs_rcache_pred_branch_end(node->child[1], kind) > start) {
+            return first_after(node->child[1], kind, start);
         }
 
         do {
@@ -56,7 +54,7 @@ next_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
             }
         } while (below == node->child[1]);
 
-        if (ends_after(node, start)) {
+        if (ends_after(node, kind, start)) {
             return node;
         }
     }
@@ -65,21 +63,34 @@ next_after(const ucs_rcache_pred_tree_node_t *node, uintptr_t start)
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
                               ucs_rcache_pred_region_t *region,
-                              const ucs_rcache_pred_range_t *range)
+                              const ucs_rcache_pred_range_t *range,
+                              ucs_rcache_pred_range_kind_t kind)
 {
-    const ucs_rcache_pred_tree_node_t *node = NULL;
+    const ucs_rcache_pred_tree_node_t *node = table->tree.root;
 
     if (region != NULL) {
-        node   = next_after(&region->tree_node, range->start);
-    } else if (branch_end(table->tree.root) > range->start) {
-        node   = first_after(table->tree.root, range->start);
-    }
-    if (node == NULL) {
-        return NULL;
+        node = next_after(&region->tree_node, kind, range->start);
+    } else if (ucs_rcache_pred_branch_end(node, kind) > range->start) {
+        node = first_after(node, kind, range->start);
+    } else {
+        node = NULL;
     }
 
-    region = ucs_rcache_pred_tree_region(node);
-    return (region->known.start < range->end) ? region : NULL;
+    /* The tree is ordered by where known ranges start. A registered one may
+     * start later */
+    for (; node != NULL; node = next_after(node, kind, range->start)) {
+        region = ucs_rcache_pred_tree_region(node);
+        if (region->known.start >= range->end) {
+            break;
+        }
+
+        if ((kind == UCS_RCACHE_PRED_RANGE_KNOWN) ||
+            (region->registered.start < range->end)) {
+            return region;
+        }
+    }
+
+    return NULL;
 }
 
 /* Change what is known of a region */
@@ -104,11 +115,26 @@ void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
 {
     ucs_rcache_pred_range_t known;
 
+    known              = ucs_rcache_pred_range_hull(&region->known, range);
     region->registered = *range;
-    if (!ucs_rcache_pred_range_has(&region->known, range)) {
-        known = ucs_rcache_pred_range_hull(&region->known, range);
-        set_known(table, region, &known);
-    }
+    set_known(table, region, &known);
+}
+
+void ucs_rcache_pred_region_claim(ucs_rcache_pred_table_t *table,
+                                  ucs_rcache_pred_region_t *region,
+                                  const ucs_rcache_pred_range_t *range,
+                                  unsigned access)
+{
+    region->state  = UCS_RCACHE_PRED_REGION_REGISTERING;
+    region->access = access;
+    ucs_rcache_pred_region_set_range(table, region, range);
+}
+
+void ucs_rcache_pred_region_unclaim(ucs_rcache_pred_table_t *table,
+                                    ucs_rcache_pred_region_t *region)
+{
+    region->state = UCS_RCACHE_PRED_REGION_IDLE;
+    ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
 }
 
 void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,

@@ -17,8 +17,19 @@
  * otherwise.
  */
 
-/** Set what is to be registered of a region, which must not be registered. What
- *  is known of it becomes no less than that. */
+/** Make an IDLE region REGISTERING, for a range and an access. What is known of
+ *  it becomes no less than the range. */
+void ucs_rcache_pred_region_claim(ucs_rcache_pred_table_t *table,
+                                  ucs_rcache_pred_region_t *region,
+                                  const ucs_rcache_pred_range_t *range,
+                                  unsigned access);
+
+/** Make a REGISTERING region IDLE: it was not registered. */
+void ucs_rcache_pred_region_unclaim(ucs_rcache_pred_table_t *table,
+                                    ucs_rcache_pred_region_t *region);
+
+/** Set what is to be registered of a REGISTERING region. What is known of it
+ *  becomes no less than that. */
 void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
                                       ucs_rcache_pred_region_t *region,
                                       const ucs_rcache_pred_range_t *range);
@@ -45,8 +56,10 @@ ucs_rcache_pred_range_t
 ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region);
 
 /**
- * Find the regions whose known range has bytes in common with a range. Each
- * call takes O(log n) steps, whatever lengths regions have.
+ * Find the regions whose known range, or whose registered range, has bytes in
+ * common with a range. A call takes O(log n) steps, whatever lengths regions
+ * have; with registered ranges, so many for each region that it passes over
+ * since it has other parts of what is known of it registered.
  *
  * @param [in] region  The region that was found last; NULL: find the first one.
  * @return the next one in the order of the table's tree, or NULL.
@@ -54,6 +67,7 @@ ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region);
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
                               ucs_rcache_pred_region_t *region,
-                              const ucs_rcache_pred_range_t *range);
+                              const ucs_rcache_pred_range_t *range,
+                              ucs_rcache_pred_range_kind_t kind);
 
 #endif

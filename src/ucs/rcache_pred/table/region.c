@@ -41,27 +41,30 @@ static int starts_before(const ucs_rcache_pred_tree_node_t *node,
            ucs_rcache_pred_tree_region(other)->known.start;
 }
 
-/* Where the last region of a branch ends; 0: the branch is empty */
-static uintptr_t branch_end(const ucs_rcache_pred_tree_node_t *node)
-{
-    return (node == NULL) ? 0 : ucs_rcache_pred_tree_region(node)->max_end;
-}
-
 static int sum_branch(ucs_rcache_pred_tree_node_t *node)
 {
     ucs_rcache_pred_region_t *region = ucs_rcache_pred_tree_region(node);
-    uintptr_t old_end                = region->max_end;
     uint64_t old_rank                = region->max_rank;
+    int changed                      = 0;
+    ucs_rcache_pred_range_kind_t kind;
+    uintptr_t end;
 
-    region->max_end  = ucs_max(region->known.end,
-                               ucs_max(branch_end(node->child[0]),
-                                       branch_end(node->child[1])));
+    for (kind = 0; kind < UCS_RCACHE_PRED_RANGES; ++kind) {
+        end      = ucs_max(ucs_rcache_pred_region_end(region, kind),
+                           ucs_max(ucs_rcache_pred_branch_end(node->child[0],
+                                                              kind),
+                                   ucs_rcache_pred_branch_end(node->child[1],
+                                                              kind)));
+        changed |= (end != region->max_end[kind]);
+        region->max_end[kind] = end;
+    }
+
     region->max_rank = ucs_max(region->rank,
                                ucs_max(ucs_rcache_pred_branch_rank(
                                                node->child[0]),
                                        ucs_rcache_pred_branch_rank(
                                                node->child[1])));
-    return (region->max_end != old_end) || (region->max_rank != old_rank);
+    return changed || (region->max_rank != old_rank);
 }
 
 ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
@@ -281,6 +284,7 @@ void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
     region->memh  = NULL;
     region->ahead = 0;
     region->state = UCS_RCACHE_PRED_REGION_IDLE;
+    ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
     return memh;
 }
 

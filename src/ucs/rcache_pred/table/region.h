@@ -50,6 +50,15 @@ typedef enum {
 } ucs_rcache_pred_region_state_t;
 
 
+/** Which ranges of regions a search looks at. */
+typedef enum {
+    UCS_RCACHE_PRED_RANGE_KNOWN,      /**< What is known, of all regions */
+    UCS_RCACHE_PRED_RANGE_REGISTERED, /**< What is registered, of those that are
+                                           not IDLE */
+    UCS_RCACHE_PRED_RANGES
+} ucs_rcache_pred_range_kind_t;
+
+
 /** Somebody who waits for the end of the last use of an invalidated region. */
 typedef struct ucs_rcache_pred_waiter {
     struct ucs_rcache_pred_waiter *next;
@@ -141,7 +150,7 @@ typedef struct ucs_rcache_pred_region {
                                                      shows that it did so too
                                                      early */
 
-    /* A search in the tree reads these, which are in one cache line */
+    /* A search for overlaps reads these, which are one cache line */
     ucs_rcache_pred_tree_node_t    tree_node UCS_V_ALIGNED(64);
                                                 /**< Element of table->tree */
     ucs_rcache_pred_range_t        known;       /**< What may be registered
@@ -152,9 +161,13 @@ typedef struct ucs_rcache_pred_region {
                                                      registered, unless the
                                                      region is stale. The tree
                                                      is ordered by its start */
-    uintptr_t                      max_end;     /**< Where the last known range
+    uintptr_t                      max_end[UCS_RCACHE_PRED_RANGES];
+                                                /**< Where the last known range,
+                                                     and the last one that is
+                                                     registered or about to be,
                                                      of this region and of those
-                                                     below it in the tree ends */
+                                                     below it in the tree ends;
+                                                     0: there is none */
     uint64_t                       max_rank;    /**< The highest rank of this
                                                      region and of those below
                                                      it in the tree */
@@ -285,8 +298,8 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
 void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_region_t *region);
 
-/** Make the region REGISTERED, and let it be found by its handle. No other
- *  region of the domain may have the same handle. */
+/** Make a REGISTERING region REGISTERED, and let it be found by its handle. No
+ *  other region of the domain may have the same handle. */
 void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
                                      ucs_rcache_pred_region_t *region,
                                      void *memh);
@@ -318,6 +331,27 @@ static inline ucs_rcache_pred_region_t *
 ucs_rcache_pred_tree_region(const ucs_rcache_pred_tree_node_t *node)
 {
     return ucs_container_of(node, ucs_rcache_pred_region_t, tree_node);
+}
+
+/** @return where a range of a region ends; 0: the region has none of that
+ *          kind. */
+static inline uintptr_t
+ucs_rcache_pred_region_end(const ucs_rcache_pred_region_t *region,
+                           ucs_rcache_pred_range_kind_t kind)
+{
+    return (kind == UCS_RCACHE_PRED_RANGE_KNOWN) ? region->known.end :
+           (region->state == UCS_RCACHE_PRED_REGION_IDLE) ? 0 :
+           region->registered.end;
+}
+
+/** @return where the last range of a branch of table->tree ends; 0: there is
+ *          none of that kind. */
+static inline uintptr_t
+ucs_rcache_pred_branch_end(const ucs_rcache_pred_tree_node_t *node,
+                           ucs_rcache_pred_range_kind_t kind)
+{
+    return (node == NULL) ? 0 :
+           ucs_rcache_pred_tree_region(node)->max_end[kind];
 }
 
 /** @return the highest rank in a branch of table->tree; 0: no region in it can

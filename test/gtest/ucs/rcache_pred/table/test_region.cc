@@ -75,15 +75,17 @@ protected:
     }
 
     /* The regions that an unmap of the range finds */
-    std::set<region_t*> overlapping(uintptr_t start, uintptr_t end)
+    std::set<region_t*>
+    overlapping(uintptr_t start, uintptr_t end,
+                ucs_rcache_pred_range_kind_t kind = UCS_RCACHE_PRED_RANGE_KNOWN)
     {
         const ucs_rcache_pred_range_t range = {start, end};
         std::set<region_t*> regions;
         region_t *region = NULL;
         uintptr_t last   = 0;
 
-        while ((region = ucs_rcache_pred_table_overlap(&m_table, region,
-                                                       &range)) != NULL) {
+        while ((region = ucs_rcache_pred_table_overlap(&m_table, region, &range,
+                                                       kind)) != NULL) {
             EXPECT_TRUE(regions.insert(region).second) << "found twice";
             EXPECT_LE(last, region->known.start) << "in the order of starts";
             last = region->known.start;
@@ -133,8 +135,9 @@ TEST_F(test_region, cache_lines)
 {
     EXPECT_LE(offsetof(region_t, lost) + sizeof(region_t::lost), 3u * 64);
     EXPECT_EQ(0u, offsetof(region_t, tree_node) % 64);
-    EXPECT_EQ(offsetof(region_t, tree_node) / 64,
-              offsetof(region_t, max_rank) / 64);
+    EXPECT_EQ(offsetof(region_t, tree_node) + 64,
+              offsetof(region_t, max_end) + sizeof(region_t::max_end))
+        << "all that a search for overlaps reads of regions it passes by";
     EXPECT_EQ(0u, offsetof(region_t, queue_elem) % 64);
     EXPECT_EQ(64u, sizeof(region_t::queue_elem));
 }
@@ -407,15 +410,32 @@ TEST_F(test_region, overlap_agrees_with_brute_force)
             }
         }
 
-        uintptr_t start = random() % 15000;
-        uintptr_t end   = start + 1 + random() % 500;
-        std::set<region_t*> expected;
-        for (region_t *region : regions) {
-            if (overlaps(region, start, end)) {
-                expected.insert(region);
+        if (!regions.empty()) {
+            region_t *region = regions[random() % regions.size()];
+            if (region->state == UCS_RCACHE_PRED_REGION_IDLE) {
+                ucs_rcache_pred_range_t range = region->registered;
+                ucs_rcache_pred_region_claim(&m_table, region, &range, 0);
+            } else {
+                ucs_rcache_pred_region_unclaim(&m_table, region);
             }
         }
-        ASSERT_EQ(expected, overlapping(start, end));
+
+        uintptr_t start = random() % 15000;
+        uintptr_t end   = start + 1 + random() % 500;
+        ucs_rcache_pred_range_t range = {start, end};
+        std::set<region_t*> known, registered;
+        for (region_t *region : regions) {
+            if (overlaps(region, start, end)) {
+                known.insert(region);
+            }
+            if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) &&
+                ucs_rcache_pred_range_overlaps(&region->registered, &range)) {
+                registered.insert(region);
+            }
+        }
+        ASSERT_EQ(known, overlapping(start, end));
+        ASSERT_EQ(registered, overlapping(start, end,
+                                          UCS_RCACHE_PRED_RANGE_REGISTERED));
     }
 }
 
