@@ -210,23 +210,15 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     return 1;
 }
 
-int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
-                            const pred_reservation_t *room,
-                            uint64_t *releases_p)
+int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
+                          const pred_reservation_t *room)
 {
     const ucs_rcache_pred_subsystem_stats_t *cache =
             &pred->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_CACHE];
-    int too_large;
 
-    pred_lock(pred);
-    too_large   = !fits_below(part_max_bytes(pred, room->part),
-                              pred->stats.bytes_now - cache->bytes_now,
-                              room->bytes) ||
-                  !fits_below(part_max_regions(pred, room->part),
-                              pred->stats.regions_now - cache->regions_now,
-                              room->regions);
-    *releases_p = atomic_load_explicit(&pred->bound.releases,
-                                       memory_order_relaxed);
-    pred_unlock(pred);
-    return too_large;
+    return !fits_below(part_max_bytes(pred, room->part),
+                       pred->stats.bytes_now - cache->bytes_now, room->bytes) ||
+           !fits_below(part_max_regions(pred, room->part),
+                       pred->stats.regions_now - cache->regions_now,
+                       room->regions);
 }

@@ -75,14 +75,10 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
  *  node's bounds that leave no room. */
 void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 
-/**
- * @param [out] releases_p  How often room has been given back so far.
- * @return whether the room would not fit even if the cache kept nothing else:
- *         what other subsystems have does not give way.
- */
-int pred_bound_is_too_large(ucs_rcache_pred_t *pred,
-                            const pred_reservation_t *room,
-                            uint64_t *releases_p);
+/** @return whether the room would not fit even if the cache kept nothing else:
+ *          what other subsystems have does not give way. Under lock. */
+int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
+                          const pred_reservation_t *room);
 
 
 /* evict.c */

@@ -56,7 +56,9 @@ typedef struct pred_use {
  *
  * @param [out] old  Handle to deregister if the region was registered, but with
  *                   less length or access than the use needs; else no handle.
- * @return UCS_ERR_NO_MEMORY if there is no memory for a new region.
+ * @return UCS_ERR_NO_MEMORY if there is no memory for a new region, or
+ *         UCS_ERR_EXCEEDS_LIMIT if a bound never leaves room for the use. A
+ *         region that is registered remains so then.
  */
 ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old);
 

@@ -119,12 +119,17 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
 {
     unsigned patience = RESERVE_PATIENCE;
     uint64_t releases;
-    int wait;
+    int never, wait;
 
     for (;;) {
         /* Memory that leaves no room now may be deregistered before victims are
          * looked for. The number of releases shows that */
-        if (pred_bound_is_too_large(pred, room, &releases)) {
+        pred_lock(pred);
+        never    = pred_bound_never_fits(pred, room);
+        releases = atomic_load_explicit(&pred->bound.releases,
+                                        memory_order_relaxed);
+        pred_unlock(pred);
+        if (never) {
             return 0;
         }
 

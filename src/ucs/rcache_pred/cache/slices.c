@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "bound.h"
 #include "register.h"
 #include "slices.h"
 
@@ -78,22 +79,43 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
     return (coming != NULL) ? coming : find_similar(domain, range);
 }
 
+/* Whether a bound refuses to have a range registered at once, whatever else is
+ * deregistered. Under lock. */
+static int never_fits(const ucs_rcache_pred_t *pred,
+                      const ucs_rcache_pred_range_t *range)
+{
+    pred_reservation_t room;
+
+    room = pred_reservation(pred, range->start,
+                            ucs_rcache_pred_range_length(range),
+                            PRED_PART_WHOLE);
+    return pred_bound_never_fits(pred, &room);
+}
+
 int pred_is_slice_taken(const ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_range_t range   = ucs_rcache_pred_region_expected(region);
+    ucs_rcache_pred_range_t all     = range;
     ucs_rcache_pred_region_t *other = NULL;
+    int merge                       = 0;
 
     while ((other = next_registered(region->domain, other, &range)) != NULL) {
-        if ((other != region) &&
-            ((other->refs > 0) ||
-             (other->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
-             ucs_rcache_pred_region_covers(other, &range,
-                                           region->recent_access))) {
+        if (other == region) {
+            continue;
+        }
+
+        if ((other->refs > 0) ||
+            (other->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
+            ucs_rcache_pred_region_covers(other, &range,
+                                          region->recent_access)) {
             return 1;
         }
+
+        all   = ucs_rcache_pred_range_hull(&all, &other->registered);
+        merge = 1;
     }
 
-    return 0;
+    return merge && never_fits(region->domain->pred, &all);
 }
 
 /*
@@ -133,6 +155,10 @@ void pred_merge_slices(ucs_rcache_pred_t *pred,
     pred_handle_t handles[MAX_HANDLES];
     size_t length;
     unsigned count, i;
+
+    if (never_fits(pred, &region->registered)) {
+        return;
+    }
 
     /* A region that has grown may share memory with others than before */
     do {

@@ -32,8 +32,9 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
 /**
  * @return whether the memory that is expected to be used next of a region should
  *         not be registered ahead, since others have it: one that has all of it
- *         is registered, or one that cannot be merged, since it is in use or is
- *         being registered, has a part of it. The helper calls this.
+ *         is registered, or one that cannot be merged, since it is in use, is
+ *         being registered, or is too much for a bound together with it, has a
+ *         part of it. The helper calls this.
  */
 int pred_is_slice_taken(const ucs_rcache_pred_region_t *region);
 
@@ -42,7 +43,8 @@ int pred_is_slice_taken(const ucs_rcache_pred_region_t *region);
  * that are registered and share memory with it, and extend it to what they had
  * registered. Otherwise two such regions that are used in turns would either
  * pin memory twice, or take it from each other with each use. UCX's own cache
- * does the same (ucs_rcache_check_overlap() in UCX 1.13). The lock is released
+ * does the same (ucs_rcache_check_overlap() in UCX 1.13). Does nothing if the
+ * region can never be registered under the bounds. The lock is released
  * meanwhile.
  */
 void pred_merge_slices(ucs_rcache_pred_t *pred,

@@ -6,6 +6,7 @@
 
 #include "helper_test.h"
 
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -179,6 +180,38 @@ TEST_F(test_slices, that_do_not_fit_together_are_registered_apart)
     end(begin(buffer(0, 499 * PAGE), 500 * PAGE));
     EXPECT_EQ(500 * PAGE, stats().bytes_now);
     EXPECT_EQ(1u, stats().regions_now);
+}
+
+/* No room for a use, ever: nothing is given up for it */
+TEST_F(test_slices, that_never_fit_take_nothing_from_others)
+{
+    m_params.budget    = 0;
+    m_params.max_bytes = 800 * PAGE;
+    m_world.set_bound(m_params.max_bytes);
+    recreate();
+    void *memh = begin(buffer(0, 0), 500 * PAGE), *none;
+    end(memh);
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT,
+              try_begin(buffer(0, PAGE), 900 * PAGE, &none));
+    EXPECT_EQ(memh, begin(buffer(0, 0), 500 * PAGE));
+    end(memh);
+}
+
+/* Two are needed at the same time, but only one of them fits: it is registered
+ * ahead, and the other one does not take it away for nothing */
+TEST_F(test_slices, that_do_not_fit_together_are_not_registered_ahead)
+{
+    m_params.budget    = INFINITY;
+    m_params.max_bytes = 750 * PAGE;
+    m_world.set_bound(m_params.max_bytes);
+    recreate();
+    for (unsigned i = 0; i < 10; ++i) {
+        uint64_t start = now();
+        use_slice(99 * PAGE, 700 * PAGE);
+        use_slice(0, 100 * PAGE, 2);
+        run_until(start + 100 * MSEC);
+    }
+    EXPECT_GT(m_world.bytes_now(), 0u);
 }
 
 TEST_F(test_slices, that_the_system_refuses_together_are_registered_apart)
