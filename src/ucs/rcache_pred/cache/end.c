@@ -6,6 +6,7 @@
 
 #include "event.h"
 #include "register.h"
+#include "slices.h"
 #include "use.h"
 
 #include <ucs/rcache_pred/table/victim.h>
@@ -45,9 +46,10 @@ use_tell_end(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region)
 
 /*
  * Deregister a region whose last use has ended and which is not left to the
- * helper, because there is no helper (on-demand) or because somebody waits
- * until the invalidated region is deregistered. Called under the lock, which is
- * released on return.
+ * helper: because there is no helper (on-demand), because somebody waits until
+ * the invalidated region is deregistered, or because it is spare, which is no
+ * matter of the budget that the helper has to keep. Called under the lock,
+ * which is released on return.
  */
 static void use_end_release(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)
@@ -108,9 +110,14 @@ ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
     } else {
         entry = pred_last_use(region);
         ucs_rcache_pred_dq_push(&pred->dq, &entry);
-        use_tell_end(pred, region);
-        ucs_rcache_pred_region_note(&pred->table, region);
-        pred_unlock(pred);
+        if (ucs_unlikely(region->maybe_spare && !region->stale &&
+                         pred_is_slice_spare(region))) {
+            use_end_release(pred, region);
+        } else {
+            use_tell_end(pred, region);
+            ucs_rcache_pred_region_note(&pred->table, region);
+            pred_unlock(pred);
+        }
     }
 
     pred_wake(pred);

@@ -118,6 +118,23 @@ int pred_is_slice_taken(const ucs_rcache_pred_region_t *region)
     return merge && never_fits(region->domain->pred, &all);
 }
 
+int pred_is_slice_spare(const ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_region_t *other = NULL;
+
+    while ((other = next_registered(region->domain, other,
+                                    &region->registered)) != NULL) {
+        if ((other != region) &&
+            (other->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+            ucs_rcache_pred_region_covers(other, &region->registered,
+                                          region->access)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
 /*
  * Extend a claimed region to what others have registered, and take the handles
  * of those without uses. Under lock.
@@ -127,7 +144,7 @@ int pred_is_slice_taken(const ucs_rcache_pred_region_t *region)
  */
 static unsigned take_handles(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_region_t *region,
-                             pred_handle_t *handles)
+                             ucs_rcache_pred_by_t by, pred_handle_t *handles)
 {
     ucs_rcache_pred_range_t range   = region->registered;
     ucs_rcache_pred_region_t *other = NULL;
@@ -135,12 +152,18 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
 
     while ((count < MAX_HANDLES) &&
            ((other = next_registered(region->domain, other, &range)) != NULL)) {
-        if ((other->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-            (other->refs == 0)) {
-            range             = ucs_rcache_pred_range_hull(&range,
-                                                           &other->registered);
-            region->access   |= other->access;
-            handles[count++]  = pred_take_handle(pred, other);
+        if ((other->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+            ((other->refs > 0) && (by != UCS_RCACHE_PRED_BY_USE))) {
+            continue;
+        }
+
+        range           = ucs_rcache_pred_range_hull(&range,
+                                                     &other->registered);
+        region->access |= other->access;
+        if (other->refs == 0) {
+            handles[count++] = pred_take_handle(pred, other);
+        } else {
+            other->maybe_spare = 1;
         }
     }
 
@@ -163,7 +186,7 @@ void pred_merge_slices(ucs_rcache_pred_t *pred,
     /* A region that has grown may share memory with others than before */
     do {
         length = ucs_rcache_pred_range_length(&region->registered);
-        count  = take_handles(pred, region, handles);
+        count  = take_handles(pred, region, by, handles);
         if (count > 0) {
             pred_unlock(pred);
             for (i = 0; i < count; ++i) {

@@ -281,9 +281,10 @@ void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
 
     ucs_hlist_del(ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
                   &region->memh_link);
-    region->memh  = NULL;
-    region->ahead = 0;
-    region->state = UCS_RCACHE_PRED_REGION_IDLE;
+    region->memh        = NULL;
+    region->ahead       = 0;
+    region->maybe_spare = 0;
+    region->state       = UCS_RCACHE_PRED_REGION_IDLE;
     ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
     return memh;
 }

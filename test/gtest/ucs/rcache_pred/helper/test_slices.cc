@@ -162,11 +162,30 @@ TEST_F(test_slices, in_use_stay_until_their_uses_end)
 
     EXPECT_TRUE(m_world.covers(part, buffer(0, 0), 4 * PAGE));
     end(part);
+    run(10 * MSEC);
+    EXPECT_EQ(1u, stats().regions_now) << "what nobody needs has gone";
+    EXPECT_EQ(6 * PAGE, stats().bytes_now) << "the other one has all of it";
     end(both);
 
+    mark();
     end(begin(buffer(0, 0), 6 * PAGE));
-    EXPECT_EQ(1u, stats().regions_now);
-    EXPECT_EQ(6 * PAGE, stats().bytes_now);
+    EXPECT_EQ(1u, since_mark(&stats_t::hits));
+}
+
+/* Two uses of a buffer with different lengths at a time: what one of them has is
+ * part of what the other has, and costs nothing to give up */
+TEST_F(test_slices, that_another_one_has_are_given_up_without_a_budget)
+{
+    keep_everything();
+    for (unsigned i = 0; i < 3; ++i) {
+        void *part = begin(buffer(0, 0), 4 * PAGE);
+        void *all  = begin(buffer(0, 0), 10 * PAGE);
+        end(all);
+        end(part);
+        run(10 * MSEC);
+        EXPECT_EQ(10 * PAGE, m_world.bytes_now());
+    }
+    EXPECT_EQ(2u, stats().regs_critical);
 }
 
 /* There is room for the use, but not for what others have registered */
