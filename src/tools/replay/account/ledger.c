@@ -6,7 +6,6 @@
 
 #include "ledger.h"
 
-#include <ucs/datastruct/khash.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -20,27 +19,30 @@
  * exact, and depend neither on the order of the entries nor on rounding.
  *
  * Of the entries themselves nothing is kept: the curve of registered bytes
- * changes at their begin and end, and changes at one time are added up. So the
- * ledger takes as much memory as there are different times, however many
- * entries there are: clairvoyant makes some for each use of each segment.
+ * changes at their begin and end. Changes are appended, and those at one time
+ * are added up each time there is no more room. There is more room only if that
+ * leaves more than half of it full, so that the ledger takes memory for at most
+ * four times as many changes as there are different times, however many entries
+ * there are: clairvoyant makes some for each use of each segment.
  */
 
-/* By how much the curve rises at a time, modulo 2^64; a fall is negative */
-KHASH_MAP_INIT_INT64(changes, uint64_t)
-
-struct predreg_ledger {
-    khash_t(changes)  changes;
-    unsigned __int128 by_cause[PREDREG_CAUSE_LAST]; /* Bytes times ns */
-    ucs_status_t      status; /* UCS_ERR_NO_MEMORY if there was no memory for an
-                                 entry */
-};
-
+/* Room for so many changes at first */
+#define FIRST_ROOM 1024
 
 /* A change of the curve of registered bytes */
 typedef struct change {
     int64_t  time;
-    uint64_t bytes; /* By how much it rises, as above */
+    uint64_t bytes; /* By how much it rises, modulo 2^64; a fall is negative */
 } change_t;
+
+struct predreg_ledger {
+    change_t          *changes;
+    size_t            num_changes;
+    size_t            room;   /* For so many changes */
+    unsigned __int128 by_cause[PREDREG_CAUSE_LAST]; /* Bytes times ns */
+    ucs_status_t      status; /* UCS_ERR_NO_MEMORY if there was no memory for an
+                                 entry */
+};
 
 
 const char *predreg_cause_names[] = {
@@ -70,25 +72,71 @@ ucs_status_t predreg_ledger_create(predreg_ledger_t **ledger_p)
 
 void predreg_ledger_destroy(predreg_ledger_t *ledger)
 {
-    kh_destroy_inplace(changes, &ledger->changes);
+    free(ledger->changes);
     free(ledger);
+}
+
+static int change_compare(const void *a, const void *b)
+{
+    const change_t *first = a, *second = b;
+
+    return (first->time > second->time) - (first->time < second->time);
+}
+
+/* Sort changes, and add up those at one time. @return how many are left. */
+static size_t changes_combine(change_t *changes, size_t num_changes)
+{
+    size_t count = 0;
+    size_t i;
+
+    if (num_changes > 0) { /* Else there may be no array */
+        qsort(changes, num_changes, sizeof(*changes), change_compare);
+    }
+
+    for (i = 0; i < num_changes; ++i) {
+        if ((count > 0) && (changes[count - 1].time == changes[i].time)) {
+            changes[count - 1].bytes += changes[i].bytes;
+        } else {
+            changes[count++] = changes[i];
+        }
+    }
+
+    return count;
+}
+
+/* Make room for another change: add up those at one time or, if that does not
+ * help much, get more memory */
+static ucs_status_t make_room(predreg_ledger_t *ledger)
+{
+    change_t *changes;
+    size_t room;
+
+    ledger->num_changes = changes_combine(ledger->changes,
+                                          ledger->num_changes);
+    if (ledger->num_changes < ledger->room / 2) {
+        return UCS_OK;
+    }
+
+    room    = ucs_max(ledger->room * 2, FIRST_ROOM);
+    changes = realloc(ledger->changes, room * sizeof(*changes));
+    if (changes == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    ledger->changes = changes;
+    ledger->room    = room;
+    return UCS_OK;
 }
 
 static void add_change(predreg_ledger_t *ledger, int64_t time, uint64_t bytes)
 {
-    khiter_t iter;
-    int ret;
-
-    iter = kh_put(changes, &ledger->changes, (uint64_t)time, &ret);
-    if (ret < 0) {
+    if ((ledger->num_changes == ledger->room) &&
+        (make_room(ledger) != UCS_OK)) {
         ledger->status = UCS_ERR_NO_MEMORY;
         return;
     }
 
-    if (ret != 0) {
-        kh_val(&ledger->changes, iter) = 0; /* No change at this time yet */
-    }
-    kh_val(&ledger->changes, iter) += bytes;
+    ledger->changes[ledger->num_changes++] = (change_t){ time, bytes };
 }
 
 void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
@@ -116,17 +164,9 @@ void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
     }
 }
 
-static int change_compare(const void *a, const void *b)
-{
-    const change_t *first = a, *second = b;
-
-    return (first->time > second->time) - (first->time < second->time);
-}
-
 /*
- * Sort the changes and make a curve of them, which has each time only once, and
- * no step that changes nothing. The steps overwrite the changes, since they
- * take no more room.
+ * Make a curve of changes that were combined. It has no step that changes
+ * nothing. The steps overwrite the changes, since they take no more room.
  */
 static void curve_make(change_t *changes, size_t num_changes,
                        predreg_sum_t *sum)
@@ -134,18 +174,14 @@ static void curve_make(change_t *changes, size_t num_changes,
     predreg_step_t *steps = (predreg_step_t*)changes;
     uint64_t bytes        = 0;
     size_t num_steps      = 0;
-    size_t i              = 0;
     int64_t time;
+    size_t i;
 
     UCS_STATIC_ASSERT(sizeof(*steps) == sizeof(*changes));
-    qsort(changes, num_changes, sizeof(*changes), change_compare);
-    while (i < num_changes) {
-        time = changes[i].time;
-        do {
-            bytes += changes[i++].bytes;
-        } while ((i < num_changes) && (changes[i].time == time));
-
-        if (bytes != ((num_steps == 0) ? 0 : steps[num_steps - 1].bytes)) {
+    for (i = 0; i < num_changes; ++i) {
+        if (changes[i].bytes != 0) {
+            time               = changes[i].time;
+            bytes             += changes[i].bytes;
             sum->peak_bytes    = ucs_max(sum->peak_bytes, bytes);
             steps[num_steps++] = (predreg_step_t){ .time  = time,
                                                    .bytes = bytes };
@@ -170,28 +206,26 @@ static void ledger_integrate(const predreg_ledger_t *ledger, predreg_sum_t *sum)
 
 ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
 {
-    size_t num_changes = 0;
     change_t *changes;
-    uint64_t time, bytes;
+    size_t size;
 
     if (ledger->status != UCS_OK) {
         return ledger->status;
     }
 
-    changes = malloc(ucs_max(kh_size(&ledger->changes), 1u) *
-                     sizeof(*changes));
+    ledger->num_changes = changes_combine(ledger->changes,
+                                          ledger->num_changes);
+    size                = ledger->num_changes * sizeof(*changes);
+    changes             = malloc(ucs_max(size, sizeof(*changes)));
     if (changes == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    kh_foreach(&ledger->changes, time, bytes, {
-        changes[num_changes].time  = time;
-        changes[num_changes].bytes = bytes;
-        ++num_changes;
-    });
-
+    if (size > 0) {
+        memcpy(changes, ledger->changes, size);
+    }
     memset(sum, 0, sizeof(*sum));
-    curve_make(changes, num_changes, sum);
+    curve_make(changes, ledger->num_changes, sum);
     ledger_integrate(ledger, sum);
     return UCS_OK;
 }
@@ -241,7 +275,7 @@ ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
         }
     }
 
-    curve_make(changes, num_changes, total);
+    curve_make(changes, changes_combine(changes, num_changes), total);
     return UCS_OK;
 }
 

@@ -158,6 +158,24 @@ TEST_F(test_ledger, order_does_not_matter)
     predreg_ledger_destroy(other);
 }
 
+/* What is added up while there are more entries to come is not lost, and a ledger
+ * may get more entries after its sum was asked for */
+TEST_F(test_ledger, many_entries_at_few_times)
+{
+    for (int64_t i = 0; i < 300000; ++i) {
+        add(i % 3, 3 + i % 2, 4096);
+    }
+    sum();
+    EXPECT_EQ(curve_t({{0, 409600000}, {1, 819200000}, {2, 1228800000},
+                       {3, 614400000}, {4, 0}}), curve());
+
+    predreg_sum_cleanup(&m_sum);
+    add(4, 5, 4096);
+    sum();
+    EXPECT_EQ(curve_t({{0, 409600000}, {1, 819200000}, {2, 1228800000},
+                       {3, 614400000}, {4, 4096}, {5, 0}}), curve());
+}
+
 /* The area below the curve is the sum */
 TEST_F(test_ledger, area)
 {
