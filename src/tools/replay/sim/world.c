@@ -39,6 +39,9 @@ struct predreg_world {
     uint64_t               wakeup;
     predreg_account_t      *account;
     ucs_rcache_pred_time_t now;         /* Time of the flow that runs */
+    ucs_rcache_pred_time_t horizon;     /* Until when the program does nothing
+                                           but let the helper go on; 0: the
+                                           program does something */
     ucs_status_t           status;      /* UCS_ERR_NO_MEMORY if memory was
                                            missing */
     int                    over;        /* Whether the program is over, so that
@@ -62,15 +65,31 @@ static int is_helper(const predreg_world_t *world)
     return world->helper_state == HELPER_RUNNING;
 }
 
-/* Let the helper's coroutine stop here until it is resumed. The program's
- * coroutine, which had resumed it, goes on. Only the helper calls this. */
+/* Let the time come at which the helper is due */
+static void helper_pass_time(predreg_world_t *world)
+{
+    world->now         = ucs_max(world->now, world->helper_next);
+    world->helper_next = UCS_RCACHE_PRED_TIME_INF;
+    if (world->shared && (world->helper_state == HELPER_ASLEEP)) {
+        world->stolen += UCS_RCACHE_PRED_SWITCHES_COST;
+    }
+}
+
+/* Let the helper's coroutine stop here until it is due. The program's coroutine,
+ * which had resumed it, goes on, unless it would do nothing before that time but
+ * resume it again: to switch between coroutines takes longer than all else that
+ * is done for a registration. Only the helper calls this. */
 static void helper_suspend(predreg_world_t *world, helper_state_t state,
                            ucs_rcache_pred_time_t until)
 {
     world->helper_state = state;
     world->helper_since = world->now;
     world->helper_next  = until;
-    predreg_coroutine_suspend(world->helper);
+    if (until <= world->horizon) {
+        helper_pass_time(world);
+    } else {
+        predreg_coroutine_suspend(world->helper);
+    }
     world->helper_state = HELPER_RUNNING;
 }
 
@@ -78,11 +97,7 @@ static void helper_suspend(predreg_world_t *world, helper_state_t state,
  * until it stops again. Only the program calls this. */
 static void helper_resume(predreg_world_t *world)
 {
-    world->now         = ucs_max(world->now, world->helper_next);
-    world->helper_next = UCS_RCACHE_PRED_TIME_INF;
-    if (world->shared && (world->helper_state == HELPER_ASLEEP)) {
-        world->stolen += UCS_RCACHE_PRED_SWITCHES_COST;
-    }
+    helper_pass_time(world);
     predreg_coroutine_resume(world->helper);
 }
 
@@ -98,10 +113,12 @@ static void helper_main(void *arg)
 static void program_advance(predreg_world_t *world,
                             ucs_rcache_pred_time_t until)
 {
+    world->horizon = until;
     while (world->helper_next <= until) {
         helper_resume(world);
     }
-    world->now = ucs_max(world->now, until);
+    world->horizon = 0;
+    world->now     = ucs_max(world->now, until);
 }
 
 /* Let the flow that runs spend this time on a registration or a
