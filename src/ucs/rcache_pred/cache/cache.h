@@ -213,10 +213,12 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_table_t     table;
     ucs_rcache_pred_stats_t     stats;
     pred_integral_t             integral;
-    ucs_rcache_pred_time_t      waited;   /**< How long uses have waited for
-                                               other threads' registrations
-                                               since the last round of the
-                                               helper, ns */
+    ucs_rcache_pred_time_t      lost;     /**< Time that uses have lost against
+                                               leave-pinned since the last round
+                                               of the helper, ns: they waited
+                                               for other threads' registrations,
+                                               or registered what leave-pinned
+                                               would have kept */
     pred_bound_t                bound;
     ucs_rcache_pred_dq_t        dq;
 

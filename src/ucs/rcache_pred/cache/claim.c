@@ -67,7 +67,8 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
     unsigned access               = use->access;
     ucs_status_t status;
 
-    old->memh = NULL;
+    old->memh  = NULL;
+    use->again = pred_is_slice_known(use->domain, &use->range);
     if (use->region == NULL) {
         status = new_region(use);
         if (status != UCS_OK) {
@@ -200,7 +201,7 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
 ucs_status_t pred_register_claimed(pred_use_t *use)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
-    ucs_rcache_pred_time_t end;
+    ucs_rcache_pred_time_t end, elapsed;
     pred_handle_t handle;
     ucs_status_t status;
 
@@ -212,7 +213,9 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
     status = claim_register(use, &handle, &end);
     pred_lock(pred);
 
-    pred->stats.time_critical += pred_elapsed(use->time + use->waited, end);
+    elapsed                    = pred_elapsed(use->time + use->waited, end);
+    pred->stats.time_critical += elapsed;
+    pred->lost                += use->again ? elapsed : 0;
     pred->stats.refused       += (status == UCS_ERR_EXCEEDS_LIMIT);
     if (status == UCS_OK) {
         ++pred->stats.regs_critical;

@@ -43,6 +43,9 @@ typedef struct pred_use {
                                                   region for it */
     int                             wake;    /**< Not 0: the helper has to clear
                                                   the region away */
+    int                             again;   /**< Not 0: all of the memory was
+                                                  registered before, and was not
+                                                  unmapped since */
     unsigned                        result;  /**< UCS_RCACHE_PRED_RESULT_* */
     uint64_t                        id;      /**< Generation of the region; 0:
                                                   there is no region */

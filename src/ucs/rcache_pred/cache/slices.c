@@ -14,10 +14,10 @@
  * lock and deregisters them. The handles are on the stack */
 #define MAX_HANDLES 8
 
-/* A use that needs a registration anyway looks at so many regions, in search of
- * one that may be the same buffer. Programs that use more slices of one place
- * hold the lock no longer than that: about 2 us */
-#define MAX_SIMILAR 128
+/* A use that needs a registration anyway looks at so many regions that may not
+ * be registered. Programs that use more slices of one place hold the lock no
+ * longer than that: about 2 us */
+#define MAX_LOOKS 128
 
 
 /* The next region of a domain that is registered, or about to be, and has bytes
@@ -44,7 +44,7 @@ find_similar(const ucs_rcache_pred_domain_t *domain,
 {
     ucs_rcache_pred_region_t *similar = NULL;
     ucs_rcache_pred_region_t *region  = NULL;
-    unsigned left                     = MAX_SIMILAR;
+    unsigned left                     = MAX_LOOKS;
 
     while ((left-- > 0) &&
            ((region = ucs_rcache_pred_table_overlap(
@@ -90,6 +90,25 @@ static int never_fits(const ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_range_length(range),
                             PRED_PART_WHOLE);
     return pred_bound_never_fits(pred, &room);
+}
+
+int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
+                        const ucs_rcache_pred_range_t *range)
+{
+    ucs_rcache_pred_region_t *region = NULL;
+    unsigned left                    = MAX_LOOKS;
+
+    while ((left-- > 0) &&
+           ((region = ucs_rcache_pred_table_overlap(
+                     &domain->pred->table, region, range,
+                     UCS_RCACHE_PRED_RANGE_KNOWN)) != NULL)) {
+        if ((region->domain == domain) && !region->stale &&
+            ucs_rcache_pred_range_has(&region->known, range)) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 int pred_is_slice_taken(const ucs_rcache_pred_region_t *region)

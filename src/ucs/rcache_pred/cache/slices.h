@@ -29,6 +29,11 @@ ucs_rcache_pred_region_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access);
 
+/** @return whether a region knows all of a range: some registration had it, as
+ *          leave-pinned would still have. */
+int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
+                        const ucs_rcache_pred_range_t *range);
+
 /**
  * @return whether the memory that is expected to be used next of a region should
  *         not be registered ahead, since others have it: one that has all of it

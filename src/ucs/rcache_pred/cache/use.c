@@ -181,7 +181,7 @@ static void use_wait(pred_use_t *use)
         use->waited = ucs_max(pred_elapsed(use->time, pred_now(pred)), 1ul);
     }
     pred->stats.time_critical += use->waited;
-    pred->waited              += use->waited;
+    pred->lost                += use->waited;
 }
 
 /*

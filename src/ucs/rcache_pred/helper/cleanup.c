@@ -120,7 +120,7 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred)
 
         region->stale = 1; /* No use finds the region from here on */
         pred_unlock(pred);
-        pred_spend_on_use(pred, region);
+        pred_spend_on_forgotten(pred, region);
         pred_forget_region(pred, region);
         pred_lock(pred);
     }

@@ -64,7 +64,7 @@ static int is_pressed(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds = &pred->rounds;
-    ucs_rcache_pred_time_t waited;
+    ucs_rcache_pred_time_t lost;
     uint64_t made_room;
 
     ucs_rcache_pred_budget_advance(&rounds->budget, now);
@@ -72,18 +72,19 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     rounds->outside_begin = rounds->outside;
 
     pred_lock(pred);
-    waited       = pred->waited;
-    pred->waited = 0;
-    made_room    = pred->stats.evictions + pred->stats.refused;
+    lost       = pred->lost;
+    pred->lost = 0;
+    made_room  = pred->stats.evictions + pred->stats.refused;
     pred_unlock(pred);
 
-    ucs_rcache_pred_budget_spend(&rounds->budget, waited);
     if (made_room != rounds->made_room) {
         rounds->made_room = made_room;
         rounds->pressed   = now + PRESSED_TIME;
     }
     if (is_pressed(pred, now)) {
-        rounds->quiet_until = now;
+        rounds->quiet_until = now; /* Leave-pinned would have lost it, too */
+    } else {
+        ucs_rcache_pred_budget_spend(&rounds->budget, lost);
     }
 }
 
@@ -187,6 +188,7 @@ pred_spend_look_again(const ucs_rcache_pred_t *pred,
 void pred_spend_on_use(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region)
 {
+    ucs_rcache_pred_budget_t *budget = &pred->rounds.budget;
     ucs_rcache_pred_times_t times;
 
     if (!region->given_up) {
@@ -197,9 +199,20 @@ void pred_spend_on_use(ucs_rcache_pred_t *pred,
     pred_region_times(pred, region, &times);
     if (region->forecast.predicted) {
         /* The helper was to register it, and has been paid for that */
-        ucs_rcache_pred_budget_spend(&pred->rounds.budget,
-                                     (1 - helper_price(pred)) * times.reg);
+        ucs_rcache_pred_budget_spend(budget, -helper_price(pred) * times.reg);
     } else {
-        ucs_rcache_pred_budget_spend_deposit(&pred->rounds.budget, times.reg);
+        ucs_rcache_pred_budget_return(budget, times.reg);
+    }
+}
+
+void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,
+                             ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_times_t times;
+
+    if (region->given_up) {
+        pred_spend_on_use(pred, region);
+        pred_region_times(pred, region, &times);
+        ucs_rcache_pred_budget_spend(&pred->rounds.budget, times.reg);
     }
 }

@@ -110,16 +110,13 @@ void ucs_rcache_pred_budget_spend(ucs_rcache_pred_budget_t *budget, double cost)
     budget->left  -= is_unbounded(budget) ? 0 : cost;
 }
 
-void ucs_rcache_pred_budget_spend_deposit(ucs_rcache_pred_budget_t *budget,
-                                          double cost)
+void ucs_rcache_pred_budget_return(ucs_rcache_pred_budget_t *budget,
+                                   double deposit)
 {
-    double held = ucs_min(budget->deposit, cost);
+    double held = ucs_min(budget->deposit, deposit);
 
-    ucs_rcache_pred_budget_spend(budget, cost);
-    if (!is_unbounded(budget)) {
-        budget->deposit -= held;
-        budget->left    += held;
-    }
+    budget->deposit -= held;
+    budget->left    += held;
 }
 
 double

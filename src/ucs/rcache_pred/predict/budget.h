@@ -75,14 +75,15 @@ int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
                                    uint64_t bytes, ucs_rcache_pred_time_t idle,
                                    double cost, double deposit);
 
-/** Take out what has been spent, ns, whether or not there is enough. */
+/** Take out what has been spent, ns, whether or not there is enough; or put back
+ *  what was not needed, if less than 0. */
 void ucs_rcache_pred_budget_spend(ucs_rcache_pred_budget_t *budget,
                                   double cost);
 
-/** A use has registered by itself what was given up, which took so many ns.
- *  It is paid from the deposits first. */
-void ucs_rcache_pred_budget_spend_deposit(ucs_rcache_pred_budget_t *budget,
-                                          double cost);
+/** A use has come for which so many ns were set aside: return what is left of
+ *  them. What the use costs is to be spent. */
+void ucs_rcache_pred_budget_return(ucs_rcache_pred_budget_t *budget,
+                                   double deposit);
 
 /** @return what a ns of the helper costs if it has a processor of its own: such
  *          a part of a ns that the account lets it use half of its

@@ -129,6 +129,28 @@ TEST_F(test_spend, wrong_predictions_are_paid_for)
     EXPECT_LE(cost(20), 0.0102);
 }
 
+/* Slices of one array that move a little from one use to the next: what one has
+ * registered is merged into others, or is not quite where it is needed */
+TEST_F(test_spend, slices_that_slide_are_paid_for)
+{
+    static constexpr unsigned SLICES = 8;
+    std::srand(1);
+
+    for (unsigned i = 0; i < 1000; ++i) {
+        uint64_t start = now();
+        if (i == 500) {
+            mark();
+        }
+        for (unsigned j = 0; j < SLICES; ++j) {
+            use(buffer(0, j * 64 * KB + std::rand() % 100), 64 * KB, 10 * USEC);
+        }
+        run_until(start + 20 * MSEC);
+    }
+    EXPECT_LE(since_mark(&stats_t::time_critical) +
+              since_mark(&stats_t::regs_helper) * REG_COST, 100 * MSEC);
+    EXPECT_NEAR(since_mark(&stats_t::budget_spent), 100 * MSEC, 20 * MSEC);
+}
+
 TEST_F(test_spend, looks_again_at_what_was_kept)
 {
     /* The first deregistration shows that there is no budget for all three */

@@ -33,6 +33,13 @@ protected:
                                               deposit);
     }
 
+    /* A use comes that nobody has predicted */
+    void claim_deposit(double cost)
+    {
+        ucs_rcache_pred_budget_return(&m_budget, cost);
+        ucs_rcache_pred_budget_spend(&m_budget, cost);
+    }
+
     /* Something that is worth any cost as long as there is something left */
     bool spend(double cost) { return give_up(1ul << 50, SEC, cost); }
 
@@ -99,13 +106,23 @@ TEST_F(test_budget, a_use_takes_the_deposit_first)
 {
     run(10 * SEC);
     ASSERT_TRUE(give_up(1ul << 50, SEC, MSEC, 4 * MSEC));
-    ucs_rcache_pred_budget_spend_deposit(&m_budget, 3 * MSEC);
+    claim_deposit(3 * MSEC);
     EXPECT_DOUBLE_EQ(5 * MSEC, m_budget.left);
     EXPECT_DOUBLE_EQ(1 * MSEC, m_budget.deposit);
-    ucs_rcache_pred_budget_spend_deposit(&m_budget, 3 * MSEC);
+    claim_deposit(3 * MSEC);
     EXPECT_DOUBLE_EQ(3 * MSEC, m_budget.left);
     EXPECT_DOUBLE_EQ(0, m_budget.deposit);
     EXPECT_DOUBLE_EQ(7 * MSEC, m_budget.spent);
+}
+
+/* A prediction was wrong: the helper was paid for nothing */
+TEST_F(test_budget, what_was_not_needed_goes_back)
+{
+    run(10 * SEC);
+    ASSERT_TRUE(give_up(1ul << 50, SEC, 4 * MSEC));
+    ucs_rcache_pred_budget_spend(&m_budget, -3 * (double)MSEC);
+    EXPECT_DOUBLE_EQ(9 * MSEC, m_budget.left);
+    EXPECT_DOUBLE_EQ(MSEC, m_budget.spent);
 }
 
 TEST_F(test_budget, zero_gives_up_nothing)
@@ -123,7 +140,7 @@ TEST_F(test_budget, without_a_bound_everything_is_worth_it)
     EXPECT_TRUE(give_up(1, 1, 1000 * SEC, SEC));
     EXPECT_TRUE(give_up(1, 0, SEC));
     EXPECT_DOUBLE_EQ(1001 * SEC, m_budget.spent) << "but it is counted";
-    ucs_rcache_pred_budget_spend_deposit(&m_budget, SEC);
+    claim_deposit(SEC);
     EXPECT_DOUBLE_EQ(1002 * SEC, m_budget.spent);
     EXPECT_EQ(0u, ucs_rcache_pred_budget_pause(&m_budget, SEC));
     EXPECT_DOUBLE_EQ(1, ucs_rcache_pred_budget_own_price(&m_budget));
@@ -166,8 +183,7 @@ TEST_F(test_budget, is_kept_whatever_is_asked)
             run(random() % MSEC);
             if (give_up(random(), random(), random() % (100 * USEC),
                         random() % (100 * USEC)) && (random() % 2 == 0)) {
-                ucs_rcache_pred_budget_spend_deposit(&m_budget,
-                                                     random() % (100 * USEC));
+                claim_deposit(random() % (100 * USEC));
             }
         }
 
