@@ -11,6 +11,8 @@
 
 #include <ucs/rcache_pred/table/known.h>
 
+#include <ucs/sys/math.h>
+
 /*
  * The slow path of the begin of a use: gives the use a region that no other
  * thread registers, and registers that region. Any thread.
@@ -24,6 +26,7 @@ static ucs_status_t new_region(pred_use_t *use)
     ucs_rcache_pred_t *pred = use->domain->pred;
     ucs_rcache_pred_room_t room;
     ucs_status_t status;
+    size_t length;
 
     while (!ucs_rcache_pred_table_has_room(&pred->table)) {
         ucs_rcache_pred_room_ask(&pred->table, &room);
@@ -40,10 +43,11 @@ static ucs_status_t new_region(pred_use_t *use)
         pred_lock(pred);
     }
 
-    use->region = ucs_rcache_pred_region_new(&pred->table, use->domain,
-                                             use->range.start,
-                                             ucs_rcache_pred_range_length(
-                                                     &use->range));
+    length         = ucs_rcache_pred_range_length(&use->range);
+    use->region    = ucs_rcache_pred_region_new(&pred->table, use->domain,
+                                                use->range.start, length);
+    pred->shortest = (pred->shortest == 0) ? length :
+                     ucs_min(pred->shortest, length);
     return UCS_OK;
 }
 

@@ -370,6 +370,23 @@ TEST_F(test_event, unmap)
     EXPECT_EQ(2 * PAGE, event.length);
 }
 
+/* No region is left that knows the memory, but a replay under other policies has
+ * to know that it has gone */
+TEST_F(test_event, unmap_on_demand)
+{
+    set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);
+    m_events.clear();
+    unmap(buffer(0), 2 * PAGE);
+    EXPECT_EQ(0u, count(UCS_RCACHE_PRED_EVENT_UNMAP)) << "nothing was used";
+
+    end(begin(buffer(0), 2 * PAGE));
+    unmap(buffer(0), PAGE);
+    EXPECT_EQ(0u, count(UCS_RCACHE_PRED_EVENT_UNMAP)) << "no use was so short";
+
+    unmap(buffer(0), 2 * PAGE);
+    EXPECT_EQ(2 * PAGE, take_one(UCS_RCACHE_PRED_EVENT_UNMAP).length);
+}
+
 TEST_F(test_event, use_in_pieces)
 {
     m_params.pieces    = 1;
