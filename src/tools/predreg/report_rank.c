@@ -92,8 +92,8 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-/* If a rank has more buffers than predict remembers, find out how many times the
- * default is enough: 2, 4, 8, ... */
+/* If a rank has more buffers than predict remembers, find out how many times
+ * the default is enough: 2, 4, 8, ... */
 static ucs_status_t find_larger(const predreg_timeline_t *timeline,
                                 const predreg_evidence_t *evidence,
                                 played_rank_t *played)

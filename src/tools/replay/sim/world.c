@@ -75,10 +75,10 @@ static void helper_pass_time(predreg_world_t *world)
     }
 }
 
-/* Let the helper's coroutine stop here until it is due. The program's coroutine,
- * which had resumed it, goes on, unless it would do nothing before that time but
- * resume it again: to switch between coroutines takes longer than all else that
- * is done for a registration. Only the helper calls this. */
+/* Let the helper's coroutine stop here until it is due. The program's
+ * coroutine, which had resumed it, goes on, unless it would do nothing before
+ * that time but resume it again: each switch between coroutines makes a system
+ * call. Only the helper calls this. */
 static void helper_suspend(predreg_world_t *world, helper_state_t state,
                            ucs_rcache_pred_time_t until)
 {
