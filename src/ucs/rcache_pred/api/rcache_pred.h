@@ -313,8 +313,9 @@ typedef struct ucs_rcache_pred_stats {
                                   budget counts it, ns; see
                                   docs/design/budget.md */
     uint64_t refused;        /**< Uses and other reservations that were refused
-                                  because there was no room, and pieces that
-                                  were put off for the same reason */
+                                  because a bound left no room or the system
+                                  refused the memory, and pieces that were put
+                                  off because a bound left no room */
     uint64_t in_pieces;      /**< Uses whose memory was registered in pieces */
     uint64_t pieces;         /**< Registrations of pieces */
     uint64_t regions_now;    /**< Registrations now, of all subsystems */

@@ -220,7 +220,8 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
     elapsed                    = pred_elapsed(use->time + use->waited, end);
     pred->stats.time_critical += elapsed;
     pred->lost                += use->again ? elapsed : 0;
-    pred->stats.refused       += (status == UCS_ERR_EXCEEDS_LIMIT);
+    pred->stats.refused       += (status == UCS_ERR_EXCEEDS_LIMIT) ||
+                                 (status == UCS_ERR_NO_MEMORY);
     if (status == UCS_OK) {
         ++pred->stats.regs_critical;
         ucs_rcache_pred_region_set_memh(&pred->table, use->region, handle.memh);

@@ -6,6 +6,7 @@
 
 #include "pieces.h"
 
+#include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
 /* How long to ask again for memory that the system refuses, ns. Memory that
@@ -79,6 +80,20 @@ static int is_patient(uct_predreg_transfer_t *transfer)
     return now < since + REFUSED_TIMEOUT;
 }
 
+/* Say why transfers fail: once, since all that wait in line fail together */
+static void tell_of_refusal(uct_predreg_transfer_t *transfer)
+{
+    if (!transfer->iface->refusal_told) {
+        transfer->iface->refusal_told = 1;
+        ucs_error("the system has refused to lock any piece of the %zu bytes "
+                  "at %p for %llu s: raise its limit (ulimit -l), or set "
+                  "UCX_RCACHE_PRED_MAX_PINNED below it, or "
+                  "UCX_RCACHE_PRED_NODE_MAX_PINNED if processes share it",
+                  transfer->length, (void*)transfer->start,
+                  REFUSED_TIMEOUT / 1000000000);
+    }
+}
+
 /* Register the next piece of the data that is left */
 static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)
 {
@@ -90,6 +105,10 @@ static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)
                                        &piece->reg);
     if ((status == UCS_ERR_NO_MEMORY) && is_patient(transfer)) {
         return UCS_ERR_NO_RESOURCE;
+    }
+
+    if (status == UCS_ERR_NO_MEMORY) {
+        tell_of_refusal(transfer);
     }
 
     if ((status == UCS_OK) || (status == UCS_ERR_NO_RESOURCE)) {

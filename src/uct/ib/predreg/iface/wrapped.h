@@ -86,6 +86,8 @@ typedef struct uct_predreg_iface {
                                         number has not changed */
     ucs_rcache_pred_time_t refused_at; /**< Since when the system has refused
                                             memory; 0: it does not refuse any */
+    int                refusal_told; /**< Not 0: transfers have failed for that,
+                                          and it was said why */
 
     /* Written by flush.c and endpoint.c */
     ucs_list_link_t    ready;      /**< Flushes whose transfers have all ended,

@@ -134,7 +134,7 @@ TEST_F(test_pieces, system_that_refuses_is_no_failure)
 
     EXPECT_EQ(1u, stats().evictions);
     EXPECT_EQ(0u, stats().reg_failures);
-    EXPECT_EQ(0u, stats().refused);
+    EXPECT_EQ(1u, stats().refused);
     EXPECT_EQ(2u, flags.size());
     for (unsigned f : flags) {
         EXPECT_EQ(HINT | HELPER_FLAG, f) << "nobody is to hear of it";

@@ -298,6 +298,8 @@ TEST_F(test_transfer, all_give_up_on_refused_memory_together)
     for (get &g : gets) {
         expect_done(g, UCS_ERR_NO_MEMORY);
     }
+    EXPECT_NE(std::string::npos, log_watch::take().find("refused to lock"));
+    EXPECT_EQ("", log_watch::take()) << "it is said once";
 }
 
 TEST_F(test_transfer, gives_up_on_memory_refused_for_long)
@@ -314,6 +316,7 @@ TEST_F(test_transfer, gives_up_on_memory_refused_for_long)
     m_fake.progress();
     expect_done(g, UCS_ERR_NO_MEMORY);
     EXPECT_TRUE(m_fake.posted.empty());
+    EXPECT_NE(std::string::npos, log_watch::take().find("ulimit -l"));
 }
 
 TEST_F(test_transfer, patience_starts_anew_when_memory_was_there)
