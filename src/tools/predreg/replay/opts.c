@@ -168,9 +168,10 @@ static int check_ranks(const predreg_replay_opts_t *opts)
         return -1;
     }
 
-    if (opts->curve && (opts->num_ranks > 0)) {
-        predreg_error("--curve is of the job that was recorded, and --ranks "
-                      "of a larger one: accepted is one of the two");
+    if ((opts->curve || opts->per_rank) && (opts->num_ranks > 0)) {
+        predreg_error("%s is of the job that was recorded, and --ranks of a "
+                      "larger one: accepted is one of the two",
+                      opts->curve ? "--curve" : "--per-rank");
         return -1;
     }
 

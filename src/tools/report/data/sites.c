@@ -86,7 +86,7 @@ static const char *sites_kind_name(uint64_t caller)
     case UCS_RCACHE_PRED_COMM_GET:
         return "get";
     default:
-        return "communication";
+        return "mapped memory"; /* MPI windows, for example */
     }
 }
 
@@ -102,6 +102,9 @@ static void sites_print_function(ucs_string_buffer_t *strb,
 {
     if (frame->function != NULL) {
         ucs_string_buffer_appendf(strb, "%s", frame->function);
+    } else if (frame->offset == 0) {
+        /* What is not registered for one communication has no caller */
+        ucs_string_buffer_appendf(strb, "(unknown)");
     } else {
         ucs_string_buffer_appendf(strb, "%s%s0x%lx",
                                   (frame->module == NULL) ? "" :

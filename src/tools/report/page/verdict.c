@@ -195,6 +195,12 @@ static void verdict_write_command(const report_data_t *report, FILE *out)
     }
     predreg_html_text(out, (command == NULL) ? "COMMAND" : command);
     fputs("</code></pre>\n", out);
+    if (choice->setting == PREDREG_SETTING_BOUND) {
+        fputs("<p>UCX_RCACHE_ENABLE=n turns off only the cache of UCP, which "
+              "would hold on to whatever this bound deregisters. Open MPI "
+              "passes variables to other nodes with <code>-x</code> "
+              "only.</p>\n", out);
+    }
 }
 
 /* @param [in]  label  Name of the policy.

@@ -172,7 +172,7 @@ TEST_F(test_replay_opts, costs) {
 TEST_F(test_replay_opts, numbers) {
     EXPECT_EQ(0, parse({"--window=2", "--ranks=16777216", "--ranks-per-node=4",
                         "--cores-per-node=4", "--node-max=1m", "--json",
-                        "--per-rank", "--shared-processor", "a"})) << m_errors;
+                        "--shared-processor", "a"})) << m_errors;
     EXPECT_TRUE(m_opts.shared_processor);
     EXPECT_EQ(2u, m_opts.window);
     EXPECT_EQ(16777216u, m_opts.num_ranks);
@@ -180,8 +180,8 @@ TEST_F(test_replay_opts, numbers) {
     EXPECT_EQ(4u, m_opts.cores_per_node);
     EXPECT_EQ(1ul << 20, m_opts.node_max);
     EXPECT_TRUE(m_opts.json);
+    EXPECT_EQ(0, parse({"--window=4096", "--per-rank", "a"}));
     EXPECT_TRUE(m_opts.per_rank);
-    EXPECT_EQ(0, parse({"--window=4096", "a"}));
 
     for (const char *bad : {"1", "4097", "x", "", "-2", "2.5"}) {
         expect_refused({"--window", bad, "a"}, std::string("--window: '") + bad +
@@ -232,6 +232,7 @@ TEST_F(test_replay_opts, curve) {
     EXPECT_EQ(8u, m_opts.budgets.num);
     EXPECT_EQ(5u, m_opts.budgets.usual);
 
+    expect_refused({"--per-rank", "--ranks=4", "traces"}, "--per-rank is of");
     expect_refused({"--curve", "--ranks=4", "traces"},
                    "accepted is one of the two");
 }
