@@ -8,6 +8,7 @@
 #include "shm.h"
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 
 #include <stdatomic.h>
 #include <string.h>
@@ -39,9 +40,11 @@
 #define STATE_AGREED 1
 #define STATE_CLOSED 2
 
-/* How often a process looks, and how long it waits in between */
-#define ATTEMPTS      500
-#define INTERVAL_NSEC 2000000
+/* How often a process looks, and how long it waits in between, ns. At first it
+ * waits for less: ranks that start together have agreed within microseconds */
+#define ATTEMPTS          500
+#define INTERVAL_NSEC     2000000
+#define INTERVAL_NSEC_MIN 50000
 
 /* After so many attempts an open segment with a lower number is closed */
 #define PATIENCE      100
@@ -188,7 +191,7 @@ ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
                                size_t size,
                                ucs_rcache_pred_segment_header_t **segment_p)
 {
-    const struct timespec interval = { 0, INTERVAL_NSEC };
+    struct timespec interval = { 0, INTERVAL_NSEC_MIN };
     int shmid;
     unsigned i;
 
@@ -209,6 +212,7 @@ ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
 
         shmdt(*segment_p);
         nanosleep(&interval, NULL);
+        interval.tv_nsec = ucs_min(2 * interval.tv_nsec, INTERVAL_NSEC);
     }
 
     ucs_error("the processes of user %u have not agreed on shared memory "
