@@ -213,9 +213,6 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_table_t     table;
     ucs_rcache_pred_stats_t     stats;
     pred_integral_t             integral;
-    size_t                      shortest; /**< Length of the shortest use that
-                                               has had a new region so far,
-                                               bytes; 0: there was none */
     ucs_rcache_pred_time_t      lost;     /**< Time that uses have lost against
                                                leave-pinned since the last round
                                                of the helper, ns: they waited

@@ -11,8 +11,6 @@
 
 #include <ucs/rcache_pred/table/known.h>
 
-#include <ucs/sys/math.h>
-
 /*
  * The slow path of the begin of a use: gives the use a region that no other
  * thread registers, and registers that region. Any thread.
@@ -26,7 +24,6 @@ static ucs_status_t new_region(pred_use_t *use)
     ucs_rcache_pred_t *pred = use->domain->pred;
     ucs_rcache_pred_room_t room;
     ucs_status_t status;
-    size_t length;
 
     while (!ucs_rcache_pred_table_has_room(&pred->table)) {
         ucs_rcache_pred_room_ask(&pred->table, &room);
@@ -43,11 +40,10 @@ static ucs_status_t new_region(pred_use_t *use)
         pred_lock(pred);
     }
 
-    length         = ucs_rcache_pred_range_length(&use->range);
-    use->region    = ucs_rcache_pred_region_new(&pred->table, use->domain,
-                                                use->range.start, length);
-    pred->shortest = (pred->shortest == 0) ? length :
-                     ucs_min(pred->shortest, length);
+    use->region = ucs_rcache_pred_region_new(&pred->table, use->domain,
+                                             use->range.start,
+                                             ucs_rcache_pred_range_length(
+                                                     &use->range));
     return UCS_OK;
 }
 
@@ -219,7 +215,8 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
 
     elapsed                    = pred_elapsed(use->time + use->waited, end);
     pred->stats.time_critical += elapsed;
-    pred->lost                += use->again ? elapsed : 0;
+    pred->lost                += (use->again && (status == UCS_OK)) ? elapsed :
+                                                                      0;
     pred->stats.refused       += (status == UCS_ERR_EXCEEDS_LIMIT) ||
                                  (status == UCS_ERR_NO_MEMORY);
     if (status == UCS_OK) {

@@ -11,8 +11,8 @@
 #include <ucs/rcache_pred/table/known.h>
 
 /* A merge takes this many handles of regions under the lock, then releases the
- * lock and deregisters them. The handles are on the stack */
-#define MAX_HANDLES 8
+ * lock and deregisters them. The handles are on the stack: 2 KB */
+#define MAX_HANDLES 32
 
 /* A use that needs a registration anyway looks at so many regions that may not
  * be registered. Programs that use more slices of one place hold the lock no
@@ -144,7 +144,6 @@ int pred_is_slice_spare(const ucs_rcache_pred_region_t *region)
     while ((other = next_registered(region->domain, other,
                                     &region->registered)) != NULL) {
         if ((other != region) &&
-            (other->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
             ucs_rcache_pred_region_covers(other, &region->registered,
                                           region->access)) {
             return 1;
@@ -152,6 +151,27 @@ int pred_is_slice_spare(const ucs_rcache_pred_region_t *region)
     }
 
     return 0;
+}
+
+/* Whether a claimed region is to have all that a region in use has registered.
+ * Two uses of one buffer at a time begin and end at slightly different places,
+ * and the next one needs only one registration for both. What is less similar
+ * is left alone: of many slices in use, each of which overlaps the one before,
+ * each would register all before it. Under lock. */
+static int takes_in(const ucs_rcache_pred_t *pred,
+                    const ucs_rcache_pred_region_t *region,
+                    const ucs_rcache_pred_region_t *other)
+{
+    ucs_rcache_pred_range_t hull;
+    pred_reservation_t room;
+
+    hull = ucs_rcache_pred_range_hull(&region->registered, &other->registered);
+    room = pred_reservation(pred, hull.start,
+                            ucs_rcache_pred_range_length(&hull),
+                            PRED_PART_WHOLE);
+    return ucs_rcache_pred_range_is_similar(&region->registered,
+                                            &other->registered) &&
+           pred_bound_has_room(pred, &room);
 }
 
 /*
@@ -171,9 +191,16 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
 
     while ((count < MAX_HANDLES) &&
            ((other = next_registered(region->domain, other, &range)) != NULL)) {
-        if ((other->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
-            ((other->refs > 0) && (by != UCS_RCACHE_PRED_BY_USE))) {
+        if (other->state != UCS_RCACHE_PRED_REGION_REGISTERED) {
             continue;
+        }
+
+        if (other->refs > 0) {
+            other->maybe_spare = 1;
+            if ((by != UCS_RCACHE_PRED_BY_USE) ||
+                !takes_in(pred, region, other)) {
+                continue;
+            }
         }
 
         range           = ucs_rcache_pred_range_hull(&range,
@@ -181,8 +208,6 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
         region->access |= other->access;
         if (other->refs == 0) {
             handles[count++] = pred_take_handle(pred, other);
-        } else {
-            other->maybe_spare = 1;
         }
     }
 

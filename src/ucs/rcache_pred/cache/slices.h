@@ -45,8 +45,8 @@ int pred_is_slice_taken(const ucs_rcache_pred_region_t *region);
 
 /**
  * @return whether another region has all of this one's registered memory
- *         registered, so that this registration is of no use to anybody any
- *         more: that one serves the next use.
+ *         registered, or about to be, so that this registration is of no use to
+ *         anybody any more: that one serves the next use.
  */
 int pred_is_slice_spare(const ucs_rcache_pred_region_t *region);
 
@@ -54,10 +54,11 @@ int pred_is_slice_spare(const ucs_rcache_pred_region_t *region);
  * Before a claimed region is registered, deregister all regions without uses
  * that are registered and share memory with it, and extend it to what they had
  * registered. Otherwise two such regions that are used in turns would either
- * pin memory twice, or take it from each other with each use. For a use, it is
- * also extended to regions that are in use: these are spare then, and whoever
- * ends their last use deregisters them. UCX's own cache does the same
- * (ucs_rcache_check_overlap() in UCX 1.13). Does nothing if the region can
+ * pin memory twice, or take it from each other with each use. UCX's own cache
+ * does the same (ucs_rcache_check_overlap() in UCX 1.13). For a use, it is also
+ * extended to regions in use that most likely are the same buffer, if there is
+ * room: these are spare then, as are all that are inside of it, and whoever ends
+ * their last use deregisters them. Does nothing if the region can
  * never be registered under the bounds. The lock is released meanwhile.
  */
 void pred_merge_slices(ucs_rcache_pred_t *pred,

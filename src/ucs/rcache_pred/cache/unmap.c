@@ -79,17 +79,6 @@ static int region_unmap(ucs_rcache_pred_t *pred,
     return 1;
 }
 
-/* Whether a recording has to tell of an unmap that no region knows of. On
- * demand, regions are forgotten with their uses, and only the recording shows
- * that the memory is no longer the same. Memory shorter than any use was never
- * used. Under lock. */
-static int is_told(const ucs_rcache_pred_t *pred,
-                   const ucs_rcache_pred_range_t *unmapped)
-{
-    return pred_is_on_demand(pred) && (pred->shortest > 0) &&
-           (ucs_rcache_pred_range_length(unmapped) >= pred->shortest);
-}
-
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end)
 {
@@ -119,7 +108,10 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
         found |= region_unmap(pred, region, &unmapped);
     }
     before = pred->stats.unmapped - before;
-    if ((found || is_told(pred, &unmapped)) && pred_has_sink(pred)) {
+    /* On demand, regions are forgotten with their uses. Only the recording shows
+     * that memory which was used is no longer the same. */
+    found |= pred_is_on_demand(pred) && (pred->stats.uses > 0);
+    if (found && pred_has_sink(pred)) {
         pred_emit_unmap(pred, unmapped.start, unmapped.end);
     }
     pred_unlock(pred);

@@ -108,8 +108,8 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        noted;       /**< Not 0: in table->noted */
     uint8_t                        clearing;    /**< Not 0: in table->stale */
     uint8_t                        maybe_spare; /**< Not 0: was in use when
-                                                     another region with all of
-                                                     its memory was about to be
+                                                     another region with bytes
+                                                     of it was about to be
                                                      registered */
 
     uint64_t                       generation;  /**< Number of the region, which

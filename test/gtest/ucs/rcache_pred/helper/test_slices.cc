@@ -172,6 +172,26 @@ TEST_F(test_slices, in_use_stay_until_their_uses_end)
     EXPECT_EQ(1u, since_mark(&stats_t::hits));
 }
 
+/* Each of many slices in use overlaps the one before a little: none of them has
+ * more registered than itself */
+TEST_F(test_slices, in_use_that_overlap_a_little_are_left_alone)
+{
+    static constexpr unsigned SLICES = 64;
+    std::vector<void*> used;
+
+    for (unsigned round = 0; round < 3; ++round) {
+        for (unsigned i = 0; i < SLICES; ++i) {
+            used.push_back(begin(buffer(0, i * 16 * PAGE), 17 * PAGE));
+        }
+        EXPECT_LE(m_world.bytes_now(), SLICES * 17 * PAGE);
+        while (!used.empty()) {
+            end(used.back());
+            used.pop_back();
+        }
+        run(100 * MSEC);
+    }
+}
+
 /* Two uses of a buffer with different lengths at a time: what one of them has is
  * part of what the other has, and costs nothing to give up */
 TEST_F(test_slices, that_another_one_has_are_given_up_without_a_budget)

@@ -151,6 +151,21 @@ TEST_F(test_spend, slices_that_slide_are_paid_for)
     EXPECT_NEAR(since_mark(&stats_t::budget_spent), 100 * MSEC, 20 * MSEC);
 }
 
+/* Leave-pinned would have tried as well */
+TEST_F(test_spend, registrations_that_fail_are_not_paid_for)
+{
+    void *memh;
+
+    loop(1, 100 * MSEC, 5);
+    mark();
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_IO_ERROR);
+    for (unsigned i = 0; i < 100; ++i) {
+        EXPECT_EQ(UCS_ERR_IO_ERROR, try_begin(buffer(7), 64 * KB, &memh));
+        run(MSEC);
+    }
+    EXPECT_LE(since_mark(&stats_t::budget_spent), MSEC);
+}
+
 TEST_F(test_spend, looks_again_at_what_was_kept)
 {
     /* The first deregistration shows that there is no budget for all three */
