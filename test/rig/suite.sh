@@ -235,7 +235,8 @@ recorded_killed()
         sleep 0.5
     done
     # The descriptor is out of the way of those that the program gets
-    [ -n "$(find "/proc/$(pgrep -n -x fig1)/fd" -name '[0-9][0-9][0-9]*' \
+    [ -n "$(find "/proc/$(pgrep -n -x fig1)/fd" \
+        -regex '.*/\([4-9][0-9]\|[0-9][0-9][0-9]+\)' \
         -lname '*.trace')" ] || return
     pkill -9 -n -x fig1 || return
     wait $job && { echo "the job survived"; return 1; }
