@@ -222,3 +222,14 @@ int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
                        pred->stats.regions_now - cache->regions_now,
                        room->regions);
 }
+
+int pred_range_never_fits(const ucs_rcache_pred_t *pred,
+                          const ucs_rcache_pred_range_t *range)
+{
+    pred_reservation_t room;
+
+    room = pred_reservation(pred, range->start,
+                            ucs_rcache_pred_range_length(range),
+                            PRED_PART_WHOLE);
+    return pred_bound_never_fits(pred, &room);
+}

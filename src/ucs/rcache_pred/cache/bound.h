@@ -84,6 +84,10 @@ int pred_bound_has_room(const ucs_rcache_pred_t *pred,
 int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
                           const pred_reservation_t *room);
 
+/** @return the same for one registration of a range. Under lock. */
+int pred_range_never_fits(const ucs_rcache_pred_t *pred,
+                          const ucs_rcache_pred_range_t *range);
+
 
 /* evict.c */
 

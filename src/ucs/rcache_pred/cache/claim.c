@@ -47,19 +47,6 @@ static ucs_status_t new_region(pred_use_t *use)
     return UCS_OK;
 }
 
-/* Whether a bound refuses the memory of a use, even if nothing else is
- * registered. Under lock. */
-static int never_fits(const pred_use_t *use)
-{
-    ucs_rcache_pred_t *pred = use->domain->pred;
-    pred_reservation_t room;
-
-    room = pred_reservation(pred, use->range.start,
-                            ucs_rcache_pred_range_length(&use->range),
-                            PRED_PART_WHOLE);
-    return pred_bound_never_fits(pred, &room);
-}
-
 ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
 {
     ucs_rcache_pred_t *pred       = use->domain->pred;
@@ -75,7 +62,7 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
             return status;
         }
     } else if (use->region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
-        if (never_fits(use)) {
+        if (pred_range_never_fits(pred, &use->range)) {
             /* Others may still use what is registered */
             ++pred->stats.refused;
             return UCS_ERR_EXCEEDS_LIMIT;

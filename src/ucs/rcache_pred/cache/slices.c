@@ -79,19 +79,6 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
     return (coming != NULL) ? coming : find_similar(domain, range);
 }
 
-/* Whether a bound refuses to have a range registered at once, whatever else is
- * deregistered. Under lock. */
-static int never_fits(const ucs_rcache_pred_t *pred,
-                      const ucs_rcache_pred_range_t *range)
-{
-    pred_reservation_t room;
-
-    room = pred_reservation(pred, range->start,
-                            ucs_rcache_pred_range_length(range),
-                            PRED_PART_WHOLE);
-    return pred_bound_never_fits(pred, &room);
-}
-
 int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
                         const ucs_rcache_pred_range_t *range)
 {
@@ -134,7 +121,7 @@ int pred_is_slice_taken(const ucs_rcache_pred_region_t *region)
         merge = 1;
     }
 
-    return merge && never_fits(region->domain->pred, &all);
+    return merge && pred_range_never_fits(region->domain->pred, &all);
 }
 
 int pred_is_slice_spare(const ucs_rcache_pred_region_t *region)
@@ -223,7 +210,7 @@ void pred_merge_slices(ucs_rcache_pred_t *pred,
     size_t length;
     unsigned count, i;
 
-    if (never_fits(pred, &region->registered)) {
+    if (pred_range_never_fits(pred, &region->registered)) {
         return;
     }
 

@@ -108,8 +108,8 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
         found |= region_unmap(pred, region, &unmapped);
     }
     before = pred->stats.unmapped - before;
-    /* On demand, regions are forgotten with their uses. Only the recording shows
-     * that memory which was used is no longer the same. */
+    /* On demand, regions are forgotten with their uses. Only the recording
+     * shows that memory which was used is no longer the same. */
     found |= pred_is_on_demand(pred) && (pred->stats.uses > 0);
     if (found && pred_has_sink(pred)) {
         pred_emit_unmap(pred, unmapped.start, unmapped.end);
