@@ -173,7 +173,8 @@ ucs_status_t predreg_report_curve_finish(predreg_report_curve_t *curve,
     status = play_some(curve);
     wait_for_child(curve);
     for (i = 0; (i < curve->num_points) && (status == UCS_OK); ++i) {
-        /* A child that was killed, or had no memory, leaves its point */
+        /* The child may have been killed, or have had no memory, before it
+         * finished the point that it had begun with */
         if (!atomic_load_explicit(&curve->shared->is_done[i],
                                   memory_order_acquire)) {
             status = play(curve, i);

@@ -115,13 +115,16 @@ static ucs_status_t find_larger(const predreg_timeline_t *timeline,
         return UCS_OK;
     }
 
-    for (regions = played->known_regions; regions < buffers; regions *= 2) {
+    regions = played->known_regions;
+    while (regions < buffers) {
+        regions *= 2;
     }
     played->larger_regions = regions;
     return UCS_OK;
 }
 
-/* Replay a rank with more remembered regions, if it needs them */
+/* If a rank has more buffers than predict remembers by default, replay it under
+ * predict with as many regions as it needs */
 static ucs_status_t play_larger(const predreg_timeline_t *timeline,
                                 played_rank_t *played)
 {

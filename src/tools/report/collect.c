@@ -79,7 +79,8 @@ static void report_add_outcomes(predreg_findings_t *findings,
                        report_find_result(input, PREDREG_REPLAY_LEAVE_PINNED),
                        input->bounds, input->num_bounds);
 
-    /* To remember more regions changes nothing for a rank that has fewer */
+    /* A rank whose buffers predict remembers anyway was not played with more
+     * regions, since the result would be the same */
     larger = (larger != NULL) ? larger :
              report_find_result(input, PREDREG_REPLAY_PREDICT);
     if (larger != NULL) {

@@ -29,7 +29,7 @@
 /* Room for so many changes at first */
 #define FIRST_ROOM 1024
 
-/* A change of the curve of registered bytes */
+/* At one time, how many bytes more or fewer than before are registered */
 typedef struct change {
     int64_t  time;
     uint64_t bytes; /* By how much it rises, modulo 2^64; a fall is negative */

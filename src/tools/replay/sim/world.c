@@ -65,7 +65,8 @@ static int is_helper(const predreg_world_t *world)
     return world->helper_state == HELPER_RUNNING;
 }
 
-/* Let the time come at which the helper is due */
+/* Set the clock to the time at which the helper goes on. On a processor that it
+ * shares, it takes the time of two switches from the program if it was asleep */
 static void helper_pass_time(predreg_world_t *world)
 {
     world->now         = ucs_max(world->now, world->helper_next);

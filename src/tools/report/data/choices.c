@@ -140,7 +140,8 @@ predreg_choices_cheapest(const predreg_findings_t *findings,
     return best;
 }
 
-/* Make a choice of predict, without an outcome if it does not pay */
+/* Make a choice of predict with these settings. If they do not save memory, or
+ * cost time, it has no outcome, by which the caller sees that */
 static predreg_choice_t predict_if_pays(const predreg_findings_t *findings,
                                         uint64_t regions, double budget,
                                         const predreg_outcome_t *outcome)
@@ -153,7 +154,8 @@ static predreg_choice_t predict_if_pays(const predreg_findings_t *findings,
     };
 }
 
-/* Whether it is worth an option that predict remembers more regions */
+/* Whether predict saves so much more, or hits so much more often, by remembering
+ * more regions that a user should set KNOWN_REGIONS */
 static int are_regions_worth_it(const predreg_findings_t *findings,
                                 const predreg_outcome_t *usual,
                                 const predreg_outcome_t *larger)

@@ -60,7 +60,8 @@ static void recommend_set(const predreg_findings_t *findings,
     advice->reason = reason;
 }
 
-/* Recommend predict with a setting that pays */
+/* Recommend predict. The choice is a setting of it that saves memory and costs
+ * no time */
 static void recommend_predict(const predreg_findings_t *findings,
                               const predreg_choice_t *choice,
                               predreg_advice_t *advice)
