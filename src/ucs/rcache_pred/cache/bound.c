@@ -60,8 +60,8 @@ static int fits_below(uint64_t max, uint64_t now, uint64_t more)
     return (more == 0) || ((more <= max) && (now <= max - more));
 }
 
-int pred_bound_has_room(const ucs_rcache_pred_t *pred,
-                        const pred_reservation_t *room)
+/* Whether the room fits the bounds of this process. Under lock */
+static int fits(const ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 {
     return fits_below(part_max_bytes(pred, room->part), pred->stats.bytes_now,
                       room->bytes) &&
@@ -80,7 +80,7 @@ static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     int has_room;
 
     pred_lock(pred);
-    has_room = pred_bound_has_room(pred, room);
+    has_room = fits(pred, room);
     if (has_room) {
         pred_stats_advance(pred, now);
         stats->bytes_now   += room->bytes;
@@ -173,7 +173,7 @@ void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     }
 
     pred_lock(pred);
-    has_own_room = pred_bound_has_room(pred, room);
+    has_own_room = fits(pred, room);
     pred_unlock(pred);
     if (has_own_room) {
         ucs_rcache_pred_node_ask(pred->params.node, room->bytes, room->regions);
@@ -223,13 +223,27 @@ int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
                        room->regions);
 }
 
+/* The room that one registration of a range takes */
+static pred_reservation_t range_room(const ucs_rcache_pred_t *pred,
+                                     const ucs_rcache_pred_range_t *range)
+{
+    return pred_reservation(pred, range->start,
+                            ucs_rcache_pred_range_length(range),
+                            PRED_PART_WHOLE);
+}
+
+int pred_range_fits(const ucs_rcache_pred_t *pred,
+                    const ucs_rcache_pred_range_t *range)
+{
+    pred_reservation_t room = range_room(pred, range);
+
+    return fits(pred, &room);
+}
+
 int pred_range_never_fits(const ucs_rcache_pred_t *pred,
                           const ucs_rcache_pred_range_t *range)
 {
-    pred_reservation_t room;
+    pred_reservation_t room = range_room(pred, range);
 
-    room = pred_reservation(pred, range->start,
-                            ucs_rcache_pred_range_length(range),
-                            PRED_PART_WHOLE);
     return pred_bound_never_fits(pred, &room);
 }

@@ -75,16 +75,18 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
  *  node's bounds that leave no room. */
 void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 
-/** @return whether the room fits the bounds of this process now. Under lock. */
-int pred_bound_has_room(const ucs_rcache_pred_t *pred,
-                        const pred_reservation_t *room);
-
 /** @return whether the room would not fit even if the cache kept nothing else:
  *          what other subsystems have does not give way. Under lock. */
 int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
                           const pred_reservation_t *room);
 
-/** @return the same for one registration of a range. Under lock. */
+/** @return whether one registration of a range fits the bounds of this process
+ *          now. Under lock. */
+int pred_range_fits(const ucs_rcache_pred_t *pred,
+                    const ucs_rcache_pred_range_t *range);
+
+/** @return whether one registration of a range would not fit even if the cache
+ *          kept nothing else. Under lock. */
 int pred_range_never_fits(const ucs_rcache_pred_t *pred,
                           const ucs_rcache_pred_range_t *range);
 

@@ -37,7 +37,29 @@ next_registered(const ucs_rcache_pred_domain_t *domain,
     return region;
 }
 
-/* A region without uses that most likely is the buffer of a use, or NULL */
+/* The next region of a domain that had bytes of a range, registered or not.
+ *
+ * @param [in,out] left  How many regions may still be looked at. */
+static ucs_rcache_pred_region_t *
+next_known(const ucs_rcache_pred_domain_t *domain,
+           ucs_rcache_pred_region_t *region,
+           const ucs_rcache_pred_range_t *range, unsigned *left)
+{
+    while ((*left)-- > 0) {
+        region = ucs_rcache_pred_table_overlap(&domain->pred->table, region,
+                                               range,
+                                               UCS_RCACHE_PRED_RANGE_KNOWN);
+        if ((region == NULL) ||
+            ((region->domain == domain) && !region->stale)) {
+            return region;
+        }
+    }
+
+    return NULL;
+}
+
+/* Find a region without uses that most likely is the same buffer as a range.
+ * NULL: there is none. */
 static ucs_rcache_pred_region_t *
 find_similar(const ucs_rcache_pred_domain_t *domain,
              const ucs_rcache_pred_range_t *range)
@@ -46,12 +68,8 @@ find_similar(const ucs_rcache_pred_domain_t *domain,
     ucs_rcache_pred_region_t *region  = NULL;
     unsigned left                     = MAX_LOOKS;
 
-    while ((left-- > 0) &&
-           ((region = ucs_rcache_pred_table_overlap(
-                     &domain->pred->table, region, range,
-                     UCS_RCACHE_PRED_RANGE_KNOWN)) != NULL)) {
-        if ((region->domain == domain) && !region->stale &&
-            (region->refs == 0) &&
+    while ((region = next_known(domain, region, range, &left)) != NULL) {
+        if ((region->refs == 0) &&
             (region->state != UCS_RCACHE_PRED_REGION_REGISTERING) &&
             ucs_rcache_pred_range_is_similar(&region->registered, range)) {
             similar = region;
@@ -85,12 +103,8 @@ int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
     ucs_rcache_pred_region_t *region = NULL;
     unsigned left                    = MAX_LOOKS;
 
-    while ((left-- > 0) &&
-           ((region = ucs_rcache_pred_table_overlap(
-                     &domain->pred->table, region, range,
-                     UCS_RCACHE_PRED_RANGE_KNOWN)) != NULL)) {
-        if ((region->domain == domain) && !region->stale &&
-            ucs_rcache_pred_range_has(&region->known, range)) {
+    while ((region = next_known(domain, region, range, &left)) != NULL) {
+        if (ucs_rcache_pred_range_has(&region->known, range)) {
             return 1;
         }
     }
@@ -150,15 +164,11 @@ static int takes_in(const ucs_rcache_pred_t *pred,
                     const ucs_rcache_pred_region_t *other)
 {
     ucs_rcache_pred_range_t hull;
-    pred_reservation_t room;
 
     hull = ucs_rcache_pred_range_hull(&region->registered, &other->registered);
-    room = pred_reservation(pred, hull.start,
-                            ucs_rcache_pred_range_length(&hull),
-                            PRED_PART_WHOLE);
     return ucs_rcache_pred_range_is_similar(&region->registered,
                                             &other->registered) &&
-           pred_bound_has_room(pred, &room);
+           pred_range_fits(pred, &hull);
 }
 
 /*

@@ -57,9 +57,9 @@ int pred_is_slice_spare(const ucs_rcache_pred_region_t *region);
  * pin memory twice, or take it from each other with each use. UCX's own cache
  * does the same (ucs_rcache_check_overlap() in UCX 1.13). For a use, it is also
  * extended to regions in use that most likely are the same buffer, if there is
- * room: these are spare then, as are all that are inside of it, and who ends
- * their last use deregisters them. Does nothing if the region can
- * never be registered under the bounds. The lock is released meanwhile.
+ * room. These are spare then, as are all that are inside of it: the end of their
+ * last use deregisters them. Does nothing if the region can never be registered
+ * under the bounds. The lock is released meanwhile.
  */
 void pred_merge_slices(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region,
