@@ -55,7 +55,8 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
     ucs_status_t status;
 
     old->memh  = NULL;
-    use->again = pred_is_slice_known(use->domain, &use->range);
+    use->again = !pred_is_on_demand(pred) &&
+                 pred_is_slice_known(use->domain, &use->range);
     if (use->region == NULL) {
         status = new_region(use);
         if (status != UCS_OK) {
@@ -202,11 +203,11 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
 
     elapsed                    = pred_elapsed(use->time + use->waited, end);
     pred->stats.time_critical += elapsed;
-    pred->lost                += (use->again && (status == UCS_OK)) ? elapsed :
-                                                                      0;
     pred->stats.refused       += (status == UCS_ERR_EXCEEDS_LIMIT) ||
                                  (status == UCS_ERR_NO_MEMORY);
     if (status == UCS_OK) {
+        /* Leave-pinned would try in vain as well, and register a first use */
+        pred->lost += use->again ? elapsed : 0;
         ++pred->stats.regs_critical;
         ucs_rcache_pred_region_set_memh(&pred->table, use->region, handle.memh);
     } else {

@@ -43,9 +43,10 @@ typedef struct pred_use {
                                                   region for it */
     int                             wake;    /**< Not 0: the helper has to clear
                                                   the region away */
-    int                             again;   /**< Not 0: all of the memory was
-                                                  registered before, and was not
-                                                  unmapped since */
+    int                             again;   /**< Not 0: under leave-pinned, the
+                                                  memory would still be
+                                                  registered. Set by
+                                                  pred_claim() */
     unsigned                        result;  /**< UCS_RCACHE_PRED_RESULT_* */
     uint64_t                        id;      /**< Generation of the region; 0:
                                                   there is no region */

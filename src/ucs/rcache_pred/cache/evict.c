@@ -126,6 +126,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
          * looked for. The number of releases shows that */
         pred_lock(pred);
         never    = pred_bound_never_fits(pred, room);
+        /* Relaxed: see pred_bound_t */
         releases = atomic_load_explicit(&pred->bound.releases,
                                         memory_order_relaxed);
         pred_unlock(pred);

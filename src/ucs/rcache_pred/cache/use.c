@@ -345,7 +345,8 @@ use_begin_slow(pred_use_t *use, void **memh_p)
     }
     pred_unlock(pred);
 
-    /* As on the fast path, a hit is left to the helper to be seen by others */
+    /* A hit does not publish the counters, as on the fast path: the helper does
+     * that at the end of its next round */
     if (!(use->result & UCS_RCACHE_PRED_RESULT_HIT)) {
         pred_publish(pred);
     }

@@ -177,7 +177,7 @@ static int region_is_used(ucs_rcache_pred_t *pred,
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
-    pred_spend_on_use(pred, entry->region);
+    pred_refund_on_use(pred, entry->region);
     pred_region_learn(pred, entry);
 
     pred_note_demand(pred, entry->region,

@@ -82,7 +82,9 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         rounds->pressed   = now + PRESSED_TIME;
     }
     if (is_pressed(pred, now)) {
-        rounds->quiet_until = now; /* Leave-pinned would have lost it, too */
+        /* The bound comes before the budget: rounds make room without a pause,
+         * and uses that register again would do so under leave-pinned as well */
+        rounds->quiet_until = now;
     } else {
         ucs_rcache_pred_budget_spend(&rounds->budget, lost);
     }
@@ -185,8 +187,8 @@ pred_spend_look_again(const ucs_rcache_pred_t *pred,
                   guess_idle(pred, region, now) : ((deadline - now) / 2));
 }
 
-void pred_spend_on_use(ucs_rcache_pred_t *pred,
-                       ucs_rcache_pred_region_t *region)
+void pred_refund_on_use(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_budget_t *budget = &pred->rounds.budget;
     ucs_rcache_pred_times_t times;
@@ -211,7 +213,7 @@ void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_times_t times;
 
     if (region->given_up) {
-        pred_spend_on_use(pred, region);
+        pred_refund_on_use(pred, region);
         pred_region_times(pred, region, &times);
         ucs_rcache_pred_budget_spend(&pred->rounds.budget, times.reg);
     }

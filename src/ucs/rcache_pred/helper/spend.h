@@ -58,15 +58,15 @@ pred_spend_look_again(const ucs_rcache_pred_t *pred,
                       ucs_rcache_pred_time_t now,
                       ucs_rcache_pred_time_t deadline);
 
-/** If the region was given up and was not registered ahead of a use: take back
- *  what was paid or set aside for a registration. The use itself has paid for
- *  its own, see pred->lost. */
-void pred_spend_on_use(ucs_rcache_pred_t *pred,
-                       ucs_rcache_pred_region_t *region);
+/** A use of the region has come. If the region was given up and not registered
+ *  ahead of it, take back what was paid or set aside for a registration: the use
+ *  pays for its own, see pred->lost. */
+void pred_refund_on_use(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region);
 
 /** Pay for the use that may come once the region is forgotten: it will not be
  *  seen that its memory was registered before. */
 void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,
-                       ucs_rcache_pred_region_t *region);
+                             ucs_rcache_pred_region_t *region);
 
 #endif

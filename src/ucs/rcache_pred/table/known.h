@@ -56,12 +56,14 @@ ucs_rcache_pred_range_t
 ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region);
 
 /**
- * Find the regions whose known range, or whose registered range, has bytes in
- * common with a range. A call takes O(log n) steps, whatever lengths regions
- * have; with registered ranges, so many for each region that it passes over
- * since it has other parts of what is known of it registered.
+ * Find the regions that have bytes in common with a range.
+ *
+ * A call takes O(log n) steps, whatever lengths regions have. With registered
+ * ranges it takes so many for each region, too, of which the part that is
+ * registered lies behind the range, while another part that is known does not.
  *
  * @param [in] region  The region that was found last; NULL: find the first one.
+ * @param [in] kind    Which of the regions' ranges is looked at.
  * @return the next one in the order of the table's tree, or NULL.
  */
 ucs_rcache_pred_region_t *

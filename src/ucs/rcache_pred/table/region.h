@@ -107,10 +107,10 @@ typedef struct ucs_rcache_pred_region {
                                                      region */
     uint8_t                        noted;       /**< Not 0: in table->noted */
     uint8_t                        clearing;    /**< Not 0: in table->stale */
-    uint8_t                        maybe_spare; /**< Not 0: was in use when
-                                                     another region with bytes
-                                                     of it was about to be
-                                                     registered */
+    uint8_t                        maybe_spare; /**< Not 0: another region with
+                                                     bytes of it was registered
+                                                     while it was in use, and
+                                                     may have all of them */
 
     uint64_t                       generation;  /**< Number of the region, which
                                                      no other region ever has;
@@ -154,7 +154,9 @@ typedef struct ucs_rcache_pred_region {
                                                      shows that it did so too
                                                      early */
 
-    /* A search for overlaps reads these, which are one cache line */
+    /* A search for regions that share memory with a range reads only the
+     * fields from here to max_end of those it passes by. They fill one cache
+     * line */
     ucs_rcache_pred_tree_node_t    tree_node UCS_V_ALIGNED(64);
                                                 /**< Element of table->tree */
     ucs_rcache_pred_range_t        known;       /**< What may be registered

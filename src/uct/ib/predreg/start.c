@@ -129,6 +129,7 @@ static void tell_of_nothing(uct_predreg_core_t *core)
     uct_predreg_components_tell(knobs, &managed);
     if (knobs->summary != UCT_PREDREG_SUMMARY_NONE) {
         uct_predreg_snapshot(core, &snapshot);
+        /* No domain was opened, so that the helper was never started */
         snapshot.mode = UCS_RCACHE_PRED_MODE_NONE;
         uct_predreg_summary_print_none(&snapshot, num_seen,
                                        ucs_string_buffer_cstr(&managed),

@@ -103,11 +103,10 @@ static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)
     status = ucs_rcache_pred_piece_reg(&transfer->memh->use, transfer->start,
                                        transfer->length, transfer->memh->flags,
                                        &piece->reg);
-    if ((status == UCS_ERR_NO_MEMORY) && is_patient(transfer)) {
-        return UCS_ERR_NO_RESOURCE;
-    }
-
     if (status == UCS_ERR_NO_MEMORY) {
+        if (is_patient(transfer)) {
+            return UCS_ERR_NO_RESOURCE;
+        }
         tell_of_refusal(transfer);
     }
 
