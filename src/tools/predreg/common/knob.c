@@ -7,9 +7,9 @@
 #include "knob.h"
 #include "message.h"
 
+#include <ucs/base/strb.h>
 #include <uct/ib/predreg/core/knobs.h>
 
-#include <ucs/datastruct/string_buffer.h>
 #include <ucs/sys/math.h>
 
 #include <ctype.h>
@@ -128,7 +128,7 @@ static void get_defaults(uct_predreg_knobs_t *knobs)
 
 char *predreg_knob_nearest(const char *name)
 {
-    UCS_STRING_BUFFER_ONSTACK(all, 1024);
+    UCS_RCACHE_PRED_STRB(all, 1024);
     uct_predreg_knobs_t knobs;
     search_t search;
 
@@ -145,7 +145,7 @@ char *predreg_knob_nearest(const char *name)
 static int check_name(const uct_predreg_knobs_t *knobs, const char *source,
                       const char *name)
 {
-    UCS_STRING_BUFFER_ONSTACK(all, 1024);
+    UCS_RCACHE_PRED_STRB(all, 1024);
     search_t search;
 
     search_knobs(knobs, name, &all, &search);

@@ -8,8 +8,7 @@
 
 #include <tools/predreg/common/knob.h>
 #include <tools/predreg/common/message.h>
-
-#include <ucs/datastruct/string_buffer.h>
+#include <ucs/base/strb.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static const char *const accepted[] = {"HELPER", "BUDGET", "HISTORY", "MAX_SITES
 
 char *predreg_knob_opt_accepted(void)
 {
-    UCS_STRING_BUFFER_ONSTACK(list, 1024);
+    UCS_RCACHE_PRED_STRB(list, 1024);
     size_t i;
 
     for (i = 0; i < ucs_static_array_size(accepted); ++i) {

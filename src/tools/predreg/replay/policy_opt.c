@@ -8,8 +8,7 @@
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/number.h>
-
-#include <ucs/datastruct/string_buffer.h>
+#include <ucs/base/strb.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,7 @@ static const predreg_limit_kind_t *limit_kind(unsigned policy)
 
 char *predreg_policy_opt_accepted(void)
 {
-    UCS_STRING_BUFFER_ONSTACK(list, 1024);
+    UCS_RCACHE_PRED_STRB(list, 1024);
     unsigned policy;
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
@@ -41,7 +40,7 @@ char *predreg_policy_opt_accepted(void)
  * for. The word comes before the last policy */
 static char *limited_policies(const char *word, int with_example)
 {
-    UCS_STRING_BUFFER_ONSTACK(list, 1024);
+    UCS_RCACHE_PRED_STRB(list, 1024);
     const char *separator = "";
     unsigned policy;
 

@@ -10,8 +10,9 @@
 
 #include "sites.h"
 
+#include <ucs/base/strb.h>
+
 #include <ucs/datastruct/khash.h>
-#include <ucs/datastruct/string_buffer.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -198,8 +199,8 @@ static ucs_status_t sites_place_init(predreg_place_t *place, const char *kind,
                                      unsigned count)
 {
     const predreg_frame_t *frame = sites_program_frame(frames, count);
-    UCS_STRING_BUFFER_ONSTACK(function, 512);
-    UCS_STRING_BUFFER_ONSTACK(source, 256);
+    UCS_RCACHE_PRED_STRB(function, 512);
+    UCS_RCACHE_PRED_STRB(source, 256);
     ucs_string_buffer_t key;
 
     sites_print_function(&function, frame);

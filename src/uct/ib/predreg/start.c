@@ -7,6 +7,7 @@
 #include "entry.h"
 #include "process.h"
 
+#include <ucs/base/strb.h>
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/live.h>
@@ -119,7 +120,7 @@ static void tell_of_nothing(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
     unsigned num_seen                = atomic_load(&core->num_seen);
-    UCS_STRING_BUFFER_ONSTACK(managed, 128);
+    UCS_RCACHE_PRED_STRB(managed, 128);
     ucs_rcache_pred_snapshot_t snapshot;
 
     if ((num_seen == 0) || atomic_load(&core->aside)) {

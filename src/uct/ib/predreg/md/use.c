@@ -12,13 +12,13 @@
 #include "register.h"
 #include "watch.h"
 
+#include <ucs/base/strb.h>
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/iface/completion.h>
 #include <uct/ib/predreg/iface/copy.h>
 #include <uct/ib/predreg/iface/pieces_memh.h>
 
-#include <ucs/datastruct/string_buffer.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/string.h>
 
@@ -93,7 +93,7 @@ static void complain_of_bounds(const uct_predreg_domain_t *domain,
 {
     const uct_predreg_knobs_t *knobs = &domain->core->knobs;
     uint64_t max_bytes               = uct_predreg_max_bytes(knobs);
-    UCS_STRING_BUFFER_ONSTACK(list, 512);
+    UCS_RCACHE_PRED_STRB(list, 512);
 
     list_bound(&list, "UCX_RCACHE_PRED_MAX_PINNED=", knobs->max_pinned, 1);
     list_bound(&list, "UCX_RCACHE_PRED_MAX_REGIONS=", knobs->max_regions, 0);

@@ -1,0 +1,36 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_STRB_H_
+#define UCS_RCACHE_PRED_STRB_H_
+
+#include <ucs/datastruct/string_buffer.h>
+
+/** @file strb.h
+ *
+ * A string buffer of UCS in memory of the caller. UCS's own macros for this,
+ * such as UCS_STRING_BUFFER_ONSTACK, write down the capacity as the UCX of the
+ * build does, and 1.17 moved the bit that keeps UCS from giving such memory to
+ * realloc(). So libucs writes it. Any thread may use this.
+ */
+
+static inline ucs_string_buffer_t ucs_rcache_pred_strb_fixed(char *memory,
+                                                             size_t capacity)
+{
+    ucs_string_buffer_t strb;
+
+    ucs_string_buffer_init_fixed(&strb, memory, capacity);
+    return strb;
+}
+
+/** Define an empty string buffer, in which longer texts are cut off. Nothing of
+ *  it needs to be freed. */
+#define UCS_RCACHE_PRED_STRB(_var, _capacity) \
+    char _var##_memory[_capacity]; \
+    ucs_string_buffer_t _var = \
+            ucs_rcache_pred_strb_fixed(_var##_memory, sizeof(_var##_memory))
+
+#endif
