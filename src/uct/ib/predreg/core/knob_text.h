@@ -9,16 +9,17 @@
 
 #include "knobs.h"
 
+#include <uct/ib/predreg/compat/config_table.h>
+
 BEGIN_C_DECLS
 
 /** @file knob_text.h
  *
- * The functions that UCX's configuration parser has the knobs read and printed
- * with: knobs.c names them in its table. The last argument of each of them is
- * the name of the knob, without its prefix. What they accept is in
- * uct_predreg_knob_values. A value that is not accepted is logged, and noted in
- * the knobs that it was to get into; UCX is told that it was read, since its own
- * message would not have the whole name of the variable.
+ * The types of the knobs: how values are read, printed, copied and freed, for
+ * knobs.c, and for UCX, which knobs.c hands its table to. What is accepted is
+ * in uct_predreg_knob_values. A value that is not accepted is logged, and noted in
+ * the knobs that it was to get into; the caller is told that it was read, since
+ * UCX's own message would not have the whole name of the variable.
  */
 
 /** What the names of the variables begin with: both, one after the other. */
@@ -30,27 +31,23 @@ BEGIN_C_DECLS
  *  ends the list. */
 extern const uct_predreg_knob_values_t uct_predreg_knob_values[];
 
-/** Read a text into a field. @return 1. */
-int uct_predreg_knob_read_number(const char *text, void *dest,
-                                 const void *name);
-int uct_predreg_knob_read_percent(const char *text, void *dest,
-                                  const void *name);
-int uct_predreg_knob_read_name(const char *text, void *dest, const void *name);
-int uct_predreg_knob_read_bool(const char *text, void *dest, const void *name);
+/** Numbers: unsigned, unsigned long and size_t. */
+extern const uct_predreg_config_type_t uct_predreg_knob_number;
 
-/** Print a field. @return 1. */
-int uct_predreg_knob_write_percent(char *buf, size_t max, const void *src,
-                                   const void *name);
-int uct_predreg_knob_write_name(char *buf, size_t max, const void *src,
-                                const void *name);
+/** Percentages: double. */
+extern const uct_predreg_config_type_t uct_predreg_knob_percent;
 
-/** Copy a field. @return UCS_OK. */
-ucs_status_t uct_predreg_knob_clone_percent(const void *src, void *dest,
-                                            const void *name);
+/** Values that have names: unsigned, the place of the name in the list. */
+extern const uct_predreg_config_type_t uct_predreg_knob_name;
 
-/** Print which values are accepted. */
-void uct_predreg_knob_help_name(char *buf, size_t max, const void *name);
-void uct_predreg_knob_help_number(char *buf, size_t max, const void *name);
+/** Yes or no: int. */
+extern const uct_predreg_config_type_t uct_predreg_knob_bool;
+
+/** Any text: char*. */
+extern const uct_predreg_config_type_t uct_predreg_knob_string;
+
+/** Texts separated by commas: ucs_config_names_array_t. */
+extern const uct_predreg_config_type_t uct_predreg_knob_list;
 
 END_C_DECLS
 

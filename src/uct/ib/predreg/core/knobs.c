@@ -8,11 +8,13 @@
 #include "knobs.h"
 
 #include <ucs/rcache_pred/stats.h>
-#include <uct/ib/predreg/compat/config_parser.h>
+#include <uct/ib/predreg/compat/config_table.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/preprocessor.h>
 #include <uct/api/uct.h>
+
+#include <string.h>
 
 #define HELPER_DEFAULT "conservative"
 
@@ -31,40 +33,7 @@
     "Range: " UCS_PP_MAKE_STRING(UCT_PREDREG_MIN_REGIONS) " and more, or inf."
 
 
-/* The parser of a field, for each type that fields have */
-#define NAME(_name) \
-    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_name, \
-                            uct_predreg_knob_write_name, \
-                            ucs_config_clone_uint, \
-                            uct_predreg_knob_help_name, _name)
-#define BOOL(_name) \
-    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_bool, \
-                            ucs_config_sprintf_bool, \
-                            ucs_config_clone_int, \
-                            uct_predreg_knob_help_name, _name)
-#define UINT(_name) \
-    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_number, \
-                            ucs_config_sprintf_uint, \
-                            ucs_config_clone_uint, \
-                            uct_predreg_knob_help_number, _name)
-#define ULONG(_name) \
-    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_number, \
-                            ucs_config_sprintf_ulunits, \
-                            ucs_config_clone_ulong, \
-                            uct_predreg_knob_help_number, _name)
-#define PERCENT(_name) \
-    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_percent, \
-                            uct_predreg_knob_write_percent, \
-                            uct_predreg_knob_clone_percent, \
-                            uct_predreg_knob_help_number, _name)
-#define BYTES(_name) \
-    UCT_PREDREG_CONFIG_TYPE(uct_predreg_knob_read_number, \
-                            ucs_config_sprintf_memunits, \
-                            ucs_config_clone_ulong, \
-                            uct_predreg_knob_help_number, _name)
-
-
-static ucs_config_field_t knob_table[] = {
+static const uct_predreg_config_field_t knob_table[] = {
     {"POLICY", "predict",
      "What is done with a buffer's registration between its communications:\n"
      " predict      - deregister it, and register it again, ahead of the next\n"
@@ -72,14 +41,14 @@ static ucs_config_field_t knob_table[] = {
      " on-demand    - register at every communication, deregister after it\n"
      " leave-pinned - leave everything to UCX and its own registration cache",
      ucs_offsetof(uct_predreg_knobs_t, policy),
-     NAME("POLICY")},
+     &uct_predreg_knob_name},
 
     {"COMPONENTS", "ib",
      "Components of UCX whose memory domains are managed, separated by commas;\n"
      "'ucx_info -d' lists them. UCX's own caches of other components stay on.\n"
      "Empty: none.",
      ucs_offsetof(uct_predreg_knobs_t, components),
-     UCS_CONFIG_TYPE_STRING_ARRAY},
+     &uct_predreg_knob_list},
 
     {"HELPER", HELPER_DEFAULT,
      "Who registers ahead and deregisters, under the policy predict:\n"
@@ -91,70 +60,71 @@ static ucs_config_field_t knob_table[] = {
      "                when a communication ends\n"
      " off          - nobody; the policy becomes on-demand",
      ucs_offsetof(uct_predreg_knobs_t, helper),
-     NAME("HELPER")},
+     &uct_predreg_knob_name},
 
     {"BUDGET", "1",
      "What the policy predict may cost compared with leave-pinned, in percent\n"
      "of the run time: memory that it would cost more than that to give up\n"
      "stays registered. With 0 all of it does. Range: 0 to 100, or inf.",
-     ucs_offsetof(uct_predreg_knobs_t, budget), PERCENT("BUDGET")},
+     ucs_offsetof(uct_predreg_knobs_t, budget), &uct_predreg_knob_percent},
 
     {"WINDOW", "2",
      "Number of preceding communications that tell contexts of a call site\n"
      "apart. " RANGE(UCT_PREDREG_MIN_WINDOW, UCS_RCACHE_PRED_MAX_WINDOW),
-     ucs_offsetof(uct_predreg_knobs_t, window), UINT("WINDOW")},
+     ucs_offsetof(uct_predreg_knobs_t, window), &uct_predreg_knob_number},
 
     {"HISTORY", "8",
      "Number of recent intervals between communications of one context; the\n"
      "shortest is the predicted period.\n"
      RANGE(UCT_PREDREG_MIN_HISTORY, UCS_RCACHE_PRED_MAX_HISTORY),
-     ucs_offsetof(uct_predreg_knobs_t, history), UINT("HISTORY")},
+     ucs_offsetof(uct_predreg_knobs_t, history), &uct_predreg_knob_number},
 
     {"MAX_SITES", "16384",
      "Number of communication contexts to remember.\n" ENTRIES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, max_sites), UINT("MAX_SITES")},
+     ucs_offsetof(uct_predreg_knobs_t, max_sites), &uct_predreg_knob_number},
 
     {"KNOWN_REGIONS", "8192",
      "Number of buffers to remember, registered or not. Registered ones are\n"
      "kept beyond it. " ENTRIES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, known_regions), UINT("KNOWN_REGIONS")},
+     ucs_offsetof(uct_predreg_knobs_t, known_regions),
+     &uct_predreg_knob_number},
 
     {"DQ_SIZE", "1024",
      "Entries of the queue of ended communications on their way to the helper\n"
      "thread; a power of 2.\n"
      RANGE(UCT_PREDREG_MIN_DQ_SIZE, UCT_PREDREG_MAX_DQ_SIZE),
-     ucs_offsetof(uct_predreg_knobs_t, dq_size), UINT("DQ_SIZE")},
+     ucs_offsetof(uct_predreg_knobs_t, dq_size), &uct_predreg_knob_number},
 
     {"MAX_PINNED", "inf",
      "Bound on the memory of communication buffers that a process has\n"
      "registered at any time. Memory that UCX registers for itself does not\n"
      "count. What does not fit goes other ways: in pieces, or by copying.\n"
      BYTES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, max_pinned), BYTES("MAX_PINNED")},
+     ucs_offsetof(uct_predreg_knobs_t, max_pinned), &uct_predreg_knob_number},
 
     {"MAX_REGIONS", "inf",
      "Bound on the number of registrations of communication buffers that a\n"
      "process has at any time. " REGIONS_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, max_regions), ULONG("MAX_REGIONS")},
+     ucs_offsetof(uct_predreg_knobs_t, max_regions), &uct_predreg_knob_number},
 
     {"NODE_MAX_PINNED", "inf",
      "As MAX_PINNED, for all processes of this user on a node together. The\n"
      "same value should be given to all of them.\n" BYTES_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, node_max_pinned),
-     BYTES("NODE_MAX_PINNED")},
+     &uct_predreg_knob_number},
 
     {"NODE_MAX_REGIONS", "inf",
      "As MAX_REGIONS, for all processes of this user on a node together.\n"
      REGIONS_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, node_max_regions),
-     ULONG("NODE_MAX_REGIONS")},
+     &uct_predreg_knob_number},
 
     {"PIECES", "y",
      "Register a large buffer that a message is received into, and that was\n"
      "not predicted, piece by piece while the message arrives. If n, "
      "and under\n"
      "policies other than predict, only what does not fit the bounds is.",
-     ucs_offsetof(uct_predreg_knobs_t, pieces), BOOL("PIECES")},
+     ucs_offsetof(uct_predreg_knobs_t, pieces), &uct_predreg_knob_bool},
 
     {"SUMMARY", "n",
      "What to print when the process exits:\n"
@@ -162,33 +132,64 @@ static ucs_config_field_t knob_table[] = {
      " text - counters of predictions and registered memory, for reading\n"
      " json - the same, one JSON object a process on a line",
      ucs_offsetof(uct_predreg_knobs_t, summary),
-     NAME("SUMMARY")},
+     &uct_predreg_knob_name},
 
     {"SUMMARY_FILE", "",
      "File to append the summary to. Empty: standard error.",
-     ucs_offsetof(uct_predreg_knobs_t, summary_file), UCS_CONFIG_TYPE_STRING},
+     ucs_offsetof(uct_predreg_knobs_t, summary_file), &uct_predreg_knob_string},
 
     {"TRACE", "",
      "Folder to write a trace to, one file a process: what it communicated\n"
      "from which buffers, and what was registered for it. It is made if need\n"
      "be. Empty: none.",
-     ucs_offsetof(uct_predreg_knobs_t, trace), UCS_CONFIG_TYPE_STRING},
+     ucs_offsetof(uct_predreg_knobs_t, trace), &uct_predreg_knob_string},
 
     {NULL}
 };
 
-UCS_CONFIG_REGISTER_TABLE(knob_table, "Predictive registration cache",
-                          UCT_PREDREG_KNOB_PREFIX, uct_predreg_knobs_t,
-                          &ucs_config_global_list)
+UCS_F_CTOR static void register_table(void)
+{
+    static const uct_predreg_config_table_t table = {
+        .title  = "Predictive registration cache",
+        .prefix = UCT_PREDREG_KNOB_PREFIX,
+        .fields = knob_table,
+        .size   = sizeof(uct_predreg_knobs_t)
+    };
 
+    UCS_STATIC_ASSERT(ucs_static_array_size(knob_table) - 1 <=
+                      UCT_PREDREG_CONFIG_MAX);
+    uct_predreg_config_register(&table);
+}
+
+UCS_F_DTOR static void unregister_table(void)
+{
+    uct_predreg_config_unregister();
+}
+
+
+static void *value_of(const uct_predreg_knobs_t *knobs,
+                      const uct_predreg_config_field_t *knob)
+{
+    return UCS_PTR_BYTE_OFFSET(knobs, knob->offset);
+}
+
+/* Free the values of the knobs of the table before one */
+static void release_until(uct_predreg_knobs_t *knobs,
+                          const uct_predreg_config_field_t *end)
+{
+    const uct_predreg_config_field_t *knob;
+
+    for (knob = knob_table; knob < end; ++knob) {
+        knob->type->release(value_of(knobs, knob), knob);
+    }
+}
 
 ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs)
 {
     ucs_status_t status;
 
     knobs->is_refused = 0;
-    status            = uct_predreg_config_fill(knobs, knob_table, UCT_PREDREG_ENV_PREFIX,
-                                                UCT_PREDREG_KNOB_PREFIX);
+    status            = uct_predreg_config_read(UCT_PREDREG_ENV_PREFIX, knobs);
     if (status != UCS_OK) {
         goto err_default;
     }
@@ -211,44 +212,63 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                 void (*cb)(void *arg, const char *name,
                                            const char *value), void *arg)
 {
-    const ucs_config_field_t *knob;
+    const uct_predreg_config_field_t *knob;
     char value[256];
 
     for (knob = knob_table; knob->name != NULL; ++knob) {
-        if (ucs_config_parser_get_value((void*)knobs, knob_table, knob->name,
-                                        value, sizeof(value)) == UCS_OK) {
-            cb(arg, knob->name, value);
-        }
+        knob->type->write(value, sizeof(value), value_of(knobs, knob), knob);
+        cb(arg, knob->name, value);
     }
 }
 
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs)
 {
+    const uct_predreg_config_field_t *knob;
+
     knobs->is_refused = 0;
-    return ucs_config_parser_set_default_values(knobs, knob_table);
+    for (knob = knob_table; knob->name != NULL; ++knob) {
+        if (!knob->type->read(knob->dfl_value, value_of(knobs, knob), knob)) {
+            release_until(knobs, knob);
+            *knobs = (uct_predreg_knobs_t){0}; /* So that nothing is freed */
+            return UCS_ERR_NO_MEMORY;
+        }
+    }
+
+    return UCS_OK;
 }
 
 ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
                                    const char *value)
 {
-    ucs_status_t status;
+    const uct_predreg_config_field_t *knob;
 
-    status = uct_predreg_config_set(knobs, knob_table, UCT_PREDREG_KNOB_PREFIX, name,
-                                    value);
-    if (status == UCS_ERR_NO_ELEM) {
-        ucs_error("there is no knob " UCT_PREDREG_ENV_PREFIX UCT_PREDREG_KNOB_PREFIX "%s", name);
+    for (knob = knob_table; knob->name != NULL; ++knob) {
+        if (!strcmp(knob->name, name)) {
+            break;
+        }
+    }
+
+    if (knob->name == NULL) {
+        ucs_error("there is no knob " UCT_PREDREG_ENV_PREFIX
+                  UCT_PREDREG_KNOB_PREFIX "%s", name);
+        return UCS_ERR_NO_ELEM;
+    }
+
+    knob->type->release(value_of(knobs, knob), knob);
+    if (!knob->type->read(value, value_of(knobs, knob), knob)) {
+        return UCS_ERR_NO_MEMORY;
     }
 
     if (knobs->is_refused) {
         knobs->is_refused = 0;
-        status            = UCS_ERR_INVALID_PARAM;
+        return UCS_ERR_INVALID_PARAM;
     }
-    return status;
+    return UCS_OK;
 }
 
 void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs)
 {
-    ucs_config_parser_release_opts(knobs, knob_table);
+    release_until(knobs, knob_table + ucs_static_array_size(knob_table) - 1);
 }
 
 void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,

@@ -85,7 +85,7 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                            const char *value), void *arg);
 
 /** Set all knobs to their defaults, whatever the environment says. The caller
- *  has to clean them up. */
+ *  has to clean them up, or may if there was no memory for them. */
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs);
 
 /** Change one knob, whose name is given without UCX_RCACHE_PRED_. If the name

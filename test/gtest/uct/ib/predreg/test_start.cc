@@ -120,7 +120,7 @@ TEST_F(test_core_start, without_memory_events_it_steps_aside) {
 }
 
 TEST_F(test_core_start, without_memory_it_steps_aside) {
-    test_alloc_fail_nth(1);
+    test_alloc_fail_nth(2); /* The first is for a knob */
     run_aside("the cache cannot be set up: out of memory, or what was "
               "complained about above");
     test_alloc_fail_nth(0);

@@ -6,6 +6,7 @@
 
 #include "core_test.h"
 
+#include <ucs/base/strb.h>
 #include <uct/ib/predreg/core/knob_text.h>
 
 #include <ucs/config/global_opts.h>
@@ -15,6 +16,10 @@
 #include <climits>
 #include <cmath>
 #include <map>
+
+extern "C" {
+#include <common/c_access.h>
+}
 
 #define BYTES "256K to 8388607T, with a unit such as in 64M, or inf"
 
@@ -49,7 +54,7 @@ protected:
 
     static std::string accepted(const uct_predreg_knob_values_t &values)
     {
-        UCS_STRING_BUFFER_ONSTACK(text, 256);
+        UCS_RCACHE_PRED_STRB(text, 256);
 
         uct_predreg_knob_accepted(&values, &text);
         return ucs_string_buffer_cstr(&text);
@@ -85,6 +90,22 @@ protected:
         return (range.size == sizeof(unsigned)) ?
                *reinterpret_cast<const unsigned*>(field) :
                *reinterpret_cast<const unsigned long*>(field);
+    }
+
+    static std::string value_of(const std::string &name)
+    {
+        std::pair<std::string, std::string> search(name, "");
+
+        uct_predreg_knobs_for_each(test_core_knobs(),
+                                   [](void *arg, const char *name,
+                                      const char *value) {
+            auto search = static_cast<std::pair<std::string, std::string>*>(arg);
+
+            if (search->first == name) {
+                search->second = value;
+            }
+        }, &search);
+        return search.second;
     }
 
     /* The help of all knobs, by name, in one line each */
@@ -294,6 +315,69 @@ TEST_F(test_knobs, long_texts_are_cut_off) {
     EXPECT_EQ("UCX_RCACHE_PRED_WINDOW=" + text.substr(0, 100) +
               "... is not accepted; accepted: whole numbers from 0 to 4",
               log_watch::take());
+}
+
+TEST_F(test_knobs, texts_replace_each_other) {
+    set("TRACE", "/tmp/first");
+    set("TRACE", "/tmp/second");
+    EXPECT_STREQ("/tmp/second", test_core_knobs()->trace);
+    set("TRACE", "");
+    EXPECT_STREQ("", test_core_knobs()->trace);
+}
+
+TEST_F(test_knobs, lists_are_separated_by_commas) {
+    static const struct {
+        const char *text;
+        unsigned   count;
+        const char *printed;
+    } lists[] = {
+        {"ib", 1, "ib"}, {"ib,cma", 2, "ib,cma"}, {"", 0, ""}, {",", 0, ""},
+        {",ib,,cma,", 2, "ib,cma"}, {"a,b,c,d,e,f", 6, "a,b,c,d,e,f"}
+    };
+
+    for (const auto &list : lists) {
+        set("COMPONENTS", list.text);
+        EXPECT_EQ(list.count, test_core_knobs()->components.count);
+        EXPECT_EQ(list.printed, value_of("COMPONENTS"));
+    }
+}
+
+/* Each is printed such that reading it gives the same */
+TEST_F(test_knobs, values_are_printed_as_they_are_read) {
+    static const struct {
+        const char *name;
+        const char *value;
+    } good[] = {
+        {"POLICY", "leave-pinned"}, {"HELPER", "off"}, {"BUDGET", "2.5"},
+        {"WINDOW", "4"}, {"DQ_SIZE", "128"}, {"MAX_PINNED", "3M"},
+        {"MAX_PINNED", "inf"}, {"MAX_REGIONS", "4"}, {"MAX_REGIONS", "inf"},
+        {"NODE_MAX_PINNED", "8388607T"}, {"PIECES", "n"}, {"PIECES", "y"},
+        {"SUMMARY", "json"}, {"SUMMARY_FILE", "a b"}, {"TRACE", ""}
+    };
+
+    for (const auto &one : good) {
+        set(one.name, one.value);
+        EXPECT_EQ(one.value, value_of(one.name)) << one.name;
+    }
+}
+
+/* All can be cleaned up then */
+TEST_F(test_knobs, without_memory_there_are_no_lists) {
+    const uct_predreg_knobs_t nothing = {};
+    uct_predreg_knobs_t knobs;
+
+    test_alloc_fail_nth(1);
+    EXPECT_EQ(UCS_ERR_NO_MEMORY, uct_predreg_knobs_default(&knobs));
+    test_alloc_fail_nth(0);
+    EXPECT_EQ(0, memcmp(&nothing, &knobs, sizeof(knobs)));
+    uct_predreg_knobs_cleanup(&knobs);
+
+    test_alloc_fail_nth(1);
+    EXPECT_EQ(UCS_ERR_NO_MEMORY,
+              uct_predreg_knobs_set(test_core_knobs(), "COMPONENTS", "x"));
+    test_alloc_fail_nth(0);
+    EXPECT_EQ("", value_of("COMPONENTS"));
+    set("COMPONENTS", "y");
 }
 
 TEST_F(test_knobs, unknown_names_are_refused) {

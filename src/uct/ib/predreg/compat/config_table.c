@@ -1,0 +1,168 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "config_table.h"
+#include "ucs_version.h"
+
+#include <ucs/config/parser.h>
+#include <ucs/sys/math.h>
+#include <uct/api/version.h>
+
+#include <stdint.h>
+#include <string.h>
+
+
+/* In UCX's description a setting is a number of words, and one without a name
+ * ends the table. Where the parts of a setting are, in words
+ * (ucs_config_field_t in config/parser.h, compared from 1.13 to 1.23) */
+enum {
+    WORD_NAME,
+    WORD_DEFAULT,
+    WORD_DOC,
+    WORD_OFFSET,
+    WORD_READ,
+    WORD_WRITE,
+    WORD_CLONE,
+    WORD_RELEASE,
+    WORD_HELP,
+    WORD_1_13_ARG,
+    WORDS_1_13,
+    WORD_1_17_DOC = WORD_1_13_ARG,
+    WORD_1_17_ARG,
+    WORDS_1_17
+};
+
+/* The entry of a table in UCX's list. Until 1.14 it ended before the flags,
+ * which UCX does not touch there. */
+typedef struct list_entry {
+    const char         *name;
+    const char         *prefix;
+    ucs_config_field_t *table;
+    size_t             size;
+    ucs_list_link_t    list;
+    uint8_t            flags;
+} list_entry_t;
+
+/* What is above is so for the version that this is compiled for */
+#if UCT_API >= UCT_VERSION(1, 17)
+#  define WORDS WORDS_1_17
+#  define ARG   WORD_1_17_ARG
+#else
+#  define WORDS WORDS_1_13
+#  define ARG   WORD_1_13_ARG
+#endif
+#define ASSERT_WORD(_word, _member) \
+    UCS_STATIC_ASSERT(ucs_offsetof(ucs_config_field_t, _member) == \
+                      (_word) * sizeof(void*))
+#define ASSERT_ENTRY(_member) \
+    UCS_STATIC_ASSERT(ucs_offsetof(list_entry_t, _member) == \
+                      ucs_offsetof(ucs_config_global_list_entry_t, _member))
+
+static void assert_layouts(void)
+{
+    UCS_STATIC_ASSERT(sizeof(ucs_config_field_t) == WORDS * sizeof(void*));
+    ASSERT_WORD(WORD_NAME, name);
+    ASSERT_WORD(WORD_DEFAULT, dfl_value);
+    ASSERT_WORD(WORD_DOC, doc);
+    ASSERT_WORD(WORD_OFFSET, offset);
+    ASSERT_WORD(WORD_READ, parser.read);
+    ASSERT_WORD(WORD_WRITE, parser.write);
+    ASSERT_WORD(WORD_CLONE, parser.clone);
+    ASSERT_WORD(WORD_RELEASE, parser.release);
+    ASSERT_WORD(WORD_HELP, parser.help);
+    ASSERT_WORD(ARG, parser.arg);
+    ASSERT_ENTRY(name);
+    ASSERT_ENTRY(prefix);
+    ASSERT_ENTRY(table);
+    ASSERT_ENTRY(size);
+    ASSERT_ENTRY(list);
+    UCS_STATIC_ASSERT(sizeof(list_entry_t) >=
+                      sizeof(ucs_config_global_list_entry_t));
+}
+
+/* The function of UCX that reads a table, by version */
+static const union {
+    void         (*any)(void);
+    ucs_status_t (*from_1_13)(void *values, void *table, const char *env_prefix,
+                              const char *table_prefix, int ignore_errors);
+    ucs_status_t (*from_1_15)(void *values, list_entry_t *entry,
+                              const char *env_prefix, int ignore_errors);
+} fill_opts = {(void (*)(void))ucs_config_parser_fill_opts};
+
+static void *words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
+static list_entry_t entry;
+
+
+/* Further text about the values of a setting: there is none */
+static void doc_nop(void *strb, const void *arg)
+{
+}
+
+static void make_field(const uct_predreg_config_field_t *field, unsigned minor,
+                       void **words)
+{
+    words[WORD_NAME]    = (void*)field->name;
+    words[WORD_DEFAULT] = (void*)field->dfl_value;
+    words[WORD_DOC]     = (void*)field->doc;
+    words[WORD_OFFSET]  = (void*)(uintptr_t)field->offset;
+    words[WORD_READ]    = (void*)field->type->read;
+    words[WORD_WRITE]   = (void*)field->type->write;
+    words[WORD_CLONE]   = (void*)field->type->clone;
+    words[WORD_RELEASE] = (void*)field->type->release;
+    words[WORD_HELP]    = (void*)field->type->help;
+
+    if (minor >= UCT_PREDREG_UCS_CONFIG_DOC) {
+        words[WORD_1_17_DOC] = (void*)doc_nop;
+        words[WORD_1_17_ARG] = (void*)field;
+    } else {
+        words[WORD_1_13_ARG] = (void*)field;
+    }
+}
+
+size_t uct_predreg_config_make(const uct_predreg_config_field_t *fields,
+                               unsigned minor, void **words, size_t max)
+{
+    const size_t step = (minor >= UCT_PREDREG_UCS_CONFIG_DOC) ? WORDS_1_17 :
+                                                                WORDS_1_13;
+    const uct_predreg_config_field_t *field;
+    size_t used = 0;
+
+    for (field = fields;
+         (field->name != NULL) && (used + (2 * step) <= max); ++field) {
+        make_field(field, minor, &words[used]);
+        used += step;
+    }
+
+    memset(&words[used], 0, step * sizeof(*words));
+    return used;
+}
+
+void uct_predreg_config_register(const uct_predreg_config_table_t *table)
+{
+    assert_layouts();
+    uct_predreg_config_make(table->fields, uct_predreg_ucs_minor(), words,
+                            ucs_static_array_size(words));
+    entry = (list_entry_t){
+        .name   = table->title,
+        .prefix = table->prefix,
+        .table  = (ucs_config_field_t*)words,
+        .size   = table->size
+    };
+    ucs_list_add_tail(&ucs_config_global_list, &entry.list);
+}
+
+void uct_predreg_config_unregister(void)
+{
+    ucs_list_del(&entry.list);
+}
+
+ucs_status_t uct_predreg_config_read(const char *env_prefix, void *values)
+{
+    return (uct_predreg_ucs_minor() >= UCT_PREDREG_UCS_CONFIG_ENTRY) ?
+           fill_opts.from_1_15(values, &entry, env_prefix, 0) :
+           fill_opts.from_1_13(values, entry.table, env_prefix, entry.prefix,
+                               0);
+}

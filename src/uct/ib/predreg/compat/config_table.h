@@ -1,0 +1,103 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_CONFIG_TABLE_H_
+#define UCT_PREDREG_CONFIG_TABLE_H_
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stddef.h>
+
+BEGIN_C_DECLS
+
+/** @file config_table.h
+ *
+ * A table of settings that UCX reads from the environment and from its
+ * configuration files, lists (ucx_info -c), and knows when it warns of
+ * variables that nobody reads. UCX's own description of such a table differs
+ * between versions: 1.15 changed the function that reads it, 1.17 added a
+ * function to the type of a setting. So this library has a description of its
+ * own, of which the one for the UCX of this process is made.
+ *
+ * core/knobs.c calls this. There is one table in a process. Nothing here is
+ * thread safe, as in UCX.
+ */
+
+/** So many settings a table may have. */
+#define UCT_PREDREG_CONFIG_MAX 32
+
+struct uct_predreg_config_field;
+
+/** How the values of a type are handled. The last argument is the setting. */
+typedef struct uct_predreg_config_type {
+    /** Read a text. @return whether this was possible. */
+    int          (*read)(const char *text, void *dest, const void *field);
+    /** Print a value. @return whether this was possible. */
+    int          (*write)(char *buf, size_t max, const void *src,
+                          const void *field);
+    ucs_status_t (*clone)(const void *src, void *dest, const void *field);
+    void         (*release)(void *value, const void *field);
+    /** Print which values are accepted. */
+    void         (*help)(char *buf, size_t max, const void *field);
+} uct_predreg_config_type_t;
+
+
+/** A setting. */
+typedef struct uct_predreg_config_field {
+    const char                      *name;      /**< Without any prefix */
+    const char                      *dfl_value; /**< Default, as text */
+    const char                      *doc;
+    size_t                          offset;     /**< Of its value in the
+                                                     structure of all values */
+    const uct_predreg_config_type_t *type;
+} uct_predreg_config_field_t;
+
+
+/** A table of settings. */
+typedef struct uct_predreg_config_table {
+    const char                       *title;  /**< What ucx_info prints above
+                                                   them */
+    const char                       *prefix; /**< Their variables are UCX_,
+                                                   this and their names */
+    const uct_predreg_config_field_t *fields; /**< One whose name is NULL ends
+                                                   them */
+    size_t                           size;    /**< Of the structure of all
+                                                   values, bytes */
+} uct_predreg_config_table_t;
+
+
+/** Enter a table into UCX's list. UCX lists it, and calls its functions, until
+ *  it is removed. */
+void uct_predreg_config_register(const uct_predreg_config_table_t *table);
+
+/** Remove the table that was entered. */
+void uct_predreg_config_unregister(void);
+
+/**
+ * Have UCX read the values of the table that was entered.
+ *
+ * @param [in]  env_prefix  What the names of variables begin with: "UCX_".
+ * @param [out] values      Filled, unless this fails.
+ */
+ucs_status_t uct_predreg_config_read(const char *env_prefix, void *values);
+
+/**
+ * Make UCX's description of settings.
+ *
+ * @param [in]  minor  Minor version of UCX 1 that it is for, see
+ *                     @ref uct_predreg_ucs_minor.
+ * @param [out] words  Filled with the array, and an empty element at its end.
+ * @param [in]  max    Size of words, in words. Settings that do not fit are left
+ *                     out.
+ * @return the size of the array without that element, in words.
+ */
+size_t uct_predreg_config_make(const uct_predreg_config_field_t *fields,
+                               unsigned minor, void **words, size_t max);
+
+END_C_DECLS
+
+#endif
