@@ -8,18 +8,16 @@
 #include "domain.h"
 #include "register.h"
 
+#include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/iface/completion.h>
 
 #include <ucm/api/ucm.h>
 #include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
-#include <ucs/memory/rcache.h>
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* What UCX's cache of an ib domain has by default (uct_md.c, ib_md.c) */
 #define EVENT_PRIORITY 1000
@@ -28,8 +26,8 @@
 
 /* Memory that is registered, in UCX's cache structure */
 typedef struct region {
-    ucs_rcache_region_t super;
-    uct_mem_h           memh;
+    uct_predreg_rcache_region_t super;
+    uct_mem_h                   memh;
 } region_t;
 
 /* Regions by their handle */
@@ -37,12 +35,17 @@ KHASH_MAP_INIT_INT64(device_regions, region_t*)
 
 struct uct_predreg_devices {
     uct_predreg_domain_t    *domain;
-    ucs_rcache_t            *rcache;
+    uct_predreg_rcache_t    rcache;
     pthread_mutex_t         lock;     /* Protects the table. The lock of rcache
                                          may be held when it is taken. */
     khash_t(device_regions) regions;
 };
 
+
+static region_t *region_of(ucs_rcache_region_t *super)
+{
+    return ucs_container_of(super, region_t, super.super);
+}
 
 static int region_add(uct_predreg_devices_t *devices, region_t *region)
 {
@@ -98,7 +101,7 @@ rcache_mem_reg(void *context, ucs_rcache_t *rcache, void *arg,
                ucs_rcache_region_t *super, uint16_t rcache_flags)
 {
     uct_predreg_devices_t *devices = context;
-    region_t *region               = ucs_derived_of(super, region_t);
+    region_t *region               = region_of(super);
     unsigned flags                 = *(const unsigned*)arg;
     ucs_status_t status;
 
@@ -121,7 +124,7 @@ static void rcache_mem_dereg(void *context, ucs_rcache_t *rcache,
                              ucs_rcache_region_t *super)
 {
     uct_predreg_devices_t *devices = context;
-    region_t *region               = ucs_derived_of(super, region_t);
+    region_t *region               = region_of(super);
 
     region_remove(devices, region);
     region_deregister(devices, region);
@@ -131,30 +134,23 @@ static void rcache_dump_region(void *context, ucs_rcache_t *rcache,
                                ucs_rcache_region_t *super, char *buf,
                                size_t max)
 {
-    snprintf(buf, max, "memh %p", ucs_derived_of(super, region_t)->memh);
+    snprintf(buf, max, "memh %p", region_of(super)->memh);
 }
 
 uct_predreg_devices_t *uct_predreg_devices_create(uct_predreg_domain_t *domain,
                                                   const char *name)
 {
-    static const ucs_rcache_ops_t ops = {
-        .mem_reg     = rcache_mem_reg,
-        .mem_dereg   = rcache_mem_dereg,
-        .dump_region = rcache_dump_region
-    };
-    uct_predreg_devices_t *devices    = calloc(1, sizeof(*devices));
-    const ucs_rcache_params_t params  = {
-        .region_struct_size = sizeof(region_t),
-        .alignment          = UCS_RCACHE_MIN_ALIGNMENT,
-        .max_alignment      = sysconf(_SC_PAGESIZE),
-        .ucm_events         = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
-        .ucm_event_priority = EVENT_PRIORITY,
-        .ops                = &ops,
-        .context            = devices,
-        .flags              = UCS_RCACHE_FLAG_PURGE_ON_FORK,
-        .max_regions        = ULONG_MAX,
-        .max_size           = SIZE_MAX,
-        .max_unreleased     = MAX_UNRELEASED
+    uct_predreg_devices_t *devices           = calloc(1, sizeof(*devices));
+    const uct_predreg_rcache_params_t params = {
+        .name           = "predreg_devices",
+        .region_size    = sizeof(region_t),
+        .mem_reg        = rcache_mem_reg,
+        .mem_dereg      = rcache_mem_dereg,
+        .dump_region    = rcache_dump_region,
+        .context        = devices,
+        .events         = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
+        .event_priority = EVENT_PRIORITY,
+        .max_unreleased = MAX_UNRELEASED
     };
     ucs_status_t status;
 
@@ -165,8 +161,7 @@ uct_predreg_devices_t *uct_predreg_devices_create(uct_predreg_domain_t *domain,
     devices->domain = domain;
     pthread_mutex_init(&devices->lock, NULL);
     kh_init_inplace(device_regions, &devices->regions);
-    status = ucs_rcache_create(&params, "predreg_devices", NULL,
-                               &devices->rcache);
+    status = uct_predreg_rcache_init(&devices->rcache, &params);
     if (status != UCS_OK) {
         ucs_debug("%s: memory of devices is registered for each use: %s", name,
                   ucs_status_string(status));
@@ -182,7 +177,7 @@ void uct_predreg_devices_destroy(uct_predreg_devices_t *devices)
         return;
     }
 
-    ucs_rcache_destroy(devices->rcache);
+    ucs_rcache_destroy(devices->rcache.ucs);
     kh_destroy_inplace(device_regions, &devices->regions);
     pthread_mutex_destroy(&devices->lock);
     free(devices);
@@ -195,10 +190,10 @@ ucs_status_t uct_predreg_devices_reg(uct_predreg_devices_t *devices,
     ucs_rcache_region_t *region;
     ucs_status_t status;
 
-    status = ucs_rcache_get(devices->rcache, address, length,
-                            PROT_READ | PROT_WRITE, &flags, &region);
+    status = uct_predreg_rcache_get(&devices->rcache, address, length,
+                                    PROT_READ | PROT_WRITE, &flags, &region);
     if (status == UCS_OK) {
-        *memh_p = ucs_derived_of(region, region_t)->memh;
+        *memh_p = region_of(region)->memh;
     }
     return status;
 }
@@ -220,9 +215,9 @@ uct_predreg_devices_dereg(uct_predreg_devices_t *devices,
 
     if ((params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
         (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE)) {
-        ucs_rcache_region_invalidate(devices->rcache, &region->super,
+        ucs_rcache_region_invalidate(devices->rcache.ucs, &region->super.super,
                                      invalidation_done, params->comp);
     }
-    ucs_rcache_region_put(devices->rcache, &region->super);
+    ucs_rcache_region_put(devices->rcache.ucs, &region->super.super);
     return UCS_OK;
 }
