@@ -22,11 +22,16 @@ _Atomic int uct_predreg_devices;
 
 int uct_predreg_is_host_memory(const void *address, size_t length)
 {
-    ucs_memory_info_t info;
+    /* Later versions of UCX fill in more than those that this was compiled for:
+     * 1.22 has one field more, at the end */
+    union {
+        ucs_memory_info_t info;
+        char              room[128];
+    } memory;
 
-    switch (ucs_memtype_cache_lookup(address, length, &info)) {
+    switch (ucs_memtype_cache_lookup(address, length, &memory.info)) {
     case UCS_OK:
-        return info.type == UCS_MEMORY_TYPE_HOST;
+        return memory.info.type == UCS_MEMORY_TYPE_HOST;
     case UCS_ERR_NO_ELEM:
         return 1; /* UCX's cache of memory types holds memory of devices only */
     default:
