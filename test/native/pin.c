@@ -12,12 +12,15 @@
 #include "account.h"
 #include "../bench/uring_reg.h"
 
+#include <ucs/debug/log_def.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,7 +203,7 @@ static ucs_status_t parts_pin(pin_t *pin, uintptr_t start, uintptr_t end)
     return UCS_OK;
 }
 
-ucs_status_t pin_memory(void *address, size_t length, pin_t **pin_p)
+static ucs_status_t pin_pages(void *address, size_t length, pin_t **pin_p)
 {
     uintptr_t start  = (uintptr_t)address & ~(PAGE_SIZE - 1);
     uintptr_t end    = ((uintptr_t)address + length + PAGE_SIZE - 1) &
@@ -234,6 +237,20 @@ ucs_status_t pin_memory(void *address, size_t length, pin_t **pin_p)
                    adapter_take(&pins.reg, pin->num_pages));
     *pin_p = pin;
     return UCS_OK;
+}
+
+ucs_status_t pin_memory(void *address, size_t length, int silent, pin_t **pin_p)
+{
+    ucs_status_t status = pin_pages(address, length, pin_p);
+    int error           = errno;
+
+    if (status != UCS_OK) {
+        ucs_log(silent ? UCS_LOG_LEVEL_DEBUG : UCS_LOG_LEVEL_ERROR,
+                "native rig: cannot register %zu bytes at %p: %s", length,
+                address, strerror(error));
+        errno = error;
+    }
+    return status;
 }
 
 ucs_status_t pin_release(pin_t *pin)

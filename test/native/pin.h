@@ -32,10 +32,13 @@ void pin_start(void);
 /**
  * Pin memory.
  *
+ * @param silent  A failure is no error that UCX should report.
+ *
  * @return UCS_OK; UCS_ERR_IO_ERROR otherwise, and errno says why, as after a
  *         failed registration by verbs.
  */
-ucs_status_t pin_memory(void *address, size_t length, pin_t **pin_p);
+ucs_status_t pin_memory(void *address, size_t length, int silent,
+                        pin_t **pin_p);
 
 /** Release what was pinned. If that fails, it stays pinned. What a forked child
  *  has got from its parent is the parent's, and is left alone. */

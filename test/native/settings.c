@@ -10,17 +10,35 @@
 
 #include "settings.h"
 
-#include <uct/ib/predreg/compat/config_parser.h>
-
 #include <ucs/config/parser.h>
-#include <ucs/sys/math.h>
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #define PREFIX "CMA_"
 
+/* Read settings from the environment, and change one. From UCX 1.15 on the parser
+ * wants what UCS_CONFIG_REGISTER_TABLE made of the table, and the prefix */
+#if UCT_API >= UCT_VERSION(1, 15)
+#define CONFIG_FILL(_opts, _table, _prefix) \
+    ucs_config_parser_fill_opts(_opts, &_table##_config_entry, "UCX_", 0)
+#define CONFIG_SET(_opts, _table, _prefix, _name, _value) \
+    ucs_config_parser_set_value(_opts, _table, _prefix, _name, _value)
+#else
+#define CONFIG_FILL(_opts, _table, _prefix) \
+    ucs_config_parser_fill_opts(_opts, _table, "UCX_", _prefix, 0)
+#define CONFIG_SET(_opts, _table, _prefix, _name, _value) \
+    ucs_config_parser_set_value(_opts, _table, _name, _value)
+#endif
+
 static ucs_config_field_t settings_table[] = {
+    {"MEM_REG_OVERHEAD", "16us", "As UCX_IB_MEM_REG_OVERHEAD",
+     ucs_offsetof(settings_t, reg_cost.c), UCS_CONFIG_TYPE_TIME},
+
+    {"MEM_REG_GROWTH", "0.06ns", "As UCX_IB_MEM_REG_GROWTH",
+     ucs_offsetof(settings_t, reg_cost.m), UCS_CONFIG_TYPE_TIME},
+
+#if SETTINGS_CACHE
     {"REG_METHODS", "rcache,odp,direct",
      "Native rig: how memory is registered; the first that works is taken:\n"
      " rcache - with UCX's registration cache\n"
@@ -45,6 +63,7 @@ static ucs_config_field_t settings_table[] = {
 
     {"RCACHE_PURGE_ON_FORK", "y", "As UCX_IB_RCACHE_PURGE_ON_FORK",
      ucs_offsetof(settings_t, purge_on_fork), UCS_CONFIG_TYPE_BOOL},
+#endif
 
     {NULL}
 };
@@ -97,8 +116,8 @@ static void read_foreign(void)
 {
     char *value;
 
-    if (uct_predreg_config_fill(&value, foreign_table, "UCX_",
-                                foreign_table_config_entry.prefix) == UCS_OK) {
+    if (CONFIG_FILL(&value, foreign_table,
+                    foreign_table_config_entry.prefix) == UCS_OK) {
         ucs_config_parser_release_opts(&value, foreign_table);
     }
 }
@@ -114,8 +133,7 @@ ucs_status_t settings_read(const void *config)
         return UCS_ERR_NO_MEMORY;
     }
 
-    status = uct_predreg_config_fill(&entry->settings, settings_table, "UCX_",
-                                     PREFIX);
+    status = CONFIG_FILL(&entry->settings, settings_table, PREFIX);
     if (status != UCS_OK) {
         free(entry);
         return status;
@@ -154,8 +172,7 @@ ucs_status_t settings_modify(const void *config, const char *name,
 
     return (entry == NULL) ?
            UCS_ERR_NO_ELEM :
-           uct_predreg_config_set(&entry->settings, settings_table, PREFIX,
-                                  name, value);
+           CONFIG_SET(&entry->settings, settings_table, PREFIX, name, value);
 }
 
 void settings_release(const void *config)
@@ -177,6 +194,7 @@ void settings_release(const void *config)
     }
 }
 
+#if SETTINGS_CACHE
 void settings_to_rcache(const settings_t *settings, ucs_rcache_params_t *params)
 {
     params->alignment          = settings->alignment;
@@ -187,3 +205,4 @@ void settings_to_rcache(const settings_t *settings, ucs_rcache_params_t *params)
     params->max_size           = settings->max_size;
     params->max_unreleased     = settings->max_unreleased;
 }
+#endif

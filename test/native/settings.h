@@ -9,13 +9,16 @@
 
 #include <ucs/config/types.h>
 #include <ucs/memory/rcache.h>
+#include <ucs/datastruct/linear_func.h>
 #include <ucs/type/status.h>
+#include <uct/api/version.h>
 
 /** @file settings.h
  *
- * The settings of a domain of cma in the native rig: those of a domain of ib in
- * UCX 1.13 that are about its cache, with the same names, defaults and meaning
- * (ib_md.c, uct_md.c), as UCX_CMA_REG_METHODS, UCX_CMA_RCACHE_ADDR_ALIGN and so
+ * The settings of a domain of cma in the native rig: those of a domain of ib of
+ * the same version of UCX that are about registration and its cache, with the
+ * same names, defaults and meaning (ib_md.c, uct_md.c), as
+ * UCX_CMA_MEM_REG_OVERHEAD, UCX_CMA_REG_METHODS, UCX_CMA_RCACHE_ADDR_ALIGN and so
  * on. UCX reads them into a configuration, which UCP may change before it opens
  * a domain with it. The settings are kept beside UCX's own configuration of cma,
  * and are found by its address.
@@ -23,7 +26,12 @@
  * Any thread may call these functions, one at a time for each configuration.
  */
 
+/* Whether a domain of ib has a cache of its own. From 1.16 on UCP has it */
+#define SETTINGS_CACHE (UCT_API < UCT_VERSION(1, 16))
+
 typedef struct settings {
+    ucs_linear_func_t reg_cost; /* Seconds that UCP is told */
+#if SETTINGS_CACHE
     UCS_CONFIG_STRING_ARRAY_FIELD(names) reg_methods;
     unsigned      event_priority;
     unsigned      alignment;
@@ -31,6 +39,7 @@ typedef struct settings {
     size_t        max_size;
     size_t        max_unreleased;
     int           purge_on_fork;
+#endif
 } settings_t;
 
 
@@ -51,7 +60,9 @@ ucs_status_t settings_modify(const void *config, const char *name,
 /** Forget the settings of a configuration, which is about to be released. */
 void settings_release(const void *config);
 
+#if SETTINGS_CACHE
 /** Fill in what the settings decide of the parameters of UCX's cache. */
 void settings_to_rcache(const settings_t *settings, ucs_rcache_params_t *params);
+#endif
 
 #endif

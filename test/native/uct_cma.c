@@ -11,9 +11,9 @@
 #include "domain.h"
 #include "iface.h"
 #include "settings.h"
+#include "uct_v2.h"
 
 #include <uct/api/uct.h>
-#include <uct/ib/predreg/compat/uct_v2.h>
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -161,6 +161,34 @@ EXPORT ucs_status_t uct_md_query(uct_md_h md, uct_md_attr_t *attr)
     return status;
 }
 
+#if UCT_API >= UCT_VERSION(1, 14)
+EXPORT ucs_status_t uct_md_query_v2(uct_md_h md, uct_md_attr_v2_t *attr)
+{
+    const domain_t *domain = domain_find(md);
+    ucs_status_t status;
+
+    status = REAL(uct_md_query_v2)(md, attr);
+    if ((status == UCS_OK) && (domain != NULL)) {
+        domain_query_v2(domain, attr);
+    }
+    return status;
+}
+
+/* UCT's own uct_md_mem_reg() calls this function, through the PLT */
+EXPORT ucs_status_t uct_md_mem_reg_v2(uct_md_h md, void *address, size_t length,
+                                      const uct_md_mem_reg_params_t *params,
+                                      uct_mem_h *memh_p)
+{
+    domain_t *domain = domain_find(md);
+    uint64_t flags   = (params->field_mask & UCT_MD_MEM_REG_FIELD_FLAGS) ?
+                       params->flags : 0;
+
+    return (domain == NULL) ?
+           REAL(uct_md_mem_reg_v2)(md, address, length, params, memh_p) :
+           domain_mem_reg(domain, address, length, flags, memh_p);
+}
+#endif
+
 EXPORT ucs_status_t uct_md_mem_reg(uct_md_h md, void *address, size_t length,
                                    unsigned flags, uct_mem_h *memh_p)
 {
@@ -189,3 +217,31 @@ EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)
 
     return uct_md_mem_dereg_v2(md, &params);
 }
+
+/* From UCX 1.19 on cma refuses to make a key for peers, and to read one. It needs
+ * none: one of no bytes will do */
+#if UCT_API >= UCT_VERSION(1, 19)
+EXPORT ucs_status_t
+uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, void *address, size_t length,
+                    const uct_md_mkey_pack_params_t *params, void *buffer)
+{
+    return (domain_find(md) != NULL) ?
+           UCS_OK :
+           REAL(uct_md_mkey_pack_v2)(md, memh, address, length, params, buffer);
+}
+
+EXPORT ucs_status_t
+uct_rkey_unpack_v2(uct_component_h component, const void *buffer,
+                   const uct_rkey_unpack_params_t *params,
+                   uct_rkey_bundle_t *bundle)
+{
+    if (!is_cma(component)) {
+        return REAL(uct_rkey_unpack_v2)(component, buffer, params, bundle);
+    }
+
+    bundle->rkey   = UCT_INVALID_RKEY;
+    bundle->handle = NULL;
+    bundle->type   = component;
+    return UCS_OK;
+}
+#endif
