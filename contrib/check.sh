@@ -238,6 +238,9 @@ install_packages()
     # of them, and is run only once
     install_missing "$log" "${packages_build[@]}" "${packages_native[@]}" \
         libgtest-dev ucx-utils man-db hpcc clang libdw-dev
+    if is_asked native rig; then
+        (install_missing "$log" "${packages_suite[@]}") || true
+    fi
     if is_asked rig; then
         install_guest "$log"
     fi

@@ -17,10 +17,9 @@ AC_DEFUN([PREDREG_CHECK_UCX], [
     predreg_ucx_major=`echo "$PREDREG_UCX_VERSION" | cut -d. -f1`
     predreg_ucx_minor=`echo "$PREDREG_UCX_VERSION" | cut -d. -f2`
     AS_CASE([$predreg_ucx_major.$predreg_ucx_minor],
-            [1.13], [],
+            [1.1@<:@3-9@:>@|1.2@<:@0-3@:>@], [],
             [AC_MSG_ERROR(m4_normalize([
-                found UCX $PREDREG_UCX_VERSION; accepted are 1.13 or newer, as
-                far as they are known, and known is 1.13]))])
+                found UCX $PREDREG_UCX_VERSION; accepted are 1.13 to 1.23]))])
 
     UCX_CFLAGS=`$PKG_CONFIG --cflags ucx ucx-uct ucx-ucs`
     UCS_LIBS=`$PKG_CONFIG --libs ucx-ucs`

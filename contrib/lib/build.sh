@@ -13,6 +13,8 @@ packages_build=(build-essential autoconf automake libtool pkg-config
                 libucx-dev openmpi-bin libopenmpi-dev libjson-c-dev)
 # What the native rig is built with
 packages_native=(liburing-dev patchelf)
+# What makes the roots of other suites for test/rig/run.sh
+packages_suite=(mmdebstrap)
 # What test/rig/run.sh needs to boot a guest
 packages_guest=(qemu-system-x86 busybox-static cpio kmod iproute2 xz-utils
                 ibverbs-providers)

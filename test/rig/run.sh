@@ -25,8 +25,16 @@ command become those of run.sh. Standard input is empty.
   --out DIR     a folder that COMMAND may write to for good (default: a new
                 one; it is removed if it is left empty); RIG_OUT names it
   --env N[=V]   pass the variable N too, or set it to V. Passed anyway: PATH,
-                HOME, USER, LANG, LC_ALL, LD_LIBRARY_PATH, UCX_*, OMPI_*, RIG_*
+                HOME, USER, LANG, LC_ALL, LD_LIBRARY_PATH, UCX_*, OMPI_*,
+                PRTE_*, PMIX_*, MPIR_*, RIG_*
   --native      run it here, whatever is here
+  --suite S     run it with the programs and libraries of Debian's suite S,
+                bookworm, trixie or unstable, on this machine's kernel or the
+                guest's. Its root is made once, see root.sh; for the suite that
+                this machine has, too. COMMAND sees of this machine the checkout,
+                the build, the current folder, /tmp and RIG_OUT, at the same
+                paths; what it writes elsewhere is lost. Programs are built for
+                it by build.sh; those of the tests are in BUILD/S/test/apps
   --cma         run it here, with no device at all: between the processes of this
                 machine, at the speed of memory. The memory of messages is
                 registered and pinned as for an adapter, see test/native/README.md
@@ -35,13 +43,15 @@ command become those of run.sh. Standard input is empty.
                 a call and a page of 4 KiB; and to a deregistration (default: as
                 much a call, nothing a page). UCX's model of an InfiniBand
                 adapter is 16,0.25. Default: nothing
-  --build DIR   with --cma: the build whose test/native is used (build)
+  --build DIR   with --cma: the build whose test/native is used (build); with
+                --suite S as well, that in DIR/S, which build.sh brings up to date
   --verbose     say on stderr how long it took
 
 Variables:
   RIG_MEMLOCK       limit locked memory to so many KiB (and drop CAP_IPC_LOCK)
   RIG_FORCE_GUEST   boot the guest although there is an RDMA device here
   RIG_KERNEL_DIR    an unpacked kernel package to boot, see prepare.sh
+  RIG_MIRROR        where the packages of a suite come from, see root.sh
   RIG_QEMU          the QEMU to use (qemu-system-x86_64)
 
 Where not set, UCX and Open MPI are told to use the device (UCX_TLS and so on).
@@ -89,6 +99,7 @@ out=
 native=
 cma=
 adapter_cost=
+suite=
 build=${PREDREG_BUILD:-$here/../../build}
 verbose=
 env_names=(PATH HOME USER LANG LC_ALL LD_LIBRARY_PATH)
@@ -96,7 +107,7 @@ env_set=()
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --cpus|--mem|--timeout|--out|--env|--adapter-cost|--build)
+    --cpus|--mem|--timeout|--out|--env|--adapter-cost|--build|--suite)
         [ $# -ge 2 ] || fail "$1 needs a value"
         case $1 in
         --cpus)    number "$1" "$2"; cpus=$2 ;;
@@ -106,6 +117,10 @@ while [ $# -gt 0 ]; do
         --build)   [ -n "$2" ] || fail "--build: no folder given"; build=$2 ;;
         --adapter-cost)
             cost "$1" "$2"; adapter_cost=$2 ;;
+        --suite)
+            [[ $2 =~ ^(bookworm|trixie|unstable)$ ]] || fail "--suite: '$2';" \
+                "accepted are bookworm, trixie and unstable"
+            suite=$2 ;;
         --env)
             name=${2%%=*}
             [[ $name =~ ^[A-Za-z_][A-Za-z_0-9]*$ ]] ||
@@ -184,6 +199,8 @@ defaults_mpi()
     # the guest has fewer processors than tests have ranks (mpirun
     # --oversubscribe)
     default OMPI_MCA_rmaps_base_oversubscribe=1
+    # the same for Open MPI 5
+    default PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 }
 
 # See test/native/README.md
@@ -217,6 +234,37 @@ drop_ipc_lock()
     echo "$setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock"
 }
 
+# show_folder DIR...: add to the folders of this machine that a suite's root shows.
+# Those which a root has itself are left out
+show_folder()
+{
+    local dir shown
+    for dir in "$@"; do
+        case $dir/ in
+        /|//|/bin/*|/boot/*|/dev/*|/etc/*|/lib*/*|/proc/*|/run/*|/sbin/*|/sys/*) ;;
+        /usr/|/usr/bin/*|/usr/include/*|/usr/lib*/*|/usr/sbin/*|/usr/share/*) ;;
+        /var/|/var/cache/*|/var/lib/*|/tmp/*) ;;
+        *)
+            for shown in "${folders[@]+"${folders[@]}"}"; do
+                case $dir/ in "$shown"/*) continue 2 ;; esac
+            done
+            folders+=("$dir") ;;
+        esac
+    done
+}
+
+folders=()
+root=
+if [ -n "$suite" ]; then
+    root=$("$here/root.sh" "$suite") || {
+        status=$?
+        [ $status -eq 77 ] || status=125
+        exit $status
+    }
+    build=$(realpath -m "$build")
+    show_folder "$(cd "$here/../.." && pwd)" "$build" "$PWD" "$RIG_OUT"
+fi
+
 if [ -z "$native" ] && [ -z "${RIG_FORCE_GUEST-}" ] &&
    [ -n "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
     native=1
@@ -230,8 +278,27 @@ if [ -n "$native" ]; then
         ulimit -l "$RIG_MEMLOCK" || fail "could not limit locked memory"
         least_mib=1
     fi
+    inside=()
+    if [ -n "$suite" ]; then
+        unshare --mount true 2>/dev/null || {
+            say "--suite needs a mount namespace of its own here, which only root" \
+                "may have, and not in every container"
+            exit 77
+        }
+        work=$(mktemp -d "${TMPDIR:-/tmp}/rig.XXXXXX") || fail "no temporary folder"
+        inside=(unshare --mount --propagation private "$here/enter.sh" "$work"
+                "$root" "${folders[@]+"${folders[@]}"}" --)
+    fi
     if [ -n "$cma" ]; then
         build=$(realpath -m "$build")
+        if [ -n "$suite" ]; then
+            "$here/build.sh" "$suite" "$build" || {
+                status=$?
+                [ $status -eq 77 ] || status=125
+                exit $status
+            }
+            build=$build/$suite
+        fi
         lib=$(cd "$build/test/native" 2>/dev/null && pwd)
         if [ ! -x "$lib/probe" ] || [ ! -f "$lib/libuct.so.0" ]; then
             say "the native rig is not built in $build: configure needs liburing" \
@@ -239,7 +306,8 @@ if [ -n "$native" ]; then
                 "make; if it is built elsewhere, --build DIR"
             exit 77
         fi
-        why=$($prefix "$lib/probe" $least_mib 2>&1) || {
+        why=$("${inside[@]+"${inside[@]}"}" $prefix "$lib/probe" $least_mib \
+              2>&1) || {
             say "no native rig here: $why"
             exit 77
         }
@@ -247,8 +315,8 @@ if [ -n "$native" ]; then
     fi
     # in the background, so that a signal to us is handled at once; env comes
     # last, so that it changes nothing but the command
-    timeout -k 5 "$timeout" $prefix env -- "${env_set[@]+"${env_set[@]}"}" \
-        "$@" < /dev/null 2>&1 &
+    timeout -k 5 "$timeout" "${inside[@]+"${inside[@]}"}" $prefix \
+        env -- "${env_set[@]+"${env_set[@]}"}" "$@" < /dev/null 2>&1 &
     pid=$!
     trap 'kill -TERM $pid 2>/dev/null; exit 130' INT
     trap 'kill -TERM $pid 2>/dev/null; exit 143' TERM
@@ -259,6 +327,10 @@ if [ -n "$native" ]; then
     exit $status
 fi
 
+if [ -n "$suite" ]; then
+    say "--suite in a guest is not there yet; --native and --cma are"
+    exit 77
+fi
 qemu=${RIG_QEMU:-qemu-system-x86_64}
 if ! command -v "$qemu" >/dev/null; then
     say "no RDMA device here, and no '$qemu' for a guest that has one" \
