@@ -9,6 +9,7 @@
 #include "ucx_regions.h"
 
 #include <tools/replay/program/play.h>
+#include <ucs/base/align.h>
 
 #include <ucs/sys/math.h>
 
@@ -129,8 +130,9 @@ static region_t *region_register(model_t *model, const predreg_use_t *use,
 {
     cache_t *cache         = &model->caches[use->domain];
     ucs_pgt_region_t range = {
-        .start = ucs_align_down_pow2(use->address, REGION_ALIGN),
-        .end   = ucs_align_up_pow2(use->address + use->length, REGION_ALIGN)
+        .start = ucs_rcache_pred_align_down(use->address, REGION_ALIGN),
+        .end   = ucs_rcache_pred_align_up(use->address + use->length,
+                                          REGION_ALIGN)
     };
     uint64_t length;
     region_t *region;

@@ -9,6 +9,8 @@
 #include "register.h"
 #include "use.h"
 
+#include <ucs/base/align.h>
+
 #include <ucs/sys/math.h>
 
 /*
@@ -43,9 +45,8 @@ static size_t piece_max(const ucs_rcache_pred_t *pred)
         return SIZE_MAX;
     }
 
-    return ucs_max(ucs_align_down(reserve / UCS_RCACHE_PRED_PIECES_IN_FLIGHT,
-                                  page),
-                   piece_min(pred));
+    reserve /= UCS_RCACHE_PRED_PIECES_IN_FLIGHT;
+    return ucs_max(ucs_rcache_pred_align_down(reserve, page), piece_min(pred));
 }
 
 /* @return the size of the pieces for a use of so many pages, bytes. Under
@@ -284,9 +285,9 @@ static int piece_halve(ucs_rcache_pred_pieces_t *pieces)
         return 0;
     }
 
-    pieces->piece = ucs_max(ucs_align_down(pieces->piece / 2,
-                                           pred->params.page_size),
-                            least);
+    pieces->piece = ucs_rcache_pred_align_down(pieces->piece / 2,
+                                               pred->params.page_size);
+    pieces->piece = ucs_max(pieces->piece, least);
     return 1;
 }
 

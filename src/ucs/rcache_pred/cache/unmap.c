@@ -7,6 +7,7 @@
 #include "event.h"
 #include "use.h"
 
+#include <ucs/base/align.h>
 #include <ucs/rcache_pred/table/known.h>
 
 #include <ucs/sys/math.h>
@@ -86,7 +87,7 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
     uintptr_t last                   = (end < start) ? UINTPTR_MAX :
                                        ((end - 1) | (page - 1));
     ucs_rcache_pred_range_t unmapped = {
-        .start = ucs_align_down_pow2(start, page),
+        .start = ucs_rcache_pred_align_down(start, page),
         .end   = ucs_min(last, UINTPTR_MAX - 1) + 1
     };
     int found                        = 0;

@@ -1,0 +1,32 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_ALIGN_H_
+#define UCS_RCACHE_PRED_ALIGN_H_
+
+#include <stdint.h>
+
+/** @file align.h
+ *
+ * Rounding to multiples of a unit, which need not be a power of 2. UCX 1.17 moved
+ * its macros for that to a header that is not installed. Any thread may call
+ * this, memory hooks included.
+ */
+
+/** @return the largest multiple that is not above a number. */
+static inline uint64_t ucs_rcache_pred_align_down(uint64_t number,
+                                                  uint64_t unit)
+{
+    return number - (number % unit);
+}
+
+/** @return the smallest multiple that is not below a number. */
+static inline uint64_t ucs_rcache_pred_align_up(uint64_t number, uint64_t unit)
+{
+    return ucs_rcache_pred_align_down(number + unit - 1, unit);
+}
+
+#endif
