@@ -1,10 +1,10 @@
 #!/bin/bash
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# All tests: unit tests, plain and under sanitizers; which file uses which;
-# fuzzing; the installation; messages on bad input; pages of reports in a
-# browser; real MPI programs in the native rig, under sanitizers too; and, with
-# an RDMA device or in a guest that has one, over verbs. See usage() below.
+# All tests: unit tests, plain and under sanitizers; which file uses which, and
+# what of UCX; fuzzing; the installation; messages on bad input; pages of reports
+# in a browser; real MPI programs in the native rig, under sanitizers too; and,
+# with an RDMA device or in a guest that has one, over verbs. See usage() below.
 
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -148,6 +148,9 @@ check_structure()
     check "test of the check of the structure" "$top/test/structure.sh"
     check "structure of the sources" "$top/contrib/lib/structure.sh" \
         "$top/src" "$build/src" "$top/contrib/lib/folders.txt"
+    check "test of the check of what is used of UCX" "$top/test/ucx-abi.sh"
+    check "what is used of UCX" "$top/contrib/lib/ucx-abi.sh" \
+        "$top/src" "$build/src" "$top/contrib/lib/ucx-abi.txt"
 }
 
 run_coverage()
