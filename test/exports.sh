@@ -37,16 +37,24 @@ expect "$dir/libuct_predreg.so" \
     ucp_tag_recv_nbr ucp_tag_recv_nbx ucp_tag_send_nb ucp_tag_send_nbr \
     ucp_tag_send_nbx ucp_tag_send_sync_nb ucp_tag_send_sync_nbx \
     ucp_worker_arm ucp_worker_destroy ucp_worker_progress \
-    uct_iface_open uct_md_close uct_md_config_read uct_md_mem_dereg \
-    uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_mkey_pack \
-    uct_md_mkey_pack_v2 uct_md_open uct_md_query
-expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_4
+    ucs_rcache_region_invalidate \
+    uct_iface_open uct_md_close uct_md_config_read uct_md_mem_attach \
+    uct_md_mem_dereg uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_mem_reg_v2 \
+    uct_md_mkey_pack uct_md_mkey_pack_v2 uct_md_open uct_md_query \
+    uct_md_query_v2 uct_mem_alloc uct_mem_free
+expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_5
 
-# Each override must have something to override, or it would never be called
+# Each override must have something to override, or it would never be called.
+# These are for UCX 1.14 and later.
+later=" uct_md_mem_attach uct_md_mem_reg_v2 uct_md_query_v2 "
 for symbol in $(exported "$dir/libuct_predreg.so"); do
     library=libuct.so.0
     [ "${symbol#ucp_}" = "$symbol" ] || library=libucp.so.0
+    [ "${symbol#ucs_}" = "$symbol" ] || library=libucs.so.0
     path=$(ldd "$(command -v ucx_info)" | awk -v l="$library" '$1 == l {print $3}')
+    case $later in
+    *" $symbol "*) continue ;;
+    esac
     exported "$path" | grep -qx "$symbol" || {
         echo "$symbol overrides nothing: not in $path"
         errors=1

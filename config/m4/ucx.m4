@@ -1,15 +1,15 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 
 # PREDREG_CHECK_UCX
-# Finds UCX through pkg-config and stops on a version the sources do not know.
-# UCS structures are not a stable interface, so the version found here is also
-# the only one the library agrees to work beside at run time.
+# Finds UCX through pkg-config and stops on a version whose headers the sources
+# do not know. The library works beside any known version, whichever of them it
+# was built with.
 AC_DEFUN([PREDREG_CHECK_UCX], [
     AC_MSG_CHECKING([for UCX])
     AS_IF([! $PKG_CONFIG --exists ucx ucx-uct ucx-ucs],
           [AC_MSG_RESULT([no])
            AC_MSG_ERROR(m4_normalize([
-               UCX was not found by pkg-config; UCX 1.13 is needed
+               UCX was not found by pkg-config; UCX 1.13 to 1.23 is needed
                (Debian: libucx-dev; elsewhere: set PKG_CONFIG_PATH)]))])
     PREDREG_UCX_VERSION=`$PKG_CONFIG --modversion ucx`
     AC_MSG_RESULT([$PREDREG_UCX_VERSION])

@@ -44,6 +44,11 @@ static void md_query(uct_md_h md, uct_md_attr_t *attr)
     uct_predreg_md_query(&uct_predreg_core, md, attr);
 }
 
+static void md_query_v2(uct_md_h md, uct_md_attr_v2_t *attr)
+{
+    uct_predreg_md_query_v2(&uct_predreg_core, md, attr);
+}
+
 static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
 {
     uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface);
@@ -58,8 +63,8 @@ static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
     return ucs_unlikely(domain == NULL) ?
-           uct_predreg_core.real.uct_md_mem_reg(md, address, length, flags,
-                                                memh_p) :
+           uct_predreg_core.compat->mem_reg(&uct_predreg_core.real, md, address,
+                                            length, flags, memh_p) :
            uct_predreg_mem_reg(domain, address, length, flags, purpose,
                                memh_p);
 }
@@ -81,12 +86,21 @@ static ucs_status_t mkey_begin(uct_md_h md, uct_mem_h memh)
     return (domain == NULL) ? UCS_OK : uct_predreg_mkey_begin(domain, memh);
 }
 
-static void mkey_end(uct_md_h md)
+static void md_enter(uct_md_h md)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
     if (domain != NULL) {
-        uct_predreg_mkey_end(domain);
+        uct_predreg_domain_enter(domain);
+    }
+}
+
+static void md_leave(uct_md_h md)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    if (domain != NULL) {
+        uct_predreg_domain_leave(domain);
     }
 }
 
@@ -112,11 +126,13 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .md_opened    = md_opened,
     .md_closing   = md_closing,
     .md_query     = md_query,
+    .md_query_v2  = md_query_v2,
     .iface_opened = iface_opened,
     .mem_reg      = mem_reg,
     .mem_dereg    = mem_dereg,
     .mkey_begin   = mkey_begin,
-    .mkey_end     = mkey_end,
+    .md_enter     = md_enter,
+    .md_leave     = md_leave,
     .closing      = closing,
     .may_sleep    = uct_predreg_may_sleep,
     .idle         = idle,

@@ -16,5 +16,10 @@
  */
 
 extern const uct_predreg_compat_t uct_predreg_compat_1_13;
+extern const uct_predreg_compat_t uct_predreg_compat_1_14;
+extern const uct_predreg_compat_t uct_predreg_compat_1_15;
+extern const uct_predreg_compat_t uct_predreg_compat_1_16;
+extern const uct_predreg_compat_t uct_predreg_compat_1_18;
+extern const uct_predreg_compat_t uct_predreg_compat_1_22;
 
 #endif

@@ -8,6 +8,7 @@
 #define UCT_PREDREG_COMPAT_H_
 
 #include "real.h"
+#include "uct_v2.h"
 
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
@@ -15,11 +16,12 @@
 /** @file compat.h
  *
  * Every fact that depends on the version of UCX, in one table of facts and
- * operations. Each known range of versions is a column: one file, which fills
- * in the table. The core chooses its column once, when it is loaded; nothing
- * else names a version. A new version is a new file here and a line in
- * compat.c; what depends on the version at compile time is in uct_v2.h
- * (structures) and config_parser.h (the settings parser).
+ * operations. Each known range of versions is a column. The core chooses its
+ * column once, when it is loaded, by the UCX that is in the process and not by
+ * the one that it was compiled for; nothing else names a version. The columns
+ * are in one file for each generation of UCX's registration caches, and are
+ * listed in compat.c; structures whose header is not installed are in uct_v2.h,
+ * and the settings parser in config_parser.h.
  *
  * Uses UCX's headers only. Everything is constant, so any thread may read it.
  */
@@ -40,8 +42,10 @@ typedef enum {
     UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: all of it
                                         must be in the send queue before a fence
                                         that follows */
-    UCT_PREDREG_PURPOSE_MAPPED     /**< Peers access it at any time: all of it
+    UCT_PREDREG_PURPOSE_MAPPED,    /**< Peers access it at any time: all of it
                                         has to be registered */
+    UCT_PREDREG_PURPOSE_POOL       /**< A pool of UCX, which has allocated the
+                                        memory for itself just before */
 } uct_predreg_purpose_t;
 
 
@@ -90,11 +94,6 @@ typedef struct uct_predreg_compat {
     unsigned              first_minor;
     unsigned              last_minor;
 
-    /* UCT tells its version by its functions only: one that it has, and that
-     * earlier versions lack; and one that it lacks, and that later ones have */
-    const char            *uct_has;
-    const char            *uct_lacks;
-
     /* UCX's own registration caches. The user's variable for a setting of UCP
      * is its name after UCX_; for a setting of a component, the component's name
      * in upper case and "_" are between the two. */
@@ -107,6 +106,14 @@ typedef struct uct_predreg_compat {
 
     /** The setting that has UCP choose its protocols by its cost model */
     uct_predreg_setting_t proto;
+
+    /** Whether UCP copies a message whose data does not fit the bounds only if
+     *  it does not choose its protocols by its cost model */
+    int                   bounds_need_no_proto;
+
+    /** Whether UCP waits in a deregistration for its invalidation: the
+     *  completion is gone when the deregistration has returned */
+    int                   waits_for_invalidation;
 
     /** Cost of a registration that UCX's own cache answers, seconds. This
      *  library reports the same cost for a hit in its cache, so that UCP
@@ -129,9 +136,16 @@ typedef struct uct_predreg_compat {
                                       uct_md_h md,
                                       uct_predreg_md_facts_t *facts);
 
-    /** Write a cost that does not depend on the length, seconds, into the
-     *  attributes of a domain. */
-    void                  (*set_reg_cost)(uct_md_attr_t *attr, double cost);
+    /** Register memory of the host with UCX. */
+    ucs_status_t          (*mem_reg)(const uct_predreg_real_t *real,
+                                     uct_md_h md, void *address, size_t length,
+                                     unsigned flags, uct_mem_h *memh_p);
+
+    /** Where uct_md_attr_v2_t has the cost of a registration, bytes from its
+     *  start, and the bit of its mask that says whether that is asked for; 0:
+     *  this version has no such structure. */
+    size_t                reg_cost_offset;
+    uint64_t              reg_cost_field;
 
     /**
      * What a failed registration means.
@@ -150,18 +164,43 @@ extern const uct_predreg_compat_t *const uct_predreg_compat_columns[];
 /**
  * Find the column of a version.
  *
- * @return NULL if the version is not known, or if it is not the one that this
- *         was compiled for: the layouts of UCS are not stable between versions.
+ * @return NULL if the version is not known.
  */
 const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
                                                       unsigned minor);
 
-/** @return the versions that are accepted, as text for messages, such as
- *  "1.13". */
-const char *uct_predreg_compat_accepted(void);
+/**
+ * Find the column of the UCX in this process.
+ *
+ * @param [in]  real    Its functions; those that it lacks are NULL.
+ * @param [out] reason  Filled with the reason if there is none, in words that
+ *                      may follow "because".
+ * @param [in]  max     Size of the reason, bytes.
+ * @return NULL if the version is not known or cannot be told, which of versions
+ *         later than 1.13 only UCP can.
+ */
+const uct_predreg_compat_t *
+uct_predreg_compat_find(const uct_predreg_real_t *real, char *reason,
+                        size_t max);
 
-/** @return the column of the version that this library was compiled for. */
-const uct_predreg_compat_t *uct_predreg_compat_built_for(void);
+/**
+ * Read what a registration through the second interface asks for.
+ *
+ * @param [out] flags_p  Filled with its flags, if it is of the host's memory.
+ * @return whether it asks for nothing else than flags. Other registrations, such
+ *         as those of a dmabuf, are UCX's business alone.
+ */
+int uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
+                                   unsigned *flags_p);
+
+/** Write a cost that does not depend on the length, seconds, into the attributes
+ *  of a domain. */
+void uct_predreg_compat_set_reg_cost(uct_md_attr_t *attr, double cost);
+
+/** As uct_predreg_compat_set_reg_cost(), into those of the second interface, if
+ *  the cost was asked for. */
+void uct_predreg_compat_set_reg_cost_v2(const uct_predreg_compat_t *compat,
+                                        uct_md_attr_v2_t *attr, double cost);
 
 END_C_DECLS
 

@@ -14,13 +14,13 @@
 
 /** @file real.h
  *
- * The functions of the UCX in this process that the core calls. They must exist
- * in every version that it works beside. The preloaded library finds them by
- * name, since neither library is linked with UCX; unit tests hand the core
- * functions of their own.
+ * The functions of the UCX in this process that the core calls, and those that
+ * tell its version. The preloaded library finds them by name, since neither
+ * library is linked with UCX; unit tests hand the core functions of their own.
  */
 
-/** Expands _f for each of these functions that libuct has. */
+/** Expands _f for each of these functions that libuct has in every version that
+ *  the core works beside. */
 #define UCT_PREDREG_REAL_UCT(_f) \
     _f(uct_query_components) \
     _f(uct_release_component_list) \
@@ -32,6 +32,11 @@
     _f(uct_md_query) \
     _f(uct_md_mem_reg) \
     _f(uct_md_mem_dereg_v2)
+
+/** Expands _f for each of these functions that libuct has in some of them. */
+#define UCT_PREDREG_REAL_UCT_SOME(_f) \
+    _f(uct_md_mkey_pack_v2) \
+    _f(uct_md_mem_reg_v2)
 
 /** Expands _f for each of these functions that libucp has. */
 #define UCT_PREDREG_REAL_UCP(_f) \
@@ -48,9 +53,11 @@
 #endif
 
 /** The addresses of these functions. Those of UCP are NULL until UCP is loaded:
- *  a program may use UCT alone, at first. */
+ *  a program may use UCT alone, at first. Those that this version lacks are
+ *  NULL. */
 typedef struct uct_predreg_real {
     UCT_PREDREG_REAL_UCT(UCT_PREDREG_REAL_MEMBER)
+    UCT_PREDREG_REAL_UCT_SOME(UCT_PREDREG_REAL_MEMBER)
     UCT_PREDREG_REAL_UCP(UCT_PREDREG_REAL_MEMBER)
 } uct_predreg_real_t;
 

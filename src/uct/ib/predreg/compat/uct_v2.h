@@ -11,20 +11,14 @@
  *
  * Those parts of UCT's second interface that are overridden or called. libuct
  * exports their functions, but distributions do not install the header that
- * declares their structures, uct/api/v2/uct_v2.h. The layouts are those of UCX
- * 1.13; up to 1.23 fields were only added at the end.
+ * declares their structures, uct/api/v2/uct_v2.h, and that of one version would
+ * not do, since this library works beside all of them. These structures are the
+ * same in all versions that have them, or have further fields at the end; where
+ * the fields of a structure move between versions, compat.h says where they
+ * are. test/ucx_layouts.c compares all of this with UCX's sources.
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
 #include <uct/api/uct.h>
-#include <uct/api/version.h>
-
-#ifdef HAVE_UCT_API_V2_UCT_V2_H
-#  include <uct/api/v2/uct_v2.h>
-#else
 
 BEGIN_C_DECLS
 
@@ -51,15 +45,53 @@ typedef struct uct_md_mem_dereg_params {
 ucs_status_t uct_md_mem_dereg_v2(uct_md_h md,
                                  const uct_md_mem_dereg_params_t *params);
 
-/* This library passes the structure on as it is, and needs no fields of it */
-typedef struct uct_md_mkey_pack_params uct_md_mkey_pack_params_t;
+/* UCX 1.14 to 1.23, uct_v2.h: uct_md_mem_reg_field_mask_t */
+enum {
+    UCT_MD_MEM_REG_FIELD_FLAGS    = UCS_BIT(0),
+    UCT_MD_MEM_REG_FIELD_MEM_TYPE = UCS_BIT(3) /* From 1.22 on */
+};
 
-ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh,
-                                 const uct_md_mkey_pack_params_t *params,
-                                 void *rkey_buffer);
+/* UCX 1.14 to 1.23, uct_v2.h. The type of the memory is there from 1.22 on */
+typedef struct uct_md_mem_reg_params {
+    uint64_t          field_mask;
+    uint64_t          flags;
+    int               dmabuf_fd;
+    size_t            dmabuf_offset;
+    ucs_memory_type_t mem_type;
+} uct_md_mem_reg_params_t;
+
+/* From 1.14 on */
+ucs_status_t uct_md_mem_reg_v2(uct_md_h md, void *address, size_t length,
+                               const uct_md_mem_reg_params_t *params,
+                               uct_mem_h *memh_p);
+
+/* From 1.14 on. Only the mask of its fields is in the same place in all
+ * versions */
+typedef struct uct_md_attr_v2 {
+    uint64_t         field_mask;
+} uct_md_attr_v2_t;
+
+/* From 1.14 on */
+ucs_status_t uct_md_query_v2(uct_md_h md, uct_md_attr_v2_t *md_attr);
+
+/* From 1.13 on. Until 1.15 there are two arguments after the handle, the
+ * parameters and the buffer; from 1.16 on four, an address and a length being
+ * the first two. This library passes them on as they are. All of them are as wide
+ * as a register, and the calling conventions of the machines that UCX is for
+ * (x86-64, AArch64, 64-bit PowerPC and RISC-V) pass six of these in registers,
+ * where two that are missing do no harm. */
+ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t arg2,
+                                 uintptr_t arg3, uintptr_t arg4,
+                                 uintptr_t arg5);
+
+/* This library passes the structure on as it is, and needs no fields of it */
+typedef struct uct_md_mem_attach_params uct_md_mem_attach_params_t;
+
+/* From 1.14 on */
+ucs_status_t uct_md_mem_attach(uct_md_h md, const void *mkey_buffer,
+                               uct_md_mem_attach_params_t *params,
+                               uct_mem_h *memh_p);
 
 END_C_DECLS
-
-#endif
 
 #endif

@@ -5,21 +5,12 @@
  */
 
 #include "columns.h"
-
-#include <ucs/sys/math.h>
-
-#include <errno.h>
-#include <string.h>
+#include "common.h"
 
 /*
  * The facts about UCX 1.13. A comment beside a fact names the file of UCX that
  * it was taken from.
  */
-
-/* Flags of registrations that come and go with messages. A registration with
- * any other flag asks for something special, and is passed on. */
-#define MANAGED_FLAGS (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
-
 
 /*
  * UCP does not ask for atomic operations if a buffer is registered only to move
@@ -35,9 +26,9 @@
  */
 static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
 {
-    if ((flags & ~MANAGED_FLAGS) || !(flags & UCT_MD_MEM_ACCESS_ALL)) {
-        return (flags & UCT_MD_MEM_FLAG_LOCK) ? UCT_PREDREG_MAY_PASS_POOL :
-                                                UCT_PREDREG_MAY_PASS;
+    if (uct_predreg_compat_is_special(flags) ||
+        !(flags & UCT_MD_MEM_ACCESS_ALL)) {
+        return uct_predreg_compat_may_pass(flags);
     }
 
     if (flags & UCT_MD_MEM_FLAG_HIDE_ERRORS) {
@@ -49,54 +40,19 @@ static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
         return UCT_PREDREG_MUST_WHOLE;
     }
 
-    if (flags & UCT_MD_MEM_ACCESS_REMOTE_ATOMIC) {
+    if ((flags & UCT_MD_MEM_ACCESS_REMOTE_ATOMIC) ||
+        (purpose == UCT_PREDREG_PURPOSE_POOL)) {
         return UCT_PREDREG_MAY_PASS_POOL;
     }
 
-    return (purpose == UCT_PREDREG_PURPOSE_MESSAGE) ?
-           UCT_PREDREG_MAY_PIECES : UCT_PREDREG_MAY_LAST_RESORT;
+    return uct_predreg_compat_may_by_purpose(purpose);
 }
 
-static ucs_status_t md_facts(const uct_predreg_real_t *real, uct_md_h md,
-                             uct_predreg_md_facts_t *facts)
+static ucs_status_t
+mem_reg(const uct_predreg_real_t *real, uct_md_h md, void *address,
+        size_t length, unsigned flags, uct_mem_h *memh_p)
 {
-    uct_md_attr_t attr;
-    ucs_status_t status;
-
-    status = real->uct_md_query(md, &attr);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    UCS_STATIC_ASSERT(sizeof(facts->component) == sizeof(attr.component_name));
-    memcpy(facts->component, attr.component_name, sizeof(facts->component));
-    facts->can_register      = (attr.cap.flags & UCT_MD_FLAG_REG) != 0;
-    facts->registers_devices = (attr.cap.reg_mem_types &
-                                ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
-    facts->has_devices       = (attr.cap.detect_mem_types &
-                                ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
-    return UCS_OK;
-}
-
-static void set_reg_cost(uct_md_attr_t *attr, double cost)
-{
-    attr->reg_cost = ucs_linear_func_make(cost, 0);
-}
-
-/* Whether ibv_reg_mr failed for a reason that more room would not mend */
-static int is_bad_memory(int error)
-{
-    return (error == EFAULT) || (error == EINVAL) || (error == EACCES) ||
-           (error == EPERM) || (error == EOPNOTSUPP);
-}
-
-/* What a failed registration means. The domain returns an I/O error for all
- * errors of ibv_reg_mr (ib_md.c); those that is_bad_memory() does not name may
- * mean that there is no room. */
-static ucs_status_t reg_error(ucs_status_t status, int error)
-{
-    return ((status == UCS_ERR_IO_ERROR) && !is_bad_memory(error)) ?
-           UCS_ERR_NO_MEMORY : status;
+    return real->uct_md_mem_reg(md, address, length, flags, memh_p);
 }
 
 static const uct_predreg_setting_t md_caches[] = {
@@ -108,12 +64,7 @@ static const uct_predreg_setting_t md_caches[] = {
         .kept          = "chooses other than direct registration"
     },
     /* knem_md.c, gdr_copy_md.c, rocm_copy_md.c */
-    {
-        .name          = "RCACHE",
-        .default_value = "try",
-        .off           = "n",
-        .kept          = "keeps UCX's own cache on"
-    },
+    UCT_PREDREG_COMPAT_RCACHE,
     {NULL}
 };
 
@@ -121,16 +72,8 @@ const uct_predreg_compat_t uct_predreg_compat_1_13 = {
     .major             = 1,
     .first_minor       = 13,
     .last_minor        = 13,
-    /* uct_v2.h */
-    .uct_has           = "uct_md_mkey_pack_v2",
-    .uct_lacks         = "uct_md_mem_reg_v2",
-    /* ucp_context.c. "try" switches it on where memory events are available. */
-    .ucp_cache         = {
-        .name          = "RCACHE_ENABLE",
-        .default_value = "try",
-        .off           = "n",
-        .kept          = "keeps UCX's own cache on"
-    },
+    /* ucp_context.c */
+    .ucp_cache         = UCT_PREDREG_COMPAT_UCP_CACHE,
     .md_caches         = md_caches,
     /* ucp_context.c */
     .proto             = {
@@ -140,9 +83,9 @@ const uct_predreg_compat_t uct_predreg_compat_1_13 = {
     },
     .hit_cost          = 180e-9, /* RCACHE_OVERHEAD of ib_md.c */
     .quiet_flag        = UCT_MD_MEM_FLAG_HIDE_ERRORS,
-    .vm_event_priority = 1500,   /* UCX's own handlers have 1000 and below */
+    .vm_event_priority = UCT_PREDREG_COMPAT_VM_EVENT_PRIORITY,
     .may               = may,
-    .md_facts          = md_facts,
-    .set_reg_cost      = set_reg_cost,
-    .reg_error         = reg_error
+    .md_facts          = uct_predreg_compat_md_facts,
+    .mem_reg           = mem_reg,
+    .reg_error         = uct_predreg_compat_reg_error
 };

@@ -35,7 +35,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_4"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_5"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -62,6 +62,9 @@ typedef struct uct_predreg_hooks {
     /** A memory domain was queried. */
     void         (*md_query)(uct_md_h md, uct_md_attr_t *attr);
 
+    /** The same through UCT's second interface. */
+    void         (*md_query_v2)(uct_md_h md, uct_md_attr_v2_t *attr);
+
     /** A transport interface was opened on a memory domain. */
     void         (*iface_opened)(uct_md_h md, uct_worker_h worker,
                                  uct_iface_h iface);
@@ -74,12 +77,17 @@ typedef struct uct_predreg_hooks {
                               const uct_md_mem_dereg_params_t *params);
 
     /** A key is about to be packed for the peer. @return UCS_OK if it may be
-     *  packed, and mkey_end is to be called afterwards; else an error, whose
+     *  packed, and md_leave is to be called afterwards; else an error, whose
      *  reason has been logged. */
     ucs_status_t (*mkey_begin)(uct_md_h md, uct_mem_h memh);
 
-    /** The key was packed, or could not be. */
-    void         (*mkey_end)(uct_md_h md);
+    /** A function of a domain is about to be called that must not run beside
+     *  registrations in it; md_leave is to be called afterwards. The same thread
+     *  may enter again. */
+    void         (*md_enter)(uct_md_h md);
+
+    /** The function, or the packing of a key, has returned. */
+    void         (*md_leave)(uct_md_h md);
 
     /** A worker of UCP is about to be destroyed, together with all that it
      *  registered. */

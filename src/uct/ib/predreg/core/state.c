@@ -34,19 +34,11 @@ uct_predreg_find_compat(uct_predreg_core_t *core,
                         const uct_predreg_real_t *real)
 {
     const uct_predreg_compat_t *compat;
-    unsigned major, minor, release;
+    char reason[128];
 
-    if (real->ucp_get_version == NULL) {
-        return uct_predreg_compat_built_for();
-    }
-
-    real->ucp_get_version(&major, &minor, &release);
-    compat = uct_predreg_compat_select(major, minor);
+    compat = uct_predreg_compat_find(real, reason, sizeof(reason));
     if (compat == NULL) {
-        uct_predreg_step_aside(core,
-                               "this process uses UCX %u.%u, accepted is %s, "
-                               "which it was built for", major, minor,
-                               uct_predreg_compat_accepted());
+        uct_predreg_step_aside(core, "%s", reason);
     }
     return compat;
 }

@@ -20,6 +20,14 @@ uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs)
     return uct_predreg_memlock_bound(&memlock, knobs->max_pinned);
 }
 
+int uct_predreg_has_bounds(const uct_predreg_knobs_t *knobs)
+{
+    return (uct_predreg_max_bytes(knobs) != UINT64_MAX) ||
+           (knobs->max_regions != ULONG_MAX) ||
+           (knobs->node_max_pinned != SIZE_MAX) ||
+           (knobs->node_max_regions != ULONG_MAX);
+}
+
 static void update_bound(uct_predreg_core_t *core)
 {
     uint64_t max_bytes;

@@ -22,6 +22,10 @@
  *  bytes. */
 uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs);
 
+/** @return whether there is any bound on what this process registers: one of the
+ *          knobs, or the limit of locked memory. */
+int uct_predreg_has_bounds(const uct_predreg_knobs_t *knobs);
+
 /** Count a pool of so many bytes, which UCX has registered in a domain that is
  *  only watched. The pool counts for good, since UCX's own cache decides when
  *  it is deregistered. */

@@ -118,15 +118,29 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     pthread_mutex_unlock(&core->lock);
 }
 
+/* Whether registrations in a domain mostly cost what a hit does */
+static int is_cached(uct_predreg_core_t *core, uct_md_h md)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    return (domain != NULL) && (domain->super != NULL) &&
+           (uct_predreg_policy(core) == UCS_RCACHE_PRED_POLICY_PREDICT);
+}
+
 void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,
                           uct_md_attr_t *attr)
 {
-    const uct_predreg_compat_t *compat = core->compat;
-    uct_predreg_domain_t *domain       = uct_predreg_domain_find(md);
+    if (is_cached(core, md)) {
+        uct_predreg_compat_set_reg_cost(attr, core->compat->hit_cost);
+    }
+}
 
-    if ((domain != NULL) && (domain->super != NULL) &&
-        (uct_predreg_policy(core) == UCS_RCACHE_PRED_POLICY_PREDICT)) {
-        compat->set_reg_cost(attr, compat->hit_cost);
+void uct_predreg_md_query_v2(uct_predreg_core_t *core, uct_md_h md,
+                             uct_md_attr_v2_t *attr)
+{
+    if (is_cached(core, md)) {
+        uct_predreg_compat_set_reg_cost_v2(core->compat, attr,
+                                           core->compat->hit_cost);
     }
 }
 
@@ -144,14 +158,6 @@ static ucs_status_t iface_wrap(const uct_predreg_core_t *core,
     return uct_predreg_iface_wrap(iface, worker, &env);
 }
 
-static int has_bounds(const uct_predreg_knobs_t *knobs)
-{
-    return (uct_predreg_max_bytes(knobs) != UINT64_MAX) ||
-           (knobs->max_regions != ULONG_MAX) ||
-           (knobs->node_max_pinned != SIZE_MAX) ||
-           (knobs->node_max_regions != ULONG_MAX);
-}
-
 void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
                               uct_worker_h worker, uct_iface_h iface)
 {
@@ -164,7 +170,7 @@ void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
     pthread_mutex_lock(&core->lock);
     if (iface_wrap(core, iface, worker) != UCS_OK) {
         if (!atomic_load_explicit(&domain->whole, memory_order_relaxed) &&
-            has_bounds(&core->knobs)) {
+            uct_predreg_has_bounds(&core->knobs)) {
             ucs_warn("messages cannot be moved in pieces with this transport: "
                      "what does not fit the bounds on pinned memory will fail");
         }

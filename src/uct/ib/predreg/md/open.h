@@ -8,7 +8,7 @@
 #define UCT_PREDREG_OPEN_H_
 
 #include <ucs/sys/compiler_def.h>
-#include <uct/api/uct.h>
+#include <uct/ib/predreg/compat/uct_v2.h>
 #include <uct/ib/predreg/core/types.h>
 
 BEGIN_C_DECLS
@@ -29,6 +29,10 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md);
  *  costs as much as a hit. */
 void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,
                           uct_md_attr_t *attr);
+
+/** As uct_predreg_md_query(), through UCT's second interface. */
+void uct_predreg_md_query_v2(uct_predreg_core_t *core, uct_md_h md,
+                             uct_md_attr_v2_t *attr);
 
 /** Replace the operations of an interface that was opened, so that it
  *  understands pieces handles. If that is not possible, no pieces handles are

@@ -43,15 +43,16 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p)
 {
-    int is_quiet = flags & domain->core->compat->quiet_flag;
+    const uct_predreg_core_t *core = domain->core;
+    int is_quiet                   = flags & core->compat->quiet_flag;
     ucs_status_t status;
 
     uct_predreg_domain_enter(domain);
     if (is_quiet) {
         uct_predreg_quiet_begin();
     }
-    status = domain->core->real.uct_md_mem_reg(domain->md, address, length,
-                                               flags, memh_p);
+    status = core->compat->mem_reg(&core->real, domain->md, address, length,
+                                   flags, memh_p);
     if (is_quiet) {
         uct_predreg_quiet_end();
     }

@@ -7,6 +7,7 @@
 #include "ucx_caches.h"
 #include "cache.h"
 #include "components.h"
+#include "foreign.h"
 
 #include <uct/ib/predreg/core/state.h>
 
@@ -141,12 +142,39 @@ out:
     return found;
 }
 
+/* See to it that what does not fit the bounds can go other ways, and note how
+ * UCP chooses its protocols. What the user has set stays as it is. */
+static void choose_protocols(uct_predreg_core_t *core,
+                             const uct_predreg_real_t *real,
+                             ucp_config_t *config)
+{
+    const uct_predreg_setting_t *proto = &core->compat->proto;
+    char name[64], value[64];
+
+    if (!ucp_config_get(real, config, proto->name, value, sizeof(value)) ||
+        !strcmp(value, proto->off)) {
+        return;
+    }
+
+    variable_name(name, sizeof(name), NULL, proto);
+    if (core->compat->bounds_need_no_proto &&
+        uct_predreg_has_bounds(&core->knobs) && (getenv(name) == NULL) &&
+        !strcmp(value, proto->default_value)) {
+        real->ucp_config_modify(config, proto->name, proto->off);
+        ucs_debug("%s=%s, since there are bounds on pinned memory", name,
+                  proto->off);
+        return;
+    }
+
+    atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
+}
+
 void uct_predreg_ucp_config(uct_predreg_core_t *core,
                             const uct_predreg_real_t *real,
                             ucp_config_t *config)
 {
     const uct_predreg_compat_t *compat = core->compat;
-    char value[64], proto[64];
+    char value[64];
 
     /* The version of UCP may not be known before this point */
     if (!uct_predreg_is_managing(core) ||
@@ -156,23 +184,15 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
         return;
     }
 
-    if (ucp_config_get(real, config, compat->proto.name, proto,
-                       sizeof(proto)) &&
-        strcmp(proto, compat->proto.off)) {
-        atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
-    }
-
-    if (!strcmp(value, compat->ucp_cache.off)) {
-        return;
-    }
-
-    if (strcmp(value, compat->ucp_cache.default_value)) {
+    if (!strcmp(value, compat->ucp_cache.default_value)) {
+        real->ucp_config_modify(config, compat->ucp_cache.name,
+                                compat->ucp_cache.off);
+    } else if (strcmp(value, compat->ucp_cache.off)) {
         cache_kept(core, NULL, &compat->ucp_cache, value);
         return;
     }
 
-    real->ucp_config_modify(config, compat->ucp_cache.name,
-                            compat->ucp_cache.off);
+    choose_protocols(core, real, config);
 }
 
 /* Switch the cache off that a setting is about.

@@ -115,12 +115,14 @@ static void complain_of_bounds(const uct_predreg_domain_t *domain,
               "peers may access this memory, such as an MPI window");
 }
 
-static int is_one_sided(const uct_predreg_core_t *core,
-                        uct_predreg_purpose_t purpose)
+/* Whether a transfer may be one that a fence follows. Only a put is: where
+ * messages are put, it is by those that read what is registered */
+static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
 {
     /* Relaxed: see state.h */
-    return (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) ||
-           atomic_load_explicit(&core->fenced_puts, memory_order_relaxed);
+    return (req->purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) ||
+           ((req->flags & UCT_MD_MEM_ACCESS_LOCAL_READ) &&
+            atomic_load_explicit(&core->fenced_puts, memory_order_relaxed));
 }
 
 /*
@@ -147,7 +149,7 @@ may_do(const uct_predreg_domain_t *domain, const request_t *req)
         return UCT_PREDREG_MUST_WHOLE;
     }
 
-    return (is_one_sided(domain->core, req->purpose) ||
+    return (is_one_sided(domain->core, req) ||
             uct_predreg_has_devices()) ?
            UCT_PREDREG_MAY_LAST_RESORT : may;
 }
@@ -180,7 +182,7 @@ begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
 
     pieces->use       = use;
     pieces->flags     = req->flags;
-    pieces->one_sided = is_one_sided(domain->core, req->purpose);
+    pieces->one_sided = is_one_sided(domain->core, req);
     *memh_p           = uct_predreg_pieces_to_memh(pieces);
     return UCS_OK;
 }
@@ -298,6 +300,10 @@ static void invalidation_done(void *arg)
     uct_predreg_completion_invoke(arg, UCS_OK);
 }
 
+static void invalidation_awaited_by_nobody(void *arg)
+{
+}
+
 static int is_invalidation(const uct_md_mem_dereg_params_t *params)
 {
     return (params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
@@ -336,6 +342,27 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
     return core->real.uct_md_mem_dereg_v2(md, params);
 }
 
+/* End a use and invalidate its registration. Where UCP does not wait for other
+ * uses of the region to end, the region outlives the completion until then, as
+ * it may be accessed for these anyway. */
+static ucs_status_t invalidate(uct_predreg_domain_t *domain,
+                               const uct_md_mem_dereg_params_t *params)
+{
+    ucs_status_t status;
+
+    if (!domain->core->compat->waits_for_invalidation) {
+        return ucs_rcache_pred_invalidate(domain->super, params->memh,
+                                          invalidation_done, params->comp);
+    }
+
+    status = ucs_rcache_pred_invalidate(domain->super, params->memh,
+                                        invalidation_awaited_by_nobody, NULL);
+    if (status == UCS_OK) {
+        invalidation_done(params->comp);
+    }
+    return status;
+}
+
 ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
                                    const uct_md_mem_dereg_params_t *params)
 {
@@ -353,8 +380,7 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
     }
 
     if (ucs_unlikely(is_invalidation(params))) {
-        status = ucs_rcache_pred_invalidate(domain->super, params->memh,
-                                            invalidation_done, params->comp);
+        status = invalidate(domain, params);
     } else {
         status = ucs_rcache_pred_end(domain->super, params->memh);
     }
@@ -391,9 +417,4 @@ ucs_status_t uct_predreg_mkey_begin(uct_predreg_domain_t *domain,
     ucs_error("a key was asked for memory that is registered in pieces, which "
               "no peer can access");
     return UCS_ERR_UNSUPPORTED;
-}
-
-void uct_predreg_mkey_end(uct_predreg_domain_t *domain)
-{
-    uct_predreg_domain_leave(domain);
 }

@@ -40,14 +40,11 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
 
 /** To be called before UCX packs a key for a peer: UCX then makes the key, if
  *  the memory has none yet, and so changes the domain.
- *  @return UCS_OK, and the thread is in the domain until
- *  @ref uct_predreg_mkey_end; or UCS_ERR_UNSUPPORTED, and the reason is logged,
- *  if the handle is a pieces handle, which has no key. */
+ *  @return UCS_OK, and the thread is in the domain, which it has to leave; or
+ *  UCS_ERR_UNSUPPORTED, and the reason is logged, if the handle is a pieces
+ *  handle, which has no key. */
 ucs_status_t uct_predreg_mkey_begin(uct_predreg_domain_t *domain,
                                     uct_mem_h memh);
-
-/** To be called when the key has been packed. */
-void uct_predreg_mkey_end(uct_predreg_domain_t *domain);
 
 END_C_DECLS
 

@@ -135,13 +135,14 @@ ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
     ucs_status_t status;
 
     if (ucs_likely(recorder == NULL)) {
-        return core->real.uct_md_mem_reg(md, address, length, flags, memh_p);
+        return core->compat->mem_reg(&core->real, md, address, length, flags,
+                                     memh_p);
     }
 
     uct_predreg_posted_get(address, &event.context);
     event.time     = now(core);
-    status         = core->real.uct_md_mem_reg(md, address, length, flags,
-                                               memh_p);
+    status         = core->compat->mem_reg(&core->real, md, address, length,
+                                           flags, memh_p);
     event.duration = elapsed(core, event.time);
     if (status != UCS_OK) {
         event.result = UCS_RCACHE_PRED_RESULT_FAILED;

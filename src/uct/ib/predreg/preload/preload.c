@@ -50,35 +50,26 @@ static _Atomic(const char*) ucp_start;
 static _Atomic(const char*) ucp_end;
 
 
+/* Find a function that the UCX of this process may lack */
+#define FIND(_name) found._name = predreg_lookup(caller, #_name);
+
 /* @return why the core cannot work beside a caller's UCX because of its
- * version; NULL: it can, or nothing tells the version. */
+ * version; NULL: it can, or there is no UCX yet. */
 static const char *version_error(const void *caller)
 {
-    const uct_predreg_compat_t *compat = uct_predreg_compat_built_for();
     static char reason[128];
-    __typeof__(&ucp_get_version) get_version;
-    unsigned major, minor, release;
+    uct_predreg_real_t found;
 
-    get_version = predreg_lookup(caller, "ucp_get_version");
-    if (get_version != NULL) {
-        get_version(&major, &minor, &release);
-        snprintf(reason, sizeof(reason), "this process uses UCX %u.%u, "
-                 "accepted is %s, which it was built for", major, minor,
-                 uct_predreg_compat_accepted());
-        return (uct_predreg_compat_select(major, minor) == NULL) ? reason :
-                                                                   NULL;
-    }
-
-    if ((predreg_lookup(caller, PREDREG_UCX_FUNCTION) == NULL) ||
-        ((predreg_lookup(caller, compat->uct_has) != NULL) &&
-         (predreg_lookup(caller, compat->uct_lacks) == NULL))) {
+    if ((predreg_lookup(caller, PREDREG_UCX_FUNCTION) == NULL) &&
+        (predreg_lookup(caller, "ucp_get_version") == NULL)) {
         return NULL;
     }
 
-    snprintf(reason, sizeof(reason), "the libuct of this process is not that "
-             "of UCX %s, which it was built for",
-             uct_predreg_compat_accepted());
-    return reason;
+    memset(&found, 0, sizeof(found));
+    found.ucp_get_version = predreg_lookup(caller, "ucp_get_version");
+    UCT_PREDREG_REAL_UCT_SOME(FIND)
+    return (uct_predreg_compat_find(&found, reason, sizeof(reason)) == NULL) ?
+           reason : NULL;
 }
 
 /* @return why nothing is to be managed, whatever UCX there is; NULL: it is */
@@ -166,6 +157,10 @@ int predreg_is_ucp(const void *caller)
 
 #define RESOLVE(_name) \
     real._name = predreg_resolve(ucx, caller, #_name, &ignored);
+#define RESOLVE_SOME(_name) \
+    if (predreg_lookup(caller, #_name) != NULL) { \
+        RESOLVE(_name) \
+    }
 
 const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller)
 {
@@ -188,6 +183,7 @@ static void start_core(void)
     }
 
     UCT_PREDREG_REAL_UCT(RESOLVE)
+    UCT_PREDREG_REAL_UCT_SOME(RESOLVE_SOME)
     if (predreg_lookup(caller, "ucp_get_version") != NULL) {
         predreg_real_ucp(ucx, caller);
     }

@@ -6,11 +6,25 @@
 
 #include "preload.h"
 
-/* Overriding functions for those that libucp imports from libuct. Each calls
+/*
+ * Overriding functions for those that libucp imports from libuct. Each calls
  * the function that it overrides. But registrations and deregistrations of
  * memory go to the core, which decides whether to call the overridden
- * function. */
+ * function.
+ *
+ * From UCX 1.14 on, libuct implements some of these functions by others, whose
+ * exported names it calls, so that these come through here again: the plain
+ * registration and the plain packing of a key by those of the second interface.
+ * A registration is told to the core once, since the core registers by the
+ * second interface itself; the key is packed within itself, which does no harm,
+ * since the lock of a domain is recursive.
+ */
 
+
+/* Where memory begins that UCX has allocated in this thread and not registered
+ * yet, or registered in this way before; NULL: there is none */
+static __thread __attribute__((tls_model("initial-exec")))
+const void *predreg_allocated;
 
 PREDREG_EXPORT ucs_status_t
 uct_md_config_read(uct_component_h component, const char *env_prefix,
@@ -76,6 +90,21 @@ PREDREG_EXPORT ucs_status_t uct_md_query(uct_md_h md, uct_md_attr_t *md_attr)
 }
 
 PREDREG_EXPORT ucs_status_t
+uct_md_query_v2(uct_md_h md, uct_md_attr_v2_t *md_attr)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    ucs_status_t status;
+
+    status = PREDREG_REAL(ucx, uct_md_query_v2)(md, md_attr);
+    if ((status == UCS_OK) && (hooks != NULL)) {
+        hooks->md_query_v2(md, md_attr);
+    }
+
+    return status;
+}
+
+PREDREG_EXPORT ucs_status_t
 uct_iface_open(uct_md_h md, uct_worker_h worker,
                const uct_iface_params_t *params,
                const uct_iface_config_t *config, uct_iface_h *iface_p)
@@ -95,10 +124,21 @@ uct_iface_open(uct_md_h md, uct_worker_h worker,
 
 /* What memory is registered for. A program that uses UCT by itself gets exactly
  * the registration that it asks for. */
-static UCS_F_ALWAYS_INLINE uct_predreg_purpose_t purpose_of(const void *caller)
+static UCS_F_ALWAYS_INLINE uct_predreg_purpose_t
+purpose_of(const void *caller, const void *address)
 {
-    if (!predreg_is_ucp(caller)) {
+    if (!predreg_is_ucp(caller) ||
+        (predreg_purpose == UCT_PREDREG_PURPOSE_MAPPED)) {
         return UCT_PREDREG_PURPOSE_MAPPED;
+    }
+
+    /* UCP registers what it has allocated with each domain, one after the
+     * other */
+    if (ucs_unlikely(predreg_allocated != NULL)) {
+        if (predreg_allocated == address) {
+            return UCT_PREDREG_PURPOSE_POOL;
+        }
+        predreg_allocated = NULL;
     }
 
     if (ucs_unlikely(predreg_purpose == UCT_PREDREG_PURPOSE_UNKNOWN) &&
@@ -122,7 +162,24 @@ uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
     }
 
     return hooks->mem_reg(md, address, length, flags,
-                          purpose_of(PREDREG_CALLER), memh_p);
+                          purpose_of(PREDREG_CALLER, address), memh_p);
+}
+
+PREDREG_EXPORT ucs_status_t
+uct_md_mem_reg_v2(uct_md_h md, void *address, size_t length,
+                  const uct_md_mem_reg_params_t *params, uct_mem_h *memh_p)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    unsigned flags;
+
+    if ((hooks == NULL) || !uct_predreg_compat_read_params(params, &flags)) {
+        return PREDREG_REAL(ucx, uct_md_mem_reg_v2)(md, address, length, params,
+                                                    memh_p);
+    }
+
+    return hooks->mem_reg(md, address, length, flags,
+                          purpose_of(PREDREG_CALLER, address), memh_p);
 }
 
 PREDREG_EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)
@@ -167,30 +224,117 @@ uct_md_mkey_pack(uct_md_h md, uct_mem_h memh, void *rkey_buffer)
     status = hooks->mkey_begin(md, memh);
     if (status == UCS_OK) {
         status = PREDREG_REAL(ucx, uct_md_mkey_pack)(md, memh, rkey_buffer);
-        hooks->mkey_end(md);
+        hooks->md_leave(md);
     }
 
     return status;
 }
 
 PREDREG_EXPORT ucs_status_t
-uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh,
-                    const uct_md_mkey_pack_params_t *params, void *rkey_buffer)
+uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t arg2, uintptr_t arg3,
+                    uintptr_t arg4, uintptr_t arg5)
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
     ucs_status_t status;
 
     if (hooks == NULL) {
-        return PREDREG_REAL(ucx, uct_md_mkey_pack_v2)(md, memh, params,
-                                                      rkey_buffer);
+        return PREDREG_REAL(ucx, uct_md_mkey_pack_v2)(md, memh, arg2, arg3,
+                                                      arg4, arg5);
     }
 
     status = hooks->mkey_begin(md, memh);
     if (status == UCS_OK) {
-        status = PREDREG_REAL(ucx, uct_md_mkey_pack_v2)(md, memh, params,
-                                                        rkey_buffer);
-        hooks->mkey_end(md);
+        status = PREDREG_REAL(ucx, uct_md_mkey_pack_v2)(md, memh, arg2, arg3,
+                                                        arg4, arg5);
+        hooks->md_leave(md);
+    }
+
+    return status;
+}
+
+PREDREG_EXPORT ucs_status_t
+uct_md_mem_attach(uct_md_h md, const void *mkey_buffer,
+                  uct_md_mem_attach_params_t *params, uct_mem_h *memh_p)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    ucs_status_t status;
+
+    if (hooks != NULL) {
+        hooks->md_enter(md);
+    }
+    status = PREDREG_REAL(ucx, uct_md_mem_attach)(md, mkey_buffer, params,
+                                                  memh_p);
+    if (hooks != NULL) {
+        hooks->md_leave(md);
+    }
+
+    return status;
+}
+
+/* The domains that memory may be allocated by */
+static unsigned domains_of(const uct_alloc_method_t *methods,
+                           unsigned num_methods,
+                           const uct_mem_alloc_params_t *params)
+{
+    unsigned i;
+
+    for (i = 0; i < num_methods; ++i) {
+        if ((methods[i] == UCT_ALLOC_METHOD_MD) &&
+            (params->field_mask & UCT_MEM_ALLOC_PARAM_FIELD_MDS)) {
+            return params->mds.count;
+        }
+    }
+
+    return 0;
+}
+
+/* A domain that allocates memory registers it inside of UCX, which enters the
+ * domain as any registration does. Threads that allocate in the domains of one
+ * context enter these in the same order. */
+PREDREG_EXPORT ucs_status_t
+uct_mem_alloc(size_t length, const uct_alloc_method_t *methods,
+              unsigned num_methods, const uct_mem_alloc_params_t *params,
+              uct_allocated_memory_t *mem)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    unsigned count                   = 0;
+    ucs_status_t status;
+    unsigned i;
+
+    if (hooks != NULL) {
+        count = domains_of(methods, num_methods, params);
+    }
+
+    for (i = 0; i < count; ++i) {
+        hooks->md_enter(params->mds.mds[i]);
+    }
+    status = PREDREG_REAL(ucx, uct_mem_alloc)(length, methods, num_methods,
+                                              params, mem);
+    while (i-- > 0) {
+        hooks->md_leave(params->mds.mds[i]);
+    }
+
+    predreg_allocated = (status == UCS_OK) ? mem->address : NULL;
+    return status;
+}
+
+PREDREG_EXPORT ucs_status_t uct_mem_free(const uct_allocated_memory_t *mem)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = (mem->method == UCT_ALLOC_METHOD_MD) ?
+                                       predreg_hooks(ucx) : NULL;
+    ucs_status_t status;
+
+    predreg_allocated = NULL;
+    if (hooks != NULL) {
+        hooks->md_enter(mem->md);
+    }
+    status = PREDREG_REAL(ucx, uct_mem_free)(mem);
+    if (hooks != NULL) {
+        hooks->md_leave(mem->md);
     }
 
     return status;

@@ -35,7 +35,7 @@ protected:
                                                     &memh));
         EXPECT_EQ(1u, m_regs.count(memh));
         EXPECT_EQ(UCS_OK, uct_predreg_hooks.mkey_begin(md, memh));
-        uct_predreg_hooks.mkey_end(md);
+        uct_predreg_hooks.md_leave(md);
         params.field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH;
         params.memh       = memh;
         EXPECT_EQ(UCS_OK, uct_predreg_hooks.mem_dereg(md, &params));

@@ -95,7 +95,7 @@ protected:
 
 TEST_F(test_process, unmapped_memory_is_registered_anew) {
     ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start(test_core_state()));
-    EXPECT_EQ(uct_predreg_compat_built_for()->vm_event_priority,
+    EXPECT_EQ(uct_predreg_compat_select(1, 13)->vm_event_priority,
               test_vm_events_priority());
 
     uct_md_h md = open();

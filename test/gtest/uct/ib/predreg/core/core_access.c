@@ -39,15 +39,23 @@ uct_predreg_domain_t *test_core_find_domain(uct_md_h md)
     return uct_predreg_domain_find(md);
 }
 
+/* That libuct has it, and lacks what later versions have, tells UCX 1.13 */
+static ucs_status_t pack(uct_md_h md, uct_mem_h memh, uintptr_t arg2,
+                         uintptr_t arg3, uintptr_t arg4, uintptr_t arg5)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
 void test_core_init(void)
 {
     uct_predreg_knobs_cleanup(&self->knobs);
     memset(self, 0, sizeof(*self));
     pthread_mutex_init(&self->lock, NULL);
     uct_predreg_knobs_default(&self->knobs);
-    self->compat = uct_predreg_compat_built_for();
-    self->rank   = -1;
-    self->pid    = getpid();
+    self->compat                   = uct_predreg_compat_select(1, 13);
+    self->real.uct_md_mkey_pack_v2 = pack;
+    self->rank                     = -1;
+    self->pid                      = getpid();
     uct_predreg_domains_reset();
     uct_predreg_foreign_reset();
     atomic_store(&uct_predreg_devices, 0);
@@ -89,6 +97,11 @@ uct_predreg_knobs_t *test_core_knobs(void)
 uct_predreg_real_t *test_core_real(void)
 {
     return &self->real;
+}
+
+void test_core_set_ucx(unsigned minor)
+{
+    self->compat = uct_predreg_compat_select(1, minor);
 }
 
 void test_core_set_rank(int rank)

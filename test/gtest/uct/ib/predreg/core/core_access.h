@@ -35,6 +35,9 @@ void test_core_init(void);
 /* Take down whatever a test has made */
 void test_core_cleanup(void);
 
+/** Let the process have another version of UCX, 1.minor; it is 1.13 at first. */
+void test_core_set_ucx(unsigned minor);
+
 uct_predreg_knobs_t *test_core_knobs(void);
 uct_predreg_real_t *test_core_real(void);
 void test_core_set_rank(int rank);

@@ -120,6 +120,72 @@ TEST_F(test_ucx_caches, the_cost_model_fences_puts) {
     EXPECT_TRUE(test_core_fenced_puts());
 }
 
+/* In UCX 1.18 what does not fit is copied only without the cost model */
+class test_ucx_protocols : public test_ucx_caches {
+protected:
+    void SetUp() override
+    {
+        test_ucx_caches::SetUp();
+        use_ucx(18);
+        m_ucp["PROTO_ENABLE"] = "y";
+    }
+
+    void use_ucx(unsigned minor)
+    {
+        static unsigned s_minor;
+
+        s_minor = minor;
+        test_core_set_ucx(minor);
+        test_core_real()->ucp_get_version = [](unsigned *major,
+                                               unsigned *minor,
+                                               unsigned *release) {
+            *major   = 1;
+            *minor   = s_minor;
+            *release = 0;
+        };
+    }
+};
+
+TEST_F(test_ucx_protocols, without_bounds_they_are_those_of_ucx) {
+    ucp_config();
+    EXPECT_EQ("y", m_ucp["PROTO_ENABLE"]);
+    EXPECT_TRUE(test_core_fenced_puts());
+}
+
+TEST_F(test_ucx_protocols, with_a_bound_they_are_those_that_can_copy) {
+    set("MAX_PINNED", "64M");
+    ucp_config();
+    EXPECT_EQ("n", m_ucp["PROTO_ENABLE"]);
+    EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
+    EXPECT_FALSE(test_core_fenced_puts());
+}
+
+TEST_F(test_ucx_protocols, each_bound_counts) {
+    for (const char *knob : {"MAX_REGIONS", "NODE_MAX_REGIONS"}) {
+        m_ucp["PROTO_ENABLE"] = "y";
+        set(knob, "64");
+        ucp_config();
+        EXPECT_EQ("n", m_ucp["PROTO_ENABLE"]) << knob;
+        set(knob, "inf");
+    }
+}
+
+TEST_F(test_ucx_protocols, the_user_knows_better) {
+    scoped_variable proto("UCX_PROTO_ENABLE", "y");
+
+    set("MAX_PINNED", "64M");
+    ucp_config();
+    EXPECT_EQ("y", m_ucp["PROTO_ENABLE"]);
+    EXPECT_TRUE(test_core_fenced_puts());
+}
+
+TEST_F(test_ucx_protocols, from_1_22_on_bounds_need_no_others) {
+    use_ucx(22);
+    set("MAX_PINNED", "64M");
+    ucp_config();
+    EXPECT_EQ("y", m_ucp["PROTO_ENABLE"]);
+}
+
 TEST_F(test_ucx_caches, what_is_off_stays_off) {
     scoped_variable ucp("UCX_RCACHE_ENABLE", "n");
     scoped_variable md("UCX_IB_REG_METHODS", "direct");

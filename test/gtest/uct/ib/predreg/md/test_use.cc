@@ -9,6 +9,7 @@
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/comm.h>
 
@@ -52,7 +53,7 @@ TEST_F(test_md_use, it_is_registered_with_the_domain) {
     EXPECT_LE(m_regs[memh].address, m_buffer);
     EXPECT_GE(m_regs[memh].length, LENGTH);
     EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
-    uct_predreg_mkey_end(domain(md));
+    uct_predreg_hooks.md_leave(md);
     dereg(md, memh);
     EXPECT_EQ(1u, stats().uses);
 }
@@ -170,7 +171,7 @@ TEST_F(test_md_use, one_thread_at_a_time_is_in_a_domain) {
         others.emplace_back([=] {
             ASSERT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), pool));
             { visit in_domain; }
-            uct_predreg_mkey_end(domain(md));
+            uct_predreg_hooks.md_leave(md);
         });
         /* Time to come in, if they are let in */
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -196,8 +197,8 @@ TEST_F(test_md_use, a_thread_may_enter_a_domain_again) {
 
     EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
     EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
-    uct_predreg_mkey_end(domain(md));
-    uct_predreg_mkey_end(domain(md));
+    uct_predreg_hooks.md_leave(md);
+    uct_predreg_hooks.md_leave(md);
     dereg(md, memh);
 }
 

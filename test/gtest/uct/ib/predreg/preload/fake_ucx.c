@@ -78,9 +78,10 @@ static const struct {
 #define OTHERS(_f) \
     _f(ucp_config_release) _f(ucp_worker_destroy) \
     _f(ucp_worker_arm) _f(ucp_mem_map) _f(uct_md_config_read) _f(uct_md_open) \
-    _f(uct_md_close) _f(uct_md_query) _f(uct_iface_open) _f(uct_md_mem_reg) \
-    _f(uct_md_mem_dereg) _f(uct_md_mem_dereg_v2) _f(uct_md_mkey_pack) \
-    _f(uct_md_mkey_pack_v2)
+    _f(uct_md_close) _f(uct_md_query) _f(uct_md_query_v2) _f(uct_iface_open) \
+    _f(uct_md_mem_reg) _f(uct_md_mem_reg_v2) _f(uct_md_mem_dereg) \
+    _f(uct_md_mem_dereg_v2) _f(uct_md_mkey_pack) _f(uct_md_mkey_pack_v2) \
+    _f(uct_md_mem_attach) _f(uct_mem_alloc) _f(uct_mem_free)
 
 #define DEFINE_OTHER(_name) \
     static intptr_t other_##_name(void) \

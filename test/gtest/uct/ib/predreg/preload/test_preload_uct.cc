@@ -35,6 +35,7 @@ protected:
         m_hooks.mem_reg      = [](uct_md_h, void*, size_t, unsigned flags,
                                   uct_predreg_purpose_t purpose, uct_mem_h*) {
             told("mem_reg");
+            s_self->m_flags   = flags;
             s_self->m_purpose = purpose;
             return UCS_ERR_BUSY;
         };
@@ -48,9 +49,11 @@ protected:
             told("mkey_begin");
             return s_self->m_key_status;
         };
-        m_hooks.mkey_end     = [](uct_md_h) {
-            told("mkey_end");
+        m_hooks.md_query_v2  = [](uct_md_h, uct_md_attr_v2_t*) {
+            told("md_query_v2");
         };
+        m_hooks.md_enter     = [](uct_md_h) { told("md_enter"); };
+        m_hooks.md_leave     = [](uct_md_h) { told("md_leave"); };
         fake_set_hooks(&m_hooks);
     }
 
@@ -70,12 +73,14 @@ protected:
     {
         uct_md_config_t *config;
         uct_md_attr_t attr;
+        uct_md_attr_v2_t attr_v2 = {};
         uct_iface_h iface;
         uct_md_h md;
 
         uct_md_config_read(nullptr, nullptr, nullptr, &config);
         uct_md_open(nullptr, "mlx", config, &md);
         uct_md_query(md, &attr);
+        uct_md_query_v2(md, &attr_v2);
         return uct_iface_open(md, nullptr, nullptr, nullptr, &iface);
     }
 
@@ -84,6 +89,7 @@ protected:
     uct_predreg_hooks_t       m_hooks      = {};
     uct_md_mem_dereg_params_t m_dereg      = {};
     ucs_status_t              m_key_status = UCS_OK;
+    unsigned                  m_flags      = 0;
     int                       m_purpose    = -1;
     uct_mem_h                 m_memh       = this;
     std::string               m_told;
@@ -93,15 +99,15 @@ test_preload_uct *test_preload_uct::s_self;
 
 TEST_F(test_preload_uct, the_core_is_told_of_what_was_opened) {
     EXPECT_EQ(UCS_OK, call_all_openers());
-    EXPECT_EQ("md_config mlx md_query iface_opened ", m_told);
-    EXPECT_EQ(4u, fake_call.count);
+    EXPECT_EQ("md_config mlx md_query md_query_v2 iface_opened ", m_told);
+    EXPECT_EQ(5u, fake_call.count);
 }
 
 TEST_F(test_preload_uct, it_is_not_told_of_what_failed) {
     fake_result = UCS_ERR_IO_ERROR;
     EXPECT_EQ(UCS_ERR_IO_ERROR, call_all_openers());
     EXPECT_EQ("", m_told);
-    EXPECT_EQ(4u, fake_call.count);
+    EXPECT_EQ(5u, fake_call.count);
 }
 
 TEST_F(test_preload_uct, a_domain_is_closed_after_the_core_was_told) {
@@ -143,6 +149,89 @@ TEST_F(test_preload_uct, what_ucp_registers_past_us_may_be_anything) {
     EXPECT_EQ(UCT_PREDREG_PURPOSE_UNKNOWN, m_purpose);
 }
 
+TEST_F(test_preload_uct, the_core_registers_through_both_interfaces) {
+    uct_md_mem_reg_params_t params = {};
+
+    params.field_mask = UCT_MD_MEM_REG_FIELD_FLAGS;
+    params.flags      = 0x368;
+    EXPECT_EQ(UCS_ERR_BUSY,
+              uct_md_mem_reg_v2(nullptr, this, 1, &params, &m_memh));
+    EXPECT_EQ("mem_reg ", m_told);
+    EXPECT_EQ(0x368u, m_flags);
+    EXPECT_EQ(0u, fake_call.count);
+}
+
+TEST_F(test_preload_uct, ucx_registers_what_is_more_than_memory_of_the_host) {
+    uct_md_mem_reg_params_t params = {};
+
+    params.field_mask = UCS_BIT(1); /* A dmabuf */
+    EXPECT_EQ(UCS_OK, uct_md_mem_reg_v2(nullptr, this, 1, &params, &m_memh));
+    EXPECT_EQ("", m_told);
+    EXPECT_STREQ("uct_md_mem_reg_v2", fake_call.name);
+}
+
+TEST_F(test_preload_uct, what_ucp_has_allocated_is_a_pool) {
+    uct_mem_alloc_params_t params = {};
+    uct_allocated_memory_t mem    = {};
+
+    fake_is_ucp = 1;
+    mem.address = this;
+    ASSERT_EQ(UCS_OK, uct_mem_alloc(1, nullptr, 0, &params, &mem));
+    for (int domain = 0; domain < 2; ++domain) {
+        m_purpose = -1;
+        uct_md_mem_reg(nullptr, this, 1, 0, &m_memh);
+        EXPECT_EQ(UCT_PREDREG_PURPOSE_POOL, m_purpose);
+    }
+
+    /* A registration of something else ends that */
+    uct_md_mem_reg(nullptr, &mem, 1, 0, &m_memh);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_UNKNOWN, m_purpose);
+    uct_md_mem_reg(nullptr, this, 1, 0, &m_memh);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_UNKNOWN, m_purpose);
+}
+
+TEST_F(test_preload_uct, what_ucp_has_freed_is_no_pool) {
+    uct_mem_alloc_params_t params = {};
+    uct_allocated_memory_t mem    = {};
+
+    fake_is_ucp = 1;
+    mem.address = this;
+    ASSERT_EQ(UCS_OK, uct_mem_alloc(1, nullptr, 0, &params, &mem));
+    ASSERT_EQ(UCS_OK, uct_mem_free(&mem));
+    uct_md_mem_reg(nullptr, this, 1, 0, &m_memh);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_UNKNOWN, m_purpose);
+}
+
+TEST_F(test_preload_uct, domains_that_allocate_are_entered) {
+    const uct_alloc_method_t methods[] = {UCT_ALLOC_METHOD_HEAP,
+                                          UCT_ALLOC_METHOD_MD};
+    uct_mem_alloc_params_t params      = {};
+    uct_allocated_memory_t mem         = {};
+    uct_md_h mds[]                     = {nullptr, nullptr};
+
+    params.field_mask = UCT_MEM_ALLOC_PARAM_FIELD_MDS;
+    params.mds.mds    = mds;
+    params.mds.count  = 2;
+    uct_mem_alloc(1, methods, 1, &params, &mem);
+    EXPECT_EQ("", m_told);
+    uct_mem_alloc(1, methods, 2, &params, &mem);
+    EXPECT_EQ("md_enter md_enter md_leave md_leave ", m_told);
+
+    m_told     = "";
+    mem.method = UCT_ALLOC_METHOD_HEAP;
+    uct_mem_free(&mem);
+    EXPECT_EQ("", m_told);
+    mem.method = UCT_ALLOC_METHOD_MD;
+    uct_mem_free(&mem);
+    EXPECT_EQ("md_enter md_leave ", m_told);
+}
+
+TEST_F(test_preload_uct, a_domain_is_entered_to_attach_memory) {
+    EXPECT_EQ(UCS_OK, uct_md_mem_attach(nullptr, nullptr, nullptr, &m_memh));
+    EXPECT_EQ("md_enter md_leave ", m_told);
+    EXPECT_STREQ("uct_md_mem_attach", fake_call.name);
+}
+
 TEST_F(test_preload_uct, the_core_deregisters) {
     EXPECT_EQ(UCS_ERR_BUSY, uct_md_mem_dereg(nullptr, m_memh));
     EXPECT_EQ(m_memh, m_dereg.memh);
@@ -158,30 +247,32 @@ TEST_F(test_preload_uct, the_core_deregisters) {
 
 TEST_F(test_preload_uct, a_key_is_packed_if_there_is_one) {
     EXPECT_EQ(UCS_OK, uct_md_mkey_pack(nullptr, m_memh, nullptr));
-    EXPECT_EQ(UCS_OK, uct_md_mkey_pack_v2(nullptr, m_memh, nullptr, nullptr));
+    EXPECT_EQ(UCS_OK, uct_md_mkey_pack_v2(nullptr, m_memh, 0, 0, 0, 0));
     EXPECT_EQ(2u, fake_call.count);
-    EXPECT_EQ("mkey_begin mkey_end mkey_begin mkey_end ", m_told);
+    EXPECT_EQ("mkey_begin md_leave mkey_begin md_leave ", m_told);
 
     m_told       = "";
     m_key_status = UCS_ERR_UNSUPPORTED;
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_md_mkey_pack(nullptr, m_memh, nullptr));
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
-              uct_md_mkey_pack_v2(nullptr, m_memh, nullptr, nullptr));
+              uct_md_mkey_pack_v2(nullptr, m_memh, 0, 0, 0, 0));
     EXPECT_EQ(2u, fake_call.count);
     EXPECT_EQ("mkey_begin mkey_begin ", m_told);
 }
 
 TEST_F(test_preload_uct, without_the_core_all_goes_to_ucx) {
-    uct_md_mem_dereg_params_t params = {};
+    uct_md_mem_dereg_params_t params   = {};
+    uct_md_mem_reg_params_t reg_params = {};
 
     fake_set_hooks(nullptr);
     call_all_openers();
     uct_md_mem_reg(nullptr, this, 1, 0, &m_memh);
+    uct_md_mem_reg_v2(nullptr, this, 1, &reg_params, &m_memh);
     uct_md_mem_dereg(nullptr, m_memh);
     uct_md_mem_dereg_v2(nullptr, &params);
     uct_md_mkey_pack(nullptr, m_memh, nullptr);
-    uct_md_mkey_pack_v2(nullptr, m_memh, nullptr, nullptr);
+    uct_md_mkey_pack_v2(nullptr, m_memh, 0, 0, 0, 0);
     uct_md_close(nullptr);
     EXPECT_EQ("", m_told);
-    EXPECT_EQ(10u, fake_call.count);
+    EXPECT_EQ(12u, fake_call.count);
 }

@@ -1,0 +1,72 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_COMMON_H_
+#define UCT_PREDREG_COMMON_H_
+
+#include "compat.h"
+
+/** @file common.h
+ *
+ * Facts that are the same in several columns of the table of versions. Only the
+ * files of the columns use this.
+ */
+
+/* Setting of the cache of UCP, ucp_context.c of 1.13 to 1.23. "try" switches it
+ * on where memory events are available. */
+#define UCT_PREDREG_COMPAT_UCP_CACHE \
+    { \
+        .name          = "RCACHE_ENABLE", \
+        .default_value = "try", \
+        .off           = "n", \
+        .kept          = "keeps UCX's own cache on" \
+    }
+
+/* Setting of the cache of a domain, where one has that */
+#define UCT_PREDREG_COMPAT_RCACHE \
+    { \
+        .name          = "RCACHE", \
+        .default_value = "try", \
+        .off           = "n", \
+        .kept          = "keeps UCX's own cache on" \
+    }
+
+/* UCX's own handlers of memory events have 1000 and below, in 1.13 to 1.23 */
+#define UCT_PREDREG_COMPAT_VM_EVENT_PRIORITY 1500
+
+
+/** @return whether a registration asks for something special, for which it is
+ *          passed on. Registrations that come and go with messages ask for
+ *          access only, and perhaps that errors are not logged. */
+int uct_predreg_compat_is_special(unsigned flags);
+
+/** @return which kind of passing on is meant for a registration. What is locked
+ *          is a pool that UCX keeps. */
+uct_predreg_may_t uct_predreg_compat_may_pass(unsigned flags);
+
+/** What may be done with a registration that is not passed on and whose failure
+ *  fails the operation, by its purpose. */
+uct_predreg_may_t uct_predreg_compat_may_by_purpose(uct_predreg_purpose_t purpose);
+
+/** Register through UCT's second interface, which every version from 1.14 on
+ *  has. The plain function of these versions would come through this library
+ *  again, since libuct calls the second interface by its exported name. */
+ucs_status_t
+uct_predreg_compat_mem_reg_v2(const uct_predreg_real_t *real, uct_md_h md,
+                              void *address, size_t length, unsigned flags,
+                              uct_mem_h *memh_p);
+
+/** Ask a domain about itself through UCT's first interface, which is the same in
+ *  1.13 to 1.23. */
+ucs_status_t uct_predreg_compat_md_facts(const uct_predreg_real_t *real,
+                                         uct_md_h md,
+                                         uct_predreg_md_facts_t *facts);
+
+/** What a failed registration means, ib_md.c of 1.13 to 1.23: the domain returns
+ *  an I/O error for all errors of ibv_reg_mr. */
+ucs_status_t uct_predreg_compat_reg_error(ucs_status_t status, int error);
+
+#endif

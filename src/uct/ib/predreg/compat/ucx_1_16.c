@@ -1,0 +1,112 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "columns.h"
+#include "common.h"
+
+/*
+ * The facts about UCX 1.16 to 1.23: only UCP has a registration cache, and it
+ * chooses its protocols by a cost model. A comment beside a fact names the file
+ * of UCX that it was taken from.
+ */
+
+
+/*
+ * An operation asks for the access that it needs (the files of proto_*.c,
+ * rndv_*.c and eager_*.c):
+ *
+ *   0x100  local data of a send, of a put, or of a rendezvous that the sender
+ *          puts
+ *   0x200  local data of a get, or of a rendezvous that the receiver gets
+ *   0x368  data of a rendezvous that the receiver may get: if this fails, the
+ *          message goes another way
+ *   0x028  data of a rendezvous that the sender puts, at the receiver. If this
+ *          fails, 1.22 and later send the message another way. Up to 1.21 it may
+ *          not fail: UCP compares the length of the key, which is missing then,
+ *          with the expected one (rndv_rtr.c), if it was built with assertions
+ *   0x360  a pool of UCP's own (ucp_reg_mpool_malloc()), or memory that the
+ *          program maps for one-sided communication; with LOCK another pool
+ *   0x000  memory that the program maps for messages alone
+ *
+ * With PROTO_ENABLE=n the flags of messages are those of 1.13.
+ */
+static uct_predreg_may_t
+may_1_22(unsigned flags, uct_predreg_purpose_t purpose)
+{
+    if (uct_predreg_compat_is_special(flags)) {
+        return uct_predreg_compat_may_pass(flags);
+    }
+
+    if (purpose == UCT_PREDREG_PURPOSE_POOL) {
+        return UCT_PREDREG_MAY_PASS_POOL;
+    }
+
+    return (flags & UCT_MD_MEM_FLAG_HIDE_ERRORS) ?
+           UCT_PREDREG_MAY_REFUSE : uct_predreg_compat_may_by_purpose(purpose);
+}
+
+static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
+{
+    uct_predreg_may_t result = may_1_22(flags, purpose);
+
+    return ((result == UCT_PREDREG_MAY_REFUSE) &&
+            !(flags & UCT_MD_MEM_ACCESS_REMOTE_GET)) ?
+           UCT_PREDREG_MUST_WHOLE : result;
+}
+
+/* rocm_copy_md.c, and from 1.18 on gdr_copy_md.c. The ib domain has none */
+static const uct_predreg_setting_t md_caches[] = {
+    UCT_PREDREG_COMPAT_RCACHE,
+    {NULL}
+};
+
+/* What is the same in all columns */
+#define FACTS \
+    .major                  = 1, \
+    .ucp_cache              = UCT_PREDREG_COMPAT_UCP_CACHE, \
+    .md_caches              = md_caches, \
+    .proto                  = { /* ucp_context.c */ \
+        .name          = "PROTO_ENABLE", \
+        .default_value = "y", \
+        .off           = "n" \
+    }, \
+    .hit_cost               = 50e-9, /* UCP_RCACHE_OVERHEAD_DEFAULT of ucp_mm.h */ \
+    /* ucp_memh_dereg() has it on the stack (ucp_mm.c) */ \
+    .waits_for_invalidation = 1, \
+    .quiet_flag             = UCT_MD_MEM_FLAG_HIDE_ERRORS, \
+    .vm_event_priority      = UCT_PREDREG_COMPAT_VM_EVENT_PRIORITY, \
+    .md_facts               = uct_predreg_compat_md_facts, \
+    .mem_reg                = uct_predreg_compat_mem_reg_v2, \
+    .reg_error              = uct_predreg_compat_reg_error
+
+const uct_predreg_compat_t uct_predreg_compat_1_16 = {
+    FACTS,
+    .first_minor            = 16,
+    .last_minor             = 17,
+    .may                    = may,
+    .bounds_need_no_proto   = 1,
+    .reg_cost_offset        = 88, /* uct_v2.h */
+    .reg_cost_field         = UCS_BIT(10)
+};
+
+const uct_predreg_compat_t uct_predreg_compat_1_18 = {
+    FACTS,
+    .first_minor            = 18,
+    .last_minor             = 21,
+    .may                    = may,
+    .bounds_need_no_proto   = 1,
+    .reg_cost_offset        = 96, /* uct_v2.h */
+    .reg_cost_field         = UCS_BIT(10)
+};
+
+const uct_predreg_compat_t uct_predreg_compat_1_22 = {
+    FACTS,
+    .first_minor            = 22,
+    .last_minor             = 23,
+    .may                    = may_1_22,
+    .reg_cost_offset        = 96, /* uct_v2.h */
+    .reg_cost_field         = UCS_BIT(10)
+};
