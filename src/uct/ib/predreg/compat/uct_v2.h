@@ -15,7 +15,7 @@
  * not do, since this library works beside all of them. These structures are the
  * same in all versions that have them, or have further fields at the end; where
  * the fields of a structure move between versions, compat.h says where they
- * are. test/ucx_layouts.c compares all of this with UCX's sources.
+ * are. test/apps/layouts.c compares that with what a UCX does.
  */
 
 #include <uct/api/uct.h>
