@@ -122,6 +122,7 @@ static void tell_of_nothing(uct_predreg_core_t *core)
     unsigned num_seen                = atomic_load(&core->num_seen);
     UCS_RCACHE_PRED_STRB(managed, 128);
     ucs_rcache_pred_snapshot_t snapshot;
+    char ucx[UCT_PREDREG_UCX_VERSION_MAX];
 
     if ((num_seen == 0) || atomic_load(&core->aside)) {
         return;
@@ -130,9 +131,10 @@ static void tell_of_nothing(uct_predreg_core_t *core)
     uct_predreg_components_tell(knobs, &managed);
     if (knobs->summary != UCT_PREDREG_SUMMARY_NONE) {
         uct_predreg_snapshot(core, &snapshot);
+        uct_predreg_ucx_version(core, ucx, sizeof(ucx));
         /* No domain was opened, so that the helper was never started */
         snapshot.mode = UCS_RCACHE_PRED_MODE_NONE;
-        uct_predreg_summary_print_none(&snapshot, num_seen,
+        uct_predreg_summary_print_none(&snapshot, ucx, num_seen,
                                        ucs_string_buffer_cstr(&managed),
                                        knobs->summary, knobs->summary_file);
     }
@@ -149,6 +151,7 @@ static void print_summary(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
     ucs_rcache_pred_snapshot_t snapshot;
+    char ucx[UCT_PREDREG_UCX_VERSION_MAX];
 
     if (knobs->summary == UCT_PREDREG_SUMMARY_NONE) {
         return;
@@ -157,7 +160,9 @@ static void print_summary(uct_predreg_core_t *core)
     /* This counts domains that the program did not close */
     uct_predreg_note_pinned(core);
     uct_predreg_snapshot(core, &snapshot);
-    uct_predreg_summary_print(&snapshot, knobs->summary, knobs->summary_file);
+    uct_predreg_ucx_version(core, ucx, sizeof(ucx));
+    uct_predreg_summary_print(&snapshot, ucx, knobs->summary,
+                              knobs->summary_file);
 }
 
 /* The process exits. Domains that were not closed stay as they are, since UCX

@@ -196,23 +196,11 @@ static void put_clocks(uct_predreg_core_t *core, const char *clock_key,
     put_number(recorder, realtime_key, realtime);
 }
 
-static void put_ucx_version(const uct_predreg_core_t *core)
-{
-    ucs_rcache_recorder_t *recorder = core->recorder;
-    unsigned major, minor, release;
-    char text[64];
-
-    if (core->real.ucp_get_version != NULL) {
-        core->real.ucp_get_version(&major, &minor, &release);
-        snprintf(text, sizeof(text), "%u.%u.%u", major, minor, release);
-        ucs_rcache_recorder_meta(recorder, "ucx_version", text);
-    }
-}
-
 static void put_all_meta(uct_predreg_core_t *core)
 {
     ucs_rcache_recorder_t *recorder = core->recorder;
     const char *size                = uct_predreg_job_size();
+    char ucx[UCT_PREDREG_UCX_VERSION_MAX];
     char host[HOST_NAME_MAX + 1];
 
     host_name(host, sizeof(host));
@@ -229,7 +217,8 @@ static void put_all_meta(uct_predreg_core_t *core)
             recorder, "policy",
             ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
     ucs_rcache_recorder_meta(recorder, "version", PACKAGE_VERSION);
-    put_ucx_version(core);
+    uct_predreg_ucx_version(core, ucx, sizeof(ucx));
+    ucs_rcache_recorder_meta(recorder, "ucx_version", ucx);
     put_clocks(core, "clock_ns", "realtime_ns");
     put_number(recorder, "page_size", sysconf(_SC_PAGESIZE));
     uct_predreg_knobs_for_each(&core->knobs, put_knob, recorder);

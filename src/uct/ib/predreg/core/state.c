@@ -43,6 +43,21 @@ uct_predreg_find_compat(uct_predreg_core_t *core,
     return compat;
 }
 
+void uct_predreg_ucx_version(const uct_predreg_core_t *core, char *text,
+                             size_t max)
+{
+    unsigned major, minor, release;
+
+    if (core->real.ucp_get_version == NULL) {
+        snprintf(text, max, "%u.%u", core->compat->major,
+                 core->compat->first_minor);
+        return;
+    }
+
+    core->real.ucp_get_version(&major, &minor, &release);
+    snprintf(text, max, "%u.%u.%u", major, minor, release);
+}
+
 unsigned uct_predreg_policy(uct_predreg_core_t *core)
 {
     return (core->pred == NULL) ? core->knobs.policy :

@@ -100,10 +100,12 @@ struct uct_predreg_core {
 #define UCT_PREDREG_CORE_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
 
+/** Room for the text of a version of UCX, bytes */
+#define UCT_PREDREG_UCX_VERSION_MAX 64
+
+
 /**
- * Find the facts about the UCX in this process. UCT does not tell its version,
- * so as long as the process uses UCT only, they are the facts about the version
- * that this library was built for.
+ * Find the facts about the UCX in this process.
  *
  * @return NULL if this library does not work with that UCX; then it has stepped
  * aside and logged why.
@@ -111,6 +113,11 @@ struct uct_predreg_core {
 const uct_predreg_compat_t *
 uct_predreg_find_compat(uct_predreg_core_t *core,
                         const uct_predreg_real_t *real);
+
+/** Write the version of the process's UCX, such as "1.18.1"; as long as it uses
+ *  UCT only, the first version that the facts are about, such as "1.13". */
+void uct_predreg_ucx_version(const uct_predreg_core_t *core, char *text,
+                             size_t max);
 
 /** @return the policy in force, @ref ucs_rcache_pred_policy_t. It differs from
  *  the one asked for if the helper could not be started. Any thread may call

@@ -91,11 +91,11 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
 }
 
 static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,
-                        ucs_string_buffer_t *strb)
+                        const char *ucx, ucs_string_buffer_t *strb)
 {
     ucs_string_buffer_appendf(strb, "{");
     ucs_rcache_pred_snapshot_to_json(snapshot, strb);
-    ucs_string_buffer_appendf(strb, "}\n");
+    ucs_string_buffer_appendf(strb, ",\"ucx_version\":\"%s\"}\n", ucx);
 }
 
 /*
@@ -157,13 +157,14 @@ static void summary_write(const char *path, ucs_string_buffer_t *text)
 }
 
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
+                               const char *ucx,
                                uct_predreg_summary_format_t format,
                                const char *path)
 {
     ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
 
     if (format == UCT_PREDREG_SUMMARY_JSON) {
-        format_json(snapshot, &strb);
+        format_json(snapshot, ucx, &strb);
     } else {
         format_text(snapshot, &strb);
     }
@@ -171,6 +172,7 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
 }
 
 void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
+                                    const char *ucx,
                                     unsigned num_domains, const char *managed,
                                     uct_predreg_summary_format_t format,
                                     const char *path)
@@ -178,7 +180,7 @@ void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
     ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
 
     if (format == UCT_PREDREG_SUMMARY_JSON) {
-        format_json(snapshot, &strb);
+        format_json(snapshot, ucx, &strb);
     } else {
         format_who(snapshot, &strb);
         ucs_string_buffer_appendf(&strb,

@@ -22,6 +22,7 @@ BEGIN_C_DECLS
 /**
  * Print the numbers of a snapshot. This function uses nothing else of the core.
  *
+ * @param [in] ucx     Version of the process's UCX, such as "1.18.1".
  * @param [in] format  UCT_PREDREG_SUMMARY_TEXT or UCT_PREDREG_SUMMARY_JSON.
  * @param [in] path    File that the summary is appended to; NULL or empty:
  *                     standard error. If the file cannot be written to, is a
@@ -29,6 +30,7 @@ BEGIN_C_DECLS
  *                     logged, and the summary goes to standard error.
  */
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
+                               const char *ucx,
                                uct_predreg_summary_format_t format,
                                const char *path);
 
@@ -42,6 +44,7 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
  *                          follow "none of".
  */
 void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
+                                    const char *ucx,
                                     unsigned num_domains, const char *managed,
                                     uct_predreg_summary_format_t format,
                                     const char *path);

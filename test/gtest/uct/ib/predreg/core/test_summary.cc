@@ -36,7 +36,8 @@ protected:
         std::stringstream text;
 
         close(mkstemp(path));
-        uct_predreg_summary_print(&m_snapshot, UCT_PREDREG_SUMMARY_TEXT, path);
+        uct_predreg_summary_print(&m_snapshot, "1.18.1",
+                                  UCT_PREDREG_SUMMARY_TEXT, path);
         text << std::ifstream(path).rdbuf();
         unlink(path);
         return text.str();
