@@ -29,9 +29,12 @@
  *          with the expected one (rndv_rtr.c), if it was built with assertions
  *   0x360  a pool of UCP's own (ucp_reg_mpool_malloc()), or memory that the
  *          program maps for one-sided communication; with LOCK another pool
- *   0x000  memory that the program maps for messages alone
+ *   0x000  memory that the program maps for messages alone; or, with
+ *          PROTO_ENABLE=n, data of a rendezvous that the sender puts, at the
+ *          receiver: if this fails, the message goes another way (rndv.c)
+ *   0x008  a receive that the adapter matches (tag/offload.c)
  *
- * With PROTO_ENABLE=n the flags of messages are those of 1.13.
+ * With PROTO_ENABLE=n the other flags of messages are those of 1.13.
  */
 static uct_predreg_may_t
 may_1_22(unsigned flags, uct_predreg_purpose_t purpose)
@@ -44,8 +47,13 @@ may_1_22(unsigned flags, uct_predreg_purpose_t purpose)
         return UCT_PREDREG_MAY_PASS_POOL;
     }
 
-    return (flags & UCT_MD_MEM_FLAG_HIDE_ERRORS) ?
-           UCT_PREDREG_MAY_REFUSE : uct_predreg_compat_may_by_purpose(purpose);
+    if ((flags & UCT_MD_MEM_FLAG_HIDE_ERRORS) ||
+        (!(flags & UCT_MD_MEM_ACCESS_ALL) &&
+         (purpose != UCT_PREDREG_PURPOSE_MAPPED))) {
+        return UCT_PREDREG_MAY_REFUSE;
+    }
+
+    return uct_predreg_compat_may_by_purpose(purpose);
 }
 
 static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
@@ -53,6 +61,7 @@ static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
     uct_predreg_may_t result = may_1_22(flags, purpose);
 
     return ((result == UCT_PREDREG_MAY_REFUSE) &&
+            (flags & UCT_MD_MEM_ACCESS_REMOTE_PUT) &&
             !(flags & UCT_MD_MEM_ACCESS_REMOTE_GET)) ?
            UCT_PREDREG_MUST_WHOLE : result;
 }

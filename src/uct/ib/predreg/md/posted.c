@@ -15,8 +15,12 @@
  * provides their pages as they are touched. */
 #define POSTED_BITS 12
 
+/* UCX 1.16 registers from the multiple of this that is below a buffer
+ * (UCS_PGT_ADDR_ALIGN), so buffers are known by where such a block begins */
+#define BLOCK 16
+
 enum {
-    WORD_BUFFER,
+    WORD_BLOCK,
     WORD_CALLER,
     WORD_STACK,
     WORD_WINDOW
@@ -26,16 +30,21 @@ static ucs_rcache_pred_seqslot_t posted[1u << POSTED_BITS]
         __attribute__((aligned(64)));
 
 
+static uint64_t block_of(const void *buffer)
+{
+    return (uintptr_t)buffer / BLOCK;
+}
+
 static ucs_rcache_pred_seqslot_t *posted_slot(const void *buffer)
 {
-    return &posted[ucs_rcache_pred_hash_bits((uintptr_t)buffer, POSTED_BITS)];
+    return &posted[ucs_rcache_pred_hash_bits(block_of(buffer), POSTED_BITS)];
 }
 
 void uct_predreg_posted_put(const void *buffer,
                             const ucs_rcache_pred_context_t *context)
 {
     uint64_t words[UCS_RCACHE_PRED_SEQSLOT_WORDS] = {
-        [WORD_BUFFER] = (uintptr_t)buffer,
+        [WORD_BLOCK]  = block_of(buffer),
         [WORD_CALLER] = context->caller,
         [WORD_STACK]  = context->stack,
         [WORD_WINDOW] = context->window
@@ -62,7 +71,7 @@ void uct_predreg_posted_get(const void *buffer,
      * the same */
     seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
     if ((seq & 1) || !ucs_rcache_pred_seqslot_read(slot, seq, words) ||
-        (words[WORD_BUFFER] != (uintptr_t)buffer)) {
+        (words[WORD_BLOCK] != block_of(buffer))) {
         memset(context, 0, sizeof(*context));
         return;
     }

@@ -216,12 +216,30 @@ changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
     return copy;
 }
 
-#define PURPOSE(_comm) \
-    ((((_comm) == UCS_RCACHE_PRED_COMM_PUT) || \
-      ((_comm) == UCS_RCACHE_PRED_COMM_GET)) ? \
-     UCT_PREDREG_PURPOSE_ONE_SIDED : \
-     ((_comm) == UCS_RCACHE_PRED_COMM_SEND) ? UCT_PREDREG_PURPOSE_SEND : \
-     UCT_PREDREG_PURPOSE_MESSAGE)
+/* What a communication registers its data for. The data of a put whose datatype
+ * this library does not know, such as the lists of 1.22 (UCP_DATATYPE_SGL), may
+ * go to a function of an interface that it does not replace: it must not be a
+ * handle of ours. */
+static UCS_F_ALWAYS_INLINE uct_predreg_purpose_t
+comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
+{
+    switch (kind) {
+    case UCS_RCACHE_PRED_COMM_PUT:
+    case UCS_RCACHE_PRED_COMM_GET:
+        switch (datatype & UCP_DATATYPE_CLASS_MASK) {
+        case UCP_DATATYPE_CONTIG:
+        case UCP_DATATYPE_IOV:
+        case UCP_DATATYPE_GENERIC:
+            return UCT_PREDREG_PURPOSE_ONE_SIDED;
+        default:
+            return UCT_PREDREG_PURPOSE_MAPPED;
+        }
+    case UCS_RCACHE_PRED_COMM_SEND:
+        return UCT_PREDREG_PURPOSE_SEND;
+    default:
+        return UCT_PREDREG_PURPOSE_MESSAGE;
+    }
+}
 
 /* The endpoint and the worker of a communication, chosen by the name of its
  * object: EP_OF_ or WORKER_OF_ with ep or worker */
@@ -278,7 +296,8 @@ changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
         } \
         \
         ++predreg_depth; \
-        predreg_purpose = PURPOSE(UCS_RCACHE_PRED_COMM_##_kind); \
+        predreg_purpose = comm_purpose(UCS_RCACHE_PRED_COMM_##_kind, \
+                                       PREDREG_DATATYPE_##_options); \
         ret = PREDREG_REAL(ucx, _name) _args; \
         predreg_purpose = purpose; \
         --predreg_depth; \

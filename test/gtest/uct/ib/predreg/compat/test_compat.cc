@@ -189,7 +189,11 @@ TEST_F(test_compat, from_1_16_on_an_operation_asks_for_what_it_needs) {
             {0x100, UCT_PREDREG_PURPOSE_ONE_SIDED, UCT_PREDREG_MAY_LAST_RESORT},
             {0x100, UCT_PREDREG_PURPOSE_UNKNOWN, UCT_PREDREG_MUST_WHOLE},
             {0x360, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MUST_WHOLE},
-            {0x000, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MUST_WHOLE}
+            {0x000, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MUST_WHOLE},
+            /* What the sender puts without the cost model, and what the
+             * adapter matches */
+            {0x000, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_REFUSE},
+            {0x008, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_REFUSE}
         });
     }
 }

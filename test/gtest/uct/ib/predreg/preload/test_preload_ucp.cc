@@ -306,6 +306,15 @@ TEST_F(test_preload_ucp, registrations_inside_know_their_purpose) {
     }
 }
 
+TEST_F(test_preload_ucp, puts_of_an_unknown_datatype_need_real_handles) {
+    m_param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    m_param.datatype      = 4; /* UCP_DATATYPE_SGL of UCX 1.22 */
+    ucp_put_nbx(nullptr, m_buffer, LENGTH, 0, nullptr, &m_param);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, fake_comm.purpose);
+    ucp_tag_send_nbx(nullptr, m_buffer, LENGTH, 0, &m_param);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_SEND, fake_comm.purpose);
+}
+
 TEST_F(test_preload_ucp, progress_inside_a_call_is_not_part_of_it) {
     static int purpose;
 
