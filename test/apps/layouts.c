@@ -111,11 +111,12 @@ static void check_domain(uct_component_h component, const char *name)
             if (query_v2 != NULL) {
                 check_query(md, &attr);
             }
-            if (facts.can_register) {
+            if (attr.cap.flags & UCT_MD_FLAG_REG) {
                 check_registration(md, facts.component);
             }
-            printf("%s%s\n", facts.component,
-                   facts.can_register ? " registers" : "");
+            printf("%s%s%s\n", facts.component,
+                   (attr.cap.flags & UCT_MD_FLAG_REG) ? " registers" : "",
+                   facts.can_register ? ", managed if named" : "");
         }
         uct_md_close(md);
     }

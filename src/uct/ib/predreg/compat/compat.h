@@ -80,7 +80,9 @@ typedef struct uct_predreg_setting {
 /** What the core needs to know of a memory domain. */
 typedef struct uct_predreg_md_facts {
     char component[UCT_COMPONENT_NAME_MAX]; /**< Name of its component */
-    int  can_register;      /**< Whether it registers memory at all */
+    int  can_register;      /**< Whether it registers memory, and its transports
+                                 need the handles. Others may give all memory
+                                 the same handle */
     int  registers_devices; /**< Whether it registers memory of devices */
     int  has_devices;       /**< Whether it knows memory of devices besides that
                                  of the host */

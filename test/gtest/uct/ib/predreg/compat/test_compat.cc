@@ -232,7 +232,7 @@ protected:
     void SetUp() override
     {
         md_attr                      = {};
-        md_attr.cap.flags            = UCT_MD_FLAG_REG;
+        md_attr.cap.flags            = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH;
         md_attr.cap.detect_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
         md_status                    = UCS_OK;
         strcpy(md_attr.component_name, "ib");
@@ -263,6 +263,12 @@ TEST_F(test_compat_md, other_components_are_told_apart) {
 
 TEST_F(test_compat_md, not_every_domain_registers) {
     md_attr.cap.flags = UCT_MD_FLAG_ALLOC;
+    EXPECT_EQ(0, facts().can_register);
+}
+
+/* Those of self and tcp give all memory the same handle */
+TEST_F(test_compat_md, not_every_domain_needs_handles) {
+    md_attr.cap.flags = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_RKEY;
     EXPECT_EQ(0, facts().can_register);
 }
 

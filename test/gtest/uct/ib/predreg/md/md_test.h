@@ -55,7 +55,7 @@ protected:
         static const bool installed = (uct_predreg_quiet_install(), true);
         (void)installed;
         set("HELPER", "progress");
-        m_attr.cap.flags            = UCT_MD_FLAG_REG;
+        m_attr.cap.flags            = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH;
         m_attr.cap.detect_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
         strcpy(m_attr.component_name, "ib");
 
