@@ -9,11 +9,25 @@
 #include <ucs/debug/log_def.h>
 
 #include <stdarg.h>
+#include <string.h>
 
+
+/* The file of UCP that says of a registration that it has failed */
+#define UCP_FILE "ucp_mm.c"
 
 /* Whether this thread's messages are held back */
 static __thread int is_quiet;
 
+/* Whether the next error that UCP logs in this thread is */
+static __thread int is_quiet_once;
+
+
+static int is_of_ucp(const char *file)
+{
+    const char *name = strrchr(file, '/');
+
+    return !strcmp((name == NULL) ? file : name + 1, UCP_FILE);
+}
 
 /* UCX's log calls this before it writes a message */
 static ucs_log_func_rc_t
@@ -22,6 +36,13 @@ handle_message(const char *file, unsigned line, const char *function,
                const ucs_log_component_config_t *comp_conf, const char *message,
                va_list ap)
 {
+    if (ucs_unlikely(is_quiet_once) && (level == UCS_LOG_LEVEL_ERROR)) {
+        is_quiet_once = 0;
+        if (is_of_ucp(file)) {
+            return UCS_LOG_FUNC_RC_STOP;
+        }
+    }
+
     return (is_quiet && (level <= UCS_LOG_LEVEL_WARN)) ?
            UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
 }
@@ -34,6 +55,11 @@ void uct_predreg_quiet_install(void)
 void uct_predreg_quiet_begin(void)
 {
     is_quiet = 1;
+}
+
+void uct_predreg_quiet_once(void)
+{
+    is_quiet_once = 1;
 }
 
 void uct_predreg_quiet_end(void)

@@ -35,6 +35,11 @@ void uct_predreg_quiet_begin(void);
 /** Drop them no longer. */
 void uct_predreg_quiet_end(void);
 
+/** Drop the next error of this thread, if it is UCP's about a registration: UCP
+ *  goes on by itself, but says so in the words of an error (1.16 and later
+ *  without PROTO_ENABLE, rndv.c). */
+void uct_predreg_quiet_once(void);
+
 END_C_DECLS
 
 #endif

@@ -9,6 +9,7 @@
 #include "domain.h"
 #include "foreign.h"
 #include "posted.h"
+#include "quiet.h"
 #include "register.h"
 #include "watch.h"
 
@@ -232,9 +233,12 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
         return foreign_mem_reg(domain, req, 0, memh_p);
     }
 
-    if (ucs_unlikely((status == UCS_ERR_EXCEEDS_LIMIT) &&
-                     (may != UCT_PREDREG_MAY_REFUSE))) {
-        complain_of_bounds(domain, req);
+    if (ucs_unlikely(status == UCS_ERR_EXCEEDS_LIMIT)) {
+        if (may != UCT_PREDREG_MAY_REFUSE) {
+            complain_of_bounds(domain, req);
+        } else if (!(req->flags & domain->core->compat->quiet_flag)) {
+            uct_predreg_quiet_once();
+        }
     }
 
     return status;

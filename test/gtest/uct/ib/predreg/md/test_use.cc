@@ -219,6 +219,22 @@ TEST_F(test_md_use, a_send_that_does_not_fit_is_refused_in_silence) {
     EXPECT_EQ(0u, m_num_regs);
 }
 
+/* UCX 1.18 without its cost model: the receiver of what the sender puts */
+TEST_F(test_md_use, ucp_says_nothing_of_what_it_copies_instead) {
+    test_core_set_ucx(18);
+    set("MAX_PINNED", "512K");
+    reg(open(), 0, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_EXCEEDS_LIMIT);
+    for (const char *message : {"dropped", "the next one"}) {
+        ucs_log_dispatch("src/ucp/core/ucp_mm.c", 1, "f", UCS_LOG_LEVEL_ERROR,
+                         &ucs_global_opts.log_component, "%s", message);
+    }
+    EXPECT_EQ("the next one", log_watch::take());
+
+    reg(open(), 0, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_EXCEEDS_LIMIT);
+    ucs_error("of somebody else");
+    EXPECT_EQ("of somebody else", log_watch::take());
+}
+
 TEST_F(test_md_use, mapped_memory_that_does_not_fit_is_an_error) {
     set("MAX_PINNED", "512K");
     reg(open(), RECV, UCT_PREDREG_PURPOSE_MAPPED, UCS_ERR_EXCEEDS_LIMIT);
