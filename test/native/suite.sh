@@ -221,6 +221,49 @@ stock_tests()
         "$top/test/rig/run.sh" --cma --build /usr -- true
 }
 
+# Both ends of a transfer by UCX's own program, which takes its standard input for
+# that of an MPI launcher unless it is a terminal
+perftest()
+{
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    $rig -- bash -c '
+        ucx_perftest -c 0 < /dev/ptmx & server=$!
+        for ((i = 0; i < 50; ++i)); do
+            ucx_perftest -c 1 -t tag_bw -s 5000000 -n 50 localhost < /dev/ptmx &&
+                wait $server && exit
+            kill -0 $server || exit
+            sleep 0.1
+        done'
+}
+
+# Stock UCX of another Debian suite, under that suite's MPIs
+#   suite_tests SUITE
+suite_tests()
+{
+    local suite=$1 rig="$top/test/rig/run.sh --suite $1 --cma --build $build
+                        --timeout $limit"
+    local cached='value("registrations") == 3 &&
+                  value("pinned_peak_bytes") == 15 * 1048576'
+    local program=(fig1 --iters 50 --compute 2 --verify)
+    local apps=$build/$suite/test/apps
+
+    run "$suite: programs" "$top/test/rig/build.sh" "$suite" "$build"
+    run "$suite: stock UCX keeps memory registered" pinned 2 "$cached" \
+        $rig -- mpirun -np 2 "$apps/${program[@]}"
+    run "$suite: stock UCX keeps it pinned" \
+        watch_pinned 15 mpirun -np 2 "$apps/${program[@]}"
+    run "$suite: stock UCX, integrity" pinned 2 'value("registrations") > 0' \
+        $rig -- mpirun -np 2 "$apps/integrity" $messages --seed 2
+    run "$suite: ucx_perftest" pinned 2 'value("registrations") > 0' perftest
+    run "$suite: programs for MPICH" \
+        "$top/test/rig/build.sh" --mpich "$suite" "$build"
+    apps=$build/$suite-mpich/test/apps
+    run "$suite: MPICH" pinned 2 "$cached" \
+        $rig -- mpirun.mpich -np 2 "$apps/${program[@]}"
+    run "$suite: a mirror that is not there" skips "127.0.0.1" \
+        env RIG_MIRROR=http://127.0.0.1:9/ RIG_PACKAGES=bash $rig -- true
+}
+
 # skips TEXT COMMAND...: the command ends with 77, and says that
 skips()
 {
@@ -248,6 +291,7 @@ run "large receives are registered in pieces" in_pieces \
 run "fork" job 2 "$apps/forktest"
 if [ -z "$sanitizer" ]; then
     stock_tests
+    suite_tests trixie
     run "integrity, 4 ranks" job 4 "$apps/integrity" $messages --seed 4
     run "integrity, on demand" \
         with POLICY=on-demand job 2 "$apps/integrity" $messages --seed 5

@@ -6,9 +6,12 @@
 # run one command, say how it ended, power off. Started by run.sh, which gives
 #
 #   9p tag "host"  the host's root, read only
+#   9p tag "suite" the root of another suite, read only (RIG_SUITE)
 #   9p tag "ctl"   a folder shared with run.sh:
 #                    conf     variables for this script (sourced)
 #                    cmd      the command, as a shell script
+#                    folders  what the root of a suite shows of the host: two
+#                             lines each, the folder and the path it gets
 #                    out      what the command writes (we append)
 #                    uptime   seconds from power-on to the command
 #                    status   the command's exit status; its presence says that
@@ -46,9 +49,29 @@ mount -t 9p -o $opts,cache=none,access=any ctl /ctl || die "no ctl folder"
 # run. The overlay lets everything be written, to memory.
 mount -t 9p -o $opts,ro,cache=loose,access=any host /host || die "no host root"
 mount -t tmpfs -o size=75% rw /rw
-mkdir /rw/up /rw/work
-mount -t overlay -o lowerdir=/host,upperdir=/rw/up,workdir=/rw/work over /newroot ||
-    die "no overlay"
+root=/host
+if [ -n "$RIG_SUITE" ]; then
+    root=/suite
+    mount -t 9p -o $opts,ro,cache=loose,access=any suite /suite ||
+        die "no root of $RIG_SUITE"
+fi
+
+# layer FOLDER TARGET NUMBER
+layer()
+{
+    mkdir -p "$2" /rw/up$3 /rw/work$3
+    mount -t overlay -o "lowerdir=$1,upperdir=/rw/up$3,workdir=/rw/work$3" over "$2"
+}
+
+layer $root /newroot 0 || die "no overlay"
+if [ -n "$RIG_SUITE" ]; then
+    n=0
+    while IFS= read -r source && IFS= read -r target; do
+        n=$((n + 1))
+        layer "/host$source" "/newroot$target" $n || die "no folder $target"
+    done < /ctl/folders
+    mkdir -p "/newroot$RIG_HOME"
+fi
 
 mount --bind /proc /newroot/proc
 mount --bind /sys /newroot/sys

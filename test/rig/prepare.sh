@@ -167,7 +167,7 @@ build()
     version=${image##*/vmlinuz-}
 
     tree=$tmp/tree
-    mkdir -p "$tree"/{bin,dev,proc,sys,modules,ctl,host,rw,newroot}
+    mkdir -p "$tree"/{bin,dev,proc,sys,modules,ctl,host,suite,rw,newroot}
     cp "$busybox" "$tree/bin/busybox" || fail "could not copy busybox"
     cp "$here/guest-init.sh" "$tree/init" || fail "could not copy guest-init.sh"
     chmod 755 "$tree/init" "$tree/bin/busybox"

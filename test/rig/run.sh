@@ -180,51 +180,8 @@ out=$(cd "$out" && pwd -P) || fail "no folder $out"
 [ "$out" != / ] || fail "RIG_OUT must not be /"
 export RIG_OUT=$out
 
-# Defaults for UCX and Open MPI; what the caller has set stays.
-default()
-{
-    local name=${1%%=*}
-    [ -n "${!name+set}" ] || export "$1"
-}
-
-defaults_mpi()
-{
-    default OMPI_ALLOW_RUN_AS_ROOT=1
-    default OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    default OMPI_MCA_pml=ucx
-    default OMPI_MCA_osc=ucx
-    # none of these would be used; that of libfabric sleeps for a second when
-    # it is closed, at the end of each job
-    default OMPI_MCA_btl=^vader,tcp,openib,usnic,ofi
-    # the guest has fewer processors than tests have ranks (mpirun
-    # --oversubscribe)
-    default OMPI_MCA_rmaps_base_oversubscribe=1
-    # the same for Open MPI 5
-    default PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-}
-
-# See test/native/README.md
-defaults_cma()
-{
-    export LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    export NATIVE_ADAPTER_COST=${adapter_cost:-0,0}
-    default UCX_TLS=cma,posix,self
-    default UCX_RCACHE_PRED_COMPONENTS=cma
-    default OMPI_MCA_opal_common_ucx_tls=any
-    default OMPI_MCA_opal_common_ucx_devices=any
-}
-
-defaults_guest()
-{
-    defaults_mpi
-    default UCX_TLS=rc,self
-    default UCX_NET_DEVICES=rxe0:1
-    # the GID of the IPv4 address; with another the wire-up times out
-    default UCX_IB_GID_INDEX=0
-    # pin 33 MB a rank instead of 76 before the program has done anything
-    default UCX_RC_VERBS_RX_QUEUE_LEN=256
-    default UCX_UD_VERBS_RX_QUEUE_LEN=256
-}
+# shellcheck source=test/rig/defaults.sh
+. "$here/defaults.sh"
 
 # Without the capability even root is held to the limit.
 drop_ipc_lock()
@@ -234,26 +191,8 @@ drop_ipc_lock()
     echo "$setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock"
 }
 
-# show_folder DIR...: add to the folders of this machine that a suite's root shows.
-# Those which a root has itself are left out
-show_folder()
-{
-    local dir shown
-    for dir in "$@"; do
-        case $dir/ in
-        /|//|/bin/*|/boot/*|/dev/*|/etc/*|/lib*/*|/proc/*|/run/*|/sbin/*|/sys/*) ;;
-        /usr/|/usr/bin/*|/usr/include/*|/usr/lib*/*|/usr/sbin/*|/usr/share/*) ;;
-        /var/|/var/cache/*|/var/lib/*|/tmp/*) ;;
-        *)
-            for shown in "${folders[@]+"${folders[@]}"}"; do
-                case $dir/ in "$shown"/*) continue 2 ;; esac
-            done
-            folders+=("$dir") ;;
-        esac
-    done
-}
-
-folders=()
+# shellcheck source=test/rig/folders.sh
+. "$here/folders.sh"
 root=
 if [ -n "$suite" ]; then
     root=$("$here/root.sh" "$suite") || {
@@ -327,20 +266,21 @@ if [ -n "$native" ]; then
     exit $status
 fi
 
-if [ -n "$suite" ]; then
-    say "--suite in a guest is not there yet; --native and --cma are"
-    exit 77
-fi
 qemu=${RIG_QEMU:-qemu-system-x86_64}
 if ! command -v "$qemu" >/dev/null; then
     say "no RDMA device here, and no '$qemu' for a guest that has one" \
         "(Debian package: qemu-system-x86)"
     exit 77
 fi
-if ! command -v rdma >/dev/null && [ ! -x /usr/sbin/rdma ] &&
-   [ ! -x /sbin/rdma ]; then
+if [ -z "$suite" ] && ! command -v rdma >/dev/null &&
+   [ ! -x /usr/sbin/rdma ] && [ ! -x /sbin/rdma ]; then
     say "'rdma' is not installed (Debian package: iproute2)"
     exit 77
+fi
+if [ -n "$suite" ] && [ -z "$(find "$root"/usr/lib/*/ucx -name 'libuct_ib.so*' \
+                              -print -quit 2>/dev/null)" ]; then
+    say "UCX as $suite has it was built without its transports for RDMA: programs" \
+        "can use a UCX of their own here, or run with --cma"
 fi
 image=$("$here/prepare.sh") || {
     status=$?
@@ -359,7 +299,7 @@ defaults_guest
     echo "cd $(quote "$PWD") || exit 125"
     for name in $(compgen -e); do
         case $name in
-        UCX_*|OMPI_*|RIG_*) env_names+=("$name") ;;
+        UCX_*|OMPI_*|PRTE_*|PMIX_*|MPIR_*|RIG_*) env_names+=("$name") ;;
         esac
     done
     for name in "${env_names[@]}"; do
@@ -380,7 +320,13 @@ defaults_guest
     echo "RIG_MEMLOCK=${RIG_MEMLOCK-}"
     [ -z "${RIG_MEMLOCK-}" ] || echo "RIG_PREFIX='$(drop_ipc_lock)'"
     echo "RIG_HANG=$((timeout > 20 ? timeout - 10 : 0))"
+    echo "RIG_SUITE=$suite"
+    echo "RIG_HOME=$(quote "${HOME:-/root}")"
 } > "$work/ctl/conf"
+for folder in /tmp "${folders[@]+"${folders[@]}"}"; do
+    # symbolic links would be followed in the guest
+    printf '%s\n' "$(realpath "$folder")" "$folder"
+done > "$work/ctl/folders"
 
 # Commas separate QEMU's options.
 share()
@@ -403,6 +349,7 @@ qemu_args=(
     -virtfs "$(share ctl "$work/ctl")"
     -virtfs "$(share out "$RIG_OUT")"
 )
+[ -z "$suite" ] || qemu_args+=(-virtfs "$(share suite "$root"),readonly=on")
 
 # Should this script be killed without a chance to clean up, QEMU goes too.
 pdeathsig=
