@@ -12,6 +12,7 @@ extern "C" {
 #include <tools/predreg/run/options.h>
 }
 
+#include <algorithm>
 #include <filesystem>
 
 namespace {

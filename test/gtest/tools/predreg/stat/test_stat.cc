@@ -11,6 +11,8 @@ extern "C" {
 #include <tools/predreg/stat/stat.h>
 }
 
+#include <algorithm>
+
 class test_stat : public fake_system_test {
 };
 

@@ -12,6 +12,8 @@ extern "C" {
 #include <tools/predreg/stat/view.h>
 }
 
+#include <algorithm>
+
 class test_stat_view : public fake_system_test {
 protected:
     test_stat_view() { memset(&m_view, 0, sizeof(m_view)); }

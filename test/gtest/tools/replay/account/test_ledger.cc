@@ -11,6 +11,7 @@ extern "C" {
 #include <gtest/gtest.h>
 #include <tools/replay/account/ledger.h>
 
+#include <algorithm>
 #include <random>
 #include <tuple>
 #include <vector>

@@ -9,6 +9,8 @@
 
 #include "fake_uct.h"
 
+#include <algorithm>
+
 /*
  * A wrapped fake interface beside a real cache in a fake world. Uses of LARGE
  * bytes are in pieces: at 50 ns a page and 15 us an operation three pieces, see

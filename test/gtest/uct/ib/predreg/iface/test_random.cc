@@ -6,6 +6,7 @@
 
 #include "iface_test.h"
 
+#include <algorithm>
 #include <memory>
 #include <random>
 
