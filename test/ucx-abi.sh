@@ -116,6 +116,13 @@ expect 1 \
     "header: core/core.c includes ucs/parser.h, which is for compat" \
     "unused: header ucs/good.h"
 
+cp list list.good
+printf 'also ucs/parser.h core/core.c for a type\n' >> list
+expect 1 \
+    "header: core/core.c includes ucs/other.h" \
+    "unused: header ucs/good.h"
+cp list.good list
+
 # A name that may not be used
 fresh
 printf 'int UCS_ONHEAP;\n' >> src/core/core.c
@@ -123,7 +130,6 @@ expect 1 "never: core/core.c:8 uses UCS_ON(STACK|HEAP): it writes down a layout"
 
 # Lists that say too little, or something twice, and nothing that was built
 fresh
-cp list list.good
 printf 'symbol ucs_more\n' >> list
 expect 2
 grep -q 'no reason for symbol ucs_more in the list' message

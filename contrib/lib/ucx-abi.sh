@@ -37,14 +37,14 @@ ours='^(ucm|ucp|ucs|uct)_'
 # The list, without comments: KIND NAME REASON
 grep -vE '^[ \t]*(#|$)' "$list" > "$work/list" || true
 awk '
-    $1 !~ /^(symbol|header|compat|never)$/ {
+    $1 !~ /^(symbol|header|compat|also|never)$/ {
         print "unknown kind \"" $1 "\" in the list; accepted: " \
-              "symbol header compat never"
+              "symbol header compat also never"
     }
-    NF < 3 {
+    NF < 3 + ($1 == "also") {
         print "no reason for " $1 " " $2 " in the list"
     }
-    seen[$2]++ {
+    ($1 != "also") && seen[$2]++ {
         print $2 " is twice in the list"
     }' "$work/list" > "$work/bad"
 [ ! -s "$work/bad" ] || { cat "$work/bad" >&2; exit 2; }
@@ -111,6 +111,7 @@ check_sources()
     while read -r file header; do
         if grep -qxF "$header" "$work/compat"; then
             [[ /$file = */compat/* ]] ||
+                grep -q "^also $header $file " "$work/list" ||
                 echo "header: $file includes $header, which is for compat"
         elif ! grep -qxF "$header" "$work/anywhere"; then
             echo "header: $file includes $header"
