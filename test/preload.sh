@@ -173,12 +173,21 @@ for preload in "$library $work/tool.so" "$work/tool.so $library"; do
 done
 
 # Another version of UCX: what tells it is overridden
-echo 'void ucp_get_version(unsigned *major, unsigned *minor, unsigned *release)
-      { *major = 1; *minor = 99; *release = 0; }' | compile version.so
+version()
+{
+    echo "void ucp_get_version(unsigned *major, unsigned *minor,
+                               unsigned *release)
+          { *major = 1; *minor = $1; *release = 0; }" | compile version.so
+}
+version 12
 echo 'int uct_md_mem_reg_v2;' | compile uct.so
 preload="$library $work/version.so"
 runs "another version" "$program"
-says 1 'stepping aside: this process uses UCX 1.99, accepted is 1\.'
+says 1 'stepping aside: this process uses UCX 1.12; accepted: 1.13 to 1'
+says 1 .
+version 99
+runs "a later version" "$program"
+says 1 'stepping aside: this process uses UCX 1.99; accepted: 1.13 to 1'
 says 1 .
 runs "another version, loaded later" "$loadall" "$plugin"
 says 1 'stepping aside: this process uses UCX 1.99'
@@ -196,7 +205,7 @@ int main(void)
 }
 END
 runs "another version of UCT" "$work/uct"
-says 1 'stepping aside: the libuct of this process is not that of UCX 1\.'
+says 1 'stepping aside: this program uses UCT without UCP'
 says 1 .
 preload=
 runs "a program that has UCT only" "$work/uct"
