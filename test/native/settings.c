@@ -17,16 +17,21 @@
 
 #define PREFIX "CMA_"
 
-/* Read settings from the environment, and change one. From UCX 1.15 on the parser
- * wants what UCS_CONFIG_REGISTER_TABLE made of the table, and the prefix */
+/* Read settings from the environment. From UCX 1.15 on the parser wants what
+ * UCS_CONFIG_REGISTER_TABLE made of the table */
 #if UCT_API >= UCT_VERSION(1, 15)
 #define CONFIG_FILL(_opts, _table, _prefix) \
     ucs_config_parser_fill_opts(_opts, &_table##_config_entry, "UCX_", 0)
-#define CONFIG_SET(_opts, _table, _prefix, _name, _value) \
-    ucs_config_parser_set_value(_opts, _table, _prefix, _name, _value)
 #else
 #define CONFIG_FILL(_opts, _table, _prefix) \
     ucs_config_parser_fill_opts(_opts, _table, "UCX_", _prefix, 0)
+#endif
+
+/* Change a setting. From UCX 1.17 on the parser wants the prefix */
+#if UCT_API >= UCT_VERSION(1, 17)
+#define CONFIG_SET(_opts, _table, _prefix, _name, _value) \
+    ucs_config_parser_set_value(_opts, _table, _prefix, _name, _value)
+#else
 #define CONFIG_SET(_opts, _table, _prefix, _name, _value) \
     ucs_config_parser_set_value(_opts, _table, _name, _value)
 #endif
