@@ -1,10 +1,11 @@
 #!/bin/bash
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# All tests: unit tests, plain and under sanitizers; which file uses which, and
-# what of UCX; fuzzing; the installation; messages on bad input; pages of reports
-# in a browser; real MPI programs in the native rig, under sanitizers too; and,
-# with an RDMA device or in a guest that has one, over verbs. See usage() below.
+# All tests: unit tests, plain, beside a UCX of another version, and under
+# sanitizers; which file uses which, and what of UCX; fuzzing; the installation;
+# messages on bad input; pages of reports in a browser; real MPI programs in the
+# native rig, under sanitizers too; and, with an RDMA device or in a guest that
+# has one, over verbs. See usage() below.
 
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -38,8 +39,8 @@ check_parts()
     done
 }
 
-parts=(structure unit sanitize fuzz install input replay report stat native
-       rig)
+parts=(structure unit versions sanitize fuzz install input replay report stat
+       native rig)
 check_parts "$@"
 [ $# -eq 0 ] || parts=("$@")
 passed=0
@@ -143,6 +144,12 @@ run_unit()
     run_gtest "$build/test/gtest/gtest"
 }
 
+run_versions()
+{
+    make -C "$build/test/gtest" -j"$(nproc)" gtest
+    "$top/test/versions.sh" "$build"
+}
+
 check_structure()
 {
     check "test of the check of the structure" "$top/test/structure.sh"
@@ -241,7 +248,7 @@ install_packages()
     # of them, and is run only once
     install_missing "$log" "${packages_build[@]}" "${packages_native[@]}" \
         libgtest-dev ucx-utils man-db hpcc clang libdw-dev
-    if is_asked native rig; then
+    if is_asked versions native rig; then
         (install_missing "$log" "${packages_suite[@]}") || true
     fi
     if is_asked rig; then
@@ -259,6 +266,7 @@ run_part()
     case $1 in
     structure) check_structure ;;
     unit)      check "unit tests" run_unit ;;
+    versions)  check "UCX of another version" run_versions ;;
     sanitize)  check_sanitize ;;
     coverage)  check_coverage ;;
     fuzz)      check_fuzz ;;
