@@ -47,6 +47,24 @@ static void watch_start(uct_predreg_core_t *core)
     }
 }
 
+/* A trace without its uses would be of no use. Where the cache of UCX that
+ * leave-pinned keeps on hides them, the cache of this library takes its place,
+ * and leaves everything registered as well */
+static void record_without_ucx_cache(uct_predreg_core_t *core)
+{
+    uct_predreg_knobs_t *knobs = &core->knobs;
+
+    if (!core->compat->ucp_cache_hides_uses || !uct_predreg_is_traced(knobs) ||
+        (knobs->policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {
+        return;
+    }
+
+    ucs_debug("UCX's own cache hides what is recorded: predict without a budget "
+              "to give up memory takes its place");
+    knobs->policy = UCS_RCACHE_PRED_POLICY_PREDICT;
+    knobs->budget = 0;
+}
+
 /* Prepare for managing memory. Everything that can fail is done here, before
  * UCX's own caches are switched off */
 static ucs_status_t core_start(uct_predreg_core_t *core)
@@ -106,6 +124,7 @@ uct_predreg_core_init_5(const uct_predreg_real_t *real)
         return NULL;
     }
 
+    record_without_ucx_cache(core);
     if (core_start(core) != UCS_OK) {
         return NULL;
     }

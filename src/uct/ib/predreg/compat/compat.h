@@ -106,6 +106,10 @@ typedef struct uct_predreg_compat {
      *  ends the list. */
     const uct_predreg_setting_t *md_caches;
 
+    /** Whether UCP's cache, where it is on, answers uses without a call that
+     *  this library sees */
+    int                   ucp_cache_hides_uses;
+
     /** The setting that has UCP choose its protocols by its cost model */
     uct_predreg_setting_t proto;
 

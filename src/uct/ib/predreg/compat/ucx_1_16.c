@@ -76,6 +76,7 @@ static const uct_predreg_setting_t md_caches[] = {
 #define FACTS \
     .major                  = 1, \
     .ucp_cache              = UCT_PREDREG_COMPAT_UCP_CACHE, \
+    .ucp_cache_hides_uses   = 1, /* ucp_memh_get() of ucp_mm.inl */ \
     .md_caches              = md_caches, \
     .proto                  = { /* ucp_context.c */ \
         .name          = "PROTO_ENABLE", \

@@ -134,6 +134,30 @@ TEST_F(test_core_start, leave_pinned_needs_no_memory_events) {
     });
 }
 
+/* From 1.16 on the cache of UCP hides uses */
+TEST_F(test_core_start, a_trace_of_leave_pinned_has_its_uses) {
+    test_core_real()->ucp_get_version = [](unsigned *major, unsigned *minor,
+                                           unsigned *release) {
+        *major   = 1;
+        *minor   = 18;
+        *release = 1;
+    };
+    knob("POLICY", "leave-pinned");
+    run([](const uct_predreg_hooks_t *hooks) {
+        EXPECT_NE(nullptr, hooks);
+        EXPECT_EQ(unsigned(UCS_RCACHE_PRED_POLICY_LEAVE_PINNED),
+                  test_core_knobs()->policy);
+    });
+
+    knob("TRACE", m_folder);
+    run([](const uct_predreg_hooks_t *hooks) {
+        EXPECT_NE(nullptr, hooks);
+        EXPECT_EQ(unsigned(UCS_RCACHE_PRED_POLICY_PREDICT),
+                  test_core_knobs()->policy);
+        EXPECT_EQ(0, test_core_knobs()->budget);
+    });
+}
+
 TEST_F(test_core_start, a_trace_of_leave_pinned_wants_memory_events) {
     knob("POLICY", "leave-pinned");
     knob("TRACE", m_folder);
