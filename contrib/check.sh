@@ -333,6 +333,9 @@ check_native()
 {
     say "real programs in the native rig:"
     check_suite native "$top/test/native/suite.sh" "$build"
+    say "stock UCX of Debian 13 in the native rig:"
+    check_suite native-trixie \
+        "$top/test/native/suite.sh" --suite trixie "$build" UCX
 }
 
 build_programs_in()

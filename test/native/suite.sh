@@ -4,16 +4,26 @@
 # Real programs in the native rig, under the preload. One line for each test,
 # then DONE. A build with a sanitizer runs the programs under it.
 #
-# usage: suite.sh BUILD-FOLDER [PATTERN]    only tests whose name has PATTERN
+# usage: suite.sh [--suite S] BUILD-FOLDER [PATTERN]
+#
+#   PATTERN     only tests whose name has it
+#   --suite S   with the UCX and MPI of Debian's suite S, see test/rig/README.md; the
+#               library is the one in BUILD-FOLDER
 
 set -u
+suite=
+if [ "$1" = --suite ]; then
+    suite=$2
+    shift 2
+fi
 build=$(cd "$1" && pwd)
 pattern=${2:-}
 top=$(cd "$(dirname "$0")/../.." && pwd)
-apps=$build/test/apps
+apps=$build/${suite:+$suite/}test/apps
 library=$build/src/uct/ib/predreg/.libs/libuct_predreg.so
 limit=120 # seconds a program may take
-rig="$top/test/rig/run.sh --cma --build $build --timeout $limit"
+rig="$top/test/rig/run.sh ${suite:+--suite $suite} --cma --build $build
+     --timeout $limit"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export UCX_RCACHE_PRED_SUMMARY=json
@@ -178,7 +188,17 @@ predreg=$build/src/tools/predreg/ucx_predreg
 # policies of it. Each of its 3 registrations is of 1280 pages.
 stock_tests()
 {
+    # Up to UCX 1.15 the cache is the domain's, and counts as it does there; from
+    # 1.16 on it is UCP's, above the domain
     local cached='value("uses") == 150 && value("registrations") == 3'
+    local bound=UCX_CMA_RCACHE_MAX_REGIONS=2 off=UCX_CMA_REG_METHODS=direct
+    # What is sent to the process itself is registered on both sides, or on one
+    local itself='value("uses") == 300 && value("pinned_peak_bytes") == 31457280'
+    case $suite in trixie|unstable)
+        cached='value("uses") == 3 && value("registrations") == 3'
+        bound=UCX_RCACHE_MAX_REGIONS=2 off=UCX_RCACHE_ENABLE=n
+        itself='value("uses") == 3 && value("pinned_peak_bytes") == 15728640' ;;
+    esac
     local peak='value("pinned_peak_bytes")' mib=1048576
     local average='value("pinned_average_bytes")'
 
@@ -194,13 +214,12 @@ stock_tests()
         "value(\"registrations\") == 150 && $peak == 5 * $mib" \
         $rig -- "$predreg" run --policy on-demand -- "${fig1[@]}"
     run "one rank that exchanges with itself" pinned 1 \
-        "value(\"uses\") == 300 && $peak == 30 * $mib" \
-        $rig -- mpirun -np 1 "$apps/fig1" --iters 50 --compute 2 --verify
+        "$itself" $rig -- mpirun -np 1 "$apps/fig1" --iters 50 --compute 2 --verify
     run "UCX's cache bounded to two regions" pinned 2 \
         "value(\"registrations\") == 150 && $average < 11 * $mib" \
-        env UCX_CMA_RCACHE_MAX_REGIONS=2 $rig -- "${fig1[@]}"
+        env "$bound" $rig -- "${fig1[@]}"
     run "UCX's cache switched off" pinned 2 "$peak == 5 * $mib" \
-        env UCX_CMA_REG_METHODS=direct $rig -- "${fig1[@]}"
+        env "$off" $rig -- "${fig1[@]}"
     run "what an adapter adds" pinned 2 \
         'value("adapter_seconds") == 0.013680' \
         $rig --adapter-cost 1000,2 -- "${fig1[@]}"
@@ -212,11 +231,17 @@ stock_tests()
     run "stock UCX, integrity" pinned 2 \
         'value("registrations") > 0.65 * value("uses")' \
         $rig -- mpirun -np 2 "$apps/integrity" $messages --seed 2
+    run "stock UCX, ucx_perftest" pinned 2 'value("registrations") > 0' perftest
     run "stock UCX, fork" $rig -- mpirun -np 2 "$apps/forktest"
     run "more than one registration or ring of io_uring holds" watch_pinned 15 \
         env NATIVE_PART_BYTES=1048576 NATIVE_SLOTS=4 "${fig1[@]}"
     run "locked memory of too few bytes" skips "locked memory is limited" \
         env RIG_MEMLOCK=900 $rig -- true
+    run "a suite without a mirror" \
+        skips "127.0.0.1\|only root\|mmdebstrap" \
+        env RIG_MIRROR=http://127.0.0.1:9/ RIG_PACKAGES=bash \
+        "$top/test/rig/run.sh" --suite trixie --cma -- true
+    [ -z "$suite" ] || run "stock UCX under MPICH" pinned 2 "$cached" mpich
     run "a build without the rig" skips "not built" \
         "$top/test/rig/run.sh" --cma --build /usr -- true
 }
@@ -236,32 +261,12 @@ perftest()
         done'
 }
 
-# Stock UCX of another Debian suite, under that suite's MPIs
-#   suite_tests SUITE
-suite_tests()
+# Figure 1 under the suite's MPICH
+mpich()
 {
-    local suite=$1 rig="$top/test/rig/run.sh --suite $1 --cma --build $build
-                        --timeout $limit"
-    local cached='value("registrations") == 3 &&
-                  value("pinned_peak_bytes") == 15 * 1048576'
-    local program=(fig1 --iters 50 --compute 2 --verify)
-    local apps=$build/$suite/test/apps
-
-    run "$suite: programs" "$top/test/rig/build.sh" "$suite" "$build"
-    run "$suite: stock UCX keeps memory registered" pinned 2 "$cached" \
-        $rig -- mpirun -np 2 "$apps/${program[@]}"
-    run "$suite: stock UCX keeps it pinned" \
-        watch_pinned 15 mpirun -np 2 "$apps/${program[@]}"
-    run "$suite: stock UCX, integrity" pinned 2 'value("registrations") > 0' \
-        $rig -- mpirun -np 2 "$apps/integrity" $messages --seed 2
-    run "$suite: ucx_perftest" pinned 2 'value("registrations") > 0' perftest
-    run "$suite: programs for MPICH" \
-        "$top/test/rig/build.sh" --mpich "$suite" "$build"
-    apps=$build/$suite-mpich/test/apps
-    run "$suite: MPICH" pinned 2 "$cached" \
-        $rig -- mpirun.mpich -np 2 "$apps/${program[@]}"
-    run "$suite: a mirror that is not there" skips "127.0.0.1" \
-        env RIG_MIRROR=http://127.0.0.1:9/ RIG_PACKAGES=bash $rig -- true
+    "$top/test/rig/build.sh" --mpich "$suite" "$build" &&
+        $rig -- mpirun.mpich -np 2 \
+            "$build/$suite-mpich/test/apps/${fig1[3]##*/}" "${fig1[@]:4}"
 }
 
 # skips TEXT COMMAND...: the command ends with 77, and says that
@@ -291,12 +296,15 @@ run "large receives are registered in pieces" in_pieces \
 run "fork" job 2 "$apps/forktest"
 if [ -z "$sanitizer" ]; then
     stock_tests
-    suite_tests trixie
     run "integrity, 4 ranks" job 4 "$apps/integrity" $messages --seed 4
     run "integrity, on demand" \
         with POLICY=on-demand job 2 "$apps/integrity" $messages --seed 5
     run "transpose" job 2 "$apps/transpose"
-    run "memory of every kind" no_errors job 2 "$apps/memkinds"
+    # UCX 1.18 aborts a send of read-only memory over a transport such as this one
+    # by itself: it puts, where the peer could not get, and that needs a handle
+    case $suite in trixie|unstable) ;; *)
+        run "memory of every kind" no_errors job 2 "$apps/memkinds" ;;
+    esac
     # The call alone, and with all that follow
     for kind in memory thread system; do
         run "each call fails, $kind" every $kind FAULT=$kind:@ FAULT=$kind:@+

@@ -54,6 +54,8 @@ Variables:
   RIG_MIRROR        where the packages of a suite come from, see root.sh
   RIG_QEMU          the QEMU to use (qemu-system-x86_64)
 
+COMMAND finds RIG_OUT, and RIG_SUITE with --suite, in its environment.
+
 Where not set, UCX and Open MPI are told to use the device (UCX_TLS and so on).
 
 Exit status: that of COMMAND, 128 + n if signal n ended it; 124 after the
@@ -200,6 +202,7 @@ if [ -n "$suite" ]; then
         [ $status -eq 77 ] || status=125
         exit $status
     }
+    export RIG_SUITE=$suite
     build=$(realpath -m "$build")
     show_folder "$(cd "$here/../.." && pwd)" "$build" "$PWD" "$RIG_OUT"
 fi

@@ -5,12 +5,14 @@
 # device, see run.sh. One line for each test, then DONE.
 #
 # usage: suite.sh BUILD-FOLDER [PATTERN]    only tests whose name has PATTERN
+#
+# Under run.sh --suite it takes the programs that build.sh has built.
 
 set -u
 build=$1
 pattern=${2:-}
 top=$(cd "$(dirname "$0")/../.." && pwd)
-apps=$build/test/apps
+apps=$build/${RIG_SUITE:+$RIG_SUITE/}test/apps
 limit=240 # seconds a program may take; emulated guests differ in speed
 predreg="timeout -k 5 $limit $build/src/tools/predreg/ucx_predreg run
          --summary=json"
