@@ -21,7 +21,7 @@ find_one()
 }
 
 for name in libuct_predreg.so libuct_predreg_core.so ucx_predreg \
-            ucx_predreg.1 ucx-predreg.pc; do
+            ucx_predreg.1 ucx_predreg.7 ucx-predreg.pc; do
     find_one "$name" || errors=1
 done
 [ $errors -eq 0 ] || exit 1
@@ -42,4 +42,7 @@ doc=$(dirname "$(find_one README.md)")
 done
 
 pkg-config --variable=preload "$(find_one ucx-predreg.pc)"
-man -l "$(find_one ucx_predreg.1)" | grep -q ucx_predreg
+for name in ucx_predreg.1 ucx_predreg.7; do
+    # All of it is read, so that man does not end with a broken pipe
+    man -l "$(find_one $name)" | grep -c ucx_predreg > /dev/null
+done

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
 # What the manual page, the README and docs/ say of knobs is what the library
-# reads: their names, their defaults, their ranges and the values of those that
+# reads: their names, their defaults, their help and the values of those that
 # have names. The table that the library reads is asked for with ucx_info.
 #
 # usage: knobs.sh BUILD-FOLDER
@@ -12,10 +12,15 @@ export LC_ALL=C
 build=$(cd "$1" && pwd)
 top=$(cd "$(dirname "$0")/.." && pwd)
 library=$build/src/uct/ib/predreg/.libs/libuct_predreg.so
-page=$top/src/tools/predreg/ucx_predreg.1
+page=$build/src/tools/predreg/ucx_predreg.7
 work=$(mktemp -d "${TMPDIR:-/tmp}/predreg-knobs.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 errors=0
+
+[ -f "$page" ] || {
+    echo "$page is not made in a build with sanitizers, or for another machine"
+    exit 77
+}
 
 fail()
 {
@@ -37,6 +42,7 @@ awk '
         if (name != "") print name "\t" text "\t" items
         name = ""
     }
+    { gsub(/\\-/, "-"); gsub(/\\&/, ""); gsub(/\\e/, "\\") }
     /^\.It Ev UCX_RCACHE_PRED_/ {
         flush(); name = $3; text = ""; items = ""; lists = 0; next
     }
@@ -45,10 +51,10 @@ awk '
     /^\.Sh/ { lists = 0 }
     /^\.It Cm/ { items = items " " $3 }
     name != "" {
-        sub(/^\.(Cm|Li|It Cm|Fl|Pa|Ev|Sx) */, "")
+        sub(/^\.(Cm|It Cm) */, "")
         if ($0 !~ /^\./) text = text " " $0
     }
-    END { flush() }' "$page" | sed 's/ \([.,;:]\)/\1/g' > "$work/page"
+    END { flush() }' "$page" > "$work/page"
 
 # Rows of tables: the name and the default in quotes of code, then text
 grep -hrE '^\| *`UCX_RCACHE_PRED_[A-Z_]+` *\| *`[^`]*` *\|' "$top/README.md" \
@@ -56,28 +62,17 @@ grep -hrE '^\| *`UCX_RCACHE_PRED_[A-Z_]+` *\| *`[^`]*` *\|' "$top/README.md" \
     sed -E 's/^\| *`([A-Z_]+)` *\| *`([^`]*)` *\| */\1=\2\t/' > "$work/rows" ||
     true
 
-# range HELP: what it says of numbers, as the manual page says it
-range()
-{
-    echo "$1" | grep -oE 'Range: [^.]*' |
-        sed -E 's/^Range: //; s/^([0-9]+[KMG]?) and more.*/at least \1/; s/, .*//'
-}
-
 # accepted HELP: names of values, one a line
 accepted()
 {
     echo "$1" | sed -nE 's/.*syntax: +\[([^]]*\|[^]]*)\].*/\1/p' | tr '|' '\n'
 }
 
-# default NAME VALUE: as the manual page says it
-default()
+# words TEXT: with one space between them, and without the dashes between names
+# and what they mean
+words()
 {
-    case $1=$2 in
-    *=inf)                          echo "no bound" ;;
-    UCX_RCACHE_PRED_SUMMARY_FILE=)  echo "standard error" ;;
-    *=)                             echo "none" ;;
-    *)                              echo "$2" ;;
-    esac
+    echo "$1" | tr -s ' ' | sed 's/ - / /g'
 }
 
 # check_entry NAME DEFAULT HELP: of the manual page
@@ -91,14 +86,11 @@ check_entry()
         return
     }
 
-    expected="Default: $(default "$name" "$2")."
-    [[ $said = *"$expected"* ]] ||
+    expected=$(words "${3%% syntax:*} Default: ${2:-empty}.")
+    [[ "$(words "$said") " = "$expected "* ]] ||
         fail "$name in the manual page: no '$expected' in '$said'"
-    expected=$(range "$3")
-    [[ ${said,,} = *"${expected,,}"* ]] ||
-        fail "$name in the manual page: no range '$expected' in '$said'"
-    # Where values have items of their own, the text may name them as well, so
-    # that only the items tell whether all of them are there
+    # The text may name values as well, so that only the items tell whether all
+    # of them are there
     for value in $items; do
         accepted "$3" | grep -qx -e "$value" ||
             fail "$name in the manual page: '$value' is no value"
@@ -106,8 +98,6 @@ check_entry()
     for value in $(accepted "$3"); do
         [ -z "$items" ] || [[ " $items " = *" $value "* ]] ||
             fail "$name in the manual page: no item for '$value'"
-        [[ " $said" = *[\ ,]"$value"[\ ,.\;:]* ]] ||
-            fail "$name in the manual page: no value '$value' in '$said'"
     done
 }
 

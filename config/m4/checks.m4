@@ -27,6 +27,11 @@ AC_DEFUN([PREDREG_CHECK_SANITIZE], [
             [SANITIZE_CFLAGS="-fsanitize=thread -Wno-tsan"],
             [AC_MSG_ERROR([--enable-sanitize=$enable_sanitize: accepted are address and thread])])
     AC_SUBST([SANITIZE_CFLAGS])
+
+    dnl Whether make may run what it has built. The thread sanitizer does not
+    dnl work everywhere
+    AM_CONDITIONAL([RUNS_BUILT],
+                   [test "$cross_compiling/$enable_sanitize" = no/no])
 ])
 
 # The MPI programs of the tests are ordinary C programs linked with Open MPI

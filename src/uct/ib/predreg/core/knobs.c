@@ -221,6 +221,17 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
     }
 }
 
+void uct_predreg_knobs_describe(void (*cb)(void *arg, const char *name,
+                                           const char *dfl_value,
+                                           const char *help), void *arg)
+{
+    size_t i;
+
+    for (i = 0; knob_table[i].name != NULL; ++i) {
+        cb(arg, knob_table[i].name, knob_table[i].dfl_value, knob_table[i].doc);
+    }
+}
+
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs)
 {
     const uct_predreg_config_field_t *knob;

@@ -84,6 +84,13 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                 void (*cb)(void *arg, const char *name,
                                            const char *value), void *arg);
 
+/** Call a function for each knob, with the knob's name without its prefix, its
+ *  default as text and its help: lines of text, and lines that begin with one
+ *  space and "VALUE - " for what a value means. */
+void uct_predreg_knobs_describe(void (*cb)(void *arg, const char *name,
+                                           const char *dfl_value,
+                                           const char *help), void *arg);
+
 /** Set all knobs to their defaults, whatever the environment says. The caller
  *  has to clean them up, or may if there was no memory for them. */
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs);
