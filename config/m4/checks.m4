@@ -42,6 +42,13 @@ AC_DEFUN([PREDREG_CHECK_MPI], [
 ])
 
 AC_DEFUN([PREDREG_CHECK_TEST_DEPS], [
+    AC_ARG_ENABLE([tests],
+                  [AS_HELP_STRING([--disable-tests],
+                                  [leave out all programs that are not
+                                   installed])],
+                  [], [enable_tests=yes])
+    AM_CONDITIONAL([BUILDS_TESTS], [test "x$enable_tests" != xno])
+
     predreg_have_gtest=no
     PKG_CHECK_MODULES([GTEST], [gtest_main], [predreg_have_gtest=yes], [true])
     AM_CONDITIONAL([HAVE_GTEST], [test $predreg_have_gtest = yes])
@@ -78,4 +85,19 @@ AC_DEFUN([PREDREG_CHECK_LIBDW], [
                              [AS_IF([test "x$with_libdw" = xyes],
                                     [AC_MSG_ERROR([libdw was not found (Debian: libdw-dev)])])])])
     AM_CONDITIONAL([HAVE_LIBDW], [test $predreg_have_libdw = yes])
+])
+
+# Where the environment module gets. Where it is looked for differs between
+# systems; `module use` names further folders
+AC_DEFUN([PREDREG_CHECK_MODULEFILES], [
+    AC_ARG_WITH([modulefilesdir],
+                [AS_HELP_STRING([--with-modulefilesdir=DIR],
+                                [folder of environment modules
+                                 @<:@DATADIR/modulefiles@:>@])],
+                [], [with_modulefilesdir='${datadir}/modulefiles'])
+    AS_CASE([$with_modulefilesdir],
+            [no|yes], [AC_MSG_ERROR(m4_normalize([
+                --with-modulefilesdir=$with_modulefilesdir: accepted are
+                folders]))])
+    AC_SUBST([modulefilesdir], [$with_modulefilesdir])
 ])
