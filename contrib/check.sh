@@ -3,9 +3,9 @@
 #
 # All tests: unit tests, plain, beside a UCX of another version, and under
 # sanitizers; which file uses which, and what of UCX; fuzzing; the installation;
-# messages on bad input; pages of reports in a browser; real MPI programs in the
-# native rig, under sanitizers too; and, with an RDMA device or in a guest that
-# has one, over verbs. See usage() below.
+# the tarball and the Debian package; messages on bad input; pages of reports in a
+# browser; real MPI programs in the native rig, under sanitizers too; and, with an
+# RDMA device or in a guest that has one, over verbs. See usage() below.
 
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -39,8 +39,8 @@ check_parts()
     done
 }
 
-parts=(structure unit versions sanitize fuzz install input replay report stat
-       native rig)
+parts=(structure unit versions sanitize fuzz install package input replay report
+       stat native rig)
 check_parts "$@"
 [ $# -eq 0 ] || parts=("$@")
 passed=0
@@ -229,6 +229,17 @@ check_install()
     check "programs with other UCXs than usual" "$top/test/preload.sh" "$build"
 }
 
+# The tarball is tried without the tests, which would be built once more: what is
+# in it is compared with the checkout instead
+check_package()
+{
+    check "make distcheck" make -C "$build" distcheck \
+        DISTCHECK_CONFIGURE_FLAGS=--disable-tests
+    check "files of the tarball" "$top/test/dist.sh" "$build"
+    check "Debian packages" "$top/contrib/package.sh"
+    check "Debian package, as a new user has it" "$top/test/package.sh" "$build"
+}
+
 # is_asked PART...: whether one of these parts is to be run
 is_asked()
 {
@@ -254,6 +265,9 @@ install_packages()
     if is_asked rig; then
         install_guest "$log"
     fi
+    if is_asked package; then
+        install_missing "$log" "${packages_package[@]}" mmdebstrap
+    fi
     if is_asked report; then
         # The browser is large and may be missing: the part then skips what
         # needs it
@@ -271,6 +285,7 @@ run_part()
     coverage)  check_coverage ;;
     fuzz)      check_fuzz ;;
     install)   check_install ;;
+    package)   check_package ;;
     input)     check "bad input" "$top/test/input.sh" "$build"
                check "knobs as documented" "$top/test/knobs.sh" "$build"
                check "tables of results" "$top/test/results.sh" "$build" ;;
@@ -287,7 +302,7 @@ main()
     local part
 
     install_packages
-    if is_asked fuzz install input replay report stat native rig; then
+    if is_asked fuzz install package input replay report stat native rig; then
         build_project
     else
         build_project src

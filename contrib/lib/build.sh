@@ -11,6 +11,8 @@ build=${PREDREG_BUILD:-$top/build}
 
 packages_build=(build-essential autoconf automake libtool pkg-config
                 libucx-dev openmpi-bin libopenmpi-dev libjson-c-dev)
+# What the Debian packages are built and checked with
+packages_package=(debhelper dpkg-dev lintian libdw-dev pkgconf)
 # What the native rig is built with
 packages_native=(liburing-dev patchelf)
 # What makes the roots of other suites for test/rig/run.sh

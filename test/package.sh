@@ -1,0 +1,37 @@
+#!/bin/bash
+# Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+#
+# Tries the Debian package as a new user would: in a small system of its suite that
+# has Open MPI, it is installed with apt, and a job is run. There is no RDMA device,
+# so that the library has nothing to manage there; it has to say so.
+#
+# usage: package.sh BUILD-FOLDER [SUITE [OLDER-SUITE]]
+#   SUITE        that of the system; this machine's unless given
+#   OLDER-SUITE  that of the package, if it is another one; contrib/package.sh has
+#                built it
+
+set -eu
+export LC_ALL=C
+top=$(cd "$(dirname "$0")/.." && pwd)
+build=$(cd "$1" && pwd)
+# shellcheck source=contrib/lib/build.sh
+. "$top/contrib/lib/build.sh"
+# shellcheck source=contrib/lib/root.sh
+. "$top/contrib/lib/root.sh"
+
+suite=${2:-$(own_suite)}
+built_for=${3:-$suite}
+files=("$build/packages/$built_for"/ucx-predreg_*.deb)
+[ -f "${files[0]}" ] ||
+    die "no package in $build/packages/$built_for; run" \
+        "contrib/package.sh $built_for"
+
+command -v mmdebstrap > /dev/null || { echo "no mmdebstrap"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+cp "${files[0]}" "$top/test/package_user.sh" "$work"
+log=$work/root.log
+root=$(prepare_root "$log" user "$suite" --variant=minbase \
+           openmpi-bin netpipe-openmpi environment-modules) || exit $?
+in_root "$root" "$work" /mnt/package_user.sh
