@@ -21,7 +21,7 @@
  * the one that it was compiled for; nothing else names a version. The columns
  * are in one file for each generation of UCX's registration caches, and are
  * listed in compat.c; structures whose header is not installed are in uct_v2.h,
- * and the settings parser in config_parser.h.
+ * and what is used of UCS in ucs_version.h and the files that ask it.
  *
  * Uses UCX's headers only. Everything is constant, so any thread may read it.
  */
