@@ -92,7 +92,8 @@ static const union {
                               const char *env_prefix, int ignore_errors);
 } fill_opts = {(void (*)(void))ucs_config_parser_fill_opts};
 
-static void *words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
+/* The table that was entered, as UCX has it */
+static void *table_words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
 static list_entry_t entry;
 
 
@@ -143,12 +144,12 @@ size_t uct_predreg_config_make(const uct_predreg_config_field_t *fields,
 void uct_predreg_config_register(const uct_predreg_config_table_t *table)
 {
     assert_layouts();
-    uct_predreg_config_make(table->fields, uct_predreg_ucs_minor(), words,
-                            ucs_static_array_size(words));
+    uct_predreg_config_make(table->fields, uct_predreg_ucs_minor(),
+                            table_words, ucs_static_array_size(table_words));
     entry = (list_entry_t){
         .name   = table->title,
         .prefix = table->prefix,
-        .table  = (ucs_config_field_t*)words,
+        .table  = (ucs_config_field_t*)table_words,
         .size   = table->size
     };
     ucs_list_add_tail(&ucs_config_global_list, &entry.list);
