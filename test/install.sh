@@ -46,3 +46,22 @@ for name in ucx_predreg.1 ucx_predreg.7; do
     # All of it is read, so that man does not end with a broken pipe
     man -l "$(find_one $name)" | grep -c ucx_predreg > /dev/null
 done
+
+# The RPM packages have to be told of every file. The list of the spec file is
+# compared with what is there, in the folders that configure has by default
+mapfile -t listed < <(sed -n '/^%files/,/^%changelog/p' \
+    "$(dirname "$0")/../ucx-predreg.spec.in" | sed -n \
+    -e 's/^%doc //' -e 's/%{name}/ucx-predreg/' -e 's|^%{_bindir}|bin|p' \
+    -e 's|^%{_libdir}|lib|p' -e 's|^%{_libexecdir}|libexec|p' \
+    -e 's|^%{_docdir}|share/doc|p' -e 's|^%{_mandir}|share/man|p' \
+    -e 's|^%{_datadir}|share|p')
+prefix=$(dirname "$(dirname "$(find_one ucx_predreg)")")
+while read -r file; do
+    for pattern in "${listed[@]}"; do
+        # shellcheck disable=SC2053 # It is a pattern
+        [[ $file != $pattern && $file != $pattern/* ]] || continue 2
+    done
+    echo "$file is not among the files of ucx-predreg.spec.in" >&2
+    errors=1
+done < <(find "$prefix" ! -type d ! -name '*.la' -printf '%P\n')
+exit $errors
