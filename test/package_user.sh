@@ -5,7 +5,7 @@
 # beside this file. It goes on after a failure, so that all of them are seen.
 
 set -u
-cd "$(dirname "$0")"
+cd "$(dirname "$0")" || exit 1
 export DEBIAN_FRONTEND=noninteractive
 errors=0
 
