@@ -241,7 +241,10 @@ stock_tests()
         skips "127.0.0.1\|only root\|mmdebstrap" \
         env RIG_MIRROR=http://127.0.0.1:9/ RIG_PACKAGES=bash \
         "$top/test/rig/run.sh" --suite trixie --cma -- true
-    [ -z "$suite" ] || run "stock UCX under MPICH" pinned 2 "$cached" mpich
+    if [ -n "$suite" ]; then
+        run "stock UCX under MPICH" pinned 2 "$cached" mpich
+        run "headers of this UCX" headers
+    fi
     run "a build without the rig" skips "not built" \
         "$top/test/rig/run.sh" --cma --build /usr -- true
 }
@@ -267,6 +270,15 @@ mpich()
     "$top/test/rig/build.sh" --mpich "$suite" "$build" &&
         $rig -- mpirun.mpich -np 2 \
             "$build/$suite-mpich/test/apps/${fig1[3]##*/}" "${fig1[@]:4}"
+}
+
+# The library is built with the headers of the suite's UCX, without a complaint
+headers()
+{
+    # shellcheck disable=SC2016 # expanded in the root
+    "$top/test/rig/run.sh" --suite "$suite" --native -- sh -c '
+        make -C "$1" -s -j2 ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=: \
+            CFLAGS="-g -O0 -Werror"' - "$build/$suite/src"
 }
 
 # skips TEXT COMMAND...: the command ends with 77, and says that
