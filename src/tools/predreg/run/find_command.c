@@ -25,29 +25,40 @@ static int is_executable(const char *path)
            (access(path, X_OK) == 0);
 }
 
-int predreg_has_command(const char *name)
+char *predreg_find_command(const char *name)
 {
     const char *folders = getenv("PATH");
-    int found           = 0;
     size_t length;
     char *path;
 
     if (strchr(name, '/') != NULL) {
-        return is_executable(name);
+        return is_executable(name) ? predreg_format("%s", name) : NULL;
     }
 
     if (folders == NULL) {
         folders = DEFAULT_PATH;
     }
 
-    while (!found && (folders != NULL) && (name[0] != '\0')) {
-        length  = strcspn(folders, ":");
-        path    = predreg_format("%.*s%s%s", (int)length, folders,
-                                 (length == 0) ? "./" : "/", name);
-        found   = is_executable(path);
+    while ((folders != NULL) && (name[0] != '\0')) {
+        length = strcspn(folders, ":");
+        path   = predreg_format("%.*s%s%s", (int)length, folders,
+                                (length == 0) ? "./" : "/", name);
+        if (is_executable(path)) {
+            return path;
+        }
+
         folders = (folders[length] == ':') ? (folders + length + 1) : NULL;
         free(path);
     }
 
+    return NULL;
+}
+
+int predreg_has_command(const char *name)
+{
+    char *path = predreg_find_command(name);
+    int found  = (path != NULL);
+
+    free(path);
     return found;
 }

@@ -13,11 +13,14 @@ BEGIN_C_DECLS
 
 /** @file find_command.h
  *
- * Finds out whether there is a command to run. start.c calls this.
+ * Finds the command to run. start.c and the sub-command info call this.
  */
 
-/** @return 1 if execvp() would find a file to execute under this name, which is
- *  looked for in PATH if there is no slash in it. */
+/** @return the file that execvp() would execute under this name, which is looked
+ *  for in PATH if there is no slash in it; to be freed. NULL: there is none. */
+char *predreg_find_command(const char *name);
+
+/** @return 1 if predreg_find_command() finds one. */
 int predreg_has_command(const char *name);
 
 END_C_DECLS

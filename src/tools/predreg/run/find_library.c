@@ -46,14 +46,9 @@ char *predreg_executable_folder(void)
     return predreg_format("%s", path);
 }
 
-/*
- * Make the path of the folder of libraries relative to the folder of programs.
- * With it the library is also found if the whole installation was moved.
- */
-static char *relative_libdir(const char *folder)
+char *predreg_relative_folder(const char *folder, const char *lib)
 {
     const char *bin = PREDREG_BINDIR;
-    const char *lib = PREDREG_LIBDIR;
     char *path      = predreg_format("%s", folder);
     size_t i, common = 0;
     char *longer;
@@ -179,7 +174,7 @@ static char *search(const char *folder, int *status_p)
     if (folder != NULL) {
         places[count++] = predreg_format("%s/" BUILD_FOLDER "/%s", folder,
                                          PREDREG_LIBRARY);
-        libdir          = relative_libdir(folder);
+        libdir          = predreg_relative_folder(folder, PREDREG_LIBDIR);
         places[count++] = predreg_format("%s/%s", libdir, PREDREG_LIBRARY);
         free(libdir);
     }

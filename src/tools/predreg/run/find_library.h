@@ -13,12 +13,26 @@ BEGIN_C_DECLS
 
 /** @file find_library.h
  *
- * Finds the library that is preloaded into programs. start.c calls this.
+ * Finds the library that is preloaded into programs. start.c and the sub-command
+ * info call this.
  */
 
 /** @return the folder that this program is in, to be freed by the caller, or
  *  NULL. */
 char *predreg_executable_folder(void);
+
+
+/**
+ * Find where another folder of the installation is. What is found so is also
+ * found if the whole installation was moved.
+ *
+ * @param [in] folder  Folder that this program is in.
+ * @param [in] other   Where the other folder is if the folder of programs is
+ *                     where the program was configured for.
+ *
+ * @return the path of the other folder, to be freed.
+ */
+char *predreg_relative_folder(const char *folder, const char *other);
 
 
 /**
