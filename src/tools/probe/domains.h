@@ -1,0 +1,30 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_PROBE_DOMAINS_H_
+#define PREDREG_PROBE_DOMAINS_H_
+
+#include "ucx.h"
+
+BEGIN_C_DECLS
+
+/** @file domains.h
+ *
+ * The memory domains of UCX, and what registrations cost in some of them. */
+
+/**
+ * Open each memory domain and say what it is. In one that registers, whose
+ * transports need the handles, and whose component is asked for, say what a
+ * registration costs.
+ *
+ * @param [in] components  Names of components, with a comma after each.
+ */
+void predreg_probe_domains(const predreg_probe_ucx_t *ucx,
+                           const char *components);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,24 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_PROBE_REHEARSE_H_
+#define PREDREG_PROBE_REHEARSE_H_
+
+#include "ucx.h"
+
+BEGIN_C_DECLS
+
+/** @file rehearse.h
+ *
+ * Starts UCX as a program does that exchanges messages. With the library
+ * preloaded, the library says itself what it will do. */
+
+/** Initialise UCP and a worker, say how much is pinned then, and end both. */
+void predreg_probe_rehearse(const predreg_probe_ucx_t *ucx);
+
+END_C_DECLS
+
+#endif
