@@ -12,6 +12,7 @@
 #include "report.h"
 
 #include <tools/predreg/common/message.h>
+#include <tools/predreg/info/info.h>
 #include <tools/predreg/replay/command.h>
 #include <tools/predreg/run/record.h>
 #include <tools/predreg/run/run.h>
@@ -47,6 +48,8 @@ static const command_t commands[] = {
      "play what was recorded again under other policies"},
     {"report", predreg_report, "ucx_predreg report",
      "compare policies for a recorded run, on a page"},
+    {"info", predreg_info, "ucx_predreg info",
+     "say what prediction would do here, and what is in the way"},
 };
 
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -1,0 +1,163 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "facts.h"
+
+#include <ucs/base/page.h>
+
+#include <ucs/sys/math.h>
+
+#include <string.h>
+
+
+static int is_chosen(const predreg_facts_t *facts, const char *component)
+{
+    const ucs_config_names_array_t *chosen = &facts->knobs.components;
+    unsigned i;
+
+    for (i = 0; i < chosen->count; ++i) {
+        if (!strcmp(chosen->names[i], component)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int predreg_facts_is_managed(const predreg_facts_t *facts,
+                             const predreg_probe_domain_t *domain)
+{
+    return domain->registers && domain->needs_handles &&
+           is_chosen(facts, domain->component) &&
+           (facts->knobs.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED);
+}
+
+unsigned predreg_facts_num_managed(const predreg_facts_t *facts)
+{
+    unsigned count = 0;
+    unsigned i;
+
+    for (i = 0; i < facts->asked.num_domains; ++i) {
+        count += predreg_facts_is_managed(facts, &facts->asked.domains[i]);
+    }
+
+    return count;
+}
+
+int predreg_facts_is_used(const predreg_facts_t *facts,
+                          const predreg_probe_domain_t *domain)
+{
+    const char *used = facts->rehearsal.used;
+    size_t length    = strlen(domain->name);
+    const char *name;
+
+    for (name = used; *name != '\0'; name += strcspn(name, ",") + 1) {
+        if (!strncmp(name, domain->name, length) && (name[length] == ',')) {
+            return 1;
+        }
+    }
+
+    return used[0] == '\0';
+}
+
+/* Whether UCP keeps a domain open that is managed */
+static int has_used_domain(const predreg_facts_t *facts)
+{
+    const predreg_probe_domain_t *domain;
+    unsigned i;
+
+    for (i = 0; i < facts->asked.num_domains; ++i) {
+        domain = &facts->asked.domains[i];
+        if (predreg_facts_is_managed(facts, domain) &&
+            predreg_facts_is_used(facts, domain)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts)
+{
+    const predreg_probe_t *rehearsal = &facts->rehearsal;
+    const char *printed              = rehearsal->printed;
+
+    if (!facts->is_rehearsed || (printed == NULL)) {
+        return PREDREG_OUTCOME_UNKNOWN;
+    }
+
+    /* The messages of preload.c, of core/state.c and of core/summary.c */
+    if ((strstr(printed, "stepping aside") != NULL) ||
+        (strstr(printed, "steps aside") != NULL)) {
+        return PREDREG_OUTCOME_ASIDE;
+    }
+
+    /* Later the library says what it has managed, which is not all that it
+     * would have if UCX had not failed */
+    if ((rehearsal->end[0] != '\0') || (rehearsal->error[0] != '\0')) {
+        return PREDREG_OUTCOME_UNKNOWN;
+    }
+
+    if (strstr(printed, ": nothing to manage") != NULL) {
+        return PREDREG_OUTCOME_NOTHING;
+    }
+
+    if (strstr(printed, ": leave-pinned, uses ") != NULL) {
+        return PREDREG_OUTCOME_LEFT;
+    }
+
+    if (strstr(printed, ", uses ") == NULL) {
+        return PREDREG_OUTCOME_UNKNOWN;
+    }
+
+    /* UCP opens all domains at first, to see what they can do */
+    return has_used_domain(facts) ? PREDREG_OUTCOME_MANAGED :
+                                    PREDREG_OUTCOME_NOTHING;
+}
+
+const uct_predreg_compat_t *predreg_facts_compat(const predreg_facts_t *facts)
+{
+    return facts->asked.has_version ?
+           uct_predreg_compat_select(facts->asked.major, facts->asked.minor) :
+           NULL;
+}
+
+int predreg_facts_has_bounds(const predreg_facts_t *facts)
+{
+    const uct_predreg_knobs_t *knobs = &facts->knobs;
+
+    return (!facts->host.is_unlimited && (facts->host.memlock != UINT64_MAX)) ||
+           (knobs->max_pinned != SIZE_MAX) ||
+           (knobs->max_regions != ULONG_MAX) ||
+           (knobs->node_max_pinned != SIZE_MAX) ||
+           (knobs->node_max_regions != ULONG_MAX);
+}
+
+unsigned predreg_facts_idle(const predreg_facts_t *facts)
+{
+    unsigned needed = facts->processes + facts->host.managed;
+
+    return (facts->host.processors > needed) ?
+           (facts->host.processors - needed) : 0;
+}
+
+predreg_facts_cost_t predreg_facts_cost(double small, double large,
+                                        const predreg_probe_domain_t *domain)
+{
+    const size_t page         = ucs_rcache_pred_page_size();
+    predreg_facts_cost_t cost = {.op = small, .page = 0};
+    size_t small_pages        = domain->small.bytes / page;
+    size_t large_pages        = domain->large.bytes / page;
+
+    /* Noise may make the large one cheaper, or its pages dearer than all of the
+     * small one */
+    if ((large_pages > small_pages) && (large > small)) {
+        cost.page = (large - small) / (large_pages - small_pages);
+        cost.op   = ucs_max(small - (cost.page * small_pages), 0);
+    }
+
+    return cost;
+}

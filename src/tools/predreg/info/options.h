@@ -1,0 +1,37 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_INFO_OPTIONS_H_
+#define PREDREG_INFO_OPTIONS_H_
+
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/** @file options.h
+ *
+ * Reads the arguments of the sub-command info. info.c calls this. */
+
+typedef struct {
+    int         json;
+    const char  *library; /**< NULL: the one that 'run' would preload */
+    char *const *command; /**< With its arguments, up to a NULL; its first may be
+                               NULL: there is none */
+} predreg_info_opts_t;
+
+
+/** Read the arguments. Knobs that are set go to the environment at once; their
+ *  values are not checked.
+ *  @return 0, or the exit status, and the reason has been printed. */
+int predreg_info_parse(int argc, char **argv, predreg_info_opts_t *opts);
+
+/** @return how many processes a launcher was told to start (-np and so on); 1
+ *  if it was not told. */
+unsigned predreg_info_processes(char *const *command);
+
+END_C_DECLS
+
+#endif
