@@ -40,7 +40,7 @@ check_parts()
 }
 
 parts=(structure unit versions sanitize fuzz install package input replay report
-       stat native rig)
+       stat info native rig)
 check_parts "$@"
 [ $# -eq 0 ] || parts=("$@")
 passed=0
@@ -292,6 +292,7 @@ run_part()
     replay)    check "replay" "$top/test/replay.sh" "$build" ;;
     report)    check "pages of reports" "$top/test/report.sh" "$build" ;;
     stat)      check "live counters" "$top/test/stat.sh" "$build" ;;
+    info)      check "what would happen" "$top/test/info.sh" "$build" ;;
     native)    check_native ;;
     rig)       check_rig ;;
     esac
@@ -302,7 +303,8 @@ main()
     local part
 
     install_packages
-    if is_asked fuzz install package input replay report stat native rig; then
+    if is_asked fuzz install package input replay report stat info native \
+                rig; then
         build_project
     else
         build_project src
