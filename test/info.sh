@@ -203,8 +203,8 @@ if command -v python3 > /dev/null; then
     [ "$(member 'o["ucx_version"]')" = "$version" ] || fail "ucx_version"
     [ "$(member 'o["settings"]["UCX_X"] == "\"\\\t?\u00e9"')" = True ] ||
         fail "strings"
-    [ "$(member '[o["works"], o["tried"], o["found_by"]]')" = \
-        "[False, 'aside', 'loader']" ] || fail "what came of it"
+    [ "$(member '[o["works"], o["tried"], o["command_kind"]]')" = \
+        "[False, 'aside', 'linked']" ] || fail "what came of it"
     [ "$(member '[p["stops"] for p in o["problems"] if "RCACHE_ENABLE" in p["what"]]')" \
         = '[True]' ] || fail "problems"
 fi

@@ -104,19 +104,19 @@ static void put_versions(const predreg_facts_t *facts)
 
 static void put_ucx(const predreg_facts_t *facts)
 {
-    static const char *const found_by[] = {
-        [PREDREG_TARGET_NONE]     = "search",
-        [PREDREG_TARGET_LAUNCHER] = "search for launcher",
-        [PREDREG_TARGET_LINKED]   = "loader",
-        [PREDREG_TARGET_PLUGIN]   = "search",
-        [PREDREG_TARGET_SCRIPT]   = "search for script",
-        [PREDREG_TARGET_STATIC]   = "none"
+    static const char *const kinds[] = {
+        [PREDREG_TARGET_NONE]     = NULL,
+        [PREDREG_TARGET_LAUNCHER] = "launcher",
+        [PREDREG_TARGET_LINKED]   = "linked",
+        [PREDREG_TARGET_PLUGIN]   = "plugin",
+        [PREDREG_TARGET_SCRIPT]   = "script",
+        [PREDREG_TARGET_STATIC]   = "static"
     };
-    const predreg_probe_t *ucx          = &facts->asked;
+    const predreg_probe_t *ucx       = &facts->asked;
     unsigned i;
 
     put_string("command", facts->target.path);
-    put_string("found_by", found_by[facts->target.kind]);
+    put_string("command_kind", kinds[facts->target.kind]);
     printf(",\"libraries\":[");
     for (i = 0; i < PREDREG_PROBE_LIBRARIES; ++i) {
         printf("%s", (i == 0) ? "" : ",");
