@@ -42,6 +42,14 @@ echo "$output"
 # Of what ucx_info prints, the knobs, and what is no knob at all
 knobs="ucx_info -c | grep -E '^UCX_RCACHE_PRED_POLICY=|^[^U]'"
 
+echo "== ucx_predreg info"
+output=$(user ucx_predreg info)
+status=$?
+echo "$output"
+[ $status -eq 1 ] || fail "info says $status where nothing would be managed"
+grep -qE '^ *version +[0-9.]+, known$' <<< "$output" ||
+    fail "info does not know the UCX of this system"
+
 echo "== LD_PRELOAD"
 output=$(user "export LD_PRELOAD=libuct_predreg.so; $knobs")
 [ "$output" = UCX_RCACHE_PRED_POLICY=predict ] ||
