@@ -29,13 +29,19 @@ int uct_predreg_is_host_memory(const void *address, size_t length)
         char              room[128];
     } memory;
 
+    /* UCX's cache of memory types is not asked in vain: it knows of memory that
+     * was mapped of late only that somebody has to look at it */
+    if (ucs_likely(!uct_predreg_has_devices())) {
+        return 1;
+    }
+
     switch (ucs_memtype_cache_lookup(address, length, &memory.info)) {
     case UCS_OK:
         return memory.info.type == UCS_MEMORY_TYPE_HOST;
     case UCS_ERR_NO_ELEM:
-        return 1; /* UCX's cache of memory types holds memory of devices only */
+        return 1; /* It holds memory of devices only */
     default:
-        return !uct_predreg_has_devices(); /* That cache is switched off */
+        return 0; /* It is switched off */
     }
 }
 

@@ -13,6 +13,8 @@
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/comm.h>
 
+#include <ucs/memory/memtype_cache.h>
+
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -55,6 +57,20 @@ TEST_F(test_md_use, it_is_registered_with_the_domain) {
     EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
     uct_predreg_hooks.md_leave(md);
     dereg(md, memh);
+    EXPECT_EQ(1u, stats().uses);
+}
+
+/* UCX notes so of all that is mapped of late, once its cache of memory types is
+ * in use */
+TEST_F(test_md_use, memory_of_no_known_type_is_the_hosts_without_devices) {
+    ucs_memory_info_t info;
+    uct_md_h md = open();
+
+    ucs_memtype_cache_lookup(m_buffer, LENGTH, &info);
+    ucs_memtype_cache_update(m_buffer, LENGTH, UCS_MEMORY_TYPE_UNKNOWN,
+                             UCS_SYS_DEVICE_ID_UNKNOWN);
+    dereg(md, reg(md, SEND));
+    ucs_memtype_cache_remove(m_buffer, LENGTH);
     EXPECT_EQ(1u, stats().uses);
 }
 
