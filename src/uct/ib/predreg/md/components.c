@@ -28,6 +28,31 @@ int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
     return 0;
 }
 
+int uct_predreg_components_are_here(const uct_predreg_core_t *core)
+{
+    const uct_predreg_real_t *real = &core->real;
+    uct_component_attr_t attr      = {
+        .field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
+                      UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT
+    };
+    int are_here                   = 0;
+    uct_component_h *components;
+    unsigned i, count;
+
+    if (real->uct_query_components(&components, &count) != UCS_OK) {
+        return 0;
+    }
+
+    for (i = 0; (i < count) && !are_here; ++i) {
+        are_here = (real->uct_component_query(components[i], &attr) ==
+                    UCS_OK) && (attr.md_resource_count > 0) &&
+                   uct_predreg_is_managed_component(&core->knobs, attr.name);
+    }
+
+    real->uct_release_component_list(components);
+    return are_here;
+}
+
 void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,
                                  ucs_string_buffer_t *strb)
 {

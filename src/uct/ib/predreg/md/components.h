@@ -25,6 +25,11 @@ BEGIN_C_DECLS
 int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
                                      const char *name);
 
+/** @return whether UCX finds memory domains here of any component whose domains
+ *          are managed. This loads UCX's components, as the opening of a context
+ *          does. */
+int uct_predreg_components_are_here(const uct_predreg_core_t *core);
+
 /** Write down what has domains that are managed, in words that may follow "none
  *  of". */
 void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,

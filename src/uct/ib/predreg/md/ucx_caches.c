@@ -179,6 +179,7 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
     /* The version of UCP may not be known before this point */
     if (!uct_predreg_is_managing(core) ||
         (uct_predreg_find_compat(core, real) != compat) || is_forced_on(core) ||
+        !uct_predreg_components_are_here(core) ||
         !ucp_config_get(real, config, compat->ucp_cache.name, value,
                         sizeof(value))) {
         return;

@@ -55,8 +55,20 @@ protected:
                                        uct_component_attr_t *attr) {
             snprintf(attr->name, sizeof(attr->name), "%s",
                      reinterpret_cast<const char*>(component));
+            attr->md_resource_count = s_num_domains;
             return UCS_OK;
         };
+        real->uct_query_components       = [](uct_component_h **components,
+                                              unsigned *count) {
+            static char ib[] = "ib", knem[] = "knem", cma[] = "cma";
+            static char *names[] = {ib, knem, cma};
+
+            *components = reinterpret_cast<uct_component_h*>(names);
+            *count      = 3;
+            return UCS_OK;
+        };
+        real->uct_release_component_list = [](uct_component_h*) {};
+        s_num_domains                    = 1;
     }
 
     void ucp_config()
@@ -84,6 +96,9 @@ protected:
         return message.substr(std::min(message.size(), prefix.size()));
     }
 
+    /* How many domains each component has */
+    static unsigned s_num_domains;
+
     config_t m_ucp = {
         {"PROTO_ENABLE", "n"},
         {"RCACHE_ENABLE", "try"},
@@ -94,6 +109,16 @@ protected:
         {"REG_METHODS", "rcache,odp,direct"}
     };
 };
+
+unsigned test_ucx_caches::s_num_domains;
+
+/* That of UCP from 1.16 on serves all components */
+TEST_F(test_ucx_caches, without_domains_to_manage_that_of_ucp_stays_on) {
+    s_num_domains = 0;
+    ucp_config();
+    EXPECT_EQ("try", m_ucp["RCACHE_ENABLE"]);
+    EXPECT_FALSE(test_core_is_aside());
+}
 
 TEST_F(test_ucx_caches, they_are_switched_off) {
     ucp_config();
