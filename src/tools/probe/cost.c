@@ -64,8 +64,9 @@ measure_once(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
     return status;
 }
 
-static ucs_status_t measure(const predreg_probe_ucx_t *ucx, uct_md_h md,
-                            void *buffer, size_t length)
+/* @return whether it was possible */
+static int measure(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
+                   size_t length)
 {
     uint64_t reg[PREDREG_PROBE_REPEAT], dereg[PREDREG_PROBE_REPEAT];
     ucs_status_t status;
@@ -75,34 +76,31 @@ static ucs_status_t measure(const predreg_probe_ucx_t *ucx, uct_md_h md,
         status = measure_once(ucx, md, buffer, length, &reg[(i < 0) ? 0 : i],
                               &dereg[(i < 0) ? 0 : i]);
         if (status != UCS_OK) {
-            return status;
+            predreg_say("nocost %zu bytes: %s", length,
+                        predreg_probe_text(ucx, status));
+            return 0;
         }
     }
 
     predreg_say("cost %zu %lu %lu %d", length,
                 median(reg, PREDREG_PROBE_REPEAT),
                 median(dereg, PREDREG_PROBE_REPEAT), PREDREG_PROBE_REPEAT);
-    return UCS_OK;
+    return 1;
 }
 
 void predreg_probe_cost(const predreg_probe_ucx_t *ucx, uct_md_h md)
 {
     void *buffer = mmap(NULL, LARGE, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ucs_status_t status;
 
     if (buffer == MAP_FAILED) {
-        predreg_say("nocost out of memory");
+        predreg_say("nocost %lu bytes: out of memory", LARGE);
         return;
     }
 
     memset(buffer, 1, LARGE); /* As a program's: its pages are there */
-    status = measure(ucx, md, buffer, SMALL);
-    if (status == UCS_OK) {
-        status = measure(ucx, md, buffer, LARGE);
-    }
-    if (status != UCS_OK) {
-        predreg_say("nocost %s", predreg_probe_text(ucx, status));
+    if (measure(ucx, md, buffer, SMALL)) {
+        measure(ucx, md, buffer, LARGE);
     }
     munmap(buffer, LARGE);
 }

@@ -30,7 +30,8 @@ BEGIN_C_DECLS
  *   unopened COMPONENT NAME TEXT    a domain that could not be opened, and why
  *   cost BYTES REG DEREG COUNT      of the domain before: medians, nanoseconds,
  *                                   of COUNT registrations
- *   nocost TEXT                     of the domain before: why it has no cost
+ *   nocost TEXT                     of the domain before: what it does not
+ *                                   register, and why
  *   used NAME                       a memory domain that UCP keeps open: one of a
  *                                   transport that it may use
  *   pinned BYTES                    what the kernel counts as pinned (VmPin)

@@ -12,14 +12,16 @@
 
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
+#include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Least that UCX's own pools take of the limit of locked memory, if nothing was
- * measured: a rank with one adapter has 60 MB and more */
-#define POOLS (64ul << 20)
+/* What UCX's own pools take of the limit of locked memory with an adapter, once a
+ * process communicates: 33 to 76 MB were seen with UCX 1.13 and 1.18 */
+#define IB_COMPONENT "ib"
+#define IB_POOLS     (80ul << 20)
 
 
 /* As predreg_problems_add(), of texts that are constant */
@@ -223,7 +225,9 @@ static void judge_domains(const predreg_facts_t *facts,
     const predreg_probe_domain_t *domain;
     unsigned i;
 
+    /* What is to be managed is not known if the knobs are not */
     if (!facts->asked.is_known || (facts->asked.end[0] != '\0') ||
+        (facts->knob_errors[0] != '\0') ||
         (facts->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {
         return;
     }
@@ -241,8 +245,8 @@ static void judge_domains(const predreg_facts_t *facts,
         if (domain->no_cost[0] != '\0') {
             predreg_problems_add(
                     problems, 0,
-                    predreg_format("%s does not register memory here: %s",
-                                   domain->name, domain->no_cost),
+                    predreg_format("%s does not register %s", domain->name,
+                                   domain->no_cost),
                     predreg_format("look at the limit of locked memory, and "
                                    "see whether UCX works without the "
                                    "library"));
@@ -281,33 +285,48 @@ static void judge_rehearsal(const predreg_facts_t *facts,
     }
 }
 
+/* What UCX registers for itself, as far as is known. The pools of transports are
+ * only there when they connect, after all that was rehearsed */
+static uint64_t pools(const predreg_facts_t *facts)
+{
+    uint64_t bytes = 0;
+    unsigned i;
+
+    if (facts->is_rehearsed && (facts->rehearsal.pinned > 0)) {
+        bytes = facts->rehearsal.pinned;
+    }
+
+    for (i = 0; i < facts->asked.num_domains; ++i) {
+        if (!strcmp(facts->asked.domains[i].component, IB_COMPONENT)) {
+            bytes = ucs_max(bytes, IB_POOLS);
+        }
+    }
+
+    return bytes;
+}
+
 /* Room for what a program registers, beside what UCX registers for itself */
 static void judge_limit(const predreg_facts_t *facts,
                         predreg_problems_t *problems)
 {
     const uint64_t limit = facts->host.memlock;
-    uint64_t pools       = POOLS;
-    char size[32], taken[32];
+    const uint64_t taken = pools(facts);
+    char size[32], taken_size[32];
 
     if (facts->host.is_unlimited || (limit == UINT64_MAX) ||
-        (predreg_facts_num_managed(facts) == 0)) {
-        return;
-    }
-
-    if (facts->is_rehearsed && (facts->rehearsal.pinned >= 0)) {
-        pools = facts->rehearsal.pinned;
-    }
-
-    if (limit >= pools + UCS_RCACHE_PRED_MIN_BYTES) {
+        (predreg_facts_num_managed(facts) == 0) ||
+        (limit >= taken + UCS_RCACHE_PRED_MIN_BYTES)) {
         return;
     }
 
     ucs_memunits_to_str(limit, size, sizeof(size));
-    ucs_memunits_to_str(pools, taken, sizeof(taken));
+    ucs_memunits_to_str(taken, taken_size, sizeof(taken_size));
     predreg_problems_add(
             problems, 0,
-            predreg_format("a process may lock %s, of which UCX's own pools "
-                           "take some %s", size, taken),
+            predreg_format("a process may lock only %s%s%s", size,
+                           (taken == 0) ? "" : ", of which UCX's own pools may "
+                                               "take up to ",
+                           (taken == 0) ? "" : taken_size),
             predreg_format("raise 'ulimit -l', for jobs where they are "
                            "started (limits.conf, LimitMEMLOCK= of the "
                            "service)"));

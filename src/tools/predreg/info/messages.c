@@ -39,6 +39,9 @@ static const struct {
      "LD_LIBRARY_PATH"},
     {"this process uses UCX",
      "use another UCX, or a later ucx-predreg"},
+    {"cannot be set up",
+     "see what else it complains about: other processes may have taken all of a "
+     "bound of the node"},
     {"fork handlers", "look for what uses up the memory of this machine"}
 };
 

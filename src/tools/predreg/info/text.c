@@ -142,8 +142,7 @@ static void print_domains(const predreg_facts_t *facts)
         if ((domain->small.count > 0) && (domain->large.count > 0)) {
             print_cost(domain);
         } else if (domain->no_cost[0] != '\0') {
-            printf(ROW "not measured: %s\n", "  registration",
-                   domain->no_cost);
+            printf(ROW "refused: %s\n", "  registration", domain->no_cost);
         }
     }
 }
@@ -174,9 +173,8 @@ static void print_memory(const predreg_facts_t *facts)
            ((host->memlock == UINT64_MAX) || !host->is_unlimited) ? "" :
            ", lifted by CAP_IPC_LOCK");
     if (facts->is_rehearsed && (facts->rehearsal.pinned >= 0)) {
-        printf(ROW "%s, pinned by a process that has just started UCX\n",
-               "UCX's pools", size_text(facts->rehearsal.pinned, text,
-                                        sizeof(text)));
+        printf(ROW "has pinned %s\n", "UCX at its start",
+               size_text(facts->rehearsal.pinned, text, sizeof(text)));
     }
     printf(ROW "%s\n", "MAX_PINNED",
            size_text((knobs->max_pinned == SIZE_MAX) ? UINT64_MAX :

@@ -167,6 +167,10 @@ TEST_F(test_info_judge, knobs) {
     ASSERT_EQ(2u, m_problems.count);
     EXPECT_STREQ("A is bad", m_problems.list[0].what);
     EXPECT_STREQ("B is bad", m_problems.list[1].what);
+    /* What would be managed is not known then */
+    m_facts.asked.num_domains = 0;
+    judge();
+    EXPECT_EQ(2u, m_problems.count);
     EXPECT_FALSE(predreg_problems_works(&m_problems));
 }
 
@@ -278,24 +282,32 @@ TEST_F(test_info_judge, not_used) {
 }
 
 TEST_F(test_info_judge, no_registration) {
-    strcpy(m_facts.asked.domains[1].no_cost, "Input/output error");
-    expect_note("mlx5_0 does not register memory here: Input/output error",
+    strcpy(m_facts.asked.domains[1].no_cost, "9 bytes: Input/output error");
+    expect_note("mlx5_0 does not register 9 bytes: Input/output error",
                 "limit of locked memory");
 }
 
 TEST_F(test_info_judge, limit) {
     setenv("UCX_PROTO_ENABLE", "n", 1);
     m_facts.host.memlock = 64 << 20;
-    expect_note("may lock 64M, of which UCX's own pools take some 70M",
+    expect_note("may lock only 64M, of which UCX's own pools may take up to 80M",
                 "ulimit -l");
     m_facts.host.is_unlimited = 1;
     expect_none();
     m_facts.host.is_unlimited = 0;
-    m_facts.host.memlock      = 71 << 20;
+    m_facts.host.memlock      = 81 << 20;
     expect_none();
-    m_facts.rehearsal.pinned  = -1; /* Then something usual is expected */
-    m_facts.host.memlock      = 1 << 20;
-    expect_note("may lock 1M, of which UCX's own pools take some 64M",
+    m_facts.rehearsal.pinned  = 90 << 20;
+    expect_note("may lock only 81M, of which UCX's own pools may take up to 90M",
+                "ulimit -l");
+
+    /* Others than adapters have no pools that are not known */
+    strcpy(m_facts.asked.domains[1].component, "cma");
+    uct_predreg_knobs_set(&m_facts.knobs, "COMPONENTS", "cma");
+    m_facts.rehearsal.pinned = -1;
+    expect_none();
+    m_facts.host.memlock = 100 << 10;
+    expect_note("a process may lock only 100K",
                 "ulimit -l");
 }
 
