@@ -32,8 +32,8 @@ BEGIN_C_DECLS
  *                                   of COUNT registrations
  *   nocost TEXT                     of the domain before: what it does not
  *                                   register, and why
- *   used NAME                       a memory domain that UCP keeps open: one of a
- *                                   transport that it may use
+ *   used NAME                       a memory domain that UCP keeps open: one of
+ *                                   a transport that it may use
  *   pinned BYTES                    what the kernel counts as pinned (VmPin)
  *   end                             that was all
  */

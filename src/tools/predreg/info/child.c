@@ -56,7 +56,7 @@ static void become(const predreg_child_params_t *params, stream_t *streams)
     dup2(streams[PRINTED].fds[1], STDOUT_FILENO);
     dup2(streams[PRINTED].fds[1], STDERR_FILENO);
     if (streams[SAID].fds[1] == PREDREG_CHILD_FD) {
-        fcntl(PREDREG_CHILD_FD, F_SETFD, 0); /* dup2() would leave it as it is */
+        fcntl(PREDREG_CHILD_FD, F_SETFD, 0); /* Which dup2() would not do */
     } else {
         dup2(streams[SAID].fds[1], PREDREG_CHILD_FD);
     }

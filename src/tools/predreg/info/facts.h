@@ -59,8 +59,8 @@ predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts);
 int predreg_facts_is_managed(const predreg_facts_t *facts,
                              const predreg_probe_domain_t *domain);
 
-/** @return whether UCP has kept this domain open in the rehearsal; also if that is
- *  not known. */
+/** @return whether UCP has kept this domain open in the rehearsal; also if that
+ *  is not known. */
 int predreg_facts_is_used(const predreg_facts_t *facts,
                           const predreg_probe_domain_t *domain);
 

@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What UCX's own pools take of the limit of locked memory with an adapter, once a
- * process communicates: 33 to 76 MB were seen with UCX 1.13 and 1.18 */
+/* What UCX's own pools take of the limit of locked memory with an adapter, once
+ * a process communicates: 33 to 76 MB were seen with UCX 1.13 and 1.18 */
 #define IB_COMPONENT "ib"
 #define IB_POOLS     (80ul << 20)
 
@@ -285,8 +285,8 @@ static void judge_rehearsal(const predreg_facts_t *facts,
     }
 }
 
-/* What UCX registers for itself, as far as is known. The pools of transports are
- * only there when they connect, after all that was rehearsed */
+/* What UCX registers for itself, as far as is known. The pools of transports
+ * are only there when they connect, after all that was rehearsed */
 static uint64_t pools(const predreg_facts_t *facts)
 {
     uint64_t bytes = 0;

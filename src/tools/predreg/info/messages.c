@@ -40,8 +40,8 @@ static const struct {
     {"this process uses UCX",
      "use another UCX, or a later ucx-predreg"},
     {"cannot be set up",
-     "see what else it complains about: other processes may have taken all of a "
-     "bound of the node"},
+     "see what else it complains about: other processes may have taken all of "
+     "a bound of the node"},
     {"fork handlers", "look for what uses up the memory of this machine"}
 };
 

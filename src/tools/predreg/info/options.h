@@ -18,8 +18,8 @@ BEGIN_C_DECLS
 typedef struct {
     int         json;
     const char  *library; /**< NULL: the one that 'run' would preload */
-    char *const *command; /**< With its arguments, up to a NULL; its first may be
-                               NULL: there is none */
+    char *const *command; /**< With its arguments, up to a NULL; if there is
+                               none, this is only the NULL */
 } predreg_info_opts_t;
 
 

@@ -39,8 +39,8 @@ typedef struct {
     char                 name[64];
     int                  registers; /**< Whether it registers memory */
     int                  needs_handles; /**< Whether its transports need that */
-    char                 failure[PREDREG_PROBE_TEXT]; /**< Why it could not be
-                                                           opened; empty: it was */
+    char                 failure[PREDREG_PROBE_TEXT]; /**< Why it is not open;
+                                                           empty: it was */
     predreg_probe_cost_t small;   /**< count is 0: not measured */
     predreg_probe_cost_t large;
     char                 no_cost[PREDREG_PROBE_TEXT]; /**< Why it was not, if

@@ -20,8 +20,8 @@ BEGIN_C_DECLS
 /** How a command comes to its UCX. */
 typedef enum {
     PREDREG_TARGET_NONE,     /**< No command was given */
-    PREDREG_TARGET_LAUNCHER, /**< A launcher, such as mpirun: what its ranks load
-                                  is not known */
+    PREDREG_TARGET_LAUNCHER, /**< A launcher, such as mpirun: what its ranks
+                                  load is not known */
     PREDREG_TARGET_LINKED,   /**< A program that is linked with UCX, or with
                                   something that is */
     PREDREG_TARGET_PLUGIN,   /**< A program that may load UCX when it runs */
@@ -38,8 +38,8 @@ typedef struct {
     int  is_privileged;  /**< Whether it gets rights that its user lacks */
     char *missing;       /**< A library that it is linked with and that is not
                               found, if that is one of UCX; else NULL */
-    char *libraries[PREDREG_TARGET_MAX + 1]; /**< What to load, in this order, to
-                                                  have its UCX; up to a NULL */
+    char *libraries[PREDREG_TARGET_MAX + 1]; /**< What to load, in this order,
+                                                  to have its UCX, to a NULL */
 } predreg_target_t;
 
 
