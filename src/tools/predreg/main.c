@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     }
 
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-        printf("ucx_predreg %s (for UCX %s)\n", PACKAGE_VERSION,
+        printf("ucx_predreg %s (built with UCX %s)\n", PACKAGE_VERSION,
                PREDREG_UCX_VERSION_STRING);
         return EXIT_SUCCESS;
     }

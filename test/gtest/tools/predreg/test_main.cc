@@ -45,7 +45,7 @@ TEST_F(test_main, version) {
     for (std::string option : {"-V", "--version"}) {
         EXPECT_EQ(0, run({option}));
         EXPECT_EQ(0u, m_output.find("ucx_predreg ")) << m_output;
-        EXPECT_TRUE(contains(m_output, " (for UCX 1.")) << m_output;
+        EXPECT_TRUE(contains(m_output, " (built with UCX 1.")) << m_output;
     }
 }
 

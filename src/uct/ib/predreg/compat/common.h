@@ -49,7 +49,8 @@ uct_predreg_may_t uct_predreg_compat_may_pass(unsigned flags);
 
 /** What may be done with a registration that is not passed on and whose failure
  *  fails the operation, by its purpose. */
-uct_predreg_may_t uct_predreg_compat_may_by_purpose(uct_predreg_purpose_t purpose);
+uct_predreg_may_t
+uct_predreg_compat_may_by_purpose(uct_predreg_purpose_t purpose);
 
 /** Register through UCT's second interface, which every version from 1.14 on
  *  has. The plain function of these versions would come through this library

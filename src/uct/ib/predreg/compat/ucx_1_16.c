@@ -83,7 +83,8 @@ static const uct_predreg_setting_t md_caches[] = {
         .default_value = "y", \
         .off           = "n" \
     }, \
-    .hit_cost               = 50e-9, /* UCP_RCACHE_OVERHEAD_DEFAULT of ucp_mm.h */ \
+    /* UCP_RCACHE_OVERHEAD_DEFAULT of ucp_mm.h */ \
+    .hit_cost               = 50e-9, \
     /* ucp_memh_dereg() has it on the stack (ucp_mm.c) */ \
     .waits_for_invalidation = 1, \
     .quiet_flag             = UCT_MD_MEM_FLAG_HIDE_ERRORS, \

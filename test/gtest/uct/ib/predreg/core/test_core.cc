@@ -167,7 +167,8 @@ TEST_F(test_core, a_summary_in_json) {
     EXPECT_EQ('{', text.front());
     EXPECT_EQ("}\n", text.substr(text.size() - 2));
     EXPECT_NE(std::string::npos, text.find("\"rank\":2")) << text;
-    EXPECT_NE(std::string::npos, text.find("\"ucx_version\":\"1.18.1\"")) << text;
+    EXPECT_NE(std::string::npos, text.find("\"ucx_version\":\"1.18.1\""))
+            << text;
 }
 
 TEST_F(test_core, a_summary_goes_somewhere) {
