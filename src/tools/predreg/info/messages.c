@@ -85,17 +85,17 @@ static void judge_preload(const char *line, predreg_problems_t *problems)
 static int judge_line(const char *line, int tell_others,
                       predreg_problems_t *problems)
 {
-    const char *reason = after(line, "stepping aside: "); /* preload.c */
+    const char *reason = after(line, "stepping aside"); /* preload.c */
     const char *complaint;
 
     judge_preload(line, problems);
     if (reason == NULL) {
-        reason = after(line, "steps aside: "); /* core/state.c */
+        reason = after(line, "steps aside"); /* core/state.c */
     }
 
     if (reason != NULL) {
         predreg_problems_add(problems, 1,
-                             predreg_format("the library steps aside: %s",
+                             predreg_format("the library steps aside%s",
                                             reason), advice_for(reason));
         return 0;
     }

@@ -219,6 +219,10 @@ TEST_F(test_info_judge, reasons) {
     print("[1.5] [h:1:0] a.c:1 UCX  WARN  predictive registration steps aside: "
           "UCX_RCACHE_ENABLE=y keeps UCX's own cache on\n");
     expect_stops("the library steps aside: UCX_RCACHE_ENABLE=y", "set it to n");
+    print("ucx-predreg: stepping aside for /x/libuct.so.0: it does not belong "
+          "to the UCX of libucs.so.0, which this library works with\n");
+    expect_stops("the library steps aside for /x/libuct.so.0: it does not",
+                 "let the program use one UCX");
     print("ucx-predreg: stepping aside: a reason that is not known here\n");
     expect_stops("a reason that is not known here", "report this");
     print("ERROR: ld.so: object '/x/libuct_predreg.so' from LD_PRELOAD cannot "
