@@ -25,6 +25,7 @@ protected:
         });
         m_command = (status == 0) ? strings_of((char**)m_opts.command) :
                                     std::vector<std::string>();
+        m_library = (m_opts.library == NULL) ? "-" : m_opts.library;
         return status;
     }
 
@@ -35,13 +36,15 @@ protected:
     }
 
     predreg_info_opts_t      m_opts = {};
+    /* Copies: the arguments are gone when parse() has returned */
     std::vector<std::string> m_command;
+    std::string              m_library;
 };
 
 TEST_F(test_info_options, none) {
     EXPECT_EQ(0, parse({}));
     EXPECT_FALSE(m_opts.json);
-    EXPECT_EQ(NULL, m_opts.library);
+    EXPECT_EQ("-", m_library);
     EXPECT_TRUE(m_command.empty());
 }
 
@@ -54,7 +57,7 @@ TEST_F(test_info_options, command) {
 
     EXPECT_EQ(0, parse({"--library", "/x", "--", "--json"}));
     EXPECT_FALSE(m_opts.json);
-    EXPECT_STREQ("/x", m_opts.library);
+    EXPECT_EQ("/x", m_library);
     EXPECT_EQ(strings({"--json"}), m_command);
 }
 
