@@ -357,8 +357,7 @@ check_native()
 
 build_programs_in()
 {
-    make -C "$1/test/apps" -j"$(nproc)"
-    make -C "$1/test/native"
+    make -C "$1/test/apps" -j"$(nproc)" && make -C "$1/test/native"
 }
 
 # check_native_sanitized KIND: after build_sanitized
