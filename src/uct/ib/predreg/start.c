@@ -83,6 +83,10 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
         return UCS_OK;
     }
 
+    /* This loads the components, which UCX does before it installs memory hooks,
+     * too: what is loaded later may free by functions that they do not know
+     * (UCX_MEM_MMAP_HOOK_MODE=reloc in 1.18) */
+    uct_predreg_components_are_here(core);
     status = uct_predreg_vm_events_start(core);
     if (status != UCS_OK) {
         uct_predreg_step_aside(core,

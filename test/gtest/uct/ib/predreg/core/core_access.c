@@ -46,6 +46,12 @@ static ucs_status_t pack(uct_md_h md, uct_mem_h memh, uintptr_t arg2,
     return UCS_ERR_UNSUPPORTED;
 }
 
+static ucs_status_t no_components(uct_component_h **components_p,
+                                  unsigned *count_p)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
 void test_core_init(void)
 {
     uct_predreg_knobs_cleanup(&self->knobs);
@@ -53,9 +59,11 @@ void test_core_init(void)
     pthread_mutex_init(&self->lock, NULL);
     uct_predreg_knobs_default(&self->knobs);
     self->compat                   = uct_predreg_compat_select(1, 13);
-    self->real.uct_md_mkey_pack_v2 = pack;
     self->rank                     = -1;
     self->pid                      = getpid();
+
+    self->real.uct_md_mkey_pack_v2  = pack;
+    self->real.uct_query_components = no_components;
     uct_predreg_domains_reset();
     uct_predreg_foreign_reset();
     atomic_store(&uct_predreg_devices, 0);
