@@ -23,7 +23,8 @@ enum {
     WORD_BLOCK,
     WORD_CALLER,
     WORD_STACK,
-    WORD_WINDOW
+    WORD_WINDOW,
+    NUM_WORDS /* Those after it stay unused: copying them takes time, too */
 };
 
 static ucs_rcache_pred_seqslot_t posted[1u << POSTED_BITS]
@@ -43,7 +44,7 @@ static ucs_rcache_pred_seqslot_t *posted_slot(const void *buffer)
 void uct_predreg_posted_put(const void *buffer,
                             const ucs_rcache_pred_context_t *context)
 {
-    uint64_t words[UCS_RCACHE_PRED_SEQSLOT_WORDS] = {
+    uint64_t words[NUM_WORDS] = {
         [WORD_BLOCK]  = block_of(buffer),
         [WORD_CALLER] = context->caller,
         [WORD_STACK]  = context->stack,
@@ -52,11 +53,12 @@ void uct_predreg_posted_put(const void *buffer,
     ucs_rcache_pred_seqslot_t *slot = posted_slot(buffer);
     uint64_t seq;
 
-    /* Relaxed: ucs_rcache_pred_seqslot_write() checks that the number is still
+    /* Relaxed: ucs_rcache_pred_seq_write() checks that the number is still
      * the same */
     seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
     if (!(seq & 1)) {
-        ucs_rcache_pred_seqslot_write(slot, seq, seq + 2, words);
+        ucs_rcache_pred_seq_write(&slot->seq, slot->word, NUM_WORDS, seq,
+                                  seq + 2, words);
     }
 }
 
@@ -64,13 +66,15 @@ void uct_predreg_posted_get(const void *buffer,
                             ucs_rcache_pred_context_t *context)
 {
     ucs_rcache_pred_seqslot_t *slot = posted_slot(buffer);
-    uint64_t words[UCS_RCACHE_PRED_SEQSLOT_WORDS];
+    uint64_t words[NUM_WORDS];
     uint64_t seq;
 
-    /* Relaxed: ucs_rcache_pred_seqslot_read() checks that the number is still
+    /* Relaxed: ucs_rcache_pred_seq_read() checks that the number is still
      * the same */
     seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
-    if ((seq & 1) || !ucs_rcache_pred_seqslot_read(slot, seq, words) ||
+    if ((seq & 1) ||
+        !ucs_rcache_pred_seq_read(&slot->seq, slot->word, NUM_WORDS, seq,
+                                  words) ||
         (words[WORD_BLOCK] != block_of(buffer))) {
         memset(context, 0, sizeof(*context));
         return;
