@@ -10,12 +10,26 @@
 #include <uct/ib/predreg/core/state.h>
 
 
+/* Whether there is a domain whose memory the cache manages. Relaxed: a thread
+ * that does not see a domain that another one is just opening looks again at its
+ * next call */
+static int is_managing(uct_predreg_core_t *core)
+{
+    return atomic_load_explicit(&core->num_managed, memory_order_relaxed) > 0;
+}
+
 void uct_predreg_comm(uct_predreg_core_t *core,
                       ucs_rcache_pred_window_t *window,
                       uct_predreg_comm_t *comm)
 {
     ucs_rcache_recorder_t *recorder = core->recorder;
     ucs_rcache_pred_context_t context;
+
+    /* Nobody would look for the context: UCX keeps everything registered
+     * (leave-pinned), or there is no adapter */
+    if (!is_managing(core) && (recorder == NULL)) {
+        return;
+    }
 
     ucs_rcache_pred_context_add(window, core->knobs.window, comm->kind,
                                 comm->buffer, comm->caller, comm->stack,
@@ -28,13 +42,8 @@ void uct_predreg_comm(uct_predreg_core_t *core,
 
 void uct_predreg_idle(uct_predreg_core_t *core)
 {
-    ucs_rcache_pred_t *pred = core->pred;
-
-    /* The helper thread starts with the first domain. Relaxed: if this thread
-     * does not see a domain that another one is just opening, it looks again
-     * the next time it waits */
-    if ((pred != NULL) && (atomic_load_explicit(&core->num_managed,
-                                                memory_order_relaxed) > 0)) {
-        ucs_rcache_pred_progress(pred);
+    /* The helper thread starts with the first domain */
+    if ((core->pred != NULL) && is_managing(core)) {
+        ucs_rcache_pred_progress(core->pred);
     }
 }

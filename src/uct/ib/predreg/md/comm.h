@@ -21,8 +21,9 @@ BEGIN_C_DECLS
 
 /**
  * Remember the context of a communication that this thread is about to issue,
- * so that the registration of its buffer finds the context. The communication
- * is not changed.
+ * so that the registration of its buffer finds the context. Where no domain is
+ * managed and no trace recorded, nobody looks for it, and nothing is done. The
+ * communication is not changed.
  *
  * @param [inout] window  The preceding communications of this thread; this one
  *                        is added.

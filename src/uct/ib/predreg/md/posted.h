@@ -8,6 +8,9 @@
 #define UCT_PREDREG_POSTED_H_
 
 #include <ucs/rcache_pred/api/context.h>
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
 
 /** @file posted.h
  *
@@ -36,5 +39,7 @@ void uct_predreg_posted_put(const void *buffer,
  */
 void uct_predreg_posted_get(const void *buffer,
                             ucs_rcache_pred_context_t *context);
+
+END_C_DECLS
 
 #endif

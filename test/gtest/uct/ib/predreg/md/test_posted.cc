@@ -5,14 +5,11 @@
  */
 
 #include <common/library.h>
+#include <uct/ib/predreg/md/posted.h>
 
 #include <atomic>
 #include <thread>
 #include <vector>
-
-extern "C" {
-#include <uct/ib/predreg/md/posted.h>
-}
 
 
 /* There is one table for the process: each test has buffers of its own */

@@ -12,6 +12,7 @@
 #include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/comm.h>
+#include <uct/ib/predreg/md/posted.h>
 
 #include <ucs/memory/memtype_cache.h>
 
@@ -333,6 +334,25 @@ TEST_F(test_md_use, a_communication_is_found_by_its_buffer) {
     dereg(md, reg(md, SEND));
     uct_predreg_idle(test_core_state());
     EXPECT_EQ(1u, stats().uses);
+}
+
+TEST_F(test_md_use, a_communication_is_not_remembered_without_a_domain) {
+    ucs_rcache_pred_window_t window = {};
+    uct_predreg_comm_t comm         = {};
+    ucs_rcache_pred_context_t context;
+    char buffer[64]; /* One that no other test has told of */
+
+    ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
+    comm.buffer = buffer;
+    comm.caller = this;
+    uct_predreg_comm(test_core_state(), &window, &comm);
+    uct_predreg_posted_get(buffer, &context);
+    EXPECT_EQ(0u, context.caller);
+
+    open();
+    uct_predreg_comm(test_core_state(), &window, &comm);
+    uct_predreg_posted_get(buffer, &context);
+    EXPECT_EQ((uintptr_t)this, context.caller);
 }
 
 /* The helper thread starts with the first domain. Before that a program that
