@@ -128,17 +128,22 @@ void uct_predreg_domain_disown(uct_md_h md);
 
 /** Wait until no other thread is in UCX's domain, and enter it. This may wait
  *  for a registration of the helper. A waiting thread of a real-time class
- *  lends its priority to the one that is in the domain. */
+ *  lends its priority to the one that is in the domain. The helper does nothing
+ *  in a domain that is only watched, so there nobody is waited for. */
 static UCS_F_ALWAYS_INLINE void
 uct_predreg_domain_enter(uct_predreg_domain_t *domain)
 {
-    pthread_mutex_lock(&domain->entered);
+    if (domain->super != NULL) {
+        pthread_mutex_lock(&domain->entered);
+    }
 }
 
 static UCS_F_ALWAYS_INLINE void
 uct_predreg_domain_leave(uct_predreg_domain_t *domain)
 {
-    pthread_mutex_unlock(&domain->entered);
+    if (domain->super != NULL) {
+        pthread_mutex_unlock(&domain->entered);
+    }
 }
 
 #endif
