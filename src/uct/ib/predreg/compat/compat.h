@@ -110,6 +110,11 @@ typedef struct uct_predreg_compat {
      *  this library sees */
     int                   ucp_cache_hides_uses;
 
+    /** Components whose domains have no cache but UCP's, and whose registrations
+     *  are dear: what they register is kept where UCP's cache is switched off,
+     *  if they are not managed. NULL ends the list. */
+    const char            *const *kept_components;
+
     /** The setting that has UCP choose its protocols by its cost model */
     uct_predreg_setting_t proto;
 

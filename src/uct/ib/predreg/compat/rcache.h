@@ -18,7 +18,7 @@ BEGIN_C_DECLS
  * versions: ucs_rcache_destroy(), ucs_rcache_region_put() and
  * ucs_rcache_region_invalidate(), and of a region, its range of addresses.
  *
- * md/device.c calls this. The functions are as thread safe as those of UCS.
+ * md/kept.c calls this. The functions are as thread safe as those of UCS.
  */
 
 /** A region in any version: it has 8 bytes more since 1.17. */

@@ -72,11 +72,18 @@ static const uct_predreg_setting_t md_caches[] = {
     {NULL}
 };
 
+/* knem_md.c, cuda_ipc_md.c, rocm_ipc_md.c. gdr_copy_md.c, rocm_copy_md.c and
+ * mm_xpmem.c have caches of their own, and other components register nothing */
+static const char *const kept_components[] = {
+    "knem", "cuda_ipc", "rocm_ipc", NULL
+};
+
 /* What is the same in all columns */
 #define FACTS \
     .major                  = 1, \
     .ucp_cache              = UCT_PREDREG_COMPAT_UCP_CACHE, \
     .ucp_cache_hides_uses   = 1, /* ucp_memh_get() of ucp_mm.inl */ \
+    .kept_components        = kept_components, \
     .md_caches              = md_caches, \
     .proto                  = { /* ucp_context.c */ \
         .name          = "PROTO_ENABLE", \

@@ -76,7 +76,7 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
         domain->md      = md;
         domain->core    = core;
         domain->super   = NULL;
-        domain->devices = NULL;
+        domain->kept    = NULL;
         atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
         init_entered(&domain->entered);
     }

@@ -19,8 +19,9 @@
 
 /** @file domain.h
  *
- * The table of memory domains of UCT that are managed or, under the
- * leave-pinned policy, watched. The functions that open and close domains
+ * The table of memory domains of UCT that are managed; that have their memory
+ * kept, because UCX's cache is switched off for the sake of the managed ones; or,
+ * under the leave-pinned policy, that are watched. The functions that open and close domains
  * (open.h) write it, those that use domains (use.h) read it. It has room for as
  * many domains as are opened.
  *
@@ -40,9 +41,9 @@ struct uct_predreg_domain {
     uct_predreg_core_t       *core;  /**< State of the process that it belongs
                                           to */
     ucs_rcache_pred_domain_t *super; /**< Its domain in the cache; NULL: it is
-                                          only watched */
-    uct_predreg_devices_t    *devices; /**< Its memory of devices; NULL: there
-                                            is none, or it is not cached */
+                                          only watched, or all memory is kept */
+    uct_predreg_kept_t       *kept;  /**< Its memory that stays registered;
+                                          NULL: there is none */
     unsigned                 number; /**< Its number in traces: domains are
                                           numbered from 0 as they are opened */
     /** Whether no pieces handles are given out in this domain, because one of
@@ -117,6 +118,14 @@ void uct_predreg_domain_remove(uct_predreg_domain_t *domain);
  *  There is no other thread. Neither allocates nor frees memory. */
 void uct_predreg_domains_reset(void);
 
+/** @return whether all memory of a domain stays registered: the domain is neither
+ *  managed nor watched. */
+static UCS_F_ALWAYS_INLINE int
+uct_predreg_domain_keeps_all(const uct_predreg_domain_t *domain)
+{
+    return (domain->super == NULL) && (domain->kept != NULL);
+}
+
 /** @return whether this process has got the domain from the one that it was
  *  forked from. Any thread may call this; it takes no lock. */
 int uct_predreg_domain_is_inherited(uct_md_h md);
@@ -129,7 +138,7 @@ void uct_predreg_domain_disown(uct_md_h md);
 /** Wait until no other thread is in UCX's domain, and enter it. This may wait
  *  for a registration of the helper. A waiting thread of a real-time class
  *  lends its priority to the one that is in the domain. The helper does nothing
- *  in a domain that is only watched, so there nobody is waited for. */
+ *  in a domain that is not managed, so there nobody is waited for. */
 static UCS_F_ALWAYS_INLINE void
 uct_predreg_domain_enter(uct_predreg_domain_t *domain)
 {

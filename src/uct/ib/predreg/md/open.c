@@ -7,9 +7,9 @@
 #include "open.h"
 #include "cache.h"
 #include "components.h"
-#include "device.h"
 #include "domain.h"
 #include "foreign.h"
+#include "kept.h"
 #include "register.h"
 #include "watch.h"
 
@@ -22,6 +22,7 @@
 #include <ucs/debug/log_def.h>
 
 #include <limits.h>
+#include <string.h>
 
 
 static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
@@ -51,7 +52,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
         domain->number = ucs_rcache_pred_domain_get_number(domain->super);
         atomic_fetch_add_explicit(&core->num_managed, 1, memory_order_relaxed);
         if (facts->registers_devices) {
-            domain->devices = uct_predreg_devices_create(domain, name);
+            domain->kept = uct_predreg_kept_create(domain, name);
         }
     } else {
         uct_predreg_watch_open(core);
@@ -63,6 +64,39 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
     uct_predreg_publish(core);
     ucs_debug("%s: %s", name,
               ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
+}
+
+/* Whether the memory of a domain that is not managed is to be kept */
+static int keeps_all(const uct_predreg_core_t *core, const char *component)
+{
+    const char *const *name = core->compat->kept_components;
+
+    /* Relaxed: see state.h */
+    if ((name == NULL) || !atomic_load_explicit(&core->ucp_cache_is_off,
+                                                memory_order_relaxed)) {
+        return 0;
+    }
+
+    while ((*name != NULL) && strcmp(*name, component)) {
+        ++name;
+    }
+    return *name != NULL;
+}
+
+static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
+                            const char *name)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_new(core, md);
+
+    if (domain == NULL) {
+        return;
+    }
+
+    domain->kept = uct_predreg_kept_create(domain, name);
+    if (domain->kept != NULL) {
+        uct_predreg_domain_add(domain);
+        ucs_debug("%s: registrations are kept", name);
+    }
 }
 
 void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
@@ -86,13 +120,14 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
         atomic_store_explicit(&uct_predreg_devices, 1, memory_order_relaxed);
     }
 
-    if (!facts.can_register ||
-        !uct_predreg_is_managed_component(&core->knobs, facts.component)) {
-        return;
-    }
-
     pthread_mutex_lock(&core->lock);
-    domain_add(core, md, name, &facts);
+    if (uct_predreg_is_managed_component(&core->knobs, facts.component)) {
+        if (facts.can_register) {
+            domain_add(core, md, name, &facts);
+        }
+    } else if (keeps_all(core, facts.component)) {
+        kept_domain_add(core, md, name);
+    }
     pthread_mutex_unlock(&core->lock);
 }
 
@@ -104,8 +139,8 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     domain = uct_predreg_domain_find(md);
     if (domain != NULL) {
         uct_predreg_note_pinned(core);
+        uct_predreg_kept_destroy(domain->kept);
         if (domain->super != NULL) {
-            uct_predreg_devices_destroy(domain->devices);
             ucs_rcache_pred_domain_destroy(domain->super);
             atomic_fetch_sub_explicit(&core->num_managed, 1,
                                       memory_order_relaxed);
@@ -123,8 +158,11 @@ static int is_cached(uct_predreg_core_t *core, uct_md_h md)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
-    return (domain != NULL) && (domain->super != NULL) &&
-           (uct_predreg_policy(core) == UCS_RCACHE_PRED_POLICY_PREDICT);
+    if ((domain == NULL) || (domain->super == NULL)) {
+        return (domain != NULL) && (domain->kept != NULL);
+    }
+
+    return uct_predreg_policy(core) == UCS_RCACHE_PRED_POLICY_PREDICT;
 }
 
 void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,

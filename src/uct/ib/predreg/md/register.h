@@ -41,7 +41,7 @@ static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)
 }
 
 /** @return whether this is memory of the host. No other memory is managed: see
- *  device.h. */
+ *  kept.h. */
 int uct_predreg_is_host_memory(const void *address, size_t length);
 
 /** Register memory with the domain exactly as the program asked for it. If the

@@ -15,7 +15,7 @@
 
 typedef struct uct_predreg_domain uct_predreg_domain_t;
 
-/** The registered memory of devices of a domain, see device.h. */
-typedef struct uct_predreg_devices uct_predreg_devices_t;
+/** The memory of a domain that stays registered, see kept.h. */
+typedef struct uct_predreg_kept uct_predreg_kept_t;
 
 #endif

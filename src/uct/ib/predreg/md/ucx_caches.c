@@ -188,6 +188,7 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
     if (!strcmp(value, compat->ucp_cache.default_value)) {
         real->ucp_config_modify(config, compat->ucp_cache.name,
                                 compat->ucp_cache.off);
+        atomic_store_explicit(&core->ucp_cache_is_off, 1, memory_order_relaxed);
     } else if (strcmp(value, compat->ucp_cache.off)) {
         cache_kept(core, NULL, &compat->ucp_cache, value);
         return;

@@ -5,9 +5,9 @@
  */
 
 #include "use.h"
-#include "device.h"
 #include "domain.h"
 #include "foreign.h"
+#include "kept.h"
 #include "posted.h"
 #include "quiet.h"
 #include "register.h"
@@ -263,11 +263,24 @@ static int is_of_device(const request_t *req)
 static ucs_status_t device_mem_reg(uct_predreg_domain_t *domain,
                                    const request_t *req, uct_mem_h *memh_p)
 {
-    return (domain->devices == NULL) ?
+    return (domain->kept == NULL) ?
            uct_predreg_pass_mem_reg(domain, req->address, req->length,
                                     req->flags, memh_p) :
-           uct_predreg_devices_reg(domain->devices, req->address, req->length,
+           uct_predreg_kept_reg(domain->kept, req->address, req->length,
                                    req->flags, memh_p);
+}
+
+/* Begin a use in a domain that keeps all memory but UCP's pools */
+static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
+                                 const request_t *req, uct_mem_h *memh_p)
+{
+    uct_predreg_may_t may = domain->core->compat->may(req->flags, req->purpose);
+
+    return is_foreign(req, may) ?
+           uct_predreg_pass_mem_reg(domain, req->address, req->length,
+                                    req->flags, memh_p) :
+           uct_predreg_kept_reg(domain->kept, req->address, req->length,
+                                req->flags, memh_p);
 }
 
 ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
@@ -282,6 +295,10 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
         .purpose = purpose
     };
     uct_predreg_may_t may;
+
+    if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
+        return kept_mem_reg(domain, &req, memh_p);
+    }
 
     if (is_of_device(&req)) {
         return device_mem_reg(domain, &req, memh_p);
@@ -367,12 +384,26 @@ static ucs_status_t invalidate(uct_predreg_domain_t *domain,
     return status;
 }
 
+/* End a use in a domain that keeps all memory but UCP's pools */
+static ucs_status_t kept_mem_dereg(uct_predreg_domain_t *domain,
+                                   const uct_md_mem_dereg_params_t *params)
+{
+    ucs_status_t status = uct_predreg_kept_dereg(domain->kept, params);
+
+    return (status == UCS_ERR_NO_ELEM) ?
+           uct_predreg_pass_mem_dereg(domain, params) : status;
+}
+
 ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
                                    const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_core_t *core = domain->core;
     uct_predreg_pieces_memh_t *pieces;
     ucs_status_t status;
+
+    if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
+        return kept_mem_dereg(domain, params);
+    }
 
     if (domain->super == NULL) {
         return uct_predreg_watch_mem_dereg(domain, params);
@@ -393,8 +424,8 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
         return status;
     }
 
-    if (domain->devices != NULL) {
-        status = uct_predreg_devices_dereg(domain->devices, params);
+    if (domain->kept != NULL) {
+        status = uct_predreg_kept_dereg(domain->kept, params);
         if (status != UCS_ERR_NO_ELEM) {
             return status;
         }

@@ -64,6 +64,7 @@ void test_core_init(void)
 
     self->real.uct_md_mkey_pack_v2  = pack;
     self->real.uct_query_components = no_components;
+    atomic_store(&self->ucp_cache_is_off, 0);
     uct_predreg_domains_reset();
     uct_predreg_foreign_reset();
     atomic_store(&uct_predreg_devices, 0);
@@ -110,6 +111,16 @@ uct_predreg_real_t *test_core_real(void)
 void test_core_set_ucx(unsigned minor)
 {
     self->compat = uct_predreg_compat_select(1, minor);
+}
+
+int test_core_ucp_cache_is_off(void)
+{
+    return atomic_load(&self->ucp_cache_is_off);
+}
+
+void test_core_set_ucp_cache_off(void)
+{
+    atomic_store(&self->ucp_cache_is_off, 1);
 }
 
 void test_core_set_rank(int rank)

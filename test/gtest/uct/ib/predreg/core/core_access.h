@@ -38,6 +38,10 @@ void test_core_cleanup(void);
 /** Let the process have another version of UCX, 1.minor; it is 1.13 at first. */
 void test_core_set_ucx(unsigned minor);
 
+/* Whether this library has switched UCP's cache off; and let it have done so */
+int test_core_ucp_cache_is_off(void);
+void test_core_set_ucp_cache_off(void);
+
 uct_predreg_knobs_t *test_core_knobs(void);
 uct_predreg_real_t *test_core_real(void);
 void test_core_set_rank(int rank);

@@ -78,8 +78,20 @@ protected:
             close(md);
         }
         core_test::TearDown();
+        test_core_real()->uct_md_mem_reg_v2 = nullptr; /* UCX 1.13 has none */
         EXPECT_TRUE(m_regs.empty());
         free(m_buffer);
+    }
+
+    /* Let the process have another version of UCX, 1.minor: 1.14 or later */
+    static void set_ucx(unsigned minor)
+    {
+        test_core_set_ucx(minor);
+        test_core_real()->uct_md_mem_reg_v2 =
+                [](uct_md_h md, void *address, size_t length,
+                   const uct_md_mem_reg_params_t *params, uct_mem_h *memh_p) {
+                    return mem_reg(md, address, length, params->flags, memh_p);
+                };
     }
 
     /* A thread that is in UCX's domains: the only one */

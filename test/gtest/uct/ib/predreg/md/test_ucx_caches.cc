@@ -117,6 +117,7 @@ TEST_F(test_ucx_caches, without_domains_to_manage_that_of_ucp_stays_on) {
     s_num_domains = 0;
     ucp_config();
     EXPECT_EQ("try", m_ucp["RCACHE_ENABLE"]);
+    EXPECT_FALSE(test_core_ucp_cache_is_off());
     EXPECT_FALSE(test_core_is_aside());
 }
 
@@ -124,11 +125,21 @@ TEST_F(test_ucx_caches, they_are_switched_off) {
     ucp_config();
     md_config();
     EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
+    EXPECT_TRUE(test_core_ucp_cache_is_off());
     EXPECT_EQ("all", m_ucp["TLS"]);
     EXPECT_EQ("direct", m_md["REG_METHODS"]);
     EXPECT_EQ("1000", m_md["RCACHE_MEM_PRIO"]);
     EXPECT_FALSE(test_core_is_aside());
     EXPECT_FALSE(test_core_fenced_puts());
+}
+
+/* Then no domain loses a cache by this library */
+TEST_F(test_ucx_caches, the_user_may_have_switched_that_of_ucp_off) {
+    m_ucp["RCACHE_ENABLE"] = "n";
+    ucp_config();
+    EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
+    EXPECT_FALSE(test_core_ucp_cache_is_off());
+    EXPECT_FALSE(test_core_is_aside());
 }
 
 TEST_F(test_ucx_caches, leave_pinned_leaves_them_on) {

@@ -1,0 +1,268 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "kept.h"
+#include "domain.h"
+#include "register.h"
+
+#include <uct/ib/predreg/compat/rcache.h>
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/iface/completion.h>
+
+#include <ucm/api/ucm.h>
+#include <ucs/datastruct/khash.h>
+#include <ucs/debug/log_def.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What UCX's cache of an ib domain has by default (uct_md.c, ib_md.c) */
+#define EVENT_PRIORITY 1000
+#define MAX_UNRELEASED (512ul << 20)
+
+
+/* Memory that is registered, in UCX's cache structure */
+typedef struct region {
+    uct_predreg_rcache_region_t super;
+    uct_mem_h                   memh;
+    unsigned                    access; /* That it was registered for */
+} region_t;
+
+/* Regions by their handle */
+KHASH_MAP_INIT_INT64(kept_regions, region_t*)
+
+struct uct_predreg_kept {
+    uct_predreg_domain_t  *domain;
+    uct_predreg_rcache_t  rcache;
+    pthread_mutex_t       lock; /* Protects the table. The lock of rcache may be
+                                   held when it is taken. */
+    khash_t(kept_regions) regions;
+};
+
+
+static region_t *region_of(ucs_rcache_region_t *super)
+{
+    return ucs_container_of(super, region_t, super.super);
+}
+
+static int region_add(uct_predreg_kept_t *kept, region_t *region)
+{
+    khiter_t iter;
+    int ret;
+
+    pthread_mutex_lock(&kept->lock);
+    iter = kh_put(kept_regions, &kept->regions, (uintptr_t)region->memh,
+                  &ret);
+    if (ret != UCS_KH_PUT_FAILED) {
+        kh_val(&kept->regions, iter) = region;
+    }
+    pthread_mutex_unlock(&kept->lock);
+    return ret != UCS_KH_PUT_FAILED;
+}
+
+static void region_remove(uct_predreg_kept_t *kept, region_t *region)
+{
+    khiter_t iter;
+
+    pthread_mutex_lock(&kept->lock);
+    iter = kh_get(kept_regions, &kept->regions, (uintptr_t)region->memh);
+    kh_del(kept_regions, &kept->regions, iter);
+    pthread_mutex_unlock(&kept->lock);
+}
+
+static region_t *region_find(uct_predreg_kept_t *kept, uct_mem_h memh)
+{
+    region_t *region = NULL;
+    khiter_t iter;
+
+    pthread_mutex_lock(&kept->lock);
+    iter = kh_get(kept_regions, &kept->regions, (uintptr_t)memh);
+    if (iter != kh_end(&kept->regions)) {
+        region = kh_val(&kept->regions, iter);
+    }
+    pthread_mutex_unlock(&kept->lock);
+    return region;
+}
+
+static void region_deregister(uct_predreg_kept_t *kept, region_t *region)
+{
+    const uct_md_mem_dereg_params_t params = {
+        .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH,
+        .memh       = region->memh
+    };
+
+    (void)uct_predreg_pass_mem_dereg(kept->domain, &params);
+}
+
+static ucs_status_t
+rcache_mem_reg(void *context, ucs_rcache_t *rcache, void *arg,
+               ucs_rcache_region_t *super, uint16_t rcache_flags)
+{
+    uct_predreg_kept_t *kept = context;
+    region_t *region         = region_of(super);
+    unsigned flags           = *(const unsigned*)arg;
+    ucs_status_t status;
+
+    region->access = flags & UCT_MD_MEM_ACCESS_ALL;
+    if (rcache_flags & UCS_RCACHE_MEM_REG_HIDE_ERRORS) {
+        flags |= kept->domain->core->compat->quiet_flag;
+    }
+
+    status = uct_predreg_pass_mem_reg(kept->domain, (void*)super->super.start,
+                                      super->super.end - super->super.start,
+                                      flags, &region->memh);
+    if ((status == UCS_OK) && !region_add(kept, region)) {
+        region_deregister(kept, region);
+        status = UCS_ERR_NO_MEMORY;
+    }
+    return status;
+}
+
+static void rcache_mem_dereg(void *context, ucs_rcache_t *rcache,
+                             ucs_rcache_region_t *super)
+{
+    uct_predreg_kept_t *kept = context;
+    region_t *region               = region_of(super);
+
+    region_remove(kept, region);
+    region_deregister(kept, region);
+}
+
+static void rcache_dump_region(void *context, ucs_rcache_t *rcache,
+                               ucs_rcache_region_t *super, char *buf,
+                               size_t max)
+{
+    snprintf(buf, max, "memh %p", region_of(super)->memh);
+}
+
+uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain,
+                                            const char *name)
+{
+    uct_predreg_kept_t *kept                 = calloc(1, sizeof(*kept));
+    const uct_predreg_rcache_params_t params = {
+        .name           = "predreg_kept",
+        .region_size    = sizeof(region_t),
+        .mem_reg        = rcache_mem_reg,
+        .mem_dereg      = rcache_mem_dereg,
+        .dump_region    = rcache_dump_region,
+        .context        = kept,
+        .events         = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
+        .event_priority = EVENT_PRIORITY,
+        .max_unreleased = MAX_UNRELEASED
+    };
+    ucs_status_t status;
+
+    if (kept == NULL) {
+        return NULL;
+    }
+
+    kept->domain = domain;
+    pthread_mutex_init(&kept->lock, NULL);
+    kh_init_inplace(kept_regions, &kept->regions);
+    status = uct_predreg_rcache_init(&kept->rcache, &params);
+    if (status != UCS_OK) {
+        ucs_debug("%s: memory is registered for each use: %s", name,
+                  ucs_status_string(status));
+        free(kept);
+        return NULL;
+    }
+    return kept;
+}
+
+void uct_predreg_kept_destroy(uct_predreg_kept_t *kept)
+{
+    if (kept == NULL) {
+        return;
+    }
+
+    ucs_rcache_destroy(kept->rcache.ucs);
+    kh_destroy_inplace(kept_regions, &kept->regions);
+    pthread_mutex_destroy(&kept->lock);
+    free(kept);
+}
+
+static void invalidation_done(void *arg)
+{
+    uct_predreg_completion_invoke(arg, UCS_OK);
+}
+
+static void invalidation_awaited_by_nobody(void *arg)
+{
+}
+
+/* Whether a region serves for a use, too. Where a use asks for the access that it
+ * needs, UCP looks whether its cache has registered the memory for that
+ * (ucp_memh_find_slow() of ucp_mm.c, UCX 1.18) */
+static int region_covers(const uct_predreg_kept_t *kept, const region_t *region,
+                         unsigned flags)
+{
+    return !kept->domain->core->compat->ucp_cache_hides_uses ||
+           !(flags & UCT_MD_MEM_ACCESS_ALL & ~region->access);
+}
+
+ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
+                                  size_t length, unsigned flags,
+                                  uct_mem_h *memh_p)
+{
+    ucs_rcache_region_t *super;
+    region_t *region;
+    ucs_status_t status;
+
+    for (;;) {
+        status = uct_predreg_rcache_get(&kept->rcache, address, length,
+                                        PROT_READ | PROT_WRITE, &flags, &super);
+        if (status != UCS_OK) {
+            return status;
+        }
+
+        region = region_of(super);
+        if (region_covers(kept, region, flags)) {
+            *memh_p = region->memh;
+            return UCS_OK;
+        }
+
+        /* Register it anew, for both, so that the uses do not take turns with
+         * that */
+        flags |= region->access;
+        ucs_rcache_region_invalidate(kept->rcache.ucs, super,
+                                     invalidation_awaited_by_nobody, NULL);
+        ucs_rcache_region_put(kept->rcache.ucs, super);
+    }
+}
+
+/* Where UCP does not wait for other uses of the region to end, the region
+ * outlives the completion until then, as it may be accessed for these anyway. */
+static void region_invalidate(uct_predreg_kept_t *kept, region_t *region,
+                              void *comp)
+{
+    if (!kept->domain->core->compat->waits_for_invalidation) {
+        ucs_rcache_region_invalidate(kept->rcache.ucs, &region->super.super,
+                                     invalidation_done, comp);
+        return;
+    }
+
+    ucs_rcache_region_invalidate(kept->rcache.ucs, &region->super.super,
+                                 invalidation_awaited_by_nobody, NULL);
+    invalidation_done(comp);
+}
+
+ucs_status_t
+uct_predreg_kept_dereg(uct_predreg_kept_t *kept,
+                       const uct_md_mem_dereg_params_t *params)
+{
+    region_t *region = region_find(kept, params->memh);
+
+    if (region == NULL) {
+        return UCS_ERR_NO_ELEM;
+    }
+
+    if ((params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
+        (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE)) {
+        region_invalidate(kept, region, params->comp);
+    }
+    ucs_rcache_region_put(kept->rcache.ucs, &region->super.super);
+    return UCS_OK;
+}

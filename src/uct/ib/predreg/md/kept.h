@@ -1,0 +1,52 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_KEPT_H_
+#define UCT_PREDREG_KEPT_H_
+
+#include "types.h"
+
+#include <ucs/sys/compiler_def.h>
+#include <uct/api/uct.h>
+#include <uct/ib/predreg/compat/uct_v2.h>
+
+BEGIN_C_DECLS
+
+/** @file kept.h
+ *
+ * Memory that stays registered until it is freed, because nothing would be won by
+ * deregistering it and its registration is dear: memory of devices, such as GPUs,
+ * in a managed domain; and all memory of some domains that are not managed
+ * (@ref uct_predreg_compat_t), such as those of knem and cuda_ipc. UCX keeps it in
+ * a cache that is switched off for the sake of the managed domains; this is a
+ * cache of the same kind, one for each domain. The memory counts against no
+ * bound.
+ *
+ * Any thread may call the functions that register; they may block. The domain
+ * is opened and closed under core.lock.
+ */
+
+/** Make the cache of a domain. @return NULL if it cannot be made, because UCM
+ *  does not tell when memory is freed, or there is no memory. */
+uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain,
+                                            const char *name);
+
+/** Deregister all memory, and forget the cache; NULL: do nothing. */
+void uct_predreg_kept_destroy(uct_predreg_kept_t *kept);
+
+/** Begin a use. @return what the registration returned, if it takes one. */
+ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
+                                  size_t length, unsigned flags,
+                                  uct_mem_h *memh_p);
+
+/** End a use. The memory stays registered, unless the program invalidates it.
+ *  @return UCS_ERR_NO_ELEM if the handle is not one of this cache. */
+ucs_status_t uct_predreg_kept_dereg(uct_predreg_kept_t *kept,
+                                    const uct_md_mem_dereg_params_t *params);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,209 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "md_test.h"
+
+#include <uct/ib/predreg/core/counters.h>
+
+extern "C" {
+#include <ucs/memory/memtype_cache.h>
+}
+
+/* A managed domain that registers memory of devices as well, in a process that
+ * has a device. The buffer is memory of it. */
+class test_kept_devices : public md_test {
+protected:
+    void SetUp() override
+    {
+        const char *events = getenv("UCX_MEM_EVENTS");
+
+        md_test::SetUp();
+        if ((events != nullptr) && !strcmp(events, "n")) {
+            GTEST_SKIP() << "UCX has no memory events";
+        }
+        set("MAX_PINNED", "256K"); /* It is not about memory of devices */
+        m_attr.cap.detect_mem_types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA);
+        m_attr.cap.reg_mem_types     = UCS_BIT(UCS_MEMORY_TYPE_HOST) |
+                                       UCS_BIT(UCS_MEMORY_TYPE_CUDA);
+        m_md = open();
+        /* UCX's cache of memory types is made when it is first asked. Where it
+         * is switched off, all memory may be that of the device. */
+        ucs_memory_info_t info;
+        ucs_memtype_cache_lookup(m_buffer, LENGTH, &info);
+        ucs_memtype_cache_update(m_buffer, LENGTH, UCS_MEMORY_TYPE_CUDA,
+                                 UCS_SYS_DEVICE_ID_UNKNOWN);
+    }
+
+    void TearDown() override
+    {
+        if (m_md != nullptr) { /* Not skipped: there is such a cache */
+            ucs_memtype_cache_remove(m_buffer, LENGTH);
+        }
+        md_test::TearDown();
+    }
+
+    uct_md_h m_md = nullptr;
+};
+
+TEST_F(test_kept_devices, memory_of_devices_stays_registered) {
+    uct_mem_h first = reg(m_md, SEND);
+    dereg(m_md, first);
+    EXPECT_EQ(1u, m_regs.count(first));
+
+    for (unsigned flags : {SEND, RECV, POOL}) {
+        uct_mem_h memh = reg(m_md, flags);
+        EXPECT_EQ(first, memh);
+        dereg(m_md, memh);
+    }
+    EXPECT_EQ(1u, m_num_regs);
+
+    close(m_md);
+    EXPECT_TRUE(m_regs.empty());
+}
+
+TEST_F(test_kept_devices, uses_at_the_same_time_share_it) {
+    uct_mem_h first  = reg(m_md, SEND);
+    uct_mem_h second = reg(m_md, RECV);
+
+    EXPECT_EQ(first, second);
+    dereg(m_md, first);
+    EXPECT_EQ(1u, m_regs.count(second));
+    dereg(m_md, second);
+}
+
+TEST_F(test_kept_devices, invalidated_memory_is_registered_anew) {
+    uct_mem_h memh = reg(m_md, SEND);
+
+    EXPECT_EQ(1u, invalidate(m_md, memh));
+    EXPECT_TRUE(m_regs.empty());
+    dereg(m_md, reg(m_md, SEND));
+    EXPECT_EQ(2u, m_num_regs);
+}
+
+TEST_F(test_kept_devices, a_failure_is_the_callers) {
+    m_refuse = 2;
+    reg(m_md, SEND, UCT_PREDREG_PURPOSE_SEND, UCS_ERR_IO_ERROR);
+    m_refuse = 0;
+    dereg(m_md, reg(m_md, SEND));
+}
+
+/* The caller's completion may be gone when the call has returned */
+TEST_F(test_kept_devices, an_invalidation_completes_beside_other_uses) {
+    set_ucx(16);
+
+    uct_mem_h first  = reg(m_md, SEND);
+    uct_mem_h second = reg(m_md, SEND);
+    EXPECT_EQ(first, second);
+    EXPECT_EQ(1u, invalidate(m_md, first));
+    EXPECT_EQ(1u, m_regs.count(second));
+    dereg(m_md, second);
+    EXPECT_TRUE(m_regs.empty());
+}
+
+
+/* A domain of UCX 1.16 that is not managed, and whose registrations only UCP's
+ * cache has kept, which is off */
+class test_kept_domain : public md_test {
+protected:
+    /* What UCX 1.16 and later ask for: data that the receiver gets, or puts, or
+     * its peer gets; a pool of UCP's own */
+    static constexpr unsigned GET = 0x200, PUT = 0x100, RTS = 0x368;
+
+    void SetUp() override
+    {
+        const char *events = getenv("UCX_MEM_EVENTS");
+
+        md_test::SetUp();
+        set_ucx(16);
+        m_attr.cap.flags = UCT_MD_FLAG_REG;
+        strcpy(m_attr.component_name, "cuda_ipc");
+        if ((events != nullptr) && !strcmp(events, "n")) {
+            GTEST_SKIP() << "UCX has no memory events";
+        }
+    }
+
+    uct_md_h open_kept()
+    {
+        test_core_set_ucp_cache_off();
+        return open();
+    }
+};
+
+TEST_F(test_kept_domain, its_memory_stays_registered) {
+    uct_md_h md     = open_kept();
+    uct_mem_h first = reg(md, RTS);
+    dereg(md, first);
+    EXPECT_EQ(1u, m_regs.count(first));
+
+    for (unsigned flags : {GET, PUT, RTS}) {
+        uct_mem_h memh = reg(md, flags);
+        EXPECT_EQ(first, memh);
+        dereg(md, memh);
+    }
+    EXPECT_EQ(1u, m_num_regs);
+    EXPECT_EQ(0u, uct_predreg_num_passed(test_core_state()));
+
+    close(md);
+    EXPECT_TRUE(m_regs.empty());
+}
+
+TEST_F(test_kept_domain, memory_is_registered_for_all_that_was_asked) {
+    uct_md_h md     = open_kept();
+    uct_mem_h first = reg(md, GET);
+    uct_mem_h both  = reg(md, PUT);
+
+    EXPECT_NE(first, both);
+    EXPECT_EQ(GET | PUT, m_regs[both].flags & UCT_MD_MEM_ACCESS_ALL);
+    EXPECT_EQ(1u, m_regs.count(first)); /* It is still in use */
+    dereg(md, first);
+    EXPECT_EQ(0u, m_regs.count(first));
+    dereg(md, both);
+    for (unsigned flags : {GET, PUT}) {
+        uct_mem_h memh = reg(md, flags);
+        EXPECT_EQ(both, memh);
+        dereg(md, memh);
+    }
+}
+
+TEST_F(test_kept_domain, pools_are_passed_on) {
+    uct_md_h md    = open_kept();
+    uct_mem_h pool = reg(md, RTS, UCT_PREDREG_PURPOSE_POOL);
+
+    dereg(md, pool);
+    EXPECT_TRUE(m_regs.empty());
+}
+
+TEST_F(test_kept_domain, its_cost_is_that_of_a_hit) {
+    uct_md_h md        = open_kept();
+    uct_md_attr_t attr = {};
+
+    uct_predreg_md_query(test_core_state(), md, &attr);
+    EXPECT_DOUBLE_EQ(50e-9, attr.reg_cost.c);
+}
+
+TEST_F(test_kept_domain, nothing_is_kept_beside_a_cache_of_ucp) {
+    EXPECT_EQ(nullptr, domain(open()));
+}
+
+TEST_F(test_kept_domain, other_domains_are_left_alone) {
+    for (const char *name : {"cuda_cpy", "self", "knem2"}) {
+        strcpy(m_attr.component_name, name);
+        EXPECT_EQ(nullptr, domain(open_kept())) << name;
+    }
+
+    set_ucx(15);
+    strcpy(m_attr.component_name, "knem");
+    EXPECT_EQ(nullptr, domain(open()));
+}
+
+TEST_F(test_kept_domain, failures_are_the_callers) {
+    uct_md_h md = open_kept();
+
+    m_refuse = 2;
+    reg(md, RTS, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_IO_ERROR);
+    m_refuse = 0;
+    dereg(md, reg(md, RTS));
+}
