@@ -37,16 +37,22 @@ hpcc_verified()
     }
 }
 
+# From UCX 1.16 on only UCP has a cache, which answers without a call that could be
+# seen, and UCT alone does not tell its version
+case ${RIG_SUITE:-} in
+trixie|unstable) ucx_1_16=1 cache=UCX_RCACHE_ENABLE=y ;;
+*) ucx_1_16= cache=UCX_IB_REG_METHODS=rcache,direct ;;
+esac
+
 # Where the user forces a cache of UCX on, each rank says so once, nothing is
 # managed, and the program runs
 steps_aside()
 {
     local count
-    UCX_IB_REG_METHODS=rcache,direct $predreg -- \
+    env "$cache" $predreg -- \
         mpirun --oversubscribe -np 2 "$apps/fig1" --iters 2 --compute 10 \
         --verify > "$work/aside" 2>&1 || return
-    count=$(grep -c 'steps aside: UCX_IB_REG_METHODS=rcache,direct' \
-            "$work/aside")
+    count=$(grep -c "steps aside: $cache" "$work/aside")
     cat "$work/aside"
     [ "$count" -eq 2 ]
 }
@@ -189,7 +195,7 @@ live()
     refused "belongs to user root" \
         setpriv --reuid=65534 --clear-groups $stat $pids || return
     refused "does not have libuct_predreg.so loaded" \
-        $stat "$(pgrep -x mpirun)" || return
+        $stat "$(pgrep -x 'mpirun|prterun')" || return
     pid=${pids##*[!0-9]}
     kill -9 "$pid" || return
     for ((i = 0; i < 100; ++i)); do # Until the kernel has released its memory
@@ -368,9 +374,10 @@ run "200 MB of buffers in 8 MB" pinned_at_most 8388608 manybuf \
 run "limit of locked memory" memlock 45000 \
     mpirun --oversubscribe -np 2 "$apps/manybuf" --buffers 12 --iters 1
 run "a rank killed" killed
-for policy in predict on-demand leave-pinned; do
+for policy in predict on-demand; do
     run "live counters, $policy" live $policy
 done
+[ -n "$ucx_1_16" ] || run "live counters, leave-pinned" live leave-pinned
 for kernel in fig1 cg; do
     [ $kernel = cg ] && hits=100 || hits=25
     run "$kernel, replayed, predict" replayed predict 50 $hits \
@@ -395,9 +402,11 @@ run "recorded, a rank killed" recorded_killed
 run "recorded, disk full" recorded_full
 run "recorded, no folder" recorded_nowhere
 run "several contexts" contexts
-run "invalidating deregistration" $predreg -- "$apps/invalidate"
-run "invalidating deregistration, on-demand" \
-    $predreg --policy on-demand -- "$apps/invalidate"
+if [ -z "$ucx_1_16" ]; then
+    run "invalidating deregistration" $predreg -- "$apps/invalidate"
+    run "invalidating deregistration, on-demand" \
+        $predreg --policy on-demand -- "$apps/invalidate"
+fi
 run "a cache of UCX forced on" steps_aside
 
 rm -rf "$work"
