@@ -39,6 +39,15 @@ AC_DEFUN([PREDREG_CHECK_MPI], [
     predreg_have_mpi=no
     PKG_CHECK_MODULES([MPI], [ompi-c], [predreg_have_mpi=yes], [true])
     AM_CONDITIONAL([HAVE_MPI], [test $predreg_have_mpi = yes])
+
+    dnl OpenSHMEM comes with Open MPI, and not with others
+    predreg_have_shmem=no
+    AS_IF([test $predreg_have_mpi = yes],
+          [predreg_saved_cppflags=$CPPFLAGS
+           CPPFLAGS="$CPPFLAGS $MPI_CFLAGS"
+           AC_CHECK_HEADER([shmem.h], [predreg_have_shmem=yes])
+           CPPFLAGS=$predreg_saved_cppflags])
+    AM_CONDITIONAL([HAVE_SHMEM], [test $predreg_have_shmem = yes])
 ])
 
 AC_DEFUN([PREDREG_CHECK_TEST_DEPS], [

@@ -62,6 +62,13 @@ job()
         env LD_PRELOAD="$preload" $mpi_options "$@"
 }
 
+# features COMMAND...: with windows that the ranks of a node share, for which Open MPI
+# has a component of its own
+features()
+{
+    (export OMPI_MCA_osc=ucx,sm; "$@")
+}
+
 # with NAME=VALUE COMMAND...: with a knob set; the command may be a function
 with()
 {
@@ -312,16 +319,34 @@ if [ -z "$sanitizer" ]; then
     run "integrity, on demand" \
         with POLICY=on-demand job 2 "$apps/integrity" $messages --seed 5
     run "transpose" job 2 "$apps/transpose"
+    run "parts of MPI, 2 ranks" \
+        features job 2 "$apps/mpi_features" --skip spawn --bytes 1m
+    run "parts of MPI, 5 ranks, bound" with MAX_PINNED=2M \
+        features job 5 "$apps/mpi_features" --skip spawn
     case $suite in
     trixie|unstable)
         run "integrity, MPICH" managed 2 $rig -- mpirun.mpich -np 2 \
             env LD_PRELOAD="$preload" \
             "$build/$suite-mpich/test/apps/integrity" $messages
+        run "parts of MPI, MPICH, 3 ranks" managed 3 $rig -- mpirun.mpich \
+            -np 3 env LD_PRELOAD="$preload" \
+            "$build/$suite-mpich/test/apps/mpi_features" --skip spawn
+        # Open MPI 5 gives them what the launcher itself has, see docs/recipes.md
+        run "parts of MPI, processes that are started later" managed 4 \
+            env UCX_TLS=cma,tcp,posix,self $rig -- \
+            env LD_PRELOAD="$preload" mpirun -np 2 "$apps/mpi_features" --only spawn
+        run "parts of MPI, one-sided" job 2 "$apps/mpi_features" \
+            --only windows,dynamic,atomics
+        run "sessions, MPICH" managed 2 $rig -- mpirun.mpich -np 2 \
+            env LD_PRELOAD="$preload" "$build/$suite-mpich/test/apps/sessions"
         # UCX 1.13 hangs so by itself
         run "memory hooks by relocation" managed 1 $rig -- \
             env UCX_MEM_MMAP_HOOK_MODE=reloc LD_PRELOAD="$preload" \
             "$apps/contexts" ;;
     *)
+        run "parts of MPI, processes that are started later" managed 4 \
+            $rig -- "$predreg" run -- \
+            mpirun -np 2 "$apps/mpi_features" --only spawn
         # UCX 1.18 aborts a send of read-only memory over a transport such as this
         # one by itself: it puts, where the peer could not get, and that needs a
         # handle
