@@ -27,7 +27,8 @@ BEGIN_C_DECLS
 
 /**
  * Make a value of LD_PRELOAD: the library, then all that was preloaded before,
- * except other files that have the name of the library.
+ * except other files that have the name of the library. Libraries of sanitizers
+ * stay in front of it: they end a program in which they are not the first.
  *
  * @param [in] present  Present value; may be NULL.
  */
@@ -44,7 +45,7 @@ int predreg_preload_has_library(const char *present);
  *
  * @param [in] our_value   The value without the user's: our library, then the
  *                         libraries of the environment, which the user's value
- *                         replaces.
+ *                         replaces; libraries of sanitizers are before it.
  * @param [in] user_value  What the user gave.
  * @param [in] prefix      Put before the new value.
  */

@@ -243,6 +243,14 @@ TEST_F(test_launcher, preload_join) {
     EXPECT_EQ("/l/a.so:/aa.so:a.so.1",
               own(predreg_preload_join("/l/a.so", "/aa.so:a.so.1")));
     EXPECT_EQ("a.so:b.so", own(predreg_preload_join("a.so", "b.so")));
+    /* A program refuses to run where a sanitizer is not the first library */
+    EXPECT_EQ("/g/libasan.so.8:libtsan.so.2:/l/a.so:/b.so:/libasan/c.so",
+              own(predreg_preload_join("/l/a.so",
+                                       "/b.so /g/libasan.so.8:/libasan/c.so "
+                                       "libtsan.so.2")));
+    EXPECT_EQ("x=libasan.so.8:/l/a.so:/u.so",
+              own(predreg_preload_merge("libtsan.so.2:/l/a.so:/b.so",
+                                        "/u.so:libasan.so.8", "x=")));
 }
 
 TEST_F(test_launcher, preload_has_library) {
