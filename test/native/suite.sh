@@ -298,6 +298,42 @@ skips()
     [ $status -eq 77 ] && grep -q "$text" "$work/said"
 }
 
+# steps_aside COMMAND...: a program of one process passes, says once why nothing is
+# managed, and has no more registered than what it is just using
+steps_aside()
+{
+    local status=0
+    pinned 1 'value("registrations") == value("uses") &&
+              value("pinned_peak_bytes") < 3 * 1048576' "$@" \
+        > "$work/said" 2>&1 || status=$?
+    cat "$work/said"
+    [ $status -eq 0 ] && [ "$(grep -c 'steps aside: memory events' "$work/said")" = 1 ]
+}
+
+# A tool that counts what passes through MPI's profiling interface, preloaded after
+# the library, sees all messages of a rank
+profiled()
+{
+    # shellcheck disable=SC2016 # expanded in the root of the suite
+    $rig -- sh -c 'cc -shared -fPIC -o "$1" -x c "$2" $(pkg-config --cflags ompi-c)' \
+        - "$work/tool.so" "$top/test/native/pmpi.c" &&
+        preload=$preload:$work/tool.so job 2 "${fig1[@]:3}" > "$work/said" 2>&1
+    local status=$?
+    cat "$work/said"
+    [ $status -eq 0 ] && [ "$(grep -c 'tool: 150 messages' "$work/said")" = 2 ]
+}
+
+# A program with AddressSanitizer, which has to be preloaded before the library
+with_asan()
+{
+    # shellcheck disable=SC2016 # expanded in the root of the suite
+    managed 1 $rig -- sh -c '
+        cc -g -fsanitize=address -o "$1" "$2" $(pkg-config --cflags --libs ucx) &&
+            LD_PRELOAD=$(cc -print-file-name=libasan.so) \
+                ASAN_OPTIONS=detect_leaks=0 "$3" run --summary=json -- "$1" 2' \
+        - "$work/asan" "$top/test/apps/contexts.c" "$predreg"
+}
+
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes
 # under stock UCX as well
 messages="--threads 1"
@@ -352,6 +388,14 @@ if [ -z "$sanitizer" ]; then
         # handle
         run "memory of every kind" no_errors job 2 "$apps/memkinds" ;;
     esac
+    for setting in UCX_MEM_EVENTS=n UCX_MEM_MMAP_HOOK_MODE=none; do
+        run "beside $setting" steps_aside \
+            $rig -- env "$setting" LD_PRELOAD="$preload" "$apps/contexts" 2
+    done
+    run "beside Open MPI's memory hooks" job 2 env UCX_MEM_MMAP_HOOK_MODE=none \
+        "$apps/integrity" $messages --ops 50
+    run "beside a PMPI tool" profiled
+    run "beside AddressSanitizer in the program" with_asan
     # The call alone, and with all that follow
     for kind in memory thread system; do
         run "each call fails, $kind" every $kind FAULT=$kind:@ FAULT=$kind:@+
