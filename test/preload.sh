@@ -172,6 +172,46 @@ for preload in "$library $work/tool.so" "$work/tool.so $library"; do
     says 1 .
 done
 
+# An auditor of the loader is told of every function that is bound, and may
+# change what it is bound to. This one changes nothing, and tells when one of
+# UCX is bound to the library
+compile audit.so << 'END'
+#define _GNU_SOURCE
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+unsigned la_version(unsigned version)
+{
+    return version;
+}
+unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
+{
+    *cookie = (uintptr_t)map;
+    return LA_FLG_BINDTO | LA_FLG_BINDFROM;
+}
+uintptr_t la_symbind64(ElfW(Sym) *symbol, unsigned index, uintptr_t *from,
+                       uintptr_t *to, unsigned *flags, const char *name)
+{
+    const char *library = ((struct link_map*)*to)->l_name;
+    static int told;
+    if (!told && !strcmp(name, "ucp_init_version") &&
+        (strstr(library, "libuct_predreg.so") != NULL)) {
+        /* Its C library is one of its own, which does not flush at the end */
+        told = (write(STDOUT_FILENO, "audited\n", 8) == 8);
+    }
+    return symbol->st_value;
+}
+END
+preload=$library
+runs "an auditor" env LD_AUDIT="$work/audit.so" "$program"
+says 1 audited
+says 1 .
+runs "an auditor, UCX loaded later" \
+    env LD_AUDIT="$work/audit.so" "$loadall" "$plugin"
+says 1 audited
+says 1 'cores: 1'
+says 0 'aside'
+
 # Another version of UCX: what tells it is overridden
 version()
 {
