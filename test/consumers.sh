@@ -304,22 +304,6 @@ scalapack()
     done
 }
 
-# larger LAUNCHER FOLDER: a system of equations whose panels are of 100 KB and more
-scalapack_large()
-{
-    sed -e '/number of problems sizes/s/^[0-9]*/1/' \
-        -e '/values of [MN]$/s/^[0-9 ]*/600 /' \
-        -e "/number of NB's/s/^[0-9]*/1/" -e '/values of NB$/s/^[0-9 ]*/64 /' \
-        -e "/number of NRHS's/s/^[0-9]*/1/" \
-        -e "/Number of NBRHS's/s/^[0-9]*/1/" \
-        -e '/number of process grids/s/^[0-9]*/1/' \
-        -e '/values of P$/s/^[0-9 ]*/2 /' -e '/values of Q$/s/^[0-9 ]*/2 /' \
-        "$2/LU.dat" > LU.dat
-    rm -f LU.out
-    "$1" -np 4 "$2/xdlu" || return
-    cat LU.out 2>/dev/null
-}
-
 # A program that ends without MPI_Finalize leaves no process, no shared memory of
 # System V, and of POSIX none but what UCX and MPI themselves leave; its status is
 # that of stock UCX
@@ -452,8 +436,6 @@ if there "$tests/openmpi-tests/xdlu" ScaLAPACK; then
         [ $mpi = mpich ] || settings="predict on-demand bound"
         consumer "ScaLAPACK's tests, $mpi" $((4 * ${#programs[@]})) \
             "$settings" scalapack "$launcher" "$tests/$mpi-tests" "${programs[@]}"
-        consumer "ScaLAPACK, LU of 600 rows, $mpi" 4 "$settings" \
-            scalapack_large "$launcher" "$tests/$mpi-tests"
     done
 fi
 exit $failed
