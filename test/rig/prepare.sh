@@ -9,8 +9,9 @@
 #   prepare.sh --force    build it again (picks up a newer kernel package)
 #
 #   RIG_KERNEL_DIR=DIR    take the kernel from a folder in which a kernel
-#                         package was unpacked (boot/, lib/modules/), instead
-#                         of downloading the one linux-image-amd64 depends on
+#                         package was unpacked (boot/ and lib/modules/, or
+#                         usr/lib/modules/ alone), instead of downloading the
+#                         one linux-image-amd64 depends on
 #
 # Nothing is installed. Exit status: 0, 77 if it cannot be done here, 1 if it
 # should have worked and did not.
@@ -163,8 +164,12 @@ build()
     cp -a "$root/lib" "$tmp/root" 2>/dev/null ||
         cp -a "$root/usr/lib" "$tmp/root" || fail "no modules in $root"
     image=$(ls "$root"/boot/vmlinuz-* 2>/dev/null | tail -n 1)
-    [ -n "$image" ] || fail "no kernel in $root/boot"
     version=${image##*/vmlinuz-}
+    if [ -z "$image" ]; then # Packages of Linux 7 have it beside the modules
+        image=$(ls "$root"/usr/lib/modules/*/vmlinuz 2>/dev/null | tail -n 1)
+        [ -n "$image" ] || fail "no kernel in $root/boot"
+        version=$(basename "$(dirname "$image")")
+    fi
 
     tree=$tmp/tree
     mkdir -p "$tree"/{bin,dev,proc,sys,modules,ctl,host,suite,rw,newroot}
