@@ -13,25 +13,11 @@
 #include <string.h>
 
 
-static int is_chosen(const predreg_facts_t *facts, const char *component)
-{
-    const ucs_config_names_array_t *chosen = &facts->knobs.components;
-    unsigned i;
-
-    for (i = 0; i < chosen->count; ++i) {
-        if (!strcmp(chosen->names[i], component)) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
 int predreg_facts_is_managed(const predreg_facts_t *facts,
                              const predreg_probe_domain_t *domain)
 {
     return domain->registers && domain->needs_handles &&
-           is_chosen(facts, domain->component) &&
+           uct_predreg_is_managed_component(&facts->knobs, domain->component) &&
            (facts->knobs.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED);
 }
 

@@ -301,3 +301,17 @@ void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
         .helper_flags  = UCT_MD_MEM_FLAG_HIDE_ERRORS
     };
 }
+
+int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
+                                     const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < knobs->components.count; ++i) {
+        if (!strcmp(knobs->components.names[i], name)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}

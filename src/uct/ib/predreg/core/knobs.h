@@ -108,6 +108,11 @@ void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs);
 void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
                                  ucs_rcache_pred_params_t *params);
 
+/** @return whether the domains of the component of this name are managed, if
+ *  they register memory. */
+int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
+                                     const char *name);
+
 END_C_DECLS
 
 #endif

@@ -14,20 +14,6 @@
 #include <string.h>
 
 
-int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
-                                     const char *name)
-{
-    unsigned i;
-
-    for (i = 0; i < knobs->components.count; ++i) {
-        if (!strcmp(knobs->components.names[i], name)) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
 int uct_predreg_components_are_here(const uct_predreg_core_t *core)
 {
     const uct_predreg_real_t *real = &core->real;

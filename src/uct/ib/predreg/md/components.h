@@ -20,11 +20,6 @@ BEGIN_C_DECLS
  * (UCX_RCACHE_PRED_COMPONENTS). Any thread may call these functions.
  */
 
-/** @return whether the domains of the component of this name are managed, if
- *  they register memory. */
-int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
-                                     const char *name);
-
 /** @return whether UCX finds memory domains here of any component whose domains
  *          are managed. This loads UCX's components, as the opening of a context
  *          does. */
