@@ -75,9 +75,10 @@ struct uct_predreg_core {
      *  them to complete. Relaxed, for the same reason as aside. */
     _Atomic int              fenced_puts;
     /** Whether this library has switched UCP's cache off. Then memory is kept in
-     *  domains that are not managed, see md/kept.h. Relaxed: they are opened
-     *  later, by the thread that has read the configuration or by one that got
-     *  it from there. */
+     *  domains that are not managed, see md/kept.h. Set when a
+     *  configuration of UCP was read, and never cleared. Relaxed: domains are
+     *  opened later, by the thread that has read the configuration or by one
+     *  that got it from there. */
     _Atomic int              ucp_cache_is_off;
     /** How many domains this process has ever opened, of whatever component.
      *  Relaxed: it is only told at the exit. */

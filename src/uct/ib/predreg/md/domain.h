@@ -21,9 +21,9 @@
  *
  * The table of memory domains of UCT that are managed; that have their memory
  * kept, because UCX's cache is switched off for the sake of the managed ones; or,
- * under the leave-pinned policy, that are watched. The functions that open and close domains
- * (open.h) write it, those that use domains (use.h) read it. It has room for as
- * many domains as are opened.
+ * under the leave-pinned policy, that are watched. The functions that open and
+ * close domains (open.h) write it, those that use domains (use.h) read it. It
+ * has room for as many domains as are opened.
  *
  * UCX's domains are not thread safe: docs/design/domains.md lists what their
  * functions change without a lock. UCP has one thread at a time in a domain,

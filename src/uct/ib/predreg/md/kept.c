@@ -27,8 +27,10 @@
 /* Memory that is registered, in UCX's cache structure */
 typedef struct region {
     uct_predreg_rcache_region_t super;
+    /* Written while it is registered, before anybody else can find it */
     uct_mem_h                   memh;
-    unsigned                    access; /* That it was registered for */
+    unsigned                    access; /* Bits of UCT_MD_MEM_ACCESS_ALL that it
+                                           was registered for */
 } region_t;
 
 /* Regions by their handle */

@@ -83,6 +83,7 @@ static int keeps_all(const uct_predreg_core_t *core, const char *component)
     return *name != NULL;
 }
 
+/* Without memory for it, the domain registers for each use */
 static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
                             const char *name)
 {
@@ -158,11 +159,10 @@ static int is_cached(uct_predreg_core_t *core, uct_md_h md)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
-    if ((domain == NULL) || (domain->super == NULL)) {
-        return (domain != NULL) && (domain->kept != NULL);
-    }
-
-    return uct_predreg_policy(core) == UCS_RCACHE_PRED_POLICY_PREDICT;
+    return (domain != NULL) &&
+           (uct_predreg_domain_keeps_all(domain) ||
+            ((domain->super != NULL) &&
+             (uct_predreg_policy(core) == UCS_RCACHE_PRED_POLICY_PREDICT)));
 }
 
 void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,

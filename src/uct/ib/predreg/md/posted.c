@@ -24,7 +24,8 @@ enum {
     WORD_CALLER,
     WORD_STACK,
     WORD_WINDOW,
-    NUM_WORDS /* Those after it stay unused: copying them takes time, too */
+    NUM_WORDS /* A slot has room for more, which are not copied: each message
+                 pays for what is */
 };
 
 static ucs_rcache_pred_seqslot_t posted[1u << POSTED_BITS]

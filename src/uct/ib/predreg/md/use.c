@@ -259,28 +259,29 @@ static int is_of_device(const request_t *req)
            !uct_predreg_is_host_memory(req->address, req->length);
 }
 
-/* Begin a use of memory of a device, which none of our bounds is about */
-static ucs_status_t device_mem_reg(uct_predreg_domain_t *domain,
-                                   const request_t *req, uct_mem_h *memh_p)
+/* Begin a use of memory that stays registered, if the domain has a cache for
+ * it. None of our bounds is about this memory */
+static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
+                                 const request_t *req, uct_mem_h *memh_p)
 {
     return (domain->kept == NULL) ?
            uct_predreg_pass_mem_reg(domain, req->address, req->length,
                                     req->flags, memh_p) :
            uct_predreg_kept_reg(domain->kept, req->address, req->length,
-                                   req->flags, memh_p);
+                                req->flags, memh_p);
 }
 
-/* Begin a use in a domain that keeps all memory but UCP's pools */
-static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
-                                 const request_t *req, uct_mem_h *memh_p)
+/* Begin a use in a domain where all memory stays registered that UCP's cache
+ * would keep. That has no pools of UCP, which UCP deregisters itself */
+static ucs_status_t keeper_mem_reg(uct_predreg_domain_t *domain,
+                                   const request_t *req, uct_mem_h *memh_p)
 {
     uct_predreg_may_t may = domain->core->compat->may(req->flags, req->purpose);
 
     return is_foreign(req, may) ?
            uct_predreg_pass_mem_reg(domain, req->address, req->length,
                                     req->flags, memh_p) :
-           uct_predreg_kept_reg(domain->kept, req->address, req->length,
-                                req->flags, memh_p);
+           kept_mem_reg(domain, req, memh_p);
 }
 
 ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
@@ -297,11 +298,11 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
     uct_predreg_may_t may;
 
     if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
-        return kept_mem_reg(domain, &req, memh_p);
+        return keeper_mem_reg(domain, &req, memh_p);
     }
 
     if (is_of_device(&req)) {
-        return device_mem_reg(domain, &req, memh_p);
+        return kept_mem_reg(domain, &req, memh_p);
     }
 
     may = may_do(domain, &req);
@@ -384,9 +385,10 @@ static ucs_status_t invalidate(uct_predreg_domain_t *domain,
     return status;
 }
 
-/* End a use in a domain that keeps all memory but UCP's pools */
-static ucs_status_t kept_mem_dereg(uct_predreg_domain_t *domain,
-                                   const uct_md_mem_dereg_params_t *params)
+/* End a use in such a domain. A handle that the domain's cache does not know is
+ * that of memory that was passed on */
+static ucs_status_t keeper_mem_dereg(uct_predreg_domain_t *domain,
+                                     const uct_md_mem_dereg_params_t *params)
 {
     ucs_status_t status = uct_predreg_kept_dereg(domain->kept, params);
 
@@ -402,7 +404,7 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
     ucs_status_t status;
 
     if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
-        return kept_mem_dereg(domain, params);
+        return keeper_mem_dereg(domain, params);
     }
 
     if (domain->super == NULL) {
