@@ -28,7 +28,8 @@
 
 typedef struct {
     char   *lines[MAX_LINES];
-    char   is_used[MAX_LINES]; /* Of lines @NAME@, whether there is such a knob */
+    char   is_used[MAX_LINES]; /* For a line @NAME@: whether a knob of that name
+                                  was listed, and what follows printed */
     size_t num_lines;
     size_t begin;              /* First line after @KNOBS@ */
     size_t end;                /* The line @END@ */

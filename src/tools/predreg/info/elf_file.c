@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 
-/* Whether a file has the format of the programs of this machine */
+/* Whether a program is for the same kind of processor and word as this one, by
+ * the header of its file: the headers of others cannot be read as ElfW() */
 static int is_native(const ElfW(Ehdr) *header)
 {
     ElfW(Ehdr) own;

@@ -24,7 +24,8 @@
 #define IB_POOLS     (80ul << 20)
 
 
-/* As predreg_problems_add(), of texts that are constant */
+/* Append a problem with copies of constant texts, since the list frees its
+ * texts */
 static void add(predreg_problems_t *problems, int stops, const char *what,
                 const char *advice)
 {
@@ -188,7 +189,8 @@ static char *other_domains(const predreg_facts_t *facts)
     return names;
 }
 
-/* There are no domains that could be managed */
+/* Say that UCX has no domain here that could be managed, and what would give it
+ * one */
 static void judge_no_domain(const predreg_facts_t *facts,
                             predreg_problems_t *problems)
 {

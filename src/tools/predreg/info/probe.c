@@ -57,7 +57,8 @@ static void set_text(char *text, size_t max, const char *value)
 
 #define SET_TEXT(_text, _value) set_text(_text, sizeof(_text), _value)
 
-/* The domain that the last lines were about; NULL: there was none */
+/* @return the domain that the lines read so far have named last, which the next
+ * lines tell more of; NULL if they have named none */
 static predreg_probe_domain_t *last_domain(predreg_probe_t *probe)
 {
     return (probe->num_domains == 0) ? NULL :
@@ -271,7 +272,8 @@ void predreg_probe_rehearse(const char *path, char *const *libraries,
         {PREDREG_KNOB_SUMMARY, "text"},
         {PREDREG_KNOB_OUTPUT, NULL},
         {PREDREG_KNOB_TRACE, NULL},
-        /* All that the library and UCX complain about is to be read here */
+        /* What is printed is searched for complaints of the library and of UCX:
+         * the user's settings must not hide them or send them to a file */
         {"UCX_LOG_LEVEL", "warn"},
         {"UCX_LOG_FILE", NULL},
         {NULL}

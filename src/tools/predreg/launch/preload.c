@@ -74,7 +74,9 @@ static void append(char *value, const entry_t *entry)
     strncat(value, entry->path, entry->length);
 }
 
-/* Append those that are libraries of sanitizers, or those that are not */
+/* Append to a value those libraries of the present one that belong to
+ * sanitizers, or those that do not; but no other file that has the name of our
+ * library */
 static void append_some(char *value, const char *present, int of_sanitizers,
                         const entry_t *library)
 {
