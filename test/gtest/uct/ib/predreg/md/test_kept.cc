@@ -12,9 +12,8 @@ extern "C" {
 #include <ucs/memory/memtype_cache.h>
 }
 
-/* A managed domain that registers memory of devices as well, in a process that
- * has a device. The buffer is memory of it. */
-class test_kept_devices : public md_test {
+/* Memory stays registered where UCX tells when it is freed */
+class test_kept : public md_test {
 protected:
     void SetUp() override
     {
@@ -23,6 +22,39 @@ protected:
         md_test::SetUp();
         if ((events != nullptr) && !strcmp(events, "n")) {
             GTEST_SKIP() << "UCX has no memory events";
+        }
+    }
+
+    /* The first use registers, for those with other flags as well, and nothing
+     * is deregistered before the domain is closed */
+    void expect_kept(uct_md_h md, unsigned flags,
+                     std::initializer_list<unsigned> others)
+    {
+        uct_mem_h first = reg(md, flags);
+
+        dereg(md, first);
+        EXPECT_EQ(1u, m_regs.count(first));
+        for (unsigned other : others) {
+            uct_mem_h memh = reg(md, other);
+            EXPECT_EQ(first, memh);
+            dereg(md, memh);
+        }
+        EXPECT_EQ(1u, m_num_regs);
+
+        close(md);
+        EXPECT_TRUE(m_regs.empty());
+    }
+};
+
+/* A managed domain that registers memory of devices as well, in a process that
+ * has a device. The buffer is memory of it. */
+class test_kept_devices : public test_kept {
+protected:
+    void SetUp() override
+    {
+        test_kept::SetUp();
+        if (IsSkipped()) {
+            return;
         }
         set("MAX_PINNED", "256K"); /* It is not about memory of devices */
         m_attr.cap.detect_mem_types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA);
@@ -42,26 +74,14 @@ protected:
         if (m_md != nullptr) { /* Not skipped: there is such a cache */
             ucs_memtype_cache_remove(m_buffer, LENGTH);
         }
-        md_test::TearDown();
+        test_kept::TearDown();
     }
 
     uct_md_h m_md = nullptr;
 };
 
 TEST_F(test_kept_devices, memory_of_devices_stays_registered) {
-    uct_mem_h first = reg(m_md, SEND);
-    dereg(m_md, first);
-    EXPECT_EQ(1u, m_regs.count(first));
-
-    for (unsigned flags : {SEND, RECV, POOL}) {
-        uct_mem_h memh = reg(m_md, flags);
-        EXPECT_EQ(first, memh);
-        dereg(m_md, memh);
-    }
-    EXPECT_EQ(1u, m_num_regs);
-
-    close(m_md);
-    EXPECT_TRUE(m_regs.empty());
+    expect_kept(m_md, SEND, {SEND, RECV, POOL});
 }
 
 TEST_F(test_kept_devices, uses_at_the_same_time_share_it) {
@@ -106,7 +126,7 @@ TEST_F(test_kept_devices, an_invalidation_completes_beside_other_uses) {
 
 /* A domain of UCX 1.16 that is not managed, and whose registrations only UCP's
  * cache has kept, which is off */
-class test_kept_domain : public md_test {
+class test_kept_domain : public test_kept {
 protected:
     /* What UCX 1.16 and later ask for: data that the receiver gets, or puts, or
      * its peer gets; a pool of UCP's own */
@@ -114,15 +134,10 @@ protected:
 
     void SetUp() override
     {
-        const char *events = getenv("UCX_MEM_EVENTS");
-
-        md_test::SetUp();
+        test_kept::SetUp();
         set_ucx(16);
         m_attr.cap.flags = UCT_MD_FLAG_REG;
         strcpy(m_attr.component_name, "cuda_ipc");
-        if ((events != nullptr) && !strcmp(events, "n")) {
-            GTEST_SKIP() << "UCX has no memory events";
-        }
     }
 
     uct_md_h open_kept()
@@ -133,21 +148,8 @@ protected:
 };
 
 TEST_F(test_kept_domain, its_memory_stays_registered) {
-    uct_md_h md     = open_kept();
-    uct_mem_h first = reg(md, RTS);
-    dereg(md, first);
-    EXPECT_EQ(1u, m_regs.count(first));
-
-    for (unsigned flags : {GET, PUT, RTS}) {
-        uct_mem_h memh = reg(md, flags);
-        EXPECT_EQ(first, memh);
-        dereg(md, memh);
-    }
-    EXPECT_EQ(1u, m_num_regs);
+    expect_kept(open_kept(), RTS, {GET, PUT, RTS});
     EXPECT_EQ(0u, uct_predreg_num_passed(test_core_state()));
-
-    close(md);
-    EXPECT_TRUE(m_regs.empty());
 }
 
 TEST_F(test_kept_domain, memory_is_registered_for_all_that_was_asked) {
