@@ -76,15 +76,15 @@ in_root()
         mkdir -p "$root/mnt"
         exec 3< "$root" 4< "$folder"
         mount -t tmpfs tmpfs /mnt
-        mkdir /mnt/upper /mnt/work /mnt/root
-        mount -t overlay overlay /mnt/root -o \
+        mkdir /mnt/upper /mnt/work /mnt/system
+        mount -t overlay overlay /mnt/system -o \
             "lowerdir=/proc/self/fd/3,upperdir=/mnt/upper,workdir=/mnt/work"
-        mount --bind /proc/self/fd/4 /mnt/root/mnt
-        mount --rbind /dev /mnt/root/dev
-        mount --rbind /sys /mnt/root/sys
-        mount -t proc proc /mnt/root/proc
+        mount --bind /proc/self/fd/4 /mnt/system/mnt
+        mount --rbind /dev /mnt/system/dev
+        mount --rbind /sys /mnt/system/sys
+        mount -t proc proc /mnt/system/proc
         exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
             ${http_proxy:+http_proxy="$http_proxy"} \
-            chroot /mnt/root "$@"' bash "$root" "$folder" "${http_proxy-}" \
+            chroot /mnt/system "$@"' bash "$root" "$folder" "${http_proxy-}" \
         "$@" < /dev/null
 }
