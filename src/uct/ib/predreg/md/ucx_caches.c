@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /*
  * Switches UCX's own registration caches off: a cache above this library would
@@ -57,6 +58,19 @@ static void cache_kept(uct_predreg_core_t *core, const char *component,
     uct_predreg_step_aside(core, "%s=%s %s", name, value, setting->kept);
 }
 
+/* Whether a value that a user may have written switches the cache of a setting
+ * off. Where UCX takes "n", it takes these as well (ucs_config_sscanf_bool());
+ * of all others it takes the very word. */
+static int is_off(const uct_predreg_setting_t *setting, const char *value)
+{
+    if (strcmp(setting->off, "n")) {
+        return !strcmp(value, setting->off);
+    }
+
+    return !strcasecmp(value, "n") || !strcasecmp(value, "no") ||
+           !strcmp(value, "0");
+}
+
 /* Whether the user has given the setting of a cache a value that leaves the
  * cache on. If so, step aside */
 static int user_keeps(uct_predreg_core_t *core, const char *component,
@@ -67,7 +81,7 @@ static int user_keeps(uct_predreg_core_t *core, const char *component,
 
     variable_name(name, sizeof(name), component, setting);
     value = getenv(name);
-    if ((value == NULL) || !strcmp(value, setting->off)) {
+    if ((value == NULL) || is_off(setting, value)) {
         return 0;
     }
 

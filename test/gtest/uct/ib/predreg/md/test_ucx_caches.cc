@@ -233,6 +233,28 @@ TEST_F(test_ucx_caches, what_is_off_stays_off) {
     EXPECT_FALSE(test_core_is_aside());
 }
 
+TEST_F(test_ucx_caches, the_user_may_say_off_in_each_way_that_ucx_takes) {
+    m_ucp["RCACHE_ENABLE"] = "n";
+    m_md                   = {{"RCACHE", "n"}};
+    set("COMPONENTS", "knem");
+    for (const char *off : {"n", "N", "no", "No", "NO", "0"}) {
+        scoped_variable ucp("UCX_RCACHE_ENABLE", off);
+        scoped_variable md("UCX_KNEM_RCACHE", off);
+
+        ucp_config();
+        md_config("knem");
+        EXPECT_FALSE(test_core_is_aside()) << off;
+    }
+}
+
+TEST_F(test_ucx_caches, of_registration_methods_ucx_takes_the_very_word) {
+    scoped_variable variable("UCX_IB_REG_METHODS", "DIRECT");
+
+    ucp_config();
+    EXPECT_EQ("UCX_IB_REG_METHODS=DIRECT chooses other than direct "
+              "registration", reason());
+}
+
 TEST_F(test_ucx_caches, components_without_a_cache_are_left_alone) {
     m_md.clear();
     md_config();
