@@ -68,3 +68,39 @@ const char *predreg_vars_preload(char *const *vars)
 
     return NULL;
 }
+
+const char *predreg_args_option(const char *arg, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (arg[0] != '-') {
+        return NULL;
+    }
+
+    arg += (arg[1] == '-') ? 2 : 1;
+    if (strncmp(arg, name, length)) {
+        return NULL;
+    }
+
+    arg += length;
+    if (*arg == '=') {
+        return arg + 1;
+    }
+    return (*arg == '\0') ? arg : NULL;
+}
+
+char *predreg_args_merge(const predreg_args_t *args, const char *arg,
+                         const char *value)
+{
+    char *prefix = strndup(arg, value - arg);
+    char *merged;
+
+    if (prefix == NULL) {
+        return NULL;
+    }
+
+    merged = predreg_preload_merge(predreg_var_value(args->preload), value,
+                                   prefix);
+    free(prefix);
+    return merged;
+}

@@ -54,6 +54,27 @@ const char *predreg_var_value(const char *var);
  *  if none does. */
 const char *predreg_vars_preload(char *const *vars);
 
+
+/**
+ * Recognize an option of a launcher, which may begin with one dash or with two.
+ *
+ * @return what follows "=" in @a arg; nothing ("") if the value is the next
+ *         argument; NULL if it is not the option of that name.
+ */
+const char *predreg_args_option(const char *arg, const char *name);
+
+
+/**
+ * Add our library to those that the user sets LD_PRELOAD to.
+ *
+ * @param [in] arg    The argument that ends with the user's value.
+ * @param [in] value  Where the value is in it.
+ *
+ * @return the argument with both, or NULL if there is no memory.
+ */
+char *predreg_args_merge(const predreg_args_t *args, const char *arg,
+                         const char *value);
+
 END_C_DECLS
 
 #endif

@@ -10,13 +10,23 @@
 #include <string.h>
 
 
+/* Options that set a variable: for all programs, for one. What follows is NAME
+ * and VALUE, or NAME=VALUE (seen with 4.0) */
+static const char *const options[] = {"genv", "env"};
+
+
 /* @return whether the command of the user already sets this variable for all
- * ranks, with -genv. Then it must not be set again. */
+ * programs. */
 static int user_sets(char *const *argv, const char *var)
 {
+    const char *set;
+
     for (; argv[0] != NULL; ++argv) {
-        if (!strcmp(argv[0], "-genv") && (argv[1] != NULL) &&
-            predreg_var_is(argv[1], var)) {
+        set = predreg_args_option(argv[0], options[0]);
+        if ((set != NULL) && (*set == '\0')) {
+            set = argv[1];
+        }
+        if ((set != NULL) && predreg_var_is(set, var)) {
             return 1;
         }
     }
@@ -47,33 +57,61 @@ static int add_vars(predreg_args_t *args, char *const *argv)
     return 0;
 }
 
-/* Whether an argument is the value that -genv or -env gives to LD_PRELOAD */
-static int is_preload_value(char *const *argv, size_t i)
+/*
+ * Find the value that the user gives to LD_PRELOAD.
+ *
+ * @param [out] index_p  Which argument it is in, from @a argv on.
+ *
+ * @return the value; NULL if there is no such option at @a argv.
+ */
+static const char *preload_value(char *const *argv, size_t *index_p)
 {
-    return (i >= 3) && !strcmp(argv[i - 1], PREDREG_PRELOAD) &&
-           (!strcmp(argv[i - 2], "-genv") || !strcmp(argv[i - 2], "-env"));
+    const char *var = predreg_args_option(argv[0], options[0]);
+    const char *value;
+
+    if (var == NULL) {
+        var = predreg_args_option(argv[0], options[1]);
+    }
+
+    *index_p = 0;
+    if ((var != NULL) && (*var == '\0')) {
+        var = argv[++*index_p];
+    }
+
+    if ((var == NULL) || !predreg_var_is(var, PREDREG_PRELOAD)) {
+        return NULL;
+    }
+
+    value = predreg_var_value(var);
+    return (value == NULL) ? argv[++*index_p] : value;
 }
 
 /* If -genv is given twice for one name, the first one counts (seen with 4.0);
  * -env counts more than both */
 int predreg_hydra_args(predreg_args_t *args, char *const *argv)
 {
-    const char *arg;
-    size_t i;
+    const char *value, *arg;
+    size_t index;
 
-    predreg_args_add(args, argv[0]);
-    if (add_vars(args, argv) != 0) {
+    predreg_args_add(args, *argv);
+    if (add_vars(args, argv++) != 0) {
         return -1;
     }
 
-    for (i = 1; argv[i] != NULL; ++i) {
-        arg = argv[i];
-        if (is_preload_value(argv, i)) {
-            arg = predreg_preload_merge(predreg_var_value(args->preload), arg,
-                                        "");
-            if (arg == NULL) {
-                return -1;
-            }
+    for (; *argv != NULL; ++argv) {
+        value = preload_value(argv, &index);
+        if (value == NULL) {
+            predreg_args_add(args, *argv);
+            continue;
+        }
+
+        for (; index > 0; --index) {
+            predreg_args_add(args, *argv++);
+        }
+
+        arg = predreg_args_merge(args, *argv, value);
+        if (arg == NULL) {
+            return -1;
         }
         predreg_args_add(args, arg);
     }

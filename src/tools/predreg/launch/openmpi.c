@@ -7,16 +7,28 @@
 #include "openmpi.h"
 #include "preload.h"
 
+#include <stdio.h>
 #include <string.h>
 
+
+/* @return the variable that an option -x at @a argv sets, in that argument or
+ * in the next; NULL if there is none. */
+static const char *var_of_x(char *const *argv)
+{
+    const char *var = predreg_args_option(argv[0], "x");
+
+    return ((var == NULL) || (*var != '\0')) ? var : argv[1];
+}
 
 /* Whether the user sets a variable for the program that @a argv is at. The next
  * ':' begins another program, with variables of its own */
 static int user_sets(char *const *argv, const char *var)
 {
+    const char *set;
+
     for (; (argv[0] != NULL) && strcmp(argv[0], ":"); ++argv) {
-        if (!strcmp(argv[0], "-x") && (argv[1] != NULL) &&
-            predreg_var_is(argv[1], var)) {
+        set = var_of_x(argv);
+        if ((set != NULL) && predreg_var_is(set, var)) {
             return 1;
         }
     }
@@ -36,25 +48,32 @@ static void add_vars(predreg_args_t *args, char *const *argv)
     }
 }
 
-/*
- * @return the value of a user's option -x, with our library added if it sets
- * LD_PRELOAD, or NULL if there is no memory.
- */
-static const char *value_of_x(const predreg_args_t *args, const char *value)
+/* @return the argument, with our library added if it is that of an option -x
+ * which sets LD_PRELOAD; NULL if there is no memory. */
+static const char *with_library(const predreg_args_t *args, char *const *argv)
 {
-    if (!predreg_var_is(value, args->preload)) {
-        return value;
+    const char *var   = predreg_args_option(argv[0], "x");
+    const char *value = (var == NULL) ? predreg_args_option(argv[-1], "x") :
+                                        NULL;
+    char *arg;
+
+    if ((value != NULL) && (*value == '\0')) {
+        var = argv[0];
+    }
+
+    if ((var == NULL) || !predreg_var_is(var, args->preload)) {
+        return argv[0];
+    }
+
+    value = predreg_var_value(var);
+    if (value != NULL) {
+        return predreg_args_merge(args, argv[0], value);
     }
 
     /* A name without a value stands for the value in the environment, which our
      * value already contains */
-    if (predreg_var_value(value) == NULL) {
-        return args->preload;
-    }
-
-    return predreg_preload_merge(predreg_var_value(args->preload),
-                                 predreg_var_value(value),
-                                 PREDREG_PRELOAD "=");
+    return (asprintf(&arg, "%.*s%s", (int)(var - argv[0]), argv[0],
+                     args->preload) < 0) ? NULL : arg;
 }
 
 /* The option -x holds only for one of the programs that ':' separates (seen
@@ -66,7 +85,7 @@ int predreg_openmpi_args(predreg_args_t *args, char *const *argv)
     predreg_args_add(args, *argv++);
     add_vars(args, argv);
     for (; *argv != NULL; ++argv) {
-        arg = !strcmp(argv[-1], "-x") ? value_of_x(args, *argv) : *argv;
+        arg = with_library(args, argv);
         if (arg == NULL) {
             return -1;
         }
@@ -85,7 +104,7 @@ int predreg_openmpi_args(predreg_args_t *args, char *const *argv)
 int predreg_openmpi_ignores_vars(char *const *argv)
 {
     for (++argv; *argv != NULL; ++argv) {
-        if (!strcmp(*argv, "--app") || !strcmp(*argv, "-app")) {
+        if (predreg_args_option(*argv, "app") != NULL) {
             return 1;
         }
     }

@@ -155,6 +155,37 @@ TEST_F(test_launcher, openmpi_user_comes_first) {
                    {"mpirun", "-x", "LD_PRELOAD", "a"}));
 }
 
+/* All of these are accepted: the first two by 4.1, all by 5.0 */
+TEST_F(test_launcher, openmpi_x_in_each_way_that_it_is_written) {
+    for (const char *option : {"-x", "--x"}) {
+        EXPECT_EQ(strings({"mpirun", "-x", "KNOB=1", option,
+                           "LD_PRELOAD=/l/ours.so:/u.so", "a"}),
+                  args(PREDREG_LAUNCHER_OPENMPI,
+                       {"mpirun", option, "LD_PRELOAD=/u.so", "a"}));
+    }
+    for (const std::string option : {"-x=", "--x="}) {
+        EXPECT_EQ(strings({"mpirun", "-x", "KNOB=1",
+                           option + "LD_PRELOAD=/l/ours.so:/u.so", "a"}),
+                  args(PREDREG_LAUNCHER_OPENMPI,
+                       {"mpirun", option + "LD_PRELOAD=/u.so", "a"}));
+        EXPECT_EQ(strings({"mpirun", option + "KNOB",
+                           option + "LD_PRELOAD=/l/ours.so", "a"}),
+                  args(PREDREG_LAUNCHER_OPENMPI,
+                       {"mpirun", option + "KNOB", option + "LD_PRELOAD",
+                        "a"}));
+    }
+
+    const strings other = {"-X", "LD_PRELOAD=/u.so", "-xy", "LD_PRELOAD=/u.so",
+                           "---x", "LD_PRELOAD=/u.so", "x", "LD_PRELOAD=/u.so"};
+    strings command     = {"mpirun"};
+    strings result      = {"mpirun", "-x", "LD_PRELOAD=/l/ours.so", "-x",
+                           "KNOB=1"};
+
+    command.insert(command.end(), other.begin(), other.end());
+    result.insert(result.end(), other.begin(), other.end());
+    EXPECT_EQ(result, args(PREDREG_LAUNCHER_OPENMPI, command));
+}
+
 TEST_F(test_launcher, openmpi_x_at_the_end) {
     EXPECT_EQ(strings({"mpirun", "-x", "LD_PRELOAD=/l/ours.so", "-x", "KNOB=1",
                        "-x"}),
@@ -190,6 +221,53 @@ TEST_F(test_launcher, hydra_user_comes_first) {
                        "a"}),
               args(PREDREG_LAUNCHER_HYDRA,
                    {"mpiexec", "-env", "LD_PRELOAD", "/u.so", "a"}));
+}
+
+TEST_F(test_launcher, hydra_variables_in_each_way_that_they_are_written) {
+    for (const std::string option : {"-genv", "--genv"}) {
+        const strings with_library = {
+            "mpiexec", "-genv", "KNOB", "1", option,
+            "LD_PRELOAD=/l/ours.so:/u.so", "a"
+        };
+
+        EXPECT_EQ(with_library,
+                  args(PREDREG_LAUNCHER_HYDRA,
+                       {"mpiexec", option, "LD_PRELOAD=/u.so", "a"}));
+        EXPECT_EQ(strings({"mpiexec", "-genv", "KNOB", "1", option,
+                           "LD_PRELOAD", "/l/ours.so:/u.so", "a"}),
+                  args(PREDREG_LAUNCHER_HYDRA,
+                       {"mpiexec", option, "LD_PRELOAD", "/u.so", "a"}));
+        EXPECT_EQ(strings({"mpiexec", "-genv", "KNOB", "1",
+                           option + "=LD_PRELOAD", "/l/ours.so:/u.so", "a"}),
+                  args(PREDREG_LAUNCHER_HYDRA,
+                       {"mpiexec", option + "=LD_PRELOAD", "/u.so", "a"}));
+        EXPECT_EQ(strings({"mpiexec", option + "=KNOB=2",
+                           option + "=LD_PRELOAD=/l/ours.so:/u.so", "a"}),
+                  args(PREDREG_LAUNCHER_HYDRA,
+                       {"mpiexec", option + "=KNOB=2",
+                        option + "=LD_PRELOAD=/u.so", "a"}));
+    }
+
+    for (const std::string option : {"-env", "--env"}) {
+        EXPECT_EQ(strings({"mpiexec", "-genv", "LD_PRELOAD", "/l/ours.so",
+                           "-genv", "KNOB", "1", option,
+                           "LD_PRELOAD=/l/ours.so:/u.so", "a"}),
+                  args(PREDREG_LAUNCHER_HYDRA,
+                       {"mpiexec", option, "LD_PRELOAD=/u.so", "a"}));
+    }
+}
+
+TEST_F(test_launcher, hydra_option_at_the_end) {
+    for (const strings &end : std::vector<strings>{
+                 {"-genv"}, {"-env"}, {"-env", "LD_PRELOAD"}, {"-env="}}) {
+        strings command = {"mpiexec"};
+        strings result  = {"mpiexec", "-genv", "LD_PRELOAD", "/l/ours.so",
+                           "-genv", "KNOB", "1"};
+
+        command.insert(command.end(), end.begin(), end.end());
+        result.insert(result.end(), end.begin(), end.end());
+        EXPECT_EQ(result, args(PREDREG_LAUNCHER_HYDRA, command));
+    }
 }
 
 TEST_F(test_launcher, slurm_option) {
