@@ -302,16 +302,29 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
     return UCS_OK;
 }
 
-void ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread)
+ucs_status_t ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread,
+                                         uint64_t patience)
 {
+    struct timespec until;
+
     if (!thread->running) {
-        return;
+        return UCS_OK;
     }
 
     atomic_store_explicit(&thread->stop, 1, memory_order_relaxed);
     ucs_rcache_pred_thread_wake(thread);
-    pthread_join(thread->thread, NULL);
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    patience      += until.tv_nsec;
+    until.tv_sec  += patience / NSEC_PER_SEC;
+    until.tv_nsec  = patience % NSEC_PER_SEC;
+    if (pthread_clockjoin_np(thread->thread, NULL, CLOCK_MONOTONIC, &until) !=
+        0) {
+        return UCS_ERR_TIMED_OUT;
+    }
+
     thread->running = 0;
+    return UCS_OK;
 }
 
 void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,

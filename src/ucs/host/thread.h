@@ -68,9 +68,17 @@ void ucs_rcache_pred_thread_wake(void *arg);
 ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
                                           ucs_rcache_pred_t *pred);
 
-/** Stop the thread and wait until it has ended. Does nothing if it is not
- *  running. */
-void ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread);
+/**
+ * Stop the thread and wait until it has ended. Does nothing if it is not
+ * running.
+ *
+ * @param [in] patience  Wait so long at most, ns.
+ *
+ * @return UCS_ERR_TIMED_OUT if it has not ended by then. It ends as soon as it
+ *         can, and may be waited for again.
+ */
+ucs_status_t ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread,
+                                         uint64_t patience);
 
 /**
  * Keep the thread on these processors from now on. Has to be called by the

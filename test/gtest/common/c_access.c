@@ -16,6 +16,16 @@
 #include <stdlib.h>
 
 
+void test_pred_lock(ucs_rcache_pred_t *pred)
+{
+    pred_lock(pred);
+}
+
+void test_pred_unlock(ucs_rcache_pred_t *pred)
+{
+    pred_unlock(pred);
+}
+
 int test_pred_is_asleep(ucs_rcache_pred_t *pred)
 {
     return atomic_load(&pred->handshake.asleep);

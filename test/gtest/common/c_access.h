@@ -17,6 +17,9 @@
 
 /* The cache */
 
+/* Hold the lock of the cache, as a thread that was interrupted does */
+void test_pred_lock(ucs_rcache_pred_t *pred);
+void test_pred_unlock(ucs_rcache_pred_t *pred);
 int test_pred_is_asleep(ucs_rcache_pred_t *pred);
 /* When ucs_rcache_pred_progress() will do the next round */
 ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred);

@@ -6,6 +6,8 @@
 
 #include "cache.h"
 
+#include <ucs/rcache_pred/api/free.h>
+
 #include <errno.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -146,4 +148,28 @@ void pred_lock_wait(ucs_rcache_pred_t *pred)
             }
         }
     } while (atomic_exchange_explicit(&pred->lock, 1, memory_order_acquire));
+}
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ((uint64_t)ts.tv_sec * NSEC_PER_SEC) + ts.tv_nsec;
+}
+
+int ucs_rcache_pred_is_free(ucs_rcache_pred_t *pred, uint64_t patience)
+{
+    uint64_t start = monotonic_ns();
+
+    /* Relaxed: nothing is read that the lock protects. That it was free once
+     * shows that whoever has it next gives it back as well */
+    while (atomic_load_explicit(&pred->lock, memory_order_relaxed)) {
+        if (monotonic_ns() - start >= patience) {
+            return 0;
+        }
+        pred_give_way(pred);
+    }
+
+    return 1;
 }

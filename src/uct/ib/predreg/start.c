@@ -8,6 +8,7 @@
 #include "process.h"
 
 #include <ucs/base/strb.h>
+#include <ucs/rcache_pred/api/free.h>
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/live.h>
@@ -28,6 +29,12 @@
  * Start and exit of the core. This file knows all others, and none of them
  * calls it.
  */
+
+
+/* At exit, the cache is waited for so long, and then the helper thread, ns. The
+ * lock of the cache is held for microseconds; a registration takes longer. */
+#define CACHE_PATIENCE  1000000000ul
+#define THREAD_PATIENCE 5000000000ul
 
 
 /* Prepare for watching, under leave-pinned. Only a trace needs to know of
@@ -188,6 +195,26 @@ static void print_summary(uct_predreg_core_t *core)
                               knobs->summary_file);
 }
 
+/*
+ * Whether there can be a summary. Programs call exit() in handlers of signals,
+ * and such a handler may have interrupted this thread anywhere: where it has
+ * the lock of the cache, which then nobody gets any more, or where it is in a
+ * domain, which the helper thread waits for. The process has to end all the
+ * same.
+ */
+static int calm_down(uct_predreg_core_t *core)
+{
+    if ((core->pred != NULL) &&
+        !ucs_rcache_pred_is_free(core->pred, CACHE_PATIENCE)) {
+        return 0;
+    }
+
+    if (core->thread != NULL) {
+        (void)ucs_rcache_pred_thread_stop(core->thread, THREAD_PATIENCE);
+    }
+    return 1;
+}
+
 /* The process exits. Domains that were not closed stay as they are, since UCX
  * is going away as well. */
 UCS_F_DTOR static void core_exit(void)
@@ -199,8 +226,15 @@ UCS_F_DTOR static void core_exit(void)
                    of this is its parent's */
     }
 
-    if (core->thread != NULL) {
-        ucs_rcache_pred_thread_stop(core->thread);
+    if (!calm_down(core)) {
+        core->pid = 0; /* Unmap events are none of its business any more */
+        if ((core->knobs.summary != UCT_PREDREG_SUMMARY_NONE) ||
+            uct_predreg_is_traced(&core->knobs)) {
+            ucs_warn("there is no summary, and the trace has no end: a handler "
+                     "of a signal has ended this process within a "
+                     "registration");
+        }
+        return;
     }
 
     if (core->num_opened == 0) {

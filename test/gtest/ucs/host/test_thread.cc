@@ -6,9 +6,14 @@
 
 #include <common/pred_test.h>
 
+extern "C" {
+#include <ucs/rcache_pred/api/free.h>
+}
+
 #include <sched.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -22,19 +27,20 @@ protected:
     void SetUp() override
     {
         ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_create(&m_thread));
-        m_ops       = fake_world::ops;
-        m_ops.now   = ucs_rcache_pred_thread_now;
-        m_ops.wait  = ucs_rcache_pred_thread_wait;
-        m_ops.wake  = ucs_rcache_pred_thread_wake;
-        m_ops.seat  = NULL; /* The fake world's needs the world as arg */
-        m_params.ops = &m_ops;
-        m_params.arg = m_thread;
+        m_ops           = fake_world::ops;
+        m_ops.now       = ucs_rcache_pred_thread_now;
+        m_ops.wait      = ucs_rcache_pred_thread_wait;
+        m_ops.wake      = ucs_rcache_pred_thread_wake;
+        m_ops.mem_dereg = mem_dereg;
+        m_ops.seat      = NULL; /* The fake world's needs the world as arg */
+        m_params.ops    = &m_ops;
+        m_params.arg    = m_thread;
         create();
     }
 
     void TearDown() override
     {
-        ucs_rcache_pred_thread_stop(m_thread);
+        EXPECT_EQ(UCS_OK, stop());
         pred_test::TearDown();
         ucs_rcache_pred_thread_destroy(m_thread);
     }
@@ -42,6 +48,21 @@ protected:
     void start()
     {
         ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_start(m_thread, m_pred));
+    }
+
+    /* A deregistration that does not return as long as it is told so */
+    static ucs_status_t mem_dereg(void *arg, void *memh)
+    {
+        while (blocks) {
+            is_blocked = 1;
+            sched_yield();
+        }
+        return fake_world::ops.mem_dereg(arg, memh);
+    }
+
+    ucs_status_t stop(uint64_t patience = 30000000000)
+    {
+        return ucs_rcache_pred_thread_stop(m_thread, patience);
     }
 
     /* Whether the condition comes true before patience ends */
@@ -61,9 +82,12 @@ protected:
         return eventually([this] { return stats().bytes_now == 0; });
     }
 
+    static std::atomic<int>  blocks, is_blocked;
     ucs_rcache_pred_ops_t    m_ops;
     ucs_rcache_pred_thread_t *m_thread;
 };
+
+std::atomic<int> test_thread::blocks, test_thread::is_blocked;
 
 TEST_F(test_thread, deregisters_after_use)
 {
@@ -142,7 +166,7 @@ TEST_F(test_thread, start_may_fail)
         EXPECT_EQ(0u, m_world.num_live());
     }
     EXPECT_EQ(3u, stats().regs_critical);
-    ucs_rcache_pred_thread_stop(m_thread); /* The thread is not running */
+    EXPECT_EQ(UCS_OK, stop()); /* The thread is not running */
 }
 
 TEST_F(test_thread, is_pinned_by_itself)
@@ -171,7 +195,7 @@ TEST_F(test_thread, is_pinned_by_itself)
     ucs_rcache_pred_thread_pin(m_thread, &first);
     ASSERT_EQ(0, sched_getaffinity(0, sizeof(seen), &seen));
     EXPECT_TRUE(CPU_EQUAL(&before, &seen));
-    ucs_rcache_pred_thread_stop(m_thread);
+    EXPECT_EQ(UCS_OK, stop());
     m_world.on_dereg = nullptr;
 }
 
@@ -190,7 +214,7 @@ TEST_F(test_thread, processors_that_are_not_there_are_refused)
         end(begin(buffer(i), PAGE));
         EXPECT_TRUE(all_deregistered());
     }
-    ucs_rcache_pred_thread_stop(m_thread);
+    EXPECT_EQ(UCS_OK, stop());
     m_world.on_dereg = nullptr;
 }
 
@@ -242,7 +266,7 @@ TEST_F(test_thread, stops_and_starts_again)
         start();
         end(begin(buffer(i), PAGE));
         EXPECT_TRUE(all_deregistered());
-        ucs_rcache_pred_thread_stop(m_thread);
+        EXPECT_EQ(UCS_OK, stop());
     }
 
     /* The thread has stopped: nobody deregisters this */
@@ -254,16 +278,37 @@ TEST_F(test_thread, stops_from_deep_sleep)
 {
     start();
     EXPECT_TRUE(eventually([this] { return test_pred_is_asleep(m_pred); }));
-    ucs_rcache_pred_thread_stop(m_thread);
+    EXPECT_EQ(UCS_OK, stop());
 }
 
 TEST_F(test_thread, stop_and_start_are_idempotent)
 {
-    ucs_rcache_pred_thread_stop(m_thread);
+    EXPECT_EQ(UCS_OK, stop());
     start();
     start();
-    ucs_rcache_pred_thread_stop(m_thread);
-    ucs_rcache_pred_thread_stop(m_thread);
+    EXPECT_EQ(UCS_OK, stop());
+    EXPECT_EQ(UCS_OK, stop());
+}
+
+/* As at the end of a program that was interrupted where it has what the thread
+ * waits for */
+TEST_F(test_thread, that_cannot_end_is_not_waited_for)
+{
+    blocks = 1;
+    start();
+    end(begin(buffer(0), PAGE));
+    EXPECT_TRUE(eventually([] { return is_blocked == 1; }));
+    EXPECT_EQ(UCS_ERR_TIMED_OUT, stop(50000000));
+    blocks = 0;
+    EXPECT_EQ(UCS_OK, stop());
+}
+
+TEST_F(test_thread, cache_that_stays_locked_is_not_waited_for)
+{
+    test_pred_lock(m_pred);
+    EXPECT_FALSE(ucs_rcache_pred_is_free(m_pred, 50000000));
+    test_pred_unlock(m_pred);
+    EXPECT_TRUE(ucs_rcache_pred_is_free(m_pred, 0));
 }
 
 TEST_F(test_thread, cpu_time_is_counted_and_stays)
@@ -274,7 +319,7 @@ TEST_F(test_thread, cpu_time_is_counted_and_stays)
     EXPECT_TRUE(eventually([this] {
         return ucs_rcache_pred_thread_cpu_time(m_thread) > 0;
     }));
-    ucs_rcache_pred_thread_stop(m_thread);
+    EXPECT_EQ(UCS_OK, stop());
     EXPECT_GT(ucs_rcache_pred_thread_cpu_time(m_thread), 0u);
 }
 

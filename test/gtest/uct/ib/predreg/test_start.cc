@@ -191,6 +191,20 @@ TEST_F(test_core_start, the_exit_prints_a_summary) {
     EXPECT_NE(std::string::npos, summary.find("uses 0")) << summary;
 }
 
+/* Programs call exit() in handlers of signals, which may interrupt a thread
+ * that has the lock. Nobody gives it back then */
+TEST_F(test_core_start, the_exit_does_not_wait_for_an_interrupted_thread) {
+    knob("SUMMARY", "text");
+    knob("SUMMARY_FILE", m_folder + "/summary");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+        test_pred_lock(test_core_pred());
+        alarm(30); /* It is not to wait for ever */
+    });
+    EXPECT_EQ("", read(m_folder + "/summary"));
+}
+
 TEST_F(test_core_start, the_exit_says_that_there_was_nothing_to_manage) {
     knob("SUMMARY", "text");
     knob("SUMMARY_FILE", m_folder + "/summary");

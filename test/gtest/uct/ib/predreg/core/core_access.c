@@ -74,7 +74,7 @@ void test_core_cleanup(void)
 {
     /* The helper publishes the live counters */
     if (self->pred != NULL) {
-        ucs_rcache_pred_thread_stop(self->thread);
+        (void)ucs_rcache_pred_thread_stop(self->thread, UINT64_MAX / 2);
         ucs_rcache_pred_destroy(self->pred);
         self->pred = NULL;
     }

@@ -1,0 +1,37 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_API_FREE_H_
+#define UCS_RCACHE_PRED_API_FREE_H_
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file api/free.h
+ *
+ * For who may have interrupted a function of the cache: the handler of a signal
+ * that ends the program.
+ */
+
+struct ucs_rcache_pred;
+
+/**
+ * Wait until no thread is in the cache, in real time. Thread safe.
+ *
+ * @param [in] patience  So long at most, ns.
+ *
+ * @return 0 if its lock was held all that time, as it is for ever if this
+ *         thread was interrupted while it had it. Then no function of the cache
+ *         may be called any more, since it would not return.
+ */
+int ucs_rcache_pred_is_free(struct ucs_rcache_pred *pred, uint64_t patience);
+
+END_C_DECLS
+
+#endif
