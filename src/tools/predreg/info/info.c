@@ -232,8 +232,8 @@ int predreg_info_from(const char *folder, int argc, char **argv)
 
     facts.command = opts.command[0];
     if (predreg_target_find(facts.command, &facts.target) != 0) {
-        predreg_error("'%s' was not found; accepted: a program, or a launcher",
-                      facts.command);
+        predreg_error("'%s' was not found, or is no file that may be executed; "
+                      "accepted: a program, or a launcher", facts.command);
         predreg_target_cleanup(&facts.target);
         return PREDREG_EXIT_NOT_FOUND;
     }

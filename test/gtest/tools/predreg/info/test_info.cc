@@ -103,7 +103,8 @@ TEST_F(test_info, other_commands) {
     EXPECT_TRUE(contains(m_output, "srun: slurm 1.2\n")) << m_output;
     EXPECT_TRUE(contains(m_output, ", 3 of the command\n")) << m_output;
     EXPECT_EQ(PREDREG_EXIT_NOT_FOUND, info({"nonesuch"}));
-    EXPECT_TRUE(contains(m_errors, "'nonesuch' was not found")) << m_errors;
+    EXPECT_TRUE(contains(m_errors, "'nonesuch' was not found, or is no "
+                                    "file that may be executed")) << m_errors;
     EXPECT_EQ(PREDREG_EXIT_USAGE, info({"--nonesuch"}));
 }
 
