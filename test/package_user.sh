@@ -39,6 +39,14 @@ echo "$output"
 [ "$(grep -c '"rank":[01],.*"helper":"off"' <<< "$output")" -eq 2 ] ||
     fail "the library was not at work in both ranks"
 
+# Debian's Open MPI uses UCX only where it is told to
+echo "== an MPI that does not use UCX"
+output=$(user "ucx_predreg run --summary -- mpirun -np 2 --oversubscribe \
+               NPopenmpi -l 1 -u 1 -o /dev/null") ||
+    fail "the job fails under ucx_predreg run: $output"
+[ "$(grep -c 'MPI has not used UCX' <<< "$output")" -eq 1 ] ||
+    fail "it is not said that MPI has not used UCX: $output"
+
 # Of what ucx_info prints, the knobs, and what is no knob at all
 knobs="ucx_info -c | grep -E '^UCX_RCACHE_PRED_POLICY=|^[^U]'"
 

@@ -148,6 +148,30 @@ runs "a program that uses UCT" ucx_perftest -l -t am_bw -D zcopy -s 65536 \
     -x tcp -d lo -n 100 -f < /dev/null
 says 0 'predreg|aside|ERROR'
 
+# MPI that does not use UCX: who asks for a summary or a trace is told so, once
+echo '#include <stdlib.h>
+      int PMPI_Initialized(int *flag)
+      {
+          *flag = getenv("NO_INIT") == NULL;
+          return 0;
+      }' | compile mpi.so
+preload="$library $work/mpi.so"
+runs "MPI without UCX" true
+says 0 .
+for variable in UCX_RCACHE_PRED_SUMMARY=json UCX_RCACHE_PRED_TRACE=t; do
+    runs "MPI without UCX, $variable" env $variable bash -c "(exit 0); exit 0"
+    says 1 'nothing to manage: MPI has not used UCX'
+    runs "MPI that was not started, $variable" env $variable NO_INIT=1 true
+    says 0 .
+    runs "the second rank, $variable" env $variable PMI_RANK=1 true
+    says 0 .
+done
+runs "MPI with UCX" env UCX_RCACHE_PRED_SUMMARY=text "$program"
+says 0 'MPI has not'
+runs "no summary" env UCX_RCACHE_PRED_SUMMARY=none true
+says 0 .
+preload=
+
 cp -r "$libraries" "$work/copy"
 preload="$library $work/copy/libuct_predreg.so" runs "two copies" "$program"
 says 1 'stepping aside: .*/\.libs/libuct_predreg.so was preloaded before'
