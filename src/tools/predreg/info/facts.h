@@ -25,6 +25,8 @@ typedef struct {
     const char          *command;     /**< As the user gave it; NULL: none */
     unsigned            processes;    /**< Of the command, on this node: what a
                                            launcher was told, else 1 */
+    int                 chooses_pml;  /**< Whether its options choose how Open
+                                           MPI communicates */
     predreg_target_t    target;
     predreg_host_t      host;
     uct_predreg_knobs_t knobs;        /**< Their defaults if one is not

@@ -194,7 +194,8 @@ static void rehearse(predreg_facts_t *facts)
 static void find_facts(const char *folder, const predreg_info_opts_t *opts,
                        predreg_facts_t *facts)
 {
-    facts->processes = predreg_info_processes(opts->command);
+    facts->processes   = predreg_info_processes(opts->command);
+    facts->chooses_pml = predreg_info_chooses_pml(opts->command);
     predreg_host_find((facts->target.kind == PREDREG_TARGET_LAUNCHER) ?
                       facts->command : NULL, &facts->host);
     find_knobs(facts);

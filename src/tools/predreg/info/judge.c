@@ -334,6 +334,19 @@ static void judge_limit(const predreg_facts_t *facts,
                            "service)"));
 }
 
+/* Open MPI may use something else than UCX, and Debian's does: its settings have
+ * pml = ^ucx */
+static void judge_mpi(const predreg_facts_t *facts,
+                      predreg_problems_t *problems)
+{
+    if ((facts->target.kind == PREDREG_TARGET_LAUNCHER) &&
+        (strstr(facts->host.mpi, "Open MPI") != NULL) &&
+        !facts->chooses_pml && (getenv("OMPI_MCA_pml") == NULL)) {
+        add(problems, 0, "Open MPI may communicate without UCX: nothing tells "
+            "it to use UCX", "mpirun --mca pml ucx, or set OMPI_MCA_pml=ucx");
+    }
+}
+
 /* With bounds the library has these versions choose protocols another way */
 static void judge_protocols(const predreg_facts_t *facts,
                             predreg_problems_t *problems)
@@ -366,5 +379,6 @@ void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems)
     judge_domains(facts, problems);
     judge_limit(facts, problems);
     judge_protocols(facts, problems);
+    judge_mpi(facts, problems);
     predreg_problems_sort(problems);
 }

@@ -121,3 +121,14 @@ unsigned predreg_info_processes(char *const *command)
 
     return 1;
 }
+
+int predreg_info_chooses_pml(char *const *command)
+{
+    for (; *command != NULL; ++command) {
+        if (!strcmp(*command, "pml") || !strcmp(*command, "spml")) {
+            return 1;
+        }
+    }
+
+    return 0;
+}

@@ -32,6 +32,10 @@ int predreg_info_parse(int argc, char **argv, predreg_info_opts_t *opts);
  *  if it was not told. */
 unsigned predreg_info_processes(char *const *command);
 
+/** @return whether a command's options choose the way in which Open MPI
+ *  communicates (--mca pml ucx). */
+int predreg_info_chooses_pml(char *const *command);
+
 END_C_DECLS
 
 #endif

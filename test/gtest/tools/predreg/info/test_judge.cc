@@ -147,6 +147,23 @@ TEST_F(test_info_judge, target) {
     m_facts.target = {};
 }
 
+TEST_F(test_info_judge, open_mpi_without_ucx) {
+    unsetenv("OMPI_MCA_pml");
+    strcpy(m_facts.host.mpi, "mpirun (Open MPI) 4.1.4");
+    expect_none(); // Not the command
+    m_facts.target.kind = PREDREG_TARGET_LAUNCHER;
+    expect_note("Open MPI may communicate without UCX", "--mca pml ucx");
+
+    m_facts.chooses_pml = 1;
+    expect_none();
+    m_facts.chooses_pml = 0;
+    setenv("OMPI_MCA_pml", "ucx", 1);
+    expect_none();
+    unsetenv("OMPI_MCA_pml");
+    strcpy(m_facts.host.mpi, "HYDRA build details, Version 4.0.2");
+    expect_none();
+}
+
 TEST_F(test_info_judge, installation) {
     free(m_facts.library);
     m_facts.library        = NULL;

@@ -35,6 +35,12 @@ protected:
         return predreg_info_processes(vector.get());
     }
 
+    static bool chooses_pml(const std::vector<std::string> &args)
+    {
+        string_vector vector(args);
+        return predreg_info_chooses_pml(vector.get());
+    }
+
     predreg_info_opts_t      m_opts = {};
     /* Copies: the arguments are gone when parse() has returned */
     std::vector<std::string> m_command;
@@ -83,4 +89,11 @@ TEST_F(test_info_options, processes) {
     EXPECT_EQ(1u, processes({"mpirun", "-np", "x"}));
     /* These are the arguments of a program */
     EXPECT_EQ(1u, processes({"prog", "-np", "4"}));
+}
+
+TEST_F(test_info_options, chooses_pml) {
+    EXPECT_FALSE(chooses_pml({}));
+    EXPECT_FALSE(chooses_pml({"mpirun", "-np", "4", "prog"}));
+    EXPECT_TRUE(chooses_pml({"mpirun", "--mca", "pml", "ucx", "prog"}));
+    EXPECT_TRUE(chooses_pml({"oshrun", "--mca", "spml", "ucx", "prog"}));
 }
