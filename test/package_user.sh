@@ -42,7 +42,7 @@ echo "$output"
 # Debian's Open MPI uses UCX only where it is told to
 echo "== an MPI that does not use UCX"
 output=$(user "ucx_predreg run --summary -- mpirun -np 2 --oversubscribe \
-               NPopenmpi -l 1 -u 1 -o /dev/null") ||
+               NPopenmpi -l 1048576 -u 1048576 -o /dev/null") ||
     fail "the job fails under ucx_predreg run: $output"
 [ "$(grep -c 'MPI has not used UCX' <<< "$output")" -eq 1 ] ||
     fail "it is not said that MPI has not used UCX: $output"
