@@ -5,6 +5,7 @@
  */
 
 #include "entry.h"
+#include "mkey.h"
 
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
@@ -29,9 +30,9 @@ static void md_config(uct_component_h component, uct_md_config_t *config)
     uct_predreg_md_config(&uct_predreg_core, component, config);
 }
 
-static void md_opened(uct_md_h md, const char *name)
+static void md_opened(uct_md_h md, const char *name, unsigned count)
 {
-    uct_predreg_md_opened(&uct_predreg_core, md, name);
+    uct_predreg_md_opened(&uct_predreg_core, md, name, count);
 }
 
 static void md_closing(uct_md_h md)
@@ -86,6 +87,12 @@ static ucs_status_t mkey_begin(uct_md_h md, uct_mem_h memh)
     return (domain == NULL) ? UCS_OK : uct_predreg_mkey_begin(domain, memh);
 }
 
+static ucs_status_t
+mkey_pack_v2(uct_md_h md, uct_mem_h memh, const uintptr_t *args, int is_ucp)
+{
+    return uct_predreg_mkey_pack_v2(&uct_predreg_core, md, memh, args, is_ucp);
+}
+
 static void md_enter(uct_md_h md)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
@@ -131,6 +138,7 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .mem_reg      = mem_reg,
     .mem_dereg    = mem_dereg,
     .mkey_begin   = mkey_begin,
+    .mkey_pack_v2 = mkey_pack_v2,
     .md_enter     = md_enter,
     .md_leave     = md_leave,
     .closing      = closing,

@@ -62,6 +62,10 @@ typedef enum {
     UCT_PREDREG_MAY_PIECES,      /**< Register as a whole or in pieces */
     UCT_PREDREG_MAY_LAST_RESORT, /**< As PIECES, but in pieces only if the whole
                                       does not fit */
+    UCT_PREDREG_MAY_KEYLESS,     /**< Register as a whole; if it does not fit, a
+                                      key that leads nowhere has UCP go another
+                                      way (packed_key.h), which a refusal does
+                                      not */
     UCT_PREDREG_MAY_LAST
 } uct_predreg_may_t;
 

@@ -26,7 +26,9 @@
  *   0x028  data of a rendezvous that the sender puts, at the receiver. If this
  *          fails, 1.22 and later send the message another way. Up to 1.21 it may
  *          not fail: UCP compares the length of the key, which is missing then,
- *          with the expected one (rndv_rtr.c), if it was built with assertions
+ *          with the expected one (rndv_rtr.c), if it was built with assertions.
+ *          But the message goes the same way if the sender finds nothing in the
+ *          key (proto_rndv.c)
  *   0x360  a pool of UCP's own (ucp_reg_mpool_malloc()), or memory that the
  *          program maps for one-sided communication; with LOCK another pool
  *   0x000  memory that the program maps for messages alone; or, with
@@ -60,10 +62,14 @@ static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
 {
     uct_predreg_may_t result = may_1_22(flags, purpose);
 
-    return ((result == UCT_PREDREG_MAY_REFUSE) &&
-            (flags & UCT_MD_MEM_ACCESS_REMOTE_PUT) &&
-            !(flags & UCT_MD_MEM_ACCESS_REMOTE_GET)) ?
-           UCT_PREDREG_MUST_WHOLE : result;
+    if ((result != UCT_PREDREG_MAY_REFUSE) ||
+        !(flags & UCT_MD_MEM_ACCESS_REMOTE_PUT) ||
+        (flags & UCT_MD_MEM_ACCESS_REMOTE_GET)) {
+        return result;
+    }
+
+    return (purpose == UCT_PREDREG_PURPOSE_MAPPED) ? UCT_PREDREG_MUST_WHOLE :
+                                                     UCT_PREDREG_MAY_KEYLESS;
 }
 
 /* rocm_copy_md.c, and from 1.18 on gdr_copy_md.c. The ib domain has none */

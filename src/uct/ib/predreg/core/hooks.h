@@ -35,7 +35,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_5"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_6"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -53,8 +53,9 @@ typedef struct uct_predreg_hooks {
     void         (*md_config)(uct_component_h component,
                               uct_md_config_t *config);
 
-    /** A memory domain was opened. */
-    void         (*md_opened)(uct_md_h md, const char *name);
+    /** A memory domain was opened. @a count: how many UCP has opened by now for
+     *  the same context, this one included; 0: it is not known for which. */
+    void         (*md_opened)(uct_md_h md, const char *name, unsigned count);
 
     /** A memory domain is about to be closed. */
     void         (*md_closing)(uct_md_h md);
@@ -80,6 +81,12 @@ typedef struct uct_predreg_hooks {
      *  packed, and md_leave is to be called afterwards; else an error, whose
      *  reason has been logged. */
     ucs_status_t (*mkey_begin)(uct_md_h md, uct_mem_h memh);
+
+    /** Pack a key, or a domain's part of one, through UCT's second interface.
+     *  @a args: the four arguments that follow the handle. @a is_ucp: whether
+     *  UCP packs it into a message or buffer for a peer. */
+    ucs_status_t (*mkey_pack_v2)(uct_md_h md, uct_mem_h memh,
+                                 const uintptr_t *args, int is_ucp);
 
     /** A function of a domain is about to be called that must not run beside
      *  registrations in it; md_leave is to be called afterwards. The same thread

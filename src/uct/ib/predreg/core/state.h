@@ -83,6 +83,12 @@ struct uct_predreg_core {
     /** How many domains this process has ever opened, of whatever component.
      *  Relaxed: it is only told at the exit. */
     _Atomic unsigned         num_seen;
+    /** Whether UCP was ever given a keyless handle, see mkey.h. Relaxed: whoever
+     *  packs a key with one got it from the thread that has set this. */
+    _Atomic int              has_keyless;
+    /** How many domains UCP has opened for one context, at most. Relaxed: those
+     *  of a context are opened before it is used. */
+    _Atomic unsigned         max_domains;
     unsigned                 num_opened; /**< How many domains this process has
                                               ever managed or watched. Under the
                                               lock */

@@ -45,6 +45,11 @@ typedef struct uct_predreg_pieces_memh {
     int                         one_sided; /**< Whether its data is copied
                                                 instead of moved piece by piece,
                                                 see copy.h */
+    int                         keyless;   /**< Whether UCP wants a key to the
+                                                memory, which is withdrawn: see
+                                                mkey.h. No operation of an
+                                                interface gets the handle, as
+                                                peers would access the memory */
 
     /* Written by copy.c while an operation is stuck half-way */
     uct_predreg_copy_op_t       stuck;     /**< That operation */

@@ -100,12 +100,26 @@ static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
     }
 }
 
+/* Note how many domains a context has */
+static void note_domains(uct_predreg_core_t *core, unsigned count)
+{
+    unsigned most = atomic_load_explicit(&core->max_domains,
+                                         memory_order_relaxed);
+
+    while ((most < count) &&
+           !atomic_compare_exchange_weak_explicit(&core->max_domains, &most,
+                                                  count, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
 void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
-                           const char *name)
+                           const char *name, unsigned count)
 {
     uct_predreg_md_facts_t facts;
 
     atomic_fetch_add_explicit(&core->num_seen, 1, memory_order_relaxed);
+    note_domains(core, count);
 
     /* In a forked child, uct_predreg_is_managing() also makes the cache */
     if (!uct_predreg_is_managing(core) &&

@@ -21,7 +21,7 @@ BEGIN_C_DECLS
  */
 
 void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
-                           const char *name);
+                           const char *name, unsigned count);
 
 void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md);
 

@@ -155,18 +155,26 @@ may_do(const uct_predreg_domain_t *domain, const request_t *req)
            UCT_PREDREG_MAY_LAST_RESORT : may;
 }
 
+/* Whether a use goes on if its memory does not fit */
+static int goes_on(uct_predreg_may_t may)
+{
+    return (may == UCT_PREDREG_MAY_PIECES) ||
+           (may == UCT_PREDREG_MAY_LAST_RESORT) ||
+           (may == UCT_PREDREG_MAY_KEYLESS);
+}
+
 /* Begin a use that only moves data, and that UCP does not expect to be
  * refused */
 static ucs_status_t
 begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
-                int last_resort, const ucs_rcache_pred_context_t *context,
+                uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
                 uct_mem_h *memh_p)
 {
     uct_predreg_pieces_memh_t *pieces;
     ucs_rcache_pred_pieces_t use;
     ucs_status_t status;
 
-    use.last_resort = last_resort;
+    use.last_resort = (may != UCT_PREDREG_MAY_PIECES);
     status          = ucs_rcache_pred_begin_in_pieces(domain->super,
                                                       req->address, req->length,
                                                       req->flags, context, &use,
@@ -184,6 +192,12 @@ begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
     pieces->use       = use;
     pieces->flags     = req->flags;
     pieces->one_sided = is_one_sided(domain->core, req);
+    pieces->keyless   = (may == UCT_PREDREG_MAY_KEYLESS);
+    if (pieces->keyless) {
+        /* Relaxed: see state.h */
+        atomic_store_explicit(&domain->core->has_keyless, 1,
+                              memory_order_relaxed);
+    }
     *memh_p           = uct_predreg_pieces_to_memh(pieces);
     return UCS_OK;
 }
@@ -194,6 +208,7 @@ static unsigned use_kind(uct_predreg_may_t may)
     case UCT_PREDREG_MAY_PIECES:
         return UCS_RCACHE_PRED_USE_PIECES;
     case UCT_PREDREG_MAY_LAST_RESORT:
+    case UCT_PREDREG_MAY_KEYLESS:
         return UCS_RCACHE_PRED_USE_LAST_RESORT;
     default:
         return UCS_RCACHE_PRED_USE_WHOLE;
@@ -219,11 +234,8 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
     ucs_status_t status;
 
     uct_predreg_posted_get(req->address, &context);
-    if ((may == UCT_PREDREG_MAY_PIECES) ||
-        (may == UCT_PREDREG_MAY_LAST_RESORT)) {
-        status = begin_in_pieces(domain, req,
-                                 may == UCT_PREDREG_MAY_LAST_RESORT, &context,
-                                 memh_p);
+    if (goes_on(may)) {
+        status = begin_in_pieces(domain, req, may, &context, memh_p);
     } else {
         status = ucs_rcache_pred_begin(domain->super, req->address, req->length,
                                        req->flags, &context, memh_p);
@@ -440,18 +452,4 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
         uct_predreg_foreign_remove(core, params->memh);
     }
     return status;
-}
-
-ucs_status_t uct_predreg_mkey_begin(uct_predreg_domain_t *domain,
-                                    uct_mem_h memh)
-{
-    if ((domain->super == NULL) ||
-        (uct_predreg_memh_to_pieces(memh) == NULL)) {
-        uct_predreg_domain_enter(domain);
-        return UCS_OK;
-    }
-
-    ucs_error("a key was asked for memory that is registered in pieces, which "
-              "no peer can access");
-    return UCS_ERR_UNSUPPORTED;
 }

@@ -38,14 +38,6 @@ ucs_status_t
 uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
                               const uct_md_mem_dereg_params_t *params);
 
-/** To be called before UCX packs a key for a peer: UCX then makes the key, if
- *  the memory has none yet, and so changes the domain.
- *  @return UCS_OK, and the thread is in the domain, which it has to leave; or
- *  UCS_ERR_UNSUPPORTED, and the reason is logged, if the handle is a pieces
- *  handle, which has no key. */
-ucs_status_t uct_predreg_mkey_begin(uct_predreg_domain_t *domain,
-                                    uct_mem_h memh);
-
 END_C_DECLS
 
 #endif

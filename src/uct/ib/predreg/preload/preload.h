@@ -124,8 +124,10 @@ extern _Atomic int predreg_one_sided;
  *  for one-sided communication, too. */
 extern _Atomic int predreg_bypassed;
 
-/** This thread is in ucp_init_version(). */
-extern __thread __attribute__((tls_model("initial-exec"))) int predreg_in_init;
+/** Not 0: this thread is in ucp_init_version(), and this number less one is how
+ *  many memory domains UCP has opened in there. */
+extern __thread __attribute__((tls_model("initial-exec")))
+unsigned predreg_in_init;
 
 
 /** @return the hooks of a UCX, or NULL if the core is not told of it. */

@@ -24,7 +24,7 @@ ucs_rcache_pred_window_t predreg_window;
 __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
-__thread __attribute__((tls_model("initial-exec"))) int predreg_in_init;
+__thread __attribute__((tls_model("initial-exec"))) unsigned predreg_in_init;
 
 _Atomic int predreg_one_sided;
 

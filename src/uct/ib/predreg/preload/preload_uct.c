@@ -49,15 +49,20 @@ uct_md_open(uct_component_h component, const char *md_name,
 {
     unsigned ucx                     = predreg_find_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_load(ucx, PREDREG_CALLER);
+    unsigned count                   = 0;
     ucs_status_t status;
 
-    if (predreg_is_ucp(PREDREG_CALLER) && !predreg_in_init) {
-        atomic_store_explicit(&predreg_bypassed, 1, memory_order_relaxed);
+    if (predreg_is_ucp(PREDREG_CALLER)) {
+        if (predreg_in_init) {
+            count = predreg_in_init++;
+        } else {
+            atomic_store_explicit(&predreg_bypassed, 1, memory_order_relaxed);
+        }
     }
 
     status = PREDREG_REAL(ucx, uct_md_open)(component, md_name, config, md_p);
     if ((status == UCS_OK) && (hooks != NULL)) {
-        hooks->md_opened(*md_p, md_name);
+        hooks->md_opened(*md_p, md_name, count);
     }
 
     return status;
@@ -236,21 +241,14 @@ uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t arg2, uintptr_t arg3,
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    ucs_status_t status;
+    const uintptr_t args[]           = {arg2, arg3, arg4, arg5};
 
     if (hooks == NULL) {
         return PREDREG_REAL(ucx, uct_md_mkey_pack_v2)(md, memh, arg2, arg3,
                                                       arg4, arg5);
     }
 
-    status = hooks->mkey_begin(md, memh);
-    if (status == UCS_OK) {
-        status = PREDREG_REAL(ucx, uct_md_mkey_pack_v2)(md, memh, arg2, arg3,
-                                                        arg4, arg5);
-        hooks->md_leave(md);
-    }
-
-    return status;
+    return hooks->mkey_pack_v2(md, memh, args, predreg_is_ucp(PREDREG_CALLER));
 }
 
 PREDREG_EXPORT ucs_status_t

@@ -16,7 +16,7 @@ extern "C" {
 #include <common/c_access.h>
 
 const uct_predreg_hooks_t *
-uct_predreg_core_init_5(const uct_predreg_real_t *real);
+uct_predreg_core_init_6(const uct_predreg_real_t *real);
 }
 
 /* How the core starts, and what it does when the process exits. Each test does
@@ -52,7 +52,7 @@ protected:
     {
         child process([this, func]() -> int {
             uct_predreg_knobs_cleanup(test_core_knobs());
-            func(uct_predreg_core_init_5(test_core_real()));
+            func(uct_predreg_core_init_6(test_core_real()));
             EXPECT_EQ("", log_watch::take());
             exit(HasFailure());
         });
@@ -184,7 +184,7 @@ TEST_F(test_core_start, the_exit_prints_a_summary) {
 
     run([this](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
     });
     const std::string summary = read(m_folder + "/summary");
     EXPECT_EQ(0u, summary.find("predreg pid ")) << summary;
@@ -212,8 +212,8 @@ TEST_F(test_core_start, the_exit_says_that_there_was_nothing_to_manage) {
     strcpy(m_attr.component_name, "tcp");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "eth0");
-        hooks->md_opened(reinterpret_cast<uct_md_h>(0x2000), "lo");
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "eth0", 1);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x2000), "lo", 2);
     });
     const std::string summary = read(m_folder + "/summary");
     EXPECT_EQ(0u, summary.find("predreg pid ")) << summary;
@@ -228,7 +228,7 @@ TEST_F(test_core_start, the_exit_says_of_what_there_was_nothing) {
     knob("COMPONENTS", "cma,knem");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
     });
     const std::string summary = read(m_folder + "/summary");
     EXPECT_NE(std::string::npos,
@@ -242,7 +242,7 @@ TEST_F(test_core_start, json_of_nothing_to_manage_is_json) {
     strcpy(m_attr.component_name, "tcp");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "eth0");
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "eth0", 1);
     });
     EXPECT_EQ('{', read(m_folder + "/summary").front());
 }
@@ -253,7 +253,7 @@ TEST_F(test_core_start, a_helper_thread_ends_before_the_exit) {
     knob("SUMMARY_FILE", m_folder + "/summary");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
     });
     EXPECT_EQ('{', read(m_folder + "/summary").front());
 }
@@ -263,7 +263,7 @@ TEST_F(test_core_start, a_child_that_was_not_noticed_prints_none) {
     knob("SUMMARY_FILE", m_folder + "/summary");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
         test_core_set_pid(getppid());
     });
     EXPECT_EQ("", read(m_folder + "/summary"));

@@ -181,6 +181,11 @@ TEST_F(test_compat, from_1_16_on_an_operation_asks_for_what_it_needs) {
             /* What the receiver may get, and what the sender may put */
             {0x368, UCT_PREDREG_PURPOSE_SEND, UCT_PREDREG_MAY_REFUSE},
             {0x028, UCT_PREDREG_PURPOSE_MESSAGE,
+             (minor < 22) ? UCT_PREDREG_MAY_KEYLESS : UCT_PREDREG_MAY_REFUSE},
+            {0x028, UCT_PREDREG_PURPOSE_UNKNOWN,
+             (minor < 22) ? UCT_PREDREG_MAY_KEYLESS : UCT_PREDREG_MAY_REFUSE},
+            /* A program that uses UCT looks into its keys itself */
+            {0x028, UCT_PREDREG_PURPOSE_MAPPED,
              (minor < 22) ? UCT_PREDREG_MUST_WHOLE : UCT_PREDREG_MAY_REFUSE},
             /* The local side of either */
             {0x200, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PIECES},

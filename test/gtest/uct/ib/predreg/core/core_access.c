@@ -148,6 +148,11 @@ void test_core_set_fenced_puts(int fenced)
     atomic_store(&self->fenced_puts, fenced);
 }
 
+void test_core_set_whole(uct_md_h md)
+{
+    atomic_store(&uct_predreg_domain_find(md)->whole, 1);
+}
+
 int test_core_fenced_puts(void)
 {
     return atomic_load(&self->fenced_puts);

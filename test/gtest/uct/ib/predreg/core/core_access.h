@@ -50,6 +50,8 @@ void test_core_set_pid(pid_t pid);
 void test_core_set_pools(uint64_t bytes);
 void test_core_set_opened(unsigned count);
 void test_core_set_fenced_puts(int fenced);
+/* A domain of which an interface does not understand pieces */
+void test_core_set_whole(uct_md_h md);
 int test_core_fenced_puts(void);
 int test_core_is_aside(void);
 unsigned test_core_num_managed(void);

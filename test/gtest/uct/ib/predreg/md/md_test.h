@@ -131,12 +131,13 @@ protected:
         return UCS_OK;
     }
 
-    uct_md_h open(unsigned number = 1)
+    /* @param count  How many domains the context has by then */
+    uct_md_h open(unsigned number = 1, unsigned count = 1)
     {
         auto md = reinterpret_cast<uct_md_h>(0x1000ul * number);
 
         uct_predreg_md_opened(test_core_state(), md,
-                              ("mlx" + std::to_string(number)).c_str());
+                              ("mlx" + std::to_string(number)).c_str(), count);
         m_opened.insert(md);
         return md;
     }

@@ -13,6 +13,7 @@
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/comm.h>
 #include <uct/ib/predreg/md/posted.h>
+#include <uct/ib/predreg/mkey.h>
 
 #include <ucs/memory/memtype_cache.h>
 

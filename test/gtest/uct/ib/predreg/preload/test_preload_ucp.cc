@@ -32,7 +32,7 @@ struct test_preload_ucp : public ::testing::Test {
         m_hooks.ucp_config = [](const uct_predreg_real_t*, ucp_config_t *config) {
             s_self->m_told.push_back(config == fake_config ? "config" : "other");
         };
-        m_hooks.md_opened = [](uct_md_h, const char*) {};
+        m_hooks.md_opened = [](uct_md_h, const char*, unsigned) {};
         m_hooks.mem_reg   = [](uct_md_h, void*, size_t, unsigned,
                                uct_predreg_purpose_t, uct_mem_h*) {
             return UCS_OK;

@@ -24,7 +24,10 @@ protected:
         m_hooks.md_config    = [](uct_component_h, uct_md_config_t*) {
             told("md_config");
         };
-        m_hooks.md_opened    = [](uct_md_h, const char *name) { told(name); };
+        m_hooks.md_opened    = [](uct_md_h, const char *name, unsigned count) {
+            told(name);
+            s_self->m_num_domains = count;
+        };
         m_hooks.md_closing   = [](uct_md_h) { told("md_closing"); };
         m_hooks.md_query     = [](uct_md_h, uct_md_attr_t*) {
             told("md_query");
@@ -47,6 +50,13 @@ protected:
         };
         m_hooks.mkey_begin   = [](uct_md_h, uct_mem_h) {
             told("mkey_begin");
+            return s_self->m_key_status;
+        };
+        m_hooks.mkey_pack_v2 = [](uct_md_h, uct_mem_h, const uintptr_t *args,
+                                  int is_ucp) {
+            told("mkey_pack_v2");
+            s_self->m_args.assign(args, args + 4);
+            s_self->m_is_ucp = is_ucp;
             return s_self->m_key_status;
         };
         m_hooks.md_query_v2  = [](uct_md_h, uct_md_attr_v2_t*) {
@@ -86,12 +96,15 @@ protected:
 
     static test_preload_uct *s_self;
 
-    uct_predreg_hooks_t       m_hooks      = {};
-    uct_md_mem_dereg_params_t m_dereg      = {};
-    ucs_status_t              m_key_status = UCS_OK;
-    unsigned                  m_flags      = 0;
-    int                       m_purpose    = -1;
-    uct_mem_h                 m_memh       = this;
+    uct_predreg_hooks_t       m_hooks       = {};
+    uct_md_mem_dereg_params_t m_dereg       = {};
+    ucs_status_t              m_key_status  = UCS_OK;
+    std::vector<uintptr_t>    m_args;
+    int                       m_is_ucp      = -1;
+    unsigned                  m_flags       = 0;
+    int                       m_purpose     = -1;
+    unsigned                  m_num_domains = 0;
+    uct_mem_h                 m_memh        = this;
     std::string               m_told;
 };
 
@@ -247,17 +260,47 @@ TEST_F(test_preload_uct, the_core_deregisters) {
 
 TEST_F(test_preload_uct, a_key_is_packed_if_there_is_one) {
     EXPECT_EQ(UCS_OK, uct_md_mkey_pack(nullptr, m_memh, nullptr));
-    EXPECT_EQ(UCS_OK, uct_md_mkey_pack_v2(nullptr, m_memh, 0, 0, 0, 0));
-    EXPECT_EQ(2u, fake_call.count);
-    EXPECT_EQ("mkey_begin md_leave mkey_begin md_leave ", m_told);
+    EXPECT_EQ(1u, fake_call.count);
+    EXPECT_EQ("mkey_begin md_leave ", m_told);
 
     m_told       = "";
     m_key_status = UCS_ERR_UNSUPPORTED;
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, uct_md_mkey_pack(nullptr, m_memh, nullptr));
-    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
-              uct_md_mkey_pack_v2(nullptr, m_memh, 0, 0, 0, 0));
-    EXPECT_EQ(2u, fake_call.count);
-    EXPECT_EQ("mkey_begin mkey_begin ", m_told);
+    EXPECT_EQ(1u, fake_call.count);
+    EXPECT_EQ("mkey_begin ", m_told);
+}
+
+TEST_F(test_preload_uct, the_core_packs_keys_of_the_second_interface) {
+    m_key_status = UCS_ERR_BUSY;
+    for (int is_ucp : {0, 1}) {
+        fake_is_ucp = is_ucp;
+        m_told      = "";
+        EXPECT_EQ(UCS_ERR_BUSY,
+                  uct_md_mkey_pack_v2(nullptr, m_memh, 1, 2, 3, 4));
+        EXPECT_EQ("mkey_pack_v2 ", m_told);
+        EXPECT_EQ((std::vector<uintptr_t>{1, 2, 3, 4}), m_args);
+        EXPECT_EQ(is_ucp, m_is_ucp);
+    }
+    EXPECT_EQ(0u, fake_call.count);
+}
+
+TEST_F(test_preload_uct, the_domains_of_a_context_are_counted) {
+    static uct_md_h md;
+    ucp_params_t params = {};
+    ucp_context_h context;
+
+    uct_md_open(nullptr, "lone", nullptr, &md);
+    EXPECT_EQ(0u, m_num_domains);
+
+    fake_is_ucp = 1;
+    for (int i = 0; i < 2; ++i) {
+        fake_inside_init = [] {
+            uct_md_open(nullptr, "first", nullptr, &md);
+            uct_md_open(nullptr, "second", nullptr, &md);
+        };
+        ucp_init_version(1, 13, &params, fake_config, &context);
+        EXPECT_EQ(2u, m_num_domains);
+    }
 }
 
 TEST_F(test_preload_uct, without_the_core_all_goes_to_ucx) {

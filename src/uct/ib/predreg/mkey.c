@@ -1,0 +1,113 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "mkey.h"
+
+#include <uct/ib/predreg/compat/packed_key.h>
+#include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/iface/pieces_memh.h>
+#include <uct/ib/predreg/md/domain.h>
+
+#include <ucs/debug/log_def.h>
+
+#include <stdatomic.h>
+
+
+/* The key that this thread packs */
+static __thread uct_predreg_packed_key_t packed_key;
+
+
+/* @return the handle of this library behind that of UCP, if it is one */
+static uct_predreg_pieces_memh_t *
+pieces_of(const uct_predreg_domain_t *domain, uct_mem_h memh)
+{
+    return (domain->super == NULL) ? NULL : uct_predreg_memh_to_pieces(memh);
+}
+
+ucs_status_t
+uct_predreg_mkey_begin(uct_predreg_domain_t *domain, uct_mem_h memh)
+{
+    if (pieces_of(domain, memh) == NULL) {
+        uct_predreg_domain_enter(domain);
+        return UCS_OK;
+    }
+
+    ucs_error("a key was asked for memory that is registered in pieces, which "
+              "no peer can access");
+    return UCS_ERR_UNSUPPORTED;
+}
+
+static int is_keyless(const uct_predreg_domain_t *domain, uct_mem_h memh)
+{
+    const uct_predreg_pieces_memh_t *pieces = pieces_of(domain, memh);
+
+    return (pieces != NULL) && pieces->keyless;
+}
+
+/* Withdraw the key of which UCP packs a part with a keyless handle */
+static ucs_status_t withdraw(const uct_predreg_core_t *core)
+{
+    /* Relaxed: see state.h */
+    unsigned num_domains = atomic_load_explicit(&core->max_domains,
+                                                memory_order_relaxed);
+    ucs_status_t status;
+
+    status = uct_predreg_packed_key_withdraw(&packed_key, num_domains);
+    if (status != UCS_OK) {
+        ucs_error("memory that does not fit the bounds cannot be received into "
+                  "with %u memory domains", num_domains);
+    }
+    return status;
+}
+
+static ucs_status_t
+pack(const uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
+     const uintptr_t *args, int is_ucp)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+    ucs_status_t status          = UCS_OK;
+
+    if (domain != NULL) {
+        if (is_ucp && is_keyless(domain, memh)) {
+            return withdraw(core);
+        }
+        status = uct_predreg_mkey_begin(domain, memh);
+    }
+
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = core->real.uct_md_mkey_pack_v2(md, memh, args[0], args[1], args[2],
+                                            args[3]);
+    if (domain != NULL) {
+        uct_predreg_domain_leave(domain);
+    }
+    return status;
+}
+
+ucs_status_t
+uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
+                         const uintptr_t *args, int is_ucp)
+{
+    /* Without keyless handles nobody needs to know which key this is a part of.
+     * Relaxed: see state.h */
+    int is_watched = is_ucp && atomic_load_explicit(&core->has_keyless,
+                                                    memory_order_relaxed);
+    ucs_status_t status;
+
+    if (ucs_unlikely(is_watched)) {
+        /* In versions that have keyless handles this is the buffer */
+        uct_predreg_packed_key_part(&packed_key, (void*)args[3]);
+    }
+
+    status = pack(core, md, memh, args, is_ucp);
+    if (ucs_unlikely(is_watched && (status != UCS_OK))) {
+        uct_predreg_packed_key_fail(&packed_key);
+    }
+    return status;
+}
