@@ -111,17 +111,6 @@ const uct_predreg_compat_t *predreg_facts_compat(const predreg_facts_t *facts)
            NULL;
 }
 
-int predreg_facts_has_bounds(const predreg_facts_t *facts)
-{
-    const uct_predreg_knobs_t *knobs = &facts->knobs;
-
-    return (!facts->host.is_unlimited && (facts->host.memlock != UINT64_MAX)) ||
-           (knobs->max_pinned != SIZE_MAX) ||
-           (knobs->max_regions != ULONG_MAX) ||
-           (knobs->node_max_pinned != SIZE_MAX) ||
-           (knobs->node_max_regions != ULONG_MAX);
-}
-
 unsigned predreg_facts_idle(const predreg_facts_t *facts)
 {
     unsigned needed = facts->processes + facts->host.managed;

@@ -73,10 +73,6 @@ unsigned predreg_facts_num_managed(const predreg_facts_t *facts);
 const uct_predreg_compat_t *
 predreg_facts_compat(const predreg_facts_t *facts);
 
-/** @return whether there is a bound on what is registered: a knob, or the limit
- *  of locked memory. */
-int predreg_facts_has_bounds(const predreg_facts_t *facts);
-
 /** @return processors that no process needs for itself, as far as is known. */
 unsigned predreg_facts_idle(const predreg_facts_t *facts);
 

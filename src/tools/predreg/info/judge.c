@@ -347,29 +347,6 @@ static void judge_mpi(const predreg_facts_t *facts,
     }
 }
 
-/* With bounds the library has these versions choose protocols another way */
-static void judge_protocols(const predreg_facts_t *facts,
-                            predreg_problems_t *problems)
-{
-    const uct_predreg_compat_t *compat = predreg_facts_compat(facts);
-
-    if ((compat == NULL) || !compat->bounds_need_no_proto ||
-        !predreg_facts_has_bounds(facts) ||
-        (getenv("UCX_PROTO_ENABLE") != NULL)) {
-        return;
-    }
-
-    predreg_problems_add(
-            problems, 0,
-            predreg_format("registered memory is bounded, so that the library "
-                           "sets UCX_PROTO_ENABLE=%s: UCX %u.%u chooses "
-                           "protocols as before 1.16", compat->proto.off,
-                           facts->asked.major, facts->asked.minor),
-            predreg_format("nothing, or set UCX_PROTO_ENABLE=%s if memory "
-                           "always fits the bounds",
-                           compat->proto.default_value));
-}
-
 void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems)
 {
     judge_target(facts, problems);
@@ -378,7 +355,6 @@ void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems)
     judge_rehearsal(facts, problems);
     judge_domains(facts, problems);
     judge_limit(facts, problems);
-    judge_protocols(facts, problems);
     judge_mpi(facts, problems);
     predreg_problems_sort(problems);
 }

@@ -15,8 +15,7 @@ BEGIN_C_DECLS
 /** @file judge.h
  *
  * What of the facts keeps the library from working, or is to be known, and what
- * to do about it. Pure but for UCX_PROTO_ENABLE in the environment. info.c
- * calls this. */
+ * to do about it. Pure. info.c calls this. */
 
 /** Append the problems, and put those first that stop the library. */
 void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems);

@@ -122,10 +122,6 @@ typedef struct uct_predreg_compat {
     /** The setting that has UCP choose its protocols by its cost model */
     uct_predreg_setting_t proto;
 
-    /** Whether UCP copies a message whose data does not fit the bounds only if
-     *  it does not choose its protocols by its cost model */
-    int                   bounds_need_no_proto;
-
     /** Whether UCP waits in a deregistration for its invalidation: the
      *  completion is gone when the deregistration has returned */
     int                   waits_for_invalidation;

@@ -7,7 +7,6 @@
 #include "ucx_caches.h"
 #include "cache.h"
 #include "components.h"
-#include "foreign.h"
 
 #include <uct/ib/predreg/core/state.h>
 
@@ -156,31 +155,18 @@ out:
     return found;
 }
 
-/* See to it that what does not fit the bounds can go other ways, and note how
- * UCP chooses its protocols. What the user has set stays as it is. */
-static void choose_protocols(uct_predreg_core_t *core,
-                             const uct_predreg_real_t *real,
-                             ucp_config_t *config)
+/* Note how UCP chooses its protocols */
+static void note_protocols(uct_predreg_core_t *core,
+                           const uct_predreg_real_t *real,
+                           const ucp_config_t *config)
 {
     const uct_predreg_setting_t *proto = &core->compat->proto;
-    char name[64], value[64];
+    char value[64];
 
-    if (!ucp_config_get(real, config, proto->name, value, sizeof(value)) ||
-        !strcmp(value, proto->off)) {
-        return;
+    if (ucp_config_get(real, config, proto->name, value, sizeof(value)) &&
+        strcmp(value, proto->off)) {
+        atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
     }
-
-    variable_name(name, sizeof(name), NULL, proto);
-    if (core->compat->bounds_need_no_proto &&
-        uct_predreg_has_bounds(&core->knobs) && (getenv(name) == NULL) &&
-        !strcmp(value, proto->default_value)) {
-        real->ucp_config_modify(config, proto->name, proto->off);
-        ucs_debug("%s=%s, since there are bounds on pinned memory", name,
-                  proto->off);
-        return;
-    }
-
-    atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
 }
 
 void uct_predreg_ucp_config(uct_predreg_core_t *core,
@@ -208,7 +194,7 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
         return;
     }
 
-    choose_protocols(core, real, config);
+    note_protocols(core, real, config);
 }
 
 /* Switch the cache off that a setting is about.

@@ -33,7 +33,6 @@ protected:
         add_domain("tcp", "tcp", 1, 0);
         add_domain("ib", "mlx5_0", 1, 1);
         print("predreg pid 1: predict, uses 0, hits 0\n");
-        unsetenv("UCX_PROTO_ENABLE");
     }
 
     ~test_info_judge()
@@ -309,7 +308,6 @@ TEST_F(test_info_judge, no_registration) {
 }
 
 TEST_F(test_info_judge, limit) {
-    setenv("UCX_PROTO_ENABLE", "n", 1);
     m_facts.host.memlock = 64 << 20;
     expect_note("may lock only 64M, of which UCX's own pools may take up to 80M",
                 "ulimit -l");
@@ -330,20 +328,6 @@ TEST_F(test_info_judge, limit) {
     m_facts.host.memlock = 100 << 10;
     expect_note("a process may lock only 100K",
                 "ulimit -l");
-}
-
-TEST_F(test_info_judge, protocols) {
-    uct_predreg_knobs_set(&m_facts.knobs, "NODE_MAX_REGIONS", "100");
-    expect_note("the library sets UCX_PROTO_ENABLE=n: UCX 1.18",
-                "UCX_PROTO_ENABLE=y");
-    m_facts.asked.minor = 22;
-    expect_none();
-    m_facts.asked.minor = 13;
-    expect_none();
-    m_facts.asked.minor = 16;
-    expect_note("UCX_PROTO_ENABLE=n: UCX 1.16", "");
-    setenv("UCX_PROTO_ENABLE", "y", 1);
-    expect_none();
 }
 
 TEST_F(test_info_judge, order) {

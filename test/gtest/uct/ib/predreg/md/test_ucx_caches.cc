@@ -96,6 +96,22 @@ protected:
         return message.substr(std::min(message.size(), prefix.size()));
     }
 
+    /* Let UCP tell another version: 1.minor */
+    static void use_ucx(unsigned minor)
+    {
+        static unsigned s_minor;
+
+        s_minor = minor;
+        test_core_set_ucx(minor);
+        test_core_real()->ucp_get_version = [](unsigned *major,
+                                               unsigned *minor,
+                                               unsigned *release) {
+            *major   = 1;
+            *minor   = s_minor;
+            *release = 0;
+        };
+    }
+
     /* How many domains each component has */
     static unsigned s_num_domains;
 
@@ -156,70 +172,20 @@ TEST_F(test_ucx_caches, the_cost_model_fences_puts) {
     EXPECT_TRUE(test_core_fenced_puts());
 }
 
-/* In UCX 1.18 what does not fit is copied only without the cost model */
-class test_ucx_protocols : public test_ucx_caches {
-protected:
-    void SetUp() override
-    {
-        test_ucx_caches::SetUp();
-        use_ucx(18);
-        m_ucp["PROTO_ENABLE"] = "y";
-    }
-
-    void use_ucx(unsigned minor)
-    {
-        static unsigned s_minor;
-
-        s_minor = minor;
-        test_core_set_ucx(minor);
-        test_core_real()->ucp_get_version = [](unsigned *major,
-                                               unsigned *minor,
-                                               unsigned *release) {
-            *major   = 1;
-            *minor   = s_minor;
-            *release = 0;
-        };
-    }
-};
-
-TEST_F(test_ucx_protocols, without_bounds_they_are_those_of_ucx) {
-    ucp_config();
-    EXPECT_EQ("y", m_ucp["PROTO_ENABLE"]);
-    EXPECT_TRUE(test_core_fenced_puts());
-}
-
-TEST_F(test_ucx_protocols, with_a_bound_they_are_those_that_can_copy) {
+/* What does not fit the bounds goes other ways under any of them */
+TEST_F(test_ucx_caches, bounds_leave_the_protocols_as_they_are) {
     set("MAX_PINNED", "64M");
-    ucp_config();
-    EXPECT_EQ("n", m_ucp["PROTO_ENABLE"]);
-    EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
-    EXPECT_FALSE(test_core_fenced_puts());
-}
-
-TEST_F(test_ucx_protocols, each_bound_counts) {
-    for (const char *knob : {"MAX_REGIONS", "NODE_MAX_REGIONS"}) {
-        m_ucp["PROTO_ENABLE"] = "y";
-        set(knob, "64");
-        ucp_config();
-        EXPECT_EQ("n", m_ucp["PROTO_ENABLE"]) << knob;
-        set(knob, "inf");
+    set("MAX_REGIONS", "64");
+    for (unsigned minor : {13, 16, 18, 21, 22}) {
+        use_ucx(minor);
+        for (const char *value : {"n", "y"}) {
+            m_ucp["PROTO_ENABLE"]  = value;
+            m_ucp["RCACHE_ENABLE"] = "try";
+            ucp_config();
+            EXPECT_EQ(value, m_ucp["PROTO_ENABLE"]) << minor;
+            EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]) << minor;
+        }
     }
-}
-
-TEST_F(test_ucx_protocols, the_user_knows_better) {
-    scoped_variable proto("UCX_PROTO_ENABLE", "y");
-
-    set("MAX_PINNED", "64M");
-    ucp_config();
-    EXPECT_EQ("y", m_ucp["PROTO_ENABLE"]);
-    EXPECT_TRUE(test_core_fenced_puts());
-}
-
-TEST_F(test_ucx_protocols, from_1_22_on_bounds_need_no_others) {
-    use_ucx(22);
-    set("MAX_PINNED", "64M");
-    ucp_config();
-    EXPECT_EQ("y", m_ucp["PROTO_ENABLE"]);
 }
 
 TEST_F(test_ucx_caches, what_is_off_stays_off) {
