@@ -62,6 +62,53 @@ job()
         env LD_PRELOAD="$preload" $mpi_options "$@"
 }
 
+# lone RANK COMMAND...: a job of two ranks of which only this one has the library,
+# for which the above holds
+lone()
+{
+    local rank=$1
+    shift
+    # shellcheck disable=SC2016 # expanded in the rank
+    managed 1 $rig -- mpirun -np 2 sh -c '
+        [ "${OMPI_COMM_WORLD_RANK}" != "$1" ] || export LD_PRELOAD="$2"
+        shift 2
+        exec "$@"' - "$rank" "$preload" $mpi_options "$@"
+}
+
+# bound BYTES COMMAND...: a job that has more to register than so many bytes, and
+# does not
+bound()
+{
+    local bytes=$1
+    shift
+    with MAX_PINNED="$bytes" "$@" &&
+        awk -v bytes="$bytes" "$value"'
+            value("bytes_peak") > bytes { print "the bound is exceeded"; bad = 1 }
+            { refused += value("refused") }
+            END { exit bad || (refused == 0) }' "$work/summary"
+}
+
+# protocols COMMAND...: what protocols UCP chooses for a job, on any rank
+protocols()
+{
+    rm -f "$work"/ucx-*
+    # A file for each process, since lines of several may be mixed up
+    UCX_PROTO_INFO=y UCX_LOG_FILE=$work/ucx-%p "$@" || return
+    sed -nE 's/^\[[^]]*\] +\[[^]]*\] +\|/|/; s/ +/ /g; /^\|/p' "$work"/ucx-* |
+        sort -u > "$work/protocols"
+    cat "$work/protocols"
+    grep -q '| cma/memory' "$work/protocols"
+}
+
+# same_protocols: a bound that is not reached changes none of them
+same_protocols()
+{
+    protocols $rig -- "${fig1[@]}" || return
+    mv "$work/protocols" "$work/stock"
+    with MAX_PINNED=512M protocols job 2 "${fig1[@]:3}" &&
+        diff "$work/stock" "$work/protocols"
+}
+
 # features COMMAND...: with windows that the ranks of a node share, for which Open MPI
 # has a component of its own
 features()
@@ -346,6 +393,10 @@ run "integrity, recorded" \
     with TRACE="$work/traces" job 2 "$apps/integrity" $messages --seed 3
 run "Figure 1, room for two of its three buffers" \
     with MAX_PINNED=11M job 2 "$apps/fig1" --compute 5 --verify
+for scheme in get put; do
+    run "integrity, bound, $scheme" bound 1048576 job 2 \
+        env UCX_RNDV_SCHEME=${scheme}_zcopy "$apps/integrity" $messages --seed 6
+done
 run "large receives are registered in pieces" in_pieces \
     job 2 "$apps/fig1" --compute 5 --no-reuse --verify
 run "fork" job 2 "$apps/forktest"
@@ -357,6 +408,13 @@ if [ -z "$sanitizer" ]; then
     run "transpose" job 2 "$apps/transpose"
     run "parts of MPI, 2 ranks" \
         features job 2 "$apps/mpi_features" --skip spawn --bytes 1m
+    for scheme in get put; do
+        for rank in 0 1; do
+            run "integrity, bound of rank $rank alone, $scheme" \
+                bound 1048576 lone $rank env UCX_RNDV_SCHEME=${scheme}_zcopy \
+                "$apps/integrity" $messages --seed 7
+        done
+    done
     run "parts of MPI, 5 ranks, bound" with MAX_PINNED=2M \
         features job 5 "$apps/mpi_features" --skip spawn
     case $suite in
@@ -373,6 +431,7 @@ if [ -z "$sanitizer" ]; then
             env LD_PRELOAD="$preload" mpirun -np 2 "$apps/mpi_features" --only spawn
         run "parts of MPI, one-sided" job 2 "$apps/mpi_features" \
             --only windows,dynamic,atomics
+        run "protocols beside a bound" same_protocols
         run "sessions, MPICH" managed 2 $rig -- mpirun.mpich -np 2 \
             env LD_PRELOAD="$preload" "$build/$suite-mpich/test/apps/sessions"
         # UCX 1.13 hangs so by itself
