@@ -122,6 +122,10 @@ typedef struct uct_predreg_compat {
     /** The setting that has UCP choose its protocols by its cost model */
     uct_predreg_setting_t proto;
 
+    /** Whether UCP may ask for ever for more of a pool than the limit of locked
+     *  memory leaves, if it chooses its protocols by its cost model */
+    int                   proto_starves_pools;
+
     /** Whether UCP waits in a deregistration for its invalidation: the
      *  completion is gone when the deregistration has returned */
     int                   waits_for_invalidation;

@@ -111,6 +111,7 @@ const uct_predreg_compat_t uct_predreg_compat_1_16 = {
     .first_minor            = 16,
     .last_minor             = 17,
     .may                    = may,
+    .proto_starves_pools    = 1,
     .reg_cost_offset        = 88, /* uct_v2.h */
     .reg_cost_field         = UCS_BIT(10)
 };
@@ -120,6 +121,7 @@ const uct_predreg_compat_t uct_predreg_compat_1_18 = {
     .first_minor            = 18,
     .last_minor             = 21,
     .may                    = may,
+    .proto_starves_pools    = 1,
     .reg_cost_offset        = 96, /* uct_v2.h */
     .reg_cost_field         = UCS_BIT(10)
 };

@@ -26,6 +26,10 @@ uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs);
  *          knobs, or the limit of locked memory. */
 int uct_predreg_has_bounds(const uct_predreg_knobs_t *knobs);
 
+/** @return whether the limit of locked memory may leave UCX's own pools no room
+ *  to grow. */
+int uct_predreg_pools_are_limited(void);
+
 /** Count a pool of so many bytes, which UCX has registered in a domain that is
  *  only watched. The pool counts for good, since UCX's own cache decides when
  *  it is deregistered. */

@@ -7,6 +7,7 @@
 #include "ucx_caches.h"
 #include "cache.h"
 #include "components.h"
+#include "foreign.h"
 
 #include <uct/ib/predreg/core/state.h>
 
@@ -155,18 +156,30 @@ out:
     return found;
 }
 
-/* Note how UCP chooses its protocols */
-static void note_protocols(uct_predreg_core_t *core,
-                           const uct_predreg_real_t *real,
-                           const ucp_config_t *config)
+/* Note how UCP chooses its protocols. Where its pools might starve, it chooses
+ * them as earlier versions do: with 30 MB of locked memory 1.18 hung that got on
+ * so. What the user has set stays as it is. */
+static void choose_protocols(uct_predreg_core_t *core,
+                             const uct_predreg_real_t *real,
+                             ucp_config_t *config)
 {
     const uct_predreg_setting_t *proto = &core->compat->proto;
-    char value[64];
+    char name[64], value[64];
 
-    if (ucp_config_get(real, config, proto->name, value, sizeof(value)) &&
-        strcmp(value, proto->off)) {
-        atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
+    if (!ucp_config_get(real, config, proto->name, value, sizeof(value)) ||
+        !strcmp(value, proto->off)) {
+        return;
     }
+
+    variable_name(name, sizeof(name), NULL, proto);
+    if (core->compat->proto_starves_pools && uct_predreg_pools_are_limited() &&
+        (getenv(name) == NULL) && !strcmp(value, proto->default_value)) {
+        real->ucp_config_modify(config, proto->name, proto->off);
+        ucs_debug("%s=%s, since locked memory is limited", name, proto->off);
+        return;
+    }
+
+    atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
 }
 
 void uct_predreg_ucp_config(uct_predreg_core_t *core,
@@ -194,7 +207,7 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
         return;
     }
 
-    note_protocols(core, real, config);
+    choose_protocols(core, real, config);
 }
 
 /* Switch the cache off that a setting is about.

@@ -9,9 +9,15 @@
 
 #include "core_access.h"
 
+#include <common/child.h>
 #include <common/log_watch.h>
 
 #include <gtest/gtest.h>
+
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -35,6 +41,47 @@ inline int child_status()
 /* A core of its own for each test, and a folder for files */
 class core_test : public ::testing::Test {
 protected:
+    /* Most systems let every process lock this much */
+    static constexpr uint64_t KB    = 1024;
+    static constexpr uint64_t LIMIT = 4096 * KB;
+
+    static constexpr int CANNOT_LIMIT = 77; /* Exit status of a child */
+
+    /* The process may lock no more than LIMIT bytes from now on.
+     * @return whether that could be done. */
+    static bool set_limit()
+    {
+        struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3,
+                                                  0};
+        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+        struct rlimit limit = {LIMIT, LIMIT};
+
+        if (syscall(SYS_capget, &header, data) != 0) {
+            return false;
+        }
+        data[0].effective &= ~(1u << CAP_IPC_LOCK);
+        return (setrlimit(RLIMIT_MEMLOCK, &limit) == 0) &&
+               (syscall(SYS_capset, &header, data) == 0);
+    }
+
+    /* Run a test in a process that may lock no more than LIMIT bytes */
+    template <typename F> static void run_limited(F func)
+    {
+        child process([func]() -> int {
+            if (!set_limit()) {
+                return CANNOT_LIMIT;
+            }
+            func();
+            return child_status();
+        });
+        int status = process.reap();
+
+        if (WIFEXITED(status) && (WEXITSTATUS(status) == CANNOT_LIMIT)) {
+            GTEST_SKIP() << "the limit on locked memory cannot be set";
+        }
+        EXPECT_EQ(0, status);
+    }
+
     void SetUp() override
     {
         char name[] = "/tmp/predreg_core_XXXXXX";

@@ -6,14 +6,7 @@
 
 #include "md_test.h"
 
-#include <common/child.h>
-
 #include <uct/ib/predreg/core/snapshot.h>
-
-#include <linux/capability.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 extern "C" {
 #include <common/c_access.h>
@@ -24,45 +17,6 @@ extern "C" {
  * counted is in test_memlock.cc.) */
 class test_foreign : public md_test {
 protected:
-    /* Most systems let every process lock this much */
-    static constexpr uint64_t KB    = 1024;
-    static constexpr uint64_t LIMIT = 4096 * KB;
-
-    /* The process may lock no more than LIMIT bytes from now on.
-     * @return whether that could be done. */
-    static bool set_limit()
-    {
-        struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3,
-                                                  0};
-        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-        struct rlimit limit = {LIMIT, LIMIT};
-
-        if (syscall(SYS_capget, &header, data) != 0) {
-            return false;
-        }
-        data[0].effective &= ~(1u << CAP_IPC_LOCK);
-        return (setrlimit(RLIMIT_MEMLOCK, &limit) == 0) &&
-               (syscall(SYS_capset, &header, data) == 0);
-    }
-
-    /* Run a test in a process that may lock no more than LIMIT bytes */
-    template <typename F> static void run_limited(F func)
-    {
-        child process([func]() -> int {
-            if (!set_limit()) {
-                return SKIPPED;
-            }
-            func();
-            return child_status();
-        });
-        int status = process.reap();
-
-        if (WIFEXITED(status) && (WEXITSTATUS(status) == SKIPPED)) {
-            GTEST_SKIP() << "the limit on locked memory cannot be set";
-        }
-        EXPECT_EQ(0, status);
-    }
-
     static uct_mem_h memh(uintptr_t number)
     {
         return reinterpret_cast<uct_mem_h>(number);
@@ -81,8 +35,6 @@ protected:
         uct_predreg_snapshot(test_core_state(), &snapshot);
         return snapshot.pool_bytes;
     }
-
-    static constexpr int SKIPPED = 77;
 };
 
 TEST_F(test_foreign, the_limit_is_what_it_leaves) {
@@ -162,4 +114,8 @@ TEST_F(test_foreign, the_parents_count_for_nothing) {
         uct_predreg_foreign_remove(test_core_state(), memh(1));
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
     });
+}
+
+TEST_F(test_foreign, pools_may_have_no_room_to_grow) {
+    run_limited([] { EXPECT_TRUE(uct_predreg_pools_are_limited()); });
 }

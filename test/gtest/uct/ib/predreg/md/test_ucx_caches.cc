@@ -10,6 +10,11 @@
 
 #include <map>
 
+extern "C" {
+#include <common/c_access.h>
+#include <uct/ib/predreg/md/foreign.h>
+}
+
 /* UCX's own caches are switched off in configurations, which are maps here. The
  * handle of a component is its name */
 class test_ucx_caches : public core_test {
@@ -172,7 +177,8 @@ TEST_F(test_ucx_caches, the_cost_model_fences_puts) {
     EXPECT_TRUE(test_core_fenced_puts());
 }
 
-/* What does not fit the bounds goes other ways under any of them */
+/* What does not fit the bounds goes other ways under any of them, where there is
+ * no low limit of locked memory */
 TEST_F(test_ucx_caches, bounds_leave_the_protocols_as_they_are) {
     set("MAX_PINNED", "64M");
     set("MAX_REGIONS", "64");
@@ -182,10 +188,35 @@ TEST_F(test_ucx_caches, bounds_leave_the_protocols_as_they_are) {
             m_ucp["PROTO_ENABLE"]  = value;
             m_ucp["RCACHE_ENABLE"] = "try";
             ucp_config();
-            EXPECT_EQ(value, m_ucp["PROTO_ENABLE"]) << minor;
+            if (!uct_predreg_pools_are_limited()) {
+                EXPECT_EQ(value, m_ucp["PROTO_ENABLE"]) << minor;
+            }
             EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]) << minor;
         }
     }
+}
+
+TEST_F(test_ucx_caches, a_low_limit_has_1_16_to_1_21_use_others) {
+    run_limited([this] {
+        for (unsigned minor : {16, 18, 21, 22}) {
+            use_ucx(minor);
+            m_ucp["PROTO_ENABLE"] = "y";
+            ucp_config();
+            EXPECT_EQ((minor < 22) ? "n" : "y", m_ucp["PROTO_ENABLE"]);
+        }
+    });
+}
+
+TEST_F(test_ucx_caches, below_a_low_limit_the_user_knows_better) {
+    run_limited([this] {
+        scoped_variable proto("UCX_PROTO_ENABLE", "y");
+
+        use_ucx(18);
+        m_ucp["PROTO_ENABLE"] = "y";
+        ucp_config();
+        EXPECT_EQ("y", m_ucp["PROTO_ENABLE"]);
+        EXPECT_TRUE(test_core_fenced_puts());
+    });
 }
 
 TEST_F(test_ucx_caches, what_is_off_stays_off) {
