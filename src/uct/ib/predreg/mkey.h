@@ -34,8 +34,8 @@ ucs_status_t
 uct_predreg_mkey_begin(uct_predreg_domain_t *domain, uct_mem_h memh);
 
 /** Pack a key, or a part of one, see hooks.h. @return what UCX returns;
- *  UCS_ERR_UNSUPPORTED as above; UCS_ERR_EXCEEDS_LIMIT, and the reason is logged,
- *  if the key cannot be withdrawn. */
+ *  UCS_ERR_UNSUPPORTED as above; UCS_ERR_EXCEEDS_LIMIT, and the reason is
+ *  logged, if the key cannot be withdrawn. */
 ucs_status_t
 uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
                          const uintptr_t *args, int is_ucp);

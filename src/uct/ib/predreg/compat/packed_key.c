@@ -28,8 +28,8 @@ static uint64_t read_domains(const uct_predreg_packed_key_t *key)
 }
 
 /* Whether a part belongs to the key that was being packed: it follows the last
- * part, and nobody else has written to the key, which need not be there any more
- * if it does not */
+ * part, and nobody else has written to the key. If it does not follow, the key
+ * need not be there any more */
 static int
 is_next_part(const uct_predreg_packed_key_t *key, const char *part)
 {

@@ -64,8 +64,8 @@ void uct_predreg_packed_key_fail(uct_predreg_packed_key_t *key);
  * may be packed as usual.
  *
  * @param [in] num_domains  How many domains a context has, at most.
- * @return UCS_ERR_EXCEEDS_LIMIT if there are too few numbers that no domain has;
- *         nothing is changed then.
+ * @return UCS_ERR_EXCEEDS_LIMIT if there are too few numbers that no domain
+ *         has; nothing is changed then.
  */
 ucs_status_t
 uct_predreg_packed_key_withdraw(uct_predreg_packed_key_t *key,

@@ -157,8 +157,8 @@ out:
 }
 
 /* Note how UCP chooses its protocols. Where its pools might starve, it chooses
- * them as earlier versions do: with 30 MB of locked memory 1.18 hung that got on
- * so. What the user has set stays as it is. */
+ * them as earlier versions do: with 30 MB of locked memory, that was seen to go
+ * on where UCP hung else. What the user has set stays as it is. */
 static void choose_protocols(uct_predreg_core_t *core,
                              const uct_predreg_real_t *real,
                              ucp_config_t *config)

@@ -170,8 +170,8 @@ TEST_F(test_mkey, too_many_domains) {
     uct_md_h md    = open(1, 64);
     uct_mem_h memh = reg(md, TARGET);
     EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, pack({{md, memh}}));
-    EXPECT_EQ("memory that does not fit the bounds cannot be received into with "
-              "64 memory domains", log_watch::take());
+    EXPECT_EQ("memory that does not fit the bounds cannot be received into "
+              "with 64 memory domains", log_watch::take());
     dereg(md, memh);
 }
 

@@ -19,7 +19,7 @@ protected:
     using part = std::pair<unsigned, std::string>; /* Domain, and what it
                                                       packs */
 
-    /* Pack a key. @param withdrawn  Domains of which the handles are keyless. */
+    /* Pack a key. @param withdrawn  Domains whose handles are keyless. */
     std::string pack(const std::vector<part> &parts, uint64_t withdrawn,
                      unsigned num_domains = 8)
     {

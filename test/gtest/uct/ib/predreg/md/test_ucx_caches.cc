@@ -177,8 +177,8 @@ TEST_F(test_ucx_caches, the_cost_model_fences_puts) {
     EXPECT_TRUE(test_core_fenced_puts());
 }
 
-/* What does not fit the bounds goes other ways under any of them, where there is
- * no low limit of locked memory */
+/* What does not fit the bounds goes other ways under any of them, where there
+ * is no low limit of locked memory */
 TEST_F(test_ucx_caches, bounds_leave_the_protocols_as_they_are) {
     set("MAX_PINNED", "64M");
     set("MAX_REGIONS", "64");
