@@ -47,6 +47,9 @@ not_accepted()
 not_accepted POLICY=fast 'predict, on-demand, leave-pinned$'
 not_accepted HELPER=none 'conservative, aggressive, progress, off$'
 not_accepted PIECES=maybe 'y, n$'
+not_accepted EAGER=maybe 'y, n$'
+not_accepted EAGER_FRACTION=0 'numbers from 1 to 100, such as 1.5$'
+not_accepted EAGER_ADAPT=inf 'numbers from 0 to 100, such as 0.5$'
 not_accepted WINDOW=5 'whole numbers from 0 to 4$'
 for value in 0 few 8x -1 4294967304 auto inf ''; do
     not_accepted HISTORY=$value 'whole numbers from 1 to 16$'

@@ -66,6 +66,11 @@ const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
     {"NODE_MAX_REGIONS", FIELD(node_max_regions),
      .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX},
     {"PIECES", FIELD(pieces), .names = bool_names},
+    {"EAGER", FIELD(eager), .names = bool_names},
+    {"EAGER_FRACTION", FIELD(eager_fraction), .min = UCT_PREDREG_MIN_FRACTION,
+     .max = 100, .is_percent = 1, .is_finite = 1},
+    {"EAGER_ADAPT", FIELD(eager_adapt), .max = 100, .is_percent = 1,
+     .is_finite = 1},
     {"SUMMARY", FIELD(summary), .names = summary_names},
     {NULL}
 };

@@ -94,7 +94,7 @@ int uct_predreg_knob_parse_percent(const uct_predreg_knob_values_t *values,
     double unit  = 1;
     const char *digit;
 
-    if (!strcasecmp(text, UCS_NUMERIC_INF_STR)) {
+    if (!values->is_finite && !strcasecmp(text, UCS_NUMERIC_INF_STR)) {
         *value_p = INFINITY;
         return 1;
     }
@@ -160,9 +160,10 @@ void uct_predreg_knob_accepted(const uct_predreg_knob_values_t *values,
     if (values->names != NULL) {
         accepted_names(values->names, strb);
     } else if (values->is_percent) {
-        ucs_string_buffer_appendf(strb, "numbers from %lu to %lu, such as 0.5, "
-                                  "or " UCS_NUMERIC_INF_STR, values->min,
-                                  values->max);
+        ucs_string_buffer_appendf(strb, "numbers from %lu to %lu, such as "
+                                  "%lu.5%s", values->min, values->max,
+                                  values->min, values->is_finite ? "" :
+                                  ", or " UCS_NUMERIC_INF_STR);
     } else if (values->is_bytes) {
         ucs_memunits_to_str(values->min, bytes, sizeof(bytes));
         ucs_string_buffer_appendf(strb, "%s to %luT, with a unit such as in "

@@ -39,6 +39,7 @@ typedef struct uct_predreg_knob_values {
     int               is_power_of_2; /**< Whether other numbers are refused */
     int               is_percent;    /**< Whether decimals may follow, and "inf"
                                           is accepted; the field is a double */
+    int               is_finite;     /**< Whether "inf" is no percentage */
 } uct_predreg_knob_values_t;
 
 
@@ -54,7 +55,7 @@ int uct_predreg_knob_parse(const uct_predreg_knob_values_t *values,
 
 /**
  * Read a percentage: decimal digits, with a point and more digits if need be
- * whatever the locale; "inf" is INFINITY.
+ * whatever the locale; "inf" is INFINITY, where it is accepted.
  *
  * @return whether the text is a value that is accepted.
  */

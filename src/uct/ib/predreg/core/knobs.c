@@ -126,6 +126,26 @@ static const uct_predreg_config_field_t knob_table[] = {
      "policies other than predict, only what does not fit the bounds is.",
      ucs_offsetof(uct_predreg_knobs_t, pieces), &uct_predreg_knob_bool},
 
+    {"EAGER", "n",
+     "Send small buffers that a program sends again and again without copying\n"
+     "them into memory of UCX: they are registered where that pays, which\n"
+     "'ucx_predreg calibrate' tells.",
+     ucs_offsetof(uct_predreg_knobs_t, eager), &uct_predreg_knob_bool},
+
+    {"EAGER_FRACTION", "25",
+     "With EAGER, after how many sends a small buffer is registered, in percent\n"
+     "of the number of sends from which on that pays.\n"
+     RANGE(UCT_PREDREG_MIN_FRACTION, 100),
+     ucs_offsetof(uct_predreg_knobs_t, eager_fraction),
+     &uct_predreg_knob_percent},
+
+    {"EAGER_ADAPT", "20",
+     "With EAGER, no new small buffers are counted once their table gets\n"
+     "crowded while fewer than this percentage of them are registered.\n"
+     RANGE(0, 100),
+     ucs_offsetof(uct_predreg_knobs_t, eager_adapt),
+     &uct_predreg_knob_percent},
+
     {"SUMMARY", "n",
      "What to print when the process exits:\n"
      " n    - nothing\n"

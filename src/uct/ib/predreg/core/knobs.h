@@ -30,6 +30,7 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_MIN_DQ_SIZE 64
 #define UCT_PREDREG_MAX_DQ_SIZE 1048576
 #define UCT_PREDREG_MIN_REGIONS 4
+#define UCT_PREDREG_MIN_FRACTION 1       /* Percent; 0 would register at once */
 
 
 typedef enum {
@@ -61,6 +62,12 @@ typedef struct uct_predreg_knobs {
     unsigned long node_max_regions; /**< Bound of the node, as max_regions */
     int      pieces;        /**< Whether to register in pieces where that is
                                  faster */
+    int      eager;         /**< Whether small sends from buffers that are used
+                                 again and again go out without the copy */
+    double   eager_fraction; /**< After which part of the break-even number of
+                                  sends such a buffer is registered, percent */
+    double   eager_adapt;   /**< Where fewer of the buffers are registered so,
+                                 no more are counted, percent */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
     char     *trace;        /**< Folder traces are written to; empty: none */

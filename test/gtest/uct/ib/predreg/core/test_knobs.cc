@@ -152,6 +152,9 @@ TEST_F(test_knobs, defaults_are_accepted) {
     EXPECT_EQ(ULONG_MAX, knobs.node_max_regions);
     EXPECT_EQ(UCT_PREDREG_SUMMARY_NONE, knobs.summary);
     EXPECT_STREQ("", knobs.trace);
+    EXPECT_FALSE(knobs.eager);
+    EXPECT_EQ(25, knobs.eager_fraction);
+    EXPECT_EQ(20, knobs.eager_adapt);
     uct_predreg_knobs_cleanup(&knobs);
 }
 
@@ -277,6 +280,26 @@ TEST_F(test_knobs, percentages_have_decimals) {
     }
 }
 
+/* A buffer that is never counted, or registered before its first send, is not
+ * what these are for */
+TEST_F(test_knobs, percentages_of_reuse_are_finite) {
+    const std::string fraction = "numbers from 1 to 100, such as 1.5";
+
+    for (const char *text : {"inf", "0", "0.99", "100.1", "", "nan"}) {
+        refused("EAGER_FRACTION", text, fraction);
+    }
+    refused("EAGER_ADAPT", "inf", "numbers from 0 to 100, such as 0.5");
+
+    set("EAGER_FRACTION", "1");
+    set("EAGER_ADAPT", "0");
+    EXPECT_EQ(1, test_core_knobs()->eager_fraction);
+    EXPECT_EQ(0, test_core_knobs()->eager_adapt);
+    set("EAGER_FRACTION", "100");
+    set("EAGER_ADAPT", "12.5");
+    EXPECT_EQ(100, test_core_knobs()->eager_fraction);
+    EXPECT_EQ("12.5", value_of("EAGER_ADAPT"));
+}
+
 TEST_F(test_knobs, what_is_beyond_is_refused) {
     for_each_range([](const uct_predreg_knob_values_t &values) {
         if (values.min > 0) {
@@ -300,6 +323,7 @@ TEST_F(test_knobs, other_names_are_refused) {
     refused("HELPER", "", "conservative, aggressive, progress, off");
     refused("SUMMARY", "xml", "n, text, json");
     refused("PIECES", "maybe", "y, n");
+    refused("EAGER", "2", "y, n");
     for (const char *text : {"y", "YES", "1", "n", "no", "0"}) {
         set("PIECES", text);
     }
@@ -422,7 +446,10 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("inf", values["MAX_PINNED"]);
     EXPECT_EQ("ib", values["COMPONENTS"]);
     EXPECT_EQ("1", values["BUDGET"]);
-    EXPECT_EQ(17u, values.size());
+    EXPECT_EQ("n", values["EAGER"]);
+    EXPECT_EQ("25", values["EAGER_FRACTION"]);
+    EXPECT_EQ("20", values["EAGER_ADAPT"]);
+    EXPECT_EQ(20u, values.size());
 }
 
 TEST_F(test_knobs, a_cache_is_made_as_they_say) {
