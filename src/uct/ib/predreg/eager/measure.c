@@ -1,0 +1,331 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "measure.h"
+
+#include <ucs/base/page.h>
+
+#include <ucs/sys/compiler_def.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+/* Registrations: as often for each number of pages */
+#define MAX_PAGES    3
+#define MAX_ROUNDS   21
+#define ROUND_PAGES  (1 + 2 + 3)
+
+/* Copies, and lookups. The least of several times is taken, each of several
+ * copies, so that neither the clock nor an interruption counts. UCX hands the
+ * bounce buffers of a pool out in turn while sends are in flight; these are as
+ * far apart as those of an adapter (8 KB and what is in front of them) */
+#define BATCH        16
+#define BATCHES      4
+#define NUM_STEPS    17 /* Lengths that are measured */
+#define RING         64
+#define RING_STRIDE  (UCS_REUSE_MAX_LENGTH + 128)
+
+/* Until when copies and lookups may be repeated, since the beginning; what then
+ * remains is for registrations, of which the first is always done */
+#define COPY_NSEC    (UCT_PREDREG_MEASURE_MAX_NSEC * 3 / 10)
+#define LOOKUP_NSEC  (UCT_PREDREG_MEASURE_MAX_NSEC * 4 / 10)
+
+/* Different buffers that are looked up */
+#define LOOKUPS      64
+
+typedef struct {
+    const uct_predreg_calibrate_params_t *params;
+    uint64_t                             start;
+    char                                 *pages; /* To be registered */
+    size_t                               page_size;
+    char                                 *source;
+    char                                 *ring;
+    unsigned                             place; /* In the ring */
+    uint64_t                             clock; /* What asking the clock takes */
+} measure_t;
+
+
+static uint64_t system_now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
+}
+
+static uint64_t now(const measure_t *measure)
+{
+    return (measure->params->now == NULL) ? system_now() :
+           measure->params->now();
+}
+
+/* @return what has passed since then, without what asking the clock takes */
+static uint64_t since(const measure_t *measure, uint64_t begin)
+{
+    uint64_t time = now(measure) - begin;
+
+    return (time > measure->clock) ? (time - measure->clock) : 0;
+}
+
+static void measure_clock(measure_t *measure)
+{
+    uint64_t best = UINT64_MAX;
+    uint64_t time;
+    unsigned i;
+
+    for (i = 0; i < BATCH; ++i) {
+        time = now(measure);
+        time = now(measure) - time;
+        best = (time < best) ? time : best;
+    }
+
+    measure->clock = best;
+}
+
+/* Whether less time than that has passed since the beginning */
+static int is_before(const measure_t *measure, uint64_t nsec)
+{
+    return now(measure) - measure->start < nsec;
+}
+
+
+/* The string instruction of x86, by which UCX copies on some processors and from
+ * this many bytes on (ucs_memcpy_relaxed() of 1.13 to 1.23, cpu.c) */
+#define STRING_COPY_MIN 1024
+
+static void copy_string(void *dest, const void *src, size_t length)
+{
+#ifdef __x86_64__
+    asm volatile("rep movsb"
+                 : "+D"(dest), "+S"(src), "+c"(length)
+                 :
+                 : "memory");
+#else
+    memcpy(dest, src, length);
+#endif
+}
+
+static void copy_libc(void *dest, const void *src, size_t length)
+{
+    memcpy(dest, src, length);
+}
+
+/* @return the time of one copy */
+static double copy_batch(measure_t *measure, size_t length,
+                         void (*copy)(void*, const void*, size_t))
+{
+    uint64_t begin = now(measure);
+    unsigned i;
+
+    for (i = 0; i < BATCH; ++i) {
+        copy(measure->ring + (measure->place * RING_STRIDE), measure->source,
+             length);
+        measure->place = (measure->place + 1) % RING;
+    }
+
+    return (double)since(measure, begin) / BATCH;
+}
+
+/* Which of both ways UCX takes is not known: the better one makes registering
+ * pay later */
+static double measure_copy(measure_t *measure, size_t length)
+{
+    double time = copy_batch(measure, length, copy_libc);
+
+    return (length < STRING_COPY_MIN) ? time :
+           fmin(time, copy_batch(measure, length, copy_string));
+}
+
+/* The copies of all classes: of some lengths measured, of those between them
+ * drawn as a line */
+static void measure_copies(measure_t *measure, double *copy)
+{
+    static const unsigned steps[] = {1, 2, 3, 4, 6, 8, 9, 12, 16, 20, 24, 28,
+                                     32, 40, 48, 56, 64};
+    double times[NUM_STEPS];
+    double before = 0;
+    unsigned last = 0;
+    unsigned i, k;
+
+    UCS_STATIC_ASSERT(sizeof(steps) / sizeof(steps[0]) == NUM_STEPS);
+    for (i = 0; i < NUM_STEPS; ++i) {
+        times[i] = measure_copy(measure, steps[i] * UCS_REUSE_STEP);
+    }
+
+    for (k = 1; k < BATCHES; ++k) {
+        for (i = 0; (i < NUM_STEPS) && is_before(measure, COPY_NSEC); ++i) {
+            times[i] = fmin(times[i],
+                            measure_copy(measure, steps[i] * UCS_REUSE_STEP));
+        }
+    }
+
+    for (i = 0; i < NUM_STEPS; ++i) {
+        /* Noise, or a faster way from some length on */
+        times[i] = fmax(times[i], before);
+        for (k = last + 1; k <= steps[i]; ++k) {
+            copy[k - 1] = before + ((times[i] - before) * (k - last) /
+                                    (steps[i] - last));
+        }
+        before = times[i];
+        last   = steps[i];
+    }
+}
+
+
+static double measure_lookup(const measure_t *measure)
+{
+    const uct_predreg_calibrate_params_t *params = measure->params;
+    double best                                  = INFINITY;
+    uint64_t begin;
+    unsigned i, k;
+
+    if (params->lookup == NULL) {
+        return UCT_PREDREG_MEASURE_LOOKUP_NSEC;
+    }
+
+    for (i = 0; (i < BATCHES) && ((i == 0) || is_before(measure, LOOKUP_NSEC));
+         ++i) {
+        begin = now(measure);
+        for (k = 0; k < LOOKUPS; ++k) {
+            params->lookup(params->lookup_arg,
+                           measure->ring + (k * RING_STRIDE));
+        }
+        best = fmin(best, since(measure, begin));
+    }
+
+    return best / LOOKUPS;
+}
+
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t *first = a, *second = b;
+
+    return (*first > *second) - (*first < *second);
+}
+
+static double median(uint64_t *times, unsigned count)
+{
+    qsort(times, count, sizeof(*times), compare);
+    return (count % 2) ? times[count / 2] :
+                         ((times[count / 2 - 1] + times[count / 2]) / 2.);
+}
+
+/* Draw the line through the times of 1, 2, ... pages that is nearest to them, of
+ * those whose parts are not negative */
+static void fit(const double *times, unsigned count, ucs_reuse_costs_t *costs)
+{
+    double mean = 0, slope = 0, square = 0, product = 0, all_squares = 0;
+    double middle = (count + 1) / 2.;
+    unsigned i;
+
+    for (i = 0; i < count; ++i) {
+        mean        += times[i] / count;
+        slope       += (i + 1 - middle) * times[i];
+        square      += (i + 1 - middle) * (i + 1 - middle);
+        product     += (i + 1) * times[i];
+        all_squares += (i + 1) * (i + 1);
+    }
+
+    slope = (square > 0) ? (slope / square) : 0;
+    if (slope <= 0) {
+        costs->reg_page = 0;
+        costs->reg_call = mean;
+    } else if (mean < slope * middle) {
+        costs->reg_page = product / all_squares;
+        costs->reg_call = 0;
+    } else {
+        costs->reg_page = slope;
+        costs->reg_call = mean - (slope * middle);
+    }
+}
+
+static ucs_status_t
+register_once(measure_t *measure, unsigned num_pages, uint64_t *time_p)
+{
+    const uct_predreg_calibrate_params_t *params = measure->params;
+    char *address                                = measure->pages;
+    uint64_t begin                               = now(measure);
+    ucs_status_t status;
+    void *handle;
+
+    measure->pages += num_pages * measure->page_size;
+    status          = params->map(params->arg, address,
+                                  num_pages * measure->page_size, &handle);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    params->unmap(params->arg, handle);
+    *time_p = since(measure, begin);
+    return UCS_OK;
+}
+
+/* The first time of each length is taken only where there is no other: what is
+ * underneath may have to be woken up */
+static ucs_status_t
+measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
+{
+    uint64_t times[MAX_PAGES][MAX_ROUNDS];
+    unsigned count[MAX_PAGES] = {0};
+    double medians[MAX_PAGES];
+    ucs_status_t status;
+    unsigned i, k;
+
+    for (i = 0; i < MAX_ROUNDS * MAX_PAGES; ++i) {
+        if ((i > 0) && !is_before(measure, UCT_PREDREG_MEASURE_MAX_NSEC)) {
+            break;
+        }
+
+        k      = i % MAX_PAGES;
+        status = register_once(measure, k + 1, &times[k][count[k]]);
+        if (status != UCS_OK) {
+            return status;
+        }
+        ++count[k];
+    }
+
+    for (k = 0; (k < MAX_PAGES) && (count[k] > 0); ++k) {
+        medians[k] = median(times[k] + (count[k] > 1),
+                            count[k] - (count[k] > 1));
+    }
+    fit(medians, k, costs);
+    return UCS_OK;
+}
+
+
+ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
+                                 ucs_reuse_costs_t *costs)
+{
+    size_t page_size  = ucs_rcache_pred_page_size();
+    size_t pages_size = MAX_ROUNDS * ROUND_PAGES * page_size;
+    size_t size       = pages_size + ((RING + 1) * RING_STRIDE);
+    measure_t measure = {.params = params, .page_size = page_size};
+    ucs_status_t status;
+    char *memory;
+
+    measure.start = now(&measure);
+    memory        = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    memset(memory, 1, size); /* As a program's: its pages are there */
+    measure.pages  = memory;
+    measure.source = memory + pages_size;
+    measure.ring   = measure.source + RING_STRIDE;
+
+    measure_clock(&measure);
+    measure_copies(&measure, costs->copy);
+    costs->lookup = measure_lookup(&measure);
+    status        = measure_registration(&measure, costs);
+    munmap(memory, size);
+    return status;
+}

@@ -1,0 +1,72 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_MEASURE_H_
+#define UCT_PREDREG_MEASURE_H_
+
+#include <ucs/reuse/costs.h>
+
+#include <ucs/type/status.h>
+
+BEGIN_C_DECLS
+
+/** @file measure.h
+ *
+ * Measures what it takes to register a small buffer, to copy it, and to find it
+ * in the table: what the break-even number of sends follows from. This file and
+ * those it uses need no library of UCX, since the probe of the tools measures as
+ * well.
+ */
+
+/** Measuring takes no longer than this, unless a single call of the caller's functions
+ *  does. */
+#define UCT_PREDREG_MEASURE_MAX_NSEC 5000000
+
+/** V where no lookup is given, nanoseconds: what the table of ucs/reuse takes at
+ *  most on a hit, by its test. */
+#define UCT_PREDREG_MEASURE_LOOKUP_NSEC 15
+
+
+typedef struct {
+    /** Register memory. It is called for memory that was touched, each time for
+     *  another range, so that a cache underneath has nothing to answer with. The
+     *  handle is for unmap. */
+    ucs_status_t (*map)(void *arg, void *address, size_t length,
+                        void **handle_p);
+    /** Undo that. */
+    void         (*unmap)(void *arg, void *handle);
+    void         *arg;
+
+    /** What the result depends on besides the machine, as a line of text; see
+     *  costs_key.h. NULL: the result is not kept. This is for
+     *  uct_predreg_calibrate(). */
+    const char   *key;
+
+    /** Find a buffer in a table; NULL: UCT_PREDREG_MEASURE_LOOKUP_NSEC is
+     *  assumed. */
+    void         (*lookup)(void *lookup_arg, const void *buffer);
+    void         *lookup_arg;
+
+    /** The clock, nanoseconds; NULL: the monotonic clock of the system. */
+    uint64_t     (*now)(void);
+} uct_predreg_calibrate_params_t;
+
+
+/**
+ * Measure. All results are finite and not negative, and the copy of a longer
+ * message never takes less than that of a shorter one.
+ *
+ * Allocates, maps and unmaps memory: no lock may be held that a memory hook
+ * takes.
+ *
+ * @return what map returned if that failed, or UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
+                                 ucs_reuse_costs_t *costs);
+
+END_C_DECLS
+
+#endif
