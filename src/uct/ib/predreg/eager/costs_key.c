@@ -112,6 +112,10 @@ void uct_predreg_costs_depends(const char *key,
     char *c;
 
     depends[0] = '\0';
+    if (key[0] == '\0') {
+        return;
+    }
+
     append(depends, "%s", key);
     append_processor(depends);
     append(depends, ", host %s",

@@ -39,7 +39,7 @@ void uct_predreg_costs_key(unsigned major, unsigned minor, unsigned release,
  * Add what the costs depend on in the machine: its processor, name, and size of
  * a page.
  *
- * @param [out] depends  One line. Empty if it became too long.
+ * @param [out] depends  One line. Empty if the key is, or if it became too long.
  */
 void uct_predreg_costs_depends(const char *key,
                                char depends[UCT_PREDREG_COSTS_KEY_MAX]);

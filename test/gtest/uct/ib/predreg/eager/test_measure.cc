@@ -1,0 +1,155 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <gtest/gtest.h>
+
+#include "fake_map.h"
+
+#include <cmath>
+#include <set>
+
+class test_measure : public ::testing::Test {
+protected:
+    ucs_status_t measure()
+    {
+        return uct_predreg_measure(&m_map.params, &m_costs);
+    }
+
+    void check()
+    {
+        double before = 0;
+
+        for (double part : {m_costs.reg_call, m_costs.reg_page,
+                            m_costs.lookup}) {
+            EXPECT_TRUE(std::isfinite(part));
+            EXPECT_GE(part, 0);
+        }
+        for (double copy : m_costs.copy) {
+            EXPECT_TRUE(std::isfinite(copy));
+            EXPECT_GE(copy, before);
+            before = copy;
+        }
+    }
+
+    fake_map          m_map;
+    ucs_reuse_costs_t m_costs;
+};
+
+TEST_F(test_measure, a_line_is_drawn_through_registrations) {
+    m_map.call      = 40000;
+    m_map.page_cost = 300;
+    ASSERT_EQ(UCS_OK, measure());
+    EXPECT_NEAR(40000, m_costs.reg_call, 1);
+    EXPECT_NEAR(300, m_costs.reg_page, 1);
+    EXPECT_EQ(UCT_PREDREG_MEASURE_LOOKUP_NSEC, m_costs.lookup);
+    check();
+    EXPECT_GE(m_map.num_mapped, 30u);
+    EXPECT_EQ(m_map.num_mapped, m_map.num_unmapped);
+}
+
+/* Else a cache underneath would answer, and registrations would seem to cost
+ * nothing */
+TEST_F(test_measure, no_range_is_registered_twice) {
+    std::set<char*> pages;
+
+    ASSERT_EQ(UCS_OK, measure());
+    for (const auto &range : m_map.ranges) {
+        for (size_t i = 0; i < range.second; i += fake_map::page()) {
+            EXPECT_TRUE(pages.insert(range.first + i).second);
+        }
+    }
+}
+
+TEST_F(test_measure, the_first_time_does_not_count) {
+    m_map.call  = 1000;
+    m_map.first = 900000;
+    ASSERT_EQ(UCS_OK, measure());
+    EXPECT_NEAR(1000, m_costs.reg_call, 1);
+    EXPECT_NEAR(0, m_costs.reg_page, 1);
+}
+
+TEST_F(test_measure, no_part_is_negative) {
+    /* More pages, less time */
+    m_map.times = {{1, 900}, {2, 500}, {3, 400}};
+    ASSERT_EQ(UCS_OK, measure());
+    EXPECT_EQ(0, m_costs.reg_page);
+    EXPECT_NEAR(600, m_costs.reg_call, 1);
+
+    /* The line through these is below zero at no pages */
+    m_map.times = {{1, 100}, {2, 1000}, {3, 3000}};
+    ASSERT_EQ(UCS_OK, measure());
+    EXPECT_EQ(0, m_costs.reg_call);
+    EXPECT_NEAR((100 + 2000 + 9000) / 14., m_costs.reg_page, 1);
+    check();
+}
+
+/* Whatever a registration takes, the first one is the only one that may go
+ * beyond the limit */
+TEST_F(test_measure, it_ends_in_time) {
+    for (uint64_t call : {100000ul, 1000000ul, 4900000ul, 60000000ul}) {
+        m_map            = fake_map();
+        m_map.params.arg = &m_map;
+        m_map.call       = call;
+        const auto begin = fake_map::s_now;
+
+        ASSERT_EQ(UCS_OK, measure());
+        EXPECT_LE(fake_map::s_now - begin,
+                  UCT_PREDREG_MEASURE_MAX_NSEC + call + 1000) << call;
+        EXPECT_GE(m_map.num_mapped, 1u);
+        EXPECT_NEAR(call, m_costs.reg_call, 1);
+        check();
+    }
+    EXPECT_EQ(1u, m_map.num_mapped);
+}
+
+TEST_F(test_measure, a_slow_lookup_ends_in_time) {
+    m_map.params.lookup = [](void *arg, const void *buffer) {
+        ++*static_cast<unsigned*>(arg);
+        fake_map::s_now += 1000000;
+    };
+    unsigned lookups        = 0;
+    m_map.params.lookup_arg = &lookups;
+
+    ASSERT_EQ(UCS_OK, measure());
+    EXPECT_NEAR(1000000, m_costs.lookup, 1);
+    EXPECT_EQ(64u, lookups);
+    EXPECT_EQ(1u, m_map.num_mapped);
+}
+
+TEST_F(test_measure, lookups_are_of_different_buffers) {
+    std::set<const void*> buffers;
+
+    m_map.params.lookup_arg = &buffers;
+    m_map.params.lookup     = [](void *arg, const void *buffer) {
+        static_cast<std::set<const void*>*>(arg)->insert(buffer);
+        fake_map::s_now += 7;
+    };
+    ASSERT_EQ(UCS_OK, measure());
+    EXPECT_NEAR(7, m_costs.lookup, 0.5);
+    EXPECT_EQ(64u, buffers.size());
+}
+
+TEST_F(test_measure, failures_are_told) {
+    for (unsigned nth : {1u, 2u, 5u}) {
+        m_map            = fake_map();
+        m_map.params.arg = &m_map;
+        m_map.fails_at   = nth;
+        EXPECT_EQ(UCS_ERR_IO_ERROR, measure());
+        EXPECT_EQ(nth, m_map.num_mapped);
+        EXPECT_EQ(nth - 1, m_map.num_unmapped);
+    }
+}
+
+/* Whatever a copy takes here, a longer one takes more, and none takes nothing */
+TEST_F(test_measure, by_the_clock_of_the_system) {
+    m_map.params.now = nullptr;
+    ASSERT_EQ(UCS_OK, measure());
+    check();
+    EXPECT_GT(m_costs.copy[UCS_REUSE_NUM_CLASSES - 1], 20);
+    EXPECT_LT(m_costs.copy[UCS_REUSE_NUM_CLASSES - 1], 1e6);
+    EXPECT_GT(m_costs.copy[UCS_REUSE_NUM_CLASSES - 1],
+              2 * m_costs.copy[0]);
+}
