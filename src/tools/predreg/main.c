@@ -11,6 +11,7 @@
 #include "dump.h"
 #include "report.h"
 
+#include <tools/predreg/calibrate/calibrate.h>
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/info/info.h>
 #include <tools/predreg/replay/command.h>
@@ -50,6 +51,8 @@ static const command_t commands[] = {
      "compare policies for a recorded run, on a page"},
     {"info", predreg_info, "ucx_predreg info",
      "say what prediction would do here, and what is in the way"},
+    {"calibrate", predreg_calibrate, "ucx_predreg calibrate",
+     "say from how many sends on registering a small buffer pays"},
 };
 
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -90,7 +93,7 @@ static void usage(FILE *stream)
                     "       ucx_predreg --help | --version\n\n"
                     "Commands (ucx_predreg COMMAND --help says more):\n");
     for (i = 0; i < NUM_COMMANDS; ++i) {
-        fprintf(stream, "  %-8s %s\n", commands[i].name,
+        fprintf(stream, "  %-9s %s\n", commands[i].name,
                 commands[i].help);
     }
 }

@@ -4,7 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#include "cost.h"
 #include "domains.h"
 #include "say.h"
 
@@ -12,21 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
-/* Whether a list has a name; each is followed by a comma */
-static int is_listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (; (list != NULL) && (*list != '\0');
-         list = strchr(list, ','), list += (list != NULL)) {
-        if (!strncmp(list, name, length) && (list[length] == ',')) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
 
 /* Switch a cache of the domain off, as the library does: registrations are to
  * be seen, not what a cache remembers of them */
@@ -45,7 +29,8 @@ static void cache_off(const predreg_probe_ucx_t *ucx, uct_md_config_t *config)
 }
 
 static void say_domain(const predreg_probe_ucx_t *ucx, uct_md_h md,
-                       const char *component, const char *name, int is_measured)
+                       const char *component, const char *name,
+                       predreg_probe_measure_t measure)
 {
     uct_md_attr_t attr;
     ucs_status_t status;
@@ -61,15 +46,15 @@ static void say_domain(const predreg_probe_ucx_t *ucx, uct_md_h md,
     registers = (attr.cap.flags & UCT_MD_FLAG_REG) != 0;
     needs     = (attr.cap.flags & UCT_MD_FLAG_NEED_MEMH) != 0;
     predreg_say("domain %s %s %d %d", component, name, registers, needs);
-    if (registers && needs && is_measured) {
+    if (registers && needs && (measure != NULL)) {
         predreg_say("stage registering memory with %s", name);
-        predreg_probe_cost(ucx, md);
+        measure(ucx, md);
     }
 }
 
 static void probe_domain(const predreg_probe_ucx_t *ucx,
                          uct_component_h component, const char *component_name,
-                         const char *name, int is_measured)
+                         const char *name, predreg_probe_measure_t measure)
 {
     uct_md_config_t *config;
     ucs_status_t status;
@@ -81,7 +66,7 @@ static void probe_domain(const predreg_probe_ucx_t *ucx,
         goto err;
     }
 
-    if (is_measured) {
+    if (measure != NULL) {
         cache_off(ucx, config);
     }
 
@@ -91,7 +76,7 @@ static void probe_domain(const predreg_probe_ucx_t *ucx,
         goto err;
     }
 
-    say_domain(ucx, md, component_name, name, is_measured);
+    say_domain(ucx, md, component_name, name, measure);
     predreg_say("stage closing the memory domain %s", name);
     ucx->uct_md_close(md);
     return;
@@ -102,7 +87,8 @@ err:
 }
 
 static void probe_component(const predreg_probe_ucx_t *ucx,
-                            uct_component_h component, const char *components)
+                            uct_component_h component, const char *components,
+                            predreg_probe_measure_t measure)
 {
     uct_component_attr_t attr = {
         .field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
@@ -123,14 +109,16 @@ static void probe_component(const predreg_probe_ucx_t *ucx,
         for (i = 0; i < attr.md_resource_count; ++i) {
             probe_domain(ucx, component, attr.name,
                          attr.md_resources[i].md_name,
-                         is_listed(components, attr.name));
+                         predreg_probe_is_listed(components, attr.name) ?
+                         measure : NULL);
         }
     }
     free(attr.md_resources);
 }
 
 void predreg_probe_domains(const predreg_probe_ucx_t *ucx,
-                           const char *components)
+                           const char *components,
+                           predreg_probe_measure_t measure)
 {
     uct_component_h *list;
     ucs_status_t status;
@@ -145,7 +133,7 @@ void predreg_probe_domains(const predreg_probe_ucx_t *ucx,
     }
 
     for (i = 0; i < count; ++i) {
-        probe_component(ucx, list[i], components);
+        probe_component(ucx, list[i], components, measure);
     }
     ucx->real.uct_release_component_list(list);
 }

@@ -6,10 +6,14 @@
 
 #include "rehearse.h"
 #include "say.h"
+#include "small.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* UCP has room for as many in a memory handle */
+#define MAX_DOMAINS 64
 
 
 /* What the kernel counts as pinned by this process, bytes */
@@ -32,16 +36,20 @@ static unsigned long pinned(void)
     return bytes;
 }
 
-/* Say which memory domains UCP keeps. It has no function for that, but prints
+/* Say which memory domains UCP keeps, and have UCP measured if it is asked for
+ * and one of them is managed. UCP has no function that tells them, but prints
  * them: "#   md 0  :  component 1  mlx5_0", the same in 1.13 to 1.23
  * (ucp_context.c) */
-static void say_used(const predreg_probe_ucx_t *ucx, ucp_context_h context)
+static void rehearse_domains(const predreg_probe_ucx_t *ucx,
+                             ucp_context_h context, const char *managed)
 {
-    char *text  = NULL;
-    size_t size = 0;
-    char *line, *saveptr;
+    const char *domains[MAX_DOMAINS];
+    unsigned num_domains = 0;
+    char *text           = NULL;
+    size_t size          = 0;
+    char *line, *name, *saveptr;
+    int begin, end;
     FILE *stream;
-    char name[64];
 
     stream = open_memstream(&text, &size);
     if (stream == NULL) {
@@ -52,9 +60,23 @@ static void say_used(const predreg_probe_ucx_t *ucx, ucp_context_h context)
     fclose(stream); /* The text is complete only now */
     for (line = (text == NULL) ? NULL : strtok_r(text, "\n", &saveptr);
          line != NULL; line = strtok_r(NULL, "\n", &saveptr)) {
-        if (sscanf(line, "# md %*u : component %*u %63s", name) == 1) {
-            predreg_say("used %s", name);
+        begin = end = 0;
+        sscanf(line, "# md %*u : component %*u %n%*s%n", &begin, &end);
+        if (end <= begin) {
+            continue;
         }
+
+        line[end] = '\0';
+        name      = line + begin;
+        predreg_say("used %s", name);
+        if (predreg_probe_is_listed(managed, name) &&
+            (num_domains < MAX_DOMAINS)) {
+            domains[num_domains++] = name;
+        }
+    }
+
+    if (num_domains > 0) {
+        predreg_probe_small_context(ucx, context, domains, num_domains);
     }
     free(text);
 }
@@ -83,7 +105,8 @@ static void rehearse_worker(const predreg_probe_ucx_t *ucx,
     ucx->ucp_worker_destroy(worker);
 }
 
-void predreg_probe_rehearse(const predreg_probe_ucx_t *ucx)
+void predreg_probe_rehearse(const predreg_probe_ucx_t *ucx,
+                            const char *managed)
 {
     const ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES,
@@ -113,9 +136,11 @@ void predreg_probe_rehearse(const predreg_probe_ucx_t *ucx)
     }
 
     if (ucx->ucp_context_print_info != NULL) {
-        say_used(ucx, context);
+        rehearse_domains(ucx, context, managed);
     }
-    rehearse_worker(ucx, context);
+    if (managed == NULL) {
+        rehearse_worker(ucx, context);
+    }
     predreg_say("stage ending UCP");
     ucx->ucp_cleanup(context);
     return;

@@ -16,8 +16,15 @@ BEGIN_C_DECLS
  * Starts UCX as a program does that exchanges messages. With the library
  * preloaded, the library says itself what it will do. */
 
-/** Initialise UCP and a worker, say how much is pinned then, and end both. */
-void predreg_probe_rehearse(const predreg_probe_ucx_t *ucx);
+/**
+ * Initialise UCP and a worker, say how much is pinned then, and end both.
+ *
+ * @param [in] managed  NULL, or names of memory domains that are managed, with a
+ *                      comma after each: then say instead of the worker what
+ *                      small sends cost, if UCP uses one of these.
+ */
+void predreg_probe_rehearse(const predreg_probe_ucx_t *ucx,
+                            const char *managed);
 
 END_C_DECLS
 

@@ -119,6 +119,20 @@ int predreg_probe_load(char *const *libraries, predreg_probe_ucx_t *ucx)
     return 1;
 }
 
+int predreg_probe_is_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; (list != NULL) && (*list != '\0');
+         list = strchr(list, ','), list += (list != NULL)) {
+        if (!strncmp(list, name, length) && (list[length] == ',')) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
 const char *predreg_probe_text(const predreg_probe_ucx_t *ucx,
                                ucs_status_t status)
 {

@@ -34,6 +34,8 @@ BEGIN_C_DECLS
     _f(ucp_config_release) \
     _f(ucp_context_print_info) \
     _f(ucp_init_version) \
+    _f(ucp_mem_map) \
+    _f(ucp_mem_unmap) \
     _f(ucp_worker_create) \
     _f(ucp_worker_destroy)
 
@@ -58,6 +60,10 @@ typedef struct {
  * @return whether its version is known. If not, the reason has been said.
  */
 int predreg_probe_load(char *const *libraries, predreg_probe_ucx_t *ucx);
+
+/** @return whether a list has a name; each of its names is followed by a
+ *          comma. */
+int predreg_probe_is_listed(const char *list, const char *name);
 
 /** @return the text of a status, or its number if UCX has no text. */
 const char *predreg_probe_text(const predreg_probe_ucx_t *ucx,

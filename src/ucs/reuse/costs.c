@@ -11,10 +11,10 @@
 #include <math.h>
 
 
-/* R_m. A buffer begins anywhere in a page, so that beyond its first byte, each
- * one is the first of a further page in one case out of the size of a page */
-static double registration(const ucs_reuse_costs_t *costs, size_t length)
+double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length)
 {
+    /* Beyond its first byte, each one is the first of a further page in one case
+     * out of the size of a page */
     return costs->reg_call +
            (costs->reg_page *
             (1 + ((length - 1.) / ucs_rcache_pred_page_size())));
@@ -30,7 +30,7 @@ uint32_t ucs_reuse_break_even(const ucs_reuse_costs_t *costs, size_t length)
         return UCS_REUSE_NEVER;
     }
 
-    sends = floor(registration(costs, length) / gain) + 1;
+    sends = floor(ucs_reuse_registration(costs, length) / gain) + 1;
     return (sends < UCS_REUSE_NEVER) ? (uint32_t)sends : UCS_REUSE_NEVER;
 }
 

@@ -56,6 +56,14 @@ static UCS_F_ALWAYS_INLINE unsigned ucs_reuse_class(size_t length)
 }
 
 /**
+ * What a registration and a deregistration take, R_m, nanoseconds. A buffer may
+ * begin anywhere in a page: this is the mean.
+ *
+ * @param [in] length  1 and more, bytes.
+ */
+double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length);
+
+/**
  * The break-even number of sends.
  *
  * @param [in] length  1 to UCS_REUSE_MAX_LENGTH, bytes.

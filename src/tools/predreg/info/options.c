@@ -42,8 +42,7 @@ static void usage(void)
            "that name.\n");
 }
 
-/* Set a knob. Whether it is accepted is one of the things to be told */
-static int set_knob(const char *arg)
+int predreg_info_set_knob(const char *arg)
 {
     const char *value;
     char *name, *variable;
@@ -78,7 +77,7 @@ int predreg_info_parse(int argc, char **argv, predreg_info_opts_t *opts)
             opts->json = 1;
             break;
         case OPT_SET:
-            if (set_knob(optarg) != 0) {
+            if (predreg_info_set_knob(optarg) != 0) {
                 return PREDREG_EXIT_USAGE;
             }
             break;

@@ -28,6 +28,11 @@ typedef struct {
  *  @return 0, or the exit status, and the reason has been printed. */
 int predreg_info_parse(int argc, char **argv, predreg_info_opts_t *opts);
 
+/** Set a knob in the environment, as --set says. Whether it is accepted is one of
+ *  the things to be told later.
+ *  @return 0, or -1, and the reason has been printed. */
+int predreg_info_set_knob(const char *arg);
+
 /** @return how many processes a launcher was told to start (-np and so on); 1
  *  if it was not told. */
 unsigned predreg_info_processes(char *const *command);

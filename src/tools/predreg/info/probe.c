@@ -12,6 +12,8 @@
 #include <tools/predreg/run/environment.h>
 #include <tools/predreg/run/find_library.h>
 
+#include <uct/ib/predreg/eager/costs_text.h>
+
 #include <ucs/sys/preprocessor.h>
 
 #include <stdio.h>
@@ -162,7 +164,30 @@ static void read_nocost(predreg_probe_t *probe, const char *rest)
 {
     if (probe->num_domains > 0) {
         SET_TEXT(last_domain(probe)->no_cost, rest);
+    } else {
+        SET_TEXT(probe->no_cost, rest);
     }
+}
+
+static void read_small(predreg_probe_t *probe, const char *rest)
+{
+    predreg_probe_domain_t *domain = last_domain(probe);
+
+    if (domain != NULL) {
+        domain->has_small = uct_predreg_costs_parse(rest, &domain->costs);
+    } else {
+        probe->has_small = uct_predreg_costs_parse(rest, &probe->costs);
+    }
+}
+
+static void read_kept(predreg_probe_t *probe, const char *rest)
+{
+    SET_TEXT(probe->kept, rest);
+}
+
+static void read_unkept(predreg_probe_t *probe, const char *rest)
+{
+    SET_TEXT(probe->unkept, rest);
 }
 
 static void read_used(predreg_probe_t *probe, const char *rest)
@@ -196,6 +221,9 @@ static void read_line(predreg_probe_t *probe, const char *line)
         {"unopened", read_unopened},
         {"cost", read_cost},
         {"nocost", read_nocost},
+        {"small", read_small},
+        {"kept", read_kept},
+        {"unkept", read_unkept},
         {"used", read_used},
         {"pinned", read_pinned},
     };
@@ -220,12 +248,12 @@ void predreg_probe_read(char *lines, predreg_probe_t *probe)
     }
 }
 
-static void start(const char *path, const char *what, const char *components,
+static void start(const char *path, const char *what, const char *names,
                   char *const *libraries, const predreg_child_var_t *vars,
                   predreg_probe_t *probe)
 {
     const char *argv[MAX_ARGS]    = {
-        path, what, UCS_PP_MAKE_STRING(PREDREG_CHILD_FD), components
+        path, what, UCS_PP_MAKE_STRING(PREDREG_CHILD_FD), names
     };
     predreg_child_params_t params = {
         .argv    = argv,
@@ -252,7 +280,7 @@ static void start(const char *path, const char *what, const char *components,
     predreg_child_cleanup(&child);
 }
 
-void predreg_probe_ask(const char *path, char *const *libraries,
+void predreg_probe_ask(const char *path, int is_small, char *const *libraries,
                        const char *components, const char *preload,
                        predreg_probe_t *probe)
 {
@@ -261,11 +289,13 @@ void predreg_probe_ask(const char *path, char *const *libraries,
         {NULL}
     };
 
-    start(path, "ask", components, libraries, vars, probe);
+    start(path, is_small ? "ask-small" : "ask", components, libraries, vars,
+          probe);
 }
 
 void predreg_probe_rehearse(const char *path, char *const *libraries,
-                            const char *preload, predreg_probe_t *probe)
+                            const char *managed, const char *preload,
+                            predreg_probe_t *probe)
 {
     const predreg_child_var_t vars[] = {
         {PREDREG_PRELOAD, preload},
@@ -276,10 +306,13 @@ void predreg_probe_rehearse(const char *path, char *const *libraries,
          * the user's settings must not hide them or send them to a file */
         {"UCX_LOG_LEVEL", "warn"},
         {"UCX_LOG_FILE", NULL},
+        /* What the library would measure is measured by the probe */
+        {(managed == NULL) ? NULL : PREDREG_KNOB_EAGER, "n"},
         {NULL}
     };
 
-    start(path, "rehearse", "", libraries, vars, probe);
+    start(path, (managed == NULL) ? "rehearse" : "rehearse-small",
+          (managed == NULL) ? "" : managed, libraries, vars, probe);
 }
 
 void predreg_probe_cleanup(predreg_probe_t *probe)

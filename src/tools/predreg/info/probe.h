@@ -7,7 +7,7 @@
 #ifndef PREDREG_INFO_PROBE_H_
 #define PREDREG_INFO_PROBE_H_
 
-#include <ucs/sys/compiler_def.h>
+#include <ucs/reuse/costs.h>
 
 #include <limits.h>
 
@@ -45,6 +45,8 @@ typedef struct {
     predreg_probe_cost_t large;
     char                 no_cost[PREDREG_PROBE_TEXT]; /**< Why it was not, if
                                                            that was tried */
+    int                  has_small; /**< Whether the next is valid */
+    ucs_reuse_costs_t    costs;     /**< What small sends cost with it */
 } predreg_probe_domain_t;
 
 /** Libraries of UCX: UCM, UCS, UCT, UCP */
@@ -67,6 +69,12 @@ typedef struct {
     char     used[PREDREG_PROBE_TEXT];    /**< Names of the domains that UCP has
                                                kept open, a comma after each */
     long     pinned;   /**< Bytes; -1: not known */
+    int      has_small; /**< Whether the next is valid */
+    ucs_reuse_costs_t costs;            /**< What small sends cost with UCP */
+    char     no_cost[PREDREG_PROBE_TEXT]; /**< Why that was not measured, if it
+                                               was tried */
+    char     kept[PATH_MAX];            /**< The file that has these costs */
+    char     unkept[PREDREG_PROBE_TEXT]; /**< Why there is none */
     char     *printed; /**< What UCX and the library have printed */
 } predreg_probe_t;
 
@@ -85,20 +93,29 @@ char *predreg_probe_find(const char *folder);
  * Have the probe look at a UCX.
  *
  * @param [in]  path        The probe's.
+ * @param [in]  is_small    Whether to measure what small sends cost, and only
+ *                          that.
  * @param [in]  libraries   What it is to load, up to a NULL.
  * @param [in]  components  Whose domains are measured: names, with a comma
  *                          after each.
  * @param [in]  preload     Value of LD_PRELOAD; NULL: none.
  * @param [out] probe       To be cleaned up by the caller.
  */
-void predreg_probe_ask(const char *path, char *const *libraries,
+void predreg_probe_ask(const char *path, int is_small, char *const *libraries,
                        const char *components, const char *preload,
                        predreg_probe_t *probe);
 
-/** Have the probe start a UCX as a program does, with the library in preload.
- *  The library prints a summary, as text. Nothing is recorded. */
+/**
+ * Have the probe start a UCX as a program does, with the library in preload. The
+ * library prints a summary, as text. Nothing is recorded.
+ *
+ * @param [in] managed  NULL, or names of the memory domains that are managed, a
+ *                      comma after each: then what small sends cost is measured
+ *                      and kept.
+ */
 void predreg_probe_rehearse(const char *path, char *const *libraries,
-                            const char *preload, predreg_probe_t *probe);
+                            const char *managed, const char *preload,
+                            predreg_probe_t *probe);
 
 /** Read lines that the probe has said; they are changed. Pure. */
 void predreg_probe_read(char *lines, predreg_probe_t *probe);

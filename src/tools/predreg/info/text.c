@@ -92,8 +92,8 @@ static void print_cost(const predreg_probe_domain_t *domain)
            domain->small.count, domain->small.bytes, domain->large.bytes);
 }
 
-static const char *domain_text(const predreg_facts_t *facts,
-                               const predreg_probe_domain_t *domain)
+const char *predreg_info_domain_text(const predreg_facts_t *facts,
+                                     const predreg_probe_domain_t *domain)
 {
     if (predreg_facts_is_managed(facts, domain)) {
         return predreg_facts_is_used(facts, domain) ?
@@ -136,7 +136,8 @@ static void print_domains(const predreg_facts_t *facts)
         if (domain->failure[0] != '\0') {
             printf(ROW "cannot be opened: %s\n", name, domain->failure);
         } else {
-            printf(ROW "%s\n", name, domain_text(facts, domain));
+            printf(ROW "%s\n", name,
+                   predreg_info_domain_text(facts, domain));
         }
 
         if ((domain->small.count > 0) && (domain->large.count > 0)) {

@@ -26,7 +26,8 @@ protected:
     }
 
     static constexpr const char *COMMANDS[] = {"run", "record", "dump", "stat",
-                                               "replay", "report", "info"};
+                                               "replay", "report", "info",
+                                               "calibrate"};
 };
 
 TEST_F(test_main, help) {
@@ -58,7 +59,8 @@ TEST_F(test_main, no_command) {
 TEST_F(test_main, unknown_command) {
     EXPECT_EQ(2, run({"replai"}));
     EXPECT_EQ("ucx_predreg: unknown command 'replai'; accepted: run, record, "
-              "dump, stat, replay, report, info, --help, --version\n", m_errors);
+              "dump, stat, replay, report, info, calibrate, --help, "
+              "--version\n", m_errors);
 }
 
 TEST_F(test_main, every_command_knows_its_name) {

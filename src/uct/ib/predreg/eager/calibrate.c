@@ -29,13 +29,14 @@ uct_predreg_calibrate(const uct_predreg_calibrate_params_t *params,
     }
 
     status = uct_predreg_measure(params, costs);
-    if (status != UCS_OK) {
+    if ((status != UCS_OK) && (status != UCS_INPROGRESS)) {
         ucs_debug("the costs of small sends cannot be measured: status %d",
                   status);
         return status;
     }
 
-    if ((params->key != NULL) &&
+    /* A later process may have the time for better ones */
+    if ((params->key != NULL) && (status == UCS_OK) &&
         (uct_predreg_costs_store(depends, costs) == NULL)) {
         kept = "kept";
     }

@@ -26,15 +26,22 @@
  * bounce buffers of a pool out in turn while sends are in flight; these are as
  * far apart as those of an adapter (8 KB and what is in front of them) */
 #define BATCH        16
-#define BATCHES      4
+#define BATCHES      6
 #define NUM_STEPS    17 /* Lengths that are measured */
 #define RING         64
 #define RING_STRIDE  (UCS_REUSE_MAX_LENGTH + 128)
 
-/* Until when copies and lookups may be repeated, since the beginning; what then
- * remains is for registrations, of which the first is always done */
-#define COPY_NSEC    (UCT_PREDREG_MEASURE_MAX_NSEC * 3 / 10)
-#define LOOKUP_NSEC  (UCT_PREDREG_MEASURE_MAX_NSEC * 4 / 10)
+/* They are repeated so often even if there is no time left, which is some half a
+ * millisecond of work: once may have been when another program had the processor */
+#define MIN_BATCHES  3
+
+/* With fewer registrations than this of a length, the costs are a guess */
+#define GOOD_ROUNDS  5
+
+/* Until which part of the time copies and lookups may be repeated; the rest is
+ * for registrations, of which the first is always done */
+#define COPY_PART    0.3
+#define LOOKUP_PART  0.4
 
 /* Different buffers that are looked up */
 #define LOOKUPS      64
@@ -88,10 +95,15 @@ static void measure_clock(measure_t *measure)
     measure->clock = best;
 }
 
-/* Whether less time than that has passed since the beginning */
-static int is_before(const measure_t *measure, uint64_t nsec)
+/* Whether less time has passed since the beginning than a part of what there is */
+static int is_before(const measure_t *measure, double part)
 {
-    return now(measure) - measure->start < nsec;
+    uint64_t max_nsec = measure->params->max_nsec;
+
+    if (max_nsec == 0) {
+        max_nsec = UCT_PREDREG_MEASURE_MAX_NSEC;
+    }
+    return now(measure) - measure->start < part * max_nsec;
 }
 
 
@@ -158,16 +170,21 @@ static void measure_copies(measure_t *measure, double *copy)
         times[i] = measure_copy(measure, steps[i] * UCS_REUSE_STEP);
     }
 
-    for (k = 1; k < BATCHES; ++k) {
-        for (i = 0; (i < NUM_STEPS) && is_before(measure, COPY_NSEC); ++i) {
+    for (k = 1; (k < MIN_BATCHES) ||
+                ((k < BATCHES) && is_before(measure, COPY_PART)); ++k) {
+        for (i = 0; i < NUM_STEPS; ++i) {
             times[i] = fmin(times[i],
                             measure_copy(measure, steps[i] * UCS_REUSE_STEP));
         }
     }
 
+    /* What is less than for a shorter length is the better measurement of that
+     * one, too: others only ever take time */
+    for (i = NUM_STEPS - 1; i > 0; --i) {
+        times[i - 1] = fmin(times[i - 1], times[i]);
+    }
+
     for (i = 0; i < NUM_STEPS; ++i) {
-        /* Noise, or a faster way from some length on */
-        times[i] = fmax(times[i], before);
         for (k = last + 1; k <= steps[i]; ++k) {
             copy[k - 1] = before + ((times[i] - before) * (k - last) /
                                     (steps[i] - last));
@@ -189,8 +206,8 @@ static double measure_lookup(const measure_t *measure)
         return UCT_PREDREG_MEASURE_LOOKUP_NSEC;
     }
 
-    for (i = 0; (i < BATCHES) && ((i == 0) || is_before(measure, LOOKUP_NSEC));
-         ++i) {
+    for (i = 0; (i == 0) ||
+                ((i < BATCHES) && is_before(measure, LOOKUP_PART)); ++i) {
         begin = now(measure);
         for (k = 0; k < LOOKUPS; ++k) {
             params->lookup(params->lookup_arg,
@@ -279,7 +296,7 @@ measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
     unsigned i, k;
 
     for (i = 0; i < MAX_ROUNDS * MAX_PAGES; ++i) {
-        if ((i > 0) && !is_before(measure, UCT_PREDREG_MEASURE_MAX_NSEC)) {
+        if ((i > 0) && !is_before(measure, 1)) {
             break;
         }
 
@@ -296,7 +313,7 @@ measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
                             count[k] - (count[k] > 1));
     }
     fit(medians, k, costs);
-    return UCS_OK;
+    return (count[MAX_PAGES - 1] < GOOD_ROUNDS) ? UCS_INPROGRESS : UCS_OK;
 }
 
 

@@ -21,8 +21,9 @@ BEGIN_C_DECLS
  * well.
  */
 
-/** Measuring takes no longer than this, unless a single call of the caller's functions
- *  does. */
+/** How long measuring may take, unless something else is asked for. A single call
+ *  of the caller's functions may take it beyond that, and so may other programs
+ *  that have the processor. */
 #define UCT_PREDREG_MEASURE_MAX_NSEC 5000000
 
 /** V where no lookup is given, nanoseconds: what the table of ucs/reuse takes at
@@ -50,6 +51,9 @@ typedef struct {
     void         (*lookup)(void *lookup_arg, const void *buffer);
     void         *lookup_arg;
 
+    /** How long it may take, nanoseconds; 0: UCT_PREDREG_MEASURE_MAX_NSEC. */
+    uint64_t     max_nsec;
+
     /** The clock, nanoseconds; NULL: the monotonic clock of the system. */
     uint64_t     (*now)(void);
 } uct_predreg_calibrate_params_t;
@@ -62,7 +66,8 @@ typedef struct {
  * Allocates, maps and unmaps memory: no lock may be held that a memory hook
  * takes.
  *
- * @return what map returned if that failed, or UCS_ERR_NO_MEMORY.
+ * @return UCS_INPROGRESS if there was so little time that the costs are a guess,
+ *         what map returned if that failed, or UCS_ERR_NO_MEMORY.
  */
 ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
                                  ucs_reuse_costs_t *costs);

@@ -323,6 +323,15 @@ TEST_F(test_calibrate, failures_are_not_kept) {
     EXPECT_FALSE(exists("cache"));
 }
 
+/* A guess serves this process, but not others */
+TEST_F(test_calibrate, guesses_are_not_kept) {
+    m_map.call      = 2000000;
+    m_map.page_cost = 0;
+    EXPECT_EQ(UCS_OK, uct_predreg_calibrate(&m_map.params, &m_costs));
+    EXPECT_NEAR(2000000, m_costs.reg_call, 1);
+    EXPECT_FALSE(exists("cache"));
+}
+
 TEST_F(test_calibrate, keys_do_not_depend_on_the_order) {
     const char *some[]  = {"mlx5_1", "mlx5_0", "mlx5_1"};
     const char *other[] = {"mlx5_0", "mlx5_1"};

@@ -1,0 +1,95 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "calibrate.h"
+#include "options.h"
+#include "output.h"
+
+#include <tools/predreg/common/message.h>
+#include <tools/predreg/info/find.h>
+#include <tools/predreg/run/find_library.h>
+
+#include <stdlib.h>
+
+
+/* Print why there is no result, or only a part of one.
+ * @return the exit status. */
+static int complain(const predreg_facts_t *facts)
+{
+    const predreg_probe_t *asked = &facts->asked;
+    const predreg_probe_t *tried = &facts->rehearsal;
+
+    if (asked->end[0] != '\0') {
+        predreg_error("UCX %s while %s", asked->end, asked->stage);
+    } else if (asked->error[0] != '\0') {
+        predreg_error("%s", asked->error);
+    } else if (predreg_facts_num_managed(facts) == 0) {
+        predreg_error("no memory domain of UCX is managed here, so that there "
+                      "is nothing to calibrate");
+    } else if (!facts->is_rehearsed) {
+        predreg_error("UCX is not started with the library");
+    } else if (predreg_facts_outcome(facts) == PREDREG_OUTCOME_ASIDE) {
+        predreg_error("the library steps aside");
+    } else if (tried->end[0] != '\0') {
+        predreg_error("UCX %s while %s", tried->end, tried->stage);
+    } else if (tried->error[0] != '\0') {
+        predreg_error("%s", tried->error);
+    } else if (tried->no_cost[0] != '\0') {
+        predreg_error("UCP does not register %s", tried->no_cost);
+    } else if (!tried->has_small) {
+        predreg_error("UCP uses no memory domain that is managed");
+    } else {
+        return EXIT_SUCCESS;
+    }
+
+    predreg_error("'ucx_predreg info' says more");
+    return EXIT_FAILURE;
+}
+
+int predreg_calibrate_from(const char *folder, int argc, char **argv)
+{
+    predreg_facts_t facts = {0};
+    predreg_calibrate_opts_t opts;
+    int status;
+
+    status = predreg_calibrate_parse(argc, argv, &opts);
+    if (status != 0) {
+        return status;
+    }
+
+    status = predreg_facts_find(folder, opts.library, 1, opts.command, &facts);
+    if (status != 0) {
+        return status;
+    }
+
+    if (facts.knob_errors[0] != '\0') {
+        predreg_error("%s", facts.knob_errors);
+        status = PREDREG_EXIT_USAGE;
+        goto out;
+    }
+
+    if (opts.json) {
+        predreg_calibrate_print_json(&facts);
+    } else {
+        predreg_calibrate_print_text(&facts);
+    }
+    status = complain(&facts);
+
+out:
+    predreg_facts_cleanup(&facts);
+    return status;
+}
+
+int predreg_calibrate(int argc, char **argv)
+{
+    char *folder = predreg_executable_folder();
+    int status;
+
+    status = predreg_calibrate_from((folder == NULL) ? PREDREG_BINDIR : folder,
+                                    argc, argv);
+    free(folder);
+    return status;
+}
