@@ -142,6 +142,16 @@ refused 0 '^started$' "$command" run --library "$renamed" -- echo started
 rm "$renamed"
 refused 127 'no-such-program' "$command" run -- no-such-program
 
+refused 2 'calibrate --help' "$command" calibrate --remeasure
+refused 2 "EAGER_ADAPT=inf is not accepted; accepted: numbers from 0 to 100" \
+    "$command" calibrate --set EAGER_ADAPT=inf
+refused 2 "no knob 'EAGR', the nearest is EAGER" \
+    "$command" calibrate --set EAGR=y
+refused 127 "'no-such-program' was not found" \
+    "$command" calibrate -- no-such-program
+refused 1 'no memory domain of UCX is managed here' \
+    "$command" calibrate --set COMPONENTS=none
+
 # Traces
 traces=$(mktemp -d)
 refused 1 "there is no trace in '$traces'" "$command" dump "$traces"

@@ -13,6 +13,7 @@
 #include <tools/predreg/run/find_library.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 
 /* Print why there is no result, or only a part of one.
@@ -49,6 +50,17 @@ static int complain(const predreg_facts_t *facts)
     return EXIT_FAILURE;
 }
 
+/* Print errors, one a line; the text is changed */
+static void print_lines(char *text)
+{
+    char *line, *saveptr;
+
+    for (line = strtok_r(text, "\n", &saveptr); line != NULL;
+         line = strtok_r(NULL, "\n", &saveptr)) {
+        predreg_error("%s", line);
+    }
+}
+
 int predreg_calibrate_from(const char *folder, int argc, char **argv)
 {
     predreg_facts_t facts = {0};
@@ -66,7 +78,7 @@ int predreg_calibrate_from(const char *folder, int argc, char **argv)
     }
 
     if (facts.knob_errors[0] != '\0') {
-        predreg_error("%s", facts.knob_errors);
+        print_lines(facts.knob_errors);
         status = PREDREG_EXIT_USAGE;
         goto out;
     }
