@@ -270,6 +270,8 @@ if in_rig 0 "calibration" -- "${calibrate[@]}"; then
     says 'no memory domain of UCX is managed here'
     in_rig 1 "calibration, aside" -- env UCX_RCACHE_ENABLE=y "${calibrate[@]}"
     says 'ucx_predreg: the library steps aside$'
+    ! grep -q '^UCP, with' <<< "$output" ||
+        fail "calibration, aside: UCX without the library was measured"
     in_rig 1 "calibration, not used" -- env UCX_TLS=tcp "${calibrate[@]}"
     says 'UCP uses no memory domain that is managed'
     in_rig 0 "calibration without a folder" -- \

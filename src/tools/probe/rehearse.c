@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* UCP has room for as many in a memory handle */
-#define MAX_DOMAINS 64
-
 
 /* What the kernel counts as pinned by this process, bytes */
 static unsigned long pinned(void)
@@ -43,10 +40,9 @@ static unsigned long pinned(void)
 static void rehearse_domains(const predreg_probe_ucx_t *ucx,
                              ucp_context_h context, const char *managed)
 {
-    const char *domains[MAX_DOMAINS];
-    unsigned num_domains = 0;
-    char *text           = NULL;
-    size_t size          = 0;
+    int is_managed = 0;
+    char *text     = NULL;
+    size_t size    = 0;
     char *line, *name, *saveptr;
     int begin, end;
     FILE *stream;
@@ -69,16 +65,13 @@ static void rehearse_domains(const predreg_probe_ucx_t *ucx,
         line[end] = '\0';
         name      = line + begin;
         predreg_say("used %s", name);
-        if (predreg_probe_is_listed(managed, name) &&
-            (num_domains < MAX_DOMAINS)) {
-            domains[num_domains++] = name;
-        }
+        is_managed |= predreg_probe_is_listed(managed, name);
     }
 
-    if (num_domains > 0) {
-        predreg_probe_small_context(ucx, context, domains, num_domains);
-    }
     free(text);
+    if (is_managed) {
+        predreg_probe_small_context(ucx, context);
+    }
 }
 
 /* The pools of UCX, which are pinned, are those of a worker's transports */

@@ -34,8 +34,6 @@ BEGIN_C_DECLS
  *                                   register, and why
  *   small COSTS                     of the domain before, else of UCP: what
  *                                   small sends cost (eager/costs_text.h)
- *   kept PATH                       the file in which these costs of UCP are
- *   unkept TEXT                     why there is none
  *   used NAME                       a memory domain that UCP keeps open: one of
  *                                   a transport that it may use
  *   pinned BYTES                    what the kernel counts as pinned (VmPin)

@@ -7,8 +7,6 @@
 #include "say.h"
 #include "small.h"
 
-#include <uct/ib/predreg/eager/costs_file.h>
-#include <uct/ib/predreg/eager/costs_key.h>
 #include <uct/ib/predreg/eager/costs_text.h>
 #include <uct/ib/predreg/eager/measure.h>
 
@@ -68,23 +66,22 @@ static void unmap_in_context(void *arg, void *handle)
     owner->ucx->ucp_mem_unmap(owner->context, handle);
 }
 
-static int say_costs(const predreg_probe_ucx_t *ucx,
-                     const uct_predreg_calibrate_params_t *params,
-                     ucs_reuse_costs_t *costs)
+static void say_costs(const predreg_probe_ucx_t *ucx,
+                      const uct_predreg_calibrate_params_t *params)
 {
     char text[UCT_PREDREG_COSTS_TEXT_MAX];
+    ucs_reuse_costs_t costs;
     ucs_status_t status;
 
-    status = uct_predreg_measure(params, costs);
+    status = uct_predreg_measure(params, &costs);
     if ((status != UCS_OK) && (status != UCS_INPROGRESS)) {
         predreg_say("nocost small buffers: %s",
                     predreg_probe_text(ucx, status));
-        return 0;
+        return;
     }
 
-    uct_predreg_costs_print(costs, text);
+    uct_predreg_costs_print(&costs, text);
     predreg_say("small %s", text);
-    return 1;
 }
 
 void predreg_probe_small_domain(const predreg_probe_ucx_t *ucx, uct_md_h md)
@@ -96,27 +93,23 @@ void predreg_probe_small_domain(const predreg_probe_ucx_t *ucx, uct_md_h md)
         .arg      = &owner,
         .max_nsec = MAX_NSEC
     };
-    ucs_reuse_costs_t costs;
 
-    say_costs(ucx, &params, &costs);
+    say_costs(ucx, &params);
 }
 
 void predreg_probe_small_context(const predreg_probe_ucx_t *ucx,
-                                 ucp_context_h context, const char **domains,
-                                 unsigned num_domains)
+                                 ucp_context_h context)
 {
-    owner_t owner                         = {.ucx = ucx, .context = context};
-    uct_predreg_calibrate_params_t params = {
+    owner_t owner                               = {
+        .ucx     = ucx,
+        .context = context
+    };
+    const uct_predreg_calibrate_params_t params = {
         .map      = map_in_context,
         .unmap    = unmap_in_context,
         .arg      = &owner,
         .max_nsec = MAX_NSEC
     };
-    char key[UCT_PREDREG_COSTS_KEY_MAX], depends[UCT_PREDREG_COSTS_KEY_MAX];
-    unsigned major, minor, release;
-    ucs_reuse_costs_t costs;
-    const char *reason;
-    char path[PATH_MAX];
 
     if ((ucx->ucp_mem_map == NULL) || (ucx->ucp_mem_unmap == NULL)) {
         predreg_say("error this UCX lacks the function ucp_mem_map");
@@ -124,18 +117,5 @@ void predreg_probe_small_context(const predreg_probe_ucx_t *ucx,
     }
 
     predreg_say("stage registering memory with UCP");
-    if (!say_costs(ucx, &params, &costs)) {
-        return;
-    }
-
-    ucx->real.ucp_get_version(&major, &minor, &release);
-    uct_predreg_costs_key(major, minor, release, domains, num_domains, key);
-    uct_predreg_costs_depends(key, depends);
-    uct_predreg_costs_path(depends, path);
-    reason = uct_predreg_costs_store(depends, &costs);
-    if (reason == NULL) {
-        predreg_say("kept %s", path);
-    } else {
-        predreg_say("unkept %s", reason);
-    }
+    say_costs(ucx, &params);
 }

@@ -18,15 +18,10 @@ BEGIN_C_DECLS
 /** Measure with registrations of a memory domain, and say the result. */
 void predreg_probe_small_domain(const predreg_probe_ucx_t *ucx, uct_md_h md);
 
-/**
- * Measure with memory handles of a context of UCP, as the library has for small
- * sends, keep the result where the library looks for it, and say it.
- *
- * @param [in] domains  The memory domains of the context that are managed.
- */
+/** Measure with memory handles of a context of UCP, as the library has for small
+ *  sends, and say the result. */
 void predreg_probe_small_context(const predreg_probe_ucx_t *ucx,
-                                 ucp_context_h context, const char **domains,
-                                 unsigned num_domains);
+                                 ucp_context_h context);
 
 END_C_DECLS
 

@@ -11,6 +11,8 @@
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/info/find.h>
 #include <tools/predreg/run/find_library.h>
+#include <uct/ib/predreg/eager/costs_file.h>
+#include <uct/ib/predreg/eager/costs_key.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,8 @@
 
 /* Print why there is no result, or only a part of one.
  * @return the exit status. */
-static int complain(const predreg_facts_t *facts)
+static int complain(const predreg_facts_t *facts,
+                    const predreg_calibrate_kept_t *kept)
 {
     const predreg_probe_t *asked = &facts->asked;
     const predreg_probe_t *tried = &facts->rehearsal;
@@ -42,12 +45,46 @@ static int complain(const predreg_facts_t *facts)
         predreg_error("UCP does not register %s", tried->no_cost);
     } else if (!tried->has_small) {
         predreg_error("UCP uses no memory domain that is managed");
+    } else if (!kept->is_valid) {
+        predreg_error("UCX does not work with the library");
     } else {
         return EXIT_SUCCESS;
     }
 
     predreg_error("'ucx_predreg info' says more");
     return EXIT_FAILURE;
+}
+
+/* Keep what was measured where the library looks for it. What UCP takes without
+ * the library is something else. */
+static void keep(const predreg_facts_t *facts, predreg_calibrate_kept_t *kept)
+{
+    const predreg_probe_t *asked = &facts->asked;
+    char key[UCT_PREDREG_COSTS_KEY_MAX], depends[UCT_PREDREG_COSTS_KEY_MAX];
+    unsigned num_names = 0;
+    const char **names;
+    unsigned i;
+
+    kept->is_valid = facts->rehearsal.has_small &&
+                     (predreg_facts_outcome(facts) == PREDREG_OUTCOME_MANAGED);
+    if (!kept->is_valid) {
+        return;
+    }
+
+    names = predreg_check_memory(calloc(asked->num_domains, sizeof(*names)));
+    for (i = 0; i < asked->num_domains; ++i) {
+        if (predreg_facts_is_managed(facts, &asked->domains[i]) &&
+            predreg_facts_is_used(facts, &asked->domains[i])) {
+            names[num_names++] = asked->domains[i].name;
+        }
+    }
+
+    uct_predreg_costs_key(asked->major, asked->minor, asked->release, names,
+                          num_names, key);
+    uct_predreg_costs_depends(key, depends);
+    uct_predreg_costs_path(depends, kept->file);
+    kept->reason = uct_predreg_costs_store(depends, &facts->rehearsal.costs);
+    free(names);
 }
 
 /* Print errors, one a line; the text is changed */
@@ -63,7 +100,8 @@ static void print_lines(char *text)
 
 int predreg_calibrate_from(const char *folder, int argc, char **argv)
 {
-    predreg_facts_t facts = {0};
+    predreg_facts_t facts         = {0};
+    predreg_calibrate_kept_t kept = {0};
     predreg_calibrate_opts_t opts;
     int status;
 
@@ -83,12 +121,13 @@ int predreg_calibrate_from(const char *folder, int argc, char **argv)
         goto out;
     }
 
+    keep(&facts, &kept);
     if (opts.json) {
-        predreg_calibrate_print_json(&facts);
+        predreg_calibrate_print_json(&facts, &kept);
     } else {
-        predreg_calibrate_print_text(&facts);
+        predreg_calibrate_print_text(&facts, &kept);
     }
-    status = complain(&facts);
+    status = complain(&facts, &kept);
 
 out:
     predreg_facts_cleanup(&facts);

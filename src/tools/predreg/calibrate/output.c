@@ -82,7 +82,8 @@ static void print_domain(const predreg_facts_t *facts,
     }
 }
 
-void predreg_calibrate_print_text(const predreg_facts_t *facts)
+void predreg_calibrate_print_text(const predreg_facts_t *facts,
+                                  const predreg_calibrate_kept_t *kept)
 {
     const predreg_probe_t *ucp = &facts->rehearsal;
     unsigned i;
@@ -94,14 +95,14 @@ void predreg_calibrate_print_text(const predreg_facts_t *facts)
                facts->knobs.eager_fraction);
     }
 
-    if (ucp->has_small) {
+    if (kept->is_valid) {
         printf("UCP, with all of its memory domains: what a send takes, put and "
                "get as well\n");
         print_table(facts, &ucp->costs);
-        if (ucp->kept[0] != '\0') {
-            printf(ROW "%s\n", "kept in", ucp->kept);
+        if (kept->reason == NULL) {
+            printf(ROW "%s\n", "kept in", kept->file);
         } else {
-            printf(ROW "%s\n", "not kept", ucp->unkept);
+            printf(ROW "%s\n", "not kept", kept->reason);
         }
         printf("\n");
     }
@@ -176,7 +177,8 @@ static void put_domain(const predreg_facts_t *facts,
     printf("}");
 }
 
-void predreg_calibrate_print_json(const predreg_facts_t *facts)
+void predreg_calibrate_print_json(const predreg_facts_t *facts,
+                                  const predreg_calibrate_kept_t *kept)
 {
     const predreg_probe_t *ucp = &facts->rehearsal;
     char version[64]           = "";
@@ -190,10 +192,10 @@ void predreg_calibrate_print_json(const predreg_facts_t *facts)
     printf("{\"fraction\":%g", facts->knobs.eager_fraction);
     put_string("ucx", version);
     printf(",\"ucp\":");
-    if (ucp->has_small) {
+    if (kept->is_valid) {
         printf("{\"file\":");
-        if (ucp->kept[0] != '\0') {
-            predreg_json_string(stdout, ucp->kept);
+        if (kept->reason == NULL) {
+            predreg_json_string(stdout, kept->file);
         } else {
             printf("null");
         }

@@ -180,16 +180,6 @@ static void read_small(predreg_probe_t *probe, const char *rest)
     }
 }
 
-static void read_kept(predreg_probe_t *probe, const char *rest)
-{
-    SET_TEXT(probe->kept, rest);
-}
-
-static void read_unkept(predreg_probe_t *probe, const char *rest)
-{
-    SET_TEXT(probe->unkept, rest);
-}
-
 static void read_used(predreg_probe_t *probe, const char *rest)
 {
     size_t length = strlen(probe->used);
@@ -222,8 +212,6 @@ static void read_line(predreg_probe_t *probe, const char *line)
         {"cost", read_cost},
         {"nocost", read_nocost},
         {"small", read_small},
-        {"kept", read_kept},
-        {"unkept", read_unkept},
         {"used", read_used},
         {"pinned", read_pinned},
     };

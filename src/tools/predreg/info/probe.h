@@ -73,8 +73,6 @@ typedef struct {
     ucs_reuse_costs_t costs;            /**< What small sends cost with UCP */
     char     no_cost[PREDREG_PROBE_TEXT]; /**< Why that was not measured, if it
                                                was tried */
-    char     kept[PATH_MAX];            /**< The file that has these costs */
-    char     unkept[PREDREG_PROBE_TEXT]; /**< Why there is none */
     char     *printed; /**< What UCX and the library have printed */
 } predreg_probe_t;
 
@@ -110,8 +108,7 @@ void predreg_probe_ask(const char *path, int is_small, char *const *libraries,
  * library prints a summary, as text. Nothing is recorded.
  *
  * @param [in] managed  NULL, or names of the memory domains that are managed, a
- *                      comma after each: then what small sends cost is measured
- *                      and kept.
+ *                      comma after each: then what small sends cost is measured.
  */
 void predreg_probe_rehearse(const char *path, char *const *libraries,
                             const char *managed, const char *preload,

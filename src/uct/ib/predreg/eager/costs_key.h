@@ -15,8 +15,8 @@ BEGIN_C_DECLS
 
 /** @file costs_key.h
  *
- * What measured costs depend on, as a line of text. The library and the probe of
- * the tools make the same of the same UCX, so that each finds what the other one
+ * What measured costs depend on, as a line of text. The library and the command
+ * ucx_predreg make the same of the same UCX, so that each finds what the other one
  * has measured.
  */
 

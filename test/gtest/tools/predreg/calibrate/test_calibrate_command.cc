@@ -58,7 +58,7 @@ protected:
     void text()
     {
         capture([this]() {
-            predreg_calibrate_print_text(&m_facts);
+            predreg_calibrate_print_text(&m_facts, &m_kept);
             return 0;
         });
     }
@@ -66,12 +66,13 @@ protected:
     void json()
     {
         capture([this]() {
-            predreg_calibrate_print_json(&m_facts);
+            predreg_calibrate_print_json(&m_facts, &m_kept);
             return 0;
         });
     }
 
-    predreg_facts_t m_facts = {};
+    predreg_facts_t m_facts         = {};
+    predreg_calibrate_kept_t m_kept = {1, "/a/file", nullptr};
 
 private:
     static int from_build(int argc, char **argv)
@@ -119,7 +120,7 @@ TEST_F(test_calibrate_command, what_was_measured) {
     read("version 1 18 1\ndomain tcp tcp 1 0\ndomain ib mlx5_0 1 1\n"
          "small " + costs(10) + "\ndomain ib mlx5_1 1 1\nnocost small buffers: "
          "no memory\nunopened ib mlx5_2 gone\n", &m_facts.asked);
-    read("used mlx5_0\nsmall " + costs(10) + "\nkept /a/file\n",
+    read("used mlx5_0\nsmall " + costs(10) + "\n",
          &m_facts.rehearsal);
     text();
 
@@ -158,8 +159,8 @@ TEST_F(test_calibrate_command, what_was_measured) {
 TEST_F(test_calibrate_command, it_never_pays) {
     read("version 1 13 1\ndomain ib mlx5_0 1 1\nsmall " + costs(0) + "\n",
          &m_facts.asked);
-    read("small " + costs(0) + "\nunkept there is no cache folder\n",
-         &m_facts.rehearsal);
+    read("small " + costs(0) + "\n", &m_facts.rehearsal);
+    m_kept.reason = "there is no cache folder";
     text();
     EXPECT_TRUE(contains(m_output, "  It never pays: ")) << m_output;
     EXPECT_FALSE(contains(m_output, "It pays from")) << m_output;
@@ -168,6 +169,16 @@ TEST_F(test_calibrate_command, it_never_pays) {
     json();
     EXPECT_TRUE(contains(m_output, "{\"file\":null,")) << m_output;
     EXPECT_TRUE(contains(m_output, "\"pays_from\":null")) << m_output;
+}
+
+/* What UCP takes without the library is not what its sends would */
+TEST_F(test_calibrate_command, without_the_library) {
+    read("small " + costs(10) + "\n", &m_facts.rehearsal);
+    m_kept.is_valid = 0;
+    text();
+    EXPECT_FALSE(contains(m_output, "UCP, with")) << m_output;
+    json();
+    EXPECT_TRUE(contains(m_output, "\"ucp\":null")) << m_output;
 }
 
 /* A probe that was damaged on its way is not believed */
