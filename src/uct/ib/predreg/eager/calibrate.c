@@ -24,6 +24,10 @@ uct_predreg_calibrate(const uct_predreg_calibrate_params_t *params,
         uct_predreg_costs_depends(params->key, depends);
         reason = uct_predreg_costs_load(depends, costs);
         if (reason == NULL) {
+            /* Who has measured may not have had the table */
+            if (params->lookup != NULL) {
+                costs->lookup = uct_predreg_measure_lookup(params);
+            }
             return UCS_OK;
         }
     }

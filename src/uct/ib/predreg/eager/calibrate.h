@@ -20,7 +20,8 @@ BEGIN_C_DECLS
 /**
  * Find the costs in the user's cache folder; if they are not there, measure them,
  * which takes up to UCT_PREDREG_MEASURE_MAX_NSEC, and keep them there. Why they
- * were not there, and whether they could be kept, is logged for debugging.
+ * were not there, and whether they could be kept, is logged for debugging. The
+ * lookup, if there is one, is measured always, since that takes next to nothing.
  *
  * See uct_predreg_measure() for what may not be locked; files are read and
  * written as well.

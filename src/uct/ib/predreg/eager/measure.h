@@ -72,6 +72,12 @@ typedef struct {
 ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
                                  ucs_reuse_costs_t *costs);
 
+/** Measure the lookup alone, V, nanoseconds: this takes some microseconds, if the
+ *  lookup does not take long, and no memory. The buffers that are looked up need
+ *  not exist. */
+double
+uct_predreg_measure_lookup(const uct_predreg_calibrate_params_t *params);
+
 END_C_DECLS
 
 #endif

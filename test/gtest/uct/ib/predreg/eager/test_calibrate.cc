@@ -323,6 +323,22 @@ TEST_F(test_calibrate, failures_are_not_kept) {
     EXPECT_FALSE(exists("cache"));
 }
 
+/* What the command ucx_predreg has kept knows nothing of this table */
+TEST_F(test_calibrate, lookups_are_measured_always) {
+    EXPECT_TRUE(calibrate());
+    EXPECT_EQ(UCT_PREDREG_MEASURE_LOOKUP_NSEC, m_costs.lookup);
+
+    m_map.params.lookup = [](void *arg, const void *buffer) {
+        fake_map::s_now += 7;
+    };
+    EXPECT_FALSE(calibrate());
+    EXPECT_NEAR(7, m_costs.lookup, 0.5);
+
+    m_map.params.lookup = nullptr;
+    EXPECT_FALSE(calibrate());
+    EXPECT_EQ(UCT_PREDREG_MEASURE_LOOKUP_NSEC, m_costs.lookup);
+}
+
 /* A guess serves this process, but not others */
 TEST_F(test_calibrate, guesses_are_not_kept) {
     m_map.call      = 2000000;
