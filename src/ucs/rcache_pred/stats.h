@@ -51,6 +51,12 @@ typedef struct ucs_rcache_pred_snapshot {
                                                 count was read */
     uint64_t                helper_cpu;    /**< Processor time of the helper
                                                 thread, ns */
+    uint64_t                eager_sends;   /**< Small sends that were looked
+                                                at */
+    uint64_t                eager_hot;     /**< Of these, sent without a copy */
+    uint64_t                eager_bytes_saved; /**< Bytes that were not copied */
+    uint64_t                eager_buffers_hot; /**< How often a buffer became
+                                                    hot */
 } ucs_rcache_pred_snapshot_t;
 
 

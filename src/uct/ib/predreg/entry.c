@@ -9,6 +9,9 @@
 
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/eager/context.h>
+#include <uct/ib/predreg/eager/making.h>
+#include <uct/ib/predreg/eager/send.h>
 #include <uct/ib/predreg/iface/transfer.h>
 #include <uct/ib/predreg/md/comm.h>
 #include <uct/ib/predreg/md/domain.h>
@@ -53,6 +56,9 @@ static void md_query_v2(uct_md_h md, uct_md_attr_v2_t *attr)
 static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
 {
     uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface);
+    if (uct_predreg_core.knobs.eager) {
+        uct_predreg_eager_iface_opened(iface);
+    }
 }
 
 /* Domains that are not in the table are UCX's business alone */
@@ -111,20 +117,35 @@ static void md_leave(uct_md_h md)
     }
 }
 
-static void closing(void)
+static void closing(ucp_worker_h worker)
 {
     uct_predreg_note_pinned(&uct_predreg_core);
+    uct_predreg_eager_remove_worker(worker);
 }
 
-static void idle(void)
+static void idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
 {
     uct_predreg_idle(&uct_predreg_core);
+    uct_predreg_eager_idle(sender_p, worker);
 }
 
 static void
 comm_issued(ucs_rcache_pred_window_t *window, uct_predreg_comm_t *comm)
 {
     uct_predreg_comm(&uct_predreg_core, window, comm);
+}
+
+static void making(const uct_predreg_real_t *real, const ucp_params_t *params,
+                   ucp_config_t *config, uct_predreg_making_t *making)
+{
+    uct_predreg_eager_making(&uct_predreg_core, real, params, config, making);
+}
+
+static void made(const uct_predreg_real_t *real,
+                 const uct_predreg_making_t *making, ucp_config_t *config,
+                 ucp_context_h context)
+{
+    uct_predreg_eager_made(&uct_predreg_core, real, making, config, context);
 }
 
 const uct_predreg_hooks_t uct_predreg_hooks = {
@@ -146,3 +167,17 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .idle         = idle,
     .comm         = comm_issued
 };
+
+const uct_predreg_hooks_t *uct_predreg_hooks_with_sends(void)
+{
+    static uct_predreg_hooks_t hooks;
+
+    hooks             = uct_predreg_hooks;
+    hooks.send        = uct_predreg_eager_send;
+    hooks.sent        = uct_predreg_eager_sent;
+    hooks.making      = making;
+    hooks.made        = made;
+    hooks.cleaning    = uct_predreg_eager_closing;
+    hooks.worker_made = uct_predreg_eager_add_worker;
+    return &hooks;
+}

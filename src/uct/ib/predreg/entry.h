@@ -27,6 +27,9 @@ extern uct_predreg_core_t uct_predreg_core;
 /** What the preloaded library calls. Any thread may call these functions. */
 extern const uct_predreg_hooks_t uct_predreg_hooks;
 
+/** @return the same, with the hooks of small sends. To be called once. */
+const uct_predreg_hooks_t *uct_predreg_hooks_with_sends(void);
+
 END_C_DECLS
 
 #endif

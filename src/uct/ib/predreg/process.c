@@ -10,6 +10,8 @@
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/eager/hot.h>
+#include <uct/ib/predreg/eager/send.h>
 #include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/foreign.h>
@@ -35,6 +37,7 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
         return;
     }
 
+    uct_predreg_hot_unmapped(start, start + event->vm_unmapped.size);
     if (core->pred != NULL) {
         ucs_rcache_pred_unmapped(core->pred, start,
                                  start + event->vm_unmapped.size);
@@ -68,6 +71,9 @@ static void fork_prepare(void)
 {
     uct_predreg_core_t *core = forking;
 
+    /* Hot buffers are registered anew: their handles stay, but nothing is sent
+     * from them any more */
+    uct_predreg_hot_unmapped(0, UINTPTR_MAX);
     pthread_mutex_lock(&core->lock);
     if (core->pred != NULL) {
         ucs_rcache_pred_quiesce(core->pred);
@@ -110,6 +116,7 @@ static void fork_child(void)
     atomic_init(&core->pool_bytes, 0);
     atomic_init(&core->kernel_pinned, 0);
     uct_predreg_foreign_reset();
+    uct_predreg_eager_fork();
     core->pid = getpid(); /* Written after pred, see vm_unmapped() */
 }
 

@@ -17,6 +17,7 @@
 #include <uct/ib/predreg/core/snapshot.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/summary.h>
+#include <uct/ib/predreg/eager/send.h>
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/components.h>
 #include <uct/ib/predreg/md/quiet.h>
@@ -37,20 +38,31 @@
 #define THREAD_PATIENCE 5000000000ul
 
 
-/* Prepare for watching, under leave-pinned. Only a trace needs to know of
- * unmaps there */
+/* Prepare for watching, under leave-pinned. Only a trace and hot buffers need to
+ * know of unmaps there */
 static void watch_start(uct_predreg_core_t *core)
 {
     ucs_status_t status;
 
-    if (!uct_predreg_is_traced(&core->knobs)) {
+    if (!uct_predreg_is_traced(&core->knobs) && !core->knobs.eager) {
         return;
     }
 
     status = uct_predreg_vm_events_start(core);
-    if (status != UCS_OK) {
+    if (status == UCS_OK) {
+        return;
+    }
+
+    if (uct_predreg_is_traced(&core->knobs)) {
         ucs_warn("memory events of UCM are not available (%s): unmapped memory "
                  "is missing in the trace", ucs_status_string(status));
+    }
+
+    if (core->knobs.eager) {
+        ucs_warn("memory events of UCM are not available (%s): small sends are "
+                 "copied in spite of UCX_RCACHE_PRED_EAGER=y",
+                 ucs_status_string(status));
+        core->knobs.eager = 0;
     }
 }
 
@@ -140,7 +152,12 @@ uct_predreg_core_init_6(const uct_predreg_real_t *real)
         return NULL;
     }
 
-    return &uct_predreg_hooks;
+    if (!core->knobs.eager) {
+        return &uct_predreg_hooks;
+    }
+
+    uct_predreg_eager_start();
+    return uct_predreg_hooks_with_sends();
 }
 
 /* Say that there was nothing to manage, if a summary or a trace was asked for:

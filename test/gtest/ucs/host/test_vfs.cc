@@ -109,7 +109,9 @@ TEST_F(test_vfs, shows_what_is_known)
     s_snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
     add();
     EXPECT_EQ((std::set<std::string>{"policy", "helper", "uses", "pool_bytes",
-                                     "kernel_pinned_bytes"}), list());
+                                     "kernel_pinned_bytes", "eager_sends",
+                                     "eager_hot", "eager_bytes_saved",
+                                     "eager_buffers_hot"}), list());
 }
 
 TEST_F(test_vfs, is_removed)

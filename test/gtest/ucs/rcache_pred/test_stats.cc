@@ -184,7 +184,11 @@ TEST_F(test_stats, unknown_is_null)
     EXPECT_EQ("0", member("pool_bytes"));
     EXPECT_EQ((std::map<std::string, uint64_t>{{"uses", 5},
                                                {"pool_bytes", 0},
-                                               {"kernel_pinned_bytes", 0}}),
+                                               {"kernel_pinned_bytes", 0},
+                                               {"eager_sends", 0},
+                                               {"eager_hot", 0},
+                                               {"eager_bytes_saved", 0},
+                                               {"eager_buffers_hot", 0}}),
               counters());
 }
 

@@ -44,8 +44,11 @@ typedef enum {
                                         that follows */
     UCT_PREDREG_PURPOSE_MAPPED,    /**< Peers access it at any time: all of it
                                         has to be registered */
-    UCT_PREDREG_PURPOSE_POOL       /**< A pool of UCX, which has allocated the
+    UCT_PREDREG_PURPOSE_POOL,      /**< A pool of UCX, which has allocated the
                                         memory for itself just before */
+    UCT_PREDREG_PURPOSE_HOT        /**< This library registers a small buffer that
+                                        is sent again and again. It can do
+                                        without */
 } uct_predreg_purpose_t;
 
 

@@ -41,6 +41,9 @@
 /** Expands _f for each of these functions that libucp has. */
 #define UCT_PREDREG_REAL_UCP(_f) \
     _f(ucp_config_modify) \
+    _f(ucp_dt_create_generic) \
+    _f(ucp_mem_map) \
+    _f(ucp_mem_unmap) \
     _f(ucp_config_print) \
     _f(ucp_get_version)
 

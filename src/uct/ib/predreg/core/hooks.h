@@ -8,6 +8,7 @@
 #define UCT_PREDREG_HOOKS_H_
 
 #include "comm.h"
+#include "types.h"
 
 #include <ucs/rcache_pred/api/context.h>
 #include <ucs/sys/compiler_def.h>
@@ -41,6 +42,25 @@ BEGIN_C_DECLS
  *  registers memory for them, and telling the core would cost small messages
  *  latency. */
 #define UCT_PREDREG_MIN_LENGTH 4096
+
+/** Shortest and longest message that may go without a copy although its protocol
+ *  is an eager one, bytes. Adapters take shorter ones into their send queue with
+ *  the processor (rc_mlx5 up to some 220 bytes), where no copy is to be saved;
+ *  longer ones go by rendezvous. A unit test compares the second number with
+ *  UCS_REUSE_MAX_LENGTH. */
+#define UCT_PREDREG_SEND_MIN 256
+#define UCT_PREDREG_SEND_MAX 8192
+
+
+/** What is to be known of a context of UCP while UCP makes it. */
+typedef struct uct_predreg_making {
+    size_t min_length;   /**< Shortest message that is looked at, bytes; 0: the
+                              context is left alone */
+    int    is_changed;   /**< Whether the configuration was changed */
+    int    flag_decides; /**< Whether UCP chooses between the copy and zero-copy of
+                              a send by tag by UCP_OP_ATTR_FLAG_FAST_CMPL, not by
+                              its cost model */
+} uct_predreg_making_t;
 
 
 /** What the core does in place of, or in addition to, overridden functions. */
@@ -98,19 +118,53 @@ typedef struct uct_predreg_hooks {
 
     /** A worker of UCP is about to be destroyed, together with all that it
      *  registered. */
-    void         (*closing)(void);
+    void         (*closing)(ucp_worker_h worker);
 
     /** @return whether the program may sleep until UCX has an event for it. */
     int          (*may_sleep)(void);
 
     /** The progress function of UCP found nothing to do, so the program
-     *  waits. */
-    void         (*idle)(void);
+     *  waits. The first argument is that of send. */
+    void         (*idle)(uct_predreg_sender_t **sender_p, ucp_worker_h worker);
 
     /** This thread is about to issue a communication. The hook may change its
      *  description. */
     void         (*comm)(ucs_rcache_pred_window_t *window,
                          uct_predreg_comm_t *comm);
+
+    /* The hooks from here on are called only if the first of them is not NULL:
+     * small sends are looked at (UCX_RCACHE_PRED_EAGER) */
+
+    /**
+     * This thread is about to send a message of bytes in a row,
+     * UCT_PREDREG_SEND_MIN to UCT_PREDREG_SEND_MAX bytes long, by a call with
+     * request parameters. The hook may change its description.
+     *
+     * @param [inout] sender_p  What this thread remembers; NULL at first.
+     */
+    void         (*send)(uct_predreg_sender_t **sender_p,
+                         uct_predreg_comm_t *comm);
+
+    /** UCP has returned from a send whose field hot the hook has set. */
+    void         (*sent)(uct_predreg_sender_t *sender, uct_predreg_comm_t *comm,
+                         ucs_status_ptr_t result);
+
+    /** A context of UCP is about to be made. The hook may change the
+     *  configuration. The functions of UCP are resolved. */
+    void         (*making)(const uct_predreg_real_t *real,
+                           const ucp_params_t *params, ucp_config_t *config,
+                           uct_predreg_making_t *making);
+
+    /** It was made, or not: then it is NULL. The hook undoes its change. */
+    void         (*made)(const uct_predreg_real_t *real,
+                         const uct_predreg_making_t *making,
+                         ucp_config_t *config, ucp_context_h context);
+
+    /** A context is about to be cleaned up. */
+    void         (*cleaning)(ucp_context_h context);
+
+    /** A worker was made. */
+    void         (*worker_made)(ucp_context_h context, ucp_worker_h worker);
 } uct_predreg_hooks_t;
 
 

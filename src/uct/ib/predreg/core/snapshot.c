@@ -5,6 +5,7 @@
  */
 
 #include "counters.h"
+#include "sender.h"
 #include "snapshot.h"
 #include "state.h"
 
@@ -15,6 +16,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
                           ucs_rcache_pred_snapshot_t *snapshot)
 {
     ucs_rcache_pred_t *pred = core->pred;
+    uct_predreg_eager_stats_t eager;
 
     memset(snapshot, 0, sizeof(*snapshot));
     snapshot->rank   = core->rank;
@@ -27,6 +29,11 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->kernel_pinned =
             atomic_load_explicit(&core->kernel_pinned,
                                  memory_order_relaxed);
+    uct_predreg_eager_stats(&eager);
+    snapshot->eager_sends       = eager.sends;
+    snapshot->eager_hot         = eager.hot;
+    snapshot->eager_bytes_saved = eager.bytes_saved;
+    snapshot->eager_buffers_hot = eager.buffers_hot;
     if (pred == NULL) {
         snapshot->stats.uses = uct_predreg_num_passed(core);
         return;

@@ -12,6 +12,9 @@
 #include <stdio.h>
 
 
+_Atomic int uct_predreg_devices;
+
+
 void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...)
 {
     char reason[256];

@@ -112,6 +112,17 @@ struct uct_predreg_core {
 #define UCT_PREDREG_CORE_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
 
+/** Whether a domain was opened that knows memory of devices. Relaxed: such
+ *  memory can be allocated only later. */
+extern _Atomic int uct_predreg_devices;
+
+
+static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)
+{
+    return atomic_load_explicit(&uct_predreg_devices, memory_order_relaxed);
+}
+
+
 /** Room for the text of a version of UCX, bytes */
 #define UCT_PREDREG_UCX_VERSION_MAX 64
 

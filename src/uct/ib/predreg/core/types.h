@@ -15,4 +15,7 @@
 
 typedef struct uct_predreg_core uct_predreg_core_t;
 
+/** What a thread remembers of its small sends, see sender.h. */
+typedef struct uct_predreg_sender uct_predreg_sender_t;
+
 #endif

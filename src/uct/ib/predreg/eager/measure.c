@@ -35,11 +35,18 @@
  * millisecond of work: once may have been when another program had the processor */
 #define MIN_BATCHES  3
 
+/* Registrations of each length that are done even if there is no time left. The
+ * first ones may take much longer than those after them */
+#define MIN_ROUNDS   2
+
+/* How many times as much time may pass for what is done even without time */
+#define MIN_PART     4
+
 /* With fewer registrations than this of a length, the costs are a guess */
 #define GOOD_ROUNDS  5
 
 /* Until which part of the time copies and lookups may be repeated; the rest is
- * for registrations, of which the first is always done */
+ * for registrations */
 #define COPY_PART    0.3
 #define LOOKUP_PART  0.4
 
@@ -213,7 +220,9 @@ static double measure_lookup(const measure_t *measure)
     }
 
     for (i = 0; (i == 0) ||
-                ((i < BATCHES) && is_before(measure, LOOKUP_PART)); ++i) {
+                ((i < BATCHES) &&
+                 is_before(measure, (i < MIN_BATCHES) ? MIN_PART :
+                                                        LOOKUP_PART)); ++i) {
         begin = now(measure);
         for (k = 0; k < LOOKUPS; ++k) {
             params->lookup(params->lookup_arg, lookup_address(k));
@@ -301,7 +310,8 @@ measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
     unsigned i, k;
 
     for (i = 0; i < MAX_ROUNDS * MAX_PAGES; ++i) {
-        if ((i > 0) && !is_before(measure, 1)) {
+        if ((i > 0) &&
+            !is_before(measure, (i < MIN_ROUNDS * MAX_PAGES) ? MIN_PART : 1)) {
             break;
         }
 

@@ -17,9 +17,6 @@
 #include <errno.h>
 
 
-_Atomic int uct_predreg_devices;
-
-
 int uct_predreg_is_host_memory(const void *address, size_t length)
 {
     /* Later versions of UCX fill in more than those that this was compiled for:

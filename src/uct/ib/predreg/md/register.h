@@ -30,16 +30,6 @@
  *  the core; that of registrations is the domain. */
 extern const ucs_rcache_pred_ops_t uct_predreg_pred_ops;
 
-/** Whether a domain was opened that knows memory of devices. Relaxed: such
- *  memory can be allocated only later. */
-extern _Atomic int uct_predreg_devices;
-
-
-static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)
-{
-    return atomic_load_explicit(&uct_predreg_devices, memory_order_relaxed);
-}
-
 /** @return whether this is memory of the host. No other memory is managed: see
  *  kept.h. */
 int uct_predreg_is_host_memory(const void *address, size_t length);

@@ -9,6 +9,7 @@
 #include "components.h"
 #include "foreign.h"
 
+#include <uct/ib/predreg/compat/ucp_setting.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
@@ -114,48 +115,6 @@ static int is_forced_on(uct_predreg_core_t *core)
     return 0;
 }
 
-/* Get the value of a setting in a configuration of UCP. UCP has no function for
- * that, so the configuration is printed, and the setting is searched for in the
- * text */
-static int ucp_config_get(const uct_predreg_real_t *real,
-                          const ucp_config_t *config, const char *name,
-                          char *value, size_t max)
-{
-    char *text  = NULL;
-    size_t size = 0;
-    int found   = 0;
-    char *line, *equals, *saveptr;
-    FILE *stream;
-    int ret;
-
-    stream = open_memstream(&text, &size);
-    if (stream == NULL) {
-        return 0;
-    }
-
-    real->ucp_config_print(config, stream, "", UCS_CONFIG_PRINT_CONFIG);
-    ret = fclose(stream); /* The text is complete only now */
-    if ((ret != 0) || (text == NULL)) {
-        goto out; /* There was no memory for it */
-    }
-
-    for (line = strtok_r(text, "\n", &saveptr); (line != NULL) && !found;
-         line = strtok_r(NULL, "\n", &saveptr)) {
-        equals = strchr(line, '=');
-        if ((equals == NULL) || (equals - line < (ptrdiff_t)strlen(name)) ||
-            strncmp(equals - strlen(name), name, strlen(name))) {
-            continue;
-        }
-
-        snprintf(value, max, "%s", equals + 1);
-        found = 1;
-    }
-
-out:
-    free(text);
-    return found;
-}
-
 /* Note how UCP chooses its protocols. Where its pools might starve, it chooses
  * them as earlier versions do: with 30 MB of locked memory, that was seen to go
  * on where UCP hung else. What the user has set stays as it is. */
@@ -166,7 +125,8 @@ static void choose_protocols(uct_predreg_core_t *core,
     const uct_predreg_setting_t *proto = &core->compat->proto;
     char name[64], value[64];
 
-    if (!ucp_config_get(real, config, proto->name, value, sizeof(value)) ||
+    if (!uct_predreg_ucp_setting(real, config, proto->name, value,
+                                 sizeof(value)) ||
         !strcmp(value, proto->off)) {
         return;
     }
@@ -193,8 +153,8 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
     if (!uct_predreg_is_managing(core) ||
         (uct_predreg_find_compat(core, real) != compat) || is_forced_on(core) ||
         !uct_predreg_components_are_here(core) ||
-        !ucp_config_get(real, config, compat->ucp_cache.name, value,
-                        sizeof(value))) {
+        !uct_predreg_ucp_setting(real, config, compat->ucp_cache.name, value,
+                                 sizeof(value))) {
         return;
     }
 

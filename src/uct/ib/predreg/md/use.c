@@ -16,6 +16,7 @@
 #include <ucs/base/strb.h>
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/eager/hot.h>
 #include <uct/ib/predreg/iface/completion.h>
 #include <uct/ib/predreg/iface/copy.h>
 #include <uct/ib/predreg/iface/pieces_memh.h>
@@ -34,6 +35,14 @@ typedef struct request {
     uct_predreg_purpose_t purpose;
 } request_t;
 
+
+/* End a use whose memory has to give way to other memory */
+static void end_use(void *domain, uct_mem_h memh)
+{
+    const uct_predreg_domain_t *self = domain;
+
+    ucs_rcache_pred_end(self->super, memh);
+}
 
 /* Register memory in a managed domain that the cache does not manage, such as
  * UCX's own pools. If the system refuses it, the cache deregisters idle regions
@@ -58,6 +67,8 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
     status = uct_predreg_try_mem_reg(domain, req->address, req->length,
                                      req->flags | quiet, memh_p);
     if (status == UCS_ERR_NO_MEMORY) {
+        while (uct_predreg_hot_give_way(end_use)) {
+        }
         ucs_rcache_pred_purge(core->pred);
     }
 
@@ -137,7 +148,9 @@ static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
 static uct_predreg_may_t
 may_do(const uct_predreg_domain_t *domain, const request_t *req)
 {
-    uct_predreg_may_t may = domain->core->compat->may(req->flags,
+    uct_predreg_may_t may = (req->purpose == UCT_PREDREG_PURPOSE_HOT) ?
+                            UCT_PREDREG_MAY_REFUSE :
+                            domain->core->compat->may(req->flags,
                                                       req->purpose);
 
     if ((may != UCT_PREDREG_MAY_PIECES) &&
@@ -225,6 +238,18 @@ static ucs_status_t watched_mem_reg(uct_predreg_domain_t *domain,
                                      req->flags, use_kind(may), memh_p);
 }
 
+/* Begin a use as a whole or in pieces */
+static ucs_status_t
+begin_use(uct_predreg_domain_t *domain, const request_t *req,
+          uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
+          uct_mem_h *memh_p)
+{
+    return goes_on(may) ?
+           begin_in_pieces(domain, req, may, context, memh_p) :
+           ucs_rcache_pred_begin(domain->super, req->address, req->length,
+                                 req->flags, context, memh_p);
+}
+
 /* Begin a use in a managed domain */
 static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
                                     const request_t *req, uct_predreg_may_t may,
@@ -234,11 +259,19 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
     ucs_status_t status;
 
     uct_predreg_posted_get(req->address, &context);
-    if (goes_on(may)) {
-        status = begin_in_pieces(domain, req, may, &context, memh_p);
-    } else {
-        status = ucs_rcache_pred_begin(domain->super, req->address, req->length,
-                                       req->flags, &context, memh_p);
+
+    do {
+        status = begin_use(domain, req, may, &context, memh_p);
+    } while (ucs_unlikely(status == UCS_ERR_EXCEEDS_LIMIT) &&
+             uct_predreg_hot_give_way(end_use));
+
+    if (req->purpose == UCT_PREDREG_PURPOSE_HOT) {
+        if (status == UCS_OK) {
+            uct_predreg_hot_registered(domain, *memh_p);
+        } else if (!(req->flags & domain->core->compat->quiet_flag)) {
+            uct_predreg_quiet_once();
+        }
+        return status;
     }
 
     if (ucs_unlikely(status == UCS_ERR_UNSUPPORTED)) {
@@ -421,6 +454,10 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
 
     if (domain->super == NULL) {
         return uct_predreg_watch_mem_dereg(domain, params);
+    }
+
+    if (core->knobs.eager && uct_predreg_hot_is_returning()) {
+        return UCS_OK;
     }
 
     pieces = uct_predreg_memh_to_pieces(params->memh);

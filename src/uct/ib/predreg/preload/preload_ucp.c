@@ -21,6 +21,10 @@
 static __thread __attribute__((tls_model("initial-exec")))
 ucs_rcache_pred_window_t predreg_window;
 
+/* What this thread remembers of its small sends; NULL: it has sent none */
+static __thread __attribute__((tls_model("initial-exec")))
+uct_predreg_sender_t *predreg_sender;
+
 __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
@@ -61,6 +65,14 @@ ucp_config_read(const char *env_prefix, const char *filename,
                        env_prefix, filename, config_p);
 }
 
+/* @return the core's hooks if it is to be told of contexts; NULL: it is not */
+static const uct_predreg_hooks_t *making_hooks(unsigned ucx)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+
+    return ((hooks == NULL) || (hooks->send == NULL)) ? NULL : hooks;
+}
+
 PREDREG_EXPORT ucs_status_t
 ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
                  const ucp_params_t *params, const ucp_config_t *config,
@@ -68,6 +80,8 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
 {
     unsigned ucx             = predreg_find_ucx(PREDREG_CALLER);
     ucp_config_t *own_config = NULL;
+    const uct_predreg_hooks_t *hooks;
+    uct_predreg_making_t making;
     ucs_status_t status;
 
     if (config == NULL) {
@@ -85,15 +99,57 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
         atomic_store_explicit(&predreg_one_sided, 1, memory_order_relaxed);
     }
 
+    hooks = making_hooks(ucx);
+    if (hooks != NULL) {
+        /* The configuration is as it was when this function returns */
+        hooks->making(predreg_real_ucp(ucx, PREDREG_CALLER), params,
+                      (ucp_config_t*)config, &making);
+    }
+
     predreg_in_init = 1;
     status = PREDREG_REAL(ucx, ucp_init_version)(api_major_version,
                                                  api_minor_version, params,
                                                  config, context_p);
     predreg_in_init = 0;
+    if (hooks != NULL) {
+        hooks->made(predreg_real_ucp(ucx, PREDREG_CALLER), &making,
+                    (ucp_config_t*)config,
+                    (status == UCS_OK) ? *context_p : NULL);
+    }
+
     if (own_config != NULL) {
         PREDREG_REAL(ucx, ucp_config_release)(own_config);
     }
 
+    return status;
+}
+
+PREDREG_EXPORT void ucp_cleanup(ucp_context_h context)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = making_hooks(ucx);
+
+    if (hooks != NULL) {
+        hooks->cleaning(context);
+    }
+    PREDREG_REAL(ucx, ucp_cleanup)(context);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_worker_create(ucp_context_h context, const ucp_worker_params_t *params,
+                  ucp_worker_h *worker_p)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = making_hooks(ucx);
+    uct_predreg_purpose_t purpose    = predreg_purpose;
+    ucs_status_t status;
+
+    status = PREDREG_REAL(ucx, ucp_worker_create)(context, params, worker_p);
+    if ((status == UCS_OK) && (hooks != NULL)) {
+        predreg_purpose = UCT_PREDREG_PURPOSE_HOT;
+        hooks->worker_made(context, *worker_p);
+        predreg_purpose = purpose;
+    }
     return status;
 }
 
@@ -103,7 +159,7 @@ PREDREG_EXPORT void ucp_worker_destroy(ucp_worker_h worker)
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
 
     if (hooks != NULL) {
-        hooks->closing();
+        hooks->closing(worker);
     }
     PREDREG_REAL(ucx, ucp_worker_destroy)(worker);
 }
@@ -137,7 +193,7 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
     if (count == 0) {
         hooks = predreg_hooks(ucx);
         if (hooks != NULL) {
-            hooks->idle();
+            hooks->idle(&predreg_sender, worker);
         }
     }
 
@@ -153,16 +209,6 @@ comm_hooks(unsigned ucx, size_t count, ucp_datatype_t datatype)
     return ((predreg_depth > 0) || predreg_comm_is_short(count, datatype)) ?
            NULL : predreg_hooks(ucx);
 }
-
-/* The fields of request parameters that this library knows, and all that there
- * may ever be: the bits above them are flags of the operation */
-#define KNOWN_FIELDS \
-    (UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | \
-     UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE | \
-     UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
-     UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_RECV_INFO | \
-     UCP_OP_ATTR_FIELD_MEMH)
-#define ALL_FIELDS (UCP_OP_ATTR_FLAG_NO_IMM_CMPL - 1)
 
 /* Copy those fields of request parameters that are set. The program may have
  * been compiled with the structure of another version of UCX, which is shorter
@@ -193,7 +239,7 @@ copy_param(ucp_request_param_t *copy, const ucp_request_param_t *param)
 static UCS_F_NOINLINE const ucp_request_param_t *
 changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
 {
-    if (comm->param->op_attr_mask & ALL_FIELDS & ~KNOWN_FIELDS) {
+    if (comm->param->op_attr_mask & UCT_PREDREG_UNKNOWN_FIELDS) {
         return comm->param;
     }
 
@@ -213,7 +259,40 @@ changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
         copy->memh          = comm->memh;
     }
 
+    if (comm->changed & UCT_PREDREG_COMM_CALLBACK) {
+        copy->op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK |
+                              UCP_OP_ATTR_FIELD_USER_DATA;
+        copy->cb.send       = comm->cb;
+        copy->user_data     = comm->user_data;
+    }
+
+    if (comm->changed & UCT_PREDREG_COMM_FAST) {
+        copy->op_attr_mask |= UCP_OP_ATTR_FLAG_FAST_CMPL;
+    } else if (comm->changed & UCT_PREDREG_COMM_NOT_FAST) {
+        copy->op_attr_mask &= ~UCP_OP_ATTR_FLAG_FAST_CMPL;
+    }
+
     return copy;
+}
+
+/* @return the core's hooks if it is to be told of a send of count elements of a
+ * datatype, because it may go without a copy; else NULL. UCP implements the older
+ * calls by the newer ones: only these are told of */
+static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
+send_hooks(unsigned ucx, size_t count, ucp_datatype_t datatype)
+{
+    const uct_predreg_hooks_t *hooks;
+    size_t length;
+
+    if (((datatype & UCP_DATATYPE_CLASS_MASK) != UCP_DATATYPE_CONTIG) ||
+        __builtin_mul_overflow(count, datatype >> UCP_DATATYPE_SHIFT,
+                               &length) ||
+        (length < UCT_PREDREG_SEND_MIN) || (length > UCT_PREDREG_SEND_MAX)) {
+        return NULL;
+    }
+
+    hooks = predreg_hooks(ucx);
+    return ((hooks == NULL) || (hooks->send == NULL)) ? NULL : hooks;
 }
 
 /* What a communication registers its data for. The data of a put whose datatype
@@ -251,10 +330,16 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
 /* Chosen by the options of a communication: its request parameters, a place for
  * a copy of them, and the code that hands the core's changes over to UCP */
 #define PARAM_PARAM      param
+#define PARAM_TAG        param
+#define PARAM_AM         param
+#define PARAM_STREAM     param
 #define PARAM_DATATYPE   NULL
 #define PARAM_BYTES      NULL
 
 #define COPY_PARAM       ucp_request_param_t copy;
+#define COPY_TAG         COPY_PARAM
+#define COPY_AM          COPY_PARAM
+#define COPY_STREAM      COPY_PARAM
 #define COPY_DATATYPE
 #define COPY_BYTES
 
@@ -262,8 +347,30 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
     if (ucs_unlikely(comm.changed != 0)) { \
         param = changed_param(&comm, &copy); \
     }
+#define CHANGE_TAG \
+    CHANGE_PARAM \
+    count = comm.count;
+#define CHANGE_AM        CHANGE_TAG
+#define CHANGE_STREAM    CHANGE_TAG
 #define CHANGE_DATATYPE  datatype = comm.datatype;
 #define CHANGE_BYTES
+
+/* Which communications may be sends without a copy: the core's hooks for them, or
+ * NULL */
+#define SENDS_TAG(_ucx, _count, _datatype) \
+    send_hooks(_ucx, _count, _datatype)
+#define SENDS_AM         SENDS_TAG
+#define SENDS_STREAM     SENDS_TAG
+#define SENDS_PARAM(_ucx, _count, _datatype)    NULL
+#define SENDS_DATATYPE(_ucx, _count, _datatype) NULL
+#define SENDS_BYTES(_ucx, _count, _datatype)    NULL
+
+#define MESSAGE_TAG      UCT_PREDREG_MESSAGE_TAG
+#define MESSAGE_AM       UCT_PREDREG_MESSAGE_AM
+#define MESSAGE_STREAM   UCT_PREDREG_MESSAGE_STREAM
+#define MESSAGE_PARAM    UCT_PREDREG_MESSAGE_LAST
+#define MESSAGE_DATATYPE UCT_PREDREG_MESSAGE_LAST
+#define MESSAGE_BYTES    UCT_PREDREG_MESSAGE_LAST
 
 /* The overriding function of a communication. The frame address lies a constant
  * distance below that of the caller, and so stands for the depth of the
@@ -274,14 +381,16 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
     { \
         unsigned ucx                  = predreg_ucx(PREDREG_CALLER); \
         uct_predreg_purpose_t purpose = predreg_purpose; \
-        const uct_predreg_hooks_t *hooks; \
+        const uct_predreg_hooks_t *hooks, *sends; \
         uct_predreg_comm_t comm; \
         COPY_##_options \
         _ret ret; \
         \
         hooks = comm_hooks(ucx, _count, PREDREG_DATATYPE_##_options); \
-        if (hooks != NULL) { \
+        sends = SENDS_##_options(ucx, _count, PREDREG_DATATYPE_##_options); \
+        if ((hooks != NULL) || (sends != NULL)) { \
             comm.kind     = UCS_RCACHE_PRED_COMM_##_kind; \
+            comm.message  = MESSAGE_##_options; \
             comm.ep       = EP_OF_##_object; \
             comm.worker   = WORKER_OF_##_object; \
             comm.buffer   = _buffer; \
@@ -291,7 +400,14 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
             comm.caller   = PREDREG_CALLER; \
             comm.stack    = __builtin_frame_address(0); \
             comm.changed  = 0; \
-            hooks->comm(&predreg_window, &comm); \
+            comm.hot      = NULL; \
+            if (hooks != NULL) { \
+                hooks->comm(&predreg_window, &comm); \
+            } \
+            if (sends != NULL) { \
+                predreg_purpose = UCT_PREDREG_PURPOSE_HOT; \
+                sends->send(&predreg_sender, &comm); \
+            } \
             CHANGE_##_options \
         } \
         \
@@ -301,6 +417,10 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
         ret = PREDREG_REAL(ucx, _name) _args; \
         predreg_purpose = purpose; \
         --predreg_depth; \
+        if ((sends != NULL) && ucs_unlikely(comm.hot != NULL)) { \
+            sends->sent(predreg_sender, &comm, \
+                        (ucs_status_ptr_t)(intptr_t)ret); \
+        } \
         return ret; \
     }
 

@@ -23,12 +23,21 @@
  * its parameters: the object is ep or worker. The options say how the call gets
  * its datatype:
  *
- *   PARAM in its request parameters, the parameter param DATATYPE as the
- *   parameter datatype BYTES not at all: its elements are bytes
+ *   PARAM     in its request parameters, the parameter param
+ *   TAG       as PARAM; a send by tag, which may go without a copy
+ *   AM        as TAG, an active message
+ *   STREAM    as TAG, a part of a stream
+ *   DATATYPE  as the parameter datatype
+ *   BYTES     not at all: its elements are bytes
+ *
+ * The calls with these three have a parameter count.
  */
 
 /** The datatype of a communication with these options. */
 #define PREDREG_DATATYPE_PARAM    predreg_request_datatype(param)
+#define PREDREG_DATATYPE_TAG      predreg_request_datatype(param)
+#define PREDREG_DATATYPE_AM       predreg_request_datatype(param)
+#define PREDREG_DATATYPE_STREAM   predreg_request_datatype(param)
 #define PREDREG_DATATYPE_DATATYPE datatype
 #define PREDREG_DATATYPE_BYTES    ucp_dt_make_contig(1)
 
@@ -37,7 +46,7 @@ PREDREG_COMM(ucp_tag_send_nbx, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
               const ucp_request_param_t *param),
              (ep, buffer, count, tag, param),
-             ep, buffer, count, PARAM)
+             ep, buffer, count, TAG)
 
 PREDREG_COMM(ucp_tag_send_sync_nbx, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
@@ -101,7 +110,7 @@ PREDREG_COMM(ucp_am_send_nbx, ucs_status_ptr_t, SEND,
               size_t header_length, const void *buffer, size_t count,
               const ucp_request_param_t *param),
              (ep, id, header, header_length, buffer, count, param),
-             ep, buffer, count, PARAM)
+             ep, buffer, count, AM)
 
 PREDREG_COMM(ucp_am_send_nb, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, uint16_t id, const void *buffer, size_t count,
@@ -119,7 +128,7 @@ PREDREG_COMM(ucp_stream_send_nbx, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count,
               const ucp_request_param_t *param),
              (ep, buffer, count, param),
-             ep, buffer, count, PARAM)
+             ep, buffer, count, STREAM)
 
 PREDREG_COMM(ucp_stream_send_nb, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count,

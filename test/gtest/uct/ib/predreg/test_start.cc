@@ -75,6 +75,7 @@ protected:
 };
 
 TEST_F(test_core_start, a_cache_and_all_hooks) {
+    knob("EAGER", "y");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
         EXPECT_NE(nullptr, test_core_pred());
@@ -198,7 +199,7 @@ TEST_F(test_core_start, the_exit_does_not_wait_for_an_interrupted_thread) {
     knob("SUMMARY_FILE", m_folder + "/summary");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx");
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
         test_pred_lock(test_core_pred());
         alarm(30); /* It is not to wait for ever */
     });

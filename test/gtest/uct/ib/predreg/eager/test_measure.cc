@@ -86,8 +86,8 @@ TEST_F(test_measure, no_part_is_negative) {
     check();
 }
 
-/* Whatever a registration takes, the first one is the only one that may go
- * beyond the limit */
+/* Some registrations are done even beyond the limit, up to four times as long;
+ * whatever a registration takes, only the last one goes beyond that */
 TEST_F(test_measure, it_ends_in_time) {
     for (uint64_t call : {100000ul, 1000000ul, 4900000ul, 60000000ul}) {
         m_map            = fake_map();
@@ -97,7 +97,8 @@ TEST_F(test_measure, it_ends_in_time) {
 
         EXPECT_EQ((call < 300000) ? UCS_OK : UCS_INPROGRESS, measure());
         EXPECT_LE(fake_map::s_now - begin,
-                  UCT_PREDREG_MEASURE_MAX_NSEC + call + 1000) << call;
+                  ((call < 300000) ? 1 : 4) * UCT_PREDREG_MEASURE_MAX_NSEC +
+                  call + 10000) << call;
         EXPECT_GE(m_map.num_mapped, 1u);
         EXPECT_NEAR(call, m_costs.reg_call, 1);
         check();
@@ -120,7 +121,7 @@ TEST_F(test_measure, a_slow_lookup_ends_in_time) {
 
     ASSERT_EQ(UCS_INPROGRESS, measure());
     EXPECT_NEAR(1000000, m_costs.lookup, 1);
-    EXPECT_EQ(64u, lookups);
+    EXPECT_EQ(64u, lookups); /* Once, which took 64 ms */
     EXPECT_EQ(1u, m_map.num_mapped);
 }
 

@@ -49,6 +49,9 @@ static void note_comm(const char *name, const ucp_request_param_t *param,
 }
 
 #define OPTIONS_PARAM    param
+#define OPTIONS_TAG      param
+#define OPTIONS_AM       param
+#define OPTIONS_STREAM   param
 #define OPTIONS_DATATYPE NULL
 #define OPTIONS_BYTES    NULL
 

@@ -37,8 +37,12 @@ struct test_preload_ucp : public ::testing::Test {
                                uct_predreg_purpose_t, uct_mem_h*) {
             return UCS_OK;
         };
-        m_hooks.closing   = [] { s_self->m_told.push_back("closing"); };
-        m_hooks.idle      = [] { s_self->m_told.push_back("idle"); };
+        m_hooks.closing   = [](ucp_worker_h) {
+            s_self->m_told.push_back("closing");
+        };
+        m_hooks.idle      = [](uct_predreg_sender_t**, ucp_worker_h) {
+            s_self->m_told.push_back("idle");
+        };
         m_hooks.may_sleep = [] { return s_self->m_may_sleep; };
         m_hooks.comm      = [](ucs_rcache_pred_window_t *window,
                                uct_predreg_comm_t *comm) {

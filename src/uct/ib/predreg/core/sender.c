@@ -1,0 +1,122 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "sender.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Protects the list of all senders, which only grows */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uct_predreg_sender_t *senders;
+
+/* What no thread counts by itself. Relaxed: these are only shown */
+static _Atomic uint64_t late_hot;
+static _Atomic uint64_t late_bytes;
+static _Atomic uint64_t heated;
+
+/* Its destructor is told of threads that end */
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static int has_key;
+
+
+static void thread_ended(void *arg)
+{
+    uct_predreg_sender_t *sender = arg;
+
+    pthread_mutex_lock(&lock);
+    sender->is_taken = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+static void make_key(void)
+{
+    /* Without one each new thread has a sender of its own */
+    has_key = (pthread_key_create(&key, thread_ended) == 0);
+}
+
+uct_predreg_sender_t *uct_predreg_sender_take(void)
+{
+    uct_predreg_sender_t *sender;
+
+    pthread_once(&key_once, make_key);
+
+    pthread_mutex_lock(&lock);
+    for (sender = senders; sender != NULL; sender = sender->next) {
+        if (!sender->is_taken) {
+            break;
+        }
+    }
+
+    if (sender == NULL) {
+        sender = calloc(1, sizeof(*sender));
+        if (sender != NULL) {
+            sender->next = senders;
+            senders      = sender;
+        }
+    }
+
+    if (sender != NULL) {
+        sender->is_taken = 1;
+    }
+    pthread_mutex_unlock(&lock);
+
+    if ((sender != NULL) && has_key) {
+        pthread_setspecific(key, sender);
+    }
+    return sender;
+}
+
+void uct_predreg_count_late(size_t length)
+{
+    atomic_fetch_add_explicit(&late_hot, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&late_bytes, length, memory_order_relaxed);
+}
+
+void uct_predreg_count_heated(void)
+{
+    atomic_fetch_add_explicit(&heated, 1, memory_order_relaxed);
+}
+
+static uint64_t value_of(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void uct_predreg_eager_stats(uct_predreg_eager_stats_t *stats)
+{
+    const uct_predreg_sender_t *sender;
+
+    *stats = (uct_predreg_eager_stats_t){
+        .hot         = value_of(&late_hot),
+        .bytes_saved = value_of(&late_bytes),
+        .buffers_hot = value_of(&heated)
+    };
+
+    pthread_mutex_lock(&lock);
+    for (sender = senders; sender != NULL; sender = sender->next) {
+        stats->sends       += value_of(&sender->sends);
+        stats->hot         += value_of(&sender->hot);
+        stats->bytes_saved += value_of(&sender->bytes_saved);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void uct_predreg_senders_reset(void)
+{
+    uct_predreg_sender_t *sender;
+
+    pthread_mutex_init(&lock, NULL);
+    for (sender = senders; sender != NULL; sender = sender->next) {
+        atomic_init(&sender->sends, 0);
+        atomic_init(&sender->hot, 0);
+        atomic_init(&sender->bytes_saved, 0);
+    }
+    atomic_init(&late_hot, 0);
+    atomic_init(&late_bytes, 0);
+    atomic_init(&heated, 0);
+}

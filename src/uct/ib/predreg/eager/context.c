@@ -1,0 +1,242 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "context.h"
+#include "thresholds.h"
+
+#include <ucs/datastruct/list.h>
+
+#include <sched.h>
+#include <stdlib.h>
+
+/* A worker of a listed context */
+typedef struct worker {
+    ucp_worker_h                worker;
+    uct_predreg_eager_context_t *context;
+    struct worker               *next;
+} worker_t;
+
+_Atomic uint32_t uct_predreg_eager_generation = 1;
+
+/* Protects the lists. Memory hooks walk the list of contexts without it: a
+ * context is complete before it is listed (release), and is freed when nobody
+ * may use its memory any more */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static worker_t *workers;
+static _Atomic(uct_predreg_eager_context_t*) contexts;
+
+/* How many memory hooks walk the list. Sequentially consistent, with the list:
+ * whoever has removed a context and then sees no walker knows that none will
+ * see it */
+static _Atomic unsigned walkers;
+
+
+static void changed(void)
+{
+    atomic_fetch_add_explicit(&uct_predreg_eager_generation, 1,
+                              memory_order_relaxed);
+}
+
+/* The list, for those who hold the lock */
+static uct_predreg_eager_context_t *first_context(void)
+{
+    return atomic_load_explicit(&contexts, memory_order_relaxed);
+}
+
+ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
+                                   const uct_predreg_real_t *real,
+                                   ucp_context_h ucp, size_t min_length,
+                                   int flag_decides)
+{
+    uct_predreg_eager_context_t *context;
+    ucs_status_t status;
+
+    context = calloc(1, sizeof(*context));
+    if (context == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    context->ucp          = ucp;
+    context->core         = core;
+    context->real         = real;
+    context->min_length   = min_length;
+    context->flag_decides = flag_decides;
+
+    status = ucs_reuse_table_init(&context->table, UCS_REUSE_TABLE_BITS,
+                                  core->knobs.eager_adapt / 100);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+
+    status = ucs_reuse_slots_init(&context->slots);
+    if (status != UCS_OK) {
+        goto err_table_cleanup;
+    }
+
+    status = uct_predreg_flights_init(&context->flights);
+    if (status != UCS_OK) {
+        goto err_slots_cleanup;
+    }
+
+    pthread_mutex_lock(&lock);
+    context->next = first_context();
+    atomic_store(&contexts, context);
+    pthread_mutex_unlock(&lock);
+    return UCS_OK;
+
+err_slots_cleanup:
+    ucs_reuse_slots_cleanup(&context->slots);
+err_table_cleanup:
+    ucs_reuse_table_cleanup(&context->table);
+err_free:
+    free(context);
+    return status;
+}
+
+static void forget_workers(const uct_predreg_eager_context_t *context)
+{
+    worker_t **link = &workers;
+    worker_t *worker;
+
+    while (*link != NULL) {
+        worker = *link;
+        if (worker->context == context) {
+            *link = worker->next;
+            free(worker);
+        } else {
+            link = &worker->next;
+        }
+    }
+}
+
+uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
+{
+    uct_predreg_eager_context_t *context, *previous = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (context = first_context(); context != NULL; context = context->next) {
+        if (context->ucp == ucp) {
+            break;
+        }
+        previous = context;
+    }
+
+    if (context != NULL) {
+        if (previous == NULL) {
+            atomic_store(&contexts, context->next);
+        } else {
+            previous->next = context->next;
+        }
+        forget_workers(context);
+        changed();
+    }
+    pthread_mutex_unlock(&lock);
+    return context;
+}
+
+void uct_predreg_eager_free(uct_predreg_eager_context_t *context)
+{
+    while (atomic_load(&walkers) > 0) {
+        sched_yield(); /* A memory hook is short */
+    }
+
+    uct_predreg_flights_cleanup(&context->flights);
+    ucs_reuse_slots_cleanup(&context->slots);
+    ucs_reuse_table_cleanup(&context->table);
+    free(context);
+}
+
+void uct_predreg_eager_for_each(void (*func)(uct_predreg_eager_context_t *ctx,
+                                             void *arg), void *arg)
+{
+    uct_predreg_eager_context_t *context;
+
+    if (atomic_load_explicit(&contexts, memory_order_relaxed) == NULL) {
+        return;
+    }
+
+    atomic_fetch_add(&walkers, 1);
+    for (context = atomic_load(&contexts); context != NULL;
+         context = context->next) {
+        func(context, arg);
+    }
+    atomic_fetch_sub(&walkers, 1);
+}
+
+void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
+{
+    uct_predreg_eager_context_t *context;
+    worker_t *entry;
+
+    pthread_mutex_lock(&lock);
+    for (context = first_context(); context != NULL; context = context->next) {
+        if (context->ucp == ucp) {
+            break;
+        }
+    }
+
+    if (context != NULL) {
+        uct_predreg_thresholds_find(context);
+        entry = malloc(sizeof(*entry));
+        if (entry != NULL) {
+            *entry  = (worker_t){worker, context, workers};
+            workers = entry;
+            /* Threads may remember of this address that it is no worker */
+            changed();
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void uct_predreg_eager_remove_worker(ucp_worker_h worker)
+{
+    worker_t **link, *found;
+
+    pthread_mutex_lock(&lock);
+    for (link = &workers; *link != NULL; link = &(*link)->next) {
+        if ((*link)->worker == worker) {
+            found = *link;
+            *link = found->next;
+            free(found);
+            changed();
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+uct_predreg_eager_context_t *
+uct_predreg_eager_find_slow(uct_predreg_sender_t *sender, ucp_worker_h worker)
+{
+    uct_predreg_sender_worker_t *known = uct_predreg_sender_place(sender,
+                                                                  worker);
+    const worker_t *entry;
+
+    pthread_mutex_lock(&lock);
+    for (entry = workers; entry != NULL; entry = entry->next) {
+        if (entry->worker == worker) {
+            break;
+        }
+    }
+
+    known->worker     = worker;
+    known->context    = (entry == NULL) ? NULL : entry->context;
+    known->generation = atomic_load_explicit(&uct_predreg_eager_generation,
+                                             memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+    return known->context;
+}
+
+void uct_predreg_eager_reset(void)
+{
+    /* What the lists hold is left where it is: its locks may have been held by
+     * threads that are not here */
+    pthread_mutex_init(&lock, NULL);
+    workers = NULL;
+    atomic_init(&contexts, NULL);
+    atomic_init(&walkers, 0);
+    changed();
+}

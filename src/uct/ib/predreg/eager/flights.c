@@ -1,0 +1,73 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "flights.h"
+
+#include <stdlib.h>
+
+
+ucs_status_t uct_predreg_flights_init(uct_predreg_flights_t *flights)
+{
+    uint32_t i;
+
+    flights->flights = calloc(UCT_PREDREG_MAX_FLIGHTS,
+                              sizeof(*flights->flights));
+    if (flights->flights == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    for (i = 0; i < UCT_PREDREG_MAX_FLIGHTS; ++i) {
+        flights->flights[i].owner = flights;
+        atomic_init(&flights->flights[i].next,
+                    (i + 2) % (UCT_PREDREG_MAX_FLIGHTS + 1));
+    }
+    atomic_init(&flights->first, 1);
+    return UCS_OK;
+}
+
+void uct_predreg_flights_cleanup(uct_predreg_flights_t *flights)
+{
+    free(flights->flights);
+}
+
+/* The list after a change, with another first one */
+static uint64_t with_first(uint64_t list, uint32_t first)
+{
+    return (((list >> 32) + 1) << 32) | first;
+}
+
+uct_predreg_flight_t *uct_predreg_flight_take(uct_predreg_flights_t *flights)
+{
+    uint64_t list = atomic_load_explicit(&flights->first, memory_order_acquire);
+    uct_predreg_flight_t *flight;
+    uint32_t next;
+
+    do {
+        if ((uint32_t)list == 0) {
+            return NULL;
+        }
+        flight = &flights->flights[(uint32_t)list - 1];
+        next   = atomic_load_explicit(&flight->next, memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(
+            &flights->first, &list, with_first(list, next),
+            memory_order_acquire, memory_order_acquire));
+
+    return flight;
+}
+
+void uct_predreg_flight_give_back(uct_predreg_flight_t *flight)
+{
+    uct_predreg_flights_t *flights = flight->owner;
+    uint32_t number                = flight - flights->flights + 1;
+    uint64_t list = atomic_load_explicit(&flights->first, memory_order_relaxed);
+
+    do {
+        atomic_store_explicit(&flight->next, (uint32_t)list,
+                              memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(
+            &flights->first, &list, with_first(list, number),
+            memory_order_release, memory_order_relaxed));
+}

@@ -1,0 +1,442 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "hot.h"
+#include "endpoints.h"
+
+#include <ucs/base/page.h>
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* Hot buffers may have this part of a bound on pinned memory: the rest is for
+ * messages that cannot be copied */
+#define BOUND_SHARE 8
+
+/* A registration of a buffer goes through each managed domain. Those of further
+ * domains cannot give way */
+#define MAX_DOMAINS 8
+
+
+/* What is registered of a slot */
+typedef struct registration {
+    uct_predreg_eager_context_t *context;
+    ucp_mem_h                   memh;
+
+    /* The last message. Relaxed: it may be that of another thread */
+    _Atomic(ucp_ep_h)           ep;
+    _Atomic int                 message; /* uct_predreg_message_t */
+    _Atomic size_t              length;
+
+    /* What UCT has returned for it. Written while it is being made, and by
+     * whoever has taken the slot */
+    struct {
+        void      *domain;
+        uct_mem_h memh;
+    }                           parts[MAX_DOMAINS];
+    unsigned                    num_parts;
+    int                         is_detached; /* The parts are gone already */
+} registration_t;
+
+/* The registration that this thread is making; NULL: none */
+static __thread registration_t *making;
+
+/* The slot that this thread sends from just now, while UCP is called; NULL: it
+ * does not. Callbacks may send in between, after which it is NULL */
+static __thread ucs_reuse_slot_t *issuing;
+
+/* See uct_predreg_hot_is_returning() */
+static __thread int returning;
+
+
+void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
+{
+    /* Read first: the line stays shared among threads that use the slot */
+    if (!atomic_load_explicit(&slot->is_proven, memory_order_relaxed)) {
+        atomic_store_explicit(&slot->is_proven, 1, memory_order_relaxed);
+    }
+}
+
+/* A send is over, so that the program may wait for something else now */
+static void send_over(uct_predreg_eager_context_t *context,
+                      ucs_reuse_slot_t *slot)
+{
+    atomic_store_explicit(&context->has_waited, 0, memory_order_relaxed);
+    ucs_reuse_slot_release(slot);
+}
+
+/*
+ * A send is over. If no transport was seen to send any message of the slot without
+ * a copy, this one was not sent so either: UCP has copied it, if it is over before
+ * UCP has returned from the program's call, and else may have sent it by
+ * rendezvous, as it does with all that are as long.
+ */
+static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
+{
+    registration_t *registration = slot->handle;
+    uct_predreg_message_t message;
+    size_t length;
+    ucp_ep_h ep;
+
+    if ((status == UCS_OK) &&
+        ucs_unlikely(!atomic_load_explicit(&slot->is_proven,
+                                           memory_order_relaxed))) {
+        ep      = atomic_load_explicit(&registration->ep, memory_order_relaxed);
+        message = atomic_load_explicit(&registration->message,
+                                       memory_order_relaxed);
+        length  = atomic_load_explicit(&registration->length,
+                                       memory_order_relaxed);
+        if (slot == issuing) {
+            uct_predreg_endpoint_copies(ep, message, length);
+        } else {
+            uct_predreg_endpoint_has_rndv(ep, message, length);
+        }
+    }
+    send_over(registration->context, slot);
+}
+
+static void completed(void *request, ucs_status_t status, void *user_data)
+{
+    send_completed(user_data, status);
+}
+
+static void completed_of_program(void *request, ucs_status_t status,
+                                 void *user_data)
+{
+    uct_predreg_flight_t *flight = user_data;
+    ucp_send_nbx_callback_t cb   = flight->cb;
+    void *data                   = flight->user_data;
+
+    send_completed(flight->slot, status);
+    uct_predreg_flight_give_back(flight);
+    cb(request, status, data);
+}
+
+/* Have UCP call back. @return 0 if there is no place for the program's callback */
+static int call_back(uct_predreg_eager_context_t *context,
+                     ucs_reuse_slot_t *slot, uct_predreg_comm_t *comm)
+{
+    const ucp_request_param_t *param = comm->param;
+    uct_predreg_flight_t *flight;
+
+    if (!(param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK)) {
+        comm->cb        = completed;
+        comm->user_data = slot;
+        comm->flight    = NULL;
+        return 1;
+    }
+
+    flight = uct_predreg_flight_take(&context->flights);
+    if (flight == NULL) {
+        return 0;
+    }
+
+    flight->slot      = slot;
+    flight->cb        = param->cb.send;
+    flight->user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) ?
+                        param->user_data : NULL;
+    comm->cb          = completed_of_program;
+    comm->user_data   = flight;
+    comm->flight      = flight;
+    return 1;
+}
+
+/* A message has no slot. If that is since it is longer than what is registered,
+ * give the registration up, so that a longer one will be made */
+static void give_up_shorter(uct_predreg_eager_context_t *context,
+                            uint32_t number, uintptr_t start)
+{
+    ucs_reuse_slot_t *slot;
+
+    /* If it registers the first byte it is the one of this buffer */
+    slot = ucs_reuse_slots_acquire(&context->slots, number, start, start + 1);
+    if (slot != NULL) {
+        ucs_reuse_slots_retire(&context->slots, slot);
+        ucs_reuse_slot_release(slot);
+    }
+}
+
+int uct_predreg_hot_begin(uct_predreg_eager_context_t *context, uint32_t number,
+                          uct_predreg_comm_t *comm, size_t length)
+{
+    uintptr_t start = (uintptr_t)comm->buffer;
+    registration_t *registration;
+    ucs_reuse_slot_t *slot;
+
+    slot = ucs_reuse_slots_acquire(&context->slots, number, start,
+                                   start + length);
+    if (slot == NULL) {
+        give_up_shorter(context, number, start);
+        return 0;
+    }
+
+    if (!call_back(context, slot, comm)) {
+        ucs_reuse_slot_release(slot);
+        return 0;
+    }
+
+    registration = slot->handle;
+    atomic_store_explicit(&registration->ep, comm->ep, memory_order_relaxed);
+    atomic_store_explicit(&registration->length, length, memory_order_relaxed);
+    atomic_store_explicit(&registration->message, comm->message,
+                          memory_order_relaxed);
+    comm->memh     = registration->memh;
+    comm->hot      = slot;
+    comm->changed |= UCT_PREDREG_COMM_MEMH | UCT_PREDREG_COMM_CALLBACK;
+    issuing        = slot;
+    return 1;
+}
+
+void uct_predreg_hot_issued(uct_predreg_comm_t *comm, ucs_status_ptr_t result)
+{
+    if (!UCS_PTR_IS_PTR(result)) {
+        if (comm->flight != NULL) {
+            uct_predreg_flight_give_back(comm->flight);
+        }
+        send_completed(comm->hot, UCS_PTR_RAW_STATUS(result));
+    }
+    issuing = NULL;
+}
+
+
+void uct_predreg_hot_registered(void *domain, uct_mem_h memh)
+{
+    if ((making != NULL) && (making->num_parts < MAX_DOMAINS)) {
+        making->parts[making->num_parts].domain = domain;
+        making->parts[making->num_parts].memh   = memh;
+        ++making->num_parts;
+    }
+}
+
+int uct_predreg_hot_is_returning(void)
+{
+    return returning;
+}
+
+/* Deregister the memory of a slot that was taken */
+static void slot_unmap(uct_predreg_eager_context_t *context,
+                       ucs_reuse_slot_t *slot)
+{
+    registration_t *registration = slot->handle;
+
+    ucs_reuse_table_cool(&context->table, slot->buffer,
+                         slot - context->slots.slots + 1);
+    returning = registration->is_detached;
+    context->real->ucp_mem_unmap(context->ucp, registration->memh);
+    returning = 0;
+    free(registration);
+    ucs_reuse_slots_free(&context->slots, slot);
+}
+
+void uct_predreg_hot_reap(uct_predreg_eager_context_t *context)
+{
+    ucs_reuse_slot_t *slot;
+
+    while (ucs_unlikely((slot = ucs_reuse_slots_take_dead(&context->slots)) !=
+                        NULL)) {
+        slot_unmap(context, slot);
+    }
+}
+
+void uct_predreg_hot_close(uct_predreg_eager_context_t *context)
+{
+    ucs_reuse_slot_t *slot;
+
+    while ((slot = ucs_reuse_slots_take_any(&context->slots)) != NULL) {
+        slot_unmap(context, slot);
+    }
+}
+
+/* Deregister the least used buffer. @return 0 if all are being sent */
+static int replace_one(uct_predreg_eager_context_t *context)
+{
+    ucs_reuse_slot_t *slot = ucs_reuse_slots_take_victim(&context->slots);
+
+    if (slot == NULL) {
+        return 0;
+    }
+
+    slot_unmap(context, slot);
+    return 1;
+}
+
+/* Whether hot buffers may have so many bytes more */
+static int is_within_share(const uct_predreg_eager_context_t *context,
+                           size_t length)
+{
+    const uct_predreg_knobs_t *knobs = &context->core->knobs;
+    uint64_t bytes = atomic_load_explicit(&context->slots.bytes,
+                                          memory_order_relaxed) + length;
+
+    return (bytes <= ucs_min(knobs->max_pinned, knobs->node_max_pinned) /
+                     BOUND_SHARE) &&
+           (bytes / ucs_rcache_pred_page_size() <=
+            ucs_min(knobs->max_regions, knobs->node_max_regions) / BOUND_SHARE);
+}
+
+/* Register memory. @return NULL if that is not possible */
+static registration_t *
+registration_make(uct_predreg_eager_context_t *context, uintptr_t start,
+                  uintptr_t end)
+{
+    const ucp_mem_map_params_t params = {
+        .field_mask  = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                       UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
+        .address     = (void*)start,
+        .length      = end - start,
+        .memory_type = UCS_MEMORY_TYPE_HOST
+    };
+    registration_t *registration;
+    ucs_status_t status;
+
+    registration = calloc(1, sizeof(*registration));
+    if (registration == NULL) {
+        return NULL;
+    }
+
+    registration->context = context;
+    making                = registration;
+    status                = context->real->ucp_mem_map(context->ucp,
+                                                            &params,
+                                                            &registration->memh);
+    making                = NULL;
+    if (status != UCS_OK) {
+        free(registration);
+        return NULL;
+    }
+    return registration;
+}
+
+int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
+                         ucs_reuse_buffer_t *buffer, const void *address)
+{
+    size_t page     = ucs_rcache_pred_page_size();
+    size_t length   = ucs_reuse_buffer_length(buffer);
+    uintptr_t start = ucs_align_down_pow2((uintptr_t)address, page);
+    uintptr_t end   = ucs_align_up_pow2((uintptr_t)address + length, page);
+    registration_t *registration;
+    uint32_t number;
+
+    uct_predreg_hot_reap(context);
+    while (!is_within_share(context, end - start)) {
+        if (!replace_one(context)) {
+            goto err;
+        }
+    }
+
+    registration = registration_make(context, start, end);
+    if (registration == NULL) {
+        goto err;
+    }
+
+    do {
+        number = ucs_reuse_slots_fill(&context->slots, start, end, registration,
+                                      buffer);
+    } while ((number == 0) && replace_one(context));
+
+    if (number == 0) {
+        context->real->ucp_mem_unmap(context->ucp, registration->memh);
+        free(registration);
+        goto err;
+    }
+
+    if (!ucs_reuse_table_heat(&context->table, buffer, address, number)) {
+        ucs_reuse_slots_retire(&context->slots,
+                               ucs_reuse_slots_at(&context->slots, number));
+        return 0;
+    }
+
+    uct_predreg_count_heated();
+    return 1;
+
+err:
+    ucs_reuse_buffer_restart(buffer);
+    return 0;
+}
+
+/* A range of memory */
+typedef struct range {
+    uintptr_t start, end;
+} range_t;
+
+static void context_unmapped(uct_predreg_eager_context_t *context, void *arg)
+{
+    const range_t *range = arg;
+
+    ucs_reuse_slots_unmapped(&context->slots, range->start, range->end);
+}
+
+void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end)
+{
+    range_t range = {start, end};
+
+    uct_predreg_eager_for_each(context_unmapped, &range);
+}
+
+/* What is to make room */
+typedef struct room {
+    uct_predreg_hot_end_func_t end;
+    int                        is_made;
+} room_t;
+
+/* End the uses of a registration. @return whether there were any */
+static int
+detach(registration_t *registration, uct_predreg_hot_end_func_t end)
+{
+    unsigned i;
+
+    for (i = 0; i < registration->num_parts; ++i) {
+        end(registration->parts[i].domain, registration->parts[i].memh);
+    }
+
+    registration->is_detached = (i > 0);
+    return registration->is_detached;
+}
+
+static void context_give_way(uct_predreg_eager_context_t *context, void *arg)
+{
+    room_t *room = arg;
+    registration_t *registration;
+    ucs_reuse_slot_t *slot;
+
+    if (room->is_made) {
+        return;
+    }
+
+    slot = ucs_reuse_slots_take_victim(&context->slots);
+    if (slot == NULL) {
+        return;
+    }
+
+    registration = slot->handle;
+    /* There may be parts that there was no place to note: UCP returns all of
+     * them together */
+    if (registration->num_parts < MAX_DOMAINS) {
+        room->is_made = detach(registration, room->end);
+    }
+    ucs_reuse_table_cool(&context->table, slot->buffer,
+                         slot - context->slots.slots + 1);
+    ucs_reuse_slots_put_dead(&context->slots, slot);
+}
+
+int uct_predreg_hot_give_way(uct_predreg_hot_end_func_t end)
+{
+    room_t room = {.end = end};
+
+    uct_predreg_eager_for_each(context_give_way, &room);
+    return room.is_made;
+}
+
+void uct_predreg_hot_reset(void)
+{
+    making    = NULL;
+    issuing   = NULL;
+    returning = 0;
+}

@@ -1,0 +1,92 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_HOT_H_
+#define UCT_PREDREG_HOT_H_
+
+#include "context.h"
+
+#include <uct/ib/predreg/core/comm.h>
+
+#include <uct/api/uct.h>
+
+/** @file hot.h
+ *
+ * The registrations of hot buffers: memory handles of UCP, made when a buffer
+ * becomes hot, so that its sends need neither UCP's cache nor ours. They pass
+ * through the memory domains as other registrations do, and count in the
+ * bounds.
+ *
+ * UCP is called from its entry points alone, before and after the program's own
+ * call, never from memory hooks or from within a registration. Where a bound
+ * needs room at once, idle handles are deregistered underneath UCP, which hands
+ * them back later (uct_predreg_hot_give_way()).
+ */
+
+/**
+ * Register a buffer.
+ *
+ * @param [in] buffer  Its place in the table. As much is registered as was ever
+ *                     sent of it.
+ * @return whether it is hot now. If not, its sends are counted from 0 again.
+ */
+int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
+                         ucs_reuse_buffer_t *buffer, const void *address);
+
+/** In a forked child, where there is no other thread. */
+void uct_predreg_hot_reset(void);
+
+/**
+ * Prepare a send of a hot buffer: hand its memory handle to UCP, and have UCP
+ * tell when it is over.
+ *
+ * @param [in] number  Handle of the buffer in the table.
+ * @return 0 if its registration cannot be used, so that it is to be copied.
+ */
+int uct_predreg_hot_begin(uct_predreg_eager_context_t *context, uint32_t number,
+                          uct_predreg_comm_t *comm, size_t length);
+
+/** A transport has sent a message of a slot without copying it. */
+void uct_predreg_hot_prove(ucs_reuse_slot_t *slot);
+
+/** UCP has returned from a send that was prepared.
+ *  @param [in] result  What it has returned: it calls back for a request. */
+void uct_predreg_hot_issued(uct_predreg_comm_t *comm, ucs_status_ptr_t result);
+
+/** Deregister what is dead and not in flight. To be called where the program
+ *  calls UCP. */
+void uct_predreg_hot_reap(uct_predreg_eager_context_t *context);
+
+/** Deregister all, since the context goes. */
+void uct_predreg_hot_close(uct_predreg_eager_context_t *context);
+
+/** Mark what is registered of a range of memory dead, or of all memory. May be
+ *  called in a memory hook. */
+void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end);
+
+
+/** A registration of this thread is one of a hot buffer, if it is inside
+ *  uct_predreg_hot_make(). To be called when it was made, by the domain that
+ *  made it. */
+void uct_predreg_hot_registered(void *domain, uct_mem_h memh);
+
+/** Ends the use of a registration in a domain. */
+typedef void (*uct_predreg_hot_end_func_t)(void *domain, uct_mem_h memh);
+
+/**
+ * Deregister a buffer that is not being sent, to make room. It is done behind
+ * UCP's back: the handles that UCP returns later are to be ignored, see
+ * uct_predreg_hot_is_returning(). Any thread, also inside of a registration.
+ *
+ * @return whether there is more room now.
+ */
+int uct_predreg_hot_give_way(uct_predreg_hot_end_func_t end);
+
+/** @return whether UCP is returning handles, in this thread, whose uses were
+ *  ended before. */
+int uct_predreg_hot_is_returning(void);
+
+#endif

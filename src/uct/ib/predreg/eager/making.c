@@ -1,0 +1,113 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "making.h"
+#include "context.h"
+#include "hot.h"
+#include "send.h"
+
+#include <uct/ib/predreg/compat/ucp_setting.h>
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+#include <ucs/sys/preprocessor.h>
+#include <ucs/sys/string.h>
+
+#include <string.h>
+
+#define SETTING         "ZCOPY_THRESH"
+#define SETTING_DEFAULT "auto"
+
+#define MESSAGES \
+    (UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM)
+
+
+/* Whether the features are those of a context whose sends are looked at. One for
+ * puts and gets as well is left alone: the setting would make UCP register the
+ * buffers of all of them (put_offload.c and get_offload.c of 1.16 and later,
+ * ucp_ep_config_rma_init() before), and nothing else can choose the copy for
+ * them */
+static int has_sends_only(const ucp_params_t *params)
+{
+    return (params->field_mask & UCP_PARAM_FIELD_FEATURES) &&
+           (params->features & MESSAGES) &&
+           !(params->features & UCP_FEATURE_RMA);
+}
+
+void uct_predreg_eager_making(const uct_predreg_core_t *core,
+                              const uct_predreg_real_t *real,
+                              const ucp_params_t *params, ucp_config_t *config,
+                              uct_predreg_making_t *making)
+{
+    const uct_predreg_setting_t *proto = &core->compat->proto;
+    char value[64];
+    size_t length;
+
+    *making = (uct_predreg_making_t){};
+    if (!has_sends_only(params) ||
+        !uct_predreg_ucp_setting(real, config, proto->name, value,
+                                 sizeof(value))) {
+        return;
+    }
+
+    making->flag_decides = !strcmp(value, proto->off);
+    if (!uct_predreg_ucp_setting(real, config, SETTING, value,
+                                 sizeof(value))) {
+        return;
+    }
+
+    if (!strcmp(value, SETTING_DEFAULT)) {
+        making->min_length = UCT_PREDREG_SEND_MIN;
+        making->is_changed = 1;
+        real->ucp_config_modify(config, SETTING,
+                                UCS_PP_MAKE_STRING(
+                                        UCT_PREDREG_SEND_MIN));
+        return;
+    }
+
+    /* The user has set it: shorter messages are copied anyway */
+    if ((ucs_str_to_memunits(value, &length) == UCS_OK) &&
+        (length <= UCS_REUSE_MAX_LENGTH)) {
+        making->min_length = ucs_max(length, UCT_PREDREG_SEND_MIN);
+    }
+}
+
+void uct_predreg_eager_made(uct_predreg_core_t *core,
+                            const uct_predreg_real_t *real,
+                            const uct_predreg_making_t *making,
+                            ucp_config_t *config, ucp_context_h ucp)
+{
+    ucs_status_t status;
+
+    if (making->is_changed) {
+        real->ucp_config_modify(config, SETTING, SETTING_DEFAULT);
+    }
+
+    if ((making->min_length == 0) || (ucp == NULL)) {
+        return;
+    }
+
+    status = uct_predreg_eager_make_datatype(real);
+    if (status == UCS_OK) {
+        status = uct_predreg_eager_add(core, real, ucp, making->min_length,
+                                       making->flag_decides);
+    }
+
+    if (status != UCS_OK) {
+        ucs_warn("reused small sends of a context are not looked at: %s",
+                 ucs_status_string(status));
+    }
+}
+
+void uct_predreg_eager_closing(ucp_context_h ucp)
+{
+    uct_predreg_eager_context_t *context = uct_predreg_eager_remove(ucp);
+
+    if (context != NULL) {
+        uct_predreg_hot_close(context);
+        uct_predreg_eager_free(context);
+    }
+}

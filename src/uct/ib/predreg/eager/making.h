@@ -1,0 +1,45 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_MAKING_H_
+#define UCT_PREDREG_MAKING_H_
+
+#include <ucs/sys/compiler_def.h>
+#include <uct/ib/predreg/compat/real.h>
+#include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/core/types.h>
+
+#include <ucp/api/ucp.h>
+
+BEGIN_C_DECLS
+
+/** @file making.h
+ *
+ * Prepares contexts of UCP for sends without the copy, while they are being
+ * made: UCP reads the length from which it sends without the copy
+ * (UCX_ZCOPY_THRESH) only then.
+ */
+
+/** UCP is about to make a context. Changes its configuration, if its sends are
+ *  to be looked at. */
+void uct_predreg_eager_making(const uct_predreg_core_t *core,
+                              const uct_predreg_real_t *real,
+                              const ucp_params_t *params, ucp_config_t *config,
+                              uct_predreg_making_t *making);
+
+/** UCP has made a context. The configuration is as it was before.
+ *  @param [in] ucp  NULL: UCP has failed to make it. */
+void uct_predreg_eager_made(uct_predreg_core_t *core,
+                            const uct_predreg_real_t *real,
+                            const uct_predreg_making_t *making,
+                            ucp_config_t *config, ucp_context_h ucp);
+
+/** UCP is about to clean a context up. */
+void uct_predreg_eager_closing(ucp_context_h ucp);
+
+END_C_DECLS
+
+#endif

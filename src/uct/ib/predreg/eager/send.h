@@ -1,0 +1,63 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_SEND_H_
+#define UCT_PREDREG_SEND_H_
+
+#include <uct/ib/predreg/core/comm.h>
+#include <uct/ib/predreg/core/sender.h>
+#include <uct/ib/predreg/compat/real.h>
+
+#include <ucp/api/ucp.h>
+#include <ucs/sys/compiler_def.h>
+#include <uct/api/uct.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file send.h
+ *
+ * Reused small sends without the copy: what the overridden functions of UCP
+ * tell. A buffer is cold, and copied as it would be without this library, until
+ * it was sent so often that registering it pays (ucs/reuse). Nothing of this is
+ * called unless UCX_RCACHE_PRED_EAGER is set.
+ */
+
+/** Switch this on, once, when the core starts. */
+void uct_predreg_eager_start(void);
+
+/** Make the datatype of sends that are copied, unless that was done. */
+ucs_status_t uct_predreg_eager_make_datatype(const uct_predreg_real_t *real);
+
+/** An interface was opened. */
+void uct_predreg_eager_iface_opened(uct_iface_h iface);
+
+/**
+ * This thread is about to send a message of bytes in a row, of
+ * UCT_PREDREG_SEND_MIN to UCT_PREDREG_SEND_MAX bytes. The description may
+ * be changed.
+ *
+ * @param [inout] sender_p  What this thread remembers; NULL at first.
+ */
+void uct_predreg_eager_send(uct_predreg_sender_t **sender_p,
+                            uct_predreg_comm_t *comm);
+
+/** UCP has returned from a send whose field hot was set. */
+void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
+                            uct_predreg_comm_t *comm, ucs_status_ptr_t result);
+
+/** The progress of a worker found nothing to do. */
+void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
+                            ucp_worker_h worker);
+
+/** In a forked child, where there is no other thread: the parent's contexts are
+ *  not the child's. */
+void uct_predreg_eager_fork(void);
+
+END_C_DECLS
+
+#endif

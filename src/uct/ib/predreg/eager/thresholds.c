@@ -1,0 +1,148 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "thresholds.h"
+#include "calibrate.h"
+#include "costs_key.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <pthread.h>
+#include <string.h>
+
+#define MAX_DOMAINS 16
+
+/* Names of the domains that were opened; of more than these, only the first ones
+ * count */
+static char names[MAX_DOMAINS][32];
+static unsigned num_names;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+
+void uct_predreg_thresholds_add_domain(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    if (num_names < MAX_DOMAINS) {
+        strncpy(names[num_names], name, sizeof(names[0]) - 1);
+        ++num_names;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void make_key(const uct_predreg_real_t *real,
+                     char key[UCT_PREDREG_COSTS_KEY_MAX])
+{
+    const char *domains[MAX_DOMAINS];
+    unsigned major, minor, release, i;
+
+    real->ucp_get_version(&major, &minor, &release);
+
+    pthread_mutex_lock(&lock);
+    for (i = 0; i < num_names; ++i) {
+        domains[i] = names[i];
+    }
+    uct_predreg_costs_key(major, minor, release, domains, num_names, key);
+    pthread_mutex_unlock(&lock);
+}
+
+/* What the measurement calls */
+
+static ucs_status_t
+map(void *arg, void *address, size_t length, void **handle_p)
+{
+    const uct_predreg_eager_context_t *context = arg;
+    const ucp_mem_map_params_t params          = {
+        .field_mask  = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                       UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
+        .address     = address,
+        .length      = length,
+        .memory_type = UCS_MEMORY_TYPE_HOST
+    };
+
+    return context->real->ucp_mem_map(context->ucp, &params,
+                                      (ucp_mem_h*)handle_p);
+}
+
+static void unmap(void *arg, void *handle)
+{
+    const uct_predreg_eager_context_t *context = arg;
+
+    context->real->ucp_mem_unmap(context->ucp, handle);
+}
+
+static void lookup(void *arg, const void *buffer)
+{
+    const ucs_reuse_table_t *table = arg;
+    const ucs_reuse_buffer_t *volatile found;
+
+    found = ucs_reuse_table_find(table, buffer);
+    (void)found;
+}
+
+/* Say once that this is of no use here. Of a job, the first rank speaks for
+ * all */
+static void tell_if_useless(const uct_predreg_eager_context_t *context)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    unsigned i;
+
+    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        if (context->thresholds[i] != UCS_REUSE_NEVER) {
+            return;
+        }
+    }
+
+    if ((context->core->rank <= 0) && !atomic_flag_test_and_set(&told)) {
+        ucs_warn("UCX_RCACHE_PRED_EAGER=y: small sends are copied, since finding "
+                 "their buffers takes as long as copying them on this machine; "
+                 "'ucx_predreg calibrate' shows the figures");
+    }
+}
+
+void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)
+{
+    char key[UCT_PREDREG_COSTS_KEY_MAX];
+    const uct_predreg_calibrate_params_t params = {
+        .map        = map,
+        .unmap      = unmap,
+        .arg        = context,
+        .key        = key,
+        .lookup     = lookup,
+        .lookup_arg = &context->table
+    };
+    ucs_reuse_costs_t costs;
+    ucs_status_t status;
+    unsigned i;
+
+    if (context->is_calibrated) {
+        return;
+    }
+
+    make_key(context->real, key);
+    context->is_calibrated = 1;
+
+    status = uct_predreg_calibrate(&params, &costs);
+    if ((status == UCS_OK) || (status == UCS_INPROGRESS)) {
+        ucs_reuse_thresholds(&costs, context->core->knobs.eager_fraction / 100,
+                             context->thresholds);
+        tell_if_useless(context);
+        return;
+    }
+
+    ucs_warn("small sends are copied in spite of UCX_RCACHE_PRED_EAGER=y: what a "
+             "registration costs could not be measured (%s)",
+             ucs_status_string(status));
+    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        context->thresholds[i] = UCS_REUSE_NEVER;
+    }
+}
+
+void uct_predreg_thresholds_reset(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    num_names = 0;
+}

@@ -1,0 +1,176 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "eager_access.h"
+
+#include <uct/ib/predreg/core/sender.h>
+#include <uct/ib/predreg/eager/context.h>
+#include <uct/ib/predreg/eager/endpoints.h>
+#include <uct/ib/predreg/eager/flights.h>
+#include <uct/ib/predreg/eager/hot.h>
+#include <uct/ib/predreg/eager/send.h>
+
+
+/* A context that is looked for */
+typedef struct search {
+    ucp_context_h        ucp;
+    test_eager_context_t *found;
+} search_t;
+
+static void search_one(uct_predreg_eager_context_t *context, void *arg)
+{
+    search_t *search = arg;
+
+    if (context->ucp == search->ucp) {
+        search->found = context;
+    }
+}
+
+test_eager_context_t *test_eager_listed(ucp_context_h ucp)
+{
+    search_t search = {.ucp = ucp};
+
+    uct_predreg_eager_for_each(search_one, &search);
+    return search.found;
+}
+
+test_eager_context_t *
+test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
+               ucp_context_h ucp, size_t min_length, int flag_decides,
+               unsigned threshold)
+{
+    test_eager_context_t *context;
+    unsigned i;
+
+    if (uct_predreg_eager_add(core, real, ucp, min_length, flag_decides) !=
+        UCS_OK) {
+        return NULL;
+    }
+
+    /* Nothing is measured */
+    context                = test_eager_listed(ucp);
+    context->is_calibrated = 1;
+    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        context->thresholds[i] = threshold;
+    }
+    return context;
+}
+
+size_t test_eager_min_length(test_eager_context_t *context)
+{
+    return context->min_length;
+}
+
+int test_eager_flag_decides(test_eager_context_t *context)
+{
+    return context->flag_decides;
+}
+
+void test_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
+{
+    uct_predreg_eager_add_worker(ucp, worker);
+}
+
+void test_eager_remove_worker(ucp_worker_h worker)
+{
+    uct_predreg_eager_remove_worker(worker);
+}
+
+unsigned test_eager_max_flights(void)
+{
+    return UCT_PREDREG_MAX_FLIGHTS;
+}
+
+uint64_t test_eager_bytes(test_eager_context_t *context)
+{
+    return atomic_load(&context->slots.bytes);
+}
+
+void test_eager_start(void)
+{
+    uct_predreg_eager_start();
+}
+
+ucs_status_t test_eager_make_datatype(const uct_predreg_real_t *real)
+{
+    return uct_predreg_eager_make_datatype(real);
+}
+
+void test_eager_send(uct_predreg_sender_t **sender_p, uct_predreg_comm_t *comm)
+{
+    uct_predreg_eager_send(sender_p, comm);
+}
+
+void test_eager_sent(uct_predreg_sender_t *sender, uct_predreg_comm_t *comm,
+                     ucs_status_ptr_t result)
+{
+    uct_predreg_eager_sent(sender, comm, result);
+}
+
+void test_eager_idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
+{
+    uct_predreg_eager_idle(sender_p, worker);
+}
+
+void test_eager_fork(void)
+{
+    uct_predreg_eager_fork();
+}
+
+void test_eager_counts(uint64_t *sends_p, uint64_t *hot_p, uint64_t *bytes_p)
+{
+    static uct_predreg_eager_stats_t last;
+    uct_predreg_eager_stats_t stats;
+
+    uct_predreg_eager_stats(&stats);
+    *sends_p = stats.sends - last.sends;
+    *hot_p   = stats.hot - last.hot;
+    *bytes_p = stats.bytes_saved - last.bytes_saved;
+    last     = stats;
+}
+
+void test_hot_unmapped(uintptr_t start, uintptr_t end)
+{
+    uct_predreg_hot_unmapped(start, end);
+}
+
+void test_hot_registered(void *domain, uct_mem_h memh)
+{
+    uct_predreg_hot_registered(domain, memh);
+}
+
+int test_hot_give_way(void (*end)(void *domain, uct_mem_h memh))
+{
+    return uct_predreg_hot_give_way(end);
+}
+
+int test_hot_is_returning(void)
+{
+    return uct_predreg_hot_is_returning();
+}
+
+int test_endpoint_has_no_zcopy(ucp_ep_h ep, uct_predreg_message_t message,
+                               size_t length)
+{
+    return uct_predreg_endpoint_has_no_zcopy(ep, message, length);
+}
+
+void test_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,
+                          size_t length)
+{
+    uct_predreg_endpoint_copies(ep, message, length);
+}
+
+void test_endpoint_has_rndv(ucp_ep_h ep, uct_predreg_message_t message,
+                            size_t length)
+{
+    uct_predreg_endpoint_has_rndv(ep, message, length);
+}
+
+void test_endpoints_forget(void)
+{
+    uct_predreg_endpoints_forget();
+}

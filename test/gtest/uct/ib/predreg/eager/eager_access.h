@@ -1,0 +1,63 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GTEST_EAGER_ACCESS_H_
+#define PREDREG_GTEST_EAGER_ACCESS_H_
+
+#include <uct/ib/predreg/compat/real.h>
+#include <uct/ib/predreg/core/comm.h>
+#include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/core/types.h>
+
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/* What tests need of the files of small sends whose headers have C atomics. */
+
+typedef struct uct_predreg_eager_context test_eager_context_t;
+
+/* List a context whose buffers are hot from so many sends on */
+test_eager_context_t *
+test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
+               ucp_context_h ucp, size_t min_length, int flag_decides,
+               unsigned threshold);
+/* The context of UCP that is listed, or NULL */
+test_eager_context_t *test_eager_listed(ucp_context_h ucp);
+size_t test_eager_min_length(test_eager_context_t *context);
+int test_eager_flag_decides(test_eager_context_t *context);
+void test_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker);
+void test_eager_remove_worker(ucp_worker_h worker);
+/* How many sends without a copy there may be with a callback of the program */
+unsigned test_eager_max_flights(void);
+uint64_t test_eager_bytes(test_eager_context_t *context);
+
+void test_eager_start(void);
+ucs_status_t test_eager_make_datatype(const uct_predreg_real_t *real);
+void test_eager_send(uct_predreg_sender_t **sender_p, uct_predreg_comm_t *comm);
+void test_eager_sent(uct_predreg_sender_t *sender, uct_predreg_comm_t *comm,
+                     ucs_status_ptr_t result);
+void test_eager_idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker);
+void test_eager_fork(void);
+/* What the counters have grown by since this was called last */
+void test_eager_counts(uint64_t *sends_p, uint64_t *hot_p, uint64_t *bytes_p);
+
+void test_hot_unmapped(uintptr_t start, uintptr_t end);
+void test_hot_registered(void *domain, uct_mem_h memh);
+int test_hot_give_way(void (*end)(void *domain, uct_mem_h memh));
+int test_hot_is_returning(void);
+
+int test_endpoint_has_no_zcopy(ucp_ep_h ep, uct_predreg_message_t message,
+                               size_t length);
+void test_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,
+                          size_t length);
+void test_endpoint_has_rndv(ucp_ep_h ep, uct_predreg_message_t message,
+                            size_t length);
+void test_endpoints_forget(void);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,316 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "eager_test.h"
+
+#include <climits>
+#include <vector>
+
+/* The registrations of hot buffers, and the ends of sends */
+class test_hot : public eager_test {
+protected:
+    void set_callback(bool has_data = true)
+    {
+        m_param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                               (has_data ? UCP_OP_ATTR_FIELD_USER_DATA : 0);
+        m_param.cb.send      = called;
+        m_param.user_data    = this;
+    }
+
+    /* Whether what is dead can be deregistered now */
+    void reap()
+    {
+        test_eager_idle(&m_sender, worker());
+    }
+};
+
+TEST_F(test_hot, the_callback_of_the_program_is_called_once) {
+    add();
+    set_callback();
+    m_outcome = PENDING;
+    heat(page(0));
+    EXPECT_TRUE(m_called.empty());
+    complete(UCS_ERR_CANCELED);
+    ASSERT_EQ(1u, m_called.size());
+    EXPECT_EQ(UCS_ERR_CANCELED, m_called[0].first);
+    EXPECT_EQ(this, m_called[0].second);
+}
+
+TEST_F(test_hot, the_program_may_have_no_data) {
+    add();
+    set_callback(false);
+    m_outcome = PENDING;
+    heat(page(0));
+    complete();
+    ASSERT_EQ(1u, m_called.size());
+    EXPECT_EQ(nullptr, m_called[0].second);
+}
+
+TEST_F(test_hot, ucp_calls_back_inside_of_the_call) {
+    add();
+    set_callback();
+    m_outcome = CALLED;
+    heat(page(0));
+    for (unsigned i = 0; i < 2 * test_eager_max_flights(); ++i) {
+        ASSERT_TRUE(send(page(0)));
+    }
+    EXPECT_EQ(2 * test_eager_max_flights() + 1, m_called.size());
+}
+
+TEST_F(test_hot, a_send_that_is_over_at_once_is_not_called_back_for) {
+    add();
+    set_callback();
+    heat(page(0));
+    for (unsigned i = 0; i < 2 * test_eager_max_flights(); ++i) {
+        m_outcome = (i % 2) ? FAILED : DONE;
+        ASSERT_TRUE(send(page(0)));
+    }
+    EXPECT_TRUE(m_called.empty());
+}
+
+TEST_F(test_hot, so_many_callbacks_of_the_program_and_no_more) {
+    add();
+    set_callback();
+    m_outcome = PENDING;
+    heat(page(0));
+    for (unsigned i = 1; i < test_eager_max_flights(); ++i) {
+        ASSERT_TRUE(send(page(0)));
+    }
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(is_cold());
+
+    /* Without a callback there is no bound */
+    m_param.op_attr_mask = 0;
+    EXPECT_TRUE(send(page(0)));
+
+    set_callback();
+    complete();
+    EXPECT_TRUE(send(page(0)));
+    while (!m_flying.empty()) {
+        complete();
+    }
+    EXPECT_EQ(test_eager_max_flights() + 1, m_called.size());
+}
+
+TEST_F(test_hot, memory_that_was_unmapped_is_deregistered) {
+    add();
+    heat(page(0));
+    test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(is_cold());
+    EXPECT_TRUE(m_mapped.empty());
+    EXPECT_EQ(0u, test_eager_bytes(m_context));
+
+    /* It may be hot again */
+    heat(page(0));
+    EXPECT_EQ(2u, m_num_mapped);
+}
+
+TEST_F(test_hot, a_waiting_program_deregisters_what_was_unmapped) {
+    add();
+    heat(page(0));
+    heat(page(1));
+    test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(0)) + 1);
+    reap();
+    EXPECT_EQ(1u, m_mapped.size());
+    EXPECT_TRUE(send(page(1)));
+}
+
+TEST_F(test_hot, memory_in_flight_stays_registered) {
+    add();
+    m_outcome = PENDING;
+    heat(page(0));
+    EXPECT_TRUE(send(page(0)));
+    test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
+    EXPECT_FALSE(send(page(0)));
+    reap();
+    EXPECT_EQ(1u, m_mapped.size());
+    complete();
+    reap();
+    EXPECT_EQ(1u, m_mapped.size());
+    complete();
+    reap();
+    EXPECT_TRUE(m_mapped.empty());
+}
+
+TEST_F(test_hot, a_request_that_is_freed_is_never_called_back_for) {
+    add();
+    m_outcome = PENDING;
+    heat(page(0));
+    m_flying.clear();
+    test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
+    for (unsigned i = 0; i < 10; ++i) {
+        reap();
+        EXPECT_EQ(1u, m_mapped.size()); /* The peer may have it still */
+    }
+
+    /* There is another registration of the memory that is there then. All are
+     * returned at the end */
+    EXPECT_FALSE(give_way());
+    close();
+    EXPECT_TRUE(m_mapped.empty());
+}
+
+TEST_F(test_hot, a_longer_message_makes_a_longer_registration) {
+    add();
+    heat(page(0), 512);
+    EXPECT_TRUE(send(page(0), PAGE)); /* It registers pages */
+
+    for (unsigned i = 0; i < 2 * HOT_FROM; ++i) {
+        send(page(0), 2 * PAGE);
+    }
+    EXPECT_TRUE(send(page(0), 2 * PAGE));
+    EXPECT_TRUE(send(page(0), 512));
+    EXPECT_EQ(1u, m_mapped.size());
+    EXPECT_EQ(2u, m_num_mapped);
+}
+
+TEST_F(test_hot, a_message_across_two_hot_buffers) {
+    add();
+    heat(page(0), PAGE);
+    heat(page(1), PAGE);
+    EXPECT_FALSE(send(page(0) + PAGE / 2, PAGE)); /* Another buffer */
+    for (unsigned i = 0; i < 2 * HOT_FROM; ++i) {
+        send(page(0), 2 * PAGE);
+    }
+    EXPECT_TRUE(send(page(0), 2 * PAGE));
+    EXPECT_TRUE(send(page(1), PAGE));
+}
+
+TEST_F(test_hot, buffers_have_an_eighth_of_the_bytes) {
+    set("MAX_PINNED", "256k");
+    add();
+    for (unsigned i = 0; i < 24; ++i) {
+        heat(page(i));
+        EXPECT_LE(test_eager_bytes(m_context), 8 * PAGE);
+    }
+    EXPECT_EQ(8u, m_mapped.size());
+}
+
+TEST_F(test_hot, buffers_have_an_eighth_of_the_regions) {
+    set("MAX_REGIONS", "24");
+    add();
+    for (unsigned i = 0; i < 16; ++i) {
+        heat(page(i));
+        EXPECT_LE(m_mapped.size(), 3u);
+    }
+}
+
+TEST_F(test_hot, bounds_without_room_for_one_page) {
+    set("MAX_REGIONS", "7");
+    add();
+    for (unsigned i = 0; i < 10 * HOT_FROM; ++i) {
+        EXPECT_FALSE(send(page(0)));
+        EXPECT_TRUE(is_cold());
+    }
+    EXPECT_EQ(0u, m_num_mapped);
+}
+
+TEST_F(test_hot, buffers_in_flight_are_not_replaced) {
+    set("MAX_REGIONS", "16");
+    add();
+    m_outcome = PENDING;
+    heat(page(0));
+    heat(page(1));
+    for (unsigned i = 0; i < 2 * HOT_FROM; ++i) {
+        EXPECT_FALSE(send(page(2)));
+    }
+    EXPECT_EQ(2u, m_num_mapped);
+    complete();
+    for (unsigned i = 0; i < HOT_FROM; ++i) {
+        send(page(2));
+    }
+    EXPECT_EQ(3u, m_num_mapped);
+    EXPECT_EQ(2u, m_mapped.size());
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(is_cold());
+}
+
+TEST_F(test_hot, idle_buffers_give_way) {
+    add();
+    heat(page(0));
+    heat(page(1));
+    EXPECT_TRUE(give_way());
+    EXPECT_EQ(1u, m_uses.size());
+    EXPECT_EQ(2u, m_mapped.size()); /* UCP was not called */
+    EXPECT_TRUE(give_way());
+    EXPECT_FALSE(give_way());
+    EXPECT_TRUE(m_uses.empty());
+
+    /* UCP returns both at the next occasion, and nothing is ended twice */
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(is_cold());
+    reap();
+    EXPECT_TRUE(m_mapped.empty());
+    EXPECT_EQ(2u, m_num_swallowed);
+    EXPECT_FALSE(test_hot_is_returning());
+    EXPECT_EQ(0u, test_eager_bytes(m_context));
+
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(send(page(0)));
+    EXPECT_EQ(1u, m_uses.size());
+}
+
+TEST_F(test_hot, buffers_in_flight_do_not_give_way) {
+    add();
+    m_outcome = PENDING;
+    heat(page(0));
+    EXPECT_FALSE(give_way());
+    EXPECT_EQ(1u, m_uses.size());
+    complete();
+    EXPECT_TRUE(give_way());
+    close();
+    EXPECT_EQ(1u, m_num_swallowed);
+}
+
+TEST_F(test_hot, what_was_unmapped_does_not_give_way_twice) {
+    add();
+    heat(page(0));
+    EXPECT_TRUE(give_way());
+    test_hot_unmapped(0, UINTPTR_MAX);
+    EXPECT_FALSE(give_way());
+    reap();
+    EXPECT_EQ(1u, m_num_swallowed);
+    EXPECT_TRUE(m_mapped.empty());
+}
+
+TEST_F(test_hot, what_is_in_flight_goes_with_the_context) {
+    add();
+    set_callback();
+    m_outcome = PENDING;
+    heat(page(0));
+    heat(page(1));
+    close();
+    EXPECT_TRUE(m_mapped.empty());
+}
+
+/* A program's callback that sends from a hot buffer itself */
+class test_hot_nested : public test_hot {
+protected:
+    static void resend(void *request, ucs_status_t status, void *user_data)
+    {
+        auto self = static_cast<test_hot_nested*>(s_self);
+        auto comm = self->m_comm;
+
+        if (++self->m_depth < 5) {
+            EXPECT_TRUE(self->send(self->page(0)));
+        }
+        self->m_comm = comm;
+    }
+
+    unsigned m_depth = 0;
+};
+
+TEST_F(test_hot_nested, a_callback_sends) {
+    add();
+    heat(page(0));
+    m_param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK;
+    m_param.cb.send      = resend;
+    m_outcome            = CALLED;
+    EXPECT_TRUE(send(page(0)));
+    EXPECT_EQ(5u, m_depth);
+    EXPECT_TRUE(give_way()); /* Nothing is in flight */
+}

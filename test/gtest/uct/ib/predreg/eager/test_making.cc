@@ -1,0 +1,124 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "eager_test.h"
+
+/* Contexts of UCP that are made */
+class test_making : public eager_test {
+protected:
+    void SetUp() override
+    {
+        eager_test::SetUp();
+        m_config["ZCOPY_THRESH"] = "auto";
+        m_config["PROTO_ENABLE"] = "y";
+    }
+
+    void TearDown() override
+    {
+        uct_predreg_eager_closing(ucp());
+        eager_test::TearDown();
+    }
+
+    /* Make a context with these features; @return what is listed */
+    test_eager_context_t *make(uint64_t features)
+    {
+        ucp_params_t params = {};
+        uct_predreg_making_t making;
+
+        params.field_mask = UCP_PARAM_FIELD_FEATURES;
+        params.features   = features;
+        uct_predreg_eager_making(test_core_state(), test_core_real(), &params,
+                                 nullptr, &making);
+        m_inside = m_config["ZCOPY_THRESH"];
+        uct_predreg_eager_made(test_core_state(), test_core_real(), &making,
+                               nullptr, m_fails ? nullptr : ucp());
+        return test_eager_listed(ucp());
+    }
+
+    std::string m_inside; /* The threshold that UCP reads */
+    bool m_fails = false;
+};
+
+TEST_F(test_making, the_threshold_is_set_for_ucp_alone) {
+    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+
+    ASSERT_NE(nullptr, context);
+    EXPECT_EQ("256", m_inside);
+    EXPECT_EQ("auto", m_config["ZCOPY_THRESH"]);
+    EXPECT_EQ(size_t(UCT_PREDREG_SEND_MIN), test_eager_min_length(context));
+}
+
+TEST_F(test_making, each_kind_of_messages) {
+    for (uint64_t feature : {UCP_FEATURE_TAG, UCP_FEATURE_AM,
+                             UCP_FEATURE_STREAM}) {
+        EXPECT_NE(nullptr, make(feature | UCP_FEATURE_WAKEUP));
+        uct_predreg_eager_closing(ucp());
+        EXPECT_EQ(nullptr, test_eager_listed(ucp()));
+    }
+}
+
+TEST_F(test_making, contexts_for_more_than_sends_are_left_alone) {
+    EXPECT_EQ(nullptr, make(UCP_FEATURE_TAG | UCP_FEATURE_RMA));
+    EXPECT_EQ(nullptr, make(UCP_FEATURE_RMA));
+    EXPECT_EQ(nullptr, make(UCP_FEATURE_WAKEUP));
+    EXPECT_EQ("auto", m_inside);
+    EXPECT_TRUE(m_modified.empty());
+}
+
+TEST_F(test_making, the_users_threshold_stays) {
+    m_config["ZCOPY_THRESH"] = "2K";
+    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+
+    ASSERT_NE(nullptr, context);
+    EXPECT_EQ(2048u, test_eager_min_length(context));
+    EXPECT_EQ("2K", m_inside);
+    EXPECT_TRUE(m_modified.empty());
+}
+
+TEST_F(test_making, a_threshold_below_ours) {
+    m_config["ZCOPY_THRESH"] = "0";
+    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+
+    ASSERT_NE(nullptr, context);
+    EXPECT_EQ(size_t(UCT_PREDREG_SEND_MIN), test_eager_min_length(context));
+}
+
+TEST_F(test_making, users_who_want_copies_get_them) {
+    for (auto value : {"inf", "16K", "8193"}) {
+        m_config["ZCOPY_THRESH"] = value;
+        EXPECT_EQ(nullptr, make(UCP_FEATURE_TAG)) << value;
+        EXPECT_EQ(value, m_inside);
+    }
+}
+
+TEST_F(test_making, without_the_cost_model_the_flag_decides) {
+    m_config["PROTO_ENABLE"] = "n";
+    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+
+    ASSERT_NE(nullptr, context);
+    EXPECT_TRUE(test_eager_flag_decides(context));
+    uct_predreg_eager_closing(ucp());
+
+    m_config["PROTO_ENABLE"] = "y";
+    context = make(UCP_FEATURE_TAG);
+    ASSERT_NE(nullptr, context);
+    EXPECT_FALSE(test_eager_flag_decides(context));
+}
+
+TEST_F(test_making, settings_that_are_not_found) {
+    m_config.clear();
+    EXPECT_EQ(nullptr, make(UCP_FEATURE_TAG));
+    m_config["PROTO_ENABLE"] = "y";
+    m_config.erase("ZCOPY_THRESH");
+    EXPECT_EQ(nullptr, make(UCP_FEATURE_TAG));
+    EXPECT_TRUE(m_modified.empty());
+}
+
+TEST_F(test_making, a_context_that_fails) {
+    m_fails = true;
+    EXPECT_EQ(nullptr, make(UCP_FEATURE_TAG));
+    EXPECT_EQ("auto", m_config["ZCOPY_THRESH"]);
+}
