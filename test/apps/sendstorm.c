@@ -132,7 +132,7 @@ static void start_peer(peer_t *peer)
     ucp_worker_params_t worker_params = {
         .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = opts.shared ? UCS_THREAD_MODE_MULTI :
-                                     UCS_THREAD_MODE_SINGLE
+                                     UCS_THREAD_MODE_SERIALIZED
     };
     ucp_ep_params_t ep_params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
