@@ -48,6 +48,10 @@ static void watch_start(uct_predreg_core_t *core)
         return;
     }
 
+    if (core->knobs.eager) {
+        uct_predreg_quiet_install();
+    }
+
     status = uct_predreg_vm_events_start(core);
     if (status == UCS_OK) {
         return;

@@ -333,7 +333,7 @@ int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
 
     registration = registration_make(context, start, end);
     if (registration == NULL) {
-        goto err;
+        return 0; /* The count goes on, so that it is tried more rarely */
     }
 
     do {

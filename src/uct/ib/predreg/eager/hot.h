@@ -31,7 +31,8 @@
  *
  * @param [in] buffer  Its place in the table. As much is registered as was ever
  *                     sent of it.
- * @return whether it is hot now. If not, its sends are counted from 0 again.
+ * @return whether it is hot now. If there is no room for it, its sends are counted
+ *         from 0 again; if its memory cannot be registered, they are not.
  */
 int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
                          ucs_reuse_buffer_t *buffer, const void *address);

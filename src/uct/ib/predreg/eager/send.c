@@ -169,6 +169,14 @@ static int is_hasty(uct_predreg_eager_context_t *context,
     return 1;
 }
 
+/* Whether a buffer is to be registered that was sent so often. If that fails, as
+ * it does where the program may only read the memory, it is tried again more and
+ * more rarely, since each attempt takes as long as many copies */
+static int is_due(uint32_t count, uint32_t threshold)
+{
+    return (count == threshold) || ucs_is_pow2(count);
+}
+
 /* Count a send. @return the handle of the buffer if it is hot, or 0 */
 static uint32_t
 count_send(uct_predreg_eager_context_t *context, const void *address,
@@ -176,7 +184,7 @@ count_send(uct_predreg_eager_context_t *context, const void *address,
 {
     uint32_t threshold = context->thresholds[ucs_reuse_class(length)];
     ucs_reuse_buffer_t *buffer;
-    uint32_t handle;
+    uint32_t handle, count;
 
     if (threshold == UCS_REUSE_NEVER) {
         return 0;
@@ -198,7 +206,8 @@ count_send(uct_predreg_eager_context_t *context, const void *address,
         return handle;
     }
 
-    if (ucs_likely(ucs_reuse_buffer_count(buffer, length) < threshold) ||
+    count = ucs_reuse_buffer_count(buffer, length);
+    if (ucs_likely(count < threshold) || !is_due(count, threshold) ||
         !uct_predreg_hot_make(context, buffer, address)) {
         return 0;
     }

@@ -268,8 +268,6 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
     if (req->purpose == UCT_PREDREG_PURPOSE_HOT) {
         if (status == UCS_OK) {
             uct_predreg_hot_registered(domain, *memh_p);
-        } else if (!(req->flags & domain->core->compat->quiet_flag)) {
-            uct_predreg_quiet_once();
         }
         return status;
     }
@@ -329,36 +327,62 @@ static ucs_status_t keeper_mem_reg(uct_predreg_domain_t *domain,
            kept_mem_reg(domain, req, memh_p);
 }
 
+static ucs_status_t begin(uct_predreg_domain_t *domain, const request_t *req,
+                          uct_mem_h *memh_p)
+{
+    uct_predreg_may_t may;
+
+    if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
+        return keeper_mem_reg(domain, req, memh_p);
+    }
+
+    if (is_of_device(req)) {
+        return kept_mem_reg(domain, req, memh_p);
+    }
+
+    may = may_do(domain, req);
+    if (ucs_unlikely(is_foreign(req, may))) {
+        return foreign_mem_reg(domain, req, may == UCT_PREDREG_MAY_PASS_POOL,
+                               memh_p);
+    }
+
+    return ucs_unlikely(domain->super == NULL) ?
+           watched_mem_reg(domain, req, may, memh_p) :
+           managed_mem_reg(domain, req, may, memh_p);
+}
+
+/* Begin a use of a hot buffer. If that is not possible, as where the program may
+ * only read it, it is copied as ever, and nobody is told */
+static ucs_status_t hot_begin(uct_predreg_domain_t *domain,
+                              const request_t *req, uct_mem_h *memh_p)
+{
+    ucs_status_t status;
+
+    uct_predreg_quiet_begin();
+    status = begin(domain, req, memh_p);
+    uct_predreg_quiet_end();
+
+    if ((status != UCS_OK) &&
+        !(req->flags & domain->core->compat->quiet_flag)) {
+        uct_predreg_quiet_once();
+    }
+    return status;
+}
+
 ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
                                  size_t length, unsigned flags,
                                  uct_predreg_purpose_t purpose,
                                  uct_mem_h *memh_p)
 {
-    request_t req = {
+    const request_t req = {
         .address = address,
         .length  = length,
         .flags   = flags,
         .purpose = purpose
     };
-    uct_predreg_may_t may;
 
-    if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
-        return keeper_mem_reg(domain, &req, memh_p);
-    }
-
-    if (is_of_device(&req)) {
-        return kept_mem_reg(domain, &req, memh_p);
-    }
-
-    may = may_do(domain, &req);
-    if (ucs_unlikely(is_foreign(&req, may))) {
-        return foreign_mem_reg(domain, &req, may == UCT_PREDREG_MAY_PASS_POOL,
-                               memh_p);
-    }
-
-    return ucs_unlikely(domain->super == NULL) ?
-           watched_mem_reg(domain, &req, may, memh_p) :
-           managed_mem_reg(domain, &req, may, memh_p);
+    return ucs_unlikely(purpose == UCT_PREDREG_PURPOSE_HOT) ?
+           hot_begin(domain, &req, memh_p) : begin(domain, &req, memh_p);
 }
 
 /* Tell a completion that the invalidation it waits for is done */

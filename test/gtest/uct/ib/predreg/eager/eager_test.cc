@@ -156,6 +156,7 @@ ucs_status_t eager_test::mem_map(ucp_context_h context,
     EXPECT_TRUE(params->field_mask & UCP_MEM_MAP_PARAM_FIELD_LENGTH);
     EXPECT_EQ(0u, uintptr_t(params->address) % PAGE);
     if (s_self->m_map_status != UCS_OK) {
+        ++s_self->m_num_failed;
         return s_self->m_map_status;
     }
 

@@ -101,6 +101,7 @@ protected:
     std::set<uct_mem_h> m_uses;
     void *m_domain          = &m_uses;
     unsigned m_num_mapped   = 0;
+    unsigned m_num_failed   = 0; /* That could not be mapped */
     unsigned m_num_swallowed = 0; /* Handles returned of uses that had ended */
     ucs_status_t m_map_status = UCS_OK;
 
