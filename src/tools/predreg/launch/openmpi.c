@@ -6,9 +6,16 @@
 
 #include "openmpi.h"
 #include "preload.h"
+#include "varlist.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* The setting of Open MPI that lists variables for the ranks, and what is between
+ * two of them unless mca_base_env_list_delimiter says otherwise */
+#define LIST      "mca_base_env_list"
+#define SEPARATOR ';'
 
 
 /* @return the variable that an option -x at @a argv sets, in that argument or
@@ -76,11 +83,69 @@ static const char *with_library(const predreg_args_t *args, char *const *argv)
                      args->preload) < 0) ? NULL : arg;
 }
 
+/* Whether an argument is the user's list of variables: mpirun takes one as well,
+ * and refuses the option -x beside it (seen with 4.1), or prefers that (5.0) */
+static int is_list(char *const *argv, size_t i)
+{
+    return (i >= 2) && !strcmp(argv[i - 1], LIST) &&
+           ((predreg_args_option(argv[i - 2], "mca") != NULL) ||
+            (predreg_args_option(argv[i - 2], "gmca") != NULL));
+}
+
+static int has_list(char *const *argv)
+{
+    size_t i;
+
+    for (i = 1; argv[i] != NULL; ++i) {
+        if (is_list(argv, i)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* Copy a command that has such a list, or whose environment has it, with all
+ * variables added to the list */
+static int add_to_list(predreg_args_t *args, char *const *argv)
+{
+    const char *list = has_list(argv) ? NULL : getenv("OMPI_MCA_" LIST);
+    const char *arg;
+    size_t i;
+
+    predreg_args_add(args, argv[0]);
+    if (list != NULL) {
+        list = predreg_varlist_add(list, args->vars, "", SEPARATOR, 1);
+        if (list == NULL) {
+            return -1;
+        }
+        predreg_args_add(args, "--mca");
+        predreg_args_add(args, LIST);
+        predreg_args_add(args, list);
+    }
+
+    for (i = 1; argv[i] != NULL; ++i) {
+        arg = is_list(argv, i) ?
+              predreg_varlist_add(argv[i], args->vars, "", SEPARATOR, 1) :
+              argv[i];
+        if (arg == NULL) {
+            return -1;
+        }
+        predreg_args_add(args, arg);
+    }
+
+    return 0;
+}
+
 /* The option -x holds only for one of the programs that ':' separates (seen
  * with 4.1), so it is repeated for each program */
 int predreg_openmpi_args(predreg_args_t *args, char *const *argv)
 {
     const char *arg;
+
+    if (has_list(argv) || (getenv("OMPI_MCA_" LIST) != NULL)) {
+        return add_to_list(args, argv);
+    }
 
     predreg_args_add(args, *argv++);
     add_vars(args, argv);

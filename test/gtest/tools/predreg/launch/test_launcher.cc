@@ -186,6 +186,30 @@ TEST_F(test_launcher, openmpi_x_in_each_way_that_it_is_written) {
     EXPECT_EQ(result, args(PREDREG_LAUNCHER_OPENMPI, command));
 }
 
+/* Open MPI 4.1 refuses -x beside its list of variables */
+TEST_F(test_launcher, openmpi_list_of_variables) {
+    for (const char *option : {"-mca", "--mca", "--gmca"}) {
+        EXPECT_EQ(strings({"mpirun", option, "mca_base_env_list",
+                           "A=1;LD_PRELOAD=/l/ours.so:/u.so;KNOB=1", "a"}),
+                  args(PREDREG_LAUNCHER_OPENMPI,
+                       {"mpirun", option, "mca_base_env_list",
+                        "A=1;LD_PRELOAD=/u.so", "a"}));
+    }
+
+    EXPECT_EQ(strings({"mpirun", "--mca", "mca_base_env_list",
+                       "KNOB=9;LD_PRELOAD=/l/ours.so", "a"}),
+              args(PREDREG_LAUNCHER_OPENMPI,
+                   {"mpirun", "--mca", "mca_base_env_list", "KNOB=9", "a"}));
+}
+
+TEST_F(test_launcher, openmpi_list_of_variables_in_the_environment) {
+    setenv("OMPI_MCA_mca_base_env_list", "A", 1);
+    EXPECT_EQ(strings({"mpirun", "--mca", "mca_base_env_list",
+                       "A;LD_PRELOAD=/l/ours.so;KNOB=1", "a"}),
+              args(PREDREG_LAUNCHER_OPENMPI, {"mpirun", "a"}));
+    unsetenv("OMPI_MCA_mca_base_env_list");
+}
+
 TEST_F(test_launcher, openmpi_x_at_the_end) {
     EXPECT_EQ(strings({"mpirun", "-x", "LD_PRELOAD=/l/ours.so", "-x", "KNOB=1",
                        "-x"}),
