@@ -15,8 +15,9 @@
 /* The file of UCP that says of a registration that it has failed */
 #define UCP_FILE "ucp_mm.c"
 
-/* Whether this thread's messages are held back */
-static __thread int is_quiet;
+/* How many times this thread's messages are held back, within each other: above 0
+ * they are */
+static __thread unsigned quiet_depth;
 
 /* Whether the next error that UCP logs in this thread is */
 static __thread int is_quiet_once;
@@ -43,7 +44,7 @@ handle_message(const char *file, unsigned line, const char *function,
         }
     }
 
-    return (is_quiet && (level <= UCS_LOG_LEVEL_WARN)) ?
+    return ((quiet_depth > 0) && (level <= UCS_LOG_LEVEL_WARN)) ?
            UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
@@ -54,7 +55,7 @@ void uct_predreg_quiet_install(void)
 
 void uct_predreg_quiet_begin(void)
 {
-    is_quiet = 1;
+    ++quiet_depth;
 }
 
 void uct_predreg_quiet_once(void)
@@ -64,5 +65,5 @@ void uct_predreg_quiet_once(void)
 
 void uct_predreg_quiet_end(void)
 {
-    is_quiet = 0;
+    --quiet_depth;
 }

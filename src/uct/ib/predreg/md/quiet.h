@@ -29,10 +29,10 @@ BEGIN_C_DECLS
  *  once. */
 void uct_predreg_quiet_install(void);
 
-/** Drop the warnings and errors of this thread from now on. */
+/** Drop the warnings and errors of this thread from now on. Calls nest. */
 void uct_predreg_quiet_begin(void);
 
-/** Drop them no longer. */
+/** Drop them no longer, unless there was more than one begin. */
 void uct_predreg_quiet_end(void);
 
 /** Drop the next error of this thread, if it is UCP's about a registration: UCP
