@@ -5,12 +5,12 @@
  */
 
 /*
- * Threads that send small messages to themselves over UCP, and compare every byte
- * that arrives, while memory comes and goes: from buffers of their own, on the
- * stack, that are mapped anew, moved, given back to the kernel or grown; and from
- * buffers that all threads send at a time. Endpoints are closed and workers
- * destroyed with sends in flight, and the process forks. Prints a line of JSON.
- * sendstorm_usage() tells the options.
+ * Threads that send small messages to themselves over UCP, and compare every
+ * byte that arrives, while memory comes and goes: from buffers of their own, on
+ * the stack, that are mapped anew, moved, given back to the kernel or grown;
+ * and from buffers that all threads send at a time. Endpoints are closed and
+ * workers destroyed with sends in flight, and the process forks. Prints a line
+ * of JSON. sendstorm_usage() tells the options.
  */
 
 #ifndef _GNU_SOURCE

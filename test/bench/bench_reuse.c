@@ -6,11 +6,11 @@
 
 /*
  * What it takes to find a buffer that was sent before, in the table of reused
- * buffers and in a balanced tree: Figure 3 of Rashti and Afsahi (2011). The tree
- * is that of libc (tfind()), a red-black tree. Buffers are looked up in random
- * order, each lookup with the result of the one before, so that the processor
- * cannot work at several of them at a time; and without that, as a program's
- * sends are, which have other work between them.
+ * buffers and in a balanced tree: Figure 3 of Rashti and Afsahi (2011). The
+ * tree is that of libc (tfind()), a red-black tree. Buffers are looked up in
+ * random order, each lookup with the result of the one before, so that the
+ * processor cannot work at several of them at a time; and without that, as a
+ * program's sends are, which have other work between them.
  */
 
 #include "bench_util.h"

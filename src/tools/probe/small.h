@@ -18,8 +18,8 @@ BEGIN_C_DECLS
 /** Measure with registrations of a memory domain, and say the result. */
 void predreg_probe_small_domain(const predreg_probe_ucx_t *ucx, uct_md_h md);
 
-/** Measure with memory handles of a context of UCP, as the library has for small
- *  sends, and say the result. */
+/** Measure with memory handles of a context of UCP, as the library has for
+ *  small sends, and say the result. */
 void predreg_probe_small_context(const predreg_probe_ucx_t *ucx,
                                  ucp_context_h context);
 

@@ -13,8 +13,8 @@
 
 double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length)
 {
-    /* Beyond its first byte, each one is the first of a further page in one case
-     * out of the size of a page */
+    /* Beyond its first byte, each one is the first of a further page in one
+     * case out of the size of a page */
     return costs->reg_call +
            (costs->reg_page *
             (1 + ((length - 1.) / ucs_rcache_pred_page_size())));

@@ -54,8 +54,8 @@ typedef struct ucs_reuse_slot {
     /** Whether it was used since ucs_reuse_slots_take_victim() passed by.
      *  Relaxed */
     _Atomic uint32_t   is_used;
-    /** For the caller: whether a message was sent from it as was meant. 0 when it
-     *  is filled. Relaxed */
+    /** For the caller: whether a message was sent from it as was meant. 0 when
+     *  it is filled. Relaxed */
     _Atomic uint32_t   is_proven;
 } __attribute__((aligned(64))) ucs_reuse_slot_t;
 
@@ -69,7 +69,8 @@ typedef struct ucs_reuse_slots {
     /** How many slots were marked dead and not taken yet. Relaxed: who does not
      *  see it looks again later. */
     _Atomic uint32_t num_dead;
-    /** Bytes of all slots that are not free. Written under the lock; relaxed. */
+    /** Bytes of all slots that are not free. Written under the lock;
+     *  relaxed. */
     _Atomic uint64_t bytes;
     uint32_t         hand;   /**< Next slot to be a victim. Under the lock */
     /** Held by those who look for a slot to take or to fill; not by those who
@@ -121,8 +122,8 @@ ucs_reuse_slot_is_sent(const ucs_reuse_slot_t *slot)
                                           memory_order_relaxed) != 0;
 }
 
-/** Mark live slots dead whose memory overlaps a range. May be called in a memory
- *  hook: waits for nobody. */
+/** Mark live slots dead whose memory overlaps a range. May be called in a
+ *  memory hook: waits for nobody. */
 void ucs_reuse_slots_unmapped(ucs_reuse_slots_t *slots, uintptr_t start,
                               uintptr_t end);
 
@@ -139,8 +140,8 @@ ucs_reuse_slots_at(const ucs_reuse_slots_t *slots, uint32_t number)
 /** Take a dead slot without sends in flight. @return NULL if there is none. */
 ucs_reuse_slot_t *ucs_reuse_slots_take_dead(ucs_reuse_slots_t *slots);
 
-/** Take a live slot without sends in flight, preferably one that was not used of
- *  late. @return NULL if there is none. */
+/** Take a live slot without sends in flight, preferably one that was not used
+ *  of late. @return NULL if there is none. */
 ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots);
 
 /** Take any slot, whatever its state, in the order of their numbers. To be used

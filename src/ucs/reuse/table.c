@@ -11,8 +11,8 @@
 
 /* A table that has stopped starts anew after it has turned down so many times
  * as many buffers as it holds, and as many as it has lines: walking through it
- * costs little then, spread over them. The few buffers that fill one line do not
- * suffice, however unfortunate their addresses */
+ * costs little then, spread over them. The few buffers that fill one line do
+ * not suffice, however unfortunate their addresses */
 #define REFUSED_PER_BUFFER 4
 
 

@@ -73,8 +73,8 @@ static void keep(const predreg_facts_t *facts, predreg_calibrate_kept_t *kept)
 
     names = predreg_check_memory(calloc(asked->num_domains, sizeof(*names)));
     for (i = 0; i < asked->num_domains; ++i) {
-        /* UCP opens all of them, and the library sees which it opens, not which it
-         * keeps */
+        /* UCP opens all of them, and the library sees which it opens, not which
+         * it keeps */
         if (predreg_facts_is_managed(facts, &asked->domains[i])) {
             names[num_names++] = asked->domains[i].name;
         }

@@ -375,8 +375,8 @@ TEST_F(test_reuse_table, many_threads) {
     EXPECT_GE(test_reuse_table_num_buffers(m_table), COUNT);
 }
 
-/* Threads that drive a small table to stop and to start anew all the time, while
- * others look up, count and heat */
+/* Threads that drive a small table to stop and to start anew all the time,
+ * while others look up, count and heat */
 TEST_F(test_reuse_table, threads_while_it_starts_anew) {
     std::vector<std::thread> threads;
     std::atomic<unsigned> wrong{0};

@@ -50,8 +50,8 @@ typedef struct uct_predreg_eager_context {
      *  completed. Relaxed: it only decides how a send goes. */
     _Atomic int        has_waited;
 
-    /** The next one of the list. Written under its lock; sequentially consistent,
-     *  see context.c */
+    /** The next one of the list. Written under its lock; sequentially
+     *  consistent, see context.c */
     _Atomic(struct uct_predreg_eager_context*) next;
 } uct_predreg_eager_context_t;
 
@@ -108,8 +108,8 @@ void uct_predreg_eager_remove_worker(ucp_worker_h worker);
 void uct_predreg_eager_for_each(void (*func)(uct_predreg_eager_context_t *ctx,
                                              void *arg), void *arg);
 
-/** In a forked child, where there is no other thread: forget all contexts, which
- *  are the parent's. */
+/** In a forked child, where there is no other thread: forget all contexts,
+ *  which are the parent's. */
 void uct_predreg_eager_reset(void);
 
 #endif

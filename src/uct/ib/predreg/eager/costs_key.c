@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* How a line of /proc/cpuinfo begins that tells the model: on x86, on POWER, and
- * on ARM, which has numbers only */
+/* How a line of /proc/cpuinfo begins that tells the model: on x86, on POWER,
+ * and on ARM, which has numbers only */
 static const char *const model_names[] = {"model name", "cpu", "CPU part"};
 
 

@@ -22,8 +22,8 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_COSTS_TEXT_MAX 2048
 
 
-/** Print costs, which are as uct_predreg_measure() makes them. What is more than
- *  a second becomes a second. */
+/** Print costs, which are as uct_predreg_measure() makes them. What is more
+ *  than a second becomes a second. */
 void uct_predreg_costs_print(const ucs_reuse_costs_t *costs,
                              char text[UCT_PREDREG_COSTS_TEXT_MAX]);
 

@@ -29,8 +29,8 @@
 
 #define UCT_PREDREG_ENDPOINTS_BITS 10
 
-/** What is known of the messages of one kind of an endpoint: those whose class of
- *  length (ucs_reuse_class()) is below or above these are left alone. */
+/** What is known of the messages of one kind of an endpoint: those whose class
+ *  of length (ucs_reuse_class()) is below or above these are left alone. */
 typedef struct uct_predreg_endpoint_range {
     uint8_t min;
     uint8_t max;

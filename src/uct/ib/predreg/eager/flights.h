@@ -23,23 +23,24 @@
 /** How many there may be at a time. */
 #define UCT_PREDREG_MAX_FLIGHTS 4096
 
-/** A send. Its fields belong to whoever has taken it; UCP keeps it meanwhile. */
+/** A send. Its fields belong to whoever has taken it; UCP keeps it
+ *  meanwhile. */
 typedef struct uct_predreg_flight {
     ucs_reuse_slot_t        *slot;
     ucp_send_nbx_callback_t cb;         /**< The program's */
     void                    *user_data; /**< The program's */
     struct uct_predreg_flights *owner;
-    /** Number of the next free one plus one; 0: there is none. Relaxed: a thread
-     *  that reads it of a send that another one takes meanwhile finds that the
-     *  list has changed */
+    /** Number of the next free one plus one; 0: there is none. Relaxed: a
+     *  thread that reads it of a send that another one takes meanwhile finds
+     *  that the list has changed */
     _Atomic uint32_t        next;
 } uct_predreg_flight_t;
 
 typedef struct uct_predreg_flights {
     uct_predreg_flight_t *flights; /**< Constant */
     /** Number of the first free one plus one in the low 32 bits, and above them
-     *  how often this has changed, so that a compare-and-swap notices. Acquire and
-     *  release: whoever takes one is after whoever gave it back. */
+     *  how often this has changed, so that a compare-and-swap notices. Acquire
+     *  and release: whoever takes one is after whoever gave it back. */
     _Atomic uint64_t     first;
 } uct_predreg_flights_t;
 

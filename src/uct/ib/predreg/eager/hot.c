@@ -72,10 +72,10 @@ static void send_over(uct_predreg_eager_context_t *context,
 }
 
 /*
- * A send is over. If no transport was seen to send any message of the slot without
- * a copy, this one was not sent so either: UCP has copied it, if it is over before
- * UCP has returned from the program's call, and else may have sent it by
- * rendezvous, as it does with all that are as long.
+ * A send is over. If no transport was seen to send any message of the slot
+ * without a copy, this one was not sent so either: UCP has copied it, if it is
+ * over before UCP has returned from the program's call, and else may have sent
+ * it by rendezvous, as it does with all that are as long.
  */
 static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
 {
@@ -118,7 +118,8 @@ static void completed_of_program(void *request, ucs_status_t status,
     cb(request, status, data);
 }
 
-/* Have UCP call back. @return 0 if there is no place for the program's callback */
+/* Have UCP call back. @return 0 if there is no place for the program's
+ * callback */
 static int call_back(uct_predreg_eager_context_t *context,
                      ucs_reuse_slot_t *slot, uct_predreg_comm_t *comm)
 {

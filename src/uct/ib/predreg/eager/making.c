@@ -25,11 +25,11 @@
     (UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM)
 
 
-/* Whether the features are those of a context whose sends are looked at. One for
- * puts and gets as well is left alone: the setting would make UCP register the
- * buffers of all of them (put_offload.c and get_offload.c of 1.16 and later,
- * ucp_ep_config_rma_init() before), and nothing else can choose the copy for
- * them */
+/* Whether the features are those of a context whose sends are looked at. One
+ * for puts and gets as well is left alone: the setting would make UCP register
+ * the buffers of all of them (put_offload.c and get_offload.c of 1.16 and
+ * later, ucp_ep_config_rma_init() before), and nothing else can choose the copy
+ * for them */
 static int has_sends_only(const ucp_params_t *params)
 {
     return (params->field_mask & UCP_PARAM_FIELD_FEATURES) &&

@@ -31,8 +31,9 @@
 #define RING         64
 #define RING_STRIDE  (UCS_REUSE_MAX_LENGTH + 128)
 
-/* They are repeated so often even if there is no time left, which is some half a
- * millisecond of work: once may have been when another program had the processor */
+/* They are repeated so often even if there is no time left, which is some half
+ * a millisecond of work: once may have been when another program had the
+ * processor */
 #define MIN_BATCHES  3
 
 /* Registrations of each length that are done even if there is no time left. The
@@ -102,7 +103,8 @@ static void measure_clock(measure_t *measure)
     measure->clock = best;
 }
 
-/* Whether less time has passed since the beginning than a part of what there is */
+/* Whether less time has passed since the beginning than a part of what there
+ * is */
 static int is_before(const measure_t *measure, double part)
 {
     uint64_t max_nsec = measure->params->max_nsec;
@@ -114,8 +116,8 @@ static int is_before(const measure_t *measure, double part)
 }
 
 
-/* The string instruction of x86, by which UCX copies on some processors and from
- * this many bytes on (ucs_memcpy_relaxed() of 1.13 to 1.23, cpu.c) */
+/* The string instruction of x86, by which UCX copies on some processors and
+ * from this many bytes on (ucs_memcpy_relaxed() of 1.13 to 1.23, cpu.c) */
 #define STRING_COPY_MIN 1024
 
 static void copy_string(void *dest, const void *src, size_t length)
@@ -248,8 +250,8 @@ static double median(uint64_t *times, unsigned count)
                          ((times[count / 2 - 1] + times[count / 2]) / 2.);
 }
 
-/* Draw the line through the times of 1, 2, ... pages that is nearest to them, of
- * those whose parts are not negative */
+/* Draw the line through the times of 1, 2, ... pages that is nearest to them,
+ * of those whose parts are not negative */
 static void fit(const double *times, unsigned count, ucs_reuse_costs_t *costs)
 {
     double mean = 0, slope = 0, square = 0, product = 0, all_squares = 0;

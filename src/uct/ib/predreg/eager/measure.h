@@ -21,20 +21,20 @@ BEGIN_C_DECLS
  * well.
  */
 
-/** How long measuring may take, unless something else is asked for. A single call
- *  of the caller's functions may take it beyond that, and so may other programs
- *  that have the processor. */
+/** How long measuring may take, unless something else is asked for. A single
+ *  call of the caller's functions may take it beyond that, and so may other
+ *  programs that have the processor. */
 #define UCT_PREDREG_MEASURE_MAX_NSEC 5000000
 
-/** V where no lookup is given, nanoseconds: what the table of ucs/reuse takes at
- *  most on a hit, by its test. */
+/** V where no lookup is given, nanoseconds: what the table of ucs/reuse takes
+ *  at most on a hit, by its test. */
 #define UCT_PREDREG_MEASURE_LOOKUP_NSEC 15
 
 
 typedef struct {
     /** Register memory. It is called for memory that was touched, each time for
-     *  another range, so that a cache underneath has nothing to answer with. The
-     *  handle is for unmap. */
+     *  another range, so that a cache underneath has nothing to answer with.
+     *  The handle is for unmap. */
     ucs_status_t (*map)(void *arg, void *address, size_t length,
                         void **handle_p);
     /** Undo that. */
@@ -72,9 +72,9 @@ typedef struct {
 ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
                                  ucs_reuse_costs_t *costs);
 
-/** Measure the lookup alone, V, nanoseconds: this takes some microseconds, if the
- *  lookup does not take long, and no memory. The buffers that are looked up need
- *  not exist. */
+/** Measure the lookup alone, V, nanoseconds: this takes some microseconds, if
+ *  the lookup does not take long, and no memory. The buffers that are looked up
+ *  need not exist. */
 double
 uct_predreg_measure_lookup(const uct_predreg_calibrate_params_t *params);
 

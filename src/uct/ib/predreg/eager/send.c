@@ -24,12 +24,12 @@
     (UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL)
 
 
-/* The datatype of cold sends, for all contexts. Written by the first context that
- * is made, before it is listed */
+/* The datatype of cold sends, for all contexts. Written by the first context
+ * that is made, before it is listed */
 static ucp_datatype_t cold_datatype;
 
-/* What this thread sends from a hot buffer just now, while UCP is called; buffer
- * is NULL at other times */
+/* What this thread sends from a hot buffer just now, while UCP is called;
+ * buffer is NULL at other times */
 static __thread struct {
     const void       *buffer;
     ucs_reuse_slot_t *slot;
@@ -148,11 +148,11 @@ static void send_cold(const uct_predreg_eager_context_t *context,
 
 /*
  * Whether sending without the copy would keep the program from going on. A send
- * that the program waits for (UCP_OP_ATTR_FLAG_FAST_CMPL) is over at once if it is
- * copied, and else only when the peer has acknowledged it (openucx/ucx #3113). A
- * program that has found nothing to do between its sends, as one that waits for
- * an answer, does not lose by that; one that sends one message after the other
- * does.
+ * that the program waits for (UCP_OP_ATTR_FLAG_FAST_CMPL) is over at once if it
+ * is copied, and else only when the peer has acknowledged it (openucx/ucx
+ * #3113). A program that has found nothing to do between its sends, as one that
+ * waits for an answer, does not lose by that; one that sends one message after
+ * the other does.
  */
 static int is_hasty(uct_predreg_eager_context_t *context,
                     const uct_predreg_comm_t *comm)
@@ -169,9 +169,9 @@ static int is_hasty(uct_predreg_eager_context_t *context,
     return 1;
 }
 
-/* Whether a buffer is to be registered that was sent so often. If that fails, as
- * it does where the program may only read the memory, it is tried again more and
- * more rarely, since each attempt takes as long as many copies */
+/* Whether a buffer is to be registered that was sent so often. If that fails,
+ * as it does where the program may only read the memory, it is tried again more
+ * and more rarely, since each attempt takes as long as many copies */
 static int is_due(uint32_t count, uint32_t threshold)
 {
     return (count == threshold) || ucs_is_pow2(count);

@@ -15,8 +15,8 @@
 
 #define MAX_DOMAINS 16
 
-/* Names of the domains that were opened; of more than these, only the first ones
- * count */
+/* Names of the domains that were opened; of more than these, only the first
+ * ones count */
 static char names[MAX_DOMAINS][32];
 static unsigned num_names;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -15,12 +15,12 @@
  * registration and a copy cost there.
  */
 
-/** A memory domain that is managed was opened. The name counts in what the costs
- *  depend on. */
+/** A memory domain that is managed was opened. The name counts in what the
+ *  costs depend on. */
 void uct_predreg_thresholds_add_domain(const char *name);
 
-/** Find the costs, which may take some milliseconds, and set the thresholds of a
- *  context, unless that was done before. Registers memory with UCP. */
+/** Find the costs, which may take some milliseconds, and set the thresholds of
+ *  a context, unless that was done before. Registers memory with UCP. */
 void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context);
 
 /** In a forked child, where there is no other thread: forget the domains. */

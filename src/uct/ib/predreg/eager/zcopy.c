@@ -21,9 +21,9 @@
  */
 #define MAX_KINDS 16
 
-/* The operations that were replaced, by the number of their replacement. Written
- * under the lock, before the replacement is put into an interface; relaxed,
- * since a thread gets an interface only after that */
+/* The operations that were replaced, by the number of their replacement.
+ * Written under the lock, before the replacement is put into an interface;
+ * relaxed, since a thread gets an interface only after that */
 static _Atomic(uct_ep_am_zcopy_func_t) originals[MAX_KINDS];
 static pthread_mutex_t                 lock = PTHREAD_MUTEX_INITIALIZER;
 

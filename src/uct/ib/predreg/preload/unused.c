@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 /*
- * Says at exit that MPI has not used UCX, if a summary or a trace was asked for:
- * who finds nothing would look for the reason. The core is not even loaded then.
- * Debian's Open MPI is set up so that it uses UCX only where it is told to.
+ * Says at exit that MPI has not used UCX, if a summary or a trace was asked
+ * for: who finds nothing would look for the reason. The core is not even loaded
+ * then. Debian's Open MPI is set up so that it uses UCX only where it is told
+ * to.
  */
 
 

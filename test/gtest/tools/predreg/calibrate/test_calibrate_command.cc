@@ -16,8 +16,8 @@ extern "C" {
 
 #include <getopt.h>
 
-/* The sub-command as it was built, and what it prints of facts that are made up.
- * With domains to measure it is run by test/info.sh. */
+/* The sub-command as it was built, and what it prints of facts that are made
+ * up. With domains to measure it is run by test/info.sh. */
 class test_calibrate_command : public command_test {
 protected:
     test_calibrate_command()

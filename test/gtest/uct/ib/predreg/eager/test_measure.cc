@@ -149,7 +149,8 @@ TEST_F(test_measure, failures_are_told) {
     }
 }
 
-/* Whatever a copy takes here, a longer one takes more, and none takes nothing */
+/* Whatever a copy takes here, a longer one takes more, and none takes
+ * nothing */
 TEST_F(test_measure, by_the_clock_of_the_system) {
     m_map.params.now = nullptr;
     ASSERT_EQ(UCS_OK, measure());
