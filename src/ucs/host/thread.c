@@ -302,6 +302,18 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
     return UCS_OK;
 }
 
+/* The thread sanitizer takes a thread for one that nobody joins if it is waited
+ * for by the monotonic clock: it does not know that function */
+#ifdef __SANITIZE_THREAD__
+#  define JOIN_CLOCK CLOCK_REALTIME
+#  define THREAD_JOIN(_thread, _until) \
+    pthread_timedjoin_np(_thread, NULL, _until)
+#else
+#  define JOIN_CLOCK CLOCK_MONOTONIC
+#  define THREAD_JOIN(_thread, _until) \
+    pthread_clockjoin_np(_thread, NULL, JOIN_CLOCK, _until)
+#endif
+
 ucs_status_t ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread,
                                          uint64_t patience)
 {
@@ -314,12 +326,11 @@ ucs_status_t ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread,
     atomic_store_explicit(&thread->stop, 1, memory_order_relaxed);
     ucs_rcache_pred_thread_wake(thread);
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
+    clock_gettime(JOIN_CLOCK, &until);
     patience      += until.tv_nsec;
     until.tv_sec  += patience / NSEC_PER_SEC;
     until.tv_nsec  = patience % NSEC_PER_SEC;
-    if (pthread_clockjoin_np(thread->thread, NULL, CLOCK_MONOTONIC, &until) !=
-        0) {
+    if (THREAD_JOIN(thread->thread, &until) != 0) {
         return UCS_ERR_TIMED_OUT;
     }
 
