@@ -28,7 +28,8 @@ expect()
 }
 
 expect "$dir/libuct_predreg.so" \
-    ucp_am_recv_data_nbx ucp_am_send_nb ucp_am_send_nbx ucp_config_read \
+    ucp_am_recv_data_nbx ucp_am_send_nb ucp_am_send_nbx ucp_cleanup \
+    ucp_config_read \
     ucp_get ucp_get_nb ucp_get_nbi ucp_get_nbx ucp_init_version \
     ucp_mem_map ucp_put \
     ucp_put_nb ucp_put_nbi ucp_put_nbx ucp_stream_recv_nb \
@@ -36,7 +37,8 @@ expect "$dir/libuct_predreg.so" \
     ucp_tag_msg_recv_nb ucp_tag_msg_recv_nbx ucp_tag_recv_nb \
     ucp_tag_recv_nbr ucp_tag_recv_nbx ucp_tag_send_nb ucp_tag_send_nbr \
     ucp_tag_send_nbx ucp_tag_send_sync_nb ucp_tag_send_sync_nbx \
-    ucp_worker_arm ucp_worker_destroy ucp_worker_progress \
+    ucp_worker_arm ucp_worker_create ucp_worker_destroy \
+    ucp_worker_progress \
     ucs_rcache_region_invalidate \
     uct_iface_open uct_md_close uct_md_config_read uct_md_mem_attach \
     uct_md_mem_dereg uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_mem_reg_v2 \
