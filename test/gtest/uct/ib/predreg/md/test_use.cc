@@ -246,14 +246,16 @@ TEST_F(test_md_use, a_send_that_does_not_fit_is_refused_in_silence) {
 TEST_F(test_md_use, ucp_says_nothing_of_what_it_copies_instead) {
     test_core_set_ucx(18);
     set("MAX_PINNED", "512K");
-    reg(open(), 0, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_EXCEEDS_LIMIT);
+
+    uct_md_h md = open();
+    reg(md, 0, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_EXCEEDS_LIMIT);
     for (const char *message : {"dropped", "the next one"}) {
         ucs_log_dispatch("src/ucp/core/ucp_mm.c", 1, "f", UCS_LOG_LEVEL_ERROR,
                          &ucs_global_opts.log_component, "%s", message);
     }
     EXPECT_EQ("the next one", log_watch::take());
 
-    reg(open(), 0, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_EXCEEDS_LIMIT);
+    reg(md, 0, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_EXCEEDS_LIMIT);
     ucs_error("of somebody else");
     EXPECT_EQ("of somebody else", log_watch::take());
 }
