@@ -53,7 +53,9 @@ void uct_predreg_costs_key(unsigned major, unsigned minor, unsigned release,
 {
     unsigned i;
 
-    qsort(domains, num_domains, sizeof(*domains), compare);
+    if (num_domains > 0) {
+        qsort(domains, num_domains, sizeof(*domains), compare);
+    }
     key[0] = '\0';
     append(key, "UCX %u.%u.%u", major, minor, release);
     for (i = 0; i < num_domains; ++i) {
