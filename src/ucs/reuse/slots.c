@@ -8,7 +8,7 @@
 
 #include <ucs/sys/math.h>
 
-#include <sys/mman.h>
+#include <stdlib.h>
 
 /*
  * Flags of the state of a slot. A free slot has both, so that acquiring it
@@ -26,20 +26,22 @@ ucs_status_t ucs_reuse_slots_init(ucs_reuse_slots_t *slots)
 {
     *slots = (ucs_reuse_slots_t){};
 
-    /* The kernel provides the pages of those that are used */
-    slots->slots = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (slots->slots == MAP_FAILED) {
+    /* The kernel provides the pages of those that are used. Memory of the
+     * allocator, so that leak checkers follow the handles in it */
+    slots->memory = calloc(1, SIZE + sizeof(ucs_reuse_slot_t));
+    if (slots->memory == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
+    slots->slots = (ucs_reuse_slot_t*)ucs_align_up_pow2(
+            (uintptr_t)slots->memory, sizeof(ucs_reuse_slot_t));
     pthread_mutex_init(&slots->lock, NULL);
     return UCS_OK;
 }
 
 void ucs_reuse_slots_cleanup(ucs_reuse_slots_t *slots)
 {
-    munmap(slots->slots, SIZE);
+    free(slots->memory);
     pthread_mutex_destroy(&slots->lock);
 }
 

@@ -62,7 +62,8 @@ typedef struct ucs_reuse_slot {
 
 typedef struct ucs_reuse_slots {
     ucs_reuse_slot_t *slots; /**< UCS_REUSE_MAX_SLOTS, all free at first.
-                                  Constant */
+                                  Constant, as memory */
+    void             *memory; /**< What they are in */
     /** Slots from this one on have never been used. Written under the lock,
      *  with release: who sees a slot sees its fields. */
     _Atomic uint32_t num;

@@ -7,7 +7,6 @@
 #include "table.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 /* A table that has stopped starts anew after it has turned down so many times
  * as many buffers as it holds, and as many as it has lines: walking through it
@@ -28,13 +27,15 @@ ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
 
     *table = (ucs_reuse_table_t){.bits = bits, .min_hot = min_hot};
 
-    /* Zeros are an empty table, and pages that nobody touches are not there */
-    table->lines = mmap(NULL, lines_size(table), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (table->lines == MAP_FAILED) {
+    /* Zeros are an empty table, and pages that nobody touches are not there.
+     * Memory of the allocator, so that leak checkers follow the chains */
+    table->memory = calloc(1, lines_size(table) + sizeof(*table->lines));
+    if (table->memory == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
+    table->lines = (ucs_reuse_line_t*)ucs_align_up_pow2(
+            (uintptr_t)table->memory, sizeof(*table->lines));
     pthread_mutex_init(&table->lock, NULL);
     return UCS_OK;
 }
@@ -51,7 +52,7 @@ void ucs_reuse_table_cleanup(ucs_reuse_table_t *table)
         }
     }
 
-    munmap(table->lines, lines_size(table));
+    free(table->memory);
     pthread_mutex_destroy(&table->lock);
 }
 

@@ -83,6 +83,7 @@ typedef struct ucs_reuse_line {
 typedef struct ucs_reuse_table {
     /* These fields are constant */
     ucs_reuse_line_t *lines;  /**< 2^bits */
+    void             *memory; /**< What they are in */
     unsigned         bits;
     double           min_hot; /**< Part of the buffers that has to be hot for
                                    chains to grow; 0 to 1 */

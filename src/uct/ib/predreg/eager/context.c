@@ -28,6 +28,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static worker_t *workers;
 static _Atomic(uct_predreg_eager_context_t*) contexts;
 
+/* What was on the lists when this process was forked. Volatile, so that the
+ * compiler keeps them although nobody reads them */
+static uct_predreg_eager_context_t *volatile inherited_contexts;
+static worker_t *volatile inherited_workers;
+
 /* How many memory hooks walk the list. Sequentially consistent, with the list:
  * whoever has removed a context and then sees no walker knows that none will
  * see it */
@@ -230,10 +235,33 @@ uct_predreg_eager_find_slow(uct_predreg_sender_t *sender, ucp_worker_h worker)
     return known->context;
 }
 
+/* Keep what a forked child has inherited: the locks in it may have been held by
+ * threads that are not here, but it is no leak */
+static void keep_inherited(void)
+{
+    uct_predreg_eager_context_t *context = first_context();
+    worker_t *worker                     = workers;
+
+    if (context != NULL) {
+        while (context->next != NULL) {
+            context = context->next;
+        }
+        context->next      = inherited_contexts;
+        inherited_contexts = first_context();
+    }
+
+    if (worker != NULL) {
+        while (worker->next != NULL) {
+            worker = worker->next;
+        }
+        worker->next      = inherited_workers;
+        inherited_workers = workers;
+    }
+}
+
 void uct_predreg_eager_reset(void)
 {
-    /* What the lists hold is left where it is: its locks may have been held by
-     * threads that are not here */
+    keep_inherited();
     pthread_mutex_init(&lock, NULL);
     workers = NULL;
     atomic_init(&contexts, NULL);
