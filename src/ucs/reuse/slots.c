@@ -6,6 +6,7 @@
 
 #include "slots.h"
 
+#include <ucs/base/align.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -33,7 +34,7 @@ ucs_status_t ucs_reuse_slots_init(ucs_reuse_slots_t *slots)
         return UCS_ERR_NO_MEMORY;
     }
 
-    slots->slots = (ucs_reuse_slot_t*)ucs_align_up_pow2(
+    slots->slots = (ucs_reuse_slot_t*)ucs_rcache_pred_align_up(
             (uintptr_t)slots->memory, sizeof(ucs_reuse_slot_t));
     pthread_mutex_init(&slots->lock, NULL);
     return UCS_OK;

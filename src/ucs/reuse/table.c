@@ -6,6 +6,8 @@
 
 #include "table.h"
 
+#include <ucs/base/align.h>
+
 #include <stdlib.h>
 
 /* A table that has stopped starts anew after it has turned down so many times
@@ -34,7 +36,7 @@ ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
         return UCS_ERR_NO_MEMORY;
     }
 
-    table->lines = (ucs_reuse_line_t*)ucs_align_up_pow2(
+    table->lines = (ucs_reuse_line_t*)ucs_rcache_pred_align_up(
             (uintptr_t)table->memory, sizeof(*table->lines));
     pthread_mutex_init(&table->lock, NULL);
     return UCS_OK;

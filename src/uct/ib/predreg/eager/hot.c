@@ -7,6 +7,7 @@
 #include "hot.h"
 #include "endpoints.h"
 
+#include <ucs/base/align.h>
 #include <ucs/base/page.h>
 
 #include <ucs/debug/log_def.h>
@@ -320,8 +321,9 @@ int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
 {
     size_t page     = ucs_rcache_pred_page_size();
     size_t length   = ucs_reuse_buffer_length(buffer);
-    uintptr_t start = ucs_align_down_pow2((uintptr_t)address, page);
-    uintptr_t end   = ucs_align_up_pow2((uintptr_t)address + length, page);
+    uintptr_t start = ucs_rcache_pred_align_down((uintptr_t)address, page);
+    uintptr_t end   = ucs_rcache_pred_align_up((uintptr_t)address + length,
+                                               page);
     registration_t *registration;
     uint32_t number;
 
