@@ -5,18 +5,39 @@
  */
 
 #include "calibrate.h"
-#include "options.h"
 #include "output.h"
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/info/find.h>
+#include <tools/predreg/info/options.h>
 #include <tools/predreg/run/find_library.h>
 #include <uct/ib/predreg/eager/costs_file.h>
 #include <uct/ib/predreg/eager/costs_key.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+
+static void usage(void)
+{
+    printf("usage: ucx_predreg calibrate [OPTIONS] [--] [COMMAND [ARGS...]]\n"
+           "\n"
+           "Measure what it takes here to register a small buffer and to copy\n"
+           "it, and say from how many sends on registering it pays. The result\n"
+           "is kept for the library, which sends without the copy what pays if\n"
+           "UCX_RCACHE_PRED_EAGER=y. COMMAND is not run: this is about the UCX\n"
+           "that it would load, as with info.\n"
+           "\n"
+           "  --json           one JSON object\n"
+           "  --set KNOB=VALUE as if UCX_RCACHE_PRED_KNOB was set; may be\n"
+           "                   repeated\n"
+           "  --library PATH   with this libuct_predreg.so\n"
+           "  --help           this text\n"
+           "\n"
+           "The exit status is 0 if there is a result, 1 if there is none, 2 if\n"
+           "an argument is bad, and 127 if there is no COMMAND of that name.\n");
+}
 
 /* Print why there is no result, or only a part of one.
  * @return the exit status. */
@@ -103,10 +124,10 @@ int predreg_calibrate_from(const char *folder, int argc, char **argv)
 {
     predreg_facts_t facts         = {0};
     predreg_calibrate_kept_t kept = {0};
-    predreg_calibrate_opts_t opts;
+    predreg_info_opts_t opts;
     int status;
 
-    status = predreg_calibrate_parse(argc, argv, &opts);
+    status = predreg_info_parse_as("calibrate", usage, argc, argv, &opts);
     if (status != 0) {
         return status;
     }

@@ -21,7 +21,7 @@
 enum { OPT_JSON = 256, OPT_SET, OPT_LIBRARY };
 
 
-static void usage(void)
+static void info_usage(void)
 {
     printf("usage: ucx_predreg info [OPTIONS] [--] [COMMAND [ARGS...]]\n"
            "\n"
@@ -42,7 +42,9 @@ static void usage(void)
            "that name.\n");
 }
 
-int predreg_info_set_knob(const char *arg)
+/* Set a knob in the environment, as --set says. Whether it is accepted is one of
+ * the things to be told later. @return 0, or -1, and the reason was printed. */
+static int set_knob(const char *arg)
 {
     const char *value;
     char *name, *variable;
@@ -59,7 +61,8 @@ int predreg_info_set_knob(const char *arg)
     return 0;
 }
 
-int predreg_info_parse(int argc, char **argv, predreg_info_opts_t *opts)
+int predreg_info_parse_as(const char *name, void (*usage)(void), int argc,
+                          char **argv, predreg_info_opts_t *opts)
 {
     static const struct option options[] = {
         {"json", no_argument, NULL, OPT_JSON},
@@ -77,7 +80,7 @@ int predreg_info_parse(int argc, char **argv, predreg_info_opts_t *opts)
             opts->json = 1;
             break;
         case OPT_SET:
-            if (predreg_info_set_knob(optarg) != 0) {
+            if (set_knob(optarg) != 0) {
                 return PREDREG_EXIT_USAGE;
             }
             break;
@@ -88,13 +91,18 @@ int predreg_info_parse(int argc, char **argv, predreg_info_opts_t *opts)
             usage();
             exit(EXIT_SUCCESS);
         default:
-            predreg_error("info --help lists what is accepted");
+            predreg_error("%s --help lists what is accepted", name);
             return PREDREG_EXIT_USAGE;
         }
     }
 
     opts->command = argv + optind;
     return 0;
+}
+
+int predreg_info_parse(int argc, char **argv, predreg_info_opts_t *opts)
+{
+    return predreg_info_parse_as("info", info_usage, argc, argv, opts);
 }
 
 unsigned predreg_info_processes(char *const *command)

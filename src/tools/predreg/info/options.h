@@ -13,7 +13,8 @@ BEGIN_C_DECLS
 
 /** @file options.h
  *
- * Reads the arguments of the sub-command info. info.c calls this. */
+ * Reads the arguments of the sub-command info, and of calibrate, which takes the
+ * same. info.c and calibrate.c call this. */
 
 typedef struct {
     int         json;
@@ -28,10 +29,10 @@ typedef struct {
  *  @return 0, or the exit status, and the reason has been printed. */
 int predreg_info_parse(int argc, char **argv, predreg_info_opts_t *opts);
 
-/** Set a knob in the environment, as --set says. Whether it is accepted is one of
- *  the things to be told later.
- *  @return 0, or -1, and the reason has been printed. */
-int predreg_info_set_knob(const char *arg);
+/** The same for a sub-command of another name that takes the same arguments.
+ *  @param [in] usage  Prints the text of --help. */
+int predreg_info_parse_as(const char *name, void (*usage)(void), int argc,
+                          char **argv, predreg_info_opts_t *opts);
 
 /** @return how many processes a launcher was told to start (-np and so on); 1
  *  if it was not told. */
