@@ -99,7 +99,7 @@ uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
     }
     pthread_mutex_unlock(&slots->lock);
 
-    return (slot == NULL) ? 0 : (slot - slots->slots + 1);
+    return (slot == NULL) ? 0 : ucs_reuse_slots_number(slots, slot);
 }
 
 static int has_all(const ucs_reuse_slot_t *slot, uintptr_t start, uintptr_t end)

@@ -138,6 +138,14 @@ ucs_reuse_slots_at(const ucs_reuse_slots_t *slots, uint32_t number)
     return &slots->slots[number - 1];
 }
 
+/** @return the number of a slot. */
+static UCS_F_ALWAYS_INLINE uint32_t
+ucs_reuse_slots_number(const ucs_reuse_slots_t *slots,
+                       const ucs_reuse_slot_t *slot)
+{
+    return slot - slots->slots + 1;
+}
+
 /** Take a dead slot without sends in flight. @return NULL if there is none. */
 ucs_reuse_slot_t *ucs_reuse_slots_take_dead(ucs_reuse_slots_t *slots);
 

@@ -7,8 +7,6 @@
 #include "context.h"
 #include "thresholds.h"
 
-#include <ucs/datastruct/list.h>
-
 #include <sched.h>
 #include <stdlib.h>
 
@@ -21,9 +19,9 @@ typedef struct worker {
 
 _Atomic uint32_t uct_predreg_eager_generation = 1;
 
-/* Protects the lists. Memory hooks walk the list of contexts without it: a
- * context is complete before it is listed (release), and is freed when nobody
- * may use its memory any more */
+/* Protects the lists, which are written under it. The list of contexts is walked
+ * without it, in memory hooks too: a context is complete before it is listed, and
+ * is freed when nobody walks any more */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static worker_t *workers;
 static _Atomic(uct_predreg_eager_context_t*) contexts;
@@ -33,7 +31,7 @@ static _Atomic(uct_predreg_eager_context_t*) contexts;
 static uct_predreg_eager_context_t *volatile inherited_contexts;
 static worker_t *volatile inherited_workers;
 
-/* How many memory hooks walk the list. Sequentially consistent, with the list:
+/* How many threads walk the list of contexts. Sequentially consistent, with the list:
  * whoever has removed a context and then sees no walker knows that none will
  * see it */
 static _Atomic unsigned walkers;
@@ -117,24 +115,39 @@ static void forget_workers(const uct_predreg_eager_context_t *context)
     }
 }
 
+/* @return where the list refers to a context, under the lock: to be compared with
+ * NULL, which is the end of the list */
+static _Atomic(uct_predreg_eager_context_t*) *find_context(ucp_context_h ucp)
+{
+    _Atomic(uct_predreg_eager_context_t*) *link = &contexts;
+
+    while ((*link != NULL) && ((*link)->ucp != ucp)) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+/* The same of a worker */
+static worker_t **find_worker(ucp_worker_h worker)
+{
+    worker_t **link = &workers;
+
+    while ((*link != NULL) && ((*link)->worker != worker)) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
 uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
 {
-    uct_predreg_eager_context_t *context, *previous = NULL;
+    _Atomic(uct_predreg_eager_context_t*) *link;
+    uct_predreg_eager_context_t *context;
 
     pthread_mutex_lock(&lock);
-    for (context = first_context(); context != NULL; context = context->next) {
-        if (context->ucp == ucp) {
-            break;
-        }
-        previous = context;
-    }
-
+    link    = find_context(ucp);
+    context = *link;
     if (context != NULL) {
-        if (previous == NULL) {
-            atomic_store(&contexts, context->next);
-        } else {
-            previous->next = context->next;
-        }
+        atomic_store(link, context->next);
         forget_workers(context);
         changed();
     }
@@ -145,7 +158,7 @@ uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
 void uct_predreg_eager_free(uct_predreg_eager_context_t *context)
 {
     while (atomic_load(&walkers) > 0) {
-        sched_yield(); /* A memory hook is short */
+        sched_yield(); /* They walk for microseconds, seldom longer */
     }
 
     uct_predreg_flights_cleanup(&context->flights);
@@ -177,22 +190,21 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
     worker_t *entry;
 
     pthread_mutex_lock(&lock);
-    for (context = first_context(); context != NULL; context = context->next) {
-        if (context->ucp == ucp) {
-            break;
-        }
+    context = *find_context(ucp);
+    if (context == NULL) {
+        goto out;
     }
 
-    if (context != NULL) {
-        uct_predreg_thresholds_find(context);
-        entry = malloc(sizeof(*entry));
-        if (entry != NULL) {
-            *entry  = (worker_t){worker, context, workers};
-            workers = entry;
-            /* Threads may remember of this address that it is no worker */
-            changed();
-        }
+    uct_predreg_thresholds_find(context);
+    entry = malloc(sizeof(*entry));
+    if (entry != NULL) {
+        *entry  = (worker_t){worker, context, workers};
+        workers = entry;
+        /* Threads may remember of this address that it is no worker */
+        changed();
     }
+
+out:
     pthread_mutex_unlock(&lock);
 }
 
@@ -201,14 +213,12 @@ void uct_predreg_eager_remove_worker(ucp_worker_h worker)
     worker_t **link, *found;
 
     pthread_mutex_lock(&lock);
-    for (link = &workers; *link != NULL; link = &(*link)->next) {
-        if ((*link)->worker == worker) {
-            found = *link;
-            *link = found->next;
-            free(found);
-            changed();
-            break;
-        }
+    link  = find_worker(worker);
+    found = *link;
+    if (found != NULL) {
+        *link = found->next;
+        free(found);
+        changed();
     }
     pthread_mutex_unlock(&lock);
 }
@@ -221,12 +231,7 @@ uct_predreg_eager_find_slow(uct_predreg_sender_t *sender, ucp_worker_h worker)
     const worker_t *entry;
 
     pthread_mutex_lock(&lock);
-    for (entry = workers; entry != NULL; entry = entry->next) {
-        if (entry->worker == worker) {
-            break;
-        }
-    }
-
+    entry             = *find_worker(worker);
     known->worker     = worker;
     known->context    = (entry == NULL) ? NULL : entry->context;
     known->generation = atomic_load_explicit(&uct_predreg_eager_generation,

@@ -10,10 +10,8 @@
 #include <ucs/base/align.h>
 #include <ucs/base/page.h>
 
-#include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
-#include <limits.h>
 #include <stdlib.h>
 
 /* Hot buffers may have this part of a bound on pinned memory: the rest is for
@@ -30,7 +28,10 @@ typedef struct registration {
     uct_predreg_eager_context_t *context;
     ucp_mem_h                   memh;
 
-    /* The last message. Relaxed: it may be that of another thread */
+    /* The last message that was sent from it. Relaxed, and not written together:
+     * if threads send from it at a time, a part may be of one thread's message
+     * and a part of another's. Then another endpoint is taken for one that
+     * copies, and its messages are left alone */
     _Atomic(ucp_ep_h)           ep;
     _Atomic int                 message; /* uct_predreg_message_t */
     _Atomic size_t              length;
@@ -48,9 +49,14 @@ typedef struct registration {
 /* The registration that this thread is making; NULL: none */
 static __thread registration_t *making;
 
-/* The slot that this thread sends from just now, while UCP is called; NULL: it
- * does not. Callbacks may send in between, after which it is NULL */
-static __thread ucs_reuse_slot_t *issuing;
+/* What this thread sends just now, while UCP is called. Callbacks may send in
+ * between, after which the slot is NULL */
+static __thread struct {
+    ucs_reuse_slot_t *slot;    /* NULL: it sends from no hot buffer */
+    const void       *buffer;
+    int              is_zcopy; /* Whether a transport has sent it without a
+                                  copy */
+} issuing;
 
 /* See uct_predreg_hot_is_returning() */
 static __thread int returning;
@@ -62,6 +68,25 @@ void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
     if (!atomic_load_explicit(&slot->is_proven, memory_order_relaxed)) {
         atomic_store_explicit(&slot->is_proven, 1, memory_order_relaxed);
     }
+}
+
+int uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt)
+{
+    size_t i;
+
+    if (issuing.slot == NULL) {
+        return 0;
+    }
+
+    for (i = 0; i < iovcnt; ++i) {
+        if (iov[i].buffer == issuing.buffer) {
+            uct_predreg_hot_prove(issuing.slot);
+            issuing.is_zcopy = 1;
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 /* A send is over, so that the program may wait for something else now */
@@ -93,7 +118,7 @@ static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
                                        memory_order_relaxed);
         length  = atomic_load_explicit(&registration->length,
                                        memory_order_relaxed);
-        if (slot == issuing) {
+        if (slot == issuing.slot) {
             uct_predreg_endpoint_copies(ep, message, length);
         } else {
             uct_predreg_endpoint_has_rndv(ep, message, length);
@@ -191,19 +216,26 @@ int uct_predreg_hot_begin(uct_predreg_eager_context_t *context, uint32_t number,
     comm->memh     = registration->memh;
     comm->hot      = slot;
     comm->changed |= UCT_PREDREG_COMM_MEMH | UCT_PREDREG_COMM_CALLBACK;
-    issuing        = slot;
+
+    issuing.slot     = slot;
+    issuing.buffer   = comm->buffer;
+    issuing.is_zcopy = 0;
     return 1;
 }
 
-void uct_predreg_hot_issued(uct_predreg_comm_t *comm, ucs_status_ptr_t result)
+int uct_predreg_hot_issued(uct_predreg_comm_t *comm, ucs_status_ptr_t result)
 {
+    int is_zcopy = (issuing.slot != NULL) && issuing.is_zcopy;
+
     if (!UCS_PTR_IS_PTR(result)) {
         if (comm->flight != NULL) {
             uct_predreg_flight_give_back(comm->flight);
         }
         send_completed(comm->hot, UCS_PTR_RAW_STATUS(result));
     }
-    issuing = NULL;
+
+    issuing.slot = NULL;
+    return is_zcopy;
 }
 
 
@@ -228,7 +260,7 @@ static void slot_unmap(uct_predreg_eager_context_t *context,
     registration_t *registration = slot->handle;
 
     ucs_reuse_table_cool(&context->table, slot->buffer,
-                         slot - context->slots.slots + 1);
+                         ucs_reuse_slots_number(&context->slots, slot));
     returning = registration->is_detached;
     context->real->ucp_mem_unmap(context->ucp, registration->memh);
     returning = 0;
@@ -287,14 +319,6 @@ static registration_t *
 registration_make(uct_predreg_eager_context_t *context, uintptr_t start,
                   uintptr_t end)
 {
-    const ucp_mem_map_params_t params = {
-        .field_mask  = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                       UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
-        .address     = (void*)start,
-        .length      = end - start,
-        .memory_type = UCS_MEMORY_TYPE_HOST
-    };
     registration_t *registration;
     ucs_status_t status;
 
@@ -305,9 +329,9 @@ registration_make(uct_predreg_eager_context_t *context, uintptr_t start,
 
     registration->context = context;
     making                = registration;
-    status                = context->real->ucp_mem_map(context->ucp,
-                                                            &params,
-                                                            &registration->memh);
+    status                = uct_predreg_eager_map(context, (void*)start,
+                                                  end - start,
+                                                  &registration->memh);
     making                = NULL;
     if (status != UCS_OK) {
         free(registration);
@@ -425,7 +449,7 @@ static void context_give_way(uct_predreg_eager_context_t *context, void *arg)
         room->is_made = detach(registration, room->end);
     }
     ucs_reuse_table_cool(&context->table, slot->buffer,
-                         slot - context->slots.slots + 1);
+                         ucs_reuse_slots_number(&context->slots, slot));
     ucs_reuse_slots_put_dead(&context->slots, slot);
 }
 
@@ -439,7 +463,7 @@ int uct_predreg_hot_give_way(uct_predreg_hot_end_func_t end)
 
 void uct_predreg_hot_reset(void)
 {
-    making    = NULL;
-    issuing   = NULL;
-    returning = 0;
+    making       = NULL;
+    issuing.slot = NULL;
+    returning    = 0;
 }

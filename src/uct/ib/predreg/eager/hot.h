@@ -53,9 +53,14 @@ int uct_predreg_hot_begin(uct_predreg_eager_context_t *context, uint32_t number,
 /** A transport has sent a message of a slot without copying it. */
 void uct_predreg_hot_prove(ucs_reuse_slot_t *slot);
 
+/** A transport has sent this without copying it.
+ *  @return whether it is what this thread sends from a hot buffer just now. */
+int uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt);
+
 /** UCP has returned from a send that was prepared.
- *  @param [in] result  What it has returned: it calls back for a request. */
-void uct_predreg_hot_issued(uct_predreg_comm_t *comm, ucs_status_ptr_t result);
+ *  @param [in] result  What it has returned: it calls back for a request.
+ *  @return whether a transport has sent the message by now, without a copy. */
+int uct_predreg_hot_issued(uct_predreg_comm_t *comm, ucs_status_ptr_t result);
 
 /** Deregister what is dead and not in flight. To be called where the program
  *  calls UCP. */

@@ -14,9 +14,6 @@
 
 #include <uct/ib/predreg/core/state.h>
 
-#include <ucs/debug/log_def.h>
-
-#include <string.h>
 
 /* Fields and flags of a request that say that the program has something else in
  * mind than a plain send: these are left alone */
@@ -27,15 +24,6 @@
 /* The datatype of cold sends, for all contexts. Written by the first context
  * that is made, before it is listed */
 static ucp_datatype_t cold_datatype;
-
-/* What this thread sends from a hot buffer just now, while UCP is called;
- * buffer is NULL at other times */
-static __thread struct {
-    const void       *buffer;
-    ucs_reuse_slot_t *slot;
-    int              is_zcopy; /* Whether a transport has sent it without a
-                                  copy */
-} current;
 
 /* What a transport sends without a copy, of a send that UCP was called for
  * before: there was no room for it, or UCP was still connecting */
@@ -79,12 +67,8 @@ static void zcopy_seen(const uct_iov_t *iov, size_t iovcnt)
 {
     size_t i;
 
-    for (i = 0; i < iovcnt; ++i) {
-        if (iov[i].buffer == current.buffer) {
-            uct_predreg_hot_prove(current.slot);
-            current.is_zcopy = 1;
-            return;
-        }
+    if (uct_predreg_hot_see(iov, iovcnt)) {
+        return;
     }
 
     for (i = 0; i < iovcnt; ++i) {
@@ -109,7 +93,7 @@ ucs_status_t uct_predreg_eager_make_datatype(const uct_predreg_real_t *real)
     return (cold_datatype != 0) ?
            UCS_OK :
            real->ucp_dt_create_generic(&uct_predreg_cold_ops, NULL,
-                                            &cold_datatype);
+                                       &cold_datatype);
 }
 
 /* Whether the memory is the host's as far as anybody knows */
@@ -214,7 +198,8 @@ count_send(uct_predreg_eager_context_t *context, const void *address,
     return ucs_reuse_buffer_handle(buffer);
 }
 
-/* @return whether the message goes without a copy */
+/* Prepare a message to be sent from its buffer without a copy. @return 0 if the
+ * buffer is not hot, or cannot be sent from now: then it is to be copied. */
 static int send_hot(uct_predreg_eager_context_t *context,
                     uct_predreg_comm_t *comm, size_t length)
 {
@@ -234,9 +219,6 @@ static int send_hot(uct_predreg_eager_context_t *context,
         return 0;
     }
 
-    current.buffer   = comm->buffer;
-    current.slot     = comm->hot;
-    current.is_zcopy = 0;
     if (context->flag_decides) {
         comm->changed |= UCT_PREDREG_COMM_NOT_FAST;
     }
@@ -277,12 +259,10 @@ void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
     /* The count is as it was: only a cold send has another one */
     size_t length = comm->count * (comm->datatype >> UCP_DATATYPE_SHIFT);
 
-    current.buffer = NULL;
-    if (current.is_zcopy) {
+    if (uct_predreg_hot_issued(comm, result)) {
         uct_predreg_sender_add(&sender->hot, 1);
         uct_predreg_sender_add(&sender->bytes_saved, length);
     }
-    uct_predreg_hot_issued(comm, result);
 }
 
 void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
@@ -312,7 +292,6 @@ void uct_predreg_eager_fork(void)
     uct_predreg_senders_reset();
     uct_predreg_endpoints_forget();
     uct_predreg_hot_reset();
-    current.buffer = NULL;
     uct_predreg_zcopy_reset();
     uct_predreg_thresholds_reset();
 }

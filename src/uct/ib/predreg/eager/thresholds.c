@@ -19,13 +19,18 @@
  * ones count */
 static char names[MAX_DOMAINS][32];
 static unsigned num_names;
+
+/* Protects the names */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 
 void uct_predreg_thresholds_add_domain(const char *name)
 {
+    unsigned i;
+
     pthread_mutex_lock(&lock);
-    if (num_names < MAX_DOMAINS) {
+    for (i = 0; (i < num_names) && strcmp(names[i], name); ++i);
+    if ((i == num_names) && (num_names < MAX_DOMAINS)) {
         strncpy(names[num_names], name, sizeof(names[0]) - 1);
         ++num_names;
     }
@@ -53,18 +58,7 @@ static void make_key(const uct_predreg_real_t *real,
 static ucs_status_t
 map(void *arg, void *address, size_t length, void **handle_p)
 {
-    const uct_predreg_eager_context_t *context = arg;
-    const ucp_mem_map_params_t params          = {
-        .field_mask  = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                       UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
-        .address     = address,
-        .length      = length,
-        .memory_type = UCS_MEMORY_TYPE_HOST
-    };
-
-    return context->real->ucp_mem_map(context->ucp, &params,
-                                      (ucp_mem_h*)handle_p);
+    return uct_predreg_eager_map(arg, address, length, (ucp_mem_h*)handle_p);
 }
 
 static void unmap(void *arg, void *handle)
@@ -126,7 +120,7 @@ void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)
     context->is_calibrated = 1;
 
     status = uct_predreg_calibrate(&params, &costs);
-    if ((status == UCS_OK) || (status == UCS_INPROGRESS)) {
+    if (status == UCS_OK) {
         ucs_reuse_thresholds(&costs, context->core->knobs.eager_fraction / 100,
                              context->thresholds);
         tell_if_useless(context);
