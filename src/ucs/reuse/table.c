@@ -84,7 +84,7 @@ static void forget_cold(ucs_reuse_table_t *table, ucs_reuse_line_t *line)
     }
 }
 
-/* Begin anew with the buffers that are hot */
+/* Remove all buffers that are not hot, and take new ones again */
 static void start_anew(ucs_reuse_table_t *table)
 {
     ucs_reuse_line_t *line;

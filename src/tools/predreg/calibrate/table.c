@@ -32,7 +32,8 @@ size_t predreg_calibrate_pays_from(const ucs_reuse_costs_t *costs)
 {
     unsigned i;
 
-    /* Copies do not get cheaper with the length: it pays for all after it */
+    /* A longer copy never takes less time, so registering pays for all lengths
+     * from the first one on for which it does */
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
         if (ucs_reuse_break_even(costs, (i + 1) * UCS_REUSE_STEP) !=
             UCS_REUSE_NEVER) {

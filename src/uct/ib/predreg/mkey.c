@@ -101,7 +101,8 @@ uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
     ucs_status_t status;
 
     if (ucs_unlikely(is_watched)) {
-        /* In versions that have keyless handles this is the buffer */
+        /* The last argument is where the key is written, in those versions of
+         * UCX that are given keyless handles */
         uct_predreg_packed_key_part(&packed_key, (void*)args[3]);
     }
 

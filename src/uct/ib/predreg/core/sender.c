@@ -9,7 +9,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Protects the list of all senders, which only grows */
+/* Protects the list of all senders: they are never freed, since their counters
+ * outlive the threads that wrote them */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uct_predreg_sender_t *senders;
 

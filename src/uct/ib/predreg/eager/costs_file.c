@@ -59,7 +59,8 @@ static void file_name(const char *depends, char name[MAX_NAME])
     snprintf(name, MAX_NAME, "eager-%016lx.txt", hash);
 }
 
-/* Whether only this user can have written to it */
+/* Whether a file or folder belongs to this user and nobody else may write to
+ * it, so that what is in it can be trusted */
 static int is_own(int fd, mode_t type)
 {
     struct stat st;
@@ -68,7 +69,8 @@ static int is_own(int fd, mode_t type)
            (st.st_uid == geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* @return a descriptor of our folder, or -1, with the reason. */
+/* Open the folder in the user's cache folder that this library keeps its files
+ * in. @return its descriptor; -1: it cannot be used, and the reason is set. */
 static int open_folder(int is_made, const char **reason_p)
 {
     char path[PATH_MAX];

@@ -33,7 +33,8 @@ void uct_predreg_flights_cleanup(uct_predreg_flights_t *flights)
     free(flights->flights);
 }
 
-/* The list after a change, with another first one */
+/* @return the value of the field first with another send in front, changed in
+ * its upper half as well, so that a thread that has read the old one notices */
 static uint64_t with_first(uint64_t list, uint32_t first)
 {
     return (((list >> 32) + 1) << 32) | first;

@@ -168,7 +168,8 @@ may_do(const uct_predreg_domain_t *domain, const request_t *req)
            UCT_PREDREG_MAY_LAST_RESORT : may;
 }
 
-/* Whether a use goes on if its memory does not fit */
+/* Whether a use whose memory does not fit the bounds can go on without it being
+ * registered as a whole, instead of being refused */
 static int goes_on(uct_predreg_may_t may)
 {
     return (may == UCT_PREDREG_MAY_PIECES) ||
