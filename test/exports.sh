@@ -44,7 +44,7 @@ expect "$dir/libuct_predreg.so" \
     uct_md_mem_dereg uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_mem_reg_v2 \
     uct_md_mkey_pack uct_md_mkey_pack_v2 uct_md_open uct_md_query \
     uct_md_query_v2 uct_mem_alloc uct_mem_free
-expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_6
+expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_7
 
 # Each override must have something to override, or it would never be called.
 # These are for UCX 1.14 and later.

@@ -280,14 +280,16 @@ static UCS_F_ALWAYS_INLINE void
 record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
        ucp_datatype_t datatype, const void *caller, const void *stack)
 {
-    size_t length;
+    size_t length = predreg_length(count, datatype);
 
-    if ((probe_depth > 0) || predreg_comm_is_short(count, datatype)) {
+    if ((probe_depth > 0) || (length < UCT_PREDREG_MIN_LENGTH)) {
         return;
     }
 
-    length = ((datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG) ?
-             (count * (datatype >> UCP_DATATYPE_SHIFT)) : 0;
+    if (length == PREDREG_LENGTH_UNKNOWN) {
+        length = 0;
+    }
+
     ++probe_depth; /* Unwinding may allocate and take locks */
     probe_record(comm, buffer, length, caller, stack);
     --probe_depth;

@@ -130,7 +130,8 @@ static void idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
 }
 
 static void
-comm_issued(ucs_rcache_pred_window_t *window, uct_predreg_comm_t *comm)
+comm_issued(ucs_rcache_pred_window_t *window,
+            const uct_predreg_comm_t *comm)
 {
     uct_predreg_comm(&uct_predreg_core, window, comm);
 }

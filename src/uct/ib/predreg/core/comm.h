@@ -9,6 +9,7 @@
 
 #include <ucs/rcache_pred/api/context.h>
 #include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
 
 #include <ucp/api/ucp.h>
 
@@ -16,23 +17,32 @@ BEGIN_C_DECLS
 
 /** @file comm.h
  *
- * The description of a communication that the program hands to UCP. The
- * overridden entry points of UCP fill it in, and the core may change it before
- * UCP sees the call. It lives as long as the call, on the stack of the thread
- * that makes it.
+ * The description of a communication that the program hands to UCP, filled in by
+ * the overridden entry points of UCP. It lives as long as the call, on the stack
+ * of the thread that makes it.
+ *
+ * And what the core changes of a small send before UCP gets it. The entry point
+ * has it on its stack until UCP has returned: sends may be nested, since UCP may
+ * call back.
  */
 
-/** Which fields of a communication the core has changed: flags of the field
- *  changed of @ref uct_predreg_comm_t. */
-enum {
-    UCT_PREDREG_COMM_DATATYPE = UCS_BIT(0),
-    UCT_PREDREG_COMM_FLAGS    = UCS_BIT(1),
-    UCT_PREDREG_COMM_MEMH     = UCS_BIT(2),
-    UCT_PREDREG_COMM_CALLBACK = UCS_BIT(3), /**< The fields cb and user_data */
-    UCT_PREDREG_COMM_FAST     = UCS_BIT(4), /**< UCP_OP_ATTR_FLAG_FAST_CMPL is
-                                                 set */
-    UCT_PREDREG_COMM_NOT_FAST = UCS_BIT(5)  /**< It is cleared */
-};
+/**
+ * A communication. Any hook may read it.
+ */
+typedef struct uct_predreg_comm {
+    ucs_rcache_pred_comm_t    kind;
+    ucp_ep_h                  ep;       /**< NULL: the call is given a worker */
+    ucp_worker_h              worker;   /**< NULL: the call is given an
+                                             endpoint */
+    const void                *buffer;
+    size_t                    count;    /**< How many elements of datatype */
+    ucp_datatype_t            datatype; /**< Of the elements */
+    const ucp_request_param_t *param;   /**< The caller's; NULL: the call has
+                                             none */
+    const void                *caller;  /**< Return address of the call */
+    const void                *stack;   /**< Stands for the depth of the
+                                             stack */
+} uct_predreg_comm_t;
 
 
 /** Kinds of messages, whose protocols UCP chooses apart. */
@@ -42,6 +52,22 @@ typedef enum {
     UCT_PREDREG_MESSAGE_STREAM,
     UCT_PREDREG_MESSAGE_LAST
 } uct_predreg_message_t;
+
+
+/** The changes. */
+enum {
+    /** The message is bytes of another datatype: that of @ref
+     *  uct_predreg_send_t. Its count is its length. */
+    UCT_PREDREG_SEND_DATATYPE = UCS_BIT(0),
+    /** It has a memory handle, and UCP calls this library back: it is sent
+     *  without a copy, and the core is to be told when UCP has returned. */
+    UCT_PREDREG_SEND_HOT      = UCS_BIT(1),
+    /** UCP_OP_ATTR_FLAG_FAST_CMPL is set */
+    UCT_PREDREG_SEND_FAST     = UCS_BIT(2),
+    /** It is cleared */
+    UCT_PREDREG_SEND_NOT_FAST = UCS_BIT(3)
+};
+
 
 /** The fields of request parameters that this library knows, and those that it
  *  does not: the bits from UCP_OP_ATTR_FLAG_NO_IMM_CMPL on are flags of the
@@ -56,50 +82,21 @@ typedef enum {
     ((UCP_OP_ATTR_FLAG_NO_IMM_CMPL - 1) & ~UCT_PREDREG_KNOWN_FIELDS)
 
 
-/**
- * A communication. A hook that changes it writes the field datatype, flags, memh
- * or cb, and adds that field's flag to changed. With the datatype it may change
- * the count.
- *
- * Which of these changes UCP gets to see depends on how the call gets its
- * options:
- *  - calls with request parameters (those named _nbx): all of them. The caller's
- *    parameters stay as they are; UCP gets a changed copy. If nothing was
- *    changed it gets the caller's own, as it does if these have a field that
- *    this library does not know, which it could not copy.
- *  - older calls with a datatype (such as ucp_tag_send_nb()): the datatype.
- *    They have no way to take up flags or a memory handle, which are not used.
- *  - older calls of bytes (such as ucp_put_nbi()): nothing.
- */
-typedef struct uct_predreg_comm {
-    ucs_rcache_pred_comm_t    kind;
-    uct_predreg_message_t     message;  /**< What is sent; only the hook of small
-                                             sends is told */
-    ucp_ep_h                  ep;       /**< NULL: the call is given a worker */
-    ucp_worker_h              worker;   /**< NULL: the call is given an
-                                             endpoint */
-    const void                *buffer;
-    size_t                    count;    /**< How many elements of datatype */
-    ucp_datatype_t            datatype; /**< Of the elements; may be changed */
-    const ucp_request_param_t *param;   /**< The caller's; NULL: the call has
-                                             none */
-    const void                *caller;  /**< Return address of the call */
-    const void                *stack;   /**< Stands for the depth of the
-                                             stack */
+/** A small send. The entry point writes the first field, and the core those of
+ *  its changes; the others are not initialized. */
+typedef struct uct_predreg_send {
+    uct_predreg_message_t      message;
 
-    unsigned                  changed;  /**< UCT_PREDREG_COMM_*; at first 0 */
-    uint32_t                  flags;    /**< To be used instead of the caller's;
-                                             not set before it is changed */
-    ucp_mem_h                 memh;     /**< As flags */
-    ucp_send_nbx_callback_t   cb;       /**< As flags, of a send */
-    void                      *user_data; /**< As flags; of cb */
+    ucp_datatype_t             datatype;   /**< With SEND_DATATYPE */
 
-    /* What a send of a hot buffer is known by when UCP has returned from it.
-     * Set by the hook of sends */
-    struct ucs_reuse_slot       *hot;      /**< NULL: it is not hot */
-    struct uct_predreg_flight   *flight;   /**< NULL: the program has no
+    /* With SEND_HOT */
+    ucp_mem_h                  memh;
+    ucp_send_nbx_callback_t    cb;
+    void                       *user_data; /**< Of cb */
+    struct ucs_reuse_slot      *slot;      /**< What it is sent from */
+    struct uct_predreg_flight  *flight;    /**< NULL: the program has no
                                                 callback */
-} uct_predreg_comm_t;
+} uct_predreg_send_t;
 
 END_C_DECLS
 

@@ -36,7 +36,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_6"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_7"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -127,10 +127,9 @@ typedef struct uct_predreg_hooks {
      *  waits. The first argument is that of send. */
     void         (*idle)(uct_predreg_sender_t **sender_p, ucp_worker_h worker);
 
-    /** This thread is about to issue a communication. The hook may change its
-     *  description. */
+    /** This thread is about to issue a communication. */
     void         (*comm)(ucs_rcache_pred_window_t *window,
-                         uct_predreg_comm_t *comm);
+                         const uct_predreg_comm_t *comm);
 
     /* The hooks from here on are called only if the first of them is not NULL:
      * small sends are looked at (UCX_RCACHE_PRED_EAGER) */
@@ -138,15 +137,21 @@ typedef struct uct_predreg_hooks {
     /**
      * This thread is about to send a message of bytes in a row,
      * UCT_PREDREG_SEND_MIN to UCT_PREDREG_SEND_MAX bytes long, by a call with
-     * request parameters. The hook may change its description.
+     * request parameters.
      *
      * @param [inout] sender_p  What this thread remembers; NULL at first.
+     * @param [inout] send      What is to be changed of it.
+     * @return which changes there are, UCT_PREDREG_SEND_*; 0: UCP gets the call
+     *         as it is.
      */
-    void         (*send)(uct_predreg_sender_t **sender_p,
-                         uct_predreg_comm_t *comm);
+    unsigned     (*send)(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
+                         const void *buffer, size_t length,
+                         const ucp_request_param_t *param,
+                         uct_predreg_send_t *send);
 
-    /** UCP has returned from a send whose field hot the hook has set. */
-    void         (*sent)(uct_predreg_sender_t *sender, uct_predreg_comm_t *comm,
+    /** UCP has returned from a send with UCT_PREDREG_SEND_HOT. */
+    void         (*sent)(uct_predreg_sender_t *sender,
+                         const uct_predreg_send_t *send, size_t length,
                          ucs_status_ptr_t result);
 
     /** A context of UCP is about to be made. The hook may change the

@@ -14,6 +14,11 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uct_predreg_sender_t *senders;
 
+_Atomic uint32_t uct_predreg_sender_generation = 1;
+
+/* That of this thread */
+static __thread uct_predreg_sender_t *self;
+
 /* What no thread counts by itself. Relaxed: these are only shown */
 static _Atomic uint64_t late_hot;
 static _Atomic uint64_t late_bytes;
@@ -69,7 +74,13 @@ uct_predreg_sender_t *uct_predreg_sender_take(void)
     if ((sender != NULL) && has_key) {
         pthread_setspecific(key, sender);
     }
+    self = sender;
     return sender;
+}
+
+uct_predreg_sender_t *uct_predreg_sender_self(void)
+{
+    return self;
 }
 
 void uct_predreg_count_late(size_t length)
@@ -112,7 +123,9 @@ void uct_predreg_senders_reset(void)
     uct_predreg_sender_t *sender;
 
     pthread_mutex_init(&lock, NULL);
+    uct_predreg_senders_forget();
     for (sender = senders; sender != NULL; sender = sender->next) {
+        sender->issuing.slot = NULL;
         atomic_init(&sender->sends, 0);
         atomic_init(&sender->hot, 0);
         atomic_init(&sender->bytes_saved, 0);

@@ -7,7 +7,10 @@
 #ifndef UCT_PREDREG_SENDER_H_
 #define UCT_PREDREG_SENDER_H_
 
+#include "comm.h"
 #include "types.h"
+
+#include <ucs/base/hash.h>
 
 #include <ucp/api/ucp.h>
 #include <ucs/sys/compiler_def.h>
@@ -23,8 +26,10 @@
  * found with one instruction; the core makes it.
  */
 
-/** How many workers a thread remembers; a power of 2. */
+/** How many workers, and endpoints as the logarithm to base 2, a thread
+ *  remembers. The first is a power of 2. */
 #define UCT_PREDREG_SENDER_WORKERS 4
+#define UCT_PREDREG_SENDER_EP_BITS 6
 
 struct uct_predreg_eager_context;
 
@@ -43,9 +48,36 @@ typedef struct uct_predreg_sender_worker {
     uint32_t                         generation; /**< When that was true */
 } uct_predreg_sender_worker_t;
 
+/** Lengths from min to max, bytes; none, if min is above all lengths. */
+typedef struct uct_predreg_sender_range {
+    uint16_t min;
+    uint16_t span; /**< max - min */
+} uct_predreg_sender_range_t;
+
+/** An endpoint, and all that has to be known to decide on a send of it. */
+typedef struct uct_predreg_sender_ep {
+    ucp_ep_h                         ep;
+    ucp_worker_h                     worker;
+    struct uct_predreg_eager_context *context;   /**< NULL only if all ranges are
+                                                      empty */
+    uint32_t                         generation; /**< When that was true */
+    /** Which messages are looked at, by their kind */
+    uct_predreg_sender_range_t       ranges[UCT_PREDREG_MESSAGE_LAST];
+} uct_predreg_sender_ep_t;
+
 /** A thread that sends. Only that thread writes it. */
 struct uct_predreg_sender {
     uct_predreg_sender_worker_t workers[UCT_PREDREG_SENDER_WORKERS];
+    uct_predreg_sender_ep_t     eps[1 << UCT_PREDREG_SENDER_EP_BITS];
+
+    /** What this thread sends just now from a hot buffer, while UCP is called.
+     *  Callbacks may send in between, after which the slot is NULL. */
+    struct {
+        struct ucs_reuse_slot *slot; /**< NULL: it does not */
+        const void            *buffer;
+        int                   is_zcopy; /**< Whether a transport has sent it
+                                             without a copy */
+    } issuing;
 
     /* Counters, see @ref uct_predreg_eager_stats_t. Relaxed: whoever reads them
      * gets what they were at some time. They stay when the thread ends, and
@@ -59,6 +91,36 @@ struct uct_predreg_sender {
     struct uct_predreg_sender   *next;
 };
 
+
+/** Raised whenever what senders remember may no longer be true: they look anew.
+ *  Release when it is raised, and acquire before one looks: who sees a new number
+ *  sees the change as well. Relaxed where what is remembered is used: a program
+ *  that has closed a worker or a context in another thread has told this one by
+ *  stronger means. */
+extern _Atomic uint32_t uct_predreg_sender_generation;
+
+static inline void uct_predreg_senders_forget(void)
+{
+    atomic_fetch_add_explicit(&uct_predreg_sender_generation, 1,
+                              memory_order_release);
+}
+
+/** @return whether something remembered is still true. */
+static UCS_F_ALWAYS_INLINE int
+uct_predreg_sender_is_recent(uint32_t generation)
+{
+    return generation ==
+           atomic_load_explicit(&uct_predreg_sender_generation,
+                                memory_order_relaxed);
+}
+
+/** @return where an endpoint is remembered, if it is. */
+static UCS_F_ALWAYS_INLINE uct_predreg_sender_ep_t *
+uct_predreg_sender_ep(uct_predreg_sender_t *sender, ucp_ep_h ep)
+{
+    return &sender->eps[ucs_rcache_pred_hash_bits((uintptr_t)ep,
+                                                  UCT_PREDREG_SENDER_EP_BITS)];
+}
 
 /** @return where a worker is remembered, if it is. Workers are several pages
  *  long, so bits above those of a page tell them apart. */
@@ -80,6 +142,9 @@ uct_predreg_sender_add(_Atomic uint64_t *counter, uint64_t value)
 
 /** @return a sender for this thread, until it ends; NULL: there is no memory. */
 uct_predreg_sender_t *uct_predreg_sender_take(void);
+
+/** @return the sender of this thread; NULL: it has not taken one. */
+uct_predreg_sender_t *uct_predreg_sender_self(void);
 
 /** Count a message that was sent without the copy later than UCP was called for
  *  it, by whatever thread. */

@@ -17,8 +17,6 @@ typedef struct worker {
     struct worker               *next;
 } worker_t;
 
-_Atomic uint32_t uct_predreg_eager_generation = 1;
-
 /* Protects the lists, which are written under it. The list of contexts is walked
  * without it, in memory hooks too: a context is complete before it is listed, and
  * is freed when nobody walks any more */
@@ -36,12 +34,6 @@ static worker_t *volatile inherited_workers;
  * see it */
 static _Atomic unsigned walkers;
 
-
-static void changed(void)
-{
-    atomic_fetch_add_explicit(&uct_predreg_eager_generation, 1,
-                              memory_order_relaxed);
-}
 
 /* The list, for those who hold the lock */
 static uct_predreg_eager_context_t *first_context(void)
@@ -149,7 +141,7 @@ uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
     if (context != NULL) {
         atomic_store(link, context->next);
         forget_workers(context);
-        changed();
+        uct_predreg_senders_forget();
     }
     pthread_mutex_unlock(&lock);
     return context;
@@ -201,7 +193,7 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
         *entry  = (worker_t){worker, context, workers};
         workers = entry;
         /* Threads may remember of this address that it is no worker */
-        changed();
+        uct_predreg_senders_forget();
     }
 
 out:
@@ -218,7 +210,7 @@ void uct_predreg_eager_remove_worker(ucp_worker_h worker)
     if (found != NULL) {
         *link = found->next;
         free(found);
-        changed();
+        uct_predreg_senders_forget();
     }
     pthread_mutex_unlock(&lock);
 }
@@ -234,7 +226,7 @@ uct_predreg_eager_find_slow(uct_predreg_sender_t *sender, ucp_worker_h worker)
     entry             = *find_worker(worker);
     known->worker     = worker;
     known->context    = (entry == NULL) ? NULL : entry->context;
-    known->generation = atomic_load_explicit(&uct_predreg_eager_generation,
+    known->generation = atomic_load_explicit(&uct_predreg_sender_generation,
                                              memory_order_relaxed);
     pthread_mutex_unlock(&lock);
     return known->context;
@@ -271,5 +263,5 @@ void uct_predreg_eager_reset(void)
     workers = NULL;
     atomic_init(&contexts, NULL);
     atomic_init(&walkers, 0);
-    changed();
+    uct_predreg_senders_forget();
 }

@@ -11,7 +11,6 @@
 
 #include <ucs/reuse/slots.h>
 #include <ucs/reuse/table.h>
-#include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/sender.h>
 #include <uct/ib/predreg/core/state.h>
 
@@ -61,21 +60,14 @@ typedef struct uct_predreg_eager_context {
 uct_predreg_eager_context_t *
 uct_predreg_eager_find_slow(uct_predreg_sender_t *sender, ucp_worker_h worker);
 
-/** Raised whenever a worker or a context goes: what senders remember of workers
- *  is void. Relaxed: the program hands a worker from thread to thread with
- *  stronger means. */
-extern _Atomic uint32_t uct_predreg_eager_generation;
-
-static UCS_F_ALWAYS_INLINE uct_predreg_eager_context_t *
+static inline uct_predreg_eager_context_t *
 uct_predreg_eager_find(uct_predreg_sender_t *sender, ucp_worker_h worker)
 {
     uct_predreg_sender_worker_t *known = uct_predreg_sender_place(sender,
                                                                   worker);
 
     return ucs_likely((known->worker == worker) &&
-                      (known->generation == atomic_load_explicit(
-                               &uct_predreg_eager_generation,
-                               memory_order_relaxed))) ?
+                      uct_predreg_sender_is_recent(known->generation)) ?
            known->context : uct_predreg_eager_find_slow(sender, worker);
 }
 

@@ -49,15 +49,6 @@ typedef struct registration {
 /* The registration that this thread is making; NULL: none */
 static __thread registration_t *making;
 
-/* What this thread sends just now, while UCP is called. Callbacks may send in
- * between, after which the slot is NULL */
-static __thread struct {
-    ucs_reuse_slot_t *slot;    /* NULL: it sends from no hot buffer */
-    const void       *buffer;
-    int              is_zcopy; /* Whether a transport has sent it without a
-                                  copy */
-} issuing;
-
 /* See uct_predreg_hot_is_returning() */
 static __thread int returning;
 
@@ -72,16 +63,17 @@ void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
 
 int uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt)
 {
+    uct_predreg_sender_t *sender = uct_predreg_sender_self();
     size_t i;
 
-    if (issuing.slot == NULL) {
+    if ((sender == NULL) || (sender->issuing.slot == NULL)) {
         return 0;
     }
 
     for (i = 0; i < iovcnt; ++i) {
-        if (iov[i].buffer == issuing.buffer) {
-            uct_predreg_hot_prove(issuing.slot);
-            issuing.is_zcopy = 1;
+        if (iov[i].buffer == sender->issuing.buffer) {
+            uct_predreg_hot_prove(sender->issuing.slot);
+            sender->issuing.is_zcopy = 1;
             return 1;
         }
     }
@@ -93,36 +85,50 @@ int uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt)
 static void send_over(uct_predreg_eager_context_t *context,
                       ucs_reuse_slot_t *slot)
 {
-    atomic_store_explicit(&context->has_waited, 0, memory_order_relaxed);
+    /* Read first: the line stays shared among threads that send */
+    if (atomic_load_explicit(&context->has_waited, memory_order_relaxed)) {
+        atomic_store_explicit(&context->has_waited, 0, memory_order_relaxed);
+    }
     ucs_reuse_slot_release(slot);
 }
 
 /*
- * A send is over. If no transport was seen to send any message of the slot
- * without a copy, this one was not sent so either: UCP has copied it, if it is
- * over before UCP has returned from the program's call, and else may have sent
- * it by rendezvous, as it does with all that are as long.
+ * A message of a slot is over that no transport was seen to send without a copy.
+ * It was not sent so: UCP has copied it, if it is over before UCP has returned
+ * from the program's call, and else may have sent it by rendezvous, as it does
+ * with all that are as long.
  */
-static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
+static UCS_F_NOINLINE void not_proven(const ucs_reuse_slot_t *slot)
 {
-    registration_t *registration = slot->handle;
+    const uct_predreg_sender_t *sender = uct_predreg_sender_self();
+    registration_t *registration       = slot->handle;
     uct_predreg_message_t message;
     size_t length;
     ucp_ep_h ep;
 
-    if ((status == UCS_OK) &&
-        ucs_unlikely(!atomic_load_explicit(&slot->is_proven,
-                                           memory_order_relaxed))) {
-        ep      = atomic_load_explicit(&registration->ep, memory_order_relaxed);
-        message = atomic_load_explicit(&registration->message,
-                                       memory_order_relaxed);
-        length  = atomic_load_explicit(&registration->length,
-                                       memory_order_relaxed);
-        if (slot == issuing.slot) {
-            uct_predreg_endpoint_copies(ep, message, length);
-        } else {
-            uct_predreg_endpoint_has_rndv(ep, message, length);
-        }
+    ep      = atomic_load_explicit(&registration->ep, memory_order_relaxed);
+    message = atomic_load_explicit(&registration->message,
+                                   memory_order_relaxed);
+    length  = atomic_load_explicit(&registration->length, memory_order_relaxed);
+    if ((sender != NULL) && (slot == sender->issuing.slot)) {
+        uct_predreg_endpoint_copies(ep, message, length);
+    } else {
+        uct_predreg_endpoint_has_rndv(ep, message, length);
+    }
+}
+
+static int is_proven(const ucs_reuse_slot_t *slot)
+{
+    return ucs_likely(atomic_load_explicit(&slot->is_proven,
+                                           memory_order_relaxed));
+}
+
+static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
+{
+    const registration_t *registration = slot->handle;
+
+    if (!is_proven(slot) && (status == UCS_OK)) {
+        not_proven(slot);
     }
     send_over(registration->context, slot);
 }
@@ -147,15 +153,15 @@ static void completed_of_program(void *request, ucs_status_t status,
 /* Have UCP call back. @return 0 if there is no place for the program's
  * callback */
 static int call_back(uct_predreg_eager_context_t *context,
-                     ucs_reuse_slot_t *slot, uct_predreg_comm_t *comm)
+                     ucs_reuse_slot_t *slot, const ucp_request_param_t *param,
+                     uct_predreg_send_t *send)
 {
-    const ucp_request_param_t *param = comm->param;
     uct_predreg_flight_t *flight;
 
     if (!(param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK)) {
-        comm->cb        = completed;
-        comm->user_data = slot;
-        comm->flight    = NULL;
+        send->cb        = completed;
+        send->user_data = slot;
+        send->flight    = NULL;
         return 1;
     }
 
@@ -168,9 +174,9 @@ static int call_back(uct_predreg_eager_context_t *context,
     flight->cb        = param->cb.send;
     flight->user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) ?
                         param->user_data : NULL;
-    comm->cb          = completed_of_program;
-    comm->user_data   = flight;
-    comm->flight      = flight;
+    send->cb          = completed_of_program;
+    send->user_data   = flight;
+    send->flight      = flight;
     return 1;
 }
 
@@ -189,52 +195,66 @@ static void give_up_shorter(uct_predreg_eager_context_t *context,
     }
 }
 
-int uct_predreg_hot_begin(uct_predreg_eager_context_t *context, uint32_t number,
-                          uct_predreg_comm_t *comm, size_t length)
+/* Note a message, in case that it is not seen */
+static void
+note_message(registration_t *registration, ucp_ep_h ep,
+             uct_predreg_message_t message, size_t length)
 {
-    uintptr_t start = (uintptr_t)comm->buffer;
+    atomic_store_explicit(&registration->ep, ep, memory_order_relaxed);
+    atomic_store_explicit(&registration->length, length, memory_order_relaxed);
+    atomic_store_explicit(&registration->message, message,
+                          memory_order_relaxed);
+}
+
+int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
+                          uct_predreg_sender_t *sender, uint32_t number,
+                          ucp_ep_h ep, const void *buffer, size_t length,
+                          const ucp_request_param_t *param,
+                          uct_predreg_send_t *send)
+{
+    uintptr_t start = (uintptr_t)buffer;
     registration_t *registration;
     ucs_reuse_slot_t *slot;
 
     slot = ucs_reuse_slots_acquire(&context->slots, number, start,
                                    start + length);
-    if (slot == NULL) {
+    if (ucs_unlikely(slot == NULL)) {
         give_up_shorter(context, number, start);
         return 0;
     }
 
-    if (!call_back(context, slot, comm)) {
+    if (ucs_unlikely(!call_back(context, slot, param, send))) {
         ucs_reuse_slot_release(slot);
         return 0;
     }
 
     registration = slot->handle;
-    atomic_store_explicit(&registration->ep, comm->ep, memory_order_relaxed);
-    atomic_store_explicit(&registration->length, length, memory_order_relaxed);
-    atomic_store_explicit(&registration->message, comm->message,
-                          memory_order_relaxed);
-    comm->memh     = registration->memh;
-    comm->hot      = slot;
-    comm->changed |= UCT_PREDREG_COMM_MEMH | UCT_PREDREG_COMM_CALLBACK;
+    if (!is_proven(slot)) {
+        note_message(registration, ep, send->message, length);
+    }
 
-    issuing.slot     = slot;
-    issuing.buffer   = comm->buffer;
-    issuing.is_zcopy = 0;
+    send->memh               = registration->memh;
+    send->slot               = slot;
+    sender->issuing.slot     = slot;
+    sender->issuing.buffer   = buffer;
+    sender->issuing.is_zcopy = 0;
     return 1;
 }
 
-int uct_predreg_hot_issued(uct_predreg_comm_t *comm, ucs_status_ptr_t result)
+int uct_predreg_hot_issued(uct_predreg_sender_t *sender,
+                           const uct_predreg_send_t *send,
+                           ucs_status_ptr_t result)
 {
-    int is_zcopy = (issuing.slot != NULL) && issuing.is_zcopy;
+    int is_zcopy = (sender->issuing.slot != NULL) && sender->issuing.is_zcopy;
 
     if (!UCS_PTR_IS_PTR(result)) {
-        if (comm->flight != NULL) {
-            uct_predreg_flight_give_back(comm->flight);
+        if (send->flight != NULL) {
+            uct_predreg_flight_give_back(send->flight);
         }
-        send_completed(comm->hot, UCS_PTR_RAW_STATUS(result));
+        send_completed(send->slot, UCS_PTR_RAW_STATUS(result));
     }
 
-    issuing.slot = NULL;
+    sender->issuing.slot = NULL;
     return is_zcopy;
 }
 
@@ -463,7 +483,6 @@ int uct_predreg_hot_give_way(uct_predreg_hot_end_func_t end)
 
 void uct_predreg_hot_reset(void)
 {
-    making       = NULL;
-    issuing.slot = NULL;
-    returning    = 0;
+    making    = NULL;
+    returning = 0;
 }

@@ -44,11 +44,16 @@ void uct_predreg_hot_reset(void);
  * Prepare a send of a hot buffer: hand its memory handle to UCP, and have UCP
  * tell when it is over.
  *
- * @param [in] number  Handle of the buffer in the table.
+ * @param [in]  number  Handle of the buffer in the table.
+ * @param [in]  sender  That of this thread.
+ * @param [out] send    The fields of UCT_PREDREG_SEND_HOT are filled in.
  * @return 0 if its registration cannot be used, so that it is to be copied.
  */
-int uct_predreg_hot_begin(uct_predreg_eager_context_t *context, uint32_t number,
-                          uct_predreg_comm_t *comm, size_t length);
+int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
+                          uct_predreg_sender_t *sender, uint32_t number,
+                          ucp_ep_h ep, const void *buffer, size_t length,
+                          const ucp_request_param_t *param,
+                          uct_predreg_send_t *send);
 
 /** A transport has sent a message of a slot without copying it. */
 void uct_predreg_hot_prove(ucs_reuse_slot_t *slot);
@@ -60,7 +65,9 @@ int uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt);
 /** UCP has returned from a send that was prepared.
  *  @param [in] result  What it has returned: it calls back for a request.
  *  @return whether a transport has sent the message by now, without a copy. */
-int uct_predreg_hot_issued(uct_predreg_comm_t *comm, ucs_status_ptr_t result);
+int uct_predreg_hot_issued(uct_predreg_sender_t *sender,
+                           const uct_predreg_send_t *send,
+                           ucs_status_ptr_t result);
 
 /** Deregister what is dead and not in flight. To be called where the program
  *  calls UCP. */

@@ -18,7 +18,12 @@
 /* Fields and flags of a request that say that the program has something else in
  * mind than a plain send: these are left alone */
 #define SPECIAL_FIELDS \
-    (UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL)
+    (UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL | \
+     UCT_PREDREG_UNKNOWN_FIELDS)
+
+/* Those that say so or not, by their value */
+#define AMBIGUOUS_FIELDS \
+    (UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE)
 
 
 /* The datatype of cold sends, for all contexts. Written by the first context
@@ -104,30 +109,37 @@ static int is_host(const ucp_request_param_t *param)
            !uct_predreg_has_devices();
 }
 
-static int is_plain(const uct_predreg_comm_t *comm)
+static UCS_F_NOINLINE int is_plain_slow(const ucp_request_param_t *param)
 {
-    const ucp_request_param_t *param = comm->param;
-
-    return !(param->op_attr_mask &
-             (SPECIAL_FIELDS | UCT_PREDREG_UNKNOWN_FIELDS)) &&
+    return !(param->op_attr_mask & SPECIAL_FIELDS) &&
            (!(param->op_attr_mask & UCP_OP_ATTR_FIELD_FLAGS) ||
             !(param->flags & UCP_AM_SEND_FLAG_RNDV)) && is_host(param);
 }
 
-/* Have UCP copy a message */
-static void send_cold(const uct_predreg_eager_context_t *context,
-                      uct_predreg_comm_t *comm, size_t length)
+static UCS_F_ALWAYS_INLINE int is_plain(const ucp_request_param_t *param)
 {
-    if (context->flag_decides &&
-        (comm->message == UCT_PREDREG_MESSAGE_TAG)) {
-        if (!(comm->param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL)) {
-            comm->changed |= UCT_PREDREG_COMM_FAST;
-        }
-    } else if (uct_predreg_cold_can_send(comm->buffer, length)) {
-        comm->datatype = cold_datatype;
-        comm->count    = length;
-        comm->changed |= UCT_PREDREG_COMM_DATATYPE;
+    return ucs_likely(!(param->op_attr_mask &
+                        (SPECIAL_FIELDS | AMBIGUOUS_FIELDS)) &&
+                      !uct_predreg_has_devices()) || is_plain_slow(param);
+}
+
+/* Have UCP copy a message. @return what is to be changed for that */
+static UCS_F_ALWAYS_INLINE unsigned
+send_cold(const uct_predreg_eager_context_t *context, const void *buffer,
+          size_t length, const ucp_request_param_t *param,
+          uct_predreg_send_t *send)
+{
+    if (context->flag_decides && (send->message == UCT_PREDREG_MESSAGE_TAG)) {
+        return (param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL) ?
+               0 : UCT_PREDREG_SEND_FAST;
     }
+
+    if (!uct_predreg_cold_can_send(buffer, length)) {
+        return 0;
+    }
+
+    send->datatype = cold_datatype;
+    return UCT_PREDREG_SEND_DATATYPE;
 }
 
 /*
@@ -138,11 +150,11 @@ static void send_cold(const uct_predreg_eager_context_t *context,
  * waits for an answer, does not lose by that; one that sends one message after
  * the other does.
  */
-static int is_hasty(uct_predreg_eager_context_t *context,
-                    const uct_predreg_comm_t *comm)
+static UCS_F_ALWAYS_INLINE int
+is_hasty(uct_predreg_eager_context_t *context, const ucp_request_param_t *param)
 {
     /* Relaxed: it only decides how a send goes */
-    if (!(comm->param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL)) {
+    if (!(param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL)) {
         return 0;
     }
 
@@ -162,7 +174,7 @@ static int is_due(uint32_t count, uint32_t threshold)
 }
 
 /* Count a send. @return the handle of the buffer if it is hot, or 0 */
-static uint32_t
+static UCS_F_ALWAYS_INLINE uint32_t
 count_send(uct_predreg_eager_context_t *context, const void *address,
            size_t length)
 {
@@ -198,68 +210,97 @@ count_send(uct_predreg_eager_context_t *context, const void *address,
     return ucs_reuse_buffer_handle(buffer);
 }
 
-/* Prepare a message to be sent from its buffer without a copy. @return 0 if the
- * buffer is not hot, or cannot be sent from now: then it is to be copied. */
-static int send_hot(uct_predreg_eager_context_t *context,
-                    uct_predreg_comm_t *comm, size_t length)
+/* Prepare a message to be sent from a hot buffer. @return what is to be changed
+ * for that; 0 if it cannot be sent so now, and is to be copied */
+static UCS_F_NOINLINE unsigned
+send_hot(uct_predreg_eager_context_t *context, uct_predreg_sender_t *sender,
+         uint32_t handle, ucp_ep_h ep, const void *buffer, size_t length,
+         const ucp_request_param_t *param, uct_predreg_send_t *send)
 {
-    uint32_t handle;
-
-    if (is_hasty(context, comm)) {
-        return 0;
-    }
-
-    handle = count_send(context, comm->buffer, length);
-    if (ucs_likely(handle == 0)) {
-        return 0;
-    }
-
-    if (!uct_predreg_hot_begin(context, handle, comm, length)) {
+    if (!uct_predreg_hot_begin(context, sender, handle, ep, buffer, length,
+                               param, send)) {
         uct_predreg_hot_reap(context);
         return 0;
     }
 
-    if (context->flag_decides) {
-        comm->changed |= UCT_PREDREG_COMM_NOT_FAST;
-    }
-    return 1;
+    return UCT_PREDREG_SEND_HOT |
+           (context->flag_decides ? UCT_PREDREG_SEND_NOT_FAST : 0);
 }
 
-void uct_predreg_eager_send(uct_predreg_sender_t **sender_p,
-                            uct_predreg_comm_t *comm)
+/* Note what there is to know of an endpoint */
+static UCS_F_NOINLINE void
+find_ep(uct_predreg_sender_t *sender, uct_predreg_sender_ep_t *known,
+        ucp_ep_h ep, ucp_worker_h worker)
 {
-    size_t length = comm->count * (comm->datatype >> UCP_DATATYPE_SHIFT);
-    uct_predreg_eager_context_t *context;
+    uct_predreg_message_t message;
 
-    if (ucs_unlikely(*sender_p == NULL)) {
-        *sender_p = uct_predreg_sender_take();
-        if (*sender_p == NULL) {
-            return;
+    known->ep         = ep;
+    known->worker     = worker;
+    /* Acquire: see the variable */
+    known->generation = atomic_load_explicit(&uct_predreg_sender_generation,
+                                             memory_order_acquire);
+    known->context    = uct_predreg_eager_find(sender, worker);
+    for (message = 0; message < UCT_PREDREG_MESSAGE_LAST; ++message) {
+        known->ranges[message] = uct_predreg_endpoint_lengths(
+                ep, message,
+                (known->context == NULL) ? SIZE_MAX :
+                                           known->context->min_length);
+    }
+}
+
+unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
+                                const void *buffer, size_t length,
+                                const ucp_request_param_t *param,
+                                uct_predreg_send_t *send)
+{
+    uct_predreg_sender_t *sender = *sender_p;
+    uct_predreg_eager_context_t *context;
+    const uct_predreg_sender_range_t *range;
+    uct_predreg_sender_ep_t *known;
+    unsigned changes = 0;
+    ucp_worker_h worker;
+    uint32_t handle;
+
+    if (ucs_unlikely(sender == NULL)) {
+        *sender_p = sender = uct_predreg_sender_take();
+        if (sender == NULL) {
+            return 0;
         }
     }
 
     /* The first word of an endpoint is its worker, from UCX 1.13 to 1.23
      * (ucp_ep.h). If it were not, no context would be found by it */
-    context = uct_predreg_eager_find(*sender_p, *(ucp_worker_h*)comm->ep);
-    if ((context == NULL) || (length < context->min_length) ||
-        uct_predreg_endpoint_has_no_zcopy(comm->ep, comm->message, length) ||
-        !is_plain(comm)) {
-        return;
+    worker = *(ucp_worker_h*)ep;
+    known  = uct_predreg_sender_ep(sender, ep);
+    if (ucs_unlikely((known->ep != ep) || (known->worker != worker) ||
+                     !uct_predreg_sender_is_recent(known->generation))) {
+        find_ep(sender, known, ep, worker);
     }
 
-    uct_predreg_sender_add(&(*sender_p)->sends, 1);
-    if (!send_hot(context, comm, length)) {
-        send_cold(context, comm, length);
+    range = &known->ranges[send->message];
+    if ((length - range->min > range->span) || !is_plain(param)) {
+        return 0;
     }
+
+    context = known->context;
+    uct_predreg_sender_add(&sender->sends, 1);
+    if (!is_hasty(context, param)) {
+        handle = count_send(context, buffer, length);
+        if (handle != 0) {
+            changes = send_hot(context, sender, handle, ep, buffer, length,
+                               param, send);
+        }
+    }
+
+    return (changes != 0) ? changes :
+                            send_cold(context, buffer, length, param, send);
 }
 
 void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
-                            uct_predreg_comm_t *comm, ucs_status_ptr_t result)
+                            const uct_predreg_send_t *send, size_t length,
+                            ucs_status_ptr_t result)
 {
-    /* The count is as it was: only a cold send has another one */
-    size_t length = comm->count * (comm->datatype >> UCP_DATATYPE_SHIFT);
-
-    if (uct_predreg_hot_issued(comm, result)) {
+    if (uct_predreg_hot_issued(sender, send, result)) {
         uct_predreg_sender_add(&sender->hot, 1);
         uct_predreg_sender_add(&sender->bytes_saved, length);
     }

@@ -38,17 +38,21 @@ void uct_predreg_eager_iface_opened(uct_iface_h iface);
 
 /**
  * This thread is about to send a message of bytes in a row, of
- * UCT_PREDREG_SEND_MIN to UCT_PREDREG_SEND_MAX bytes. The description may
- * be changed.
+ * UCT_PREDREG_SEND_MIN to UCT_PREDREG_SEND_MAX bytes.
  *
  * @param [inout] sender_p  What this thread remembers; NULL at first.
+ * @param [inout] send      Its message is set; filled with the changes.
+ * @return which changes there are, UCT_PREDREG_SEND_*; 0: it is left alone.
  */
-void uct_predreg_eager_send(uct_predreg_sender_t **sender_p,
-                            uct_predreg_comm_t *comm);
+unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
+                                const void *buffer, size_t length,
+                                const ucp_request_param_t *param,
+                                uct_predreg_send_t *send);
 
-/** UCP has returned from a send whose field hot was set. */
+/** UCP has returned from a send with UCT_PREDREG_SEND_HOT. */
 void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
-                            uct_predreg_comm_t *comm, ucs_status_ptr_t result);
+                            const uct_predreg_send_t *send, size_t length,
+                            ucs_status_ptr_t result);
 
 /** The progress of a worker found nothing to do. */
 void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,

@@ -20,7 +20,7 @@ static int is_managing(uct_predreg_core_t *core)
 
 void uct_predreg_comm(uct_predreg_core_t *core,
                       ucs_rcache_pred_window_t *window,
-                      uct_predreg_comm_t *comm)
+                      const uct_predreg_comm_t *comm)
 {
     ucs_rcache_recorder_t *recorder = core->recorder;
     ucs_rcache_pred_context_t context;

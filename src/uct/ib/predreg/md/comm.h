@@ -30,7 +30,7 @@ BEGIN_C_DECLS
  */
 void uct_predreg_comm(uct_predreg_core_t *core,
                       ucs_rcache_pred_window_t *window,
-                      uct_predreg_comm_t *comm);
+                      const uct_predreg_comm_t *comm);
 
 /** Use the time while the program waits, since UCP's progress found nothing to
  *  do, for work of the cache that is due. */

@@ -12,6 +12,7 @@
 #include <ucs/sys/compiler_def.h>
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 /** @file preload.h
  *
@@ -151,6 +152,22 @@ const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller);
 int predreg_is_ucp(const void *caller);
 
 
+/** The length of a communication whose datatype is not contiguous, since it is
+ *  not known here: as long as can be. */
+#define PREDREG_LENGTH_UNKNOWN SIZE_MAX
+
+/** @return the length of so many elements of a datatype, bytes. */
+static UCS_F_ALWAYS_INLINE size_t
+predreg_length(size_t count, ucp_datatype_t datatype)
+{
+    size_t length;
+
+    return (((datatype & UCP_DATATYPE_CLASS_MASK) != UCP_DATATYPE_CONTIG) ||
+            __builtin_mul_overflow(count, datatype >> UCP_DATATYPE_SHIFT,
+                                   &length)) ?
+           PREDREG_LENGTH_UNKNOWN : length;
+}
+
 /** @return the datatype of the elements that a request of UCP is about. */
 static UCS_F_ALWAYS_INLINE ucp_datatype_t
 predreg_request_datatype(const ucp_request_param_t *param)
@@ -159,14 +176,12 @@ predreg_request_datatype(const ucp_request_param_t *param)
            param->datatype : ucp_dt_make_contig(1);
 }
 
-/** @return whether so many elements of a datatype are too few bytes to count as
- *  a communication. If the datatype is not contiguous, its length is not known
- *  here, and the communication counts. */
-static UCS_F_ALWAYS_INLINE int
-predreg_comm_is_short(size_t count, ucp_datatype_t datatype)
+/** @return how many bytes a request of UCP is about. */
+static UCS_F_ALWAYS_INLINE size_t
+predreg_request_length(size_t count, const ucp_request_param_t *param)
 {
-    return ((datatype & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG) &&
-           (count * (datatype >> UCP_DATATYPE_SHIFT) < UCT_PREDREG_MIN_LENGTH);
+    return (param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE) ?
+           predreg_length(count, param->datatype) : count;
 }
 
 #endif

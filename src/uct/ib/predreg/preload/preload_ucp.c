@@ -5,14 +5,15 @@
  */
 
 #include "preload.h"
+#include "ucp_param.h"
 
 /*
  * Overriding functions for entry points of UCP: those that read its
  * configuration; its progress functions, which show when a program waits and
  * has time to spare; the destruction of workers; and all communications. The
- * core is told of each communication with its call site, and may change it. UCP
- * implements some communications by others, which come through here again: the
- * core is only told of the outer call, which the program made.
+ * core is told of each communication with its call site, and may change small
+ * sends. UCP implements some communications by others, which come through here
+ * again: the core is only told of the outer call, which the program made.
  */
 
 
@@ -201,98 +202,42 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 }
 
 
-/* @return the core's hooks if the core is to be told of a communication of
- * count elements of a datatype, else NULL */
-static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
-comm_hooks(unsigned ucx, size_t count, ucp_datatype_t datatype)
+/* A small send with what the core has changed of it */
+typedef struct small_send {
+    uct_predreg_send_t  send;
+    ucp_request_param_t param; /* What UCP gets in place of the caller's */
+} small_send_t;
+
+/* Whether a message may go without a copy, so that the core is to be asked. UCP
+ * implements the older calls by the newer ones: only these are asked for */
+static UCS_F_ALWAYS_INLINE int
+is_small_send(const uct_predreg_hooks_t *hooks, size_t length)
 {
-    return ((predreg_depth > 0) || predreg_comm_is_short(count, datatype)) ?
-           NULL : predreg_hooks(ucx);
+    return (length - UCT_PREDREG_SEND_MIN <=
+            UCT_PREDREG_SEND_MAX - UCT_PREDREG_SEND_MIN) &&
+           (hooks != NULL) && (hooks->send != NULL);
 }
 
-/* Copy those fields of request parameters that are set. The program may have
- * been compiled with the structure of another version of UCX, which is shorter
- * or longer. */
-static void
-copy_param(ucp_request_param_t *copy, const ucp_request_param_t *param)
+/* Begin a small send: replace its count and parameters by those with the core's
+ * changes. @return which changes there are, UCT_PREDREG_SEND_* */
+static UCS_F_ALWAYS_INLINE unsigned
+small_send_begin(const uct_predreg_hooks_t *hooks, small_send_t *small,
+                 ucp_ep_h ep, const void *buffer, size_t length,
+                 size_t *count_p, const ucp_request_param_t **param_p)
 {
-    copy->op_attr_mask = param->op_attr_mask;
+    unsigned changes;
 
-#define COPY_FIELD(_bit, _field) \
-    if (param->op_attr_mask & UCP_OP_ATTR_FIELD_##_bit) { \
-        copy->_field = param->_field; \
+    predreg_purpose = UCT_PREDREG_PURPOSE_HOT;
+    changes         = hooks->send(&predreg_sender, ep, buffer, length, *param_p,
+                                  &small->send);
+    if (changes != 0) {
+        predreg_param_change(&small->param, *param_p, changes, &small->send);
+        *param_p = &small->param;
+        if (changes & UCT_PREDREG_SEND_DATATYPE) {
+            *count_p = length;
+        }
     }
-    COPY_FIELD(FLAGS, flags)
-    COPY_FIELD(REQUEST, request)
-    COPY_FIELD(CALLBACK, cb)
-    COPY_FIELD(DATATYPE, datatype)
-    COPY_FIELD(USER_DATA, user_data)
-    COPY_FIELD(REPLY_BUFFER, reply_buffer)
-    COPY_FIELD(MEMORY_TYPE, memory_type)
-    COPY_FIELD(RECV_INFO, recv_info)
-    COPY_FIELD(MEMH, memh)
-#undef COPY_FIELD
-}
-
-/* Copy request parameters, and put the core's changes into the copy. If a field
- * is set that this library does not know, the parameters stay as they are. */
-static UCS_F_NOINLINE const ucp_request_param_t *
-changed_param(const uct_predreg_comm_t *comm, ucp_request_param_t *copy)
-{
-    if (comm->param->op_attr_mask & UCT_PREDREG_UNKNOWN_FIELDS) {
-        return comm->param;
-    }
-
-    copy_param(copy, comm->param);
-    if (comm->changed & UCT_PREDREG_COMM_DATATYPE) {
-        copy->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-        copy->datatype      = comm->datatype;
-    }
-
-    if (comm->changed & UCT_PREDREG_COMM_FLAGS) {
-        copy->op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-        copy->flags         = comm->flags;
-    }
-
-    if (comm->changed & UCT_PREDREG_COMM_MEMH) {
-        copy->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
-        copy->memh          = comm->memh;
-    }
-
-    if (comm->changed & UCT_PREDREG_COMM_CALLBACK) {
-        copy->op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK |
-                              UCP_OP_ATTR_FIELD_USER_DATA;
-        copy->cb.send       = comm->cb;
-        copy->user_data     = comm->user_data;
-    }
-
-    if (comm->changed & UCT_PREDREG_COMM_FAST) {
-        copy->op_attr_mask |= UCP_OP_ATTR_FLAG_FAST_CMPL;
-    } else if (comm->changed & UCT_PREDREG_COMM_NOT_FAST) {
-        copy->op_attr_mask &= ~UCP_OP_ATTR_FLAG_FAST_CMPL;
-    }
-
-    return copy;
-}
-
-/* @return the core's hooks if it is to be told of a send of count elements of a
- * datatype, because it may go without a copy; else NULL. UCP implements the older
- * calls by the newer ones: only these are told of */
-static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
-send_hooks(unsigned ucx, size_t count, ucp_datatype_t datatype)
-{
-    const uct_predreg_hooks_t *hooks;
-    size_t length;
-
-    if (((datatype & UCP_DATATYPE_CLASS_MASK) != UCP_DATATYPE_CONTIG) ||
-        __builtin_mul_overflow(count, datatype >> UCP_DATATYPE_SHIFT,
-                               &length) ||
-        (length < UCT_PREDREG_SEND_MIN) || (length > UCT_PREDREG_SEND_MAX)) {
-        return NULL;
-    }
-
-    hooks = predreg_hooks(ucx);
-    return ((hooks == NULL) || (hooks->send == NULL)) ? NULL : hooks;
+    return changes;
 }
 
 /* What a communication registers its data for. The data of a put whose datatype
@@ -327,8 +272,8 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
 #define WORKER_OF_ep     NULL
 #define WORKER_OF_worker worker
 
-/* Chosen by the options of a communication: its request parameters, a place for
- * a copy of them, and the code that hands the core's changes over to UCP */
+/* Chosen by the options of a communication: its request parameters and its
+ * length */
 #define PARAM_PARAM      param
 #define PARAM_TAG        param
 #define PARAM_AM         param
@@ -336,41 +281,41 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
 #define PARAM_DATATYPE   NULL
 #define PARAM_BYTES      NULL
 
-#define COPY_PARAM       ucp_request_param_t copy;
-#define COPY_TAG         COPY_PARAM
-#define COPY_AM          COPY_PARAM
-#define COPY_STREAM      COPY_PARAM
-#define COPY_DATATYPE
-#define COPY_BYTES
+#define LENGTH_PARAM(_count)    predreg_request_length(_count, param)
+#define LENGTH_TAG              LENGTH_PARAM
+#define LENGTH_AM               LENGTH_PARAM
+#define LENGTH_STREAM           LENGTH_PARAM
+#define LENGTH_DATATYPE(_count) predreg_length(_count, datatype)
+#define LENGTH_BYTES(_count)    (_count)
 
-#define CHANGE_PARAM \
-    if (ucs_unlikely(comm.changed != 0)) { \
-        param = changed_param(&comm, &copy); \
+/* Chosen in the same way: what is done around communications that may be small
+ * sends */
+#define BEGIN_TAG BEGIN_SMALL(TAG)
+#define BEGIN_AM BEGIN_SMALL(AM)
+#define BEGIN_STREAM BEGIN_SMALL(STREAM)
+#define BEGIN_PARAM
+#define BEGIN_DATATYPE
+#define BEGIN_BYTES
+
+#define BEGIN_SMALL(_message) \
+    small_send_t small; \
+    unsigned changes = 0; \
+    \
+    if (is_small_send(hooks, bytes)) { \
+        small.send.message = UCT_PREDREG_MESSAGE_##_message; \
+        changes            = small_send_begin(hooks, &small, ep, buffer, \
+                                              bytes, &count, &param); \
     }
-#define CHANGE_TAG \
-    CHANGE_PARAM \
-    count = comm.count;
-#define CHANGE_AM        CHANGE_TAG
-#define CHANGE_STREAM    CHANGE_TAG
-#define CHANGE_DATATYPE  datatype = comm.datatype;
-#define CHANGE_BYTES
 
-/* Which communications may be sends without a copy: the core's hooks for them, or
- * NULL */
-#define SENDS_TAG(_ucx, _count, _datatype) \
-    send_hooks(_ucx, _count, _datatype)
-#define SENDS_AM         SENDS_TAG
-#define SENDS_STREAM     SENDS_TAG
-#define SENDS_PARAM(_ucx, _count, _datatype)    NULL
-#define SENDS_DATATYPE(_ucx, _count, _datatype) NULL
-#define SENDS_BYTES(_ucx, _count, _datatype)    NULL
-
-#define MESSAGE_TAG      UCT_PREDREG_MESSAGE_TAG
-#define MESSAGE_AM       UCT_PREDREG_MESSAGE_AM
-#define MESSAGE_STREAM   UCT_PREDREG_MESSAGE_STREAM
-#define MESSAGE_PARAM    UCT_PREDREG_MESSAGE_LAST
-#define MESSAGE_DATATYPE UCT_PREDREG_MESSAGE_LAST
-#define MESSAGE_BYTES    UCT_PREDREG_MESSAGE_LAST
+#define END_TAG \
+    if (changes & UCT_PREDREG_SEND_HOT) { \
+        hooks->sent(predreg_sender, &small.send, bytes, ret); \
+    }
+#define END_AM     END_TAG
+#define END_STREAM END_TAG
+#define END_PARAM
+#define END_DATATYPE
+#define END_BYTES
 
 /* The overriding function of a communication. The frame address lies a constant
  * distance below that of the caller, and so stands for the depth of the
@@ -379,18 +324,16 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
                      _count, _options) \
     PREDREG_EXPORT _ret _name _params \
     { \
-        unsigned ucx                  = predreg_ucx(PREDREG_CALLER); \
-        uct_predreg_purpose_t purpose = predreg_purpose; \
-        const uct_predreg_hooks_t *hooks, *sends; \
+        unsigned ucx                     = predreg_ucx(PREDREG_CALLER); \
+        const uct_predreg_hooks_t *hooks = predreg_hooks(ucx); \
+        uct_predreg_purpose_t purpose    = predreg_purpose; \
+        size_t bytes                     = LENGTH_##_options(_count); \
         uct_predreg_comm_t comm; \
-        COPY_##_options \
         _ret ret; \
         \
-        hooks = comm_hooks(ucx, _count, PREDREG_DATATYPE_##_options); \
-        sends = SENDS_##_options(ucx, _count, PREDREG_DATATYPE_##_options); \
-        if ((hooks != NULL) || (sends != NULL)) { \
+        if ((bytes >= UCT_PREDREG_MIN_LENGTH) && (predreg_depth == 0) && \
+            (hooks != NULL)) { \
             comm.kind     = UCS_RCACHE_PRED_COMM_##_kind; \
-            comm.message  = MESSAGE_##_options; \
             comm.ep       = EP_OF_##_object; \
             comm.worker   = WORKER_OF_##_object; \
             comm.buffer   = _buffer; \
@@ -399,28 +342,17 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
             comm.param    = PARAM_##_options; \
             comm.caller   = PREDREG_CALLER; \
             comm.stack    = __builtin_frame_address(0); \
-            comm.changed  = 0; \
-            comm.hot      = NULL; \
-            if (hooks != NULL) { \
-                hooks->comm(&predreg_window, &comm); \
-            } \
-            if (sends != NULL) { \
-                predreg_purpose = UCT_PREDREG_PURPOSE_HOT; \
-                sends->send(&predreg_sender, &comm); \
-            } \
-            CHANGE_##_options \
+            hooks->comm(&predreg_window, &comm); \
         } \
         \
+        BEGIN_##_options \
         ++predreg_depth; \
         predreg_purpose = comm_purpose(UCS_RCACHE_PRED_COMM_##_kind, \
                                        PREDREG_DATATYPE_##_options); \
         ret = PREDREG_REAL(ucx, _name) _args; \
         predreg_purpose = purpose; \
         --predreg_depth; \
-        if ((sends != NULL) && ucs_unlikely(comm.hot != NULL)) { \
-            sends->sent(predreg_sender, &comm, \
-                        (ucs_status_ptr_t)(intptr_t)ret); \
-        } \
+        END_##_options \
         return ret; \
     }
 

@@ -99,15 +99,19 @@ ucs_status_t test_eager_make_datatype(const uct_predreg_real_t *real)
     return uct_predreg_eager_make_datatype(real);
 }
 
-void test_eager_send(uct_predreg_sender_t **sender_p, uct_predreg_comm_t *comm)
+unsigned test_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
+                         const void *buffer, size_t length,
+                         const ucp_request_param_t *param,
+                         uct_predreg_send_t *send)
 {
-    uct_predreg_eager_send(sender_p, comm);
+    return uct_predreg_eager_send(sender_p, ep, buffer, length, param, send);
 }
 
-void test_eager_sent(uct_predreg_sender_t *sender, uct_predreg_comm_t *comm,
+void test_eager_sent(uct_predreg_sender_t *sender,
+                     const uct_predreg_send_t *send, size_t length,
                      ucs_status_ptr_t result)
 {
-    uct_predreg_eager_sent(sender, comm, result);
+    uct_predreg_eager_sent(sender, send, length, result);
 }
 
 void test_eager_idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
@@ -155,7 +159,10 @@ int test_hot_is_returning(void)
 int test_endpoint_has_no_zcopy(ucp_ep_h ep, uct_predreg_message_t message,
                                size_t length)
 {
-    return uct_predreg_endpoint_has_no_zcopy(ep, message, length);
+    uct_predreg_sender_range_t range = uct_predreg_endpoint_lengths(ep, message,
+                                                                    1);
+
+    return (length < range.min) || (length > range.min + range.span);
 }
 
 void test_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,

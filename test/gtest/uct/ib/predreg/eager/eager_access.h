@@ -8,8 +8,8 @@
 #define PREDREG_GTEST_EAGER_ACCESS_H_
 
 #include <uct/ib/predreg/compat/real.h>
-#include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/types.h>
 
 #include <ucs/sys/compiler_def.h>
@@ -37,8 +37,12 @@ uint64_t test_eager_bytes(test_eager_context_t *context);
 
 void test_eager_start(void);
 ucs_status_t test_eager_make_datatype(const uct_predreg_real_t *real);
-void test_eager_send(uct_predreg_sender_t **sender_p, uct_predreg_comm_t *comm);
-void test_eager_sent(uct_predreg_sender_t *sender, uct_predreg_comm_t *comm,
+unsigned test_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
+                         const void *buffer, size_t length,
+                         const ucp_request_param_t *param,
+                         uct_predreg_send_t *send);
+void test_eager_sent(uct_predreg_sender_t *sender,
+                     const uct_predreg_send_t *send, size_t length,
                      ucs_status_ptr_t result);
 void test_eager_idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker);
 void test_eager_fork(void);
@@ -50,6 +54,7 @@ void test_hot_registered(void *domain, uct_mem_h memh);
 int test_hot_give_way(void (*end)(void *domain, uct_mem_h memh));
 int test_hot_is_returning(void);
 
+/* Whether messages of a length are left alone, of those of 1 byte and more */
 int test_endpoint_has_no_zcopy(ucp_ep_h ep, uct_predreg_message_t message,
                                size_t length);
 void test_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,

@@ -76,24 +76,16 @@ bool eager_test::send(const void *buffer, size_t length)
     uct_iface_t iface;
     uct_iov_t iov = {};
 
-    m_comm          = {};
-    m_comm.kind     = UCS_RCACHE_PRED_COMM_SEND;
-    m_comm.message  = m_message;
-    m_comm.ep       = ep();
-    m_comm.buffer   = buffer;
-    m_comm.count    = length / m_element;
-    m_comm.datatype = ucp_dt_make_contig(m_element);
-    m_comm.param    = &m_param;
-
-    test_eager_send(&m_sender, &m_comm);
-    if (m_comm.hot == nullptr) {
+    m_send         = {};
+    m_send.message = m_message;
+    m_changes      = test_eager_send(&m_sender, ep(), buffer, length, &m_param,
+                                     &m_send);
+    if (!(m_changes & UCT_PREDREG_SEND_HOT)) {
         return false;
     }
 
-    EXPECT_TRUE(has_changed(UCT_PREDREG_COMM_MEMH));
-    EXPECT_TRUE(has_changed(UCT_PREDREG_COMM_CALLBACK));
-    EXPECT_FALSE(has_changed(UCT_PREDREG_COMM_DATATYPE));
-    auto mapped = m_mapped.find(m_comm.memh);
+    EXPECT_FALSE(m_changes & UCT_PREDREG_SEND_DATATYPE);
+    auto mapped = m_mapped.find(m_send.memh);
     EXPECT_NE(m_mapped.end(), mapped);
     if (mapped != m_mapped.end()) {
         EXPECT_LE(mapped->second.first, buffer);
@@ -112,19 +104,19 @@ bool eager_test::send(const void *buffer, size_t length)
 
     switch (m_outcome) {
     case DONE:
-        test_eager_sent(m_sender, &m_comm, nullptr);
+        test_eager_sent(m_sender, &m_send, length, nullptr);
         break;
     case FAILED:
-        test_eager_sent(m_sender, &m_comm,
+        test_eager_sent(m_sender, &m_send, length,
                         UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET));
         break;
     case CALLED:
-        m_comm.cb(m_ep, UCS_OK, m_comm.user_data);
-        test_eager_sent(m_sender, &m_comm, m_ep);
+        m_send.cb(m_ep, UCS_OK, m_send.user_data);
+        test_eager_sent(m_sender, &m_send, length, m_ep);
         break;
     case PENDING:
-        m_flying.emplace_back(m_comm.cb, m_comm.user_data);
-        test_eager_sent(m_sender, &m_comm, m_ep);
+        m_flying.emplace_back(m_send.cb, m_send.user_data);
+        test_eager_sent(m_sender, &m_send, length, m_ep);
         break;
     }
     return true;

@@ -61,29 +61,23 @@ protected:
         return reinterpret_cast<ucp_context_h>(m_ucp);
     }
 
-    /* The program sends. The description as it was handed to UCP stays in
-     * m_comm. @return whether it was sent hot */
+    /* The program sends. What was changed of it stays in m_changes and m_send.
+     * @return whether it was sent hot */
     bool send(const void *buffer, size_t length = LENGTH);
     /* UCP calls back for the oldest request */
     void complete(ucs_status_t status = UCS_OK);
     /* Send until it is hot */
     void heat(const void *buffer, size_t length = LENGTH);
 
-    bool has_changed(unsigned change)
-    {
-        return m_comm.changed & change;
-    }
-
     bool is_cold()
     {
-        return (m_comm.hot == nullptr) &&
-               ((m_comm.changed == UCT_PREDREG_COMM_DATATYPE) ||
-                (m_comm.changed == UCT_PREDREG_COMM_FAST));
+        return (m_changes == UCT_PREDREG_SEND_DATATYPE) ||
+               (m_changes == UCT_PREDREG_SEND_FAST);
     }
 
     bool is_left_alone()
     {
-        return (m_comm.hot == nullptr) && (m_comm.changed == 0);
+        return m_changes == 0;
     }
 
     /* As the domain that hot buffers are registered in gives room */
@@ -107,12 +101,12 @@ protected:
 
     /* How the program sends */
     ucp_request_param_t m_param     = {};
-    size_t m_element                = 1;
     uct_predreg_message_t m_message = UCT_PREDREG_MESSAGE_TAG;
     outcome_t m_outcome             = DONE;
     bool m_is_zcopy                 = true; /* If it is hot */
 
-    uct_predreg_comm_t m_comm       = {};
+    unsigned m_changes              = 0;
+    uct_predreg_send_t m_send       = {};
     uct_predreg_sender_t *m_sender  = nullptr;
     test_eager_context_t *m_context = nullptr;
 

@@ -293,12 +293,12 @@ protected:
     static void resend(void *request, ucs_status_t status, void *user_data)
     {
         auto self = static_cast<test_hot_nested*>(s_self);
-        auto comm = self->m_comm;
+        auto send = self->m_send;
 
         if (++self->m_depth < 5) {
             EXPECT_TRUE(self->send(self->page(0)));
         }
-        self->m_comm = comm;
+        self->m_send = send;
     }
 
     unsigned m_depth = 0;

@@ -47,37 +47,27 @@ TEST_F(test_send, what_is_counted) {
     EXPECT_EQ(0u, bytes);
 }
 
-TEST_F(test_send, a_cold_send_is_of_bytes) {
+TEST_F(test_send, a_cold_send_has_another_datatype) {
     add();
-    m_element = 8;
-    EXPECT_FALSE(send(page(0), 1024));
-    EXPECT_EQ(unsigned(UCT_PREDREG_COMM_DATATYPE), m_comm.changed);
-    EXPECT_EQ(1024u, m_comm.count);
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_EQ(unsigned(UCT_PREDREG_SEND_DATATYPE), m_changes);
     EXPECT_EQ(ucp_datatype_t(UCP_DATATYPE_GENERIC),
-              m_comm.datatype & UCP_DATATYPE_CLASS_MASK);
-}
-
-TEST_F(test_send, elements_of_a_hot_send_stay) {
-    add();
-    m_element = 8;
-    heat(page(0), 1024);
-    EXPECT_EQ(128u, m_comm.count);
-    EXPECT_EQ(ucp_datatype_t(ucp_dt_make_contig(8)), m_comm.datatype);
+              m_send.datatype & UCP_DATATYPE_CLASS_MASK);
 }
 
 TEST_F(test_send, where_the_flag_decides) {
     add(1);
     EXPECT_FALSE(send(page(0)));
-    EXPECT_EQ(unsigned(UCT_PREDREG_COMM_FAST), m_comm.changed);
+    EXPECT_EQ(unsigned(UCT_PREDREG_SEND_FAST), m_changes);
     EXPECT_FALSE(send(page(0)));
     EXPECT_TRUE(send(page(0)));
-    EXPECT_TRUE(has_changed(UCT_PREDREG_COMM_NOT_FAST));
-    EXPECT_FALSE(has_changed(UCT_PREDREG_COMM_FAST));
+    EXPECT_EQ(unsigned(UCT_PREDREG_SEND_HOT | UCT_PREDREG_SEND_NOT_FAST),
+              m_changes);
 
     /* It does only for tags */
     m_message = UCT_PREDREG_MESSAGE_AM;
     EXPECT_FALSE(send(page(1)));
-    EXPECT_EQ(unsigned(UCT_PREDREG_COMM_DATATYPE), m_comm.changed);
+    EXPECT_EQ(unsigned(UCT_PREDREG_SEND_DATATYPE), m_changes);
 }
 
 TEST_F(test_send, short_ones_are_left_alone) {

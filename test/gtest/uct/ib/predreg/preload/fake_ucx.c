@@ -31,12 +31,13 @@ static uct_predreg_real_t real;
 
 
 static void note_comm(const char *name, const ucp_request_param_t *param,
-                      ucp_datatype_t datatype)
+                      size_t count, ucp_datatype_t datatype)
 {
     memset(&fake_comm.options, 0, sizeof(fake_comm.options));
     fake_comm.name     = name;
     fake_comm.param    = param;
     fake_comm.datatype = datatype;
+    fake_comm.count    = count;
     fake_comm.purpose  = predreg_purpose;
     if (param != NULL) {
         fake_comm.options = *param;
@@ -59,7 +60,8 @@ static void note_comm(const char *name, const ucp_request_param_t *param,
                      _count, _options) \
     static _ret fake_##_name _params \
     { \
-        note_comm(#_name, OPTIONS_##_options, PREDREG_DATATYPE_##_options); \
+        note_comm(#_name, OPTIONS_##_options, _count, \
+                  PREDREG_DATATYPE_##_options); \
         return (_ret)(intptr_t)UCS_INPROGRESS; \
     }
 

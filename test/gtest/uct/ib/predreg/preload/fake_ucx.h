@@ -22,6 +22,7 @@ typedef struct fake_comm {
     const ucp_request_param_t *param;    /* As it was handed over */
     ucp_request_param_t       options;   /* A copy, as the original may be gone */
     ucp_datatype_t            datatype;  /* The parameter, or of param */
+    size_t                    count;     /* Of elements of it */
     uct_predreg_purpose_t     purpose;   /* Of registrations inside of it */
 } fake_comm_t;
 
