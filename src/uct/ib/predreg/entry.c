@@ -173,12 +173,14 @@ const uct_predreg_hooks_t *uct_predreg_hooks_with_sends(void)
 {
     static uct_predreg_hooks_t hooks;
 
-    hooks             = uct_predreg_hooks;
-    hooks.send        = uct_predreg_eager_send;
-    hooks.sent        = uct_predreg_eager_sent;
-    hooks.making      = making;
-    hooks.made        = made;
-    hooks.cleaning    = uct_predreg_eager_closing;
-    hooks.worker_made = uct_predreg_eager_add_worker;
+    hooks               = uct_predreg_hooks;
+    hooks.send          = uct_predreg_eager_send;
+    hooks.sent          = uct_predreg_eager_sent;
+    hooks.making        = making;
+    hooks.made          = made;
+    hooks.cleaning      = uct_predreg_eager_closing;
+    hooks.worker_making = uct_predreg_eager_making_worker;
+    hooks.worker_made   = uct_predreg_eager_add_worker;
+    hooks.iface_query   = uct_predreg_eager_iface_query;
     return &hooks;
 }

@@ -60,6 +60,8 @@ typedef struct uct_predreg_making {
     int    flag_decides; /**< Whether UCP chooses between the copy and zero-copy of
                               a send by tag by UCP_OP_ATTR_FLAG_FAST_CMPL, not by
                               its cost model */
+    int    has_rma;      /**< Whether it is for puts and gets as well, which the
+                              change is not meant for */
 } uct_predreg_making_t;
 
 
@@ -168,8 +170,15 @@ typedef struct uct_predreg_hooks {
     /** A context is about to be cleaned up. */
     void         (*cleaning)(ucp_context_h context);
 
-    /** A worker was made. */
+    /** A worker is about to be made, by this thread. */
+    void         (*worker_making)(ucp_context_h context);
+
+    /** It was made, or not: then it is NULL. */
     void         (*worker_made)(ucp_context_h context, ucp_worker_h worker);
+
+    /** The attributes of an interface were queried. The hook may change
+     *  them. */
+    void         (*iface_query)(uct_iface_attr_t *attr);
 } uct_predreg_hooks_t;
 
 

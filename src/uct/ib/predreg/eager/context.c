@@ -29,6 +29,9 @@ static _Atomic(uct_predreg_eager_context_t*) contexts;
 static uct_predreg_eager_context_t *volatile inherited_contexts;
 static worker_t *volatile inherited_workers;
 
+/* See uct_predreg_eager_is_making_rma() */
+static __thread int making_rma;
+
 /* How many threads walk the list of contexts. Sequentially consistent, with the list:
  * whoever has removed a context and then sees no walker knows that none will
  * see it */
@@ -43,8 +46,8 @@ static uct_predreg_eager_context_t *first_context(void)
 
 ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
                                    const uct_predreg_real_t *real,
-                                   ucp_context_h ucp, size_t min_length,
-                                   int flag_decides)
+                                   ucp_context_h ucp,
+                                   const uct_predreg_making_t *making)
 {
     uct_predreg_eager_context_t *context;
     ucs_status_t status;
@@ -57,8 +60,9 @@ ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
     context->ucp          = ucp;
     context->core         = core;
     context->real         = real;
-    context->min_length   = min_length;
-    context->flag_decides = flag_decides;
+    context->min_length   = making->min_length;
+    context->flag_decides = making->flag_decides;
+    context->has_rma      = making->has_rma;
 
     status = ucs_reuse_table_init(&context->table, UCS_REUSE_TABLE_BITS,
                                   core->knobs.eager_adapt / 100);
@@ -176,10 +180,30 @@ void uct_predreg_eager_for_each(void (*func)(uct_predreg_eager_context_t *ctx,
     atomic_fetch_sub(&walkers, 1);
 }
 
+void uct_predreg_eager_making_worker(ucp_context_h ucp)
+{
+    const uct_predreg_eager_context_t *context;
+
+    pthread_mutex_lock(&lock);
+    context    = *find_context(ucp);
+    making_rma = (context != NULL) && context->has_rma;
+    pthread_mutex_unlock(&lock);
+}
+
+int uct_predreg_eager_is_making_rma(void)
+{
+    return making_rma;
+}
+
 void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
 {
     uct_predreg_eager_context_t *context;
     worker_t *entry;
+
+    making_rma = 0;
+    if (worker == NULL) {
+        return;
+    }
 
     pthread_mutex_lock(&lock);
     context = *find_context(ucp);
@@ -263,5 +287,6 @@ void uct_predreg_eager_reset(void)
     workers = NULL;
     atomic_init(&contexts, NULL);
     atomic_init(&walkers, 0);
+    making_rma = 0;
     uct_predreg_senders_forget();
 }

@@ -11,6 +11,7 @@
 
 #include <ucs/reuse/slots.h>
 #include <ucs/reuse/table.h>
+#include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/sender.h>
 #include <uct/ib/predreg/core/state.h>
 
@@ -38,6 +39,7 @@ typedef struct uct_predreg_eager_context {
                                           zero-copy of a tag send by
                                           UCP_OP_ATTR_FLAG_FAST_CMPL, not by its
                                           cost model */
+    int                has_rma; /**< See @ref uct_predreg_making_t */
 
     /** After how many sends a buffer is hot, by class of length. Written by the
      *  first thread that makes a worker, under the lock of the list, before the
@@ -73,14 +75,14 @@ uct_predreg_eager_find(uct_predreg_sender_t *sender, ucp_worker_h worker)
 
 
 /**
- * List a context that was made, with these settings.
+ * List a context that was made.
  *
  * @return UCS_ERR_NO_MEMORY if there is no memory for it.
  */
 ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
                                    const uct_predreg_real_t *real,
-                                   ucp_context_h ucp, size_t min_length,
-                                   int flag_decides);
+                                   ucp_context_h ucp,
+                                   const uct_predreg_making_t *making);
 
 /** Take a context off the list that is about to be cleaned up.
  *  @return the context, for the caller to free; NULL: it was not listed. */
@@ -89,7 +91,14 @@ uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp);
 /** Free what the context has, after its memory was deregistered. */
 void uct_predreg_eager_free(uct_predreg_eager_context_t *context);
 
-/** A worker was made. */
+/** A worker is about to be made in this thread. */
+void uct_predreg_eager_making_worker(ucp_context_h ucp);
+
+/** @return whether this thread is making a worker of a context whose field has_rma
+ *  is set. */
+int uct_predreg_eager_is_making_rma(void);
+
+/** A worker was made; NULL: it was not, for an error. */
 void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker);
 
 /** A worker goes. */

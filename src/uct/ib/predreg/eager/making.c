@@ -10,6 +10,7 @@
 #include "send.h"
 
 #include <uct/ib/predreg/compat/ucp_setting.h>
+#include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -25,16 +26,20 @@
     (UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM)
 
 
-/* Whether the features are those of a context whose sends are looked at. One
- * for puts and gets as well is left alone: the setting would make UCP register
- * the buffers of all of them (put_offload.c and get_offload.c of 1.16 and
- * later, ucp_ep_config_rma_init() before), and nothing else can choose the copy
- * for them */
-static int has_sends_only(const ucp_params_t *params)
+/* Puts and gets shorter than these are copied in contexts that are for messages
+ * as well: the setting would have UCP register the buffers of all of them, and
+ * nothing else can choose the copy for a single one. UCX 1.13 copies puts of up
+ * to this length (ucp_ep_config_init()); gets carry rendezvous, too, which
+ * begins above the lengths of small sends */
+#define PUT_ZCOPY_MIN 16384
+#define GET_ZCOPY_MIN (UCT_PREDREG_SEND_MAX + 1)
+
+
+/* Whether a context is for one of some features */
+static int has_feature(const ucp_params_t *params, uint64_t features)
 {
     return (params->field_mask & UCP_PARAM_FIELD_FEATURES) &&
-           (params->features & MESSAGES) &&
-           !(params->features & UCP_FEATURE_RMA);
+           (params->features & features);
 }
 
 void uct_predreg_eager_making(const uct_predreg_core_t *core,
@@ -47,7 +52,7 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
     size_t length;
 
     *making = (uct_predreg_making_t){};
-    if (!has_sends_only(params) ||
+    if (!has_feature(params, MESSAGES) ||
         !uct_predreg_ucp_setting(real, config, proto->name, value,
                                  sizeof(value))) {
         return;
@@ -62,6 +67,7 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
     if (!strcmp(value, SETTING_DEFAULT)) {
         making->min_length = UCT_PREDREG_SEND_MIN;
         making->is_changed = 1;
+        making->has_rma    = has_feature(params, UCP_FEATURE_RMA);
         real->ucp_config_modify(config, SETTING,
                                 UCS_PP_MAKE_STRING(
                                         UCT_PREDREG_SEND_MIN));
@@ -92,8 +98,7 @@ void uct_predreg_eager_made(uct_predreg_core_t *core,
 
     status = uct_predreg_eager_make_datatype(real);
     if (status == UCS_OK) {
-        status = uct_predreg_eager_add(core, real, ucp, making->min_length,
-                                       making->flag_decides);
+        status = uct_predreg_eager_add(core, real, ucp, making);
     }
 
     if (status != UCS_OK) {
@@ -109,5 +114,23 @@ void uct_predreg_eager_closing(ucp_context_h ucp)
     if (context != NULL) {
         uct_predreg_hot_close(context);
         uct_predreg_eager_free(context);
+    }
+}
+
+void uct_predreg_eager_iface_query(uct_iface_attr_t *attr)
+{
+    /* Memory of devices may have no other way than zero-copy */
+    if (!uct_predreg_eager_is_making_rma() || uct_predreg_has_devices()) {
+        return;
+    }
+
+    if (attr->cap.flags & UCT_IFACE_FLAG_PUT_BCOPY) {
+        attr->cap.put.min_zcopy = ucs_max(attr->cap.put.min_zcopy,
+                                          PUT_ZCOPY_MIN);
+    }
+
+    if (attr->cap.flags & UCT_IFACE_FLAG_GET_BCOPY) {
+        attr->cap.get.min_zcopy = ucs_max(attr->cap.get.min_zcopy,
+                                          GET_ZCOPY_MIN);
     }
 }

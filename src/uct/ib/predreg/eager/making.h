@@ -13,6 +13,7 @@
 #include <uct/ib/predreg/core/types.h>
 
 #include <ucp/api/ucp.h>
+#include <uct/api/uct.h>
 
 BEGIN_C_DECLS
 
@@ -39,6 +40,9 @@ void uct_predreg_eager_made(uct_predreg_core_t *core,
 
 /** UCP is about to clean a context up. */
 void uct_predreg_eager_closing(ucp_context_h ucp);
+
+/** UCP has queried an interface of a worker that it is making. */
+void uct_predreg_eager_iface_query(uct_iface_attr_t *attr);
 
 END_C_DECLS
 

@@ -145,12 +145,16 @@ ucp_worker_create(ucp_context_h context, const ucp_worker_params_t *params,
     uct_predreg_purpose_t purpose    = predreg_purpose;
     ucs_status_t status;
 
-    status = PREDREG_REAL(ucx, ucp_worker_create)(context, params, worker_p);
-    if ((status == UCS_OK) && (hooks != NULL)) {
-        predreg_purpose = UCT_PREDREG_PURPOSE_HOT;
-        hooks->worker_made(context, *worker_p);
-        predreg_purpose = purpose;
+    if (hooks == NULL) {
+        return PREDREG_REAL(ucx, ucp_worker_create)(context, params, worker_p);
     }
+
+    hooks->worker_making(context);
+    status = PREDREG_REAL(ucx, ucp_worker_create)(context, params, worker_p);
+
+    predreg_purpose = UCT_PREDREG_PURPOSE_HOT;
+    hooks->worker_made(context, (status == UCS_OK) ? *worker_p : NULL);
+    predreg_purpose = purpose;
     return status;
 }
 

@@ -127,6 +127,21 @@ uct_iface_open(uct_md_h md, uct_worker_h worker,
     return status;
 }
 
+PREDREG_EXPORT ucs_status_t
+uct_iface_query(uct_iface_h iface, uct_iface_attr_t *iface_attr)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    ucs_status_t status;
+
+    status = PREDREG_REAL(ucx, uct_iface_query)(iface, iface_attr);
+    if ((status == UCS_OK) && (hooks != NULL) && (hooks->iface_query != NULL)) {
+        hooks->iface_query(iface_attr);
+    }
+
+    return status;
+}
+
 /* What memory is registered for. A program that uses UCT by itself gets exactly
  * the registration that it asks for. */
 static UCS_F_ALWAYS_INLINE uct_predreg_purpose_t

@@ -42,11 +42,14 @@ test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
                ucp_context_h ucp, size_t min_length, int flag_decides,
                unsigned threshold)
 {
+    const uct_predreg_making_t making = {
+        .min_length   = min_length,
+        .flag_decides = flag_decides
+    };
     test_eager_context_t *context;
     unsigned i;
 
-    if (uct_predreg_eager_add(core, real, ucp, min_length, flag_decides) !=
-        UCS_OK) {
+    if (uct_predreg_eager_add(core, real, ucp, &making) != UCS_OK) {
         return NULL;
     }
 
@@ -72,6 +75,11 @@ int test_eager_flag_decides(test_eager_context_t *context)
 void test_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
 {
     uct_predreg_eager_add_worker(ucp, worker);
+}
+
+void test_eager_making_worker(ucp_context_h ucp)
+{
+    uct_predreg_eager_making_worker(ucp);
 }
 
 void test_eager_remove_worker(ucp_worker_h worker)

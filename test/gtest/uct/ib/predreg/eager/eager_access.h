@@ -30,6 +30,7 @@ test_eager_context_t *test_eager_listed(ucp_context_h ucp);
 size_t test_eager_min_length(test_eager_context_t *context);
 int test_eager_flag_decides(test_eager_context_t *context);
 void test_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker);
+void test_eager_making_worker(ucp_context_h ucp);
 void test_eager_remove_worker(ucp_worker_h worker);
 /* How many sends without a copy there may be with a callback of the program */
 unsigned test_eager_max_flights(void);

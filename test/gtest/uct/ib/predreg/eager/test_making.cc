@@ -38,6 +38,20 @@ protected:
         return test_eager_listed(ucp());
     }
 
+    /* From which lengths on UCP puts and gets without a copy */
+    typedef std::pair<size_t, size_t> minimums_t;
+
+    static minimums_t query(uint64_t caps = UCT_IFACE_FLAG_PUT_BCOPY |
+                                            UCT_IFACE_FLAG_GET_BCOPY)
+    {
+        uct_iface_attr_t attr = {};
+
+        attr.cap.flags         = caps;
+        attr.cap.get.min_zcopy = 65;
+        uct_predreg_eager_iface_query(&attr);
+        return {attr.cap.put.min_zcopy, attr.cap.get.min_zcopy};
+    }
+
     std::string m_inside; /* The threshold that UCP reads */
     bool m_fails = false;
 };
@@ -60,12 +74,37 @@ TEST_F(test_making, each_kind_of_messages) {
     }
 }
 
-TEST_F(test_making, contexts_for_more_than_sends_are_left_alone) {
-    EXPECT_EQ(nullptr, make(UCP_FEATURE_TAG | UCP_FEATURE_RMA));
+TEST_F(test_making, contexts_without_messages_are_left_alone) {
     EXPECT_EQ(nullptr, make(UCP_FEATURE_RMA));
     EXPECT_EQ(nullptr, make(UCP_FEATURE_WAKEUP));
     EXPECT_EQ("auto", m_inside);
     EXPECT_TRUE(m_modified.empty());
+}
+
+TEST_F(test_making, puts_and_gets_are_copied_beside_messages) {
+    ASSERT_NE(nullptr, make(UCP_FEATURE_TAG | UCP_FEATURE_RMA));
+    EXPECT_EQ("256", m_inside);
+
+    /* Not before and after the worker is made */
+    EXPECT_EQ(minimums_t(0, 65), query());
+    test_eager_making_worker(ucp());
+    EXPECT_EQ(minimums_t(16384, 8193), query());
+    EXPECT_EQ(minimums_t(0, 65), query(UCT_IFACE_FLAG_PUT_ZCOPY));
+    test_eager_add_worker(ucp(), nullptr);
+    EXPECT_EQ(minimums_t(0, 65), query());
+}
+
+TEST_F(test_making, interfaces_of_other_contexts_stay) {
+    make(UCP_FEATURE_TAG);
+    test_eager_making_worker(ucp());
+    EXPECT_EQ(minimums_t(0, 65), query());
+    uct_predreg_eager_closing(ucp());
+
+    /* The user has wished for it */
+    m_config["ZCOPY_THRESH"] = "2K";
+    make(UCP_FEATURE_TAG | UCP_FEATURE_RMA);
+    test_eager_making_worker(ucp());
+    EXPECT_EQ(minimums_t(0, 65), query());
 }
 
 TEST_F(test_making, the_users_threshold_stays) {
