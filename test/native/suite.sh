@@ -440,6 +440,24 @@ small_tests()
                value("eager_hot") == 0' smallsends
 }
 
+# small_job HOT COMMAND...: a job that sends small messages to and fro over TCP. HOT is
+# a condition of awk on the summary of each rank
+small_job()
+{
+    local hot=$1
+    shift
+    rm -f "$work/summary"
+    UCX_RCACHE_PRED_SUMMARY_FILE=$work/summary UCX_TLS=tcp,cma,self \
+        UCX_RNDV_THRESH=16k UCX_RCACHE_PRED_EAGER=y \
+        UCX_RCACHE_PRED_EAGER_FRACTION=1 $rig -- "$@" > "$work/said" 2>&1 ||
+        return
+    cat "$work/said" "$work/summary"
+    grep -q '"wrong": 0' "$work/said" &&
+        awk "$value"'
+            !('"$hot"') { print "this is not so"; bad = 1 }
+            END { exit bad || (NR != 2) }' "$work/summary"
+}
+
 # Threads, forks, and memory that comes and goes
 storm_tests()
 {
@@ -510,6 +528,13 @@ if [ -z "$sanitizer" ]; then
             "$build/$suite-mpich/test/apps/integrity" $messages
         run "parts of MPI, MPICH, 3 ranks" managed 3 $rig -- mpirun.mpich \
             -np 3 env LD_PRELOAD="$preload" \
+            "$build/$suite-mpich/test/apps/mpi_features" --skip spawn
+        # Its context is for puts and gets as well
+        run "small messages, MPICH" small_job 'value("eager_hot") > 900' \
+            mpirun.mpich -np 2 env LD_PRELOAD="$preload" \
+            "$build/$suite-mpich/test/apps/reuse" --pattern pingpong
+        run "parts of MPI, MPICH, small messages" with EAGER=y managed 3 $rig -- \
+            mpirun.mpich -np 3 env LD_PRELOAD="$preload" \
             "$build/$suite-mpich/test/apps/mpi_features" --skip spawn
         # Open MPI 5 gives them what the launcher itself has, see docs/recipes.md
         run "parts of MPI, processes that are started later" managed 4 \
