@@ -180,11 +180,18 @@ static int call_back(uct_predreg_eager_context_t *context,
     return 1;
 }
 
-/* A message has no slot. If that is since it is longer than what is registered,
- * give the registration up, so that a longer one will be made */
-static void give_up_shorter(uct_predreg_eager_context_t *context,
-                            uint32_t number, uintptr_t start)
+/*
+ * A message has no slot. If that is since it is longer than what is registered,
+ * give the registration up, so that a longer one will be made. If nothing of it
+ * is registered, the sends of the buffer are counted anew: its slot may have been
+ * reaped between having been filled and the buffer having become hot, so that
+ * nobody has told the table.
+ */
+static void give_up(uct_predreg_eager_context_t *context, uint32_t number,
+                    const void *address)
 {
+    uintptr_t start = (uintptr_t)address;
+    ucs_reuse_buffer_t *buffer;
     ucs_reuse_slot_t *slot;
 
     /* If it registers the first byte it is the one of this buffer */
@@ -192,6 +199,12 @@ static void give_up_shorter(uct_predreg_eager_context_t *context,
     if (slot != NULL) {
         ucs_reuse_slots_retire(&context->slots, slot);
         ucs_reuse_slot_release(slot);
+        return;
+    }
+
+    buffer = ucs_reuse_table_find(&context->table, address);
+    if (buffer != NULL) {
+        ucs_reuse_table_cool(&context->table, buffer, number);
     }
 }
 
@@ -219,7 +232,7 @@ int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
     slot = ucs_reuse_slots_acquire(&context->slots, number, start,
                                    start + length);
     if (ucs_unlikely(slot == NULL)) {
-        give_up_shorter(context, number, start);
+        give_up(context, number, buffer);
         return 0;
     }
 

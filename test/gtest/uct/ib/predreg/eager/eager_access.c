@@ -92,6 +92,14 @@ unsigned test_eager_max_flights(void)
     return UCT_PREDREG_MAX_FLIGHTS;
 }
 
+int test_eager_heat(test_eager_context_t *context, const void *address,
+                    uint32_t handle)
+{
+    ucs_reuse_buffer_t *buffer = ucs_reuse_table_find(&context->table, address);
+
+    return ucs_reuse_table_heat(&context->table, buffer, address, handle);
+}
+
 uint64_t test_eager_bytes(test_eager_context_t *context)
 {
     return atomic_load(&context->slots.bytes);

@@ -34,6 +34,9 @@ void test_eager_making_worker(ucp_context_h ucp);
 void test_eager_remove_worker(ucp_worker_h worker);
 /* How many sends without a copy there may be with a callback of the program */
 unsigned test_eager_max_flights(void);
+/* Make a buffer of the table hot that nothing is registered of */
+int test_eager_heat(test_eager_context_t *context, const void *address,
+                    uint32_t handle);
 uint64_t test_eager_bytes(test_eager_context_t *context);
 
 void test_eager_start(void);

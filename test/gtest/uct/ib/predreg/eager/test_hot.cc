@@ -27,6 +27,16 @@ protected:
     }
 };
 
+/* Another thread has reaped the slot before the buffer became hot */
+TEST_F(test_hot, a_handle_without_a_registration_is_not_kept) {
+    add();
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(test_eager_heat(m_context, page(0), 7));
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(is_cold());
+    heat(page(0));
+}
+
 TEST_F(test_hot, the_callback_of_the_program_is_called_once) {
     add();
     set_callback();
