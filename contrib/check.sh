@@ -90,6 +90,14 @@ check()
     esac
 }
 
+# make_gtest DIR: the program of the unit tests
+make_gtest()
+{
+    make -C "$1/test/gtest" precompiled
+    make -C "$1/test/gtest" -j"$(nproc)" gtest \
+        TEST_HEADERS="-include common/headers.h"
+}
+
 # build_tests DIR CONFIGURE-ARGUMENT...: src and its unit tests in a folder of
 # their own
 build_tests()
@@ -99,14 +107,14 @@ build_tests()
     mkdir -p "$dir"
     [ -f "$dir/config.status" ] || env --chdir "$dir" "$top/configure" "$@"
     make -C "$dir/src" -j"$(nproc)"
-    make -C "$dir/test/gtest" -j"$(nproc)" gtest
+    make_gtest "$dir"
 }
 
 # build_sanitized KIND
 build_sanitized()
 {
     build_tests "$build-$1" --enable-sanitize="$1" \
-        CFLAGS="-g -O1" CXXFLAGS="-g -O0" # Tests compile for minutes else
+        CFLAGS="-g -O1" CXXFLAGS="-g0 -O0" # Tests compile for minutes else
 }
 
 # run_gtest COMMAND...: the unit tests, a part of them on each processor; what
@@ -140,13 +148,13 @@ run_tsan()
 
 run_unit()
 {
-    make -C "$build/test/gtest" -j"$(nproc)" gtest
+    make_gtest "$build"
     run_gtest "$build/test/gtest/gtest"
 }
 
 run_versions()
 {
-    make -C "$build/test/gtest" -j"$(nproc)" gtest
+    make_gtest "$build"
     "$top/test/versions.sh" "$build"
 }
 
