@@ -8,6 +8,7 @@
 
 #include <ucs/reuse/slots.h>
 #include <ucs/reuse/table.h>
+#include <ucs/reuse/tally.h>
 
 #include <stdlib.h>
 
@@ -207,4 +208,41 @@ uint64_t test_reuse_slots_bytes(test_reuse_slots_t *slots)
 uint32_t test_reuse_slots_num_dead(test_reuse_slots_t *slots)
 {
     return atomic_load(&slots->num_dead);
+}
+
+
+test_reuse_tally_t *test_reuse_tally_make(unsigned bits)
+{
+    ucs_reuse_tally_t *tally = malloc(sizeof(*tally));
+
+    if ((tally != NULL) && (ucs_reuse_tally_init(tally, bits) != UCS_OK)) {
+        free(tally);
+        return NULL;
+    }
+    return tally;
+}
+
+void test_reuse_tally_free(test_reuse_tally_t *tally)
+{
+    ucs_reuse_tally_cleanup(tally);
+    free(tally);
+}
+
+void test_reuse_tally_reset(test_reuse_tally_t *tally)
+{
+    ucs_reuse_tally_reset(tally);
+}
+
+void test_reuse_tally_note(test_reuse_tally_t *tally, uintptr_t address,
+                           size_t length, int is_copied)
+{
+    ucs_reuse_tally_note(tally, (void*)address, length, is_copied);
+}
+
+void test_reuse_tally_for_each(test_reuse_tally_t *tally,
+                               void (*func)(void *arg,
+                                            const ucs_reuse_sends_t *sends),
+                               void *arg)
+{
+    ucs_reuse_tally_for_each(tally, func, arg);
 }

@@ -7,6 +7,7 @@
 #ifndef PREDREG_GTEST_REUSE_ACCESS_H_
 #define PREDREG_GTEST_REUSE_ACCESS_H_
 
+#include <ucs/reuse/sends.h>
 #include <ucs/sys/compiler_def.h>
 
 #include <stddef.h>
@@ -14,12 +15,13 @@
 
 BEGIN_C_DECLS
 
-/* The table of small buffers and the slots of hot ones, whose headers have C
- * atomics and so are not for C++. Addresses are numbers. */
+/* The table of small buffers, the slots of hot ones and the tally, whose headers
+ * have C atomics and so are not for C++. Addresses are numbers. */
 
 typedef struct ucs_reuse_table  test_reuse_table_t;
 typedef struct ucs_reuse_buffer test_reuse_buffer_t;
 typedef struct ucs_reuse_slots  test_reuse_slots_t;
+typedef struct ucs_reuse_tally  test_reuse_tally_t;
 typedef struct ucs_reuse_slot   test_reuse_slot_t;
 
 /* NULL if the table cannot be made */
@@ -73,6 +75,17 @@ void test_reuse_slots_put_dead(test_reuse_slots_t *slots,
 void test_reuse_slots_free(test_reuse_slots_t *slots, test_reuse_slot_t *slot);
 uint64_t test_reuse_slots_bytes(test_reuse_slots_t *slots);
 uint32_t test_reuse_slots_num_dead(test_reuse_slots_t *slots);
+
+/* NULL if the tally cannot be made */
+test_reuse_tally_t *test_reuse_tally_make(unsigned bits);
+void test_reuse_tally_free(test_reuse_tally_t *tally);
+void test_reuse_tally_reset(test_reuse_tally_t *tally);
+void test_reuse_tally_note(test_reuse_tally_t *tally, uintptr_t address,
+                           size_t length, int is_copied);
+void test_reuse_tally_for_each(test_reuse_tally_t *tally,
+                               void (*func)(void *arg,
+                                            const ucs_reuse_sends_t *sends),
+                               void *arg);
 
 END_C_DECLS
 
