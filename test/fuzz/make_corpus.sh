@@ -12,7 +12,7 @@ cd "$(dirname "$0")/corpus"
 # text NAME: a trace of the lines on standard input, in both forms
 text()
 {
-    { echo "ucx_predreg trace 1"; cat; } > "text-$1"
+    { echo "ucx_predreg trace 2"; cat; } > "text-$1"
     "$command" dump --binary -o "binary-$1" "text-$1"
 }
 
@@ -55,6 +55,8 @@ unmet 3 0x10000 65536 id=1 domain=1 result=ahead
 unmap 4 0x10000 8192
 begin 5 0x20000 4096 result=failed kind=last-resort
 lost 2
+sends 0x10000 4096 1000 3
+sends 0 256 1
 counter uses 2
 counter duration_ns 18446744073709551615
 truncated
@@ -96,8 +98,9 @@ done | text many
 { cat binary-all-fields; tail -c +13 binary-one-buffer; } > binary-chunks
 
 cp binary-one-buffer newer
-printf '\x02' | dd of=newer bs=1 seek=8 conv=notrunc status=none
-sed 's/trace 1/trace 2/' text-empty > newer-text
+printf '\x03' | dd of=newer bs=1 seek=8 conv=notrunc status=none
+sed 's/trace 2/trace 3/' text-empty > newer-text
+sed 's/trace 2/trace 1/' text-many > older-text
 for size in 4 10 12 20 28 60 100 200; do
     head -c "$size" binary-all-fields > "truncated-$size"
 done

@@ -6,6 +6,8 @@
 
 #include "build.h"
 
+#include <ucs/reuse/costs.h>
+
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -267,6 +269,39 @@ ucs_status_t trace_build_counter(trace_builder_t *builder,
     trace->counters[trace->num_counters].name  = copy;
     trace->counters[trace->num_counters].value = value;
     ++trace->num_counters;
+    return UCS_OK;
+}
+
+ucs_status_t trace_build_sends(trace_builder_t *builder,
+                               const ucs_reuse_sends_t *sends, size_t place)
+{
+    ucs_rcache_trace_t *trace = builder->trace;
+
+    if ((sends->length == 0) || (sends->length > UCS_REUSE_MAX_LENGTH)) {
+        return trace_error(&builder->source, place,
+                           "small sends of %lu bytes: expected 1 to %u",
+                           (unsigned long)sends->length, UCS_REUSE_MAX_LENGTH);
+    }
+
+    if ((sends->count == 0) || (sends->count > UCS_RCACHE_TRACE_MAX_COUNT)) {
+        return trace_error(&builder->source, place,
+                           "%lu small sends: expected 1 to %lu",
+                           (unsigned long)sends->count,
+                           UCS_RCACHE_TRACE_MAX_COUNT);
+    }
+
+    if (sends->copied > sends->count) {
+        return trace_error(&builder->source, place,
+                           "%lu copied ones of %lu small sends: expected no "
+                           "more than these", (unsigned long)sends->copied,
+                           (unsigned long)sends->count);
+    }
+
+    if (!BUILD_ROOM(trace->sends, trace->num_sends)) {
+        return build_no_memory(builder);
+    }
+
+    trace->sends[trace->num_sends++] = *sends;
     return UCS_OK;
 }
 

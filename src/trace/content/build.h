@@ -98,6 +98,10 @@ ucs_status_t trace_build_module(trace_builder_t *builder,
 ucs_status_t trace_build_counter(trace_builder_t *builder,
                                  const trace_string_t *name, uint64_t value);
 
+/** Add how often a small buffer was sent. */
+ucs_status_t trace_build_sends(trace_builder_t *builder,
+                               const ucs_reuse_sends_t *sends, size_t place);
+
 /** Add to the number of lost events. The sum stays at the largest number once
  *  it has reached that. */
 void trace_build_lost(trace_builder_t *builder, uint64_t count);

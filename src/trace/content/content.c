@@ -38,6 +38,7 @@ void ucs_rcache_trace_free(ucs_rcache_trace_t *trace)
     free(trace->sites);
     free(trace->modules);
     free(trace->counters);
+    free(trace->sends);
     free(trace->path);
     free(trace);
 }

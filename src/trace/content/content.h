@@ -8,6 +8,7 @@
 #define UCS_RCACHE_TRACE_CONTENT_H_
 
 #include <ucs/rcache_pred/api/event.h>
+#include <ucs/reuse/sends.h>
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
@@ -30,7 +31,14 @@ BEGIN_C_DECLS
  */
 
 /** Version of both forms. A reader accepts this version and older ones. */
-#define UCS_RCACHE_TRACE_VERSION 1
+#define UCS_RCACHE_TRACE_VERSION 2
+
+/** The first version that has small sends. */
+#define UCS_RCACHE_TRACE_VERSION_SENDS 2
+
+/** No small buffer was sent more often than that, in a trace: the sums over all
+ *  buffers are numbers of 64 bits as well. */
+#define UCS_RCACHE_TRACE_MAX_COUNT (1ul << 40)
 
 /** A call site has at most this many frames; outer ones are left out. */
 #define UCS_RCACHE_TRACE_MAX_FRAMES 24
@@ -96,6 +104,10 @@ typedef struct ucs_rcache_trace {
                                                 none if the run did not come to
                                                 its end */
     unsigned                   num_counters;
+    ucs_reuse_sends_t          *sends;     /**< Small sends: a row for each
+                                                buffer and class of length, in
+                                                any order */
+    size_t                     num_sends;
     uint64_t                   lost;       /**< Events that the recorder dropped
                                                 because it could not keep up */
     int                        truncated;  /**< Not 0: the end of the file was

@@ -127,10 +127,9 @@ ucs_status_t trace_read(trace_builder_t *builder, const void *data, size_t size)
         return read_truncated(&reader, reader.begin);
     }
 
-    reader.next = reader.begin + TRACE_HEAD_SIZE;
-    status      = trace_check_version(&builder->source,
-                                      trace_get_u32(reader.begin +
-                                                    TRACE_MAGIC_SIZE));
+    reader.next    = reader.begin + TRACE_HEAD_SIZE;
+    reader.version = trace_get_u32(reader.begin + TRACE_MAGIC_SIZE);
+    status         = trace_check_version(&builder->source, reader.version);
     while ((status == UCS_OK) && (reader.next < reader.eof)) {
         status = read_chunk(&reader);
     }

@@ -230,6 +230,25 @@ static ucs_status_t read_lost(trace_reader_t *reader)
     return UCS_OK;
 }
 
+static ucs_status_t read_sends(trace_reader_t *reader)
+{
+    ucs_reuse_sends_t sends;
+
+    if (reader->version < UCS_RCACHE_TRACE_VERSION_SENDS) {
+        trace_reader_bad(reader, "a record of unknown type");
+        return UCS_OK;
+    }
+
+    sends.address = trace_reader_number(reader);
+    sends.length  = trace_reader_number(reader);
+    sends.count   = trace_reader_number(reader);
+    sends.copied  = trace_reader_number(reader);
+    return !trace_reader_is_good(reader) ?
+           UCS_OK :
+           trace_build_sends(reader->builder, &sends,
+                             trace_reader_offset(reader, reader->record));
+}
+
 ucs_status_t trace_read_record(trace_reader_t *reader)
 {
     uint8_t type;
@@ -253,6 +272,8 @@ ucs_status_t trace_read_record(trace_reader_t *reader)
         return read_counter(reader);
     case TRACE_RECORD_LOST:
         return read_lost(reader);
+    case TRACE_RECORD_SENDS:
+        return read_sends(reader);
     case TRACE_RECORD_TRUNCATED:
         reader->builder->trace->truncated = 1;
         return UCS_OK;

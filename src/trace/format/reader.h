@@ -29,6 +29,7 @@ BEGIN_C_DECLS
 /** A file in memory that is being read. */
 typedef struct trace_reader {
     trace_builder_t *builder;
+    uint32_t        version;  /**< Of the file */
     const uint8_t   *begin;   /**< Beginning of the file */
     const uint8_t   *next;    /**< The byte that is read next */
     const uint8_t   *end;     /**< End of the chunk, or of the file if that

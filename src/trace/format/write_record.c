@@ -279,6 +279,18 @@ void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
     writer_end(writer, write_number(p, value));
 }
 
+void ucs_rcache_trace_put_sends(ucs_rcache_trace_writer_t *writer,
+                                const ucs_reuse_sends_t *sends)
+{
+    uint8_t *p;
+
+    p = writer_begin(writer, WRITE_MAX_OTHER, TRACE_RECORD_SENDS);
+    p = write_number(p, sends->address);
+    p = write_number(p, sends->length);
+    p = write_number(p, sends->count);
+    writer_end(writer, write_number(p, sends->copied));
+}
+
 void ucs_rcache_trace_put_truncated(ucs_rcache_trace_writer_t *writer)
 {
     writer_end(writer, writer_begin(writer, WRITE_MAX_OTHER,

@@ -10,7 +10,7 @@
 
 
 /* The records come in the order of a recorder: first what is known of the run,
- * then events, and counters last. */
+ * then events, and small sends and counters last. */
 static void writer_put_trace(ucs_rcache_trace_writer_t *writer,
                              const ucs_rcache_trace_t *trace)
 {
@@ -34,6 +34,9 @@ static void writer_put_trace(ucs_rcache_trace_writer_t *writer,
     }
     if (trace->lost > 0) {
         ucs_rcache_trace_put_lost(writer, trace->lost);
+    }
+    for (i = 0; i < trace->num_sends; ++i) {
+        ucs_rcache_trace_put_sends(writer, &trace->sends[i]);
     }
     for (i = 0; i < trace->num_counters; ++i) {
         ucs_rcache_trace_put_counter(writer, trace->counters[i].name,

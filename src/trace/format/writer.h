@@ -70,6 +70,9 @@ void ucs_rcache_trace_put_module(ucs_rcache_trace_writer_t *writer,
 void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
                                   const char *name, uint64_t value);
 
+void ucs_rcache_trace_put_sends(ucs_rcache_trace_writer_t *writer,
+                                const ucs_reuse_sends_t *sends);
+
 /** The end of the trace was missing already where it was read from. */
 void ucs_rcache_trace_put_truncated(ucs_rcache_trace_writer_t *writer);
 

@@ -239,3 +239,13 @@ void ucs_rcache_record_file_put_counter(ucs_rcache_record_file_t *file,
     }
     pthread_mutex_unlock(&file->lock);
 }
+
+void ucs_rcache_record_file_put_sends(ucs_rcache_record_file_t *file,
+                                      const ucs_reuse_sends_t *sends)
+{
+    pthread_mutex_lock(&file->lock);
+    if (may_put(file)) {
+        ucs_rcache_trace_put_sends(file->writer, sends);
+    }
+    pthread_mutex_unlock(&file->lock);
+}

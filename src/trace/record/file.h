@@ -94,7 +94,7 @@ ucs_status_t ucs_rcache_record_file_take(ucs_rcache_record_file_t *file,
 ucs_status_t ucs_rcache_record_file_flush(ucs_rcache_record_file_t *file);
 
 
-/* The next four put a record if the file is open and could be written so far.
+/* The next five put a record if the file is open and could be written so far.
  * Any thread may call them. */
 
 /** @param [in] count  Events lost after the last one that was taken out. */
@@ -106,6 +106,8 @@ void ucs_rcache_record_file_put_domain(ucs_rcache_record_file_t *file,
                                        unsigned number, const char *name);
 void ucs_rcache_record_file_put_counter(ucs_rcache_record_file_t *file,
                                         const char *name, uint64_t value);
+void ucs_rcache_record_file_put_sends(ucs_rcache_record_file_t *file,
+                                      const ucs_reuse_sends_t *sends);
 
 END_C_DECLS
 

@@ -303,6 +303,12 @@ void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
     ucs_rcache_record_file_put_counter(&recorder->file, name, value);
 }
 
+void ucs_rcache_recorder_sends(ucs_rcache_recorder_t *recorder,
+                               const ucs_reuse_sends_t *sends)
+{
+    ucs_rcache_record_file_put_sends(&recorder->file, sends);
+}
+
 void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder)
 {
     check_file(recorder, ucs_rcache_record_file_flush(&recorder->file));

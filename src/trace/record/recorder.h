@@ -8,6 +8,7 @@
 #define UCS_RCACHE_RECORDER_H_
 
 #include <ucs/rcache_pred/api/event.h>
+#include <ucs/reuse/sends.h>
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
@@ -86,7 +87,7 @@ void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
                               const ucs_rcache_pred_context_t *context);
 
 
-/* The next four may wait for the file. They act between start and finish, and
+/* The next five may wait for the file. They act between start and finish, and
  * do nothing at other times. Any thread may call them. */
 
 void ucs_rcache_recorder_meta(ucs_rcache_recorder_t *recorder, const char *key,
@@ -95,6 +96,8 @@ void ucs_rcache_recorder_domain(ucs_rcache_recorder_t *recorder,
                                 unsigned number, const char *name);
 void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
                                  const char *name, uint64_t value);
+void ucs_rcache_recorder_sends(ucs_rcache_recorder_t *recorder,
+                               const ucs_reuse_sends_t *sends);
 
 /** Write to the file what was put so far. Otherwise it is written with the
  *  thread's next turn. */

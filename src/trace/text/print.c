@@ -147,6 +147,16 @@ static void print_module(const ucs_rcache_trace_module_t *module, FILE *stream)
     fputc('\n', stream);
 }
 
+static void print_sends(const ucs_reuse_sends_t *sends, FILE *stream)
+{
+    fprintf(stream, "sends 0x%" PRIx64 " %" PRIu64 " %" PRIu64, sends->address,
+            sends->length, sends->count);
+    if (sends->copied > 0) {
+        fprintf(stream, " %" PRIu64, sends->copied);
+    }
+    fputc('\n', stream);
+}
+
 /* Print what is known of the run, which comes before the events. */
 static void print_head(const ucs_rcache_trace_t *trace, FILE *stream)
 {
@@ -175,10 +185,13 @@ static void print_head(const ucs_rcache_trace_t *trace, FILE *stream)
 /* Print what was known at the end of the run, which comes after the events. */
 static void print_tail(const ucs_rcache_trace_t *trace, FILE *stream)
 {
-    unsigned i;
+    size_t i;
 
     if (trace->lost > 0) {
         fprintf(stream, "lost %" PRIu64 "\n", trace->lost);
+    }
+    for (i = 0; i < trace->num_sends; ++i) {
+        print_sends(&trace->sends[i], stream);
     }
     for (i = 0; i < trace->num_counters; ++i) {
         fputs("counter", stream);

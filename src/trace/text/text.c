@@ -171,6 +171,30 @@ static ucs_status_t text_lost(trace_text_t *text)
     return status;
 }
 
+static ucs_status_t text_sends(trace_text_t *text)
+{
+    ucs_reuse_sends_t sends = { 0 };
+    ucs_status_t status;
+
+    status = trace_next_number(&text->line, TRACE_EXPECT_ADDRESS,
+                               &sends.address);
+    if (status == UCS_OK) {
+        status = trace_next_number(&text->line, TRACE_EXPECT_NUMBER " (length)",
+                                   &sends.length);
+    }
+    if (status == UCS_OK) {
+        status = trace_next_number(&text->line, TRACE_EXPECT_NUMBER " (sends)",
+                                   &sends.count);
+    }
+    if ((status == UCS_OK) && trace_has_token(&text->line)) {
+        status = trace_next_number(&text->line, TRACE_EXPECT_NUMBER " (copied)",
+                                   &sends.copied);
+    }
+
+    return (status == UCS_OK) ?
+           trace_build_sends(text->builder, &sends, text->line.number) : status;
+}
+
 static ucs_status_t text_truncated(trace_text_t *text)
 {
     text->builder->trace->truncated = 1;
@@ -181,11 +205,16 @@ static ucs_status_t text_truncated(trace_text_t *text)
 static const struct {
     const char   *name;
     ucs_status_t (*func)(trace_text_t *text);
+    unsigned     version; /* The first one that has them */
 } text_records[] = {
-    {"meta", text_meta},     {"domain", text_domain},
-    {"site", text_site},     {"module", text_module},
-    {"lost", text_lost},     {"counter", text_counter},
-    {"truncated", text_truncated}
+    {"meta", text_meta, 1},
+    {"domain", text_domain, 1},
+    {"site", text_site, 1},
+    {"module", text_module, 1},
+    {"lost", text_lost, 1},
+    {"counter", text_counter, 1},
+    {"sends", text_sends, UCS_RCACHE_TRACE_VERSION_SENDS},
+    {"truncated", text_truncated, 1}
 };
 
 static ucs_status_t text_record(trace_text_t *text)
@@ -200,7 +229,8 @@ static ucs_status_t text_record(trace_text_t *text)
     }
 
     for (i = 0; i < ucs_static_array_size(text_records); ++i) {
-        if (!strcmp(name, text_records[i].name)) {
+        if (!strcmp(name, text_records[i].name) &&
+            (text->version >= text_records[i].version)) {
             return text_records[i].func(text);
         }
     }
@@ -214,7 +244,8 @@ static ucs_status_t text_record(trace_text_t *text)
 
     return trace_unexpected(
             &text->line, name, "begin, end, reg, dereg, deadline, unmet, "
-            "unmap, meta, domain, site, module, counter, lost or truncated");
+            "unmap, meta, domain, site, module, sends (version 2), counter, "
+            "lost or truncated");
 }
 
 static ucs_status_t text_line(trace_text_t *text)
@@ -275,7 +306,6 @@ static ucs_status_t text_header(trace_text_t *text, const char *end)
     static const char header[] = TRACE_TEXT_HEADER;
     size_t length              = text_first_line(text, end);
     ucs_status_t status;
-    uint64_t version;
 
     if ((length < strlen(header)) ||
         (memcmp(text->line.next, header, strlen(header)) != 0)) {
@@ -287,12 +317,12 @@ static ucs_status_t text_header(trace_text_t *text, const char *end)
 
     text->line.next += strlen(header);
     status           = trace_next_number(&text->line, "the version of the form",
-                                         &version);
+                                         &text->version);
     if (status != UCS_OK) {
         return status;
     }
 
-    return trace_check_version(&text->builder->source, version);
+    return trace_check_version(&text->builder->source, text->version);
 }
 
 int trace_is_text(const void *data, size_t size)

@@ -22,6 +22,7 @@ BEGIN_C_DECLS
 /** A text that is being read, by one thread. */
 typedef struct trace_text {
     trace_builder_t *builder; /**< Gets what is read */
+    uint64_t        version;  /**< Of the file */
     trace_line_t    line;     /**< The present line */
 } trace_text_t;
 

@@ -73,7 +73,7 @@ trace_ptr trace_test::parse(const std::string &content)
 
 trace_ptr trace_test::parse_text(const std::string &lines)
 {
-    return parse("ucx_predreg trace 1\n" + lines);
+    return parse("ucx_predreg trace 2\n" + lines);
 }
 
 std::string trace_test::text_of(const trace_ptr &trace)
@@ -161,6 +161,14 @@ void trace_test::expect_equal(const trace_ptr &expected, const trace_ptr &found)
         EXPECT_EQ(expected->counters[i].value, found->counters[i].value);
     }
 
+    ASSERT_EQ(expected->num_sends, found->num_sends);
+    for (size_t i = 0; i < found->num_sends; ++i) {
+        EXPECT_EQ(expected->sends[i].address, found->sends[i].address);
+        EXPECT_EQ(expected->sends[i].length, found->sends[i].length);
+        EXPECT_EQ(expected->sends[i].count, found->sends[i].count);
+        EXPECT_EQ(expected->sends[i].copied, found->sends[i].copied);
+    }
+
     ASSERT_EQ(expected->num_events, found->num_events);
     for (size_t i = 0; i < found->num_events; ++i) {
         expect_equal(expected->events[i], found->events[i]);
@@ -200,7 +208,7 @@ void trace_test::expect_error(const std::string &content, ucs_status_t status,
 void trace_test::expect_text_error(const std::string &lines,
                                    const std::string &message)
 {
-    expect_error("ucx_predreg trace 1\n" + lines, UCS_ERR_INVALID_PARAM,
+    expect_error("ucx_predreg trace 2\n" + lines, UCS_ERR_INVALID_PARAM,
                  message);
 }
 

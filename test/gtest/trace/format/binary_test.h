@@ -23,6 +23,7 @@ protected:
         ucs_rcache_trace_site_t site     = {0x1000, 0x2000, 2, {1, 2}};
         ucs_rcache_trace_module_t module = {0x1000, 0x2000, 0x400,
                                             (char*)"/lib/x.so", 3, {1, 2, 3}};
+        ucs_reuse_sends_t sends          = {0x7f0000003000, 4096, 100, 3};
         event_t begin                    = use_begin(1000);
         event_t end = make_event(UCS_RCACHE_PRED_EVENT_USE_END, 2000);
 
@@ -37,6 +38,7 @@ protected:
         end.id = begin.id;
         ucs_rcache_trace_put_event(writer, &end);
         ucs_rcache_trace_put_lost(writer, 3);
+        ucs_rcache_trace_put_sends(writer, &sends);
         ucs_rcache_trace_put_counter(writer, "uses", 1);
         return writer.close();
     }

@@ -117,10 +117,10 @@ TEST_F(test_read, newer_version_names_both)
 
     binary[8] = 7;
     expect_error(binary, UCS_ERR_UNSUPPORTED, "of version 7; accepted are "
-                                              "versions up to 1");
+                                              "versions up to 2");
     binary[8] = 0;
     expect_error(binary, UCS_ERR_UNSUPPORTED, "of version 0");
-    expect_error("ucx_predreg trace 2\n", UCS_ERR_UNSUPPORTED, "of version 2;");
+    expect_error("ucx_predreg trace 3\n", UCS_ERR_UNSUPPORTED, "of version 3;");
 }
 
 TEST_F(test_read, damage_names_the_place)
@@ -152,7 +152,7 @@ TEST_F(test_read, damage_names_the_place)
 /* A file of one chunk with these records */
 static std::string with_records(const std::string &records, uint32_t count)
 {
-    std::string file("\x89predreg\x01\0\0\0CHNK", 16);
+    std::string file("\x89predreg\x02\0\0\0CHNK", 16);
     uint32_t length = records.size();
 
     file.append((char*)&length, 4);
@@ -171,7 +171,7 @@ TEST_F(test_read, bad_records_are_named)
     } cases[] = {
         {std::string("\0", 1), 1, "offset 28: a record of unknown type"},
         {"\x08", 1, "a record of unknown type"},
-        {"\x17", 1, "a record of unknown type"},
+        {"\x18", 1, "a record of unknown type"},
         {std::string("\x15\x05\xff", 3), 2, "offset 30: a record of unknown"},
         {"\x15", 1, "a record that goes beyond its chunk"},
         {"\x10\x05" "abc", 1, "a record that goes beyond its chunk"},
@@ -197,6 +197,16 @@ TEST_F(test_read, bad_records_are_named)
         {std::string("\x02\x02\0\x02\x80\x80\x04", 7), 1, "domain above 65535"},
         {std::string("\x03\x02\0\x02\0\x02\x02\0\x03", 9), 1,
          "registered by an unknown"},
+        {"\x17\x01", 1, "a record that goes beyond its chunk"},
+        {std::string("\x17\x01\0\x01\0", 5), 1, "offset 28: small sends of 0 "
+                                                 "bytes: expected 1 to 8192"},
+        {std::string("\x17\x01\x81\x40\x01\0", 6), 1, "sends of 8193 bytes"},
+        {std::string("\x17\x01\x80\x40\0\0", 6), 1,
+         "0 small sends: expected 1"},
+        {std::string("\x17\x01\x80\x40\x81\x80\x80\x80\x80\x20\0", 11), 1,
+         "1099511627777 small sends: expected 1 to 1099511627776"},
+        {"\x17\x01\x80\x40\x02\x03", 1, "3 copied ones of 2 small sends: "
+                                         "expected no more"},
     };
 
     for (const auto &test : cases) {
@@ -204,6 +214,31 @@ TEST_F(test_read, bad_records_are_named)
         seal(file);
         expect_error(file, UCS_ERR_INVALID_PARAM, test.message);
     }
+}
+
+/* Files of a version that has no small sends are read, but have none */
+TEST_F(test_read, small_sends_are_of_the_second_version)
+{
+    std::string file = with_records("\x17\x01\x80\x40\x02\x01", 1);
+
+    seal(file);
+    trace_ptr trace = parse(file);
+    ASSERT_TRUE(trace != NULL) << log_watch::take();
+    ASSERT_EQ(1u, trace->num_sends);
+    EXPECT_EQ(8192u, trace->sends[0].length);
+    EXPECT_EQ(1u, trace->sends[0].copied);
+
+    file[8] = 1;
+    expect_error(file, UCS_ERR_INVALID_PARAM,
+                 "offset 28: a record of unknown type");
+
+    file    = with_records("\x15\x03", 1);
+    file[8] = 1;
+    seal(file);
+    trace = parse(file);
+    ASSERT_TRUE(trace != NULL) << log_watch::take();
+    EXPECT_EQ(3u, trace->lost);
+    EXPECT_EQ(0u, trace->num_sends);
 }
 
 TEST_F(test_read, nothing_is_allocated_for_claims)

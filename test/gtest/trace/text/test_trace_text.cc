@@ -255,7 +255,8 @@ TEST_F(test_trace_text, errors_name_line_word_and_what_was_expected)
     } cases[] = {
         {"begins 1 0 0\n", "line 2: 'begins': expected begin, end, reg, dereg, "
                            "deadline, unmet, unmap, meta, domain, site, "
-                           "module, counter, lost or truncated"},
+                           "module, sends (version 2), counter, lost or "
+                           "truncated"},
         {"\n# x\nbegin\n", "line 4: the line ends: expected a time in seconds"},
         {"begin 1\n", "the line ends: expected an address"},
         {"begin 1 0\n", "the line ends: expected a length"},
@@ -307,6 +308,14 @@ TEST_F(test_trace_text, errors_name_line_word_and_what_was_expected)
         {"counter x\n", "the line ends: expected a number from 0"},
         {"counter x -1\n", "'-1': expected a number from 0"},
         {"lost\n", "the line ends: expected a number"},
+        {"sends\n", "the line ends: expected an address"},
+        {"sends 1\n", "the line ends: expected a number"},
+        {"sends 1 256\n", "the line ends: expected a number"},
+        {"sends 1 256 x\n", "'x': expected a number"},
+        {"sends 1 256 2 1 1\n", "'1': expected the end of the line"},
+        {"sends 1 8193 2\n", "small sends of 8193 bytes: expected 1 to 8192"},
+        {"sends 1 256 0\n", "0 small sends: expected 1 to 1099511627776"},
+        {"sends 1 256 2 3\n", "3 copied ones of 2 small sends"},
         {"truncated 1\n", "'1': expected the end of the line"},
         {"\x01\x02\n", "'?\?': expected begin"},
     };
@@ -336,12 +345,36 @@ TEST_F(test_trace_text, prints_what_can_be_read_by_people)
             "begin 0.1 0x10000 1M result=miss duration=40us\n"
             "end 0.102 0x10000\n");
 
-    EXPECT_EQ("ucx_predreg trace 1\n"
+    EXPECT_EQ("ucx_predreg trace 2\n"
               "meta command \"mpirun -n 2 ./a.out\"\n"
               "meta rank 0\n"
               "begin 0.100000000 0x10000 1048576 id=1 result=miss "
               "duration=40000ns\n"
               "end 0.102000000 id=1\n", text_of(trace));
+}
+
+TEST_F(test_trace_text, small_sends)
+{
+    trace_ptr trace = parse_text("sends 0x1000 4096 100 7\nsends 0x1000 300 2\n"
+                                 "sends 0 256 1099511627776\n");
+
+    ASSERT_TRUE(trace != NULL) << log_watch::take();
+    ASSERT_EQ(3u, trace->num_sends);
+    EXPECT_EQ(0x1000u, trace->sends[0].address);
+    EXPECT_EQ(4096u, trace->sends[0].length);
+    EXPECT_EQ(100u, trace->sends[0].count);
+    EXPECT_EQ(7u, trace->sends[0].copied);
+    EXPECT_EQ(0u, trace->sends[1].copied);
+    EXPECT_EQ("ucx_predreg trace 2\nsends 0x1000 4096 100 7\n"
+              "sends 0x1000 300 2\nsends 0x0 256 1099511627776\n",
+              text_of(trace));
+    expect_round_trips(trace);
+}
+
+TEST_F(test_trace_text, the_first_version_has_no_small_sends)
+{
+    expect_error("ucx_predreg trace 1\nsends 0x1000 4096 100\n",
+                 UCS_ERR_INVALID_PARAM, "line 2: 'sends': expected begin");
 }
 
 TEST_F(test_trace_text, truncated_is_kept)
