@@ -5,6 +5,7 @@
  */
 
 #include "process.h"
+#include "sends.h"
 
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/record.h>
@@ -117,6 +118,7 @@ static void fork_child(void)
     atomic_init(&core->kernel_pinned, 0);
     uct_predreg_foreign_reset();
     uct_predreg_eager_fork();
+    uct_predreg_sends_fork();
     core->pid = getpid(); /* Written after pred, see vm_unmapped() */
 }
 

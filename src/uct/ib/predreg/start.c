@@ -6,6 +6,7 @@
 
 #include "entry.h"
 #include "process.h"
+#include "sends.h"
 
 #include <ucs/base/strb.h>
 #include <ucs/rcache_pred/api/free.h>
@@ -157,11 +158,11 @@ uct_predreg_core_init_7(const uct_predreg_real_t *real)
     }
 
     if (!core->knobs.eager) {
-        return &uct_predreg_hooks;
+        return uct_predreg_sends_start(core, &uct_predreg_hooks);
     }
 
     uct_predreg_eager_start();
-    return uct_predreg_hooks_with_sends();
+    return uct_predreg_sends_start(core, uct_predreg_hooks_with_sends());
 }
 
 /* Say that there was nothing to manage, if a summary or a trace was asked for:
@@ -192,9 +193,11 @@ static void tell_of_nothing(uct_predreg_core_t *core)
 
     /* Of a job, the first rank speaks for all */
     if (uct_predreg_is_traced(knobs) && (core->rank <= 0)) {
-        ucs_warn("UCX_RCACHE_PRED_TRACE=%s: there was nothing to record: UCX "
-                 "opened %u memory domains, none of %s", knobs->trace, num_seen,
-                 ucs_string_buffer_cstr(&managed));
+        ucs_warn("UCX_RCACHE_PRED_TRACE=%s: %s: UCX opened %u memory domains, "
+                 "none of %s", knobs->trace,
+                 core->is_trace_begun ? "only small sends were recorded" :
+                                        "there was nothing to record",
+                 num_seen, ucs_string_buffer_cstr(&managed));
     }
 }
 
@@ -264,6 +267,7 @@ UCS_F_DTOR static void core_exit(void)
         print_summary(core);
     }
     uct_predreg_live_stop(core);
+    uct_predreg_sends_write(core);
     uct_predreg_record_finish(core);
     /* This process does not leave the node's processes, because its other
      * threads may still communicate. The other processes notice when it is

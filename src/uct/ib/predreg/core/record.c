@@ -252,6 +252,14 @@ static void start(uct_predreg_core_t *core)
     ucs_rcache_recorder_flush(core->recorder);
 }
 
+void uct_predreg_record_begin(uct_predreg_core_t *core)
+{
+    if ((core->recorder != NULL) && !core->is_trace_begun) {
+        core->is_trace_begun = 1;
+        start(core);
+    }
+}
+
 void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
                                const char *name)
 {
@@ -259,9 +267,7 @@ void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
         return;
     }
 
-    if (number == 0) {
-        start(core);
-    }
+    uct_predreg_record_begin(core);
     ucs_rcache_recorder_domain(core->recorder, number, name);
 }
 
@@ -292,6 +298,7 @@ void uct_predreg_record_reset(uct_predreg_core_t *core)
 {
     if (core->recorder != NULL) {
         ucs_rcache_recorder_abandon(core->recorder);
-        core->recorder = NULL;
+        core->recorder       = NULL;
+        core->is_trace_begun = 0;
     }
 }

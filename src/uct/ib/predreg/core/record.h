@@ -37,12 +37,13 @@ void uct_predreg_record_destroy(uct_predreg_core_t *core);
 const ucs_rcache_pred_sink_t *
 uct_predreg_record_sink(uct_predreg_core_t *core);
 
-/**
- * Record that a domain is managed or watched from now on. The first domain
- * makes the trace file; if the file cannot be made, a single warning is logged,
- * and nothing is recorded. To be called under core.lock, before the domain is
- * used.
- */
+/** Make the trace file, if there is a recorder and this was not called before.
+ *  If the file cannot be made, a single warning is logged, and nothing is
+ *  recorded. To be called under core.lock. */
+void uct_predreg_record_begin(uct_predreg_core_t *core);
+
+/** Record that a domain is managed or watched from now on, after having begun
+ *  the trace. To be called under core.lock, before the domain is used. */
 void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
                                const char *name);
 

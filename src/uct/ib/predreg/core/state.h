@@ -53,6 +53,9 @@ struct uct_predreg_core {
     _Atomic(ucs_rcache_recorder_t*) recorder; /**< NULL: no trace is recorded.
                                                    Sequentially consistent, for
                                                    the same reason as pred */
+    int                      is_trace_begun; /**< Whether the file of the trace
+                                                  was made, or could not be.
+                                                  Under the lock, but at exit */
     ucs_rcache_pred_sink_t   sink;    /**< Hands the events of pred to recorder.
                                            Written before pred is made */
 

@@ -22,9 +22,6 @@
 #define SETTING         "ZCOPY_THRESH"
 #define SETTING_DEFAULT "auto"
 
-#define MESSAGES \
-    (UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM)
-
 
 /* Puts and gets shorter than these are copied in contexts that are for messages
  * as well: the setting would have UCP register the buffers of all of them, and
@@ -42,6 +39,12 @@ static int has_feature(const ucp_params_t *params, uint64_t features)
            (params->features & features);
 }
 
+int uct_predreg_eager_has_messages(const ucp_params_t *params)
+{
+    return has_feature(params, UCP_FEATURE_TAG | UCP_FEATURE_AM |
+                               UCP_FEATURE_STREAM);
+}
+
 void uct_predreg_eager_making(const uct_predreg_core_t *core,
                               const uct_predreg_real_t *real,
                               const ucp_params_t *params, ucp_config_t *config,
@@ -52,7 +55,7 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
     size_t length;
 
     *making = (uct_predreg_making_t){};
-    if (!has_feature(params, MESSAGES) ||
+    if (!uct_predreg_eager_has_messages(params) ||
         !uct_predreg_ucp_setting(real, config, proto->name, value,
                                  sizeof(value))) {
         return;

@@ -109,7 +109,7 @@ static int is_host(const ucp_request_param_t *param)
            !uct_predreg_has_devices();
 }
 
-static UCS_F_NOINLINE int is_plain_slow(const ucp_request_param_t *param)
+UCS_F_NOINLINE int uct_predreg_eager_is_plain(const ucp_request_param_t *param)
 {
     return !(param->op_attr_mask & SPECIAL_FIELDS) &&
            (!(param->op_attr_mask & UCP_OP_ATTR_FIELD_FLAGS) ||
@@ -120,7 +120,8 @@ static UCS_F_ALWAYS_INLINE int is_plain(const ucp_request_param_t *param)
 {
     return ucs_likely(!(param->op_attr_mask &
                         (SPECIAL_FIELDS | AMBIGUOUS_FIELDS)) &&
-                      !uct_predreg_has_devices()) || is_plain_slow(param);
+                      !uct_predreg_has_devices()) ||
+           uct_predreg_eager_is_plain(param);
 }
 
 /* Have UCP copy a message. @return what is to be changed for that */

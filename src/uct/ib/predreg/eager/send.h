@@ -36,6 +36,10 @@ ucs_status_t uct_predreg_eager_make_datatype(const uct_predreg_real_t *real);
 /** An interface was opened. */
 void uct_predreg_eager_iface_opened(uct_iface_h iface);
 
+/** @return whether a program has nothing else in mind than a plain send, of the
+ *  host's memory as far as anybody knows: others are left alone. */
+int uct_predreg_eager_is_plain(const ucp_request_param_t *param);
+
 /**
  * This thread is about to send a message of bytes in a row, of
  * UCT_PREDREG_SEND_MIN to UCT_PREDREG_SEND_MAX bytes.

@@ -8,7 +8,10 @@
 #include "vm_events.h"
 
 #include <common/child.h>
+#include <common/trace_test.h>
+#include <uct/ib/predreg/sends.h>
 
+#include <filesystem>
 
 #include <unistd.h>
 
@@ -69,6 +72,58 @@ protected:
             EXPECT_EQ("predictive registration steps aside: " + reason,
                       log_watch::take());
         });
+    }
+
+    /* Send from an address through the hooks, as the preloaded library does */
+    static void send(const uct_predreg_hooks_t *hooks, uintptr_t address,
+                     size_t length, ucp_request_param_t param = {})
+    {
+        uct_predreg_sender_t *sender = nullptr;
+        uct_predreg_send_t small     = {};
+
+        EXPECT_EQ(0u, hooks->send(&sender, nullptr,
+                                  reinterpret_cast<void*>(address), length,
+                                  &param, &small));
+    }
+
+    static ucp_request_param_t with(uint32_t mask)
+    {
+        ucp_request_param_t param = {};
+
+        param.op_attr_mask = mask;
+        return param;
+    }
+
+    /* Make a context of UCP through the hooks */
+    static void make_context(const uct_predreg_hooks_t *hooks,
+                             uint64_t features)
+    {
+        uct_predreg_making_t making = {1, 1, 1, 1};
+        ucp_params_t params         = {};
+
+        params.field_mask = UCP_PARAM_FIELD_FEATURES;
+        params.features   = features;
+        hooks->making(test_core_real(), &params, nullptr, &making);
+        EXPECT_EQ(0u, making.min_length);
+        EXPECT_FALSE(making.is_changed);
+        hooks->made(test_core_real(), &making, nullptr, nullptr);
+        hooks->worker_made(nullptr, nullptr);
+    }
+
+    /* The trace of the process that has ended; NULL: there is none */
+    trace_ptr trace()
+    {
+        const std::string folder  = m_folder + "/traces";
+        ucs_rcache_trace_t *trace = nullptr;
+
+        if (std::filesystem::exists(folder)) {
+            for (auto &entry : std::filesystem::directory_iterator(folder)) {
+                EXPECT_EQ(nullptr, trace);
+                EXPECT_EQ(UCS_OK, ucs_rcache_trace_load(entry.path().c_str(),
+                                                        &trace));
+            }
+        }
+        return trace_ptr(trace);
     }
 
     std::vector<std::string> m_variables;
@@ -268,4 +323,143 @@ TEST_F(test_core_start, a_child_that_was_not_noticed_prints_none) {
         test_core_set_pid(getppid());
     });
     EXPECT_EQ("", read(m_folder + "/summary"));
+}
+
+/* Small sends are counted in a process that is recorded, and written when it
+ * ends. Those that the program waits for count as copied unless it has waited
+ * before */
+TEST_F(test_core_start, a_trace_has_small_sends) {
+    knob("TRACE", m_folder + "/traces");
+    run([](const uct_predreg_hooks_t *hooks) {
+        uct_predreg_sender_t *sender = nullptr;
+
+        ASSERT_NE(nullptr, hooks);
+        make_context(hooks, UCP_FEATURE_TAG);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
+        send(hooks, 0x10000, 4000);
+        send(hooks, 0x10000, 4096);
+        send(hooks, 0x10000, 4096, with(UCP_OP_ATTR_FLAG_FAST_CMPL));
+        hooks->idle(&sender, nullptr);
+        send(hooks, 0x10000, 4096, with(UCP_OP_ATTR_FLAG_FAST_CMPL));
+        send(hooks, 0x10000, 4096, with(UCP_OP_ATTR_FLAG_FAST_CMPL));
+        hooks->cleaning(nullptr);
+    });
+
+    trace_ptr found = trace();
+    ASSERT_TRUE(found != NULL);
+    ASSERT_EQ(1u, found->num_sends);
+    EXPECT_EQ(0x10000u, found->sends[0].address);
+    EXPECT_EQ(4096u, found->sends[0].length);
+    EXPECT_EQ(5u, found->sends[0].count);
+    EXPECT_EQ(2u, found->sends[0].copied);
+    EXPECT_EQ(1u, found->num_domains);
+    EXPECT_EQ(0u, found->lost);
+}
+
+/* So are those of a process that registers nothing */
+TEST_F(test_core_start, small_sends_begin_a_trace) {
+    knob("TRACE", m_folder + "/traces");
+    strcpy(m_attr.component_name, "tcp");
+    for (const char *policy : {"predict", "leave-pinned"}) {
+        knob("POLICY", policy);
+        run([](const uct_predreg_hooks_t *hooks) {
+            ASSERT_NE(nullptr, hooks);
+            make_context(hooks, UCP_FEATURE_AM);
+            hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "eth0", 1);
+            send(hooks, 0x10000, 256);
+            send(hooks, 0x20000, 256);
+        });
+
+        trace_ptr found = trace();
+        ASSERT_TRUE(found != NULL) << policy;
+        EXPECT_EQ(2u, found->num_sends);
+        EXPECT_EQ(0u, found->num_domains);
+        EXPECT_NE(nullptr, ucs_rcache_trace_get_meta(found.get(),
+                                                     "clock_end_ns"));
+        std::filesystem::remove_all(m_folder + "/traces");
+    }
+}
+
+/* What UCX_RCACHE_PRED_EAGER leaves alone is not counted */
+TEST_F(test_core_start, sends_that_are_not_plain_are_not_counted) {
+    knob("TRACE", m_folder + "/traces");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ucp_request_param_t device = with(UCP_OP_ATTR_FIELD_MEMORY_TYPE);
+        ucp_request_param_t rndv   = with(UCP_OP_ATTR_FIELD_FLAGS);
+
+        ASSERT_NE(nullptr, hooks);
+        make_context(hooks, UCP_FEATURE_TAG);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
+        device.memory_type = UCS_MEMORY_TYPE_CUDA;
+        rndv.flags         = UCP_AM_SEND_FLAG_RNDV;
+        send(hooks, 0x10000, 4096, device);
+        send(hooks, 0x10000, 4096, rndv);
+        send(hooks, 0x10000, 4096, with(UCP_OP_ATTR_FIELD_MEMH));
+        send(hooks, 0x10000, 4096, with(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL));
+        send(hooks, 0x10000, 4096, with(UCT_PREDREG_UNKNOWN_FIELDS));
+        device.memory_type = UCS_MEMORY_TYPE_HOST;
+        send(hooks, 0x10000, 4096, device);
+    });
+
+    trace_ptr found = trace();
+    ASSERT_TRUE(found != NULL);
+    ASSERT_EQ(1u, found->num_sends);
+    EXPECT_EQ(1u, found->sends[0].count);
+}
+
+/* Contexts for no messages are left alone by UCX_RCACHE_PRED_EAGER */
+TEST_F(test_core_start, sends_of_contexts_for_puts_are_copied) {
+    knob("TRACE", m_folder + "/traces");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        make_context(hooks, UCP_FEATURE_RMA);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
+        send(hooks, 0x10000, 4096);
+    });
+
+    trace_ptr found = trace();
+    ASSERT_TRUE(found != NULL);
+    ASSERT_EQ(1u, found->num_sends);
+    EXPECT_EQ(1u, found->sends[0].copied);
+}
+
+/* Without a trace the preloaded library does not even ask */
+TEST_F(test_core_start, without_a_trace_sends_cost_nothing) {
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        EXPECT_EQ(nullptr, hooks->send);
+    });
+}
+
+/* Of a recorded process no hook is missing */
+TEST_F(test_core_start, a_trace_beside_sends_that_are_looked_at) {
+    knob("TRACE", m_folder + "/traces");
+    knob("EAGER", "y");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        for (size_t i = 0; i < sizeof(*hooks) / sizeof(void*); ++i) {
+            EXPECT_NE(nullptr, reinterpret_cast<void *const*>(hooks)[i]) << i;
+        }
+    });
+    EXPECT_TRUE(trace() == NULL) << "UCX was not used";
+}
+
+/* What a process has sent before it forked is not its child's */
+TEST_F(test_core_start, a_child_counts_its_own_small_sends) {
+    knob("TRACE", m_folder + "/traces");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        make_context(hooks, UCP_FEATURE_TAG);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
+        uct_predreg_sends_fork();
+        send(hooks, 0x10000, 4096);
+        send(hooks, 0x20000, 4096);
+        uct_predreg_sends_fork();
+        send(hooks, 0x10000, 4096);
+    });
+
+    trace_ptr found = trace();
+    ASSERT_TRUE(found != NULL);
+    ASSERT_EQ(1u, found->num_sends);
+    EXPECT_EQ(1u, found->sends[0].count);
 }

@@ -1,0 +1,195 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "sends.h"
+
+#include <ucs/reuse/tally.h>
+#include <uct/ib/predreg/core/record.h>
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/eager/making.h>
+#include <uct/ib/predreg/eager/send.h>
+#include <uct/ib/predreg/md/watch.h>
+
+#include <ucs/debug/log_def.h>
+
+#include <stdatomic.h>
+
+
+/* Constant after the start */
+static uct_predreg_core_t *counting;     /* NULL: nothing is counted */
+static uct_predreg_hooks_t hooks;
+static const uct_predreg_hooks_t *inner; /* What is called as well */
+static int is_eager;                     /* Whether that looks at sends */
+static ucs_reuse_tally_t tally;
+
+/* All of these are relaxed: nothing else depends on them */
+static _Atomic int is_begun;     /* Whether the first send was seen */
+static _Atomic int has_waited;   /* As in the context of eager/context.h, but of
+                                    all workers */
+static _Atomic int has_messages; /* Whether a context was made whose sends may
+                                    go without a copy */
+
+
+/* The first small send makes the file of the trace, as the first domain does:
+ * what a process sends may be of interest where it has no domain */
+static void begin(uct_predreg_core_t *core)
+{
+    pthread_mutex_lock(&core->lock);
+    if (core->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
+        uct_predreg_watch_open(core);
+    }
+    uct_predreg_record_begin(core);
+    pthread_mutex_unlock(&core->lock);
+}
+
+static int is_set(_Atomic int *flag)
+{
+    return atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+static void set(_Atomic int *flag, int value)
+{
+    atomic_store_explicit(flag, value, memory_order_relaxed);
+}
+
+/* Whether a send is copied even from a hot buffer: the program waits for it,
+ * and has not waited since the one before */
+static int is_copied(const ucp_request_param_t *param)
+{
+    if (!is_set(&has_messages)) {
+        return 1;
+    }
+
+    if (!(param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL)) {
+        return 0;
+    }
+
+    if (is_set(&has_waited)) {
+        set(&has_waited, 0);
+        return 0;
+    }
+    return 1;
+}
+
+static unsigned
+send_counted(uct_predreg_sender_t **sender_p, ucp_ep_h ep, const void *buffer,
+             size_t length, const ucp_request_param_t *param,
+             uct_predreg_send_t *send)
+{
+    if (uct_predreg_eager_is_plain(param)) {
+        if (ucs_unlikely(!is_set(&is_begun))) {
+            set(&is_begun, 1);
+            begin(counting);
+        }
+        ucs_reuse_tally_note(&tally, buffer, length, is_copied(param));
+    }
+
+    return is_eager ? inner->send(sender_p, ep, buffer, length, param, send) :
+                      0;
+}
+
+static void idle_counted(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
+{
+    /* Read first: the line stays shared among threads that wait */
+    if (!is_set(&has_waited)) {
+        set(&has_waited, 1);
+    }
+    inner->idle(sender_p, worker);
+}
+
+/* A context is made. One for no messages is left alone */
+static void making_counted(const uct_predreg_real_t *real,
+                           const ucp_params_t *params, ucp_config_t *config,
+                           uct_predreg_making_t *making)
+{
+    if (uct_predreg_eager_has_messages(params)) {
+        set(&has_messages, 1);
+    }
+
+    if (is_eager) {
+        inner->making(real, params, config, making);
+    } else {
+        *making = (uct_predreg_making_t){};
+    }
+}
+
+/* These are called only where sends are looked at (hooks.h) */
+
+static void
+sent_nothing(uct_predreg_sender_t *sender, const uct_predreg_send_t *send,
+             size_t length, ucs_status_ptr_t result)
+{
+}
+
+static void made_nothing(const uct_predreg_real_t *real,
+                         const uct_predreg_making_t *making,
+                         ucp_config_t *config, ucp_context_h context)
+{
+}
+
+static void cleaning_nothing(ucp_context_h context)
+{
+}
+
+static void worker_making_nothing(ucp_context_h context)
+{
+}
+
+static void worker_made_nothing(ucp_context_h context, ucp_worker_h worker)
+{
+}
+
+const uct_predreg_hooks_t *
+uct_predreg_sends_start(uct_predreg_core_t *core,
+                        const uct_predreg_hooks_t *others)
+{
+    if (!uct_predreg_is_traced(&core->knobs)) {
+        return others;
+    }
+
+    if (ucs_reuse_tally_init(&tally, UCS_REUSE_TALLY_BITS) != UCS_OK) {
+        ucs_warn("small sends are missing in the trace: out of memory");
+        return others;
+    }
+
+    hooks        = *others;
+    hooks.send   = send_counted;
+    hooks.idle   = idle_counted;
+    hooks.making = making_counted;
+    is_eager     = (others->send != NULL);
+    if (!is_eager) {
+        hooks.sent          = sent_nothing;
+        hooks.made          = made_nothing;
+        hooks.cleaning      = cleaning_nothing;
+        hooks.worker_making = worker_making_nothing;
+        hooks.worker_made   = worker_made_nothing;
+    }
+    inner    = others;
+    counting = core;
+    return &hooks;
+}
+
+static void put(void *recorder, const ucs_reuse_sends_t *sends)
+{
+    ucs_rcache_recorder_sends(recorder, sends);
+}
+
+void uct_predreg_sends_write(uct_predreg_core_t *core)
+{
+    if ((counting != NULL) && (core->recorder != NULL)) {
+        ucs_reuse_tally_for_each(&tally, put, core->recorder);
+    }
+}
+
+void uct_predreg_sends_fork(void)
+{
+    /* Else the pages of the tally are not even there */
+    if ((counting != NULL) && is_set(&is_begun)) {
+        ucs_reuse_tally_reset(&tally);
+        set(&is_begun, 0);
+        set(&has_waited, 0);
+    }
+}
