@@ -55,6 +55,7 @@ static void print_table(const predreg_job_t *job,
     if (!opts->json) {
         print_summary(job);
     }
+    predreg_replay_print_sends(&job->sends, opts->json);
 
     if (opts->curve && !opts->json) {
         predreg_replay_print_advice(job, opts);

@@ -10,6 +10,7 @@
 #include "rank.h"
 
 #include <tools/replay/budgets.h>
+#include <tools/replay/sends.h>
 
 BEGIN_C_DECLS
 
@@ -37,6 +38,7 @@ typedef struct predreg_job {
     int                     aligned;  /**< Whether the offsets are known */
     predreg_damage_t        damage;   /**< Of all ranks together. Before the job
                                            is summed up, its left_out only */
+    predreg_sends_t         sends;    /**< Small sends of all ranks */
     predreg_replay_result_t *results[PREDREG_JOB_RESULTS];
                                       /**< For each policy or budget, the
                                            results of the ranks, then that of

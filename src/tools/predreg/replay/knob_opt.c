@@ -18,7 +18,8 @@
  * knows only one process and uses the context windows of the recording. */
 static const char *const accepted[] = {"HELPER", "BUDGET", "HISTORY", "MAX_SITES",
                                        "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
-                                       "MAX_REGIONS", "PIECES"};
+                                       "MAX_REGIONS", "PIECES",
+                                       "EAGER_FRACTION"};
 
 
 char *predreg_knob_opt_accepted(void)

@@ -7,6 +7,7 @@
 #include "load.h"
 #include "params.h"
 
+#include <tools/predreg/common/eager_costs.h>
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/trace_files.h>
 
@@ -139,6 +140,18 @@ static void leave_out(loader_t *loader, const char *path)
     ++loader->job->damage.left_out;
 }
 
+/* Add the small sends of a rank that was replayed to the job */
+static ucs_status_t
+add_sends(loader_t *loader, const ucs_rcache_trace_t *trace)
+{
+    ucs_reuse_costs_t costs;
+    const char *reason = predreg_eager_costs_find(trace, &costs);
+
+    return predreg_sends_add(&loader->job->sends, trace,
+                             (reason == NULL) ? &costs : NULL,
+                             loader->opts->knobs.eager_fraction / 100);
+}
+
 /* Add a rank that was replayed to the job */
 static void add_rank(loader_t *loader, const ucs_rcache_trace_t *trace,
                      const predreg_timeline_t *timeline)
@@ -169,6 +182,10 @@ static ucs_status_t add_trace(ucs_rcache_trace_t *trace, void *arg)
     }
 
     status = replay_rank(loader, trace->path, timeline);
+    if (status == UCS_OK) {
+        status = add_sends(loader, trace);
+    }
+
     if (status == UCS_OK) {
         add_rank(loader, trace, timeline);
     } else if (status == UCS_ERR_INVALID_PARAM) {

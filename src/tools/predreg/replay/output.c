@@ -192,3 +192,82 @@ void predreg_replay_print_excess(const predreg_replay_result_t *predict,
         printf("\n");
     }
 }
+
+/* Print the numbers of an estimate, or nothing known */
+static void print_json_gain(const predreg_sends_t *sends)
+{
+    const ucs_reuse_gain_t *gain = &sends->gain;
+
+    if (sends->calibrated == 0) {
+        printf("\"hot_buffers\":null,\"hot_sends\":null,\"bytes_saved\":null,"
+               "\"seconds_saved\":null,");
+        return;
+    }
+
+    printf("\"hot_buffers\":%lu,\"hot_sends\":%lu,\"bytes_saved\":%.0f,"
+           "\"seconds_saved\":%.9f,", gain->hot_buffers, gain->sends,
+           gain->bytes, gain->saved / NSEC_PER_SEC);
+}
+
+static void print_json_sends(const predreg_sends_t *sends)
+{
+    printf("{\"eager\":\"%s\",\"ranks\":%u,\"calibrated\":%u,\"buffers\":%lu,"
+           "\"sends\":%lu,\"copied\":%lu,\"others\":%lu,\"went\":%lu,"
+           "\"most_sends\":%lu,\"length\":%.0f,\"reused_percent\":%.4f,",
+           predreg_eager_advice_name(predreg_sends_advise(sends)), sends->ranks,
+           sends->calibrated, sends->buffers, sends->sends, sends->copied,
+           sends->others, sends->went, sends->most.most,
+           sends->length.sum / sends->ranks,
+           100 * sends->reused / sends->ranks);
+    print_json_gain(sends);
+    printf("\"seconds\":%.9f}\n", (double)sends->time / NSEC_PER_SEC);
+}
+
+/* @return what is said of UCX_RCACHE_PRED_EAGER=y */
+static const char *eager_phrase(predreg_eager_advice_t advice)
+{
+    static const char *phrases[] = {
+        [PREDREG_EAGER_UNKNOWN] = "",
+        [PREDREG_EAGER_NEVER]   = "of no use: no buffer is sent often enough",
+        [PREDREG_EAGER_LOSES]   = "not recommended: it would take longer",
+        [PREDREG_EAGER_LITTLE]  = "not needed: less than 0.1 % of the run time",
+        [PREDREG_EAGER_YES]     = "recommended"
+    };
+
+    return phrases[advice];
+}
+
+static void print_gain(const predreg_sends_t *sends)
+{
+    const ucs_reuse_gain_t *gain = &sends->gain;
+
+    if (sends->calibrated < sends->ranks) {
+        printf("  not calibrated here for %u of %u ranks: see ucx_predreg "
+               "calibrate\n", sends->ranks - sends->calibrated, sends->ranks);
+    }
+
+    if (sends->calibrated > 0) {
+        printf("  UCX_RCACHE_PRED_EAGER=y would send %lu of %lu without the "
+               "copy, %.3f MiB,\n  and save %.3f ms: %s\n", gain->sends,
+               sends->known_sends, gain->bytes / MIB, gain->saved / 1e6,
+               eager_phrase(predreg_sends_advise(sends)));
+    }
+}
+
+void predreg_replay_print_sends(const predreg_sends_t *sends, int is_json)
+{
+    if (sends->ranks == 0) {
+        return;
+    }
+
+    if (is_json) {
+        print_json_sends(sends);
+        return;
+    }
+
+    printf("\nsmall sends: %lu, of %lu buffers; %.2f %% of a buffer that was "
+           "sent before,\n  one of them %lu times\n", sends->sends,
+           sends->buffers, 100 * sends->reused / sends->ranks,
+           sends->most.most);
+    print_gain(sends);
+}

@@ -39,6 +39,11 @@ void predreg_replay_print_head(void);
 void predreg_replay_print_excess(const predreg_replay_result_t *predict,
                                  const predreg_replay_result_t *clairvoyant);
 
+/** Print what small sends there are, and what it would save to send them
+ *  without the copy: a JSON object on a line, or sentences. Nothing if there
+ *  are none. */
+void predreg_replay_print_sends(const predreg_sends_t *sends, int is_json);
+
 END_C_DECLS
 
 #endif

@@ -9,6 +9,8 @@
 extern "C" {
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/replay/command.h>
+#include <uct/ib/predreg/eager/costs_file.h>
+#include <uct/ib/predreg/eager/costs_key.h>
 }
 
 #include <sstream>
@@ -261,4 +263,46 @@ TEST_F(test_replay_command, bad_input) {
     EXPECT_EQ(0u, m_output.find("usage: ucx_predreg replay [OPTIONS]"));
     EXPECT_EQ(EXIT_FAILURE, replay({path("none")}));
     EXPECT_TRUE(contains(m_errors, "No such file")) << m_errors;
+}
+
+/* Small sends are told apart from the policies; what they cost is what was kept
+ * on this machine for the UCX and the domains of the trace */
+TEST_F(test_replay_command, small_sends) {
+    std::string sends = "sends 0x1000 4096 100\nsends 0x2000 8192 1\n";
+    std::string head  = "ucx_predreg trace 2\nmeta ucx_version 1.13.1\n"
+                        "meta clock_ns 0\nmeta clock_end_ns 1000000\n"
+                        "domain 0 mlx5_0\n";
+    std::string trace = make_file("trace", head + sends);
+    const char *domains[] = {"mlx5_0"};
+    char key[UCT_PREDREG_COSTS_KEY_MAX], depends[UCT_PREDREG_COSTS_KEY_MAX];
+    ucs_reuse_costs_t costs = {3000, 0, 64, {}};
+
+    setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
+    EXPECT_EQ(0, replay({"--json", "--policy=predict", trace})) << m_errors;
+    EXPECT_EQ(1u, lines("{\"eager\":\"unknown\",\"ranks\":1,\"calibrated\":0,"))
+            << m_output;
+    EXPECT_EQ(1u, lines("\"seconds_saved\":null"));
+
+    for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        costs.copy[i] = 0.25 * (i + 1) * UCS_REUSE_STEP;
+    }
+    uct_predreg_costs_key(1, 13, 1, domains, 1, key);
+    uct_predreg_costs_depends(key, depends);
+    ASSERT_EQ(nullptr, uct_predreg_costs_store(depends, &costs));
+
+    /* Registered after a quarter of 4 sends, and of 2 */
+    EXPECT_EQ(0, replay({"--json", "--policy=predict", trace})) << m_errors;
+    EXPECT_EQ(1u, lines("{\"eager\":\"yes\",\"ranks\":1,\"calibrated\":1,"))
+            << m_output;
+    EXPECT_EQ(1u, lines("\"hot_buffers\":2,\"hot_sends\":101,"
+                        "\"bytes_saved\":417792,"));
+
+    EXPECT_EQ(0, replay({"--json", "--policy=predict",
+                         "--set=EAGER_FRACTION=100", trace})) << m_errors;
+    EXPECT_EQ(1u, lines("\"hot_buffers\":1,\"hot_sends\":97,")) << m_output;
+
+    EXPECT_EQ(0, replay({"--policy=predict", trace})) << m_errors;
+    EXPECT_EQ(1u, lines("small sends: 101, of 2 buffers; 98.02 %")) << m_output;
+    EXPECT_EQ(1u, lines("UCX_RCACHE_PRED_EAGER=y would send 101 of 101"));
+    EXPECT_EQ(1u, lines(": recommended"));
 }

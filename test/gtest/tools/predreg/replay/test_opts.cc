@@ -121,7 +121,7 @@ TEST_F(test_replay_opts, set) {
     EXPECT_FALSE(m_opts.knobs.pieces);
     for (const char *good : {"HELPER=progress", "MAX_SITES=16",
                              "KNOWN_REGIONS=16", "DQ_SIZE=64",
-                             "MAX_REGIONS=4"}) {
+                             "MAX_REGIONS=4", "EAGER_FRACTION=50"}) {
         EXPECT_EQ(0, parse({"--set", good, "a"})) << m_errors;
     }
 }
@@ -144,7 +144,7 @@ TEST_F(test_replay_opts, bad_knobs) {
     expect_refused({"--set=SUMMARY=text", "a"},
                    "'SUMMARY' changes nothing in a replay; accepted: HELPER, "
                    "BUDGET, HISTORY, MAX_SITES, KNOWN_REGIONS, DQ_SIZE, MAX_PINNED, "
-                   "MAX_REGIONS, PIECES");
+                   "MAX_REGIONS, PIECES, EAGER_FRACTION");
     EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--set=HISTORY=17", "a"}));
     EXPECT_TRUE(contains(log_watch::take(), "HISTORY=17"));
     EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--set=HISTORY=many", "a"}));

@@ -1,0 +1,32 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_COMMON_EAGER_COSTS_H_
+#define PREDREG_COMMON_EAGER_COSTS_H_
+
+#include <trace/trace.h>
+#include <ucs/reuse/costs.h>
+
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/** @file eager_costs.h
+ *
+ * What small sends take on this machine, for those of a trace: what the
+ * library, or `ucx_predreg calibrate`, has kept for the UCX and the memory
+ * domains of the recorded process. report and replay call this.
+ */
+
+/**
+ * @param [out] costs  Undefined unless they were found.
+ * @return NULL, or why they were not found.
+ */
+const char *predreg_eager_costs_find(const ucs_rcache_trace_t *trace,
+                                     ucs_reuse_costs_t *costs);
+END_C_DECLS
+
+#endif

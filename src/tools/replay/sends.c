@@ -1,0 +1,239 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "sends.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+
+/* A rank while its buffers are looked at */
+typedef struct rank {
+    const ucs_reuse_costs_t *costs; /* NULL: not known */
+    uint32_t                thresholds[UCS_REUSE_NUM_CLASSES];
+    uint64_t                buffers;
+    uint64_t                sends;  /* Of these buffers */
+    uint64_t                most;
+} rank_t;
+
+
+const char *predreg_eager_advice_name(predreg_eager_advice_t advice)
+{
+    static const char *const names[] = {
+        [PREDREG_EAGER_UNKNOWN] = "unknown",
+        [PREDREG_EAGER_NEVER]   = "never",
+        [PREDREG_EAGER_LOSES]   = "loses",
+        [PREDREG_EAGER_LITTLE]  = "little",
+        [PREDREG_EAGER_YES]     = "yes"
+    };
+
+    return names[advice];
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    const ucs_reuse_sends_t *left  = a;
+    const ucs_reuse_sends_t *right = b;
+
+    if (left->address != right->address) {
+        return (left->address < right->address) ? -1 : 1;
+    }
+
+    return (left->length < right->length) ? -1 : (left->length > right->length);
+}
+
+static void
+span_add(predreg_sends_span_t *span, unsigned num_before, uint64_t value)
+{
+    span->least = (num_before == 0) ? value : ucs_min(span->least, value);
+    span->most  = ucs_max(span->most, value);
+    span->sum  += value;
+}
+
+/* @return the length that most sends have; of several such, the longest */
+static uint64_t
+most_used_length(const ucs_rcache_trace_t *trace)
+{
+    uint64_t counts[UCS_REUSE_NUM_CLASSES]  = {};
+    uint64_t lengths[UCS_REUSE_NUM_CLASSES] = {};
+    const ucs_reuse_sends_t *sends;
+    unsigned i, best = 0;
+
+    for (sends = trace->sends; sends < trace->sends + trace->num_sends;
+         ++sends) {
+        i          = ucs_reuse_class(sends->length);
+        counts[i] += sends->count;
+        lengths[i] = ucs_max(lengths[i], sends->length);
+    }
+
+    for (i = 1; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        best = (counts[i] >= counts[best]) ? i : best;
+    }
+
+    return lengths[best];
+}
+
+/* @return for how long a process was recorded, ns; 0: its trace does not say */
+static uint64_t recorded_time(const ucs_rcache_trace_t *trace)
+{
+    const char *begin = ucs_rcache_trace_get_meta(trace, "clock_ns");
+    const char *end   = ucs_rcache_trace_get_meta(trace, "clock_end_ns");
+    uint64_t from, to;
+
+    if ((begin == NULL) || (end == NULL)) {
+        return 0;
+    }
+
+    from = strtoull(begin, NULL, 10);
+    to   = strtoull(end, NULL, 10);
+    return (to > from) ? (to - from) : 0;
+}
+
+static predreg_sends_size_t *size_of(predreg_sends_t *sends, uint64_t length)
+{
+    unsigned i = 0;
+
+    while ((i < PREDREG_SENDS_SIZES - 1) &&
+           (length > predreg_sends_size_max(i))) {
+        ++i;
+    }
+
+    return &sends->sizes[i];
+}
+
+/* Add a buffer, of its classes of length from the shortest on */
+static void add_buffer(predreg_sends_t *sends, rank_t *rank,
+                       const ucs_reuse_sends_t *classes, unsigned num)
+{
+    predreg_sends_size_t *size = size_of(sends, classes[num - 1].length);
+    uint64_t count             = 0;
+    ucs_reuse_gain_t gain;
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        count += classes[i].count;
+    }
+
+    ++rank->buffers;
+    rank->sends += count;
+    rank->most   = ucs_max(rank->most, count);
+
+    ++size->buffers;
+    size->sends += count;
+    size->most   = ucs_max(size->most, count);
+
+    if (rank->costs != NULL) {
+        ucs_reuse_gain_find(rank->costs, rank->thresholds, classes, num, &gain);
+        ucs_reuse_gain_add(&size->gain, &gain);
+        ucs_reuse_gain_add(&sends->gain, &gain);
+    }
+}
+
+/* Add all buffers of a rank. @param [in] sorted  By address and length. */
+static void add_buffers(predreg_sends_t *sends, rank_t *rank,
+                        const ucs_reuse_sends_t *sorted, size_t num)
+{
+    size_t begin, end;
+
+    for (begin = 0; begin < num; begin = end) {
+        end = begin + 1;
+        while ((end < num) && (sorted[end].address == sorted[begin].address)) {
+            ++end;
+        }
+
+        if (sorted[begin].address != 0) {
+            add_buffer(sends, rank, &sorted[begin], end - begin);
+        }
+    }
+}
+
+/* Add what needs no look at single buffers */
+static void add_totals(predreg_sends_t *sends, const ucs_rcache_trace_t *trace)
+{
+    uint64_t went = 0;
+    size_t i;
+
+    for (i = 0; i < trace->num_sends; ++i) {
+        sends->sends  += trace->sends[i].count;
+        sends->copied += trace->sends[i].copied;
+        if (trace->sends[i].address == 0) {
+            sends->others += trace->sends[i].count;
+        }
+    }
+
+    (void)ucs_rcache_trace_get_counter(trace, "eager_hot", &went);
+    sends->went += went;
+}
+
+static void add_rank(predreg_sends_t *sends, const ucs_rcache_trace_t *trace,
+                     const rank_t *rank)
+{
+    uint64_t before = sends->sends;
+
+    add_totals(sends, trace);
+    span_add(&sends->most, sends->ranks, rank->most);
+    span_add(&sends->length, sends->ranks, most_used_length(trace));
+    sends->buffers += rank->buffers;
+    if (rank->sends > 0) {
+        sends->reused += (double)(rank->sends - rank->buffers) / rank->sends;
+    }
+
+    if (rank->costs != NULL) {
+        sends->time          += recorded_time(trace);
+        sends->known_sends   += sends->sends - before;
+        sends->known_buffers += rank->buffers;
+        ++sends->calibrated;
+    }
+    ++sends->ranks;
+}
+
+ucs_status_t predreg_sends_add(predreg_sends_t *sends,
+                               const ucs_rcache_trace_t *trace,
+                               const ucs_reuse_costs_t *costs, double fraction)
+{
+    size_t size = trace->num_sends * sizeof(*trace->sends);
+    rank_t rank = {.costs = costs};
+    ucs_reuse_sends_t *sorted;
+
+    if (trace->num_sends == 0) {
+        return UCS_OK;
+    }
+
+    sorted = malloc(size);
+    if (sorted == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    memcpy(sorted, trace->sends, size);
+    qsort(sorted, trace->num_sends, sizeof(*sorted), compare_addresses);
+    if (costs != NULL) {
+        ucs_reuse_thresholds(costs, fraction, rank.thresholds);
+    }
+    add_buffers(sends, &rank, sorted, trace->num_sends);
+    add_rank(sends, trace, &rank);
+    free(sorted);
+    return UCS_OK;
+}
+
+predreg_eager_advice_t predreg_sends_advise(const predreg_sends_t *sends)
+{
+    if (sends->calibrated == 0) {
+        return PREDREG_EAGER_UNKNOWN;
+    }
+
+    if (sends->gain.sends == 0) {
+        return PREDREG_EAGER_NEVER;
+    }
+
+    if (!(sends->gain.saved > 0)) {
+        return PREDREG_EAGER_LOSES;
+    }
+
+    return (sends->gain.saved < PREDREG_SENDS_WORTH_PART * sends->time) ?
+           PREDREG_EAGER_LITTLE : PREDREG_EAGER_YES;
+}
