@@ -396,6 +396,7 @@ small()
         UCX_RNDV_THRESH=16k $rig -- env LD_PRELOAD="$preload" \
         UCX_RCACHE_PRED_EAGER="${eager:-y}" \
         UCX_RCACHE_PRED_EAGER_FRACTION="${fraction:-1}" \
+        ${costs:+XDG_CACHE_HOME="$costs"} \
         "$apps/$program" "$@" > "$work/said" 2>&1 || status=$?
     tail -n 20 "$work/said"
     cat "$work/summary"
@@ -438,6 +439,38 @@ small_tests()
     eager=n run "small messages as ever" \
         small 'value("eager_sends") == 0 && value("eager_buffers_hot") == 0 &&
                value("eager_hot") == 0' smallsends
+    run "small messages, recorded" recorded
+    run "small messages of threads, recorded" \
+        with TRACE="$work/traces" small 1 sendstorm --sends 3000 --forks 3
+}
+
+# recorded_as EAGER WENT: small sends are in the trace of a process, whether they are
+# looked at or not. As many went without the copy as WENT says, a condition of awk;
+# the report says what it would save
+recorded_as()
+{
+    rm -rf "$work/traces"
+    # The rig keeps its own things in the cache folder of the user
+    eager=$1 costs=$work/cache with TRACE="$work/traces" small 1 smallsends ||
+        return
+    (export XDG_CACHE_HOME=$work/cache
+     "$predreg" replay --json --policy leave-pinned "$work/traces" &&
+         "$predreg" report -o "$work/report.html" "$work/traces") \
+        > "$work/replayed" || return
+    cat "$work/replayed"
+    sed -n '/What eager zero-copy/p' "$work/report.html" | sed 's/<[^>]*>//g'
+    grep '"eager":' "$work/replayed" | awk "$value"'
+        value("calibrated") != 1 || value("hot_buffers") < 0 { bad = 1 }
+        value("sends") < 1000 || value("buffers") < 1 { bad = 1 }
+        !('"$2"') { print "this is not so"; bad = 1 }
+        END { exit bad || (NR != 1) }' &&
+        grep -q 'small sends would go without the copy' "$work/report.html"
+}
+
+# The first one also measures what small sends cost
+recorded()
+{
+    recorded_as y 'value("went") > 100' && recorded_as n 'value("went") == 0'
 }
 
 # small_job HOT COMMAND...: a job that sends small messages to and fro over TCP. HOT is

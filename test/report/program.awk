@@ -10,6 +10,7 @@
 #       window     one buffer, in use from beginning to end
 #       small      as periodic, with little memory
 #       copied     nothing is registered
+#       sends      the same, of messages that were counted
 #       overload   so many small buffers, one after another, that a helper
 #                  cannot register them as fast as they are used
 #       buffers    more buffers than are remembered, each used a few times
@@ -77,7 +78,7 @@ function step(begin, scale)
 BEGIN {
     srand(1)
     gsub(/["\\]/, "\\\\&", command)
-    print "ucx_predreg trace 1"
+    print "ucx_predreg trace 2"
     printf "meta rank %d\nmeta command \"%s\"\n", rank, command
     print "meta size 2\nmeta host node17"
     print "meta policy " (kind == "pinned" ? "leave-pinned" : "on-demand")
@@ -123,4 +124,10 @@ BEGIN {
         begin += 1
     }
     printf "unmap %.9f 0x1000 4096\n", begin
+    if (kind == "sends") {
+        for (k = 0; k < 10; ++k) {
+            printf "sends 0x%x %d 91 %d\n", 4096 * (k + 1), 800 * (k + 1), k
+        }
+        print "sends 0x1000 256 91"
+    }
 }

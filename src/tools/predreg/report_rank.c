@@ -7,6 +7,7 @@
 #include "report_rank.h"
 #include "report_curve.h"
 
+#include <tools/predreg/common/eager_costs.h>
 #include <tools/replay/replay.h>
 #include <uct/ib/predreg/core/knobs.h>
 
@@ -213,9 +214,20 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
                                  const predreg_timeline_t *timeline,
                                  const predreg_cost_t *own_reg)
 {
+    ucs_reuse_costs_t small;
     predreg_evidence_t evidence;
+    uct_predreg_knobs_t knobs;
     played_rank_t played;
     ucs_status_t status;
+    double fraction;
+
+    status = uct_predreg_knobs_default(&knobs);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    fraction = knobs.eager_fraction / 100;
+    uct_predreg_knobs_cleanup(&knobs);
 
     status = predreg_evidence_find(timeline, &evidence);
     if (status != UCS_OK) {
@@ -238,7 +250,10 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
             .known_regions  = played.known_regions,
             .larger         = played.has_larger ? &played.larger : NULL,
             .larger_curve   = played.larger_curve,
-            .larger_regions = played.larger_regions
+            .larger_regions = played.larger_regions,
+            .small_costs    = (predreg_eager_costs_find(trace, &small) ==
+                               NULL) ? &small : NULL,
+            .eager_fraction = fraction
         });
     }
 

@@ -196,6 +196,12 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
         return status;
     }
 
+    status = predreg_sends_add(&report->sends, input->trace,
+                               input->small_costs, input->eager_fraction);
+    if (status != UCS_OK) {
+        return status;
+    }
+
     report_collect(report, input);
     if ((report->num_ranks == 1) ||
         (pinned->pinned_avg_bytes >

@@ -10,6 +10,7 @@
 #include <tools/report/data/bounds.h>
 #include <tools/report/data/evidence.h>
 #include <tools/replay/budgets.h>
+#include <ucs/reuse/costs.h>
 
 #include <stdio.h>
 
@@ -60,6 +61,13 @@ typedef struct predreg_report_rank {
                                                       larger is NULL */
     uint64_t                      larger_regions; /**< How many; 0 if larger is
                                                        NULL */
+    const ucs_reuse_costs_t       *small_costs; /**< What small sends take on
+                                                     this machine; NULL: not
+                                                     known */
+    double                        eager_fraction; /**< After which part of the
+                                                       break-even number of
+                                                       sends a buffer is
+                                                       registered */
 } predreg_report_rank_t;
 
 

@@ -11,6 +11,8 @@
 #include "recommend.h"
 #include "sites.h"
 
+#include <tools/replay/sends.h>
+
 BEGIN_C_DECLS
 
 /** @file report_data.h
@@ -63,6 +65,7 @@ typedef struct predreg_report {
     unsigned           num_metas;
     report_curves_t    curves;
     predreg_sites_t    *sites;
+    predreg_sends_t    sends;
 } report_data_t;
 
 

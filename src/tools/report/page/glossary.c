@@ -39,6 +39,9 @@ void report_write_glossary(FILE *out)
          "program."},
         {"clairvoyant", "A schedule that knows all uses beforehand. It says "
          "what could be reached, and cannot be run."},
+        {"small send", "A message of 256 to 8192 bytes. UCX copies it into "
+         "memory that is registered, since a registration would take longer "
+         "than the copy."},
         {"call site", "The place in the program that a communication is called "
          "from, with the functions on the way to it."},
         {"replay", "Each policy is played over the recorded uses on a virtual "

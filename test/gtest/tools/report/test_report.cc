@@ -173,6 +173,8 @@ protected:
         input.num_bounds     = r.bounds.size();
         input.known_regions  = 8192;
         input.larger_regions = r.larger_regions;
+        input.small_costs    = m_small_costs;
+        input.eager_fraction = 1;
         if (r.larger_regions > 0) { /* The last bound stands in for it */
             --input.num_bounds;
             input.larger = &r.bounds.back();
@@ -224,7 +226,17 @@ protected:
         return found;
     }
 
-    predreg_report_t *m_report = NULL;
+    /* The part of a page about small sends, or "" */
+    static std::string sends_of(const std::string &page)
+    {
+        size_t begin = page.find("<section id=\"sends\">");
+
+        return (begin == std::string::npos) ?
+               "" : page.substr(begin, page.find("</section>", begin) - begin);
+    }
+
+    predreg_report_t *m_report             = NULL;
+    const ucs_reuse_costs_t *m_small_costs = NULL;
 };
 
 TEST_F(test_report, needs_a_rank)
@@ -839,4 +851,64 @@ TEST_F(test_report, out_of_memory)
 
     EXPECT_EQ(UCS_OK, status);
     EXPECT_LT(5u, nth);
+}
+
+TEST_F(test_report, no_section_without_small_sends)
+{
+    EXPECT_EQ("", sends_of(write_one()));
+}
+
+TEST_F(test_report, small_sends_of_a_machine_that_is_not_calibrated)
+{
+    ucs_reuse_sends_t sends[] = {{0x1000, 1600, 3749, 0}, {0x2000, 1560, 1, 1},
+                                 {0, 300, 5, 0}};
+    rank r;
+
+    fill(r);
+    r.trace.sends     = sends;
+    r.trace.num_sends = 3;
+    ASSERT_EQ(UCS_OK, add(r));
+
+    const std::string page = sends_of(write());
+    EXPECT_TRUE(contains(page, "This machine was not calibrated for 1 of the "
+                               "1 ranks")) << page;
+    EXPECT_TRUE(contains(page, "<code>ucx_predreg calibrate</code>"));
+    EXPECT_TRUE(contains(page, "5 sends are of buffers"));
+    EXPECT_TRUE(contains(page, "1 sends are copied in any case"));
+    EXPECT_TRUE(contains(page, "<td>3,749</td><td>1,600</td>"));
+    EXPECT_TRUE(contains(page, "not known"));
+    EXPECT_FALSE(contains(page, "recommended"));
+}
+
+TEST_F(test_report, small_sends_that_would_go_without_the_copy)
+{
+    ucs_reuse_costs_t costs   = {3000, 0, 64, {}};
+    ucs_reuse_sends_t often[] = {{0x1000, 4096, 100, 0}, {0x2000, 300, 1, 0}};
+    ucs_reuse_sends_t some[]  = {{0x1000, 4096, 50, 0}};
+    rank first, second;
+
+    for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        costs.copy[i] = 0.25 * (i + 1) * UCS_REUSE_STEP;
+    }
+
+    m_small_costs = &costs;
+    fill(first, "0");
+    first.trace.sends     = often;
+    first.trace.num_sends = 2;
+    ASSERT_EQ(UCS_OK, add(first));
+    fill(second, "1");
+    second.trace.sends     = some;
+    second.trace.num_sends = 1;
+    ASSERT_EQ(UCS_OK, add(second));
+
+    const std::string page = sends_of(write());
+    EXPECT_TRUE(contains(page, "144 of 151 small sends would go without the "
+                               "copy")) << page;
+    EXPECT_TRUE(contains(page, "is recommended."));
+    EXPECT_FALSE(contains(page, "calibrated"));
+    EXPECT_TRUE(contains(page, "50–100 (mean 75)"));
+    EXPECT_TRUE(contains(page, "<td>66.7"));
+    EXPECT_TRUE(contains(page, "up to 512"));
+    EXPECT_TRUE(contains(page, "up to 4,096"));
+    EXPECT_FALSE(contains(page, "up to 8,192"));
 }
