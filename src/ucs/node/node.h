@@ -94,12 +94,18 @@ void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node);
 int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                  uint64_t regions);
 
+/** @return whether there is no room for so much even if nobody has registered
+ *  anything, the reserve of this process apart: since it is above a bound, or
+ *  above 2^63 - 1. */
+int ucs_rcache_pred_node_never_fits(const ucs_rcache_pred_node_t *node,
+                                    uint64_t bytes, uint64_t regions);
+
 /**
  * Ask the others to give up idle memory, see @ref
  * ucs_rcache_pred_node_is_asked, until there is so much room: for a process
  * that was refused it, cannot make it itself, and needs it now. They are not
- * asked if even all they have would not be enough, since @a bytes or @a regions
- * is above the bound or above 2^63 - 1.
+ * asked if even all they have would not be enough, see @ref
+ * ucs_rcache_pred_node_never_fits.
  */
 void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
                               uint64_t regions);

@@ -118,6 +118,22 @@ int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
     return pred_node_reserve(node, bytes, regions);
 }
 
+/* Whether so much is above a bound of which a part is held already */
+static int never_fits(uint64_t more, uint64_t max, uint64_t held)
+{
+    return (more > 0) && (more > ucs_min(max, SLOT_MAX) - held);
+}
+
+int ucs_rcache_pred_node_never_fits(const ucs_rcache_pred_node_t *node,
+                                    uint64_t bytes, uint64_t regions)
+{
+    const ucs_rcache_pred_node_params_t *params = &node->params;
+
+    /* The reserve fits the bounds: this process has joined */
+    return never_fits(bytes, params->max_bytes, params->reserve) ||
+           never_fits(regions, params->max_regions, params->reserve_regions);
+}
+
 /* By how much a sum is above its maximum, if so much is added to it */
 static uint64_t missing(uint64_t sum, uint64_t more, uint64_t max)
 {
@@ -158,10 +174,8 @@ void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
 {
     ucs_rcache_pred_node_totals_t totals;
 
-    if ((bytes > ucs_min(node->params.max_bytes, SLOT_MAX)) ||
-        (regions > ucs_min(node->params.max_regions, SLOT_MAX))) {
-        return; /* There would be no room even if the others gave up all they
-                   have */
+    if (ucs_rcache_pred_node_never_fits(node, bytes, regions)) {
+        return;
     }
 
     ucs_rcache_pred_node_get_totals(node, &totals);

@@ -216,6 +216,13 @@ int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
     const ucs_rcache_pred_subsystem_stats_t *cache =
             &pred->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_CACHE];
 
+    /* Of the reserve that the node holds for this process pieces may take */
+    if ((room->part != PRED_PART_PIECE) && (pred->params.node != NULL) &&
+        ucs_rcache_pred_node_never_fits(pred->params.node, room->bytes,
+                                        room->regions)) {
+        return 1;
+    }
+
     return !fits_below(part_max_bytes(pred, room->part),
                        pred->stats.bytes_now - cache->bytes_now, room->bytes) ||
            !fits_below(part_max_regions(pred, room->part),

@@ -270,6 +270,21 @@ TEST_F(test_node, refusal_is_heard_once_by_each_of_the_others)
     EXPECT_FALSE(is_asked(c));
 }
 
+TEST_F(test_node, what_is_above_a_bound_never_fits)
+{
+    auto a = join();
+
+    EXPECT_FALSE(ucs_rcache_pred_node_never_fits(a, BOUND, 1));
+    EXPECT_TRUE(ucs_rcache_pred_node_never_fits(a, BOUND + 1, 1));
+    EXPECT_FALSE(ucs_rcache_pred_node_never_fits(a, 0, 0));
+
+    /* This process holds the reserve for other registrations */
+    m_params.reserve = 100;
+    auto b           = join();
+    EXPECT_FALSE(ucs_rcache_pred_node_never_fits(b, BOUND - 100, 1));
+    EXPECT_TRUE(ucs_rcache_pred_node_never_fits(b, BOUND - 100 + 1, 1));
+}
+
 TEST_F(test_node, own_refusals_hide_nobody_elses)
 {
     auto a = join(), b = join();

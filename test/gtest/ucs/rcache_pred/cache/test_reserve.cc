@@ -322,6 +322,30 @@ TEST_F(test_reserve, others_are_given_what_they_lack)
     ucs_rcache_pred_node_leave(node);
 }
 
+/* What is above the node's bound is refused at once, and nothing gives way */
+TEST_F(test_reserve, nothing_gives_way_to_what_never_fits)
+{
+    ucs_rcache_pred_node_params_t params = {
+        .max_bytes       = BOUND,
+        .max_regions     = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
+        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
+    };
+    uint64_t key = 0x6e657672ul << 32 | getpid();
+
+    ASSERT_EQ(UCS_OK, test_node_join_as(&params, key,
+                                        ucs_rcache_pred_procid_self(),
+                                        &m_params.node));
+    bound(UINT64_MAX);
+    end(begin(buffer(0), PAGE));
+    expect_refused(buffer(1), ROOM + PAGE);
+    EXPECT_EQ(0u, stats().evictions);
+    EXPECT_EQ(1u, stats().regions_now);
+
+    destroy();
+    ucs_rcache_pred_node_leave(m_params.node);
+}
+
 void test_reserve::run_reserver(unsigned seed,
                                 ucs_rcache_pred_subsystem_t subsystem)
 {
