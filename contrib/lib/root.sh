@@ -5,7 +5,7 @@
 #
 # shellcheck shell=bash disable=SC2034
 
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-predreg
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-predreg-rig
 
 # Those that the packages are made for
 known_suites=(bookworm trixie)

@@ -20,7 +20,7 @@ set -u -o pipefail
 export LC_ALL=C
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 1
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-predreg
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-predreg-rig
 
 # What the guest needs; what these depend on is found by modprobe. Not every
 # kernel has all of them, or has them as modules.

@@ -19,7 +19,7 @@
 set -u -o pipefail
 export LC_ALL=C
 
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-predreg
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-predreg-rig
 
 packages=(libucx0 ucx-utils libucx-dev openmpi-bin libopenmpi-dev
           mpich libmpich-dev rdma-core ibverbs-utils iproute2 procps
