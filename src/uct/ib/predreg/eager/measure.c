@@ -218,7 +218,7 @@ static double measure_lookup(const measure_t *measure)
     unsigned i, k;
 
     if (params->lookup == NULL) {
-        return UCT_PREDREG_MEASURE_LOOKUP_NSEC;
+        return UCT_PREDREG_MEASURE_LOOKUP_NSEC + UCT_PREDREG_MEASURE_HOT_NSEC;
     }
 
     for (i = 0; (i == 0) ||
@@ -232,7 +232,7 @@ static double measure_lookup(const measure_t *measure)
         best = fmin(best, since(measure, begin));
     }
 
-    return best / LOOKUPS;
+    return (best / LOOKUPS) + UCT_PREDREG_MEASURE_HOT_NSEC;
 }
 
 

@@ -30,6 +30,13 @@ BEGIN_C_DECLS
  *  at most on a hit, by its test. */
 #define UCT_PREDREG_MEASURE_LOOKUP_NSEC 15
 
+/** What a send without the copy takes longer than one with it besides that, as
+ *  part of V, nanoseconds: changed parameters, a callback, and UCP's zero-copy
+ *  protocol. With the copies as they are measured here, it is what makes V as
+ *  large as the copy of 2 to 3 KB, where both were seen to take equally long on
+ *  two processors (docs/results/eager.md, A send). */
+#define UCT_PREDREG_MEASURE_HOT_NSEC 30
+
 
 typedef struct {
     /** Register memory. It is called for memory that was touched, each time for
@@ -46,8 +53,8 @@ typedef struct {
      *  uct_predreg_calibrate(). */
     const char   *key;
 
-    /** Find a buffer in a table; NULL: UCT_PREDREG_MEASURE_LOOKUP_NSEC is
-     *  assumed. */
+    /** Find a buffer in a table; NULL: it is assumed to take
+     *  UCT_PREDREG_MEASURE_LOOKUP_NSEC. */
     void         (*lookup)(void *lookup_arg, const void *buffer);
     void         *lookup_arg;
 
@@ -72,9 +79,10 @@ typedef struct {
 ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
                                  ucs_reuse_costs_t *costs);
 
-/** Measure the lookup alone, V, nanoseconds: this takes some microseconds, if
- *  the lookup does not take long, and no memory. The buffers that are looked up
- *  need not exist. */
+/** Measure V alone, nanoseconds, which is the lookup and
+ *  UCT_PREDREG_MEASURE_HOT_NSEC: this takes some microseconds, if the lookup does
+ *  not take long, and no memory. The buffers that are looked up need not
+ *  exist. */
 double
 uct_predreg_measure_lookup(const uct_predreg_calibrate_params_t *params);
 
