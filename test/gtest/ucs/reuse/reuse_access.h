@@ -15,8 +15,8 @@
 
 BEGIN_C_DECLS
 
-/* The table of small buffers, the slots of hot ones and the tally, whose headers
- * have C atomics and so are not for C++. Addresses are numbers. */
+/* The table of small buffers, the slots of hot ones and the tally, whose
+ * headers have C atomics and so are not for C++. Addresses are numbers. */
 
 typedef struct ucs_reuse_table  test_reuse_table_t;
 typedef struct ucs_reuse_buffer test_reuse_buffer_t;

@@ -17,13 +17,13 @@ BEGIN_C_DECLS
 
 /** @file comm.h
  *
- * The description of a communication that the program hands to UCP, filled in by
- * the overridden entry points of UCP. It lives as long as the call, on the stack
- * of the thread that makes it.
+ * The description of a communication that the program hands to UCP, filled in
+ * by the overridden entry points of UCP. It lives as long as the call, on the
+ * stack of the thread that makes it.
  *
  * And what the core changes of a small send before UCP gets it. The entry point
- * has it on its stack until UCP has returned: sends may be nested, since UCP may
- * call back.
+ * has it on its stack until UCP has returned: sends may be nested, since UCP
+ * may call back.
  */
 
 /**

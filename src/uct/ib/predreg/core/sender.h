@@ -58,8 +58,8 @@ typedef struct uct_predreg_sender_range {
 typedef struct uct_predreg_sender_ep {
     ucp_ep_h                         ep;
     ucp_worker_h                     worker;
-    struct uct_predreg_eager_context *context;   /**< NULL only if all ranges are
-                                                      empty */
+    struct uct_predreg_eager_context *context;   /**< NULL only if all ranges
+                                                      are empty */
     uint32_t                         generation; /**< When that was true */
     /** Which messages are looked at, by their kind */
     uct_predreg_sender_range_t       ranges[UCT_PREDREG_MESSAGE_LAST];
@@ -93,10 +93,10 @@ struct uct_predreg_sender {
 
 
 /** Raised whenever what senders remember may no longer be true: they look anew.
- *  Release when it is raised, and acquire before one looks: who sees a new number
- *  sees the change as well. Relaxed where what is remembered is used: a program
- *  that has closed a worker or a context in another thread has told this one by
- *  stronger means. */
+ *  Release when it is raised, and acquire before one looks: who sees a new
+ *  number sees the change as well. Relaxed where what is remembered is used: a
+ *  program that has closed a worker or a context in another thread has told this
+ *  one by stronger means. */
 extern _Atomic uint32_t uct_predreg_sender_generation;
 
 static inline void uct_predreg_senders_forget(void)

@@ -94,8 +94,8 @@ void uct_predreg_eager_free(uct_predreg_eager_context_t *context);
 /** A worker is about to be made in this thread. */
 void uct_predreg_eager_making_worker(ucp_context_h ucp);
 
-/** @return whether this thread is making a worker of a context whose field has_rma
- *  is set. */
+/** @return whether this thread is making a worker of a context whose field
+ *  has_rma is set. */
 int uct_predreg_eager_is_making_rma(void);
 
 /** A worker was made; NULL: it was not, for an error. */

@@ -93,8 +93,8 @@ static void send_over(uct_predreg_eager_context_t *context,
 }
 
 /*
- * A message of a slot is over that no transport was seen to send without a copy.
- * It was not sent so: UCP has copied it, if it is over before UCP has returned
+ * A message of a slot is over that no transport was seen to send without a
+ * copy. It was not sent so: UCP has copied it, if it is over before UCP has returned
  * from the program's call, and else may have sent it by rendezvous, as it does
  * with all that are as long.
  */
@@ -183,9 +183,9 @@ static int call_back(uct_predreg_eager_context_t *context,
 /*
  * A message has no slot. If that is since it is longer than what is registered,
  * give the registration up, so that a longer one will be made. If nothing of it
- * is registered, the sends of the buffer are counted anew: its slot may have been
- * reaped between having been filled and the buffer having become hot, so that
- * nobody has told the table.
+ * is registered, the sends of the buffer are counted anew: its slot may have
+ * been reaped between having been filled and the buffer having become hot, so
+ * that nobody has told the table.
  */
 static void give_up(uct_predreg_eager_context_t *context, uint32_t number,
                     const void *address)

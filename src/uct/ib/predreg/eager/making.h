@@ -24,7 +24,8 @@ BEGIN_C_DECLS
  * (UCX_ZCOPY_THRESH) only then.
  */
 
-/** @return whether a context is for messages, so that its sends are looked at. */
+/** @return whether a context is for messages, so that its sends are looked
+ *  at. */
 int uct_predreg_eager_has_messages(const ucp_params_t *params);
 
 /** UCP is about to make a context. Changes its configuration, if its sends are

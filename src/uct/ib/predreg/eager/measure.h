@@ -80,8 +80,8 @@ ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
                                  ucs_reuse_costs_t *costs);
 
 /** Measure V alone, nanoseconds, which is the lookup and
- *  UCT_PREDREG_MEASURE_HOT_NSEC: this takes some microseconds, if the lookup does
- *  not take long, and no memory. The buffers that are looked up need not
+ *  UCT_PREDREG_MEASURE_HOT_NSEC: this takes some microseconds, if the lookup
+ *  does not take long, and no memory. The buffers that are looked up need not
  *  exist. */
 double
 uct_predreg_measure_lookup(const uct_predreg_calibrate_params_t *params);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 /* The structure has these fields since there is one (ucp.h of UCX 1.9), so that
- * they may be read whether they are set or not. A program may have been compiled
- * with a shorter structure than this library as to the others. */
+ * they may be read whether they are set or not. As to the others, a program may
+ * have been compiled with a shorter structure than this library. */
 #define OLD_PART (offsetof(ucp_request_param_t, user_data) + sizeof(void*))
 
 #define NEW_FIELDS \
