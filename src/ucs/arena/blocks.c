@@ -1,0 +1,238 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "blocks.h"
+
+#include <ucs/sys/math.h>
+
+
+/* What is in a tag besides the kind. A tag that has no flag is none */
+#define TAG_FIRST UCS_BIT(8)  /* The first page of a block */
+#define TAG_LAST  UCS_BIT(9)  /* The last one; it may be the first as well */
+#define TAG_HELD  UCS_BIT(10) /* The block is held */
+#define TAG_KIND  UCS_MASK(8)
+
+
+uint64_t ucs_arena_blocks_num_free(const ucs_arena_blocks_t *blocks)
+{
+    uint64_t count = blocks->num_held;
+    unsigned kind;
+
+    for (kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
+        count += blocks->num[kind];
+    }
+    return count;
+}
+
+static void tag(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
+                uint32_t kind)
+{
+    uint32_t last = first + length - 1;
+
+    blocks->tags[first].length = length;
+    blocks->tags[last].length  = length;
+    blocks->tags[last].kind    = kind | TAG_LAST;
+    if (first == last) {
+        blocks->tags[last].kind |= TAG_FIRST;
+    } else {
+        blocks->tags[first].kind = kind | TAG_FIRST;
+    }
+}
+
+/* So that a page which once was the end of a block is not taken for one */
+static void untag(ucs_arena_blocks_t *blocks, uint32_t first)
+{
+    uint32_t last = first + blocks->tags[first].length - 1;
+
+    blocks->tags[first].kind = 0;
+    blocks->tags[last].kind  = 0;
+}
+
+ucs_arena_kind_t
+ucs_arena_blocks_idle_kind(const ucs_arena_blocks_t *blocks, uint32_t page)
+{
+    uint32_t kind = blocks->tags[page].kind;
+
+    return ((kind & TAG_FIRST) && !(kind & TAG_HELD)) ? (kind & TAG_KIND) :
+                                                        UCS_ARENA_KIND_LAST;
+}
+
+int ucs_arena_blocks_is_held(const ucs_arena_blocks_t *blocks, uint32_t page)
+{
+    uint32_t flags = TAG_FIRST | TAG_HELD;
+
+    return (blocks->tags[page].kind & flags) == flags;
+}
+
+ucs_arena_kind_t
+ucs_arena_blocks_held_kind(const ucs_arena_blocks_t *blocks, uint32_t block)
+{
+    return blocks->tags[block].kind & TAG_KIND;
+}
+
+static ucs_arena_usage_t *
+usage_of(ucs_arena_blocks_t *blocks, uint32_t page)
+{
+    return &blocks->usage[ucs_arena_blocks_slab(blocks, page)];
+}
+
+/* Make pages an idle block, which is not joined with its neighbours */
+static void add(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
+                ucs_arena_kind_t kind)
+{
+    tag(blocks, first, length, kind);
+    ucs_arena_fit_add(&blocks->fit[kind], blocks->tags, first);
+    blocks->num[kind]             += length;
+    usage_of(blocks, first)->idle += length;
+}
+
+/* Take an idle block away. @return its length */
+static uint32_t
+take(ucs_arena_blocks_t *blocks, uint32_t first, ucs_arena_kind_t kind)
+{
+    uint32_t length = blocks->tags[first].length;
+
+    ucs_arena_fit_remove(&blocks->fit[kind], blocks->tags, first);
+    untag(blocks, first);
+    blocks->num[kind]             -= length;
+    usage_of(blocks, first)->idle -= length;
+    return length;
+}
+
+/* Make pages an idle block, joined with its neighbours of the same kind */
+static void join(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
+                 ucs_arena_kind_t kind)
+{
+    uint32_t mask = blocks->slab_pages - 1;
+    uint32_t end  = first + length;
+    uint32_t before;
+
+    /* A page that was freed has a tag with a flag only if it is at the end of a
+     * block, and live pages have none */
+    if (((first & mask) != 0) &&
+        ((blocks->tags[first - 1].kind & ~TAG_FIRST) == (kind | TAG_LAST))) {
+        before  = blocks->tags[first - 1].length;
+        first  -= before;
+        length += take(blocks, first, kind);
+    }
+    if (((end & mask) != 0) &&
+        ((blocks->tags[end].kind & ~TAG_LAST) == (kind | TAG_FIRST))) {
+        length += take(blocks, end, kind);
+    }
+
+    add(blocks, first, length, kind);
+}
+
+/* Take pages out of an idle block. What remains of it stays idle */
+static void carve(ucs_arena_blocks_t *blocks, uint32_t block,
+                  ucs_arena_kind_t kind, uint32_t first, uint32_t length)
+{
+    uint32_t before = first - block;
+    uint32_t after  = take(blocks, block, kind) - before - length;
+
+    if (before > 0) {
+        add(blocks, block, before, kind);
+    }
+    if (after > 0) {
+        add(blocks, first + length, after, kind);
+    }
+}
+
+void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
+                           ucs_arena_time_t now)
+{
+    blocks->usage[slab].empty_since = now;
+    ++blocks->num_empty;
+    add(blocks, slab << blocks->slab_shift, blocks->slab_pages,
+        UCS_ARENA_KIND_CLEAN);
+}
+
+void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab)
+{
+    --blocks->num_empty;
+}
+
+uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
+                               ucs_arena_kind_t kind, uint32_t length,
+                               uint32_t align)
+{
+    return ucs_arena_fit_find(&blocks->fit[kind], blocks->tags, length, align);
+}
+
+uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
+                                  ucs_arena_kind_t kind)
+{
+    return ucs_arena_fit_longest(&blocks->fit[kind]);
+}
+
+void ucs_arena_blocks_use(ucs_arena_blocks_t *blocks, uint32_t block,
+                          uint32_t first, uint32_t length)
+{
+    ucs_arena_usage_t *usage = usage_of(blocks, first);
+
+    carve(blocks, block, ucs_arena_blocks_idle_kind(blocks, block), first,
+          length);
+    ucs_arena_bits_set(blocks->live, first, first + length);
+    if (usage->live == 0) {
+        --blocks->num_empty;
+    }
+    usage->live      += length;
+    blocks->num_live += length;
+}
+
+static void
+hold(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length, uint32_t kind)
+{
+    tag(blocks, first, length, kind | TAG_HELD);
+    blocks->num_held += length;
+}
+
+void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
+                             uint32_t length, ucs_arena_time_t now,
+                             int is_held)
+{
+    ucs_arena_usage_t *usage = usage_of(blocks, first);
+
+    ucs_arena_bits_clear(blocks->live, first, first + length);
+    blocks->num_live -= length;
+    usage->live      -= length;
+    if (usage->live == 0) {
+        usage->empty_since = now;
+        ++blocks->num_empty;
+    }
+
+    if (is_held) {
+        hold(blocks, first, length, UCS_ARENA_KIND_RETIRED);
+    } else {
+        join(blocks, first, length, UCS_ARENA_KIND_RETIRED);
+    }
+}
+
+uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
+                               uint32_t length)
+{
+    ucs_arena_kind_t kind = ucs_arena_blocks_idle_kind(blocks, block);
+
+    length = ucs_min(length, blocks->tags[block].length);
+    carve(blocks, block, kind, block, length);
+    hold(blocks, block, length, kind);
+    return length;
+}
+
+void ucs_arena_blocks_drop(ucs_arena_blocks_t *blocks, uint32_t block)
+{
+    blocks->num_held -= blocks->tags[block].length;
+    untag(blocks, block);
+}
+
+void ucs_arena_blocks_release(ucs_arena_blocks_t *blocks, uint32_t block,
+                              ucs_arena_kind_t kind)
+{
+    uint32_t length = blocks->tags[block].length;
+
+    ucs_arena_blocks_drop(blocks, block);
+    join(blocks, block, length, kind);
+}

@@ -1,0 +1,148 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_ARENA_BLOCKS_H_
+#define UCS_ARENA_BLOCKS_H_
+
+#include "bits.h"
+#include "fit.h"
+#include "types.h"
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file blocks.h
+ *
+ * The pages of all slabs: which are live, and what is free. Pages are numbered
+ * from the beginning of the arena. A page of an open slab is either live, the
+ * program's, or part of a block, a run of pages of one slab and of one kind. A
+ * block that nobody works at is idle: it can be found by its length, and has no
+ * idle neighbour of its kind, since the two become one. A block that somebody
+ * works at is held: only whoever holds it may touch its pages, and nobody else
+ * finds it or joins it with others. Live pages have one bit each and nothing
+ * else, so that a part of what was allocated, or several allocations, are freed
+ * as easily as one.
+ *
+ * The caller holds the lock of the arena around everything here. Nothing here
+ * takes longer than a word for each 64 pages.
+ */
+
+/** What is known of the memory of a block. The pages of a held block are on
+ *  their way from its kind to another. */
+typedef enum ucs_arena_kind {
+    UCS_ARENA_KIND_CLEAN,   /**< Accessible, reads as zero: ready */
+    UCS_ARENA_KIND_RETIRED, /**< Accessible, dirty: it was freed just now */
+    UCS_ARENA_KIND_DARK,    /**< Not accessible, dirty */
+    UCS_ARENA_KIND_BLANK,   /**< Not accessible; would read as zero */
+    UCS_ARENA_KIND_LAST
+} ucs_arena_kind_t;
+
+
+/** A slab's pages. All under the lock of the arena. */
+typedef struct ucs_arena_usage {
+    uint32_t         live;        /**< Pages that are live */
+    uint32_t         idle;        /**< Pages of idle blocks */
+    ucs_arena_time_t empty_since; /**< When it last had no live page any more;
+                                       undefined while it has some */
+} ucs_arena_usage_t;
+
+
+/** All under the lock of the arena, but what is constant. */
+typedef struct ucs_arena_blocks {
+    ucs_arena_tag_t   *tags;      /**< Of each page. Constant, as memory */
+    uint64_t          *live;      /**< A bit for each page. Constant, as
+                                       memory */
+    ucs_arena_usage_t *usage;     /**< Of each slab. Constant, as memory */
+    uint32_t          slab_pages; /**< Pages of a slab. Constant */
+    unsigned          slab_shift; /**< Its logarithm. Constant */
+    unsigned          num_empty;  /**< Open slabs without live pages */
+    uint64_t          num[UCS_ARENA_KIND_LAST]; /**< Pages of idle blocks */
+    uint64_t          num_held;   /**< Pages of held blocks */
+    uint64_t          num_live;   /**< Pages that are live */
+    ucs_arena_fit_t   fit[UCS_ARENA_KIND_LAST]; /**< Idle blocks */
+} ucs_arena_blocks_t;
+
+
+/** @return pages of a block, by its first page. */
+static UCS_F_ALWAYS_INLINE uint32_t
+ucs_arena_blocks_length(const ucs_arena_blocks_t *blocks, uint32_t block)
+{
+    return blocks->tags[block].length;
+}
+
+/** @return the number of the slab that a page is in. */
+static UCS_F_ALWAYS_INLINE uint32_t
+ucs_arena_blocks_slab(const ucs_arena_blocks_t *blocks, uint32_t page)
+{
+    return page >> blocks->slab_shift;
+}
+
+/** @return all pages that are not live, idle and held. */
+uint64_t ucs_arena_blocks_num_free(const ucs_arena_blocks_t *blocks);
+
+/** Whether a page is the first one of an idle block. @return its kind;
+ *  UCS_ARENA_KIND_LAST if it is not. */
+ucs_arena_kind_t
+ucs_arena_blocks_idle_kind(const ucs_arena_blocks_t *blocks, uint32_t page);
+
+/** @return whether a page is the first one of a held block. */
+int ucs_arena_blocks_is_held(const ucs_arena_blocks_t *blocks, uint32_t page);
+
+/** @return the kind of a held block, by its first page. */
+ucs_arena_kind_t
+ucs_arena_blocks_held_kind(const ucs_arena_blocks_t *blocks, uint32_t block);
+
+/** Add the pages of a slab, as one clean block. */
+void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
+                           ucs_arena_time_t now);
+
+/** @ref ucs_arena_fit_find among the idle blocks of a kind. */
+uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
+                               ucs_arena_kind_t kind, uint32_t length,
+                               uint32_t align);
+
+/** @ref ucs_arena_fit_longest among the idle blocks of a kind. */
+uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
+                                  ucs_arena_kind_t kind);
+
+/** Make pages of an idle block live. What remains of it stays idle.
+ *
+ * @param [in] block  Its first page.
+ * @param [in] first  First of the pages that become live.
+ * @param [in] length  Their number. */
+void ucs_arena_blocks_use(ucs_arena_blocks_t *blocks, uint32_t block,
+                          uint32_t first, uint32_t length);
+
+/** Make live pages of a slab, all of them live, an idle retired block, or a
+ *  part of one; or a held block of its own.
+ *
+ * @param [in] is_held  Which of both. */
+void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
+                             uint32_t length, ucs_arena_time_t now,
+                             int is_held);
+
+/** Hold an idle block, or its first pages. @return its pages that are held.
+ *
+ * @param [in] length  At most so many pages. */
+uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
+                               uint32_t length);
+
+/** Make a held block idle, of a kind that may be another one. */
+void ucs_arena_blocks_release(ucs_arena_blocks_t *blocks, uint32_t block,
+                              ucs_arena_kind_t kind);
+
+/** Forget a held block, since its slab is given back. */
+void ucs_arena_blocks_drop(ucs_arena_blocks_t *blocks, uint32_t block);
+
+/** Forget a slab, after all of its blocks were dropped. */
+void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab);
+
+END_C_DECLS
+
+#endif

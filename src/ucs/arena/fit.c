@@ -1,0 +1,177 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "fit.h"
+
+#include <ucs/sys/math.h>
+
+
+#define COLUMNS  UCS_ARENA_FIT_COLUMNS
+#define NUM_LISTS (UCS_ARENA_FIT_ROWS * COLUMNS)
+
+/* Blocks that may have room and are looked at, for each allocation */
+#define MAX_LOOKS 8
+
+
+/* The position of the highest bit that is set */
+static unsigned highest(uint32_t number)
+{
+    return 31 - __builtin_clz(number);
+}
+
+/* How much longer the next list's blocks are, as a power of 2 */
+static unsigned step_of(uint32_t length)
+{
+    return (length < COLUMNS) ? 0 : highest(length / COLUMNS);
+}
+
+/* The list of the blocks of a length, from 0 to NUM_LISTS - 1. Rows are spaced
+ * so that the highest bit of a length makes up for the row's number. */
+static unsigned list_of(uint32_t length)
+{
+    unsigned step = step_of(length);
+
+    return (length < COLUMNS) ? length :
+                                (step * COLUMNS) + (length >> step);
+}
+
+/* The first list whose blocks all have this length, or NUM_LISTS and more */
+static unsigned list_above(uint32_t length)
+{
+    return list_of(length + (1u << step_of(length)) - 1);
+}
+
+/* The first list that is not empty, from the given one on; NUM_LISTS: none */
+static unsigned next_list(const ucs_arena_fit_t *fit, unsigned list)
+{
+    unsigned row = list / COLUMNS;
+    uint32_t mask;
+
+    if (list >= NUM_LISTS) {
+        return NUM_LISTS;
+    }
+
+    mask = fit->columns[row] & (UINT32_MAX << (list % COLUMNS));
+    if (mask == 0) {
+        mask = fit->rows & ((UINT32_MAX << row) << 1);
+        if (mask == 0) {
+            return NUM_LISTS;
+        }
+        row  = __builtin_ctz(mask);
+        mask = fit->columns[row];
+    }
+
+    return (row * COLUMNS) + __builtin_ctz(mask);
+}
+
+static uint32_t head_of(const ucs_arena_fit_t *fit, unsigned list)
+{
+    return fit->heads[list / COLUMNS][list % COLUMNS];
+}
+
+void ucs_arena_fit_add(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
+                       uint32_t block)
+{
+    unsigned list = list_of(tags[block].length);
+    unsigned row  = list / COLUMNS, column = list % COLUMNS;
+    uint32_t next = UCS_ARENA_NO_PAGE;
+
+    if (fit->columns[row] & UCS_BIT(column)) {
+        next            = fit->heads[row][column];
+        tags[next].prev = block;
+    }
+
+    tags[block].next         = next;
+    tags[block].prev         = UCS_ARENA_NO_PAGE;
+    fit->heads[row][column]  = block;
+    fit->columns[row]       |= UCS_BIT(column);
+    fit->rows               |= UCS_BIT(row);
+}
+
+void ucs_arena_fit_remove(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
+                          uint32_t block)
+{
+    unsigned list = list_of(tags[block].length);
+    unsigned row  = list / COLUMNS, column = list % COLUMNS;
+    uint32_t next = tags[block].next, prev = tags[block].prev;
+
+    if (next != UCS_ARENA_NO_PAGE) {
+        tags[next].prev = prev;
+    }
+    if (prev != UCS_ARENA_NO_PAGE) {
+        tags[prev].next = next;
+    } else if (next != UCS_ARENA_NO_PAGE) {
+        fit->heads[row][column] = next;
+    } else {
+        fit->columns[row] &= ~UCS_BIT(column);
+        if (fit->columns[row] == 0) {
+            fit->rows &= ~UCS_BIT(row);
+        }
+    }
+}
+
+/* Look at the first blocks of the lists, from the given one on to the last */
+static uint32_t look(const ucs_arena_fit_t *fit, const ucs_arena_tag_t *tags,
+                     unsigned list, unsigned last, uint32_t length,
+                     uint32_t align)
+{
+    unsigned looks = 0;
+    uint32_t block, skipped;
+
+    for (list = next_list(fit, list); list <= last;
+         list = next_list(fit, list + 1)) {
+        for (block = head_of(fit, list); block != UCS_ARENA_NO_PAGE;
+             block = tags[block].next) {
+            if (looks++ == MAX_LOOKS) {
+                return UCS_ARENA_NO_PAGE;
+            }
+
+            skipped = ucs_arena_fit_align(block, align) - block;
+            if (tags[block].length >= (uint64_t)skipped + length) {
+                return block;
+            }
+        }
+    }
+
+    return UCS_ARENA_NO_PAGE;
+}
+
+uint32_t ucs_arena_fit_find(const ucs_arena_fit_t *fit,
+                            const ucs_arena_tag_t *tags, uint32_t length,
+                            uint32_t align)
+{
+    uint32_t enough = length + align - 1; /* Wherever the block begins */
+    unsigned list   = list_of(length);
+    uint32_t block;
+
+    /* A block that was of this very length is in a list whose other blocks may
+     * be shorter. Programs allocate the same lengths again */
+    block = look(fit, tags, list, list, length, align);
+    if (block != UCS_ARENA_NO_PAGE) {
+        return block;
+    }
+
+    list = next_list(fit, list_above(enough));
+    if (list < NUM_LISTS) {
+        return head_of(fit, list);
+    }
+
+    return (align == 1) ? UCS_ARENA_NO_PAGE :
+                          look(fit, tags, list_of(length) + 1, NUM_LISTS - 1,
+                               length, align);
+}
+
+uint32_t ucs_arena_fit_longest(const ucs_arena_fit_t *fit)
+{
+    unsigned row;
+
+    if (fit->rows == 0) {
+        return UCS_ARENA_NO_PAGE;
+    }
+
+    row = highest(fit->rows);
+    return fit->heads[row][highest(fit->columns[row])];
+}

@@ -1,0 +1,94 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_ARENA_FIT_H_
+#define UCS_ARENA_FIT_H_
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file fit.h
+ *
+ * Finding a free block of pages that is long enough, in constant time: a
+ * two-level segregated fit (Masmano, Ripoll, Crespo and Real, "TLSF: a new
+ * dynamic memory allocator for real-time systems", 2004). Blocks are in lists
+ * by length; the lengths from one power of 2 to the next have 32 lists, so that
+ * a list's longest block is at most 1/32 longer than its shortest. What is kept
+ * of a block is in a table outside of its memory, which may not be accessible.
+ * The caller has a lock around all of it.
+ */
+
+/** No page. */
+#define UCS_ARENA_NO_PAGE    UINT32_MAX
+
+/** Longest block, pages. */
+#define UCS_ARENA_FIT_MAX    (1u << 20)
+
+#define UCS_ARENA_FIT_COLUMNS 32
+
+/** Row 0 has the lengths below 32, each row after it those of a power of 2. */
+#define UCS_ARENA_FIT_ROWS   17
+
+
+/** What is known of a page. A block has its length and kind on its first and
+ *  its last page, so that its neighbours find it from either side. */
+typedef struct ucs_arena_tag {
+    uint32_t length; /**< Of the block, pages */
+    uint32_t kind;   /**< Of the block, see blocks.h; 0 on all pages that are
+                          neither the first nor the last one of a block */
+    uint32_t next;   /**< First page: the block after it in the list */
+    uint32_t prev;   /**< First page: the block before it in the list */
+} ucs_arena_tag_t;
+
+
+typedef struct ucs_arena_fit {
+    /** Bit i: row i has a list that is not empty. */
+    uint32_t rows;
+    /** Bit i: list i of the row is not empty. */
+    uint32_t columns[UCS_ARENA_FIT_ROWS];
+    /** First page of the first block of a list. Undefined in an empty one. */
+    uint32_t heads[UCS_ARENA_FIT_ROWS][UCS_ARENA_FIT_COLUMNS];
+} ucs_arena_fit_t; /* All zero: empty */
+
+
+/** Add a block, by its first page. It is the first to be found of its
+ *  length. */
+void ucs_arena_fit_add(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
+                       uint32_t block);
+
+void ucs_arena_fit_remove(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
+                          uint32_t block);
+
+/**
+ * Find a block with room. It is from the list of the shortest blocks that have
+ * it for sure. Of the blocks that may have it, only the first 8 are looked at.
+ *
+ * @param [in] length  Pages, 1 to UCS_ARENA_FIT_MAX.
+ * @param [in] align   The room begins at a page that is a multiple of this: a
+ *                     power of 2, at most UCS_ARENA_FIT_MAX.
+ * @return the first page of the block, or UCS_ARENA_NO_PAGE.
+ */
+uint32_t ucs_arena_fit_find(const ucs_arena_fit_t *fit,
+                            const ucs_arena_tag_t *tags, uint32_t length,
+                            uint32_t align);
+
+/** @return the first page of a block of the longest, or UCS_ARENA_NO_PAGE. */
+uint32_t ucs_arena_fit_longest(const ucs_arena_fit_t *fit);
+
+/** @return the first page of a block that is a multiple of @a align. It may be
+ *          beyond the block. */
+static UCS_F_ALWAYS_INLINE uint32_t
+ucs_arena_fit_align(uint32_t page, uint32_t align)
+{
+    return (page + align - 1) & ~(align - 1);
+}
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,145 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_ARENA_TYPES_H_
+#define UCS_ARENA_TYPES_H_
+
+#include <ucs/type/status.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** @file types.h
+ *
+ * What an arena is made with: times, what it needs of the system, and its
+ * parameters; and what it tells of itself.
+ */
+
+/** A time, nanoseconds, from any clock that never goes back. */
+typedef uint64_t ucs_arena_time_t;
+
+/** Never. */
+#define UCS_ARENA_NEVER UINT64_MAX
+
+
+/** What the arena needs of the system. Each operation is called with whole
+ *  pages of the address range that the caller has reserved, and without any
+ *  lock that ucs_arena_allocate() or ucs_arena_free() takes. One that fails
+ *  says so in the log. */
+typedef struct ucs_arena_ops {
+    /** Give a slab memory that reads as zero, and may be read and written. */
+    ucs_status_t (*map)(void *arg, void *start, size_t length);
+
+    /** Take the memory of a slab away. Its addresses stay reserved, so that
+     *  nobody else gets them, and may not be accessed. */
+    ucs_status_t (*unmap)(void *arg, void *start, size_t length);
+
+    /** Let memory be read and written, or neither. A range may span slabs. On
+     *  error nothing is known of its protection. */
+    ucs_status_t (*protect)(void *arg, void *start, size_t length,
+                            int is_accessible);
+
+    /** Register a slab with the adapter.
+     *
+     *  @param [out] handle_p  What ucs_arena_slab_t::handle is to be. */
+    ucs_status_t (*reg)(void *arg, void *start, size_t length,
+                        void **handle_p);
+
+    /** Deregister a slab. On error it is registered still. */
+    ucs_status_t (*dereg)(void *arg, void *handle);
+
+    /** Fill accessible memory with zeros, as ucs_arena_zero() does. It is also
+     *  called by threads that allocate. */
+    void (*zero)(void *arg, void *start, size_t length);
+
+    /** Ask for room within the bound on pinned memory, for one registration.
+     *
+     *  @return an error if there is none now. */
+    ucs_status_t (*reserve)(void *arg, size_t length);
+
+    /** Give room back that reserve() has granted. */
+    void (*release)(void *arg, size_t length);
+
+    void *arg; /**< Handed to each operation */
+} ucs_arena_ops_t;
+
+
+/** What an arena is made with. Sizes are bytes, and powers of 2 if nothing else
+ *  is said. */
+typedef struct ucs_arena_params {
+    uintptr_t        start;       /**< Address range, reserved by the caller;
+                                       a multiple of slab_size */
+    size_t           size;        /**< Of that range, any multiple of slab_size
+                                       below 2^32 - 1 pages */
+    size_t           page_size;   /**< The kernel's, 64 and more */
+    size_t           slab_size;   /**< Of one registration: a page and more, up
+                                       to 2^20 pages and to
+                                       UCS_ARENA_MAX_SLAB */
+    size_t           low_water;   /**< The helper makes so much memory clean
+                                       when less than 3/4 of it is, and opens
+                                       slabs as long as less than this is free,
+                                       bytes, not a power of 2. 0: only when a
+                                       request was refused */
+    size_t           high_water;  /**< Free memory beyond this is given back in
+                                       empty slabs, bytes, not a power of 2; at
+                                       least low_water */
+    size_t           zero_budget; /**< Dirty memory that the helper fills with
+                                       zeros in one call, bytes, not a power of
+                                       2, a page and more */
+    ucs_arena_time_t lazy;        /**< Freed memory is protected at the latest
+                                       after this time */
+    ucs_arena_time_t idle;        /**< A slab is given back when it was empty
+                                       for this time */
+    ucs_arena_time_t retry;       /**< What has failed is tried again after this
+                                       time, and after twice as long each time,
+                                       up to 64 times as long; above 0 */
+    int              is_strict;   /**< Whether memory is protected before
+                                       ucs_arena_free() returns */
+} ucs_arena_params_t;
+
+/** Largest slab, bytes. Remote reads from larger registrations were seen to be
+ *  slower with an adapter. */
+#define UCS_ARENA_MAX_SLAB        (4ul << 30)
+
+/* Defaults. The lazy time is short for people, and long beside the 10 us or so
+ * that protecting takes; the other times have slabs come and go a few times a
+ * second at most. */
+#define UCS_ARENA_DEF_SLAB        (64ul << 20)
+#define UCS_ARENA_DEF_LOW_WATER   (64ul << 20)
+#define UCS_ARENA_DEF_HIGH_WATER  (256ul << 20)
+#define UCS_ARENA_DEF_ZERO_BUDGET (16ul << 20)
+#define UCS_ARENA_DEF_LAZY        10000000ul  /**< Nanoseconds */
+#define UCS_ARENA_DEF_IDLE        1000000000ul
+#define UCS_ARENA_DEF_RETRY       100000000ul
+
+
+/** What has happened in an arena, and what there is in it now. Bytes if nothing
+ *  else is said. */
+typedef struct ucs_arena_stats {
+    uint64_t committed;      /**< Slabs with memory */
+    uint64_t registered;     /**< Slabs that are registered */
+    uint64_t live;           /**< The program's */
+    uint64_t clean;          /**< Pages by state */
+    uint64_t retired;
+    uint64_t dark;
+    uint64_t blank;
+    uint64_t held;           /**< Pages that somebody works at */
+    uint64_t allocations;    /**< Requests that were met, number */
+    uint64_t refused;        /**< Requests that found no room, number */
+    uint64_t too_large;      /**< Requests for more than a slab, number */
+    uint64_t frees;          /**< Calls that have freed live memory, number */
+    uint64_t answered;       /**< Registrations answered, number: what
+                                  ucs_arena_count_answered() has counted */
+    uint64_t zeroed_helper;  /**< Filled with zeros by the helper */
+    uint64_t zeroed_callers; /**< Filled with zeros by threads that allocate */
+    uint64_t protect_calls;  /**< Calls of protect(), number */
+    uint64_t slabs_opened;   /**< Number, ever */
+    uint64_t slabs_closed;   /**< Number, ever */
+    uint64_t failures;       /**< Operations that have failed, and openings for
+                                  which there was no room, number */
+} ucs_arena_stats_t;
+
+#endif
