@@ -1,0 +1,108 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "work.h"
+
+#include <ucs/sys/math.h>
+
+
+/* Note a request that found no room, so that the helper makes some. To be
+ * called under the lock */
+static void demand(ucs_arena_t *arena, uint32_t length, uint32_t align)
+{
+    /* Wherever it begins; at the beginning of a slab it needs no more */
+    uint32_t enough = ucs_min(length + align - 1, arena->blocks.slab_pages);
+
+    ++arena->stats.refused;
+    arena->demand = ucs_max(arena->demand, enough);
+    ucs_arena_wake(arena, arena->opening.at);
+}
+
+/* Find a block. What is clean costs no time; memory that is retired is filled
+ * with zeros by this thread. To be called under the lock.
+ * @return its first page, or UCS_ARENA_NO_PAGE */
+static uint32_t find(ucs_arena_t *arena, uint32_t length, uint32_t align,
+                     ucs_arena_kind_t *kind_p)
+{
+    uint32_t block;
+
+    *kind_p = UCS_ARENA_KIND_CLEAN;
+    block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length, align);
+    if (block == UCS_ARENA_NO_PAGE) {
+        *kind_p = UCS_ARENA_KIND_RETIRED;
+        block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length, align);
+    }
+    return block;
+}
+
+/* Let the helper provide for the next requests. To be called under the lock */
+static void look_ahead(ucs_arena_t *arena)
+{
+    if (ucs_arena_wants_clean(arena)) {
+        ucs_arena_wake(arena, arena->access.at);
+    }
+    if (ucs_arena_wants_slab(arena)) {
+        ucs_arena_wake(arena, arena->opening.at);
+    }
+}
+
+/* @return the first page, or UCS_ARENA_NO_PAGE */
+static uint32_t allocate(ucs_arena_t *arena, uint32_t length, uint32_t align,
+                         ucs_arena_kind_t *kind_p)
+{
+    uint32_t block, first;
+
+    block = find(arena, length, align, kind_p);
+    if (block == UCS_ARENA_NO_PAGE) {
+        demand(arena, length, align);
+        return UCS_ARENA_NO_PAGE;
+    }
+
+    first = ucs_arena_fit_align(block, align);
+    ucs_arena_blocks_use(&arena->blocks, block, first, length);
+    ++arena->stats.allocations;
+    if (*kind_p == UCS_ARENA_KIND_RETIRED) {
+        arena->stats.zeroed_callers += ucs_arena_bytes(arena, length);
+    }
+
+    look_ahead(arena);
+    return first;
+}
+
+void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align)
+{
+    size_t pages   = ucs_arena_pages(arena, length);
+    size_t spacing = ucs_max(ucs_arena_pages(arena, align), 1);
+    uint32_t first = UCS_ARENA_NO_PAGE;
+    ucs_arena_kind_t kind;
+    void *address;
+
+    /* In a forked child the lock may be held for ever */
+    if (ucs_unlikely(atomic_load_explicit(&arena->is_off,
+                                          memory_order_relaxed)) ||
+        (length == 0)) {
+        return NULL;
+    }
+
+    ucs_arena_lock(arena);
+    if ((pages > arena->blocks.slab_pages) ||
+        (spacing > arena->blocks.slab_pages)) {
+        ++arena->stats.too_large;
+    } else if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        first = allocate(arena, pages, spacing, &kind);
+    }
+    ucs_arena_unlock(arena);
+
+    if (first == UCS_ARENA_NO_PAGE) {
+        return NULL;
+    }
+
+    address = ucs_arena_address(arena, first);
+    if (kind == UCS_ARENA_KIND_RETIRED) {
+        arena->ops.zero(arena->ops.arg, address, ucs_arena_bytes(arena, pages));
+    }
+    return address;
+}

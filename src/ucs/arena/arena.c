@@ -1,0 +1,130 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "work.h"
+
+#include <ucs/base/align.h>
+#include <ucs/sys/math.h>
+
+
+/* Where the parts of an arena are in its memory, bytes from its beginning */
+typedef struct {
+    size_t slabs;
+    size_t usage;
+    size_t live;
+    size_t tags;
+    size_t end;
+} layout_t;
+
+
+static int is_multiple(size_t number, size_t unit)
+{
+    return (number > 0) && (number % unit == 0);
+}
+
+static int is_accepted(const ucs_arena_params_t *params)
+{
+    return ucs_is_pow2(params->page_size) && (params->page_size >= 64) &&
+           ucs_is_pow2(params->slab_size) &&
+           (params->slab_size >= params->page_size) &&
+           (params->slab_size / params->page_size <= UCS_ARENA_FIT_MAX) &&
+           (params->slab_size <= UCS_ARENA_MAX_SLAB) &&
+           is_multiple(params->start, params->slab_size) &&
+           is_multiple(params->size, params->slab_size) &&
+           (params->size / params->page_size < UINT32_MAX) &&
+           (params->start + (params->size - 1) > params->start) &&
+           (params->high_water >= params->low_water) &&
+           (params->zero_budget >= params->page_size) && (params->retry > 0);
+}
+
+static layout_t get_layout(const ucs_arena_params_t *params)
+{
+    size_t num_slabs = params->size / params->slab_size;
+    size_t num_pages = params->size / params->page_size;
+    layout_t layout;
+
+    layout.slabs = ucs_rcache_pred_align_up(sizeof(ucs_arena_t),
+                                            sizeof(ucs_arena_slab_t));
+    layout.usage = layout.slabs + (num_slabs * sizeof(ucs_arena_slab_t));
+    layout.live  = layout.usage + (num_slabs * sizeof(ucs_arena_usage_t));
+    layout.tags  = layout.live + ((num_pages + 63) / 64 * sizeof(uint64_t));
+    layout.end   = layout.tags + (num_pages * sizeof(ucs_arena_tag_t));
+    return layout;
+}
+
+size_t ucs_arena_memory_size(const ucs_arena_params_t *params)
+{
+    return is_accepted(params) ? get_layout(params).end : 0;
+}
+
+static unsigned log_of(size_t pow2)
+{
+    return __builtin_ctzl(pow2);
+}
+
+ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
+                            const ucs_arena_ops_t *ops, void *memory)
+{
+    ucs_arena_t *arena = memory;
+    layout_t layout;
+
+    if (!is_accepted(params)) {
+        return NULL;
+    }
+
+    layout                   = get_layout(params);
+    arena->params            = *params;
+    arena->ops               = *ops;
+    arena->page_shift        = log_of(params->page_size);
+    arena->slabs.base        = params->start;
+    arena->slabs.size        = params->size;
+    arena->slabs.mask        = params->slab_size - 1;
+    arena->slabs.shift       = log_of(params->slab_size);
+    arena->slabs.num         = params->size / params->slab_size;
+    arena->slabs.slabs       = UCS_PTR_BYTE_OFFSET(memory, layout.slabs);
+    arena->blocks.usage      = UCS_PTR_BYTE_OFFSET(memory, layout.usage);
+    arena->blocks.live       = UCS_PTR_BYTE_OFFSET(memory, layout.live);
+    arena->blocks.tags       = UCS_PTR_BYTE_OFFSET(memory, layout.tags);
+    arena->blocks.slab_shift = arena->slabs.shift - arena->page_shift;
+    arena->blocks.slab_pages = 1u << arena->blocks.slab_shift;
+    arena->has_vacant        = 1;
+    atomic_init(&arena->due,
+                ucs_arena_wants_slab(arena) ? 0 : UCS_ARENA_NEVER);
+    pthread_mutex_init(&arena->lock, NULL);
+    pthread_mutex_init(&arena->work, NULL);
+    return arena;
+}
+
+void ucs_arena_cleanup(ucs_arena_t *arena)
+{
+    pthread_mutex_destroy(&arena->work);
+    pthread_mutex_destroy(&arena->lock);
+}
+
+void ucs_arena_child(ucs_arena_t *arena)
+{
+    atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
+    atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
+    ucs_arena_slabs_abandon(&arena->slabs);
+}
+
+void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats)
+{
+    const uint64_t *num = arena->blocks.num;
+
+    ucs_arena_lock(arena);
+    *stats         = arena->stats;
+    stats->live    = ucs_arena_bytes(arena, arena->blocks.num_live);
+    stats->held    = ucs_arena_bytes(arena, arena->blocks.num_held);
+    stats->clean   = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_CLEAN]);
+    stats->retired = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_RETIRED]);
+    stats->dark    = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_DARK]);
+    stats->blank   = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_BLANK]);
+    ucs_arena_unlock(arena);
+
+    stats->answered = atomic_load_explicit(&arena->answered,
+                                           memory_order_relaxed);
+}

@@ -1,0 +1,270 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_ARENA_ARENA_H_
+#define UCS_ARENA_ARENA_H_
+
+#include "blocks.h"
+#include "slabs.h"
+#include "types.h"
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file arena.h
+ *
+ * Memory that is registered before anybody needs it (Gerofi, Takagi and
+ * Ishikawa, "Revisiting RDMA buffer registration in the context of lightweight
+ * multi-kernels", EuroMPI 2016). Allocations are served from slabs of an
+ * address range, each of which a helper registers as a whole ahead of demand,
+ * so that a registration of memory in it is answered by looking it up (section
+ * 3 of the paper). Unmapping is lazy (end of section 3): what is freed is free
+ * at once, and unusable soon. Pure: knows the system by a table of operations
+ * (types.h), and times are arguments.
+ *
+ * WHO. Threads of the program allocate, free and look up, in memory hooks: they
+ * take one lock for a moment, in which nothing is called, and do not enter the
+ * kernel. One thread at a time is the helper, in ucs_arena_tend() and
+ * ucs_arena_shrink(); it calls the operations, which may take long, without
+ * that lock.
+ *
+ * PAGES. A page of an open slab (slabs.h) is always in one of these states:
+ *
+ *   state    accessible  reads as
+ *   live     yes         what the program has written
+ *   retired  yes         anything: it was freed just now
+ *   dark     no          anything
+ *   blank    no          it would read as zero
+ *   clean    yes         zero: ready
+ *
+ * Pages go from one state to another as follows, and in no other way. In
+ * parentheses is who does it. Held (blocks.h) are pages while somebody works at
+ * them without the lock: nobody else finds them.
+ *
+ *   clean -> live     (allocate) if a clean block has room
+ *   retired -> live   (allocate) else; the allocating thread fills it with
+ *                     zeros, after it has left the lock
+ *   live -> retired   (free) unless strict
+ *   live -> dark      (free) if strict; held and protected by this thread
+ *   retired -> dark   (helper) held and protected, all of them at once, when
+ *                     the first of them was free for the lazy time
+ *   dark -> clean     (helper) held, made accessible and filled with zeros,
+ *                     when less than 3/4 of the low-water mark is clean
+ *   dark -> blank     (helper) else; it is protected again
+ *   blank -> clean    (helper) held and made accessible, when less than 3/4 of
+ *                     the low-water mark is clean
+ *   any but live -> clean  (helper) where a request was refused although
+ *                     neighbours of different states would have had room for it
+ *
+ * All of a slab's pages are clean when it is opened, and leave whatever state
+ * they are in when it is closed, which takes that none is live. Pages that
+ * could not be made accessible stay as they were, and are tried again later.
+ * Pages that could not be protected are treated as if they were: nobody gets
+ * them before they were made accessible.
+ *
+ * A program that accesses memory after it has unmapped it is not stopped before
+ * that is dark, and writes to what another allocation has if it was reused
+ * by then. If strict, memory is never reused before it was dark. A program that
+ * changes the protection of its memory (mprotect) needs strict as well: only
+ * pages that have been dark have the protection they are expected to have.
+ */
+
+/** When something that has failed is tried again. Under the lock. */
+typedef struct ucs_arena_backoff {
+    ucs_arena_time_t at;   /**< Not before this; 0: it has not failed */
+    ucs_arena_time_t step; /**< How long it waits after the next failure; 0: as
+                                long as after the first one */
+} ucs_arena_backoff_t;
+
+
+/** An arena. */
+typedef struct ucs_arena {
+    ucs_arena_slabs_t   slabs;      /**< Constant, or the helper's, see there */
+    ucs_arena_ops_t     ops;        /**< Constant */
+    ucs_arena_params_t  params;     /**< Constant */
+    unsigned            page_shift; /**< Logarithm of the page size. Constant */
+
+    /** Nothing is allocated any more, and nothing freed: the arena has ended,
+     *  or this is a forked child, in which the lock may be held by a thread
+     *  that it does not have. Written under the lock, or before the child has
+     *  threads; relaxed, and read again under the lock. */
+    _Atomic int         is_off;
+    /** When the helper is to be called, see ucs_arena_due(). Written under the
+     *  lock; relaxed. */
+    _Atomic uint64_t    due;
+    _Atomic uint64_t    answered;   /**< See the statistics. Relaxed */
+
+    pthread_mutex_t     lock;       /**< Around all below. Held for moments;
+                                         nothing is called under it. Taken after
+                                         the lock of the helper */
+    ucs_arena_blocks_t  blocks;
+    ucs_arena_time_t    retired_since; /**< No page of a retired block was freed
+                                            before this; undefined if there is
+                                            none */
+    int                 has_vacant; /**< Whether a slab can be opened */
+    uint32_t            demand;     /**< Pages of the longest request that was
+                                         refused and not provided for; 0:
+                                         none */
+    ucs_arena_backoff_t opening;    /**< Opening slabs, and making room for what
+                                         was refused */
+    ucs_arena_backoff_t access;     /**< Making memory accessible */
+    ucs_arena_stats_t   stats;      /**< Numbers that are not kept elsewhere */
+
+    pthread_mutex_t     work;       /**< Lock of the helper: around
+                                         ucs_arena_tend() and
+                                         ucs_arena_shrink() */
+} ucs_arena_t;
+
+
+/** @return how much memory an arena needs for itself, bytes: a structure, and
+ *          16 bytes and a bit for each page. Those of slabs that are never
+ *          opened are not accessed. 0: the parameters are not accepted. */
+size_t ucs_arena_memory_size(const ucs_arena_params_t *params);
+
+/**
+ * Make an arena without any slab open; ucs_arena_tend() opens the first ones.
+ *
+ * @param [in] memory  ucs_arena_memory_size() bytes, zero, aligned to 64, that
+ *                     do not come from the arena; the arena is at its
+ *                     beginning. To be given back after the arena's end by who
+ *                     has made it, when no thread can call the arena any more.
+ * @return NULL if the parameters are not accepted.
+ */
+ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
+                            const ucs_arena_ops_t *ops, void *memory);
+
+/**
+ * End an arena: deregister all slabs and take the memory of the empty ones
+ * away; live memory stays as it is, and ucs_arena_free() leaves it to the
+ * caller. May be called again.
+ *
+ * @return UCS_ERR_BUSY if registrations are in use that were answered: these
+ *         slabs are as they were. Else what the last operation has returned
+ *         that failed.
+ */
+ucs_status_t ucs_arena_stop(ucs_arena_t *arena);
+
+/** Free what ucs_arena_init() has made besides the memory. */
+void ucs_arena_cleanup(ucs_arena_t *arena);
+
+/** In a forked child, before it has other threads: nothing is registered here,
+ *  and there is no helper. Nothing is allocated any more, and freeing is left
+ *  to the caller. Takes no lock. */
+void ucs_arena_child(ucs_arena_t *arena);
+
+/**
+ * Allocate memory that reads as zero. Any thread, memory hooks included: takes
+ * the lock of the arena for a constant time, and a word for each 64 pages.
+ * Memory that was not filled with zeros beforehand is filled by this thread,
+ * without the lock; it is used only if no clean block has room.
+ *
+ * @param [in] length  Bytes, rounded up to pages.
+ * @param [in] align   Bytes, a power of 2, or 0: where pages begin.
+ * @return NULL if there is no room that is registered and accessible; the
+ *         helper has more later, unless more is asked for than a slab has.
+ */
+void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align);
+
+/**
+ * Free the live pages of a range: one allocation, a part of it, or several, and
+ * what is free already stays so. Any thread, memory hooks included: takes the
+ * lock of the arena for a constant time, again and again for many allocations,
+ * and a word for each 64 pages of slabs in which something is live. If strict,
+ * it calls protect() besides.
+ *
+ * @param [in] start   A multiple of the page size, as for munmap().
+ * @param [in] length  Bytes, rounded up to pages. What is beyond the arena is
+ *                     ignored, see ucs_arena_clip().
+ * @param [in] now     The time.
+ * @return UCS_ERR_NO_ELEM if nothing of the range is in the arena;
+ *         UCS_ERR_INVALID_PARAM if it does not begin with a page;
+ *         UCS_ERR_UNSUPPORTED if the arena has ended or this is a forked child:
+ *         the caller is to unmap the memory.
+ */
+ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
+                            ucs_arena_time_t now);
+
+/**
+ * What the helper has to do: protect what was freed, provide room, fill with
+ * zeros, give slabs back. At most one slab is opened in one call. Not in memory
+ * hooks: blocks in operations.
+ *
+ * @return when it wants to be called next, as ucs_arena_due(). @a now, if there
+ *         is work left that can be done when nothing else is to be done.
+ */
+ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now);
+
+/**
+ * Give back empty slabs at once, whatever the marks, since memory is short. For
+ * the idle time no slab is opened then. As ucs_arena_tend().
+ *
+ * @param [in] bytes  How much is to be given back.
+ * @return how much was.
+ */
+size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
+                        ucs_arena_time_t now);
+
+/** What there is now, and what there was. Takes the lock for a moment; any
+ *  thread, but not in a forked child. */
+void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats);
+
+/** @return when ucs_arena_tend() is to be called; UCS_ARENA_NEVER if there is
+ *          nothing to do. Allocating and freeing may lower it, so that who sees
+ *          that it has become earlier may wake the helper. */
+static UCS_F_ALWAYS_INLINE ucs_arena_time_t
+ucs_arena_due(const ucs_arena_t *arena)
+{
+    return atomic_load_explicit(&arena->due, memory_order_relaxed);
+}
+
+/**
+ * Find the registration of a range. Wait-free; any thread, memory hooks
+ * included. The slab may be closed at any time unless something in it is live,
+ * or ucs_arena_slab_acquire() has kept it open.
+ *
+ * @return NULL if no slab has all of the range.
+ */
+static UCS_F_ALWAYS_INLINE ucs_arena_slab_t *
+ucs_arena_find(const ucs_arena_t *arena, const void *address, size_t length)
+{
+    return ucs_arena_slabs_find(&arena->slabs, (uintptr_t)address, length);
+}
+
+/** Count a registration that was answered by the arena. Any thread. */
+static UCS_F_ALWAYS_INLINE void ucs_arena_count_answered(ucs_arena_t *arena)
+{
+    atomic_fetch_add_explicit(&arena->answered, 1, memory_order_relaxed);
+}
+
+/** What of a range is in the arena's addresses, whether live or not, open or
+ *  not. Any thread.
+ *
+ * @param [inout] start_p, end_p  The range, which becomes the part.
+ * @return 0 if nothing of it is: nothing has changed. */
+static UCS_F_ALWAYS_INLINE int
+ucs_arena_clip(const ucs_arena_t *arena, uintptr_t *start_p, uintptr_t *end_p)
+{
+    uintptr_t first = arena->slabs.base, end = first + arena->slabs.size;
+
+    if ((*end_p <= first) || (*start_p >= end) || (*start_p >= *end_p)) {
+        return 0;
+    }
+
+    *start_p = (*start_p < first) ? first : *start_p;
+    *end_p   = (*end_p > end) ? end : *end_p;
+    return 1;
+}
+
+END_C_DECLS
+
+#endif

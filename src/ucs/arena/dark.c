@@ -1,0 +1,99 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "dark.h"
+#include "work.h"
+
+#include <ucs/sys/math.h>
+
+
+static void sort(uint32_t *blocks, unsigned num)
+{
+    unsigned i, j;
+    uint32_t block;
+
+    for (i = 1; i < num; ++i) {
+        block = blocks[i];
+        for (j = i; (j > 0) && (blocks[j - 1] > block); --j) {
+            blocks[j] = blocks[j - 1];
+        }
+        blocks[j] = block;
+    }
+}
+
+void ucs_arena_darken(ucs_arena_t *arena, uint32_t *blocks, unsigned num)
+{
+    uint32_t first, end;
+    unsigned i;
+
+    sort(blocks, num);
+    for (i = 0; i < num;) {
+        /* Blocks that touch, also those of two slabs, are protected by one
+         * call */
+        first = end = blocks[i];
+        for (; (i < num) && (blocks[i] == end); ++i) {
+            end += ucs_arena_blocks_length(&arena->blocks, end);
+        }
+
+        /* If it fails, the memory stays accessible until it is used again */
+        ucs_arena_protect(arena, first, end - first, 0);
+    }
+
+    ucs_arena_lock(arena);
+    for (i = 0; i < num; ++i) {
+        ucs_arena_blocks_release(&arena->blocks, blocks[i],
+                                 UCS_ARENA_KIND_DARK);
+    }
+    ucs_arena_unlock(arena);
+}
+
+/* Hold retired blocks of up to so many pages, and the rest of the last one */
+static unsigned
+hold_some(ucs_arena_t *arena, uint32_t *blocks, uint64_t *pages_p)
+{
+    unsigned num = 0;
+    uint32_t block, length;
+
+    while ((num < UCS_ARENA_BATCH) && (*pages_p > 0)) {
+        block = ucs_arena_blocks_longest(&arena->blocks,
+                                         UCS_ARENA_KIND_RETIRED);
+        if (block == UCS_ARENA_NO_PAGE) {
+            *pages_p = 0;
+            break;
+        }
+
+        length        = ucs_arena_blocks_hold(&arena->blocks, block,
+                                              arena->blocks.slab_pages);
+        *pages_p     -= ucs_min(*pages_p, length);
+        blocks[num++] = block;
+    }
+    return num;
+}
+
+void ucs_arena_darken_retired(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    uint32_t blocks[UCS_ARENA_BATCH];
+    uint64_t pages;
+    unsigned num;
+
+    ucs_arena_lock(arena);
+    pages = arena->blocks.num[UCS_ARENA_KIND_RETIRED];
+    if ((pages == 0) || (now < arena->retired_since + arena->params.lazy)) {
+        ucs_arena_unlock(arena);
+        return;
+    }
+
+    /* As much as there is now: a program that goes on to free does not keep the
+     * helper here. What is retired after this has been freed from now on */
+    arena->retired_since = now;
+    do {
+        num = hold_some(arena, blocks, &pages);
+        ucs_arena_unlock(arena);
+        ucs_arena_darken(arena, blocks, num);
+        ucs_arena_lock(arena);
+    } while (pages > 0);
+    ucs_arena_unlock(arena);
+}

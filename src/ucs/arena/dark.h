@@ -1,0 +1,38 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_ARENA_DARK_H_
+#define UCS_ARENA_DARK_H_
+
+#include "arena.h"
+
+BEGIN_C_DECLS
+
+/** @file dark.h
+ *
+ * Protecting what was freed, many blocks at a time and with few calls.
+ */
+
+/** Most blocks that are protected, or freed, under one hold of the lock. */
+#define UCS_ARENA_BATCH 32
+
+
+/**
+ * Protect held blocks, and make them idle and dark. Without the lock; any
+ * thread.
+ *
+ * @param [in] blocks  First pages; sorted when this returns.
+ * @param [in] num     How many.
+ */
+void ucs_arena_darken(ucs_arena_t *arena, uint32_t *blocks, unsigned num);
+
+/** Protect all that is retired, if the lazy time has passed for some of it. The
+ *  helper, without the lock. */
+void ucs_arena_darken_retired(ucs_arena_t *arena, ucs_arena_time_t now);
+
+END_C_DECLS
+
+#endif

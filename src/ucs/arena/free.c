@@ -1,0 +1,112 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "dark.h"
+#include "work.h"
+
+#include <ucs/sys/math.h>
+
+
+/* The pages of a range that are to be freed still, and what of it was freed */
+typedef struct {
+    size_t           page;
+    size_t           end;
+    ucs_arena_time_t now;
+    uint32_t         runs[UCS_ARENA_BATCH]; /* Live until now */
+    unsigned         num_runs;
+    int              is_counted; /* Whether it counts as a call */
+} range_t;
+
+
+/* Free the first live pages of a range, as far as they are within one slab. To
+ * be called under the lock */
+static void free_run(ucs_arena_t *arena, range_t *range)
+{
+    ucs_arena_blocks_t *blocks = &arena->blocks;
+    uint32_t slab              = ucs_arena_blocks_slab(blocks, range->page);
+    size_t end                 = (size_t)(slab + 1) << blocks->slab_shift;
+    size_t first;
+
+    end   = ucs_min(end, range->end);
+    first = (blocks->usage[slab].live == 0) ?
+                    end :
+                    ucs_arena_bits_next_set(blocks->live, range->page, end);
+
+    range->page = end;
+    if (first == end) {
+        return;
+    }
+
+    range->page = ucs_arena_bits_next_clear(blocks->live, first, end);
+    if (blocks->num[UCS_ARENA_KIND_RETIRED] == 0) {
+        arena->retired_since = range->now;
+    }
+
+    ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
+                            arena->params.is_strict);
+    range->runs[range->num_runs++] = first;
+}
+
+/* Free some of a range. @return an error if the arena has ended */
+static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
+{
+    unsigned steps;
+
+    range->num_runs = 0;
+    ucs_arena_lock(arena);
+    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        ucs_arena_unlock(arena);
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    for (steps = 0; (steps < UCS_ARENA_BATCH) && (range->page < range->end);
+         ++steps) {
+        free_run(arena, range);
+    }
+    if (range->num_runs > 0) {
+        ucs_arena_wake(arena, range->now + arena->params.lazy);
+        arena->stats.frees += !range->is_counted;
+        range->is_counted   = 1;
+    }
+    ucs_arena_unlock(arena);
+
+    if (arena->params.is_strict && (range->num_runs > 0)) {
+        ucs_arena_darken(arena, range->runs, range->num_runs);
+    }
+    return UCS_OK;
+}
+
+ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
+                            ucs_arena_time_t now)
+{
+    uintptr_t first = (uintptr_t)start;
+    uintptr_t end   = first + length;
+    ucs_status_t status;
+    range_t range;
+
+    if (!ucs_arena_clip(arena, &first, &end)) {
+        return UCS_ERR_NO_ELEM;
+    }
+
+    /* In a forked child the lock may be held for ever */
+    if (ucs_unlikely(atomic_load_explicit(&arena->is_off,
+                                          memory_order_relaxed))) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    if ((first & (arena->params.page_size - 1)) != 0) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    range.page       = ucs_arena_pages(arena, first - arena->slabs.base);
+    range.end        = ucs_arena_pages(arena, end - arena->slabs.base);
+    range.now        = now;
+    range.is_counted = 0;
+    do {
+        status = free_some(arena, &range);
+    } while ((status == UCS_OK) && (range.page < range.end));
+    return status;
+}

@@ -1,0 +1,166 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_ARENA_SLABS_H_
+#define UCS_ARENA_SLABS_H_
+
+#include "types.h"
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
+#include <ucs/type/status.h>
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file slabs.h
+ *
+ * The slabs of an arena: pieces of its address range, each of which has memory
+ * and one registration, or none of both. Anybody finds the registration of an
+ * address without a lock. A slab is
+ *
+ *   vacant  without memory
+ *   open    it has memory, and is registered
+ *   bare    it has memory that is not registered, and that the kernel would not
+ *           take back yet
+ *
+ * Only the helper opens and closes slabs.
+ */
+
+/** In the state of a slab: it is open. The bits below this one count the
+ *  answered registrations that have not ended. */
+#define UCS_ARENA_SLAB_OPEN UCS_BIT(32)
+
+
+/** A slab. */
+typedef struct ucs_arena_slab {
+    /** UCS_ARENA_SLAB_OPEN and the number of uses. The helper sets the flag
+     *  with release, so that whoever sees it sees the handle; it removes it by
+     *  a compare-and-swap that succeeds only without uses. Acquire and release:
+     *  the helper deregisters after all uses have ended. */
+    _Atomic uint64_t state;
+    void             *handle;  /**< What reg() has returned. Written by the
+                                    helper before the slab is open; constant
+                                    while it is */
+    int              is_bare;  /**< Whether it is bare. The helper's */
+} __attribute__((aligned(64))) ucs_arena_slab_t;
+
+
+/** The slabs of an arena. */
+typedef struct ucs_arena_slabs {
+    uintptr_t        base;     /**< Where the first one begins. Constant */
+    size_t           size;     /**< Bytes of all. Constant */
+    size_t           mask;     /**< Bytes of one, less 1. Constant */
+    unsigned         shift;    /**< Logarithm of the bytes of one. Constant */
+    uint32_t         num;      /**< How many there are. Constant */
+    uint32_t         num_used; /**< None from this one on was ever open. The
+                                    helper's */
+    uint32_t         num_open; /**< The helper's */
+    uint32_t         num_bare; /**< The helper's */
+    ucs_arena_slab_t *slabs;   /**< All. Constant, as memory */
+} ucs_arena_slabs_t;
+
+
+/** @return the slab that has all of a range and is open at this moment; NULL if
+ *          none has. Wait-free. */
+static UCS_F_ALWAYS_INLINE ucs_arena_slab_t *
+ucs_arena_slabs_find(const ucs_arena_slabs_t *slabs, uintptr_t address,
+                     size_t length)
+{
+    uintptr_t offset = address - slabs->base;
+    ucs_arena_slab_t *slab;
+
+    /* A length of 0 is wrapped, and so too long */
+    if ((offset >= slabs->size) ||
+        (length - 1 > slabs->mask - (offset & slabs->mask))) {
+        return NULL;
+    }
+
+    slab = &slabs->slabs[offset >> slabs->shift];
+    return (atomic_load_explicit(&slab->state, memory_order_acquire) &
+            UCS_ARENA_SLAB_OPEN) ? slab : NULL;
+}
+
+/** Keep a slab open. @return 0 if it is not open any more. Wait-free. */
+static UCS_F_ALWAYS_INLINE int ucs_arena_slab_acquire(ucs_arena_slab_t *slab)
+{
+    if (ucs_likely(atomic_fetch_add_explicit(&slab->state, 1,
+                                             memory_order_acquire) &
+                   UCS_ARENA_SLAB_OPEN)) {
+        return 1;
+    }
+
+    atomic_fetch_sub_explicit(&slab->state, 1, memory_order_relaxed);
+    return 0;
+}
+
+/** The end of ucs_arena_slab_acquire(). Wait-free. */
+static UCS_F_ALWAYS_INLINE void ucs_arena_slab_release(ucs_arena_slab_t *slab)
+{
+    /* Release: the helper deregisters after this */
+    atomic_fetch_sub_explicit(&slab->state, 1, memory_order_release);
+}
+
+/** @return whether a slab is open. */
+int ucs_arena_slab_is_open(const ucs_arena_slab_t *slab);
+
+/** @return whether registrations of a slab are in use. */
+int ucs_arena_slab_is_used(const ucs_arena_slab_t *slab);
+
+/** @return the memory of a slab, by its number. */
+void *ucs_arena_slabs_memory(const ucs_arena_slabs_t *slabs, uint32_t slab);
+
+/** Whether there is a slab that could be opened: a vacant one. */
+int ucs_arena_slabs_has_vacant(const ucs_arena_slabs_t *slabs);
+
+/**
+ * Open the first vacant slab: reserve room, give it memory and register it. To
+ * be called by the helper only, without the lock of the arena. The slab cannot
+ * be found before ucs_arena_slab_publish().
+ *
+ * @param [out] slab_p  Its number.
+ * @return UCS_ERR_NO_RESOURCE if no slab is vacant; else what the operation has
+ *         returned that failed. Then the slab is vacant, or bare.
+ */
+ucs_status_t ucs_arena_slabs_open(ucs_arena_slabs_t *slabs,
+                                  const ucs_arena_ops_t *ops,
+                                  uint32_t *slab_p);
+
+/** Let an open slab be found. */
+void ucs_arena_slab_publish(ucs_arena_slab_t *slab);
+
+/** Let an open slab not be found any more. @return 0 if it is in use: nothing
+ *  has changed. */
+int ucs_arena_slab_hide(ucs_arena_slab_t *slab);
+
+/**
+ * Deregister a hidden slab, which then is bare. To be called by the helper
+ * only, without the lock of the arena.
+ *
+ * @return an error if it is registered still, and so as open as it was.
+ */
+ucs_status_t ucs_arena_slabs_deregister(ucs_arena_slabs_t *slabs,
+                                        const ucs_arena_ops_t *ops,
+                                        uint32_t slab);
+
+/** Take the memory of a bare slab away. To be called by the helper only,
+ *  without the lock of the arena. @return an error if it is bare still. */
+ucs_status_t ucs_arena_slabs_clear(ucs_arena_slabs_t *slabs,
+                                   const ucs_arena_ops_t *ops, uint32_t slab);
+
+/** Take the memory of all bare slabs away, as far as that is possible. */
+void ucs_arena_slabs_clear_all(ucs_arena_slabs_t *slabs,
+                               const ucs_arena_ops_t *ops);
+
+/** In a forked child: none is open or in use any more. */
+void ucs_arena_slabs_abandon(ucs_arena_slabs_t *slabs);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,61 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "dark.h"
+#include "ready.h"
+#include "supply.h"
+#include "work.h"
+
+#include <ucs/sys/math.h>
+
+
+/* When there is something to do. To be called under the lock.
+ * @param [in] next  When a slab is to be given back */
+static ucs_arena_time_t
+get_due(const ucs_arena_t *arena, ucs_arena_time_t now, ucs_arena_time_t next)
+{
+    const uint64_t *num = arena->blocks.num;
+
+    if (num[UCS_ARENA_KIND_RETIRED] > 0) {
+        next = ucs_min(next, arena->retired_since + arena->params.lazy);
+    }
+    if ((num[UCS_ARENA_KIND_DARK] > 0) || ucs_arena_wants_clean(arena)) {
+        next = ucs_min(next, ucs_max(now, arena->access.at));
+    }
+    if ((arena->demand > 0) || ucs_arena_wants_slab(arena)) {
+        next = ucs_min(next, ucs_max(now, arena->opening.at));
+    }
+    return next;
+}
+
+ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    uint32_t budget = ucs_min(ucs_arena_pages(arena, arena->params.zero_budget),
+                              UINT32_MAX);
+    ucs_arena_time_t due = UCS_ARENA_NEVER;
+
+    /* In a forked child the lock may be held for ever */
+    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        return UCS_ARENA_NEVER;
+    }
+
+    pthread_mutex_lock(&arena->work);
+    if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        /* What threads wait for comes first */
+        ucs_arena_supply(arena, now, &budget);
+        ucs_arena_darken_retired(arena, now);
+        ucs_arena_refill(arena, now, &budget);
+        ucs_arena_wipe(arena, now, &budget);
+        due = ucs_arena_trim(arena, now);
+
+        ucs_arena_lock(arena);
+        due = get_due(arena, now, due);
+        atomic_store_explicit(&arena->due, due, memory_order_relaxed);
+        ucs_arena_unlock(arena);
+    }
+    pthread_mutex_unlock(&arena->work);
+    return due;
+}

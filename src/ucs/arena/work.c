@@ -1,0 +1,108 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "work.h"
+
+#include <ucs/sys/math.h>
+
+
+/* The time to the next attempt is at most so many times the first one */
+#define MAX_BACKOFF 64
+
+
+int ucs_arena_wants_clean(const ucs_arena_t *arena)
+{
+    const uint64_t *num = arena->blocks.num;
+    uint64_t low_water  = ucs_arena_pages(arena, arena->params.low_water);
+
+    /* Not for each allocation when the mark is reached */
+    return (num[UCS_ARENA_KIND_CLEAN] < low_water - (low_water / 4)) &&
+           (num[UCS_ARENA_KIND_DARK] + num[UCS_ARENA_KIND_BLANK] > 0);
+}
+
+int ucs_arena_wants_slab(const ucs_arena_t *arena)
+{
+    return arena->has_vacant &&
+           (ucs_arena_blocks_num_free(&arena->blocks) <
+            ucs_arena_pages(arena, arena->params.low_water));
+}
+
+void ucs_arena_failed(ucs_arena_t *arena, ucs_arena_backoff_t *backoff,
+                      ucs_arena_time_t now)
+{
+    ucs_arena_time_t step = (backoff->step == 0) ? arena->params.retry :
+                                                   backoff->step;
+
+    backoff->at   = now + step;
+    backoff->step = ucs_min(2 * step, MAX_BACKOFF * arena->params.retry);
+    ++arena->stats.failures;
+}
+
+void ucs_arena_worked(ucs_arena_backoff_t *backoff)
+{
+    backoff->at   = 0;
+    backoff->step = 0;
+}
+
+ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
+                               uint32_t length, int is_accessible)
+{
+    ucs_status_t status;
+
+    status = arena->ops.protect(arena->ops.arg, ucs_arena_address(arena, first),
+                                ucs_arena_bytes(arena, length), is_accessible);
+
+    ucs_arena_lock(arena);
+    ++arena->stats.protect_calls;
+    if ((status != UCS_OK) && !is_accessible) {
+        ++arena->stats.failures; /* It is not tried again */
+    }
+    ucs_arena_unlock(arena);
+    return status;
+}
+
+void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length)
+{
+    arena->ops.zero(arena->ops.arg, ucs_arena_address(arena, first),
+                    ucs_arena_bytes(arena, length));
+
+    ucs_arena_lock(arena);
+    arena->stats.zeroed_helper += ucs_arena_bytes(arena, length);
+    ucs_arena_unlock(arena);
+}
+
+ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
+                                  ucs_arena_time_t now)
+{
+    /* Nobody else changes what is known of a held block */
+    ucs_arena_kind_t kind = ucs_arena_blocks_held_kind(&arena->blocks, block);
+    uint32_t length       = ucs_arena_blocks_length(&arena->blocks, block);
+    ucs_status_t status   = UCS_OK;
+
+    if (kind != UCS_ARENA_KIND_CLEAN) {
+        /* Also what was retired: the program may have protected it */
+        status = ucs_arena_protect(arena, block, length, 1);
+    }
+
+    if (status == UCS_OK) {
+        if ((kind == UCS_ARENA_KIND_RETIRED) || (kind == UCS_ARENA_KIND_DARK)) {
+            ucs_arena_fill(arena, block, length);
+        }
+        kind = UCS_ARENA_KIND_CLEAN;
+    } else if (kind == UCS_ARENA_KIND_RETIRED) {
+        kind = UCS_ARENA_KIND_DARK; /* Its protection is not known any more */
+    }
+
+    ucs_arena_lock(arena);
+    ucs_arena_blocks_release(&arena->blocks, block, kind);
+    if (status == UCS_OK) {
+        ucs_arena_worked(&arena->access);
+    } else {
+        ucs_arena_failed(arena, &arena->access, now);
+    }
+    ucs_arena_unlock(arena);
+    return status;
+}

@@ -1,0 +1,91 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_ARENA_WORK_H_
+#define UCS_ARENA_WORK_H_
+
+#include "arena.h"
+
+BEGIN_C_DECLS
+
+/** @file work.h
+ *
+ * What the parts of the arena share: its lock, the numbers of pages, failures,
+ * and what is done with held blocks.
+ */
+
+static UCS_F_ALWAYS_INLINE void ucs_arena_lock(ucs_arena_t *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+}
+
+static UCS_F_ALWAYS_INLINE void ucs_arena_unlock(ucs_arena_t *arena)
+{
+    pthread_mutex_unlock(&arena->lock);
+}
+
+/** @return where a page is. */
+static UCS_F_ALWAYS_INLINE void *
+ucs_arena_address(const ucs_arena_t *arena, uint32_t page)
+{
+    return (void*)(arena->slabs.base + ((uintptr_t)page << arena->page_shift));
+}
+
+/** @return how many pages have so many bytes. */
+static UCS_F_ALWAYS_INLINE size_t
+ucs_arena_pages(const ucs_arena_t *arena, size_t bytes)
+{
+    return (bytes >> arena->page_shift) +
+           ((bytes & (arena->params.page_size - 1)) != 0);
+}
+
+/** @return the bytes of so many pages. */
+static UCS_F_ALWAYS_INLINE size_t
+ucs_arena_bytes(const ucs_arena_t *arena, uint64_t pages)
+{
+    return pages << arena->page_shift;
+}
+
+/** Let the helper be called at a time, or before. Under the lock. */
+static UCS_F_ALWAYS_INLINE void
+ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when)
+{
+    if (when < atomic_load_explicit(&arena->due, memory_order_relaxed)) {
+        atomic_store_explicit(&arena->due, when, memory_order_relaxed);
+    }
+}
+
+/** Whether clearly less is clean than the low-water mark although there are
+ *  pages that could be. Under the lock. */
+int ucs_arena_wants_clean(const ucs_arena_t *arena);
+
+/** Whether less is free than the low-water mark although a slab can be opened.
+ *  Under the lock. */
+int ucs_arena_wants_slab(const ucs_arena_t *arena);
+
+/** Something has failed. Under the lock. */
+void ucs_arena_failed(ucs_arena_t *arena, ucs_arena_backoff_t *backoff,
+                      ucs_arena_time_t now);
+
+/** Something has not failed. Under the lock. */
+void ucs_arena_worked(ucs_arena_backoff_t *backoff);
+
+/** Protect held pages, or make them accessible, and count that. Without the
+ *  lock. */
+ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
+                               uint32_t length, int is_accessible);
+
+/** Fill held pages with zeros, and count that. The helper, without the lock. */
+void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length);
+
+/** Make a held block idle and clean, or, if it cannot be made accessible, idle.
+ *  The helper, without the lock. @return an error if it is not clean. */
+ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
+                                  ucs_arena_time_t now);
+
+END_C_DECLS
+
+#endif

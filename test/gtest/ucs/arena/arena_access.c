@@ -1,0 +1,121 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "arena_access.h"
+
+#include <ucs/arena/arena.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+
+test_arena_t *arena_make(const ucs_arena_params_t *params,
+                         const ucs_arena_ops_t *ops)
+{
+    size_t size  = ucs_arena_memory_size(params);
+    void *memory = NULL;
+    ucs_arena_t *arena;
+
+    if ((size == 0) || (posix_memalign(&memory, 64, size) != 0)) {
+        return NULL;
+    }
+
+    memset(memory, 0, size);
+    arena = ucs_arena_init(params, ops, memory);
+    if (arena == NULL) {
+        free(memory);
+    }
+    return arena;
+}
+
+void arena_destroy(test_arena_t *arena)
+{
+    ucs_arena_cleanup(arena);
+    free(arena);
+}
+
+void *arena_allocate(test_arena_t *arena, size_t length, size_t align)
+{
+    return ucs_arena_allocate(arena, length, align);
+}
+
+ucs_status_t arena_free(test_arena_t *arena, void *start, size_t length,
+                        ucs_arena_time_t now)
+{
+    return ucs_arena_free(arena, start, length, now);
+}
+
+ucs_arena_time_t arena_tend(test_arena_t *arena, ucs_arena_time_t now)
+{
+    return ucs_arena_tend(arena, now);
+}
+
+size_t arena_shrink(test_arena_t *arena, size_t bytes,
+                    ucs_arena_time_t now)
+{
+    return ucs_arena_shrink(arena, bytes, now);
+}
+
+ucs_status_t arena_stop(test_arena_t *arena)
+{
+    return ucs_arena_stop(arena);
+}
+
+void arena_child(test_arena_t *arena)
+{
+    ucs_arena_child(arena);
+}
+
+ucs_arena_time_t arena_due(test_arena_t *arena)
+{
+    return ucs_arena_due(arena);
+}
+
+void arena_stats(test_arena_t *arena, ucs_arena_stats_t *stats)
+{
+    ucs_arena_stats_get(arena, stats);
+}
+
+void arena_count_answered(test_arena_t *arena)
+{
+    ucs_arena_count_answered(arena);
+}
+
+int arena_clip(test_arena_t *arena, uintptr_t *start_p, uintptr_t *end_p)
+{
+    return ucs_arena_clip(arena, start_p, end_p);
+}
+
+test_arena_slab_t *
+arena_find(test_arena_t *arena, const void *address, size_t length)
+{
+    return ucs_arena_find(arena, address, length);
+}
+
+void *arena_handle(test_arena_slab_t *slab)
+{
+    return slab->handle;
+}
+
+int arena_acquire(test_arena_slab_t *slab)
+{
+    return ucs_arena_slab_acquire(slab);
+}
+
+void arena_release(test_arena_slab_t *slab)
+{
+    ucs_arena_slab_release(slab);
+}
+
+void arena_lock(test_arena_t *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+}
+
+void arena_unlock(test_arena_t *arena)
+{
+    pthread_mutex_unlock(&arena->lock);
+}

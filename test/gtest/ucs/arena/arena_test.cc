@@ -1,0 +1,404 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "arena_test.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+
+fake_memory::fake_memory(unsigned num_slabs, size_t slab_pages) :
+    m_slab_pages(slab_pages), m_pages(num_slabs * slab_pages)
+{
+    size_t slab = slab_pages * PAGE;
+    uintptr_t start;
+
+    /* Two slabs more, so that the first one is aligned and bytes beyond the
+     * last one can be addressed */
+    m_memory.reset(new uint8_t[(num_slabs + 2) * slab]);
+    start  = reinterpret_cast<uintptr_t>(m_memory.get());
+    m_base = m_memory.get() + ((slab - start % slab) % slab);
+}
+
+ucs_arena_params_t fake_memory::params() const
+{
+    ucs_arena_params_t params = {};
+
+    params.start       = reinterpret_cast<uintptr_t>(m_base);
+    params.size        = m_pages.size() * PAGE;
+    params.page_size   = PAGE;
+    params.slab_size   = m_slab_pages * PAGE;
+    params.low_water   = m_slab_pages * PAGE;
+    params.high_water  = 3 * m_slab_pages * PAGE;
+    params.zero_budget = m_slab_pages * PAGE / 2;
+    return params;
+}
+
+ucs_arena_ops_t fake_memory::ops()
+{
+    return {map, unmap, protect, reg, dereg, zero, reserve, release, this};
+}
+
+void fake_memory::expect(bool condition, const char *what, size_t page)
+{
+    if (!condition) {
+        ADD_FAILURE() << "page " << page << " " << what;
+    }
+}
+
+void fake_memory::each(void *start, size_t length,
+                       std::function<void(size_t)> func)
+{
+    size_t first = page_of(start), end = first + length / PAGE;
+
+    EXPECT_GE((uint8_t*)start, m_base);
+    EXPECT_LE(end, m_pages.size());
+    EXPECT_GT(length, 0u);
+    EXPECT_EQ(0u, length % PAGE);
+    for (size_t page = first; page < end; ++page) {
+        func(page);
+    }
+}
+
+ucs_status_t fake_memory::begin(const char *name)
+{
+    if (m_during) {
+        m_during(name);
+    }
+    return (m_fails && m_fails(name)) ? UCS_ERR_NO_MEMORY : UCS_OK;
+}
+
+ucs_status_t fake_memory::map(void *arg, void *start, size_t length)
+{
+    fake_memory *self   = static_cast<fake_memory*>(arg);
+    ucs_status_t status = self->begin("map");
+
+    EXPECT_EQ(self->m_slab_pages * PAGE, length);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    self->each(start, length, [self](size_t page) {
+        self->expect(!self->m_pages[page].is_mapped, "is mapped twice", page);
+        self->m_pages[page]           = {};
+        self->m_pages[page].is_mapped = true;
+        self->m_pages[page].access    = YES;
+    });
+    memset(start, 0, length);
+    ++self->m_num_mapped;
+    return UCS_OK;
+}
+
+ucs_status_t fake_memory::unmap(void *arg, void *start, size_t length)
+{
+    fake_memory *self   = static_cast<fake_memory*>(arg);
+    ucs_status_t status = self->begin("unmap");
+
+    EXPECT_EQ(self->m_slab_pages * PAGE, length);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    self->each(start, length, [self](size_t page) {
+        page_t &state = self->m_pages[page];
+
+        self->expect(state.is_mapped, "is unmapped twice", page);
+        self->expect(!state.is_taken, "is unmapped and in use", page);
+        self->expect(!state.is_registered, "is unmapped and registered", page);
+        state = {};
+    });
+    memset(start, 0xee, length);
+    --self->m_num_mapped;
+    return UCS_OK;
+}
+
+ucs_status_t
+fake_memory::protect(void *arg, void *start, size_t length, int is_accessible)
+{
+    fake_memory *self   = static_cast<fake_memory*>(arg);
+    ucs_status_t status = self->begin(is_accessible ? "access" : "protect");
+    size_t first        = self->page_of(start);
+
+    if (self->m_notes_protects) {
+        self->m_protects.push_back({first, length / PAGE, is_accessible != 0});
+    }
+
+    self->each(start, length, [=](size_t page) {
+        page_t &state = self->m_pages[page];
+
+        self->expect(state.is_mapped, "is protected and not mapped", page);
+        self->expect(!state.is_taken, "is protected and in use", page);
+        if (is_accessible) {
+            /* What is retired may have been protected by the program */
+            self->expect((state.access != YES) || state.is_dirty,
+                         "is made accessible and is already", page);
+        } else {
+            self->expect(state.access == YES, "is protected and is already",
+                         page);
+        }
+        state.access = (status != UCS_OK) ? UNKNOWN : is_accessible ? YES : NO;
+    });
+    return status;
+}
+
+ucs_status_t
+fake_memory::reg(void *arg, void *start, size_t length, void **handle_p)
+{
+    fake_memory *self   = static_cast<fake_memory*>(arg);
+    ucs_status_t status = self->begin("reg");
+
+    EXPECT_EQ(self->m_slab_pages * PAGE, length);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    self->each(start, length, [self](size_t page) {
+        self->expect(self->m_pages[page].is_mapped,
+                     "is registered and not mapped", page);
+        self->m_pages[page].is_registered = true;
+    });
+    *handle_p = start;
+    ++self->m_num_registered;
+    EXPECT_LE(self->m_num_registered * length, self->m_reserved);
+    return UCS_OK;
+}
+
+ucs_status_t fake_memory::dereg(void *arg, void *handle)
+{
+    fake_memory *self   = static_cast<fake_memory*>(arg);
+    ucs_status_t status = self->begin("dereg");
+
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    self->each(handle, self->m_slab_pages * PAGE, [self](size_t page) {
+        self->expect(self->m_pages[page].is_registered,
+                     "is deregistered twice", page);
+        self->m_pages[page].is_registered = false;
+    });
+    --self->m_num_registered;
+    return UCS_OK;
+}
+
+void fake_memory::zero(void *arg, void *start, size_t length)
+{
+    fake_memory *self = static_cast<fake_memory*>(arg);
+
+    self->begin("zero");
+    self->each(start, length, [self](size_t page) {
+        page_t &state = self->m_pages[page];
+
+        self->expect(state.access == YES, "is zeroed and not accessible", page);
+        self->expect(!state.is_taken, "is zeroed and in use", page);
+        self->expect(state.is_dirty, "is zeroed and clean", page);
+        state.is_dirty = false;
+    });
+    memset(start, 0, length);
+    __atomic_fetch_add(&self->m_zeroed, length, __ATOMIC_RELAXED);
+}
+
+ucs_status_t fake_memory::reserve(void *arg, size_t length)
+{
+    fake_memory *self   = static_cast<fake_memory*>(arg);
+    ucs_status_t status = self->begin("reserve");
+
+    if (status != UCS_OK) {
+        return status;
+    }
+    if (self->m_room < self->m_reserved + length) {
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
+
+    self->m_reserved += length;
+    return UCS_OK;
+}
+
+void fake_memory::release(void *arg, size_t length)
+{
+    fake_memory *self = static_cast<fake_memory*>(arg);
+
+    EXPECT_GE(self->m_reserved, length);
+    self->m_reserved -= length;
+    EXPECT_LE(self->m_num_registered * length, self->m_reserved);
+}
+
+/* What the program writes to a page */
+static uint8_t mark_of(size_t page)
+{
+    return (page % 255) + 1;
+}
+
+static bool is_filled(const void *address, uint8_t value)
+{
+    const uint8_t *bytes = static_cast<const uint8_t*>(address);
+
+    return std::all_of(bytes, bytes + fake_memory::PAGE,
+                       [value](uint8_t byte) { return byte == value; });
+}
+
+void fake_memory::take(void *address, size_t length)
+{
+    size_t first = page_of(address);
+
+    EXPECT_EQ(first / m_slab_pages,
+              (first + length / PAGE - 1) / m_slab_pages);
+    each(address, length, [this](size_t page) {
+        page_t &state = m_pages[page];
+
+        expect(!state.is_taken, "is allocated twice", page);
+        expect(state.is_mapped, "is allocated and not mapped", page);
+        expect(state.is_registered, "is allocated and not registered", page);
+        expect(state.access == YES, "is allocated and not accessible", page);
+        expect(!state.is_dirty, "is allocated and dirty", page);
+        expect(is_filled(address_of(page), 0), "does not read as zero", page);
+        state.is_taken = true;
+        memset(address_of(page), mark_of(page), PAGE);
+    });
+}
+
+void fake_memory::give(void *address, size_t length, uint64_t now)
+{
+    each(address, length, [=](size_t page) {
+        page_t &state = m_pages[page];
+
+        if (state.is_taken) {
+            expect(is_filled(address_of(page), mark_of(page)),
+                   "was changed by others", page);
+            state.is_taken = false;
+            state.is_dirty = true;
+            state.freed_at = now;
+        }
+    });
+}
+
+
+arena_test::arena_test() :
+    m_memory(SLABS, SLAB), m_params(m_memory.params()), m_arena(nullptr),
+    m_now(1000000)
+{
+    m_params.lazy  = LAZY;
+    m_params.idle  = IDLE;
+    m_params.retry = RETRY;
+}
+
+arena_test::~arena_test()
+{
+    if (m_arena != nullptr) {
+        m_memory.m_fails = nullptr;
+        for (size_t page = 0; page < m_memory.num_pages(); ++page) {
+            m_memory.at(page).is_taken = false;
+        }
+        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+        EXPECT_EQ(0u, m_memory.m_num_registered);
+        EXPECT_EQ(0u, m_memory.m_reserved);
+        arena_destroy(m_arena);
+    }
+}
+
+void arena_test::make()
+{
+    ucs_arena_ops_t ops = m_memory.ops();
+
+    m_arena = arena_make(&m_params, &ops);
+    ASSERT_NE(nullptr, m_arena);
+}
+
+void *arena_test::allocate(size_t pages, size_t align)
+{
+    void *address = arena_allocate(m_arena, pages * PAGE, align * PAGE);
+
+    if (address != nullptr) {
+        m_memory.take(address, pages * PAGE);
+        EXPECT_EQ(0u, reinterpret_cast<uintptr_t>(address) % (align * PAGE));
+    }
+    return address;
+}
+
+void arena_test::free(void *address, size_t pages)
+{
+    m_memory.give(address, pages * PAGE, m_now);
+    EXPECT_EQ(UCS_OK,
+              arena_free(m_arena, address, pages * PAGE, m_now));
+}
+
+void arena_test::free_page(size_t page, size_t pages)
+{
+    free(m_memory.address_of(page), pages);
+}
+
+uint64_t arena_test::tend()
+{
+    unsigned calls = 0;
+    uint64_t due;
+
+    do {
+        due = arena_tend(m_arena, m_now);
+        EXPECT_EQ(due, arena_due(m_arena));
+    } while ((due <= m_now) && (++calls < 1000));
+
+    EXPECT_LT(calls, 1000u) << "the helper has always something to do";
+    return due;
+}
+
+ucs_arena_stats_t arena_test::stats()
+{
+    ucs_arena_stats_t stats;
+
+    arena_stats(m_arena, &stats);
+    return stats;
+}
+
+void arena_test::check()
+{
+    uint64_t live = 0, clean = 0, retired = 0, dark = 0, blank = 0;
+    ucs_arena_stats_t now = stats();
+
+    for (size_t page = 0; page < m_memory.num_pages(); ++page) {
+        const fake_memory::page_t &state = m_memory.at(page);
+
+        if (!state.is_registered) {
+            continue;
+        }
+        if (state.is_taken) {
+            ++live;
+        } else if (state.access == fake_memory::YES) {
+            ++(state.is_dirty ? retired : clean);
+        } else {
+            ++(state.is_dirty ? dark : blank);
+        }
+    }
+
+    EXPECT_EQ(live, now.live / PAGE);
+    EXPECT_EQ(clean, now.clean / PAGE);
+    EXPECT_EQ(retired, now.retired / PAGE);
+    EXPECT_EQ(dark, now.dark / PAGE);
+    EXPECT_EQ(blank, now.blank / PAGE);
+    EXPECT_EQ(0u, now.held);
+    EXPECT_EQ(m_memory.m_num_registered * SLAB * PAGE, now.registered);
+    EXPECT_EQ(m_memory.m_num_mapped * SLAB * PAGE, now.committed);
+    EXPECT_EQ(m_memory.m_reserved, now.registered);
+    EXPECT_EQ(m_memory.m_zeroed, now.zeroed_helper + now.zeroed_callers);
+}
+
+std::string arena_test::states()
+{
+    ucs_arena_stats_t now = stats();
+    std::ostringstream text;
+
+    check();
+    for (auto &state : std::vector<std::pair<const char*, uint64_t>>{
+                 {"live", now.live}, {"retired", now.retired},
+                 {"dark", now.dark}, {"blank", now.blank},
+                 {"clean", now.clean}}) {
+        if (state.second > 0) {
+            text << (text.tellp() > 0 ? " " : "") << state.first << " "
+                 << state.second / PAGE;
+        }
+    }
+    return text.str();
+}

@@ -1,0 +1,219 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "arena_test.h"
+
+/* Allocating, and finding what was allocated */
+class test_arena_allocate : public arena_test {
+protected:
+    /* With one slab open, or as many as the low-water mark says */
+    void make_open(size_t low_water = SLAB)
+    {
+        m_params.low_water  = low_water * PAGE;
+        m_params.high_water = (low_water + 2 * SLAB) * PAGE;
+        make();
+        tend();
+    }
+};
+
+TEST_F(test_arena_allocate, parameters_are_checked) {
+    ucs_arena_ops_t ops = m_memory.ops();
+
+    auto is_accepted = [&](std::function<void(ucs_arena_params_t&)> change) {
+        ucs_arena_params_t params = m_params;
+        test_arena_t *arena;
+
+        change(params);
+        arena = arena_make(&params, &ops);
+        if (arena != nullptr) {
+            arena_destroy(arena);
+        }
+        return arena != nullptr;
+    };
+
+    EXPECT_TRUE(is_accepted([](ucs_arena_params_t &p) {}));
+    EXPECT_TRUE(is_accepted([](ucs_arena_params_t &p) { p.low_water = 0; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.page_size = 96; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.page_size = 32; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.slab_size += 64; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.slab_size = 32; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.start += 64; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.size += 64; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.size = 0; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.retry = 0; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) {
+        p.zero_budget = p.page_size - 1;
+    }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) {
+        p.high_water = p.low_water - 1;
+    }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) {
+        p.slab_size = p.size = 8ul << 30;
+    }));
+}
+
+TEST_F(test_arena_allocate, nothing_is_registered_by_the_program) {
+    make();
+    EXPECT_EQ(0u, arena_due(m_arena));
+    EXPECT_EQ(nullptr, allocate(1));
+    EXPECT_EQ("", states());
+    EXPECT_EQ(1u, stats().refused);
+    EXPECT_EQ(0u, m_memory.m_num_mapped);
+
+    tend();
+    EXPECT_EQ("clean 64", states());
+    EXPECT_NE(nullptr, allocate(1));
+    EXPECT_EQ("live 1 clean 63", states());
+}
+
+TEST_F(test_arena_allocate, whole_pages) {
+    uint8_t *address;
+
+    make_open();
+    address = (uint8_t*)arena_allocate(m_arena, 3 * PAGE - 1, 0);
+    ASSERT_NE(nullptr, address);
+    m_memory.take(address, 3 * PAGE);
+    EXPECT_EQ("live 3 clean 61", states());
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, 0, 0));
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, SIZE_MAX, 0));
+    EXPECT_EQ(1u, stats().too_large);
+    EXPECT_EQ(1u, stats().allocations);
+}
+
+TEST_F(test_arena_allocate, a_slab_and_no_more) {
+    make_open(2 * SLAB);
+    EXPECT_EQ(2u, m_memory.m_num_registered);
+    EXPECT_EQ(nullptr, allocate(SLAB + 1));
+    EXPECT_EQ(nullptr, allocate(1, 2 * SLAB));
+    EXPECT_EQ(2u, stats().too_large);
+    EXPECT_EQ(0u, stats().refused);
+    EXPECT_NE(nullptr, allocate(SLAB, SLAB));
+    EXPECT_NE(nullptr, allocate(SLAB));
+    EXPECT_EQ("live 128", states());
+}
+
+TEST_F(test_arena_allocate, alignment) {
+    make_open();
+    EXPECT_NE(nullptr, allocate(1));
+    EXPECT_EQ(m_memory.address_of(32), allocate(8, 32));
+    EXPECT_EQ(m_memory.address_of(16), allocate(16, 16));
+    EXPECT_EQ(nullptr, allocate(1, 32));
+
+    /* Room for the rest is made although nothing is below the mark */
+    tend();
+    EXPECT_NE(nullptr, allocate(1, 32));
+}
+
+TEST_F(test_arena_allocate, the_registration_is_found) {
+    uint8_t *base = m_memory.base();
+    test_arena_slab_t *slab;
+
+    make_open(2 * SLAB);
+    slab = arena_find(m_arena, base, 1);
+    ASSERT_NE(nullptr, slab);
+    EXPECT_EQ(base, arena_handle(slab));
+    EXPECT_EQ(slab, arena_find(m_arena, base + 5, SLAB * PAGE - 5));
+    EXPECT_EQ(base + SLAB * PAGE,
+              arena_handle(
+                      arena_find(m_arena, base + SLAB * PAGE, PAGE)));
+
+    /* Across two slabs, nothing, too much, and outside */
+    EXPECT_EQ(nullptr, arena_find(m_arena, base + 5, SLAB * PAGE - 4));
+    EXPECT_EQ(nullptr, arena_find(m_arena, base, 0));
+    EXPECT_EQ(nullptr, arena_find(m_arena, base + 5, SIZE_MAX));
+    EXPECT_EQ(nullptr, arena_find(m_arena, base - 1, 1));
+    EXPECT_EQ(nullptr, arena_find(m_arena, base - 1, 2));
+    EXPECT_EQ(nullptr, arena_find(m_arena, base + 2 * SLAB * PAGE, 1));
+    EXPECT_EQ(nullptr,
+              arena_find(m_arena, base + SLABS * SLAB * PAGE, 1));
+    EXPECT_EQ(nullptr, arena_find(m_arena, nullptr, 1));
+    EXPECT_EQ(nullptr, arena_find(m_arena, (void*)UINTPTR_MAX, 1));
+
+    arena_count_answered(m_arena);
+    arena_count_answered(m_arena);
+    EXPECT_EQ(2u, stats().answered);
+}
+
+/* The thread that gets memory which was freed just now fills it with zeros */
+TEST_F(test_arena_allocate, freed_memory_is_reused_when_nothing_is_clean) {
+    void *all;
+
+    make_open();
+    all = allocate(SLAB);
+    free(all, SLAB);
+    EXPECT_EQ("retired 64", states());
+    EXPECT_EQ(all, allocate(SLAB));
+    EXPECT_EQ("live 64", states());
+    EXPECT_EQ(SLAB * PAGE, stats().zeroed_callers);
+    EXPECT_EQ(0u, stats().zeroed_helper);
+}
+
+TEST_F(test_arena_allocate, clean_memory_comes_first) {
+    make_open();
+    free(allocate(4), 4);
+    EXPECT_EQ("retired 4 clean 60", states());
+    EXPECT_NE(m_memory.address_of(0), allocate(4));
+    EXPECT_EQ(0u, stats().zeroed_callers);
+}
+
+/* The lock is free while a thread fills what it gets with zeros, and nobody
+ * else gets it */
+TEST_F(test_arena_allocate, filling_with_zeros_keeps_nobody_waiting) {
+    void *first, *inner = nullptr;
+
+    make_open();
+    first             = allocate(SLAB);
+    free(first, SLAB / 2);
+    m_memory.m_during = [&](const char *name) {
+        m_memory.m_during = nullptr;
+        inner             = allocate(SLAB / 4);
+    };
+    EXPECT_EQ(first, allocate(SLAB / 4));
+    ASSERT_NE(nullptr, inner);
+    EXPECT_NE(first, inner);
+    EXPECT_EQ("live 64", states());
+}
+
+TEST_F(test_arena_allocate, protected_memory_is_not_handed_out) {
+    make_open();
+    m_params.low_water = 0;
+    free(allocate(SLAB), SLAB);
+    m_now          += LAZY;
+    m_memory.m_room = 0; /* No further slab */
+    arena_tend(m_arena, m_now);
+    /* Half of it is zeroed in one call, and since it is below the mark, it is
+     * accessible */
+    EXPECT_EQ("dark 32 clean 32", states());
+    EXPECT_EQ(nullptr, allocate(SLAB / 2 + 1));
+    EXPECT_NE(nullptr, allocate(SLAB / 2));
+}
+
+/* A child has no helper, and shares no registration */
+TEST_F(test_arena_allocate, a_child_has_none) {
+    uint8_t *address;
+
+    make_open();
+    address = (uint8_t*)allocate(4);
+    ASSERT_NE(nullptr, arena_find(m_arena, address, PAGE));
+
+    /* The lock may be held for ever by a thread that is not there */
+    arena_lock(m_arena);
+    arena_child(m_arena);
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE, 0));
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+              arena_free(m_arena, address, PAGE, m_now));
+    EXPECT_EQ(UCS_ERR_NO_ELEM, arena_free(m_arena, this, PAGE, m_now));
+    EXPECT_EQ(nullptr, arena_find(m_arena, address, PAGE));
+    EXPECT_EQ(UCS_ARENA_NEVER, arena_tend(m_arena, m_now));
+    EXPECT_EQ(UCS_ARENA_NEVER, arena_due(m_arena));
+    EXPECT_EQ(0u, arena_shrink(m_arena, SIZE_MAX, m_now));
+
+    /* Nothing of the parent's is given back here */
+    EXPECT_EQ(1u, m_memory.m_num_registered);
+    arena_unlock(m_arena);
+    arena_destroy(m_arena);
+    m_arena = nullptr;
+}

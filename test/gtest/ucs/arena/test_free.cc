@@ -1,0 +1,267 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "arena_test.h"
+
+/* Freeing, whole and in parts, and what becomes of it */
+class test_arena_free : public arena_test {
+protected:
+    void make_open(int is_strict = 0)
+    {
+        m_params.is_strict  = is_strict;
+        m_params.low_water  = (SLAB + 1) * PAGE; /* Two slabs */
+        m_params.high_water = SLABS * SLAB * PAGE;
+        make();
+        tend();
+    }
+
+    std::vector<fake_memory::protect_t> protects()
+    {
+        std::vector<fake_memory::protect_t> calls;
+
+        calls.swap(m_memory.m_protects);
+        return calls;
+    }
+};
+
+using protects_t = std::vector<fake_memory::protect_t>;
+
+TEST_F(test_arena_free, what_is_not_of_the_arena) {
+    uint8_t *base = m_memory.base();
+    uintptr_t start, end;
+
+    make_open();
+    EXPECT_EQ(UCS_ERR_NO_ELEM, arena_free(m_arena, base - PAGE, PAGE, 1));
+    EXPECT_EQ(UCS_ERR_NO_ELEM, arena_free(m_arena, base, 0, 1));
+    EXPECT_EQ(UCS_ERR_NO_ELEM,
+              arena_free(m_arena, base + SLABS * SLAB * PAGE, PAGE, 1));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              arena_free(m_arena, base + 1, PAGE, 1));
+    EXPECT_EQ(UCS_OK, arena_free(m_arena, base - PAGE, 2 * PAGE, 1));
+
+    start = (uintptr_t)base - 1;
+    end   = start + 10;
+    EXPECT_TRUE(arena_clip(m_arena, &start, &end));
+    EXPECT_EQ((uintptr_t)base, start);
+    EXPECT_EQ((uintptr_t)base + 9, end);
+    end = UINTPTR_MAX;
+    EXPECT_TRUE(arena_clip(m_arena, &start, &end));
+    EXPECT_EQ((uintptr_t)base + SLABS * SLAB * PAGE, end);
+    start = end;
+    EXPECT_FALSE(arena_clip(m_arena, &start, &end));
+    EXPECT_EQ(0u, stats().frees);
+}
+
+TEST_F(test_arena_free, what_is_free_stays_free) {
+    make_open();
+    EXPECT_EQ(UCS_OK, arena_free(m_arena, m_memory.base(),
+                                 SLABS * SLAB * PAGE, m_now));
+    EXPECT_EQ("clean 128", states());
+    free(allocate(3), 3);
+    free_page(0, 3);
+    EXPECT_EQ("retired 3 clean 125", states());
+    EXPECT_EQ(1u, stats().frees);
+}
+
+TEST_F(test_arena_free, any_part) {
+    size_t page;
+
+    make_open();
+    page = m_memory.page_of(allocate(10));
+    free_page(page + 4, 2); /* Amid */
+    EXPECT_EQ("live 8 retired 2 clean 118", states());
+    free_page(page, 1); /* The beginning */
+    free_page(page + 9, 1); /* The end */
+    EXPECT_EQ("live 6 retired 4 clean 118", states());
+    free_page(page, 10); /* The rest, in two pieces */
+    EXPECT_EQ("retired 10 clean 118", states());
+    EXPECT_EQ(4u, stats().frees);
+    EXPECT_EQ(m_memory.address_of(page + 10), allocate(2));
+}
+
+TEST_F(test_arena_free, several_in_two_slabs) {
+    size_t first, second;
+
+    make_open();
+    first  = m_memory.page_of(allocate(SLAB));
+    second = m_memory.page_of(allocate(SLAB));
+    EXPECT_EQ(SLAB, std::max(first, second));
+    free_page(SLAB - 10, 20);
+    EXPECT_EQ("live 108 retired 20", states());
+    EXPECT_EQ(nullptr, allocate(11)); /* They are not one */
+    EXPECT_NE(nullptr, allocate(10));
+    EXPECT_NE(nullptr, allocate(10));
+    free_page(0, SLABS * SLAB);
+    EXPECT_EQ("retired 128", states());
+}
+
+/* More pieces than are freed under one hold of the lock */
+TEST_F(test_arena_free, many_pieces) {
+    for (int is_strict : {0, 1}) {
+        if (m_arena != nullptr) {
+            EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+            arena_destroy(m_arena);
+        }
+        make_open(is_strict);
+        m_memory.m_zeroed = 0;
+        allocate(SLAB);
+        allocate(SLAB);
+        for (size_t page = 0; page < 2 * SLAB; page += 2) {
+            free_page(page, 1);
+        }
+        free_page(0, 2 * SLAB);
+        EXPECT_EQ(is_strict ? "dark 128" : "retired 128", states());
+    }
+}
+
+TEST_F(test_arena_free, protected_in_time_and_at_once) {
+    size_t a, b;
+
+    make_open();
+    a = m_memory.page_of(allocate(8));
+    b = m_memory.page_of(allocate(4));
+    EXPECT_EQ(a + 8, b);
+
+    free_page(a, 2);
+    EXPECT_EQ(m_now + LAZY, arena_due(m_arena));
+    m_now += LAZY / 2;
+    free_page(a + 2, 2); /* Beside it: one range */
+    free_page(b, 4);
+    EXPECT_EQ(m_now + LAZY / 2, arena_due(m_arena));
+    EXPECT_EQ(m_now + LAZY / 2, tend());
+    EXPECT_EQ("live 4 retired 8 clean 116", states());
+    EXPECT_EQ(protects_t(), protects());
+
+    /* All of it when it is due for the first; then the helper zeroes it */
+    m_now += LAZY / 2;
+    tend();
+    EXPECT_EQ("live 4 blank 8 clean 116", states());
+    EXPECT_EQ((protects_t{{a, 4, false}, {b, 4, false}, {b, 4, true},
+                          {b, 4, false}, {a, 4, true}, {a, 4, false}}),
+              protects());
+    EXPECT_EQ(8 * PAGE, stats().zeroed_helper);
+    EXPECT_EQ(6u, stats().protect_calls);
+}
+
+TEST_F(test_arena_free, blocks_of_two_slabs_are_protected_by_one_call) {
+    make_open();
+    allocate(SLAB);
+    allocate(SLAB);
+    free_page(SLAB - 3, 5);
+    m_now += LAZY;
+    arena_tend(m_arena, m_now);
+    ASSERT_FALSE(m_memory.m_protects.empty());
+    EXPECT_EQ((fake_memory::protect_t{SLAB - 3, 5, false}),
+              m_memory.m_protects[0]);
+}
+
+TEST_F(test_arena_free, strict_protects_at_once) {
+    make_open(1);
+    allocate(SLAB);
+    allocate(SLAB);
+    free_page(SLAB - 3, 5);
+    EXPECT_EQ((protects_t{{SLAB - 3, 5, false}}), protects());
+    EXPECT_EQ("live 123 dark 5", states());
+    EXPECT_EQ(nullptr, allocate(2));
+}
+
+/* While a thread protects what it frees, nobody gets it, and what is freed
+ * beside it is joined later */
+TEST_F(test_arena_free, strict_holds_what_it_protects) {
+    make_open(1);
+    m_memory.m_room   = 0;
+    allocate(SLAB);
+    allocate(SLAB);
+    m_memory.m_during = [&](const char *name) {
+        m_memory.m_during = nullptr;
+        EXPECT_EQ(4 * PAGE, stats().held);
+        EXPECT_EQ(nullptr, allocate(1));
+        free_page(10, 2);
+        EXPECT_EQ(UCS_OK, arena_free(m_arena, m_memory.address_of(12),
+                                     4 * PAGE, m_now));
+    };
+    free_page(12, 4);
+    EXPECT_EQ("live 122 dark 6", states());
+    EXPECT_EQ((protects_t{{10, 2, false}, {12, 4, false}}), protects());
+}
+
+/* What could not be protected is not handed out without being made
+ * accessible */
+TEST_F(test_arena_free, protecting_fails) {
+    for (int is_strict : {0, 1}) {
+        if (m_arena != nullptr) {
+            m_memory.m_fails = nullptr;
+            m_memory.m_room  = UINT64_MAX;
+            free_page(0, 2 * SLAB);
+            EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+            arena_destroy(m_arena);
+        }
+        make_open(is_strict);
+        m_memory.m_zeroed = 0;
+        allocate(SLAB);
+        allocate(SLAB);
+        m_memory.m_room  = 0;
+        m_memory.m_fails = [](const char *name) {
+            return name == std::string("protect");
+        };
+        free_page(5, 10);
+        m_now += LAZY;
+        arena_tend(m_arena, m_now);
+        EXPECT_EQ("live 118 clean 10", states());
+        EXPECT_NE(nullptr, allocate(10));
+    }
+}
+
+/* Frees between two batches count from when they were made */
+TEST_F(test_arena_free, the_next_batch_is_in_time) {
+    size_t page;
+
+    make_open();
+    page = m_memory.page_of(allocate(8));
+    free_page(page, 1);
+    m_now            += LAZY;
+    m_memory.m_during = [&](const char *name) {
+        m_memory.m_during = nullptr;
+        free_page(page + 4, 1);
+    };
+    EXPECT_EQ(m_now + LAZY, tend());
+    EXPECT_EQ("live 6 retired 1 blank 1 clean 120", states());
+    m_now += LAZY;
+    EXPECT_EQ(UCS_ARENA_NEVER, tend());
+    EXPECT_EQ("live 6 blank 2 clean 120", states());
+}
+
+/* Also for what is left of a range when the arena ends while it is freed */
+TEST_F(test_arena_free, the_end_comes_amid) {
+    make_open(1);
+    allocate(SLAB);
+    allocate(SLAB);
+    for (size_t page = 0; page < 2 * SLAB; page += 2) {
+        free_page(page, 1);
+    }
+    m_memory.m_during = [&](const char *name) {
+        m_memory.m_during = nullptr;
+        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+    };
+    m_memory.give(m_memory.base(), 2 * SLAB * PAGE, m_now);
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+              arena_free(m_arena, m_memory.base(), 2 * SLAB * PAGE, m_now));
+}
+
+TEST_F(test_arena_free, after_the_end_the_caller_unmaps) {
+    uint8_t *address;
+
+    make_open();
+    address = (uint8_t*)allocate(4);
+    EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+    EXPECT_EQ(0u, m_memory.m_num_registered);
+    EXPECT_EQ(1u, m_memory.m_num_mapped); /* Live */
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+              arena_free(m_arena, address, 4 * PAGE, m_now));
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE, 0));
+    EXPECT_EQ(UCS_ARENA_NEVER, arena_tend(m_arena, m_now));
+    EXPECT_EQ(nullptr, arena_find(m_arena, address, PAGE));
+}
