@@ -1,0 +1,217 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "arena_test.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+/* Hundreds of thousands of random steps beside a model that knows every page:
+ * what was allocated (by the system that the arena is in, see arena_test.h,
+ * which checks each operation as well) and when it was freed. */
+class test_arena_random : public arena_test,
+                          public ::testing::WithParamInterface<unsigned> {
+protected:
+    static constexpr unsigned STEPS = 200000;
+
+    test_arena_random() : m_random(GetParam())
+    {
+        m_memory.m_notes_protects = false;
+    }
+
+    unsigned pick(unsigned count)
+    {
+        return m_random() % count;
+    }
+
+    /* Lengths of all magnitudes; few are as long as a slab */
+    size_t pick_length()
+    {
+        return 1 + pick(1u << pick(7));
+    }
+
+    void step_allocate()
+    {
+        size_t pages = std::min<size_t>(pick_length(), SLAB);
+        size_t align = (pick(4) == 0) ? 1u << pick(6) : 1;
+        void *address = allocate(pages, align);
+
+        if (address != nullptr) {
+            m_live[m_memory.page_of(address)] = pages;
+        }
+    }
+
+    void step_free()
+    {
+        auto it = m_live.lower_bound(pick(m_memory.num_pages()));
+
+        if (it == m_live.end()) {
+            return;
+        }
+
+        size_t first = it->first, pages = it->second;
+
+        m_live.erase(it);
+        if (pick(3) == 0) {
+            /* A part, which may leave two */
+            size_t begin = pick(pages), end = begin + 1 + pick(pages - begin);
+
+            free_page(first + begin, end - begin);
+            if (begin > 0) {
+                m_live[first] = begin;
+            }
+            if (end < pages) {
+                m_live[first + end] = pages - end;
+            }
+        } else {
+            free_page(first, pages);
+        }
+    }
+
+    /* Whatever is in a range, which may span slabs */
+    void step_free_range()
+    {
+        size_t first = pick(m_memory.num_pages());
+        size_t end   = std::min<size_t>(first + 1 + pick(3 * SLAB),
+                                        m_memory.num_pages());
+        std::map<size_t, size_t> left;
+
+        free_page(first, end - first);
+        for (auto &live : m_live) {
+            size_t live_end = live.first + live.second;
+
+            if (live.first < first) {
+                left[live.first] = std::min(live_end, first) - live.first;
+            }
+            if (live_end > end) {
+                left[std::max(live.first, end)] =
+                        live_end - std::max(live.first, end);
+            }
+        }
+        m_live.swap(left);
+    }
+
+    void step_tend()
+    {
+        uint64_t due = arena_tend(m_arena, m_now);
+
+        EXPECT_EQ(due, arena_due(m_arena));
+
+        /* All that was freed so long ago is protected, or filled with zeros */
+        for (size_t page = 0; page < m_memory.num_pages(); ++page) {
+            const fake_memory::page_t &state = m_memory.at(page);
+
+            if (state.is_registered && !state.is_taken && state.is_dirty &&
+                (state.access == fake_memory::YES)) {
+                ASSERT_LT(m_now, state.freed_at + LAZY) << "page " << page;
+            }
+        }
+        check();
+    }
+
+    void step_find()
+    {
+        size_t offset = pick(m_memory.num_pages() * PAGE);
+        size_t length = 1 + pick(2 * SLAB * PAGE);
+        size_t slab   = offset / (SLAB * PAGE);
+        bool is_known = (offset + length <= (slab + 1) * SLAB * PAGE) &&
+                        m_memory.at(slab * SLAB).is_registered;
+        test_arena_slab_t *found;
+
+        found = arena_find(m_arena, m_memory.base() + offset, length);
+        ASSERT_EQ(is_known, found != nullptr);
+        if (is_known) {
+            ASSERT_EQ(m_memory.address_of(slab * SLAB),
+                      arena_handle(found));
+        }
+    }
+
+    void step()
+    {
+        unsigned choice = pick(1000);
+
+        m_now += pick(100);
+        if (choice < 450) {
+            step_allocate();
+        } else if (choice < 780) {
+            step_free();
+        } else if (choice < 785) {
+            step_free_range();
+        } else if (choice < 850) {
+            step_find();
+        } else if (choice < 995) {
+            step_tend();
+        } else {
+            switch (pick(4)) {
+            case 0:
+                arena_shrink(m_arena, (pick(4) + 1) * SLAB * PAGE, m_now);
+                break;
+            case 1:
+                m_now += IDLE;
+                break;
+            case 2:
+                m_memory.m_room = pick(SLABS + 1) * SLAB * PAGE;
+                m_memory.m_room = std::max(m_memory.m_room,
+                                           m_memory.m_reserved);
+                break;
+            default:
+                free_page(0, m_memory.num_pages());
+                m_live.clear();
+                break;
+            }
+        }
+    }
+
+    void run()
+    {
+        m_params.low_water  = pick(3 * SLAB) * PAGE;
+        m_params.high_water = m_params.low_water + pick(3 * SLAB) * PAGE;
+        make();
+        for (unsigned i = 0; (i < STEPS) && !HasFailure(); ++i) {
+            step();
+            if (i % 1000 == 0) {
+                check();
+            }
+        }
+
+        /* Otherwise nothing was tested */
+        ucs_arena_stats_t now = stats();
+        EXPECT_GT(now.allocations, STEPS / 20);
+        EXPECT_GT(now.refused, 0u);
+        EXPECT_GT(now.zeroed_helper, 0u);
+        EXPECT_GT(now.slabs_opened, 10u);
+        EXPECT_GT(now.slabs_closed, 5u);
+        if (!m_params.is_strict) {
+            EXPECT_GT(now.zeroed_callers, 0u);
+        }
+    }
+
+    std::mt19937             m_random;
+    std::map<size_t, size_t> m_live; /* First page and number of pages */
+};
+
+TEST_P(test_arena_random, lazy) {
+    run();
+    EXPECT_EQ(m_memory.m_room == UINT64_MAX, stats().failures == 0);
+}
+
+TEST_P(test_arena_random, strict) {
+    m_params.is_strict = 1;
+    run();
+    EXPECT_EQ(0u, stats().zeroed_callers);
+}
+
+/* Each operation fails now and then */
+TEST_P(test_arena_random, failures) {
+    m_params.is_strict = GetParam() % 2;
+    m_memory.m_fails   = [this](const char *name) { return pick(5) == 0; };
+    run();
+    EXPECT_GT(stats().failures, 100u);
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, test_arena_random,
+                         ::testing::Values(1, 2, 3, 4));
