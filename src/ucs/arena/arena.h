@@ -115,6 +115,8 @@ typedef struct ucs_arena {
     uint32_t            demand;     /**< Pages of the longest request that was
                                          refused and not provided for; 0:
                                          none */
+    uint32_t            cursor;     /**< Page after the last ones that were made
+                                         clean or blank; any number at first */
     ucs_arena_backoff_t opening;    /**< Opening slabs, and making room for what
                                          was refused */
     ucs_arena_backoff_t access;     /**< Making memory accessible */

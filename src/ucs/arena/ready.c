@@ -12,7 +12,20 @@
 #include <ucs/sys/math.h>
 
 
-/* Hold a part of the longest block of a kind. To be called under the lock.
+/* Where to go on: behind what was held last, so that what becomes clean is in
+ * one piece, else in the longest block. To be called under the lock */
+static uint32_t pick(const ucs_arena_t *arena, ucs_arena_kind_t kind)
+{
+    uint32_t num_pages = arena->slabs.num << arena->blocks.slab_shift;
+
+    return ((arena->cursor < num_pages) &&
+            (ucs_arena_blocks_idle_kind(&arena->blocks, arena->cursor) ==
+             kind)) ?
+                   arena->cursor :
+                   ucs_arena_blocks_longest(&arena->blocks, kind);
+}
+
+/* Hold a part of a block of a kind. To be called under the lock.
  * @return its first page; UCS_ARENA_NO_PAGE if there is none, or no access to
  *         it for now */
 static uint32_t hold(ucs_arena_t *arena, ucs_arena_time_t now,
@@ -21,12 +34,13 @@ static uint32_t hold(ucs_arena_t *arena, ucs_arena_time_t now,
     uint32_t block = UCS_ARENA_NO_PAGE;
 
     if ((pages > 0) && (arena->access.at <= now)) {
-        block = ucs_arena_blocks_longest(&arena->blocks, kind);
+        block = pick(arena, kind);
     }
     if (block != UCS_ARENA_NO_PAGE) {
         *length_p = ucs_arena_blocks_hold(
                 &arena->blocks, block,
                 ucs_min(pages, arena->blocks.slab_pages));
+        arena->cursor = block + *length_p;
     }
     return block;
 }

@@ -174,6 +174,23 @@ TEST_F(test_arena_tend, no_more_than_the_budget_is_zeroed_in_a_call) {
     EXPECT_EQ(SLAB * PAGE, stats().zeroed_helper);
 }
 
+/* Also if it takes several calls, and there are several blocks */
+TEST_F(test_arena_tend, what_becomes_clean_is_in_one_piece) {
+    make_with(SLAB, SLABS * SLAB);
+    allocate(1);
+    tend();
+    allocate(SLAB - 1);
+    allocate(SLAB);
+    m_memory.m_room = m_memory.m_reserved;
+    free_page(0, 2 * SLAB);
+    m_now += LAZY;
+    arena_tend(m_arena, m_now);
+    EXPECT_EQ("dark 96 clean 32", states());
+    arena_tend(m_arena, m_now);
+    EXPECT_EQ("dark 64 clean 64", states());
+    EXPECT_NE(nullptr, allocate(SLAB));
+}
+
 /* Below the low-water mark, what is blank becomes clean first, since that is
  * fast */
 TEST_F(test_arena_tend, clean_up_to_the_low_water_mark) {
