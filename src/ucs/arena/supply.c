@@ -29,7 +29,6 @@ static int open_slab(ucs_arena_t *arena, ucs_arena_time_t now)
     ucs_status_t status;
     uint32_t slab;
 
-    ucs_arena_slabs_clear_all(&arena->slabs, &arena->ops);
     status = ucs_arena_slabs_open(&arena->slabs, &arena->ops, &slab);
 
     ucs_arena_lock(arena);
@@ -112,9 +111,10 @@ void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now,
     ucs_arena_unlock(arena);
 }
 
-/* Forget the held blocks of a slab that is closed */
+/* Forget the held blocks of a slab that is closed.
+ * @param [in] status  Whether its memory could be taken away */
 static void forget(ucs_arena_t *arena, uint32_t slab, uint32_t first,
-                   uint32_t end)
+                   uint32_t end, ucs_status_t status)
 {
     uint32_t next;
 
@@ -125,6 +125,7 @@ static void forget(ucs_arena_t *arena, uint32_t slab, uint32_t first,
     }
     ucs_arena_blocks_close(&arena->blocks, slab);
     ++arena->stats.slabs_closed;
+    arena->stats.failures += (status != UCS_OK);
     note_slabs(arena);
     ucs_arena_unlock(arena);
 }
@@ -133,6 +134,7 @@ static void forget(ucs_arena_t *arena, uint32_t slab, uint32_t first,
 static int close_slab(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
+    ucs_status_t status;
     uint32_t first, end;
 
     /* While its pages are held, nobody can allocate them */
@@ -151,8 +153,8 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
         goto err_publish;
     }
 
-    ucs_arena_slabs_clear(&arena->slabs, &arena->ops, slab);
-    forget(arena, slab, first, end);
+    status = ucs_arena_slabs_clear(&arena->slabs, &arena->ops, slab);
+    forget(arena, slab, first, end, status);
     return 1;
 
 err_publish:
@@ -187,6 +189,29 @@ static ucs_arena_time_t due_of(const ucs_arena_t *arena, uint32_t slab)
                    UCS_ARENA_NEVER;
 }
 
+/* Take memory away that the kernel would not take back before */
+static void clear_bare(ucs_arena_t *arena)
+{
+    if (arena->slabs.num_bare > 0) {
+        ucs_arena_slabs_clear_all(&arena->slabs, &arena->ops);
+        ucs_arena_lock(arena);
+        note_slabs(arena);
+        ucs_arena_unlock(arena);
+    }
+}
+
+/* Give back a slab if it is due. @return when it is to be looked at again */
+static ucs_arena_time_t
+trim_slab(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t due,
+          ucs_arena_time_t now)
+{
+    if (due > now) {
+        return due;
+    }
+    return close_slab(arena, slab) ? UCS_ARENA_NEVER :
+                                     now + arena->params.retry;
+}
+
 ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now)
 {
     ucs_arena_time_t next = UCS_ARENA_NEVER;
@@ -194,24 +219,25 @@ ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now)
     ucs_arena_time_t due;
     int above;
 
+    clear_bare(arena);
+
     /* Memory in use stays in the first slabs */
     while (slab-- > 0) {
         ucs_arena_lock(arena);
         above = is_above(arena);
         due   = due_of(arena, slab);
         ucs_arena_unlock(arena);
-
         if (!above) {
-            return UCS_ARENA_NEVER;
+            break;
         }
-        if ((due <= now) && !close_slab(arena, slab)) {
-            due = now + arena->params.retry;
-        }
-        if (due > now) {
-            next = ucs_min(next, due);
-        }
+
+        due  = trim_slab(arena, slab, due, now);
+        next = ucs_min(next, due);
     }
-    return next;
+
+    return (arena->slabs.num_bare == 0) ?
+                   next :
+                   ucs_min(next, now + arena->params.retry);
 }
 
 size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,

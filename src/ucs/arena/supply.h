@@ -25,7 +25,8 @@ void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now,
                       uint32_t *budget_p);
 
 /** Give slabs back that were empty for the idle time, as long as more is free
- *  than the high-water mark. @return when it is to be called again. */
+ *  than the high-water mark, and bare ones. @return when it is to be called
+ *  again. */
 ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now);
 
 END_C_DECLS

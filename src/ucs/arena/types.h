@@ -138,8 +138,10 @@ typedef struct ucs_arena_stats {
     uint64_t protect_calls;  /**< Calls of protect(), number */
     uint64_t slabs_opened;   /**< Number, ever */
     uint64_t slabs_closed;   /**< Number, ever */
-    uint64_t failures;       /**< Operations that have failed, and openings for
-                                  which there was no room, number */
+    uint64_t failures;       /**< Attempts that have failed, number: to open or
+                                  close a slab, to provide for a request that
+                                  was refused, to protect memory or make it
+                                  accessible */
 } ucs_arena_stats_t;
 
 #endif

@@ -71,6 +71,16 @@ TEST_F(test_arena_tend, what_was_refused_is_provided_for) {
     EXPECT_EQ(2u, stats().refused);
 }
 
+TEST_F(test_arena_tend, what_is_aligned_is_provided_for) {
+    make_with(0, SLABS * SLAB);
+    allocate(1);
+    tend();
+    EXPECT_EQ(m_memory.address_of(0), allocate(SLAB / 2 + 1));
+    EXPECT_EQ(nullptr, allocate(1, SLAB / 2));
+    tend();
+    EXPECT_NE(nullptr, allocate(1, SLAB / 2));
+}
+
 /* No further slab is opened if pages that follow each other can be made clean,
  * whatever they went through */
 TEST_F(test_arena_tend, room_is_made_of_neighbours) {
@@ -175,7 +185,7 @@ TEST_F(test_arena_tend, no_more_than_the_budget_is_zeroed_in_a_call) {
 }
 
 /* Also if it takes several calls, and there are several blocks */
-TEST_F(test_arena_tend, what_becomes_clean_is_in_one_piece) {
+TEST_F(test_arena_tend, what_becomes_clean_is_in_one_block) {
     make_with(SLAB, SLABS * SLAB);
     allocate(1);
     tend();
@@ -452,15 +462,15 @@ TEST_F(test_arena_tend, deregistering_fails) {
     EXPECT_EQ(1u, stats().failures);
 }
 
-/* The kernel does not take memory back: the slab cannot be used, and is tried
- * again before another one is opened */
+/* The kernel does not take memory back: the slab cannot be used until it does */
 TEST_F(test_arena_tend, unmapping_fails) {
     make_with(0, 0);
     allocate(1);
     tend();
     fail("unmap");
     m_now += IDLE;
-    EXPECT_EQ(UCS_ARENA_NEVER, tend());
+    EXPECT_EQ(m_now + RETRY, tend());
+    EXPECT_EQ(1u, stats().failures);
     EXPECT_EQ("", states());
     EXPECT_EQ(SLAB * PAGE, stats().committed);
     EXPECT_EQ(0u, stats().registered);
@@ -472,8 +482,9 @@ TEST_F(test_arena_tend, unmapping_fails) {
     EXPECT_EQ(m_memory.address_of(SLAB), allocate(SLAB));
 
     m_memory.m_fails = nullptr;
+    EXPECT_EQ(UCS_ARENA_NEVER, tend());
+    EXPECT_EQ(SLAB * PAGE, stats().committed);
     allocate(1);
     tend();
-    EXPECT_EQ(2 * SLAB * PAGE, stats().committed);
     EXPECT_EQ(m_memory.address_of(0), allocate(SLAB));
 }
