@@ -62,7 +62,7 @@ static uint32_t allocate(ucs_arena_t *arena, uint32_t length, uint32_t align,
     }
 
     first = ucs_arena_fit_align(block, align);
-    ucs_arena_blocks_use(&arena->blocks, block, first, length);
+    ucs_arena_blocks_make_live(&arena->blocks, block, first, length);
     ++arena->stats.allocations;
     if (*kind_p == UCS_ARENA_KIND_RETIRED) {
         arena->stats.zeroed_callers += ucs_arena_bytes(arena, length);

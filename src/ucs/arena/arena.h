@@ -74,7 +74,8 @@ BEGIN_C_DECLS
  *
  * A program that accesses memory after it has unmapped it is not stopped before
  * that is dark, and writes to what another allocation has if it was reused
- * by then. If strict, memory is never reused before it was dark. A program that
+ * by then, as does a transfer that has not ended when its memory is unmapped.
+ * If strict, memory is never reused before it was dark. A program that
  * changes the protection of its memory (mprotect) needs strict as well: only
  * pages that have been dark have the protection they are expected to have.
  */
@@ -220,9 +221,10 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
  *  thread, but not in a forked child. */
 void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats);
 
-/** @return when ucs_arena_tend() is to be called; UCS_ARENA_NEVER if there is
- *          nothing to do. Allocating and freeing may lower it, so that who sees
- *          that it has become earlier may wake the helper. */
+/** @return when ucs_arena_tend() is to be called; 0: at once; UCS_ARENA_NEVER
+ *  if
+ *          there is nothing to do. Allocating and freeing may lower it, so that
+ *          who sees that it has become earlier may wake the helper. */
 static UCS_F_ALWAYS_INLINE ucs_arena_time_t
 ucs_arena_due(const ucs_arena_t *arena)
 {

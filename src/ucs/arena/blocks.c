@@ -168,8 +168,8 @@ uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
     return ucs_arena_fit_longest(&blocks->fit[kind]);
 }
 
-void ucs_arena_blocks_use(ucs_arena_blocks_t *blocks, uint32_t block,
-                          uint32_t first, uint32_t length)
+void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
+                                uint32_t first, uint32_t length)
 {
     ucs_arena_usage_t *usage = usage_of(blocks, first);
 

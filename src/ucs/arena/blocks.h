@@ -116,8 +116,8 @@ uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
  * @param [in] block  Its first page.
  * @param [in] first  First of the pages that become live.
  * @param [in] length  Their number. */
-void ucs_arena_blocks_use(ucs_arena_blocks_t *blocks, uint32_t block,
-                          uint32_t first, uint32_t length);
+void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
+                                uint32_t first, uint32_t length);
 
 /** Make live pages of a slab, all of them live, an idle retired block, or a
  *  part of one; or a held block of its own.

@@ -13,7 +13,7 @@
 
 
 /* Where to go on: behind what was held last, so that what becomes clean is in
- * one piece, else in the longest block. To be called under the lock */
+ * one block, else in the longest block. To be called under the lock */
 static uint32_t pick(const ucs_arena_t *arena, ucs_arena_kind_t kind)
 {
     uint32_t num_pages = arena->slabs.num << arena->blocks.slab_shift;

@@ -21,7 +21,7 @@ BEGIN_C_DECLS
 
 /** @file slabs.h
  *
- * The slabs of an arena: pieces of its address range, each of which has memory
+ * The slabs of an arena: parts of its address range, each of which has memory
  * and one registration, or none of both. Anybody finds the registration of an
  * address without a lock. A slab is
  *

@@ -128,7 +128,7 @@ protected:
 };
 
 TEST_F(test_arena_blocks, neighbours_of_one_kind_become_one) {
-    ucs_arena_blocks_use(&m_blocks, 0, 4, 12);
+    ucs_arena_blocks_make_live(&m_blocks, 0, 4, 12);
     EXPECT_EQ(4u, ucs_arena_blocks_length(&m_blocks, 0));
     EXPECT_EQ(SLAB - 16, ucs_arena_blocks_length(&m_blocks, 16));
     EXPECT_EQ(2u, m_blocks.num_empty);
@@ -166,7 +166,7 @@ TEST_F(test_arena_blocks, random_steps) {
             if (page != UCS_ARENA_NO_PAGE) {
                 uint32_t first = ucs_arena_fit_align(page, 4);
 
-                ucs_arena_blocks_use(&m_blocks, page, first, length);
+                ucs_arena_blocks_make_live(&m_blocks, page, first, length);
                 set(first, length, LIVE);
             }
             break;

@@ -76,7 +76,7 @@ TEST_F(test_arena_free, any_part) {
     free_page(page, 1); /* The beginning */
     free_page(page + 9, 1); /* The end */
     EXPECT_EQ("live 6 retired 4 clean 118", states());
-    free_page(page, 10); /* The rest, in two pieces */
+    free_page(page, 10); /* The rest, in two runs */
     EXPECT_EQ("retired 10 clean 118", states());
     EXPECT_EQ(4u, stats().frees);
     EXPECT_EQ(m_memory.address_of(page + 10), allocate(2));
@@ -98,8 +98,8 @@ TEST_F(test_arena_free, several_in_two_slabs) {
     EXPECT_EQ("retired 128", states());
 }
 
-/* More pieces than are freed under one hold of the lock */
-TEST_F(test_arena_free, many_pieces) {
+/* More runs than are freed under one hold of the lock */
+TEST_F(test_arena_free, many_runs) {
     for (int is_strict : {0, 1}) {
         if (m_arena != nullptr) {
             EXPECT_EQ(UCS_OK, arena_stop(m_arena));
@@ -232,6 +232,29 @@ TEST_F(test_arena_free, the_next_batch_is_in_time) {
     m_now += LAZY;
     EXPECT_EQ(UCS_ARENA_NEVER, tend());
     EXPECT_EQ("live 6 blank 2 clean 120", states());
+}
+
+/* Also if the batch is longer than what is protected under one hold of the
+ * lock */
+TEST_F(test_arena_free, the_next_batch_is_in_time_after_a_long_one) {
+    make_open();
+    allocate(SLAB);
+    allocate(SLAB);
+    m_memory.m_room = 0;
+    for (size_t page = 0; page < 80; page += 2) {
+        free_page(page, 1);
+    }
+    m_now             += LAZY;
+    m_memory.m_during  = [&](const char *name) {
+        if (name == std::string("protect")) {
+            m_memory.m_during = nullptr;
+            free_page(100, 1);
+        }
+    };
+    arena_tend(m_arena, m_now);
+    m_memory.m_during = nullptr;
+    EXPECT_EQ(1u * PAGE, stats().retired);
+    EXPECT_EQ(m_now + LAZY, tend());
 }
 
 /* Also for what is left of a range when the arena ends while it is freed */
