@@ -25,6 +25,13 @@ static int is_multiple(size_t number, size_t unit)
     return (number > 0) && (number % unit == 0);
 }
 
+static int are_times_accepted(const ucs_arena_params_t *params)
+{
+    return (params->lazy <= UCS_ARENA_MAX_TIME) &&
+           (params->idle <= UCS_ARENA_MAX_TIME) && (params->retry > 0) &&
+           (params->retry <= UCS_ARENA_MAX_TIME);
+}
+
 static int is_accepted(const ucs_arena_params_t *params)
 {
     return ucs_is_pow2(params->page_size) && (params->page_size >= 64) &&
@@ -37,7 +44,8 @@ static int is_accepted(const ucs_arena_params_t *params)
            (params->size / params->page_size < UINT32_MAX) &&
            (params->start + (params->size - 1) > params->start) &&
            (params->high_water >= params->low_water) &&
-           (params->zero_budget >= params->page_size) && (params->retry > 0);
+           (params->zero_budget >= params->page_size) &&
+           are_times_accepted(params);
 }
 
 static layout_t get_layout(const ucs_arena_params_t *params)

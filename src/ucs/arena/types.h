@@ -22,7 +22,11 @@
 typedef uint64_t ucs_arena_time_t;
 
 /** Never. */
-#define UCS_ARENA_NEVER UINT64_MAX
+#define UCS_ARENA_NEVER    UINT64_MAX
+
+/** Longest of the times that an arena is made with, some three days: added to a
+ *  time, even 64 times, it is before UCS_ARENA_NEVER. */
+#define UCS_ARENA_MAX_TIME (1ul << 48)
 
 
 /** What the arena needs of the system. Each operation is called with whole
@@ -68,7 +72,7 @@ typedef struct ucs_arena_ops {
 
 
 /** What an arena is made with. Sizes are bytes, and powers of 2 if nothing else
- *  is said. */
+ *  is said; times are at most UCS_ARENA_MAX_TIME. */
 typedef struct ucs_arena_params {
     uintptr_t        start;       /**< Address range, reserved by the caller;
                                        a multiple of slab_size */

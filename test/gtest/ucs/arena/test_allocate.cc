@@ -44,6 +44,9 @@ TEST_F(test_arena_allocate, parameters_are_checked) {
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.size += 64; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.size = 0; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.retry = 0; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.retry = -1; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.lazy = -1; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.idle = -1; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) {
         p.zero_budget = p.page_size - 1;
     }));

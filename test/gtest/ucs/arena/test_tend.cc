@@ -462,7 +462,7 @@ TEST_F(test_arena_tend, deregistering_fails) {
     EXPECT_EQ(1u, stats().failures);
 }
 
-/* The kernel does not take memory back: the slab cannot be used until it does */
+/* The kernel does not take memory back: until then the slab cannot be used */
 TEST_F(test_arena_tend, unmapping_fails) {
     make_with(0, 0);
     allocate(1);

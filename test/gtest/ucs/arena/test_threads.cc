@@ -25,7 +25,7 @@ protected:
     static constexpr size_t SLAB         = 128 * PAGE;
     static constexpr size_t SLABS        = 8;
     static constexpr unsigned NUM        = 3;
-    static constexpr unsigned NUM_TAKEN  = 10000; /* By each thread */
+    static constexpr unsigned NUM_TAKEN  = 30000; /* By each thread */
 
     typedef std::vector<std::pair<uint8_t*, size_t>> live_t;
 
@@ -149,13 +149,17 @@ protected:
         give(one.first, length, thread);
     }
 
+    /* The first thread wants long runs, which the helper makes of what the
+     * others, who have many short ones, leave */
     void run_thread(int thread)
     {
+        unsigned max_log  = (thread == 1) ? 7 : 3;
+        unsigned max_live = (thread == 1) ? 4 : 100;
         std::mt19937 random(thread);
         live_t live;
 
         for (unsigned i = 0; i < NUM_TAKEN;) {
-            size_t length = PAGE * (1 + random() % (1 << random() % 7));
+            size_t length = PAGE * (1 + random() % (1 << random() % max_log));
             void *address;
 
             ++m_now;
@@ -171,7 +175,7 @@ protected:
 
             /* Now and then all, so that slabs are given back */
             while (!live.empty() &&
-                   ((live.size() > 40) || (random() % 3 == 0) ||
+                   ((live.size() > max_live) || (random() % 3 == 0) ||
                     (i % 1000 == 0))) {
                 free_some(live, random, thread);
             }
