@@ -19,6 +19,7 @@
 #include <ucs/arena/arena.h>
 #include <ucs/arena/zero.h>
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -354,6 +355,39 @@ static void bench_allocate(void)
     }
 }
 
+/* Two threads at a time, each with blocks of its own */
+static double threads_result[2];
+
+static void *run_thread(void *arg)
+{
+    threads_result[(uintptr_t)arg] = pairs(128ul << 10, 1000, 1, 0);
+    return NULL;
+}
+
+static void bench_threads(void)
+{
+    bench_sample_t sample;
+    pthread_t threads[2];
+    uintptr_t i, j;
+
+    bench_sample_init(&sample, ROUNDS);
+    for (i = 0; i < ROUNDS; ++i) {
+        for (j = 0; j < 2; ++j) {
+            BENCH_ASSERT(pthread_create(&threads[j], NULL, run_thread,
+                                        (void*)j) == 0, "no thread");
+        }
+        for (j = 0; j < 2; ++j) {
+            pthread_join(threads[j], NULL);
+        }
+        bench_sample_add(&sample, (threads_result[0] + threads_result[1]) / 2);
+        now = bench_now() + UCS_ARENA_DEF_LAZY;
+        tend();
+    }
+    printf("two threads, 128 KiB, clean: %.2f each\n",
+           bench_sample_median(&sample));
+    bench_sample_cleanup(&sample);
+}
+
 static void fill_memset(void *start, size_t length)
 {
     memset(start, 0, length);
@@ -499,6 +533,7 @@ int main(void)
     make();
     bench_find();
     bench_allocate();
+    bench_threads();
     bench_zero();
     unmake();
 
