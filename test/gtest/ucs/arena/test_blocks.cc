@@ -154,7 +154,7 @@ TEST_F(test_arena_blocks, neighbours_of_one_kind_become_one) {
 TEST_F(test_arena_blocks, random_steps) {
     std::mt19937 random(3);
 
-    for (unsigned step = 0; (step < 100000) && !HasFailure(); ++step) {
+    for (unsigned step = 0; (step < 10000) && !HasFailure(); ++step) {
         uint32_t page   = random() % m_model.size();
         uint32_t length = 1 + random() % 20;
         int kind        = random() % UCS_ARENA_KIND_LAST;
