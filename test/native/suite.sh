@@ -410,7 +410,8 @@ small()
     rm -f "$work/summary"
     make_costs || return
     UCX_RCACHE_PRED_SUMMARY_FILE=$work/summary UCX_TLS=tcp,cma \
-        UCX_RNDV_THRESH=16k $rig -- env LD_PRELOAD="$preload" \
+        UCX_RNDV_THRESH=16k UCX_ZCOPY_THRESH=256 $rig -- \
+        env LD_PRELOAD="$preload" \
         UCX_RCACHE_PRED_EAGER="${eager:-y}" \
         UCX_RCACHE_PRED_EAGER_FRACTION="${fraction:-1}" \
         XDG_CACHE_HOME="${costs:-$work/costs}" \
@@ -584,7 +585,7 @@ if [ -z "$sanitizer" ]; then
         # Its context is for puts and gets as well
         run "small messages, MPICH" small_job 'value("eager_hot") > 900' \
             mpirun.mpich -np 2 env LD_PRELOAD="$preload" \
-            "$build/$suite-mpich/test/apps/reuse" --pattern pingpong
+            "$build/$suite-mpich/test/apps/reuse" --size 8000
         run "parts of MPI, MPICH, small messages" with EAGER=y managed 3 $rig -- \
             mpirun.mpich -np 3 env LD_PRELOAD="$preload" \
             "$build/$suite-mpich/test/apps/mpi_features" --skip spawn

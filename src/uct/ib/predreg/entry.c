@@ -12,6 +12,7 @@
 #include <uct/ib/predreg/eager/context.h>
 #include <uct/ib/predreg/eager/making.h>
 #include <uct/ib/predreg/eager/send.h>
+#include <uct/ib/predreg/eager/thresholds.h>
 #include <uct/ib/predreg/iface/transfer.h>
 #include <uct/ib/predreg/md/comm.h>
 #include <uct/ib/predreg/md/domain.h>
@@ -139,7 +140,9 @@ comm_issued(ucs_rcache_pred_window_t *window,
 static void making(const uct_predreg_real_t *real, const ucp_params_t *params,
                    ucp_config_t *config, uct_predreg_making_t *making)
 {
-    uct_predreg_eager_making(&uct_predreg_core, real, params, config, making);
+    uct_predreg_eager_making(&uct_predreg_core, real,
+                             uct_predreg_thresholds_gain_from(), params, config,
+                             making);
 }
 
 static void made(const uct_predreg_real_t *real,

@@ -8,15 +8,16 @@
 #include "context.h"
 #include "hot.h"
 #include "send.h"
+#include "thresholds.h"
 
 #include <uct/ib/predreg/compat/ucp_setting.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
-#include <ucs/sys/preprocessor.h>
 #include <ucs/sys/string.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #define SETTING         "ZCOPY_THRESH"
@@ -45,8 +46,18 @@ int uct_predreg_eager_has_messages(const ucp_params_t *params)
                                UCP_FEATURE_STREAM);
 }
 
+/* Have UCP send without a copy from a length on */
+static void set_threshold(const uct_predreg_real_t *real, ucp_config_t *config,
+                          size_t length)
+{
+    char value[32];
+
+    snprintf(value, sizeof(value), "%zu", length);
+    real->ucp_config_modify(config, SETTING, value);
+}
+
 void uct_predreg_eager_making(const uct_predreg_core_t *core,
-                              const uct_predreg_real_t *real,
+                              const uct_predreg_real_t *real, size_t gain_from,
                               const ucp_params_t *params, ucp_config_t *config,
                               uct_predreg_making_t *making)
 {
@@ -68,12 +79,15 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
     }
 
     if (!strcmp(value, SETTING_DEFAULT)) {
-        making->min_length = UCT_PREDREG_SEND_MIN;
+        if (gain_from == 0) {
+            uct_predreg_thresholds_tell_useless(core);
+            return;
+        }
+
+        making->min_length = ucs_max(gain_from, UCT_PREDREG_SEND_MIN);
         making->is_changed = 1;
         making->has_rma    = has_feature(params, UCP_FEATURE_RMA);
-        real->ucp_config_modify(config, SETTING,
-                                UCS_PP_MAKE_STRING(
-                                        UCT_PREDREG_SEND_MIN));
+        set_threshold(real, config, making->min_length);
         return;
     }
 

@@ -28,10 +28,16 @@ BEGIN_C_DECLS
  *  at. */
 int uct_predreg_eager_has_messages(const ucp_params_t *params);
 
-/** UCP is about to make a context. Changes its configuration, if its sends are
- *  to be looked at. */
+/**
+ * UCP is about to make a context. Changes its configuration, if its sends are to
+ * be looked at.
+ *
+ * @param [in] gain_from  Shortest message that may gain, bytes, see
+ *                        uct_predreg_thresholds_gain_from(). Shorter ones are
+ *                        left alone, unless the user has set a length.
+ */
 void uct_predreg_eager_making(const uct_predreg_core_t *core,
-                              const uct_predreg_real_t *real,
+                              const uct_predreg_real_t *real, size_t gain_from,
                               const ucp_params_t *params, ucp_config_t *config,
                               uct_predreg_making_t *making);
 

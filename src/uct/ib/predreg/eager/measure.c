@@ -57,7 +57,9 @@
 typedef struct {
     const uct_predreg_calibrate_params_t *params;
     uint64_t                             start;
-    char                                 *pages; /* To be registered */
+    char                                 *memory; /* What all of these are in */
+    size_t                               size;    /* Of it */
+    char                                 *pages;  /* Next to be registered */
     size_t                               page_size;
     char                                 *source;
     char                                 *ring;
@@ -334,34 +336,75 @@ measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
 }
 
 
+/* Begin, with so many bytes of pages to be registered. @return 0 if there is no
+ * memory */
+static int measure_begin(measure_t *measure, size_t pages_size)
+{
+    measure->start  = now(measure);
+    measure->size   = pages_size + ((RING + 1) * RING_STRIDE);
+    measure->memory = mmap(NULL, measure->size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (measure->memory == MAP_FAILED) {
+        return 0;
+    }
+
+    /* As a program's: its pages are there */
+    memset(measure->memory, 1, measure->size);
+    measure->pages  = measure->memory;
+    measure->source = measure->memory + pages_size;
+    measure->ring   = measure->source + RING_STRIDE;
+    measure_clock(measure);
+    return 1;
+}
+
+static void measure_end(const measure_t *measure)
+{
+    munmap(measure->memory, measure->size);
+}
+
 ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
                                  ucs_reuse_costs_t *costs)
 {
-    size_t page_size  = ucs_rcache_pred_page_size();
-    size_t pages_size = MAX_ROUNDS * ROUND_PAGES * page_size;
-    size_t size       = pages_size + ((RING + 1) * RING_STRIDE);
-    measure_t measure = {.params = params, .page_size = page_size};
+    measure_t measure = {
+        .params    = params,
+        .page_size = ucs_rcache_pred_page_size()
+    };
     ucs_status_t status;
-    char *memory;
 
-    measure.start = now(&measure);
-    memory        = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
+    if (!measure_begin(&measure,
+                       MAX_ROUNDS * ROUND_PAGES * measure.page_size)) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    memset(memory, 1, size); /* As a program's: its pages are there */
-    measure.pages  = memory;
-    measure.source = memory + pages_size;
-    measure.ring   = measure.source + RING_STRIDE;
-
-    measure_clock(&measure);
     measure_copies(&measure, costs->copy);
     costs->lookup = measure_lookup(&measure);
     status        = measure_registration(&measure, costs);
-    munmap(memory, size);
+    measure_end(&measure);
     return status;
+}
+
+size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void))
+{
+    const uct_predreg_calibrate_params_t params = {
+        .max_nsec = UCT_PREDREG_MEASURE_GAIN_MAX_NSEC,
+        .now      = clock
+    };
+    measure_t measure = {.params = &params};
+    double copy[UCS_REUSE_NUM_CLASSES];
+    unsigned class;
+
+    if (!measure_begin(&measure, 0)) {
+        return 0;
+    }
+
+    measure_copies(&measure, copy);
+    measure_end(&measure);
+    for (class = 0; class < UCS_REUSE_NUM_CLASSES; ++class) {
+        if (copy[class] > UCT_PREDREG_MEASURE_HOT_NSEC) {
+            return (class * UCS_REUSE_STEP) + 1;
+        }
+    }
+    return 0;
 }
 
 double

@@ -26,6 +26,10 @@ BEGIN_C_DECLS
  *  programs that have the processor. */
 #define UCT_PREDREG_MEASURE_MAX_NSEC 5000000
 
+/** The same for the copies alone, which a program waits for when it makes its
+ *  first context. */
+#define UCT_PREDREG_MEASURE_GAIN_MAX_NSEC 1000000
+
 /** V where no lookup is given, nanoseconds: what the table of ucs/reuse takes
  *  at most on a hit, by its test. */
 #define UCT_PREDREG_MEASURE_LOOKUP_NSEC 15
@@ -78,6 +82,18 @@ typedef struct {
  */
 ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
                                  ucs_reuse_costs_t *costs);
+
+/**
+ * Measure from which length on a copy takes longer than
+ * UCT_PREDREG_MEASURE_HOT_NSEC: shorter messages never gain, whatever a
+ * registration takes. As uct_predreg_measure(), but in
+ * UCT_PREDREG_MEASURE_GAIN_MAX_NSEC.
+ *
+ * @param [in] clock  Nanoseconds; NULL: the monotonic clock of the system.
+ * @return bytes, up to UCS_REUSE_MAX_LENGTH; 0: no message gains, or there is no
+ *         memory.
+ */
+size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void));
 
 /** Measure V alone, nanoseconds, which is the lookup and
  *  UCT_PREDREG_MEASURE_HOT_NSEC: this takes some microseconds, if the lookup

@@ -7,6 +7,7 @@
 #include "thresholds.h"
 #include "calibrate.h"
 #include "costs_key.h"
+#include "measure.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -86,11 +87,19 @@ static void lookup(void *arg, const void *buffer)
     (void)found;
 }
 
-/* Say once that this is of no use here. Of a job, the first rank speaks for
- * all */
-static void tell_if_useless(const uct_predreg_eager_context_t *context)
+void uct_predreg_thresholds_tell_useless(const uct_predreg_core_t *core)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
+
+    if ((core->rank <= 0) && !atomic_flag_test_and_set(&told)) {
+        ucs_warn("UCX_RCACHE_PRED_EAGER=y: small sends are copied, since finding "
+                 "their buffers takes as long as copying them on this machine; "
+                 "'ucx_predreg calibrate' shows the figures");
+    }
+}
+
+static void tell_if_useless(const uct_predreg_eager_context_t *context)
+{
     unsigned i;
 
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
@@ -99,11 +108,23 @@ static void tell_if_useless(const uct_predreg_eager_context_t *context)
         }
     }
 
-    if ((context->core->rank <= 0) && !atomic_flag_test_and_set(&told)) {
-        ucs_warn("UCX_RCACHE_PRED_EAGER=y: small sends are copied, since finding "
-                 "their buffers takes as long as copying them on this machine; "
-                 "'ucx_predreg calibrate' shows the figures");
-    }
+    uct_predreg_thresholds_tell_useless(context->core);
+}
+
+/* See uct_predreg_thresholds_gain_from() */
+static size_t gain_from;
+
+static void measure_gain(void)
+{
+    gain_from = uct_predreg_measure_gain_from(NULL);
+}
+
+size_t uct_predreg_thresholds_gain_from(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, measure_gain);
+    return gain_from;
 }
 
 void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)

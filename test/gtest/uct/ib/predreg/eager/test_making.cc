@@ -6,6 +6,8 @@
 
 #include "eager_test.h"
 
+#include <common/log_watch.h>
+
 /* Contexts of UCP that are made */
 class test_making : public eager_test {
 protected:
@@ -30,8 +32,8 @@ protected:
 
         params.field_mask = UCP_PARAM_FIELD_FEATURES;
         params.features   = features;
-        uct_predreg_eager_making(test_core_state(), test_core_real(), &params,
-                                 nullptr, &making);
+        uct_predreg_eager_making(test_core_state(), test_core_real(),
+                                 m_gain_from, &params, nullptr, &making);
         m_inside = m_config["ZCOPY_THRESH"];
         uct_predreg_eager_made(test_core_state(), test_core_real(), &making,
                                nullptr, m_fails ? nullptr : ucp());
@@ -52,6 +54,7 @@ protected:
         return {attr.cap.put.min_zcopy, attr.cap.get.min_zcopy};
     }
 
+    size_t m_gain_from = 100;
     std::string m_inside; /* The threshold that UCP reads */
     bool m_fails = false;
 };
@@ -63,6 +66,23 @@ TEST_F(test_making, the_threshold_is_set_for_ucp_alone) {
     EXPECT_EQ("256", m_inside);
     EXPECT_EQ("auto", m_config["ZCOPY_THRESH"]);
     EXPECT_EQ(size_t(UCT_PREDREG_SEND_MIN), test_eager_min_length(context));
+}
+
+TEST_F(test_making, messages_that_never_gain_are_left_alone) {
+    m_gain_from                   = 2049;
+    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+
+    ASSERT_NE(nullptr, context);
+    EXPECT_EQ("2049", m_inside);
+    EXPECT_EQ(2049u, test_eager_min_length(context));
+    uct_predreg_eager_closing(ucp());
+
+    m_gain_from = 0;
+    m_modified.clear();
+    EXPECT_EQ(nullptr, make(UCP_FEATURE_TAG));
+    EXPECT_EQ("auto", m_inside);
+    EXPECT_TRUE(m_modified.empty());
+    EXPECT_NE(std::string::npos, log_watch::take().find("small sends are copied"));
 }
 
 TEST_F(test_making, each_kind_of_messages) {

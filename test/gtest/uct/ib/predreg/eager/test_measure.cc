@@ -162,3 +162,16 @@ TEST_F(test_measure, by_the_clock_of_the_system) {
     EXPECT_GT(m_costs.copy[UCS_REUSE_NUM_CLASSES - 1],
               2 * m_costs.copy[0]);
 }
+
+TEST_F(test_measure, from_which_length_on_messages_gain) {
+    EXPECT_LE(uct_predreg_measure_gain_from(nullptr),
+              size_t(UCS_REUSE_MAX_LENGTH));
+    /* Copies that take no time, and some that take long */
+    EXPECT_EQ(0u, uct_predreg_measure_gain_from([] { return uint64_t(1); }));
+    EXPECT_EQ(1u, uct_predreg_measure_gain_from([] {
+        static uint64_t time, step;
+
+        step += 10000;
+        return time += step;
+    }));
+}
