@@ -82,6 +82,14 @@ enum {
     ((UCP_OP_ATTR_FLAG_NO_IMM_CMPL - 1) & ~UCT_PREDREG_KNOWN_FIELDS)
 
 
+/** What a thread sends just now from a hot buffer, while UCP is called. */
+typedef struct uct_predreg_issuing {
+    struct ucs_reuse_slot *slot;    /**< NULL: it does not */
+    const void            *buffer;
+    int                   is_zcopy; /**< Whether a transport has sent it without
+                                         a copy */
+} uct_predreg_issuing_t;
+
 /** A small send. The entry point writes the first field, and the core those of
  *  its changes; the others are not initialized. */
 typedef struct uct_predreg_send {
@@ -96,6 +104,8 @@ typedef struct uct_predreg_send {
     struct ucs_reuse_slot      *slot;      /**< What it is sent from */
     struct uct_predreg_flight  *flight;    /**< NULL: the program has no
                                                 callback */
+    uct_predreg_issuing_t      outer;      /**< What this thread was sending when
+                                                a callback began this one */
 } uct_predreg_send_t;
 
 END_C_DECLS

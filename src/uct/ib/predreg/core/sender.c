@@ -68,6 +68,8 @@ uct_predreg_sender_t *uct_predreg_sender_take(void)
 
     if (sender != NULL) {
         sender->is_taken = 1;
+        /* The thread before may have been cancelled while it sent */
+        sender->issuing  = (uct_predreg_issuing_t){};
     }
     pthread_mutex_unlock(&lock);
 
@@ -125,7 +127,7 @@ void uct_predreg_senders_reset(void)
     pthread_mutex_init(&lock, NULL);
     uct_predreg_senders_forget();
     for (sender = senders; sender != NULL; sender = sender->next) {
-        sender->issuing.slot = NULL;
+        sender->issuing = (uct_predreg_issuing_t){};
         atomic_init(&sender->sends, 0);
         atomic_init(&sender->hot, 0);
         atomic_init(&sender->bytes_saved, 0);

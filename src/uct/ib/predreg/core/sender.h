@@ -70,14 +70,9 @@ struct uct_predreg_sender {
     uct_predreg_sender_worker_t workers[UCT_PREDREG_SENDER_WORKERS];
     uct_predreg_sender_ep_t     eps[1 << UCT_PREDREG_SENDER_EP_BITS];
 
-    /** What this thread sends just now from a hot buffer, while UCP is called.
-     *  Callbacks may send in between, after which the slot is NULL. */
-    struct {
-        struct ucs_reuse_slot *slot; /**< NULL: it does not */
-        const void            *buffer;
-        int                   is_zcopy; /**< Whether a transport has sent it
-                                             without a copy */
-    } issuing;
+    /** What this thread sends just now. A callback may send in between: then it
+     *  is that one, until UCP has returned from it */
+    uct_predreg_issuing_t       issuing;
 
     /* Counters, see @ref uct_predreg_eager_stats_t. Relaxed: whoever reads them
      * gets what they were at some time. They stay when the thread ends, and

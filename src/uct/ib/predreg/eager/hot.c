@@ -246,11 +246,10 @@ int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
         note_message(registration, ep, send->message, length);
     }
 
-    send->memh               = registration->memh;
-    send->slot               = slot;
-    sender->issuing.slot     = slot;
-    sender->issuing.buffer   = buffer;
-    sender->issuing.is_zcopy = 0;
+    send->memh      = registration->memh;
+    send->slot      = slot;
+    send->outer     = sender->issuing;
+    sender->issuing = (uct_predreg_issuing_t){slot, buffer, 0};
     return 1;
 }
 
@@ -258,7 +257,7 @@ int uct_predreg_hot_issued(uct_predreg_sender_t *sender,
                            const uct_predreg_send_t *send,
                            ucs_status_ptr_t result)
 {
-    int is_zcopy = (sender->issuing.slot != NULL) && sender->issuing.is_zcopy;
+    int is_zcopy = sender->issuing.is_zcopy;
 
     if (!UCS_PTR_IS_PTR(result)) {
         if (send->flight != NULL) {
@@ -267,7 +266,7 @@ int uct_predreg_hot_issued(uct_predreg_sender_t *sender,
         send_completed(send->slot, UCS_PTR_RAW_STATUS(result));
     }
 
-    sender->issuing.slot = NULL;
+    sender->issuing = send->outer;
     return is_zcopy;
 }
 

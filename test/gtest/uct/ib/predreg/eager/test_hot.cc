@@ -315,12 +315,21 @@ protected:
 };
 
 TEST_F(test_hot_nested, a_callback_sends) {
+    uint64_t sends, hot, bytes;
+
     add();
     heat(page(0));
+    test_eager_counts(&sends, &hot, &bytes);
     m_param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK;
     m_param.cb.send      = resend;
     m_outcome            = CALLED;
     EXPECT_TRUE(send(page(0)));
     EXPECT_EQ(5u, m_depth);
+
+    /* Each of them is counted, those around others as well */
+    test_eager_counts(&sends, &hot, &bytes);
+    EXPECT_EQ(5u, sends);
+    EXPECT_EQ(5u, hot);
+    EXPECT_EQ(5 * LENGTH, bytes);
     EXPECT_TRUE(give_way()); /* Nothing is in flight */
 }
