@@ -5,6 +5,7 @@
  */
 
 #include "context.h"
+#include "endpoints.h"
 #include "thresholds.h"
 
 #include <sched.h>
@@ -216,8 +217,9 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
     if (entry != NULL) {
         *entry  = (worker_t){worker, context, workers};
         workers = entry;
-        /* Threads may remember of this address that it is no worker */
-        uct_predreg_senders_forget();
+        /* Threads may remember of this address that it is no worker, and
+         * endpoints of it may get addresses of some that are gone */
+        uct_predreg_endpoints_forget();
     }
 
 out:

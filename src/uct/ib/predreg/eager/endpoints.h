@@ -37,7 +37,7 @@ void uct_predreg_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,
 void uct_predreg_endpoint_has_rndv(ucp_ep_h ep, uct_predreg_message_t message,
                                    size_t length);
 
-/** Forget all endpoints. */
+/** Forget all endpoints, and what senders remember. */
 void uct_predreg_endpoints_forget(void);
 
 #endif

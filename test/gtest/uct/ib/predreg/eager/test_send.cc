@@ -202,6 +202,20 @@ TEST_F(test_send, rendezvous_is_found_out) {
     EXPECT_TRUE(is_cold());
 }
 
+TEST_F(test_send, endpoints_of_another_worker_begin_anew) {
+    add();
+    m_is_zcopy = false;
+    heat(page(0));
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(is_left_alone());
+    close();
+
+    add();
+    m_is_zcopy = true;
+    heat(page(0));
+    EXPECT_TRUE(send(page(0)));
+}
+
 TEST_F(test_send, a_child_begins_without_contexts) {
     add();
     heat(page(0));
