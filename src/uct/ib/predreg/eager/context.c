@@ -149,15 +149,17 @@ uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
         uct_predreg_senders_forget();
     }
     pthread_mutex_unlock(&lock);
+
+    /* A walker may have found the context and taken a slot of it, which it puts
+     * back */
+    while ((context != NULL) && (atomic_load(&walkers) > 0)) {
+        sched_yield(); /* They walk for microseconds, seldom longer */
+    }
     return context;
 }
 
 void uct_predreg_eager_free(uct_predreg_eager_context_t *context)
 {
-    while (atomic_load(&walkers) > 0) {
-        sched_yield(); /* They walk for microseconds, seldom longer */
-    }
-
     uct_predreg_flights_cleanup(&context->flights);
     ucs_reuse_slots_cleanup(&context->slots);
     ucs_reuse_table_cleanup(&context->table);

@@ -84,7 +84,8 @@ ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
                                    ucp_context_h ucp,
                                    const uct_predreg_making_t *making);
 
-/** Take a context off the list that is about to be cleaned up.
+/** Take a context off the list that is about to be cleaned up, and wait until
+ *  nobody walks it any more (uct_predreg_eager_for_each()).
  *  @return the context, for the caller to free; NULL: it was not listed. */
 uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp);
 

@@ -6,7 +6,9 @@
 
 #include "eager_test.h"
 
+#include <chrono>
 #include <climits>
+#include <thread>
 #include <vector>
 
 /* The registrations of hot buffers, and the ends of sends */
@@ -294,6 +296,30 @@ TEST_F(test_hot, what_is_in_flight_goes_with_the_context) {
     heat(page(0));
     heat(page(1));
     close();
+    EXPECT_TRUE(m_mapped.empty());
+}
+
+/* A context goes while another thread makes room */
+class test_hot_closed : public test_hot {
+protected:
+    static void end(void *domain, uct_mem_h memh)
+    {
+        auto self = static_cast<test_hot_closed*>(s_self);
+
+        self->m_uses.erase(memh);
+        self->m_thread = std::thread([self]() { self->close(); });
+        /* Long enough for it to get as far as it can */
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+
+    std::thread m_thread;
+};
+
+TEST_F(test_hot_closed, what_has_given_way_goes_with_the_context) {
+    add();
+    heat(page(0));
+    EXPECT_TRUE(test_hot_give_way(end));
+    m_thread.join();
     EXPECT_TRUE(m_mapped.empty());
 }
 
