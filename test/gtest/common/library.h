@@ -64,8 +64,8 @@ constexpr size_t   PAGE  = 4096; /* Tests set it, whatever the machine has */
 constexpr size_t   KB    = 1024;
 constexpr size_t   MB    = 1024 * KB;
 
-/* Tests with several threads do so many times less under a sanitizer: it makes
- * them slow, but finds a race without many rounds */
+/* Long tests do so many times less under a sanitizer: it makes them slow, but
+ * finds an error without many rounds */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr unsigned SANITIZER_SLOWDOWN = 10;
 #else

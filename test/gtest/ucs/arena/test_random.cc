@@ -6,6 +6,8 @@
 
 #include "arena_test.h"
 
+#include <common/library.h>
+
 #include <algorithm>
 #include <map>
 #include <random>
@@ -16,7 +18,7 @@
 class test_arena_random : public arena_test,
                           public ::testing::WithParamInterface<unsigned> {
 protected:
-    static constexpr unsigned STEPS = 200000;
+    static constexpr unsigned STEPS = 200000 / SANITIZER_SLOWDOWN;
 
     test_arena_random() : m_random(GetParam())
     {
@@ -186,8 +188,8 @@ protected:
         EXPECT_GT(now.allocations, STEPS / 20);
         EXPECT_GT(now.refused, 0u);
         EXPECT_GT(now.zeroed_helper, 0u);
-        EXPECT_GT(now.slabs_opened, 10u);
-        EXPECT_GT(now.slabs_closed, 5u);
+        EXPECT_GT(now.slabs_opened, 10u / SANITIZER_SLOWDOWN);
+        EXPECT_GT(now.slabs_closed, 5u / SANITIZER_SLOWDOWN);
         if (!m_params.is_strict) {
             EXPECT_GT(now.zeroed_callers, 0u);
         }

@@ -6,6 +6,8 @@
 
 #include "eager_test.h"
 
+#include <common/library.h>
+
 #include <vector>
 
 /* Which sends are copied, and which go out without a copy */
@@ -130,7 +132,7 @@ TEST_F(test_send, unknown_workers_are_left_alone) {
 }
 
 TEST_F(test_send, a_context_and_worker_at_the_same_address_begin_anew) {
-    for (unsigned i = 0; i < 1000; ++i) {
+    for (unsigned i = 0; i < 1000 / SANITIZER_SLOWDOWN; ++i) {
         add();
         heat(page(0));
         EXPECT_EQ(1u, m_mapped.size());
