@@ -141,7 +141,7 @@ static void making(const uct_predreg_real_t *real, const ucp_params_t *params,
                    ucp_config_t *config, uct_predreg_making_t *making)
 {
     uct_predreg_eager_making(&uct_predreg_core, real,
-                             uct_predreg_thresholds_gain_from(), params, config,
+                             uct_predreg_thresholds_gain_from, params, config,
                              making);
 }
 

@@ -26,9 +26,9 @@
 
 /* Puts and gets shorter than these are copied in contexts that are for messages
  * as well: the setting would have UCP register the buffers of all of them, and
- * nothing else can choose the copy for a single one. UCX 1.13 copies puts of up
- * to this length (ucp_ep_config_init()); gets carry rendezvous, too, which
- * begins above the lengths of small sends */
+ * nothing else can choose the copy for a single one. Bytes. UCX 1.13 copies puts
+ * of less than the first one (ucp_ep_config_init()); gets carry rendezvous, too,
+ * which begins above the lengths of small sends */
 #define PUT_ZCOPY_MIN 16384
 #define GET_ZCOPY_MIN (UCT_PREDREG_SEND_MAX + 1)
 
@@ -57,7 +57,8 @@ static void set_threshold(const uct_predreg_real_t *real, ucp_config_t *config,
 }
 
 void uct_predreg_eager_making(const uct_predreg_core_t *core,
-                              const uct_predreg_real_t *real, size_t gain_from,
+                              const uct_predreg_real_t *real,
+                              size_t (*gain_from)(void),
                               const ucp_params_t *params, ucp_config_t *config,
                               uct_predreg_making_t *making)
 {
@@ -79,12 +80,13 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
     }
 
     if (!strcmp(value, SETTING_DEFAULT)) {
-        if (gain_from == 0) {
+        length = gain_from();
+        if (length == 0) {
             uct_predreg_thresholds_tell_useless(core);
             return;
         }
 
-        making->min_length = ucs_max(gain_from, UCT_PREDREG_SEND_MIN);
+        making->min_length = ucs_max(length, UCT_PREDREG_SEND_MIN);
         making->is_changed = 1;
         making->has_rma    = has_feature(params, UCP_FEATURE_RMA);
         set_threshold(real, config, making->min_length);

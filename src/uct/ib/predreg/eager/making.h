@@ -32,12 +32,14 @@ int uct_predreg_eager_has_messages(const ucp_params_t *params);
  * UCP is about to make a context. Changes its configuration, if its sends are to
  * be looked at.
  *
- * @param [in] gain_from  Shortest message that may gain, bytes, see
+ * @param [in] gain_from  Tells the shortest message that may gain, as
  *                        uct_predreg_thresholds_gain_from(). Shorter ones are
- *                        left alone, unless the user has set a length.
+ *                        left alone. Not called if the user has set a length,
+ *                        or if the context is for no messages.
  */
 void uct_predreg_eager_making(const uct_predreg_core_t *core,
-                              const uct_predreg_real_t *real, size_t gain_from,
+                              const uct_predreg_real_t *real,
+                              size_t (*gain_from)(void),
                               const ucp_params_t *params, ucp_config_t *config,
                               uct_predreg_making_t *making);
 

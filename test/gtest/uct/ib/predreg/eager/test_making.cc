@@ -16,6 +16,7 @@ protected:
         eager_test::SetUp();
         m_config["ZCOPY_THRESH"] = "auto";
         m_config["PROTO_ENABLE"] = "y";
+        s_gain_from              = 100;
     }
 
     void TearDown() override
@@ -33,7 +34,8 @@ protected:
         params.field_mask = UCP_PARAM_FIELD_FEATURES;
         params.features   = features;
         uct_predreg_eager_making(test_core_state(), test_core_real(),
-                                 m_gain_from, &params, nullptr, &making);
+                                 [] { return s_gain_from; }, &params, nullptr,
+                                 &making);
         m_inside = m_config["ZCOPY_THRESH"];
         uct_predreg_eager_made(test_core_state(), test_core_real(), &making,
                                nullptr, m_fails ? nullptr : ucp());
@@ -54,10 +56,12 @@ protected:
         return {attr.cap.put.min_zcopy, attr.cap.get.min_zcopy};
     }
 
-    size_t m_gain_from = 100;
+    static size_t s_gain_from;
     std::string m_inside; /* The threshold that UCP reads */
     bool m_fails = false;
 };
+
+size_t test_making::s_gain_from;
 
 TEST_F(test_making, the_threshold_is_set_for_ucp_alone) {
     test_eager_context_t *context = make(UCP_FEATURE_TAG);
@@ -69,7 +73,7 @@ TEST_F(test_making, the_threshold_is_set_for_ucp_alone) {
 }
 
 TEST_F(test_making, messages_that_never_gain_are_left_alone) {
-    m_gain_from                   = 2049;
+    s_gain_from                   = 2049;
     test_eager_context_t *context = make(UCP_FEATURE_TAG);
 
     ASSERT_NE(nullptr, context);
@@ -77,7 +81,7 @@ TEST_F(test_making, messages_that_never_gain_are_left_alone) {
     EXPECT_EQ(2049u, test_eager_min_length(context));
     uct_predreg_eager_closing(ucp());
 
-    m_gain_from = 0;
+    s_gain_from = 0;
     m_modified.clear();
     EXPECT_EQ(nullptr, make(UCP_FEATURE_TAG));
     EXPECT_EQ("auto", m_inside);
