@@ -214,7 +214,12 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
         goto out;
     }
 
-    uct_predreg_thresholds_find(context);
+    if (!context->is_calibrated) {
+        context->is_calibrated = 1;
+        uct_predreg_thresholds_find(context->core, context->real, context->ucp,
+                                    &context->table, context->thresholds);
+    }
+
     entry = malloc(sizeof(*entry));
     if (entry != NULL) {
         *entry  = (worker_t){worker, context, workers};

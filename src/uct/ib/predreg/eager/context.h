@@ -105,23 +105,6 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker);
 /** A worker goes. */
 void uct_predreg_eager_remove_worker(ucp_worker_h worker);
 
-/** Register memory of the host with a context's UCP. */
-static inline ucs_status_t
-uct_predreg_eager_map(const uct_predreg_eager_context_t *context, void *address,
-                      size_t length, ucp_mem_h *memh_p)
-{
-    const ucp_mem_map_params_t params = {
-        .field_mask  = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                       UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
-        .address     = address,
-        .length      = length,
-        .memory_type = UCS_MEMORY_TYPE_HOST
-    };
-
-    return context->real->ucp_mem_map(context->ucp, &params, memh_p);
-}
-
 /** Call a function for each context. May be called in a memory hook, and waits
  *  for nobody: contexts that are being added or removed may be missed. */
 void uct_predreg_eager_for_each(void (*func)(uct_predreg_eager_context_t *ctx,

@@ -6,6 +6,7 @@
 
 #include "hot.h"
 #include "endpoints.h"
+#include "map.h"
 
 #include <ucs/base/align.h>
 #include <ucs/base/page.h>
@@ -361,8 +362,8 @@ registration_make(uct_predreg_eager_context_t *context, uintptr_t start,
 
     registration->context = context;
     making                = registration;
-    status                = uct_predreg_eager_map(context, (void*)start,
-                                                  end - start,
+    status                = uct_predreg_eager_map(context->real, context->ucp,
+                                                  (void*)start, end - start,
                                                   &registration->memh);
     making                = NULL;
     if (status != UCS_OK) {

@@ -7,11 +7,15 @@
 #include "thresholds.h"
 #include "calibrate.h"
 #include "costs_key.h"
+#include "map.h"
 #include "measure.h"
+
+#include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define MAX_DOMAINS 16
@@ -63,24 +67,31 @@ static void make_key(const uct_predreg_real_t *real,
     pthread_mutex_unlock(&lock);
 }
 
-/* What the measurement calls */
+/* What the measurement calls, and what it hands to that */
+
+typedef struct {
+    const uct_predreg_real_t *real;
+    ucp_context_h            ucp;
+} owner_t;
 
 static ucs_status_t
 map(void *arg, void *address, size_t length, void **handle_p)
 {
-    return uct_predreg_eager_map(arg, address, length, (ucp_mem_h*)handle_p);
+    const owner_t *owner = arg;
+
+    return uct_predreg_eager_map(owner->real, owner->ucp, address, length,
+                                 (ucp_mem_h*)handle_p);
 }
 
 static void unmap(void *arg, void *handle)
 {
-    const uct_predreg_eager_context_t *context = arg;
+    const owner_t *owner = arg;
 
-    context->real->ucp_mem_unmap(context->ucp, handle);
+    owner->real->ucp_mem_unmap(owner->ucp, handle);
 }
 
-static void lookup(void *arg, const void *buffer)
+static void lookup(void *table, const void *buffer)
 {
-    const ucs_reuse_table_t *table = arg;
     const ucs_reuse_buffer_t *volatile found;
 
     found = ucs_reuse_table_find(table, buffer);
@@ -98,20 +109,21 @@ void uct_predreg_thresholds_tell_useless(const uct_predreg_core_t *core)
     }
 }
 
-static void tell_if_useless(const uct_predreg_eager_context_t *context)
+static void
+tell_if_useless(const uct_predreg_core_t *core, const uint32_t *sends)
 {
     unsigned i;
 
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        if (context->thresholds[i] != UCS_REUSE_NEVER) {
+        if (sends[i] != UCS_REUSE_NEVER) {
             return;
         }
     }
 
-    uct_predreg_thresholds_tell_useless(context->core);
+    uct_predreg_thresholds_tell_useless(core);
 }
 
-/* See uct_predreg_thresholds_gain_from() */
+/* See uct_predreg_thresholds_gain_from(). Constant after the first call */
 static size_t gain_from;
 
 static void measure_gain(void)
@@ -127,33 +139,31 @@ size_t uct_predreg_thresholds_gain_from(void)
     return gain_from;
 }
 
-void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)
+void uct_predreg_thresholds_find(const uct_predreg_core_t *core,
+                                 const uct_predreg_real_t *real,
+                                 ucp_context_h ucp,
+                                 const ucs_reuse_table_t *table,
+                                 uint32_t sends[UCS_REUSE_NUM_CLASSES])
 {
+    owner_t owner = {real, ucp};
     char key[UCT_PREDREG_COSTS_KEY_MAX];
     const uct_predreg_calibrate_params_t params = {
         .map        = map,
         .unmap      = unmap,
-        .arg        = context,
+        .arg        = &owner,
         .key        = key,
         .lookup     = IS_INSTRUMENTED ? NULL : lookup,
-        .lookup_arg = &context->table
+        .lookup_arg = (void*)table
     };
     ucs_reuse_costs_t costs;
     ucs_status_t status;
     unsigned i;
 
-    if (context->is_calibrated) {
-        return;
-    }
-
-    make_key(context->real, key);
-    context->is_calibrated = 1;
-
+    make_key(real, key);
     status = uct_predreg_calibrate(&params, &costs);
     if (status == UCS_OK) {
-        ucs_reuse_thresholds(&costs, context->core->knobs.eager_fraction / 100,
-                             context->thresholds);
-        tell_if_useless(context);
+        ucs_reuse_thresholds(&costs, core->knobs.eager_fraction / 100, sends);
+        tell_if_useless(core, sends);
         return;
     }
 
@@ -161,7 +171,7 @@ void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)
              "registration costs could not be measured (%s)",
              ucs_status_string(status));
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        context->thresholds[i] = UCS_REUSE_NEVER;
+        sends[i] = UCS_REUSE_NEVER;
     }
 }
 

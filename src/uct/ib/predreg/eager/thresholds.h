@@ -7,7 +7,15 @@
 #ifndef UCT_PREDREG_THRESHOLDS_H_
 #define UCT_PREDREG_THRESHOLDS_H_
 
-#include "context.h"
+#include <ucs/reuse/costs.h>
+#include <ucs/reuse/table.h>
+#include <uct/ib/predreg/compat/real.h>
+#include <uct/ib/predreg/core/types.h>
+
+#include <ucp/api/ucp.h>
+
+#include <stddef.h>
+#include <stdint.h>
 
 /** @file thresholds.h
  *
@@ -19,9 +27,19 @@
  *  costs depend on. */
 void uct_predreg_thresholds_add_domain(const char *name);
 
-/** Find the costs, which may take some milliseconds, and set the thresholds of
- *  a context, unless that was done before. Registers memory with UCP. */
-void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context);
+/**
+ * Find the costs, which may take some milliseconds, and after how many sends a
+ * buffer is registered by them. Registers memory with UCP.
+ *
+ * @param [in]  table  Of the context: looking buffers up in it is measured.
+ * @param [out] sends  By class of length, as ucs_reuse_thresholds();
+ *                     UCS_REUSE_NEVER for all, if the costs cannot be found.
+ */
+void uct_predreg_thresholds_find(const uct_predreg_core_t *core,
+                                 const uct_predreg_real_t *real,
+                                 ucp_context_h ucp,
+                                 const ucs_reuse_table_t *table,
+                                 uint32_t sends[UCS_REUSE_NUM_CLASSES]);
 
 /** @return from which length on messages may gain, bytes; 0: none does. See
  *  uct_predreg_measure_gain_from(); the first call measures. */
