@@ -55,23 +55,11 @@ static void set(_Atomic int *flag, int value)
     atomic_store_explicit(flag, value, memory_order_relaxed);
 }
 
-/* Whether a send is copied even from a hot buffer: the program waits for it,
- * and has not waited since the one before */
+/* Whether a send is copied even from a hot buffer */
 static int is_copied(const ucp_request_param_t *param)
 {
-    if (!is_set(&has_messages)) {
-        return 1;
-    }
-
-    if (!(param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL)) {
-        return 0;
-    }
-
-    if (is_set(&has_waited)) {
-        set(&has_waited, 0);
-        return 0;
-    }
-    return 1;
+    return !is_set(&has_messages) ||
+           uct_predreg_eager_is_hasty(&has_waited, param);
 }
 
 static unsigned
@@ -93,10 +81,7 @@ send_counted(uct_predreg_sender_t **sender_p, ucp_ep_h ep, const void *buffer,
 
 static void idle_counted(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
 {
-    /* Read first: the line stays shared among threads that wait */
-    if (!is_set(&has_waited)) {
-        set(&has_waited, 1);
-    }
+    uct_predreg_eager_note_wait(&has_waited);
     inner->idle(sender_p, worker);
 }
 

@@ -143,29 +143,6 @@ send_cold(const uct_predreg_eager_context_t *context, const void *buffer,
     return UCT_PREDREG_SEND_DATATYPE;
 }
 
-/*
- * Whether sending without the copy would keep the program from going on. A send
- * that the program waits for (UCP_OP_ATTR_FLAG_FAST_CMPL) is over at once if it
- * is copied, and else only when the peer has acknowledged it (openucx/ucx
- * #3113). A program that has found nothing to do between its sends, as one that
- * waits for an answer, does not lose by that; one that sends one message after
- * the other does.
- */
-static UCS_F_ALWAYS_INLINE int
-is_hasty(uct_predreg_eager_context_t *context, const ucp_request_param_t *param)
-{
-    /* Relaxed: it only decides how a send goes */
-    if (!(param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL)) {
-        return 0;
-    }
-
-    if (atomic_load_explicit(&context->has_waited, memory_order_relaxed)) {
-        atomic_store_explicit(&context->has_waited, 0, memory_order_relaxed);
-        return 0;
-    }
-    return 1;
-}
-
 /* Whether a buffer is to be registered that was sent so often. If that fails,
  * as it does where the program may only read the memory, it is tried again more
  * and more rarely, since each attempt takes as long as many copies */
@@ -285,7 +262,7 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
 
     context = known->context;
     uct_predreg_sender_add(&sender->sends, 1);
-    if (!is_hasty(context, param)) {
+    if (!uct_predreg_eager_is_hasty(&context->has_waited, param)) {
         handle = count_send(context, buffer, length);
         if (handle != 0) {
             changes = send_hot(context, sender, handle, ep, buffer, length,
@@ -321,10 +298,7 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
         return;
     }
 
-    /* Read first: the line stays shared among threads that wait */
-    if (!atomic_load_explicit(&context->has_waited, memory_order_relaxed)) {
-        atomic_store_explicit(&context->has_waited, 1, memory_order_relaxed);
-    }
+    uct_predreg_eager_note_wait(&context->has_waited);
     uct_predreg_hot_reap(context);
 }
 
