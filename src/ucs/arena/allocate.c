@@ -49,7 +49,10 @@ static void look_ahead(ucs_arena_t *arena)
     }
 }
 
-/* @return the first page, or UCS_ARENA_NO_PAGE */
+/* Make pages live, or note that there is no room for them. To be called under
+ * the lock.
+ * @param [out] kind_p  What the pages were before.
+ * @return the first of them; UCS_ARENA_NO_PAGE if there is no room */
 static uint32_t allocate(ucs_arena_t *arena, uint32_t length, uint32_t align,
                          ucs_arena_kind_t *kind_p)
 {

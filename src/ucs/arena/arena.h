@@ -221,8 +221,7 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
  *  thread, but not in a forked child. */
 void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats);
 
-/** @return when ucs_arena_tend() is to be called; 0: at once; UCS_ARENA_NEVER
- *  if
+/** @return when ucs_arena_tend() is to be called; 0: at once; UCS_ARENA_NEVER:
  *          there is nothing to do. Allocating and freeing may lower it, so that
  *          who sees that it has become earlier may wake the helper. */
 static UCS_F_ALWAYS_INLINE ucs_arena_time_t

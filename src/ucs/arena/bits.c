@@ -42,7 +42,9 @@ void ucs_arena_bits_clear(uint64_t *bits, size_t first, size_t end)
     }
 }
 
-/* The first bit that is set in the words after they were xored with flip */
+/* @return the first bit that is set, or clear, of first to end - 1; end if none
+ *         is. With flip 0 set bits are looked for. With flip UINT64_MAX clear
+ *         ones are: it turns each word around before it is looked at. */
 static size_t next(const uint64_t *bits, size_t first, size_t end,
                    uint64_t flip)
 {

@@ -9,14 +9,16 @@
 #include <ucs/sys/math.h>
 
 
-#define COLUMNS  UCS_ARENA_FIT_COLUMNS
+#define COLUMNS   UCS_ARENA_FIT_COLUMNS
 #define NUM_LISTS (UCS_ARENA_FIT_ROWS * COLUMNS)
 
-/* Blocks that may have room and are looked at, for each allocation */
+/* How many blocks of lists whose blocks may be too short are looked at for one
+ * allocation, at most, so that it takes constant time */
 #define MAX_LOOKS 8
 
 
-/* The position of the highest bit that is set */
+/* @return the position of the highest bit that is set in a number above 0: its
+ *         logarithm to base 2, rounded down */
 static unsigned highest(uint32_t number)
 {
     return 31 - __builtin_clz(number);

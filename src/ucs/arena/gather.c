@@ -7,11 +7,13 @@
 #include "gather.h"
 #include "work.h"
 
-/* Blocks that are looked at under one hold of the lock */
+/* After how many blocks the helper lets go of the lock for a moment, so that
+ * threads that allocate do not wait for all blocks of a slab */
 #define MAX_STEPS 32
 
 
-/* Let others have the lock, after some blocks */
+/* Count a block that was looked at, and let go of the lock for a moment after
+ * every MAX_STEPS of them */
 static void pause_after(ucs_arena_t *arena, unsigned *steps_p)
 {
     if (++*steps_p % MAX_STEPS == 0) {

@@ -104,13 +104,12 @@ typedef struct ucs_arena_params {
                                        ucs_arena_free() returns */
 } ucs_arena_params_t;
 
-/** Largest slab, bytes. Remote reads from larger registrations were seen to be
- *  slower with an adapter. */
+/** Largest slab, bytes. Remote reads from larger registrations are reported to be
+ *  slower (LMCache/LMCache#4432). */
 #define UCS_ARENA_MAX_SLAB        (4ul << 30)
 
-/* Defaults. The lazy time is short for people, and long beside the 10 us or so
- * that protecting takes; the other times have slabs come and go a few times a
- * second at most. */
+/* Defaults. The lazy time is short for people, and long beside a system call;
+ * the other times have slabs come and go a few times a second at most. */
 #define UCS_ARENA_DEF_SLAB        (64ul << 20)
 #define UCS_ARENA_DEF_LOW_WATER   (64ul << 20)
 #define UCS_ARENA_DEF_HIGH_WATER  (256ul << 20)

@@ -27,7 +27,9 @@ void ucs_arena_zero(void *start, size_t length)
         _mm_stream_si128(line + 3, zero);
     }
 
-    /* These stores are ordered with later ones by a fence only */
+    /* Without a fence another thread could see a later store of this thread
+     * before it sees these zeros, since stores past the cache may be done in any
+     * order */
     _mm_sfence();
 }
 

@@ -61,7 +61,8 @@ void ucs_reuse_gain_find(const ucs_reuse_costs_t *costs,
         return;
     }
 
-    /* The send that reaches the threshold is the first without the copy */
+    /* A buffer is registered by the send that makes their number reach the
+     * threshold, and that send goes without the copy already */
     gain->hot_buffers = 1;
     gain->sends       = counted.sends - counted.threshold + 1;
     gain->saved      -= ucs_reuse_registration(costs, counted.length);

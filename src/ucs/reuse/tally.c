@@ -121,7 +121,9 @@ static void show(const ucs_reuse_tally_row_t *row, uint64_t address,
         .copied  = get(&row->copied)
     };
 
-    /* A send is counted before it is counted as copied */
+    /* Another thread may note copied sends between both loads, so that more of
+     * them are seen as copied than there were: the count is read last, and is no
+     * less than that */
     sends.count = ucs_max(get(&row->count), sends.copied);
     if ((sends.count > 0) && (sends.length > 0)) {
         func(arg, &sends);

@@ -223,7 +223,8 @@ static void print_json_sends(const predreg_sends_t *sends)
     printf("\"seconds\":%.9f}\n", (double)sends->time / NSEC_PER_SEC);
 }
 
-/* @return what is said of UCX_RCACHE_PRED_EAGER=y */
+/* @return the words that end the sentence about what UCX_RCACHE_PRED_EAGER=y
+ *         would save: whether the user is advised to set it, and why not */
 static const char *eager_phrase(predreg_eager_advice_t advice)
 {
     static const char *phrases[] = {
