@@ -110,14 +110,7 @@ static void wipe(ucs_arena_t *arena, uint32_t block, uint32_t length,
         kind = UCS_ARENA_KIND_BLANK;
     }
 
-    ucs_arena_lock(arena);
-    if (status == UCS_OK) {
-        ucs_arena_worked(&arena->access);
-    } else {
-        ucs_arena_failed(arena, &arena->access, now);
-    }
-    ucs_arena_blocks_release(&arena->blocks, block, kind);
-    ucs_arena_unlock(arena);
+    ucs_arena_put_back(arena, block, kind, status, now);
 }
 
 void ucs_arena_wipe(ucs_arena_t *arena, ucs_arena_time_t now,

@@ -74,6 +74,20 @@ void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length)
     ucs_arena_unlock(arena);
 }
 
+void ucs_arena_put_back(ucs_arena_t *arena, uint32_t block,
+                        ucs_arena_kind_t kind, ucs_status_t status,
+                        ucs_arena_time_t now)
+{
+    ucs_arena_lock(arena);
+    ucs_arena_blocks_release(&arena->blocks, block, kind);
+    if (status == UCS_OK) {
+        ucs_arena_worked(&arena->access);
+    } else {
+        ucs_arena_failed(arena, &arena->access, now);
+    }
+    ucs_arena_unlock(arena);
+}
+
 ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
                                   ucs_arena_time_t now)
 {
@@ -96,13 +110,6 @@ ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
         kind = UCS_ARENA_KIND_DARK; /* Its protection is not known any more */
     }
 
-    ucs_arena_lock(arena);
-    ucs_arena_blocks_release(&arena->blocks, block, kind);
-    if (status == UCS_OK) {
-        ucs_arena_worked(&arena->access);
-    } else {
-        ucs_arena_failed(arena, &arena->access, now);
-    }
-    ucs_arena_unlock(arena);
+    ucs_arena_put_back(arena, block, kind, status, now);
     return status;
 }

@@ -81,6 +81,13 @@ ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
 /** Fill held pages with zeros, and count that. The helper, without the lock. */
 void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length);
 
+/** Make a held block idle, of a kind that may be another one, after it was tried
+ *  to make it accessible. The helper, without the lock.
+ *  @param [in] status  Whether that has worked. */
+void ucs_arena_put_back(ucs_arena_t *arena, uint32_t block,
+                        ucs_arena_kind_t kind, ucs_status_t status,
+                        ucs_arena_time_t now);
+
 /** Make a held block idle and clean, or, if it cannot be made accessible, idle.
  *  The helper, without the lock. @return an error if it is not clean. */
 ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
