@@ -121,9 +121,9 @@ static void show(const ucs_reuse_tally_row_t *row, uint64_t address,
         .copied  = get(&row->copied)
     };
 
-    /* Another thread may note copied sends between both loads, so that more of
-     * them are seen as copied than there were: the count is read last, and is no
-     * less than that */
+    /* A send is added to the count before it is added to the copied ones, and the
+     * count is read after these. But all of that is relaxed, so that a copied
+     * send of another thread may be seen before it is seen in the count */
     sends.count = ucs_max(get(&row->count), sends.copied);
     if ((sends.count > 0) && (sends.length > 0)) {
         func(arg, &sends);

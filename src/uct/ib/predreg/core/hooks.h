@@ -176,8 +176,8 @@ typedef struct uct_predreg_hooks {
     /** It was made, or not: then it is NULL. */
     void         (*worker_made)(ucp_context_h context, ucp_worker_h worker);
 
-    /** The attributes of an interface were queried. The hook may change
-     *  them. */
+    /** The attributes of an interface were queried. The hook may change them.
+     *  NULL if small sends are only counted. */
     void         (*iface_query)(uct_iface_attr_t *attr);
 } uct_predreg_hooks_t;
 

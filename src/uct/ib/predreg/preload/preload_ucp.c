@@ -231,6 +231,7 @@ small_send_begin(const uct_predreg_hooks_t *hooks, small_send_t *small,
 {
     unsigned changes;
 
+    /* What the hook registers is a buffer that has become hot */
     predreg_purpose = UCT_PREDREG_PURPOSE_HOT;
     changes         = hooks->send(&predreg_sender, ep, buffer, length, *param_p,
                                   &small->send);
