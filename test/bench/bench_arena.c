@@ -17,7 +17,7 @@
 #include "bench_util.h"
 
 #include <ucs/arena/arena.h>
-#include <ucs/arena/zero.h>
+#include <ucs/arena/memory/zero.h>
 
 #include <pthread.h>
 #include <string.h>

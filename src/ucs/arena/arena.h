@@ -7,10 +7,9 @@
 #ifndef UCS_ARENA_ARENA_H_
 #define UCS_ARENA_ARENA_H_
 
-#include "blocks.h"
-#include "slabs.h"
-#include "types.h"
-
+#include <ucs/arena/memory/blocks.h>
+#include <ucs/arena/memory/slabs.h>
+#include <ucs/arena/memory/types.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 

@@ -13,7 +13,7 @@ BEGIN_C_DECLS
 
 /** @file supply.h
  *
- * Slabs come and go. Called by the helper, under its lock, without that of the
+ * Slabs are opened. Called by the helper, under its lock, without that of the
  * arena.
  */
 
@@ -23,11 +23,6 @@ BEGIN_C_DECLS
  * @param [inout] budget_p  See ucs_arena_make_room(). */
 void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now,
                       uint32_t *budget_p);
-
-/** Give slabs back that were empty for the idle time, as long as more is free
- *  than the high-water mark, and bare ones. @return when it is to be called
- *  again. */
-ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now);
 
 END_C_DECLS
 

@@ -7,6 +7,7 @@
 #include "dark.h"
 #include "ready.h"
 #include "supply.h"
+#include "trim.h"
 #include "work.h"
 
 #include <ucs/sys/math.h>

@@ -113,3 +113,13 @@ ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
     ucs_arena_put_back(arena, block, kind, status, now);
     return status;
 }
+
+void ucs_arena_note_slabs(ucs_arena_t *arena)
+{
+    const ucs_arena_slabs_t *slabs = &arena->slabs;
+
+    arena->has_vacant       = ucs_arena_slabs_has_vacant(slabs);
+    arena->stats.registered = (uint64_t)slabs->num_open << slabs->shift;
+    arena->stats.committed  = arena->stats.registered +
+                              ((uint64_t)slabs->num_bare << slabs->shift);
+}

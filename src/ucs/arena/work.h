@@ -73,6 +73,10 @@ void ucs_arena_failed(ucs_arena_t *arena, ucs_arena_backoff_t *backoff,
 /** Something has not failed. Under the lock. */
 void ucs_arena_worked(ucs_arena_backoff_t *backoff);
 
+/** Bring what others are told of slabs up to date. The helper, under the
+ *  lock. */
+void ucs_arena_note_slabs(ucs_arena_t *arena);
+
 /** Protect held pages, or make them accessible, and count that. Without the
  *  lock. */
 ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,

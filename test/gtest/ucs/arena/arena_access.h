@@ -7,7 +7,7 @@
 #ifndef PREDREG_GTEST_ARENA_ACCESS_H_
 #define PREDREG_GTEST_ARENA_ACCESS_H_
 
-#include <ucs/arena/types.h>
+#include <ucs/arena/memory/types.h>
 
 #include <ucs/sys/compiler_def.h>
 

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/arena/bits.h>
+#include <ucs/arena/memory/bits.h>
 
 #include <gtest/gtest.h>
 

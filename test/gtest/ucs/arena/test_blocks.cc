@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/arena/blocks.h>
+#include <ucs/arena/memory/blocks.h>
 
 #include <gtest/gtest.h>
 

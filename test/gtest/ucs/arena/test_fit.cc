@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/arena/fit.h>
+#include <ucs/arena/memory/fit.h>
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/arena/zero.h>
+#include <ucs/arena/memory/zero.h>
 
 #include <gtest/gtest.h>
 

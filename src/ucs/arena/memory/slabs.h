@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_ARENA_SLABS_H_
-#define UCS_ARENA_SLABS_H_
+#ifndef UCS_ARENA_MEMORY_SLABS_H_
+#define UCS_ARENA_MEMORY_SLABS_H_
 
 #include "types.h"
 

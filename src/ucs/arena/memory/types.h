@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_ARENA_TYPES_H_
-#define UCS_ARENA_TYPES_H_
+#ifndef UCS_ARENA_MEMORY_TYPES_H_
+#define UCS_ARENA_MEMORY_TYPES_H_
 
 #include <ucs/type/status.h>
 

@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_ARENA_BLOCKS_H_
-#define UCS_ARENA_BLOCKS_H_
+#ifndef UCS_ARENA_MEMORY_BLOCKS_H_
+#define UCS_ARENA_MEMORY_BLOCKS_H_
 
 #include "bits.h"
 #include "fit.h"

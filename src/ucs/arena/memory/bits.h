@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_ARENA_BITS_H_
-#define UCS_ARENA_BITS_H_
+#ifndef UCS_ARENA_MEMORY_BITS_H_
+#define UCS_ARENA_MEMORY_BITS_H_
 
 #include <ucs/sys/compiler_def.h>
 

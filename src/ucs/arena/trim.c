@@ -1,0 +1,219 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "trim.h"
+
+#include "gather.h"
+#include "work.h"
+
+#include <ucs/sys/math.h>
+
+
+/* Forget the held blocks of a slab that is closed.
+ * @param [in] status  Whether its memory could be taken away */
+static void forget(ucs_arena_t *arena, uint32_t slab, uint32_t first,
+                   uint32_t end, ucs_status_t status)
+{
+    uint32_t next;
+
+    ucs_arena_lock(arena);
+    for (; first < end; first = next) {
+        next = first + ucs_arena_blocks_length(&arena->blocks, first);
+        ucs_arena_blocks_drop(&arena->blocks, first);
+    }
+    ucs_arena_blocks_close(&arena->blocks, slab);
+    ++arena->stats.slabs_closed;
+    arena->stats.failures += (status != UCS_OK);
+    ucs_arena_note_slabs(arena);
+    ucs_arena_unlock(arena);
+}
+
+/* Give a slab back, if it is empty. @return whether it was */
+static int close_slab(ucs_arena_t *arena, uint32_t slab)
+{
+    ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
+    ucs_status_t status;
+    uint32_t first, end;
+
+    /* While its pages are held, nobody can allocate them */
+    if (ucs_arena_slab_is_used(shown) ||
+        !ucs_arena_gather(arena, slab, arena->blocks.slab_pages, &first,
+                          &end)) {
+        return 0;
+    }
+
+    if (!ucs_arena_slab_hide(shown)) {
+        goto err_scatter;
+    }
+
+    if (ucs_arena_slabs_deregister(&arena->slabs, &arena->ops, slab) !=
+        UCS_OK) {
+        goto err_publish;
+    }
+
+    status = ucs_arena_slabs_clear(&arena->slabs, &arena->ops, slab);
+    forget(arena, slab, first, end, status);
+    return 1;
+
+err_publish:
+    ucs_arena_slab_publish(shown);
+    ucs_arena_lock(arena);
+    ++arena->stats.failures;
+    ucs_arena_unlock(arena);
+err_scatter:
+    ucs_arena_scatter(arena, first, end);
+    return 0;
+}
+
+/* Whether more is free than the high-water mark, without a slab. To be called
+ * under the lock */
+static int is_above(const ucs_arena_t *arena)
+{
+    return (arena->blocks.num_empty > 0) &&
+           (ucs_arena_blocks_num_free(&arena->blocks) >=
+            arena->blocks.slab_pages +
+                    ucs_arena_pages(arena, arena->params.high_water));
+}
+
+/* When a slab is to be given back; UCS_ARENA_NEVER if it is not. To be called
+ * under the lock */
+static ucs_arena_time_t due_of(const ucs_arena_t *arena, uint32_t slab)
+{
+    const ucs_arena_usage_t *usage = &arena->blocks.usage[slab];
+
+    return (ucs_arena_slab_is_open(&arena->slabs.slabs[slab]) &&
+            (usage->live == 0)) ?
+                   usage->empty_since + arena->params.idle :
+                   UCS_ARENA_NEVER;
+}
+
+/* Take memory away that the kernel would not take back before */
+static void clear_bare(ucs_arena_t *arena)
+{
+    if (arena->slabs.num_bare > 0) {
+        ucs_arena_slabs_clear_all(&arena->slabs, &arena->ops);
+        ucs_arena_lock(arena);
+        ucs_arena_note_slabs(arena);
+        ucs_arena_unlock(arena);
+    }
+}
+
+/* Give back a slab if it is due. @return when it is to be looked at again */
+static ucs_arena_time_t
+trim_slab(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t due,
+          ucs_arena_time_t now)
+{
+    if (due > now) {
+        return due;
+    }
+    return close_slab(arena, slab) ? UCS_ARENA_NEVER :
+                                     now + arena->params.retry;
+}
+
+ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    ucs_arena_time_t next = UCS_ARENA_NEVER;
+    uint32_t slab         = arena->slabs.num_used;
+    ucs_arena_time_t due;
+    int above;
+
+    clear_bare(arena);
+
+    /* Memory in use stays in the first slabs */
+    while (slab-- > 0) {
+        ucs_arena_lock(arena);
+        above = is_above(arena);
+        due   = due_of(arena, slab);
+        ucs_arena_unlock(arena);
+        if (!above) {
+            break;
+        }
+
+        due  = trim_slab(arena, slab, due, now);
+        next = ucs_min(next, due);
+    }
+
+    return (arena->slabs.num_bare == 0) ?
+                   next :
+                   ucs_min(next, now + arena->params.retry);
+}
+
+size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
+                        ucs_arena_time_t now)
+{
+    size_t given = 0;
+    uint32_t slab;
+
+    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        return 0;
+    }
+
+    pthread_mutex_lock(&arena->work);
+    for (slab = arena->slabs.num_used; (slab-- > 0) && (given < bytes);) {
+        if (ucs_arena_slab_is_open(&arena->slabs.slabs[slab]) &&
+            close_slab(arena, slab)) {
+            given += arena->params.slab_size;
+        }
+    }
+
+    ucs_arena_lock(arena);
+    arena->opening.at = ucs_max(arena->opening.at, now + arena->params.idle);
+    ucs_arena_unlock(arena);
+    pthread_mutex_unlock(&arena->work);
+    return given;
+}
+
+/* Deregister a slab at the end, and take its memory away if none of it is
+ * live */
+static ucs_status_t stop_slab(ucs_arena_t *arena, uint32_t slab)
+{
+    ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
+    ucs_status_t status;
+    int is_empty;
+
+    if (!ucs_arena_slab_hide(shown)) {
+        return UCS_ERR_BUSY;
+    }
+
+    status = ucs_arena_slabs_deregister(&arena->slabs, &arena->ops, slab);
+    if (status != UCS_OK) {
+        ucs_arena_slab_publish(shown);
+        return status;
+    }
+
+    ucs_arena_lock(arena);
+    /* Not while another thread frees some of it, either */
+    is_empty = (arena->blocks.usage[slab].idle == arena->blocks.slab_pages);
+    ucs_arena_unlock(arena);
+    return is_empty ? ucs_arena_slabs_clear(&arena->slabs, &arena->ops, slab) :
+                      UCS_OK;
+}
+
+ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
+{
+    ucs_status_t result = UCS_OK;
+    ucs_status_t status;
+    uint32_t slab;
+
+    pthread_mutex_lock(&arena->work);
+    ucs_arena_lock(arena);
+    atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
+    atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
+    ucs_arena_unlock(arena);
+
+    for (slab = 0; slab < arena->slabs.num_used; ++slab) {
+        if (ucs_arena_slab_is_open(&arena->slabs.slabs[slab])) {
+            status = stop_slab(arena, slab);
+            result = (status != UCS_OK) ? status : result;
+        }
+    }
+
+    ucs_arena_lock(arena);
+    ucs_arena_note_slabs(arena);
+    ucs_arena_unlock(arena);
+    pthread_mutex_unlock(&arena->work);
+    return result;
+}
