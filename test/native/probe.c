@@ -27,15 +27,35 @@
  * usage: probe MIB    so much memory must be possible to pin
  */
 
-#define MIB     (1ul << 20)
-#define SKIPPED 77
+#define MIB      (1ul << 20)
+#define SKIPPED  77
+#define ATTEMPTS 20     /* Of each registration, */
+#define PAUSE    100000 /* so many microseconds apart */
 
+
+/* The kernel gives back what a process has pinned some time after the process has
+ * ended, so that there may be room a little later */
+static ucs_status_t pin(void *buffer, size_t size)
+{
+    ucs_status_t status = UCS_OK;
+    void *handle;
+    int i;
+
+    for (i = 0; i < ATTEMPTS; ++i) {
+        status = uring_reg(buffer, size, &handle);
+        if (status != UCS_ERR_NO_MEMORY) {
+            break;
+        }
+        usleep(PAUSE);
+    }
+    return status;
+}
 
 /* Pin the same memory so often that it is enough: the kernel counts it each
  * time */
 static int check_pinning(unsigned long mib)
 {
-    void *buffer = NULL, *handle;
+    void *buffer        = NULL;
     struct rlimit limit = {0};
     ucs_status_t status;
     unsigned long i;
@@ -53,7 +73,7 @@ static int check_pinning(unsigned long mib)
     memset(buffer, 1, MIB);
 
     for (i = 0; i < mib; ++i) {
-        status = uring_reg(buffer, MIB, &handle);
+        status = pin(buffer, MIB);
         if (status != UCS_OK) {
             getrlimit(RLIMIT_MEMLOCK, &limit);
             printf("memory could not be pinned after %lu MiB (%s); locked "
