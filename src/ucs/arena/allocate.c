@@ -49,6 +49,18 @@ static void look_ahead(ucs_arena_t *arena)
     }
 }
 
+/* Make pages of a block of a kind live. To be called under the lock */
+static void make_live(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t block,
+                      uint32_t first, uint32_t length)
+{
+    ucs_arena_blocks_make_live(&arena->blocks, block, first, length);
+    ++arena->stats.allocations;
+    if (kind == UCS_ARENA_KIND_RETIRED) {
+        arena->stats.zeroed_callers += ucs_arena_bytes(arena, length);
+    }
+    look_ahead(arena);
+}
+
 /* Make pages live, or note that there is no room for them. To be called under
  * the lock.
  * @param [out] kind_p  What the pages were before.
@@ -65,13 +77,7 @@ static uint32_t allocate(ucs_arena_t *arena, uint32_t length, uint32_t align,
     }
 
     first = ucs_arena_fit_align(block, align);
-    ucs_arena_blocks_make_live(&arena->blocks, block, first, length);
-    ++arena->stats.allocations;
-    if (*kind_p == UCS_ARENA_KIND_RETIRED) {
-        arena->stats.zeroed_callers += ucs_arena_bytes(arena, length);
-    }
-
-    look_ahead(arena);
+    make_live(arena, *kind_p, block, first, length);
     return first;
 }
 
@@ -90,7 +96,10 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align)
         return NULL;
     }
 
-    ucs_arena_lock(arena);
+    if (!ucs_arena_lock(arena)) {
+        return NULL;
+    }
+
     if ((pages > arena->blocks.slab_pages) ||
         (spacing > arena->blocks.slab_pages)) {
         ++arena->stats.too_large;
@@ -108,4 +117,46 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align)
         arena->ops.zero(arena->ops.arg, address, ucs_arena_bytes(arena, pages));
     }
     return address;
+}
+
+/* The kind of an idle block at a page that has so many pages and whose pages may
+ * be made live; UCS_ARENA_KIND_LAST if there is none. To be called under the
+ * lock */
+static ucs_arena_kind_t
+ready_kind(const ucs_arena_blocks_t *blocks, uint32_t page, uint32_t length)
+{
+    ucs_arena_kind_t kind = ucs_arena_blocks_idle_kind(blocks, page);
+
+    return (((kind == UCS_ARENA_KIND_CLEAN) ||
+             (kind == UCS_ARENA_KIND_RETIRED)) &&
+            (ucs_arena_blocks_length(blocks, page) >= length)) ?
+                   kind :
+                   UCS_ARENA_KIND_LAST;
+}
+
+ucs_status_t ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length)
+{
+    uintptr_t offset  = (uintptr_t)end - arena->slabs.base;
+    uint32_t pages    = ucs_arena_pages(arena, length);
+    uint32_t first    = offset >> arena->page_shift;
+    ucs_arena_kind_t kind = UCS_ARENA_KIND_LAST;
+
+    /* At the beginning of a slab there is no memory of the same slab before */
+    if ((offset >= arena->slabs.size) || ((offset & arena->slabs.mask) == 0) ||
+        (length > arena->slabs.mask) || !ucs_arena_lock(arena)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        kind = ready_kind(&arena->blocks, first, pages);
+    }
+    if (kind != UCS_ARENA_KIND_LAST) {
+        make_live(arena, kind, first, first, pages);
+    }
+    ucs_arena_unlock(arena);
+
+    if (kind == UCS_ARENA_KIND_RETIRED) {
+        arena->ops.zero(arena->ops.arg, end, ucs_arena_bytes(arena, pages));
+    }
+    return (kind == UCS_ARENA_KIND_LAST) ? UCS_ERR_NO_RESOURCE : UCS_OK;
 }

@@ -77,6 +77,7 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
                             const ucs_arena_ops_t *ops, void *memory)
 {
     ucs_arena_t *arena = memory;
+    pthread_mutexattr_t attr;
     layout_t layout;
 
     if (!is_accepted(params)) {
@@ -101,7 +102,11 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
     arena->has_vacant        = 1;
     atomic_init(&arena->due,
                 ucs_arena_wants_slab(arena) ? 0 : UCS_ARENA_NEVER);
-    pthread_mutex_init(&arena->lock, NULL);
+    arena->moving            = UCS_ARENA_NO_SLAB;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(&arena->lock, &attr);
+    pthread_mutexattr_destroy(&attr);
     pthread_mutex_init(&arena->work, NULL);
     return arena;
 }

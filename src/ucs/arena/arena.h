@@ -65,6 +65,12 @@ BEGIN_C_DECLS
  *   any but live -> clean  (helper) where a request was refused although
  *                     neighbours of different states would have had room for it
  *
+ * A slab is spoilt when the program maps something else over a part of it
+ * (MAP_FIXED), or does what else cannot be undone. That part is the program's;
+ * nothing of the slab is found or allocated any more; and from then on a page
+ * that is freed, or was free, is gone: the addresses are reserved. The helper
+ * deregisters the slab, and opens it anew when all of its pages are gone.
+ *
  * All of a slab's pages are clean when it is opened, and leave whatever state
  * they are in when it is closed, which takes that none is live. Pages that
  * could not be made accessible stay as they were, and are tried again later.
@@ -78,6 +84,9 @@ BEGIN_C_DECLS
  * changes the protection of its memory (mprotect) needs strict as well: only
  * pages that have been dark have the protection they are expected to have.
  */
+
+/** No slab. */
+#define UCS_ARENA_NO_SLAB UINT32_MAX
 
 /** When something that has failed is tried again. Under the lock. */
 typedef struct ucs_arena_backoff {
@@ -106,12 +115,20 @@ typedef struct ucs_arena {
 
     pthread_mutex_t     lock;       /**< Around all below. Held for moments;
                                          nothing is called under it. Taken after
-                                         the lock of the helper */
+                                         the lock of the helper. Tells a thread
+                                         that has it that it has it */
     ucs_arena_blocks_t  blocks;
     ucs_arena_time_t    retired_since; /**< No page of a retired block was freed
                                             before this; undefined if there is
                                             none */
     int                 has_vacant; /**< Whether a slab can be opened */
+    unsigned            num_spoilt; /**< Slabs that are spoilt */
+    int                 wants_mend; /**< Whether one was spoilt, or pages of one
+                                         are gone, since the helper looked */
+    uint32_t            moving;     /**< Slab that the helper gives memory or
+                                         takes it from, without the lock;
+                                         UCS_ARENA_NO_SLAB, or one that there is
+                                         not: none */
     uint32_t            demand;     /**< Pages of the longest request that was
                                          refused and not provided for; 0:
                                          none */
@@ -173,7 +190,9 @@ void ucs_arena_child(ucs_arena_t *arena);
  * @param [in] length  Bytes, rounded up to pages.
  * @param [in] align   Bytes, a power of 2, or 0: where pages begin.
  * @return NULL if there is no room that is registered and accessible; the
- *         helper has more later, unless more is asked for than a slab has.
+ *         helper has more later, unless more is asked for than a slab has. NULL
+ *         as well in the handler of a signal that has interrupted this thread
+ *         in the arena.
  */
 void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align);
 
@@ -191,10 +210,39 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align);
  * @return UCS_ERR_NO_ELEM if nothing of the range is in the arena;
  *         UCS_ERR_INVALID_PARAM if it does not begin with a page;
  *         UCS_ERR_UNSUPPORTED if the arena has ended or this is a forked child:
- *         the caller is to unmap the memory.
+ *         the caller is to unmap the memory; UCS_ERR_BUSY in the handler of a
+ *         signal that has interrupted this thread in the arena: the memory
+ *         stays live for good.
  */
 ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
                             ucs_arena_time_t now);
+
+/**
+ * Make the pages behind live memory live as well, if there is room that is
+ * accessible, and they are in the same slab. As ucs_arena_allocate().
+ *
+ * @param [in] end     Where the live memory ends, a multiple of the page size.
+ * @param [in] length  Bytes, rounded up to pages.
+ * @return UCS_ERR_NO_RESOURCE if there is none.
+ */
+ucs_status_t
+ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length);
+
+/**
+ * The program is about to map something else at addresses of the arena, whether
+ * the memory there is live or not. They are live from now on, and the slabs that
+ * they are in are spoilt. Any thread, memory hooks included; waits while others
+ * work at this memory, at most for one operation that zeroes, protects or maps,
+ * or if the slab is empty, for its being given back.
+ *
+ * @param [in] start, length  As for ucs_arena_free().
+ * @return as ucs_arena_free(): UCS_OK, or nothing was done.
+ */
+ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length);
+
+/** @return whether any slab of a range is spoilt. Wait-free; any thread. */
+int ucs_arena_is_spoilt(const ucs_arena_t *arena, const void *start,
+                        size_t length);
 
 /**
  * What the helper has to do: protect what was freed, provide room, fill with

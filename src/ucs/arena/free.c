@@ -15,8 +15,10 @@ typedef struct {
     size_t           page;
     size_t           end;
     ucs_arena_time_t now;
-    uint32_t         runs[UCS_ARENA_BATCH]; /* Live until now */
+    uint32_t         runs[UCS_ARENA_BATCH]; /* Live until now; held, if strict */
     unsigned         num_runs;
+    uint32_t         spoilt[UCS_ARENA_BATCH]; /* Those of spoilt slabs; held */
+    unsigned         num_spoilt;
     int              is_counted; /* Whether it counts as a call */
 } range_t;
 
@@ -41,6 +43,13 @@ static void free_run(ucs_arena_t *arena, range_t *range)
     }
 
     range->page = ucs_arena_bits_next_clear(blocks->live, first, end);
+    if (blocks->usage[slab].is_spoilt) {
+        ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
+                                1);
+        range->spoilt[range->num_spoilt++] = first;
+        return;
+    }
+
     if (blocks->num[UCS_ARENA_KIND_RETIRED] == 0) {
         arena->retired_since = range->now;
     }
@@ -50,13 +59,39 @@ static void free_run(ucs_arena_t *arena, range_t *range)
     range->runs[range->num_runs++] = first;
 }
 
+/* Take held pages of spoilt slabs away at once: they may be anything that the
+ * program has mapped, such as a file */
+static void take_away(ucs_arena_t *arena, range_t *range)
+{
+    uint32_t block;
+    unsigned i;
+
+    for (i = 0; i < range->num_spoilt; ++i) {
+        /* If it fails, it goes with the slab */
+        block = range->spoilt[i];
+        (void)arena->ops.unmap(arena->ops.arg, ucs_arena_address(arena, block),
+                               ucs_arena_bytes(arena, ucs_arena_blocks_length(
+                                                              &arena->blocks,
+                                                              block)));
+        ucs_arena_lock(arena);
+        ucs_arena_blocks_drop(&arena->blocks, block);
+        arena->wants_mend = 1;
+        ucs_arena_wake(arena, range->now);
+        ucs_arena_unlock(arena);
+    }
+}
+
 /* Free some of a range. @return an error if the arena has ended */
 static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
 {
     unsigned steps;
 
-    range->num_runs = 0;
-    ucs_arena_lock(arena);
+    range->num_runs   = 0;
+    range->num_spoilt = 0;
+    if (!ucs_arena_lock(arena)) {
+        return UCS_ERR_BUSY;
+    }
+
     if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         ucs_arena_unlock(arena);
         return UCS_ERR_UNSUPPORTED;
@@ -66,12 +101,13 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
          ++steps) {
         free_run(arena, range);
     }
-    if (range->num_runs > 0) {
+    if (range->num_runs + range->num_spoilt > 0) {
         ucs_arena_wake(arena, range->now + arena->params.lazy);
         arena->stats.frees += !range->is_counted;
         range->is_counted   = 1;
     }
     ucs_arena_unlock(arena);
+    take_away(arena, range);
 
     if (arena->params.is_strict && (range->num_runs > 0)) {
         ucs_arena_darken(arena, range->runs, range->num_runs);

@@ -13,17 +13,66 @@
 #include <ucs/sys/math.h>
 
 
+/* Give a vacant slab memory. @return UCS_ERR_NO_RESOURCE if there is none */
+static ucs_status_t map_slab(ucs_arena_t *arena, uint32_t *slab_p)
+{
+    ucs_status_t status;
+
+    ucs_arena_lock(arena);
+    *slab_p       = ucs_arena_slabs_first_vacant(&arena->slabs);
+    arena->moving = *slab_p;
+    ucs_arena_unlock(arena);
+    if (*slab_p == arena->slabs.num) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    status = ucs_arena_slabs_map(&arena->slabs, &arena->ops, *slab_p);
+    ucs_arena_moved(arena);
+    return status;
+}
+
+static ucs_status_t make_slab(ucs_arena_t *arena, uint32_t *slab_p)
+{
+    const ucs_arena_ops_t *ops = &arena->ops;
+    size_t length              = arena->params.slab_size;
+    ucs_status_t status;
+
+    status = ops->reserve(ops->arg, length);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = map_slab(arena, slab_p);
+    if (status != UCS_OK) {
+        goto err_release;
+    }
+
+    status = ucs_arena_slabs_register(&arena->slabs, ops, *slab_p);
+    if (status != UCS_OK) {
+        goto err_take_away;
+    }
+    return UCS_OK;
+
+err_take_away:
+    ucs_arena_take_away(arena, *slab_p);
+err_release:
+    ops->release(ops->arg, length);
+    return status;
+}
+
 static int open_slab(ucs_arena_t *arena, ucs_arena_time_t now)
 {
     ucs_status_t status;
     uint32_t slab;
 
-    status = ucs_arena_slabs_open(&arena->slabs, &arena->ops, &slab);
+    status = make_slab(arena, &slab);
 
     ucs_arena_lock(arena);
     ucs_arena_note_slabs(arena);
     if (status == UCS_OK) {
-        ucs_arena_blocks_open(&arena->blocks, slab, now);
+        if (!arena->blocks.usage[slab].is_spoilt) {
+            ucs_arena_blocks_open(&arena->blocks, slab, now);
+        }
         ucs_arena_slab_publish(&arena->slabs.slabs[slab]);
         ++arena->stats.slabs_opened;
     }

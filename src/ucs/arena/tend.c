@@ -26,6 +26,9 @@ get_due(const ucs_arena_t *arena, ucs_arena_time_t now, ucs_arena_time_t next)
     if ((num[UCS_ARENA_KIND_DARK] > 0) || ucs_arena_wants_clean(arena)) {
         next = ucs_min(next, ucs_max(now, arena->access.at));
     }
+    if (arena->wants_mend) {
+        next = now;
+    }
     if ((arena->demand > 0) || ucs_arena_wants_slab(arena)) {
         next = ucs_min(next, ucs_max(now, arena->opening.at));
     }

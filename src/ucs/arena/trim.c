@@ -12,6 +12,16 @@
 #include <ucs/sys/math.h>
 
 
+/* To be called under the lock */
+static void forget_slab(ucs_arena_t *arena, uint32_t slab)
+{
+    if (arena->blocks.usage[slab].is_spoilt) {
+        ucs_arena_slab_mend(&arena->slabs.slabs[slab]);
+        --arena->num_spoilt;
+    }
+    ucs_arena_blocks_close(&arena->blocks, slab);
+}
+
 /* Forget the held blocks of a slab that is closed.
  * @param [in] status  Whether its memory could be taken away */
 static void forget(ucs_arena_t *arena, uint32_t slab, uint32_t first,
@@ -24,11 +34,22 @@ static void forget(ucs_arena_t *arena, uint32_t slab, uint32_t first,
         next = first + ucs_arena_blocks_length(&arena->blocks, first);
         ucs_arena_blocks_drop(&arena->blocks, first);
     }
-    ucs_arena_blocks_close(&arena->blocks, slab);
+    forget_slab(arena, slab);
     ++arena->stats.slabs_closed;
     arena->stats.failures += (status != UCS_OK);
     ucs_arena_note_slabs(arena);
     ucs_arena_unlock(arena);
+}
+
+/* Let a slab not be found any more. @return 0 if it is in use */
+static int hide(ucs_arena_t *arena, ucs_arena_slab_t *slab)
+{
+    int is_hidden;
+
+    ucs_arena_lock(arena);
+    is_hidden = ucs_arena_slab_hide(slab);
+    ucs_arena_unlock(arena);
+    return is_hidden;
 }
 
 /* Give a slab back, if it is empty. @return whether it was */
@@ -45,7 +66,7 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
         return 0;
     }
 
-    if (!ucs_arena_slab_hide(shown)) {
+    if (!hide(arena, shown)) {
         goto err_scatter;
     }
 
@@ -59,8 +80,8 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
     return 1;
 
 err_publish:
-    ucs_arena_slab_publish(shown);
     ucs_arena_lock(arena);
+    ucs_arena_slab_publish(shown);
     ++arena->stats.failures;
     ucs_arena_unlock(arena);
 err_scatter:
@@ -90,15 +111,81 @@ static ucs_arena_time_t due_of(const ucs_arena_t *arena, uint32_t slab)
                    UCS_ARENA_NEVER;
 }
 
-/* Take memory away that the kernel would not take back before */
-static void clear_bare(ucs_arena_t *arena)
+/* Whether the kernel would not take memory back of a slab that the program has
+ * nothing of */
+static int is_left(const ucs_arena_slab_t *slab)
 {
-    if (arena->slabs.num_bare > 0) {
-        ucs_arena_slabs_clear_all(&arena->slabs, &arena->ops);
-        ucs_arena_lock(arena);
-        ucs_arena_note_slabs(arena);
-        ucs_arena_unlock(arena);
+    return slab->is_bare && !ucs_arena_slab_is_spoilt(slab);
+}
+
+/* Take memory away that the kernel would not take back before */
+static void clear_left(ucs_arena_t *arena)
+{
+    const ucs_arena_slabs_t *slabs = &arena->slabs;
+    uint32_t slab;
+
+    for (slab = 0; (slab < slabs->num_used) && (slabs->num_bare > 0); ++slab) {
+        if (is_left(&slabs->slabs[slab])) {
+            (void)ucs_arena_take_away(arena, slab);
+        }
     }
+
+    ucs_arena_lock(arena);
+    ucs_arena_note_slabs(arena);
+    ucs_arena_unlock(arena);
+}
+
+/* Deregister a spoilt slab when it is not in use, and take its memory away when
+ * the program has none of it any more: then it is vacant. @return when it is to
+ * be looked at again */
+static ucs_arena_time_t
+mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
+{
+    ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
+    ucs_status_t status     = UCS_OK;
+
+    if (shown->is_registered) {
+        status = ucs_arena_slab_is_used(shown) ?
+                         UCS_ERR_NO_RESOURCE :
+                         ucs_arena_slabs_deregister(&arena->slabs, &arena->ops,
+                                                    slab);
+    }
+    if (status == UCS_OK) {
+        status = ucs_arena_take_away(arena, slab);
+    }
+
+    ucs_arena_lock(arena);
+    if (status == UCS_OK) {
+        forget_slab(arena, slab);
+    }
+    ucs_arena_note_slabs(arena);
+    ucs_arena_unlock(arena);
+
+    return ((status == UCS_OK) || (status == UCS_ERR_BUSY)) ?
+                   UCS_ARENA_NEVER :
+                   now + arena->params.retry;
+}
+
+static ucs_arena_time_t mend_all(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    ucs_arena_time_t next = UCS_ARENA_NEVER;
+    ucs_arena_time_t due;
+    uint32_t slab;
+    int is_any;
+
+    ucs_arena_lock(arena);
+    is_any            = (arena->num_spoilt > 0);
+    arena->wants_mend  = 0;
+    ucs_arena_unlock(arena);
+
+    /* Also those that never had memory: the program may have mapped some */
+    for (slab = 0; is_any && (slab < arena->slabs.num); ++slab) {
+        if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab])) {
+            due  = mend(arena, slab, now);
+            next = ucs_min(next, due);
+        }
+    }
+    return next;
 }
 
 /* Give back a slab if it is due. @return when it is to be looked at again */
@@ -115,12 +202,12 @@ trim_slab(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t due,
 
 ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now)
 {
-    ucs_arena_time_t next = UCS_ARENA_NEVER;
+    ucs_arena_time_t next = mend_all(arena, now);
     uint32_t slab         = arena->slabs.num_used;
     ucs_arena_time_t due;
     int above;
 
-    clear_bare(arena);
+    clear_left(arena);
 
     /* Memory in use stays in the first slabs */
     while (slab-- > 0) {
@@ -128,17 +215,16 @@ ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now)
         above = is_above(arena);
         due   = due_of(arena, slab);
         ucs_arena_unlock(arena);
-        if (!above) {
-            break;
+        if (above) {
+            due  = trim_slab(arena, slab, due, now);
+            next = ucs_min(next, due);
         }
-
-        due  = trim_slab(arena, slab, due, now);
-        next = ucs_min(next, due);
+        if (is_left(&arena->slabs.slabs[slab])) {
+            next = ucs_min(next, now + arena->params.retry);
+        }
     }
 
-    return (arena->slabs.num_bare == 0) ?
-                   next :
-                   ucs_min(next, now + arena->params.retry);
+    return next;
 }
 
 size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
@@ -174,13 +260,15 @@ static ucs_status_t stop_slab(ucs_arena_t *arena, uint32_t slab)
     ucs_status_t status;
     int is_empty;
 
-    if (!ucs_arena_slab_hide(shown)) {
+    if (!hide(arena, shown)) {
         return UCS_ERR_BUSY;
     }
 
     status = ucs_arena_slabs_deregister(&arena->slabs, &arena->ops, slab);
     if (status != UCS_OK) {
+        ucs_arena_lock(arena);
         ucs_arena_slab_publish(shown);
+        ucs_arena_unlock(arena);
         return status;
     }
 
@@ -205,7 +293,7 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
     ucs_arena_unlock(arena);
 
     for (slab = 0; slab < arena->slabs.num_used; ++slab) {
-        if (ucs_arena_slab_is_open(&arena->slabs.slabs[slab])) {
+        if (arena->slabs.slabs[slab].is_registered) {
             status = stop_slab(arena, slab);
             result = (status != UCS_OK) ? status : result;
         }

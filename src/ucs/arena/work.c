@@ -119,7 +119,36 @@ void ucs_arena_note_slabs(ucs_arena_t *arena)
     const ucs_arena_slabs_t *slabs = &arena->slabs;
 
     arena->has_vacant       = ucs_arena_slabs_has_vacant(slabs);
-    arena->stats.registered = (uint64_t)slabs->num_open << slabs->shift;
+    arena->stats.registered = (uint64_t)slabs->num_registered << slabs->shift;
     arena->stats.committed  = arena->stats.registered +
                               ((uint64_t)slabs->num_bare << slabs->shift);
+}
+
+void ucs_arena_moved(ucs_arena_t *arena)
+{
+    ucs_arena_lock(arena);
+    arena->moving = UCS_ARENA_NO_SLAB;
+    ucs_arena_unlock(arena);
+}
+
+ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab)
+{
+    const ucs_arena_usage_t *usage = &arena->blocks.usage[slab];
+    ucs_status_t status;
+    int is_free;
+
+    ucs_arena_lock(arena);
+    is_free = !usage->is_spoilt ||
+              ucs_arena_blocks_is_gone(&arena->blocks, slab);
+    if (is_free) {
+        arena->moving = slab;
+    }
+    ucs_arena_unlock(arena);
+    if (!is_free) {
+        return UCS_ERR_BUSY;
+    }
+
+    status = ucs_arena_slabs_clear(&arena->slabs, &arena->ops, slab);
+    ucs_arena_moved(arena);
+    return status;
 }

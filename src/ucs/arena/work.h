@@ -17,9 +17,11 @@ BEGIN_C_DECLS
  * and what is done with held blocks.
  */
 
-static UCS_F_ALWAYS_INLINE void ucs_arena_lock(ucs_arena_t *arena)
+/** @return 0 if this thread has the lock already: this is the handler of a
+ *          signal that came just then. */
+static UCS_F_ALWAYS_INLINE int ucs_arena_lock(ucs_arena_t *arena)
 {
-    pthread_mutex_lock(&arena->lock);
+    return pthread_mutex_lock(&arena->lock) == 0;
 }
 
 static UCS_F_ALWAYS_INLINE void ucs_arena_unlock(ucs_arena_t *arena)
@@ -76,6 +78,14 @@ void ucs_arena_worked(ucs_arena_backoff_t *backoff);
 /** Bring what others are told of slabs up to date. The helper, under the
  *  lock. */
 void ucs_arena_note_slabs(ucs_arena_t *arena);
+
+/** Memory was given to the slab that is noted as moving, or taken away. */
+void ucs_arena_moved(ucs_arena_t *arena);
+
+/** Take the memory of a bare slab away, unless the program has some of it. The
+ *  helper, without the lock. @return UCS_ERR_BUSY if it has; else what the
+ *  operation has returned. */
+ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab);
 
 /** Protect held pages, or make them accessible, and count that. Without the
  *  lock. */

@@ -145,6 +145,7 @@ void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
                            ucs_arena_time_t now)
 {
     blocks->usage[slab].empty_since = now;
+    blocks->usage[slab].is_open     = 1;
     ++blocks->num_empty;
     add(blocks, slab << blocks->slab_shift, blocks->slab_pages,
         UCS_ARENA_KIND_CLEAN);
@@ -152,7 +153,12 @@ void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
 
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab)
 {
-    --blocks->num_empty;
+    ucs_arena_usage_t *usage = &blocks->usage[slab];
+
+    blocks->num_empty -= !usage->is_spoilt;
+    usage->is_open     = 0;
+    usage->is_spoilt   = 0;
+    usage->gone        = 0;
 }
 
 uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
@@ -200,8 +206,8 @@ void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
     blocks->num_live -= length;
     usage->live      -= length;
     if (usage->live == 0) {
-        usage->empty_since = now;
-        ++blocks->num_empty;
+        usage->empty_since  = now;
+        blocks->num_empty  += !usage->is_spoilt;
     }
 
     if (is_held) {
@@ -222,10 +228,32 @@ uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
     return length;
 }
 
+/* How many pages of a range are not live */
+static uint32_t
+count_dead(const ucs_arena_blocks_t *blocks, uint32_t first, uint32_t end)
+{
+    uint32_t count = 0;
+    uint32_t next;
+
+    while ((first = ucs_arena_bits_next_clear(blocks->live, first, end)) !=
+           end) {
+        next   = ucs_arena_bits_next_set(blocks->live, first, end);
+        count += next - first;
+        first  = next;
+    }
+    return count;
+}
+
 void ucs_arena_blocks_drop(ucs_arena_blocks_t *blocks, uint32_t block)
 {
-    blocks->num_held -= blocks->tags[block].length;
+    ucs_arena_usage_t *usage = usage_of(blocks, block);
+    uint32_t length          = blocks->tags[block].length;
+
     untag(blocks, block);
+    blocks->num_held -= length;
+    if (usage->is_spoilt) {
+        usage->gone += count_dead(blocks, block, block + length);
+    }
 }
 
 void ucs_arena_blocks_release(ucs_arena_blocks_t *blocks, uint32_t block,
@@ -234,5 +262,94 @@ void ucs_arena_blocks_release(ucs_arena_blocks_t *blocks, uint32_t block,
     uint32_t length = blocks->tags[block].length;
 
     ucs_arena_blocks_drop(blocks, block);
-    join(blocks, block, length, kind);
+    if (!usage_of(blocks, block)->is_spoilt) {
+        join(blocks, block, length, kind);
+    }
+}
+
+/* The page behind a block, by its first page; else the next page */
+static uint32_t next_of(const ucs_arena_blocks_t *blocks, uint32_t page)
+{
+    const ucs_arena_tag_t *tag = &blocks->tags[page];
+
+    return page + ((tag->kind & TAG_FIRST) ? tag->length : 1);
+}
+
+void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab)
+{
+    ucs_arena_usage_t *usage = &blocks->usage[slab];
+    uint32_t page            = slab << blocks->slab_shift;
+    uint32_t end             = page + blocks->slab_pages;
+    ucs_arena_kind_t kind;
+    uint32_t next;
+
+    if (usage->is_spoilt) {
+        return;
+    }
+
+    usage->is_spoilt = 1;
+    if (!usage->is_open) {
+        usage->is_open = 1;
+        usage->gone    = blocks->slab_pages;
+        return;
+    }
+
+    blocks->num_empty -= (usage->live == 0);
+    for (; page < end; page = next) {
+        next = next_of(blocks, page);
+        kind = ucs_arena_blocks_idle_kind(blocks, page);
+        if (kind != UCS_ARENA_KIND_LAST) {
+            usage->gone += take(blocks, page, kind);
+        }
+    }
+}
+
+/* How many pages of a range, all of it in one slab, are not held
+ * @param [out] dead_p  How many of these are not live, either */
+static uint32_t count_loose(const ucs_arena_blocks_t *blocks, uint32_t first,
+                            uint32_t end, uint32_t *dead_p)
+{
+    uint32_t page  = first & ~(blocks->slab_pages - 1);
+    uint32_t count = 0;
+    uint32_t next, part, part_end;
+
+    for (*dead_p = 0; page < end; page = next) {
+        next     = next_of(blocks, page);
+        part     = ucs_max(page, first);
+        part_end = ucs_min(next, end);
+        if ((part < part_end) && !ucs_arena_blocks_is_held(blocks, page)) {
+            count   += part_end - part;
+            *dead_p += count_dead(blocks, part, part_end);
+        }
+    }
+    return count;
+}
+
+int ucs_arena_blocks_has_held(const ucs_arena_blocks_t *blocks, uint32_t first,
+                              uint32_t end)
+{
+    uint32_t dead;
+
+    return count_loose(blocks, first, end, &dead) < end - first;
+}
+
+void ucs_arena_blocks_claim(ucs_arena_blocks_t *blocks, uint32_t first,
+                            uint32_t end)
+{
+    ucs_arena_usage_t *usage = usage_of(blocks, first);
+    uint32_t dead            = count_dead(blocks, first, end);
+    uint32_t gone;
+
+    /* The others are held: they are not gone before they are dropped */
+    count_loose(blocks, first, end, &gone);
+    usage->gone -= gone;
+
+    ucs_arena_bits_set(blocks->live, first, end);
+    usage->live      += dead;
+    blocks->num_live += dead;
+}
+
+int ucs_arena_blocks_is_gone(const ucs_arena_blocks_t *blocks, uint32_t slab)
+{
+    return blocks->usage[slab].gone == blocks->slab_pages;
 }

@@ -48,6 +48,11 @@ typedef enum ucs_arena_kind {
 typedef struct ucs_arena_usage {
     uint32_t         live;        /**< Pages that are live */
     uint32_t         idle;        /**< Pages of idle blocks */
+    uint32_t         gone;        /**< Pages of a spoilt slab that are neither
+                                       live nor held */
+    uint8_t          is_open;     /**< Whether any page is one of these */
+    uint8_t          is_spoilt;   /**< Whether none of it is allocated any more,
+                                       and none becomes idle */
     ucs_arena_time_t empty_since; /**< When it last had no live page any more;
                                        undefined while it has some */
 } ucs_arena_usage_t;
@@ -61,7 +66,8 @@ typedef struct ucs_arena_blocks {
     ucs_arena_usage_t *usage;     /**< Of each slab. Constant, as memory */
     uint32_t          slab_pages; /**< Pages of a slab. Constant */
     unsigned          slab_shift; /**< Its logarithm. Constant */
-    unsigned          num_empty;  /**< Open slabs without live pages */
+    unsigned          num_empty;  /**< Open slabs without live pages that are
+                                       not spoilt */
     uint64_t          num[UCS_ARENA_KIND_LAST]; /**< Pages of idle blocks */
     uint64_t          num_held;   /**< Pages of held blocks */
     uint64_t          num_live;   /**< Pages that are live */
@@ -133,15 +139,33 @@ void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
 uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
                                uint32_t length);
 
-/** Make a held block idle, of a kind that may be another one. */
+/** Make a held block idle, of a kind that may be another one; in a spoilt slab
+ *  its pages are gone. */
 void ucs_arena_blocks_release(ucs_arena_blocks_t *blocks, uint32_t block,
                               ucs_arena_kind_t kind);
 
-/** Forget a held block, since its slab is given back. */
+/** Forget a held block, since its slab is given back, or spoilt: then those of
+ *  its pages are gone that were not claimed. */
 void ucs_arena_blocks_drop(ucs_arena_blocks_t *blocks, uint32_t block);
 
-/** Forget a slab, after all of its blocks were dropped. */
+/** Forget a slab, after all of its blocks were dropped, or all of its pages are
+ *  gone. */
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab);
+
+/** Make a slab spoilt, which may be closed, or spoilt already: the pages of its
+ *  idle blocks are gone. */
+void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab);
+
+/** @return whether a page of a range, all of it in one slab, is held. */
+int ucs_arena_blocks_has_held(const ucs_arena_blocks_t *blocks, uint32_t first,
+                              uint32_t end);
+
+/** Make pages live, all of them in one spoilt slab, whatever they are. */
+void ucs_arena_blocks_claim(ucs_arena_blocks_t *blocks, uint32_t first,
+                            uint32_t end);
+
+/** @return whether all pages of a slab are gone. */
+int ucs_arena_blocks_is_gone(const ucs_arena_blocks_t *blocks, uint32_t slab);
 
 END_C_DECLS
 

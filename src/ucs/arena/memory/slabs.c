@@ -13,10 +13,17 @@ int ucs_arena_slab_is_open(const ucs_arena_slab_t *slab)
             UCS_ARENA_SLAB_OPEN) != 0;
 }
 
-int ucs_arena_slab_is_used(const ucs_arena_slab_t *slab)
+int ucs_arena_slab_is_spoilt(const ucs_arena_slab_t *slab)
 {
     return (atomic_load_explicit(&slab->state, memory_order_relaxed) &
-            ~UCS_ARENA_SLAB_OPEN) != 0;
+            UCS_ARENA_SLAB_SPOILT) != 0;
+}
+
+int ucs_arena_slab_is_used(const ucs_arena_slab_t *slab)
+{
+    /* Acquire: what uses have done comes before what follows */
+    return (uint32_t)atomic_load_explicit(&slab->state,
+                                          memory_order_acquire) != 0;
 }
 
 void *ucs_arena_slabs_memory(const ucs_arena_slabs_t *slabs, uint32_t slab)
@@ -26,17 +33,17 @@ void *ucs_arena_slabs_memory(const ucs_arena_slabs_t *slabs, uint32_t slab)
 
 int ucs_arena_slabs_has_vacant(const ucs_arena_slabs_t *slabs)
 {
-    return slabs->num_open + slabs->num_bare < slabs->num;
+    return slabs->num_registered + slabs->num_bare < slabs->num;
 }
 
 /* The first one: memory in use stays together, and later slabs become empty */
-static uint32_t first_vacant(const ucs_arena_slabs_t *slabs)
+uint32_t ucs_arena_slabs_first_vacant(const ucs_arena_slabs_t *slabs)
 {
     uint32_t i;
 
-    for (i = 0; i < slabs->num_used; ++i) {
-        if (!slabs->slabs[i].is_bare &&
-            !ucs_arena_slab_is_open(&slabs->slabs[i])) {
+    for (i = 0; i < slabs->num; ++i) {
+        if (!slabs->slabs[i].is_bare && !slabs->slabs[i].is_registered &&
+            !ucs_arena_slab_is_spoilt(&slabs->slabs[i])) {
             break;
         }
     }
@@ -62,47 +69,38 @@ ucs_status_t ucs_arena_slabs_clear(ucs_arena_slabs_t *slabs,
     return status;
 }
 
-ucs_status_t ucs_arena_slabs_open(ucs_arena_slabs_t *slabs,
-                                  const ucs_arena_ops_t *ops,
-                                  uint32_t *slab_p)
+ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
+                                 const ucs_arena_ops_t *ops, uint32_t slab)
 {
-    size_t length = slabs->mask + 1;
     ucs_status_t status;
-    uint32_t slab;
-    void *memory;
 
-    if (!ucs_arena_slabs_has_vacant(slabs)) {
-        return UCS_ERR_NO_RESOURCE;
+    status = ops->map(ops->arg, ucs_arena_slabs_memory(slabs, slab),
+                      slabs->mask + 1);
+    if (status == UCS_OK) {
+        set_bare(slabs, slab, 1);
+        slabs->num_used = ucs_max(slabs->num_used, slab + 1);
     }
+    return status;
+}
 
-    slab            = first_vacant(slabs);
-    memory          = ucs_arena_slabs_memory(slabs, slab);
-    slabs->num_used = ucs_max(slabs->num_used, slab + 1);
+static void
+set_registered(ucs_arena_slabs_t *slabs, uint32_t slab, int is_registered)
+{
+    slabs->num_registered            += is_registered ? 1 : -1;
+    slabs->slabs[slab].is_registered  = is_registered;
+    set_bare(slabs, slab, !is_registered);
+}
 
-    status = ops->reserve(ops->arg, length);
-    if (status != UCS_OK) {
-        return status;
+ucs_status_t ucs_arena_slabs_register(ucs_arena_slabs_t *slabs,
+                                      const ucs_arena_ops_t *ops, uint32_t slab)
+{
+    ucs_status_t status;
+
+    status = ops->reg(ops->arg, ucs_arena_slabs_memory(slabs, slab),
+                      slabs->mask + 1, &slabs->slabs[slab].handle);
+    if (status == UCS_OK) {
+        set_registered(slabs, slab, 1);
     }
-
-    status = ops->map(ops->arg, memory, length);
-    if (status != UCS_OK) {
-        goto err_release;
-    }
-
-    status = ops->reg(ops->arg, memory, length, &slabs->slabs[slab].handle);
-    if (status != UCS_OK) {
-        goto err_clear;
-    }
-
-    ++slabs->num_open;
-    *slab_p = slab;
-    return UCS_OK;
-
-err_clear:
-    set_bare(slabs, slab, 1);
-    ucs_arena_slabs_clear(slabs, ops, slab);
-err_release:
-    ops->release(ops->arg, length);
     return status;
 }
 
@@ -110,17 +108,40 @@ void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
 {
     /* Added, since somebody who found it before it was closed may be about to
      * notice that, see ucs_arena_slab_acquire() */
-    atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_OPEN,
-                             memory_order_release);
+    if (!ucs_arena_slab_is_spoilt(slab)) {
+        atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_OPEN,
+                                 memory_order_release);
+    }
 }
 
 int ucs_arena_slab_hide(ucs_arena_slab_t *slab)
 {
-    uint64_t state = UCS_ARENA_SLAB_OPEN;
+    /* Acquire: see ucs_arena_slab_is_used(). Nobody begins a use from now on */
+    uint64_t state = atomic_fetch_and_explicit(&slab->state,
+                                               ~UCS_ARENA_SLAB_OPEN,
+                                               memory_order_acquire);
 
-    return atomic_compare_exchange_strong_explicit(&slab->state, &state, 0,
-                                                   memory_order_acquire,
-                                                   memory_order_relaxed);
+    if ((uint32_t)state == 0) {
+        return 1;
+    }
+
+    ucs_arena_slab_publish(slab);
+    return 0;
+}
+
+void ucs_arena_slab_spoil(ucs_arena_slab_t *slab)
+{
+    /* Relaxed, as below: written under the lock */
+    atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_SPOILT,
+                             memory_order_relaxed);
+    atomic_fetch_and_explicit(&slab->state, ~UCS_ARENA_SLAB_OPEN,
+                              memory_order_relaxed);
+}
+
+void ucs_arena_slab_mend(ucs_arena_slab_t *slab)
+{
+    atomic_fetch_and_explicit(&slab->state, ~UCS_ARENA_SLAB_SPOILT,
+                              memory_order_relaxed);
 }
 
 ucs_status_t ucs_arena_slabs_deregister(ucs_arena_slabs_t *slabs,
@@ -135,22 +156,9 @@ ucs_status_t ucs_arena_slabs_deregister(ucs_arena_slabs_t *slabs,
     }
 
     slabs->slabs[slab].handle = NULL;
-    --slabs->num_open;
-    set_bare(slabs, slab, 1);
+    set_registered(slabs, slab, 0);
     ops->release(ops->arg, slabs->mask + 1);
     return UCS_OK;
-}
-
-void ucs_arena_slabs_clear_all(ucs_arena_slabs_t *slabs,
-                               const ucs_arena_ops_t *ops)
-{
-    uint32_t i;
-
-    for (i = 0; (i < slabs->num_used) && (slabs->num_bare > 0); ++i) {
-        if (slabs->slabs[i].is_bare) {
-            ucs_arena_slabs_clear(slabs, ops, i);
-        }
-    }
 }
 
 void ucs_arena_slabs_abandon(ucs_arena_slabs_t *slabs)

@@ -27,27 +27,33 @@ BEGIN_C_DECLS
  *
  *   vacant  without memory
  *   open    it has memory, and is registered
- *   bare    it has memory that is not registered, and that the kernel would not
- *           take back yet
+ *   bare    it has memory that is not registered: the kernel would not take it
+ *           back yet, or the program has some of it still
  *
- * Only the helper opens and closes slabs.
+ * Only the helper opens and closes slabs. Any thread may spoil one: its
+ * registration is not that of its memory any more, since the program has mapped
+ * something else there. It is not found from then on.
  */
 
 /** In the state of a slab: it is open. The bits below this one count the
  *  answered registrations that have not ended. */
-#define UCS_ARENA_SLAB_OPEN UCS_BIT(32)
+#define UCS_ARENA_SLAB_OPEN   UCS_BIT(32)
+
+/** In the state of a slab: it is spoilt. */
+#define UCS_ARENA_SLAB_SPOILT UCS_BIT(33)
 
 
 /** A slab. */
 typedef struct ucs_arena_slab {
-    /** UCS_ARENA_SLAB_OPEN and the number of uses. The helper sets the flag
-     *  with release, so that whoever sees it sees the handle; it removes it by
-     *  a compare-and-swap that succeeds only without uses. Acquire and release:
-     *  the helper deregisters after all uses have ended. */
+    /** The flags and the number of uses. The flags are written under the lock
+     *  of the arena. OPEN is set with release, so that whoever sees it sees the
+     *  handle; who removes it looks then whether there are uses, with acquire:
+     *  the helper deregisters after all of them have ended. */
     _Atomic uint64_t state;
     void             *handle;  /**< What reg() has returned. Written by the
                                     helper before the slab is open; constant
                                     while it is */
+    int              is_registered; /**< Whether it has a handle. The helper's */
     int              is_bare;  /**< Whether it is bare. The helper's */
 } __attribute__((aligned(64))) ucs_arena_slab_t;
 
@@ -61,7 +67,7 @@ typedef struct ucs_arena_slabs {
     uint32_t         num;      /**< How many there are. Constant */
     uint32_t         num_used; /**< None from this one on was ever open. The
                                     helper's */
-    uint32_t         num_open; /**< The helper's */
+    uint32_t         num_registered; /**< The helper's */
     uint32_t         num_bare; /**< The helper's */
     ucs_arena_slab_t *slabs;   /**< All. Constant, as memory */
 } ucs_arena_slabs_t;
@@ -119,25 +125,42 @@ void *ucs_arena_slabs_memory(const ucs_arena_slabs_t *slabs, uint32_t slab);
 /** Whether there is a slab that could be opened: a vacant one. */
 int ucs_arena_slabs_has_vacant(const ucs_arena_slabs_t *slabs);
 
-/**
- * Open the first vacant slab: reserve room, give it memory and register it. To
- * be called by the helper only, without the lock of the arena. The slab cannot
- * be found before ucs_arena_slab_publish().
- *
- * @param [out] slab_p  Its number.
- * @return UCS_ERR_NO_RESOURCE if no slab is vacant; else what the operation has
- *         returned that failed. Then the slab is vacant, or bare.
- */
-ucs_status_t ucs_arena_slabs_open(ucs_arena_slabs_t *slabs,
-                                  const ucs_arena_ops_t *ops,
-                                  uint32_t *slab_p);
+/** @return whether a slab is spoilt. */
+int ucs_arena_slab_is_spoilt(const ucs_arena_slab_t *slab);
 
-/** Let an open slab be found. */
+/** @return the first vacant slab that is not spoilt; the number of all slabs if
+ *          there is none. The helper only. */
+uint32_t ucs_arena_slabs_first_vacant(const ucs_arena_slabs_t *slabs);
+
+/** Give a vacant slab memory: it is bare. The helper only, without the lock of
+ *  the arena. @return what the operation has returned. */
+ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
+                                 const ucs_arena_ops_t *ops, uint32_t slab);
+
+/**
+ * Register a bare slab, for which room was reserved. The helper only, without
+ * the lock of the arena. The slab cannot be found before
+ * ucs_arena_slab_publish().
+ *
+ * @return what the operation has returned. On error the slab is bare.
+ */
+ucs_status_t ucs_arena_slabs_register(ucs_arena_slabs_t *slabs,
+                                      const ucs_arena_ops_t *ops,
+                                      uint32_t slab);
+
+/** Let a registered slab be found, unless it is spoilt. Under the lock of the
+ *  arena, as the next three. */
 void ucs_arena_slab_publish(ucs_arena_slab_t *slab);
 
-/** Let an open slab not be found any more. @return 0 if it is in use: nothing
- *  has changed. */
+/** Let a slab not be found any more. @return 0 if it is in use: then it is found
+ *  as before. */
 int ucs_arena_slab_hide(ucs_arena_slab_t *slab);
+
+/** Make a slab spoilt, in use or not. */
+void ucs_arena_slab_spoil(ucs_arena_slab_t *slab);
+
+/** The end of ucs_arena_slab_spoil(): the slab is vacant. */
+void ucs_arena_slab_mend(ucs_arena_slab_t *slab);
 
 /**
  * Deregister a hidden slab, which then is bare. To be called by the helper
@@ -149,14 +172,11 @@ ucs_status_t ucs_arena_slabs_deregister(ucs_arena_slabs_t *slabs,
                                         const ucs_arena_ops_t *ops,
                                         uint32_t slab);
 
-/** Take the memory of a bare slab away. To be called by the helper only,
- *  without the lock of the arena. @return an error if it is bare still. */
+/** Take the memory of a slab away, after which it is not bare. To be called by
+ *  the helper only, without the lock of the arena. @return an error if nothing
+ *  has changed. */
 ucs_status_t ucs_arena_slabs_clear(ucs_arena_slabs_t *slabs,
                                    const ucs_arena_ops_t *ops, uint32_t slab);
-
-/** Take the memory of all bare slabs away, as far as that is possible. */
-void ucs_arena_slabs_clear_all(ucs_arena_slabs_t *slabs,
-                               const ucs_arena_ops_t *ops);
 
 /** In a forked child: none is open or in use any more. */
 void ucs_arena_slabs_abandon(ucs_arena_slabs_t *slabs);

@@ -37,8 +37,10 @@ typedef struct ucs_arena_ops {
     /** Give a slab memory that reads as zero, and may be read and written. */
     ucs_status_t (*map)(void *arg, void *start, size_t length);
 
-    /** Take the memory of a slab away. Its addresses stay reserved, so that
-     *  nobody else gets them, and may not be accessed. */
+    /** Take the memory of a slab away, or of pages of a spoilt slab, whatever the
+     *  program has mapped there. The addresses stay reserved, so that nobody
+     *  else gets them, and may not be accessed. Also called by threads that
+     *  free. */
     ucs_status_t (*unmap)(void *arg, void *start, size_t length);
 
     /** Let memory be read and written, or neither. A range may span slabs. On
@@ -139,6 +141,7 @@ typedef struct ucs_arena_stats {
     uint64_t zeroed_helper;  /**< Filled with zeros by the helper */
     uint64_t zeroed_callers; /**< Filled with zeros by threads that allocate */
     uint64_t protect_calls;  /**< Calls of protect(), number */
+    uint64_t slabs_spoilt;   /**< Number, ever */
     uint64_t slabs_opened;   /**< Number, ever */
     uint64_t slabs_closed;   /**< Number, ever */
     uint64_t failures;       /**< Attempts that have failed, number: to open or

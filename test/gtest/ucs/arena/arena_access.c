@@ -53,6 +53,21 @@ ucs_arena_time_t arena_tend(test_arena_t *arena, ucs_arena_time_t now)
     return ucs_arena_tend(arena, now);
 }
 
+ucs_status_t arena_extend(test_arena_t *arena, void *end, size_t length)
+{
+    return ucs_arena_extend(arena, end, length);
+}
+
+ucs_status_t arena_spoil(test_arena_t *arena, void *start, size_t length)
+{
+    return ucs_arena_spoil(arena, start, length);
+}
+
+int arena_is_spoilt(test_arena_t *arena, const void *start, size_t length)
+{
+    return ucs_arena_is_spoilt(arena, start, length);
+}
+
 size_t arena_shrink(test_arena_t *arena, size_t bytes,
                     ucs_arena_time_t now)
 {

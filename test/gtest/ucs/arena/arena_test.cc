@@ -84,6 +84,7 @@ ucs_status_t fake_memory::map(void *arg, void *start, size_t length)
 
     self->each(start, length, [self](size_t page) {
         self->expect(!self->m_pages[page].is_mapped, "is mapped twice", page);
+        self->expect(!self->m_pages[page].is_taken, "is the program's", page);
         self->m_pages[page]           = {};
         self->m_pages[page].is_mapped = true;
         self->m_pages[page].access    = YES;
@@ -97,22 +98,33 @@ ucs_status_t fake_memory::unmap(void *arg, void *start, size_t length)
 {
     fake_memory *self   = static_cast<fake_memory*>(arg);
     ucs_status_t status = self->begin("unmap");
+    bool is_spoilt      = self->at(self->page_of(start)).is_spoilt;
+    bool was_mapped     = self->at(self->page_of(start)).is_mapped;
 
-    EXPECT_EQ(self->m_slab_pages * PAGE, length);
     if (status != UCS_OK) {
         return status;
     }
 
-    self->each(start, length, [self](size_t page) {
+    if (!is_spoilt) {
+        EXPECT_EQ(self->m_slab_pages * PAGE, length);
+        --self->m_num_mapped;
+    }
+
+    self->each(start, length, [=](size_t page) {
         page_t &state = self->m_pages[page];
 
-        self->expect(state.is_mapped, "is unmapped twice", page);
         self->expect(!state.is_taken, "is unmapped and in use", page);
+        if (is_spoilt) {
+            state.access    = NO;
+            state.is_mapped = false;
+            return;
+        }
+
+        self->expect(was_mapped && state.is_mapped, "is unmapped twice", page);
         self->expect(!state.is_registered, "is unmapped and registered", page);
         state = {};
     });
     memset(start, 0xee, length);
-    --self->m_num_mapped;
     return UCS_OK;
 }
 
@@ -277,6 +289,24 @@ void fake_memory::give(void *address, size_t length, uint64_t now)
 }
 
 
+void fake_memory::put(void *address, size_t length)
+{
+    each(address, length, [this](size_t page) {
+        size_t first = page - page % m_slab_pages;
+
+        m_pages[page].is_taken = true;
+        m_pages[page].access   = YES;
+        memset(address_of(page), mark_of(page), PAGE);
+        if (!m_pages[page].is_spoilt) {
+            m_num_mapped -= m_pages[first].is_mapped;
+            for (size_t i = first; i < first + m_slab_pages; ++i) {
+                m_pages[i].is_spoilt = true;
+            }
+        }
+    });
+}
+
+
 arena_test::arena_test() :
     m_memory(SLABS, SLAB), m_params(m_memory.params()), m_arena(nullptr),
     m_now(1000000)
@@ -331,6 +361,15 @@ void arena_test::free_page(size_t page, size_t pages)
     free(m_memory.address_of(page), pages);
 }
 
+void arena_test::spoil(size_t page, size_t pages)
+{
+    void *address = m_memory.address_of(page);
+
+    EXPECT_EQ(UCS_OK, arena_spoil(m_arena, address, pages * PAGE));
+    EXPECT_TRUE(arena_is_spoilt(m_arena, address, pages * PAGE));
+    m_memory.put(address, pages * PAGE);
+}
+
 uint64_t arena_test::tend()
 {
     unsigned calls = 0;
@@ -356,11 +395,17 @@ ucs_arena_stats_t arena_test::stats()
 void arena_test::check()
 {
     uint64_t live = 0, clean = 0, retired = 0, dark = 0, blank = 0;
+    bool has_spoilt       = false;
     ucs_arena_stats_t now = stats();
 
     for (size_t page = 0; page < m_memory.num_pages(); ++page) {
         const fake_memory::page_t &state = m_memory.at(page);
 
+        if (state.is_spoilt) {
+            live       += state.is_taken;
+            has_spoilt  = true;
+            continue;
+        }
         if (!state.is_registered) {
             continue;
         }
@@ -380,7 +425,9 @@ void arena_test::check()
     EXPECT_EQ(blank, now.blank / PAGE);
     EXPECT_EQ(0u, now.held);
     EXPECT_EQ(m_memory.m_num_registered * SLAB * PAGE, now.registered);
-    EXPECT_EQ(m_memory.m_num_mapped * SLAB * PAGE, now.committed);
+    if (!has_spoilt) {
+        EXPECT_EQ(m_memory.m_num_mapped * SLAB * PAGE, now.committed);
+    }
     EXPECT_EQ(m_memory.m_reserved, now.registered);
     EXPECT_EQ(m_memory.m_zeroed, now.zeroed_helper + now.zeroed_callers);
 }

@@ -33,6 +33,8 @@ public:
         bool     is_mapped     = false;
         bool     is_registered = false;
         bool     is_taken      = false; /* The program's */
+        bool     is_spoilt     = false; /* Of a slab that was spoilt, and not
+                                           opened since */
         bool     is_dirty      = false; /* Was the program's since it was last
                                            filled with zeros */
         access_t access        = NO;
@@ -84,6 +86,9 @@ public:
      * Pages that are not the program's are left out */
     void give(void *address, size_t length, uint64_t now);
 
+    /* The program has mapped memory of its own */
+    void put(void *address, size_t length);
+
     /* Operations fail if this says so; by name */
     std::function<bool(const char *name)> m_fails;
 
@@ -108,7 +113,8 @@ public:
     uint64_t m_room           = UINT64_MAX; /* Bytes that may be reserved */
     uint64_t m_reserved       = 0;          /* Bytes that are */
     uint64_t m_num_registered = 0;          /* Slabs */
-    uint64_t m_num_mapped     = 0;          /* Slabs */
+    uint64_t m_num_mapped     = 0;          /* Slabs, but what was taken away
+                                               of spoilt ones */
     uint64_t m_zeroed         = 0;          /* Bytes */
 
 private:
@@ -154,6 +160,7 @@ protected:
     void *allocate(size_t pages, size_t align = 1);
     void free(void *address, size_t pages);
     void free_page(size_t page, size_t pages);
+    void spoil(size_t page, size_t pages);
 
     /* Call the helper as long as it has something to do at once. @return when
      * it wants to be called next */

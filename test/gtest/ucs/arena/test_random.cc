@@ -80,9 +80,34 @@ protected:
         size_t first = pick(m_memory.num_pages());
         size_t end   = std::min<size_t>(first + 1 + pick(3 * SLAB),
                                         m_memory.num_pages());
-        std::map<size_t, size_t> left;
 
         free_page(first, end - first);
+        forget(first, end);
+    }
+
+    /* The end of a live range moves, if there is room behind it */
+    void step_extend()
+    {
+        auto it      = m_live.lower_bound(pick(m_memory.num_pages()));
+        size_t pages = pick_length();
+
+        if (it == m_live.end()) {
+            return;
+        }
+
+        void *end = m_memory.address_of(it->first + it->second);
+        if (arena_extend(m_arena, end, pages * PAGE) == UCS_OK) {
+            m_memory.take(end, pages * PAGE);
+            it->second += pages;
+            ++m_num_extended;
+        }
+    }
+
+    /* Forget live ranges, or parts of them */
+    void forget(size_t first, size_t end)
+    {
+        std::map<size_t, size_t> left;
+
         for (auto &live : m_live) {
             size_t live_end = live.first + live.second;
 
@@ -95,6 +120,17 @@ protected:
             }
         }
         m_live.swap(left);
+    }
+
+    void step_spoil()
+    {
+        size_t first = pick(m_memory.num_pages());
+        size_t end   = std::min<size_t>(first + 1 + pick(SLAB),
+                                        m_memory.num_pages());
+
+        spoil(first, end - first);
+        forget(first, end);
+        m_live[first] = end - first;
     }
 
     void step_tend()
@@ -110,7 +146,8 @@ protected:
         for (size_t page = 0; page < m_memory.num_pages(); ++page) {
             const fake_memory::page_t &state = m_memory.at(page);
 
-            if (state.is_registered && !state.is_taken && state.is_dirty &&
+            if (state.is_registered && !state.is_spoilt && !state.is_taken &&
+                state.is_dirty &&
                 (state.access == fake_memory::YES)) {
                 ASSERT_LT(m_now, state.freed_at + LAZY) << "page " << page;
             }
@@ -124,7 +161,8 @@ protected:
         size_t length = 1 + pick(2 * SLAB * PAGE);
         size_t slab   = offset / (SLAB * PAGE);
         bool is_known = (offset + length <= (slab + 1) * SLAB * PAGE) &&
-                        m_memory.at(slab * SLAB).is_registered;
+                        m_memory.at(slab * SLAB).is_registered &&
+                        !m_memory.at(slab * SLAB).is_spoilt;
         test_arena_slab_t *found;
 
         found = arena_find(m_arena, m_memory.base() + offset, length);
@@ -146,8 +184,12 @@ protected:
             step_free();
         } else if (choice < 785) {
             step_free_range();
-        } else if (choice < 850) {
+        } else if (choice < 830) {
             step_find();
+        } else if (choice < 850) {
+            step_extend();
+        } else if (m_spoils && (choice == 850)) {
+            step_spoil();
         } else if (choice < 995) {
             step_tend();
         } else {
@@ -187,6 +229,7 @@ protected:
         ucs_arena_stats_t now = stats();
         EXPECT_GT(now.allocations, STEPS / 20);
         EXPECT_GT(now.refused, 0u);
+        EXPECT_GT(m_num_extended, 0u);
         EXPECT_GT(now.zeroed_helper, 0u);
         EXPECT_GT(now.slabs_opened, 10u / SANITIZER_SLOWDOWN);
         EXPECT_GT(now.slabs_closed, 5u / SANITIZER_SLOWDOWN);
@@ -197,6 +240,8 @@ protected:
 
     std::mt19937             m_random;
     std::map<size_t, size_t> m_live; /* First page and number of pages */
+    bool                     m_spoils       = false;
+    unsigned                 m_num_extended = 0;
 };
 
 TEST_P(test_arena_random, lazy) {
@@ -210,8 +255,17 @@ TEST_P(test_arena_random, strict) {
     EXPECT_EQ(0u, stats().zeroed_callers);
 }
 
+/* Slabs are spoilt now and then, and opened anew */
+TEST_P(test_arena_random, spoilt) {
+    m_spoils           = true;
+    m_params.is_strict = GetParam() % 2;
+    run();
+    EXPECT_GT(stats().slabs_spoilt, 20u / SANITIZER_SLOWDOWN);
+}
+
 /* Each operation fails now and then */
 TEST_P(test_arena_random, failures) {
+    m_spoils           = true;
     m_params.is_strict = GetParam() % 2;
     m_memory.m_fails   = [this](const char *name) { return pick(5) == 0; };
     run();

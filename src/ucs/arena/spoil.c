@@ -1,0 +1,105 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "work.h"
+
+#include <ucs/sys/math.h>
+
+#include <sched.h>
+
+
+/* Make a slab spoilt, if it is not. To be called under the lock */
+static void mark(ucs_arena_t *arena, uint32_t slab)
+{
+    if (!arena->blocks.usage[slab].is_spoilt) {
+        ucs_arena_blocks_spoil(&arena->blocks, slab);
+        ucs_arena_slab_spoil(&arena->slabs.slabs[slab]);
+        ++arena->num_spoilt;
+        ++arena->stats.slabs_spoilt;
+    }
+}
+
+/* Give pages of a slab to the program, when nobody works at them. A slab that
+ * was given back meanwhile is spoilt anew */
+static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
+                               uint32_t first, uint32_t end)
+{
+    for (;;) {
+        if (!ucs_arena_lock(arena)) {
+            return UCS_ERR_BUSY;
+        }
+
+        if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+            ucs_arena_unlock(arena);
+            return UCS_ERR_UNSUPPORTED;
+        }
+
+        mark(arena, slab);
+        if ((arena->moving != slab) &&
+            !ucs_arena_blocks_has_held(&arena->blocks, first, end)) {
+            break;
+        }
+
+        ucs_arena_unlock(arena);
+        sched_yield();
+    }
+
+    ucs_arena_blocks_claim(&arena->blocks, first, end);
+    arena->wants_mend = 1;
+    ucs_arena_wake(arena, 0);
+    ucs_arena_unlock(arena);
+    return UCS_OK;
+}
+
+ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length)
+{
+    uintptr_t start_addr = (uintptr_t)start;
+    uintptr_t end_addr   = start_addr + length;
+    ucs_status_t status  = UCS_OK;
+    uint32_t slab, page, end, part_end;
+
+    if (!ucs_arena_clip(arena, &start_addr, &end_addr)) {
+        return UCS_ERR_NO_ELEM;
+    }
+
+    /* In a forked child the lock may be held for ever */
+    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    if ((start_addr & (arena->params.page_size - 1)) != 0) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    page = ucs_arena_pages(arena, start_addr - arena->slabs.base);
+    end  = ucs_arena_pages(arena, end_addr - arena->slabs.base);
+    for (; (page < end) && (status == UCS_OK); page = part_end) {
+        slab     = ucs_arena_blocks_slab(&arena->blocks, page);
+        part_end = ucs_min(end, (slab + 1) << arena->blocks.slab_shift);
+        status   = spoil_slab(arena, slab, page, part_end);
+    }
+    return status;
+}
+
+int ucs_arena_is_spoilt(const ucs_arena_t *arena, const void *start,
+                        size_t length)
+{
+    uintptr_t first = (uintptr_t)start;
+    uintptr_t end   = first + length;
+    size_t slab;
+
+    if (!ucs_arena_clip(arena, &first, &end)) {
+        return 0;
+    }
+
+    for (slab = (first - arena->slabs.base) >> arena->slabs.shift;
+         slab <= (end - 1 - arena->slabs.base) >> arena->slabs.shift; ++slab) {
+        if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab])) {
+            return 1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,241 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "arena_test.h"
+
+#include <thread>
+
+/* What the program maps over memory of the arena, and memory that grows where
+ * it is */
+class test_arena_spoil : public arena_test {
+protected:
+    void make_with(size_t low_water)
+    {
+        m_params.low_water  = low_water * PAGE;
+        m_params.high_water = m_params.low_water;
+        make();
+        tend();
+    }
+
+    test_arena_slab_t *find(size_t page)
+    {
+        return arena_find(m_arena, m_memory.address_of(page), PAGE);
+    }
+
+    /* The slab is spoilt by another thread in the midst of an operation */
+    void spoil_during(const std::string &name, size_t page, size_t pages)
+    {
+        m_memory.m_during = [=](const char *now) {
+            if ((name != now) || m_thread.joinable()) {
+                return;
+            }
+            m_thread = std::thread([=]() { spoil(page, pages); });
+            while (!arena_is_spoilt(m_arena, m_memory.address_of(page),
+                                    PAGE)) {
+                std::this_thread::yield();
+            }
+        };
+    }
+
+    void join()
+    {
+        ASSERT_TRUE(m_thread.joinable());
+        m_thread.join();
+        m_memory.m_during = nullptr;
+    }
+
+    std::thread m_thread;
+};
+
+TEST_F(test_arena_spoil, live_memory) {
+    make_with(1);
+    EXPECT_EQ(m_memory.address_of(0), allocate(10));
+    spoil(2, 3);
+    EXPECT_EQ(nullptr, find(0));
+    EXPECT_EQ("live 10", states());
+    EXPECT_EQ(1u, stats().slabs_spoilt);
+
+    /* The next slab takes over; this one is not registered any more */
+    tend();
+    EXPECT_EQ("live 10 clean 64", states());
+    EXPECT_FALSE(m_memory.at(0).is_registered);
+    EXPECT_EQ(m_memory.address_of(SLAB), allocate(1));
+
+    /* What is freed is taken away at once, and the slab when all of it is */
+    free_page(0, 9);
+    EXPECT_FALSE(m_memory.at(0).is_mapped);
+    EXPECT_TRUE(m_memory.at(9).is_mapped);
+    tend();
+    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    free_page(9, 1);
+    tend();
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    EXPECT_EQ("live 1 clean 63", states());
+
+    /* It is opened anew */
+    EXPECT_EQ(nullptr, allocate(SLAB));
+    tend();
+    EXPECT_NE(nullptr, find(0));
+    EXPECT_EQ(m_memory.address_of(0), allocate(SLAB));
+}
+
+TEST_F(test_arena_spoil, free_memory_of_every_kind) {
+    make_with(0);
+    allocate(1);
+    tend();
+    EXPECT_NE(nullptr, allocate(SLAB));
+    free_page(0, 40);
+    m_now += LAZY;
+    tend();
+    free_page(50, 4);
+    EXPECT_EQ("live 20 retired 4 blank 40", states());
+    spoil(30, 5);
+    EXPECT_EQ("live 25", states());
+    free_page(0, SLAB);
+    tend();
+    EXPECT_EQ(0u, m_memory.m_reserved);
+    EXPECT_EQ(0u, m_memory.m_num_mapped);
+}
+
+TEST_F(test_arena_spoil, a_slab_that_was_never_open) {
+    make_with(1);
+    spoil(3 * SLAB + 5, 2);
+    EXPECT_EQ("live 2 clean 64", states());
+    for (unsigned i = 0; i < SLABS; ++i) {
+        allocate(SLAB);
+        m_now += RETRY;
+        tend();
+    }
+    EXPECT_EQ(stats().registered, (SLABS - 1) * SLAB * PAGE);
+    EXPECT_FALSE(m_memory.at(3 * SLAB).is_mapped);
+    free_page(3 * SLAB + 5, 2);
+    tend();
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(3 * SLAB), 1));
+    m_now += 100 * RETRY;
+    EXPECT_EQ(nullptr, allocate(1));
+    tend();
+    EXPECT_EQ(stats().registered, SLABS * SLAB * PAGE);
+}
+
+TEST_F(test_arena_spoil, several_slabs) {
+    make_with(1);
+    allocate(SLAB);
+    spoil(SLAB - 1, SLAB + 2);
+    EXPECT_EQ("live 129", states());
+    EXPECT_EQ(3u, stats().slabs_spoilt);
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(3 * SLAB), 1));
+    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(2 * SLAB), 1));
+}
+
+/* It stays registered as long as a use needs it, and is not found meanwhile */
+TEST_F(test_arena_spoil, in_use) {
+    make_with(1);
+    allocate(1);
+    test_arena_slab_t *slab = find(0);
+    ASSERT_TRUE(arena_acquire(slab));
+    spoil(0, 1);
+    EXPECT_EQ(m_now + RETRY, tend());
+    EXPECT_TRUE(m_memory.at(0).is_registered);
+    EXPECT_FALSE(arena_acquire(slab));
+    arena_release(slab);
+    m_now += RETRY;
+    tend();
+    EXPECT_FALSE(m_memory.at(0).is_registered);
+}
+
+TEST_F(test_arena_spoil, what_is_not_accepted) {
+    make_with(1);
+    EXPECT_EQ(UCS_ERR_NO_ELEM, arena_spoil(m_arena, m_memory.base() - PAGE,
+                                           PAGE));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              arena_spoil(m_arena, m_memory.base() + 1, PAGE));
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.base() - PAGE, PAGE));
+    arena_child(m_arena);
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+              arena_spoil(m_arena, m_memory.base(), PAGE));
+}
+
+/* Whatever the helper is at */
+TEST_F(test_arena_spoil, while_it_is_protected) {
+    make_with(1);
+    allocate(20);
+    free_page(0, 10);
+    m_now += LAZY;
+    spoil_during("protect", 5, 10);
+    tend();
+    join();
+    tend();
+    EXPECT_EQ("live 15 clean 64", states());
+}
+
+TEST_F(test_arena_spoil, while_it_is_given_back) {
+    for (auto name : {"dereg", "unmap"}) {
+        make_with(1);
+        m_params.high_water = PAGE;
+        allocate(1);
+        allocate(SLAB);
+        tend();
+        free_page(0, 2 * SLAB);
+        m_now += LAZY;
+        tend();
+        m_now += IDLE;
+        spoil_during(name, SLAB + 7, 3);
+        tend();
+        join();
+        tend();
+        EXPECT_TRUE(m_memory.at(SLAB + 7).is_taken) << name;
+        EXPECT_EQ(3u * PAGE, stats().live) << name;
+        free_page(SLAB + 7, 3);
+        tend();
+        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+        arena_destroy(m_arena);
+        m_arena = nullptr;
+    }
+}
+
+TEST_F(test_arena_spoil, while_it_is_opened) {
+    for (auto name : {"map", "reg"}) {
+        m_params.low_water  = PAGE;
+        m_params.high_water = PAGE;
+        make();
+        spoil_during(name, 7, 3);
+        arena_tend(m_arena, m_now);
+        join();
+        tend();
+        EXPECT_TRUE(m_memory.at(7).is_taken) << name;
+        EXPECT_EQ("live 3 clean 64", states()) << name;
+        free_page(7, 3);
+        tend();
+        EXPECT_EQ("clean 64", states()) << name;
+        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+        arena_destroy(m_arena);
+        m_arena = nullptr;
+    }
+}
+
+TEST_F(test_arena_spoil, memory_grows_where_it_is) {
+    make_with(1);
+    EXPECT_EQ(m_memory.address_of(0), allocate(10));
+    EXPECT_EQ(UCS_OK,
+              arena_extend(m_arena, m_memory.address_of(10), 5 * PAGE));
+    m_memory.take(m_memory.address_of(10), 5 * PAGE);
+    EXPECT_EQ("live 15 clean 49", states());
+
+    /* There is no room for more than the slab, and none in live memory */
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+              arena_extend(m_arena, m_memory.address_of(15), 50 * PAGE));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+              arena_extend(m_arena, m_memory.address_of(10), PAGE));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+              arena_extend(m_arena, m_memory.address_of(SLABS * SLAB), PAGE));
+
+    /* What was freed there is filled with zeros */
+    free_page(10, 5);
+    EXPECT_EQ(UCS_OK,
+              arena_extend(m_arena, m_memory.address_of(10), 5 * PAGE));
+    m_memory.take(m_memory.address_of(10), 5 * PAGE);
+    EXPECT_EQ(5u * PAGE, stats().zeroed_callers);
+}
