@@ -22,8 +22,8 @@ typedef struct ucs_reuse_sends {
                            its class (costs.h) count as it */
     uint64_t count;   /**< How many sends there were */
     uint64_t copied;  /**< How many of them are copied even from a hot buffer:
-                           without the copy they would keep the program from
-                           going on */
+                           the program waits for them, or no context was made
+                           for messages */
 } ucs_reuse_sends_t;
 
 #endif

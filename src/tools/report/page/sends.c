@@ -87,8 +87,8 @@ static void sends_write_caveats(const predreg_sends_t *sends, FILE *out)
 {
     if (sends->copied > 0) {
         predreg_html_print(out, "%s sends are copied in any case: the program "
-                                "waits for them, and sends on at once, or "
-                                "UCP made no context for messages. ",
+                                "waits for them, as in MPI_Send, or UCP made "
+                                "no context for messages. ",
                            PREDREG_COUNT(sends->copied));
     }
 

@@ -27,8 +27,6 @@ static ucs_reuse_tally_t tally;
 
 /* All of these are relaxed: nothing else depends on them */
 static _Atomic int is_begun;     /* Whether the first send was seen */
-static _Atomic int has_waited;   /* As in the context of eager/context.h, but of
-                                    all workers */
 static _Atomic int has_messages; /* Whether a context was made whose sends may
                                     go without a copy */
 
@@ -59,7 +57,7 @@ static void set(_Atomic int *flag, int value)
 static int is_copied(const ucp_request_param_t *param)
 {
     return !is_set(&has_messages) ||
-           uct_predreg_eager_is_hasty(&has_waited, param);
+           uct_predreg_eager_is_hasty(param);
 }
 
 static unsigned
@@ -77,12 +75,6 @@ send_counted(uct_predreg_sender_t **sender_p, ucp_ep_h ep, const void *buffer,
 
     return is_eager ? inner->send(sender_p, ep, buffer, length, param, send) :
                       0;
-}
-
-static void idle_counted(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
-{
-    uct_predreg_eager_note_wait(&has_waited);
-    inner->idle(sender_p, worker);
 }
 
 /* A context is made. One for no messages is left alone */
@@ -142,7 +134,6 @@ uct_predreg_sends_start(uct_predreg_core_t *core,
 
     hooks        = *others;
     hooks.send   = send_counted;
-    hooks.idle   = idle_counted;
     hooks.making = making_counted;
     is_eager     = (others->send != NULL);
     if (!is_eager) {
@@ -175,6 +166,5 @@ void uct_predreg_sends_fork(void)
     if ((counting != NULL) && is_set(&is_begun)) {
         ucs_reuse_tally_reset(&tally);
         set(&is_begun, 0);
-        set(&has_waited, 0);
     }
 }

@@ -47,10 +47,6 @@ typedef struct uct_predreg_eager_context {
     uint32_t           thresholds[UCS_REUSE_NUM_CLASSES];
     int                is_calibrated;
 
-    /** Whether the program has waited since a send of this context was last
-     *  completed. Relaxed: it only decides how a send goes. */
-    _Atomic int        has_waited;
-
     /** The next one of the list. Written under its lock; sequentially
      *  consistent, see context.c */
     _Atomic(struct uct_predreg_eager_context*) next;

@@ -26,25 +26,24 @@
 
 /* What is registered of a slot */
 typedef struct registration {
-    uct_predreg_eager_context_t *context;
-    ucp_mem_h                   memh;
+    ucp_mem_h           memh;
 
     /* The last message that was sent from it. Relaxed, and not written together:
      * if threads send from it at a time, a part may be of one thread's message
      * and a part of another's. Then another endpoint is taken for one that
      * copies, and its messages are left alone */
-    _Atomic(ucp_ep_h)           ep;
-    _Atomic int                 message; /* uct_predreg_message_t */
-    _Atomic size_t              length;
+    _Atomic(ucp_ep_h)   ep;
+    _Atomic int         message; /* uct_predreg_message_t */
+    _Atomic size_t      length;
 
     /* What UCT has returned for it. Written while it is being made, and by
      * whoever has taken the slot */
     struct {
         void      *domain;
         uct_mem_h memh;
-    }                           parts[MAX_DOMAINS];
-    unsigned                    num_parts;
-    int                         is_detached; /* The parts are gone already */
+    }                   parts[MAX_DOMAINS];
+    unsigned            num_parts;
+    int                 is_detached; /* The parts are gone already */
 } registration_t;
 
 /* The registration that this thread is making; NULL: none */
@@ -82,17 +81,6 @@ int uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt)
     return 0;
 }
 
-/* A send is over, so that the program may wait for something else now */
-static void send_over(uct_predreg_eager_context_t *context,
-                      ucs_reuse_slot_t *slot)
-{
-    /* Read first: the line stays shared among threads that send */
-    if (atomic_load_explicit(&context->has_waited, memory_order_relaxed)) {
-        atomic_store_explicit(&context->has_waited, 0, memory_order_relaxed);
-    }
-    ucs_reuse_slot_release(slot);
-}
-
 /*
  * A message of a slot is over that no transport was seen to send without a
  * copy. It was not sent so: UCP has copied it, if it is over before UCP has returned
@@ -126,12 +114,10 @@ static int is_proven(const ucs_reuse_slot_t *slot)
 
 static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
 {
-    const registration_t *registration = slot->handle;
-
     if (!is_proven(slot) && (status == UCS_OK)) {
         not_proven(slot);
     }
-    send_over(registration->context, slot);
+    ucs_reuse_slot_release(slot);
 }
 
 static void completed(void *request, ucs_status_t status, void *user_data)
@@ -360,12 +346,10 @@ registration_make(uct_predreg_eager_context_t *context, uintptr_t start,
         return NULL;
     }
 
-    registration->context = context;
-    making                = registration;
-    status                = uct_predreg_eager_map(context->real, context->ucp,
-                                                  (void*)start, end - start,
-                                                  &registration->memh);
-    making                = NULL;
+    making = registration;
+    status = uct_predreg_eager_map(context->real, context->ucp, (void*)start,
+                                   end - start, &registration->memh);
+    making = NULL;
     if (status != UCS_OK) {
         free(registration);
         return NULL;

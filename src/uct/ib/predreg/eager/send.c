@@ -131,8 +131,7 @@ send_cold(const uct_predreg_eager_context_t *context, const void *buffer,
           uct_predreg_send_t *send)
 {
     if (context->flag_decides && (send->message == UCT_PREDREG_MESSAGE_TAG)) {
-        return (param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL) ?
-               0 : UCT_PREDREG_SEND_FAST;
+        return uct_predreg_eager_is_hasty(param) ? 0 : UCT_PREDREG_SEND_FAST;
     }
 
     if (!uct_predreg_cold_can_send(buffer, length)) {
@@ -262,7 +261,7 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
 
     context = known->context;
     uct_predreg_sender_add(&sender->sends, 1);
-    if (!uct_predreg_eager_is_hasty(&context->has_waited, param)) {
+    if (!uct_predreg_eager_is_hasty(param)) {
         handle = count_send(context, buffer, length);
         if (handle != 0) {
             changes = send_hot(context, sender, handle, ep, buffer, length,
@@ -294,12 +293,9 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
     }
 
     context = uct_predreg_eager_find(*sender_p, worker);
-    if (context == NULL) {
-        return;
+    if (context != NULL) {
+        uct_predreg_hot_reap(context);
     }
-
-    uct_predreg_eager_note_wait(&context->has_waited);
-    uct_predreg_hot_reap(context);
 }
 
 void uct_predreg_eager_fork(void)

@@ -15,7 +15,6 @@
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 BEGIN_C_DECLS
@@ -37,41 +36,17 @@ ucs_status_t uct_predreg_eager_make_datatype(const uct_predreg_real_t *real);
 /** An interface was opened. */
 void uct_predreg_eager_iface_opened(uct_iface_h iface);
 
-/* The flag of the next two says whether the program has waited since the last
- * send was issued or over. Any thread writes it. Relaxed: it only decides how a
- * send goes. */
-
-/** The program waits: its progress found nothing to do. */
-static UCS_F_ALWAYS_INLINE void
-uct_predreg_eager_note_wait(_Atomic int *has_waited)
-{
-    /* Read first: the line stays shared among threads that wait */
-    if (!atomic_load_explicit(has_waited, memory_order_relaxed)) {
-        atomic_store_explicit(has_waited, 1, memory_order_relaxed);
-    }
-}
-
 /**
- * Whether sending without the copy would keep the program from going on. A send
- * that the program waits for (UCP_OP_ATTR_FLAG_FAST_CMPL) is over at once if it
- * is copied, and else only when the peer has acknowledged it (openucx/ucx
- * #3113). A program that has found nothing to do between its sends, as one that
- * waits for an answer, is taken not to lose by that; one that sends one message
- * after the other does.
+ * @return whether the program waits for a send (UCP_OP_ATTR_FLAG_FAST_CMPL, as
+ * of MPI_Send()). Such a send is copied, even from a hot buffer: the program
+ * asks for the local completion to be fast even if that delays the message.
+ * A copied send is over at once, and one without the copy only when the peer has
+ * acknowledged it (openucx/ucx #3113), which takes longer than a copy.
  */
 static UCS_F_ALWAYS_INLINE int
-uct_predreg_eager_is_hasty(_Atomic int *has_waited,
-                           const ucp_request_param_t *param)
+uct_predreg_eager_is_hasty(const ucp_request_param_t *param)
 {
-    if (!(param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL)) {
-        return 0;
-    }
-
-    if (atomic_load_explicit(has_waited, memory_order_relaxed)) {
-        atomic_store_explicit(has_waited, 0, memory_order_relaxed);
-        return 0;
-    }
-    return 1;
+    return !!(param->op_attr_mask & UCP_OP_ATTR_FLAG_FAST_CMPL);
 }
 
 /** @return whether a program has nothing else in mind than a plain send, of the
@@ -96,7 +71,8 @@ void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
                             const uct_predreg_send_t *send, size_t length,
                             ucs_status_ptr_t result);
 
-/** The progress of a worker found nothing to do. */
+/** The progress of a worker found nothing to do: there is time to deregister
+ *  what was unmapped. */
 void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
                             ucp_worker_h worker);
 

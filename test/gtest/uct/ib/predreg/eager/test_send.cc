@@ -141,23 +141,43 @@ TEST_F(test_send, a_context_and_worker_at_the_same_address_begin_anew) {
     }
 }
 
-TEST_F(test_send, what_a_program_waits_for_is_copied_unless_it_has_waited) {
+/* However long it has found nothing to do before */
+TEST_F(test_send, what_a_program_waits_for_is_copied) {
     add();
     heat(page(0));
-
     m_param.op_attr_mask = UCP_OP_ATTR_FLAG_FAST_CMPL;
-    EXPECT_FALSE(send(page(0)));
-    EXPECT_TRUE(is_cold());
+    for (unsigned i = 0; i < 2 * HOT_FROM; ++i) {
+        EXPECT_FALSE(send(page(0)));
+        EXPECT_TRUE(is_cold());
+        test_eager_idle(&m_sender, worker());
+    }
 
-    test_eager_idle(&m_sender, worker());
-    EXPECT_TRUE(send(page(0)));
-    EXPECT_FALSE(send(page(0)));
-
-    test_eager_idle(&m_sender, worker());
     m_param.op_attr_mask = 0;
-    EXPECT_TRUE(send(page(0))); /* After this one it has not waited yet */
+    EXPECT_TRUE(send(page(0)));
+}
+
+/* The flag of the program has UCP copy it, and stays as it is */
+TEST_F(test_send, what_a_program_waits_for_is_copied_where_the_flag_decides) {
+    add(1);
+    heat(page(0));
     m_param.op_attr_mask = UCP_OP_ATTR_FLAG_FAST_CMPL;
+    test_eager_idle(&m_sender, worker());
     EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(is_left_alone());
+
+    m_message = UCT_PREDREG_MESSAGE_AM;
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_EQ(unsigned(UCT_PREDREG_SEND_DATATYPE), m_changes);
+}
+
+/* Such sends would be copied from a registered buffer as well */
+TEST_F(test_send, what_a_program_waits_for_registers_nothing) {
+    add();
+    m_param.op_attr_mask = UCP_OP_ATTR_FLAG_FAST_CMPL;
+    for (unsigned i = 0; i < 2 * HOT_FROM; ++i) {
+        EXPECT_FALSE(send(page(0)));
+    }
+    EXPECT_EQ(0u, m_num_mapped);
 }
 
 TEST_F(test_send, memory_that_cannot_be_registered_is_tried_ever_more_rarely) {
