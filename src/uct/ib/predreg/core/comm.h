@@ -63,9 +63,7 @@ enum {
      *  without a copy, and the core is to be told when UCP has returned. */
     UCT_PREDREG_SEND_HOT      = UCS_BIT(1),
     /** UCP_OP_ATTR_FLAG_FAST_CMPL is set */
-    UCT_PREDREG_SEND_FAST     = UCS_BIT(2),
-    /** It is cleared */
-    UCT_PREDREG_SEND_NOT_FAST = UCS_BIT(3)
+    UCT_PREDREG_SEND_FAST     = UCS_BIT(2)
 };
 
 

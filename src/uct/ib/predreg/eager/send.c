@@ -200,8 +200,7 @@ send_hot(uct_predreg_eager_context_t *context, uct_predreg_sender_t *sender,
         return 0;
     }
 
-    return UCT_PREDREG_SEND_HOT |
-           (context->flag_decides ? UCT_PREDREG_SEND_NOT_FAST : 0);
+    return UCT_PREDREG_SEND_HOT;
 }
 
 /* Note what there is to know of an endpoint */

@@ -60,7 +60,5 @@ void predreg_param_change(ucp_request_param_t *copy,
 
     if (changes & UCT_PREDREG_SEND_FAST) {
         copy->op_attr_mask |= UCP_OP_ATTR_FLAG_FAST_CMPL;
-    } else if (changes & UCT_PREDREG_SEND_NOT_FAST) {
-        copy->op_attr_mask &= ~UCP_OP_ATTR_FLAG_FAST_CMPL;
     }
 }

@@ -63,8 +63,7 @@ TEST_F(test_send, where_the_flag_decides) {
     EXPECT_EQ(unsigned(UCT_PREDREG_SEND_FAST), m_changes);
     EXPECT_FALSE(send(page(0)));
     EXPECT_TRUE(send(page(0)));
-    EXPECT_EQ(unsigned(UCT_PREDREG_SEND_HOT | UCT_PREDREG_SEND_NOT_FAST),
-              m_changes);
+    EXPECT_EQ(unsigned(UCT_PREDREG_SEND_HOT), m_changes);
 
     /* It does only for tags */
     m_message = UCT_PREDREG_MESSAGE_AM;
