@@ -283,5 +283,20 @@ if in_rig 0 "Debian 13" --suite trixie -- env UCX_RCACHE_PRED_MAX_PINNED=1M \
     "$command" info -- mpirun; then
     says '^  version +1\.18\.1, known$' '^  cma +managed$' 'Debian GNU/Linux 13'
     ! grep -q '^Problems' <<< "$output" || fail "$name: there are problems"
+    ! grep -q 'PROTO_ENABLE' <<< "$output" || fail "$name: other protocols"
+
+    # With less than 80 MiB, UCX's pools might not find their room
+    export RIG_MEMLOCK=8192
+    in_rig 0 "Debian 13, little locked memory" --suite trixie -- "$command" info
+    says '^  PROTO_ENABLE +n with the library, y without$'
+    problem 'the library sets UCX_PROTO_ENABLE=n, since a process may lock only 8M' \
+        "raise 'ulimit -l' to 81920"
+    in_rig 0 "its protocols in JSON" --suite trixie -- "$command" info --json
+    [ "$(member '[o["proto_enable"], o["proto_enable_alone"], o["works"]]')" = \
+        "['n', 'y', True]" ] || fail "$name"
+    in_rig 0 "protocols that the user has chosen" --suite trixie -- \
+        env UCX_PROTO_ENABLE=y "$command" info
+    ! grep -q 'PROTO_ENABLE=n' <<< "$output" || fail "$name: changed all the same"
+    unset RIG_MEMLOCK
 fi
 exit $errors

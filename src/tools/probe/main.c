@@ -38,6 +38,7 @@
 static void ask(const predreg_probe_ucx_t *ucx, const char *components)
 {
     predreg_probe_events(ucx);
+    predreg_probe_protocols(ucx);
     predreg_probe_domains(ucx, components, predreg_probe_cost);
 }
 

@@ -8,10 +8,39 @@
 #include "say.h"
 #include "small.h"
 
+#include <uct/ib/predreg/compat/ucp_setting.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+
+/* The library may have changed a configuration when it was read */
+static void say_protocols(const predreg_probe_ucx_t *ucx,
+                          const ucp_config_t *config)
+{
+    char value[16];
+
+    if ((ucx->real.ucp_config_print != NULL) &&
+        uct_predreg_ucp_setting(&ucx->real, config, ucx->compat->proto.name,
+                                value, sizeof(value))) {
+        predreg_say("protocols %s", value);
+    }
+}
+
+void predreg_probe_protocols(const predreg_probe_ucx_t *ucx)
+{
+    ucp_config_t *config;
+
+    predreg_say("stage reading the configuration of UCP");
+    if ((ucx->ucp_config_read == NULL) || (ucx->ucp_config_release == NULL) ||
+        (ucx->ucp_config_read(NULL, NULL, &config) != UCS_OK)) {
+        return;
+    }
+
+    say_protocols(ucx, config);
+    ucx->ucp_config_release(config);
+}
 
 /* What the kernel counts as pinned by this process, bytes */
 static unsigned long pinned(void)
@@ -119,6 +148,8 @@ void predreg_probe_rehearse(const predreg_probe_ucx_t *ucx,
     if (status != UCS_OK) {
         goto err;
     }
+
+    say_protocols(ucx, config);
 
     /* The version of the interface whose structures are used above, which all
      * versions of UCX accept that are known */

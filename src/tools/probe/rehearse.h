@@ -16,8 +16,13 @@ BEGIN_C_DECLS
  * Starts UCX as a program does that exchanges messages. With the library
  * preloaded, the library says itself what it will do. */
 
+/** Say how UCP would choose its protocols by the configuration that a program
+ *  gets here, without starting it. */
+void predreg_probe_protocols(const predreg_probe_ucx_t *ucx);
+
 /**
- * Initialise UCP and a worker, say how much is pinned then, and end both.
+ * Initialise UCP and a worker, say how UCP chooses its protocols and how much is
+ * pinned then, and end both.
  *
  * @param [in] managed  NULL, or names of memory domains that are managed, with a
  *                      comma after each: then say instead of the worker what

@@ -34,6 +34,8 @@ BEGIN_C_DECLS
  *                                   register, and why
  *   small COSTS                     of the domain before, else of UCP: what
  *                                   small sends cost (eager/costs_text.h)
+ *   protocols VALUE                 what a program that reads UCP's configuration
+ *                                   gets for UCX_PROTO_ENABLE
  *   used NAME                       a memory domain that UCP keeps open: one of
  *                                   a transport that it may use
  *   pinned BYTES                    what the kernel counts as pinned (VmPin)

@@ -111,6 +111,15 @@ const uct_predreg_compat_t *predreg_facts_compat(const predreg_facts_t *facts)
            NULL;
 }
 
+int predreg_facts_protocols_differ(const predreg_facts_t *facts)
+{
+    const char *alone = facts->asked.protocols;
+    const char *tried = facts->rehearsal.protocols;
+
+    return facts->is_rehearsed && (alone[0] != '\0') && (tried[0] != '\0') &&
+           strcmp(alone, tried);
+}
+
 unsigned predreg_facts_idle(const predreg_facts_t *facts)
 {
     unsigned needed = facts->processes + facts->host.managed;

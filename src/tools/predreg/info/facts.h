@@ -73,6 +73,10 @@ unsigned predreg_facts_num_managed(const predreg_facts_t *facts);
 const uct_predreg_compat_t *
 predreg_facts_compat(const predreg_facts_t *facts);
 
+/** @return whether the library has UCP choose other protocols than it would by
+ *  itself, which it does where little memory may be locked. */
+int predreg_facts_protocols_differ(const predreg_facts_t *facts);
+
 /** @return processors that no process needs for itself, as far as is known. */
 unsigned predreg_facts_idle(const predreg_facts_t *facts);
 

@@ -189,6 +189,8 @@ static void put_host(const predreg_facts_t *facts)
     } else {
         printf("null");
     }
+    put_string("proto_enable", facts->rehearsal.protocols);
+    put_string("proto_enable_alone", facts->asked.protocols);
     put_limit("max_pinned", knobs->max_pinned, SIZE_MAX);
     put_limit("max_regions", knobs->max_regions, ULONG_MAX);
     put_limit("node_max_pinned", knobs->node_max_pinned, SIZE_MAX);

@@ -23,6 +23,10 @@
 #define IB_COMPONENT "ib"
 #define IB_POOLS     (80ul << 20)
 
+/* The limit of a shell is not that of the jobs of a batch system */
+#define WHERE_LIMIT \
+    "for jobs where they are started (limits.conf, LimitMEMLOCK= of the service)"
+
 
 /* Append a problem with copies of constant texts, since the list frees its
  * texts */
@@ -329,9 +333,28 @@ static void judge_limit(const predreg_facts_t *facts,
                            (taken == 0) ? "" : ", of which UCX's own pools may "
                                                "take up to ",
                            (taken == 0) ? "" : taken_size),
-            predreg_format("raise 'ulimit -l', for jobs where they are "
-                           "started (limits.conf, LimitMEMLOCK= of the "
-                           "service)"));
+            predreg_format("raise 'ulimit -l', " WHERE_LIMIT));
+}
+
+/* Programs may become slower by it, and nothing else says why */
+static void judge_protocols(const predreg_facts_t *facts,
+                            predreg_problems_t *problems)
+{
+    char size[32];
+
+    if (!predreg_facts_protocols_differ(facts)) {
+        return;
+    }
+
+    ucs_memunits_to_str(facts->host.memlock, size, sizeof(size));
+    predreg_problems_add(
+            problems, 0,
+            predreg_format("the library sets UCX_PROTO_ENABLE=%s, since a "
+                           "process may lock only %s: UCX chooses its protocols "
+                           "as versions before 1.16 do",
+                           facts->rehearsal.protocols, size),
+            predreg_format("raise 'ulimit -l' to %lu and more, " WHERE_LIMIT,
+                           IB_POOLS >> 10));
 }
 
 /* Open MPI may use something else than UCX, and Debian's does: its settings have
@@ -355,6 +378,7 @@ void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems)
     judge_rehearsal(facts, problems);
     judge_domains(facts, problems);
     judge_limit(facts, problems);
+    judge_protocols(facts, problems);
     judge_mpi(facts, problems);
     predreg_problems_sort(problems);
 }

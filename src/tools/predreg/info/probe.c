@@ -180,6 +180,11 @@ static void read_small(predreg_probe_t *probe, const char *rest)
     }
 }
 
+static void read_protocols(predreg_probe_t *probe, const char *rest)
+{
+    SET_TEXT(probe->protocols, rest);
+}
+
 static void read_used(predreg_probe_t *probe, const char *rest)
 {
     size_t length = strlen(probe->used);
@@ -212,6 +217,7 @@ static void read_line(predreg_probe_t *probe, const char *line)
         {"cost", read_cost},
         {"nocost", read_nocost},
         {"small", read_small},
+        {"protocols", read_protocols},
         {"used", read_used},
         {"pinned", read_pinned},
     };

@@ -66,6 +66,7 @@ typedef struct {
                                                is wrong with them */
     predreg_probe_domain_t *domains;
     unsigned num_domains;
+    char     protocols[16];               /**< UCX_PROTO_ENABLE as UCP gets it */
     char     used[PREDREG_PROBE_TEXT];    /**< Names of the domains that UCP has
                                                kept open, a comma after each */
     long     pinned;   /**< Bytes; -1: not known */

@@ -177,6 +177,10 @@ static void print_memory(const predreg_facts_t *facts)
         printf(ROW "has pinned %s\n", "UCX at its start",
                size_text(facts->rehearsal.pinned, text, sizeof(text)));
     }
+    if (predreg_facts_protocols_differ(facts)) {
+        printf(ROW "%s with the library, %s without\n", "PROTO_ENABLE",
+               facts->rehearsal.protocols, facts->asked.protocols);
+    }
     printf(ROW "%s\n", "MAX_PINNED",
            size_text((knobs->max_pinned == SIZE_MAX) ? UINT64_MAX :
                      knobs->max_pinned, text, sizeof(text)));

@@ -330,6 +330,20 @@ TEST_F(test_info_judge, limit) {
                 "ulimit -l");
 }
 
+TEST_F(test_info_judge, protocols) {
+    m_facts.host.memlock = 100 << 20;
+    expect_none(); // UCP alone, or one that has no such setting
+    strcpy(m_facts.asked.protocols, "y");
+    expect_none(); // It did not get so far
+    strcpy(m_facts.rehearsal.protocols, "y");
+    expect_none();
+    strcpy(m_facts.rehearsal.protocols, "n");
+    expect_note("sets UCX_PROTO_ENABLE=n, since a process may lock only 100M",
+                "raise 'ulimit -l' to 81920");
+    m_facts.is_rehearsed = 0;
+    EXPECT_FALSE(predreg_facts_protocols_differ(&m_facts));
+}
+
 TEST_F(test_info_judge, order) {
     strcpy(m_facts.asked.domains[1].no_cost, "x");
     strcpy(m_facts.rehearsal.used, "tcp,");

@@ -37,7 +37,7 @@ protected:
 TEST_F(test_info_probe, ucx) {
     read("stage one\nstage two words\nlibrary libuct.so.0 /a b\n"
          "version 1 18 1\nknown 18 21\nevents delivered\npinned 4096\n"
-         "used tcp\nused mlx5_0\nend\n");
+         "protocols y\nused tcp\nused mlx5_0\nend\n");
     EXPECT_STREQ("two words", m_probe.stage);
     EXPECT_STREQ("/a b", m_probe.libraries[2]);
     EXPECT_STREQ("", m_probe.libraries[3]);
@@ -48,6 +48,7 @@ TEST_F(test_info_probe, ucx) {
     EXPECT_TRUE(m_probe.is_known);
     EXPECT_STREQ(PREDREG_PROBE_DELIVERED, m_probe.events);
     EXPECT_EQ(4096, m_probe.pinned);
+    EXPECT_STREQ("y", m_probe.protocols);
     EXPECT_STREQ("tcp,mlx5_0,", m_probe.used);
 }
 
