@@ -46,11 +46,14 @@ advised()
 }
 
 advised periodic '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
-    '<code>ucx_predreg run -- mpirun -np 2 ./heat &quot;&lt;b&gt;&quot; 4096<' \
+    '<code>ucx_predreg run -- LAUNCHER ./heat &quot;&lt;b&gt;&quot; 4096<' \
+    'LAUNCHER is what starts the 2 ranks, .*<code>srun -n 2<' \
+    'each rank has to have <code>LD_PRELOAD=libuct_predreg.so</code>' \
     '<figure class="tradeoff">' '<section id="budgets">' 'class="label best"' \
     'class="plot zoom"'
 advised random '<h1>Yes: [0-9.]+[^0-9]+% less registered memory on demand' \
-    '<code>ucx_predreg run --policy on-demand -- '
+    '<code>ucx_predreg run --policy on-demand -- LAUNCHER ' \
+    'LD_PRELOAD=libuct_predreg.so UCX_RCACHE_PRED_POLICY=on-demand<'
 advised window '<h1>No: leave UCX as it is' 'windows for one-sided'
 advised small '<h1>No: leave UCX as it is' 'little beside what UCX registers'
 advised copied '<h1>No: leave UCX as it is' 'Nothing was registered'
@@ -60,6 +63,7 @@ export XDG_CACHE_HOME=$out/cache
 advised sends '<h1>No: leave UCX as it is' '<section id="sends">' \
     'What eager zero-copy would save:' 'This machine was not calibrated for 2 of' \
     '<code>ucx_predreg calibrate</code>' '<td>2,002</td>' '<td>99.0'
+! grep -q 'LD_PRELOAD' "$out/window.html" || fail "window: advice beside no"
 ! grep -q '<section id="sends">' "$out/copied.html" ||
     fail "copied: small sends of none"
 
@@ -72,13 +76,15 @@ advised pinned '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction'
 
 # Programs of which an easy guess at the reason, or at the setting, is wrong
 advised overload '<h1>Only if memory is short: ' \
-    'ucx_predreg run --set BUDGET=5 -- mpirun' 'BUDGET=5, all processors busy'
+    'ucx_predreg run --set BUDGET=5 -- LAUNCHER' \
+    ' UCX_RCACHE_PRED_BUDGET=5</code>' 'BUDGET=5, all processors busy'
 advised buffers '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
-    'ucx_predreg run --set KNOWN_REGIONS=16384 --set BUDGET=inf -- mpirun' \
+    'ucx_predreg run --set KNOWN_REGIONS=16384 --set BUDGET=inf -- LAUNCHER' \
+    ' UCX_RCACHE_PRED_KNOWN_REGIONS=16384 UCX_RCACHE_PRED_BUDGET=inf</code>' \
     'KNOWN_REGIONS=16384,$' '^BUDGET=inf, all processors busy' \
     'a rank has 9,000 buffers, and no more than 8,192 are remembered'
 advised phases '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with a bound' \
-    'UCX_RCACHE_ENABLE=n UCX_IB_RCACHE_MAX_SIZE=128M mpirun' \
+    'UCX_RCACHE_ENABLE=n UCX_IB_RCACHE_MAX_SIZE=128M LAUNCHER' \
     'Prediction would gain nothing beyond that'
 for kind in overload buffers; do
     ! grep -q 'does not repeat itself' "$out/$kind.html" ||

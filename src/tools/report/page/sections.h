@@ -25,6 +25,13 @@ BEGIN_C_DECLS
  *  it. */
 void report_write_verdict(const report_data_t *report, FILE *out);
 
+/** command.c: how to start the program with the setting, for verdict.c. */
+void report_write_command(const report_data_t *report, FILE *out);
+
+/** command.c: what the words of that command stand for, and how to do without
+ *  it. Below the figures, which are to be on the first screen. */
+void report_write_command_notes(const report_data_t *report, FILE *out);
+
 /** reason.c: sentences that say why, for verdict.c. */
 void report_write_reason(const report_data_t *report, FILE *out);
 

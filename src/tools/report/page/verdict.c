@@ -17,7 +17,6 @@
 #include <ucs/sys/math.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* On-demand has less than would be possible without waiting if it has less than
@@ -145,64 +144,6 @@ static void verdict_write_notes(const report_data_t *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-/* Write the option that sets the budget, if it is not the default */
-static void verdict_write_budget(const report_data_t *report, FILE *out)
-{
-    const predreg_budgets_t *budgets = &report->findings.budgets;
-    double budget                    = report->advice.choice.budget;
-    char name[PREDREG_BUDGET_NAME_MAX];
-
-    if ((budget >= 0) && (budget != budgets->rates[budgets->usual])) {
-        fprintf(out, "--set BUDGET=%s ", predreg_budget_name(budget, name));
-    }
-}
-
-/* Write how to start the program with this setting. A trace knows only the
- * command line of the rank itself, and not that of its launcher */
-static void verdict_write_command(const report_data_t *report, FILE *out)
-{
-    const predreg_choice_t *choice = &report->advice.choice;
-    const char *command            = report_meta(report, "command");
-    const char *size               = report_meta(report, "size");
-    unsigned long ranks            = (size == NULL) ?
-                                     1 : strtoul(size, NULL, 10);
-
-    fputs("<pre class=\"command\"><code>", out);
-    switch (choice->setting) {
-    case PREDREG_SETTING_PREDICT:
-        fputs("ucx_predreg run ", out);
-        if (choice->number != 0) {
-            fprintf(out, "--set KNOWN_REGIONS=%lu ",
-                    (unsigned long)choice->number);
-        }
-        verdict_write_budget(report, out);
-        fputs("-- ", out);
-        break;
-    case PREDREG_SETTING_ON_DEMAND:
-        fputs("ucx_predreg run --policy on-demand -- ", out);
-        break;
-    case PREDREG_SETTING_BOUND:
-        /* The cache of UCP, above this one, would hold on to every region */
-        fprintf(out, "UCX_RCACHE_ENABLE=n UCX_IB_RCACHE_MAX_SIZE=%luM ",
-                (unsigned long)(choice->number >> 20));
-        break;
-    default:
-        break;
-    }
-
-    if (ranks > 1) {
-        fprintf(out, "mpirun -np %lu ", ranks);
-    }
-    predreg_html_text(out, (command == NULL) ? "COMMAND" : command);
-    fputs("</code></pre>\n", out);
-    if (choice->setting == PREDREG_SETTING_BOUND) {
-        fputs("<p>UCX_RCACHE_ENABLE=n turns off only the cache of UCP, which "
-              "would hold on to whatever this bound deregisters. Open MPI "
-              "passes variables to other nodes with <code>-x</code> "
-              "only.</p>\n", out);
-    }
-}
-
 /* @param [in]  label  Name of the policy.
  * @param [in]  brief  What it is. */
 static void verdict_write_row(const report_data_t *report, FILE *out,
@@ -316,12 +257,13 @@ void report_write_verdict(const report_data_t *report, FILE *out)
     report_write_reason(report, out);
     fputs("</p>\n", out);
     report_write_guesses(report, out);
-    verdict_write_command(report, out);
+    report_write_command(report, out);
     fputs("<div class=\"first\">\n", out);
     verdict_write_table(report, out);
     report_write_tradeoff(report, out);
     fputs("</div>\n", out);
     verdict_write_notes(report, out);
+    report_write_command_notes(report, out);
     report_write_caveats(report, out);
     fputs("</section>\n", out);
 }
