@@ -32,7 +32,11 @@ protected:
             if ((name != now) || m_thread.joinable()) {
                 return;
             }
-            m_thread = std::thread([=]() { spoil(page, pages); });
+            m_thread = std::thread([=]() {
+                EXPECT_EQ(UCS_OK, arena_spoil(m_arena,
+                                              m_memory.address_of(page),
+                                              pages * PAGE));
+            });
             while (!arena_is_spoilt(m_arena, m_memory.address_of(page),
                                     PAGE)) {
                 std::this_thread::yield();
@@ -40,11 +44,14 @@ protected:
         };
     }
 
-    void join()
+    /* Only then the system may note what the other thread has got: this thread
+     * has looked at it meanwhile */
+    void join(size_t page, size_t pages)
     {
         ASSERT_TRUE(m_thread.joinable());
         m_thread.join();
         m_memory.m_during = nullptr;
+        m_memory.put(m_memory.address_of(page), pages * PAGE);
     }
 
     std::thread m_thread;
@@ -166,7 +173,7 @@ TEST_F(test_arena_spoil, while_it_is_protected) {
     m_now += LAZY;
     spoil_during("protect", 5, 10);
     tend();
-    join();
+    join(5, 10);
     tend();
     EXPECT_EQ("live 15 clean 64", states());
 }
@@ -184,7 +191,7 @@ TEST_F(test_arena_spoil, while_it_is_given_back) {
         m_now += IDLE;
         spoil_during(name, SLAB + 7, 3);
         tend();
-        join();
+        join(SLAB + 7, 3);
         tend();
         EXPECT_TRUE(m_memory.at(SLAB + 7).is_taken) << name;
         EXPECT_EQ(3u * PAGE, stats().live) << name;
@@ -203,7 +210,7 @@ TEST_F(test_arena_spoil, while_it_is_opened) {
         make();
         spoil_during(name, 7, 3);
         arena_tend(m_arena, m_now);
-        join();
+        join(7, 3);
         tend();
         EXPECT_TRUE(m_memory.at(7).is_taken) << name;
         EXPECT_EQ("live 3 clean 64", states()) << name;
