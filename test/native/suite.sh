@@ -326,6 +326,20 @@ mpich()
             "$build/$suite-mpich/test/apps/${fig1[3]##*/}" "${fig1[@]:4}"
 }
 
+# As many uses are seen of UCX in a plug-in, for nobody else to find
+# (RTLD_LOCAL), as of UCX in a program: loadall calls it twice
+plugged_in()
+{
+    local uses
+    managed 1 $rig -- env LD_PRELOAD="$preload" "$apps/selftalk" || return
+    uses=$(awk "$value"'{ print value("uses") }' "$work/summary")
+    managed 1 $rig -- env LD_PRELOAD="$preload" "$apps/loadall" "$@" \
+        "$apps/.libs/selftalk.so" &&
+        awk -v uses="$uses" "$value"'
+            value("uses") != 2 * uses { print "not all uses are seen"; bad = 1 }
+            END { exit bad }' "$work/summary"
+}
+
 # The library is built with the headers of the suite's UCX, without a complaint
 headers()
 {
@@ -623,6 +637,8 @@ if [ -z "$sanitizer" ]; then
         # handle
         run "memory of every kind" no_errors job 2 "$apps/memkinds" ;;
     esac
+    run "UCX in a plug-in" plugged_in
+    run "UCX in a plug-in that is loaded again" plugged_in -c -n
     for setting in UCX_MEM_EVENTS=n UCX_MEM_MMAP_HOOK_MODE=none; do
         run "beside $setting" steps_aside \
             $rig -- env "$setting" LD_PRELOAD="$preload" "$apps/contexts" 2

@@ -31,6 +31,7 @@
  */
 
 #define EXPORT       __attribute__((visibility("default")))
+#define LIBRARY      "libuct.so.0"
 #define REAL_LIBRARY "libuct-real.so.0"
 #define COMPONENT    "cma"
 
@@ -54,6 +55,24 @@ static void *real_function(const char *name)
     }
 
     return address;
+}
+
+/* UCT calls some of its own functions by name, such as uct_md_query(). The
+ * library under test then looks for what its caller would have got. If UCX was
+ * loaded with RTLD_LOCAL, that search begins in the real library, and would go
+ * past this one from then on, for all callers. So what is here, and in the
+ * libraries that this one needs, is for all to find, while UCP stays as it was
+ * loaded. */
+__attribute__((constructor)) static void make_global(void)
+{
+    void *self = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+
+    if (self == NULL) {
+        fprintf(stderr, "native rig: no " LIBRARY ": %s\n", dlerror());
+        abort();
+    }
+
+    dlclose(self);
 }
 
 static int is_cma(uct_component_h component)
