@@ -47,7 +47,8 @@
 
 
 struct ucs_rcache_pred_thread {
-    ucs_rcache_pred_t *pred;
+    ucs_rcache_pred_work_t work; /* Constant while the thread runs, as arg */
+    void              *arg;
     pthread_t         thread;
     int               running;   /* Written by start and stop */
     sem_t             wakeups;
@@ -263,7 +264,7 @@ static void *thread_func(void *arg)
     atomic_store_explicit(&thread->tid, thread_self(), memory_order_relaxed);
     thread_set_manners();
     while (!atomic_load_explicit(&thread->stop, memory_order_relaxed)) {
-        until = ucs_rcache_pred_poll(thread->pred);
+        until = thread->work(thread->arg);
         atomic_store_explicit(&thread->cpu_time,
                               clock_ns(CLOCK_THREAD_CPUTIME_ID),
                               memory_order_relaxed);
@@ -276,7 +277,9 @@ static void *thread_func(void *arg)
 }
 
 ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
-                                          ucs_rcache_pred_t *pred)
+                                          const char *name,
+                                          ucs_rcache_pred_work_t work,
+                                          void *arg)
 {
     sigset_t all, old;
     int ret;
@@ -285,7 +288,8 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
         return UCS_OK;
     }
 
-    thread->pred = pred;
+    thread->work = work;
+    thread->arg  = arg;
     atomic_store_explicit(&thread->stop, 0, memory_order_relaxed);
 
     sigfillset(&all);
@@ -297,7 +301,7 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
         return UCS_ERR_NO_RESOURCE;
     }
 
-    pthread_setname_np(thread->thread, "predreg");
+    pthread_setname_np(thread->thread, name);
     thread->running = 1;
     return UCS_OK;
 }

@@ -17,10 +17,10 @@ BEGIN_C_DECLS
 
 /** @file thread.h
  *
- * The helper thread, which polls the cache whenever the cache wants it to, and
- * sleeps in between. Also a clock and a sleep for the table of functions of a
- * cache that runs in real time. Uses the cache's public header; the core of
- * uct/ib/predreg calls it.
+ * A helper thread, which does its work whenever that is due, and sleeps in
+ * between. Also a clock and a sleep for the table of functions of a cache that
+ * runs in real time. Uses the cache's public header; the core of uct/ib/predreg
+ * calls it.
  *
  * Threads: now, wait, wake, slice and cpu_time may be called by any thread; the
  * others by one at a time.
@@ -59,14 +59,25 @@ void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until);
 void ucs_rcache_pred_thread_wake(void *arg);
 
 
+/** The work of a thread. @return when it is to be called next: a time of this
+ *  clock, which may have passed, or UCS_RCACHE_PRED_TIME_INF: when it is
+ *  woken. */
+typedef ucs_rcache_pred_time_t (*ucs_rcache_pred_work_t)(void *arg);
+
 /**
- * Start the thread, which polls the cache @a pred, unless it is running. All
- * signals are blocked in it, so that no handler of the program ever runs there.
+ * Start the thread, unless it is running. All signals are blocked in it, so that
+ * no handler of the program ever runs there.
+ *
+ * @param [in] name       Shown by the system, at most 15 characters.
+ * @param [in] work, arg  What it does, at first and whenever that is due or the
+ *                        thread is woken.
  *
  * @return UCS_ERR_NO_RESOURCE if the system has no room for a thread.
  */
 ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
-                                          ucs_rcache_pred_t *pred);
+                                          const char *name,
+                                          ucs_rcache_pred_work_t work,
+                                          void *arg);
 
 /**
  * Stop the thread and wait until it has ended. Does nothing if it is not

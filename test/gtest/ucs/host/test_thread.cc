@@ -47,7 +47,17 @@ protected:
 
     void start()
     {
-        ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_start(m_thread, m_pred));
+        ASSERT_EQ(UCS_OK, run());
+    }
+
+    ucs_status_t run()
+    {
+        return ucs_rcache_pred_thread_start(m_thread, "predreg", poll, m_pred);
+    }
+
+    static ucs_rcache_pred_time_t poll(void *pred)
+    {
+        return ucs_rcache_pred_poll(static_cast<ucs_rcache_pred_t*>(pred));
     }
 
     /* A deregistration that does not return as long as it is told so */
@@ -145,8 +155,7 @@ TEST_F(test_thread, start_may_fail)
 
     pthread_sigmask(SIG_SETMASK, NULL, &before);
     test_thread_fail();
-    EXPECT_EQ(UCS_ERR_NO_RESOURCE,
-              ucs_rcache_pred_thread_start(m_thread, m_pred));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, run());
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     for (int signal = 1; signal < SIGRTMAX; ++signal) {
         EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
@@ -157,8 +166,7 @@ TEST_F(test_thread, start_may_fail)
     destroy();
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
     test_thread_fail();
-    ASSERT_EQ(UCS_ERR_NO_RESOURCE,
-              ucs_rcache_pred_thread_start(m_thread, m_pred));
+    ASSERT_EQ(UCS_ERR_NO_RESOURCE, run());
     ucs_rcache_pred_without_helper(m_pred);
     new_domain("fake0");
     for (unsigned i = 0; i < 3; ++i) {

@@ -78,6 +78,11 @@ int uct_predreg_is_managing(uct_predreg_core_t *core)
     return managing;
 }
 
+static ucs_rcache_pred_time_t poll_cache(void *pred)
+{
+    return ucs_rcache_pred_poll(pred);
+}
+
 void uct_predreg_helper_start(uct_predreg_core_t *core)
 {
     ucs_status_t status;
@@ -96,7 +101,8 @@ void uct_predreg_helper_start(uct_predreg_core_t *core)
         return;
     }
 
-    status = ucs_rcache_pred_thread_start(core->thread, core->pred);
+    status = ucs_rcache_pred_thread_start(core->thread, "predreg", poll_cache,
+                                          core->pred);
     if (status != UCS_OK) {
         ucs_warn("the helper thread cannot start (%s): memory is registered on "
                  "demand", ucs_status_string(status));
