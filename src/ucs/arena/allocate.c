@@ -21,18 +21,19 @@ static void demand(ucs_arena_t *arena, uint32_t length, uint32_t align)
     ucs_arena_wake(arena, arena->opening.at);
 }
 
-/* Find a block. What is clean costs no time; memory that is retired is filled
- * with zeros by this thread. To be called under the lock.
+/* Find a block. What is clean costs no time, but is not in the caches; memory that
+ * is retired is filled with zeros by this thread. To be called under the lock.
  * @return its first page, or UCS_ARENA_NO_PAGE */
 static uint32_t find(ucs_arena_t *arena, uint32_t length, uint32_t align,
                      ucs_arena_kind_t *kind_p)
 {
+    int is_warm = ucs_arena_bytes(arena, length) <= arena->params.warm;
     uint32_t block;
 
-    *kind_p = UCS_ARENA_KIND_CLEAN;
+    *kind_p = is_warm ? UCS_ARENA_KIND_RETIRED : UCS_ARENA_KIND_CLEAN;
     block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length, align);
     if (block == UCS_ARENA_NO_PAGE) {
-        *kind_p = UCS_ARENA_KIND_RETIRED;
+        *kind_p = is_warm ? UCS_ARENA_KIND_CLEAN : UCS_ARENA_KIND_RETIRED;
         block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length, align);
     }
     return block;

@@ -51,8 +51,9 @@ BEGIN_C_DECLS
  * them without the lock: nobody else finds them.
  *
  *   clean -> live     (allocate) if a clean block has room
- *   retired -> live   (allocate) else; the allocating thread fills it with
- *                     zeros, after it has left the lock
+ *   retired -> live   (allocate) else, and before that for short requests
+ *                     (ucs_arena_params_t::warm); the allocating thread fills
+ *                     it with zeros, after it has left the lock
  *   live -> retired   (free) unless strict
  *   live -> dark      (free) if strict; held and protected by this thread
  *   retired -> dark   (helper) held and protected, all of them at once, when

@@ -95,6 +95,11 @@ typedef struct ucs_arena_params {
     size_t           zero_budget; /**< Dirty memory that the helper fills with
                                        zeros in one call, bytes, not a power of
                                        2, a page and more */
+    size_t           warm;        /**< Requests of up to so many bytes get memory
+                                       that was freed just now, if there is
+                                       some, rather than clean memory: the
+                                       caches may have it. Not a power of 2; 0:
+                                       none do */
     ucs_arena_time_t lazy;        /**< Freed memory is protected at the latest
                                        after this time */
     ucs_arena_time_t idle;        /**< A slab is given back when it was empty
@@ -116,6 +121,11 @@ typedef struct ucs_arena_params {
 #define UCS_ARENA_DEF_LOW_WATER   (64ul << 20)
 #define UCS_ARENA_DEF_HIGH_WATER  (256ul << 20)
 #define UCS_ARENA_DEF_ZERO_BUDGET (16ul << 20)
+#define UCS_ARENA_DEF_WARM        (2ul << 20) /**< What the cache of a core has,
+                                                   by and large: filling that
+                                                   with zeros takes less time
+                                                   there than fetching memory
+                                                   that is zero */
 #define UCS_ARENA_DEF_LAZY        10000000ul  /**< Nanoseconds */
 #define UCS_ARENA_DEF_IDLE        1000000000ul
 #define UCS_ARENA_DEF_RETRY       100000000ul

@@ -220,3 +220,25 @@ TEST_F(test_arena_allocate, a_child_has_none) {
     arena_destroy(m_arena);
     m_arena = nullptr;
 }
+
+/* What was freed just now is in the caches still: short requests take that, and
+ * longer ones what is clean */
+TEST_F(test_arena_allocate, warm_memory_for_short_requests) {
+    m_params.low_water  = PAGE;
+    m_params.high_water = PAGE;
+    m_params.warm       = 4 * PAGE;
+    make();
+    tend();
+    EXPECT_EQ(m_memory.address_of(0), allocate(10));
+    EXPECT_EQ(m_memory.address_of(10), allocate(1));
+    free_page(0, 10);
+    EXPECT_EQ(m_memory.address_of(11), allocate(5));
+    EXPECT_EQ(0u, stats().zeroed_callers);
+    EXPECT_EQ(m_memory.address_of(0), allocate(4));
+    EXPECT_EQ(4u * PAGE, stats().zeroed_callers);
+
+    /* Clean memory if none is warm, or not enough of it */
+    EXPECT_EQ(m_memory.address_of(4), allocate(4));
+    EXPECT_EQ(m_memory.address_of(16), allocate(4));
+    EXPECT_EQ(8u * PAGE, stats().zeroed_callers);
+}
