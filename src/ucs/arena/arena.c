@@ -124,6 +124,35 @@ void ucs_arena_child(ucs_arena_t *arena)
     ucs_arena_slabs_abandon(&arena->slabs);
 }
 
+void ucs_arena_abandon(ucs_arena_t *arena)
+{
+    /* Before any of it is freed: what the kernel unmaps then, it may map anew,
+     * and the registration is not that of the new pages */
+    ucs_arena_slabs_conceal(&arena->slabs);
+    atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
+    atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
+}
+
+int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)
+{
+    uintptr_t first = (uintptr_t)start;
+    uintptr_t end   = first + length;
+    uint32_t page, end_page;
+    int is_live;
+
+    if (!ucs_arena_clip(arena, &first, &end) ||
+        (end - first != length) || !ucs_arena_lock(arena)) {
+        return 0;
+    }
+
+    page     = (first - arena->slabs.base) >> arena->page_shift;
+    end_page = ucs_arena_pages(arena, end - arena->slabs.base);
+    is_live  = ucs_arena_bits_next_clear(arena->blocks.live, page, end_page) ==
+               end_page;
+    ucs_arena_unlock(arena);
+    return is_live;
+}
+
 void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats)
 {
     const uint64_t *num = arena->blocks.num;

@@ -73,7 +73,9 @@ BEGIN_C_DECLS
  * deregisters the slab, and opens it anew when all of its pages are gone.
  *
  * All of a slab's pages are clean when it is opened, and leave whatever state
- * they are in when it is closed, which takes that none is live. Pages that
+ * they are in when it is closed, which takes that none is live. Dark and blank
+ * ones are retired anew when slabs are to be registered once more
+ * (ucs_arena_with_access()). Pages that
  * could not be made accessible stay as they were, and are tried again later.
  * Pages that could not be protected are treated as if they were: nobody gets
  * them before they were made accessible.
@@ -174,6 +176,11 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
  */
 ucs_status_t ucs_arena_stop(ucs_arena_t *arena);
 
+/** At the exit of the process, when there is no helper any more: nothing is
+ *  allocated any more, and freeing is left to the caller; slabs stay registered,
+ *  but are not found any more. Wait-free; any thread. */
+void ucs_arena_abandon(ucs_arena_t *arena);
+
 /** Free what ucs_arena_init() has made besides the memory. */
 void ucs_arena_cleanup(ucs_arena_t *arena);
 
@@ -241,6 +248,20 @@ ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length);
  */
 ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length);
 
+/**
+ * Let a slab not be found or allocated from any more, and be deregistered when
+ * no registration of it is in use: it is spoilt, though all of its memory stays
+ * what it is. As ucs_arena_spoil().
+ *
+ * @param [in] slab  One that was found.
+ */
+ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab);
+
+/** @return whether a range is live memory of the arena, all of it. As
+ *          ucs_arena_free(); in the handler of a signal that has interrupted
+ *          this thread in the arena it is not. */
+int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length);
+
 /** @return whether any slab of a range is spoilt. Wait-free; any thread. */
 int ucs_arena_is_spoilt(const ucs_arena_t *arena, const void *start,
                         size_t length);
@@ -264,6 +285,15 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now);
  */
 size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
                         ucs_arena_time_t now);
+
+/**
+ * Call a function that registers open slabs once more, such as for another
+ * device: for this all of their memory has to be accessible, but nothing is that
+ * was free for long. If strict, what threads free meanwhile is not. As
+ * ucs_arena_tend().
+ */
+void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
+                           void (*cb)(void *arg), void *arg);
 
 /** What there is now, and what there was. Takes the lock for a moment; any
  *  thread, but not in a forked child. */

@@ -97,3 +97,66 @@ void ucs_arena_darken_retired(ucs_arena_t *arena, ucs_arena_time_t now)
     } while (pages > 0);
     ucs_arena_unlock(arena);
 }
+
+/* Hold a block of a kind. @return its first page; UCS_ARENA_NO_PAGE if there is
+ * none, or no pages are left that are to be held */
+static uint32_t
+hold_one(ucs_arena_t *arena, ucs_arena_kind_t kind, uint64_t *pages_p)
+{
+    uint32_t block = UCS_ARENA_NO_PAGE;
+    uint32_t length;
+
+    ucs_arena_lock(arena);
+    if (*pages_p > 0) {
+        block = ucs_arena_blocks_longest(&arena->blocks, kind);
+    }
+    if (block != UCS_ARENA_NO_PAGE) {
+        length    = ucs_arena_blocks_hold(&arena->blocks, block,
+                                          arena->blocks.slab_pages);
+        *pages_p -= ucs_min(*pages_p, length);
+    }
+    ucs_arena_unlock(arena);
+    return block;
+}
+
+static void lighten(ucs_arena_t *arena, ucs_arena_kind_t kind,
+                    ucs_arena_time_t now)
+{
+    ucs_status_t status = UCS_OK;
+    uint64_t pages;
+    uint32_t block;
+
+    /* As much as there is now: threads may go on to free, if strict */
+    ucs_arena_lock(arena);
+    pages = arena->blocks.num[kind];
+    ucs_arena_unlock(arena);
+
+    while ((status == UCS_OK) &&
+           ((block = hold_one(arena, kind, &pages)) != UCS_ARENA_NO_PAGE)) {
+        status = ucs_arena_protect(arena, block,
+                                   ucs_arena_blocks_length(&arena->blocks,
+                                                           block), 1);
+        ucs_arena_put_back(arena, block,
+                           (status == UCS_OK) ? UCS_ARENA_KIND_RETIRED : kind,
+                           status, now);
+    }
+}
+
+void ucs_arena_lighten(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    ucs_arena_lock(arena);
+    if (arena->blocks.num[UCS_ARENA_KIND_RETIRED] == 0) {
+        arena->retired_since = now;
+    }
+    ucs_arena_unlock(arena);
+
+    /* Blank memory, too: if it was clean then, it would stay accessible */
+    lighten(arena, UCS_ARENA_KIND_DARK, now);
+    lighten(arena, UCS_ARENA_KIND_BLANK, now);
+
+    ucs_arena_lock(arena);
+    if (arena->blocks.num[UCS_ARENA_KIND_RETIRED] > 0) {
+        ucs_arena_wake(arena, arena->retired_since + arena->params.lazy);
+    }
+    ucs_arena_unlock(arena);
+}

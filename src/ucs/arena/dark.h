@@ -33,6 +33,10 @@ void ucs_arena_darken(ucs_arena_t *arena, uint32_t *blocks, unsigned num);
  *  helper, without the lock. */
 void ucs_arena_darken_retired(ucs_arena_t *arena, ucs_arena_time_t now);
 
+/** Make all accessible that is dark or blank, and retired: it is dark again when
+ *  the lazy time has passed. The helper, without the lock. */
+void ucs_arena_lighten(ucs_arena_t *arena, ucs_arena_time_t now);
+
 END_C_DECLS
 
 #endif

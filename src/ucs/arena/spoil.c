@@ -84,6 +84,23 @@ ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length)
     return status;
 }
 
+ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab)
+{
+    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    if (!ucs_arena_lock(arena)) {
+        return UCS_ERR_BUSY;
+    }
+
+    mark(arena, slab - arena->slabs.slabs);
+    arena->wants_mend = 1;
+    ucs_arena_wake(arena, 0);
+    ucs_arena_unlock(arena);
+    return UCS_OK;
+}
+
 int ucs_arena_is_spoilt(const ucs_arena_t *arena, const void *start,
                         size_t length)
 {

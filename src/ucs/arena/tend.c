@@ -63,3 +63,15 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
     pthread_mutex_unlock(&arena->work);
     return due;
 }
+
+void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
+                           void (*cb)(void *arg), void *arg)
+{
+    /* The helper makes nothing inaccessible meanwhile */
+    pthread_mutex_lock(&arena->work);
+    if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        ucs_arena_lighten(arena, now);
+    }
+    cb(arg);
+    pthread_mutex_unlock(&arena->work);
+}

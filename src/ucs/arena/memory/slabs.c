@@ -161,6 +161,16 @@ ucs_status_t ucs_arena_slabs_deregister(ucs_arena_slabs_t *slabs,
     return UCS_OK;
 }
 
+void ucs_arena_slabs_conceal(ucs_arena_slabs_t *slabs)
+{
+    uint32_t i;
+
+    for (i = 0; i < slabs->num_used; ++i) {
+        atomic_fetch_and_explicit(&slabs->slabs[i].state, ~UCS_ARENA_SLAB_OPEN,
+                                  memory_order_relaxed);
+    }
+}
+
 void ucs_arena_slabs_abandon(ucs_arena_slabs_t *slabs)
 {
     uint32_t i;

@@ -178,6 +178,10 @@ ucs_status_t ucs_arena_slabs_deregister(ucs_arena_slabs_t *slabs,
 ucs_status_t ucs_arena_slabs_clear(ucs_arena_slabs_t *slabs,
                                    const ucs_arena_ops_t *ops, uint32_t slab);
 
+/** At the exit of the process: none is found any more, in use or not. What uses
+ *  it ends as ever. */
+void ucs_arena_slabs_conceal(ucs_arena_slabs_t *slabs);
+
 /** In a forked child: none is open or in use any more. */
 void ucs_arena_slabs_abandon(ucs_arena_slabs_t *slabs);
 

@@ -63,6 +63,21 @@ ucs_status_t arena_spoil(test_arena_t *arena, void *start, size_t length)
     return ucs_arena_spoil(arena, start, length);
 }
 
+ucs_status_t arena_withdraw(test_arena_t *arena, test_arena_slab_t *slab)
+{
+    return ucs_arena_withdraw(arena, slab);
+}
+
+int arena_live(test_arena_t *arena, const void *start, size_t length)
+{
+    return ucs_arena_live(arena, start, length);
+}
+
+void arena_abandon(test_arena_t *arena)
+{
+    ucs_arena_abandon(arena);
+}
+
 int arena_is_spoilt(test_arena_t *arena, const void *start, size_t length)
 {
     return ucs_arena_is_spoilt(arena, start, length);

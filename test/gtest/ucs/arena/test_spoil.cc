@@ -153,6 +153,58 @@ TEST_F(test_arena_spoil, in_use) {
     EXPECT_FALSE(m_memory.at(0).is_registered);
 }
 
+/* All of its memory stays the program's, and is not registered any more when no
+ * use needs it */
+TEST_F(test_arena_spoil, withdrawn) {
+    make_with(1);
+    allocate(10);
+    test_arena_slab_t *slab = find(0);
+    ASSERT_TRUE(arena_acquire(slab));
+    EXPECT_EQ(UCS_OK, arena_withdraw(m_arena, slab));
+    m_memory.put(m_memory.address_of(0), PAGE); /* Notes that it is spoilt */
+    EXPECT_EQ(nullptr, find(0));
+    tend();
+    EXPECT_EQ("live 10 clean 64", states());
+    EXPECT_TRUE(m_memory.at(0).is_registered);
+    arena_release(slab);
+    m_now += RETRY;
+    tend();
+    EXPECT_FALSE(m_memory.at(0).is_registered);
+    EXPECT_TRUE(m_memory.at(0).is_mapped);
+    free_page(0, 10);
+    tend();
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+
+    arena_child(m_arena);
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED, arena_withdraw(m_arena, slab));
+}
+
+TEST_F(test_arena_spoil, what_is_live) {
+    make_with(1);
+    allocate(10);
+    uint8_t *start = (uint8_t*)m_memory.address_of(0);
+    EXPECT_TRUE(arena_live(m_arena, start, 10 * PAGE));
+    EXPECT_TRUE(arena_live(m_arena, start + 1, 10 * PAGE - 1));
+    EXPECT_FALSE(arena_live(m_arena, start + 1, 10 * PAGE));
+    EXPECT_FALSE(arena_live(m_arena, start - 1, 2));
+    free_page(4, 1);
+    EXPECT_FALSE(arena_live(m_arena, start, 10 * PAGE));
+    EXPECT_TRUE(arena_live(m_arena, start, 4 * PAGE));
+    EXPECT_TRUE(arena_live(m_arena, start + 5 * PAGE, 5 * PAGE));
+    EXPECT_FALSE(arena_live(m_arena, start - PAGE, PAGE));
+}
+
+TEST_F(test_arena_spoil, abandoned) {
+    make_with(1);
+    allocate(10);
+    arena_abandon(m_arena);
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE, 0));
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
+              arena_free(m_arena, m_memory.address_of(0), PAGE, m_now));
+    /* The caller unmaps it, and something else may be there next */
+    EXPECT_EQ(nullptr, find(0));
+}
+
 TEST_F(test_arena_spoil, what_is_not_accepted) {
     make_with(1);
     EXPECT_EQ(UCS_ERR_NO_ELEM, arena_spoil(m_arena, m_memory.base() - PAGE,
