@@ -5,6 +5,7 @@
  */
 
 #include "entry.h"
+#include "issued.h"
 #include "mkey.h"
 
 #include <uct/ib/predreg/core/counters.h>
@@ -14,7 +15,6 @@
 #include <uct/ib/predreg/eager/send.h>
 #include <uct/ib/predreg/eager/thresholds.h>
 #include <uct/ib/predreg/iface/transfer.h>
-#include <uct/ib/predreg/md/comm.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/open.h>
 #include <uct/ib/predreg/md/use.h>

@@ -11,7 +11,7 @@
 #include <uct/ib/predreg/core/snapshot.h>
 #include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/md/cache.h>
-#include <uct/ib/predreg/md/comm.h>
+#include <uct/ib/predreg/issued.h>
 #include <uct/ib/predreg/md/posted.h>
 #include <uct/ib/predreg/mkey.h>
 

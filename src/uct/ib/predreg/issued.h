@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCT_PREDREG_MD_COMM_H_
-#define UCT_PREDREG_MD_COMM_H_
+#ifndef UCT_PREDREG_ISSUED_H_
+#define UCT_PREDREG_ISSUED_H_
 
 #include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/core/comm.h>
@@ -13,7 +13,7 @@
 
 BEGIN_C_DECLS
 
-/** @file comm.h
+/** @file issued.h
  *
  * Two events of the program: it issues a communication, and it waits. The
  * overridden entry points of UCP call these functions, see hooks.h.

@@ -4,10 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "comm.h"
-#include "posted.h"
+#include "issued.h"
 
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/md/posted.h>
 
 
 /* Whether there is a domain whose memory the cache manages. Relaxed: a thread
