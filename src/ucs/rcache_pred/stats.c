@@ -36,9 +36,10 @@ const char *ucs_rcache_pred_mode_names[] = {
 #define STAT(_name, _unit, _help) \
     COUNTER(#_name, _unit, stats._name, 1, 0, _help)
 
-/* The counters of what one subsystem has of bytes_now and regions_now */
-#define SUBSYSTEM(_name, _id, _who) \
-    COUNTER(_name "_bytes_now", BYTES, SUBSYSTEM_STATS(_id).bytes_now, 1, 0, \
+/* The counters of what one subsystem has of bytes_now and regions_now. Scripts
+ * know the first one of some by another name */
+#define SUBSYSTEM(_name, _now, _id, _who) \
+    COUNTER(_now, BYTES, SUBSYSTEM_STATS(_id).bytes_now, 1, 0, \
             "memory that " _who " has registered now"), \
     COUNTER(_name "_bytes_peak", BYTES, SUBSYSTEM_STATS(_id).bytes_peak, 1, 0, \
             "memory that " _who " had registered at most"), \
@@ -74,10 +75,10 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(pieces, COUNT, "registrations of pieces"),
     STAT(regions_now, COUNT, "registrations now, of all subsystems"),
     STAT(regions_peak, COUNT, "registrations at a time, at most"),
-    SUBSYSTEM("cache", CACHE, "the cache"),
-    SUBSYSTEM("eager", EAGER, "small reused sends"),
-    SUBSYSTEM("arena", ARENA, "the pre-registered arena"),
-    SUBSYSTEM("firehose", FIREHOSE, "firehose"),
+    SUBSYSTEM("cache", "cache_bytes_now", CACHE, "the cache"),
+    SUBSYSTEM("eager", "eager_bytes_now", EAGER, "small reused sends"),
+    SUBSYSTEM("arena", "arena_bytes", ARENA, "the pre-registered arena"),
+    SUBSYSTEM("firehose", "firehose_bytes", FIREHOSE, "firehose"),
     STAT(dq_dropped, COUNT, "entries that the deregistration queue lost"),
     STAT(unmapped, COUNT, "known buffers whose memory was unmapped"),
     COUNTER("prediction_errors", COUNT, stats.prediction_errors,
@@ -99,6 +100,16 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
             "bytes of small sends that were not copied"),
     COUNTER("eager_buffers_hot", COUNT, eager_buffers_hot, 1, 1,
             "times a buffer was registered for its small sends"),
+    COUNTER("arena_answered", COUNT, arena_answered, 1, 0,
+            "uses of memory of the arena, which needed no registration"),
+    COUNTER("arena_committed", BYTES, arena_committed, 1, 0,
+            "memory that the arena has"),
+    COUNTER("arena_live", BYTES, arena_live, 1, 0,
+            "memory of the arena that the program has"),
+    COUNTER("arena_refused", COUNT, arena_refused, 1, 0,
+            "mappings that found no room in the arena"),
+    COUNTER("arena_zero", NSEC, arena_zero, 1, 0,
+            "time for filling memory of the arena with zeros"),
     COUNTER("duration", NSEC, stats.duration, 1, 0,
             "time over which the average is taken"),
     {NULL}

@@ -57,6 +57,17 @@ typedef struct ucs_rcache_pred_snapshot {
     uint64_t                eager_bytes_saved; /**< Bytes that were not copied */
     uint64_t                eager_buffers_hot; /**< How often a buffer became
                                                     hot */
+    uint64_t                arena_answered;  /**< Uses that needed no
+                                                  registration, since their
+                                                  memory came from the arena */
+    uint64_t                arena_committed; /**< Bytes of the arena with
+                                                  memory */
+    uint64_t                arena_live;      /**< Bytes of the arena that the
+                                                  program has */
+    uint64_t                arena_refused;   /**< Mappings that found no room in
+                                                  the arena */
+    uint64_t                arena_zero;      /**< Time for filling memory of the
+                                                  arena with zeros, ns */
 } ucs_rcache_pred_snapshot_t;
 
 

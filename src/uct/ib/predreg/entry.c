@@ -130,6 +130,11 @@ static void idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
     uct_predreg_eager_idle(sender_p, worker);
 }
 
+static void alter(const void *address, size_t length)
+{
+    uct_predreg_arena_events_alter(&uct_predreg_core.arena, address, length);
+}
+
 static void
 comm_issued(ucs_rcache_pred_window_t *window,
             const uct_predreg_comm_t *comm)
@@ -169,6 +174,7 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .closing      = closing,
     .may_sleep    = uct_predreg_may_sleep,
     .idle         = idle,
+    .alter        = alter,
     .comm         = comm_issued
 };
 

@@ -14,6 +14,7 @@
 #include <uct/ib/predreg/eager/hot.h>
 #include <uct/ib/predreg/eager/send.h>
 #include <uct/ib/predreg/iface/iface.h>
+#include <uct/ib/predreg/md/arena.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/foreign.h>
 #include <uct/ib/predreg/md/register.h>
@@ -100,6 +101,7 @@ static void fork_child(void)
      * nobody */
     pthread_mutex_init(&core->lock, NULL);
     uct_predreg_domains_reset();
+    uct_predreg_arena_fork(core);
     uct_predreg_record_reset(core);
     uct_predreg_watch_reset();
     /* The cache is not destroyed: that would deregister what the parent

@@ -19,6 +19,7 @@
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/summary.h>
 #include <uct/ib/predreg/eager/send.h>
+#include <uct/ib/predreg/md/arena.h>
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/components.h>
 #include <uct/ib/predreg/md/quiet.h>
@@ -103,6 +104,10 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
     }
 
     if (knobs->policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
+        if (knobs->arena > 0) {
+            ucs_warn("there is no arena under the policy leave-pinned: "
+                     "UCX_RCACHE_PRED_ARENA is ignored");
+        }
         watch_start(core);
         return UCS_OK;
     }
@@ -133,7 +138,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
 }
 
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
-uct_predreg_core_init_7(const uct_predreg_real_t *real)
+uct_predreg_core_init_8(const uct_predreg_real_t *real)
 {
     uct_predreg_core_t *core = &uct_predreg_core;
 
@@ -236,6 +241,7 @@ static int calm_down(uct_predreg_core_t *core)
     if (core->thread != NULL) {
         (void)ucs_rcache_pred_thread_stop(core->thread, THREAD_PATIENCE);
     }
+    uct_predreg_arena_exit(core, THREAD_PATIENCE);
     return 1;
 }
 
@@ -252,6 +258,7 @@ UCS_F_DTOR static void core_exit(void)
 
     if (!calm_down(core)) {
         core->pid = 0; /* Unmap events are none of its business any more */
+        uct_predreg_arena_exit(core, 0);
         if ((core->knobs.summary != UCT_PREDREG_SUMMARY_NONE) ||
             uct_predreg_is_traced(&core->knobs)) {
             ucs_warn("there is no summary, and the trace has no end: a handler "

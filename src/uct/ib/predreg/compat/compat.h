@@ -146,6 +146,13 @@ typedef struct uct_predreg_compat {
      *  own. */
     int                   vm_event_priority;
 
+    /** Where UCM's event of mremap() has the address that memory is to be moved
+     *  to, bytes from its start; 0: it has not. */
+    size_t                mremap_target_offset;
+
+    /** Whether the flags of a registration tell that no peer needs access. */
+    int                   tells_local;
+
     /** What may be done with a registration, given its flags. */
     uct_predreg_may_t     (*may)(unsigned flags, uct_predreg_purpose_t purpose);
 

@@ -36,7 +36,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_7"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_8"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -128,6 +128,11 @@ typedef struct uct_predreg_hooks {
     /** The progress function of UCP found nothing to do, so the program
      *  waits. The first argument is that of send. */
     void         (*idle)(uct_predreg_sender_t **sender_p, ucp_worker_h worker);
+
+    /** The program is about to change what memory may be used for, or to lock
+     *  it, by a call that UCM has no event for. In memory hooks. NULL if nobody
+     *  needs to know. */
+    void         (*alter)(const void *address, size_t length);
 
     /** This thread is about to issue a communication. */
     void         (*comm)(ucs_rcache_pred_window_t *window,

@@ -6,6 +6,7 @@
 
 #include "knob_text.h"
 
+#include <ucs/arena/memory/types.h>
 #include <ucs/base/strb.h>
 #include <ucs/rcache_pred/stats.h>
 
@@ -33,6 +34,12 @@ static const char *summary_names[] = {
     [UCT_PREDREG_SUMMARY_TEXT] = "text",
     [UCT_PREDREG_SUMMARY_JSON] = "json",
     [UCT_PREDREG_SUMMARY_LAST] = NULL
+};
+
+static const char *arena_keys_names[] = {
+    [UCT_PREDREG_ARENA_KEYS_SLAB] = "slab",
+    [UCT_PREDREG_ARENA_KEYS_USE]  = "use",
+    [UCT_PREDREG_ARENA_KEYS_LAST] = NULL
 };
 
 /* What UCX prints of a bool. It accepts yes, no, 1 and 0 as well */
@@ -71,6 +78,13 @@ const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
      .max = 100, .is_percent = 1, .is_finite = 1},
     {"EAGER_ADAPT", FIELD(eager_adapt), .max = 100, .is_percent = 1,
      .is_finite = 1},
+    {"ARENA", FIELD(arena), .max = UCT_PREDREG_MAX_ARENA, .is_bytes = 1},
+    {"ARENA_SLAB", FIELD(arena_slab), .min = UCT_PREDREG_MIN_SLAB,
+     .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1, .is_power_of_2 = 1},
+    {"ARENA_MIN", FIELD(arena_min), .min = UCT_PREDREG_MIN_ARENA_MIN,
+     .max = UCT_PREDREG_MAX_ARENA_MIN, .is_bytes = 1},
+    {"ARENA_KEYS", FIELD(arena_keys), .names = arena_keys_names},
+    {"ARENA_STRICT", FIELD(arena_strict), .names = bool_names},
     {"SUMMARY", FIELD(summary), .names = summary_names},
     {NULL}
 };

@@ -155,7 +155,7 @@ static void accepted_names(const char *const *names, ucs_string_buffer_t *strb)
 void uct_predreg_knob_accepted(const uct_predreg_knob_values_t *values,
                                ucs_string_buffer_t *strb)
 {
-    char bytes[32];
+    char bytes[32], max[32];
 
     if (values->names != NULL) {
         accepted_names(values->names, strb);
@@ -164,6 +164,12 @@ void uct_predreg_knob_accepted(const uct_predreg_knob_values_t *values,
                                   "%lu.5%s", values->min, values->max,
                                   values->min, values->is_finite ? "" :
                                   ", or " UCS_NUMERIC_INF_STR);
+    } else if (values->is_bytes && (values->max != ULONG_MAX)) {
+        ucs_memunits_to_str(values->min, bytes, sizeof(bytes));
+        ucs_memunits_to_str(values->max, max, sizeof(max));
+        ucs_string_buffer_appendf(strb, "%s%s to %s, with a unit such as in 64M",
+                                  values->is_power_of_2 ? "powers of 2 from " :
+                                                          "", bytes, max);
     } else if (values->is_bytes) {
         ucs_memunits_to_str(values->min, bytes, sizeof(bytes));
         ucs_string_buffer_appendf(strb, "%s to %luT, with a unit such as in "

@@ -146,6 +146,36 @@ static const uct_predreg_config_field_t knob_table[] = {
      ucs_offsetof(uct_predreg_knobs_t, eager_adapt),
      &uct_predreg_knob_percent},
 
+    {"ARENA", "0",
+     "Memory that is registered before the program asks for it, at most, a\n"
+     "multiple of ARENA_SLAB. Large anonymous mappings, such as those of malloc,\n"
+     "come from it, and need no registration when they are communicated. It\n"
+     "counts as pinned, within the bounds. 0: none. Range: 0 to 1T, in bytes.",
+     ucs_offsetof(uct_predreg_knobs_t, arena), &uct_predreg_knob_number},
+
+    {"ARENA_SLAB", "64M",
+     "With ARENA, how much of it is registered at a time; a power of 2. Less is\n"
+     "taken where the bounds leave no room for four of them.\n"
+     "Range: 1M to 4G, in bytes.",
+     ucs_offsetof(uct_predreg_knobs_t, arena_slab), &uct_predreg_knob_number},
+
+    {"ARENA_MIN", "128K",
+     "With ARENA, the shortest mapping that comes from it. malloc is told to map\n"
+     "what is as long as that. Range: 16K to 1G, in bytes.",
+     ucs_offsetof(uct_predreg_knobs_t, arena_min), &uct_predreg_knob_number},
+
+    {"ARENA_KEYS", "slab",
+     "With ARENA, what a peer that was given access to a buffer may reach:\n"
+     " slab - all memory of the arena that is registered with the buffer\n"
+     " use  - the buffer alone: only what needs no access of a peer is answered\n"
+     "        by the arena, which UCX tells from version 1.16 on",
+     ucs_offsetof(uct_predreg_knobs_t, arena_keys), &uct_predreg_knob_name},
+
+    {"ARENA_STRICT", "n",
+     "With ARENA, if y, memory is inaccessible as soon as the program has\n"
+     "unmapped it; else at the latest after 10 ms, or it is in use again.",
+     ucs_offsetof(uct_predreg_knobs_t, arena_strict), &uct_predreg_knob_bool},
+
     {"SUMMARY", "n",
      "What to print when the process exits:\n"
      " n    - nothing\n"

@@ -32,6 +32,15 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_MIN_REGIONS 4
 #define UCT_PREDREG_MIN_FRACTION 1       /* Percent; 0 would register at once */
 
+/* The same of knobs in bytes. Their help texts have them with units, which a
+ * unit test compares */
+#define UCT_PREDREG_MAX_ARENA     (1ul << 40) /* 2^32 pages less one is what an
+                                                 arena can have */
+#define UCT_PREDREG_MIN_SLAB      (1ul << 20) /* What an adapter looks up fast, in
+                                                 few enough registrations */
+#define UCT_PREDREG_MIN_ARENA_MIN (1ul << 14)
+#define UCT_PREDREG_MAX_ARENA_MIN (1ul << 30)
+
 
 typedef enum {
     UCT_PREDREG_SUMMARY_NONE,
@@ -39,6 +48,13 @@ typedef enum {
     UCT_PREDREG_SUMMARY_JSON,
     UCT_PREDREG_SUMMARY_LAST
 } uct_predreg_summary_format_t;
+
+
+typedef enum {
+    UCT_PREDREG_ARENA_KEYS_SLAB,
+    UCT_PREDREG_ARENA_KEYS_USE,
+    UCT_PREDREG_ARENA_KEYS_LAST
+} uct_predreg_arena_keys_t;
 
 
 typedef struct uct_predreg_knobs {
@@ -68,6 +84,14 @@ typedef struct uct_predreg_knobs {
                                   sends such a buffer is registered, percent */
     double   eager_adapt;   /**< Where fewer of the buffers are registered so,
                                  no more are counted, percent */
+    size_t   arena;         /**< Memory that is registered before it is
+                                 allocated, bytes at most; 0: none */
+    size_t   arena_slab;    /**< Of one registration of it, bytes, a power of
+                                 2 */
+    size_t   arena_min;     /**< Shortest mapping that comes from it, bytes */
+    unsigned arena_keys;    /**< @ref uct_predreg_arena_keys_t */
+    int      arena_strict;  /**< Whether it is inaccessible as soon as it is
+                                 freed */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
     char     *trace;        /**< Folder traces are written to; empty: none */

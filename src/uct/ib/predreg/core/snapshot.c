@@ -12,6 +12,24 @@
 #include <string.h>
 
 
+static void collect_arena(uct_predreg_core_t *core,
+                          ucs_rcache_pred_snapshot_t *snapshot)
+{
+    /* Acquire: see events.h */
+    uct_predreg_arena_t *arena = atomic_load_explicit(&core->arena.arena,
+                                                      memory_order_acquire);
+    uct_predreg_arena_stats_t stats;
+
+    if (arena != NULL) {
+        uct_predreg_arena_get_stats(arena, &stats);
+        snapshot->arena_answered  = stats.answered;
+        snapshot->arena_committed = stats.committed;
+        snapshot->arena_live      = stats.live;
+        snapshot->arena_refused   = stats.refused;
+        snapshot->arena_zero      = stats.zero_time;
+    }
+}
+
 void uct_predreg_snapshot(uct_predreg_core_t *core,
                           ucs_rcache_pred_snapshot_t *snapshot)
 {
@@ -34,6 +52,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->eager_hot         = eager.hot;
     snapshot->eager_bytes_saved = eager.bytes_saved;
     snapshot->eager_buffers_hot = eager.buffers_hot;
+    collect_arena(core, snapshot);
     if (pred == NULL) {
         snapshot->stats.uses = uct_predreg_num_passed(core);
         return;

@@ -16,6 +16,7 @@
 #include <ucs/host/thread.h>
 #include <ucs/host/vfs.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
+#include <uct/ib/predreg/arena/events.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -66,6 +67,14 @@ struct uct_predreg_core {
     _Atomic(ucs_rcache_pred_live_t*) live;
     ucs_rcache_pred_vfs_t    vfs;     /**< Their place in UCX's virtual file
                                            system. Under the lock */
+
+    /** The pre-registered arena. A forked child clears it while it has a single
+     *  thread. */
+    uct_predreg_arena_events_t arena;
+    int                      is_arena_tried; /**< Whether it was made, or could
+                                                  not be. Under the lock, as the
+                                                  next one */
+    int                      has_arena;
 
     /** Whether this library has stepped aside, so that nothing is managed.
      *  Relaxed: it is written while UCX is being configured, and read later. */

@@ -57,6 +57,24 @@ static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
                               percent(stats->budget_spent, stats->duration));
 }
 
+/* Append what came of the arena, if there was one */
+static void format_arena(const ucs_rcache_pred_snapshot_t *snapshot,
+                         ucs_string_buffer_t *strb)
+{
+    const ucs_rcache_pred_subsystem_stats_t *arena =
+            &snapshot->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_ARENA];
+
+    if (snapshot->arena_committed > 0) {
+        ucs_string_buffer_appendf(strb,
+                                  ", arena MiB now %.1f peak %.1f, uses "
+                                  "answered %lu, mappings without room %lu",
+                                  arena->bytes_now / MIB,
+                                  arena->bytes_peak / MIB,
+                                  snapshot->arena_answered,
+                                  snapshot->arena_refused);
+    }
+}
+
 static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
                         ucs_string_buffer_t *strb)
 {
@@ -87,6 +105,7 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             ucs_rcache_pred_mode_names[snapshot->mode], stats->helper_rounds,
             snapshot->helper_cpu / NSEC_PER_MSEC);
     format_budget(snapshot, strb);
+    format_arena(snapshot, strb);
     ucs_string_buffer_appendf(strb, "\n");
 }
 

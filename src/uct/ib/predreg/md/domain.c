@@ -77,6 +77,7 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
         domain->core    = core;
         domain->super   = NULL;
         domain->kept    = NULL;
+        domain->arena   = NULL;
         atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
         init_entered(&domain->entered);
     }

@@ -12,6 +12,7 @@
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
+#include <uct/ib/predreg/arena/arena.h>
 #include <uct/ib/predreg/core/types.h>
 
 #include <pthread.h>
@@ -36,7 +37,7 @@
 
 
 struct uct_predreg_domain {
-    /* These five fields are constant while the domain is in the table */
+    /* These seven fields are constant while the domain is in the table */
     uct_md_h                 md;     /**< UCT's handle */
     uct_predreg_core_t       *core;  /**< State of the process that it belongs
                                           to */
@@ -44,6 +45,9 @@ struct uct_predreg_domain {
                                           only watched, or all memory is kept */
     uct_predreg_kept_t       *kept;  /**< Its memory that stays registered;
                                           NULL: there is none */
+    uct_predreg_arena_t      *arena; /**< The arena whose slabs are registered in
+                                          it; NULL: there is none */
+    unsigned                 arena_number; /**< Its number there */
     unsigned                 number; /**< Its number in traces: domains are
                                           numbered from 0 as they are opened */
     /** Whether no pieces handles are given out in this domain, because one of

@@ -5,6 +5,7 @@
  */
 
 #include "open.h"
+#include "arena.h"
 #include "cache.h"
 #include "components.h"
 #include "domain.h"
@@ -56,6 +57,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
         if (facts->registers_devices) {
             domain->kept = uct_predreg_kept_create(domain, name);
         }
+        uct_predreg_arena_open_domain(core, domain, facts->component);
     } else {
         uct_predreg_watch_open(core);
     }
@@ -157,6 +159,7 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     if (domain != NULL) {
         uct_predreg_note_pinned(core);
         uct_predreg_kept_destroy(domain->kept);
+        uct_predreg_arena_close_domain(domain);
         if (domain->super != NULL) {
             ucs_rcache_pred_domain_destroy(domain->super);
             atomic_fetch_sub_explicit(&core->num_managed, 1,

@@ -5,6 +5,7 @@
  */
 
 #include "use.h"
+#include "arena.h"
 #include "domain.h"
 #include "foreign.h"
 #include "kept.h"
@@ -44,6 +45,14 @@ static void end_use(void *domain, uct_mem_h memh)
     ucs_rcache_pred_end(self->super, memh);
 }
 
+/* Let memory go that no use needs now, since there is no room for one that
+ * does. @return 0 if there is none */
+static int give_way(uct_predreg_core_t *core)
+{
+    return uct_predreg_hot_give_way(end_use) ||
+           uct_predreg_arena_make_room(core);
+}
+
 /* Register memory in a managed domain that the cache does not manage, such as
  * UCX's own pools. If the system refuses it, the cache deregisters idle regions
  * to make room. */
@@ -67,7 +76,7 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
     status = uct_predreg_try_mem_reg(domain, req->address, req->length,
                                      req->flags | quiet, memh_p);
     if (status == UCS_ERR_NO_MEMORY) {
-        while (uct_predreg_hot_give_way(end_use)) {
+        while (give_way(core)) {
         }
         ucs_rcache_pred_purge(core->pred);
     }
@@ -264,7 +273,7 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
     do {
         status = begin_use(domain, req, may, &context, memh_p);
     } while (ucs_unlikely(status == UCS_ERR_EXCEEDS_LIMIT) &&
-             uct_predreg_hot_give_way(end_use));
+             give_way(domain->core));
 
     if (req->purpose == UCT_PREDREG_PURPOSE_HOT) {
         if (status == UCS_OK) {
@@ -328,6 +337,19 @@ static ucs_status_t keeper_mem_reg(uct_predreg_domain_t *domain,
            kept_mem_reg(domain, req, memh_p);
 }
 
+/* Begin a use of memory that is registered already, since it came from the
+ * arena. A hot buffer has a registration of its own, which is counted */
+static UCS_F_ALWAYS_INLINE int
+is_answered(const uct_predreg_domain_t *domain, const request_t *req,
+            uct_mem_h *memh_p)
+{
+    return ucs_unlikely(domain->arena != NULL) &&
+           (req->purpose != UCT_PREDREG_PURPOSE_HOT) &&
+           uct_predreg_arena_begin(domain->arena, domain->arena_number,
+                                   req->address, req->length,
+                                   req->flags & UCT_MD_MEM_ACCESS_ALL, memh_p);
+}
+
 static ucs_status_t begin(uct_predreg_domain_t *domain, const request_t *req,
                           uct_mem_h *memh_p)
 {
@@ -345,6 +367,10 @@ static ucs_status_t begin(uct_predreg_domain_t *domain, const request_t *req,
     if (ucs_unlikely(is_foreign(req, may))) {
         return foreign_mem_reg(domain, req, may == UCT_PREDREG_MAY_PASS_POOL,
                                memh_p);
+    }
+
+    if (is_answered(domain, req, memh_p)) {
+        return UCS_OK;
     }
 
     return ucs_unlikely(domain->super == NULL) ?
@@ -434,6 +460,22 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
     return core->real.uct_md_mem_dereg_v2(md, params);
 }
 
+/* End a use if it was answered by the arena. Where the peer's access is to end,
+ * its key is that of a slab, which goes when all uses in it have ended */
+static int ends_answered(uct_predreg_domain_t *domain,
+                         const uct_md_mem_dereg_params_t *params)
+{
+    if (!uct_predreg_arena_end(domain->arena, params->memh,
+                               is_invalidation(params))) {
+        return 0;
+    }
+
+    if (is_invalidation(params)) {
+        invalidation_done(params->comp);
+    }
+    return 1;
+}
+
 /* End a use and invalidate its registration. Where UCP does not wait for other
  * uses of the region to end, the region outlives the completion until then, as
  * it may be accessed for these anyway. */
@@ -488,6 +530,10 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
     pieces = uct_predreg_memh_to_pieces(params->memh);
     if (ucs_unlikely(pieces != NULL)) {
         return end_in_pieces(pieces, params, 0);
+    }
+
+    if (ucs_unlikely(domain->arena != NULL) && ends_answered(domain, params)) {
+        return UCS_OK;
     }
 
     if (ucs_unlikely(is_invalidation(params))) {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/auxv.h>
 
 #define CORE_LIBRARY "libuct_predreg_core.so"
@@ -188,6 +189,10 @@ static void start_core(void)
         predreg_real_ucp(ucx, caller);
     }
     started_hooks = core_init(&real);
+    if (started_hooks != NULL) {
+        atomic_store_explicit(&predreg_alter, started_hooks->alter,
+                              memory_order_release);
+    }
 }
 
 /* Say once that nothing of a UCX is managed */
@@ -249,11 +254,27 @@ static void find_core_path(void)
     }
 }
 
+/* Open MPI may replace UCX's memory hooks by its own, which tell UCX of unmapped
+ * memory and of nothing else; the arena needs UCX's (opal/mca/common/ucx of Open
+ * MPI 4 and 5). What the user has set stays; and where UCX was told to have no
+ * hooks, memory is managed by those of Open MPI alone */
+static void keep_ucx_hooks(void)
+{
+    const char *arena = getenv("UCX_RCACHE_PRED_ARENA");
+    const char *mode  = getenv("UCX_MEM_MMAP_HOOK_MODE");
+
+    if ((arena != NULL) && strcmp(arena, "0") &&
+        ((mode == NULL) || strcasecmp(mode, "none"))) {
+        setenv("OMPI_MCA_opal_common_ucx_opal_mem_hooks", "0", 0);
+    }
+}
+
 /* If the program was linked with UCX, load the core at once, so that ucx_info
  * -c lists the knobs together with UCX's own settings */
 UCS_F_CTOR static void predreg_constructor(void)
 {
     find_core_path();
+    keep_ucx_hooks();
     if (predreg_is_cores_ucx(NULL)) {
         load_core(NULL);
     }

@@ -131,6 +131,12 @@ extern __thread __attribute__((tls_model("initial-exec")))
 unsigned predreg_in_init;
 
 
+/** @ref uct_predreg_hooks_t::alter, for the functions of libc; NULL: nobody needs
+ *  to know. Written with release when the core was started. */
+typedef void (*predreg_alter_t)(const void *address, size_t length);
+extern _Atomic(predreg_alter_t) predreg_alter;
+
+
 /** @return the hooks of a UCX, or NULL if the core is not told of it. */
 static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
 predreg_hooks(unsigned ucx)

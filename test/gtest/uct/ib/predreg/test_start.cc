@@ -19,7 +19,7 @@ extern "C" {
 #include <common/c_access.h>
 
 const uct_predreg_hooks_t *
-uct_predreg_core_init_7(const uct_predreg_real_t *real);
+uct_predreg_core_init_8(const uct_predreg_real_t *real);
 }
 
 /* How the core starts, and what it does when the process exits. Each test does
@@ -55,7 +55,7 @@ protected:
     {
         child process([this, func]() -> int {
             uct_predreg_knobs_cleanup(test_core_knobs());
-            func(uct_predreg_core_init_7(test_core_real()));
+            func(uct_predreg_core_init_8(test_core_real()));
             EXPECT_EQ("", log_watch::take());
             exit(HasFailure());
         });
@@ -187,6 +187,16 @@ TEST_F(test_core_start, leave_pinned_needs_no_memory_events) {
         EXPECT_EQ(nullptr, test_core_pred());
         EXPECT_EQ(0u, test_vm_events_asked());
         EXPECT_FALSE(test_core_is_aside());
+    });
+}
+
+TEST_F(test_core_start, leave_pinned_has_no_arena) {
+    knob("POLICY", "leave-pinned");
+    knob("ARENA", "64M");
+    run([](const uct_predreg_hooks_t *hooks) {
+        EXPECT_NE(nullptr, hooks);
+        EXPECT_EQ("there is no arena under the policy leave-pinned: "
+                  "UCX_RCACHE_PRED_ARENA is ignored", log_watch::take());
     });
 }
 

@@ -415,7 +415,7 @@ TEST_F(test_knobs, the_help_tells_the_range) {
 
     for_each_range([&](const uct_predreg_knob_values_t &range) {
         auto text = texts.find(std::string("UCX_RCACHE_PRED_") + range.name);
-        char bytes[32];
+        char bytes[32], max[32];
         std::string wanted;
 
         ASSERT_NE(texts.end(), text);
@@ -423,6 +423,11 @@ TEST_F(test_knobs, the_help_tells_the_range) {
             ucs_memunits_to_str(range.min, bytes, sizeof(bytes));
             wanted = std::string("Range: ") + bytes + " and more";
             EXPECT_NE(std::string::npos, text->second.find("inf."));
+        } else if (range.is_bytes) {
+            ucs_memunits_to_str(range.min, bytes, sizeof(bytes));
+            ucs_memunits_to_str(range.max, max, sizeof(max));
+            wanted = std::string("Range: ") + bytes + " to " + max +
+                     ", in bytes.";
         } else {
             wanted = "Range: " + std::to_string(range.min) + " to " +
                      std::to_string(range.max) + ".";
@@ -449,7 +454,12 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("n", values["EAGER"]);
     EXPECT_EQ("25", values["EAGER_FRACTION"]);
     EXPECT_EQ("20", values["EAGER_ADAPT"]);
-    EXPECT_EQ(20u, values.size());
+    EXPECT_EQ("0", values["ARENA"]);
+    EXPECT_EQ("64M", values["ARENA_SLAB"]);
+    EXPECT_EQ("128K", values["ARENA_MIN"]);
+    EXPECT_EQ("slab", values["ARENA_KEYS"]);
+    EXPECT_EQ("n", values["ARENA_STRICT"]);
+    EXPECT_EQ(25u, values.size());
 }
 
 TEST_F(test_knobs, a_cache_is_made_as_they_say) {

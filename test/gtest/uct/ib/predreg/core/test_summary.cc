@@ -81,3 +81,14 @@ TEST_F(test_summary, policies_without_a_budget)
     m_snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
     EXPECT_EQ(std::string::npos, text().find("budget"));
 }
+
+TEST_F(test_summary, arena)
+{
+    m_snapshot.arena_committed = 64 << 20;
+    m_snapshot.arena_answered  = 30;
+    m_snapshot.arena_refused   = 2;
+    m_snapshot.stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_ARENA].bytes_peak =
+            128 << 20;
+    expect_end(", arena MiB now 0.0 peak 128.0, uses answered 30, mappings "
+               "without room 2\n");
+}

@@ -1,0 +1,100 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "altered.h"
+
+
+size_t uct_predreg_altered_memory_size(size_t num_pages)
+{
+    return (num_pages + 63) / 64 * sizeof(uint64_t);
+}
+
+void uct_predreg_altered_init(uct_predreg_altered_t *altered, uintptr_t base,
+                              size_t page_size, void *bits)
+{
+    altered->base       = base;
+    altered->page_shift = __builtin_ctzl(page_size);
+    altered->bits       = bits;
+    atomic_init(&altered->is_any, 0);
+}
+
+static size_t
+page_of(const uct_predreg_altered_t *altered, uintptr_t address)
+{
+    return (address - altered->base) >> altered->page_shift;
+}
+
+static size_t
+page_behind(const uct_predreg_altered_t *altered, uintptr_t address)
+{
+    return page_of(altered, address - 1) + 1;
+}
+
+static int is_noted(const uct_predreg_altered_t *altered, size_t page)
+{
+    return (atomic_load_explicit(&altered->bits[page / 64],
+                                 memory_order_relaxed) >> (page % 64)) & 1;
+}
+
+void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
+                             uintptr_t end)
+{
+    size_t last = page_behind(altered, end);
+    size_t page;
+
+    for (page = page_of(altered, start); page < last; ++page) {
+        atomic_fetch_or_explicit(&altered->bits[page / 64], 1ul << (page % 64),
+                                 memory_order_relaxed);
+    }
+    atomic_store_explicit(&altered->is_any, 1, memory_order_relaxed);
+}
+
+/* @return the first page of a range that is noted, or not; the end, if there is
+ *         none */
+static size_t find(const uct_predreg_altered_t *altered, size_t page,
+                   size_t end, int noted)
+{
+    while ((page < end) && (is_noted(altered, page) != noted)) {
+        /* Words of nothing are passed at once */
+        page += (noted && (page % 64 == 0) &&
+                 (atomic_load_explicit(&altered->bits[page / 64],
+                                       memory_order_relaxed) == 0)) ? 64 : 1;
+    }
+    return (page < end) ? page : end;
+}
+
+int uct_predreg_altered_has(const uct_predreg_altered_t *altered,
+                            uintptr_t start, uintptr_t end)
+{
+    size_t last = page_behind(altered, end);
+
+    return atomic_load_explicit(&altered->is_any, memory_order_relaxed) &&
+           (find(altered, page_of(altered, start), last, 1) < last);
+}
+
+void uct_predreg_altered_remove(uct_predreg_altered_t *altered,
+                                uintptr_t start, uintptr_t end,
+                                void (*cb)(void *address, size_t length))
+{
+    size_t last = page_behind(altered, end);
+    size_t page, first;
+
+    if (!atomic_load_explicit(&altered->is_any, memory_order_relaxed)) {
+        return;
+    }
+
+    page = page_of(altered, start);
+    while ((first = find(altered, page, last, 1)) < last) {
+        page = find(altered, first, last, 0);
+        cb((void*)(altered->base + (first << altered->page_shift)),
+           (page - first) << altered->page_shift);
+        for (; first < page; ++first) {
+            atomic_fetch_and_explicit(&altered->bits[first / 64],
+                                      ~(1ul << (first % 64)),
+                                      memory_order_relaxed);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_ARENA_ALTERED_H_
+#define UCT_PREDREG_ARENA_ALTERED_H_
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file altered.h
+ *
+ * Pages of an arena that the program has done something to which outlives the
+ * memory, if the kernel does not unmap it: other protection, locked in memory,
+ * not inherited by children. It is undone before the memory is allocated again.
+ * Any thread may call all of this, memory hooks included; nothing waits.
+ */
+
+typedef struct uct_predreg_altered {
+    uintptr_t         base;       /**< Where the pages begin. Constant, as the
+                                       next two */
+    unsigned          page_shift; /**< Logarithm of the size of a page */
+    _Atomic uint64_t  *bits;      /**< A bit for each page. Set before the
+                                       kernel is called, and cleared before the
+                                       memory is freed, both by threads that use
+                                       this memory: relaxed, since the program
+                                       orders its own calls for one memory */
+    _Atomic int       is_any;     /**< Whether a bit was ever set. Relaxed, for
+                                       the same reason */
+} uct_predreg_altered_t;
+
+
+/** @return bytes for the bits of so many pages. */
+size_t uct_predreg_altered_memory_size(size_t num_pages);
+
+/** @param [in] bits  uct_predreg_altered_memory_size() bytes, zero. */
+void uct_predreg_altered_init(uct_predreg_altered_t *altered, uintptr_t base,
+                              size_t page_size, void *bits);
+
+/** Note pages, all of them in the arena. */
+void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
+                             uintptr_t end);
+
+/** @return whether any page of a range is noted. */
+int uct_predreg_altered_has(const uct_predreg_altered_t *altered,
+                            uintptr_t start, uintptr_t end);
+
+/** Forget the pages of a range, and call a function for each run of pages that
+ *  was noted, before the range is freed. */
+void uct_predreg_altered_remove(uct_predreg_altered_t *altered,
+                                uintptr_t start, uintptr_t end,
+                                void (*cb)(void *address, size_t length));
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,339 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "arena.h"
+#include "system.h"
+
+#include <ucs/arena/memory/zero.h>
+#include <ucs/base/align.h>
+#include <ucs/base/page.h>
+
+#include <ucs/sys/math.h>
+
+#include <string.h>
+#include <sys/mman.h>
+
+
+/* So little is kept free, and so much at most, in parts of a slab: a program
+ * that communicates little is to pin little */
+#define LOW_WATER_PART  4
+#define HIGH_WATER_PART 1
+
+/* How often it is looked at whether memory is short, ns. A look takes some 20 us,
+ * and no longer than this no slab is opened after one is given back for that */
+#define LOOK_INTERVAL UCS_ARENA_DEF_IDLE
+
+/* Where the parts of an arena are in its memory, bytes from its beginning */
+typedef struct {
+    size_t super;
+    size_t regs;
+    size_t is_protected;
+    size_t is_advised;
+    size_t is_here;
+    size_t end;
+} layout_t;
+
+
+/* The helper leaves the caches to the program. A thread that fills what it has
+ * allocated just now is about to use it */
+static void fill(void *arg, void *start, size_t length)
+{
+    uct_predreg_arena_t *arena   = arg;
+    ucs_rcache_pred_time_t begin = ucs_rcache_pred_thread_now(arena->thread);
+
+    if (atomic_load_explicit(&arena->helper, memory_order_relaxed) ==
+        pthread_self()) {
+        ucs_arena_zero(start, length);
+    } else {
+        memset(start, 0, length);
+    }
+    atomic_fetch_add_explicit(&arena->zero_time,
+                              ucs_rcache_pred_thread_now(arena->thread) - begin,
+                              memory_order_relaxed);
+}
+
+/* An arena hands the same argument to all of its operations, here all of this
+ * structure. These two hand on the part of it that registers slabs */
+static ucs_status_t
+op_reg(void *arg, void *start, size_t length, void **handle_p)
+{
+    uct_predreg_arena_t *arena = arg;
+
+    return uct_predreg_arena_regs_op_reg(&arena->regs, start, length, handle_p);
+}
+
+static ucs_status_t op_dereg(void *arg, void *handle)
+{
+    uct_predreg_arena_t *arena = arg;
+
+    return uct_predreg_arena_regs_op_dereg(&arena->regs, handle);
+}
+
+/* Room is reserved for each registration of a slab, see register.c */
+static ucs_status_t op_reserve(void *arg, size_t length)
+{
+    return UCS_OK;
+}
+
+static void op_release(void *arg, size_t length)
+{
+}
+
+static ucs_arena_params_t
+super_params(const uct_predreg_arena_params_t *params, uintptr_t start)
+{
+    return (ucs_arena_params_t){
+        .start       = start,
+        .size        = params->size,
+        .page_size   = ucs_rcache_pred_page_size(),
+        .slab_size   = params->slab_size,
+        .low_water   = params->slab_size / LOW_WATER_PART,
+        .high_water  = params->slab_size / HIGH_WATER_PART,
+        .zero_budget = UCS_ARENA_DEF_ZERO_BUDGET,
+        .warm        = UCS_ARENA_DEF_WARM,
+        .lazy        = UCS_ARENA_DEF_LAZY,
+        .idle        = UCS_ARENA_DEF_IDLE,
+        .retry       = UCS_ARENA_DEF_RETRY,
+        .is_strict   = params->is_strict
+    };
+}
+
+static size_t next_part(size_t *end_p, size_t size)
+{
+    size_t part = *end_p;
+
+    *end_p = ucs_rcache_pred_align_up(part + size, 64);
+    return part;
+}
+
+static layout_t get_layout(const uct_predreg_arena_params_t *params,
+                           size_t super_size)
+{
+    size_t page_size = ucs_rcache_pred_page_size();
+    size_t altered   = uct_predreg_altered_memory_size(params->size /
+                                                       page_size);
+    uint32_t slabs   = params->size / params->slab_size;
+    layout_t layout;
+
+    layout.end = 0;
+    (void)next_part(&layout.end, sizeof(uct_predreg_arena_t));
+    layout.super        = next_part(&layout.end, super_size);
+    layout.regs         = next_part(&layout.end,
+                                    uct_predreg_arena_regs_memory_size(slabs));
+    layout.is_protected = next_part(&layout.end, altered);
+    layout.is_advised   = next_part(&layout.end, altered);
+    layout.is_here      = ucs_rcache_pred_align_up(layout.end, page_size);
+    layout.end          = layout.is_here + page_size;
+    return layout;
+}
+
+static void make_regs(uct_predreg_arena_t *arena,
+                      const uct_predreg_arena_params_t *params,
+                      uintptr_t start, void *memory)
+{
+    arena->access         = params->access;
+    arena->regs.ops       = params->ops;
+    arena->regs.flags     = params->flags;
+    arena->regs.base      = start;
+    arena->regs.slab_size = params->slab_size;
+    arena->regs.num_slabs = params->size / params->slab_size;
+    uct_predreg_arena_regs_init(&arena->regs, memory);
+}
+
+static void make_super(uct_predreg_arena_t *arena,
+                       const ucs_arena_params_t *params, void *memory)
+{
+    const ucs_arena_ops_t ops = {
+        .map     = uct_predreg_system_op_map,
+        .unmap   = uct_predreg_system_op_unmap,
+        .protect = uct_predreg_system_op_protect,
+        .reg     = op_reg,
+        .dereg   = op_dereg,
+        .zero    = fill,
+        .reserve = op_reserve,
+        .release = op_release,
+        .arg     = arena
+    };
+
+    arena->served.super = ucs_arena_init(params, &ops, memory);
+}
+
+static void make_served(uct_predreg_arena_t *arena,
+                        const uct_predreg_arena_params_t *params,
+                        uintptr_t start, const layout_t *layout)
+{
+    uct_predreg_served_t *served = &arena->served;
+
+    served->page_size  = ucs_rcache_pred_page_size();
+    served->min_length = params->min_length;
+    served->now        = ucs_rcache_pred_thread_now;
+    served->wake       = ucs_rcache_pred_thread_wake;
+    served->arg        = arena->thread;
+    uct_predreg_altered_init(&served->is_protected, start, served->page_size,
+                             (char*)arena + layout->is_protected);
+    uct_predreg_altered_init(&served->is_advised, start, served->page_size,
+                             (char*)arena + layout->is_advised);
+}
+
+ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
+                                      uct_predreg_arena_t **arena_p)
+{
+    size_t page_size = ucs_rcache_pred_page_size();
+    ucs_arena_params_t super;
+    uct_predreg_arena_t *arena;
+    ucs_status_t status;
+    layout_t layout;
+    char *start;
+
+    /* Behind the last slab is a page that stays, so that nothing grows there */
+    start = uct_predreg_system_reserve(params->size + page_size,
+                                       params->slab_size);
+    if (start == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    super  = super_params(params, (uintptr_t)start);
+    layout = get_layout(params, ucs_arena_memory_size(&super));
+    arena  = uct_predreg_system_map(NULL, layout.end);
+    if (arena == NULL) {
+        status = UCS_ERR_NO_MEMORY;
+        goto err_unreserve;
+    }
+
+    arena->size    = layout.end;
+    arena->is_here = (void*)((char*)arena + layout.is_here);
+    if (uct_predreg_system_madvise((void*)arena->is_here, page_size,
+                                   MADV_WIPEONFORK) != 0) {
+        status = UCS_ERR_UNSUPPORTED;
+        goto err_unmap;
+    }
+
+    status = ucs_rcache_pred_thread_create(&arena->thread);
+    if (status != UCS_OK) {
+        goto err_unmap;
+    }
+
+    make_regs(arena, params, (uintptr_t)start, (char*)arena + layout.regs);
+    make_super(arena, &super, (char*)arena + layout.super);
+    make_served(arena, params, (uintptr_t)start, &layout);
+    arena->look_at  = ucs_rcache_pred_thread_now(arena->thread);
+    ucs_rcache_pred_pressure_init(&arena->pressure, arena->look_at);
+    *arena->is_here = 1;
+    *arena_p        = arena;
+    return UCS_OK;
+
+err_unmap:
+    (void)uct_predreg_system_munmap(arena, layout.end);
+err_unreserve:
+    (void)uct_predreg_system_munmap(start, params->size + page_size);
+    return status;
+}
+
+void uct_predreg_arena_destroy(uct_predreg_arena_t *arena)
+{
+    void *start = (void*)arena->regs.base;
+    size_t size = arena->served.super->slabs.size + arena->served.page_size;
+
+    (void)ucs_rcache_pred_thread_stop(arena->thread, UINT64_MAX / 4);
+    (void)ucs_arena_stop(arena->served.super);
+    ucs_arena_cleanup(arena->served.super);
+    uct_predreg_arena_regs_cleanup(&arena->regs);
+    ucs_rcache_pred_thread_destroy(arena->thread);
+    (void)uct_predreg_system_munmap(start, size);
+    (void)uct_predreg_system_munmap(arena, arena->size);
+}
+
+/* Give back what the program has nothing in if memory is short; then no slab is
+ * opened until it is looked at again */
+static void
+give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
+{
+    if (now < arena->look_at) {
+        return;
+    }
+
+    arena->look_at = now + LOOK_INTERVAL;
+    if (ucs_rcache_pred_pressure_look(&arena->pressure, now)) {
+        (void)ucs_arena_shrink(arena->served.super, SIZE_MAX, now);
+    }
+}
+
+static ucs_rcache_pred_time_t tend(void *arg)
+{
+    uct_predreg_arena_t *arena = arg;
+    ucs_rcache_pred_time_t now = ucs_rcache_pred_thread_now(arena->thread);
+    ucs_rcache_pred_time_t due;
+
+    atomic_store_explicit(&arena->helper, pthread_self(),
+                          memory_order_relaxed);
+    UCS_STATIC_ASSERT(UCS_ARENA_NEVER == UCS_RCACHE_PRED_TIME_INF);
+    UCS_STATIC_ASSERT(LOOK_INTERVAL <= UCS_ARENA_DEF_IDLE);
+    give_if_short(arena, now);
+    due = ucs_arena_tend(arena->served.super, now);
+    return ucs_min(due, arena->look_at);
+}
+
+ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena)
+{
+    return ucs_rcache_pred_thread_start(arena->thread, "predreg-arena", tend,
+                                        arena);
+}
+
+void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
+{
+    (void)ucs_rcache_pred_thread_stop(arena->thread, patience);
+    ucs_arena_abandon(arena->served.super);
+}
+
+/* A domain that is added */
+typedef struct {
+    uct_predreg_arena_regs_t *regs;
+    void                     *domain;
+    int                      number;
+} addition_t;
+
+static void add(void *arg)
+{
+    addition_t *addition = arg;
+
+    addition->number = uct_predreg_arena_regs_add(addition->regs,
+                                                  addition->domain);
+}
+
+int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain)
+{
+    addition_t addition = {
+        .regs   = &arena->regs,
+        .domain = domain
+    };
+
+    ucs_arena_with_access(arena->served.super,
+                          ucs_rcache_pred_thread_now(arena->thread), add,
+                          &addition);
+    /* What is accessible now is not to stay so */
+    ucs_rcache_pred_thread_wake(arena->thread);
+    return addition.number;
+}
+
+int uct_predreg_arena_give_way(uct_predreg_arena_t *arena)
+{
+    return ucs_arena_shrink(arena->served.super, 1,
+                            ucs_rcache_pred_thread_now(arena->thread)) > 0;
+}
+
+void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
+                                 uct_predreg_arena_stats_t *stats)
+{
+    ucs_arena_stats_t super;
+
+    ucs_arena_stats_get(arena->served.super, &super);
+    stats->answered  = super.answered;
+    stats->committed = super.committed;
+    stats->live      = super.live;
+    stats->refused   = super.refused;
+    stats->zero_time = atomic_load_explicit(&arena->zero_time,
+                                            memory_order_relaxed);
+}

@@ -1,0 +1,179 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_ARENA_ARENA_H_
+#define UCT_PREDREG_ARENA_ARENA_H_
+
+#include "calls.h"
+#include "register.h"
+
+#include <ucs/arena/arena.h>
+#include <ucs/host/pressure.h>
+#include <ucs/host/thread.h>
+#include <ucs/sys/compiler_def.h>
+#include <uct/api/uct.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file uct/ib/predreg/arena/arena.h
+ *
+ * The arena of a process: its memory, the registrations of its slabs, and its
+ * helper thread. There is at most one at a time; it is made when the first
+ * domain is opened and stays until the process ends.
+ */
+
+/** What an arena is made with. */
+typedef struct uct_predreg_arena_params {
+    size_t                      size;       /**< Of all slabs, bytes, a multiple
+                                                 of slab_size */
+    size_t                      slab_size;  /**< Bytes, a power of 2, at least
+                                                 16 pages */
+    size_t                      min_length; /**< Shortest mapping that is
+                                                 served, bytes */
+    int                         is_strict;  /**< See ucs_arena_params_t */
+    unsigned                    flags;      /**< Access that registrations of
+                                                 slabs allow, and how they are
+                                                 made */
+    unsigned                    access;     /**< The first of these */
+    uct_predreg_arena_reg_ops_t ops;
+} uct_predreg_arena_params_t;
+
+
+/** What is told of an arena. Bytes if nothing else is said. */
+typedef struct uct_predreg_arena_stats {
+    uint64_t answered;  /**< Uses that were answered, number */
+    uint64_t committed; /**< Slabs with memory */
+    uint64_t live;      /**< The program's */
+    uint64_t refused;   /**< Mappings for which there was no room, number */
+    uint64_t zero_time; /**< What filling with zeros has taken, by whomever,
+                             ns */
+} uct_predreg_arena_stats_t;
+
+
+typedef struct uct_predreg_arena {
+    uct_predreg_served_t     served;
+    uct_predreg_arena_regs_t regs;
+    ucs_rcache_pred_thread_t *thread; /**< Constant */
+    unsigned                 access;  /**< What registrations of slabs allow.
+                                           Constant */
+    /** Whether this process is the one that the arena belongs to: a page that
+     *  the kernel fills with zeros in a forked child, since memory hooks may be
+     *  called there before any handler of the fork. Constant here, 1. */
+    volatile int             *is_here;
+    _Atomic int              has_events; /**< Whether a call of the program has
+                                              come here. Written by any thread,
+                                              relaxed: nothing is read through
+                                              it */
+    _Atomic uint64_t         zero_time;  /**< See the statistics. Relaxed */
+    _Atomic pthread_t        helper;  /**< The helper thread. Relaxed: whoever
+                                           compares it with itself either is it,
+                                           and has written it, or is not */
+    ucs_rcache_pred_pressure_t pressure; /**< The helper's, as the next one */
+    ucs_rcache_pred_time_t   look_at;    /**< When memory is looked at again */
+    size_t                   size;       /**< Of this structure with all that
+                                              follows it, bytes. Constant */
+} uct_predreg_arena_t;
+
+
+/** @return UCS_ERR_UNSUPPORTED if the kernel cannot tell a child that it is one
+ *          (before 4.14); UCS_ERR_NO_MEMORY. Nothing was logged. */
+ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
+                                      uct_predreg_arena_t **arena_p);
+
+/** Give back all that uct_predreg_arena_create() has made. Nobody else knows of
+ *  the arena. */
+void uct_predreg_arena_destroy(uct_predreg_arena_t *arena);
+
+/** Start the helper thread, unless it runs. */
+ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena);
+
+/** At the exit of the process: end the helper thread, and leave the program's
+ *  memory to the kernel.
+ *
+ * @param [in] patience  Wait so long for the thread at most, ns. */
+void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience);
+
+/** Register the memory of the arena in a domain: @ref uct_predreg_arena_regs_add.
+ *  Waits for the helper. */
+int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain);
+
+/** Give back memory that the program has nothing in, at least a slab, as there
+ *  is no room within the bounds. May wait for a registration. @return 0 if there
+ *  is none. */
+int uct_predreg_arena_give_way(uct_predreg_arena_t *arena);
+
+/** Any thread, but not in memory hooks. */
+void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
+                                 uct_predreg_arena_stats_t *stats);
+
+/**
+ * Begin a use of memory in a slab: no lock, no system call. Any thread.
+ *
+ * @param [in] number  Of the domain.
+ * @param [in] access  What is to be allowed, UCT_MD_MEM_ACCESS_*.
+ * @return whether it is answered; then it is to be ended by
+ *         uct_predreg_arena_end().
+ */
+static UCS_F_ALWAYS_INLINE int
+uct_predreg_arena_begin(uct_predreg_arena_t *arena, unsigned number,
+                        const void *address, size_t length, unsigned access,
+                        uct_mem_h *memh_p)
+{
+    ucs_arena_slab_t *slab = ucs_arena_find(arena->served.super, address,
+                                            length);
+
+    if ((slab == NULL) || (access & ~arena->access) ||
+        !ucs_arena_slab_acquire(slab)) {
+        return 0;
+    }
+
+    *memh_p = uct_predreg_arena_regs_get(slab, number);
+    if (ucs_unlikely(*memh_p == NULL)) {
+        ucs_arena_slab_release(slab);
+        return 0;
+    }
+
+    ucs_arena_count_answered(arena->served.super);
+    return 1;
+}
+
+/**
+ * End a use that may be one that was answered. Any thread.
+ *
+ * @param [in] is_invalid  Whether no peer may have access any more: then the
+ *                         slab is deregistered when all uses in it have ended.
+ * @return whether it was.
+ */
+static UCS_F_ALWAYS_INLINE int
+uct_predreg_arena_end(uct_predreg_arena_t *arena, uct_mem_h memh,
+                      int is_invalid)
+{
+    ucs_arena_t *super = arena->served.super;
+    uint32_t number    = uct_predreg_handles_find(&arena->regs.handles,
+                                                  (uintptr_t)memh);
+    ucs_arena_slab_t *slab;
+
+    if (number == UCT_PREDREG_HANDLES_NONE) {
+        return 0;
+    }
+
+    slab = &super->slabs.slabs[number];
+    if (ucs_unlikely(is_invalid)) {
+        (void)ucs_arena_withdraw(super, slab);
+        arena->served.wake(arena->served.arg);
+    }
+    ucs_arena_slab_release(slab);
+    return 1;
+}
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,92 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_ARENA_CALLS_H_
+#define UCT_PREDREG_ARENA_CALLS_H_
+
+#include "altered.h"
+
+#include <ucs/arena/arena.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
+#include <ucs/sys/compiler_def.h>
+
+#include <stddef.h>
+
+BEGIN_C_DECLS
+
+/** @file calls.h
+ *
+ * What the program's calls of the kernel mean for memory of the arena:
+ * docs/design/arena.md has a row for each. Any thread may call these functions,
+ * memory hooks included: they allocate nothing, log nothing and wait for nobody
+ * but the lock of the arena.
+ *
+ * Each function gets the arguments of a call before the kernel does. It returns
+ * whether the call is answered; if not, the kernel is to be asked, with the
+ * arguments as they are then: there may be less left to do, or the program has
+ * asked for something that cannot be, and the arguments are such that the kernel
+ * refuses them in the way it would have.
+ */
+
+/** The arena as the program sees it. Constant but for what the pointers lead
+ *  to. */
+typedef struct uct_predreg_served {
+    ucs_arena_t           *super;
+    uct_predreg_altered_t is_protected; /**< What mprotect() or mlock() was
+                                             called for */
+    uct_predreg_altered_t is_advised;   /**< What madvise() was called for with
+                                             an effect that lasts */
+    size_t                page_size;
+    size_t                min_length;   /**< Shortest mapping that is served,
+                                             bytes */
+
+    /** The time, ns. */
+    ucs_rcache_pred_time_t (*now)(void *arg);
+    /** Let the helper look what is to be done. */
+    void                  (*wake)(void *arg);
+    void                  *arg;         /**< Of both */
+} uct_predreg_served_t;
+
+
+/** mmap(). */
+int uct_predreg_arena_mmap(uct_predreg_served_t *served, void *address,
+                           size_t length, int prot, int flags,
+                           void **result_p);
+
+/** munmap(). If it is answered, it has succeeded. */
+int uct_predreg_arena_munmap(uct_predreg_served_t *served, void **address_p,
+                             size_t *length_p);
+
+/** The arguments of mremap(). */
+typedef struct uct_predreg_mremap {
+    void   *address;
+    size_t old_length;
+    size_t new_length;
+    int    flags;
+    int    is_target_known; /**< Whether the next one is known */
+    void   *target;         /**< With MREMAP_FIXED */
+} uct_predreg_mremap_t;
+
+/** mremap(). */
+int uct_predreg_arena_mremap(uct_predreg_served_t *served,
+                             uct_predreg_mremap_t *call, void **result_p);
+
+/** madvise(). If it is answered, it has succeeded. */
+int uct_predreg_arena_madvise(uct_predreg_served_t *served, void **address_p,
+                              size_t *length_p, int advice);
+
+/** mprotect(), pkey_mprotect(), mlock() or mlock2() is about to be called, which
+ *  the kernel does as ever. */
+void uct_predreg_arena_alter(uct_predreg_served_t *served,
+                             const void *address, size_t length);
+
+/** The program attaches shared memory in place of what is there. */
+void uct_predreg_arena_replace(uct_predreg_served_t *served, void *address,
+                               size_t length);
+
+END_C_DECLS
+
+#endif

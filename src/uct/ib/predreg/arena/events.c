@@ -1,0 +1,181 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "events.h"
+
+#include <ucm/api/ucm.h>
+
+#include <errno.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+
+/* Handlers of negative priority are called before the kernel is. Those of UCX
+ * and of this library that need to know of unmapped memory have had an event of
+ * their own by then */
+#define PRIORITY (-1)
+
+
+static void on_mmap(uct_predreg_served_t *served, ucm_event_t *event)
+{
+    void *result;
+
+    if ((event->mmap.result == MAP_FAILED) &&
+        uct_predreg_arena_mmap(served, event->mmap.address, event->mmap.size,
+                               event->mmap.prot, event->mmap.flags, &result)) {
+        event->mmap.result = result;
+    }
+}
+
+static void on_munmap(uct_predreg_served_t *served, ucm_event_t *event)
+{
+    if ((event->munmap.result == -1) &&
+        uct_predreg_arena_munmap(served, &event->munmap.address,
+                                 &event->munmap.size)) {
+        event->munmap.result = 0;
+    }
+}
+
+static void on_mremap(const uct_predreg_arena_events_t *events,
+                      uct_predreg_served_t *served, ucm_event_t *event)
+{
+    uct_predreg_mremap_t call = {
+        .address         = event->mremap.address,
+        .old_length      = event->mremap.old_size,
+        .new_length      = event->mremap.new_size,
+        .flags           = event->mremap.flags,
+        .is_target_known = (events->mremap_target_offset > 0)
+    };
+    void *result;
+
+    if (event->mremap.result != MAP_FAILED) {
+        return;
+    }
+
+    if (call.is_target_known) {
+        call.target = *(void**)((char*)event + events->mremap_target_offset);
+    }
+
+    if (uct_predreg_arena_mremap(served, &call, &result)) {
+        event->mremap.result = result;
+    } else {
+        event->mremap.address = call.address;
+        event->mremap.flags   = call.flags;
+    }
+}
+
+static void on_madvise(uct_predreg_served_t *served, ucm_event_t *event)
+{
+    if ((event->madvise.result == -1) &&
+        uct_predreg_arena_madvise(served, &event->madvise.addr,
+                                  &event->madvise.length,
+                                  event->madvise.advice)) {
+        event->madvise.result = 0;
+    }
+}
+
+/* Shared memory in place of what is there */
+static void on_shmat(uct_predreg_served_t *served, const ucm_event_t *event)
+{
+    uintptr_t address = (uintptr_t)event->shmat.shmaddr;
+    struct shmid_ds segment;
+
+    if ((event->shmat.result != MAP_FAILED) || (address == 0) ||
+        !(event->shmat.shmflg & SHM_REMAP) ||
+        (shmctl(event->shmat.shmid, IPC_STAT, &segment) != 0)) {
+        return;
+    }
+
+    if (event->shmat.shmflg & SHM_RND) {
+        address -= address % SHMLBA;
+    }
+    uct_predreg_arena_replace(served, (void*)address, segment.shm_segsz);
+}
+
+/* @return the arena of this process; NULL if there is none. In a child that was
+ * forked just now, it is the parent's: there its memory is like any other */
+static uct_predreg_arena_t *find_arena(uct_predreg_arena_events_t *events)
+{
+    uct_predreg_arena_t *arena;
+
+    /* Acquire: pairs with the release when it was made */
+    arena = atomic_load_explicit(&events->arena, memory_order_acquire);
+    return ((arena != NULL) && *arena->is_here) ? arena : NULL;
+}
+
+static void
+handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
+{
+    uct_predreg_arena_events_t *events = arg;
+    uct_predreg_arena_t *arena         = find_arena(events);
+    int saved_errno                    = errno;
+
+    if (arena == NULL) {
+        return;
+    }
+
+    /* It is read first, so that threads do not take the line from each other */
+    if (!atomic_load_explicit(&arena->has_events, memory_order_relaxed)) {
+        atomic_store_explicit(&arena->has_events, 1, memory_order_relaxed);
+    }
+    switch (type) {
+    case UCM_EVENT_MMAP:
+        on_mmap(&arena->served, event);
+        break;
+    case UCM_EVENT_MUNMAP:
+        on_munmap(&arena->served, event);
+        break;
+    case UCM_EVENT_MREMAP:
+        on_mremap(events, &arena->served, event);
+        break;
+    case UCM_EVENT_MADVISE:
+        on_madvise(&arena->served, event);
+        break;
+    case UCM_EVENT_SHMAT:
+        on_shmat(&arena->served, event);
+        break;
+    default:
+        break;
+    }
+    errno = saved_errno;
+}
+
+ucs_status_t uct_predreg_arena_events_start(uct_predreg_arena_events_t *events)
+{
+    /* Without the flag, UCM tries out whether malloc() causes each of these
+     * events, and finds that it does not cause all */
+    return ucm_set_event_handler(UCM_EVENT_MMAP | UCM_EVENT_MUNMAP |
+                                 UCM_EVENT_MREMAP | UCM_EVENT_MADVISE |
+                                 UCM_EVENT_SHMAT | UCM_EVENT_FLAG_NO_INSTALL,
+                                 PRIORITY, handle_event, events);
+}
+
+int uct_predreg_arena_events_arrive(uct_predreg_arena_events_t *events)
+{
+    uct_predreg_arena_t *arena = find_arena(events);
+    size_t size                = arena->served.page_size;
+    void *page;
+
+    page = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) {
+        return 0;
+    }
+
+    munmap(page, size);
+    /* If it was a call of another thread that has come, these two come as well */
+    return atomic_load_explicit(&arena->has_events, memory_order_relaxed);
+}
+
+void uct_predreg_arena_events_alter(uct_predreg_arena_events_t *events,
+                                    const void *address, size_t length)
+{
+    uct_predreg_arena_t *arena = find_arena(events);
+
+    if (arena != NULL) {
+        uct_predreg_arena_alter(&arena->served, address, length);
+    }
+}

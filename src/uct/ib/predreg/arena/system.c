@@ -1,0 +1,149 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "system.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+
+/* Linux 5.7 */
+#ifndef MREMAP_DONTUNMAP
+#  define MREMAP_DONTUNMAP 4
+#endif
+
+/* Private memory without a file */
+#define ANONYMOUS (MAP_PRIVATE | MAP_ANONYMOUS)
+
+
+static void *
+sys_mmap(void *address, size_t length, int prot, int flags)
+{
+    return (void*)syscall(SYS_mmap, address, length, prot, flags, -1, 0);
+}
+
+int uct_predreg_system_munmap(void *address, size_t length)
+{
+    return syscall(SYS_munmap, address, length);
+}
+
+int uct_predreg_system_madvise(void *address, size_t length, int advice)
+{
+    return syscall(SYS_madvise, address, length, advice);
+}
+
+static void *sys_mremap(void *address, size_t length, size_t new_length,
+                        int flags, void *target)
+{
+    return (void*)syscall(SYS_mremap, address, length, new_length, flags,
+                          target);
+}
+
+void *uct_predreg_system_move(void *address, size_t length, size_t new_length,
+                              void *target)
+{
+    void *moved, *grown;
+
+    moved = sys_mremap(address, length, length,
+                       MREMAP_MAYMOVE | MREMAP_DONTUNMAP |
+                       ((target == NULL) ? 0 : MREMAP_FIXED), target);
+    if (moved == MAP_FAILED) {
+        return NULL;
+    }
+
+    if (new_length == length) {
+        return moved;
+    }
+
+    grown = sys_mremap(moved, length, new_length, MREMAP_MAYMOVE, NULL);
+    if (grown == MAP_FAILED) {
+        /* Where it was there still is a mapping, which makes room */
+        (void)sys_mremap(moved, length, length, MREMAP_MAYMOVE | MREMAP_FIXED,
+                         address);
+        return NULL;
+    }
+    return grown;
+}
+
+void *uct_predreg_system_reserve(size_t length, size_t align)
+{
+    size_t size = length + align;
+    char *start, *first;
+
+    if (size < length) {
+        return NULL;
+    }
+
+    start = sys_mmap(NULL, size, PROT_NONE, ANONYMOUS | MAP_NORESERVE);
+    if (start == MAP_FAILED) {
+        return NULL;
+    }
+
+    first = (char*)(((uintptr_t)start + (align - 1)) & ~(uintptr_t)(align - 1));
+    if (first > start) {
+        (void)uct_predreg_system_munmap(start, first - start);
+    }
+    if (start + size > first + length) {
+        (void)uct_predreg_system_munmap(first + length,
+                                        start + size - (first + length));
+    }
+    return first;
+}
+
+void *uct_predreg_system_map(void *address, size_t length)
+{
+    void *result = sys_mmap(address, length, PROT_READ | PROT_WRITE,
+                            ANONYMOUS | ((address == NULL) ? 0 : MAP_FIXED));
+
+    return (result == MAP_FAILED) ? NULL : result;
+}
+
+void uct_predreg_system_renew(void *address, size_t length)
+{
+    /* The opposites of what madvise() changes. Which of them a kernel knows
+     * makes no difference: it cannot have done then what is undone */
+    static const int advices[] = {
+        MADV_NORMAL, MADV_DOFORK, MADV_KEEPONFORK, MADV_DODUMP,
+        MADV_UNMERGEABLE, MADV_HUGEPAGE
+    };
+    unsigned i;
+
+    syscall(SYS_mprotect, address, length, PROT_READ | PROT_WRITE);
+    syscall(SYS_munlock, address, length);
+    for (i = 0; i < sizeof(advices) / sizeof(advices[0]); ++i) {
+        uct_predreg_system_madvise(address, length, advices[i]);
+    }
+}
+
+ucs_status_t uct_predreg_system_op_map(void *arg, void *start, size_t length)
+{
+    if (uct_predreg_system_map(start, length) == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    /* Fewer pages to be pinned. Without huge pages it goes as well */
+    (void)uct_predreg_system_madvise(start, length, MADV_HUGEPAGE);
+    return UCS_OK;
+}
+
+ucs_status_t uct_predreg_system_op_unmap(void *arg, void *start, size_t length)
+{
+    return (sys_mmap(start, length, PROT_NONE,
+                     ANONYMOUS | MAP_NORESERVE | MAP_FIXED) == MAP_FAILED) ?
+                   UCS_ERR_NO_MEMORY :
+                   UCS_OK;
+}
+
+ucs_status_t uct_predreg_system_op_protect(void *arg, void *start,
+                                           size_t length, int is_accessible)
+{
+    return (syscall(SYS_mprotect, start, length,
+                    is_accessible ? PROT_READ | PROT_WRITE : PROT_NONE) == 0) ?
+                   UCS_OK :
+                   UCS_ERR_NO_MEMORY;
+}

@@ -1,0 +1,312 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "arena.h"
+#include "domain.h"
+#include "foreign.h"
+#include "register.h"
+
+#include <uct/ib/predreg/arena/arena.h>
+#include <uct/ib/predreg/arena/events.h>
+#include <uct/ib/predreg/core/state.h>
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+#include <ucs/sys/string.h>
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+/* Within the bounds there is to be room for so many slabs, so that some can be
+ * given back while others are in use, and other memory has a place */
+#define MIN_SLABS 4
+
+/* What rdma-core says where fork() needs no care: ibv_fork_status of its
+ * verbs.h, from version 35 on */
+#define FORK_UNNEEDED 2
+
+#define VARIABLE "UCX_RCACHE_PRED_ARENA"
+
+
+static ucs_status_t slab_reg(void *domain, void *address, size_t length,
+                             unsigned flags, uct_mem_h *memh_p)
+{
+    return uct_predreg_try_mem_reg(domain, address, length, flags, memh_p);
+}
+
+static ucs_status_t slab_dereg(void *domain, uct_mem_h memh)
+{
+    const uct_md_mem_dereg_params_t params = {
+        .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH,
+        .memh       = memh
+    };
+
+    return uct_predreg_pass_mem_dereg(domain, &params);
+}
+
+static ucs_status_t slab_reserve(void *arg, size_t length)
+{
+    const uct_predreg_core_t *core = arg;
+
+    return ucs_rcache_pred_reserve(core->pred,
+                                   UCS_RCACHE_PRED_SUBSYSTEM_ARENA, length, 1);
+}
+
+static void slab_release(void *arg, size_t length)
+{
+    const uct_predreg_core_t *core = arg;
+
+    (void)ucs_rcache_pred_release(core->pred, UCS_RCACHE_PRED_SUBSYSTEM_ARENA,
+                                  length, 1);
+}
+
+/* The size of slabs that leaves room for some of them within the bounds; 0: there
+ * is none */
+static size_t get_slab_size(const uct_predreg_knobs_t *knobs)
+{
+    uint64_t room = ucs_min(uct_predreg_max_bytes(knobs),
+                            knobs->node_max_pinned) / MIN_SLABS;
+    size_t size   = knobs->arena_slab;
+
+    room = ucs_min(room, knobs->arena);
+    while ((size > room) && (size > UCT_PREDREG_MIN_SLAB)) {
+        size /= 2;
+    }
+    return (size > room) ? 0 : size;
+}
+
+static void get_params(uct_predreg_core_t *core,
+                       uct_predreg_arena_params_t *params)
+{
+    const uct_predreg_knobs_t *knobs = &core->knobs;
+    unsigned local = UCT_MD_MEM_ACCESS_LOCAL_READ |
+                     UCT_MD_MEM_ACCESS_LOCAL_WRITE;
+
+    params->slab_size  = get_slab_size(knobs);
+    params->size       = (params->slab_size == 0) ?
+                                 0 :
+                                 knobs->arena - (knobs->arena %
+                                                 params->slab_size);
+    params->min_length = knobs->arena_min;
+    params->is_strict  = knobs->arena_strict;
+    params->access     = (knobs->arena_keys == UCT_PREDREG_ARENA_KEYS_USE) ?
+                                 local :
+                                 (local | UCT_MD_MEM_ACCESS_RMA);
+    params->flags      = params->access | core->compat->quiet_flag;
+    params->ops        = (uct_predreg_arena_reg_ops_t){
+        .mem_reg   = slab_reg,
+        .mem_dereg = slab_dereg,
+        .reserve   = slab_reserve,
+        .release   = slab_release,
+        .arg       = core
+    };
+}
+
+/* Whether the user has set a parameter of malloc, by either way that glibc has */
+static int is_set_by_user(const char *variable, const char *tunable)
+{
+    const char *tunables = getenv("GLIBC_TUNABLES");
+
+    return (getenv(variable) != NULL) ||
+           ((tunables != NULL) && (strstr(tunables, tunable) != NULL));
+}
+
+/* glibc maps what is longer than a threshold, and raises that to the length of
+ * what was freed: then it comes from its heap. Once it is set, it stays, and the
+ * length from which on free memory at the end of the heap goes back is no longer
+ * twice as long by itself (mallopt(3)) */
+static void set_malloc_threshold(size_t threshold)
+{
+    if (!is_set_by_user("MALLOC_MMAP_THRESHOLD_",
+                        "glibc.malloc.mmap_threshold") &&
+        (mallopt(M_MMAP_THRESHOLD, threshold) == 1) &&
+        !is_set_by_user("MALLOC_TRIM_THRESHOLD_",
+                        "glibc.malloc.trim_threshold")) {
+        mallopt(M_TRIM_THRESHOLD, 2 * threshold);
+    }
+}
+
+/* Whether memory that stays registered is safe where the process forks: either
+ * rdma-core withholds it from children, which then lack memory that they expect,
+ * or a write of this process would be to new pages, which the adapter does not
+ * see. Kernels from 5.12 on copy pinned pages for the child instead */
+static int is_safe_to_fork(const char *component)
+{
+    int (*get_status)(void);
+    void *verbs;
+    int is_safe;
+
+    if (strcmp(component, "ib")) {
+        return 1;
+    }
+
+    verbs = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (verbs == NULL) {
+        return 1;
+    }
+
+    get_status = (int (*)(void))dlsym(verbs, "ibv_is_fork_initialized");
+    is_safe    = (get_status != NULL) && (get_status() == FORK_UNNEEDED);
+    dlclose(verbs);
+    return is_safe;
+}
+
+static void complain(const uct_predreg_knobs_t *knobs, const char *reason)
+{
+    char size[32];
+
+    ucs_memunits_to_str(knobs->arena, size, sizeof(size));
+    ucs_warn(VARIABLE "=%s: there is no arena: %s", size, reason);
+}
+
+/* Have the program's calls come to the arena. Handlers are set once in a process,
+ * and inherited by its children */
+static ucs_status_t start_events(uct_predreg_arena_events_t *events,
+                                 const uct_predreg_core_t *core)
+{
+    static int are_started;
+    ucs_status_t status;
+
+    if (are_started) {
+        return UCS_OK;
+    }
+
+    events->mremap_target_offset = core->compat->mremap_target_offset;
+    status                       = uct_predreg_arena_events_start(events);
+    are_started                  = (status == UCS_OK);
+    return status;
+}
+
+/* @return the reason why there is none; NULL: there is */
+static const char *create(uct_predreg_core_t *core)
+{
+    uct_predreg_arena_events_t *events = &core->arena;
+    uct_predreg_arena_params_t params;
+    uct_predreg_arena_t *arena;
+    ucs_status_t status;
+
+    get_params(core, &params);
+    if (params.size == 0) {
+        return "it needs 1M, and the bounds on pinned memory 4M";
+    }
+
+    if ((core->knobs.arena_keys == UCT_PREDREG_ARENA_KEYS_USE) &&
+        !core->compat->tells_local) {
+        return "UCX_RCACHE_PRED_ARENA_KEYS=use takes UCX 1.16 or later: of this "
+               "one it would answer nothing";
+    }
+
+    status = uct_predreg_arena_create(&params, &arena);
+    if (status != UCS_OK) {
+        return (status == UCS_ERR_UNSUPPORTED) ?
+                       "the kernel is too old (before 4.14)" :
+                       "the system has no room for it";
+    }
+
+    status = start_events(events, core);
+    if (status != UCS_OK) {
+        uct_predreg_arena_destroy(arena);
+        return "memory events of UCM are not available";
+    }
+
+    /* Release: see events.h */
+    atomic_store_explicit(&events->arena, arena, memory_order_release);
+    if (!uct_predreg_arena_events_arrive(events)) {
+        /* The arena stays: a call may be under way in it */
+        uct_predreg_arena_stop(arena, 0);
+        return "calls of mmap() do not reach UCX's memory hooks, as when "
+               "another library has replaced them";
+    }
+
+    set_malloc_threshold(params.min_length);
+    return NULL;
+}
+
+void uct_predreg_arena_open_domain(uct_predreg_core_t *core,
+                                   uct_predreg_domain_t *domain,
+                                   const char *component)
+{
+    uct_predreg_arena_t *arena;
+    const char *reason;
+    int number;
+
+    if (core->knobs.arena == 0) {
+        return;
+    }
+
+    if (!is_safe_to_fork(component)) {
+        if (!core->is_arena_tried) {
+            complain(&core->knobs, "children would lack its memory, as this "
+                     "kernel does not copy registered memory for them");
+        }
+        core->is_arena_tried = 1;
+        return;
+    }
+
+    if (!core->is_arena_tried) {
+        core->is_arena_tried = 1;
+        reason               = create(core);
+        core->has_arena      = (reason == NULL);
+        if (reason != NULL) {
+            complain(&core->knobs, reason);
+        }
+    }
+
+    if (!core->has_arena) {
+        return;
+    }
+
+    arena  = atomic_load_explicit(&core->arena.arena, memory_order_relaxed);
+    number = uct_predreg_arena_add(arena, domain);
+    if (number < 0) {
+        ucs_debug("too many domains for the arena");
+        return;
+    }
+
+    domain->arena        = arena;
+    domain->arena_number = number;
+    if (uct_predreg_arena_start(arena) != UCS_OK) {
+        ucs_warn("the helper thread of the arena cannot start: it stays empty");
+    }
+}
+
+void uct_predreg_arena_close_domain(uct_predreg_domain_t *domain)
+{
+    if (domain->arena != NULL) {
+        uct_predreg_arena_regs_remove(&domain->arena->regs,
+                                      domain->arena_number);
+    }
+}
+
+int uct_predreg_arena_make_room(uct_predreg_core_t *core)
+{
+    uct_predreg_arena_t *arena = atomic_load_explicit(&core->arena.arena,
+                                                      memory_order_acquire);
+
+    return (arena != NULL) && uct_predreg_arena_give_way(arena);
+}
+
+void uct_predreg_arena_exit(uct_predreg_core_t *core, uint64_t patience)
+{
+    uct_predreg_arena_t *arena = atomic_load_explicit(&core->arena.arena,
+                                                      memory_order_acquire);
+
+    if (arena != NULL) {
+        uct_predreg_arena_stop(arena, patience);
+    }
+}
+
+void uct_predreg_arena_fork(uct_predreg_core_t *core)
+{
+    /* Its memory, addresses and locks stay as they were: the memory is the
+     * child's, who may unmap it */
+    atomic_init(&core->arena.arena, NULL);
+    core->is_arena_tried = 0;
+    core->has_arena      = 0;
+}

@@ -1,0 +1,90 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "preload.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+/*
+ * Functions of libc that change what memory may be used for, or lock it, and
+ * that UCM has no event for. The core is told before the kernel is; then the
+ * function is called that the program would have called without this library.
+ * libc's own calls, such as those for the stacks of threads, do not come here.
+ */
+
+_Atomic(predreg_alter_t) predreg_alter;
+
+/* The address is a number, as libc declares of some of these functions that they
+ * access nothing there, and a compiler that knows takes the pointer for one whose
+ * memory is read */
+static UCS_F_ALWAYS_INLINE void tell(uintptr_t address, size_t length)
+{
+    /* Acquire: who sees the function sees the core that it belongs to started, see
+     * start_core() */
+    predreg_alter_t alter = atomic_load_explicit(&predreg_alter,
+                                                 memory_order_acquire);
+
+    if (ucs_unlikely(alter != NULL)) {
+        alter((const void*)address, length);
+    }
+}
+
+/* The function that this one overrides. Threads that look for it at the same time
+ * find the same: relaxed */
+#define NEXT(_name) \
+    ({ \
+        void *found = atomic_load_explicit(&next_##_name, \
+                                           memory_order_relaxed); \
+        \
+        if (ucs_unlikely(found == NULL)) { \
+            found = dlsym(RTLD_NEXT, #_name); \
+            atomic_store_explicit(&next_##_name, found, memory_order_relaxed); \
+        } \
+        (__typeof__(&_name))found; \
+    })
+
+static _Atomic(void*) next_mprotect;
+static _Atomic(void*) next_pkey_mprotect;
+static _Atomic(void*) next_mlock;
+static _Atomic(void*) next_mlock2;
+
+/* Programs call these in handlers of signals, such as those of garbage
+ * collectors, where it would be too late to look for them */
+UCS_F_CTOR static void find_all(void)
+{
+    (void)NEXT(mprotect);
+    (void)NEXT(pkey_mprotect);
+    (void)NEXT(mlock);
+    (void)NEXT(mlock2);
+}
+
+PREDREG_EXPORT int mprotect(void *address, size_t length, int prot)
+{
+    tell((uintptr_t)address, length);
+    return NEXT(mprotect)(address, length, prot);
+}
+
+PREDREG_EXPORT int pkey_mprotect(void *address, size_t length, int prot, int pkey)
+{
+    tell((uintptr_t)address, length);
+    return NEXT(pkey_mprotect)(address, length, prot, pkey);
+}
+
+PREDREG_EXPORT int mlock(const void *address, size_t length)
+{
+    tell((uintptr_t)address, length);
+    return NEXT(mlock)(address, length);
+}
+
+PREDREG_EXPORT int mlock2(const void *address, size_t length, unsigned flags)
+{
+    tell((uintptr_t)address, length);
+    return NEXT(mlock2)(address, length, flags);
+}

@@ -1,0 +1,234 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "served_access.h"
+
+#include <ucs/host/thread.h>
+#include <uct/ib/predreg/arena/arena.h>
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+
+ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
+                         int is_strict, unsigned access,
+                         const test_served_ops_t *ops,
+                         test_served_t **served_p)
+{
+    uct_predreg_arena_params_t params = {
+        .size       = size,
+        .slab_size  = slab_size,
+        .min_length = min_length,
+        .is_strict  = is_strict,
+        .flags      = access,
+        .access     = access,
+        .ops        = {
+            .mem_reg   = ops->mem_reg,
+            .mem_dereg = ops->mem_dereg,
+            .reserve   = ops->reserve,
+            .release   = ops->release,
+            .arg       = ops->arg
+        }
+    };
+
+    return uct_predreg_arena_create(&params, served_p);
+}
+
+void served_destroy(test_served_t *served)
+{
+    uct_predreg_arena_destroy(served);
+}
+
+ucs_status_t served_start(test_served_t *served)
+{
+    return uct_predreg_arena_start(served);
+}
+
+void served_stop(test_served_t *served)
+{
+    uct_predreg_arena_stop(served, UINT64_MAX / 4);
+}
+
+int served_give_way(test_served_t *served)
+{
+    return uct_predreg_arena_give_way(served);
+}
+
+ucs_arena_time_t served_tend(test_served_t *served, ucs_arena_time_t later)
+{
+    return ucs_arena_tend(served->served.super,
+                          ucs_rcache_pred_thread_now(served->thread) + later);
+}
+
+void served_stats(test_served_t *served, ucs_arena_stats_t *stats)
+{
+    ucs_arena_stats_get(served->served.super, stats);
+}
+
+int served_add(test_served_t *served, void *domain)
+{
+    return uct_predreg_arena_add(served, domain);
+}
+
+void served_remove(test_served_t *served, unsigned number)
+{
+    uct_predreg_arena_regs_remove(&served->regs, number);
+}
+
+int served_begin(test_served_t *served, unsigned number, const void *address,
+                 size_t length, unsigned access, uct_mem_h *memh_p)
+{
+    return uct_predreg_arena_begin(served, number, address, length, access,
+                                   memh_p);
+}
+
+int served_end(test_served_t *served, uct_mem_h memh, int is_invalid)
+{
+    return uct_predreg_arena_end(served, memh, is_invalid);
+}
+
+int served_has(test_served_t *served, const void *address)
+{
+    uintptr_t start = (uintptr_t)address;
+    uintptr_t end   = start + 1;
+
+    return ucs_arena_clip(served->served.super, &start, &end);
+}
+
+void *served_mmap(test_served_t *served, void *address, size_t length,
+                  int prot, int flags, int fd)
+{
+    void *result;
+
+    if (*served->is_here &&
+        uct_predreg_arena_mmap(&served->served, address, length, prot, flags,
+                               &result)) {
+        return result;
+    }
+    return (void*)syscall(SYS_mmap, address, length, prot, flags, fd, 0);
+}
+
+int served_munmap(test_served_t *served, void *address, size_t length)
+{
+    if (*served->is_here &&
+        uct_predreg_arena_munmap(&served->served, &address, &length)) {
+        return 0;
+    }
+    return syscall(SYS_munmap, address, length);
+}
+
+void *served_mremap(test_served_t *served, void *address, size_t old_length,
+                    size_t new_length, int flags, void *target)
+{
+    uct_predreg_mremap_t call = {
+        .address         = address,
+        .old_length      = old_length,
+        .new_length      = new_length,
+        .flags           = flags,
+        .is_target_known = 1,
+        .target          = target
+    };
+    void *result;
+
+    if (*served->is_here &&
+        uct_predreg_arena_mremap(&served->served, &call, &result)) {
+        return result;
+    }
+    return (void*)syscall(SYS_mremap, call.address, old_length, new_length,
+                          call.flags, target);
+}
+
+int served_madvise(test_served_t *served, void *address, size_t length,
+                   int advice)
+{
+    if (*served->is_here &&
+        uct_predreg_arena_madvise(&served->served, &address, &length, advice)) {
+        return 0;
+    }
+    return syscall(SYS_madvise, address, length, advice);
+}
+
+int served_mprotect(test_served_t *served, void *address, size_t length,
+                    int prot)
+{
+    if (*served->is_here) {
+        uct_predreg_arena_alter(&served->served, address, length);
+    }
+    return syscall(SYS_mprotect, address, length, prot);
+}
+
+int served_mlock(test_served_t *served, const void *address, size_t length)
+{
+    if (*served->is_here) {
+        uct_predreg_arena_alter(&served->served, address, length);
+    }
+    return syscall(SYS_mlock, address, length);
+}
+
+
+test_handles_t *handles_make(size_t max)
+{
+    size_t size             = uct_predreg_handles_memory_size(max);
+    test_handles_t *handles = calloc(1, sizeof(*handles) + size);
+
+    uct_predreg_handles_init(handles, max, handles + 1);
+    return handles;
+}
+
+void handles_destroy(test_handles_t *handles)
+{
+    free(handles);
+}
+
+typedef struct {
+    const uint64_t *keys;
+    const uint32_t *slabs;
+    size_t         num;
+} list_t;
+
+static int
+next(void *arg, size_t *pos_p, uint64_t *handle_p, uint32_t *slab_p)
+{
+    const list_t *list = arg;
+
+    if (*pos_p == list->num) {
+        return 0;
+    }
+    *handle_p = list->keys[*pos_p];
+    *slab_p   = list->slabs[*pos_p];
+    ++*pos_p;
+    return 1;
+}
+
+void handles_set(test_handles_t *handles, const uint64_t *keys,
+                 const uint32_t *slabs, size_t num)
+{
+    list_t list = {keys, slabs, num};
+
+    uct_predreg_handles_set(handles, next, &list);
+}
+
+uint32_t handles_find(const test_handles_t *handles, uint64_t handle)
+{
+    return uct_predreg_handles_find(handles, handle);
+}
+
+
+test_altered_t *altered_make(uintptr_t base, size_t size, size_t page_size)
+{
+    size_t bits             = uct_predreg_altered_memory_size(size / page_size);
+    test_altered_t *altered = calloc(1, sizeof(*altered) + bits);
+
+    uct_predreg_altered_init(altered, base, page_size, altered + 1);
+    return altered;
+}
+
+void altered_destroy(test_altered_t *altered)
+{
+    free(altered);
+}

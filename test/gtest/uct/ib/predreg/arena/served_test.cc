@@ -1,0 +1,150 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "served_test.h"
+
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+
+served_test::served_test() :
+    m_served(nullptr), m_reserved(0), m_room(SIZE_MAX), m_last_memh(0),
+    m_page(sysconf(_SC_PAGESIZE))
+{
+}
+
+served_test::~served_test()
+{
+    if (m_served != nullptr) {
+        served_destroy(m_served);
+        EXPECT_EQ(0u, m_reserved);
+    }
+    for (auto &domain : m_domains) {
+        EXPECT_TRUE(domain->regs.empty());
+    }
+}
+
+void served_test::make(bool is_strict)
+{
+    const test_served_ops_t ops = {mem_reg, mem_dereg, reserve, release, this};
+
+    ASSERT_EQ(UCS_OK, served_make(SLABS * SLAB, SLAB, MIN, is_strict, ACCESS,
+                                  &ops, &m_served));
+    ASSERT_EQ(0, add());
+    tend();
+}
+
+int served_test::add()
+{
+    m_domains.emplace_back(new domain_t);
+    m_domains.back()->test = this;
+    return served_add(m_served, m_domains.back().get());
+}
+
+void served_test::tend(uint64_t later)
+{
+    for (unsigned i = 0; i < 100; ++i) {
+        served_tend(m_served, later);
+    }
+}
+
+void *served_test::map(size_t length)
+{
+    void *address = served_mmap(m_served, nullptr, length, RW,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+    EXPECT_NE(MAP_FAILED, address);
+    EXPECT_TRUE(served_has(m_served, address));
+    EXPECT_TRUE(reads_as(address, length, 0));
+    return address;
+}
+
+ucs_arena_stats_t served_test::stats()
+{
+    ucs_arena_stats_t stats;
+
+    served_stats(m_served, &stats);
+    return stats;
+}
+
+bool served_test::is_readable(const void *address, size_t length)
+{
+    std::vector<char> bytes(length);
+    struct iovec local  = {bytes.data(), length};
+    struct iovec remote = {const_cast<void*>(address), length};
+
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) ==
+           (ssize_t)length;
+}
+
+bool served_test::is_writable(void *address)
+{
+    char byte           = 1;
+    struct iovec local  = {&byte, 1};
+    struct iovec remote = {address, 1};
+
+    return process_vm_writev(getpid(), &local, 1, &remote, 1, 0) == 1;
+}
+
+bool served_test::reads_as(const void *address, size_t length, int value)
+{
+    const unsigned char *bytes = static_cast<const unsigned char*>(address);
+
+    for (size_t i = 0; i < length; ++i) {
+        if (bytes[i] != value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+ucs_status_t served_test::mem_reg(void *domain, void *address, size_t length,
+                                  unsigned flags, uct_mem_h *memh_p)
+{
+    domain_t *self = static_cast<domain_t*>(domain);
+
+    EXPECT_EQ(ACCESS, flags);
+    EXPECT_EQ(SLAB, length);
+    /* As the kernel does not pin what nobody may access */
+    if (self->fails || !is_readable(address, length)) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    std::lock_guard<std::mutex> guard(self->test->m_lock);
+    *memh_p             = (uct_mem_h)(self->test->m_last_memh += 64);
+    self->regs[*memh_p] = address;
+    return UCS_OK;
+}
+
+ucs_status_t served_test::mem_dereg(void *domain, uct_mem_h memh)
+{
+    domain_t *self = static_cast<domain_t*>(domain);
+
+    EXPECT_EQ(1u, self->regs.erase(memh));
+    return UCS_OK;
+}
+
+ucs_status_t served_test::reserve(void *arg, size_t length)
+{
+    served_test *self = static_cast<served_test*>(arg);
+    std::lock_guard<std::mutex> guard(self->m_lock);
+
+    if (self->m_reserved + length > self->m_room) {
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
+    self->m_reserved += length;
+    return UCS_OK;
+}
+
+void served_test::release(void *arg, size_t length)
+{
+    served_test *self = static_cast<served_test*>(arg);
+    std::lock_guard<std::mutex> guard(self->m_lock);
+
+    EXPECT_LE(length, self->m_reserved);
+    self->m_reserved -= length;
+}
