@@ -33,7 +33,9 @@ const char *const churn_names[CHURN_LAST] = {
     [CHURN_DONTNEED]  = "dontneed"
 };
 
-int churn_hidden = 0;
+int churn_hidden     = 0;
+int churn_seen_moves = 0;
+int churn_no_moves   = 0;
 
 
 /* Memory is changed with the functions of libc, since these are what the memory
@@ -171,20 +173,33 @@ static void churn_check_mremap(const char *what, size_t length)
     }
 }
 
+/* Unless asked to be seen, the memory hooks are bypassed: UCX 1.13 (ucm_mremap())
+ * loses the target, and the buffer would go anywhere. They see that the old place
+ * is unmapped. */
+static void *churn_sys_move(void *old, size_t length, void *target)
+{
+    int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+
+    return churn_seen_moves ? mremap(old, length, length, flags, target) :
+                              (void *)syscall(SYS_mremap, old, length, length,
+                                              flags, target);
+}
+
 static void churn_move(churn_slot_t *slot, int away)
 {
     char *old = slot->base;
     char *target, *again;
 
-    /* This place stays free until we take it, whatever other threads do. The
-     * memory hooks are bypassed: UCX 1.13 (ucm_mremap()) loses the target, and
-     * the buffer would go anywhere. They see that the old place is unmapped. */
+    if (churn_no_moves) {
+        return;
+    }
+
+    /* This place stays free until we take it, whatever other threads do */
     target = churn_map(NULL, slot->length, 0);
-    if (syscall(SYS_mremap, old, slot->length, slot->length,
-                MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target) ==
-        -1) {
+    if (churn_sys_move(old, slot->length, target) == MAP_FAILED) {
         churn_check_mremap("move", slot->length);
-        churn_unmap(target, slot->length);
+        /* The kernel has unmapped the target before it refused the rest, so that
+         * another thread may have mapped it by now (mremap_to() of Linux) */
         return;
     }
 

@@ -42,6 +42,13 @@ typedef struct {
  * cache of registrations can be right then, and a test has to notice. */
 extern int churn_hidden;
 
+/* Not 0: memory is moved by mremap() as well, of which the memory hooks tell. Else
+ * it is moved by a system call that they do not see. */
+extern int churn_seen_moves;
+
+/* Not 0: memory is not moved to an address at all. */
+extern int churn_no_moves;
+
 /* Returns "size" bytes somewhere in the slot, after its memory was changed in a
  * random way, which is counted. The contents are arbitrary. Ends the program if
  * there is no memory. */

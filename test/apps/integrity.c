@@ -207,6 +207,9 @@ static void integrity_usage(void)
            "               of its own, without puts and gets (0: one thread)\n"
            "  --hidden     change memory past all memory hooks: proves that\n"
            "               wrong bytes are noticed, if there is a cache\n"
+           "  --seen-moves move memory by mremap() as well, which memory hooks\n"
+           "               of UCX 1.15 and later see; otherwise past them\n"
+           "  --no-moves   do not move memory to an address\n"
            "  --json       print one line of JSON\n");
 }
 
@@ -218,6 +221,8 @@ static void integrity_parse(int argc, char **argv, integrity_opts_t *opts)
         {"max", .number = &opts->max},
         {"threads", .count = &opts->threads},
         {"hidden", .flag = &churn_hidden},
+        {"seen-moves", .flag = &churn_seen_moves},
+        {"no-moves", .flag = &churn_no_moves},
         {"json", .flag = &opts->json},
         {NULL}
     };

@@ -88,6 +88,19 @@ bound()
             END { exit bad || (refused == 0) }' "$work/summary"
 }
 
+# answered CONDITION COMMAND...: a job with an arena, in which uses were answered, and
+# for each rank of which the condition of awk holds
+answered()
+{
+    local condition=$1
+    shift
+    with ARENA=256M "$@" &&
+        awk "$value"'
+            value("arena_answered") < 1 { print "nothing answered"; bad = 1 }
+            !('"$condition"') { print "not as expected"; bad = 1 }
+            END { exit bad }' "$work/summary"
+}
+
 # protocols COMMAND...: what protocols UCP chooses for a job, on any rank
 protocols()
 {
@@ -114,6 +127,24 @@ same_protocols()
 features()
 {
     (export OMPI_MCA_osc=ucx,sm; "$@")
+}
+
+# without_hooks COMMAND...: without memory hooks of UCX, from mpirun on, since the
+# library sets a variable for the programs that a process starts
+without_hooks()
+{
+    (export UCX_MEM_MMAP_HOOK_MODE=none; "$@")
+}
+
+# refused_arena COMMAND...: where UCX does not tell which uses no peer has access
+# to, an arena for these alone would pin memory and answer nothing
+refused_arena()
+{
+    (export UCX_RCACHE_PRED_ARENA=64M UCX_RCACHE_PRED_ARENA_KEYS=use; "$@") \
+        > "$work/said" 2>&1 || { cat "$work/said"; return 1; }
+    cat "$work/said"
+    grep -q "there is no arena: .* takes UCX 1.16" "$work/said" &&
+        ! grep -q '"arena_committed":[1-9]' "$work/summary"
 }
 
 # with NAME=VALUE COMMAND...: with a knob set; the command may be a function
@@ -560,6 +591,42 @@ storm_tests()
     done
 }
 
+# Memory of the arena, which sanitizers' allocators do not take: see docs/design/arena.md
+arena_tests()
+{
+    # The arena has to see how memory is moved, which hooks of UCX 1.13 do not
+    local moves=--seen-moves
+    [ -n "$suite" ] && [ "$suite" != bookworm ] || moves=--no-moves
+
+    # Nothing was registered but slabs
+    run "arena, Figure 1" answered \
+        'value("uses") == 0 && value("arena_answered") == 30' \
+        job 2 "$apps/fig1" --compute 2 --verify
+    run "arena, integrity, 2 ranks of 4 threads" answered 1 \
+        job 2 "$apps/integrity" $moves --threads 4
+    run "arena, strict" answered 1 with ARENA_STRICT=y \
+        job 2 "$apps/integrity" $moves $messages --seed 8
+    run "arena, small slabs, bound" answered \
+        'value("bytes_peak") <= 8 * 1048576' \
+        with MAX_PINNED=8M job 2 "$apps/integrity" $moves $messages --seed 9
+    run "arena, on demand" answered 1 with POLICY=on-demand \
+        job 2 "$apps/integrity" $moves $messages --seed 10
+    run "arena, small messages without the copy" answered 1 with EAGER=y \
+        job 2 "$apps/integrity" $moves $messages --seed 11
+    run "arena, fork" answered 1 job 2 "$apps/forktest"
+    run "arena, several contexts" answered 1 \
+        managed 1 $rig -- env LD_PRELOAD="$preload" "$apps/contexts"
+    case $suite in
+    trixie|unstable)
+        run "arena, keys of uses alone" answered 1 with ARENA_KEYS=use \
+            job 2 "$apps/integrity" $moves $messages --seed 12 ;;
+    *)
+        # Open MPI 5 leaves the context for windows open, and so a slab registered
+        run "arena, parts of MPI, 2 ranks" answered 1 \
+            features job 2 "$apps/mpi_features" --skip spawn --bytes 1m ;;
+    esac
+}
+
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes
 # under stock UCX as well
 messages="--threads 1"
@@ -582,8 +649,7 @@ run "fork" job 2 "$apps/forktest"
 storm_tests
 if [ -z "$sanitizer" ]; then
     small_tests
-fi
-if [ -z "$sanitizer" ]; then
+    arena_tests
     stock_tests
     run "integrity, 4 ranks" job 4 "$apps/integrity" $messages --seed 4
     run "integrity, on demand" \
@@ -605,6 +671,9 @@ if [ -z "$sanitizer" ]; then
         run "integrity, MPICH" managed 2 $rig -- mpirun.mpich -np 2 \
             env LD_PRELOAD="$preload" \
             "$build/$suite-mpich/test/apps/integrity" $messages
+        run "arena, MPICH" answered 1 managed 2 $rig -- mpirun.mpich -np 2 \
+            env LD_PRELOAD="$preload" \
+            "$build/$suite-mpich/test/apps/integrity" --seen-moves $messages
         run "parts of MPI, MPICH, 3 ranks" managed 3 $rig -- mpirun.mpich \
             -np 3 env LD_PRELOAD="$preload" \
             "$build/$suite-mpich/test/apps/mpi_features" --skip spawn
@@ -632,6 +701,8 @@ if [ -z "$sanitizer" ]; then
         run "parts of MPI, processes that are started later" managed 4 \
             $rig -- "$predreg" run -- \
             mpirun -np 2 "$apps/mpi_features" --only spawn
+        run "an arena for uses that no peer has access to" refused_arena \
+            job 2 "${fig1[@]:3}"
         # UCX 1.18 aborts a send of read-only memory over a transport such as this
         # one by itself: it puts, where the peer could not get, and that needs a
         # handle
@@ -645,6 +716,9 @@ if [ -z "$sanitizer" ]; then
     done
     run "beside Open MPI's memory hooks" job 2 env UCX_MEM_MMAP_HOOK_MODE=none \
         "$apps/integrity" $messages --ops 50
+    # There is no arena then
+    run "beside Open MPI's memory hooks, with an arena" without_hooks \
+        with ARENA=64M job 2 "$apps/integrity" $messages --ops 50
     run "beside a PMPI tool" profiled
     run "beside AddressSanitizer in the program" with_asan
     # The call alone, and with all that follow
