@@ -288,9 +288,10 @@ replayed_once()
 {
     local policy=$1 percent=$2 hits=$3 traces=$work/traces
     shift 3
+    # Without uses in pieces, which replay knows nothing of
     managed 2 timeout -k 5 $limit "$build/src/tools/predreg/ucx_predreg" \
-        record -o "$traces" --force --summary=json --policy "$policy" -- "$@" ||
-        return
+        record -o "$traces" --force --summary=json --policy "$policy" \
+        --set PIECES=n -- "$@" || return
     "$build/src/tools/predreg/ucx_predreg" replay --policy "$policy" --json \
         --per-rank "$traces" > "$work/replay" || return
     awk -v percent="$percent" -v most="$hits" '
