@@ -10,7 +10,6 @@
 #include "sites.h"
 
 #include <ucs/debug/log_def.h>
-#include <ucs/type/spinlock.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -46,8 +45,6 @@
 struct ucs_rcache_recorder {
     ucs_rcache_record_ring_t  *ring;
     ucs_rcache_record_sites_t *sites;
-    ucs_spinlock_t            emit_lock;  /* Held by a thread that adds an event
-                                             without a cache's lock */
 
     /* Set by start, cleared by stop, or by the thread when writing fails.
      * Relaxed: it does not matter whether an event at either end is recorded,
@@ -87,17 +84,10 @@ ucs_status_t ucs_rcache_recorder_create(ucs_rcache_recorder_t **recorder_p)
         goto err_destroy_sites;
     }
 
-    status = ucs_spinlock_init(&recorder->emit_lock, 0);
-    if (status != UCS_OK) {
-        goto err_cleanup_file;
-    }
-
     sem_init(&recorder->wakeups, 0, 0);
     *recorder_p = recorder;
     return UCS_OK;
 
-err_cleanup_file:
-    ucs_rcache_record_file_cleanup(&recorder->file);
 err_destroy_sites:
     ucs_rcache_record_sites_destroy(recorder->sites);
 err_destroy_ring:
@@ -111,7 +101,6 @@ err:
 void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder)
 {
     sem_destroy(&recorder->wakeups);
-    ucs_spinlock_destroy(&recorder->emit_lock);
     ucs_rcache_record_file_cleanup(&recorder->file);
     ucs_rcache_record_sites_destroy(recorder->sites);
     ucs_rcache_record_ring_destroy(recorder->ring);
@@ -131,14 +120,6 @@ void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event)
         ucs_unlikely(ucs_rcache_record_ring_push(recorder->ring, event))) {
         sem_post(&recorder->wakeups);
     }
-}
-
-void ucs_rcache_recorder_emit(ucs_rcache_recorder_t *recorder,
-                              const ucs_rcache_pred_event_t *event)
-{
-    ucs_spin_lock(&recorder->emit_lock);
-    ucs_rcache_recorder_event(recorder, event);
-    ucs_spin_unlock(&recorder->emit_lock);
 }
 
 void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,

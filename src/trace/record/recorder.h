@@ -65,21 +65,15 @@ void ucs_rcache_recorder_finish(ucs_rcache_recorder_t *recorder);
 void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder);
 
 
-/* The next three record something between start and stop, and do nothing at
+/* The next two record something between start and stop, and do nothing at
  * other times. Any thread may call them. */
 
 /**
  * Record an event: the function of a ucs_rcache_pred_sink_t, whose arg is the
- * recorder. One thread at a time. Wait-free, and safe in a memory hook. It
- * makes a system call only when the ring becomes half full, to wake the thread.
+ * recorder. Lock-free, and safe in a memory hook. It makes a system call only
+ * when the ring becomes half full, to wake the thread.
  */
 void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event);
-
-/** Record an event, for callers that do not hold the lock of a cache. Threads
- *  that call it at the same time wait for each other. Must not be called in a
- *  process where the recorder is the sink of a cache. */
-void ucs_rcache_recorder_emit(ucs_rcache_recorder_t *recorder,
-                              const ucs_rcache_pred_event_t *event);
 
 /** Record the call stack of a communication that the calling thread issues, if
  *  none has come from there before. */

@@ -6,35 +6,45 @@
 
 #include "ring.h"
 
+#include <ucs/sys/math.h>
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * The bounded queue of D. Vyukov ("Bounded MPMC queue", 1024cores.net) with one
+ * consumer: each slot tells whose turn it is, so that a producer which is
+ * interrupted after it has taken a slot holds up the consumer at this slot, and
+ * nobody else.
+ */
+
+/* Positions only grow; a slot's index is the position modulo size */
 typedef struct ring_slot {
+    /* The position whose event is to be written here, or, when that was written,
+     * this plus 1. Release and acquire: pass the rest of the slot on, from the
+     * producer that has taken the position to the consumer and back */
+    _Atomic uint64_t        turn;
     ucs_rcache_pred_event_t event;
     uint64_t                lost; /* How many events had been dropped before
                                      this one */
 } ring_slot_t;
 
 
-/* Positions only grow; a slot's index is the position modulo size */
 struct ucs_rcache_record_ring {
     /* Constant */
     ring_slot_t      *slots;
     uint64_t         size;
 
-    /* Written by the producer. The consumer reads tail; release: the slots
-     * before it have been written. It reads lost only when there is no producer
-     * any more, so that this is relaxed; until then the slots tell it. */
-    _Atomic uint64_t tail       /* Slot to be written next */
+    /* Written by producers. Relaxed: turns order all else, and when lost is read
+     * for the last time there is no producer any more */
+    _Atomic uint64_t tail       /* Slot to be taken next */
                      __attribute__((aligned(64)));
     _Atomic uint64_t lost;      /* Events dropped so far */
-    uint64_t         head_seen; /* Head as the producer saw it last. It looks
-                                   again if by this the ring is half full */
-    int              half_full; /* Whether it was half full at that time */
+    _Atomic int      half_full; /* Whether it was half full at the last look */
 
-    /* Written by the consumer. The producer reads head; release: the slots
-     * before it have been read. */
+    /* Written by the consumer. Producers read head, relaxed: for them it is an
+     * estimate of how full the ring is */
     _Atomic uint64_t head       /* Slot to be read next */
                      __attribute__((aligned(64)));
     uint64_t         told;      /* Lost events that pop has told of */
@@ -45,6 +55,7 @@ ucs_status_t ucs_rcache_record_ring_create(unsigned size,
                                            ucs_rcache_record_ring_t **ring_p)
 {
     ucs_rcache_record_ring_t *ring;
+    unsigned i;
     void *ptr;
 
     if (posix_memalign(&ptr, 64, sizeof(*ring)) != 0) {
@@ -61,6 +72,9 @@ ucs_status_t ucs_rcache_record_ring_create(unsigned size,
 
     /* All pages are touched now, so that no event has to wait for one */
     memset(ring->slots, 0, size * sizeof(*ring->slots));
+    for (i = 0; i < size; ++i) {
+        atomic_init(&ring->slots[i].turn, i);
+    }
     *ring_p = ring;
     return UCS_OK;
 
@@ -76,68 +90,87 @@ void ucs_rcache_record_ring_destroy(ucs_rcache_record_ring_t *ring)
     free(ring);
 }
 
-static void ring_drop(ucs_rcache_record_ring_t *ring)
+/* @return whether the ring has become half full since the last look. Two producers
+ * that look at once may both find so, and wake the consumer twice */
+static int ring_check(ucs_rcache_record_ring_t *ring, uint64_t tail)
 {
-    /* Relaxed, and no read-modify-write: only the producer writes it */
-    uint64_t lost = atomic_load_explicit(&ring->lost, memory_order_relaxed);
+    uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    int is        = (tail - head) >= (ring->size / 2);
 
-    atomic_store_explicit(&ring->lost, lost + 1, memory_order_relaxed);
+    if (ucs_likely(is == atomic_load_explicit(&ring->half_full,
+                                              memory_order_relaxed))) {
+        return 0;
+    }
+
+    atomic_store_explicit(&ring->half_full, is, memory_order_relaxed);
+    return is;
 }
 
-/* Find out whether the ring is half full. @return whether it has become so
- * since the last look */
-static UCS_F_NOINLINE int ring_check(ucs_rcache_record_ring_t *ring,
-                                     uint64_t tail)
+/* Take the next slot. @return NULL if the ring is full */
+static ring_slot_t *ring_take(ucs_rcache_record_ring_t *ring, uint64_t *tail_p)
 {
-    int was = ring->half_full;
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    ring_slot_t *slot;
+    int64_t ahead;
 
-    /* Acquire: slots before it are not written until they have been read */
-    ring->head_seen = atomic_load_explicit(&ring->head, memory_order_acquire);
-    ring->half_full = (tail - ring->head_seen) >= (ring->size / 2);
-    return ring->half_full && !was;
+    for (;;) {
+        slot  = &ring->slots[tail & (ring->size - 1)];
+        ahead = atomic_load_explicit(&slot->turn, memory_order_acquire) - tail;
+        if (ahead == 0) {
+            if (atomic_compare_exchange_weak_explicit(&ring->tail, &tail,
+                                                      tail + 1,
+                                                      memory_order_relaxed,
+                                                      memory_order_relaxed)) {
+                break;
+            }
+        } else if (ahead < 0) {
+            slot = NULL; /* It has an event that was not read */
+            break;
+        } else {
+            tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+        }
+    }
+
+    *tail_p = tail;
+    return slot;
 }
 
 int ucs_rcache_record_ring_push(ucs_rcache_record_ring_t *ring,
                                 const ucs_rcache_pred_event_t *event)
 {
-    /* Relaxed: only the producer writes it, and lost as well */
-    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    int wake      = 0;
+    uint64_t tail;
     ring_slot_t *slot;
 
-    if (ucs_unlikely(tail - ring->head_seen >= ring->size / 2)) {
-        wake = ring_check(ring, tail);
-        if (tail - ring->head_seen == ring->size) {
-            ring_drop(ring);
-            return wake;
-        }
+    slot = ring_take(ring, &tail);
+    if (ucs_unlikely(slot == NULL)) {
+        atomic_fetch_add_explicit(&ring->lost, 1, memory_order_relaxed);
+    } else {
+        slot->event = *event;
+        slot->lost  = atomic_load_explicit(&ring->lost, memory_order_relaxed);
+        atomic_store_explicit(&slot->turn, tail + 1, memory_order_release);
     }
-
-    slot        = &ring->slots[tail & (ring->size - 1)];
-    slot->event = *event;
-    slot->lost  = atomic_load_explicit(&ring->lost, memory_order_relaxed);
-    atomic_store_explicit(&ring->tail, tail + 1, memory_order_release);
-    return wake;
+    return ring_check(ring, tail);
 }
 
 int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,
                                ucs_rcache_pred_event_t *event,
                                uint64_t *lost_p)
 {
-    /* Relaxed: only the consumer writes it */
-    uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    const ring_slot_t *slot;
+    /* Only the consumer writes it */
+    uint64_t head     = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    ring_slot_t *slot = &ring->slots[head & (ring->size - 1)];
 
-    /* Acquire: the slots before it are read after they were written */
-    if (atomic_load_explicit(&ring->tail, memory_order_acquire) == head) {
+    if (atomic_load_explicit(&slot->turn, memory_order_acquire) != head + 1) {
         return 0;
     }
 
-    slot       = &ring->slots[head & (ring->size - 1)];
+    /* A producer that took its slot first may have seen more losses than the
+     * next one */
     *event     = slot->event;
-    *lost_p    = slot->lost - ring->told;
-    ring->told = slot->lost;
-    atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+    *lost_p    = (slot->lost > ring->told) ? (slot->lost - ring->told) : 0;
+    ring->told = ucs_max(slot->lost, ring->told);
+    atomic_store_explicit(&slot->turn, head + ring->size, memory_order_release);
+    atomic_store_explicit(&ring->head, head + 1, memory_order_relaxed);
     return 1;
 }
 

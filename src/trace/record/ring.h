@@ -22,10 +22,11 @@ BEGIN_C_DECLS
  * writes them. The ring is bounded: an event that finds it full is dropped, and
  * the consumer is told how many events were dropped between which.
  *
- * Threads: one producer and one consumer at a time. Threads that take turns in
- * producing need a lock; the events of the cache come under its lock.
+ * Threads: any number of producers, and one consumer at a time. A producer may
+ * be interrupted by a signal whose handler is another one.
  *
- * Progress: all but create and destroy are wait-free and make no system call.
+ * Progress: push is lock-free, pop is wait-free, and neither makes a system
+ * call. Events that follow one which is just being pushed wait for it.
  *
  * Uses the events of the cache; recorder.c and file.c call it.
  */
@@ -47,11 +48,11 @@ ucs_status_t ucs_rcache_record_ring_create(unsigned size,
 void ucs_rcache_record_ring_destroy(ucs_rcache_record_ring_t *ring);
 
 /**
- * Copy an event into the ring, or drop it if the ring is full. Only the
- * producer calls this.
+ * Copy an event into the ring, or drop it if the ring is full. Any
+ * thread.
  *
  * @return whether to wake the consumer, which is when the ring is found half
- *         full for the first time since it was less full.
+ *         full for the first time since it was found less full.
  */
 int ucs_rcache_record_ring_push(ucs_rcache_record_ring_t *ring,
                                 const ucs_rcache_pred_event_t *event);

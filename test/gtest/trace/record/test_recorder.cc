@@ -163,7 +163,7 @@ TEST_F(test_recorder, threads_that_emit)
             e.type   = UCS_RCACHE_PRED_EVENT_UNMAP;
             e.length = 4096;
             for (unsigned i = 0; i < 2000; ++i) {
-                ucs_rcache_recorder_emit(m_recorder, &e);
+                ucs_rcache_recorder_event(m_recorder, &e);
             }
         });
     }

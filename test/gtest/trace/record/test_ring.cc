@@ -223,3 +223,55 @@ TEST_F(test_ring, threads)
     EXPECT_EQ(total, seen + lost);
     EXPECT_GT(seen, 0u);
 }
+
+/* Threads produce at the same time: each event comes out once and whole, those of
+ * a thread in their order, or is told as lost */
+TEST_F(test_ring, threads_without_a_lock)
+{
+    const unsigned num_producers = 4;
+    const uint64_t each          = 100000 / SANITIZER_SLOWDOWN;
+    std::vector<uint64_t> next(num_producers, 0);
+    std::vector<std::thread> producers;
+    std::atomic<bool> done(false);
+    uint64_t seen = 0, lost = 0;
+
+    ucs_rcache_record_ring_destroy(m_ring);
+    create(64);
+
+    std::thread consumer([&]() {
+        ucs_rcache_pred_event_t e;
+        uint64_t l;
+        bool last;
+
+        do {
+            last = done;
+            while (ucs_rcache_record_ring_pop(m_ring, &e, &l)) {
+                lost += l;
+                check(e, e.id);
+                uint64_t number = e.id % each;
+                ASSERT_LT(e.id / each, num_producers);
+                EXPECT_GE(number, next[e.id / each]);
+                next[e.id / each] = number + 1;
+                ++seen;
+            }
+            std::this_thread::yield();
+        } while (!last);
+    });
+
+    for (unsigned i = 0; i < num_producers; ++i) {
+        producers.emplace_back([&, i]() {
+            for (uint64_t n = 0; n < each; ++n) {
+                push(i * each + n);
+            }
+        });
+    }
+    for (auto &producer : producers) {
+        producer.join();
+    }
+    done = true;
+    consumer.join();
+
+    lost += ucs_rcache_record_ring_lost(m_ring);
+    EXPECT_EQ(num_producers * each, seen + lost);
+    EXPECT_GT(seen, 0u);
+}

@@ -153,7 +153,7 @@ ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
         return status;
     }
 
-    ucs_rcache_recorder_emit(recorder, &event);
+    ucs_rcache_recorder_event(recorder, &event);
     return status;
 }
 
@@ -177,7 +177,7 @@ uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
     event.time     = now(core);
     status         = core->real.uct_md_mem_dereg_v2(domain->md, params);
     event.duration = elapsed(core, event.time);
-    ucs_rcache_recorder_emit(recorder, &event);
+    ucs_rcache_recorder_event(recorder, &event);
     return status;
 }
 
@@ -197,7 +197,7 @@ void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
     }
 
     event.time = now(core);
-    ucs_rcache_recorder_emit(recorder, &event);
+    ucs_rcache_recorder_event(recorder, &event);
 }
 
 void uct_predreg_watch_reset(void)
