@@ -12,7 +12,7 @@ cd "$(dirname "$0")/corpus"
 # text NAME: a trace of the lines on standard input, in both forms
 text()
 {
-    { echo "ucx_predreg trace 2"; cat; } > "text-$1"
+    { echo "ucx_predreg trace 3"; cat; } > "text-$1"
     "$command" dump --binary -o "binary-$1" "text-$1"
 }
 
@@ -53,6 +53,7 @@ deadline 1.2 0x10000 65536 id=1 domain=1 result=ahead deadline=2.0 period=1s
 dereg 1.2 0x10000 65536 id=1 domain=1 by=helper duration=11us
 unmet 3 0x10000 65536 id=1 domain=1 result=ahead
 unmap 4 0x10000 8192
+map 4 0x10000 1M
 begin 5 0x20000 4096 result=failed kind=last-resort
 lost 2
 sends 0x10000 4096 1000 3
@@ -98,9 +99,9 @@ done | text many
 { cat binary-all-fields; tail -c +13 binary-one-buffer; } > binary-chunks
 
 cp binary-one-buffer newer
-printf '\x03' | dd of=newer bs=1 seek=8 conv=notrunc status=none
-sed 's/trace 2/trace 3/' text-empty > newer-text
-sed 's/trace 2/trace 1/' text-many > older-text
+printf '\x04' | dd of=newer bs=1 seek=8 conv=notrunc status=none
+sed 's/trace 3/trace 4/' text-empty > newer-text
+sed 's/trace 3/trace 1/' text-many > older-text
 for size in 4 10 12 20 28 60 100 200; do
     head -c "$size" binary-all-fields > "truncated-$size"
 done

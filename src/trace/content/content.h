@@ -31,10 +31,13 @@ BEGIN_C_DECLS
  */
 
 /** Version of both forms. A reader accepts this version and older ones. */
-#define UCS_RCACHE_TRACE_VERSION 2
+#define UCS_RCACHE_TRACE_VERSION 3
 
 /** The first version that has small sends. */
 #define UCS_RCACHE_TRACE_VERSION_SENDS 2
+
+/** The first version that has memory that was mapped. */
+#define UCS_RCACHE_TRACE_VERSION_MAPS 3
 
 /** No small buffer was sent more often than that, in a trace: the sums over all
  *  buffers are numbers of 64 bits as well. */

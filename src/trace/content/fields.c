@@ -5,6 +5,7 @@
  */
 
 #include "fields.h"
+#include "content.h"
 
 #define HAS(_part) TRACE_HAS_##_part
 
@@ -35,7 +36,9 @@ const trace_type_t trace_types[UCS_RCACHE_PRED_EVENT_LAST] = {
     [UCS_RCACHE_PRED_EVENT_UNMET] = {
         "unmet", HAS(ID) | HAS(RANGE) | HAS(RESULT)},
     [UCS_RCACHE_PRED_EVENT_UNMAP] = {
-        "unmap", HAS(RANGE)}
+        "unmap", HAS(RANGE)},
+    [UCS_RCACHE_PRED_EVENT_MAP] = {
+        "map", HAS(RANGE), UCS_RCACHE_TRACE_VERSION_MAPS}
 };
 
 static const char *const no_names[] = {NULL};

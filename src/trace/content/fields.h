@@ -33,8 +33,9 @@ enum {
 
 
 typedef struct trace_type {
-    const char *name; /**< Name in the text form */
-    unsigned   has;   /**< TRACE_HAS_xxx */
+    const char *name;   /**< Name in the text form */
+    unsigned   has;     /**< TRACE_HAS_xxx */
+    unsigned   version; /**< The first version that has it; 0: all have */
 } trace_type_t;
 
 /** The type of each event, by its @ref ucs_rcache_pred_event_type_t. */

@@ -135,7 +135,8 @@ static ucs_status_t read_event(trace_reader_t *reader, uint8_t type)
     ucs_rcache_pred_event_t event = { 0 };
 
     event.type = type - TRACE_RECORD_EVENT;
-    if (event.type >= UCS_RCACHE_PRED_EVENT_LAST) {
+    if ((event.type >= UCS_RCACHE_PRED_EVENT_LAST) ||
+        (reader->version < trace_types[event.type].version)) {
         trace_reader_bad(reader, "a record of unknown type");
         return UCS_OK;
     }

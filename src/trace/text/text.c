@@ -223,7 +223,8 @@ static ucs_status_t text_record(trace_text_t *text)
     size_t i;
 
     for (i = 0; i < UCS_RCACHE_PRED_EVENT_LAST; ++i) {
-        if (!strcmp(name, trace_types[i].name)) {
+        if (!strcmp(name, trace_types[i].name) &&
+            (text->version >= trace_types[i].version)) {
             return trace_text_event(text, i);
         }
     }
@@ -244,8 +245,8 @@ static ucs_status_t text_record(trace_text_t *text)
 
     return trace_unexpected(
             &text->line, name, "begin, end, reg, dereg, deadline, unmet, "
-            "unmap, meta, domain, site, module, sends (version 2), counter, "
-            "lost or truncated");
+            "unmap, map (version 3), meta, domain, site, module, sends (version "
+            "2), counter, lost or truncated");
 }
 
 static ucs_status_t text_line(trace_text_t *text)

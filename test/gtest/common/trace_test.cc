@@ -73,7 +73,7 @@ trace_ptr trace_test::parse(const std::string &content)
 
 trace_ptr trace_test::parse_text(const std::string &lines)
 {
-    return parse("ucx_predreg trace 2\n" + lines);
+    return parse("ucx_predreg trace 3\n" + lines);
 }
 
 std::string trace_test::text_of(const trace_ptr &trace)
@@ -208,7 +208,7 @@ void trace_test::expect_error(const std::string &content, ucs_status_t status,
 void trace_test::expect_text_error(const std::string &lines,
                                    const std::string &message)
 {
-    expect_error("ucx_predreg trace 2\n" + lines, UCS_ERR_INVALID_PARAM,
+    expect_error("ucx_predreg trace 3\n" + lines, UCS_ERR_INVALID_PARAM,
                  message);
 }
 

@@ -113,7 +113,8 @@ template <typename R> event_t trace_test::random_event(R &random)
                                        random() % UCS_RCACHE_PRED_EVENT_LAST),
                                number());
 
-    if (event.type != UCS_RCACHE_PRED_EVENT_UNMAP) {
+    if ((event.type != UCS_RCACHE_PRED_EVENT_UNMAP) &&
+        (event.type != UCS_RCACHE_PRED_EVENT_MAP)) {
         event.id     = (random() % 2) ? random() % 500 : number();
         event.domain = number();
     }

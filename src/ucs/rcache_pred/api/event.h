@@ -37,6 +37,8 @@ typedef enum {
     UCS_RCACHE_PRED_EVENT_UNMET,     /**< The use for which a region was
                                           registered has not come in time */
     UCS_RCACHE_PRED_EVENT_UNMAP,     /**< Memory is being unmapped */
+    UCS_RCACHE_PRED_EVENT_MAP,       /**< Memory was mapped that an arena could
+                                          have served. No event of a cache */
     UCS_RCACHE_PRED_EVENT_LAST
 } ucs_rcache_pred_event_type_t;
 
@@ -63,7 +65,10 @@ enum {
     /* These bits belong to DEADLINE. None of them is set if no use is
      * predicted */
     UCS_RCACHE_PRED_RESULT_KEPT       = 1 << 6, /**< The region stays registered
-                                                     until its deadline */
+                                                     until its deadline. In
+                                                     USE_BEGIN, with HIT: the
+                                                     memory is of an arena and
+                                                     stays registered */
     UCS_RCACHE_PRED_RESULT_AHEAD      = 1 << 7  /**< The region is deregistered,
                                                      and registered again at its
                                                      deadline. In UNMET: the
@@ -101,13 +106,13 @@ typedef enum {
  *  other events the field is 0. */
 typedef struct ucs_rcache_pred_event {
     uint8_t                   type;     /**< ucs_rcache_pred_event_type_t */
-    uint8_t                   result;   /**< All but USE_END and UNMAP: bits
+    uint8_t                   result;   /**< All but USE_END, UNMAP, MAP: bits
                                              UCS_RCACHE_PRED_RESULT_* */
     uint8_t                   kind;     /**< USE_BEGIN:
                                              ucs_rcache_pred_use_kind_t */
     uint8_t                   by;       /**< REG, DEREG: ucs_rcache_pred_by_t */
-    uint16_t                  domain;   /**< All but UNMAP: number of the
-                                             domain, from 0 in the order of
+    uint16_t                  domain;   /**< All but UNMAP and MAP: number of
+                                             the domain, from 0 in the order of
                                              creation */
     uint32_t                  flags;    /**< USE_BEGIN: flags for the
                                              registration, as the use gave
@@ -119,8 +124,10 @@ typedef struct ucs_rcache_pred_event {
     uint64_t                  id;       /**< A number that names the region, or
                                              the use in pieces; no other region
                                              or use in pieces has the same. 0 in
-                                             UNMAP, and in REG and DEREG of
-                                             pieces. A USE_END ends any one of
+                                             UNMAP and MAP, and in REG and DEREG
+                                             of pieces. Uses of an arena's memory
+                                             have that of a slab, whatever their
+                                             memory. A USE_END ends any one of
                                              the uses with its number */
     uint64_t                  address;  /**< All but USE_END: start of the
                                              memory */

@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "mappings.h"
 #include "process.h"
 #include "sends.h"
 
@@ -32,6 +33,7 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
 {
     uct_predreg_core_t *core = arg;
     uintptr_t start          = (uintptr_t)event->vm_unmapped.address;
+    int is_recorded;
 
     /* In a forked child whose handler has not run yet, the cache is still the
      * parent's, and another thread of it may have held the lock */
@@ -40,10 +42,12 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
     }
 
     uct_predreg_hot_unmapped(start, start + event->vm_unmapped.size);
+    is_recorded = uct_predreg_mappings_unmapped(core, start,
+                                                event->vm_unmapped.size);
     if (core->pred != NULL) {
         ucs_rcache_pred_unmapped(core->pred, start,
                                  start + event->vm_unmapped.size);
-    } else {
+    } else if (!is_recorded) {
         uct_predreg_watch_unmapped(core, start, event->vm_unmapped.size);
     }
 }

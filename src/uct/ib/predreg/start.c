@@ -5,6 +5,7 @@
  */
 
 #include "entry.h"
+#include "mappings.h"
 #include "process.h"
 #include "sends.h"
 
@@ -40,6 +41,22 @@
 #define THREAD_PATIENCE 5000000000ul
 
 
+/* A trace is to have the program's large mappings, too */
+static void record_mappings(uct_predreg_core_t *core)
+{
+    ucs_status_t status;
+
+    if (!uct_predreg_is_traced(&core->knobs)) {
+        return;
+    }
+
+    status = uct_predreg_mappings_start(core);
+    if (status != UCS_OK) {
+        ucs_warn("memory events of UCM are not available (%s): memory that is "
+                 "mapped is missing in the trace", ucs_status_string(status));
+    }
+}
+
 /* Prepare for watching, under leave-pinned. Only a trace and hot buffers need to
  * know of unmaps there */
 static void watch_start(uct_predreg_core_t *core)
@@ -56,6 +73,7 @@ static void watch_start(uct_predreg_core_t *core)
 
     status = uct_predreg_vm_events_start(core);
     if (status == UCS_OK) {
+        record_mappings(core);
         return;
     }
 
@@ -125,6 +143,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
         return status;
     }
 
+    record_mappings(core);
     uct_predreg_quiet_install();
     uct_predreg_seat_init();
     if (!uct_predreg_is_managing(core)) {

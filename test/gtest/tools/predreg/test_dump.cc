@@ -27,7 +27,7 @@ protected:
 TEST_F(test_dump, text) {
     make_job("job", 1);
     EXPECT_EQ(0, call(predreg_dump, {path("job/0.trace")}));
-    EXPECT_EQ(0u, m_output.find("ucx_predreg trace 2\n")) << m_output;
+    EXPECT_EQ(0u, m_output.find("ucx_predreg trace 3\n")) << m_output;
     EXPECT_FALSE(contains(m_output, "# "));
 
     /* What was printed is a trace that is printed likewise */

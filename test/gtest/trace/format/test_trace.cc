@@ -61,7 +61,8 @@ TEST_F(test_trace, fields_of_other_types_are_not_stored)
         /* A field that is 0 does not belong to this type of event, or may be
          * 0 */
         dirty = clean;
-        if (type == UCS_RCACHE_PRED_EVENT_UNMAP) {
+        if ((type == UCS_RCACHE_PRED_EVENT_UNMAP) ||
+            (type == UCS_RCACHE_PRED_EVENT_MAP)) {
             dirty.id     = 5;
             dirty.domain = 6;
         }

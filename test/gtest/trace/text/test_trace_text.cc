@@ -83,10 +83,11 @@ TEST_F(test_trace_text, every_field_has_a_name)
             "deadline 5 0x1 2 result=ahead deadline=6.5 period=1.5\n"
             "unmet 6 0x1 2 result=kept\n"
             "unmap 7 0x1 2\n"
-            "begin 8 0x1 2 kind=last-resort result=late,miss,pieces,failed\n");
+            "begin 8 0x1 2 kind=last-resort result=late,miss,pieces,failed\n"
+            "map 9 0x3 4\n");
 
     ASSERT_TRUE(trace != NULL) << log_watch::take();
-    ASSERT_EQ(8u, trace->num_events);
+    ASSERT_EQ(9u, trace->num_events);
 
     const event_t *e = trace->events;
     EXPECT_EQ(3u, e[0].id);
@@ -119,6 +120,9 @@ TEST_F(test_trace_text, every_field_has_a_name)
     EXPECT_EQ(UCS_RCACHE_PRED_RESULT_LATE | UCS_RCACHE_PRED_RESULT_MISS |
               UCS_RCACHE_PRED_RESULT_PIECES | UCS_RCACHE_PRED_RESULT_FAILED,
               e[7].result);
+    EXPECT_EQ(UCS_RCACHE_PRED_EVENT_MAP, e[8].type);
+    EXPECT_EQ(3u, e[8].address);
+    EXPECT_EQ(4u, e[8].length);
     expect_round_trips(trace);
 }
 
@@ -254,9 +258,9 @@ TEST_F(test_trace_text, errors_name_line_word_and_what_was_expected)
         const char *lines, *message;
     } cases[] = {
         {"begins 1 0 0\n", "line 2: 'begins': expected begin, end, reg, dereg, "
-                           "deadline, unmet, unmap, meta, domain, site, "
-                           "module, sends (version 2), counter, lost or "
-                           "truncated"},
+                           "deadline, unmet, unmap, map (version 3), meta, "
+                           "domain, site, module, sends (version 2), counter, "
+                           "lost or truncated"},
         {"\n# x\nbegin\n", "line 4: the line ends: expected a time in seconds"},
         {"begin 1\n", "the line ends: expected an address"},
         {"begin 1 0\n", "the line ends: expected a length"},
@@ -345,7 +349,7 @@ TEST_F(test_trace_text, prints_what_can_be_read_by_people)
             "begin 0.1 0x10000 1M result=miss duration=40us\n"
             "end 0.102 0x10000\n");
 
-    EXPECT_EQ("ucx_predreg trace 2\n"
+    EXPECT_EQ("ucx_predreg trace 3\n"
               "meta command \"mpirun -n 2 ./a.out\"\n"
               "meta rank 0\n"
               "begin 0.100000000 0x10000 1048576 id=1 result=miss "
@@ -365,7 +369,7 @@ TEST_F(test_trace_text, small_sends)
     EXPECT_EQ(100u, trace->sends[0].count);
     EXPECT_EQ(7u, trace->sends[0].copied);
     EXPECT_EQ(0u, trace->sends[1].copied);
-    EXPECT_EQ("ucx_predreg trace 2\nsends 0x1000 4096 100 7\n"
+    EXPECT_EQ("ucx_predreg trace 3\nsends 0x1000 4096 100 7\n"
               "sends 0x1000 300 2\nsends 0x0 256 1099511627776\n",
               text_of(trace));
     expect_round_trips(trace);
@@ -375,6 +379,12 @@ TEST_F(test_trace_text, the_first_version_has_no_small_sends)
 {
     expect_error("ucx_predreg trace 1\nsends 0x1000 4096 100\n",
                  UCS_ERR_INVALID_PARAM, "line 2: 'sends': expected begin");
+}
+
+TEST_F(test_trace_text, the_second_version_has_no_mappings)
+{
+    expect_error("ucx_predreg trace 2\nmap 1 0x1000 4096\n",
+                 UCS_ERR_INVALID_PARAM, "line 2: 'map': expected begin");
 }
 
 TEST_F(test_trace_text, truncated_is_kept)

@@ -156,13 +156,11 @@ static void spoil(uct_predreg_served_t *served, const range_t *part)
  * more than is needed asks for more than a slab has */
 #define ANY_MEMORY (MAP_POPULATE | MAP_NORESERVE)
 
-/* Memory that the program may do with what it does with any mapping: nobody
- * asked for an address, a file, a kind or a way of locking it */
-static int may_serve(const uct_predreg_served_t *served, const void *address,
-                     size_t length, int prot, int flags)
+/* The program may do with it what it does with any mapping: nobody asked for an
+ * address, a file, a kind or a way of locking it */
+int uct_predreg_arena_may_serve(const void *address, int prot, int flags)
 {
-    return (address == NULL) && (length >= served->min_length) &&
-           (prot == (PROT_READ | PROT_WRITE)) &&
+    return (address == NULL) && (prot == (PROT_READ | PROT_WRITE)) &&
            ((flags & ~ANY_MEMORY) == (MAP_PRIVATE | MAP_ANONYMOUS));
 }
 
@@ -185,7 +183,8 @@ int uct_predreg_arena_mmap(uct_predreg_served_t *served, void *address,
 {
     range_t range, part;
 
-    if (may_serve(served, address, length, prot, flags)) {
+    if ((length >= served->min_length) &&
+        uct_predreg_arena_may_serve(address, prot, flags)) {
         *result_p = allocate(served, length);
         return *result_p != NULL;
     }

@@ -51,6 +51,10 @@ typedef struct uct_predreg_served {
 } uct_predreg_served_t;
 
 
+/** @return whether a mapping of these arguments of mmap() can come from an arena,
+ *          if it is long enough. */
+int uct_predreg_arena_may_serve(const void *address, int prot, int flags);
+
 /** mmap(). */
 int uct_predreg_arena_mmap(uct_predreg_served_t *served, void *address,
                            size_t length, int prot, int flags,

@@ -7,6 +7,7 @@
 #include "arena.h"
 #include "domain.h"
 #include "foreign.h"
+#include "posted.h"
 #include "register.h"
 
 #include <uct/ib/predreg/arena/arena.h>
@@ -282,6 +283,44 @@ void uct_predreg_arena_close_domain(uct_predreg_domain_t *domain)
         uct_predreg_arena_regs_remove(&domain->arena->regs,
                                       domain->arena_number);
     }
+}
+
+/* Record an event in the trace, which there is. Regions are numbered from 1 on,
+ * which no address of a handle is */
+static void record(uct_predreg_domain_t *domain, ucs_rcache_pred_event_t *event,
+                   uct_mem_h memh)
+{
+    event->time   = ucs_rcache_pred_thread_now(domain->core->thread);
+    event->domain = domain->number;
+    event->id     = (uintptr_t)memh;
+    ucs_rcache_recorder_event(domain->core->recorder, event);
+}
+
+void uct_predreg_arena_record_begin(uct_predreg_domain_t *domain,
+                                    const void *address, size_t length,
+                                    unsigned flags, unsigned kind,
+                                    uct_mem_h memh)
+{
+    ucs_rcache_pred_event_t event = {
+        .type    = UCS_RCACHE_PRED_EVENT_USE_BEGIN,
+        .result  = UCS_RCACHE_PRED_RESULT_HIT | UCS_RCACHE_PRED_RESULT_KEPT,
+        .kind    = kind,
+        .flags   = flags,
+        .address = (uintptr_t)address,
+        .length  = length
+    };
+
+    uct_predreg_posted_get(address, &event.context);
+    record(domain, &event, memh);
+}
+
+void uct_predreg_arena_record_end(uct_predreg_domain_t *domain, uct_mem_h memh)
+{
+    ucs_rcache_pred_event_t event = {
+        .type = UCS_RCACHE_PRED_EVENT_USE_END
+    };
+
+    record(domain, &event, memh);
 }
 
 int uct_predreg_arena_make_room(uct_predreg_core_t *core)

@@ -10,8 +10,10 @@
 #include "types.h"
 
 #include <ucs/sys/compiler_def.h>
+#include <uct/api/uct.h>
 #include <uct/ib/predreg/core/types.h>
 
+#include <stddef.h>
 #include <stdint.h>
 
 BEGIN_C_DECLS
@@ -31,6 +33,15 @@ void uct_predreg_arena_open_domain(uct_predreg_core_t *core,
 
 /** Deregister the slabs in a domain that is about to be closed. */
 void uct_predreg_arena_close_domain(uct_predreg_domain_t *domain);
+
+/** Record in the trace, which there is, that a use of memory of the arena has
+ *  begun or ended.
+ *  @param [in] kind  ucs_rcache_pred_use_kind_t. */
+void uct_predreg_arena_record_begin(uct_predreg_domain_t *domain,
+                                    const void *address, size_t length,
+                                    unsigned flags, unsigned kind,
+                                    uct_mem_h memh);
+void uct_predreg_arena_record_end(uct_predreg_domain_t *domain, uct_mem_h memh);
 
 /** Give back memory of the arena that the program has nothing in. May wait for a
  *  registration. @return 0 if there is none. Any thread. */

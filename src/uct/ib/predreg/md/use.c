@@ -340,14 +340,22 @@ static ucs_status_t keeper_mem_reg(uct_predreg_domain_t *domain,
 /* Begin a use of memory that is registered already, since it came from the
  * arena. A hot buffer has a registration of its own, which is counted */
 static UCS_F_ALWAYS_INLINE int
-is_answered(const uct_predreg_domain_t *domain, const request_t *req,
-            uct_mem_h *memh_p)
+is_answered(uct_predreg_domain_t *domain, const request_t *req,
+            uct_predreg_may_t may, uct_mem_h *memh_p)
 {
-    return ucs_unlikely(domain->arena != NULL) &&
-           (req->purpose != UCT_PREDREG_PURPOSE_HOT) &&
-           uct_predreg_arena_begin(domain->arena, domain->arena_number,
-                                   req->address, req->length,
-                                   req->flags & UCT_MD_MEM_ACCESS_ALL, memh_p);
+    if (ucs_likely(domain->arena == NULL) ||
+        (req->purpose == UCT_PREDREG_PURPOSE_HOT) ||
+        !uct_predreg_arena_begin(domain->arena, domain->arena_number,
+                                 req->address, req->length,
+                                 req->flags & UCT_MD_MEM_ACCESS_ALL, memh_p)) {
+        return 0;
+    }
+
+    if (ucs_unlikely(domain->core->recorder != NULL)) {
+        uct_predreg_arena_record_begin(domain, req->address, req->length,
+                                       req->flags, use_kind(may), *memh_p);
+    }
+    return 1;
 }
 
 static ucs_status_t begin(uct_predreg_domain_t *domain, const request_t *req,
@@ -369,7 +377,7 @@ static ucs_status_t begin(uct_predreg_domain_t *domain, const request_t *req,
                                memh_p);
     }
 
-    if (is_answered(domain, req, memh_p)) {
+    if (is_answered(domain, req, may, memh_p)) {
         return UCS_OK;
     }
 
@@ -470,6 +478,9 @@ static int ends_answered(uct_predreg_domain_t *domain,
         return 0;
     }
 
+    if (ucs_unlikely(domain->core->recorder != NULL)) {
+        uct_predreg_arena_record_end(domain, params->memh);
+    }
     if (is_invalidation(params)) {
         invalidation_done(params->comp);
     }

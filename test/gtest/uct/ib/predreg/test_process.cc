@@ -12,10 +12,13 @@
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/mappings.h>
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/process.h>
 
 #include <trace/trace.h>
+
+#include <sys/mman.h>
 
 /* Memory that is unmapped, and forks */
 class test_process : public md_test {
@@ -72,8 +75,9 @@ protected:
         return snapshot.pool_bytes;
     }
 
-    /* Unmaps in the only trace of a folder */
-    static unsigned num_unmaps(const std::string &folder)
+    /* Events of a type in the only trace of a folder */
+    static unsigned num_events(const std::string &folder,
+                               ucs_rcache_pred_event_type_t type)
     {
         unsigned count = 0;
 
@@ -85,7 +89,7 @@ protected:
                 continue;
             }
             for (size_t i = 0; i < trace->num_events; ++i) {
-                count += (trace->events[i].type == UCS_RCACHE_PRED_EVENT_UNMAP);
+                count += (trace->events[i].type == type);
             }
             ucs_rcache_trace_free(trace);
         }
@@ -137,7 +141,45 @@ TEST_F(test_process, leave_pinned_records_what_is_unmapped) {
     test_vm_unmapped(m_buffer, LENGTH);
     test_vm_unmapped(m_buffer, 1); /* No use was that short */
     uct_predreg_record_finish(test_core_state());
-    EXPECT_EQ(1u, num_unmaps(m_folder + "/traces"));
+    EXPECT_EQ(1u, num_events(m_folder + "/traces",
+                             UCS_RCACHE_PRED_EVENT_UNMAP));
+}
+
+/* What an arena could have served, under any policy */
+TEST_F(test_process, large_mappings_are_recorded) {
+    const int prot  = PROT_READ | PROT_WRITE;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+    set("TRACE", m_folder + "/traces");
+    set("ARENA_MIN", "1M");
+    ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start(test_core_state()));
+    ASSERT_EQ(UCS_OK, uct_predreg_mappings_start(test_core_state()));
+
+    uct_md_h md = open();
+    dereg(md, reg(md, SEND));
+    void *at = (void*)0x10000000;
+    test_vm_mapped(NULL, 1 << 20, prot, flags, at);
+    test_vm_mapped(NULL, 2 << 20, prot, flags | MAP_NORESERVE, at);
+    test_vm_remapped(at, 4096, 1 << 20, at);
+    /* These are not */
+    test_vm_mapped(NULL, (1 << 20) - 1, prot, flags, at);
+    test_vm_mapped(NULL, 1 << 20, PROT_READ, flags, at);
+    test_vm_mapped(NULL, 1 << 20, prot, MAP_PRIVATE, at);
+    test_vm_mapped(NULL, 1 << 20, prot, MAP_SHARED | MAP_ANONYMOUS, at);
+    test_vm_mapped(at, 1 << 20, prot, flags, at);
+    test_vm_mapped(NULL, 1 << 20, prot, flags, MAP_FAILED);
+    test_vm_remapped(at, 1 << 20, 4096, at);
+    test_vm_remapped(at, 4096, 1 << 20, MAP_FAILED);
+    test_core_set_pid(getppid()); /* In a child, before its fork handler ran */
+    test_vm_mapped(NULL, 1 << 20, prot, flags, at);
+    test_core_set_pid(getpid());
+
+    test_vm_unmapped(at, 1 << 20); /* Which no use was of */
+    test_vm_unmapped(at, 4096);
+    uct_predreg_record_finish(test_core_state());
+    EXPECT_EQ(3u, num_events(m_folder + "/traces", UCS_RCACHE_PRED_EVENT_MAP));
+    EXPECT_EQ(1u, num_events(m_folder + "/traces",
+                             UCS_RCACHE_PRED_EVENT_UNMAP));
 }
 
 TEST_F(test_process, memory_events_that_are_missing_are_told) {

@@ -30,6 +30,12 @@ int test_vm_events_priority(void);
 /* Tell who asked last that memory is unmapped */
 void test_vm_unmapped(void *address, size_t length);
 
+/* Tell who asked last that a call of mmap() or mremap() has returned this */
+void test_vm_mapped(void *address, size_t length, int prot, int flags,
+                    void *result);
+void test_vm_remapped(void *address, size_t old_length, size_t new_length,
+                      void *result);
+
 END_C_DECLS
 
 #endif
