@@ -129,6 +129,26 @@ features()
     (export OMPI_MCA_osc=ucx,sm; "$@")
 }
 
+# recorded_arena COMMAND...: a recorded job with an arena, of which replay finds that
+# all of its uses were answered, as the job itself does
+recorded_arena()
+{
+    rm -rf "$work/traces"
+    (export UCX_RCACHE_PRED_ARENA=256M UCX_RCACHE_PRED_TRACE="$work/traces"
+        "$@") || return
+    "$predreg" replay --json --policy predict,arena "$work/traces" \
+        > "$work/replayed" || return
+    cat "$work/replayed"
+    awk "$value"'
+        FNR == NR { answered += value("arena_answered"); next }
+        /"policy":"arena"/ { replayed = value("answered"); uses = value("uses") }
+        END {
+            # The first slab may not be there in time
+            exit (answered == 0) || (uses != answered) || (replayed > uses) ||
+                 (replayed < 0.9 * uses)
+        }' "$work/summary" "$work/replayed"
+}
+
 # without_hooks COMMAND...: without memory hooks of UCX, from mpirun on, since the
 # library sets a variable for the programs that a process starts
 without_hooks()
@@ -601,6 +621,8 @@ arena_tests()
     # Nothing was registered but slabs
     run "arena, Figure 1" answered \
         'value("uses") == 0 && value("arena_answered") == 30' \
+        job 2 "$apps/fig1" --compute 2 --verify
+    run "arena, Figure 1, recorded and replayed" recorded_arena \
         job 2 "$apps/fig1" --compute 2 --verify
     run "arena, integrity, 2 ranks of 4 threads" answered 1 \
         job 2 "$apps/integrity" $moves --threads 4

@@ -41,6 +41,10 @@ static ucs_status_t play_policies(const predreg_timeline_t *timeline,
     unsigned policy;
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        if ((policy == PREDREG_REPLAY_ARENA) && (timeline->num_maps == 0)) {
+            continue; /* It would be predict once more */
+        }
+
         status = predreg_replay_params_default(timeline, policy, &params);
         if (status != UCS_OK) {
             return status;

@@ -47,12 +47,13 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
     }
 
     *params = (predreg_replay_params_t){
-        .policy    = policy,
-        .reg       = timeline->reg,
-        .dereg     = timeline->dereg,
-        .wakeup    = WAKEUP,
-        .compared  = COMPARED,
-        .max_steps = MAX_STEPS
+        .policy     = policy,
+        .arena_slab = knobs.arena_slab,
+        .reg        = timeline->reg,
+        .dereg      = timeline->dereg,
+        .wakeup     = WAKEUP,
+        .compared   = COMPARED,
+        .max_steps  = MAX_STEPS
     };
     uct_predreg_knobs_to_params(&knobs, &params->cache);
     uct_predreg_knobs_cleanup(&knobs);
@@ -143,7 +144,8 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
 
     memset(result, 0, sizeof(*result));
     result->policy = params->policy;
-    result->budget = (params->policy == PREDREG_REPLAY_PREDICT) ?
+    result->budget = ((params->policy == PREDREG_REPLAY_PREDICT) ||
+                      (params->policy == PREDREG_REPLAY_ARENA)) ?
                      params->cache.budget : INFINITY;
     return predreg_policies[params->policy].replay(timeline, params, result);
 }

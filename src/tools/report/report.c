@@ -171,7 +171,7 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
 ucs_status_t predreg_report_add(predreg_report_t *report,
                                 const predreg_report_rank_t *input)
 {
-    const predreg_replay_result_t *pinned, *predict;
+    const predreg_replay_result_t *pinned, *predict, *arena;
     ucs_status_t status;
 
     pinned  = report_find_result(input, PREDREG_REPLAY_LEAVE_PINNED);
@@ -200,6 +200,11 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
                                input->small_costs, input->eager_fraction);
     if (status != UCS_OK) {
         return status;
+    }
+
+    arena = report_find_result(input, PREDREG_REPLAY_ARENA);
+    if ((arena != NULL) && (predict != NULL)) {
+        predreg_gain_add(&report->gain, predict, arena);
     }
 
     report_collect(report, input);

@@ -20,6 +20,20 @@ typedef struct {
 } layout_t;
 
 
+void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params)
+{
+    *params = (ucs_arena_params_t){
+        .slab_size   = slab_size,
+        .low_water   = slab_size / UCS_ARENA_DEF_LOW_PART,
+        .high_water  = slab_size / UCS_ARENA_DEF_HIGH_PART,
+        .zero_budget = UCS_ARENA_DEF_ZERO_BUDGET,
+        .warm        = UCS_ARENA_DEF_WARM,
+        .lazy        = UCS_ARENA_DEF_LAZY,
+        .idle        = UCS_ARENA_DEF_IDLE,
+        .retry       = UCS_ARENA_DEF_RETRY
+    };
+}
+
 static int is_multiple(size_t number, size_t unit)
 {
     return (number > 0) && (number % unit == 0);

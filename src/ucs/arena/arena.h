@@ -148,6 +148,10 @@ typedef struct ucs_arena {
 } ucs_arena_t;
 
 
+/** Set all parameters to the defaults that go with slabs of this size, but for
+ *  start, size and page_size, which are 0, and is_strict, which is off. */
+void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params);
+
 /** @return how much memory an arena needs for itself, bytes: a structure, and
  *          16 bytes and a bit for each page. Those of slabs that are never
  *          opened are not accessed. 0: the parameters are not accepted. */

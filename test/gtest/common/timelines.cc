@@ -44,6 +44,12 @@ void made_program::unmap(uint64_t time, uint64_t start, uint64_t length)
     m_unmaps.push_back({time, start, start + length});
 }
 
+void made_program::map(uint64_t time, uint64_t start, uint64_t length)
+{
+    last_until(time);
+    m_maps.push_back({time, start, start + length});
+}
+
 void made_program::last_until(uint64_t time)
 {
     m_duration = std::max(m_duration, time);
@@ -61,6 +67,11 @@ const predreg_timeline_t *made_program::timeline()
                          return a.time < b.time;
                      });
 
+    std::stable_sort(m_maps.begin(), m_maps.end(),
+                     [](const predreg_map_t &a, const predreg_map_t &b) {
+                         return a.time < b.time;
+                     });
+
     m_timeline.num_domains = 1;
     for (const predreg_use_t &use : m_uses) {
         m_timeline.num_domains = std::max(m_timeline.num_domains,
@@ -70,6 +81,8 @@ const predreg_timeline_t *made_program::timeline()
     m_timeline.num_uses   = m_uses.size();
     m_timeline.unmaps     = m_unmaps.data();
     m_timeline.num_unmaps = m_unmaps.size();
+    m_timeline.maps       = m_maps.data();
+    m_timeline.num_maps   = m_maps.size();
     m_timeline.duration   = m_duration;
     m_timeline.reg        = reg;
     m_timeline.dereg      = dereg;

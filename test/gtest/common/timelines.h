@@ -34,6 +34,7 @@ public:
                        uint64_t length, uint64_t caller = 1,
                        uint64_t window = 0);
     void unmap(uint64_t time, uint64_t start, uint64_t length);
+    void map(uint64_t time, uint64_t start, uint64_t length);
     /* Let the program last until then, if its last event is earlier */
     void last_until(uint64_t time);
 
@@ -64,6 +65,7 @@ public:
 private:
     std::vector<predreg_use_t>   m_uses;
     std::vector<predreg_unmap_t> m_unmaps;
+    std::vector<predreg_map_t>   m_maps;
     uint64_t                     m_duration;
     predreg_timeline_t           m_timeline;
 };

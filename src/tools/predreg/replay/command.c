@@ -30,6 +30,40 @@ static void print_summary(const predreg_job_t *job)
     }
 }
 
+/* Whether a policy is worth a row. Where nothing is mapped that an arena could
+ * serve, it is predict once more */
+static int has_row(const predreg_job_t *job, const predreg_replay_opts_t *opts,
+                   predreg_replay_policy_t policy)
+{
+    const predreg_replay_result_t *results = job->results[policy];
+
+    if ((results == NULL) ||
+        (opts->curve && (policy == PREDREG_REPLAY_PREDICT))) {
+        return 0;
+    }
+
+    return (policy != PREDREG_REPLAY_ARENA) || opts->policies_given ||
+           (results[job->num_ranks].limit > 0);
+}
+
+static void print_gain(const predreg_job_t *job, int is_json)
+{
+    const predreg_replay_result_t *predict, *arena;
+    predreg_gain_t gain = {0};
+    size_t i;
+
+    predict = job->results[PREDREG_REPLAY_PREDICT];
+    arena   = job->results[PREDREG_REPLAY_ARENA];
+    if ((predict == NULL) || (arena == NULL)) {
+        return;
+    }
+
+    for (i = 0; i < job->num_ranks; ++i) {
+        predreg_gain_add(&gain, &predict[i], &arena[i]);
+    }
+    predreg_replay_print_gain(&gain, is_json);
+}
+
 static void print_table(const predreg_job_t *job,
                         const predreg_replay_opts_t *opts)
 {
@@ -44,8 +78,7 @@ static void print_table(const predreg_job_t *job,
     }
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if ((job->results[policy] != NULL) &&
-            !(opts->curve && (policy == PREDREG_REPLAY_PREDICT))) {
+        if (has_row(job, opts, policy)) {
             predreg_replay_print_results(job, opts,
                                          predreg_policies[policy].name, "",
                                          job->results[policy]);
@@ -55,6 +88,7 @@ static void print_table(const predreg_job_t *job,
     if (!opts->json) {
         print_summary(job);
     }
+    print_gain(job, opts->json);
     predreg_replay_print_sends(&job->sends, opts->json);
 
     if (opts->curve && !opts->json) {

@@ -19,7 +19,7 @@
 static const char *const accepted[] = {"HELPER", "BUDGET", "HISTORY", "MAX_SITES",
                                        "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
                                        "MAX_REGIONS", "PIECES",
-                                       "EAGER_FRACTION"};
+                                       "EAGER_FRACTION", "ARENA_SLAB"};
 
 
 char *predreg_knob_opt_accepted(void)

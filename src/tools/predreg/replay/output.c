@@ -77,7 +77,8 @@ static void print_json(const predreg_replay_result_t *result,
     print_seconds("critical_path_seconds", result->waited);
     print_seconds("duration_seconds", result->duration);
     print_causes(result);
-    printf("\"regs\":%lu,\"refused\":%lu,", result->regs, result->refused);
+    printf("\"regs\":%lu,\"refused\":%lu,\"answered\":%lu,", result->regs,
+           result->refused, result->answered);
     print_seconds("helper_seconds", result->helper);
     print_budget(result);
     printf("\"prediction_errors\":[");
@@ -191,6 +192,48 @@ void predreg_replay_print_excess(const predreg_replay_result_t *predict,
     if (is_first) {
         printf("\n");
     }
+}
+
+static void print_json_arena(const predreg_gain_t *gain)
+{
+    printf("{\"arena\":\"%s\",\"ranks\":%u,\"size\":%lu,\"uses\":%lu,"
+           "\"answered\":%lu,\"pinned_avg_bytes\":%.0f,"
+           "\"predict_avg_bytes\":%.0f,\"seconds_saved\":%.9f,"
+           "\"seconds\":%.9f}\n",
+           predreg_gain_advice_name(predreg_gain_advise(gain)), gain->ranks,
+           gain->size, gain->uses, gain->answered, gain->average,
+           gain->predict_average, (double)gain->saved / NSEC_PER_SEC,
+           (double)gain->time / NSEC_PER_SEC);
+}
+
+/* @return the words that end the sentence about what an arena would save */
+static const char *gain_phrase(predreg_gain_advice_t advice)
+{
+    static const char *phrases[] = {
+        [PREDREG_GAIN_UNUSED] = "of no use: no use is of such memory",
+        [PREDREG_GAIN_LOSES]  = "not recommended: the program would wait longer",
+        [PREDREG_GAIN_LITTLE] = "not needed: less than 0.1 % of the run time",
+        [PREDREG_GAIN_YES]    = "recommended, if there is memory to pin"
+    };
+
+    return phrases[advice];
+}
+
+void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json)
+{
+    if (gain->ranks == 0) {
+        return;
+    }
+
+    if (is_json) {
+        print_json_arena(gain);
+        return;
+    }
+
+    printf("\nlarge allocations: UCX_RCACHE_PRED_ARENA=%luM would answer %lu of "
+           "%lu uses\n  without a registration, and save %.3f ms of waiting: "
+           "%s\n", gain->size >> 20, gain->answered, gain->uses,
+           gain->saved / 1e6, gain_phrase(predreg_gain_advise(gain)));
 }
 
 /* Print the numbers of an estimate, or nothing known */

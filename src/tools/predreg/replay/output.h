@@ -9,6 +9,7 @@
 
 #include "job.h"
 
+#include <tools/replay/gain.h>
 #include <tools/replay/replay.h>
 
 BEGIN_C_DECLS
@@ -38,6 +39,10 @@ void predreg_replay_print_head(void);
 /** Print in words what predict registers beyond clairvoyant. */
 void predreg_replay_print_excess(const predreg_replay_result_t *predict,
                                  const predreg_replay_result_t *clairvoyant);
+
+/** Print what an arena would change: a JSON object on a line, or sentences.
+ *  Nothing if the program has no mappings for it. */
+void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json);
 
 /** Print what small sends there are, and what it would save to send them
  *  without the copy: a JSON object on a line, or sentences. Nothing if there

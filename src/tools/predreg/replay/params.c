@@ -20,7 +20,8 @@ ucs_status_t predreg_replay_opts_params(const predreg_replay_opts_t *opts,
     }
 
     uct_predreg_knobs_to_params(&opts->knobs, &params->cache);
-    params->limit = opts->limits[policy];
+    params->limit      = opts->limits[policy];
+    params->arena_slab = opts->knobs.arena_slab;
     if (opts->window != 0) {
         params->compared = opts->window;
     }

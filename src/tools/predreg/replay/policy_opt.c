@@ -36,25 +36,34 @@ char *predreg_policy_opt_accepted(void)
     return predreg_format("%s", ucs_string_buffer_cstr(&list));
 }
 
+/* @return the first policy from this one on that has a limit */
+static unsigned next_limited(unsigned policy)
+{
+    while ((policy < PREDREG_REPLAY_LAST) &&
+           (predreg_policies[policy].limit == PREDREG_LIMIT_NONE)) {
+        ++policy;
+    }
+    return policy;
+}
+
 /* List the policies that have a limit, with an example of the limit if asked
  * for. The word comes before the last policy */
 static char *limited_policies(const char *word, int with_example)
 {
     UCS_RCACHE_PRED_STRB(list, 1024);
     const char *separator = "";
-    unsigned policy;
+    unsigned policy, next;
 
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if (predreg_policies[policy].limit == PREDREG_LIMIT_NONE) {
-            continue;
-        }
-
+    for (policy = next_limited(0); policy < PREDREG_REPLAY_LAST;
+         policy = next) {
+        next = next_limited(policy + 1);
         ucs_string_buffer_appendf(&list, "%s%s%s%s", separator,
                                   predreg_policies[policy].name,
                                   with_example ? "=" : "",
                                   with_example ? limit_kind(policy)->example :
                                                  "");
-        separator = word;
+        separator = (next_limited(next + 1) < PREDREG_REPLAY_LAST) ? ", " :
+                                                                     word;
     }
 
     return predreg_format("%s", ucs_string_buffer_cstr(&list));

@@ -41,8 +41,8 @@ typedef struct predreg_helper_op {
 
 typedef struct predreg_replay_result {
     unsigned                policy;    /**< predreg_replay_policy_t */
-    uint64_t                limit;     /**< LRU, REGIONS: the limit that was in
-                                            force */
+    uint64_t                limit;     /**< LRU, REGIONS, ARENA: the limit that
+                                            was in force */
     predreg_sum_t           pinned;
     double                  pinned_avg_bytes;      /**< Average over the
                                                         duration and, under
@@ -57,6 +57,9 @@ typedef struct predreg_replay_result {
     uint64_t                refused;   /**< How many uses went without a
                                             registration for lack of room; uses
                                             does not count them */
+    uint64_t                answered;  /**< ARENA: how many uses its memory was
+                                            registered for already; uses and hits
+                                            count them */
     uint64_t                regs;      /**< Registrations */
     uint64_t                waited;    /**< On the critical path, ns */
     uint64_t                duration;  /**< ns */

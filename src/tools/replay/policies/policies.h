@@ -36,11 +36,15 @@ typedef enum {
 typedef struct predreg_replay_params {
     predreg_replay_policy_t  policy;
     uint64_t                 limit;    /**< LRU: bytes; REGIONS: regions; 0:
-                                            half of leave-pinned's peak */
+                                            half of leave-pinned's peak. ARENA:
+                                            its size, bytes; 0: as large as
+                                            needed */
+    size_t                   arena_slab; /**< ARENA: of its slabs, a power of 2,
+                                              bytes */
     predreg_cost_t           reg;      /**< What registering costs, usually
                                             taken from the timeline */
     predreg_cost_t           dereg;
-    uint64_t                 wakeup;   /**< PREDICT: how long the helper takes
+    uint64_t                 wakeup;   /**< PREDICT, ARENA: how long the helper takes
                                             to wake up, ns */
     int                      shared;   /**< PREDICT: not 0: the helper has no
                                             processor of its own; while it runs,
@@ -53,7 +57,7 @@ typedef struct predreg_replay_params {
                                              takes more steps than this, at some
                                              0.1 us each; see
                                              predreg_segments_steps() */
-    ucs_rcache_pred_params_t cache;    /**< PREDICT, ON_DEMAND: parameters of
+    ucs_rcache_pred_params_t cache;    /**< PREDICT, ON_DEMAND, ARENA: parameters of
                                             the cache, as the knobs set them.
                                             The fields ops, arg, node and policy
                                             are ignored. The sink, if there is

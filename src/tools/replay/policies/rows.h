@@ -33,6 +33,16 @@ PREDREG_POLICY_ROW(ON_DEMAND, on_demand,
                    .note   = "Registered at each use, deregistered after it",
                    .place  = 3)
 
+/* PREDICT, with large mappings served from registered memory */
+PREDREG_POLICY_ROW(ARENA, arena,
+                   .name   = "arena",
+                   .label  = "arena",
+                   .brief  = "this library, arena",
+                   .note   = "predict, but large allocations come from memory "
+                             "that is registered already, up to ",
+                   .limit  = PREDREG_LIMIT_BYTES,
+                   .place  = 7)
+
 /* Memory stays registered, as in UCX's cache */
 PREDREG_POLICY_ROW(LEAVE_PINNED, leave_pinned,
                    .name   = "leave-pinned",

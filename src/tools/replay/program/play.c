@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 /*
- * Playing a timeline merges three sorted sequences: begins of uses, ends of
- * uses, and unmaps.
+ * Playing a timeline merges four sorted sequences: begins of uses, ends of uses,
+ * unmaps and maps.
  */
 
 
@@ -29,6 +29,7 @@ typedef struct play {
     size_t                   next_use;
     size_t                   next_end;
     size_t                   next_unmap;
+    size_t                   next_map;
     uint64_t                 waited;    /* How much later everything happens,
                                            ns */
 } play_t;
@@ -87,30 +88,45 @@ static void play_unmap(play_t *play, const predreg_unmap_t *unmap)
     play->player->unmap(play->player->arg, unmap, unmap->time + play->waited);
 }
 
+static void play_map(play_t *play, const predreg_map_t *map)
+{
+    if (play->player->map != NULL) {
+        play->player->map(play->player->arg, map, map->time + play->waited);
+    }
+}
+
 /* @return 0 if the timeline has no further event. */
 static int play_next(play_t *play)
 {
     const predreg_timeline_t *timeline = play->timeline;
     const predreg_use_t *use           = timeline->uses + play->next_use;
     const predreg_unmap_t *unmap       = timeline->unmaps + play->next_unmap;
+    const predreg_map_t *map           = timeline->maps + play->next_map;
     const end_t *end                   = play->ends + play->next_end;
-    uint64_t use_time, unmap_time, end_time;
+    uint64_t use_time, unmap_time, map_time, end_time, first;
 
     use_time   = (play->next_use < timeline->num_uses) ? use->begin :
                                                          UINT64_MAX;
     unmap_time = (play->next_unmap < timeline->num_unmaps) ? unmap->time :
                                                              UINT64_MAX;
+    map_time   = (play->next_map < timeline->num_maps) ? map->time : UINT64_MAX;
     end_time   = (play->next_end < play->num_ends) ? end->time : UINT64_MAX;
+    first      = ucs_min(ucs_min(use_time, unmap_time),
+                         ucs_min(map_time, end_time));
 
-    if ((end_time <= unmap_time) && (end_time <= use_time)) {
-        if (end_time == UINT64_MAX) {
-            return 0;
-        }
+    if (first == UINT64_MAX) {
+        return 0;
+    }
+
+    if (end_time == first) {
         ++play->next_end;
         play_end(play, timeline->uses + end->use);
-    } else if (unmap_time <= use_time) {
+    } else if (unmap_time == first) {
         ++play->next_unmap;
         play_unmap(play, unmap);
+    } else if (map_time == first) {
+        ++play->next_map;
+        play_map(play, map);
     } else {
         ++play->next_use;
         play_begin(play, use);

@@ -19,18 +19,20 @@ BEGIN_C_DECLS
  */
 
 /** The functions of a policy that is played. Their times are those of the
- *  program under the policy. Each function returns how long the program waits
- *  in it. */
+ *  program under the policy. The first two return how long the program waits in
+ *  them. */
 typedef struct predreg_player {
     void     *arg;
     uint64_t (*begin)(void *arg, const predreg_use_t *use, uint64_t now);
     uint64_t (*end)(void *arg, const predreg_use_t *use, uint64_t now);
     void     (*unmap)(void *arg, const predreg_unmap_t *unmap, uint64_t now);
+    void     (*map)(void *arg, const predreg_map_t *map,
+                    uint64_t now); /**< NULL: the policy need not know */
 } predreg_player_t;
 
 /**
  * Play a whole timeline. Of events at the same time, ends of uses come first,
- * then unmaps, then begins of uses.
+ * then unmaps, then maps, then begins of uses.
  *
  * @param [out] duration_p  Duration of the timeline, plus all that the program
  *                          waited.

@@ -117,6 +117,24 @@ static ucs_status_t add_unmap(builder_t *builder,
     return predreg_first_uses_unmap(&builder->first_uses, start, end);
 }
 
+static void add_map(builder_t *builder, const ucs_rcache_pred_event_t *event)
+{
+    predreg_timeline_t *timeline = builder->timeline;
+
+    /* No kernel maps more than that. Such an event may be left out, as one that
+     * was lost */
+    if ((event->length == 0) || (event->length > PREDREG_MAX_ADDRESS) ||
+        (event->address > PREDREG_MAX_ADDRESS - event->length)) {
+        return;
+    }
+
+    timeline->maps[timeline->num_maps++] = (predreg_map_t){
+        .time  = predreg_waits_time(&builder->waits, event->time),
+        .start = event->address,
+        .end   = event->address + event->length
+    };
+}
+
 static ucs_status_t add_event(builder_t *builder,
                               const ucs_rcache_pred_event_t *event)
 {
@@ -136,6 +154,9 @@ static ucs_status_t add_event(builder_t *builder,
         return UCS_OK;
     case UCS_RCACHE_PRED_EVENT_UNMAP:
         return add_unmap(builder, event);
+    case UCS_RCACHE_PRED_EVENT_MAP:
+        add_map(builder, event);
+        return UCS_OK;
     default:
         return UCS_OK; /* The other events tell what the recorded policy did,
                           which the timeline leaves out */
@@ -175,18 +196,21 @@ static ucs_status_t alloc_arrays(builder_t *builder)
 {
     const ucs_rcache_trace_t *trace = builder->trace;
     predreg_timeline_t *timeline    = builder->timeline;
-    size_t num_uses = 0, num_unmaps = 0;
+    size_t num_uses = 0, num_unmaps = 0, num_maps = 0;
     size_t i;
 
     for (i = 0; i < trace->num_events; ++i) {
         num_uses   += trace->events[i].type == UCS_RCACHE_PRED_EVENT_USE_BEGIN;
         num_unmaps += trace->events[i].type == UCS_RCACHE_PRED_EVENT_UNMAP;
+        num_maps   += trace->events[i].type == UCS_RCACHE_PRED_EVENT_MAP;
     }
 
     /* Room for one more, because calloc() of 0 elements may return NULL */
     timeline->uses   = calloc(num_uses + 1, sizeof(*timeline->uses));
     timeline->unmaps = calloc(num_unmaps + 1, sizeof(*timeline->unmaps));
-    if ((timeline->uses == NULL) || (timeline->unmaps == NULL)) {
+    timeline->maps   = calloc(num_maps + 1, sizeof(*timeline->maps));
+    if ((timeline->uses == NULL) || (timeline->unmaps == NULL) ||
+        (timeline->maps == NULL)) {
         return UCS_ERR_NO_MEMORY;
     }
 
@@ -295,6 +319,7 @@ out:
 void predreg_timeline_destroy(predreg_timeline_t *timeline)
 {
     predreg_points_cleanup(&timeline->first_uses);
+    free(timeline->maps);
     free(timeline->unmaps);
     free(timeline->uses);
     free(timeline);

@@ -41,11 +41,20 @@ typedef struct predreg_unmap {
     uint64_t end;
 } predreg_unmap_t;
 
+/** Memory that the program maps and an arena could serve. */
+typedef struct predreg_map {
+    uint64_t time;
+    uint64_t start;
+    uint64_t end;
+} predreg_map_t;
+
 typedef struct predreg_timeline {
     predreg_use_t   *uses;    /**< Sorted by begin */
     size_t          num_uses;
     predreg_unmap_t *unmaps;  /**< Sorted by time */
     size_t          num_unmaps;
+    predreg_map_t   *maps;    /**< Sorted by time */
+    size_t          num_maps;
     unsigned        num_domains; /**< >= 1 */
     uint64_t        duration; /**< Time of the last event, without waits */
     uint64_t        waited;   /**< Sum of the waits that were taken out */

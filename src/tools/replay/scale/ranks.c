@@ -87,6 +87,7 @@ static void add_counters(const predreg_replay_result_t *result,
     total->early    += result->early;
     total->wasted   += result->wasted;
     total->refused  += result->refused;
+    total->answered += result->answered;
     total->regs     += result->regs;
     total->waited   += result->waited;
     total->helper   += result->helper;

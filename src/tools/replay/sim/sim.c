@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "served.h"
 #include "sim.h"
 #include "transfer.h"
 #include "world.h"
@@ -28,17 +29,20 @@
 #define PROGRESS_INTERVAL 1000000
 
 
-/* A use of the timeline. Both pointers are NULL before the use begins, after it
+/* A use of the timeline. All pointers are NULL before the use begins, after it
  * has ended, and if it was refused */
 typedef struct sim_use {
     void               *memh;
     predreg_transfer_t *transfer; /* If it is in pieces */
+    void               *slab;     /* If the arena answers it */
 } sim_use_t;
 
 typedef struct sim {
     const predreg_timeline_t     *timeline;
     predreg_account_t            *account;
     predreg_world_t              *world;
+    predreg_served_t             *served;     /* NULL: there is no arena */
+    uint64_t                     answered;    /* Uses that it has answered */
     ucs_rcache_pred_sink_t       sink;        /* Sink of the cache, calls
                                                  on_event() */
     const ucs_rcache_pred_sink_t *user_sink;  /* Sink of the caller; NULL:
@@ -90,29 +94,37 @@ static void sim_progress(sim_t *sim)
 }
 
 /* @return when the next thing is to be done besides the events of the timeline:
- * a piece lands, or the program makes progress. It makes progress while uses
- * are under way; if there are none, it computes. */
-static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p)
+ * a piece lands, the program makes progress, or the helper of the arena does
+ * something. The program makes progress while uses are under way; if there are
+ * none, it computes. */
+static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p, uint64_t *due_p)
 {
     uint64_t progress = UINT64_MAX;
 
     *landing_p = predreg_transfers_next(&sim->transfers);
+    *due_p     = UINT64_MAX;
+    if (sim->served != NULL) {
+        *due_p = ucs_max(predreg_served_due(sim->served),
+                         predreg_world_now(sim->world));
+    }
     if (sim_does_progress(sim) && (sim->under_way > 0)) {
         progress = sim->progressed + PROGRESS_INTERVAL;
     }
-    return ucs_min(*landing_p, progress);
+    return ucs_min(ucs_min(*landing_p, *due_p), progress);
 }
 
 /* Let the program go on until this time */
 static void sim_advance(sim_t *sim, uint64_t until)
 {
-    uint64_t step, landing;
+    uint64_t step, landing, due;
 
-    for (step = sim_next_step(sim, &landing); step <= until;
-         step = sim_next_step(sim, &landing)) {
+    for (step = sim_next_step(sim, &landing, &due); step <= until;
+         step = sim_next_step(sim, &landing, &due)) {
         predreg_world_advance(sim->world, step);
         if (step == landing) {
             predreg_transfers_land(&sim->transfers);
+        } else if (step == due) {
+            predreg_served_tend(sim->served, predreg_world_now(sim->world));
         } else {
             sim_progress(sim);
         }
@@ -167,6 +179,23 @@ static void sim_advance_shared(sim_t *sim, uint64_t until)
     sim_advance(sim, until + predreg_world_take_stolen(sim->world));
 }
 
+/* Begin a use that the arena answers. @return whether it does */
+static int sim_answer(sim_t *sim, const predreg_use_t *use, sim_use_t *state,
+                      predreg_site_t *site, uint64_t begun)
+{
+    if (sim->served != NULL) {
+        state->slab = predreg_served_begin(sim->served, use, site, begun);
+    }
+
+    if (state->slab == NULL) {
+        return 0;
+    }
+
+    ++sim->under_way;
+    ++sim->answered;
+    return 1;
+}
+
 static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
 {
     sim_t *sim           = arg;
@@ -176,6 +205,13 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
     uint64_t begun;
 
     sim_advance_shared(sim, now);
+    begun = predreg_world_now(sim->world);
+    if (sim_answer(sim, use, state, site, begun)) {
+        predreg_account_use(sim->account, site, 1, 0, begun - now);
+        sim_progress(sim);
+        return begun - now;
+    }
+
     status = begin_use(sim, use, state);
     begun  = predreg_world_now(sim->world);
     if (UCS_STATUS_IS_ERR(status)) {
@@ -211,7 +247,11 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
     sim_advance_shared(sim, now);
     sim_progress(sim); /* Progress finds that the use has ended */
     ended = predreg_world_now(sim->world);
-    if (state->transfer != NULL) {
+    if (state->slab != NULL) {
+        --sim->under_way;
+        predreg_served_end(sim->served, state->slab, ended);
+        state->slab = NULL;
+    } else if (state->transfer != NULL) {
         --sim->under_way;
         predreg_transfer_end(&sim->transfers, state->transfer);
         free(state->transfer);
@@ -239,6 +279,20 @@ static void sim_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
 
     sim_advance(sim, now);
     ucs_rcache_pred_unmapped(sim->pred, unmap->start, unmap->end);
+    if (sim->served != NULL) {
+        predreg_served_unmap(sim->served, unmap,
+                             predreg_world_now(sim->world));
+    }
+}
+
+static void sim_map(void *arg, const predreg_map_t *map, uint64_t now)
+{
+    sim_t *sim = arg;
+
+    if (sim->served != NULL) {
+        sim_advance(sim, now);
+        predreg_served_map(sim->served, map, predreg_world_now(sim->world));
+    }
 }
 
 static ucs_status_t sim_create_pred(sim_t *sim,
@@ -307,6 +361,15 @@ static ucs_status_t sim_create(sim_t *sim,
         return status;
     }
 
+    if (params->arena > 0) {
+        status = predreg_served_create(params->arena, params->arena_slab,
+                                       &params->reg, &params->dereg,
+                                       sim->account, &sim->served);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+
     predreg_transfers_init(&sim->transfers, sim->account, sim->world);
     status = sim_create_pred(sim, params);
     if (status != UCS_OK) {
@@ -338,6 +401,10 @@ static void sim_destroy(sim_t *sim)
         predreg_world_destroy(sim->world);
     }
 
+    if (sim->served != NULL) {
+        predreg_served_destroy(sim->served);
+    }
+
     if (sim->account != NULL) {
         predreg_account_destroy(sim->account);
     }
@@ -351,10 +418,11 @@ static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
         .arg   = sim,
         .begin = sim_begin,
         .end   = sim_end,
-        .unmap = sim_unmap
+        .unmap = sim_unmap,
+        .map   = sim_map
     };
     ucs_status_t status, finished;
-    uint64_t duration;
+    uint64_t duration, helper;
 
     status = predreg_timeline_play(sim->timeline, &player, &duration);
     if (status == UCS_OK) {
@@ -369,6 +437,13 @@ static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
     if (status == UCS_OK) {
         status = (finished == UCS_OK) ? sim->status : finished;
     }
+
+    if ((status == UCS_OK) && (sim->served != NULL)) {
+        status          = predreg_served_finish(sim->served, duration, &helper,
+                                                &result->limit);
+        result->helper += helper;
+    }
+    result->answered = sim->answered;
 
     return (status == UCS_OK) ?
            predreg_account_result(sim->account, duration, result) : status;

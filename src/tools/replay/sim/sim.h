@@ -15,7 +15,7 @@ BEGIN_C_DECLS
 /** @file sim.h
  *
  * Plays a program that uses this library's own cache in a world of virtual
- * time. The policies predict and on-demand call this, and tests do.
+ * time. The policies predict, on-demand and arena call this, and tests do.
  */
 
 typedef struct predreg_sim_params {
@@ -30,13 +30,17 @@ typedef struct predreg_sim_params {
     int                      shared; /**< Not 0: the helper has no processor of
                                           its own; while it runs, the program
                                           does not */
+    size_t                   arena;  /**< Large mappings come from an arena of
+                                          this size, bytes; 0: there is none */
+    size_t                   arena_slab; /**< Of its slabs, a power of 2, bytes */
 } predreg_sim_params_t;
 
 
 /**
  * Play the cache over a program.
  *
- * @param [out] result  The result, without its policy and limit.
+ * @param [out] result  The result, without its policy. Its limit is how much
+ *                      memory the arena had at a time, at most.
  * @param [out] stats   Statistics of the cache when the program has ended.
  * @return UCS_ERR_NO_MEMORY, or the error that the cache returns for its
  *         parameters.

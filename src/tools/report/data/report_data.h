@@ -11,6 +11,7 @@
 #include "recommend.h"
 #include "sites.h"
 
+#include <tools/replay/gain.h>
 #include <tools/replay/sends.h>
 
 BEGIN_C_DECLS
@@ -66,6 +67,8 @@ typedef struct predreg_report {
     report_curves_t    curves;
     predreg_sites_t    *sites;
     predreg_sends_t    sends;
+    predreg_gain_t     gain;      /**< Of the ranks that were played with an
+                                       arena */
 } report_data_t;
 
 

@@ -71,6 +71,7 @@ void predreg_page_write(const report_data_t *report, FILE *out)
     report_write_remainder(report, out);
     report_write_uses(report, out);
     report_write_errors(report, out);
+    report_write_arena(report, out);
     report_write_sends(report, out);
     report_write_places(report, out);
     report_write_ranks(report, out);

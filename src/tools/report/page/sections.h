@@ -66,6 +66,9 @@ void report_write_uses(const report_data_t *report, FILE *out);
 /** uses.c: by how much predictions were wrong. */
 void report_write_errors(const report_data_t *report, FILE *out);
 
+/** uses.c: how many uses an arena would answer, and what that would save. */
+void report_write_arena(const report_data_t *report, FILE *out);
+
 /** sends.c: buffers of small sends, and what it would save to send them without
  *  the copy. */
 void report_write_sends(const report_data_t *report, FILE *out);

@@ -16,6 +16,8 @@
 
 #include <ucs/sys/math.h>
 
+#include <math.h>
+
 
 static void uses_write_row(const report_data_t *report, FILE *out,
                            predreg_replay_policy_t policy)
@@ -140,4 +142,53 @@ void report_write_errors(const report_data_t *report, FILE *out)
         uses_write_predictor(report, out, predreg_policy_at(i));
     }
     fputs("</div></section>\n", out);
+}
+
+static void arena_write_advice(const predreg_gain_t *gain, FILE *out)
+{
+    static const char *const reasons[] = {
+        [PREDREG_GAIN_UNUSED] = "is not recommended: no use is of such memory.",
+        [PREDREG_GAIN_LOSES]  = "is not recommended: the program would wait "
+                                "longer.",
+        [PREDREG_GAIN_LITTLE] = "is not needed: that is less than a thousandth "
+                                "of the run time.",
+        [PREDREG_GAIN_YES]    = "is recommended, if there is memory to pin."
+    };
+
+    fputs("<b><code>UCX_RCACHE_PRED_ARENA=", out);
+    predreg_html_print(out, "%luM", gain->size >> 20);
+    fputs("</code> ", out);
+    predreg_html_print(out, "%s", reasons[predreg_gain_advise(gain)]);
+    fputs("</b> ", out);
+}
+
+void report_write_arena(const report_data_t *report, FILE *out)
+{
+    const predreg_gain_t *gain = &report->gain;
+
+    if (gain->ranks == 0) {
+        return;
+    }
+
+    fputs("<section id=\"arena\"><h2>Large allocations</h2>\n<p>", out);
+    predreg_html_print(out, "With an arena, whose memory is registered before "
+                            "the program asks for it, %s of %s uses would need "
+                            "no registration (%s), and %s would wait %s %s than "
+                            "under predict. ",
+                       PREDREG_COUNT(gain->answered), PREDREG_COUNT(gain->uses),
+                       PREDREG_PERCENT(gain->answered, gain->uses),
+                       (gain->ranks == 1) ? "the rank" : "the ranks together",
+                       PREDREG_TIME(fabs((double)gain->saved)),
+                       (gain->saved < 0) ? "longer" : "less");
+    predreg_html_print(out, "A rank would have %s registered on average, "
+                            "instead of %s, and the one with most allocations "
+                            "%s for the arena. ",
+                       PREDREG_BYTES(gain->average / gain->ranks),
+                       PREDREG_BYTES(gain->predict_average / gain->ranks),
+                       PREDREG_BYTES(gain->size));
+    arena_write_advice(gain, out);
+    predreg_html_print(out, "Counted are allocations that the recorded run has "
+                            "mapped; with an arena, malloc() maps more of them "
+                            "than by itself.");
+    fputs("</p></section>\n", out);
 }

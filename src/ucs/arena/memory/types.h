@@ -117,9 +117,10 @@ typedef struct ucs_arena_params {
 
 /* Defaults. The lazy time is short for people, and long beside a system call;
  * the other times have slabs come and go a few times a second at most. */
-#define UCS_ARENA_DEF_SLAB        (64ul << 20)
-#define UCS_ARENA_DEF_LOW_WATER   (64ul << 20)
-#define UCS_ARENA_DEF_HIGH_WATER  (256ul << 20)
+#define UCS_ARENA_DEF_LOW_PART    4 /**< So little is kept free, and ... */
+#define UCS_ARENA_DEF_HIGH_PART   1 /**< ... so much at most, in parts of a slab:
+                                         a program that communicates little is
+                                         to pin little */
 #define UCS_ARENA_DEF_ZERO_BUDGET (16ul << 20)
 #define UCS_ARENA_DEF_WARM        (2ul << 20) /**< What the cache of a core has,
                                                    by and large: filling that

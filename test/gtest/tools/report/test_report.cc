@@ -364,7 +364,7 @@ TEST_F(test_report, policies_not_played_are_left_out)
     ASSERT_EQ(UCS_OK, add(r));
 
     std::string page = write();
-    EXPECT_EQ(3u, elements(page, "figure").size());
+    EXPECT_EQ(4u, elements(page, "figure").size());
     for (const auto &head : elements(page, "th")) {
         EXPECT_FALSE(contains(head, "clairvoyant")) << head;
     }

@@ -17,11 +17,6 @@
 #include <sys/mman.h>
 
 
-/* So little is kept free, and so much at most, in parts of a slab: a program
- * that communicates little is to pin little */
-#define LOW_WATER_PART  4
-#define HIGH_WATER_PART 1
-
 /* How often it is looked at whether memory is short, ns. A look takes some 20 us,
  * and no longer than this no slab is opened after one is given back for that */
 #define LOOK_INTERVAL UCS_ARENA_DEF_IDLE
@@ -85,20 +80,14 @@ static void op_release(void *arg, size_t length)
 static ucs_arena_params_t
 super_params(const uct_predreg_arena_params_t *params, uintptr_t start)
 {
-    return (ucs_arena_params_t){
-        .start       = start,
-        .size        = params->size,
-        .page_size   = ucs_rcache_pred_page_size(),
-        .slab_size   = params->slab_size,
-        .low_water   = params->slab_size / LOW_WATER_PART,
-        .high_water  = params->slab_size / HIGH_WATER_PART,
-        .zero_budget = UCS_ARENA_DEF_ZERO_BUDGET,
-        .warm        = UCS_ARENA_DEF_WARM,
-        .lazy        = UCS_ARENA_DEF_LAZY,
-        .idle        = UCS_ARENA_DEF_IDLE,
-        .retry       = UCS_ARENA_DEF_RETRY,
-        .is_strict   = params->is_strict
-    };
+    ucs_arena_params_t super;
+
+    ucs_arena_params_default(params->slab_size, &super);
+    super.start     = start;
+    super.size      = params->size;
+    super.page_size = ucs_rcache_pred_page_size();
+    super.is_strict = params->is_strict;
+    return super;
 }
 
 static size_t next_part(size_t *end_p, size_t size)

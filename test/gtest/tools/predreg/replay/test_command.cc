@@ -265,6 +265,53 @@ TEST_F(test_replay_command, bad_input) {
     EXPECT_TRUE(contains(m_errors, "No such file")) << m_errors;
 }
 
+/* What is mapped, used once and unmapped, 20 times. When the first use comes, the
+ * first slab is not there yet */
+TEST_F(test_replay_command, large_allocations) {
+    std::string lines_of_trace;
+
+    for (unsigned i = 1; i <= 20; ++i) {
+        std::string at = "0x" + std::to_string(i) + "00000000";
+        auto time      = [i](unsigned step) {
+            return " " + std::to_string(i * 10 + step) + "ms ";
+        };
+
+        lines_of_trace += "map" + time(0) + at + " 8M\n"
+                          "begin" + time(1) + at + " 8M result=miss "
+                          "duration=500us\n"
+                          "reg" + time(1) + at + " 8M duration=500us\n"
+                          "end" + time(2) + at + "\n"
+                          "unmap" + time(3) + at + " 8M\n";
+    }
+    std::string trace = make_file("trace", "ucx_predreg trace 3\n" +
+                                  lines_of_trace);
+
+    EXPECT_EQ(0, replay({trace})) << m_errors;
+    EXPECT_EQ(1u, lines("arena  ")) << m_output;
+    EXPECT_EQ(1u, lines("large allocations: UCX_RCACHE_PRED_ARENA=64M would "
+                        "answer 19 of 20 uses")) << m_output;
+    EXPECT_EQ(1u, lines(": recommended, if there is memory to pin"));
+
+    EXPECT_EQ(0, replay({"--json", "--set", "ARENA_SLAB=32M",
+                         "--policy=predict,arena=64m", trace})) << m_errors;
+    EXPECT_EQ(1u, lines("{\"policy\":\"arena\"")) << m_output;
+    EXPECT_EQ(1u, lines("\"refused\":0,\"answered\":20,"));
+    EXPECT_EQ(1u, lines("\"limit\":67108864"));
+    EXPECT_EQ(1u, lines("{\"arena\":\"yes\",\"ranks\":1,\"size\":67108864,"
+                        "\"uses\":20,\"answered\":20,")) << m_output;
+
+    /* Without predict there is nothing to compare with; and a trace without
+     * mappings has no row, unless it is asked for */
+    EXPECT_EQ(0, replay({"--policy=arena", trace})) << m_errors;
+    EXPECT_EQ(0u, lines("large allocations")) << m_output;
+    std::string folder = make_job("job", 1);
+    EXPECT_EQ(0, replay({folder})) << m_errors;
+    EXPECT_EQ(0u, lines("arena")) << m_output;
+    EXPECT_EQ(0, replay({"--policy=predict,arena", folder})) << m_errors;
+    EXPECT_EQ(1u, lines("arena ")) << m_output;
+    EXPECT_EQ(0u, lines("large allocations")) << m_output;
+}
+
 /* Small sends are told apart from the policies; what they cost is what was kept
  * on this machine for the UCX and the domains of the trace */
 TEST_F(test_replay_command, small_sends) {

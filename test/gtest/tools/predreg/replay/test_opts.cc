@@ -98,13 +98,13 @@ TEST_F(test_replay_opts, policies) {
 TEST_F(test_replay_opts, bad_policies) {
     for (const char *bad : {"fast", "", "predic", "predictor"}) {
         expect_refused({"--policy", bad, "a"}, std::string("--policy: '") + bad +
-                       "'; accepted: predict, on-demand, leave-pinned, "
-                       "lru[=BYTES], regions[=N], periodicity, clairvoyant");
+                       "'; accepted: predict, on-demand, arena[=BYTES], "
+                       "leave-pinned, lru[=BYTES], regions[=N], periodicity, clairvoyant");
     }
     expect_refused({"--policy=predict,predict", "a"},
                    "--policy: 'predict' is given twice");
     expect_refused({"--policy=predict=5", "a"},
-                   "only lru and regions have a limit");
+                   "only arena, lru and regions have a limit");
     for (const char *bad : {"lru=", "lru=0", "lru=x", "lru=-1", "lru=5x",
                             "lru=17179869185g", "regions=inf"}) {
         expect_refused({"--policy", bad, "a"}, std::string("--policy: '") + bad +

@@ -246,6 +246,25 @@ TEST_F(test_timeline, unmaps)
     EXPECT_EQ(50u, m_timeline->duration);
 }
 
+TEST_F(test_timeline, maps)
+{
+    begin(0, 100, 1);
+    for (uint64_t address : {0x2000ul, 1ul << 57, UINT64_MAX}) {
+        event_t &event = add(UCS_RCACHE_PRED_EVENT_MAP, 150, 0, 0);
+        event.address  = address;
+        event.length   = 0x1000;
+    }
+    event_t &event = add(UCS_RCACHE_PRED_EVENT_MAP, 150, 0, 0);
+    event.address  = 0x5000;
+    event.length   = UINT64_MAX;
+    create();
+    ASSERT_EQ(1u, m_timeline->num_maps);
+    EXPECT_EQ(50u, m_timeline->maps[0].time);
+    EXPECT_EQ(0x2000u, m_timeline->maps[0].start);
+    EXPECT_EQ(0x3000u, m_timeline->maps[0].end);
+    EXPECT_EQ(50u, m_timeline->duration);
+}
+
 /* Memory hooks tell of an unmap before the system refuses its length */
 TEST_F(test_timeline, unmap_beyond_the_address_space)
 {
@@ -492,9 +511,15 @@ protected:
         self->m_log.emplace_back('u', unmap->start, now);
     }
 
+    static void on_map(void *arg, const predreg_map_t *map, uint64_t now)
+    {
+        test_play *self = (test_play*)arg;
+        self->m_log.emplace_back('m', map->start, now);
+    }
+
     ucs_status_t play()
     {
-        predreg_player_t player = {this, on_begin, on_end, on_unmap};
+        predreg_player_t player = {this, on_begin, on_end, on_unmap, on_map};
 
         return predreg_timeline_play(m_program.timeline(), &player,
                                      &m_duration);
@@ -514,10 +539,12 @@ TEST_F(test_play, order)
     m_program.use(10, 10, 3, 1); /* This use ends when it begins */
     m_program.use(5, 10, 4, 1);
     m_program.unmap(10, 5, 1);
+    m_program.map(10, 6, 1);
+    m_program.map(15, 7, 1);
     ASSERT_EQ(UCS_OK, play());
     EXPECT_EQ((log_t{{'b', 1, 0}, {'b', 4, 5}, {'e', 1, 10}, {'e', 4, 10},
-                     {'u', 5, 10}, {'b', 2, 10}, {'b', 3, 10}, {'e', 3, 10},
-                     {'e', 2, 20}}), m_log);
+                     {'u', 5, 10}, {'m', 6, 10}, {'b', 2, 10}, {'b', 3, 10},
+                     {'e', 3, 10}, {'m', 7, 15}, {'e', 2, 20}}), m_log);
     EXPECT_EQ(20u, m_duration);
 }
 
