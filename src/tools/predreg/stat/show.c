@@ -173,7 +173,9 @@ static const char *cell_rank(char *cell, int rank)
     _column(7, "SPENT,S", 0, cell_seconds(cell, now->stats.budget_spent)) \
     _column(5, "CPU%", 0, \
             cell_percent(cell, rates.cpu / NSEC_PER_SEC, rates.seconds)) \
-    _column(8, "USES", 1, cell_count(cell, now->stats.uses))
+    _column(8, "USES", 1, cell_count(cell, now->stats.uses)) \
+    _column(5, "ARENA", 0, cell_bytes(cell, now->arena_committed)) \
+    _column(8, "ANSWERED", 0, cell_count(cell, now->arena_answered))
 
 void predreg_stat_header(ucs_string_buffer_t *line)
 {

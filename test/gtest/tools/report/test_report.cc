@@ -356,6 +356,30 @@ TEST_F(test_report, every_policy_has_a_curve)
               elements(write_one(), "figure").size());
 }
 
+TEST_F(test_report, large_allocations)
+{
+    rank r;
+    fill(r);
+    r.results[PREDREG_REPLAY_ARENA].limit    = 0;
+    ASSERT_EQ(UCS_OK, add(r));
+    EXPECT_FALSE(contains(write(), "Large allocations"));
+
+    rank other;
+    fill(other, "1");
+    auto &predict    = other.results[PREDREG_REPLAY_PREDICT];
+    auto &arena      = other.results[PREDREG_REPLAY_ARENA];
+    arena.limit      = 128 << 20;
+    arena.uses       = 40;
+    arena.answered   = 30;
+    arena.waited     = 0;
+    predict.waited   = predict.duration / 10;
+    ASSERT_EQ(UCS_OK, add(other));
+    std::string page = write();
+    EXPECT_TRUE(contains(page, "<code>UCX_RCACHE_PRED_ARENA=128M</code> is "
+                               "recommended")) << page;
+    EXPECT_TRUE(contains(page, "30 of 40 uses would need no registration"));
+}
+
 TEST_F(test_report, policies_not_played_are_left_out)
 {
     rank r;

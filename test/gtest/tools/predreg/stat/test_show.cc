@@ -37,6 +37,8 @@ protected:
         stats().early                        = 5;
         stats().wasted                       = 6;
         stats().refused                      = 7;
+        m_proc.state.snapshot.arena_committed = 64 << 20;
+        m_proc.state.snapshot.arena_answered  = 8;
         stats().budget_spent                 = SECOND / 10;
         m_proc.state.snapshot.budget         = 1;
     }
@@ -96,7 +98,8 @@ TEST_F(test_stat_show, row_of_the_whole_run) {
         {"HIT%", "75.0"},   {"LATE", "4"},      {"EARLY", "5"},
         {"WASTED", "6"},    {"REFUSED", "7"},   {"CRIT%", "10.0"},
         {"BUDGET%", "1"},   {"SPENT%", "0.5"},  {"SPENT,S", "0.100"},
-        {"CPU%", "5.0"},    {"USES", "200"},    {"COMMAND", "program"}};
+        {"CPU%", "5.0"},    {"USES", "200"},    {"ARENA", "64.0M"},
+        {"ANSWERED", "8"},  {"COMMAND", "program"}};
 
     EXPECT_EQ(expected, row());
 }
@@ -173,7 +176,8 @@ TEST_F(test_stat_show, row_under_leave_pinned) {
     auto found = row();
     for (const char *name : {"HELPER", "NOW", "PEAK", "AVG", "HIT%", "LATE",
                              "EARLY", "WASTED", "REFUSED", "CRIT%", "BUDGET%",
-                             "SPENT%", "SPENT,S", "CPU%"}) {
+                             "SPENT%", "SPENT,S", "CPU%", "ARENA",
+                             "ANSWERED"}) {
         EXPECT_EQ("-", found[name]) << name;
     }
     EXPECT_EQ("leave-pinned", found["POLICY"]);
