@@ -13,8 +13,8 @@ packages_build=(build-essential autoconf automake libtool pkg-config
                 libucx-dev openmpi-bin libopenmpi-dev libjson-c-dev)
 # What the Debian packages are built and checked with
 packages_package=(debhelper dpkg-dev lintian libdw-dev pkgconf)
-# What the native rig is built with
-packages_native=(liburing-dev patchelf)
+# What the native rig is built with, and allocators that it is tried under
+packages_native=(liburing-dev patchelf libjemalloc2 libtcmalloc-minimal4)
 # What makes the roots of other suites for test/rig/run.sh
 packages_suite=(mmdebstrap)
 # What test/rig/run.sh needs to boot a guest

@@ -622,6 +622,41 @@ storm_tests()
     done
 }
 
+# allocating [LIBRARY]: threads that allocate all the time beside forks, with an arena,
+# under this allocator, or else that of libc. Every byte is looked at
+allocating()
+{
+    local allocator=
+    if [ $# -gt 0 ]; then
+        # shellcheck disable=SC2016 # expanded in the root of the suite
+        allocator=$($rig -- sh -c 'ls /usr/lib/*/"$1"' - "$1" 2> /dev/null)
+        [ -n "$allocator" ] || { echo "there is no $1"; return 77; }
+    fi
+    rm -f "$work/summary"
+    # tcmalloc extends the heap otherwise
+    with ARENA=256M env UCX_RCACHE_PRED_SUMMARY_FILE="$work/summary" \
+        TCMALLOC_SKIP_SBRK=1 $rig -- \
+        env LD_PRELOAD="$preload${allocator:+:$allocator}" \
+        "$apps/mallocs" --threads 4 --ops 1000 --forks 5 --verify || return
+    cat "$work/summary"
+    # What is used again was filled with zeros; what never was is still there
+    awk "$value"'
+        value("arena_zero_seconds") <= 0 && value("arena_live") <= 0 {
+            print "nothing came from the arena"
+            bad = 1
+        }
+        END { exit bad || (NR != 1) }' "$work/summary"
+}
+
+# Threads map and unmap at each fork, and UCX sets its caches up in the children,
+# as this library takes none of them here
+map_and_fork()
+{
+    env UCX_RCACHE_PRED_COMPONENTS=ib MALLOC_MMAP_THRESHOLD_=131072 \
+        $rig -- env LD_PRELOAD="$preload" \
+        "$apps/mallocs" --threads 4 --ops 4000 --forks 20
+}
+
 # Memory of the arena, which sanitizers' allocators do not take: see docs/design/arena.md
 arena_tests()
 {
@@ -647,6 +682,13 @@ arena_tests()
     run "arena, small messages without the copy" answered 1 with EAGER=y \
         job 2 "$apps/integrity" $moves $messages --seed 11
     run "arena, fork" answered 1 job 2 "$apps/forktest"
+    run "arena, threads that allocate, fork" allocating
+    for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
+        run "arena, threads that allocate, fork, $allocator" \
+            allocating $allocator
+    done
+    run "arena, strict, threads that allocate, fork" \
+        with ARENA_STRICT=y allocating
     run "arena, several contexts" answered 1 \
         managed 1 $rig -- env LD_PRELOAD="$preload" "$apps/contexts"
     case $suite in
@@ -679,6 +721,7 @@ done
 run "large receives are registered in pieces" in_pieces \
     job 2 "$apps/fig1" --compute 5 --no-reuse --verify
 run "fork" job 2 "$apps/forktest"
+run "fork beside threads that map memory" map_and_fork
 storm_tests
 if [ -z "$sanitizer" ]; then
     small_tests

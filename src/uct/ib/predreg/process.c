@@ -8,6 +8,7 @@
 #include "process.h"
 #include "sends.h"
 
+#include <uct/ib/predreg/compat/ucm_lock.h>
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/seat.h>
@@ -66,7 +67,7 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
  * using the old one. And where rdma-core withholds registered memory from
  * children (MADV_DONTFORK), the child would miss that memory. The child starts
  * without regions and without a helper; what it inherited of UCX belongs to the
- * parent.
+ * parent. The lock of UCM's memory events is the child's own, and is free.
  */
 
 /* The state that the handlers work on: they get no argument. Written before
@@ -104,6 +105,7 @@ static void fork_child(void)
     /* The lock is held by the thread that forked, which is this one, or by
      * nobody */
     pthread_mutex_init(&core->lock, NULL);
+    uct_predreg_ucm_lock_forked();
     uct_predreg_domains_reset();
     uct_predreg_arena_fork(core);
     uct_predreg_record_reset(core);
@@ -131,6 +133,7 @@ static void fork_child(void)
 ucs_status_t uct_predreg_fork_handlers_install(uct_predreg_core_t *core)
 {
     forking = core;
+    uct_predreg_ucm_lock_find();
     return (pthread_atfork(fork_prepare, fork_parent, fork_child) == 0) ?
            UCS_OK : UCS_ERR_NO_MEMORY;
 }

@@ -20,6 +20,16 @@
 
 #include <sys/mman.h>
 
+#include <future>
+#include <thread>
+
+/* UCM's own, which it has no installed header for */
+extern "C" {
+void ucm_event_enter(void);
+void ucm_event_enter_exclusive(void);
+void ucm_event_leave(void);
+}
+
 /* Memory that is unmapped, and forks */
 class test_process : public md_test {
 protected:
@@ -186,6 +196,25 @@ TEST_F(test_process, memory_events_that_are_missing_are_told) {
     test_vm_events_init(UCS_ERR_UNSUPPORTED);
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
               uct_predreg_vm_events_start(test_core_state()));
+}
+
+/* Another thread is in a call of mmap() when this one forks */
+TEST_F(test_process, a_forked_child_may_ask_for_memory_events) {
+    run_with_fork_handlers([] {
+        std::promise<void> entered;
+
+        std::thread([&entered] {
+            ucm_event_enter();
+            entered.set_value();
+            pause();
+        }).detach();
+        entered.get_future().wait();
+        run_in_child([] {
+            alarm(10); /* Rather than hang */
+            ucm_event_enter_exclusive();
+            ucm_event_leave();
+        });
+    });
 }
 
 TEST_F(test_process, a_forked_child_starts_with_nothing) {

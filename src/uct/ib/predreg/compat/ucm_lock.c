@@ -1,0 +1,173 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "ucm_lock.h"
+
+#include <features.h>
+#include <stddef.h>
+
+/* UCM's lock has no name outside of it, but functions that take it have: while
+ * this thread has it, it is the one among UCM's variables that says so. That uses
+ * how the GNU C library lays out its locks (bits/struct_rwlock.h) */
+#ifdef __GLIBC__
+
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+
+/* UCM's own, which it has no installed header for (ucm/event/event.h) */
+void ucm_event_enter_exclusive(void) __attribute__((weak));
+void ucm_event_leave(void) __attribute__((weak));
+
+
+/* Memory of UCM's variables that is searched */
+typedef struct {
+    uintptr_t start;
+    uintptr_t end;
+} segment_t;
+
+/* More than a library has */
+#define MAX_SEGMENTS 4
+
+typedef struct {
+    segment_t segments[MAX_SEGMENTS];
+    unsigned  num;
+} segments_t;
+
+
+/* The lock; NULL: not found. Written once, before children are forked that read
+ * it */
+static pthread_rwlock_t *found;
+
+
+static segment_t get_segment(const struct dl_phdr_info *info, unsigned number)
+{
+    uintptr_t start = info->dlpi_addr + info->dlpi_phdr[number].p_vaddr;
+
+    return (segment_t){start, start + info->dlpi_phdr[number].p_memsz};
+}
+
+/* Whether a library has the code of UCM */
+static int is_ucm(const struct dl_phdr_info *info)
+{
+    uintptr_t code = (uintptr_t)ucm_event_leave;
+    segment_t segment;
+    unsigned i;
+
+    for (i = 0; i < info->dlpi_phnum; ++i) {
+        segment = get_segment(info, i);
+        if ((info->dlpi_phdr[i].p_type == PT_LOAD) &&
+            (code >= segment.start) && (code < segment.end)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Note what UCM may write to */
+static int note_segments(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    segments_t *segments = arg;
+    unsigned i;
+
+    if (!is_ucm(info)) {
+        return 0;
+    }
+
+    for (i = 0; (i < info->dlpi_phnum) && (segments->num < MAX_SEGMENTS); ++i) {
+        if ((info->dlpi_phdr[i].p_type == PT_LOAD) &&
+            (info->dlpi_phdr[i].p_flags & PF_W)) {
+            segments->segments[segments->num++] = get_segment(info, i);
+        }
+    }
+    return 1;
+}
+
+/* Whether this would be a lock that the thread has for writing. Other variables
+ * may be written meanwhile by other threads */
+static int is_writer(const pthread_rwlock_t *lock, int tid)
+{
+    return (__atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) ==
+            tid) &&
+           (__atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED) != 0);
+}
+
+/* @return what looks like a lock that the thread has; NULL if nothing does, or
+ * more than one */
+static pthread_rwlock_t *search(const segments_t *segments, int tid)
+{
+    const uintptr_t align = __alignof__(pthread_rwlock_t);
+    pthread_rwlock_t *lock = NULL;
+    const segment_t *segment;
+    uintptr_t address;
+    unsigned i;
+
+    for (i = 0; i < segments->num; ++i) {
+        segment = &segments->segments[i];
+        for (address = (segment->start + align - 1) & ~(align - 1);
+             address + sizeof(*lock) <= segment->end; address += align) {
+            if (!is_writer((void*)address, tid)) {
+                continue;
+            }
+            if (lock != NULL) {
+                return NULL;
+            }
+            lock = (void*)address;
+        }
+    }
+    return lock;
+}
+
+void uct_predreg_ucm_lock_find(void)
+{
+    segments_t segments = {.num = 0};
+    int tid             = syscall(SYS_gettid);
+    pthread_rwlock_t *lock;
+    sigset_t all, old;
+
+    if ((found != NULL) || (ucm_event_enter_exclusive == NULL) ||
+        (ucm_event_leave == NULL)) {
+        return;
+    }
+
+    /* This may call for memory, which nothing below may: it would wait for this
+     * thread. Neither may the handler of a signal */
+    dl_iterate_phdr(note_segments, &segments);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    ucm_event_enter_exclusive();
+    lock = search(&segments, tid);
+    ucm_event_leave();
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+
+    /* What still names this thread has been something else */
+    if ((lock != NULL) && !is_writer(lock, tid)) {
+        found = lock;
+    }
+}
+
+void uct_predreg_ucm_lock_forked(void)
+{
+    if (found != NULL) {
+        pthread_rwlock_init(found, NULL);
+    }
+}
+
+#else
+
+void uct_predreg_ucm_lock_find(void)
+{
+}
+
+void uct_predreg_ucm_lock_forked(void)
+{
+}
+
+#endif
