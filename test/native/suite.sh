@@ -446,6 +446,23 @@ with_asan()
         - "$work/asan" "$top/test/apps/contexts.c" "$predreg"
 }
 
+# The program that does what programs do with memory, with AddressSanitizer, in a job
+# of two ranks
+integrity_with_asan()
+{
+    # shellcheck disable=SC2016 # expanded in the root of the suite
+    $rig -- sh -c '
+        program=$1
+        shift
+        mpicc -g -D_GNU_SOURCE -fsanitize=address -o "$program" "$@" -lpthread &&
+            cc -print-file-name=libasan.so' - "$work/integrity" \
+        "$top"/test/apps/{integrity,integrity_messages,integrity_rma,churn,options}.c \
+        > "$work/asan-library" || { cat "$work/asan-library"; return 1; }
+    # What Open MPI leaves behind is none of this
+    preload="$(tail -n 1 "$work/asan-library"):$preload" \
+        job 2 env ASAN_OPTIONS=detect_leaks=0 "$work/integrity" "$@"
+}
+
 # measure_costs FOLDER: have the library measure what small sends cost. It has a file
 # for that in the user's folder once it could measure in peace; one with a sanitizer is
 # too slow for that, so that contrib/check.sh's other build makes it
@@ -691,6 +708,10 @@ arena_tests()
         with ARENA_STRICT=y allocating
     run "arena, several contexts" answered 1 \
         managed 1 $rig -- env LD_PRELOAD="$preload" "$apps/contexts"
+    for setting in ARENA_STRICT=n ARENA_STRICT=y; do
+        run "arena beside AddressSanitizer in the program, $setting" answered 1 \
+            with $setting integrity_with_asan $moves --threads 4
+    done
     case $suite in
     trixie|unstable)
         run "arena, keys of uses alone" answered 1 with ARENA_KEYS=use \
