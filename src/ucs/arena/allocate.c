@@ -17,7 +17,8 @@ static void demand(ucs_arena_t *arena, uint32_t length, uint32_t align)
     uint32_t enough = ucs_min(length + align - 1, arena->blocks.slab_pages);
 
     ++arena->stats.refused;
-    arena->demand = ucs_max(arena->demand, enough);
+    arena->demand     = ucs_max(arena->demand, enough);
+    arena->has_shrunk = 0;
     ucs_arena_wake(arena, arena->opening.at);
 }
 

@@ -125,6 +125,9 @@ typedef struct ucs_arena {
                                             before this; undefined if there is
                                             none */
     int                 has_vacant; /**< Whether a slab can be opened */
+    int                 has_shrunk; /**< Slabs were given back since memory is
+                                         short, and no memory was asked for
+                                         since */
     unsigned            num_spoilt; /**< Slabs that are spoilt */
     int                 wants_mend; /**< Whether one was spoilt, or pages of one
                                          are gone, since the helper looked */
@@ -282,7 +285,8 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now);
 
 /**
  * Give back empty slabs at once, whatever the marks, since memory is short. For
- * the idle time no slab is opened then. As ucs_arena_tend().
+ * the idle time no slab is opened then, nor after it before memory is asked for
+ * that there is not: an idle program does without. As ucs_arena_tend().
  *
  * @param [in] bytes  How much is to be given back.
  * @return how much was.

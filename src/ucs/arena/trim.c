@@ -246,6 +246,7 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     }
 
     ucs_arena_lock(arena);
+    arena->has_shrunk = 1;
     arena->opening.at = ucs_max(arena->opening.at, now + arena->params.idle);
     ucs_arena_unlock(arena);
     pthread_mutex_unlock(&arena->work);

@@ -25,7 +25,7 @@ int ucs_arena_wants_clean(const ucs_arena_t *arena)
 
 int ucs_arena_wants_slab(const ucs_arena_t *arena)
 {
-    return arena->has_vacant &&
+    return arena->has_vacant && !arena->has_shrunk &&
            (ucs_arena_blocks_num_free(&arena->blocks) <
             ucs_arena_pages(arena, arena->params.low_water));
 }

@@ -64,8 +64,8 @@ ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when)
  *  pages that could be. Under the lock. */
 int ucs_arena_wants_clean(const ucs_arena_t *arena);
 
-/** Whether less is free than the low-water mark although a slab can be opened.
- *  Under the lock. */
+/** Whether less is free than the low-water mark although a slab can be opened,
+ *  and memory is not short. Under the lock. */
 int ucs_arena_wants_slab(const ucs_arena_t *arena);
 
 /** Something has failed. Under the lock. */

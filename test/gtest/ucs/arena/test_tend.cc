@@ -332,12 +332,33 @@ TEST_F(test_arena_tend, memory_pressure) {
     EXPECT_EQ(2 * SLAB * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
     EXPECT_EQ("live 1 clean 63", states());
 
-    /* It does not take it again at once */
+    /* It does not take it again while there is enough for what is asked for, nor
+     * at once when there is not */
+    EXPECT_EQ(UCS_ARENA_NEVER, arena_tend(m_arena, m_now));
+    allocate(SLAB - 1);
+    EXPECT_EQ(UCS_ARENA_NEVER, arena_tend(m_arena, m_now));
+    EXPECT_EQ(nullptr, allocate(1));
     EXPECT_EQ(m_now + IDLE, arena_tend(m_arena, m_now));
     EXPECT_EQ(1u, m_memory.m_num_registered);
     m_now += IDLE;
     tend();
     EXPECT_EQ(4u, m_memory.m_num_registered);
+}
+
+/* An idle program does without an arena once memory was short, and has one again
+ * when it asks for memory */
+TEST_F(test_arena_tend, memory_pressure_while_idle) {
+    make_with(SLAB, SLAB);
+    EXPECT_EQ(SLAB * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    m_now += 10 * IDLE;
+    EXPECT_EQ(UCS_ARENA_NEVER, tend());
+    EXPECT_EQ(0u, m_memory.m_num_registered);
+    EXPECT_EQ(nullptr, allocate(1));
+    tend();
+    EXPECT_EQ("clean 64", states());
+    allocate(1);
+    tend();
+    EXPECT_EQ("live 1 clean 127", states());
 }
 
 /* What fails is tried again after twice the time, and what was made before it

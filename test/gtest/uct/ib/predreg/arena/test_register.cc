@@ -152,9 +152,17 @@ TEST_F(test_arena_register, empty_slabs_give_way) {
     EXPECT_EQ(0u, m_reserved);
     EXPECT_FALSE(served_give_way(m_served));
 
-    /* Not while the program has any of it */
+    /* They come again when memory was asked for */
     tend(2 * IDLE);
-    void *buffer = map(MIN);
+    EXPECT_EQ(0u, m_reserved);
+    void *buffer = served_mmap(m_served, nullptr, MIN, RW,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    EXPECT_FALSE(served_has(m_served, buffer));
+    EXPECT_EQ(0, served_munmap(m_served, buffer, MIN));
+    tend(2 * IDLE);
+
+    /* Not while the program has any of it */
+    buffer = map(MIN);
     EXPECT_FALSE(served_give_way(m_served));
     served_munmap(m_served, buffer, MIN);
     EXPECT_TRUE(served_give_way(m_served));
