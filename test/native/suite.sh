@@ -723,6 +723,16 @@ arena_tests()
     esac
 }
 
+# What of it the program maps itself, in programs and a library with AddressSanitizer,
+# and that nothing seems to be lost at the exit
+arena_asan_tests()
+{
+    run "arena, several contexts" with ARENA=64M \
+        managed 1 $rig -- env LD_PRELOAD="$preload" "$apps/contexts"
+    run "arena, integrity, 2 ranks of 4 threads" answered 1 \
+        job 2 "$apps/integrity" --no-moves --threads 4
+}
+
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes
 # under stock UCX as well
 messages="--threads 1"
@@ -744,6 +754,7 @@ run "large receives are registered in pieces" in_pieces \
 run "fork" job 2 "$apps/forktest"
 run "fork beside threads that map memory" map_and_fork
 storm_tests
+case $sanitizer in *asan*) arena_asan_tests ;; esac
 if [ -z "$sanitizer" ]; then
     small_tests
     arena_tests

@@ -32,6 +32,15 @@ typedef struct {
 } layout_t;
 
 
+/* Functions of LeakSanitizer (sanitizer/lsan_interface.h), where a program has it.
+ * It does not look for pointers in memory that was mapped: the registrations, and
+ * what the helper thread needs, would seem to be lost at the exit */
+void __lsan_register_root_region(const void *start, size_t size)
+        __attribute__((weak));
+void __lsan_unregister_root_region(const void *start, size_t size)
+        __attribute__((weak));
+
+
 /* The helper leaves the caches to the program. A thread that fills what it has
  * allocated just now is about to use it */
 static void fill(void *arg, void *start, size_t length)
@@ -212,6 +221,9 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     ucs_rcache_pred_pressure_init(&arena->pressure, arena->look_at);
     *arena->is_here = 1;
     *arena_p        = arena;
+    if (__lsan_register_root_region != NULL) {
+        __lsan_register_root_region(arena, arena->size);
+    }
     return UCS_OK;
 
 err_unmap:
@@ -232,6 +244,9 @@ void uct_predreg_arena_destroy(uct_predreg_arena_t *arena)
     uct_predreg_arena_regs_cleanup(&arena->regs);
     ucs_rcache_pred_thread_destroy(arena->thread);
     (void)uct_predreg_system_munmap(start, size);
+    if (__lsan_unregister_root_region != NULL) {
+        __lsan_unregister_root_region(arena, arena->size);
+    }
     (void)uct_predreg_system_munmap(arena, arena->size);
 }
 
