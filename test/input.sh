@@ -165,7 +165,7 @@ printf 'ucx_predreg trace 1\nbegin 1 here 1\n' > "$traces/bad.trace"
 refused 1 "bad.trace: line 2: 'here': expected an address" \
     "$command" dump "$traces"
 printf 'ucx_predreg trace 9\n' > "$traces/bad.trace"
-refused 1 'version 9; accepted are versions up to 2' "$command" dump "$traces"
+refused 1 'version 9; accepted are versions up to 3' "$command" dump "$traces"
 printf 'ucx_predreg trace 1\n' > "$traces/bad.trace"
 refused 1 "cannot write to '/nowhere/at/all'" \
     "$command" dump -o /nowhere/at/all "$traces"
