@@ -1,0 +1,196 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "entry.h"
+
+#include <stdlib.h>
+
+
+static void insert(ucp_fh_remote_t *table, ucp_fh_entry_t *entry)
+{
+    ucs_rcache_pred_buckets_t *buckets = &table->entries;
+    unsigned capacity = ucs_rcache_pred_buckets_capacity(buckets);
+
+    /* Without memory it becomes slower, and nothing else */
+    if (table->num_entries >= capacity) {
+        free(ucs_rcache_pred_buckets_grow(
+                buckets, ucs_rcache_pred_buckets_alloc(capacity), capacity));
+    }
+
+    ucs_rcache_pred_buckets_move(buckets);
+    ucs_hlist_add_head(ucs_rcache_pred_bucket(
+                               buckets, ucp_fh_entry_key(entry->peer,
+                                                         entry->bucket)),
+                       &entry->hash);
+    ++table->num_entries;
+}
+
+/* A bucket that was to be given back is not this process's any more */
+static void note_recalled(ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket)
+{
+    ucp_fh_recall_t *recall, *next;
+
+    ucs_list_for_each_safe(recall, next, &peer->recalls, link) {
+        if (ucp_fh_run_has(&recall->run, bucket) && (--recall->num_left == 0)) {
+            ucs_list_del(&recall->link);
+            ucp_fh_comp_end(&recall->comp, &peer->table->ended, UCS_OK);
+        }
+    }
+}
+
+static void remove_entry(ucp_fh_entry_t *entry)
+{
+    ucp_fh_remote_t *table = entry->peer->table;
+
+    ucs_hlist_del(ucs_rcache_pred_bucket(
+                          &table->entries, ucp_fh_entry_key(entry->peer,
+                                                            entry->bucket)),
+                  &entry->hash);
+    --table->num_entries;
+    if (entry->is_recalled) {
+        note_recalled(entry->peer, entry->bucket);
+    }
+}
+
+/* The peer gets something to be sent, if it has not already */
+static void to_send(ucp_fh_peer_t *peer)
+{
+    if (ucs_list_is_empty(&peer->send)) {
+        ucs_list_add_tail(&peer->table->senders, &peer->send);
+    }
+}
+
+/* An entry that is in no list: what is left of it is its key */
+static void retire(ucp_fh_entry_t *entry)
+{
+    ucp_fh_peer_t *peer = entry->peer;
+
+    remove_entry(entry);
+    if (peer->status != UCS_OK) {
+        ucs_list_add_tail(&peer->table->dead, &entry->link);
+        return;
+    }
+
+    ucs_list_add_tail(&peer->to_unpin, &entry->link);
+    to_send(peer);
+}
+
+void ucp_fh_entry_idle(ucp_fh_entry_t *entry)
+{
+    ucp_fh_peer_t *peer = entry->peer;
+
+    if (entry->is_recalled || (peer->status != UCS_OK)) {
+        --peer->used;
+        retire(entry);
+        return;
+    }
+
+    ucs_list_add_tail(&peer->fifo, &entry->link);
+    ++peer->num_fifo;
+}
+
+ucs_status_t
+ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket)
+{
+    ucp_fh_entry_t *entry = malloc(sizeof(*entry));
+
+    if (entry == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    *entry = (ucp_fh_entry_t){
+        .peer   = owner->peer,
+        .bucket = bucket,
+        .uses   = 1,
+        .state  = UCP_FH_ENTRY_UNCOMMITTED,
+        .owner  = owner
+    };
+    ucs_list_head_init(&entry->waiters);
+    ucs_list_add_tail(&owner->fresh, &entry->link);
+    insert(owner->peer->table, entry);
+    ++owner->peer->used;
+    return UCS_OK;
+}
+
+void ucp_fh_entry_reap(ucp_fh_request_t *owner)
+{
+    ucp_fh_peer_t *peer = owner->peer;
+    ucp_fh_entry_t *entry;
+
+    ucs_list_for_each(entry, &peer->fifo, link) {
+        if (!ucp_fh_run_has(&owner->run, entry->bucket)) {
+            break;
+        }
+    }
+
+    ucs_list_del(&entry->link);
+    ucs_list_add_tail(&owner->reaped, &entry->link);
+    entry->owner = owner;
+    --peer->num_fifo;
+    --peer->used;
+}
+
+void ucp_fh_entry_unreap(ucp_fh_request_t *owner)
+{
+    ucp_fh_peer_t *peer   = owner->peer;
+    ucp_fh_entry_t *entry = ucs_list_tail(&owner->reaped, ucp_fh_entry_t,
+                                          link);
+
+    /* It was the oldest, and is again */
+    ucs_list_del(&entry->link);
+    ucs_list_add_head(&peer->fifo, &entry->link);
+    entry->owner = NULL;
+    ++peer->num_fifo;
+    ++peer->used;
+}
+
+void ucp_fh_entry_replace(ucp_fh_entry_t *entry)
+{
+    ucs_list_del(&entry->link);
+    entry->owner = NULL;
+    retire(entry);
+}
+
+void ucp_fh_entry_commit(ucp_fh_entry_t *entry)
+{
+    ucp_fh_peer_t *peer = entry->peer;
+
+    ucs_list_del(&entry->link);
+    ucs_list_add_tail(&peer->to_pin, &entry->link);
+    entry->state = UCP_FH_ENTRY_PENDING;
+    entry->owner = NULL;
+    ++peer->num_pending;
+    to_send(peer);
+}
+
+void ucp_fh_entry_pinned(ucp_fh_entry_t *entry, void *key)
+{
+    --entry->peer->num_pending;
+    entry->state = UCP_FH_ENTRY_PRESENT;
+    entry->key   = key;
+    if (entry->uses == 0) {
+        ucp_fh_entry_idle(entry);
+    }
+}
+
+void ucp_fh_entry_discard(ucp_fh_entry_t *entry)
+{
+    if (entry->state == UCP_FH_ENTRY_PENDING) {
+        --entry->peer->num_pending;
+    }
+    ucs_list_del(&entry->link);
+    --entry->peer->used;
+    remove_entry(entry);
+    free(entry);
+}
+
+void ucp_fh_entry_give_back(ucp_fh_entry_t *entry)
+{
+    ucs_list_del(&entry->link);
+    --entry->peer->num_fifo;
+    --entry->peer->used;
+    retire(entry);
+}

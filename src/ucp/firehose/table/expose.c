@@ -1,0 +1,139 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "pin.h"
+
+#include <ucs/sys/math.h>
+
+
+ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
+                                 ucp_fh_exposed_t *exposed,
+                                 const ucp_fh_run_t *run)
+{
+    ucp_fh_withdraw_t *withdraw;
+
+    ucs_list_for_each(withdraw, &table->withdraws, link) {
+        if (ucp_fh_run_overlaps(&withdraw->run, run)) {
+            return UCS_ERR_BUSY;
+        }
+    }
+
+    exposed->run = *run;
+    ucs_list_add_tail(&table->exposed, &exposed->link);
+    return UCS_OK;
+}
+
+/* A region could not be unpinned. Whoever has withdrawn it before, and is not done
+ * yet, is told once more when it is */
+static void try_again(ucp_fh_local_t *table, ucp_fh_region_t *region)
+{
+    ucp_fh_withdraw_t *withdraw;
+
+    region->is_kept = 0;
+    ucs_list_for_each(withdraw, &table->withdraws, link) {
+        withdraw->num_left += ucp_fh_run_overlaps(&withdraw->run, &region->run);
+    }
+}
+
+/* Nobody uses a region any more than does already */
+static void withdraw_region(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw,
+                            ucp_fh_region_t *region)
+{
+    ucp_fh_bucket_t end = ucs_max(ucp_fh_run_end(&withdraw->recall),
+                                  ucp_fh_run_end(&region->run));
+
+    withdraw->recall.first = ucs_min(withdraw->recall.first, region->run.first);
+    withdraw->recall.num   = end - withdraw->recall.first;
+    ++withdraw->num_left;
+    if (region->is_kept) {
+        try_again(table, region);
+    }
+    if (region->is_withdrawn) {
+        return;
+    }
+
+    if ((region->state == UCP_FH_REGION_PINNED) && (region->num_used == 0)) {
+        ucp_fh_region_revive(table, region);
+        region->is_withdrawn = 1;
+        ucp_fh_region_idle(table, region);
+    }
+    region->is_withdrawn = 1;
+}
+
+static void withdraw_regions(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw)
+{
+    ucp_fh_region_t *last = NULL;
+    ucp_fh_page_t *page;
+    uint64_t i;
+
+    for (i = 0; i < withdraw->run.num; ++i) {
+        page = ucp_fh_page_find(table, withdraw->run.first + i);
+        if ((page != NULL) && (page->region != last)) {
+            last = page->region;
+            withdraw_region(table, withdraw, last);
+        }
+    }
+}
+
+/* Note which peers have firehoses on a run */
+static void ask_holders(ucp_fh_local_t *table, const ucp_fh_run_t *run)
+{
+    ucp_fh_grant_t *grant;
+    ucp_fh_page_t *page;
+    uint64_t i;
+
+    for (i = 0; i < table->params.num_peers; ++i) {
+        table->holders[i].is_asked = 0;
+    }
+
+    for (i = 0; i < run->num; ++i) {
+        page = ucp_fh_page_find(table, run->first + i);
+        if (page == NULL) {
+            continue;
+        }
+        ucs_list_for_each(grant, &page->grants, page_link) {
+            table->holders[grant->peer].is_asked = 1;
+        }
+    }
+}
+
+ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
+                                   ucp_fh_withdraw_t *withdraw,
+                                   ucp_fh_exposed_t *exposed,
+                                   const ucp_fh_run_t *run)
+{
+    ucs_status_t status = UCS_OK;
+
+    if (exposed != NULL) {
+        ucs_list_del(&exposed->link);
+    }
+
+    withdraw->run      = *run;
+    withdraw->recall   = *run;
+    withdraw->num_left = 0;
+    withdraw->result   = UCS_OK;
+    withdraw_regions(table, withdraw);
+    ask_holders(table, &withdraw->recall);
+    if (withdraw->num_left > 0) {
+        ucs_list_add_tail(&table->withdraws, &withdraw->link);
+        status = UCS_INPROGRESS;
+    }
+
+    /* Pins that wait for room there fail now rather than later */
+    ucp_fh_pin_settle(table);
+    return status;
+}
+
+uint32_t ucp_fh_local_next_holder(const ucp_fh_local_t *table, uint32_t from)
+{
+    for (; from < table->params.num_peers; ++from) {
+        if (table->holders[from].is_asked) {
+            return from;
+        }
+    }
+
+    return UCP_FH_LOCAL;
+}

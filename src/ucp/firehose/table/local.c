@@ -1,0 +1,231 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "pin.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* The tables of buckets and firehoses have at first 2^FIRST_BITS places */
+#define FIRST_BITS 6
+
+
+static uint64_t page_key(const ucs_hlist_link_t *link)
+{
+    return ((const ucp_fh_page_t*)link)->bucket;
+}
+
+static uint64_t grant_key(const ucs_hlist_link_t *link)
+{
+    const ucp_fh_grant_t *grant = (const ucp_fh_grant_t*)link;
+
+    return ucp_fh_grant_key(grant->peer, grant->page->bucket);
+}
+
+static ucs_status_t check_params(const ucp_fh_local_params_t *params)
+{
+    if ((params->shift < UCP_FH_MIN_SHIFT) ||
+        (params->shift > UCP_FH_MAX_SHIFT)) {
+        ucs_error("buckets of 2^%u bytes; accepted: 2^%u to 2^%u",
+                  params->shift, UCP_FH_MIN_SHIFT, UCP_FH_MAX_SHIFT);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if (params->num_peers == 0) {
+        ucs_error("memory to be pinned for 0 peers; accepted: 1 and more");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if ((params->max_victim >> params->shift) == 0) {
+        ucs_error("%" PRIu64 " bytes of memory to be pinned for this process; "
+                  "accepted: %" PRIu64 " and more, a bucket",
+                  params->max_victim, (uint64_t)1 << params->shift);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if (params->max_region == 0) {
+        ucs_error("regions of 0 buckets; accepted: 1 and more");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if (params->slack > params->m) {
+        ucs_error("%" PRIu64 " bytes set apart for regions out of %" PRIu64
+                  " bytes to be pinned for peers; accepted: less than that",
+                  params->slack, params->m);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+static void init_lists(ucp_fh_local_t *table)
+{
+    uint32_t i;
+
+    ucs_list_head_init(&table->to_pin);
+    ucs_list_head_init(&table->victims);
+    ucs_list_head_init(&table->doomed);
+    ucs_list_head_init(&table->queue);
+    ucs_list_head_init(&table->active);
+    ucs_list_head_init(&table->exposed);
+    ucs_list_head_init(&table->withdraws);
+    ucs_list_head_init(&table->ended);
+    for (i = 0; i < table->params.num_peers; ++i) {
+        ucs_list_head_init(&table->holders[i].grants);
+    }
+}
+
+ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
+                               const ucp_fh_local_params_t *params)
+{
+    ucs_status_t status = check_params(params);
+
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    *table = (ucp_fh_local_t){.params = *params};
+    status = ucp_fh_share(params->m - params->slack, params->shift,
+                          params->num_peers, &table->share);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    /* Rounded down one by one, these add up to max_pinned at most */
+    table->max_local    = params->max_victim >> params->shift;
+    table->max_pinned   = (params->m >> params->shift) + table->max_local;
+    table->max_stranded = params->slack >> params->shift;
+
+    status = ucs_rcache_pred_buckets_init(&table->pages, FIRST_BITS, page_key);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = ucs_rcache_pred_buckets_init(&table->grants, FIRST_BITS,
+                                          grant_key);
+    if (status != UCS_OK) {
+        goto err_cleanup_pages;
+    }
+
+    table->holders = calloc(params->num_peers, sizeof(*table->holders));
+    if (table->holders == NULL) {
+        status = UCS_ERR_NO_MEMORY;
+        goto err_cleanup_grants;
+    }
+
+    init_lists(table);
+    return UCS_OK;
+
+err_cleanup_grants:
+    ucs_rcache_pred_buckets_cleanup(&table->grants);
+err_cleanup_pages:
+    ucs_rcache_pred_buckets_cleanup(&table->pages);
+    return status;
+}
+
+static void unpin_all(ucp_fh_local_t *table, ucs_list_link_t *regions,
+                      const ucp_fh_pin_ops_t *ops)
+{
+    ucp_fh_region_t *region;
+
+    while (!ucs_list_is_empty(regions)) {
+        region = ucs_list_extract_head(regions, ucp_fh_region_t, link);
+        /* If it fails, the process's end unpins it */
+        (void)ops->unpin(ops->arg, region->handle);
+        ucp_fh_region_destroy(table, region);
+    }
+}
+
+void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops)
+{
+    ucp_fh_grant_t *grant;
+    uint32_t i;
+
+    for (i = 0; i < table->params.num_peers; ++i) {
+        while (!ucs_list_is_empty(&table->holders[i].grants)) {
+            grant = ucs_list_head(&table->holders[i].grants, ucp_fh_grant_t,
+                                  peer_link);
+            ucp_fh_grant_drop(table, grant);
+        }
+    }
+
+    unpin_all(table, &table->victims, ops);
+    unpin_all(table, &table->doomed, ops);
+    free(table->holders);
+    ucs_rcache_pred_buckets_cleanup(&table->grants);
+    ucs_rcache_pred_buckets_cleanup(&table->pages);
+}
+
+ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                              const ucp_fh_run_t *run)
+{
+    ucp_fh_pin_init(pin, run, UCP_FH_LOCAL);
+    return (run->num == 0)               ? UCS_ERR_INVALID_PARAM :
+           (run->num > table->max_local) ? UCS_ERR_EXCEEDS_LIMIT :
+                                           ucp_fh_pin_begin(table, pin);
+}
+
+ucs_status_t ucp_fh_local_try(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                              const ucp_fh_run_t *run)
+{
+    ucp_fh_pin_init(pin, run, UCP_FH_LOCAL);
+    return (run->num == 0)               ? UCS_ERR_INVALID_PARAM :
+           (run->num > table->max_local) ? UCS_ERR_EXCEEDS_LIMIT :
+                                           ucp_fh_pin_hit(table, pin);
+}
+
+/* The longest part of a run that is pinned, as much of it as can be used at a
+ * time */
+static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
+                                const ucp_fh_run_t *run)
+{
+    ucp_fh_run_t longest = {.first = run->first, .num = 0};
+    ucp_fh_run_t part    = longest;
+    ucp_fh_run_t bucket  = {.num = 1};
+    uint64_t i;
+
+    for (i = 0; i < run->num; ++i) {
+        bucket.first = run->first + i;
+        if (!ucp_fh_pin_is_hit(table, &bucket)) {
+            part.first = bucket.first + 1;
+            part.num   = 0;
+        } else if ((++part.num > longest.num) &&
+                   (part.num <= table->max_local)) {
+            longest = part;
+        }
+    }
+
+    return longest;
+}
+
+ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                                  const ucp_fh_run_t *run)
+{
+    ucp_fh_run_t longest = longest_hit(table, run);
+
+    ucp_fh_pin_init(pin, &longest, UCP_FH_LOCAL);
+    return (run->num == 0)     ? UCS_ERR_INVALID_PARAM :
+           (longest.num == 0)  ? UCS_ERR_NO_RESOURCE :
+                                 ucp_fh_pin_hit(table, pin);
+}
+
+void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
+{
+    pin->state = UCP_FH_PIN_ENDED;
+    ucp_fh_pin_drop(table, pin);
+    ucp_fh_pin_settle(table);
+}
+
+void *ucp_fh_local_handle(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
+                          uint64_t index, ucp_fh_run_t *region)
+{
+    ucp_fh_page_t *page = ucp_fh_page_find(table, pin->run.first + index);
+
+    *region = page->region->run;
+    return page->region->handle;
+}

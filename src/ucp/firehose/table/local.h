@@ -1,0 +1,410 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_LOCAL_H_
+#define UCP_FH_LOCAL_H_
+
+#include "types.h"
+
+#include <ucs/base/buckets.h>
+
+BEGIN_C_DECLS
+
+/** @file local.h
+ *
+ * The local table: which memory of this process is pinned, and for whom (the
+ * "local page table" of Table 2 of the paper). One a process.
+ *
+ * REGIONS. What is pinned together is a region of one or more adjacent buckets,
+ * with one handle. Each bucket of it has a count of local uses, and of the peers
+ * that have a firehose on it. A region none of whose buckets has a count is a
+ * victim: it stays pinned until there is no room for another one, or the victims
+ * are more than ucp_fh_local_params_t::max_victim. A region is
+ *
+ *   queued     to be pinned when there is room
+ *   pinning    somebody pins it, without the lock
+ *   pinned     in use, or in the victim FIFO, or doomed: withdrawn and not in
+ *              use, to be unpinned
+ *   unpinning  somebody unpins it, without the lock
+ *
+ * ROOM. No more than M + MAXVICTIM bytes are ever pinned, those that are being
+ * pinned or unpinned included. Buckets with firehoses are at most M, since no
+ * peer gets more than its share. Buckets with local uses are at most MAXVICTIM:
+ * a local pin waits until that is so, in the order of arrival, and holds nothing
+ * while it waits. All buckets with local uses count, also those which firehoses
+ * keep pinned anyway: a firehose may be moved away at any time, and its peer is
+ * promised another bucket at once. Buckets with neither are victims, except
+ * those that are stranded in a region, others of which are in use: these are
+ * never more than ucp_fh_local_params_t::slack, which is taken from M; where
+ * that is used up, regions are single buckets. Hence there are always enough
+ * victims for a pin that was let in.
+ *
+ * PHASES. Pins are let in under the lock. ucp_fh_local_next_work() then gives one
+ * operation after the other, each to be carried out without the lock by
+ * ucp_fh_work_do(), by any thread, several of them at a time; and
+ * ucp_fh_local_work_done() is told under the lock. Others that want a bucket
+ * which is being pinned or unpinned wait until it is.
+ *
+ * PEERS. Unlike the paper's, this table knows which peers have a firehose on a
+ * bucket: so a peer that dies gives back what it had, one that asks for more
+ * than its share or gives back what it does not have is turned down, and memory
+ * that goes away is asked back from those who have it.
+ *
+ * EXPOSED MEMORY. Peers get buckets of exposed memory only. Before memory goes
+ * away it is withdrawn: nobody gets its buckets any more; regions that it is in
+ * are unpinned as soon as nobody uses them.
+ *
+ * THREADS. As in remote.h: one lock, the caller's, around each call of a function
+ * that takes a table. It may be the same lock, or another one.
+ *
+ * ERRORS. Where no memory can be allocated, and where an operation fails, pins
+ * end with an error, and the table is as if they had not been asked for. A region
+ * that could not be unpinned stays a victim, and pins that need its room fail.
+ */
+
+/** No peer: a local use. */
+#define UCP_FH_LOCAL UINT32_MAX
+
+
+typedef struct ucp_fh_local ucp_fh_local_t;
+typedef struct ucp_fh_region ucp_fh_region_t;
+typedef struct ucp_fh_serve ucp_fh_serve_t;
+
+
+typedef struct ucp_fh_local_params {
+    unsigned shift;      /**< Logarithm of the size of a bucket, a page and
+                              more; UCP_FH_MIN_SHIFT to UCP_FH_MAX_SHIFT */
+    uint32_t num_peers;  /**< 1 and more */
+    uint64_t m;          /**< M, bytes; at least @a slack and a bucket for each
+                              peer */
+    uint64_t max_victim; /**< MAXVICTIM, bytes, a bucket and more */
+    uint32_t max_region; /**< Buckets of a region at most: 1 for page
+                              granularity, more for region granularity */
+    uint64_t slack;      /**< Bytes of M that buckets may take which are not in
+                              use, but in a region with others that are. 0 for
+                              page granularity */
+} ucp_fh_local_params_t;
+
+
+/** A bucket of a region. */
+typedef struct ucp_fh_page {
+    ucs_hlist_link_t hash;    /**< First member, see find() */
+    ucp_fh_bucket_t  bucket;
+    ucp_fh_region_t  *region;
+    uint32_t         uses;    /**< Local ones */
+    uint32_t         num_grants;
+    ucs_list_link_t  grants;  /**< Firehoses on it */
+} ucp_fh_page_t;
+
+
+typedef enum {
+    UCP_FH_REGION_QUEUED,
+    UCP_FH_REGION_PINNING,
+    UCP_FH_REGION_PINNED,
+    UCP_FH_REGION_UNPINNING
+} ucp_fh_region_state_t;
+
+
+/** Buckets that are pinned together. */
+struct ucp_fh_region {
+    ucp_fh_run_t          run;
+    ucp_fh_region_state_t state;
+    int                   is_withdrawn; /**< To be unpinned once it is not in
+                                             use */
+    int                   is_kept;      /**< Withdrawn, but it could not be
+                                             unpinned, which those who have
+                                             withdrawn it know */
+    uint64_t              num_used;     /**< Buckets with a count */
+    void                  *handle;      /**< Of the caller, once it is pinned */
+    ucs_list_link_t       link;         /**< In to_pin, victims or doomed of the
+                                             table; else empty */
+    ucs_list_link_t       waiters;      /**< Pins whose first bucket that is not
+                                             pinned is in this region */
+    ucp_fh_page_t         pages[];
+};
+
+
+/** A firehose that a peer has on a bucket of this process. */
+typedef struct ucp_fh_grant {
+    ucs_hlist_link_t hash;      /**< First member, see find() */
+    uint32_t         peer;
+    ucp_fh_page_t    *page;
+    ucs_list_link_t  page_link; /**< In ucp_fh_page_t::grants */
+    ucs_list_link_t  peer_link; /**< In ucp_fh_holder_t::grants */
+} ucp_fh_grant_t;
+
+
+/** What this process knows of a peer. */
+typedef struct ucp_fh_holder {
+    uint32_t        num_grants;
+    int             has_failed;
+    int             is_asked; /**< Whether the last withdrawal concerns it */
+    ucs_list_link_t grants;
+} ucp_fh_holder_t;
+
+
+typedef enum {
+    UCP_FH_PIN_ENDED,  /**< Not in the table */
+    UCP_FH_PIN_QUEUED, /**< Not let in yet */
+    UCP_FH_PIN_ACTIVE, /**< Waits for regions that are being pinned */
+    UCP_FH_PIN_PINNED  /**< A local pin, until it is released */
+} ucp_fh_pin_state_t;
+
+
+/** A run of buckets that is to be pinned. The caller provides the memory until
+ *  it is released or has failed, and sets comp.func, unless it does not let the
+ *  pin wait. */
+typedef struct ucp_fh_pin {
+    ucp_fh_comp_t      comp;
+    ucp_fh_run_t       run;
+    uint32_t           peer;     /**< Who gets firehoses; UCP_FH_LOCAL */
+    ucp_fh_pin_state_t state;
+    uint32_t           passed;   /**< How many others were let in before it,
+                                      since it is queued */
+    uint64_t           num_done; /**< Active: so many buckets, from the first
+                                      one on, are known to be pinned */
+    ucs_list_link_t    link;     /**< In the queue or the active ones */
+    ucs_list_link_t    wait;     /**< In ucp_fh_region_t::waiters if active */
+    ucp_fh_serve_t     *serve;   /**< Message that it belongs to, or NULL */
+    uint32_t           served;   /**< Index there of its first bucket */
+} ucp_fh_pin_t;
+
+
+/** What a peer is told about a bucket. */
+typedef struct ucp_fh_served {
+    ucs_status_t status;  /**< UCS_OK, or why it has no firehose on it */
+    void         *handle; /**< Of the region that it is in; valid as long as the
+                               peer has the firehose */
+    ucp_fh_run_t region;  /**< That region */
+} ucp_fh_served_t;
+
+
+/** A message of a peer that moves firehoses. Made by ucp_fh_serve_make(). */
+struct ucp_fh_serve {
+    ucp_fh_comp_t   comp;       /**< Ends with UCS_OK, if the peer is alive */
+    uint32_t        peer;
+    uint32_t        num_unpins;
+    uint32_t        num_pins;   /**< Buckets to be pinned */
+    uint32_t        num_runs;   /**< Runs of these */
+    uint32_t        num_left;   /**< Runs that have not ended yet */
+    ucp_fh_bucket_t *unpins;
+    ucp_fh_bucket_t *pins;
+    ucp_fh_served_t *served;    /**< For each of them, when it has ended */
+    ucp_fh_pin_t    *runs;
+};
+
+
+/** Memory that peers may have firehoses on. The caller provides the memory of
+ *  this structure until it is withdrawn. */
+typedef struct ucp_fh_exposed {
+    ucp_fh_run_t    run;
+    ucs_list_link_t link;
+} ucp_fh_exposed_t;
+
+
+/** Memory that goes away. The caller provides the memory of this structure until
+ *  it has ended, and sets comp.func. */
+typedef struct ucp_fh_withdraw {
+    ucp_fh_comp_t   comp;
+    ucp_fh_run_t    run;      /**< What goes away */
+    ucp_fh_run_t    recall;   /**< What peers are to give back: @a run, and the
+                                   rest of regions that it cuts */
+    uint64_t        num_left; /**< Regions that are pinned still */
+    ucs_status_t    result;   /**< With what it ends */
+    ucs_list_link_t link;
+} ucp_fh_withdraw_t;
+
+
+/** What to pin and unpin with. Called without any lock. What fails says so in the
+ *  log. */
+typedef struct ucp_fh_pin_ops {
+    /** @param [in]  start, length  Whole buckets, in bytes.
+     *  @param [out] handle_p       For unpin(), and for packing a key. */
+    ucs_status_t (*pin)(void *arg, uint64_t start, uint64_t length,
+                        void **handle_p);
+
+    /** On error it is pinned still. */
+    ucs_status_t (*unpin)(void *arg, void *handle);
+
+    void *arg;
+} ucp_fh_pin_ops_t;
+
+
+/** An operation to be carried out. */
+typedef struct ucp_fh_work {
+    ucp_fh_region_t *region;
+    int             is_pin;
+    uint64_t        start;   /**< Bytes */
+    uint64_t        length;
+    void            *handle; /**< Result of pin; argument of unpin */
+    ucs_status_t    status;  /**< Result */
+} ucp_fh_work_t;
+
+
+struct ucp_fh_local {
+    ucp_fh_local_params_t     params;
+    uint32_t                  share;        /**< f */
+    /* Numbers of buckets */
+    uint64_t                  max_pinned;   /**< M + MAXVICTIM */
+    uint64_t                  max_local;    /**< MAXVICTIM */
+    uint64_t                  max_stranded; /**< The slack */
+    uint64_t                  num_pinned;   /**< Of regions that are pinning,
+                                                 pinned or unpinning */
+    uint64_t                  num_unpinning; /**< Of regions that are
+                                                  unpinning */
+    uint64_t                  num_local;    /**< With local uses */
+    uint64_t                  num_victims;  /**< Of regions in the FIFO */
+    uint64_t                  num_stranded; /**< That would be stranded if each
+                                                 region had one bucket in use */
+    ucs_rcache_pred_buckets_t pages;        /**< By bucket */
+    uint32_t                  num_pages;
+    ucs_rcache_pred_buckets_t grants;       /**< By peer and bucket */
+    uint32_t                  num_grants;
+    ucp_fh_holder_t           *holders;     /**< The peers */
+    int                       keeps_victims; /**< Whether one could not be
+                                                  unpinned since a region
+                                                  became one */
+    ucs_list_link_t           to_pin;       /**< Queued regions */
+    ucs_list_link_t           victims;      /**< The oldest first */
+    ucs_list_link_t           doomed;       /**< Withdrawn regions, not in
+                                                 use */
+    ucs_list_link_t           queue;        /**< Pins that were not let in yet,
+                                                 the oldest first */
+    ucs_list_link_t           active;       /**< Pins */
+    ucs_list_link_t           exposed;
+    ucs_list_link_t           withdraws;
+    ucs_list_link_t           ended;        /**< See ucp_fh_comp_next() */
+};
+
+
+/** Make a table in which nothing is exposed. Each peer gets
+ *  ucp_fh_local_t::share firehoses.
+ *
+ *  @return UCS_ERR_INVALID_PARAM or UCS_ERR_EXCEEDS_LIMIT, which the log
+ *          explains; UCS_ERR_NO_MEMORY. */
+ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
+                               const ucp_fh_local_params_t *params);
+
+/** Unpin all regions, with these operations, and free everything. No pin, work
+ *  or withdrawal may be under way. */
+void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops);
+
+/**
+ * Pin memory for a local use (firehose_local_pin()). It need not be exposed.
+ *
+ * @return UCS_OK: it is pinned, and comp.func is not called. UCS_INPROGRESS: it
+ *         ends later, after ucp_fh_local_next_work() was asked. An error is final:
+ *         UCS_ERR_INVALID_PARAM if the run is empty, UCS_ERR_EXCEEDS_LIMIT if it
+ *         is more than MAXVICTIM, UCS_ERR_INVALID_ADDR if it is being withdrawn,
+ *         UCS_ERR_NO_MEMORY; later also the error of an operation.
+ */
+ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                              const ucp_fh_run_t *run);
+
+/** As ucp_fh_local_pin(), but only if it is pinned already
+ *  (firehose_try_local_pin()).
+ *
+ *  @return UCS_OK; UCS_ERR_NO_RESOURCE if it would take longer, or if others
+ *          have to be let in first; another error as above. */
+ucs_status_t ucp_fh_local_try(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                              const ucp_fh_run_t *run);
+
+/** As ucp_fh_local_try(), for the longest part of a run that is pinned, the first
+ *  of several (firehose_partial_local_pin()). It is ucp_fh_pin_t::run
+ *  afterwards. */
+ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                                  const ucp_fh_run_t *run);
+
+/** End a local use. */
+void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
+
+/** @return the handle of the region that a bucket of a local pin is in, which is
+ *          pinned until the pin is released.
+ *
+ *  @param [in]  index   0 for its first bucket.
+ *  @param [out] region  The buckets of that region. */
+void *ucp_fh_local_handle(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
+                          uint64_t index, ucp_fh_run_t *region);
+
+/** Take an operation to be carried out. To be called after each call of another
+ *  function, until there is none.
+ *
+ *  @return whether there is one, for ucp_fh_work_do() and then
+ *          ucp_fh_local_work_done(). */
+int ucp_fh_local_next_work(ucp_fh_local_t *table, ucp_fh_work_t *work);
+
+/** Carry out an operation: to be called without the lock. */
+void ucp_fh_work_do(ucp_fh_work_t *work, const ucp_fh_pin_ops_t *ops);
+
+/** An operation was carried out. */
+void ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work);
+
+/**
+ * Allocate what a message of a peer needs, and copy its buckets. Needs no lock.
+ *
+ * @return NULL if there is no memory. Freed by ucp_fh_serve_free() after it has
+ *         ended.
+ */
+ucp_fh_serve_t *
+ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
+                  uint32_t num_unpins, const ucp_fh_bucket_t *pins,
+                  uint32_t num_pins);
+
+void ucp_fh_serve_free(ucp_fh_serve_t *serve);
+
+/**
+ * Handle a message of a peer, the next one in its order: take what it gives back,
+ * and pin what it wants.
+ *
+ * @return UCS_OK: serve->served is what is to be answered; UCS_INPROGRESS: it
+ *         will be, when comp.func is to be called. UCS_ERR_INVALID_PARAM: it gives
+ *         back what the peer does not have; the peer is out of step, and
+ *         ucp_fh_local_fail_peer() should be called. UCS_ERR_UNREACHABLE: the peer
+ *         has failed; this may also come later, in comp.status: there is nobody to
+ *         be answered.
+ *
+ * What may stand in ucp_fh_served_t::status: UCS_ERR_INVALID_ADDR for memory that
+ * is not exposed, UCS_ERR_EXCEEDS_LIMIT if the peer would have more than its
+ * share, UCS_ERR_ALREADY_EXISTS if it has what it wants, UCS_ERR_NO_MEMORY, and
+ * errors of operations. A run of adjacent buckets is pinned as a whole, or not.
+ */
+ucs_status_t ucp_fh_local_serve(ucp_fh_local_t *table, ucp_fh_serve_t *serve);
+
+/** A peer has died: it gives back all of its firehoses, and its messages end. */
+void ucp_fh_local_fail_peer(ucp_fh_local_t *table, uint32_t peer);
+
+/** Let peers have firehoses on memory.
+ *
+ *  @return UCS_ERR_BUSY while some of it is being withdrawn; else UCS_OK. */
+ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
+                                 ucp_fh_exposed_t *exposed,
+                                 const ucp_fh_run_t *run);
+
+/**
+ * Memory is to go away: nobody gets its buckets any more. What was exposed there
+ * is not any more, and other exposed memory has to be apart from it. Afterwards
+ * ucp_fh_local_next_holder() tells whom to ask for withdraw->recall.
+ *
+ * @param [in] exposed  What was exposed, or NULL if that was nothing.
+ * @param [in] run      The memory.
+ * @return UCS_OK: nothing of it is pinned. UCS_INPROGRESS: it ends later, with
+ *         UCS_OK or with the error of an operation that could not unpin some of
+ *         it, which stays pinned.
+ */
+ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
+                                   ucp_fh_withdraw_t *withdraw,
+                                   ucp_fh_exposed_t *exposed,
+                                   const ucp_fh_run_t *run);
+
+/** Find the next peer that has firehoses on what was withdrawn last.
+ *
+ *  @param [in] from  First peer to be looked at, 0 at first.
+ *  @return it, or UCP_FH_LOCAL if there is no further one. */
+uint32_t ucp_fh_local_next_holder(const ucp_fh_local_t *table, uint32_t from);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,164 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "acquire.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+
+static ucp_fh_move_t *alloc_move(ucp_fh_peer_t *peer)
+{
+    uint64_t room   = peer->table->params.max_move;
+    uint64_t unpins = ucs_min(room, ucs_list_length(&peer->to_unpin));
+    uint64_t pins   = ucs_min(room - unpins, ucs_list_length(&peer->to_pin));
+    ucp_fh_move_t *move;
+
+    move = malloc(sizeof(*move) + ((unpins + pins) * sizeof(*move->buckets)));
+    if (move != NULL) {
+        move->peer       = peer->index;
+        move->num_unpins = unpins;
+        move->num_pins   = pins;
+    }
+    return move;
+}
+
+static void fill_move(ucp_fh_peer_t *peer, ucp_fh_move_t *move)
+{
+    ucp_fh_bucket_t *bucket = move->buckets;
+    ucp_fh_entry_t *entry;
+    uint32_t i;
+
+    for (i = 0; i < move->num_unpins; ++i) {
+        entry     = ucs_list_extract_head(&peer->to_unpin, ucp_fh_entry_t,
+                                          link);
+        *bucket++ = entry->bucket;
+        ucs_list_add_tail(&peer->table->dead, &entry->link);
+    }
+
+    for (i = 0; i < move->num_pins; ++i) {
+        entry     = ucs_list_extract_head(&peer->to_pin, ucp_fh_entry_t, link);
+        *bucket++ = entry->bucket;
+        ucs_list_head_init(&entry->link);
+    }
+}
+
+ucp_fh_move_t *ucp_fh_remote_next_move(ucp_fh_remote_t *table)
+{
+    ucp_fh_peer_t *peer;
+    ucp_fh_move_t *move;
+
+    if (ucs_list_is_empty(&table->senders)) {
+        return NULL;
+    }
+
+    peer = ucs_list_head(&table->senders, ucp_fh_peer_t, send);
+    move = alloc_move(peer);
+    if (move == NULL) {
+        return NULL;
+    }
+
+    fill_move(peer, move);
+    ucs_list_del(&peer->send);
+    ucs_list_head_init(&peer->send);
+    if (!ucs_list_is_empty(&peer->to_unpin) ||
+        !ucs_list_is_empty(&peer->to_pin)) {
+        ucs_list_add_tail(&table->senders, &peer->send);
+    }
+    return move;
+}
+
+/* Requests that have waited for a bucket which is present now */
+static void wake_waiters(ucp_fh_entry_t *entry)
+{
+    UCS_LIST_HEAD(waiters);
+    ucp_fh_request_t *request;
+
+    ucs_list_splice_tail(&waiters, &entry->waiters);
+    ucs_list_head_init(&entry->waiters);
+    while (!ucs_list_is_empty(&waiters)) {
+        request = ucs_list_extract_head(&waiters, ucp_fh_request_t, wait);
+        ucp_fh_request_advance(request);
+        if (request->state == UCP_FH_REQUEST_GRANTED) {
+            ucp_fh_comp_end(&request->comp, &entry->peer->table->ended, UCS_OK);
+        }
+    }
+}
+
+/* All requests of a list that use a pending bucket end with an error */
+static void fail_users(ucs_list_link_t *requests, ucp_fh_bucket_t bucket,
+                       ucs_status_t status)
+{
+    ucp_fh_request_t *request, *next;
+
+    ucs_list_for_each_safe(request, next, requests, link) {
+        if (ucp_fh_run_has(&request->run, bucket) &&
+            ((request->state == UCP_FH_REQUEST_ACTIVE) ||
+             (bucket - request->run.first < request->num_done))) {
+            ucp_fh_request_fail(request, status);
+        }
+    }
+}
+
+static void handle_answer(ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket,
+                          ucs_status_t status, void *key)
+{
+    ucp_fh_entry_t *entry = ucp_fh_entry_find(peer, bucket);
+
+    if (status == UCS_OK) {
+        ucp_fh_entry_pinned(entry, key);
+        /* It may be gone if nobody uses it and it was recalled; but then nobody
+         * waits for it */
+        if (!ucs_list_is_empty(&entry->waiters)) {
+            wake_waiters(entry);
+        }
+    } else {
+        fail_users(&peer->active, bucket, status);
+        fail_users(&peer->waiting, bucket, status);
+        ucp_fh_entry_discard(entry);
+    }
+}
+
+ucs_status_t
+ucp_fh_remote_moved(ucp_fh_remote_t *table, ucp_fh_move_t *move,
+                    ucs_status_t status, const ucp_fh_answer_t *answers)
+{
+    ucp_fh_peer_t *peer   = &table->peers[move->peer];
+    ucs_status_t accepted = (peer->status == UCS_OK) ? UCS_OK :
+                                                       UCS_ERR_CANCELED;
+    ucp_fh_bucket_t *pins = move->buckets + move->num_unpins;
+    uint32_t i;
+
+    for (i = 0; i < move->num_pins; ++i) {
+        if (accepted != UCS_OK) {
+            handle_answer(peer, pins[i], peer->status, NULL);
+        } else if (status != UCS_OK) {
+            handle_answer(peer, pins[i], status, NULL);
+        } else {
+            handle_answer(peer, pins[i], answers[i].status, answers[i].key);
+        }
+    }
+
+    free(move);
+    ucp_fh_acquire_settle(peer);
+    return accepted;
+}
+
+void *ucp_fh_remote_next_key(ucp_fh_remote_t *table)
+{
+    ucp_fh_entry_t *entry;
+    void *key;
+
+    if (ucs_list_is_empty(&table->dead)) {
+        return NULL;
+    }
+
+    entry = ucs_list_extract_head(&table->dead, ucp_fh_entry_t, link);
+    key   = entry->key;
+    free(entry);
+    return key;
+}

@@ -1,0 +1,352 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "acquire.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <stdlib.h>
+
+/* The table of entries has at first 2^FIRST_BITS places */
+#define FIRST_BITS 6
+
+
+static uint64_t key_of(const ucs_hlist_link_t *link)
+{
+    const ucp_fh_entry_t *entry = (const ucp_fh_entry_t*)link;
+
+    return ucp_fh_entry_key(entry->peer, entry->bucket);
+}
+
+static ucs_status_t check_params(const ucp_fh_remote_params_t *params)
+{
+    if (params->num_peers == 0) {
+        ucs_error("a table of firehoses for 0 peers; accepted: 1 and more");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if ((params->max_move == 0) || (params->max_move > UCP_FH_MAX_MOVE)) {
+        ucs_error("messages that move %u firehoses; accepted: 1 to %u",
+                  params->max_move, UCP_FH_MAX_MOVE);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if (params->da_limit == 0) {
+        ucs_error("0 attempts before a deadlock is declared; accepted: 1 and "
+                  "more");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+static void init_peer(ucp_fh_remote_t *table, uint32_t index)
+{
+    ucp_fh_peer_t *peer = &table->peers[index];
+
+    peer->table = table;
+    peer->index = index;
+    ucs_list_head_init(&peer->fifo);
+    ucs_list_head_init(&peer->waiting);
+    ucs_list_head_init(&peer->active);
+    ucs_list_head_init(&peer->to_pin);
+    ucs_list_head_init(&peer->to_unpin);
+    ucs_list_head_init(&peer->send);
+    ucs_list_head_init(&peer->recalls);
+}
+
+ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
+                                const ucp_fh_remote_params_t *params)
+{
+    ucs_status_t status = check_params(params);
+    uint32_t i;
+
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    table->params      = *params;
+    table->num_entries = 0;
+    ucs_list_head_init(&table->senders);
+    ucs_list_head_init(&table->dead);
+    ucs_list_head_init(&table->ended);
+    status = ucs_rcache_pred_buckets_init(&table->entries, FIRST_BITS, key_of);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    table->peers = calloc(params->num_peers, sizeof(*table->peers));
+    if (table->peers == NULL) {
+        status = UCS_ERR_NO_MEMORY;
+        goto err_cleanup_entries;
+    }
+
+    for (i = 0; i < params->num_peers; ++i) {
+        init_peer(table, i);
+    }
+    return UCS_OK;
+
+err_cleanup_entries:
+    ucs_rcache_pred_buckets_cleanup(&table->entries);
+    return status;
+}
+
+void ucp_fh_remote_cleanup(ucp_fh_remote_t *table,
+                           void (*destroy)(void *arg, void *key), void *arg)
+{
+    uint32_t i;
+
+    for (i = 0; i < table->params.num_peers; ++i) {
+        ucp_fh_remote_fail_peer(table, i, UCS_ERR_CANCELED);
+    }
+    while (!ucs_list_is_empty(&table->dead)) {
+        destroy(arg, ucp_fh_remote_next_key(table));
+    }
+
+    free(table->peers);
+    ucs_rcache_pred_buckets_cleanup(&table->entries);
+}
+
+void ucp_fh_remote_set_limit(ucp_fh_remote_t *table, uint32_t peer,
+                             uint32_t limit)
+{
+    table->peers[peer].limit = limit;
+}
+
+static ucs_status_t check_run(const ucp_fh_peer_t *peer,
+                              const ucp_fh_run_t *run)
+{
+    return ucs_unlikely(peer->status != UCS_OK) ? peer->status :
+           ucs_unlikely(run->num == 0)          ? UCS_ERR_INVALID_PARAM :
+           ucs_unlikely(run->num > peer->limit) ? UCS_ERR_EXCEEDS_LIMIT :
+                                                  UCS_OK;
+}
+
+static ucs_status_t begin(ucp_fh_remote_t *table, ucp_fh_request_t *request,
+                          uint32_t peer, const ucp_fh_run_t *run)
+{
+    request->comp.status = UCS_INPROGRESS;
+    request->state       = UCP_FH_REQUEST_ENDED;
+    request->peer        = &table->peers[peer];
+    request->run         = *run;
+    return check_run(request->peer, run);
+}
+
+/* Grant a request all of whose buckets are hits */
+static void grant_hit(ucp_fh_request_t *request)
+{
+    ucp_fh_peer_t *peer = request->peer;
+    uint64_t i          = request->run.num;
+    ucp_fh_entry_t *entry;
+
+    do {
+        entry = ucp_fh_entry_find(peer, request->run.first + --i);
+        ucp_fh_request_hold(request, entry);
+    } while (i > 0);
+
+    request->state = UCP_FH_REQUEST_GRANTED;
+    request->first = entry;
+    ++peer->num_granted;
+}
+
+/* What most requests are: one bucket that nobody has reaped. It is looked up
+ * once. @return whether it was granted */
+static UCS_F_ALWAYS_INLINE int try_single(ucp_fh_request_t *request)
+{
+    ucp_fh_peer_t *peer = request->peer;
+    ucp_fh_entry_t *entry;
+
+    if ((request->run.num != 1) || (peer->da != NULL)) {
+        return 0;
+    }
+
+    entry = ucp_fh_entry_find(peer, request->run.first);
+    if (!ucp_fh_entry_is_hit(entry) || (entry->owner != NULL)) {
+        return 0;
+    }
+
+    ucp_fh_entry_hold(entry);
+    request->state = UCP_FH_REQUEST_GRANTED;
+    request->first = entry;
+    ++peer->num_granted;
+    return 1;
+}
+
+/* @return UCS_ERR_NO_RESOURCE if it is no hit */
+static ucs_status_t try_hit(ucp_fh_request_t *request)
+{
+    ucp_fh_peer_t *peer = request->peer;
+
+    if (try_single(request)) {
+        return UCS_OK;
+    }
+
+    if ((peer->da != NULL) || !ucp_fh_run_is_hit(peer, &request->run)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    grant_hit(request);
+    return UCS_OK;
+}
+
+ucs_status_t ucp_fh_remote_try(ucp_fh_remote_t *table,
+                               ucp_fh_request_t *request, uint32_t peer,
+                               const ucp_fh_run_t *run)
+{
+    ucs_status_t status = begin(table, request, peer, run);
+
+    return (status != UCS_OK) ? status : try_hit(request);
+}
+
+static ucs_status_t acquire_miss(ucp_fh_request_t *request)
+{
+    ucp_fh_peer_t *peer = request->peer;
+    ucs_status_t status = UCS_INPROGRESS;
+
+    ucp_fh_request_wait(request);
+    if (peer->da == NULL) {
+        status = ucp_fh_acquire_attempt(request);
+    }
+    if (status == UCS_ERR_NO_MEMORY) {
+        ucp_fh_request_leave(request);
+    } else if (request->state != UCP_FH_REQUEST_GRANTED) {
+        status = UCS_INPROGRESS;
+    }
+
+    if (ucp_fh_acquire_is_stuck(peer)) {
+        ucp_fh_acquire_settle(peer);
+    }
+    return status;
+}
+
+ucs_status_t ucp_fh_remote_acquire(ucp_fh_remote_t *table,
+                                   ucp_fh_request_t *request, uint32_t peer,
+                                   const ucp_fh_run_t *run)
+{
+    ucs_status_t status = begin(table, request, peer, run);
+
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = try_hit(request);
+    return (status == UCS_OK) ? UCS_OK : acquire_miss(request);
+}
+
+/* The longest part of a run that is a hit */
+static ucp_fh_run_t longest_hit(const ucp_fh_peer_t *peer,
+                                const ucp_fh_run_t *run)
+{
+    ucp_fh_run_t longest = {.first = run->first, .num = 0};
+    ucp_fh_run_t part    = longest;
+    uint64_t i;
+
+    for (i = 0; i < run->num; ++i) {
+        if (ucp_fh_entry_is_hit(ucp_fh_entry_find(peer, run->first + i))) {
+            ++part.num;
+            longest = (part.num > longest.num) ? part : longest;
+        } else {
+            part.first = run->first + i + 1;
+            part.num   = 0;
+        }
+    }
+
+    return longest;
+}
+
+ucs_status_t ucp_fh_remote_partial(ucp_fh_remote_t *table,
+                                   ucp_fh_request_t *request, uint32_t peer,
+                                   const ucp_fh_run_t *run)
+{
+    ucs_status_t status = begin(table, request, peer, run);
+
+    /* A run may well be longer than what is ever granted at a time */
+    if ((status != UCS_OK) && (status != UCS_ERR_EXCEEDS_LIMIT)) {
+        return status;
+    }
+
+    request->run = longest_hit(request->peer, run);
+    if ((request->run.num == 0) || (request->peer->da != NULL)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    grant_hit(request);
+    return UCS_OK;
+}
+
+void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request)
+{
+    ucp_fh_peer_t *peer = request->peer;
+    uint64_t i;
+
+    --peer->num_granted;
+    request->state = UCP_FH_REQUEST_ENDED;
+    ucp_fh_entry_drop(request->first);
+    for (i = 1; i < request->run.num; ++i) {
+        ucp_fh_entry_drop(ucp_fh_entry_find(peer, request->run.first + i));
+    }
+
+    if (ucs_unlikely(!ucs_list_is_empty(&peer->waiting))) {
+        ucp_fh_acquire_settle(peer);
+    }
+}
+
+void *ucp_fh_remote_key(ucp_fh_remote_t *table, const ucp_fh_request_t *request,
+                        uint64_t index)
+{
+    return (index == 0) ? request->first->key :
+                          ucp_fh_entry_find(request->peer,
+                                            request->run.first + index)->key;
+}
+
+static void fail_requests(ucs_list_link_t *requests, ucs_status_t status)
+{
+    ucp_fh_request_t *request, *next;
+
+    ucs_list_for_each_safe(request, next, requests, link) {
+        ucp_fh_request_fail(request, status);
+    }
+}
+
+static void end_recalls(ucp_fh_peer_t *peer)
+{
+    ucp_fh_recall_t *recall;
+
+    while (!ucs_list_is_empty(&peer->recalls)) {
+        recall = ucs_list_extract_head(&peer->recalls, ucp_fh_recall_t, link);
+        ucp_fh_comp_end(&recall->comp, &peer->table->ended, UCS_OK);
+    }
+}
+
+void ucp_fh_remote_fail_peer(ucp_fh_remote_t *table, uint32_t index,
+                             ucs_status_t status)
+{
+    ucp_fh_peer_t *peer = &table->peers[index];
+
+    if (peer->status != UCS_OK) {
+        return;
+    }
+
+    /* From now on, what is not in use any more goes to the dead entries. Those
+     * that are pending in a message stay until that is said to have ended */
+    peer->status = status;
+    end_recalls(peer);
+    fail_requests(&peer->waiting, status);
+    fail_requests(&peer->active, status);
+    while (!ucs_list_is_empty(&peer->to_pin)) {
+        ucp_fh_entry_discard(
+                ucs_list_head(&peer->to_pin, ucp_fh_entry_t, link));
+    }
+    while (!ucs_list_is_empty(&peer->fifo)) {
+        ucp_fh_entry_give_back(
+                ucs_list_head(&peer->fifo, ucp_fh_entry_t, link));
+    }
+
+    ucs_list_splice_tail(&table->dead, &peer->to_unpin);
+    ucs_list_head_init(&peer->to_unpin);
+    ucs_list_del(&peer->send);
+    ucs_list_head_init(&peer->send);
+}

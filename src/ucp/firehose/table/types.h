@@ -1,0 +1,120 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_TYPES_H_
+#define UCP_FH_TYPES_H_
+
+#include <ucs/datastruct/list.h>
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file types.h
+ *
+ * What both tables of firehoses use: buckets, limits, completions. The paper is
+ * Bell and Nishtala, "Firehose: An Algorithm for Distributed Page Registration
+ * on Clusters of SMPs" (2004). Pure.
+ */
+
+/** Shifts of bucket sizes that are accepted: 64 bytes, so that tests may have
+ *  small buckets, to 1 TiB. The program uses a page and more. */
+#define UCP_FH_MIN_SHIFT 6
+#define UCP_FH_MAX_SHIFT 40
+
+
+/** Number of a bucket: the address of its first byte divided by the size of a
+ *  bucket. */
+typedef uint64_t ucp_fh_bucket_t;
+
+
+/** Adjacent buckets. */
+typedef struct ucp_fh_run {
+    ucp_fh_bucket_t first;
+    uint64_t        num;
+} ucp_fh_run_t;
+
+
+/** Something that ends later, with a function to be called then. The caller
+ *  embeds it as the first member of what it waits for. */
+typedef struct ucp_fh_comp {
+    ucs_list_link_t link;   /**< In the list of what has ended, until
+                                 ucp_fh_comp_next() */
+    /** Set by the caller. No table calls it: whoever takes the completion from
+     *  ucp_fh_comp_next() does, and has left the lock by then if it wants to. */
+    void            (*func)(struct ucp_fh_comp *self);
+    ucs_status_t    status; /**< How it ended; UCS_INPROGRESS: not yet */
+} ucp_fh_comp_t;
+
+
+/** @return the end of a run: the bucket after its last one. */
+static inline ucp_fh_bucket_t ucp_fh_run_end(const ucp_fh_run_t *run)
+{
+    return run->first + run->num;
+}
+
+/** @return whether a bucket is in a run. */
+static inline int
+ucp_fh_run_has(const ucp_fh_run_t *run, ucp_fh_bucket_t bucket)
+{
+    return bucket - run->first < run->num;
+}
+
+/** @return whether two runs have a bucket in common. */
+static inline int
+ucp_fh_run_overlaps(const ucp_fh_run_t *run, const ucp_fh_run_t *other)
+{
+    return (run->first < ucp_fh_run_end(other)) &&
+           (other->first < ucp_fh_run_end(run));
+}
+
+/**
+ * Find the buckets that a range of memory is in.
+ *
+ * @param [in]  shift    Logarithm of the size of a bucket.
+ * @param [in]  address  Of the first byte.
+ * @param [in]  length   Bytes, 1 and more.
+ * @param [out] run      The buckets.
+ * @return UCS_ERR_INVALID_PARAM if the range is empty or wraps around the end
+ *         of the address space.
+ */
+ucs_status_t ucp_fh_run_cover(unsigned shift, uint64_t address, uint64_t length,
+                              ucp_fh_run_t *run);
+
+/**
+ * How many firehoses each peer gets to this process: f = M / (P * peers),
+ * rounded down (section 3.1 of the paper).
+ *
+ * @param [in]  m        M, bytes that are pinned for peers at most, less what is
+ *                       set apart for regions (ucp_fh_local_params_t::slack).
+ * @param [in]  shift    Logarithm of P, the size of a bucket.
+ * @param [in]  peers    Number of peers, 1 and more.
+ * @param [out] share_p  f, 1 to UINT32_MAX; more than that is cut down to it.
+ * @return UCS_ERR_EXCEEDS_LIMIT if f would be 0, in which case nobody could
+ *         reach any memory: this process has to be given a greater M, or smaller
+ *         buckets, or do without firehoses. The log says so.
+ */
+ucs_status_t ucp_fh_share(uint64_t m, unsigned shift, unsigned peers,
+                          uint32_t *share_p);
+
+/** Something has ended: put it into the list of what has. */
+void ucp_fh_comp_end(ucp_fh_comp_t *comp, ucs_list_link_t *ended,
+                     ucs_status_t status);
+
+/**
+ * Take the oldest completion whose function was not called yet. To be called
+ * under the lock of the table that the list belongs to, after each call of a
+ * function of that table, until it returns NULL. The caller then calls the
+ * completion's function, which may call functions of the table, and may free
+ * what the completion is in.
+ */
+ucp_fh_comp_t *ucp_fh_comp_next(ucs_list_link_t *ended);
+
+END_C_DECLS
+
+#endif

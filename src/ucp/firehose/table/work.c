@@ -1,0 +1,215 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "pin.h"
+
+
+/* What has been taken out of its list is to be pinned or unpinned */
+static int set_work(const ucp_fh_local_t *table, ucp_fh_region_t *region,
+                    int is_pin, ucp_fh_work_t *work)
+{
+    *work = (ucp_fh_work_t){
+        .region = region,
+        .is_pin = is_pin,
+        .start  = region->run.first << table->params.shift,
+        .length = region->run.num << table->params.shift,
+        .handle = region->handle,
+        .status = UCS_INPROGRESS
+    };
+    region->state = is_pin ? UCP_FH_REGION_PINNING : UCP_FH_REGION_UNPINNING;
+    return 1;
+}
+
+static int unpin(ucp_fh_local_t *table, ucp_fh_region_t *region,
+                 ucp_fh_work_t *work)
+{
+    table->num_unpinning += region->run.num;
+    return set_work(table, region, 0, work);
+}
+
+static int unpin_victim(ucp_fh_local_t *table, ucp_fh_work_t *work)
+{
+    ucp_fh_region_t *region = ucs_list_head(&table->victims, ucp_fh_region_t,
+                                            link);
+
+    ucp_fh_region_revive(table, region);
+    return unpin(table, region, work);
+}
+
+/* Unpin a region that nobody uses, preferably one that could be unpinned
+ * before */
+static int unpin_any(ucp_fh_local_t *table, ucp_fh_work_t *work)
+{
+    ucp_fh_region_t *region;
+
+    if (!ucs_list_is_empty(&table->victims)) {
+        return unpin_victim(table, work);
+    }
+
+    if (!ucs_list_is_empty(&table->doomed)) {
+        region = ucs_list_extract_head(&table->doomed, ucp_fh_region_t, link);
+        return unpin(table, region, work);
+    }
+
+    return 0;
+}
+
+static int has_room(const ucp_fh_local_t *table, const ucp_fh_region_t *region,
+                    uint64_t num_pinned)
+{
+    return num_pinned + region->run.num <= table->max_pinned;
+}
+
+/* @return whether there is something to be done so that the first of the queued
+ *         regions is pinned */
+static int next_pin(ucp_fh_local_t *table, ucp_fh_work_t *work)
+{
+    ucp_fh_region_t *region;
+
+    if (ucs_list_is_empty(&table->to_pin)) {
+        return 0;
+    }
+
+    region = ucs_list_head(&table->to_pin, ucp_fh_region_t, link);
+    if (has_room(table, region, table->num_pinned)) {
+        ucs_list_del(&region->link);
+        table->num_pinned += region->run.num;
+        return set_work(table, region, 1, work);
+    }
+
+    /* Others may be about to make room for it */
+    if (has_room(table, region, table->num_pinned - table->num_unpinning)) {
+        return 0;
+    }
+
+    return unpin_any(table, work);
+}
+
+int ucp_fh_local_next_work(ucp_fh_local_t *table, ucp_fh_work_t *work)
+{
+    ucp_fh_region_t *region;
+
+    ucs_list_for_each(region, &table->doomed, link) {
+        if (!region->is_kept) {
+            ucs_list_del(&region->link);
+            return unpin(table, region, work);
+        }
+    }
+
+    if (next_pin(table, work)) {
+        return 1;
+    }
+
+    if ((table->num_victims > table->max_local) && !table->keeps_victims) {
+        return unpin_victim(table, work);
+    }
+
+    return 0;
+}
+
+void ucp_fh_work_do(ucp_fh_work_t *work, const ucp_fh_pin_ops_t *ops)
+{
+    work->status = work->is_pin ? ops->pin(ops->arg, work->start, work->length,
+                                           &work->handle) :
+                                  ops->unpin(ops->arg, work->handle);
+}
+
+static void fail_pins(ucp_fh_local_t *table, const ucp_fh_run_t *run,
+                      ucs_status_t status)
+{
+    ucp_fh_pin_t *pin, *next;
+
+    ucs_list_for_each_safe(pin, next, &table->active, link) {
+        if (ucp_fh_run_overlaps(&pin->run, run)) {
+            ucp_fh_pin_fail(table, pin, status);
+        }
+    }
+}
+
+static void pinned(ucp_fh_local_t *table, ucp_fh_region_t *region, void *handle)
+{
+    UCS_LIST_HEAD(waiters);
+    ucp_fh_pin_t *pin;
+
+    region->state  = UCP_FH_REGION_PINNED;
+    region->handle = handle;
+    if (region->num_used == 0) {
+        ucp_fh_region_idle(table, region);
+        return;
+    }
+
+    ucs_list_splice_tail(&waiters, &region->waiters);
+    ucs_list_head_init(&region->waiters);
+    while (!ucs_list_is_empty(&waiters)) {
+        pin = ucs_list_extract_head(&waiters, ucp_fh_pin_t, wait);
+        if (ucp_fh_pin_advance(table, pin)) {
+            ucp_fh_pin_end(table, pin, UCS_OK);
+        }
+    }
+}
+
+static void not_pinned(ucp_fh_local_t *table, ucp_fh_region_t *region,
+                       ucs_status_t status)
+{
+    table->num_pinned -= region->run.num;
+    fail_pins(table, &region->run, status);
+    ucp_fh_region_destroy(table, region);
+}
+
+static void unpinned(ucp_fh_local_t *table, ucp_fh_region_t *region)
+{
+    table->num_pinned    -= region->run.num;
+    table->num_unpinning -= region->run.num;
+    ucp_fh_region_destroy(table, region);
+}
+
+/* Those that wait for the first of the queued regions end with an error */
+static void fail_first(ucp_fh_local_t *table, ucs_status_t status)
+{
+    ucp_fh_run_t run = ucs_list_head(&table->to_pin, ucp_fh_region_t,
+                                     link)->run;
+
+    fail_pins(table, &run, status); /* The region goes with them */
+}
+
+static void not_unpinned(ucp_fh_local_t *table, ucp_fh_region_t *region,
+                         ucs_status_t status)
+{
+    region->state         = UCP_FH_REGION_PINNED;
+    table->num_unpinning -= region->run.num;
+    ucp_fh_region_idle(table, region);
+    table->keeps_victims = 1;
+    if (region->is_withdrawn && !region->is_kept) {
+        region->is_kept = 1;
+        ucp_fh_region_gone(table, region, status);
+    }
+
+    /* Its room may have been needed. To try others for it could go on for
+     * ever */
+    if (!ucs_list_is_empty(&table->to_pin) &&
+        !has_room(table,
+                  ucs_list_head(&table->to_pin, ucp_fh_region_t, link),
+                  table->num_pinned)) {
+        fail_first(table, status);
+    }
+}
+
+void ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work)
+{
+    ucp_fh_region_t *region = work->region;
+
+    if (work->is_pin && (work->status == UCS_OK)) {
+        pinned(table, region, work->handle);
+    } else if (work->is_pin) {
+        not_pinned(table, region, work->status);
+    } else if (work->status == UCS_OK) {
+        unpinned(table, region);
+    } else {
+        not_unpinned(table, region, work->status);
+    }
+
+    ucp_fh_pin_settle(table);
+}
