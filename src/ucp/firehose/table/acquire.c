@@ -93,6 +93,7 @@ static void give_bit(ucp_fh_request_t *request)
     ucp_fh_request_t *other;
 
     peer->da = request;
+    ++peer->table->stats.bits;
     ucs_list_for_each(other, &peer->waiting, link) {
         if (other != request) {
             ucp_fh_request_roll_back(other);
@@ -190,6 +191,7 @@ void ucp_fh_acquire_settle(ucp_fh_peer_t *peer)
         has_changed = try_all(peer);
         if (ucp_fh_acquire_is_stuck(peer)) {
             /* No release or answer would ever try them again */
+            ++peer->table->stats.stuck;
             give_bit(ucs_list_head(&peer->waiting, ucp_fh_request_t, link));
             has_changed = 1;
         }

@@ -63,6 +63,8 @@ ucp_fh_move_t *ucp_fh_remote_next_move(ucp_fh_remote_t *table)
     }
 
     fill_move(peer, move);
+    ++table->stats.moves;
+    table->stats.moved += move->num_pins;
     ucs_list_del(&peer->send);
     ucs_list_head_init(&peer->send);
     if (!ucs_list_is_empty(&peer->to_unpin) ||

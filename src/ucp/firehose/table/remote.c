@@ -69,6 +69,7 @@ ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
     }
 
     table->params      = *params;
+    table->stats       = (ucp_fh_remote_stats_t){};
     table->num_entries = 0;
     ucs_list_head_init(&table->senders);
     ucs_list_head_init(&table->dead);
@@ -125,6 +126,18 @@ static ucs_status_t check_run(const ucp_fh_peer_t *peer,
                                                   UCS_OK;
 }
 
+static UCS_F_ALWAYS_INLINE void granted_at_once(ucp_fh_request_t *request,
+                                                ucp_fh_entry_t *first)
+{
+    ucp_fh_peer_t *peer = request->peer;
+
+    request->state = UCP_FH_REQUEST_GRANTED;
+    request->first = first;
+    ++peer->num_granted;
+    ++peer->table->stats.requests;
+    ++peer->table->stats.hits;
+}
+
 static ucs_status_t begin(ucp_fh_remote_t *table, ucp_fh_request_t *request,
                           uint32_t peer, const ucp_fh_run_t *run)
 {
@@ -147,9 +160,7 @@ static void grant_hit(ucp_fh_request_t *request)
         ucp_fh_request_hold(request, entry);
     } while (i > 0);
 
-    request->state = UCP_FH_REQUEST_GRANTED;
-    request->first = entry;
-    ++peer->num_granted;
+    granted_at_once(request, entry);
 }
 
 /* What most requests are: one bucket that nobody has reaped. It is looked up
@@ -169,9 +180,7 @@ static UCS_F_ALWAYS_INLINE int try_single(ucp_fh_request_t *request)
     }
 
     ucp_fh_entry_hold(entry);
-    request->state = UCP_FH_REQUEST_GRANTED;
-    request->first = entry;
-    ++peer->num_granted;
+    granted_at_once(request, entry);
     return 1;
 }
 
@@ -206,6 +215,7 @@ static ucs_status_t acquire_miss(ucp_fh_request_t *request)
     ucp_fh_peer_t *peer = request->peer;
     ucs_status_t status = UCS_INPROGRESS;
 
+    ++peer->table->stats.requests;
     ucp_fh_request_wait(request);
     if (peer->da == NULL) {
         status = ucp_fh_acquire_attempt(request);

@@ -177,8 +177,24 @@ struct ucp_fh_peer {
 };
 
 
+/** What has happened in a table, numbers. */
+typedef struct ucp_fh_remote_stats {
+    uint64_t requests;   /**< Calls of ucp_fh_remote_acquire(), and others that
+                              were a hit */
+    uint64_t hits;       /**< Of these, those that were granted at once */
+    uint64_t moves;      /**< Messages */
+    uint64_t moved;      /**< Buckets in them that were to be pinned */
+    uint64_t roll_backs; /**< Of requests that had got something */
+    uint64_t bits;       /**< How often a request got the deadlock-avoidance
+                              bit */
+    uint64_t stuck;      /**< Of these, how often since nothing could be
+                              released */
+} ucp_fh_remote_stats_t;
+
+
 struct ucp_fh_remote {
     ucp_fh_remote_params_t    params;
+    ucp_fh_remote_stats_t     stats;
     ucp_fh_peer_t             *peers;
     ucs_rcache_pred_buckets_t entries; /**< By peer and bucket */
     uint32_t                  num_entries;
@@ -203,8 +219,8 @@ typedef struct ucp_fh_move {
 /** The answer of a peer about a bucket that it was to pin. */
 typedef struct ucp_fh_answer {
     ucs_status_t status; /**< UCS_OK: it is pinned */
-    void         *key;   /**< The caller's, for ucp_fh_remote_key(); if it is
-                              pinned */
+    void         *key;   /**< The caller's, for ucp_fh_remote_key(), not NULL; if
+                              it is pinned */
 } ucp_fh_answer_t;
 
 

@@ -36,6 +36,7 @@ void ucp_fh_request_roll_back(ucp_fh_request_t *request)
         }
     }
 
+    request->peer->table->stats.roll_backs += (request->num_done > 0);
     request->num_done = 0;
     while (!ucs_list_is_empty(&request->reaped)) {
         ucp_fh_entry_unreap(request);
