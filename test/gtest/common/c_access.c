@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 
 void test_pred_lock(ucs_rcache_pred_t *pred)
@@ -287,6 +288,7 @@ int __real_sched_yield(void);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*func)(void*), void *arg);
 void *__real_malloc(size_t size);
+void __real_free(void *ptr);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *ptr, size_t size);
 int __real_posix_memalign(void **ptr, size_t alignment, size_t size);
@@ -302,6 +304,79 @@ int test_alloc_failed(void)
     return alloc_failed;
 }
 
+/* A heap of its own, see c_access.h. What was freed is kept by its size, in steps
+ * of a unit; large blocks, of which there are few, are not used again */
+#define HEAP_UNIT    16
+#define HEAP_CLASSES 256
+
+typedef struct {
+    size_t used;                  /* Bytes, this structure included */
+    void   *freed[HEAP_CLASSES];  /* Lists through the first words */
+} heap_t;
+
+static _Thread_local heap_t *heap;      /* NULL: not in use */
+static _Thread_local size_t  heap_size;
+
+void test_heap_begin(void *memory, size_t size)
+{
+    heap      = memory;
+    heap_size = size;
+    *heap     = (heap_t){
+        .used = (sizeof(*heap) + HEAP_UNIT - 1) / HEAP_UNIT * HEAP_UNIT
+    };
+}
+
+size_t test_heap_end(void)
+{
+    size_t used = heap->used;
+
+    heap = NULL;
+    return used;
+}
+
+void test_heap_resume(void *memory, size_t size)
+{
+    heap      = memory;
+    heap_size = size;
+}
+
+static void *heap_alloc(size_t size)
+{
+    size_t units = (size / HEAP_UNIT) + 2; /* One for its number of units */
+    size_t *block;
+
+    block = (units < HEAP_CLASSES) ? heap->freed[units] : NULL;
+    if (block != NULL) {
+        heap->freed[units] = *(void**)block;
+    } else {
+        if (heap->used + (units * HEAP_UNIT) > heap_size) {
+            abort();
+        }
+        block       = UCS_PTR_BYTE_OFFSET(heap, heap->used);
+        heap->used += units * HEAP_UNIT;
+    }
+
+    *block = units;
+    return UCS_PTR_BYTE_OFFSET(block, HEAP_UNIT);
+}
+
+static int heap_has(const void *ptr)
+{
+    return (heap != NULL) && (ptr > (const void*)heap) &&
+           (ptr < UCS_PTR_BYTE_OFFSET(heap, heap_size));
+}
+
+static void heap_free(void *ptr)
+{
+    size_t *block = UCS_PTR_BYTE_OFFSET(ptr, -HEAP_UNIT);
+    size_t units  = *block;
+
+    if (units < HEAP_CLASSES) {
+        *(void**)block     = heap->freed[units];
+        heap->freed[units] = block;
+    }
+}
+
 static int alloc_is_due(void)
 {
     if ((alloc_countdown == 0) || (--alloc_countdown > 0)) {
@@ -314,12 +389,33 @@ static int alloc_is_due(void)
 
 void *__wrap_malloc(size_t size)
 {
-    return alloc_is_due() ? NULL : __real_malloc(size);
+    return alloc_is_due() ? NULL :
+           (heap != NULL) ? heap_alloc(size) : __real_malloc(size);
+}
+
+void __wrap_free(void *ptr)
+{
+    if (heap_has(ptr)) {
+        heap_free(ptr);
+    } else {
+        __real_free(ptr);
+    }
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-    return alloc_is_due() ? NULL : __real_calloc(count, size);
+    void *memory;
+
+    if (alloc_is_due()) {
+        return NULL;
+    }
+
+    if (heap == NULL) {
+        return __real_calloc(count, size);
+    }
+
+    memory = heap_alloc(count * size);
+    return memset(memory, 0, count * size);
 }
 
 void *__wrap_realloc(void *ptr, size_t size)

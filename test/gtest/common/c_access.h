@@ -10,6 +10,7 @@
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* What tests need of the parts of the library that use C atomics, which C++17
@@ -43,6 +44,16 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred);
 void test_alloc_fail_nth(unsigned nth);
 /* Whether the allocation that was to fail was made */
 int test_alloc_failed(void);
+
+/* From now on, what this thread allocates with malloc() and calloc() comes from
+ * that memory, and is freed there. So all of it can be copied, and be as it was
+ * before when it is copied back: pointers stay valid. The test is ended if there
+ * is not enough */
+void test_heap_begin(void *memory, size_t size);
+/* @return how much of it was ever used, bytes from its beginning */
+size_t test_heap_end(void);
+/* Go on with a heap as it is */
+void test_heap_resume(void *memory, size_t size);
 
 /* The next thread that the library creates fails */
 void test_thread_fail(void);

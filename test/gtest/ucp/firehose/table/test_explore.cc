@@ -1,0 +1,267 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "fh_world.h"
+
+extern "C" {
+#include <common/c_access.h>
+}
+
+#include <string.h>
+
+#include <unordered_set>
+
+/*
+ * All that can happen in small worlds: every order of what threads, workers and
+ * the network do, from every state that can be reached. In each state nothing
+ * may be wrong (fh_check()). Since each step uses something up, no state is
+ * reached from itself, so that whatever the order is, a world comes to an end;
+ * and there, everybody must have got what it was to get (fh_check_end()).
+ */
+class test_explore : public ::testing::Test {
+protected:
+    static constexpr size_t   HEAP_SIZE  = 1 << 18;
+    static constexpr unsigned MAX_STATES = 4000000;
+
+    test_explore() : m_heap(HEAP_SIZE) {}
+
+    void explore(const fh_params_t &params)
+    {
+        test_heap_begin(m_heap.data(), m_heap.size());
+        ASSERT_TRUE(fh_make(params));
+        m_error.clear();
+        m_bits  = 0;
+        m_stuck = 0;
+        m_seen.clear();
+        m_deepest = 0;
+        visit();
+        test_heap_resume(m_heap.data(), m_heap.size());
+        fh_cleanup();
+        test_heap_end();
+
+        EXPECT_EQ("", m_error) << path_text();
+        EXPECT_FALSE(m_seen.empty());
+        printf("%zu states, up to %zu steps\n", m_seen.size(), m_deepest);
+    }
+
+    /* In how many states the deadlock-avoidance bit had been given; and that
+     * because nobody could have gone on without */
+    unsigned m_bits  = 0;
+    unsigned m_stuck = 0;
+
+private:
+    /* Visit all states that can be reached from this one */
+    void visit()
+    {
+        std::vector<char> copy;
+        size_t used;
+
+        m_error = fh_check();
+        if (!m_error.empty() || !m_seen.insert(hash()).second) {
+            return;
+        }
+        if (m_seen.size() > MAX_STATES) {
+            m_error = "too many states";
+            return;
+        }
+
+        m_bits  += fh_world->nodes[0].remote.stats.bits;
+        m_stuck += fh_world->nodes[0].remote.stats.stuck;
+        m_deepest  = std::max(m_deepest, m_path.size());
+
+        std::vector<fh_step_t> steps = fh_steps();
+
+        if (steps.empty()) {
+            m_error = fh_check_end();
+            return;
+        }
+
+        used = test_heap_end();
+        copy.assign(m_heap.begin(), m_heap.begin() + used);
+        for (const fh_step_t &step : steps) {
+            memcpy(m_heap.data(), copy.data(), used);
+            test_heap_resume(m_heap.data(), m_heap.size());
+            m_path.push_back(step);
+            fh_take(step);
+            visit();
+            if (!m_error.empty()) {
+                return;
+            }
+            m_path.pop_back();
+            test_heap_end();
+        }
+        memcpy(m_heap.data(), copy.data(), used);
+        test_heap_resume(m_heap.data(), m_heap.size());
+    }
+
+    /* The FNV-1a hash: that two of a million states have the same one has a
+     * chance of 1 to 10^7 */
+    uint64_t hash()
+    {
+        uint64_t hash = 0xcbf29ce484222325ul;
+
+        m_state.clear();
+        fh_append_state(m_state);
+        for (uint8_t byte : m_state) {
+            hash = (hash ^ byte) * 0x100000001b3ul;
+        }
+        return hash;
+    }
+
+    std::string path_text() const
+    {
+        std::string text;
+
+        for (const fh_step_t &step : m_path) {
+            text += fh_text(step) + "\n";
+        }
+        return text;
+    }
+
+    std::vector<char>            m_heap;
+    std::unordered_set<uint64_t> m_seen;
+    std::vector<fh_step_t>       m_path;
+    std::vector<uint8_t>         m_state;
+    std::string                  m_error;
+    size_t                       m_deepest = 0;
+};
+
+
+/* Two threads of a node that move firehoses on the same peer */
+TEST_F(test_explore, one_firehose) {
+    fh_params_t params;
+
+    params.share   = 1;
+    params.max_run = 1;
+    params.buckets = 3;
+    explore(params);
+}
+
+TEST_F(test_explore, two_firehoses) {
+    fh_params_t params;
+
+    explore(params);
+    EXPECT_LT(0u, m_bits);
+}
+
+TEST_F(test_explore, three_firehoses) {
+    fh_params_t params;
+
+    params.share   = 3;
+    params.max_run = 3;
+    params.buckets = 4;
+    explore(params);
+    EXPECT_LT(0u, m_bits);
+}
+
+/* The bit comes at the first opportunity, or as late as can be */
+TEST_F(test_explore, limits_of_attempts) {
+    fh_params_t params;
+
+    params.ops      = 1;
+    params.threads[0] = 3;
+    for (unsigned limit : {1, 3, 100}) {
+        params.da_limit = limit;
+        explore(params);
+        EXPECT_LT(0u, m_bits) << limit;
+        EXPECT_EQ((limit == 1), (m_stuck == 0)) << limit;
+    }
+}
+
+/* Messages that have no room for all that a request needs */
+TEST_F(test_explore, short_messages) {
+    fh_params_t params;
+
+    params.max_move = 1;
+    params.buckets  = 3;
+    explore(params);
+}
+
+/* Two threads on each of two nodes that use each other's memory */
+TEST_F(test_explore, two_nodes) {
+    fh_params_t params;
+
+    params.threads[1] = 2;
+    params.ops        = 1;
+    params.buckets    = 2;
+    params.share      = 1;
+    params.max_run    = 1;
+    explore(params);
+}
+
+/* They pin memory of their own as well, that of the same buckets, with as much
+ * room for it as there has to be */
+TEST_F(test_explore, puts) {
+    fh_params_t params;
+
+    params.threads[0] = 1;
+    params.threads[1] = 2;
+    params.ops        = 1;
+    params.program    = FH_BOTH;
+    params.buckets    = 2;
+    params.share      = 1;
+    params.max_run    = 1;
+    params.workers    = 2;
+    explore(params);
+}
+
+TEST_F(test_explore, local_pins) {
+    fh_params_t params;
+
+    params.threads[0] = 3;
+    params.program    = FH_LOCAL;
+    params.max_victim = 2;
+    params.buckets    = 4;
+    params.ops        = 1;
+    params.workers    = 2;
+    explore(params);
+}
+
+/* Regions of two buckets, as long as one may be stranded */
+TEST_F(test_explore, regions) {
+    fh_params_t params;
+
+    params.max_region = 2;
+    params.slack      = 1;
+    params.buckets    = 3;
+    explore(params);
+    params.program    = FH_BOTH;
+    params.threads[0] = 1;
+    params.threads[1] = 1;
+    params.max_victim = 2;
+    params.ops        = 1;
+    explore(params);
+}
+
+/* Each operation fails, or does not */
+TEST_F(test_explore, failures) {
+    fh_params_t params;
+
+    params.fails   = true;
+    params.ops     = 1;
+    params.buckets = 3;
+    explore(params);
+    params.program    = FH_LOCAL;
+    params.max_victim = 2;
+    params.ops        = 2;
+    explore(params);
+}
+
+/* The memory that they use goes away and comes back */
+TEST_F(test_explore, withdrawal) {
+    fh_params_t params;
+
+    params.withdraws = 1;
+    params.buckets   = 2;
+    params.max_run   = 2;
+    params.ops       = 1;
+    explore(params);
+    params.withdraws = 2;
+    params.threads[0] = 1;
+    params.ops       = 2;
+    params.fails     = true;
+    explore(params);
+}
