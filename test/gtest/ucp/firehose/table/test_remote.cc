@@ -576,7 +576,7 @@ TEST_F(test_remote, recalls) {
     EXPECT_EQ(UCS_OK, pending.status());
     release(pending);
     EXPECT_EQ(1u, second.calls);
-    EXPECT_EQ(buckets_t({12}), unpins(m_moves[2 + 0]));
+    EXPECT_EQ(buckets_t({12}), unpins(m_moves[2]));
     while (!m_moves.empty()) {
         answer();
     }

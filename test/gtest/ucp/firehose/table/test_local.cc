@@ -1,0 +1,687 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include <common/log_watch.h>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+extern "C" {
+#include <common/c_access.h>
+#include <ucp/firehose/table/local.h>
+}
+
+/* The local table, over a system that notes what is pinned, with peers 0 and 1 */
+class test_local : public ::testing::Test {
+protected:
+    static constexpr unsigned SHIFT = 12;
+
+    struct pin_t {
+        ucp_fh_pin_t pin; /* First member */
+        unsigned     calls = 0;
+
+        ucs_status_t status() const { return pin.comp.status; }
+    };
+
+    struct withdraw_t {
+        ucp_fh_withdraw_t withdraw; /* First member */
+        unsigned          calls = 0;
+    };
+
+    using pinned_t  = std::map<uint64_t, uint64_t>;
+    using buckets_t = std::vector<ucp_fh_bucket_t>;
+
+    /* M is for two peers */
+    void make(unsigned share, unsigned max_victim, unsigned max_region = 1,
+              unsigned slack = 0)
+    {
+        ucp_fh_local_params_t params = {};
+        ucp_fh_run_t all             = {0, 1000};
+
+        params.shift      = SHIFT;
+        params.num_peers  = 2;
+        params.m          = (2ul * share + slack) << SHIFT;
+        params.max_victim = (uint64_t)max_victim << SHIFT;
+        params.max_region = max_region;
+        params.slack      = (uint64_t)slack << SHIFT;
+        ASSERT_EQ(UCS_OK, ucp_fh_local_init(&m_table, &params));
+        ASSERT_EQ(share, m_table.share);
+        m_max     = 2 * share + slack + max_victim;
+        m_is_made = true;
+        ASSERT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &all));
+    }
+
+    ~test_local()
+    {
+        ucp_fh_pin_ops_t ops = get_ops();
+
+        if (m_is_made) {
+            m_fail_unpin = false;
+            ucp_fh_local_cleanup(&m_table, &ops);
+            EXPECT_EQ(pinned_t(), m_pinned);
+        }
+    }
+
+    ucp_fh_pin_ops_t get_ops()
+    {
+        ucp_fh_pin_ops_t ops;
+
+        ops.pin = [](void *arg, uint64_t start, uint64_t length, void **handle) {
+            return ((test_local*)arg)->pin_op(start, length, handle);
+        };
+        ops.unpin = [](void *arg, void *handle) {
+            return ((test_local*)arg)->unpin_op(handle);
+        };
+        ops.arg = this;
+        return ops;
+    }
+
+    ucs_status_t pin_op(uint64_t start, uint64_t length, void **handle_p)
+    {
+        uint64_t first = start >> SHIFT, num = length >> SHIFT;
+        uint64_t sum   = num;
+
+        if (m_fail_pin) {
+            return UCS_ERR_IO_ERROR;
+        }
+        for (const auto &pinned : m_pinned) {
+            sum += pinned.second;
+        }
+        EXPECT_GE(m_max, sum);
+        EXPECT_EQ(0u, m_pinned.count(first));
+        m_pinned[first] = num;
+        *handle_p       = (void*)(first + 1);
+        return UCS_OK;
+    }
+
+    ucs_status_t unpin_op(void *handle)
+    {
+        if (m_fail_unpin) {
+            return UCS_ERR_IO_ERROR;
+        }
+        EXPECT_EQ(1u, m_pinned.erase((uint64_t)handle - 1));
+        return UCS_OK;
+    }
+
+    ucs_status_t pin(pin_t &pin, uint64_t first, uint64_t num)
+    {
+        ucp_fh_run_t run = {first, num};
+
+        pin.calls         = 0;
+        pin.pin.comp.func = [](ucp_fh_comp_t *comp) {
+            ++((pin_t*)comp)->calls;
+        };
+        return ucp_fh_local_pin(&m_table, &pin.pin, &run);
+    }
+
+    ucs_status_t try_pin(pin_t &pin, uint64_t first, uint64_t num)
+    {
+        ucp_fh_run_t run = {first, num};
+
+        return ucp_fh_local_try(&m_table, &pin.pin, &run);
+    }
+
+    ucs_status_t partial(pin_t &pin, uint64_t first, uint64_t num)
+    {
+        ucp_fh_run_t run = {first, num};
+
+        return ucp_fh_local_partial(&m_table, &pin.pin, &run);
+    }
+
+    void release(pin_t &pin)
+    {
+        ucp_fh_local_release(&m_table, &pin.pin);
+        work();
+    }
+
+    /* Pin, with the work of it, and release */
+    void have(uint64_t first, uint64_t num)
+    {
+        pin_t other;
+
+        if (pin(other, first, num) != UCS_OK) {
+            work();
+            ASSERT_EQ(UCS_OK, other.status());
+        }
+        release(other);
+    }
+
+    void end_all()
+    {
+        ucp_fh_comp_t *comp;
+
+        while ((comp = ucp_fh_comp_next(&m_table.ended)) != nullptr) {
+            comp->func(comp);
+        }
+    }
+
+    /* All operations, one after the other */
+    void work()
+    {
+        ucp_fh_pin_ops_t ops = get_ops();
+        ucp_fh_work_t work;
+
+        for (unsigned i = 0; ucp_fh_local_next_work(&m_table, &work); ++i) {
+            ASSERT_GT(100u, i) << "work goes on for ever";
+            ucp_fh_work_do(&work, &ops);
+            ucp_fh_local_work_done(&m_table, &work);
+        }
+        end_all();
+    }
+
+    /* What a peer is answered about the buckets that it wants */
+    std::vector<ucs_status_t> serve(uint32_t peer, buckets_t unpins,
+                                    buckets_t pins)
+    {
+        std::vector<ucs_status_t> results;
+        ucp_fh_serve_t *serve;
+        ucs_status_t status;
+
+        serve = ucp_fh_serve_make(peer, unpins.data(), unpins.size(),
+                                  pins.data(), pins.size());
+        serve->comp.func   = [](ucp_fh_comp_t *comp) {};
+        serve->comp.status = UCS_INPROGRESS;
+        status             = ucp_fh_local_serve(&m_table, serve);
+        if (status == UCS_INPROGRESS) {
+            work();
+            status = serve->comp.status;
+        }
+        m_serve_status = status;
+        for (unsigned i = 0; i < pins.size(); ++i) {
+            const ucp_fh_served_t &served = serve->served[i];
+            if (status != UCS_OK) {
+                break;
+            }
+            results.push_back(served.status);
+            if (served.status == UCS_OK) {
+                EXPECT_TRUE(ucp_fh_run_has(&served.region, pins[i]));
+                EXPECT_EQ((void*)(served.region.first + 1), served.handle);
+            }
+        }
+        ucp_fh_serve_free(serve);
+        work();
+        return results;
+    }
+
+    ucs_status_t withdraw(withdraw_t &withdraw, uint64_t first, uint64_t num,
+                          ucp_fh_exposed_t *exposed = nullptr)
+    {
+        ucp_fh_run_t run = {first, num};
+
+        withdraw.calls                   = 0;
+        withdraw.withdraw.comp.func = [](ucp_fh_comp_t *comp) {
+            ++((withdraw_t*)comp)->calls;
+        };
+        return ucp_fh_local_withdraw(&m_table, &withdraw.withdraw, exposed,
+                                     &run);
+    }
+
+    using results_t = std::vector<ucs_status_t>;
+
+    ucp_fh_local_t   m_table;
+    ucp_fh_exposed_t m_exposed;
+    bool             m_is_made = false;
+    uint64_t         m_max;
+    pinned_t         m_pinned;
+    bool             m_fail_pin   = false;
+    bool             m_fail_unpin = false;
+    ucs_status_t     m_serve_status;
+};
+
+
+TEST_F(test_local, phases) {
+    ucp_fh_pin_ops_t ops = get_ops();
+    pin_t first, second;
+    ucp_fh_work_t op, other;
+    ucp_fh_run_t region;
+
+    make(1, 4);
+    EXPECT_EQ(UCS_INPROGRESS, pin(first, 10, 2));
+    ASSERT_TRUE(ucp_fh_local_next_work(&m_table, &op));
+    EXPECT_TRUE(op.is_pin);
+    EXPECT_EQ(10u << SHIFT, op.start);
+    EXPECT_EQ(1u << SHIFT, op.length);
+    ASSERT_TRUE(ucp_fh_local_next_work(&m_table, &other));
+    EXPECT_EQ(11u << SHIFT, other.start);
+
+    /* Another one wants a bucket while it is being pinned */
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_pin(second, 10, 1));
+    EXPECT_EQ(UCS_INPROGRESS, pin(second, 10, 1));
+    EXPECT_FALSE(ucp_fh_local_next_work(&m_table, &other));
+
+    ucp_fh_work_do(&op, &ops);
+    ucp_fh_local_work_done(&m_table, &op);
+    end_all();
+    EXPECT_EQ(1u, second.calls);
+    EXPECT_EQ(0u, first.calls);
+    EXPECT_EQ((void*)11, ucp_fh_local_handle(&m_table, &second.pin, 0, &region));
+    EXPECT_EQ(10u, region.first);
+    EXPECT_EQ(1u, region.num);
+
+    ucp_fh_work_do(&other, &ops);
+    ucp_fh_local_work_done(&m_table, &other);
+    end_all();
+    EXPECT_EQ(1u, first.calls);
+    EXPECT_EQ(UCS_OK, first.status());
+    release(first);
+    release(second);
+    EXPECT_EQ(pinned_t({{10, 1}, {11, 1}}), m_pinned);
+}
+
+TEST_F(test_local, hits) {
+    pin_t one;
+
+    make(1, 4);
+    have(10, 2);
+    EXPECT_EQ(UCS_OK, pin(one, 10, 2));
+    release(one);
+    EXPECT_EQ(UCS_OK, try_pin(one, 11, 1));
+    release(one);
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_pin(one, 11, 2));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, pin(one, 11, 0));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, try_pin(one, 11, 0));
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, pin(one, 10, 5));
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, try_pin(one, 10, 5));
+    EXPECT_EQ(0u, one.calls);
+}
+
+TEST_F(test_local, parts) {
+    pin_t one;
+
+    make(2, 4);
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, partial(one, 0, 30));
+    have(5, 1);
+    have(10, 3);
+    EXPECT_EQ(UCS_OK, partial(one, 0, 30));
+    EXPECT_EQ(10u, one.pin.run.first);
+    EXPECT_EQ(3u, one.pin.run.num);
+    release(one);
+    EXPECT_EQ(UCS_OK, partial(one, 0, 11));
+    EXPECT_EQ(5u, one.pin.run.first); /* The first of equal ones */
+    release(one);
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, partial(one, 0, 0));
+}
+
+/* What was used last stays */
+TEST_F(test_local, victims) {
+    make(1, 3);
+    have(10, 3);
+    have(10, 1);
+    have(20, 1);
+    EXPECT_EQ(pinned_t({{10, 1}, {12, 1}, {20, 1}}), m_pinned);
+}
+
+/* Room for firehoses is made of victims */
+TEST_F(test_local, firehoses_take_victims) {
+    make(2, 2);
+    have(10, 2);
+    EXPECT_EQ(results_t({UCS_OK, UCS_OK}), serve(0, {}, {20, 21}));
+    EXPECT_EQ(4u, m_pinned.size());
+    EXPECT_EQ(results_t({UCS_OK, UCS_OK}), serve(1, {}, {30, 31}));
+    EXPECT_EQ(6u, m_pinned.size());
+    EXPECT_EQ(results_t({UCS_OK}), serve(1, {30}, {32}));
+    EXPECT_EQ(pinned_t({{11, 1}, {20, 1}, {21, 1}, {30, 1}, {31, 1}, {32, 1}}),
+              m_pinned);
+}
+
+/* With all else in use, there is still a bucket for each firehose */
+TEST_F(test_local, promise_is_kept) {
+    pin_t one;
+
+    make(2, 2);
+    EXPECT_EQ(UCS_INPROGRESS, pin(one, 10, 2));
+    work();
+    EXPECT_EQ(results_t({UCS_OK, UCS_OK}), serve(0, {}, {10, 11}));
+    EXPECT_EQ(results_t({UCS_OK, UCS_OK}), serve(1, {}, {30, 31}));
+    EXPECT_EQ(results_t({UCS_OK, UCS_OK}), serve(0, {10, 11}, {40, 41}));
+    EXPECT_EQ(6u, m_pinned.size());
+    EXPECT_EQ(UCS_OK, one.status());
+    release(one);
+}
+
+/* A bucket with a firehose counts as a local one too, since the firehose may be
+ * moved away */
+TEST_F(test_local, local_uses_are_limited) {
+    pin_t first, second, third;
+
+    make(2, 2);
+    serve(0, {}, {10, 11});
+    EXPECT_EQ(UCS_OK, pin(first, 10, 1));
+    EXPECT_EQ(UCS_OK, pin(second, 10, 2));
+    EXPECT_EQ(UCS_INPROGRESS, pin(third, 12, 1));
+    work();
+    EXPECT_EQ(0u, third.calls);
+    release(first);
+    EXPECT_EQ(0u, third.calls);
+    release(second);
+    EXPECT_EQ(1u, third.calls);
+    release(third);
+}
+
+/* Those that need little may pass one that needs much, but not for ever */
+TEST_F(test_local, local_pins_pass) {
+    pin_t users[2], waits, last;
+    unsigned turns = 0;
+    ucs_status_t status;
+
+    make(1, 2);
+    have(10, 1);
+    ASSERT_EQ(UCS_OK, pin(users[0], 10, 1));
+    EXPECT_EQ(UCS_INPROGRESS, pin(waits, 20, 2));
+    do {
+        ASSERT_GT(20u, turns);
+        ++turns;
+        status = pin(users[turns % 2], 10, 1);
+        release(users[(turns + 1) % 2]);
+    } while (status == UCS_OK);
+    EXPECT_EQ(9u, turns);
+    EXPECT_EQ(1u, waits.calls);
+    EXPECT_EQ(0u, users[turns % 2].calls);
+    EXPECT_EQ(UCS_INPROGRESS, pin(last, 10, 1));
+    release(waits);
+    EXPECT_EQ(1u, users[turns % 2].calls);
+    EXPECT_EQ(1u, last.calls);
+    release(users[turns % 2]);
+    release(last);
+}
+
+TEST_F(test_local, wrong_messages) {
+    ucp_fh_exposed_t exposed;
+    withdraw_t gone;
+    ucp_fh_run_t run = {0, 100};
+
+    make(2, 2);
+    EXPECT_EQ(results_t({UCS_ERR_INVALID_ADDR, UCS_OK}),
+              serve(0, {}, {1000, 10}));
+    EXPECT_EQ(results_t({UCS_ERR_INVALID_ADDR, UCS_ERR_INVALID_ADDR}),
+              serve(1, {}, {999, 1000}));
+    EXPECT_EQ(results_t({UCS_ERR_ALREADY_EXISTS}), serve(0, {}, {10}));
+    EXPECT_EQ(results_t({UCS_OK, UCS_ERR_EXCEEDS_LIMIT}),
+              serve(0, {}, {20, 30}));
+    EXPECT_EQ(results_t(), serve(0, {30}, {}));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, m_serve_status);
+    EXPECT_EQ(results_t(), serve(1, {10}, {11})); /* It is another one's */
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, m_serve_status);
+    EXPECT_EQ(2u, m_table.num_grants);
+
+    /* Two that adjoin are as good as one */
+    serve(0, {10, 20}, {});
+    EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 0, 1000, &m_exposed));
+    work();
+    EXPECT_EQ(1u, gone.calls);
+    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &run));
+    run.first = 100;
+    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &exposed, &run));
+    EXPECT_EQ(results_t({UCS_OK, UCS_OK}), serve(0, {}, {99, 100}));
+}
+
+TEST_F(test_local, pin_fails) {
+    pin_t first, second, other;
+
+    make(2, 4);
+    have(10, 1);
+    EXPECT_EQ(UCS_INPROGRESS, pin(first, 10, 2));
+    EXPECT_EQ(UCS_INPROGRESS, pin(second, 11, 1));
+    EXPECT_EQ(UCS_OK, pin(other, 10, 1));
+    m_fail_pin = true;
+    work();
+    for (pin_t *pin : {&first, &second}) {
+        EXPECT_EQ(1u, pin->calls);
+        EXPECT_EQ(UCS_ERR_IO_ERROR, pin->status());
+    }
+    release(other);
+    EXPECT_EQ(results_t({UCS_ERR_IO_ERROR, UCS_OK}), serve(0, {}, {11, 10}));
+    EXPECT_EQ(1u, m_table.num_grants);
+    m_fail_pin = false;
+    EXPECT_EQ(results_t({UCS_OK}), serve(0, {}, {11}));
+}
+
+TEST_F(test_local, unpin_fails) {
+    pin_t one;
+
+    make(1, 1);
+    have(10, 1);
+    serve(0, {}, {20});
+    serve(1, {}, {21});
+    m_fail_unpin = true;
+    EXPECT_EQ(UCS_INPROGRESS, pin(one, 30, 1));
+    work();
+    EXPECT_EQ(1u, one.calls);
+    EXPECT_EQ(UCS_ERR_IO_ERROR, one.status());
+    EXPECT_EQ(UCS_OK, pin(one, 10, 1)); /* It is pinned still */
+    release(one);
+
+    /* More victims than there should be are no reason to go on for ever */
+    serve(0, {20}, {});
+    EXPECT_EQ(3u, m_pinned.size());
+    m_fail_unpin = false;
+    have(10, 1);
+    EXPECT_EQ(2u, m_pinned.size());
+}
+
+TEST_F(test_local, peer_dies) {
+    buckets_t buckets = {10, 11};
+    ucp_fh_serve_t *serve_10;
+    pin_t one;
+
+    make(2, 2);
+    serve(0, {}, {10});
+    serve(1, {}, {10, 20});
+    ucp_fh_local_fail_peer(&m_table, 1);
+    EXPECT_EQ(results_t(), serve(1, {}, {30}));
+    EXPECT_EQ(UCS_ERR_UNREACHABLE, m_serve_status);
+    EXPECT_EQ(1u, m_table.num_grants);
+    EXPECT_EQ(UCS_OK, pin(one, 20, 1));
+    release(one);
+
+    /* One that waits for an answer */
+    serve(0, {10}, {});
+    serve_10 = ucp_fh_serve_make(0, nullptr, 0, buckets.data(), 2);
+    serve_10->comp.func = [](ucp_fh_comp_t *comp) {};
+    EXPECT_EQ(UCS_INPROGRESS, ucp_fh_local_serve(&m_table, serve_10));
+    ucp_fh_local_fail_peer(&m_table, 0);
+    end_all();
+    EXPECT_EQ(UCS_ERR_UNREACHABLE, serve_10->comp.status);
+    ucp_fh_serve_free(serve_10);
+    work();
+    EXPECT_EQ(0u, m_table.num_grants);
+    EXPECT_EQ(pinned_t({{10, 1}, {20, 1}}), m_pinned);
+}
+
+TEST_F(test_local, memory_goes_away) {
+    ucp_fh_run_t run = {10, 5};
+    ucp_fh_exposed_t exposed;
+    pin_t user, late;
+    withdraw_t gone;
+
+    make(3, 3);
+    have(11, 1);
+    serve(1, {}, {12, 20});
+    EXPECT_EQ(UCS_INPROGRESS, pin(user, 13, 1));
+    work();
+
+    EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 5, &m_exposed));
+    EXPECT_EQ(10u, gone.withdraw.recall.first);
+    EXPECT_EQ(5u, gone.withdraw.recall.num);
+    EXPECT_EQ(1u, ucp_fh_local_next_holder(&m_table, 0));
+    EXPECT_EQ(UCP_FH_LOCAL, ucp_fh_local_next_holder(&m_table, 2));
+    work();
+    EXPECT_EQ(pinned_t({{12, 1}, {13, 1}, {20, 1}}), m_pinned);
+    EXPECT_EQ(UCS_ERR_INVALID_ADDR, pin(late, 9, 2));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_pin(late, 13, 1));
+    EXPECT_EQ(results_t({UCS_ERR_INVALID_ADDR}), serve(0, {}, {12}));
+    EXPECT_EQ(UCS_ERR_BUSY, ucp_fh_local_expose(&m_table, &exposed, &run));
+
+    serve(1, {12}, {});
+    EXPECT_EQ(0u, gone.calls);
+    release(user);
+    EXPECT_EQ(1u, gone.calls);
+    EXPECT_EQ(UCS_OK, gone.withdraw.comp.status);
+    EXPECT_EQ(pinned_t({{20, 1}}), m_pinned);
+
+    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &run));
+    EXPECT_EQ(results_t({UCS_OK}), serve(0, {}, {12}));
+    EXPECT_EQ(UCS_OK, withdraw(gone, 100, 50));
+}
+
+/* A region that is cut is asked back whole, and its rest is pinned anew */
+TEST_F(test_local, cut_region_goes_away) {
+    withdraw_t gone;
+    pin_t one;
+
+    make(4, 4, 4, 3);
+    EXPECT_EQ(results_t(4, UCS_OK), serve(0, {}, {10, 11, 12, 13}));
+    EXPECT_EQ(pinned_t({{10, 4}}), m_pinned);
+    EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 12, 10));
+    EXPECT_EQ(10u, gone.withdraw.recall.first);
+    EXPECT_EQ(12u, gone.withdraw.recall.num);
+    EXPECT_EQ(UCS_INPROGRESS, pin(one, 10, 1)); /* Waits for it to go */
+    work();
+    EXPECT_EQ(0u, one.calls);
+    serve(0, {10, 11, 12, 13}, {});
+    EXPECT_EQ(1u, gone.calls);
+    EXPECT_EQ(1u, one.calls);
+    EXPECT_EQ(UCS_OK, one.status());
+    EXPECT_EQ(pinned_t({{10, 1}}), m_pinned);
+    release(one);
+}
+
+TEST_F(test_local, withdrawn_cannot_be_unpinned) {
+    withdraw_t gone;
+    pin_t one;
+
+    make(1, 2);
+    have(10, 1);
+    m_fail_unpin = true;
+    EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 2));
+    work();
+    EXPECT_EQ(1u, gone.calls);
+    EXPECT_EQ(UCS_ERR_IO_ERROR, gone.withdraw.comp.status);
+
+    /* Its handle is that of memory that is gone */
+    EXPECT_EQ(UCS_ERR_INVALID_ADDR, pin(one, 10, 1));
+    m_fail_unpin = false;
+    work();
+    EXPECT_EQ(pinned_t({{10, 1}}), m_pinned);
+    EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 2));
+    work();
+    EXPECT_EQ(UCS_OK, gone.withdraw.comp.status);
+    EXPECT_EQ(pinned_t(), m_pinned);
+    have(10, 1);
+}
+
+/* As long as there is slack for buckets that could be stranded, what is adjacent
+ * is one region */
+TEST_F(test_local, regions) {
+    pin_t one;
+
+    make(8, 8, 4, 4);
+    EXPECT_EQ(results_t(6, UCS_OK), serve(0, {}, {10, 11, 12, 13, 14, 15}));
+    EXPECT_EQ(pinned_t({{10, 4}, {14, 2}}), m_pinned); /* 3 and 1 */
+    EXPECT_EQ(results_t(2, UCS_OK), serve(1, {}, {20, 21}));
+    EXPECT_EQ(pinned_t({{10, 4}, {14, 2}, {20, 1}, {21, 1}}), m_pinned);
+
+    /* One region is pinned as long as a bucket of it is in use */
+    serve(0, {10, 11, 13}, {});
+    EXPECT_EQ(0u, m_table.num_victims);
+    EXPECT_EQ(UCS_OK, pin(one, 10, 1));
+    serve(0, {12}, {});
+    EXPECT_EQ(0u, m_table.num_victims);
+    release(one);
+    EXPECT_EQ(4u, m_table.num_victims);
+}
+
+TEST_F(test_local, region_around_what_is_pinned) {
+    make(8, 8, 8, 8);
+    have(12, 1);
+    EXPECT_EQ(results_t(5, UCS_OK), serve(0, {}, {10, 11, 12, 13, 14}));
+    EXPECT_EQ(pinned_t({{10, 2}, {12, 1}, {13, 2}}), m_pinned);
+}
+
+/* Whichever allocation fails, the pin fails alone */
+TEST_F(test_local, no_memory) {
+    ucp_fh_bucket_t buckets[] = {10, 11, 12};
+    ucp_fh_serve_t *serve_3;
+    pin_t one;
+
+    make(3, 3);
+    serve_3 = ucp_fh_serve_make(0, nullptr, 0, buckets, 3);
+    for (unsigned nth = 1; nth <= 6; ++nth) {
+        test_alloc_fail_nth(nth);
+        EXPECT_EQ(UCS_OK, ucp_fh_local_serve(&m_table, serve_3));
+        EXPECT_TRUE(test_alloc_failed());
+        test_alloc_fail_nth(0);
+        EXPECT_EQ(UCS_ERR_NO_MEMORY, serve_3->served[2].status);
+        EXPECT_EQ(0u, m_table.num_pages);
+        EXPECT_EQ(0u, m_table.num_grants);
+    }
+    for (unsigned nth = 1; nth <= 3; ++nth) {
+        test_alloc_fail_nth(nth);
+        EXPECT_EQ(UCS_ERR_NO_MEMORY, pin(one, 10, 3));
+        test_alloc_fail_nth(0);
+        EXPECT_EQ(0u, m_table.num_pages);
+    }
+    test_alloc_fail_nth(1);
+    EXPECT_EQ(nullptr, ucp_fh_serve_make(0, nullptr, 0, buckets, 3));
+    test_alloc_fail_nth(0);
+    ucp_fh_serve_free(serve_3);
+    have(10, 3);
+}
+
+TEST_F(test_local, no_memory_for_the_table) {
+    ucp_fh_local_params_t params = {SHIFT, 1, 1 << 20, 1 << 20, 1, 0};
+
+    for (unsigned nth : {1, 2, 3}) {
+        test_alloc_fail_nth(nth);
+        EXPECT_EQ(UCS_ERR_NO_MEMORY, ucp_fh_local_init(&m_table, &params));
+        EXPECT_TRUE(test_alloc_failed());
+        test_alloc_fail_nth(0);
+    }
+}
+
+TEST_F(test_local, parameters) {
+    ucp_fh_local_params_t good = {SHIFT, 2, 1 << 20, 1 << 20, 1, 0};
+    ucp_fh_local_params_t params;
+
+    for (unsigned shift : {UCP_FH_MIN_SHIFT - 1, UCP_FH_MAX_SHIFT + 1}) {
+        params       = good;
+        params.shift = shift;
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
+        EXPECT_EQ("buckets of 2^" + std::to_string(shift) +
+                  " bytes; accepted: 2^6 to 2^40", log_watch::take());
+    }
+
+    params           = good;
+    params.num_peers = 0;
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
+    EXPECT_EQ("memory to be pinned for 0 peers; accepted: 1 and more",
+              log_watch::take());
+
+    params            = good;
+    params.max_victim = 4095;
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
+    EXPECT_EQ("4095 bytes of memory to be pinned for this process; accepted: "
+              "4096 and more, a bucket", log_watch::take());
+
+    params            = good;
+    params.max_region = 0;
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
+    EXPECT_EQ("regions of 0 buckets; accepted: 1 and more", log_watch::take());
+
+    params       = good;
+    params.slack = params.m + 1;
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
+    EXPECT_EQ("1048577 bytes set apart for regions out of 1048576 bytes to be "
+              "pinned for peers; accepted: less than that", log_watch::take());
+
+    params.slack = params.m - 4096;
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, ucp_fh_local_init(&m_table, &params));
+    EXPECT_EQ("4096 bytes to be pinned for 2 peers are less than a bucket of "
+              "4096 bytes for each; accepted: 8192 bytes and more",
+              log_watch::take());
+}
