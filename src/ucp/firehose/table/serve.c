@@ -44,6 +44,15 @@ static layout_t get_layout(uint32_t num_runs, uint32_t num_pins,
     return layout;
 }
 
+/* Buckets may be NULL if there are none */
+static void copy_buckets(ucp_fh_bucket_t *to, const ucp_fh_bucket_t *from,
+                         uint32_t num)
+{
+    if (num > 0) {
+        memcpy(to, from, num * sizeof(*to));
+    }
+}
+
 ucp_fh_serve_t *
 ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
                   uint32_t num_unpins, const ucp_fh_bucket_t *pins,
@@ -68,8 +77,8 @@ ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
         .runs       = UCS_PTR_BYTE_OFFSET(serve, layout.runs)
     };
     serve->pins = serve->unpins + num_unpins;
-    memcpy(serve->unpins, unpins, num_unpins * sizeof(*unpins));
-    memcpy(serve->pins, pins, num_pins * sizeof(*pins));
+    copy_buckets(serve->unpins, unpins, num_unpins);
+    copy_buckets(serve->pins, pins, num_pins);
     return serve;
 }
 
