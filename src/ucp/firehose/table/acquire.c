@@ -148,11 +148,12 @@ ucs_status_t ucp_fh_acquire_attempt(ucp_fh_request_t *request)
     return try_once(request);
 }
 
-int ucp_fh_acquire_is_stuck(const ucp_fh_peer_t *peer)
+/* Whether requests wait for a peer, and nothing is in use or under way that would
+ * ever free a firehose */
+static int is_stuck(ucp_fh_peer_t *peer)
 {
     return (peer->da == NULL) && (peer->num_granted == 0) &&
-           (peer->num_pending == 0) &&
-           !ucs_list_is_empty((ucs_list_link_t*)&peer->waiting);
+           (peer->num_pending == 0) && !ucs_list_is_empty(&peer->waiting);
 }
 
 /* Try each request once. @return whether one waits no longer */
@@ -189,7 +190,7 @@ void ucp_fh_acquire_settle(ucp_fh_peer_t *peer)
 
     do {
         has_changed = try_all(peer);
-        if (ucp_fh_acquire_is_stuck(peer)) {
+        if (is_stuck(peer)) {
             /* No release or answer would ever try them again */
             ++peer->table->stats.stuck;
             give_bit(ucs_list_head(&peer->waiting, ucp_fh_request_t, link));

@@ -23,10 +23,6 @@
  */
 ucs_status_t ucp_fh_acquire_attempt(ucp_fh_request_t *request);
 
-/** @return whether requests wait for a peer, and nothing is in use or under way
- *          that would ever free a firehose. */
-int ucp_fh_acquire_is_stuck(const ucp_fh_peer_t *peer);
-
 /** Firehoses of a peer may have been freed, or nobody is left who could free any:
  *  try the requests that wait. */
 void ucp_fh_acquire_settle(ucp_fh_peer_t *peer);

@@ -226,9 +226,8 @@ static ucs_status_t acquire_miss(ucp_fh_request_t *request)
         status = UCS_INPROGRESS;
     }
 
-    if (ucp_fh_acquire_is_stuck(peer)) {
-        ucp_fh_acquire_settle(peer);
-    }
+    /* Those that were stuck have been given the bit before, and this one has left
+     * them what they have unless it has committed */
     return status;
 }
 

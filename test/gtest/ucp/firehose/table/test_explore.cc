@@ -187,8 +187,6 @@ TEST_F(test_explore, two_nodes) {
     params.threads[1] = 2;
     params.ops        = 1;
     params.buckets    = 2;
-    params.share      = 1;
-    params.max_run    = 1;
     explore(params);
 }
 
@@ -197,13 +195,14 @@ TEST_F(test_explore, two_nodes) {
 TEST_F(test_explore, puts) {
     fh_params_t params;
 
-    params.threads[0] = 1;
     params.threads[1] = 2;
     params.ops        = 1;
     params.program    = FH_BOTH;
     params.buckets    = 2;
     params.share      = 1;
     params.max_run    = 1;
+    explore(params);
+    params.threads[0] = 1;
     params.workers    = 2;
     explore(params);
 }

@@ -468,6 +468,40 @@ TEST_F(test_remote, uncommitted_bucket) {
     release(second);
 }
 
+/* Who comes across a bucket that it cannot have now keeps nothing that others may
+ * need, and begins anew */
+TEST_F(test_remote, rolls_back) {
+    request_t users[3], waits, other;
+    recall_t back;
+
+    make(3);
+    for (unsigned i = 0; i < 3; ++i) {
+        EXPECT_EQ(UCS_INPROGRESS, acquire(users[i], 10 + i, 1));
+        answer();
+    }
+    release(users[1]);
+    EXPECT_EQ(UCS_INPROGRESS, acquire(users[1], 20, 1)); /* Takes that of 11 */
+    answer();
+    EXPECT_EQ(UCS_INPROGRESS, acquire(waits, 10, 3));
+    EXPECT_EQ(1u, waits.request.num_done);
+    EXPECT_EQ(UCS_INPROGRESS, recall(back, 12, 1));
+    EXPECT_EQ(0u, waits.request.num_done);
+    EXPECT_EQ(1u, m_table.stats.roll_backs);
+
+    release(users[0]);
+    EXPECT_EQ(UCS_INPROGRESS, acquire(other, 30, 1)); /* Takes that of 10 */
+    answer();
+    EXPECT_EQ(1u, other.calls);
+    release(other);
+    release(users[1]);
+    release(users[2]);
+    while (!m_moves.empty()) {
+        answer();
+    }
+    EXPECT_EQ(1u, waits.calls);
+    release(waits);
+}
+
 /* One has taken the free firehose, and the other one uses one that is no longer
  * needed by anybody else: neither can go on */
 TEST_F(test_remote, deadlock) {
