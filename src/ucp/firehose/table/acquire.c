@@ -85,8 +85,8 @@ static ucs_status_t take(ucp_fh_request_t *request, uint64_t available)
     return UCS_OK;
 }
 
-/* The request has found a deadlock, or could starve: all others that wait return
- * what they have got */
+/* The request has found a deadlock, or could starve: all others that wait
+ * return what they have got */
 static void give_bit(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -148,8 +148,8 @@ ucs_status_t ucp_fh_acquire_attempt(ucp_fh_request_t *request)
     return try_once(request);
 }
 
-/* Whether requests wait for a peer, and nothing is in use or under way that would
- * ever free a firehose */
+/* Whether requests wait for a peer, and nothing is in use or under way that
+ * would ever free a firehose */
 static int is_stuck(ucp_fh_peer_t *peer)
 {
     return (peer->da == NULL) && (peer->num_granted == 0) &&

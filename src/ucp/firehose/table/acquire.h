@@ -23,8 +23,8 @@
  */
 ucs_status_t ucp_fh_acquire_attempt(ucp_fh_request_t *request);
 
-/** Firehoses of a peer may have been freed, or nobody is left who could free any:
- *  try the requests that wait. */
+/** Firehoses of a peer may have been freed, or nobody is left who could free
+ *  any: try the requests that wait. */
 void ucp_fh_acquire_settle(ucp_fh_peer_t *peer);
 
 #endif

@@ -15,8 +15,8 @@
  * counts they are in. Everything is called under the lock of the table.
  */
 
-/** A number that is the same for the same bucket of the same peer, and rarely for
- *  others. */
+/** A number that is the same for the same bucket of the same peer, and rarely
+ *  for others. */
 static UCS_F_ALWAYS_INLINE uint64_t
 ucp_fh_entry_key(const ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket)
 {
@@ -63,8 +63,8 @@ static UCS_F_ALWAYS_INLINE void ucp_fh_entry_hold(ucp_fh_entry_t *entry)
     }
 }
 
-/** A present entry is not in use any more: it becomes a victim, or goes if it is
- *  recalled or its peer has failed. */
+/** A present entry is not in use any more: it becomes a victim, or goes if it
+ *  is recalled or its peer has failed. */
 void ucp_fh_entry_idle(ucp_fh_entry_t *entry);
 
 /** End a use of an entry. */
@@ -81,8 +81,9 @@ static UCS_F_ALWAYS_INLINE void ucp_fh_entry_drop(ucp_fh_entry_t *entry)
 ucs_status_t
 ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket);
 
-/** Free the firehose of a victim that is not in a run, the oldest, for a request
- *  that takes it, or puts it back by ucp_fh_entry_unreap(). There must be one. */
+/** Free the firehose of a victim that is not in a run, the oldest, for a
+ *  request that takes it, or puts it back by ucp_fh_entry_unreap(). There must
+ *  be one. */
 void ucp_fh_entry_reap(ucp_fh_request_t *owner);
 
 /** Put back the entry that was reaped last for a request. */
@@ -97,8 +98,8 @@ void ucp_fh_entry_commit(ucp_fh_entry_t *entry);
 /** A pending entry was pinned by the peer. */
 void ucp_fh_entry_pinned(ucp_fh_entry_t *entry, void *key);
 
-/** Remove an entry that is not present and free it. Nobody may use it but, if it
- *  is uncommitted, its owner. */
+/** Remove an entry that is not present and free it. Nobody may use it but, if
+ *  it is uncommitted, its owner. */
 void ucp_fh_entry_discard(ucp_fh_entry_t *entry);
 
 /** Remove an entry that is in the victim FIFO, to be given back. */

@@ -26,8 +26,8 @@ ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
     return UCS_OK;
 }
 
-/* A region could not be unpinned. Whoever has withdrawn it before, and is not done
- * yet, is told once more when it is */
+/* A region could not be unpinned. Whoever has withdrawn it before, and is not
+ * done yet, is told once more when it is */
 static void try_again(ucp_fh_local_t *table, ucp_fh_region_t *region)
 {
     ucp_fh_withdraw_t *withdraw;

@@ -11,8 +11,8 @@
 
 /** @file grant.h
  *
- * The firehoses that peers have on buckets of this process. Under the lock of the
- * table. */
+ * The firehoses that peers have on buckets of this process. Under the lock of
+ * the table. */
 
 /** A number that is the same for the same bucket and peer, and rarely for
  *  others. */

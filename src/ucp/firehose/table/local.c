@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "check.h"
 #include "pin.h"
 
 #include <ucs/debug/log_def.h>
@@ -191,7 +192,7 @@ static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
 
     for (i = 0; i < run->num; ++i) {
         bucket.first = run->first + i;
-        if (!ucp_fh_pin_is_hit(table, &bucket)) {
+        if (!ucp_fh_check_is_hit(table, &bucket)) {
             part.first = bucket.first + 1;
             part.num   = 0;
         } else if ((++part.num > longest.num) &&

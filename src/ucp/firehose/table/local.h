@@ -19,10 +19,10 @@ BEGIN_C_DECLS
  * "local page table" of Table 2 of the paper). One a process.
  *
  * REGIONS. What is pinned together is a region of one or more adjacent buckets,
- * with one handle. Each bucket of it has a count of local uses, and of the peers
- * that have a firehose on it. A region none of whose buckets has a count is a
- * victim: it stays pinned until there is no room for another one, or the victims
- * are more than ucp_fh_local_params_t::max_victim. A region is
+ * with one handle. Each bucket of it has a count of local uses, and of the
+ * peers that have a firehose on it. A region none of whose buckets has a count
+ * is a victim: it stays pinned until there is no room for another one, or the
+ * victims are more than ucp_fh_local_params_t::max_victim. A region is
  *
  *   queued     to be pinned when there is room
  *   pinning    somebody pins it, without the lock
@@ -33,17 +33,19 @@ BEGIN_C_DECLS
  * ROOM. No more than M + MAXVICTIM bytes are ever pinned, those that are being
  * pinned or unpinned included. Buckets with firehoses are at most M, since no
  * peer gets more than its share. Buckets with local uses are at most MAXVICTIM:
- * a local pin waits until that is so, in the order of arrival, and holds nothing
- * while it waits. All buckets with local uses count, also those which firehoses
- * keep pinned anyway: a firehose may be moved away at any time, and its peer is
- * promised another bucket at once. Buckets with neither are victims, except
- * those that are stranded in a region, others of which are in use: these are
- * never more than ucp_fh_local_params_t::slack, which is taken from M; where
- * that is used up, regions are single buckets. Hence there are always enough
- * victims for a pin that was let in.
+ * a local pin waits until that is so, in the order of arrival, and holds
+ * nothing while it waits. All buckets with local uses count, also those which
+ * firehoses keep pinned anyway: a firehose may be moved away at any time, and
+ * its peer is promised another bucket at once. Buckets with neither are
+ * victims, except those that are stranded in a region, others of which are in
+ * use: these are never more than ucp_fh_local_params_t::slack, which is taken
+ * from M; where that is used up, regions are single buckets. Hence there are
+ * always enough victims for a pin that was let in.
  *
- * PHASES. Pins are let in under the lock. ucp_fh_local_next_work() then gives one
- * operation after the other, each to be carried out without the lock by
+ * A thread must not need a further local pin before it can release one.
+ *
+ * PHASES. Pins are let in under the lock. ucp_fh_local_next_work() then gives
+ * one operation after the other, each to be carried out without the lock by
  * ucp_fh_work_do(), by any thread, several of them at a time; and
  * ucp_fh_local_work_done() is told under the lock. Others that want a bucket
  * which is being pinned or unpinned wait until it is.
@@ -57,12 +59,13 @@ BEGIN_C_DECLS
  * away it is withdrawn: nobody gets its buckets any more; regions that it is in
  * are unpinned as soon as nobody uses them.
  *
- * THREADS. As in remote.h: one lock, the caller's, around each call of a function
- * that takes a table. It may be the same lock, or another one.
+ * THREADS. As in remote.h: one lock, the caller's, around each call of a
+ * function that takes a table. It may be the same lock, or another one.
  *
  * ERRORS. Where no memory can be allocated, and where an operation fails, pins
- * end with an error, and the table is as if they had not been asked for. A region
- * that could not be unpinned stays a victim, and pins that need its room fail.
+ * end with an error, and the table is as if they had not been asked for. A
+ * region that could not be unpinned stays a victim, and pins that need its room
+ * fail.
  */
 
 /** No peer: a local use. */
@@ -205,8 +208,8 @@ typedef struct ucp_fh_exposed {
 } ucp_fh_exposed_t;
 
 
-/** Memory that goes away. The caller provides the memory of this structure until
- *  it has ended, and sets comp.func. */
+/** Memory that goes away. The caller provides the memory of this structure
+ *  until it has ended, and sets comp.func. */
 typedef struct ucp_fh_withdraw {
     ucp_fh_comp_t   comp;
     ucp_fh_run_t    run;      /**< What goes away */
@@ -218,8 +221,8 @@ typedef struct ucp_fh_withdraw {
 } ucp_fh_withdraw_t;
 
 
-/** What to pin and unpin with. Called without any lock. What fails says so in the
- *  log. */
+/** What to pin and unpin with. Called without any lock. What fails says so in
+ *  the log. */
 typedef struct ucp_fh_pin_ops {
     /** @param [in]  start, length  Whole buckets, in bytes.
      *  @param [out] handle_p       For unpin(), and for packing a key. */
@@ -296,10 +299,11 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops);
  * Pin memory for a local use (firehose_local_pin()). It need not be exposed.
  *
  * @return UCS_OK: it is pinned, and comp.func is not called. UCS_INPROGRESS: it
- *         ends later, after ucp_fh_local_next_work() was asked. An error is final:
- *         UCS_ERR_INVALID_PARAM if the run is empty, UCS_ERR_EXCEEDS_LIMIT if it
- *         is more than MAXVICTIM, UCS_ERR_INVALID_ADDR if it is being withdrawn,
- *         UCS_ERR_NO_MEMORY; later also the error of an operation.
+ *         ends later, after ucp_fh_local_next_work() was asked. An error is
+ *         final: UCS_ERR_INVALID_PARAM if the run is empty,
+ *         UCS_ERR_EXCEEDS_LIMIT if it is more than MAXVICTIM,
+ *         UCS_ERR_INVALID_ADDR if it is being withdrawn, UCS_ERR_NO_MEMORY;
+ *         later also the error of an operation.
  */
 ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                               const ucp_fh_run_t *run);
@@ -312,8 +316,8 @@ ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
 ucs_status_t ucp_fh_local_try(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                               const ucp_fh_run_t *run);
 
-/** As ucp_fh_local_try(), for the longest part of a run that is pinned, the first
- *  of several (firehose_partial_local_pin()). It is ucp_fh_pin_t::run
+/** As ucp_fh_local_try(), for the longest part of a run that is pinned, the
+ *  first of several (firehose_partial_local_pin()). It is ucp_fh_pin_t::run
  *  afterwards. */
 ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                                   const ucp_fh_run_t *run);
@@ -321,8 +325,8 @@ ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
 /** End a local use. */
 void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
-/** @return the handle of the region that a bucket of a local pin is in, which is
- *          pinned until the pin is released.
+/** @return the handle of the region that a bucket of a local pin is in, which
+ *          is pinned until the pin is released.
  *
  *  @param [in]  index   0 for its first bucket.
  *  @param [out] region  The buckets of that region. */
@@ -356,24 +360,26 @@ ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
 void ucp_fh_serve_free(ucp_fh_serve_t *serve);
 
 /**
- * Handle a message of a peer, the next one in its order: take what it gives back,
- * and pin what it wants.
+ * Handle a message of a peer, the next one in its order: take what it gives
+ * back, and pin what it wants.
  *
  * @return UCS_OK: serve->served is what is to be answered; UCS_INPROGRESS: it
- *         will be, when comp.func is to be called. UCS_ERR_INVALID_PARAM: it gives
- *         back what the peer does not have; the peer is out of step, and
- *         ucp_fh_local_fail_peer() should be called. UCS_ERR_UNREACHABLE: the peer
- *         has failed; this may also come later, in comp.status: there is nobody to
- *         be answered.
+ *         will be, when comp.func is to be called. UCS_ERR_INVALID_PARAM: it
+ *         gives back what the peer does not have; the peer is out of step, and
+ *         ucp_fh_local_fail_peer() should be called. UCS_ERR_UNREACHABLE: the
+ *         peer has failed; this may also come later, in comp.status: there is
+ *         nobody to be answered.
  *
- * What may stand in ucp_fh_served_t::status: UCS_ERR_INVALID_ADDR for memory that
- * is not exposed, UCS_ERR_EXCEEDS_LIMIT if the peer would have more than its
- * share, UCS_ERR_ALREADY_EXISTS if it has what it wants, UCS_ERR_NO_MEMORY, and
- * errors of operations. A run of adjacent buckets is pinned as a whole, or not.
+ * What may stand in ucp_fh_served_t::status: UCS_ERR_INVALID_ADDR for memory
+ * that is not exposed, UCS_ERR_EXCEEDS_LIMIT if the peer would have more than
+ * its share, UCS_ERR_ALREADY_EXISTS if it has what it wants, UCS_ERR_NO_MEMORY,
+ * and errors of operations. A run of adjacent buckets is pinned as a whole, or
+ * not.
  */
 ucs_status_t ucp_fh_local_serve(ucp_fh_local_t *table, ucp_fh_serve_t *serve);
 
-/** A peer has died: it gives back all of its firehoses, and its messages end. */
+/** A peer has died: it gives back all of its firehoses, and its messages
+ *  end. */
 void ucp_fh_local_fail_peer(ucp_fh_local_t *table, uint32_t peer);
 
 /** Let peers have firehoses on memory.
@@ -384,9 +390,9 @@ ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
                                  const ucp_fh_run_t *run);
 
 /**
- * Memory is to go away: nobody gets its buckets any more. What was exposed there
- * is not any more, and other exposed memory has to be apart from it. Afterwards
- * ucp_fh_local_next_holder() tells whom to ask for withdraw->recall.
+ * Memory is to go away: nobody gets its buckets any more. What was exposed
+ * there is not any more, and other exposed memory has to be apart from it.
+ * Afterwards ucp_fh_local_next_holder() tells whom to ask for withdraw->recall.
  *
  * @param [in] exposed  What was exposed, or NULL if that was nothing.
  * @param [in] run      The memory.

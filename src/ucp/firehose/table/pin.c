@@ -4,14 +4,15 @@
  * See file LICENSE for terms.
  */
 
+#include "check.h"
 #include "pin.h"
 
 #include <stdlib.h>
 
-/* So many local pins that came later are let in before the oldest that waits for
- * room, and then no more until it is: what the deadlock-avoidance bit is for
- * remote requests (section 4.1 of the paper, "Local Client Requests"). More is
- * not needed, since a pin that waits holds nothing */
+/* So many local pins that came later are let in before the oldest that waits
+ * for room, and then no more until it is: what the deadlock-avoidance bit is
+ * for remote requests (section 4.1 of the paper, "Local Client Requests"). More
+ * is not needed, since a pin that waits holds nothing */
 #define MAX_PASSED 8
 
 
@@ -24,121 +25,6 @@ void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer)
     pin->passed      = 0;
     pin->num_done    = 0;
     pin->serve       = NULL;
-}
-
-int ucp_fh_pin_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
-{
-    ucp_fh_page_t *page;
-    uint64_t i;
-
-    for (i = 0; i < run->num; ++i) {
-        page = ucp_fh_page_find(table, run->first + i);
-        if ((page == NULL) || (page->region->state != UCP_FH_REGION_PINNED) ||
-            page->region->is_withdrawn) {
-            return 0;
-        }
-    }
-
-    return 1;
-}
-
-static int is_exposed(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
-{
-    ucp_fh_bucket_t bucket = run->first;
-    ucp_fh_exposed_t *exposed;
-    ucp_fh_bucket_t last;
-
-    do {
-        last = bucket;
-        ucs_list_for_each(exposed, &table->exposed, link) {
-            if (ucp_fh_run_has(&exposed->run, bucket)) {
-                bucket = ucp_fh_run_end(&exposed->run);
-            }
-        }
-        if (bucket >= ucp_fh_run_end(run)) {
-            return 1;
-        }
-    } while (bucket != last);
-
-    return 0;
-}
-
-static int is_withdrawn(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
-{
-    ucp_fh_withdraw_t *withdraw;
-
-    ucs_list_for_each(withdraw, &table->withdraws, link) {
-        if (ucp_fh_run_overlaps(&withdraw->run, run)) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-static ucs_status_t check_peer(const ucp_fh_local_t *table,
-                               const ucp_fh_pin_t *pin)
-{
-    const ucp_fh_holder_t *holder = &table->holders[pin->peer];
-    uint64_t i;
-
-    if (!is_exposed(table, &pin->run)) {
-        return UCS_ERR_INVALID_ADDR;
-    }
-
-    if (pin->run.num > table->share - holder->num_grants) {
-        return UCS_ERR_EXCEEDS_LIMIT;
-    }
-
-    for (i = 0; i < pin->run.num; ++i) {
-        if (ucp_fh_grant_find(table, pin->peer, pin->run.first + i) != NULL) {
-            return UCS_ERR_ALREADY_EXISTS;
-        }
-    }
-
-    return UCS_OK;
-}
-
-/* @return UCS_OK if a pin may be let in, UCS_INPROGRESS if it has to wait */
-static ucs_status_t check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
-{
-    uint64_t num_unused = 0;
-    const ucp_fh_region_t *region;
-    ucp_fh_page_t *page;
-    ucs_status_t status;
-    uint64_t i;
-
-    if (is_withdrawn(table, &pin->run)) {
-        return UCS_ERR_INVALID_ADDR;
-    }
-
-    if (pin->peer != UCP_FH_LOCAL) {
-        status = check_peer(table, pin);
-        if (status != UCS_OK) {
-            return status;
-        }
-    }
-
-    for (i = 0; i < pin->run.num; ++i) {
-        page        = ucp_fh_page_find(table, pin->run.first + i);
-        num_unused += (page == NULL) || (page->uses == 0);
-        if (page == NULL) {
-            continue;
-        }
-
-        region = page->region;
-        if (region->is_withdrawn) {
-            return region->is_kept ? UCS_ERR_INVALID_ADDR : UCS_INPROGRESS;
-        }
-        if (region->state == UCP_FH_REGION_UNPINNING) {
-            return UCS_INPROGRESS;
-        }
-    }
-
-    return ((pin->peer == UCP_FH_LOCAL) &&
-            (table->num_local + num_unused > table->max_local)) ?
-                   UCS_INPROGRESS :
-                   UCS_OK;
 }
 
 /* The first buckets of a run that are in no region. @return whether there are
@@ -286,7 +172,7 @@ static ucs_status_t try_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
         return UCS_INPROGRESS;
     }
 
-    status = check(table, pin);
+    status = ucp_fh_check(table, pin);
     if (status != UCS_OK) {
         return status;
     }
@@ -315,7 +201,7 @@ ucs_status_t ucp_fh_pin_hit(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
     ucs_status_t status;
 
-    if (!ucp_fh_pin_is_hit(table, &pin->run)) {
+    if (!ucp_fh_check_is_hit(table, &pin->run)) {
         return UCS_ERR_NO_RESOURCE;
     }
 
@@ -418,8 +304,8 @@ void ucp_fh_pin_settle(ucp_fh_local_t *table)
             oldest = pin;
         }
 
-        /* It is in the queue still, in which it keeps its place if it is not let
-         * in */
+        /* It is in the queue still, in which it keeps its place if it is not
+         * let in */
         prev = pin->link.prev;
         ucs_list_del(&pin->link);
         pin->state = UCP_FH_PIN_ENDED;

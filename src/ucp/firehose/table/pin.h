@@ -17,9 +17,6 @@
 /** Fill in a pin that is in no list. */
 void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer);
 
-/** @return whether all buckets of a run are pinned and may be used. */
-int ucp_fh_pin_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run);
-
 /**
  * Let a pin in, or have it wait until it can be let in.
  *

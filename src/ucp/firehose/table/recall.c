@@ -7,8 +7,9 @@
 #include "acquire.h"
 
 
-/* An entry that is in use or pending goes when nobody uses it. All recalls under
- * way that its bucket is in are told then, so that all have to count it */
+/* An entry that is in use or pending goes when nobody uses it. All recalls
+ * under way that its bucket is in are told then, so that all have to count
+ * it */
 static void mark_recalled(ucp_fh_recall_t *recall, ucp_fh_entry_t *entry)
 {
     ucp_fh_recall_t *other;
@@ -54,7 +55,8 @@ ucp_fh_remote_recall(ucp_fh_remote_t *table, ucp_fh_recall_t *recall,
         return UCS_OK;
     }
 
-    /* One more than there are, so that it does not end while they are counted */
+    /* One more than there are, so that it does not end while they are
+     * counted */
     recall->run      = *run;
     recall->num_left = 1;
     ucs_list_add_tail(&peer->recalls, &recall->link);

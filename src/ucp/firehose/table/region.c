@@ -125,8 +125,8 @@ void ucp_fh_region_revive(ucp_fh_local_t *table, ucp_fh_region_t *region)
     table->num_victims -= region->run.num;
 }
 
-/* A bucket gets its first count. The region is not a withdrawn one: no pin is let
- * in there */
+/* A bucket gets its first count. The region is not a withdrawn one: no pin is
+ * let in there */
 static void count(ucp_fh_local_t *table, ucp_fh_page_t *page)
 {
     ucp_fh_region_t *region = page->region;

@@ -11,8 +11,8 @@
 
 /** @file region.h
  *
- * The regions of the local table and their buckets: where they are found, who is
- * counted on them, and which lists a region is in. Under the lock of the
+ * The regions of the local table and their buckets: where they are found, who
+ * is counted on them, and which lists a region is in. Under the lock of the
  * table. */
 
 /** @return a bucket of a region, or NULL. */

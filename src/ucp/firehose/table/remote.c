@@ -226,8 +226,8 @@ static ucs_status_t acquire_miss(ucp_fh_request_t *request)
         status = UCS_INPROGRESS;
     }
 
-    /* Those that were stuck have been given the bit before, and this one has left
-     * them what they have unless it has committed */
+    /* Those that were stuck have been given the bit before, and this one has
+     * left them what they have unless it has committed */
     return status;
 }
 

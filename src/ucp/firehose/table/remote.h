@@ -19,26 +19,26 @@ BEGIN_C_DECLS
  * and who uses them (the "firehose table" of Table 2 of the paper, with the
  * states of its sections 3.4 and 4). One for all peers of a process.
  *
- * ENTRIES. An entry is a bucket of a peer, with a count of the requests that use
- * it. It is
+ * ENTRIES. An entry is a bucket of a peer, with a count of the requests that
+ * use it. It is
  *
  *   uncommitted  a firehose is set apart for it, but the request that wants it
  *                has not got all of its firehoses yet and may give this one up
  *   pending      to be pinned by a message that is to be sent, or was sent
  *   present      pinned by the peer, its key is known
  *
- * A present entry that nobody uses is in the victim FIFO of its peer, or reaped:
- * an uncommitted request has it in mind as the firehose to be moved. It is still
- * pinned then, and is found. Of a peer there are never more entries, less the
- * reaped ones, than it grants firehoses.
+ * A present entry that nobody uses is in the victim FIFO of its peer, or
+ * reaped: an uncommitted request has it in mind as the firehose to be moved. It
+ * is still pinned then, and is found. Of a peer there are never more entries,
+ * less the reaped ones, than it grants firehoses.
  *
  * REQUESTS. A request for a run of buckets whose entries are all present is
  * granted at once (a hit). If all are present or pending it is active: it joins
  * the messages under way. Else it needs firehoses for the missing ones, free
- * ones first and then those of the victim FIFO. If there are enough, it commits:
- * the missing entries become pending, and messages are to be sent. If not, it
- * waits: it uses what there is of its run from its first bucket on, has as many
- * uncommitted entries as it could get, and goes on when there are more
+ * ones first and then those of the victim FIFO. If there are enough, it
+ * commits: the missing entries become pending, and messages are to be sent. If
+ * not, it waits: it uses what there is of its run from its first bucket on, has
+ * as many uncommitted entries as it could get, and goes on when there are more
  * firehoses (optimistic acquisition, Figure 5 of the paper). It gives back what
  * it has (rolls back), to begin anew at the next opportunity, if it comes
  * across a bucket that another one has uncommitted or reaped, or that is being
@@ -47,21 +47,23 @@ BEGIN_C_DECLS
  * DEADLOCK AVOIDANCE. Requests can wait for firehoses that they have taken from
  * each other. A request that was tried in vain ucp_fh_remote_params_t::da_limit
  * times gets the bit of its peer, unless another one has it: all others that
- * wait roll back, and until it is committed nobody gets a firehose of this peer,
- * not even by a hit, which could go on for ever. The first that waits gets it
- * at once if nobody has anything that could be released. So each request is
- * granted in the end, if those who were granted release. A thread must not need
- * a further request to the same peer granted before it can release one.
+ * wait roll back, and until it is committed nobody gets a firehose of this
+ * peer, not even by a hit, which could go on for ever. The first that waits
+ * gets it at once if nobody has anything that could be released. So each
+ * request is granted in the end, if those who were granted release. A thread
+ * must not need a further request to the same peer granted, nor memory of its
+ * own pinned (local.h), before it can release one: it pins first, and requests
+ * then.
  *
  * The paper's threads poll until they have what they need. Here the function
  * that frees firehoses tries those that wait again, in the order in which they
  * came; there is nothing to be polled.
  *
- * MESSAGES. ucp_fh_remote_next_move() gives a message to be sent to a peer: first
- * the buckets that are given back and then those to be pinned. Messages have to
- * be handled by the peer in the order in which they were taken (a peer that pins
- * first and unpins later would see too many firehoses), and the answers may come
- * in any order.
+ * MESSAGES. ucp_fh_remote_next_move() gives a message to be sent to a peer:
+ * first the buckets that are given back and then those to be pinned. Messages
+ * have to be handled by the peer in the order in which they were taken (a peer
+ * that pins first and unpins later would see too many firehoses), and the
+ * answers may come in any order.
  *
  * THREADS. All fields are protected by one lock, the caller's, that is held
  * around each call of a function that takes a table, a peer or a request, and
@@ -111,8 +113,8 @@ typedef struct ucp_fh_entry {
     ucp_fh_request_t     *owner;      /**< Request that it is uncommitted or
                                            reaped for; NULL: it is neither */
     void                 *key;        /**< The caller's, once it is present */
-    /** Where it is listed: uncommitted: ucp_fh_request_t::fresh; pending and not
-     *  sent: ucp_fh_peer_t::to_pin; unused: ucp_fh_peer_t::fifo; reaped:
+    /** Where it is listed: uncommitted: ucp_fh_request_t::fresh; pending and
+     *  not sent: ucp_fh_peer_t::to_pin; unused: ucp_fh_peer_t::fifo; reaped:
      *  ucp_fh_request_t::reaped; given back and not sent:
      *  ucp_fh_peer_t::to_unpin. Else empty. */
     ucs_list_link_t      link;
@@ -138,11 +140,12 @@ struct ucp_fh_request {
     ucp_fh_run_t           run;
     ucp_fh_request_state_t state;
     uint32_t               attempts; /**< How often it was tried in vain */
-    /** Waiting: it uses so many of its buckets, the first ones. Active: so many,
-     *  from the first one on, are known to be present. */
+    /** Waiting: it uses so many of its buckets, the first ones. Active: so
+     *  many, from the first one on, are known to be present. */
     uint64_t               num_done;
     ucs_list_link_t        link;     /**< In ucp_fh_peer_t::waiting or active */
-    ucs_list_link_t        wait;     /**< In ucp_fh_entry_t::waiters if active */
+    ucs_list_link_t        wait;     /**< In ucp_fh_entry_t::waiters if
+                                          active */
     ucs_list_link_t        fresh;    /**< Its uncommitted entries */
     ucs_list_link_t        reaped;   /**< Entries whose firehoses it is to move,
                                           as many as @a fresh at most */
@@ -171,8 +174,8 @@ struct ucp_fh_peer {
     ucs_list_link_t  active;      /**< Requests */
     ucs_list_link_t  to_pin;      /**< Entries, not sent */
     ucs_list_link_t  to_unpin;    /**< Former entries, not sent */
-    ucs_list_link_t  send;        /**< In ucp_fh_remote_t::senders if one of both
-                                       is not empty; else empty */
+    ucs_list_link_t  send;        /**< In ucp_fh_remote_t::senders if one of
+                                       both is not empty; else empty */
     ucs_list_link_t  recalls;     /**< Recalls under way */
 };
 
@@ -209,8 +212,8 @@ struct ucp_fh_remote {
 typedef struct ucp_fh_move {
     uint32_t        peer;       /**< Index of the peer */
     uint32_t        num_unpins; /**< Buckets that are given back */
-    uint32_t        num_pins;   /**< Buckets to be pinned. If there are none, the
-                                     peer need not answer */
+    uint32_t        num_pins;   /**< Buckets to be pinned. If there are none,
+                                     the peer need not answer */
     /** The buckets: those given back, and then those to be pinned. */
     ucp_fh_bucket_t buckets[];
 } ucp_fh_move_t;
@@ -219,8 +222,8 @@ typedef struct ucp_fh_move {
 /** The answer of a peer about a bucket that it was to pin. */
 typedef struct ucp_fh_answer {
     ucs_status_t status; /**< UCS_OK: it is pinned */
-    void         *key;   /**< The caller's, for ucp_fh_remote_key(), not NULL; if
-                              it is pinned */
+    void         *key;   /**< The caller's, for ucp_fh_remote_key(), not NULL;
+                              if it is pinned */
 } ucp_fh_answer_t;
 
 
@@ -241,26 +244,26 @@ typedef struct ucp_fh_recall {
 ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
                                 const ucp_fh_remote_params_t *params);
 
-/** No request, move or recall may be under way. Frees all entries; the keys that
- *  are left are handed to a function. */
+/** No request, move or recall may be under way. Frees all entries; the keys
+ *  that are left are handed to a function. */
 void ucp_fh_remote_cleanup(ucp_fh_remote_t *table,
                            void (*destroy)(void *arg, void *key), void *arg);
 
-/** Tell how many firehoses a peer grants, as ucp_fh_share() finds there: once for
- *  each peer, before the first request to it. */
+/** Tell how many firehoses a peer grants, as ucp_fh_share() finds there: once
+ *  for each peer, before the first request to it. */
 void ucp_fh_remote_set_limit(ucp_fh_remote_t *table, uint32_t peer,
                              uint32_t limit);
 
 /**
  * Request the use of a run of buckets (firehose_remote_pin()).
  *
- * @return UCS_OK: it is granted, and comp.func is not called. UCS_INPROGRESS: it
- *         ends later. An error is final, and comp.func is not called either:
- *         UCS_ERR_INVALID_PARAM if the run is empty; UCS_ERR_EXCEEDS_LIMIT if it
- *         has more buckets than the peer grants firehoses, so that it must be
- *         requested in parts; UCS_ERR_NO_MEMORY; or the status that
- *         ucp_fh_remote_fail_peer() was told. Later, through comp.status, it may
- *         also be the error with which the peer has answered.
+ * @return UCS_OK: it is granted, and comp.func is not called. UCS_INPROGRESS:
+ *         it ends later. An error is final, and comp.func is not called either:
+ *         UCS_ERR_INVALID_PARAM if the run is empty; UCS_ERR_EXCEEDS_LIMIT if
+ *         it has more buckets than the peer grants firehoses, so that it must
+ *         be requested in parts; UCS_ERR_NO_MEMORY; or the status that
+ *         ucp_fh_remote_fail_peer() was told. Later, through comp.status, it
+ *         may also be the error with which the peer has answered.
  */
 ucs_status_t ucp_fh_remote_acquire(ucp_fh_remote_t *table,
                                    ucp_fh_request_t *request, uint32_t peer,
@@ -275,8 +278,8 @@ ucs_status_t ucp_fh_remote_try(ucp_fh_remote_t *table,
                                ucp_fh_request_t *request, uint32_t peer,
                                const ucp_fh_run_t *run);
 
-/** As ucp_fh_remote_try(), but for the longest part of the run that is a hit, the
- *  first of several (firehose_partial_remote_pin()). It is
+/** As ucp_fh_remote_try(), but for the longest part of the run that is a hit,
+ *  the first of several (firehose_partial_remote_pin()). It is
  *  ucp_fh_request_t::run afterwards. */
 ucs_status_t ucp_fh_remote_partial(ucp_fh_remote_t *table,
                                    ucp_fh_request_t *request, uint32_t peer,
@@ -296,9 +299,9 @@ void *ucp_fh_remote_key(ucp_fh_remote_t *table, const ucp_fh_request_t *request,
  * Take a message to be sent. To be called after each call of another function,
  * until there is none.
  *
- * @return NULL if there is none, or if there is no memory for one, so that it is
- *         to be tried later. Else it has to be handed to ucp_fh_remote_moved()
- *         once.
+ * @return NULL if there is none, or if there is no memory for one, so that it
+ *         is to be tried later. Else it has to be handed to
+ *         ucp_fh_remote_moved() once.
  */
 ucp_fh_move_t *ucp_fh_remote_next_move(ucp_fh_remote_t *table);
 
@@ -306,30 +309,31 @@ ucp_fh_move_t *ucp_fh_remote_next_move(ucp_fh_remote_t *table);
  * A message was answered, or was sent and has nothing to be answered, or could
  * not be sent. It is freed.
  *
- * @param [in] status   UCS_OK, or why there are no answers. Since the peer may or
- *                      may not have handled the message then, it is out of step:
- *                      ucp_fh_remote_fail_peer() has to be called as well.
+ * @param [in] status   UCS_OK, or why there are no answers. Since the peer may
+ *                      or may not have handled the message then, it is out of
+ *                      step: ucp_fh_remote_fail_peer() has to be called as
+ *                      well.
  * @param [in] answers  For each of the buckets to be pinned, in their order.
- * @return UCS_ERR_CANCELED if the peer has failed before: the caller destroys the
- *         keys of the answers. Else UCS_OK.
+ * @return UCS_ERR_CANCELED if the peer has failed before: the caller destroys
+ *         the keys of the answers. Else UCS_OK.
  */
 ucs_status_t
 ucp_fh_remote_moved(ucp_fh_remote_t *table, ucp_fh_move_t *move,
                     ucs_status_t status, const ucp_fh_answer_t *answers);
 
-/** @return a key that the caller has to destroy, since its bucket was given back;
- *          NULL if there is none. To be called as ucp_fh_remote_next_move()
- *          is, after it. */
+/** @return a key that the caller has to destroy, since its bucket was given
+ *          back; NULL if there is none. To be called as
+ *          ucp_fh_remote_next_move() is, after it. */
 void *ucp_fh_remote_next_key(ucp_fh_remote_t *table);
 
 /**
  * Give the firehoses of a run back, once they are not in use. Requests for it
  * that come meanwhile wait, and ask the peer anew afterwards.
  *
- * @return UCS_OK: nothing is left to be given back, and comp.func is not called;
- *         what is given back is in moves to be taken. UCS_INPROGRESS: it ends
- *         later, always with UCS_OK, since a peer that has failed gets nothing
- *         back.
+ * @return UCS_OK: nothing is left to be given back, and comp.func is not
+ *         called; what is given back is in moves to be taken. UCS_INPROGRESS:
+ *         it ends later, always with UCS_OK, since a peer that has failed gets
+ *         nothing back.
  */
 ucs_status_t
 ucp_fh_remote_recall(ucp_fh_remote_t *table, ucp_fh_recall_t *recall,

@@ -46,7 +46,8 @@ typedef struct ucp_fh_comp {
     ucs_list_link_t link;   /**< In the list of what has ended, until
                                  ucp_fh_comp_next() */
     /** Set by the caller. No table calls it: whoever takes the completion from
-     *  ucp_fh_comp_next() does, and has left the lock by then if it wants to. */
+     *  ucp_fh_comp_next() does, and has left the lock by then if it wants
+     *  to. */
     void            (*func)(struct ucp_fh_comp *self);
     ucs_status_t    status; /**< How it ended; UCS_INPROGRESS: not yet */
 } ucp_fh_comp_t;
@@ -90,14 +91,15 @@ ucs_status_t ucp_fh_run_cover(unsigned shift, uint64_t address, uint64_t length,
  * How many firehoses each peer gets to this process: f = M / (P * peers),
  * rounded down (section 3.1 of the paper).
  *
- * @param [in]  m        M, bytes that are pinned for peers at most, less what is
- *                       set apart for regions (ucp_fh_local_params_t::slack).
+ * @param [in]  m        M, bytes that are pinned for peers at most, less what
+ *                       is set apart for regions
+ *                       (ucp_fh_local_params_t::slack).
  * @param [in]  shift    Logarithm of P, the size of a bucket.
  * @param [in]  peers    Number of peers, 1 and more.
  * @param [out] share_p  f, 1 to UINT32_MAX; more than that is cut down to it.
  * @return UCS_ERR_EXCEEDS_LIMIT if f would be 0, in which case nobody could
- *         reach any memory: this process has to be given a greater M, or smaller
- *         buckets, or do without firehoses. The log says so.
+ *         reach any memory: this process has to be given a greater M, or
+ *         smaller buckets, or do without firehoses. The log says so.
  */
 ucs_status_t ucp_fh_share(uint64_t m, unsigned shift, unsigned peers,
                           uint32_t *share_p);

@@ -12,7 +12,7 @@ extern "C" {
 
 #include <string.h>
 
-#include <unordered_set>
+#include <unordered_map>
 
 /*
  * All that can happen in small worlds: every order of what threads, workers and
@@ -44,7 +44,9 @@ protected:
 
         EXPECT_EQ("", m_error) << path_text();
         EXPECT_FALSE(m_seen.empty());
-        printf("%zu states, up to %zu steps\n", m_seen.size(), m_deepest);
+        m_num_states += m_seen.size();
+        RecordProperty("states", std::to_string(m_num_states));
+        RecordProperty("steps", std::to_string(m_deepest));
     }
 
     /* In how many states the deadlock-avoidance bit had been given; and that
@@ -53,26 +55,42 @@ protected:
     unsigned m_stuck = 0;
 
 private:
-    /* Visit all states that can be reached from this one */
+    /* Visit this state, if it is a new one, and all that can be reached from
+     * it */
     void visit()
     {
-        std::vector<char> copy;
-        size_t used;
+        uint64_t key = hash();
+        auto found   = m_seen.emplace(key, true);
 
+        /* Also on another way to it: not all that is checked is in the hash */
         m_error = fh_check();
-        if (!m_error.empty() || !m_seen.insert(hash()).second) {
+        if (!m_error.empty()) {
             return;
         }
+
+        if (!found.second) {
+            m_error = found.first->second ? "a state is reached from itself" :
+                                            "";
+            return;
+        }
+
+        m_deepest = std::max(m_deepest, m_path.size());
+        m_bits   += fh_world->nodes[0].remote.stats.bits;
+        m_stuck  += fh_world->nodes[0].remote.stats.stuck;
         if (m_seen.size() > MAX_STATES) {
             m_error = "too many states";
             return;
         }
 
-        m_bits  += fh_world->nodes[0].remote.stats.bits;
-        m_stuck += fh_world->nodes[0].remote.stats.stuck;
-        m_deepest  = std::max(m_deepest, m_path.size());
+        visit_next();
+        m_seen[key] = false;
+    }
 
+    void visit_next()
+    {
         std::vector<fh_step_t> steps = fh_steps();
+        std::vector<char> copy;
+        size_t used;
 
         if (steps.empty()) {
             m_error = fh_check_end();
@@ -121,12 +139,15 @@ private:
         return text;
     }
 
-    std::vector<char>            m_heap;
-    std::unordered_set<uint64_t> m_seen;
-    std::vector<fh_step_t>       m_path;
-    std::vector<uint8_t>         m_state;
-    std::string                  m_error;
-    size_t                       m_deepest = 0;
+    std::vector<char>                  m_heap;
+    /* Hashes of the states that were seen, and whether they are on the way to
+     * where it is now */
+    std::unordered_map<uint64_t, bool> m_seen;
+    std::vector<fh_step_t>             m_path;
+    std::vector<uint8_t>               m_state;
+    std::string                        m_error;
+    size_t                             m_num_states = 0;
+    size_t                             m_deepest    = 0;
 };
 
 

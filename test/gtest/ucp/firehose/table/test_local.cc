@@ -16,7 +16,8 @@ extern "C" {
 #include <ucp/firehose/table/local.h>
 }
 
-/* The local table, over a system that notes what is pinned, with peers 0 and 1 */
+/* The local table, over a system that notes what is pinned, with peers 0 and
+ * 1 */
 class test_local : public ::testing::Test {
 protected:
     static constexpr unsigned SHIFT = 12;
@@ -71,7 +72,8 @@ protected:
     {
         ucp_fh_pin_ops_t ops;
 
-        ops.pin = [](void *arg, uint64_t start, uint64_t length, void **handle) {
+        ops.pin = [](void *arg, uint64_t start, uint64_t length,
+                     void **handle) {
             return ((test_local*)arg)->pin_op(start, length, handle);
         };
         ops.unpin = [](void *arg, void *handle) {
@@ -259,7 +261,8 @@ TEST_F(test_local, phases) {
     end_all();
     EXPECT_EQ(1u, second.calls);
     EXPECT_EQ(0u, first.calls);
-    EXPECT_EQ((void*)11, ucp_fh_local_handle(&m_table, &second.pin, 0, &region));
+    EXPECT_EQ((void*)11,
+              ucp_fh_local_handle(&m_table, &second.pin, 0, &region));
     EXPECT_EQ(10u, region.first);
     EXPECT_EQ(1u, region.num);
 
@@ -493,6 +496,46 @@ TEST_F(test_local, peer_dies) {
     EXPECT_EQ(pinned_t({{10, 1}, {20, 1}}), m_pinned);
 }
 
+/* A peer that gives back what it was not told to have yet is turned down */
+TEST_F(test_local, gives_back_too_early) {
+    buckets_t buckets = {10, 11};
+    ucp_fh_serve_t *serve_10;
+
+    make(2, 2);
+    have(10, 1);
+    serve_10 = ucp_fh_serve_make(0, nullptr, 0, buckets.data(), 2);
+    serve_10->comp.func = [](ucp_fh_comp_t *comp) {};
+    EXPECT_EQ(UCS_INPROGRESS, ucp_fh_local_serve(&m_table, serve_10));
+    serve(0, {10}, {}); /* It does the work as well */
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, m_serve_status);
+    EXPECT_EQ(2u, m_table.num_grants);
+    EXPECT_EQ(UCS_OK, serve_10->served[0].status);
+    EXPECT_EQ(UCS_OK, serve_10->served[1].status);
+    ucp_fh_serve_free(serve_10);
+}
+
+/* While a worker makes room, another one does not make more than is needed */
+TEST_F(test_local, room_is_made_once) {
+    ucp_fh_pin_ops_t ops = get_ops();
+    ucp_fh_work_t first, second;
+    pin_t one;
+
+    make(1, 2);
+    have(10, 2);
+    serve(0, {}, {20});
+    serve(1, {}, {21});
+    EXPECT_EQ(UCS_INPROGRESS, pin(one, 30, 1));
+    ASSERT_TRUE(ucp_fh_local_next_work(&m_table, &first));
+    EXPECT_FALSE(first.is_pin);
+    EXPECT_FALSE(ucp_fh_local_next_work(&m_table, &second));
+    ucp_fh_work_do(&first, &ops);
+    ucp_fh_local_work_done(&m_table, &first);
+    work();
+    EXPECT_EQ(1u, one.calls);
+    release(one);
+    EXPECT_EQ(pinned_t({{11, 1}, {20, 1}, {21, 1}, {30, 1}}), m_pinned);
+}
+
 TEST_F(test_local, memory_goes_away) {
     ucp_fh_run_t run = {10, 5};
     ucp_fh_exposed_t exposed;
@@ -575,8 +618,8 @@ TEST_F(test_local, withdrawn_cannot_be_unpinned) {
     have(10, 1);
 }
 
-/* As long as there is slack for buckets that could be stranded, what is adjacent
- * is one region */
+/* As long as there is slack for buckets that could be stranded, what is
+ * adjacent is one region */
 TEST_F(test_local, regions) {
     pin_t one;
 

@@ -17,8 +17,8 @@ extern "C" {
 #include <ucp/firehose/table/remote.h>
 }
 
-/* The remote table, and a peer that the test answers for. The key of a bucket is
- * its number. */
+/* The remote table, and a peer that the test answers for. The key of a bucket
+ * is its number. */
 class test_remote : public ::testing::Test {
 protected:
     struct request_t {
@@ -468,8 +468,8 @@ TEST_F(test_remote, uncommitted_bucket) {
     release(second);
 }
 
-/* Who comes across a bucket that it cannot have now keeps nothing that others may
- * need, and begins anew */
+/* Who comes across a bucket that it cannot have now keeps nothing that others
+ * may need, and begins anew */
 TEST_F(test_remote, rolls_back) {
     request_t users[3], waits, other;
     recall_t back;
@@ -528,8 +528,8 @@ TEST_F(test_remote, deadlock) {
     release(second);
 }
 
-/* Two threads that use a bucket in turn would keep a third one from ever getting
- * both firehoses */
+/* Two threads that use a bucket in turn would keep a third one from ever
+ * getting both firehoses */
 TEST_F(test_remote, nobody_starves) {
     static constexpr unsigned LIMIT = 5;
     request_t users[2], waits;
@@ -663,6 +663,28 @@ TEST_F(test_remote, recalled_twice) {
     while (!m_moves.empty()) {
         answer();
     }
+}
+
+/* One that another request was about to move goes as well, and that request
+ * begins anew */
+TEST_F(test_remote, recalls_what_was_reaped) {
+    request_t user, waits;
+    recall_t back;
+
+    make(2);
+    have(10, 1);
+    EXPECT_EQ(UCS_INPROGRESS, acquire(user, 11, 1));
+    answer();
+    EXPECT_EQ(UCS_INPROGRESS, acquire(waits, 20, 2)); /* Reaps 10 */
+    EXPECT_EQ(1u, waits.request.num_done);
+    EXPECT_EQ(UCS_OK, recall(back, 10, 1));
+    ASSERT_EQ(1u, m_moves.size());
+    EXPECT_EQ(buckets_t({10}), unpins(m_moves[0]));
+    answer();
+    release(user);
+    answer();
+    EXPECT_EQ(1u, waits.calls);
+    release(waits);
 }
 
 TEST_F(test_remote, peer_fails) {

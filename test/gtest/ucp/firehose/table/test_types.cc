@@ -39,7 +39,8 @@ TEST_F(test_types, cover) {
 }
 
 TEST_F(test_types, cover_nothing) {
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_run_cover(SHIFT, 0x1000, 0, &m_run));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              ucp_fh_run_cover(SHIFT, 0x1000, 0, &m_run));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
               ucp_fh_run_cover(SHIFT, UINT64_MAX, 2, &m_run));
 }
@@ -74,7 +75,8 @@ TEST_F(test_types, share) {
 TEST_F(test_types, no_share) {
     uint32_t share = 0;
 
-    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, ucp_fh_share(3 << SHIFT, SHIFT, 4, &share));
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT,
+              ucp_fh_share(3 << SHIFT, SHIFT, 4, &share));
     EXPECT_EQ("12288 bytes to be pinned for 4 peers are less than a bucket of "
               "4096 bytes for each; accepted: 16384 bytes and more",
               log_watch::take());
