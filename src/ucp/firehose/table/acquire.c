@@ -11,8 +11,8 @@
  * Figure 6 */
 typedef struct {
     uint64_t missing;    /* Buckets without an entry */
-    uint64_t idle;       /* Entries in the victim FIFO, which the request does
-                            not move as it wants to use them */
+    uint64_t idle;       /* Idle entries, which the request does not move as it
+                            wants to use them */
     int      is_hit;     /* Whether all are pending or present, those that
                             others have reaped included */
     int      is_blocked; /* Whether one is uncommitted or reaped by another

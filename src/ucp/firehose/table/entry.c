@@ -8,6 +8,11 @@
 
 #include <stdlib.h>
 
+/* So many entries that were used since they are in the victim FIFO have a
+ * second chance each time one is taken. It could be better to pass over more of
+ * them, but all may have been used, and the lock is held meanwhile */
+#define MAX_SPARED 16
+
 
 static void insert(ucp_fh_remote_t *table, ucp_fh_entry_t *entry)
 {
@@ -78,9 +83,26 @@ static void retire(ucp_fh_entry_t *entry)
     to_send(peer);
 }
 
+static void list_entry(ucp_fh_entry_t *entry)
+{
+    entry->is_listed = 1;
+    entry->is_spared = 0;
+    ucs_list_add_tail(&entry->peer->fifo, &entry->link);
+}
+
+void ucp_fh_entry_unlist(ucp_fh_entry_t *entry)
+{
+    entry->is_listed = 0;
+    ucs_list_del(&entry->link);
+}
+
 void ucp_fh_entry_idle(ucp_fh_entry_t *entry)
 {
     ucp_fh_peer_t *peer = entry->peer;
+
+    if (entry->is_listed) {
+        ucp_fh_entry_unlist(entry);
+    }
 
     if (entry->is_recalled || (peer->status != UCS_OK)) {
         --peer->used;
@@ -88,8 +110,8 @@ void ucp_fh_entry_idle(ucp_fh_entry_t *entry)
         return;
     }
 
-    ucs_list_add_tail(&peer->fifo, &entry->link);
-    ++peer->num_fifo;
+    list_entry(entry);
+    ++peer->num_idle;
 }
 
 ucs_status_t
@@ -115,21 +137,42 @@ ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket)
     return UCS_OK;
 }
 
+/* Take the oldest entry out of the victim FIFO. @return it, if it is to be
+ * moved; else NULL, and it is the newest again, unless it is in use */
+static ucp_fh_entry_t *
+next_victim(const ucp_fh_request_t *owner, unsigned *num_spared)
+{
+    ucp_fh_entry_t *entry = ucs_list_head(&owner->peer->fifo, ucp_fh_entry_t,
+                                          link);
+    int is_spared         = entry->is_spared;
+
+    ucp_fh_entry_unlist(entry);
+    if (entry->uses > 0) {
+        return NULL;
+    }
+
+    if (ucp_fh_run_has(&owner->run, entry->bucket) ||
+        (is_spared && ((*num_spared)++ < MAX_SPARED))) {
+        list_entry(entry);
+        return NULL;
+    }
+
+    return entry;
+}
+
 void ucp_fh_entry_reap(ucp_fh_request_t *owner)
 {
     ucp_fh_peer_t *peer = owner->peer;
+    unsigned num_spared = 0;
     ucp_fh_entry_t *entry;
 
-    ucs_list_for_each(entry, &peer->fifo, link) {
-        if (!ucp_fh_run_has(&owner->run, entry->bucket)) {
-            break;
-        }
-    }
+    do {
+        entry = next_victim(owner, &num_spared);
+    } while (entry == NULL);
 
-    ucs_list_del(&entry->link);
     ucs_list_add_tail(&owner->reaped, &entry->link);
     entry->owner = owner;
-    --peer->num_fifo;
+    --peer->num_idle;
     --peer->used;
 }
 
@@ -142,8 +185,10 @@ void ucp_fh_entry_unreap(ucp_fh_request_t *owner)
     /* It was the oldest, and is again */
     ucs_list_del(&entry->link);
     ucs_list_add_head(&peer->fifo, &entry->link);
-    entry->owner = NULL;
-    ++peer->num_fifo;
+    entry->is_listed = 1;
+    entry->is_spared = 0;
+    entry->owner     = NULL;
+    ++peer->num_idle;
     ++peer->used;
 }
 
@@ -189,8 +234,8 @@ void ucp_fh_entry_discard(ucp_fh_entry_t *entry)
 
 void ucp_fh_entry_give_back(ucp_fh_entry_t *entry)
 {
-    ucs_list_del(&entry->link);
-    --entry->peer->num_fifo;
+    ucp_fh_entry_unlist(entry);
+    --entry->peer->num_idle;
     --entry->peer->used;
     retire(entry);
 }

@@ -51,26 +51,35 @@ ucp_fh_entry_is_hit(const ucp_fh_entry_t *entry)
 /** @return firehoses of a peer that nobody uses. */
 static inline uint32_t ucp_fh_peer_available(const ucp_fh_peer_t *peer)
 {
-    return peer->limit - peer->used + peer->num_fifo;
+    return peer->limit - peer->used + peer->num_idle;
 }
 
-/** Begin a use of an entry that is pending or present and not reaped. */
+/** Begin a use of an entry that is pending or present and not reaped. It stays
+ *  in the victim FIFO: to take it out, and to put it back, would access its
+ *  neighbours, which are in no cache if there are many. */
 static UCS_F_ALWAYS_INLINE void ucp_fh_entry_hold(ucp_fh_entry_t *entry)
 {
     if ((entry->uses++ == 0) && (entry->state == UCP_FH_ENTRY_PRESENT)) {
-        ucs_list_del(&entry->link);
-        --entry->peer->num_fifo;
+        --entry->peer->num_idle;
     }
 }
 
-/** A present entry is not in use any more: it becomes a victim, or goes if it
- *  is recalled or its peer has failed. */
+/** A present entry is not in use any more: it becomes the newest victim, or
+ *  goes if it is recalled or its peer has failed. */
 void ucp_fh_entry_idle(ucp_fh_entry_t *entry);
 
 /** End a use of an entry. */
 static UCS_F_ALWAYS_INLINE void ucp_fh_entry_drop(ucp_fh_entry_t *entry)
 {
-    if ((--entry->uses == 0) && (entry->state == UCP_FH_ENTRY_PRESENT)) {
+    if ((--entry->uses > 0) || (entry->state != UCP_FH_ENTRY_PRESENT)) {
+        return;
+    }
+
+    if (ucs_likely(entry->is_listed && !entry->is_recalled &&
+                   (entry->peer->status == UCS_OK))) {
+        entry->is_spared = 1;
+        ++entry->peer->num_idle;
+    } else {
         ucp_fh_entry_idle(entry);
     }
 }
@@ -81,9 +90,10 @@ static UCS_F_ALWAYS_INLINE void ucp_fh_entry_drop(ucp_fh_entry_t *entry)
 ucs_status_t
 ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket);
 
-/** Free the firehose of a victim that is not in a run, the oldest, for a
- *  request that takes it, or puts it back by ucp_fh_entry_unreap(). There must
- *  be one. */
+/** Free the firehose of an idle entry that is not in the run of a request,
+ *  which takes it, or puts it back by ucp_fh_entry_unreap(). There must be one.
+ *  It is the oldest of the victim FIFO, except that a few that were used since
+ *  they got there have a second chance. */
 void ucp_fh_entry_reap(ucp_fh_request_t *owner);
 
 /** Put back the entry that was reaped last for a request. */
@@ -102,7 +112,10 @@ void ucp_fh_entry_pinned(ucp_fh_entry_t *entry, void *key);
  *  it is uncommitted, its owner. */
 void ucp_fh_entry_discard(ucp_fh_entry_t *entry);
 
-/** Remove an entry that is in the victim FIFO, to be given back. */
+/** Remove an idle entry, to be given back. */
 void ucp_fh_entry_give_back(ucp_fh_entry_t *entry);
+
+/** Take an entry out of the victim FIFO. */
+void ucp_fh_entry_unlist(ucp_fh_entry_t *entry);
 
 #endif

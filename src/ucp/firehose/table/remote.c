@@ -330,6 +330,15 @@ static void end_recalls(ucp_fh_peer_t *peer)
     }
 }
 
+static void fail_listed(ucp_fh_entry_t *entry)
+{
+    if (entry->uses > 0) {
+        ucp_fh_entry_unlist(entry);
+    } else {
+        ucp_fh_entry_give_back(entry);
+    }
+}
+
 void ucp_fh_remote_fail_peer(ucp_fh_remote_t *table, uint32_t index,
                              ucs_status_t status)
 {
@@ -350,8 +359,7 @@ void ucp_fh_remote_fail_peer(ucp_fh_remote_t *table, uint32_t index,
                 ucs_list_head(&peer->to_pin, ucp_fh_entry_t, link));
     }
     while (!ucs_list_is_empty(&peer->fifo)) {
-        ucp_fh_entry_give_back(
-                ucs_list_head(&peer->fifo, ucp_fh_entry_t, link));
+        fail_listed(ucs_list_head(&peer->fifo, ucp_fh_entry_t, link));
     }
 
     ucs_list_splice_tail(&table->dead, &peer->to_unpin);

@@ -110,13 +110,16 @@ typedef struct ucp_fh_entry {
     uint8_t              state;       /**< @ref ucp_fh_entry_state_t */
     uint8_t              is_recalled; /**< To be given back once nobody uses
                                            it */
+    uint8_t              is_listed;   /**< Present, and in the victim FIFO */
+    uint8_t              is_spared;   /**< It was used since it is listed: it is
+                                           listed anew before it is moved */
     ucp_fh_request_t     *owner;      /**< Request that it is uncommitted or
                                            reaped for; NULL: it is neither */
     void                 *key;        /**< The caller's, once it is present */
-    /** Where it is listed: uncommitted: ucp_fh_request_t::fresh; pending and
-     *  not sent: ucp_fh_peer_t::to_pin; unused: ucp_fh_peer_t::fifo; reaped:
+    /** Where it is: uncommitted: ucp_fh_request_t::fresh; pending and not sent:
+     *  ucp_fh_peer_t::to_pin; listed: ucp_fh_peer_t::fifo; reaped:
      *  ucp_fh_request_t::reaped; given back and not sent:
-     *  ucp_fh_peer_t::to_unpin. Else empty. */
+     *  ucp_fh_peer_t::to_unpin. Else nowhere. */
     ucs_list_link_t      link;
     ucs_list_link_t      waiters;     /**< Active requests whose first pending
                                            bucket this is */
@@ -161,15 +164,16 @@ struct ucp_fh_peer {
     uint32_t         limit;       /**< f: firehoses that it grants; 0 until
                                        ucp_fh_remote_set_limit() */
     uint32_t         used;        /**< Its entries, less the reaped ones */
-    uint32_t         num_fifo;    /**< Those in the victim FIFO */
+    uint32_t         num_idle;    /**< Those that are present, that nobody uses,
+                                       and that are not reaped */
     uint32_t         num_pending; /**< Those that are pending */
     uint32_t         num_granted; /**< Requests */
     ucs_status_t     status;      /**< UCS_OK, or why it cannot be reached any
                                        more */
     ucp_fh_request_t *da;         /**< Request that has the deadlock-avoidance
                                        bit, which is waiting; or NULL */
-    ucs_list_link_t  fifo;        /**< Entries that nobody uses, the oldest
-                                       first */
+    ucs_list_link_t  fifo;        /**< The victim FIFO: all idle entries, and
+                                       some that are in use */
     ucs_list_link_t  waiting;     /**< Requests, the oldest first */
     ucs_list_link_t  active;      /**< Requests */
     ucs_list_link_t  to_pin;      /**< Entries, not sent */

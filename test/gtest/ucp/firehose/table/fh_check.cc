@@ -63,7 +63,7 @@ static const char *check_entry(const ucp_fh_entry_t *entry, unsigned node,
 
 static const char *check_peer(const ucp_fh_peer_t *peer, unsigned node)
 {
-    unsigned reaped = 0, fifo = 0, pending = 0, all = 0;
+    unsigned reaped = 0, idle = 0, pending = 0, all = 0;
 
     for (unsigned i = 0; i < fh_world->params.buckets; ++i) {
         const ucp_fh_entry_t *entry = ucp_fh_entry_find(peer, FH_FIRST + i);
@@ -81,17 +81,20 @@ static const char *check_peer(const ucp_fh_peer_t *peer, unsigned node)
         bool is_present = (entry->state == UCP_FH_ENTRY_PRESENT);
         ++all;
         reaped  += is_present && (entry->owner != nullptr);
-        fifo    += is_present && (entry->owner == nullptr) &&
+        idle    += is_present && (entry->owner == nullptr) &&
                    (entry->uses == 0);
+        if (is_present && (entry->owner == nullptr) && (entry->uses == 0) &&
+            !entry->is_listed) {
+            return "an idle bucket is not in the victim FIFO";
+        }
         pending += (entry->state == UCP_FH_ENTRY_PENDING);
     }
 
     if ((all - reaped > peer->limit) || (all - reaped != peer->used)) {
         return "a node uses more firehoses than it has, or counts others";
     }
-    if ((fifo != peer->num_fifo) ||
-        (fifo != ucs_list_length((ucs_list_link_t*)&peer->fifo))) {
-        return "an unused bucket is not in the victim FIFO";
+    if (idle != peer->num_idle) {
+        return "idle buckets are counted wrongly";
     }
     if (pending != peer->num_pending) {
         return "pending buckets are counted wrongly";
@@ -305,7 +308,9 @@ public:
 
             add(entry != nullptr);
             if (entry != nullptr) {
-                add(entry->state + (8 * entry->is_recalled));
+                add(entry->state + (8 * entry->is_recalled) +
+                    (16 * entry->is_listed) +
+                    (32 * (entry->is_listed && entry->is_spared)));
                 add(entry->uses);
                 add_request(entry->owner);
             }

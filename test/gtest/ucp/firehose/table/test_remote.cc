@@ -292,6 +292,23 @@ TEST_F(test_remote, moves_the_oldest) {
     release(request);
 }
 
+/* If all were used since they came, a few have a second chance, and not all */
+TEST_F(test_remote, second_chances_are_limited) {
+    request_t request;
+
+    make(20);
+    have(10, 20);
+    for (uint64_t bucket = 10; bucket < 30; ++bucket) {
+        EXPECT_EQ(UCS_OK, acquire(request, bucket, 1));
+        release(request);
+    }
+    EXPECT_EQ(UCS_INPROGRESS, acquire(request, 100, 5));
+    ASSERT_EQ(1u, m_moves.size());
+    EXPECT_EQ(buckets_t({26, 10, 11, 12, 13}), unpins(m_moves[0]));
+    answer();
+    release(request);
+}
+
 /* It does not move firehoses that it is going to use */
 TEST_F(test_remote, moves_others) {
     request_t request;
