@@ -736,6 +736,20 @@ TEST_F(test_remote, peer_fails) {
     release(late);
 }
 
+/* What is in use stays until it is released */
+TEST_F(test_remote, peer_fails_in_use) {
+    request_t request;
+
+    make(3);
+    have(10, 2);
+    EXPECT_EQ(UCS_OK, acquire(request, 10, 1));
+    fail_peer();
+    EXPECT_EQ(std::set<uint64_t>({11}), m_destroyed);
+    EXPECT_EQ((void*)10, ucp_fh_remote_key(&m_table, &request.request, 0));
+    release(request);
+    EXPECT_EQ(std::set<uint64_t>({10, 11}), m_destroyed);
+}
+
 /* A message that cannot be sent */
 TEST_F(test_remote, not_sent) {
     request_t request;
