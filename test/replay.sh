@@ -67,11 +67,21 @@ echo "$json" | grep -qE "$pattern" || fail "on-demand: not as computed by hand"
 [ "$("$command" replay --json --policy predict "$trace" | field hits)" -eq 98 ] ||
     fail "predict: not all but two uses of a loop are hits"
 
+# All policies, also those that have no row by themselves
+"$command" replay --help | sed -n '/^  --policy/,/;/p' |
+    sed 's/;.*//; s/--policy P\[,P\.\.\.\]//; s/\[=[A-Z]*\]//g' |
+    tr -s ', ' '\n' | sed '/^$/d' | sort > "$work/policies"
+policies=$(wc -l < "$work/policies")
+[ "$policies" -gt 0 ] || fail "the help names no policy"
+all=$(paste -sd, "$work/policies")
+
 # The result does not depend on the run, nor on where memory is
 for run in 1 2 3; do
-    "$command" replay --json --per-rank "$work" > "$work/out.$run"
+    "$command" replay --json --per-rank --policy "$all" "$work" \
+        > "$work/out.$run"
 done
-setarch -R "$command" replay --json --per-rank "$work" > "$work/out.4" ||
+setarch -R "$command" replay --json --per-rank --policy "$all" "$work" \
+    > "$work/out.4" ||
     cp "$work/out.1" "$work/out.4" # Not permitted here
 for run in 2 3 4; do
     cmp "$work/out.1" "$work/out.$run" || fail "run $run differs from the first"
@@ -82,11 +92,6 @@ names()
 {
     sed 's/.*"policy":"\([^"]*\)".*/\1/' | sort
 }
-"$command" replay --help | sed -n '/^  --policy/,/;/p' |
-    sed 's/;.*//; s/--policy P\[,P\.\.\.\]//; s/\[=[A-Z]*\]//g' |
-    tr -s ', ' '\n' | sed '/^$/d' | sort > "$work/policies"
-policies=$(wc -l < "$work/policies")
-[ "$policies" -gt 0 ] || fail "the help names no policy"
 grep -v '"rank":' "$work/out.1" | names | cmp - "$work/policies" ||
     fail "not one row of all ranks for each policy of the help"
 grep '"rank":' "$work/out.1" | names | uniq -c | awk '$1 == 3 { print $2 }' |
@@ -170,8 +175,8 @@ mkdir "$work/damaged"
 { cat "$trace"; echo 'lost 7'; echo 'truncated'; } > "$work/damaged/1.trace"
 cp "$trace" "$work/damaged/2.trace"
 damage='"lost":7,"truncated":true'
-[ "$("$command" replay --json "$work/damaged" 2>/dev/null |
-     grep -c "$damage")" -eq "$policies" ] || fail "no '$damage' in each row"
+[ "$("$command" replay --json --policy "$all" \
+     "$work/damaged" 2>/dev/null | grep -c "$damage")" -eq "$policies" ] || fail "no '$damage' in each row"
 [ "$("$command" replay --json --policy predict --ranks 4 "$work/damaged" \
      2>/dev/null | grep -c "$damage}")" -eq 2 ] ||
     fail "no '$damage' in each row of a larger job"
@@ -212,7 +217,7 @@ near_clairvoyant pattern=drift period=10000 lasting=2000
 
 refused 2 'missing; accepted: folders'
 refused 2 "'fast'; accepted: predict, on-demand" --policy fast "$trace"
-refused 2 'only lru and regions have a limit' --policy predict=3 "$trace"
+refused 2 'only arena, lru and regions have a limit' --policy predict=3 "$trace"
 refused 2 "'lru=0'; accepted: a number from 1" --policy lru=0 "$trace"
 refused 2 "'lru=-1'; accepted" --policy lru=-1 "$trace"
 refused 2 "'lru' is given twice" --policy lru=8192,lru=4096 "$trace"
