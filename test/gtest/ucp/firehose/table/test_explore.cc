@@ -28,6 +28,13 @@ protected:
 
     test_explore() : m_heap(HEAP_SIZE) {}
 
+    void SetUp() override
+    {
+#ifdef __SANITIZE_THREAD__
+        GTEST_SKIP() << "there is one thread, and it would take minutes";
+#endif
+    }
+
     void explore(const fh_params_t &params)
     {
         test_heap_begin(m_heap.data(), m_heap.size());
