@@ -17,8 +17,9 @@
 #include <sys/mman.h>
 
 
-/* How often it is looked at whether memory is short, ns. A look takes some 20 us,
- * and no longer than this no slab is opened after one is given back for that */
+/* How often it is looked at whether memory is short, and statistics are shown, ns.
+ * A look takes some 20 us, and no longer than this no slab is opened after one is
+ * given back for that */
 #define LOOK_INTERVAL UCS_ARENA_DEF_IDLE
 
 /* Where the parts of an arena are in its memory, bytes from its beginning */
@@ -217,6 +218,7 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     make_regs(arena, params, (uintptr_t)start, (char*)arena + layout.regs);
     make_super(arena, &super, (char*)arena + layout.super);
     make_served(arena, params, (uintptr_t)start, &layout);
+    arena->publish  = params->publish;
     arena->look_at  = ucs_rcache_pred_thread_now(arena->thread);
     ucs_rcache_pred_pressure_init(&arena->pressure, arena->look_at);
     *arena->is_here = 1;
@@ -255,11 +257,6 @@ void uct_predreg_arena_destroy(uct_predreg_arena_t *arena)
 static void
 give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
-    if (now < arena->look_at) {
-        return;
-    }
-
-    arena->look_at = now + LOOK_INTERVAL;
     if (ucs_rcache_pred_pressure_look(&arena->pressure, now)) {
         (void)ucs_arena_shrink(arena->served.super, SIZE_MAX, now);
     }
@@ -269,14 +266,21 @@ static ucs_rcache_pred_time_t tend(void *arg)
 {
     uct_predreg_arena_t *arena = arg;
     ucs_rcache_pred_time_t now = ucs_rcache_pred_thread_now(arena->thread);
+    int is_look                = (now >= arena->look_at);
     ucs_rcache_pred_time_t due;
 
     atomic_store_explicit(&arena->helper, pthread_self(),
                           memory_order_relaxed);
     UCS_STATIC_ASSERT(UCS_ARENA_NEVER == UCS_RCACHE_PRED_TIME_INF);
     UCS_STATIC_ASSERT(LOOK_INTERVAL <= UCS_ARENA_DEF_IDLE);
-    give_if_short(arena, now);
+    if (is_look) {
+        arena->look_at = now + LOOK_INTERVAL;
+        give_if_short(arena, now);
+    }
     due = ucs_arena_tend(arena->served.super, now);
+    if (is_look && (arena->publish != NULL)) {
+        arena->publish(arena->regs.ops.arg);
+    }
     return ucs_min(due, arena->look_at);
 }
 

@@ -44,6 +44,10 @@ typedef struct uct_predreg_arena_params {
                                                  made */
     unsigned                    access;     /**< The first of these */
     uct_predreg_arena_reg_ops_t ops;
+    /** Show other processes the statistics. The helper thread calls it, outside of
+     *  all locks, once a second, with ops.arg: a use that is answered tells
+     *  nobody. NULL: nobody is shown them */
+    void                        (*publish)(void *arg);
 } uct_predreg_arena_params_t;
 
 
@@ -62,6 +66,8 @@ typedef struct uct_predreg_arena {
     uct_predreg_served_t     served;
     uct_predreg_arena_regs_t regs;
     ucs_rcache_pred_thread_t *thread; /**< Constant */
+    void                     (*publish)(void *arg); /**< See the parameters.
+                                                         Constant */
     unsigned                 access;  /**< What registrations of slabs allow.
                                            Constant */
     /** Whether this process is the one that the arena belongs to: a page that
@@ -77,7 +83,8 @@ typedef struct uct_predreg_arena {
                                            compares it with itself either is it,
                                            and has written it, or is not */
     ucs_rcache_pred_pressure_t pressure; /**< The helper's, as the next one */
-    ucs_rcache_pred_time_t   look_at;    /**< When memory is looked at again */
+    ucs_rcache_pred_time_t   look_at;    /**< When memory is looked at again, and
+                                              statistics are shown */
     size_t                   size;       /**< Of this structure with all that
                                               follows it, bytes. Constant */
 } uct_predreg_arena_t;

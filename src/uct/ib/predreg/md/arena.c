@@ -12,6 +12,7 @@
 
 #include <uct/ib/predreg/arena/arena.h>
 #include <uct/ib/predreg/arena/events.h>
+#include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
@@ -67,6 +68,11 @@ static void slab_release(void *arg, size_t length)
                                   length, 1);
 }
 
+static void publish(void *arg)
+{
+    uct_predreg_publish(arg);
+}
+
 /* The size of slabs that leaves room for some of them within the bounds; 0: there
  * is none */
 static size_t get_slab_size(const uct_predreg_knobs_t *knobs)
@@ -96,6 +102,7 @@ static void get_params(uct_predreg_core_t *core,
                                                  params->slab_size);
     params->min_length = knobs->arena_min;
     params->is_strict  = knobs->arena_strict;
+    params->publish    = publish;
     params->access     = (knobs->arena_keys == UCT_PREDREG_ARENA_KEYS_USE) ?
                                  local :
                                  (local | UCT_MD_MEM_ACCESS_RMA);

@@ -27,6 +27,7 @@ ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
         .is_strict  = is_strict,
         .flags      = access,
         .access     = access,
+        .publish    = ops->publish,
         .ops        = {
             .mem_reg   = ops->mem_reg,
             .mem_dereg = ops->mem_dereg,

@@ -18,7 +18,7 @@
 BEGIN_C_DECLS
 
 /* The arena of a process, whose headers have C atomics and so are not for C++.
- * Its helper thread is not started: a test is the helper. */
+ * Its helper thread is not started unless a test does so: a test is the helper. */
 
 typedef struct uct_predreg_arena   test_served_t;
 typedef struct uct_predreg_handles test_handles_t;
@@ -31,6 +31,7 @@ typedef struct test_served_ops {
     ucs_status_t (*mem_dereg)(void *domain, uct_mem_h memh);
     ucs_status_t (*reserve)(void *arg, size_t length);
     void         (*release)(void *arg, size_t length);
+    void         (*publish)(void *arg);
     void         *arg;
 } test_served_ops_t;
 

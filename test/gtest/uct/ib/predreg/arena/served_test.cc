@@ -12,8 +12,8 @@
 
 
 served_test::served_test() :
-    m_served(nullptr), m_reserved(0), m_room(SIZE_MAX), m_last_memh(0),
-    m_page(sysconf(_SC_PAGESIZE))
+    m_served(nullptr), m_reserved(0), m_room(SIZE_MAX),
+    m_published(0), m_last_memh(0), m_page(sysconf(_SC_PAGESIZE))
 {
 }
 
@@ -30,7 +30,8 @@ served_test::~served_test()
 
 void served_test::make(bool is_strict)
 {
-    const test_served_ops_t ops = {mem_reg, mem_dereg, reserve, release, this};
+    const test_served_ops_t ops = {mem_reg, mem_dereg, reserve, release, publish,
+                                   this};
 
     ASSERT_EQ(UCS_OK, served_make(SLABS * SLAB, SLAB, MIN, is_strict, ACCESS,
                                   &ops, &m_served));
@@ -147,4 +148,9 @@ void served_test::release(void *arg, size_t length)
 
     EXPECT_LE(length, self->m_reserved);
     self->m_reserved -= length;
+}
+
+void served_test::publish(void *arg)
+{
+    ++static_cast<served_test*>(arg)->m_published;
 }

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -61,12 +62,14 @@ protected:
     static ucs_status_t mem_dereg(void *domain, uct_mem_h memh);
     static ucs_status_t reserve(void *arg, size_t length);
     static void release(void *arg, size_t length);
+    static void publish(void *arg);
 
     test_served_t         *m_served;
     std::vector<std::unique_ptr<domain_t>> m_domains;
     std::mutex            m_lock;     /* Around the next three */
     size_t                m_reserved; /* Bytes */
     size_t                m_room;     /* Bytes that may be reserved */
+    std::atomic<unsigned> m_published; /* How often statistics were shown */
     uintptr_t             m_last_memh;
     size_t                m_page;
 };

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <chrono>
 #include <thread>
 
 /* Registrations of slabs, and uses that are answered by them */
@@ -166,6 +167,20 @@ TEST_F(test_arena_register, empty_slabs_give_way) {
     EXPECT_FALSE(served_give_way(m_served));
     served_munmap(m_served, buffer, MIN);
     EXPECT_TRUE(served_give_way(m_served));
+}
+
+/* Where all uses are answered nobody but the helper can show how many they are, and
+ * it does so again and again */
+TEST_F(test_arena_register, statistics_are_shown) {
+    make();
+    EXPECT_EQ(0u, m_published);
+    ASSERT_EQ(UCS_OK, served_start(m_served));
+    /* It takes a second. Half a minute is given up after */
+    for (unsigned i = 0; (i < 3000) && (m_published < 2); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    served_stop(m_served);
+    EXPECT_LE(2u, m_published);
 }
 
 /* The helper thread, threads that use memory, and domains that come and go */
