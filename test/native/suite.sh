@@ -149,6 +149,20 @@ recorded_arena()
         }' "$work/summary" "$work/replayed"
 }
 
+# recorded_maps COMMAND...: a job without an arena, whose traces tell what an arena
+# could have served
+recorded_maps()
+{
+    local trace
+    rm -rf "$work/traces"
+    with TRACE="$work/traces" "$@" || return
+    for trace in "$work"/traces/*.trace; do
+        "$predreg" dump "$trace" > "$work/dumped" || return
+        grep -q '^map ' "$work/dumped" ||
+            { echo "$trace: no mapping"; return 1; }
+    done
+}
+
 # without_hooks COMMAND...: without memory hooks of UCX, from mpirun on, since the
 # library sets a variable for the programs that a process starts
 without_hooks()
@@ -686,6 +700,8 @@ arena_tests()
         'value("uses") == 0 && value("arena_answered") == 30' \
         job 2 "$apps/fig1" --compute 2 --verify
     run "arena, Figure 1, recorded and replayed" recorded_arena \
+        job 2 "$apps/fig1" --compute 2 --verify
+    run "mappings, recorded without an arena" recorded_maps \
         job 2 "$apps/fig1" --compute 2 --verify
     run "arena, integrity, 2 ranks of 4 threads" answered 1 \
         job 2 "$apps/integrity" $moves --threads 4

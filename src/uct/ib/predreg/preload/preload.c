@@ -255,16 +255,19 @@ static void find_core_path(void)
 }
 
 /* Open MPI may replace UCX's memory hooks by its own, which tell UCX of unmapped
- * memory and of nothing else; the arena needs UCX's (opal/mca/common/ucx of Open
- * MPI 4 and 5). What the user has set stays; and where UCX was told to have no
- * hooks, memory is managed by those of Open MPI alone */
+ * memory and of nothing else; the arena, and a trace that is to tell of mappings,
+ * need UCX's (opal/mca/common/ucx of Open MPI 4 and 5). What the user has set stays;
+ * and where UCX was told to have no hooks, memory is managed by those of Open MPI
+ * alone */
 static void keep_ucx_hooks(void)
 {
     const char *arena = getenv("UCX_RCACHE_PRED_ARENA");
+    const char *trace = getenv("UCX_RCACHE_PRED_TRACE");
     const char *mode  = getenv("UCX_MEM_MMAP_HOOK_MODE");
+    int is_needed     = ((arena != NULL) && strcmp(arena, "0")) ||
+                        ((trace != NULL) && (trace[0] != '\0'));
 
-    if ((arena != NULL) && strcmp(arena, "0") &&
-        ((mode == NULL) || strcasecmp(mode, "none"))) {
+    if (is_needed && ((mode == NULL) || strcasecmp(mode, "none"))) {
         setenv("OMPI_MCA_opal_common_ucx_opal_mem_hooks", "0", 0);
     }
 }
