@@ -163,6 +163,13 @@ recorded_maps()
     done
 }
 
+# relocated_hooks COMMAND...: hooks of UCX in another place, beside which Open MPI's are
+# left as they are
+relocated_hooks()
+{
+    (export UCX_MEM_MMAP_HOOK_MODE=reloc; "$@")
+}
+
 # without_hooks COMMAND...: without memory hooks of UCX, from mpirun on, since the
 # library sets a variable for the programs that a process starts
 without_hooks()
@@ -703,6 +710,8 @@ arena_tests()
         job 2 "$apps/fig1" --compute 2 --verify
     run "mappings, recorded without an arena" recorded_maps \
         job 2 "$apps/fig1" --compute 2 --verify
+    run "arena asked for, UCX's hooks in another place" relocated_hooks \
+        with ARENA=64M job 2 "$apps/fig1" --compute 2 --verify
     run "arena, integrity, 2 ranks of 4 threads" answered 1 \
         job 2 "$apps/integrity" $moves --threads 4
     run "arena, strict" answered 1 with ARENA_STRICT=y \

@@ -256,9 +256,10 @@ static void find_core_path(void)
 
 /* Open MPI may replace UCX's memory hooks by its own, which tell UCX of unmapped
  * memory and of nothing else; the arena, and a trace that is to tell of mappings,
- * need UCX's (opal/mca/common/ucx of Open MPI 4 and 5). What the user has set stays;
- * and where UCX was told to have no hooks, memory is managed by those of Open MPI
- * alone */
+ * need UCX's (opal/mca/common/ucx of Open MPI 4 and 5). What the user has set stays.
+ * Where UCX was told to have no hooks, memory is managed by those of Open MPI alone.
+ * Those that it puts into the tables of libraries (reloc) let Open MPI 4.1 hang in its
+ * start with UCX 1.13, which allocates memory in a hook */
 static void keep_ucx_hooks(void)
 {
     const char *arena = getenv("UCX_RCACHE_PRED_ARENA");
@@ -267,7 +268,7 @@ static void keep_ucx_hooks(void)
     int is_needed     = ((arena != NULL) && strcmp(arena, "0")) ||
                         ((trace != NULL) && (trace[0] != '\0'));
 
-    if (is_needed && ((mode == NULL) || strcasecmp(mode, "none"))) {
+    if (is_needed && ((mode == NULL) || !strcasecmp(mode, "bistro"))) {
         setenv("OMPI_MCA_opal_common_ucx_opal_mem_hooks", "0", 0);
     }
 }
