@@ -38,7 +38,7 @@ typedef struct predreg_gain {
 typedef enum {
     PREDREG_GAIN_NONE,   /**< The program has no mappings that it serves, or the
                               trace does not tell */
-    PREDREG_GAIN_UNUSED, /**< No use is of such memory */
+    PREDREG_GAIN_UNUSED, /**< No use is of its memory */
     PREDREG_GAIN_LOSES,  /**< The program would wait longer */
     PREDREG_GAIN_LITTLE, /**< It would save little of the run time */
     PREDREG_GAIN_YES     /**< It is recommended */

@@ -147,7 +147,9 @@ void report_write_errors(const report_data_t *report, FILE *out)
 static void arena_write_advice(const predreg_gain_t *gain, FILE *out)
 {
     static const char *const reasons[] = {
-        [PREDREG_GAIN_UNUSED] = "is not recommended: no use is of such memory.",
+        [PREDREG_GAIN_UNUSED] = "is not recommended: no use is of its memory. "
+                                "What is longer than ARENA_SLAB does not come "
+                                "from it.",
         [PREDREG_GAIN_LOSES]  = "is not recommended: the program would wait "
                                 "longer.",
         [PREDREG_GAIN_LITTLE] = "is not needed: that is less than a thousandth "
