@@ -188,6 +188,9 @@ typedef struct ucp_fh_served {
 /** A message of a peer that moves firehoses. Made by ucp_fh_serve_make(). */
 struct ucp_fh_serve {
     ucp_fh_comp_t   comp;       /**< Ends with UCS_OK, if the peer is alive */
+    void            *arg;       /**< Of the caller, as is @a number; the table does
+                                     not look at them */
+    uint64_t        number;
     uint32_t        peer;
     uint32_t        num_unpins;
     uint32_t        num_pins;   /**< Buckets to be pinned */
