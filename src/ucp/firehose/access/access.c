@@ -1,0 +1,507 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "access.h"
+#include "flush.h"
+#include "op.h"
+
+#include <ucp/firehose/core/outbox.h>
+#include <ucp/firehose/core/settle.h>
+
+#include <stdlib.h>
+
+/* An operation uses this part of a peer's firehoses at a time, so that others get
+ * theirs, and so do its own pieces that follow while a flush is under way */
+#define SHARE 4
+
+
+/* What of a piece has one key */
+typedef struct {
+    uint64_t   first;  /* Bucket, counted from that of the piece */
+    uint64_t   num;
+    ucp_rkey_h rkey;
+    size_t     length; /* Bytes, from ucp_fh_op_t::posted on */
+} part_t;
+
+
+static int is_write(const ucp_fh_op_t *op)
+{
+    return (op->kind == UCP_FH_OP_PUT) ||
+           ((op->kind == UCP_FH_OP_ATOMIC) &&
+            !(op->param.op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER));
+}
+
+/* The end of a piece that was read through, or not used at all */
+static void release(ucp_fh_piece_t *piece)
+{
+    ucp_fh_t *fh = piece->way->worker->fh;
+
+    ucp_fh_lock(fh);
+    ucp_fh_piece_release(piece);
+    ucp_fh_unlock(fh);
+}
+
+static void end_part_of_piece(ucp_fh_piece_t *piece)
+{
+    if (atomic_fetch_sub(&piece->pending, 1) == 1) {
+        release(piece);
+    }
+}
+
+static void note(ucp_fh_op_t *op, ucs_status_t status)
+{
+    if (status != UCS_OK) {
+        ucp_fh_op_fail(op, status);
+    }
+}
+
+static void written(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_fh_op_t *op = user_data;
+
+    ucp_request_free(request);
+    note(op, status);
+    ucp_fh_op_end_part(op);
+}
+
+static void has_read(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_fh_piece_t *piece = user_data;
+    ucp_fh_op_t *op       = piece->op;
+
+    ucp_request_free(request);
+    note(op, status);
+    end_part_of_piece(piece);
+    ucp_fh_op_end_part(op);
+}
+
+/* Hand a part to UCP */
+static ucs_status_ptr_t
+call_ucp(ucp_fh_op_t *op, ucp_fh_piece_t *piece, const part_t *part)
+{
+    ucp_request_param_t param = op->param;
+    uint8_t *buffer           = op->buffer + op->posted;
+    uint64_t remote           = op->remote + op->posted;
+    ucp_ep_h ep               = op->way->ep;
+
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK |
+                          UCP_OP_ATTR_FIELD_USER_DATA;
+    param.cb.send       = is_write(op) ? written : has_read;
+    param.user_data     = is_write(op) ? (void*)op : (void*)piece;
+    switch (op->kind) {
+    case UCP_FH_OP_PUT:
+        return ucp_put_nbx(ep, buffer, part->length, remote, part->rkey,
+                           &param);
+    case UCP_FH_OP_GET:
+        return ucp_get_nbx(ep, buffer, part->length, remote, part->rkey,
+                           &param);
+    default:
+        return ucp_atomic_op_nbx(ep, op->opcode, buffer, 1, remote, part->rkey,
+                                 &param);
+    }
+}
+
+/* Post a part. The buffer of an operation that has failed is left alone */
+static ucs_status_t
+post_part(ucp_fh_op_t *op, ucp_fh_piece_t *piece, const part_t *part)
+{
+    ucs_status_ptr_t request;
+
+    atomic_fetch_add(&op->pending, 1);
+    atomic_fetch_add(&piece->pending, 1);
+    request     = call_ucp(op, piece, part);
+    op->posted += part->length;
+    if (is_write(op) || !UCS_PTR_IS_PTR(request)) {
+        atomic_fetch_sub(&piece->pending, 1); /* Not the last one */
+    }
+    if (!UCS_PTR_IS_PTR(request)) {
+        atomic_fetch_sub(&op->pending, 1); /* Nor here */
+    }
+    return UCS_PTR_IS_ERR(request) ? UCS_PTR_STATUS(request) : UCS_OK;
+}
+
+/* Find the longest part of a piece from a bucket on that has one key. Under lock */
+static ucp_fh_key_t *
+find_part(const ucp_fh_op_t *op, ucp_fh_piece_t *piece, part_t *part)
+{
+    ucp_fh_remote_t *table = &op->worker->fh->remote;
+    ucp_fh_key_t *key      = ucp_fh_remote_key(table, &piece->request,
+                                               part->first);
+
+    part->num = 1;
+    while ((part->first + part->num < piece->request.run.num) &&
+           (ucp_fh_remote_key(table, &piece->request,
+                              part->first + part->num) == key)) {
+        ++part->num;
+    }
+
+    part->rkey = ucp_fh_key_find(key, &op->worker->trash);
+    return key;
+}
+
+/* How much of an operation a part covers. @return UCS_ERR_INVALID_ADDR if not all of it
+ * is exposed */
+static ucs_status_t
+measure_part(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
+             const ucp_fh_key_t *key, part_t *part)
+{
+    unsigned shift = op->worker->fh->links[op->way->peer.slot].shift;
+    uint64_t start = op->remote + op->posted;
+    uint64_t end   = ucs_min((piece->request.run.first + part->first +
+                              part->num) << shift,
+                             op->remote + op->length);
+
+    part->length = end - start;
+    return ((start >= key->start) && (end <= key->end)) ? UCS_OK :
+                                                          UCS_ERR_INVALID_ADDR;
+}
+
+/* Post what goes through a piece that is granted. @a key is that of its first part */
+static ucs_status_t
+post_parts(ucp_fh_op_t *op, ucp_fh_piece_t *piece, ucp_fh_key_t *key,
+           part_t *part)
+{
+    ucp_fh_t *fh = op->worker->fh;
+    ucs_status_t status;
+
+    for (;;) {
+        status = measure_part(op, piece, key, part);
+        if (status != UCS_OK) {
+            return status;
+        }
+
+        if (ucs_unlikely(part->rkey == NULL)) {
+            status = ucp_fh_worker_unpack(op->way, key, &part->rkey);
+            if (status != UCS_OK) {
+                return status;
+            }
+        }
+
+        status       = post_part(op, piece, part);
+        part->first += part->num;
+        if ((status != UCS_OK) || (part->first == piece->request.run.num)) {
+            return status;
+        }
+
+        ucp_fh_lock(fh);
+        key = find_part(op, piece, part);
+        ucp_fh_unlock(fh);
+    }
+}
+
+/* Post what goes through a piece, and leave that to whoever ends it */
+static void post_piece(ucp_fh_op_t *op, ucp_fh_piece_t *piece,
+                       ucp_fh_key_t *key, part_t *part)
+{
+    ucp_fh_t *fh = op->worker->fh;
+    int is_due;
+
+    note(op, post_parts(op, piece, key, part));
+    if (!is_write(op)) {
+        end_part_of_piece(piece);
+        return;
+    }
+
+    ucp_fh_lock(fh);
+    ucp_fh_flush_later(piece);
+    is_due = ucp_fh_flush_is_due(op->way);
+    ucp_fh_unlock(fh);
+    if (ucs_unlikely(is_due)) {
+        ucp_fh_flush_way(op->way);
+    }
+}
+
+/* Under lock: a piece was granted or has failed. Its operation goes on by a thread that
+ * may use its worker */
+static void piece_ended(ucp_fh_comp_t *self)
+{
+    ucp_fh_piece_t *piece  = ucs_container_of(self, ucp_fh_piece_t,
+                                              request.comp);
+    ucp_fh_worker_h worker = piece->way->worker;
+
+    ucs_list_add_tail(&worker->ready, &piece->op->ready);
+    if (worker->is_multi) {
+        ucp_fh_wake(worker->fh);
+    }
+}
+
+/* The next piece of an operation: as many buckets as it may have at a time */
+static ucp_fh_run_t next_run(const ucp_fh_op_t *op)
+{
+    const ucp_fh_link_t *link = &op->worker->fh->links[op->way->peer.slot];
+    uint64_t most             = ucs_max(1, link->limit / SHARE);
+    ucp_fh_run_t run          = {};
+
+    (void)ucp_fh_run_cover(link->shift, op->remote + op->posted,
+                           op->length - op->posted, &run);
+    run.num = ucs_min(run.num, most);
+    return run;
+}
+
+static ucp_fh_piece_t *make_piece(ucp_fh_op_t *op)
+{
+    ucp_fh_piece_t *piece = malloc(sizeof(*piece));
+
+    if (piece != NULL) {
+        piece->op                = op;
+        piece->way               = op->way;
+        piece->request.comp.func = piece_ended;
+        atomic_init(&piece->pending, 1);
+    }
+    return piece;
+}
+
+/* Ask for the next piece, and post it if it is there. @return UCS_INPROGRESS if it is
+ * not: another thread may go on with the operation then */
+static ucs_status_t begin_piece(ucp_fh_op_t *op)
+{
+    ucp_fh_t *fh          = op->worker->fh;
+    ucp_fh_run_t run      = next_run(op);
+    part_t part           = {};
+    ucp_fh_key_t *key     = NULL;
+    ucp_fh_piece_t *piece = make_piece(op);
+    ucs_status_t status;
+
+    if (piece == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    ucp_fh_lock(fh);
+    op->piece = piece;
+    status    = ucp_fh_remote_acquire(&fh->remote, &piece->request,
+                                      op->way->peer.slot, &run);
+    if (ucs_likely(status == UCS_OK)) {
+        key = find_part(op, piece, &part);
+    }
+    ucp_fh_unlock(fh);
+
+    if (ucs_likely(status == UCS_OK)) {
+        post_piece(op, piece, key, &part);
+    } else if (status != UCS_INPROGRESS) {
+        free(piece);
+    }
+    return status;
+}
+
+/* Begin pieces until all is posted, something fails, or one has to be waited for */
+static void run_op(ucp_fh_op_t *op)
+{
+    ucp_fh_worker_h worker = op->worker;
+    ucs_status_t status;
+
+    while ((op->posted < op->length) && (atomic_load(&op->error) == UCS_OK)) {
+        status = begin_piece(op);
+        if (status == UCS_INPROGRESS) {
+            /* From here on, the operation may be gone */
+            ucp_fh_settle(worker->fh);
+            if (worker->is_multi) {
+                ucp_fh_wake(worker->fh);
+            }
+            return;
+        }
+        note(op, status);
+    }
+
+    ucp_fh_lock(worker->fh);
+    ucs_list_del(&op->link);
+    ucp_fh_unlock(worker->fh);
+    ucp_fh_op_end_part(op);
+}
+
+/* The piece that an operation has waited for is there, or will not be */
+static void resume(ucp_fh_op_t *op)
+{
+    ucp_fh_t *fh          = op->worker->fh;
+    ucp_fh_piece_t *piece = op->piece;
+    part_t part           = {};
+    ucp_fh_key_t *key;
+
+    if (piece->request.comp.status != UCS_OK) {
+        note(op, piece->request.comp.status);
+        free(piece);
+    } else {
+        ucp_fh_lock(fh);
+        key = find_part(op, piece, &part);
+        ucp_fh_unlock(fh);
+        post_piece(op, piece, key, &part);
+    }
+    run_op(op);
+}
+
+static void all_flushed(void *arg, ucs_status_t status)
+{
+    ucp_fh_op_t *op = arg;
+
+    note(op, status);
+    ucp_fh_op_end_part(op);
+}
+
+/* @return a flush that may begin, since all that came before it is posted; or NULL */
+static ucp_fh_op_t *next_flush(ucp_fh_worker_h worker)
+{
+    ucp_fh_op_t *op, *oldest;
+
+    if (ucs_list_is_empty(&worker->flushes)) {
+        return NULL;
+    }
+
+    op = ucs_list_head(&worker->flushes, ucp_fh_op_t, link);
+    if (!ucs_list_is_empty(&worker->unposted)) {
+        oldest = ucs_list_head(&worker->unposted, ucp_fh_op_t, link);
+        if (oldest->number < op->number) {
+            return NULL;
+        }
+    }
+
+    ucs_list_del(&op->link);
+    return op;
+}
+
+void ucp_fh_access_resume(ucp_fh_worker_h worker)
+{
+    ucp_fh_t *fh = worker->fh;
+    ucp_fh_op_t *op, *flush;
+
+    do {
+        op = NULL;
+        ucp_fh_lock(fh);
+        if (!ucs_list_is_empty(&worker->ready)) {
+            op = ucs_list_extract_head(&worker->ready, ucp_fh_op_t, ready);
+        }
+        flush = next_flush(worker);
+        ucp_fh_unlock(fh);
+
+        if (op != NULL) {
+            resume(op);
+        }
+        if (flush != NULL) {
+            ucp_fh_flush_all(worker, all_flushed, flush);
+        }
+    } while ((op != NULL) || (flush != NULL));
+}
+
+/* An operation gets its place in the order of its worker */
+static void enter(ucp_fh_op_t *op, ucs_list_link_t *list)
+{
+    ucp_fh_worker_h worker = op->worker;
+
+    ucp_fh_lock(worker->fh);
+    op->number = worker->next_number++;
+    ucs_list_add_tail(list, &op->link);
+    ucp_fh_unlock(worker->fh);
+}
+
+/* @return bytes of so many elements, or 0 if they are not contiguous */
+static size_t
+get_length(const ucp_request_param_t *param, size_t count)
+{
+    if (!(param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE)) {
+        return count;
+    }
+
+    return ((param->datatype & UCP_DATATYPE_CLASS_MASK) ==
+            UCP_DATATYPE_CONTIG) ?
+                   count * (param->datatype >> UCP_DATATYPE_SHIFT) : 0;
+}
+
+static ucs_status_ptr_t
+begin(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_op_kind_t kind,
+      ucp_atomic_op_t opcode, const void *buffer, size_t length, uint64_t remote,
+      const ucp_request_param_t *param)
+{
+    ucp_fh_way_t *way;
+    ucs_status_t status;
+    ucp_fh_op_t *op;
+
+    way = ucp_fh_worker_way(worker, peer, &status);
+    if (ucs_unlikely(way == NULL)) {
+        return UCS_STATUS_PTR(status);
+    }
+
+    if (ucs_unlikely(remote + length < remote)) {
+        return UCS_STATUS_PTR(UCS_ERR_INVALID_ADDR);
+    }
+
+    op = ucp_fh_op_make(worker, kind, param, &status);
+    if (ucs_unlikely(op == NULL)) {
+        return UCS_STATUS_PTR(status);
+    }
+
+    op->way    = way;
+    op->opcode = opcode;
+    op->buffer = (uint8_t*)buffer;
+    op->remote = remote;
+    op->length = length;
+    if (kind != UCP_FH_OP_ATOMIC) {
+        /* The library counts bytes, so that UCP does as well */
+        op->param.op_attr_mask &= ~(uint32_t)UCP_OP_ATTR_FIELD_DATATYPE;
+    }
+    enter(op, &worker->unposted);
+    run_op(op);
+    return ucp_fh_op_return(op);
+}
+
+static ucs_status_ptr_t
+access_bytes(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_op_kind_t kind,
+             const void *buffer, size_t count, uint64_t remote,
+             const ucp_request_param_t *param)
+{
+    size_t length = get_length(param, count);
+
+    return ((length == 0) && (count > 0)) ?
+                   UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED) :
+                   begin(worker, peer, kind, UCP_ATOMIC_OP_LAST, buffer, length,
+                         remote, param);
+}
+
+ucs_status_ptr_t ucp_fh_put_nbx(ucp_fh_worker_h worker, uint32_t peer,
+                                const void *buffer, size_t count,
+                                uint64_t remote_address,
+                                const ucp_request_param_t *param)
+{
+    return access_bytes(worker, peer, UCP_FH_OP_PUT, buffer, count,
+                        remote_address, param);
+}
+
+ucs_status_ptr_t ucp_fh_get_nbx(ucp_fh_worker_h worker, uint32_t peer,
+                                void *buffer, size_t count,
+                                uint64_t remote_address,
+                                const ucp_request_param_t *param)
+{
+    return access_bytes(worker, peer, UCP_FH_OP_GET, buffer, count,
+                        remote_address, param);
+}
+
+ucs_status_ptr_t
+ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
+                     ucp_atomic_op_t opcode, const void *buffer,
+                     uint64_t remote_address, const ucp_request_param_t *param)
+{
+    size_t length = get_length(param, 1);
+
+    if (((length != 4) && (length != 8)) || (remote_address % length != 0)) {
+        return UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM);
+    }
+
+    return begin(worker, peer, UCP_FH_OP_ATOMIC, opcode, buffer, length,
+                 remote_address, param);
+}
+
+ucs_status_ptr_t ucp_fh_flush_nbx(ucp_fh_worker_h worker,
+                                  const ucp_request_param_t *param)
+{
+    ucs_status_t status;
+    ucp_fh_op_t *op;
+
+    op = ucp_fh_op_make(worker, UCP_FH_OP_FLUSH, param, &status);
+    if (op == NULL) {
+        return UCS_STATUS_PTR(status);
+    }
+
+    enter(op, &worker->flushes);
+    ucp_fh_access_resume(worker);
+    return ucp_fh_op_return(op);
+}

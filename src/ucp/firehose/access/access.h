@@ -1,0 +1,21 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_ACCESS_H_
+#define UCP_FH_ACCESS_H_
+
+#include "worker.h"
+
+/** @file access.h
+ *
+ * Puts, gets and atomics: how they get their firehoses, are cut into pieces that fit,
+ * and into parts with one key each. */
+
+/** Go on with the operations of a worker whose firehoses are there, and begin flushes
+ *  that have waited for them. */
+void ucp_fh_access_resume(ucp_fh_worker_h worker);
+
+#endif

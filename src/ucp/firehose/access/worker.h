@@ -1,0 +1,88 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_WORKER_H_
+#define UCP_FH_WORKER_H_
+
+#include <ucp/firehose/core/peer.h>
+#include <ucp/firehose/core/state.h>
+#include <ucp/firehose/wire/key.h>
+
+#include <stdatomic.h>
+
+/** @file worker.h
+ *
+ * Workers of the program, and their ways to peers: endpoints, and the firehoses that
+ * were written through and are not known to be empty. */
+
+typedef struct ucp_fh_op ucp_fh_op_t;
+typedef struct ucp_fh_way ucp_fh_way_t;
+
+
+/** Firehoses that an operation, or a part of it, goes through. */
+typedef struct ucp_fh_piece {
+    ucp_fh_request_t request; /**< First member, see op.c */
+    ucp_fh_op_t      *op;
+    ucp_fh_way_t     *way;
+    ucs_list_link_t  link;    /**< In ucp_fh_way_t::unflushed or a flush */
+    atomic_uint      pending; /**< Of a read: parts under way, and one while more
+                                   may come */
+} ucp_fh_piece_t;
+
+
+/** From a worker to a peer. Protected by ucp_fh::lock, but for the first four, which
+ *  do not change. */
+struct ucp_fh_way {
+    struct ucp_fh_worker *worker;
+    ucp_fh_peer_arg_t    peer;
+    ucp_ep_h             ep;
+    int                  has_no_handler; /**< The endpoint does not tell when its
+                                              peer is gone */
+    ucs_list_link_t      unflushed;   /**< Pieces that were written through */
+    unsigned             num_unflushed;
+    int                  is_flushing;
+    ucs_list_link_t      link;        /**< In ucp_fh_worker::dirty if there are
+                                           such pieces; else empty */
+};
+
+
+struct ucp_fh_worker {
+    ucp_fh_t               *fh;
+    ucp_worker_h           worker;
+    int                    is_multi;  /**< Whether any thread may use it */
+    ucs_list_link_t        link;      /**< In ucp_fh::workers */
+    pthread_mutex_t        ways_lock; /**< Before all others: a way is made */
+    /** By number of the peer; NULL: there is none yet. Written under ways_lock */
+    _Atomic(ucp_fh_way_t*) *ways;
+    /* Protected by ucp_fh::lock */
+    uint64_t               next_number; /**< Of an operation */
+    ucs_list_link_t        unposted;  /**< Operations that have not been posted
+                                           completely, by number */
+    ucs_list_link_t        ready;     /**< Of these, those that can go on */
+    ucs_list_link_t        flushes;   /**< Flushes that have not begun, by number */
+    unsigned               num_flushing; /**< Flushes under way */
+    ucs_list_link_t        dirty;     /**< Ways */
+    ucs_list_link_t        rkeys;     /**< Its unpacked keys */
+    ucs_list_link_t        trash;     /**< Those to be destroyed */
+};
+
+
+/** @return the way to a peer, which is made if there is none, or NULL: *@a status_p
+ *          says why. */
+ucp_fh_way_t *ucp_fh_worker_way(ucp_fh_worker_h worker, uint32_t peer,
+                                ucs_status_t *status_p);
+
+/** Unpack a key for a way. Without lock. The key is in use. */
+ucs_status_t ucp_fh_worker_unpack(ucp_fh_way_t *way, ucp_fh_key_t *key,
+                                  ucp_rkey_h *rkey_p);
+
+/** Destroy keys that are not needed any more. */
+void ucp_fh_worker_empty_trash(ucp_fh_worker_h worker);
+
+/** Release a piece and free it. Under ucp_fh::lock. */
+void ucp_fh_piece_release(ucp_fh_piece_t *piece);
+
+#endif

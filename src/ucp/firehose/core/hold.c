@@ -1,0 +1,290 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "settle.h"
+
+#include <stdlib.h>
+
+/* Pins that the program asks for */
+
+struct ucp_fh_hold {
+    ucp_fh_t              *fh;
+    int                   is_local;
+    unsigned              shift;
+    union {
+        ucp_fh_pin_t      pin;     /* Local */
+        ucp_fh_request_t  request; /* Remote */
+    };
+    ucp_fh_call_t         call;
+    ucp_fh_pin_callback_t callback; /* NULL: a thread waits */
+    void                  *arg;
+    ucs_status_t          status;  /* UCS_INPROGRESS, or how it has ended. Protected
+                                      by ucp_fh::lock */
+};
+
+
+/* Which of the three forms of a pin */
+typedef enum {
+    PIN,
+    TRY,
+    PARTIAL
+} form_t;
+
+
+static void call_back(ucp_fh_call_t *self)
+{
+    ucp_fh_hold_h hold = ucs_container_of(self, struct ucp_fh_hold, call);
+
+    if (hold->status == UCS_OK) {
+        hold->callback(hold, UCS_OK, hold->arg);
+    } else {
+        hold->callback(NULL, hold->status, hold->arg);
+        free(hold);
+    }
+}
+
+/* Under lock */
+static void ended(ucp_fh_hold_h hold, ucs_status_t status)
+{
+    hold->status = status;
+    if (hold->callback == NULL) {
+        pthread_cond_broadcast(&hold->fh->cond);
+        return;
+    }
+
+    hold->call.func = call_back;
+    ucs_list_add_tail(&hold->fh->calls, &hold->call.link);
+}
+
+static void local_ended(ucp_fh_comp_t *self)
+{
+    ended(ucs_container_of(self, struct ucp_fh_hold, pin.comp), self->status);
+}
+
+static void remote_ended(ucp_fh_comp_t *self)
+{
+    ended(ucs_container_of(self, struct ucp_fh_hold, request.comp),
+          self->status);
+}
+
+static ucp_fh_hold_h
+make_hold(ucp_fh_t *fh, int is_local, ucp_fh_pin_callback_t callback, void *arg)
+{
+    ucp_fh_hold_h hold = calloc(1, sizeof(*hold));
+
+    if (hold != NULL) {
+        hold->fh       = fh;
+        hold->is_local = is_local;
+        hold->callback = callback;
+        hold->arg      = arg;
+        hold->status   = UCS_INPROGRESS;
+        if (is_local) {
+            hold->pin.comp.func = local_ended;
+        } else {
+            hold->request.comp.func = remote_ended;
+        }
+    }
+    return hold;
+}
+
+/* Under lock */
+static ucs_status_t
+begin_local(ucp_fh_hold_h hold, form_t form, uint64_t address, size_t length)
+{
+    ucp_fh_local_t *table = &hold->fh->local;
+    ucp_fh_run_t run;
+    ucs_status_t status;
+
+    hold->shift = hold->fh->shift;
+    status      = ucp_fh_run_cover(hold->shift, address, length, &run);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    return (form == PIN) ? ucp_fh_local_pin(table, &hold->pin, &run) :
+           (form == TRY) ? ucp_fh_local_try(table, &hold->pin, &run) :
+                           ucp_fh_local_partial(table, &hold->pin, &run);
+}
+
+/* Under lock */
+static ucs_status_t
+begin_remote(ucp_fh_hold_h hold, form_t form, uint32_t peer, uint64_t address,
+             size_t length)
+{
+    ucp_fh_t *fh           = hold->fh;
+    ucp_fh_remote_t *table = &fh->remote;
+    ucp_fh_run_t run;
+    ucs_status_t status;
+
+    if (peer >= fh->num_procs) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if (fh->links[peer].ep == NULL) {
+        return UCS_ERR_NOT_CONNECTED;
+    }
+
+    hold->shift = fh->links[peer].shift;
+    status      = ucp_fh_run_cover(hold->shift, address, length, &run);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    return (form == PIN) ?
+                   ucp_fh_remote_acquire(table, &hold->request, peer, &run) :
+           (form == TRY) ?
+                   ucp_fh_remote_try(table, &hold->request, peer, &run) :
+                   ucp_fh_remote_partial(table, &hold->request, peer, &run);
+}
+
+/* Wait until a pin has ended. @return how */
+static ucs_status_t wait(ucp_fh_t *fh, ucp_fh_hold_h hold)
+{
+    ucs_status_t status;
+
+    ucp_fh_lock(fh);
+    while (hold->status == UCS_INPROGRESS) {
+        pthread_cond_wait(&fh->cond, &fh->lock);
+    }
+    status = hold->status;
+    ucp_fh_unlock(fh);
+    return status;
+}
+
+/* A pin has begun. If it goes on and has a callback, it may be gone */
+static ucs_status_t finish(ucp_fh_t *fh, ucp_fh_hold_h hold,
+                           ucp_fh_pin_callback_t callback, ucs_status_t status)
+{
+    if (status == UCS_INPROGRESS) {
+        ucp_fh_settle(fh);
+        if (callback == NULL) {
+            status = wait(fh, hold);
+        }
+    }
+
+    if (status < 0) {
+        free(hold);
+    }
+    return status;
+}
+
+static ucs_status_t
+pin_local(ucp_fh_h fh, form_t form, const void *address, size_t length,
+          ucp_fh_pin_callback_t callback, void *arg, ucp_fh_hold_h *hold_p)
+{
+    ucp_fh_hold_h hold = make_hold(fh, 1, callback, arg);
+    ucs_status_t status;
+
+    if (hold == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    *hold_p = hold; /* Before a callback may be called */
+    ucp_fh_lock(fh);
+    status = begin_local(hold, form, (uintptr_t)address, length);
+    ucp_fh_unlock(fh);
+    return finish(fh, hold, callback, status);
+}
+
+static ucs_status_t
+pin_remote(ucp_fh_h fh, form_t form, uint32_t peer, uint64_t address,
+           size_t length, ucp_fh_pin_callback_t callback, void *arg,
+           ucp_fh_hold_h *hold_p)
+{
+    ucp_fh_hold_h hold = make_hold(fh, 0, callback, arg);
+    ucs_status_t status;
+
+    if (hold == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    *hold_p = hold;
+    ucp_fh_lock(fh);
+    status = begin_remote(hold, form, peer, address, length);
+    ucp_fh_unlock(fh);
+    return finish(fh, hold, callback, status);
+}
+
+ucs_status_t ucp_fh_pin_local(ucp_fh_h fh, const void *address, size_t length,
+                              ucp_fh_pin_callback_t callback, void *arg,
+                              ucp_fh_hold_h *hold_p)
+{
+    return pin_local(fh, PIN, address, length, callback, arg, hold_p);
+}
+
+ucs_status_t ucp_fh_try_pin_local(ucp_fh_h fh, const void *address,
+                                  size_t length, ucp_fh_hold_h *hold_p)
+{
+    return pin_local(fh, TRY, address, length, NULL, NULL, hold_p);
+}
+
+ucs_status_t ucp_fh_partial_pin_local(ucp_fh_h fh, const void *address,
+                                      size_t length, ucp_fh_hold_h *hold_p)
+{
+    return pin_local(fh, PARTIAL, address, length, NULL, NULL, hold_p);
+}
+
+ucs_status_t ucp_fh_pin_remote(ucp_fh_h fh, uint32_t peer, uint64_t address,
+                               size_t length, ucp_fh_pin_callback_t callback,
+                               void *arg, ucp_fh_hold_h *hold_p)
+{
+    return pin_remote(fh, PIN, peer, address, length, callback, arg, hold_p);
+}
+
+ucs_status_t ucp_fh_try_pin_remote(ucp_fh_h fh, uint32_t peer,
+                                   uint64_t address, size_t length,
+                                   ucp_fh_hold_h *hold_p)
+{
+    return pin_remote(fh, TRY, peer, address, length, NULL, NULL, hold_p);
+}
+
+ucs_status_t ucp_fh_partial_pin_remote(ucp_fh_h fh, uint32_t peer,
+                                       uint64_t address, size_t length,
+                                       ucp_fh_hold_h *hold_p)
+{
+    return pin_remote(fh, PARTIAL, peer, address, length, NULL, NULL, hold_p);
+}
+
+void ucp_fh_hold_query(ucp_fh_hold_h hold, ucp_fh_hold_attr_t *attr)
+{
+    const ucp_fh_run_t *run = hold->is_local ? &hold->pin.run :
+                                               &hold->request.run;
+    const ucp_fh_handle_t *handle;
+    ucp_fh_run_t region;
+
+    attr->address = run->first << hold->shift;
+    attr->length  = run->num << hold->shift;
+    attr->memh    = NULL;
+    if (!hold->is_local) {
+        return;
+    }
+
+    ucp_fh_lock(hold->fh);
+    handle = ucp_fh_local_handle(&hold->fh->local, &hold->pin, 0, &region);
+    if (ucp_fh_run_end(&region) >= ucp_fh_run_end(run)) {
+        attr->memh = handle->memh;
+    }
+    ucp_fh_unlock(hold->fh);
+}
+
+void ucp_fh_release(ucp_fh_hold_h hold)
+{
+    ucp_fh_t *fh = hold->fh;
+    int is_unsettled;
+
+    ucp_fh_lock(fh);
+    if (hold->is_local) {
+        ucp_fh_local_release(&fh->local, &hold->pin);
+    } else {
+        ucp_fh_remote_release(&fh->remote, &hold->request);
+    }
+    is_unsettled = ucp_fh_is_unsettled(fh);
+    ucp_fh_unlock(fh);
+    if (is_unsettled) {
+        ucp_fh_settle(fh);
+    }
+    free(hold);
+}

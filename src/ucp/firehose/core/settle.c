@@ -1,0 +1,109 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "settle.h"
+#include "mover.h"
+#include "outbox.h"
+#include "peer.h"
+#include "pinning.h"
+
+#include <ucp/firehose/wire/key.h>
+
+
+int ucp_fh_is_unsettled(const ucp_fh_t *fh)
+{
+    const ucp_fh_local_t *local = &fh->local;
+
+    return !ucs_list_is_empty((ucs_list_link_t*)&fh->remote.senders) ||
+           !ucs_list_is_empty((ucs_list_link_t*)&fh->remote.dead) ||
+           !ucs_list_is_empty((ucs_list_link_t*)&fh->outbox) ||
+           !ucs_list_is_empty((ucs_list_link_t*)&fh->calls) ||
+           !ucs_list_is_empty((ucs_list_link_t*)&local->to_pin) ||
+           !ucs_list_is_empty((ucs_list_link_t*)&local->doomed) ||
+           (local->num_victims > local->max_local);
+}
+
+/* Moves and dead keys, which need no more than the lock */
+static void collect(ucp_fh_t *fh)
+{
+    ucp_fh_move_t *move;
+    ucp_fh_key_t *key;
+
+    while ((move = ucp_fh_remote_next_move(&fh->remote)) != NULL) {
+        ucp_fh_mover_post(fh, move);
+    }
+    while ((key = ucp_fh_remote_next_key(&fh->remote)) != NULL) {
+        ucp_fh_key_drop(key);
+    }
+}
+
+static void send_one(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
+{
+    uint32_t slot = parcel->slot;
+    ucs_status_t status;
+
+    status = ucp_fh_outbox_send(fh, parcel);
+    if (status != UCS_OK) {
+        ucp_fh_lock(fh);
+        ucp_fh_peer_fail(fh, slot, status);
+        ucp_fh_unlock(fh);
+    }
+}
+
+static void do_work(ucp_fh_t *fh, ucp_fh_work_t *work)
+{
+    ucp_fh_pin_ops_t ops = ucp_fh_pinning_ops(fh);
+
+    ucp_fh_work_do(work, &ops);
+    ucp_fh_lock(fh);
+    ucp_fh_local_work_done(&fh->local, work);
+    ucp_fh_unlock(fh);
+}
+
+/* Under lock. @return an operation to be carried out */
+static int next_work(ucp_fh_t *fh, ucp_fh_work_t *work)
+{
+    int has_work = ucp_fh_local_next_work(&fh->local, work);
+
+    fh->pinned_peak = ucs_max(fh->pinned_peak, fh->local.num_pinned);
+    return has_work;
+}
+
+/* Do one thing. @return whether there was one */
+static int settle_one(ucp_fh_t *fh)
+{
+    ucp_fh_parcel_t *parcel = NULL;
+    ucp_fh_call_t *call     = NULL;
+    int has_work            = 0;
+    ucp_fh_work_t work;
+
+    ucp_fh_lock(fh);
+    collect(fh);
+    if (!ucs_list_is_empty(&fh->outbox)) {
+        parcel = ucs_list_extract_head(&fh->outbox, ucp_fh_parcel_t, link);
+    } else if (!ucs_list_is_empty(&fh->calls)) {
+        call = ucs_list_extract_head(&fh->calls, ucp_fh_call_t, link);
+    } else {
+        has_work = next_work(fh, &work);
+    }
+    ucp_fh_unlock(fh);
+
+    if (parcel != NULL) {
+        send_one(fh, parcel);
+    } else if (call != NULL) {
+        call->func(call);
+    } else if (has_work) {
+        do_work(fh, &work);
+    }
+    return (parcel != NULL) || (call != NULL) || has_work;
+}
+
+void ucp_fh_settle(ucp_fh_t *fh)
+{
+    while (settle_one(fh)) {
+        /* Each step may lead to others */
+    }
+}

@@ -1,0 +1,202 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_STATE_H_
+#define UCP_FH_STATE_H_
+
+#include <ucp/firehose/api/firehose.h>
+#include <ucp/firehose/table/local.h>
+#include <ucp/firehose/table/remote.h>
+#include <ucp/firehose/wire/message.h>
+
+#include <ucs/sys/math.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+
+BEGIN_C_DECLS
+
+/** @file state.h
+ *
+ * What the library knows in a process.
+ *
+ * LOCKS. Two, in this order:
+ *   send_lock   around each call of UCP that concerns the library's own worker
+ *               and its endpoints
+ *   lock        for all fields that say so. Nothing of UCP and no function of the
+ *               program is called under it; memory may be allocated
+ * Functions that the library's worker calls (a message has come, an endpoint has
+ * failed) run under send_lock and may take lock. Functions of completions of the
+ * tables (ucp_fh_comp_t::func) run under lock.
+ */
+
+/** Buckets that a message moves at most. A reply then has some 50 KB. */
+#define UCP_FH_MOVE_BUCKETS 256
+
+/** Messages of a peer that are kept until their turn: more than a peer ever has
+ *  under way by far, so that one which sends nonsense does not fill the memory. */
+#define UCP_FH_MAX_INBOX    65536
+
+
+typedef struct ucp_fh ucp_fh_t;
+
+
+/** What the error handler of an endpoint to a peer is handed. Does not change. */
+typedef struct ucp_fh_peer_arg {
+    ucp_fh_t *fh;
+    uint32_t slot;
+} ucp_fh_peer_arg_t;
+
+
+/** A message that has come, or is to be sent. */
+typedef struct ucp_fh_parcel {
+    ucs_list_link_t link;
+    ucp_fh_t        *fh;
+    uint32_t        slot;   /**< Of the other process */
+    size_t          length;
+    uint64_t        data[]; /**< Begins with a ucp_fh_header_t */
+} ucp_fh_parcel_t;
+
+
+/** A message that has been sent and has to be answered. */
+typedef struct ucp_fh_sent {
+    ucs_list_link_t link;
+    uint64_t        number; /**< Of the message */
+    ucp_fh_move_t   *move;
+} ucp_fh_sent_t;
+
+
+/** Another process. All fields but the first two are protected by lock. */
+typedef struct ucp_fh_link {
+    ucp_ep_h        ep;       /**< Of the library's worker; NULL before it is
+                                   connected. Set once, under both locks */
+    ucp_address_t   *address; /**< Of its library's worker. As @a ep */
+    unsigned        shift;    /**< Logarithm of its buckets' size */
+    uint32_t        limit;    /**< f: firehoses that it gives this process */
+    uint64_t        cookie;
+    uint64_t        next_out; /**< Number of the next message to it */
+    uint64_t        next_in;  /**< Number of its message that is next */
+    ucs_status_t    status;   /**< UCS_OK, or why it is gone */
+    ucs_list_link_t inbox;    /**< Its messages, by number */
+    uint32_t        num_inbox;
+    ucs_list_link_t sent;     /**< Messages to it that it has not answered */
+    ucp_fh_peer_arg_t peer_arg; /**< Of its endpoint. As @a ep */
+} ucp_fh_link_t;
+
+
+/** Something to be called without any lock. */
+typedef struct ucp_fh_call {
+    ucs_list_link_t link;
+    void            (*func)(struct ucp_fh_call *self);
+} ucp_fh_call_t;
+
+
+struct ucp_fh {
+    ucp_context_h   context;
+    uint32_t        num_procs;
+    uint32_t        index;
+    uint64_t        cookie;
+    unsigned        shift;     /**< Logarithm of this process's buckets' size */
+    ucp_worker_h    worker;    /**< The library's own. Protected by send_lock */
+    pthread_mutex_t send_lock;
+    pthread_mutex_t lock;
+    pthread_cond_t  cond;      /**< With lock: something has ended that a thread
+                                    waits for */
+    /* Protected by lock, until the end of the list */
+    ucp_fh_remote_t remote;
+    ucp_fh_local_t  local;
+    ucp_fh_link_t   *links;    /**< By number of the process */
+    ucs_list_link_t outbox;    /**< Messages to be sent */
+    ucs_list_link_t calls;     /**< Functions of the program to be called */
+    ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
+    int             has_mail;  /**< Whether an inbox may have a message whose turn
+                                    it is */
+    uint64_t        pinned_peak; /**< Buckets */
+    uint64_t        num_answered;
+    uint64_t        num_damaged;
+    /* Up to here */
+    ucp_address_t   *address;  /**< Of the worker */
+    size_t          address_length;
+    pthread_mutex_t workers_lock; /**< Before send_lock; held by the library's thread
+                                       while it looks after workers */
+    ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
+                                    workers_lock */
+    pthread_t       thread;
+    int             wake_fd;   /**< An eventfd: the thread has something to do */
+    int             worker_fd; /**< Of the worker, or -1 */
+    int             is_ending; /**< The thread is to end. Protected by lock */
+};
+
+
+/** Exposed memory. Protected by ucp_fh::lock. */
+struct ucp_fh_mem {
+    ucp_fh_withdraw_t withdraw; /**< First member, see expose.c */
+    ucp_fh_exposed_t  exposed;
+    ucp_fh_t          *fh;
+    uint64_t          start;    /**< First byte */
+    uint64_t          end;      /**< The byte after the last */
+    ucs_list_link_t   link;     /**< In ucp_fh::mems */
+    int               is_done;  /**< Whether it is withdrawn */
+};
+
+
+/** What a region is pinned with: the handle of the local table. Does not change. */
+typedef struct ucp_fh_handle {
+    ucp_mem_h memh;
+    void      *packed; /**< Its key */
+    size_t    packed_length;
+} ucp_fh_handle_t;
+
+
+static inline void ucp_fh_lock(ucp_fh_t *fh)
+{
+    pthread_mutex_lock(&fh->lock);
+}
+
+/** Leave ucp_fh::lock. What has ended in the tables is told before: the answer to a
+ *  peer, say, is written before anybody can take away what it speaks of. */
+static inline void ucp_fh_unlock(ucp_fh_t *fh)
+{
+    ucp_fh_comp_t *comp;
+
+    while (((comp = ucp_fh_comp_next(&fh->remote.ended)) != NULL) ||
+           ((comp = ucp_fh_comp_next(&fh->local.ended)) != NULL)) {
+        comp->func(comp);
+    }
+    pthread_mutex_unlock(&fh->lock);
+}
+
+/** @return a message to a peer with its header, whose number is set when it is
+ *          posted, or NULL. */
+static inline ucp_fh_parcel_t *
+ucp_fh_parcel_make(ucp_fh_t *fh, uint32_t slot, ucp_fh_message_type_t type,
+                   size_t length)
+{
+    ucp_fh_parcel_t *parcel = (ucp_fh_parcel_t*)malloc(sizeof(*parcel) +
+                                                       length);
+    ucp_fh_header_t *header;
+
+    if (parcel == NULL) {
+        return NULL;
+    }
+
+    parcel->fh      = fh;
+    parcel->slot    = slot;
+    parcel->length  = length;
+    header          = (ucp_fh_header_t*)parcel->data;
+    *header         = (ucp_fh_header_t){
+        .magic   = UCP_FH_MESSAGE_MAGIC,
+        .version = UCP_FH_MESSAGE_VERSION,
+        .type    = (uint8_t)type,
+        .sender  = fh->index,
+        .cookie  = fh->cookie
+    };
+    return parcel;
+}
+
+END_C_DECLS
+
+#endif

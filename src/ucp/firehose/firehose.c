@@ -1,0 +1,342 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "params.h"
+#include "thread.h"
+
+#include <ucp/firehose/core/outbox.h>
+#include <ucp/firehose/core/peer.h>
+#include <ucp/firehose/core/pinning.h>
+#include <ucp/firehose/core/settle.h>
+
+#include <ucp/firehose/wire/key.h>
+#include <ucs/base/hash.h>
+#include <ucs/debug/log_def.h>
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Begin and end of the library in a process, and how processes get to know each
+ * other */
+
+/* Peers are given so long to take leave of, ns, as some may be gone */
+#define PATIENCE 2000000000L
+
+
+static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
+{
+    struct timespec now;
+    uint32_t i;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    fh->context   = settings->context;
+    fh->num_procs = settings->local.num_peers;
+    fh->index     = settings->index;
+    fh->shift     = settings->local.shift;
+    fh->cookie    = ucs_rcache_pred_hash_word(now.tv_sec * 1000000000ull +
+                                              now.tv_nsec) ^
+                    ucs_rcache_pred_hash_word(getpid());
+    ucs_list_head_init(&fh->outbox);
+    ucs_list_head_init(&fh->calls);
+    ucs_list_head_init(&fh->mems);
+    ucs_list_head_init(&fh->workers);
+    pthread_mutex_init(&fh->send_lock, NULL);
+    pthread_mutex_init(&fh->lock, NULL);
+    pthread_mutex_init(&fh->workers_lock, NULL);
+    pthread_cond_init(&fh->cond, NULL);
+    for (i = 0; i < fh->num_procs; ++i) {
+        ucs_list_head_init(&fh->links[i].inbox);
+        ucs_list_head_init(&fh->links[i].sent);
+    }
+}
+
+static void cleanup_fields(ucp_fh_t *fh)
+{
+    pthread_cond_destroy(&fh->cond);
+    pthread_mutex_destroy(&fh->workers_lock);
+    pthread_mutex_destroy(&fh->lock);
+    pthread_mutex_destroy(&fh->send_lock);
+    free(fh->links);
+    free(fh);
+}
+
+static ucs_status_t make(const ucp_fh_settings_t *settings, ucp_fh_t **fh_p)
+{
+    ucp_fh_t *fh = calloc(1, sizeof(*fh));
+
+    if (fh == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    fh->links = calloc(settings->local.num_peers, sizeof(*fh->links));
+    if (fh->links == NULL) {
+        free(fh);
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    init_fields(fh, settings);
+    *fh_p = fh;
+    return UCS_OK;
+}
+
+static void destroy_key(void *arg, void *key)
+{
+    ucp_fh_key_drop(key);
+}
+
+ucs_status_t ucp_fh_init(const ucp_fh_init_params_t *params, ucp_fh_h *fh_p)
+{
+    ucp_fh_settings_t settings;
+    ucs_status_t status;
+    ucp_fh_t *fh;
+
+    status = ucp_fh_settings_get(params, &settings);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    status = make(&settings, &fh);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    status = ucp_fh_remote_init(&fh->remote, &settings.remote);
+    if (status != UCS_OK) {
+        goto err_cleanup_fields;
+    }
+
+    status = ucp_fh_local_init(&fh->local, &settings.local);
+    if (status != UCS_OK) {
+        goto err_cleanup_remote;
+    }
+
+    status = ucp_fh_thread_create_worker(fh);
+    if (status != UCS_OK) {
+        goto err_cleanup_local;
+    }
+
+    status = ucp_fh_thread_start(fh);
+    if (status != UCS_OK) {
+        goto err_destroy_worker;
+    }
+
+    *fh_p = fh;
+    return UCS_OK;
+
+err_destroy_worker:
+    ucp_fh_thread_destroy_worker(fh);
+err_cleanup_local:
+    ucp_fh_local_cleanup(&fh->local, &(ucp_fh_pin_ops_t){});
+err_cleanup_remote:
+    ucp_fh_remote_cleanup(&fh->remote, destroy_key, NULL);
+err_cleanup_fields:
+    cleanup_fields(fh);
+err:
+    return status;
+}
+
+ucs_status_t
+ucp_fh_get_address(ucp_fh_h fh, void **address_p, size_t *length_p)
+{
+    ucp_fh_address_t *address = malloc(sizeof(*address) + fh->address_length);
+
+    if (address == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    *address = (ucp_fh_address_t){
+        .magic   = UCP_FH_ADDRESS_MAGIC,
+        .version = UCP_FH_MESSAGE_VERSION,
+        .shift   = (uint8_t)fh->shift,
+        .index   = fh->index,
+        .share   = fh->local.share,
+        .cookie  = fh->cookie,
+        .length  = fh->address_length
+    };
+    memcpy(address + 1, fh->address, fh->address_length);
+    *address_p = address;
+    *length_p  = sizeof(*address) + fh->address_length;
+    return UCS_OK;
+}
+
+void ucp_fh_release_address(ucp_fh_h fh, void *address)
+{
+    free(address);
+}
+
+/* Under both locks: the peer gets its place. Takes what is handed */
+static ucs_status_t set_link(ucp_fh_t *fh, const ucp_fh_address_t *head,
+                             ucp_address_t *address, ucp_ep_h ep)
+{
+    ucp_fh_link_t *link = &fh->links[head->index];
+
+    link->address = address;
+    link->ep      = ep;
+    link->shift   = head->shift;
+    link->limit   = head->share;
+    link->cookie  = head->cookie;
+    fh->has_mail  = 1; /* It may have asked for something already */
+    ucp_fh_remote_set_limit(&fh->remote, head->index, head->share);
+    return UCS_OK;
+}
+
+static ucs_status_t connect_to(ucp_fh_t *fh, const ucp_fh_address_t *head)
+{
+    ucp_fh_link_t *link    = &fh->links[head->index];
+    ucp_address_t *address = malloc(head->length);
+    int has_no_handler;
+    ucs_status_t status;
+    ucp_ep_h ep;
+
+    if (address == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    memcpy(address, head + 1, head->length);
+    link->peer_arg.fh   = fh;
+    link->peer_arg.slot = head->index;
+    status = ucp_fh_peer_ep(fh->worker, address, &link->peer_arg, &ep,
+                            &has_no_handler);
+    if (status != UCS_OK) {
+        free(address);
+        return status;
+    }
+
+    ucp_fh_lock(fh);
+    status = set_link(fh, head, address, ep);
+    ucp_fh_unlock(fh);
+    return status;
+}
+
+ucs_status_t ucp_fh_connect(ucp_fh_h fh, uint32_t peer, const void *address,
+                            size_t length)
+{
+    const ucp_fh_address_t *head = address;
+    ucs_status_t status;
+
+    if ((ucp_fh_address_check(address, length) != UCS_OK) ||
+        (peer >= fh->num_procs) || (head->index != peer)) {
+        ucs_error("firehose: %zu bytes that are not an address of process %u "
+                  "of this version of the library", length, peer);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    pthread_mutex_lock(&fh->send_lock);
+    status = (fh->links[peer].ep != NULL) ? UCS_ERR_ALREADY_EXISTS :
+                                            connect_to(fh, head);
+    pthread_mutex_unlock(&fh->send_lock);
+    ucp_fh_wake(fh);
+    return status;
+}
+
+void ucp_fh_query(ucp_fh_h fh, ucp_fh_stats_t *stats)
+{
+    ucp_fh_lock(fh);
+    stats->requests    = fh->remote.stats.requests;
+    stats->hits        = fh->remote.stats.hits;
+    stats->moves       = fh->remote.stats.moves;
+    stats->moved       = fh->remote.stats.moved;
+    stats->bytes       = fh->local.num_pinned << fh->shift;
+    stats->bytes_peak  = fh->pinned_peak << fh->shift;
+    stats->bytes_limit = fh->local.max_pinned << fh->shift;
+    stats->answered    = fh->num_answered;
+    stats->damaged     = fh->num_damaged;
+    ucp_fh_unlock(fh);
+}
+
+/* Tell all peers that this process ends */
+static void say_goodbye(ucp_fh_t *fh)
+{
+    ucp_fh_parcel_t *parcel;
+    uint32_t i;
+
+    ucp_fh_lock(fh);
+    for (i = 0; i < fh->num_procs; ++i) {
+        if ((fh->links[i].ep == NULL) || (fh->links[i].status != UCS_OK)) {
+            continue;
+        }
+
+        parcel = ucp_fh_parcel_make(fh, i, UCP_FH_MESSAGE_BYE,
+                                    sizeof(ucp_fh_header_t));
+        if (parcel != NULL) {
+            ucp_fh_outbox_post(fh, parcel);
+        }
+    }
+    ucp_fh_unlock(fh);
+    ucp_fh_settle(fh);
+}
+
+static uint64_t now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
+}
+
+/* Wait for a request on the library's worker, unless it takes too long. The thread has
+ * stopped */
+static void wait_for(ucp_fh_t *fh, ucs_status_ptr_t request, uint64_t until)
+{
+    if (!UCS_PTR_IS_PTR(request)) {
+        return;
+    }
+
+    while ((ucp_request_check_status(request) == UCS_INPROGRESS) &&
+           (now() < until)) {
+        ucp_worker_progress(fh->worker);
+    }
+    ucp_request_free(request);
+}
+
+/* The endpoints are destroyed with the worker. What was sent has to leave before */
+static void flush_worker(ucp_fh_t *fh)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+
+    wait_for(fh, ucp_worker_flush_nbx(fh->worker, &param), now() + PATIENCE);
+}
+
+/* Everything that concerns peers ends */
+static void fail_all(ucp_fh_t *fh)
+{
+    uint32_t i;
+
+    ucp_fh_lock(fh);
+    for (i = 0; i < fh->num_procs; ++i) {
+        ucp_fh_peer_fail(fh, i, UCS_ERR_CANCELED);
+    }
+    ucp_fh_unlock(fh);
+    ucp_fh_settle(fh);
+}
+
+static void free_mems(ucp_fh_t *fh)
+{
+    while (!ucs_list_is_empty(&fh->mems)) {
+        free(ucs_list_extract_head(&fh->mems, struct ucp_fh_mem, link));
+    }
+}
+
+void ucp_fh_finalize(ucp_fh_h fh)
+{
+    ucp_fh_pin_ops_t ops = ucp_fh_pinning_ops(fh);
+    uint32_t i;
+
+    say_goodbye(fh);
+    ucp_fh_thread_stop(fh);
+    flush_worker(fh);
+    fail_all(fh);
+    ucp_fh_thread_destroy_worker(fh);
+
+    ucp_fh_local_cleanup(&fh->local, &ops);
+    ucp_fh_remote_cleanup(&fh->remote, destroy_key, NULL);
+    free_mems(fh);
+    for (i = 0; i < fh->num_procs; ++i) {
+        free(fh->links[i].address);
+    }
+    cleanup_fields(fh);
+}

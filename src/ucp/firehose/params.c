@@ -1,0 +1,119 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "params.h"
+
+#include <ucp/firehose/core/state.h>
+
+#include <ucs/base/page.h>
+#include <ucs/debug/log_def.h>
+
+#include <inttypes.h>
+
+/* Defaults, bytes */
+#define DEF_M          (256ull << 20)
+#define DEF_MAX_VICTIM (64ull << 20)
+
+/* Buckets. A region of 64 pages costs UCX's model of InfiniBand a third more to register
+ * than one page, and needs one key */
+#define DEF_MAX_REGION 64
+
+/* The part of M that is set apart for regions: the 8th */
+#define DEF_SLACK_SHIFT 3
+
+
+static uint64_t
+get(const ucp_fh_init_params_t *params, uint64_t field, uint64_t value,
+    uint64_t def)
+{
+    return (params->field_mask & field) ? value : def;
+}
+
+static ucs_status_t check_procs(const ucp_fh_init_params_t *params)
+{
+    if (params->num_procs == 0) {
+        ucs_error("firehose: a job of 0 processes; accepted: 1 and more");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if (params->index >= params->num_procs) {
+        ucs_error("firehose: process %u; accepted: 0 to %u", params->index,
+                  params->num_procs - 1);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+/* The library's thread calls the context at the same time as the program's */
+static ucs_status_t check_context(ucp_context_h context)
+{
+    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_THREAD_MODE};
+    ucs_status_t status;
+
+    status = ucp_context_query(context, &attr);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    if (attr.thread_mode != UCS_THREAD_MODE_MULTI) {
+        ucs_error("firehose: the context is for one thread; it has to be made "
+                  "with mt_workers_shared");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+static ucs_status_t check_bucket(uint64_t bucket)
+{
+    uint64_t page = ucs_rcache_pred_page_size();
+    uint64_t most = UCS_BIT(UCP_FH_MAX_SHIFT);
+
+    if ((bucket < page) || (bucket > most) || !ucs_is_pow2(bucket)) {
+        ucs_error("firehose: buckets of %" PRIu64 " bytes; accepted: a power of "
+                  "2 from %" PRIu64 " to %" PRIu64, bucket, page, most);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
+                                 ucp_fh_settings_t *settings)
+{
+    ucp_fh_local_params_t *local = &settings->local;
+    uint64_t bucket              = get(params, UCP_FH_PARAM_FIELD_BUCKET,
+                                       params->bucket,
+                                       ucs_rcache_pred_page_size());
+    ucs_status_t status;
+
+    if (((status = check_procs(params)) != UCS_OK) ||
+        ((status = check_context(params->context)) != UCS_OK) ||
+        ((status = check_bucket(bucket)) != UCS_OK)) {
+        return status;
+    }
+
+    settings->context = params->context;
+    settings->index   = params->index;
+    local->shift      = ucs_ilog2(bucket);
+    local->num_peers  = params->num_procs;
+    local->m          = get(params, UCP_FH_PARAM_FIELD_M, params->m, DEF_M);
+    local->max_victim = get(params, UCP_FH_PARAM_FIELD_MAXVICTIM,
+                            params->max_victim, DEF_MAX_VICTIM);
+    local->max_region = get(params, UCP_FH_PARAM_FIELD_MAX_REGION,
+                            params->max_region, DEF_MAX_REGION);
+    local->slack      = get(params, UCP_FH_PARAM_FIELD_SLACK, params->slack,
+                            (local->max_region == 1) ?
+                                    0 : (local->m >> DEF_SLACK_SHIFT));
+
+    settings->remote = (ucp_fh_remote_params_t){
+        .num_peers = params->num_procs,
+        .max_move  = UCP_FH_MOVE_BUCKETS,
+        .da_limit  = UCP_FH_DEF_DA_LIMIT
+    };
+    return UCS_OK;
+}

@@ -1,0 +1,35 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_PARAMS_H_
+#define UCP_FH_PARAMS_H_
+
+#include <ucp/firehose/api/firehose.h>
+#include <ucp/firehose/table/local.h>
+#include <ucp/firehose/table/remote.h>
+
+BEGIN_C_DECLS
+
+/** @file params.h
+ *
+ * Parameters of ucp_fh_init(): defaults, what is accepted. */
+
+typedef struct ucp_fh_settings {
+    ucp_context_h          context;
+    uint32_t               index;
+    ucp_fh_local_params_t  local;
+    ucp_fh_remote_params_t remote;
+} ucp_fh_settings_t;
+
+
+/** @return UCS_ERR_INVALID_PARAM, which the log explains, or UCS_OK. What is not checked
+ *          here is by the tables. */
+ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
+                                 ucp_fh_settings_t *settings);
+
+END_C_DECLS
+
+#endif
