@@ -1,0 +1,838 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
+ *
+ * Firehose between processes of this machine, which it starts itself. Their threads
+ * put, get and add at random in each other's memory; every byte is checked by
+ * those who wrote it and by those whose it is. What is pinned has to stay within
+ * M + MAXVICTIM. Memory is withdrawn, mapped anew, and exposed again between rounds.
+ * On request a process is killed in mid-transfer.
+ */
+
+#include "apps.h"
+#include "options.h"
+
+#include <ucp/firehose/api/firehose.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_PROCS    16
+#define MAX_THREADS  16
+#define MAX_ADDRESS  8192
+#define NUM_COUNTERS 64
+#define BURST        16   /* Operations between two flushes */
+#define PATIENCE     60   /* Seconds until a dead process is noticed */
+
+
+/* What the processes share */
+typedef struct {
+    pthread_barrier_t barrier;
+    pthread_barrier_t survivors; /* As many less the one that is killed */
+    uint64_t          bases[MAX_PROCS];
+    size_t            address_lengths[MAX_PROCS];
+    char              addresses[MAX_PROCS][MAX_ADDRESS];
+    uint64_t          added[MAX_PROCS][NUM_COUNTERS]; /* To whose counters */
+    uint8_t           images[]; /* What has to be in each process's memory */
+} shared_t;
+
+
+typedef struct {
+    int           procs;
+    int           threads;
+    int           rounds;
+    int           ops;       /* Of a thread in a round */
+    int           is_shared; /* One worker for all threads */
+    int           kills;     /* The last process is killed in the first round */
+    int           hits;      /* Time hits, and do nothing else */
+    size_t        heap;      /* Bytes of a process */
+    size_t        most;      /* Bytes of an operation at most */
+    size_t        m;
+    size_t        max_victim;
+    size_t        bucket;
+    size_t        max_region;
+    int           rank;
+    ucp_context_h context;
+    ucp_fh_h      fh;
+    ucp_fh_mem_h  mem;
+    uint8_t       *memory;
+    shared_t      *shared;
+    uint64_t      errors;
+} app_t;
+
+
+typedef struct {
+    app_t           *app;
+    int             index;
+    int             round;
+    ucp_worker_h    ucp_worker;
+    ucp_fh_worker_h worker;
+    uint64_t        random;
+    uint64_t        errors;
+    pthread_t       thread;
+} worker_t;
+
+
+/* A put or get under way */
+typedef struct {
+    int      target;
+    size_t   offset;
+    size_t   length;
+    uint8_t  *buffer;
+    void     *request;
+} flight_t;
+
+
+static void usage(void)
+{
+    printf("usage: firehose [options]\n"
+           "  --procs N        processes, 2 to %d (2)\n"
+           "  --threads N      of each, 1 to %d (2)\n"
+           "  --rounds N       (3)\n"
+           "  --ops N          puts of a thread in a round (500)\n"
+           "  --shared         one worker for all threads of a process\n"
+           "  --kill           kill the last process in the first round\n"
+           "  --hits           time puts of 8 bytes to the process itself, all hits\n"
+           "  --heap BYTES     exposed memory of a process (8m)\n"
+           "  --most BYTES     of an operation at most (64k)\n"
+           "  --m BYTES        M (1m)\n"
+           "  --maxvictim BYTES (512k)\n"
+           "  --bucket BYTES   (4k)\n"
+           "  --region N       buckets that are pinned together at most (64)\n",
+           MAX_PROCS, MAX_THREADS);
+}
+
+static void check(ucs_status_t status, const char *what)
+{
+    if (status != UCS_OK) {
+        app_fatal("firehose: %s: %s", what, ucs_status_string(status));
+    }
+}
+
+static uint8_t *image_of(app_t *app, int rank)
+{
+    return app->shared->images + (rank * app->heap);
+}
+
+/* Whom the threads speak to now */
+static int num_targets(const app_t *app, int round)
+{
+    return (app->kills && (round > 0)) ? app->procs - 1 : app->procs;
+}
+
+static void synchronise(app_t *app, int round)
+{
+    pthread_barrier_wait((num_targets(app, round) < app->procs) ?
+                                 &app->shared->survivors :
+                                 &app->shared->barrier);
+}
+
+static ucs_status_t wait_for(worker_t *w, ucs_status_ptr_t request)
+{
+    double end = app_time() + PATIENCE;
+    ucs_status_t status;
+
+    if (!UCS_PTR_IS_PTR(request)) {
+        return UCS_PTR_STATUS(request);
+    }
+
+    while ((status = ucp_fh_request_check_status(request)) == UCS_INPROGRESS) {
+        if (ucp_fh_worker_progress(w->worker) > 0) {
+            continue;
+        }
+
+        /* There are more threads than processors */
+        sched_yield();
+        if (app_time() > end) {
+            app_fatal("firehose: rank %d: an operation does not end",
+                      w->app->rank);
+        }
+    }
+    ucp_fh_request_free(request);
+    return status;
+}
+
+static ucs_status_t flush(worker_t *w)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+
+    return wait_for(w, ucp_fh_flush_nbx(w->worker, &param));
+}
+
+static void wrong(worker_t *w, const char *what, size_t errors)
+{
+    if (errors > 0) {
+        fprintf(stderr, "firehose: rank %d thread %d: %s: %zu wrong\n",
+                w->app->rank, w->index, what, errors);
+        w->errors += errors;
+    }
+}
+
+/* Each thread of each process has a part of each memory for itself, after the
+ * counters; of its own process's as well */
+static void choose(worker_t *w, flight_t *flight, int targets)
+{
+    app_t *app   = w->app;
+    size_t first = NUM_COUNTERS * sizeof(uint64_t);
+    size_t part  = (app->heap - first) / (app->procs * app->threads);
+    size_t start = first + (part * ((app->rank * app->threads) + w->index));
+
+    flight->target = app_random_below(&w->random, targets);
+    flight->length = 1 + app_random_below(&w->random,
+                                          (app->most < part) ? app->most : part);
+    flight->offset = start +
+                     app_random_below(&w->random, part - flight->length + 1);
+}
+
+static void put(worker_t *w, flight_t *flight)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    app_t *app                = w->app;
+
+    app_pattern_fill(flight->buffer, flight->length, app_random(&w->random), 0);
+    memcpy(image_of(app, flight->target) + flight->offset, flight->buffer,
+           flight->length);
+    flight->request = ucp_fh_put_nbx(w->worker, flight->target, flight->buffer,
+                                     flight->length,
+                                     app->shared->bases[flight->target] +
+                                             flight->offset, &param);
+}
+
+static void get(worker_t *w, flight_t *flight)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    app_t *app                = w->app;
+
+    memset(flight->buffer, 0xee, flight->length);
+    flight->request = ucp_fh_get_nbx(w->worker, flight->target, flight->buffer,
+                                     flight->length,
+                                     app->shared->bases[flight->target] +
+                                             flight->offset, &param);
+}
+
+static size_t differences(const uint8_t *a, const uint8_t *b, size_t length)
+{
+    size_t errors = 0;
+    size_t i;
+
+    for (i = 0; i < length; ++i) {
+        errors += a[i] != b[i];
+    }
+
+    return errors;
+}
+
+/* Puts may overlap, so that each is complete before the next one is begun that has the
+ * same bytes: it does not overlap with one under way */
+static int overlaps(const flight_t *flights, int num)
+{
+    const flight_t *last = &flights[num];
+    int i;
+
+    for (i = 0; i < num; ++i) {
+        if ((flights[i].target == last->target) &&
+            (flights[i].offset < last->offset + last->length) &&
+            (last->offset < flights[i].offset + flights[i].length)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+static void burst(worker_t *w, flight_t *flights, int targets)
+{
+    app_t *app = w->app;
+    ucs_status_t status;
+    int i;
+
+    for (i = 0; i < BURST; ++i) {
+        do {
+            choose(w, &flights[i], targets);
+        } while (overlaps(flights, i));
+        put(w, &flights[i]);
+    }
+    for (i = 0; i < BURST; ++i) {
+        status = wait_for(w, flights[i].request);
+        wrong(w, ucs_status_string(status), status != UCS_OK);
+    }
+    check(flush(w), "flush");
+
+    for (i = 0; i < BURST; ++i) {
+        get(w, &flights[i]);
+    }
+    for (i = 0; i < BURST; ++i) {
+        status = wait_for(w, flights[i].request);
+        wrong(w, ucs_status_string(status), status != UCS_OK);
+        wrong(w, "bytes that were read",
+              differences(flights[i].buffer,
+                          image_of(app, flights[i].target) + flights[i].offset,
+                          flights[i].length));
+    }
+}
+
+/* Add to a counter of a peer, with and without an answer */
+static void add(worker_t *w, int targets)
+{
+    app_t *app  = w->app;
+    int index   = app_random_below(&w->random, NUM_COUNTERS);
+    uint64_t by = 1 + app_random_below(&w->random, 1000);
+    uint64_t was;
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE,
+        .datatype     = ucp_dt_make_contig(sizeof(by))
+    };
+    int target = (app->rank + 1) % targets;
+
+    if (app_random_below(&w->random, 2)) {
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        param.reply_buffer  = &was;
+    }
+
+    check(wait_for(w, ucp_fh_atomic_op_nbx(w->worker, target,
+                                           UCP_ATOMIC_OP_ADD, &by,
+                                           app->shared->bases[target] +
+                                                   (index * sizeof(by)),
+                                           &param)), "atomic");
+    __atomic_fetch_add(&app->shared->added[target][index], by,
+                       __ATOMIC_SEQ_CST);
+}
+
+/* What nobody has exposed is refused, and all goes on */
+static void try_outside(worker_t *w, int targets)
+{
+    app_t *app                = w->app;
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    int target                = (app->rank + 1) % targets;
+    char byte                 = 0;
+    uint64_t addresses[]      = {
+        app->shared->bases[target] - 1,
+        app->shared->bases[target] + app->heap, 4096
+    };
+    ucs_status_t status;
+    int i;
+
+    for (i = 0; i < 3; ++i) {
+        status = wait_for(w, ucp_fh_put_nbx(w->worker, target, &byte, 1,
+                                            addresses[i], &param));
+        wrong(w, "put outside", status != UCS_ERR_INVALID_ADDR);
+    }
+}
+
+static void *work(void *arg)
+{
+    worker_t *w = arg;
+    app_t *app  = w->app;
+    int targets = num_targets(app, w->round);
+    flight_t flights[BURST];
+    int i;
+
+    for (i = 0; i < BURST; ++i) {
+        flights[i].buffer = malloc(app->most);
+    }
+    for (i = 0; i < app->ops; i += BURST) {
+        burst(w, flights, targets);
+        add(w, targets);
+    }
+    try_outside(w, targets);
+    check(flush(w), "flush");
+    for (i = 0; i < BURST; ++i) {
+        free(flights[i].buffer);
+    }
+    return NULL;
+}
+
+static void open_worker(worker_t *w)
+{
+    ucp_worker_params_t params = {
+        .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = w->app->is_shared ? UCS_THREAD_MODE_MULTI :
+                                           UCS_THREAD_MODE_SINGLE
+    };
+
+    check(ucp_worker_create(w->app->context, &params, &w->ucp_worker),
+          "ucp_worker_create");
+    check(ucp_fh_worker_create(w->app->fh, w->ucp_worker, &w->worker),
+          "ucp_fh_worker_create");
+}
+
+static void close_worker(worker_t *w)
+{
+    ucp_fh_worker_destroy(w->worker);
+    ucp_worker_destroy(w->ucp_worker);
+}
+
+static void run_threads(app_t *app, int round)
+{
+    worker_t workers[MAX_THREADS] = {};
+    int i;
+
+    for (i = 0; i < app->threads; ++i) {
+        workers[i].app    = app;
+        workers[i].index  = i;
+        workers[i].round  = round;
+        workers[i].random = (round * 1000) + (app->rank * 100) + i;
+        if (app->is_shared && (i > 0)) {
+            workers[i].worker = workers[0].worker;
+        } else {
+            open_worker(&workers[i]);
+        }
+    }
+    for (i = 0; i < app->threads; ++i) {
+        pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+    }
+    for (i = 0; i < app->threads; ++i) {
+        pthread_join(workers[i].thread, NULL);
+        app->errors += workers[i].errors;
+    }
+    for (i = 0; i < (app->is_shared ? 1 : app->threads); ++i) {
+        close_worker(&workers[i]);
+    }
+}
+
+/* The owner compares its memory with what was written there */
+static void check_memory(app_t *app)
+{
+    const uint64_t *counters = (const uint64_t*)app->memory;
+    size_t first             = NUM_COUNTERS * sizeof(*counters);
+    size_t errors            = 0;
+    ucp_fh_stats_t stats;
+    int i;
+
+    for (i = 0; i < NUM_COUNTERS; ++i) {
+        errors += counters[i] != app->shared->added[app->rank][i];
+    }
+    errors += differences(app->memory + first,
+                          image_of(app, app->rank) + first, app->heap - first);
+    ucp_fh_query(app->fh, &stats);
+    if ((errors > 0) || (stats.bytes_peak > stats.bytes_limit) ||
+        (stats.bytes_limit > app->m + app->max_victim) || (stats.damaged > 0)) {
+        fprintf(stderr, "firehose: rank %d: %zu wrong; %lu pinned at most, %lu "
+                "now; %lu damaged\n", app->rank, errors, stats.bytes_peak,
+                stats.bytes, stats.damaged);
+        ++app->errors;
+    }
+}
+
+static void map_memory(app_t *app)
+{
+    app->memory = mmap(app->memory, app->heap, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS |
+                       ((app->memory == NULL) ? 0 : MAP_FIXED), -1, 0);
+    if (app->memory == MAP_FAILED) {
+        app_fatal("firehose: no memory");
+    }
+
+    app->shared->bases[app->rank] = (uintptr_t)app->memory;
+    memset(image_of(app, app->rank), 0, app->heap);
+    memset(app->shared->added[app->rank], 0,
+           sizeof(app->shared->added[app->rank]));
+    check(ucp_fh_expose(app->fh, app->memory, app->heap, &app->mem), "expose");
+}
+
+/* What peers have firehoses on is withdrawn, and new memory comes in its place */
+static void remap(app_t *app)
+{
+    check(ucp_fh_unexpose(app->mem), "unexpose");
+    munmap(app->memory, app->heap);
+    map_memory(app);
+}
+
+static void expect(app_t *app, const char *what, ucs_status_t status,
+                   ucs_status_t expected)
+{
+    if (status != expected) {
+        fprintf(stderr, "firehose: rank %d: %s: %s\n", app->rank, what,
+                ucs_status_string(status));
+        ++app->errors;
+    }
+}
+
+static void called_back(ucp_fh_hold_h hold, ucs_status_t status, void *arg)
+{
+    __atomic_store_n((int*)arg, 1 + (status != UCS_OK), __ATOMIC_SEQ_CST);
+}
+
+/* Pins without puts */
+static void try_pins(app_t *app)
+{
+    int peer      = (app->rank + 1) % app->procs;
+    uint64_t base = app->shared->bases[peer];
+    int done      = 0;
+    ucp_fh_hold_h hold, other;
+    ucp_fh_hold_attr_t attr;
+    ucs_status_t status;
+
+    expect(app, "try remote", ucp_fh_try_pin_remote(app->fh, peer, base, 1,
+                                                    &hold),
+           UCS_ERR_NO_RESOURCE);
+    expect(app, "pin remote", ucp_fh_pin_remote(app->fh, peer, base, 2 *
+                                                app->bucket, NULL, NULL, &hold),
+           UCS_OK);
+    expect(app, "try remote", ucp_fh_try_pin_remote(app->fh, peer, base, 1,
+                                                    &other), UCS_OK);
+    ucp_fh_release(other);
+    expect(app, "partial remote",
+           ucp_fh_partial_pin_remote(app->fh, peer, base, app->heap, &other),
+           UCS_OK);
+    ucp_fh_hold_query(other, &attr);
+    expect(app, "length", (attr.address == base) &&
+                                  (attr.length == 2 * app->bucket) ?
+                                  UCS_OK : UCS_ERR_INVALID_PARAM, UCS_OK);
+    ucp_fh_release(other);
+    ucp_fh_release(hold);
+    expect(app, "pin too much",
+           ucp_fh_pin_remote(app->fh, peer, base, app->heap, NULL, NULL, &hold),
+           UCS_ERR_EXCEEDS_LIMIT);
+    expect(app, "pin outside",
+           ucp_fh_pin_remote(app->fh, peer, base + app->heap, 1, NULL, NULL,
+                             &hold), UCS_ERR_INVALID_ADDR);
+
+    status = ucp_fh_pin_local(app->fh, app->memory, app->bucket, called_back,
+                              &done, &hold);
+    while ((status == UCS_INPROGRESS) &&
+           !__atomic_load_n(&done, __ATOMIC_SEQ_CST)) {
+        usleep(100);
+    }
+    expect(app, "pin local", (done > 1) ? UCS_ERR_LAST : UCS_OK, UCS_OK);
+    ucp_fh_hold_query(hold, &attr);
+    expect(app, "memory handle", (attr.memh != NULL) ? UCS_OK : UCS_ERR_LAST,
+           UCS_OK);
+    expect(app, "try local", ucp_fh_try_pin_local(app->fh, app->memory, 1,
+                                                  &other), UCS_OK);
+    ucp_fh_release(other);
+    ucp_fh_release(hold);
+}
+
+static void connect_all(app_t *app)
+{
+    shared_t *shared = app->shared;
+    size_t length;
+    void *address;
+    int i;
+
+    check(ucp_fh_get_address(app->fh, &address, &length), "address");
+    if (length > MAX_ADDRESS) {
+        app_fatal("firehose: an address of %zu bytes", length);
+    }
+    memcpy(shared->addresses[app->rank], address, length);
+    shared->address_lengths[app->rank] = length;
+    ucp_fh_release_address(app->fh, address);
+    pthread_barrier_wait(&shared->barrier);
+    for (i = 0; i < app->procs; ++i) {
+        check(ucp_fh_connect(app->fh, i, shared->addresses[i],
+                             shared->address_lengths[i]), "connect");
+    }
+}
+
+static void start(app_t *app)
+{
+    ucp_params_t params = {
+        .field_mask        = UCP_PARAM_FIELD_FEATURES |
+                             UCP_PARAM_FIELD_MT_WORKERS_SHARED,
+        .features          = UCP_FEATURE_AM | UCP_FEATURE_RMA |
+                             UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP,
+        .mt_workers_shared = 1
+    };
+    ucp_fh_init_params_t fh_params = {
+        .field_mask = UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM |
+                      UCP_FH_PARAM_FIELD_BUCKET | UCP_FH_PARAM_FIELD_MAX_REGION,
+        .num_procs  = app->procs,
+        .index      = app->rank,
+        .m          = app->m,
+        .max_victim = app->max_victim,
+        .bucket     = app->bucket,
+        .max_region = app->max_region
+    };
+
+    check(ucp_init(&params, NULL, &app->context), "ucp_init");
+    fh_params.context = app->context;
+    check(ucp_fh_init(&fh_params, &app->fh), "ucp_fh_init");
+    map_memory(app);
+    connect_all(app);
+    pthread_barrier_wait(&app->shared->barrier);
+}
+
+/* Put to the process that is killed until it is known to be gone */
+static void lose_peer(app_t *app)
+{
+    worker_t w = {.app = app, .random = app->rank};
+    flight_t flight = {.buffer = malloc(app->most)};
+    double end = app_time() + PATIENCE;
+    ucs_status_t status;
+
+    open_worker(&w);
+    do {
+        choose(&w, &flight, app->procs);
+        flight.target = app->procs - 1;
+        put(&w, &flight);
+        status = wait_for(&w, flight.request);
+        if (app_time() > end) {
+            app_fatal("firehose: rank %d does not notice that a process is gone",
+                      app->rank);
+        }
+    } while (status == UCS_OK);
+    printf("firehose: rank %d: %s\n", app->rank, ucs_status_string(status));
+    close_worker(&w);
+    free(flight.buffer);
+}
+
+static void kill_last(app_t *app)
+{
+    if (app->rank == app->procs - 1) {
+        worker_t w = {.app = app, .random = app->rank};
+        flight_t flight = {.buffer = malloc(app->most)};
+        int i;
+
+        open_worker(&w);
+        for (i = 0; i < app->ops; ++i) {
+            choose(&w, &flight, app->procs);
+            put(&w, &flight);
+            if (i == app->ops / 2) {
+                kill(getpid(), SIGKILL);
+            }
+            (void)wait_for(&w, flight.request);
+        }
+    }
+    lose_peer(app);
+}
+
+/* Time a put of 8 bytes to the process itself, with which UCX is fast. @return ns */
+static double time_puts(worker_t *w, uint64_t address, int num)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    uint64_t value            = 1;
+    double begin;
+    int i;
+
+    begin = app_time();
+    for (i = 0; i < num; ++i) {
+        check(wait_for(w, ucp_fh_put_nbx(w->worker, w->app->rank, &value,
+                                         sizeof(value), address, &param)),
+              "put");
+    }
+    return (app_time() - begin) / num * 1e9;
+}
+
+/* The same without the library */
+static double time_ucp_puts(worker_t *w, uint64_t address, int num)
+{
+    ucp_request_param_t param    = {.op_attr_mask = 0};
+    uint64_t value               = 1;
+    ucp_mem_map_params_t map     = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                      UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+        .address    = (void*)address,
+        .length     = w->app->bucket
+    };
+    ucp_ep_params_t ep_params    = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS
+    };
+    ucp_address_t *ucp_address;
+    ucp_rkey_h rkey;
+    ucp_mem_h memh;
+    void *packed;
+    size_t length;
+    ucs_status_ptr_t request;
+    double begin;
+    ucp_ep_h ep;
+    int i;
+
+    check(ucp_mem_map(w->app->context, &map, &memh), "map");
+    check(ucp_rkey_pack(w->app->context, memh, &packed, &length), "pack");
+    check(ucp_worker_get_address(w->ucp_worker, &ucp_address, &length),
+          "address");
+    ep_params.address = ucp_address;
+    check(ucp_ep_create(w->ucp_worker, &ep_params, &ep), "endpoint");
+    check(ucp_ep_rkey_unpack(ep, packed, &rkey), "unpack");
+
+    begin = app_time();
+    for (i = 0; i < num; ++i) {
+        request = ucp_put_nbx(ep, &value, sizeof(value), address, rkey, &param);
+        while (UCS_PTR_IS_PTR(request) &&
+               (ucp_request_check_status(request) == UCS_INPROGRESS)) {
+            ucp_worker_progress(w->ucp_worker);
+        }
+        if (UCS_PTR_IS_PTR(request)) {
+            ucp_request_free(request);
+        }
+    }
+    begin = (app_time() - begin) / num * 1e9;
+    ucp_rkey_destroy(rkey);
+    ucp_rkey_buffer_release(packed);
+    ucp_worker_release_address(w->ucp_worker, ucp_address);
+    ucp_mem_unmap(w->app->context, memh);
+    return begin;
+}
+
+/* Time getting a firehose that is there, and releasing it. @return ns */
+static double time_pins(worker_t *w, uint64_t address, int num)
+{
+    double begin = app_time();
+    ucp_fh_hold_h hold;
+    int i;
+
+    for (i = 0; i < num; ++i) {
+        check(ucp_fh_try_pin_remote(w->app->fh, w->app->rank, address, 8, &hold),
+              "try");
+        ucp_fh_release(hold);
+    }
+    return (app_time() - begin) / num * 1e9;
+}
+
+static void time_hits(app_t *app)
+{
+    worker_t w       = {.app = app};
+    uint64_t address = app->shared->bases[app->rank];
+    int num          = 200000;
+    int i;
+
+    open_worker(&w);
+    time_puts(&w, address, 100);
+    for (i = 0; i < 3; ++i) {
+        printf("firehose: rank %d: ns: put of 8 bytes %.0f, the same by UCP alone "
+               "%.0f, hit and release %.0f\n", app->rank,
+               time_puts(&w, address, num / 10),
+               time_ucp_puts(&w, address, num / 10),
+               time_pins(&w, address, num));
+    }
+    check(flush(&w), "flush");
+    close_worker(&w);
+}
+
+static void report(app_t *app)
+{
+    ucp_fh_stats_t stats;
+
+    ucp_fh_query(app->fh, &stats);
+    printf("firehose: rank %d: %lu requests, %lu hits, %lu messages moved %lu "
+           "firehoses, %lu bytes pinned at most of %lu\n", app->rank,
+           stats.requests, stats.hits, stats.moves, stats.moved,
+           stats.bytes_peak, stats.bytes_limit);
+}
+
+/* A process of the job. @return its exit status */
+static int run(app_t *app)
+{
+    int round = 0;
+
+    start(app);
+    if (app->hits) {
+        time_hits(app);
+    } else if (app->kills) {
+        kill_last(app);
+        round = 1;
+        synchronise(app, round);
+        remap(app);
+    } else {
+        try_pins(app);
+    }
+
+    synchronise(app, round);
+    for (; !app->hits && (round < app->rounds); ++round) {
+        run_threads(app, round);
+        synchronise(app, round);
+        check_memory(app);
+        synchronise(app, round);
+        remap(app);
+        synchronise(app, round);
+    }
+
+    report(app);
+    check(ucp_fh_unexpose(app->mem), "unexpose");
+    synchronise(app, round);
+    ucp_fh_finalize(app->fh);
+    synchronise(app, round);
+    ucp_cleanup(app->context);
+    return app->errors > 0;
+}
+
+static shared_t *make_shared(const app_t *app)
+{
+    size_t size = sizeof(shared_t) + (app->procs * app->heap);
+    pthread_barrierattr_t attr;
+    shared_t *shared;
+
+    shared = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        app_fatal("firehose: no memory");
+    }
+
+    pthread_barrierattr_init(&attr);
+    pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(&shared->barrier, &attr, app->procs);
+    pthread_barrier_init(&shared->survivors, &attr, app->procs - 1);
+    return shared;
+}
+
+/* @return whether all processes but the one that is killed ended well. The first that
+ * fails ends the others */
+static int wait_for_all(const app_t *app, const pid_t *pids)
+{
+    int failed = 0;
+    int left   = app->procs;
+    int status, i;
+    pid_t pid;
+
+    for (; left > 0; --left) {
+        pid = wait(&status);
+        if ((status != 0) &&
+            !(app->kills && (pid == pids[app->procs - 1]) &&
+              WIFSIGNALED(status))) {
+            fprintf(stderr, "firehose: a process ends with status 0x%x\n",
+                    status);
+            for (i = 0; (i < app->procs) && !failed; ++i) {
+                kill(pids[i], SIGTERM);
+            }
+            failed = 1;
+        }
+    }
+
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    app_t app = {
+        .procs = 2, .threads = 2, .rounds = 3, .ops = 500, .heap = 8 << 20,
+        .most = 64 << 10, .m = 1 << 20, .max_victim = 512 << 10,
+        .bucket = 4096, .max_region = 64
+    };
+    const app_option_t options[] = {
+        {"procs", .count = &app.procs},
+        {"threads", .count = &app.threads},
+        {"rounds", .count = &app.rounds},
+        {"ops", .count = &app.ops},
+        {"shared", .flag = &app.is_shared},
+        {"kill", .flag = &app.kills},
+        {"hits", .flag = &app.hits},
+        {"heap", .size = &app.heap},
+        {"most", .size = &app.most},
+        {"m", .size = &app.m},
+        {"maxvictim", .size = &app.max_victim},
+        {"bucket", .size = &app.bucket},
+        {"region", .size = &app.max_region},
+        {NULL}
+    };
+    pid_t pids[MAX_PROCS];
+
+    app_parse(argc, argv, "firehose", options, usage);
+    if ((app.procs < 2) || (app.procs > MAX_PROCS) || (app.threads < 1) ||
+        (app.threads > MAX_THREADS) || (app.kills && (app.procs < 3))) {
+        app_fatal("firehose: 2 to %d processes, 3 if one is killed, and 1 to %d "
+                  "threads", MAX_PROCS, MAX_THREADS);
+    }
+
+    app.shared = make_shared(&app);
+    for (app.rank = 0; app.rank < app.procs; ++app.rank) {
+        pids[app.rank] = fork();
+        if (pids[app.rank] == 0) {
+            exit(run(&app));
+        }
+    }
+    return wait_for_all(&app, pids);
+}
