@@ -58,6 +58,13 @@ static int is_withdrawn(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
     return 0;
 }
 
+int ucp_fh_check_is_allowed(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
+{
+    ucp_fh_run_t run = {.first = bucket, .num = 1};
+
+    return is_exposed(table, &run) && !is_withdrawn(table, &run);
+}
+
 static ucs_status_t check_peer(const ucp_fh_local_t *table,
                                const ucp_fh_pin_t *pin)
 {

@@ -376,8 +376,8 @@ void ucp_fh_serve_free(ucp_fh_serve_t *serve);
  * What may stand in ucp_fh_served_t::status: UCS_ERR_INVALID_ADDR for memory
  * that is not exposed, UCS_ERR_EXCEEDS_LIMIT if the peer would have more than
  * its share, UCS_ERR_ALREADY_EXISTS if it has what it wants, UCS_ERR_NO_MEMORY,
- * and errors of operations. A run of adjacent buckets is pinned as a whole, or
- * not.
+ * and errors of operations. A run of adjacent buckets all of which peers may
+ * have is pinned as a whole, or not.
  */
 ucs_status_t ucp_fh_local_serve(ucp_fh_local_t *table, ucp_fh_serve_t *serve);
 

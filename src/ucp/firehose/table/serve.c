@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "check.h"
 #include "pin.h"
 
 #include <stdlib.h>
@@ -19,25 +20,12 @@ typedef struct {
 } layout_t;
 
 
-static uint32_t count_runs(const ucp_fh_bucket_t *pins, uint32_t num)
-{
-    uint32_t count = 0;
-    uint32_t i;
-
-    for (i = 0; i < num; ++i) {
-        count += (i == 0) || (pins[i] != pins[i - 1] + 1);
-    }
-
-    return count;
-}
-
-static layout_t get_layout(uint32_t num_runs, uint32_t num_pins,
-                           uint32_t num_unpins)
+static layout_t get_layout(uint32_t num_pins, uint32_t num_unpins)
 {
     layout_t layout;
 
     layout.runs    = sizeof(ucp_fh_serve_t);
-    layout.served  = layout.runs + (num_runs * sizeof(ucp_fh_pin_t));
+    layout.served  = layout.runs + (num_pins * sizeof(ucp_fh_pin_t));
     layout.buckets = layout.served + (num_pins * sizeof(ucp_fh_served_t));
     layout.end     = layout.buckets + (((size_t)num_pins + num_unpins) *
                                        sizeof(ucp_fh_bucket_t));
@@ -58,8 +46,7 @@ ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
                   uint32_t num_unpins, const ucp_fh_bucket_t *pins,
                   uint32_t num_pins)
 {
-    uint32_t num_runs = count_runs(pins, num_pins);
-    layout_t layout   = get_layout(num_runs, num_pins, num_unpins);
+    layout_t layout = get_layout(num_pins, num_unpins);
     ucp_fh_serve_t *serve;
 
     serve = malloc(layout.end);
@@ -71,7 +58,6 @@ ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
         .peer       = peer,
         .num_unpins = num_unpins,
         .num_pins   = num_pins,
-        .num_runs   = num_runs,
         .unpins     = UCS_PTR_BYTE_OFFSET(serve, layout.buckets),
         .served     = UCS_PTR_BYTE_OFFSET(serve, layout.served),
         .runs       = UCS_PTR_BYTE_OFFSET(serve, layout.runs)
@@ -122,18 +108,49 @@ static ucs_status_t take_back(ucp_fh_local_t *table,
     return UCS_OK;
 }
 
-/* Begin to pin the run of adjacent buckets whose first one has this index.
- * @return the index of the next run */
+/* The run of adjacent buckets whose first one has this index. Requests of
+ * several threads may be in it: what one asks for that nobody may have does not
+ * concern its neighbours */
+static ucp_fh_run_t get_run(const ucp_fh_local_t *table,
+                            const ucp_fh_serve_t *serve, uint32_t index)
+{
+    ucp_fh_run_t run = {.first = serve->pins[index], .num = 1};
+    int is_allowed   = ucp_fh_check_is_allowed(table, run.first);
+    ucp_fh_bucket_t end;
+
+    while (index + run.num < serve->num_pins) {
+        end = ucp_fh_run_end(&run);
+        if ((serve->pins[index + run.num] != end) ||
+            (ucp_fh_check_is_allowed(table, end) != is_allowed)) {
+            break;
+        }
+        ++run.num;
+    }
+
+    return run;
+}
+
+static uint32_t
+count_runs(const ucp_fh_local_t *table, const ucp_fh_serve_t *serve)
+{
+    uint32_t count = 0;
+    uint32_t index = 0;
+
+    while (index < serve->num_pins) {
+        index += get_run(table, serve, index).num;
+        ++count;
+    }
+
+    return count;
+}
+
+/* Begin to pin the run whose first bucket has this index. @return the index of
+ * the next run */
 static uint32_t begin_run(ucp_fh_local_t *table, ucp_fh_serve_t *serve,
                           uint32_t index, ucp_fh_pin_t *pin)
 {
-    ucp_fh_run_t run = {.first = serve->pins[index], .num = 1};
+    ucp_fh_run_t run = get_run(table, serve, index);
     ucs_status_t status;
-
-    while ((index + run.num < serve->num_pins) &&
-           (serve->pins[index + run.num] == ucp_fh_run_end(&run))) {
-        ++run.num;
-    }
 
     ucp_fh_pin_init(pin, &run, serve->peer);
     pin->serve  = serve;
@@ -158,6 +175,7 @@ ucs_status_t ucp_fh_local_serve(ucp_fh_local_t *table, ucp_fh_serve_t *serve)
     status = take_back(table, serve);
 
     /* One more than there are, so that it does not end while they begin */
+    serve->num_runs = count_runs(table, serve);
     serve->num_left = serve->num_runs + 1;
     for (i = 0; (status == UCS_OK) && (i < serve->num_runs); ++i) {
         index = begin_run(table, serve, index, &serve->runs[i]);
