@@ -233,7 +233,8 @@ check_install()
     check "make install" make -C "$build" install DESTDIR="$root"
     check "installed files" "$top/test/install.sh" "$root"
     check "exported symbols" "$top/test/exports.sh" \
-        "$build/src/uct/ib/predreg/.libs"
+        "$build/src/uct/ib/predreg/.libs" \
+        "$build/src/ucp/.libs/libucp_firehose.so"
     check "programs with other UCXs than usual" "$top/test/preload.sh" "$build"
 }
 

@@ -5,10 +5,12 @@
 # is listed here may be exported, and the preloaded library may need no library
 # of UCX.
 #
-# usage: exports.sh FOLDER-OF-THE-LIBRARIES
+# usage: exports.sh FOLDER-OF-THE-LIBRARIES [LIBRARY]
+#   LIBRARY  libucp_firehose.so, if it is not in that folder
 
 set -eu
 dir=$1
+firehose=${2:-$dir/libucp_firehose.so}
 errors=0
 
 exported()
@@ -46,6 +48,15 @@ expect "$dir/libuct_predreg.so" \
     uct_md_mkey_pack uct_md_mkey_pack_v2 uct_md_open uct_md_query \
     uct_md_query_v2 uct_mem_alloc uct_mem_free
 expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_8
+expect "$firehose" \
+    ucp_fh_atomic_op_nbx ucp_fh_connect ucp_fh_expose ucp_fh_finalize \
+    ucp_fh_flush_nbx ucp_fh_get_address ucp_fh_get_nbx ucp_fh_hold_query \
+    ucp_fh_init ucp_fh_partial_pin_local ucp_fh_partial_pin_remote \
+    ucp_fh_pin_local ucp_fh_pin_remote ucp_fh_put_nbx ucp_fh_query \
+    ucp_fh_release ucp_fh_release_address ucp_fh_request_check_status \
+    ucp_fh_request_free ucp_fh_try_pin_local ucp_fh_try_pin_remote \
+    ucp_fh_unexpose ucp_fh_worker_create ucp_fh_worker_destroy \
+    ucp_fh_worker_progress
 
 # Each override must have something to override, or it would never be called.
 # These are for UCX 1.14 and later.

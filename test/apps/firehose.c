@@ -47,6 +47,7 @@ typedef struct {
     int           ops;       /* Of a thread in a round */
     int           is_shared; /* One worker for all threads */
     int           kills;     /* The last process is killed in the first round */
+    int           is_lazy;   /* The kernel's count is not looked at */
     int           hits;      /* Time hits, and do nothing else */
     size_t        heap;      /* Bytes of a process */
     size_t        most;      /* Bytes of an operation at most */
@@ -97,6 +98,7 @@ static void usage(void)
            "  --ops N          puts of a thread in a round (500)\n"
            "  --shared         one worker for all threads of a process\n"
            "  --kill           kill the last process in the first round\n"
+           "  --lazy           what is unpinned may stay registered in a cache\n"
            "  --hits           time puts of 8 bytes to the process itself, all hits\n"
            "  --heap BYTES     exposed memory of a process (8m)\n"
            "  --most BYTES     of an operation at most (64k)\n"
@@ -449,7 +451,7 @@ static void check_memory(app_t *app)
     ucp_fh_query(app->fh, &stats);
     pinned = __atomic_load_n(&app->pinned_most, __ATOMIC_RELAXED);
     pinned = (pinned > app->pinned_before) ? pinned - app->pinned_before : 0;
-    if (pinned > stats.bytes_limit) {
+    if ((pinned > stats.bytes_limit) && !app->is_lazy) {
         fprintf(stderr, "firehose: rank %d: the kernel counts %zu bytes\n",
                 app->rank, pinned);
         ++app->errors;
@@ -864,6 +866,7 @@ int main(int argc, char **argv)
         {"ops", .count = &app.ops},
         {"shared", .flag = &app.is_shared},
         {"kill", .flag = &app.kills},
+        {"lazy", .flag = &app.is_lazy},
         {"hits", .flag = &app.hits},
         {"heap", .size = &app.heap},
         {"most", .size = &app.most},

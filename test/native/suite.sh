@@ -758,6 +758,27 @@ arena_asan_tests()
         job 2 "$apps/integrity" --no-moves --threads 4
 }
 
+# Firehose: the program starts its processes itself, and compares what it writes and
+# what the kernel counts as pinned. Without the library under test first; with it, that
+# keeps registered what it expects to be used again
+firehose_tests()
+{
+    local firehose="$apps/firehose"
+
+    run "Firehose, 2 processes of 2 threads" no_errors $rig -- "$firehose"
+    run "Firehose, pages, room for few" no_errors $rig -- "$firehose" \
+        --procs 3 --threads 3 --region 1 --m 192k --maxvictim 64k --most 12k \
+        --ops 200
+    run "Firehose, threads share a worker" no_errors $rig -- "$firehose" \
+        --procs 3 --shared --ops 200
+    run "Firehose, large buckets" no_errors $rig -- "$firehose" --bucket 64k \
+        --m 4m --maxvictim 1m --heap 16m --ops 200
+    run "Firehose, a process is killed" $rig -- env UCX_TLS=tcp,cma,self \
+        "$firehose" --procs 3 --kill
+    run "Firehose, under the library" managed 2 $rig -- \
+        env LD_PRELOAD="$preload" "$firehose" --lazy --ops 200
+}
+
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes
 # under stock UCX as well
 messages="--threads 1"
@@ -784,6 +805,7 @@ if [ -z "$sanitizer" ]; then
     run "fork beside threads that map memory" map_and_fork
     small_tests
     arena_tests
+    firehose_tests
     stock_tests
     run "integrity, 4 ranks" job 4 "$apps/integrity" $messages --seed 4
     run "integrity, on demand" \
