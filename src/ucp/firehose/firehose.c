@@ -36,6 +36,7 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     fh->context   = settings->context;
     fh->num_procs = settings->local.num_peers;
     fh->index     = settings->index;
+    fh->err_mode  = settings->err_mode;
     fh->shift     = settings->local.shift;
     fh->cookie    = ucs_rcache_pred_hash_word(now.tv_sec * 1000000000ull +
                                               now.tv_nsec) ^

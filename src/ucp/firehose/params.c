@@ -110,6 +110,9 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
                             (local->max_region == 1) ?
                                     0 : (local->m >> DEF_SLACK_SHIFT));
 
+    settings->err_mode = get(params, UCP_FH_PARAM_FIELD_ERR_MODE,
+                             params->err_mode, UCP_ERR_HANDLING_MODE_PEER);
+
     settings->remote = (ucp_fh_remote_params_t){
         .num_peers = params->num_procs,
         .max_move  = UCP_FH_MOVE_BUCKETS,

@@ -18,10 +18,11 @@ BEGIN_C_DECLS
  * Parameters of ucp_fh_init(): defaults, what is accepted. */
 
 typedef struct ucp_fh_settings {
-    ucp_context_h          context;
-    uint32_t               index;
-    ucp_fh_local_params_t  local;
-    ucp_fh_remote_params_t remote;
+    ucp_context_h           context;
+    uint32_t                index;
+    ucp_err_handling_mode_t err_mode;
+    ucp_fh_local_params_t   local;
+    ucp_fh_remote_params_t  remote;
 } ucp_fh_settings_t;
 
 

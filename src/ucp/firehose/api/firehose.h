@@ -50,7 +50,8 @@ enum ucp_fh_init_params_field {
     UCP_FH_PARAM_FIELD_MAXVICTIM  = UCS_BIT(1),
     UCP_FH_PARAM_FIELD_BUCKET     = UCS_BIT(2),
     UCP_FH_PARAM_FIELD_MAX_REGION = UCS_BIT(3),
-    UCP_FH_PARAM_FIELD_SLACK      = UCS_BIT(4)
+    UCP_FH_PARAM_FIELD_SLACK      = UCS_BIT(4),
+    UCP_FH_PARAM_FIELD_ERR_MODE   = UCS_BIT(5)
 };
 
 
@@ -79,6 +80,10 @@ typedef struct ucp_fh_init_params {
     uint64_t      slack;      /**< Bytes of M that may be lost to buckets which are
                                    pinned because of their neighbours; less than
                                    M (M / 8, none if @a max_region is 1) */
+    /** Of all endpoints (UCP_ERR_HANDLING_MODE_PEER; where no transport can do that,
+     *  UCP_ERR_HANDLING_MODE_NONE): whether it is noticed that a peer is gone. From
+     *  1.16 on, UCX emulates no atomics on endpoints that notice it. */
+    ucp_err_handling_mode_t err_mode;
 } ucp_fh_init_params_t;
 
 

@@ -95,7 +95,7 @@ ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
                            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                            UCP_EP_PARAM_FIELD_ERR_HANDLER,
         .address         = address,
-        .err_mode        = UCP_ERR_HANDLING_MODE_PEER,
+        .err_mode        = arg->fh->err_mode,
         .err_handler.cb  = ucp_fh_peer_error,
         .err_handler.arg = arg
     };
@@ -104,11 +104,11 @@ ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
     /* It is no error if no transport can do this, but UCX would say so */
     (void)pthread_once(&once, install_handler);
     is_quiet          = 1;
-    *has_no_handler_p = 0;
+    *has_no_handler_p = (params.err_mode == UCP_ERR_HANDLING_MODE_NONE);
     status            = ucp_ep_create(worker, &params, ep_p);
     is_quiet          = 0;
-    if (status == UCS_OK) {
-        return UCS_OK;
+    if ((status == UCS_OK) || *has_no_handler_p) {
+        return status;
     }
 
     /* Shared memory, for one, does not tell that a process is gone */

@@ -98,6 +98,7 @@ struct ucp_fh {
     ucp_context_h   context;
     uint32_t        num_procs;
     uint32_t        index;
+    ucp_err_handling_mode_t err_mode; /**< Of endpoints */
     uint64_t        cookie;
     unsigned        shift;     /**< Logarithm of this process's buckets' size */
     ucp_worker_h    worker;    /**< The library's own. Protected by send_lock */
