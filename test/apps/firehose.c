@@ -375,7 +375,10 @@ static void *work(void *arg)
     }
     for (i = 0; i < app->ops; i += BURST) {
         burst(w, flights, targets);
-        add(w, targets);
+        /* Without UCX's emulation over TCP, on endpoints that notice dead peers */
+        if (!app->kills) {
+            add(w, targets);
+        }
     }
     try_outside(w, targets);
     check(flush(w), "flush");
@@ -390,7 +393,7 @@ static void open_worker(worker_t *w)
     ucp_worker_params_t params = {
         .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = w->app->is_shared ? UCS_THREAD_MODE_MULTI :
-                                           UCS_THREAD_MODE_SINGLE
+                                           UCS_THREAD_MODE_SERIALIZED
     };
 
     check(ucp_worker_create(w->app->context, &params, &w->ucp_worker),

@@ -763,7 +763,8 @@ arena_asan_tests()
 # keeps registered what it expects to be used again
 firehose_tests()
 {
-    local firehose="$apps/firehose"
+    # One binary for all versions of UCX
+    local firehose="$build/test/apps/firehose"
 
     run "Firehose, 2 processes of 2 threads" no_errors $rig -- "$firehose"
     run "Firehose, pages, room for few" no_errors $rig -- "$firehose" \
