@@ -27,8 +27,9 @@ BEGIN_C_DECLS
  * THREADS. All functions may be called by any thread at any time, except:
  * ucp_fh_init() comes before and ucp_fh_finalize() after all others; functions that
  * take a @ref ucp_fh_worker_h may be called by those threads only that may use
- * the UCP worker in it, see ucp_fh_worker_create(). No function may be called in
- * the child of a fork.
+ * the UCP worker in it, see ucp_fh_worker_create(). Callbacks may begin operations
+ * and release pins, but not wait, and neither create nor destroy a worker. No
+ * function may be called in the child of a fork.
  */
 
 /** The library's state in a process. */
