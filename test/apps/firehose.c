@@ -12,6 +12,7 @@
 #include "options.h"
 
 #include <ucp/firehose/api/firehose.h>
+#include <ucp/firehose/wire/message.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -24,6 +25,7 @@
 #define MAX_THREADS  16
 #define MAX_ADDRESS  8192
 #define NUM_COUNTERS 64
+#define NUM_NONSENSE 4
 #define BURST        16   /* Operations between two flushes */
 #define PATIENCE     60   /* Seconds until a dead process is noticed */
 
@@ -47,6 +49,7 @@ typedef struct {
     int           ops;       /* Of a thread in a round */
     int           is_shared; /* One worker for all threads */
     int           kills;     /* The last process is killed in the first round */
+    int           damages;   /* The last process sends nonsense to the first */
     int           is_lazy;   /* The kernel's count is not looked at */
     int           hits;      /* Time hits, and do nothing else */
     size_t        heap;      /* Bytes of a process */
@@ -98,6 +101,7 @@ static void usage(void)
            "  --ops N          puts of a thread in a round (500)\n"
            "  --shared         one worker for all threads of a process\n"
            "  --kill           kill the last process in the first round\n"
+           "  --damage         send nonsense to the first process\n"
            "  --lazy           what is unpinned may stay registered in a cache\n"
            "  --hits           time puts of 8 bytes to the process itself, all hits\n"
            "  --heap BYTES     exposed memory of a process (8m)\n"
@@ -460,7 +464,8 @@ static void check_memory(app_t *app)
         ++app->errors;
     }
     if ((errors > 0) || (stats.bytes_peak > stats.bytes_limit) ||
-        (stats.bytes_limit > app->m + app->max_victim) || (stats.damaged > 0)) {
+        (stats.bytes_limit > app->m + app->max_victim) || (stats.damaged != ((app->damages && (app->rank == 0)) ? NUM_NONSENSE :
+                                                            0))) {
         fprintf(stderr, "firehose: rank %d: %zu wrong; %lu pinned at most, %lu "
                 "now; %lu damaged\n", app->rank, errors, stats.bytes_peak,
                 stats.bytes, stats.damaged);
@@ -774,6 +779,47 @@ static void report(app_t *app)
            app->pinned_most, app->pinned_before);
 }
 
+/* Send messages that are none, and one in the name of another process, to the library's
+ * worker of the first process */
+static void send_nonsense(app_t *app)
+{
+    worker_t w                = {.app = app};
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    ucp_fh_header_t headers[NUM_NONSENSE] = {
+        {.magic = 1},
+        {.magic = UCP_FH_MESSAGE_MAGIC, .version = 99},
+        {.magic = UCP_FH_MESSAGE_MAGIC, .version = UCP_FH_MESSAGE_VERSION,
+         .sender = UINT32_MAX},
+        {.magic = UCP_FH_MESSAGE_MAGIC, .version = UCP_FH_MESSAGE_VERSION,
+         .type = UCP_FH_MESSAGE_BYE, .sender = app->procs - 1, .cookie = 1}
+    };
+    ucp_ep_params_t ep_params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+        .address    = (ucp_address_t*)(app->shared->addresses[0] +
+                                       sizeof(ucp_fh_address_t))
+    };
+    ucs_status_ptr_t request;
+    ucp_ep_h ep;
+    int i;
+
+    open_worker(&w);
+    check(ucp_ep_create(w.ucp_worker, &ep_params, &ep), "endpoint");
+    for (i = 0; i <= NUM_NONSENSE; ++i) {
+        request = (i < NUM_NONSENSE) ?
+                          ucp_am_send_nbx(ep, 0, NULL, 0, &headers[i],
+                                          sizeof(headers[i]), &param) :
+                          ucp_ep_flush_nbx(ep, &param);
+        while (UCS_PTR_IS_PTR(request) &&
+               (ucp_request_check_status(request) == UCS_INPROGRESS)) {
+            ucp_worker_progress(w.ucp_worker);
+        }
+        if (UCS_PTR_IS_PTR(request)) {
+            ucp_request_free(request);
+        }
+    }
+    close_worker(&w);
+}
+
 /* A process of the job. @return its exit status */
 static int run(app_t *app)
 {
@@ -789,6 +835,9 @@ static int run(app_t *app)
         remap(app);
     } else {
         try_pins(app);
+    }
+    if (app->damages && (app->rank == app->procs - 1)) {
+        send_nonsense(app);
     }
 
     synchronise(app, round);
@@ -869,6 +918,7 @@ int main(int argc, char **argv)
         {"ops", .count = &app.ops},
         {"shared", .flag = &app.is_shared},
         {"kill", .flag = &app.kills},
+        {"damage", .flag = &app.damages},
         {"lazy", .flag = &app.is_lazy},
         {"hits", .flag = &app.hits},
         {"heap", .size = &app.heap},

@@ -772,6 +772,7 @@ firehose_tests()
         --ops 200
     run "Firehose, threads share a worker" no_errors $rig -- "$firehose" \
         --procs 3 --shared --ops 200
+    run "Firehose, nonsense is sent" $rig -- "$firehose" --damage --ops 200
     run "Firehose, large buckets" no_errors $rig -- "$firehose" --bucket 64k \
         --m 4m --maxvictim 1m --heap 16m --ops 200
     run "Firehose, a process is killed" $rig -- env UCX_TLS=tcp,cma,self \

@@ -169,6 +169,21 @@ void ucp_fh_release_address(ucp_fh_h fh, void *address)
     free(address);
 }
 
+/* What has come in the name of a peer before its cookie was known */
+static void drop_strangers(ucp_fh_t *fh, ucp_fh_link_t *link)
+{
+    ucp_fh_parcel_t *parcel, *next;
+
+    ucs_list_for_each_safe(parcel, next, &link->inbox, link) {
+        if (((ucp_fh_header_t*)parcel->data)->cookie != link->cookie) {
+            ucs_list_del(&parcel->link);
+            --link->num_inbox;
+            ++fh->num_damaged;
+            free(parcel);
+        }
+    }
+}
+
 /* Under both locks: the peer gets its place. Takes what is handed */
 static ucs_status_t set_link(ucp_fh_t *fh, const ucp_fh_address_t *head,
                              ucp_address_t *address, ucp_ep_h ep)
@@ -180,6 +195,7 @@ static ucs_status_t set_link(ucp_fh_t *fh, const ucp_fh_address_t *head,
     link->shift   = head->shift;
     link->limit   = head->share;
     link->cookie  = head->cookie;
+    drop_strangers(fh, link);
     fh->has_mail  = 1; /* It may have asked for something already */
     ucp_fh_remote_set_limit(&fh->remote, head->index, head->share);
     return UCS_OK;

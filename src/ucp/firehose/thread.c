@@ -42,6 +42,11 @@ static uint64_t number_of(const ucp_fh_parcel_t *parcel)
     return ((const ucp_fh_header_t*)parcel->data)->number;
 }
 
+static uint64_t cookie_of(const ucp_fh_parcel_t *parcel)
+{
+    return ((const ucp_fh_header_t*)parcel->data)->cookie;
+}
+
 /* Put a message where it belongs among those of its peer, nearly always at the end.
  * Under lock. @return 0 if there was one of its number */
 static int insert(ucp_fh_link_t *link, ucp_fh_parcel_t *parcel)
@@ -75,6 +80,9 @@ static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
 
     if (link->status != UCS_OK) {
         free(parcel); /* It is not heard any more */
+    } else if ((link->ep != NULL) && (cookie_of(parcel) != link->cookie)) {
+        free(parcel); /* Somebody else has sent it, and not this peer */
+        ++fh->num_damaged;
     } else if ((link->num_inbox == UCP_FH_MAX_INBOX) || !insert(link, parcel)) {
         free(parcel);
         ucp_fh_peer_damaged(fh, slot, "a message too many");
@@ -160,10 +168,6 @@ static ucp_fh_parcel_t *next_message(ucp_fh_t *fh)
 static ucs_status_t handle(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 {
     const ucp_fh_header_t *header = (const ucp_fh_header_t*)parcel->data;
-
-    if (header->cookie != fh->links[parcel->slot].cookie) {
-        return UCS_ERR_INVALID_PARAM;
-    }
 
     switch (header->type) {
     case UCP_FH_MESSAGE_MOVE:
