@@ -8,7 +8,7 @@
 
 #include <ucp/firehose/table/remote.h>
 
-#include <ucs/sys/math.h>
+#include <ucs/base/align.h>
 
 #include <string.h>
 
@@ -56,11 +56,13 @@ void ucp_fh_move_write(void *message, uint32_t num_unpins, uint32_t num_pins,
                        const uint64_t *buckets)
 {
     move_t *move = (move_t*)body(message);
+    size_t num   = (size_t)num_unpins + num_pins;
 
     move->num_unpins = num_unpins;
     move->num_pins   = num_pins;
-    memcpy(move + 1, buckets,
-           ((size_t)num_unpins + num_pins) * sizeof(*buckets));
+    if (num > 0) {
+        memcpy(move + 1, buckets, num * sizeof(*buckets));
+    }
 }
 
 ucs_status_t ucp_fh_move_parse(const void *message, size_t length,
@@ -89,7 +91,8 @@ size_t ucp_fh_reply_size(uint32_t num_pins)
 
 size_t ucp_fh_reply_key_size(size_t length)
 {
-    return sizeof(ucp_fh_reply_key_t) + ucs_align_up(length, KEY_ALIGNMENT);
+    return sizeof(ucp_fh_reply_key_t) +
+           ucs_rcache_pred_align_up(length, KEY_ALIGNMENT);
 }
 
 ucp_fh_reply_pin_t *ucp_fh_reply_write(void *message, uint64_t move,
@@ -107,7 +110,7 @@ void ucp_fh_reply_write_key(void **end_p, const ucp_fh_reply_key_t *key,
                             const void *packed)
 {
     uint8_t *end  = *end_p;
-    size_t padded = ucs_align_up(key->length, KEY_ALIGNMENT);
+    size_t padded = ucs_rcache_pred_align_up(key->length, KEY_ALIGNMENT);
 
     memcpy(end, key, sizeof(*key));
     end += sizeof(*key);
