@@ -55,7 +55,7 @@ mapfile -t listed < <(sed -n '/^%files/,/^%changelog/p' \
     -e 's/^%doc //' -e 's/%{name}/ucx-predreg/' -e 's|^%{_bindir}|bin|p' \
     -e 's|^%{_libdir}|lib|p' -e 's|^%{_libexecdir}|libexec|p' \
     -e 's|^%{_docdir}|share/doc|p' -e 's|^%{_mandir}|share/man|p' \
-    -e 's|^%{_datadir}|share|p')
+    -e 's|^%{_datadir}|share|p' -e 's|^%{_includedir}|include|p')
 prefix=$(dirname "$(dirname "$(find_one ucx_predreg)")")
 while read -r file; do
     for pattern in "${listed[@]}"; do
