@@ -19,6 +19,7 @@
 #   RIG_SETTINGS   of the library, for all programs: predict, on-demand, bound (at
 #                  most 16 MB pinned), separated by blanks (default: what is listed
 #                  with each program)
+#   RIG_LIMIT      seconds a program may take (default: 120)
 #
 # Programs that are not there are left out, and said. Status 1 if one did not do
 # with the library what it does without.
@@ -32,7 +33,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 apps=$build/${RIG_SUITE:+$RIG_SUITE/}test/apps
 apps_mpich=$build/${RIG_SUITE:-no}-mpich/test/apps
 predreg=$build/src/tools/predreg/ucx_predreg
-limit=120 # seconds a program may take
+limit=${RIG_LIMIT:-120} # seconds a program may take
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit
