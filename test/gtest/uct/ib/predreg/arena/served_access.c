@@ -6,6 +6,7 @@
 
 #include "served_access.h"
 
+#include <ucs/base/page.h>
 #include <ucs/host/thread.h>
 #include <uct/ib/predreg/arena/arena.h>
 
@@ -13,6 +14,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* No memory of a test is as long */
+#define MAX_LENGTH (1ul << 40)
 
 
 ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
@@ -114,15 +118,23 @@ void *served_mmap(test_served_t *served, void *address, size_t length,
     return (void*)syscall(SYS_mmap, address, length, prot, flags, fd, 0);
 }
 
+/* By the function munmap(), the thread sanitizer forgets who has read the memory,
+ * which another thread may get as soon as it is unmapped. It does not bear what
+ * the kernel is to refuse */
+static int is_plain(const void *address, size_t length)
+{
+    return ((uintptr_t)address % ucs_rcache_pred_page_size() == 0) &&
+           (length > 0) && (length < MAX_LENGTH);
+}
+
 int served_munmap(test_served_t *served, void *address, size_t length)
 {
     if (*served->is_here &&
         uct_predreg_arena_munmap(&served->served, &address, &length)) {
         return 0;
     }
-    /* Not by the system call: the thread sanitizer forgets who has read the
-     * memory here, which another thread may get as soon as it is unmapped */
-    return munmap(address, length);
+    return is_plain(address, length) ? munmap(address, length) :
+                                       syscall(SYS_munmap, address, length);
 }
 
 void *served_mremap(test_served_t *served, void *address, size_t old_length,
