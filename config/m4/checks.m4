@@ -28,6 +28,13 @@ AC_DEFUN([PREDREG_CHECK_SANITIZE], [
             [AC_MSG_ERROR([--enable-sanitize=$enable_sanitize: accepted are address and thread])])
     AC_SUBST([SANITIZE_CFLAGS])
 
+    dnl Undefined behaviour is looked for in the library: in the tests themselves,
+    dnl which are in C++, it would take a sixth more of the time to compile them
+    AS_CASE([$enable_sanitize],
+            [address], [SANITIZE_CXXFLAGS="-fsanitize=address"],
+            [SANITIZE_CXXFLAGS=$SANITIZE_CFLAGS])
+    AC_SUBST([SANITIZE_CXXFLAGS])
+
     dnl Whether make may run what it has built. The thread sanitizer does not
     dnl work everywhere
     AM_CONDITIONAL([RUNS_BUILT],
