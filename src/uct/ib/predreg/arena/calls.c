@@ -81,6 +81,13 @@ static int is_spoilt(const uct_predreg_served_t *served, const range_t *range)
                                length_of(range));
 }
 
+/* Whether a range is in several slabs */
+static int is_across(const uct_predreg_served_t *served, const range_t *range)
+{
+    return ((range->start ^ (range->end - 1)) >> served->super->slabs.shift) !=
+           0;
+}
+
 static int is_live(const uct_predreg_served_t *served, const range_t *range)
 {
     return ucs_arena_live(served->super, (void*)range->start,
@@ -149,6 +156,15 @@ static void spoil(uct_predreg_served_t *served, const range_t *part)
 
     (void)ucs_arena_spoil(served->super, (void*)part->start, length_of(part));
     look_after(served, due);
+}
+
+/* The kernel is to do something to live memory, of which a slab is spoilt. It may
+ * take pages away in the other slabs as well, which must not stay registered */
+static void spoil_others(uct_predreg_served_t *served, const range_t *part)
+{
+    if (is_across(served, part)) {
+        spoil(served, part);
+    }
 }
 
 /* What a mapping may ask for without being another one: pages at once, or none
@@ -433,6 +449,7 @@ static int remap_spoilt(uct_predreg_served_t *served,
         return 0;
     }
 
+    spoil_others(served, old);
     if (call->flags & MREMAP_FIXED) {
         (void)let_kernel_move(served, call);
         return (call->flags == (MREMAP_MAYMOVE | MREMAP_FIXED)) &&
@@ -548,20 +565,30 @@ int uct_predreg_arena_madvise(uct_predreg_served_t *served, void **address_p,
                               size_t *length_p, int advice)
 {
     range_t range, part;
+    int has_spoilt;
 
     if (!get_pages(served, *address_p, *length_p, &range) ||
-        !get_part(served, &range, &part) || is_spoilt(served, &part)) {
+        !get_part(served, &range, &part)) {
         return 0;
     }
 
-    if (is_live(served, &part)) {
-        return advise_live(served, &range, &part, advice);
+    has_spoilt = is_spoilt(served, &part);
+    if (has_spoilt && !is_across(served, &part)) {
+        return 0;
     }
 
-    /* As if it was unmapped: at the address 0 there is nothing either */
-    *address_p = NULL;
-    *length_p  = served->page_size;
-    return 0;
+    if (!is_live(served, &part)) {
+        /* As if it was unmapped: at the address 0 there is nothing either */
+        *address_p = NULL;
+        *length_p  = served->page_size;
+        return 0;
+    }
+
+    if (has_spoilt) {
+        spoil_others(served, &part);
+        return 0;
+    }
+    return advise_live(served, &range, &part, advice);
 }
 
 void uct_predreg_arena_alter(uct_predreg_served_t *served,

@@ -496,6 +496,53 @@ TEST_F(test_arena_calls, madvise_of_what_is_not_the_programs) {
     EXPECT_EQ(0, served_munmap(m_served, buffer, MIN));
 }
 
+/* What the kernel takes away of a slab must not stay registered because it is
+ * another one that is spoilt */
+TEST_F(test_arena_calls, madvise_across_a_spoilt_slab) {
+    make();
+    char *whole  = filled(SLAB, 1);
+    tend();
+    char *spoilt = filled(SLAB, 2);
+    ASSERT_EQ(whole + SLAB, spoilt);
+    ASSERT_EQ(spoilt + MIN,
+              served_mmap(m_served, spoilt + MIN, MIN, PROT_READ, FIXED, -1));
+    char *across = spoilt - MIN;
+    ASSERT_TRUE(is_answered(across));
+    EXPECT_EQ(0, served_madvise(m_served, across, 2 * MIN, MADV_DONTNEED));
+    EXPECT_TRUE(reads_as(across, 2 * MIN, 0));
+    EXPECT_TRUE(reads_as(whole, SLAB - MIN, 1));
+    EXPECT_FALSE(is_answered(across));
+    EXPECT_EQ(0, served_munmap(m_served, spoilt, MIN));
+    EXPECT_EQ(-1, served_madvise(m_served, across, 2 * MIN, MADV_DONTNEED));
+    EXPECT_EQ(ENOMEM, errno);
+    EXPECT_EQ(0, served_munmap(m_served, whole, 2 * SLAB));
+    tend(IDLE);
+    EXPECT_EQ(0u, stats().live);
+}
+
+TEST_F(test_arena_calls, mremap_across_a_spoilt_slab) {
+    make();
+    char *whole  = filled(SLAB, 1);
+    tend();
+    char *spoilt = filled(SLAB, 2);
+    ASSERT_EQ(whole + SLAB, spoilt);
+    EXPECT_EQ(-1, served_madvise(m_served, spoilt, MIN, 99999));
+    char *across = spoilt - MIN;
+    ASSERT_TRUE(is_answered(across));
+    void *moved = served_mremap(m_served, across, 2 * MIN, 4 * MIN,
+                                MREMAP_MAYMOVE, nullptr);
+    EXPECT_FALSE(is_answered(whole));
+    EXPECT_TRUE(reads_as(whole, SLAB - MIN, 1));
+    /* The kernel refuses two mappings that it could not join */
+    if (moved != MAP_FAILED) {
+        EXPECT_TRUE(reads_as(moved, MIN, 1));
+        EXPECT_EQ(0, served_munmap(m_served, moved, 4 * MIN));
+    }
+    EXPECT_EQ(0, served_munmap(m_served, whole, 2 * SLAB));
+    tend(IDLE);
+    EXPECT_EQ(0u, stats().live);
+}
+
 TEST_F(test_arena_calls, map_fixed_of_new_memory) {
     make();
     char *buffer = filled(3 * MIN, 1);
