@@ -563,6 +563,42 @@ static void try_pins(app_t *app)
     ucp_fh_release(hold);
 }
 
+/* Memory is exposed to the byte, also where one region has two parts of it */
+static void try_edges(app_t *app)
+{
+    size_t edge               = 64;
+    size_t part               = app->bucket - edge;
+    worker_t w                = {.app = app};
+    ucp_request_param_t bytes = {.op_attr_mask = 0};
+    uint8_t *memory, *buffer;
+    ucp_fh_mem_h first, second;
+
+    memory = aligned_alloc(app->bucket, 2 * app->bucket);
+    buffer = calloc(2, app->bucket);
+    memset(memory, 1, 2 * app->bucket);
+    open_worker(&w);
+    check(ucp_fh_expose(app->fh, memory, part, &first), "expose");
+    check(ucp_fh_expose(app->fh, memory + app->bucket, part, &second),
+          "expose");
+
+    expect(app, "put across",
+           wait_for(&w, ucp_fh_put_nbx(w.worker, app->rank, buffer,
+                                       app->bucket + part, (uintptr_t)memory,
+                                       &bytes)), UCS_ERR_INVALID_ADDR);
+    expect(app, "put",
+           wait_for(&w, ucp_fh_put_nbx(w.worker, app->rank, buffer, part,
+                                       (uintptr_t)memory, &bytes)), UCS_OK);
+    expect(app, "flush", flush(&w), UCS_OK);
+    expect(app, "edge", (memory[part - 1] == 0) && (memory[part] == 1) ?
+                                UCS_OK : UCS_ERR_IO_ERROR, UCS_OK);
+
+    check(ucp_fh_unexpose(first), "unexpose");
+    check(ucp_fh_unexpose(second), "unexpose");
+    close_worker(&w);
+    free(buffer);
+    free(memory);
+}
+
 static void connect_all(app_t *app)
 {
     shared_t *shared = app->shared;
@@ -835,6 +871,7 @@ static int run(app_t *app)
         remap(app);
     } else {
         try_pins(app);
+        try_edges(app);
     }
     if (app->damages && (app->rank == app->procs - 1)) {
         send_nonsense(app);

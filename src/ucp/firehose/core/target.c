@@ -11,21 +11,62 @@
 #include <stdlib.h>
 
 
-/* The number of the key of a bucket: buckets of one region have the same, and come one
- * after the other */
-static uint32_t count_keys(const ucp_fh_serve_t *serve, size_t *size_p)
+/* What a key is for: the part of a region that was exposed at a time. Beside it
+ * there may be bytes that are not, before other memory in the same region */
+typedef struct {
+    const ucp_fh_handle_t   *handle;
+    const struct ucp_fh_mem *mem; /* NULL: it was withdrawn meanwhile */
+} scope_t;
+
+
+/* The exposed memory that a bucket is in, mostly that of the one before it */
+static const struct ucp_fh_mem *
+find_mem(const ucp_fh_t *fh, ucp_fh_bucket_t bucket,
+         const struct ucp_fh_mem *before)
 {
-    const void *last = NULL;
-    uint32_t num     = 0;
-    const ucp_fh_handle_t *handle;
+    struct ucp_fh_mem *mem;
+
+    if ((before != NULL) && ucp_fh_run_has(&before->exposed.run, bucket)) {
+        return before;
+    }
+
+    ucs_list_for_each(mem, &fh->mems, link) {
+        if (ucp_fh_run_has(&mem->exposed.run, bucket)) {
+            return mem;
+        }
+    }
+
+    return NULL;
+}
+
+/* @return whether a bucket has a key, and another one than the bucket before
+ *         it. Buckets of one key come one after the other */
+static int is_next_key(const ucp_fh_t *fh, const ucp_fh_serve_t *serve,
+                       uint32_t i, scope_t *scope)
+{
+    const ucp_fh_served_t *served = &serve->served[i];
+    scope_t before                = *scope;
+
+    if (served->status != UCS_OK) {
+        return 0;
+    }
+
+    scope->handle = served->handle;
+    scope->mem    = find_mem(fh, serve->pins[i], before.mem);
+    return (scope->handle != before.handle) || (scope->mem != before.mem);
+}
+
+static uint32_t
+count_keys(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, size_t *size_p)
+{
+    scope_t scope = {};
+    uint32_t num  = 0;
     uint32_t i;
 
     *size_p = ucp_fh_reply_size(serve->num_pins);
     for (i = 0; i < serve->num_pins; ++i) {
-        if ((serve->served[i].status == UCS_OK) &&
-            (serve->served[i].handle != last)) {
-            handle   = last = serve->served[i].handle;
-            *size_p += ucp_fh_reply_key_size(handle->packed_length);
+        if (is_next_key(fh, serve, i, &scope)) {
+            *size_p += ucp_fh_reply_key_size(scope.handle->packed_length);
             ++num;
         }
     }
@@ -33,36 +74,32 @@ static uint32_t count_keys(const ucp_fh_serve_t *serve, size_t *size_p)
     return num;
 }
 
-/* What of a region is exposed: peers are to keep within it, since they get whole
- * buckets */
+/* What of a region is exposed: peers are to keep within it, since they get
+ * whole buckets */
 static void clip(const ucp_fh_t *fh, const ucp_fh_run_t *region,
-                 ucp_fh_reply_key_t *key)
+                 const struct ucp_fh_mem *mem, ucp_fh_reply_key_t *key)
 {
-    uint64_t start = region->first << fh->shift;
-    uint64_t end   = ucp_fh_run_end(region) << fh->shift;
-    struct ucp_fh_mem *mem;
-
-    key->start = end;
-    key->end   = start;
-    ucs_list_for_each(mem, &fh->mems, link) {
-        if ((mem->start < end) && (mem->end > start)) {
-            key->start = ucs_min(key->start, ucs_max(start, mem->start));
-            key->end   = ucs_max(key->end, ucs_min(end, mem->end));
-        }
+    key->start = region->first << fh->shift;
+    key->end   = ucp_fh_run_end(region) << fh->shift;
+    if (mem == NULL) {
+        key->end = key->start;
+    } else {
+        key->start = ucs_max(key->start, mem->start);
+        key->end   = ucs_min(key->end, mem->end);
     }
 }
 
-static void write_pins(const ucp_fh_serve_t *serve, ucp_fh_reply_pin_t *pins)
+static void write_pins(const ucp_fh_t *fh, const ucp_fh_serve_t *serve,
+                       ucp_fh_reply_pin_t *pins)
 {
-    const void *last = NULL;
-    uint32_t num     = 0;
+    scope_t scope = {};
+    uint32_t num  = 0;
     uint32_t i;
 
     for (i = 0; i < serve->num_pins; ++i) {
         pins[i] = (ucp_fh_reply_pin_t){.status = serve->served[i].status};
         if (pins[i].status == UCS_OK) {
-            num        += (serve->served[i].handle != last);
-            last        = serve->served[i].handle;
+            num        += is_next_key(fh, serve, i, &scope);
             pins[i].key = num - 1;
         }
     }
@@ -71,19 +108,16 @@ static void write_pins(const ucp_fh_serve_t *serve, ucp_fh_reply_pin_t *pins)
 static void
 write_keys(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, void *end)
 {
-    const ucp_fh_handle_t *last = NULL;
-    const ucp_fh_served_t *served;
+    scope_t scope = {};
     ucp_fh_reply_key_t key;
     uint32_t i;
 
     for (i = 0; i < serve->num_pins; ++i) {
-        served = &serve->served[i];
-        if ((served->status == UCS_OK) && (served->handle != last)) {
-            last       = served->handle;
-            key.length = last->packed_length;
+        if (is_next_key(fh, serve, i, &scope)) {
+            key.length = scope.handle->packed_length;
             key.unused = 0;
-            clip(fh, &served->region, &key);
-            ucp_fh_reply_write_key(&end, &key, last->packed);
+            clip(fh, &serve->served[i].region, scope.mem, &key);
+            ucp_fh_reply_write_key(&end, &key, scope.handle->packed);
         }
     }
 }
@@ -101,7 +135,7 @@ static void reply(ucp_fh_t *fh, const ucp_fh_serve_t *serve)
         return;
     }
 
-    num_keys = count_keys(serve, &size);
+    num_keys = count_keys(fh, serve, &size);
     parcel   = ucp_fh_parcel_make(fh, serve->peer, UCP_FH_MESSAGE_REPLY, size);
     if (parcel == NULL) {
         ucp_fh_peer_fail(fh, serve->peer, UCS_ERR_NO_MEMORY);
@@ -110,7 +144,7 @@ static void reply(ucp_fh_t *fh, const ucp_fh_serve_t *serve)
 
     pins = ucp_fh_reply_write(parcel->data, serve->number, serve->num_pins,
                               num_keys);
-    write_pins(serve, pins);
+    write_pins(fh, serve, pins);
     write_keys(fh, serve, pins + serve->num_pins);
     ++fh->num_answered;
     ucp_fh_outbox_post(fh, parcel);
