@@ -563,13 +563,18 @@ static void try_pins(app_t *app)
     ucp_fh_release(hold);
 }
 
-/* Memory is exposed to the byte, also where one region has two parts of it */
+/* Memory is exposed to the byte, also where one region has two parts of it, and
+ * more of it than can be counted is none */
 static void try_edges(app_t *app)
 {
     size_t edge               = 64;
     size_t part               = app->bucket - edge;
     worker_t w                = {.app = app};
     ucp_request_param_t bytes = {.op_attr_mask = 0};
+    ucp_request_param_t edges = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE,
+        .datatype     = ucp_dt_make_contig(edge)
+    };
     uint8_t *memory, *buffer;
     ucp_fh_mem_h first, second;
 
@@ -585,6 +590,11 @@ static void try_edges(app_t *app)
            wait_for(&w, ucp_fh_put_nbx(w.worker, app->rank, buffer,
                                        app->bucket + part, (uintptr_t)memory,
                                        &bytes)), UCS_ERR_INVALID_ADDR);
+    expect(app, "put too much",
+           wait_for(&w, ucp_fh_put_nbx(w.worker, app->rank, buffer,
+                                       (SIZE_MAX / edge) + 2,
+                                       (uintptr_t)memory, &edges)),
+           UCS_ERR_INVALID_ADDR);
     expect(app, "put",
            wait_for(&w, ucp_fh_put_nbx(w.worker, app->rank, buffer, part,
                                        (uintptr_t)memory, &bytes)), UCS_OK);

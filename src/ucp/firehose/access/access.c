@@ -394,17 +394,23 @@ static void enter(ucp_fh_op_t *op, ucs_list_link_t *list)
     ucp_fh_unlock(worker->fh);
 }
 
-/* @return bytes of so many elements, or 0 if they are not contiguous */
+/* @return bytes of so many elements, 0 if they are not contiguous; if there are
+ *         more than can be counted, more than any process has */
 static size_t
 get_length(const ucp_request_param_t *param, size_t count)
 {
+    size_t length;
+
     if (!(param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE)) {
         return count;
     }
 
-    return ((param->datatype & UCP_DATATYPE_CLASS_MASK) ==
-            UCP_DATATYPE_CONTIG) ?
-                   count * (param->datatype >> UCP_DATATYPE_SHIFT) : 0;
+    if ((param->datatype & UCP_DATATYPE_CLASS_MASK) != UCP_DATATYPE_CONTIG) {
+        return 0;
+    }
+
+    return __builtin_mul_overflow(count, param->datatype >> UCP_DATATYPE_SHIFT,
+                                  &length) ? SIZE_MAX : length;
 }
 
 static ucs_status_ptr_t
