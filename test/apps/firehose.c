@@ -575,6 +575,10 @@ static void try_edges(app_t *app)
         .op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE,
         .datatype     = ucp_dt_make_contig(edge)
     };
+    ucp_request_param_t words = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE,
+        .datatype     = ucp_dt_make_contig(sizeof(uint64_t))
+    };
     uint8_t *memory, *buffer;
     ucp_fh_mem_h first, second;
 
@@ -595,6 +599,11 @@ static void try_edges(app_t *app)
                                        (SIZE_MAX / edge) + 2,
                                        (uintptr_t)memory, &edges)),
            UCS_ERR_INVALID_ADDR);
+    expect(app, "swap without a reply",
+           wait_for(&w, ucp_fh_atomic_op_nbx(w.worker, app->rank,
+                                             UCP_ATOMIC_OP_CSWAP, buffer,
+                                             (uintptr_t)memory, &words)),
+           UCS_ERR_INVALID_PARAM);
     expect(app, "put",
            wait_for(&w, ucp_fh_put_nbx(w.worker, app->rank, buffer, part,
                                        (uintptr_t)memory, &bytes)), UCS_OK);

@@ -481,6 +481,12 @@ ucs_status_ptr_t ucp_fh_get_nbx(ucp_fh_worker_h worker, uint32_t peer,
                         remote_address, param);
 }
 
+/* Whether UCP has an operation only in the form that returns what was there */
+static int needs_reply(ucp_atomic_op_t opcode)
+{
+    return (opcode == UCP_ATOMIC_OP_SWAP) || (opcode == UCP_ATOMIC_OP_CSWAP);
+}
+
 ucs_status_ptr_t
 ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
                      ucp_atomic_op_t opcode, const void *buffer,
@@ -488,7 +494,9 @@ ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
 {
     size_t length = get_length(param, 1);
 
-    if (((length != 4) && (length != 8)) || (remote_address % length != 0)) {
+    if (((length != 4) && (length != 8)) || (remote_address % length != 0) ||
+        (needs_reply(opcode) &&
+         !(param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER))) {
         return UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM);
     }
 

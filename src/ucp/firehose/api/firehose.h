@@ -312,9 +312,9 @@ ucs_status_ptr_t ucp_fh_get_nbx(ucp_fh_worker_h worker, uint32_t peer,
                                 uint64_t remote_address,
                                 const ucp_request_param_t *param);
 
-/** As ucp_atomic_op_nbx(), of one element; a reply buffer makes it a fetching one.
- *  The address must be a multiple of its size, 4 or 8, which @a param has to say by
- *  its datatype. */
+/** As ucp_atomic_op_nbx(), of one element; a reply buffer makes it a fetching one,
+ *  and swaps need it. The address must be a multiple of its size, 4 or 8, which
+ *  @a param has to say by its datatype. */
 ucs_status_ptr_t
 ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
                      ucp_atomic_op_t opcode, const void *buffer,
