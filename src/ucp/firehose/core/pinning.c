@@ -58,10 +58,14 @@ err_unmap:
 err_free_handle:
     free(handle);
 err:
-    ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64
-             " could not be pinned: %s", length, start,
-             ucs_status_string(status));
     return status;
+}
+
+void ucp_fh_pinning_complain(const ucp_fh_work_t *work)
+{
+    ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64
+             " could not be pinned: %s", work->length, work->start,
+             ucs_status_string(work->status));
 }
 
 static ucs_status_t unpin(void *arg, void *arg_handle)

@@ -16,4 +16,7 @@
 /** @return the operations for the local table. */
 ucp_fh_pin_ops_t ucp_fh_pinning_ops(ucp_fh_t *fh);
 
+/** Say that memory could not be pinned, for good. */
+void ucp_fh_pinning_complain(const ucp_fh_work_t *work);
+
 #endif

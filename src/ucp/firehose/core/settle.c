@@ -56,11 +56,15 @@ static void send_one(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
 static void do_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 {
     ucp_fh_pin_ops_t ops = ucp_fh_pinning_ops(fh);
+    int has_failed;
 
     ucp_fh_work_do(work, &ops);
     ucp_fh_lock(fh);
-    ucp_fh_local_work_done(&fh->local, work);
+    has_failed = ucp_fh_local_work_done(&fh->local, work);
     ucp_fh_unlock(fh);
+    if (has_failed) {
+        ucp_fh_pinning_complain(work);
+    }
 }
 
 /* Under lock. @return an operation to be carried out */

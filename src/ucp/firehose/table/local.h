@@ -65,7 +65,11 @@ BEGIN_C_DECLS
  * ERRORS. Where no memory can be allocated, and where an operation fails, pins
  * end with an error, and the table is as if they had not been asked for. A
  * region that could not be unpinned stays a victim, and pins that need its room
- * fail.
+ * fail. Where the system has no room for a region (UCS_ERR_EXCEEDS_LIMIT,
+ * UCS_ERR_NO_MEMORY), as many buckets of victims are unpinned, and it is tried
+ * again, until there are no victims left. Then the pins end with that error:
+ * what is not a victim may stay as it is for ever, such as a peer's firehoses,
+ * which are given back only when it needs others.
  */
 
 /** No peer: a local use. */
@@ -224,15 +228,14 @@ typedef struct ucp_fh_withdraw {
 } ucp_fh_withdraw_t;
 
 
-/** What to pin and unpin with. Called without any lock. What fails says so in
- *  the log. */
+/** What to pin and unpin with. Called without any lock. */
 typedef struct ucp_fh_pin_ops {
     /** @param [in]  start, length  Whole buckets, in bytes.
      *  @param [out] handle_p       For unpin(), and for packing a key. */
     ucs_status_t (*pin)(void *arg, uint64_t start, uint64_t length,
                         void **handle_p);
 
-    /** On error it is pinned still. */
+    /** On error, which the log says, it is pinned still. */
     ucs_status_t (*unpin)(void *arg, void *handle);
 
     void *arg;
@@ -261,6 +264,9 @@ struct ucp_fh_local {
                                                  pinned or unpinning */
     uint64_t                  num_unpinning; /**< Of regions that are
                                                   unpinning */
+    uint64_t                  num_missing;  /**< To be unpinned before the first
+                                                 of to_pin is tried again, for
+                                                 which the system had no room */
     uint64_t                  num_local;    /**< With local uses */
     uint64_t                  num_victims;  /**< Of regions in the FIFO */
     uint64_t                  num_stranded; /**< That would be stranded if each
@@ -346,8 +352,11 @@ int ucp_fh_local_next_work(ucp_fh_local_t *table, ucp_fh_work_t *work);
 /** Carry out an operation: to be called without the lock. */
 void ucp_fh_work_do(ucp_fh_work_t *work, const ucp_fh_pin_ops_t *ops);
 
-/** An operation was carried out. */
-void ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work);
+/** An operation was carried out.
+ *
+ *  @return whether it was a pin that has failed for good: who waited for it
+ *          ends with its error. 0: it has succeeded, or will be tried again. */
+int ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work);
 
 /**
  * Allocate what a message of a peer needs, and copy its buckets. Needs no lock.

@@ -6,6 +6,8 @@
 
 #include "pin.h"
 
+#include <ucs/sys/math.h>
+
 
 /* What has been taken out of its list is to be pinned or unpinned */
 static int set_work(const ucp_fh_local_t *table, ucp_fh_region_t *region,
@@ -70,10 +72,22 @@ static int next_pin(ucp_fh_local_t *table, ucp_fh_work_t *work)
     ucp_fh_region_t *region;
 
     if (ucs_list_is_empty(&table->to_pin)) {
+        table->num_missing = 0;
         return 0;
     }
 
-    region = ucs_list_head(&table->to_pin, ucp_fh_region_t, link);
+    if ((table->num_missing > table->num_unpinning) &&
+        (table->num_victims > 0)) {
+        return unpin_victim(table, work);
+    }
+
+    /* Others may be about to make the room that the system lacked */
+    if ((table->num_missing > 0) && (table->num_unpinning > 0)) {
+        return 0;
+    }
+
+    table->num_missing = 0;
+    region             = ucs_list_head(&table->to_pin, ucp_fh_region_t, link);
     if (has_room(table, region, table->num_pinned)) {
         ucs_list_del(&region->link);
         table->num_pinned += region->run.num;
@@ -151,18 +165,40 @@ static void pinned(ucp_fh_local_t *table, ucp_fh_region_t *region, void *handle)
     }
 }
 
-static void not_pinned(ucp_fh_local_t *table, ucp_fh_region_t *region,
-                       ucs_status_t status)
+/* Whether the system had no room for a region that is wanted still, and
+ * unpinning others may make some. Firehoses do not wait for more than that:
+ * whoever has the room otherwise may keep it for ever */
+static int may_try_again(const ucp_fh_local_t *table,
+                         const ucp_fh_region_t *region, ucs_status_t status)
+{
+    return ((status == UCS_ERR_EXCEEDS_LIMIT) ||
+            (status == UCS_ERR_NO_MEMORY)) &&
+           (region->num_used > 0) && !region->is_withdrawn &&
+           ((table->num_victims > 0) || (table->num_unpinning > 0));
+}
+
+/* @return whether those who waited for it have ended */
+static int not_pinned(ucp_fh_local_t *table, ucp_fh_region_t *region,
+                      ucs_status_t status)
 {
     table->num_pinned -= region->run.num;
+    if (may_try_again(table, region, status)) {
+        region->state      = UCP_FH_REGION_QUEUED;
+        table->num_missing = ucs_max(table->num_missing, region->run.num);
+        ucs_list_add_head(&table->to_pin, &region->link);
+        return 0;
+    }
+
     fail_pins(table, &region->run, status);
     ucp_fh_region_destroy(table, region);
+    return 1;
 }
 
 static void unpinned(ucp_fh_local_t *table, ucp_fh_region_t *region)
 {
     table->num_pinned    -= region->run.num;
     table->num_unpinning -= region->run.num;
+    table->num_missing   -= ucs_min(table->num_missing, region->run.num);
     ucp_fh_region_destroy(table, region);
 }
 
@@ -190,21 +226,24 @@ static void not_unpinned(ucp_fh_local_t *table, ucp_fh_region_t *region,
     /* Its room may have been needed. To try others for it could go on for
      * ever */
     if (!ucs_list_is_empty(&table->to_pin) &&
-        !has_room(table,
-                  ucs_list_head(&table->to_pin, ucp_fh_region_t, link),
-                  table->num_pinned)) {
+        ((table->num_missing > 0) ||
+         !has_room(table,
+                   ucs_list_head(&table->to_pin, ucp_fh_region_t, link),
+                   table->num_pinned))) {
         fail_first(table, status);
+        table->num_missing = 0;
     }
 }
 
-void ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work)
+int ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work)
 {
     ucp_fh_region_t *region = work->region;
+    int has_failed          = 0;
 
     if (work->is_pin && (work->status == UCS_OK)) {
         pinned(table, region, work->handle);
     } else if (work->is_pin) {
-        not_pinned(table, region, work->status);
+        has_failed = not_pinned(table, region, work->status);
     } else if (work->status == UCS_OK) {
         unpinned(table, region);
     } else {
@@ -212,4 +251,5 @@ void ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work)
     }
 
     ucp_fh_pin_settle(table);
+    return has_failed;
 }

@@ -350,6 +350,7 @@ public:
         add_pins(&local->queue);
         add_pins(&local->active);
         add(local->keeps_victims);
+        add(local->num_missing);
     }
 
 private:

@@ -455,6 +455,13 @@ static bool has_work(fh_node_t *node)
     if (ucs_list_is_empty(&local->to_pin)) {
         return false;
     }
+    if ((local->num_missing > local->num_unpinning) &&
+        !ucs_list_is_empty(&local->victims)) {
+        return true;
+    }
+    if ((local->num_missing > 0) && (local->num_unpinning > 0)) {
+        return false;
+    }
 
     needed = local->num_pinned +
              ucs_list_head(&local->to_pin, ucp_fh_region_t, link)->run.num;
@@ -590,7 +597,8 @@ static void end_work(fh_node_t *node, unsigned worker, bool fails)
     if (!fails) {
         ucp_fh_work_do(work, &ops);
     } else {
-        work->status  = UCS_ERR_IO_ERROR;
+        work->status  = work->is_pin ? fh_world->params.error :
+                                       UCS_ERR_IO_ERROR;
         node->pinned -= work->is_pin ? work->region->run.num : 0;
     }
     ucp_fh_local_work_done(&node->local, work);

@@ -54,6 +54,7 @@ struct fh_params_t {
     unsigned     workers        = 1;
     unsigned     withdraws      = 0;  /* How many of node 1's memory */
     bool         fails          = false; /* Whether operations may fail */
+    ucs_status_t error          = UCS_ERR_IO_ERROR; /* With what pins fail */
 };
 
 enum fh_step_kind_t {

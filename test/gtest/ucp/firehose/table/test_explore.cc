@@ -277,6 +277,27 @@ TEST_F(test_explore, failures) {
     explore(params);
 }
 
+/* Each pin is refused room, or is not: victims give way to it */
+TEST_F(test_explore, refusals) {
+    fh_params_t params;
+
+    params.fails   = true;
+    params.error   = UCS_ERR_EXCEEDS_LIMIT;
+    params.ops     = 1;
+    params.buckets = 3;
+    explore(params);
+    params.program    = FH_LOCAL;
+    params.max_victim = 2;
+    params.ops        = 2;
+    explore(params);
+    params.max_victim = 3;
+    params.max_region = 2;
+    params.slack      = 1;
+    params.workers    = 2;
+    params.ops        = 1;
+    explore(params);
+}
+
 /* The memory that they use goes away and comes back */
 TEST_F(test_explore, withdrawal) {
     fh_params_t params;
@@ -290,5 +311,7 @@ TEST_F(test_explore, withdrawal) {
     params.threads[0] = 1;
     params.ops       = 2;
     params.fails     = true;
+    explore(params);
+    params.error     = UCS_ERR_EXCEEDS_LIMIT;
     explore(params);
 }

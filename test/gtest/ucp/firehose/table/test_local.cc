@@ -94,6 +94,10 @@ protected:
         for (const auto &pinned : m_pinned) {
             sum += pinned.second;
         }
+        ++m_num_tries;
+        if (sum > m_room) {
+            return UCS_ERR_EXCEEDS_LIMIT;
+        }
         EXPECT_GE(m_max, sum);
         EXPECT_EQ(0u, m_pinned.count(first));
         m_pinned[first] = num;
@@ -230,6 +234,8 @@ protected:
     bool             m_is_made = false;
     uint64_t         m_max;
     pinned_t         m_pinned;
+    uint64_t         m_room       = UINT64_MAX; /* Buckets, of the system */
+    unsigned         m_num_tries  = 0;          /* Pins, but those that fail */
     bool             m_fail_pin   = false;
     bool             m_fail_unpin = false;
     ucs_status_t     m_serve_status;
@@ -444,6 +450,77 @@ TEST_F(test_local, pin_fails) {
     EXPECT_EQ(1u, m_table.num_grants);
     m_fail_pin = false;
     EXPECT_EQ(results_t({UCS_OK}), serve(0, {}, {11}));
+}
+
+/* The system has less room than M + MAXVICTIM. As many victims as are missing
+ * give way at a time */
+TEST_F(test_local, refused_room_is_made) {
+    pin_t three, one;
+
+    make(2, 6, 4, 4);
+    m_room = 5;
+    for (unsigned first : {10, 20, 30, 40, 50}) {
+        have(first, 1);
+    }
+    m_num_tries = 0;
+    EXPECT_EQ(UCS_INPROGRESS, pin(three, 60, 3));
+    work();
+    EXPECT_EQ(1u, three.calls);
+    EXPECT_EQ(UCS_OK, three.status());
+    EXPECT_EQ(2u, m_num_tries);
+    EXPECT_EQ(pinned_t({{40, 1}, {50, 1}, {60, 3}}), m_pinned);
+
+    /* Less than is missing may be enough as well: then there is one more try */
+    m_room = 4;
+    EXPECT_EQ(UCS_OK, pin(one, 50, 1));
+    EXPECT_EQ(results_t({UCS_ERR_EXCEEDS_LIMIT, UCS_ERR_EXCEEDS_LIMIT}),
+              serve(0, {}, {70, 71}));
+    EXPECT_EQ(pinned_t({{50, 1}, {60, 3}}), m_pinned);
+    release(one);
+    EXPECT_EQ(results_t({UCS_OK}), serve(0, {}, {70}));
+    EXPECT_EQ(pinned_t({{60, 3}, {70, 1}}), m_pinned);
+    release(three);
+}
+
+/* Those who wait for room that nobody gives up do not wait for ever */
+TEST_F(test_local, refused_for_good) {
+    pin_t one, two;
+
+    make(1, 4);
+    m_room = 2;
+    EXPECT_EQ(UCS_INPROGRESS, pin(one, 10, 2));
+    work();
+    EXPECT_EQ(UCS_OK, one.status());
+    m_num_tries = 0;
+    EXPECT_EQ(UCS_INPROGRESS, pin(two, 11, 2));
+    work();
+    EXPECT_EQ(1u, two.calls);
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, two.status());
+    EXPECT_EQ(1u, m_num_tries);
+    EXPECT_EQ(results_t({UCS_ERR_EXCEEDS_LIMIT}), serve(1, {}, {30}));
+    EXPECT_EQ(results_t({UCS_OK}), serve(1, {}, {11}));
+    release(one);
+    have(30, 1);
+    EXPECT_EQ(pinned_t({{11, 1}, {30, 1}}), m_pinned);
+}
+
+/* Nor if it is a victim that cannot be unpinned */
+TEST_F(test_local, refused_and_unpin_fails) {
+    pin_t one, two;
+
+    make(1, 4);
+    m_room = 2;
+    have(10, 1);
+    have(11, 1);
+    m_fail_unpin = true;
+    EXPECT_EQ(UCS_INPROGRESS, pin(one, 20, 1));
+    EXPECT_EQ(UCS_INPROGRESS, pin(two, 21, 1));
+    work();
+    EXPECT_EQ(UCS_ERR_IO_ERROR, one.status());
+    EXPECT_EQ(UCS_ERR_IO_ERROR, two.status());
+    m_fail_unpin = false;
+    have(20, 1);
+    EXPECT_EQ(2u, m_pinned.size());
 }
 
 TEST_F(test_local, unpin_fails) {

@@ -146,6 +146,18 @@ TEST_P(test_walk, failures) {
     EXPECT_LT(0u, m_errors);
 }
 
+TEST_P(test_walk, refusals) {
+    fh_params_t params = large();
+
+    params.fails      = true;
+    params.error      = UCS_ERR_NO_MEMORY;
+    params.max_region = 3;
+    params.slack      = 4;
+    walk(params);
+    EXPECT_LT(0u, m_ok);
+    EXPECT_LT(0u, m_errors);
+}
+
 TEST_P(test_walk, memory_goes_away) {
     fh_params_t params = large();
 
