@@ -10,12 +10,12 @@
 
 #include <ucs/base/page.h>
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/string.h>
 
 #include <inttypes.h>
+#include <stdlib.h>
 
-/* Defaults, bytes */
-#define DEF_M          (256ull << 20)
-#define DEF_MAX_VICTIM (64ull << 20)
+#define VARIABLE "UCX_RCACHE_PRED_FIREHOSE_"
 
 /* Buckets. A region of 64 pages costs UCX's model of InfiniBand a third more to register
  * than one page, and needs one key */
@@ -30,6 +30,47 @@ get(const ucp_fh_init_params_t *params, uint64_t field, uint64_t value,
     uint64_t def)
 {
     return (params->field_mask & field) ? value : def;
+}
+
+/* Bytes that the program gives, or else the environment, or nobody */
+static ucs_status_t get_bytes(const ucp_fh_init_params_t *params,
+                              uint64_t field, uint64_t value,
+                              const char *variable, uint64_t def,
+                              uint64_t *bytes_p)
+{
+    const char *text = getenv(variable);
+    size_t bytes;
+
+    if ((params->field_mask & field) || (text == NULL)) {
+        *bytes_p = (params->field_mask & field) ? value : def;
+        return UCS_OK;
+    }
+
+    if ((ucs_str_to_memunits(text, &bytes) != UCS_OK) ||
+        (bytes < UCP_FH_MIN_BYTES) || (bytes > UCP_FH_MAX_BYTES)) {
+        ucs_error("firehose: %s=%s is not accepted; accepted: 4K to 1T, with a "
+                  "unit such as in 64M", variable, text);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    *bytes_p = bytes;
+    return UCS_OK;
+}
+
+static ucs_status_t get_room(const ucp_fh_init_params_t *params,
+                             ucp_fh_local_params_t *local)
+{
+    ucs_status_t status;
+
+    status = get_bytes(params, UCP_FH_PARAM_FIELD_M, params->m, VARIABLE "M",
+                       UCP_FH_DEF_M, &local->m);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    return get_bytes(params, UCP_FH_PARAM_FIELD_MAXVICTIM, params->max_victim,
+                     VARIABLE "MAXVICTIM", UCP_FH_DEF_MAX_VICTIM,
+                     &local->max_victim);
 }
 
 static ucs_status_t check_procs(const ucp_fh_init_params_t *params)
@@ -93,7 +134,8 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
 
     if (((status = check_procs(params)) != UCS_OK) ||
         ((status = check_context(params->context)) != UCS_OK) ||
-        ((status = check_bucket(bucket)) != UCS_OK)) {
+        ((status = check_bucket(bucket)) != UCS_OK) ||
+        ((status = get_room(params, local)) != UCS_OK)) {
         return status;
     }
 
@@ -101,9 +143,6 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
     settings->index   = params->index;
     local->shift      = ucs_ilog2(bucket);
     local->num_peers  = params->num_procs;
-    local->m          = get(params, UCP_FH_PARAM_FIELD_M, params->m, DEF_M);
-    local->max_victim = get(params, UCP_FH_PARAM_FIELD_MAXVICTIM,
-                            params->max_victim, DEF_MAX_VICTIM);
     local->max_region = get(params, UCP_FH_PARAM_FIELD_MAX_REGION,
                             params->max_region, DEF_MAX_REGION);
     local->slack      = get(params, UCP_FH_PARAM_FIELD_SLACK, params->slack,

@@ -69,10 +69,12 @@ typedef struct ucp_fh_init_params {
                                    say the same */
     uint32_t      index;      /**< Number of this one, below @a num_procs */
     uint64_t      m;          /**< M: bytes that peers may have pinned here, as
-                                   many for each of them (256 MiB) */
+                                   many for each of them (256 MiB, or what
+                                   UCX_RCACHE_PRED_FIREHOSE_M says) */
     uint64_t      max_victim; /**< MAXVICTIM: bytes that are pinned for this
                                    process at most, and that stay pinned although
-                                   nobody uses them (64 MiB) */
+                                   nobody uses them (64 MiB, or what
+                                   UCX_RCACHE_PRED_FIREHOSE_MAXVICTIM says) */
     uint64_t      bucket;     /**< Bytes of a bucket, the unit that is pinned: a
                                    power of 2, a page and more (a page) */
     uint32_t      max_region; /**< Buckets that are pinned together at most, 1 and

@@ -27,6 +27,15 @@ BEGIN_C_DECLS
 #define UCP_FH_MIN_SHIFT 6
 #define UCP_FH_MAX_SHIFT 40
 
+/** M and MAXVICTIM where neither the program nor the environment says, and what
+ *  the environment may say, bytes. The defaults of the knobs FIREHOSE_M and
+ *  FIREHOSE_MAXVICTIM, and their help, have the same with units, which a unit
+ *  test compares. */
+#define UCP_FH_DEF_M          (256ull << 20)
+#define UCP_FH_DEF_MAX_VICTIM (64ull << 20)
+#define UCP_FH_MIN_BYTES      (1ull << 12)
+#define UCP_FH_MAX_BYTES      (1ull << 40)
+
 
 /** Number of a bucket: the address of its first byte divided by the size of a
  *  bucket. */

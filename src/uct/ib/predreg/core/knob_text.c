@@ -6,6 +6,7 @@
 
 #include "knob_text.h"
 
+#include <ucp/firehose/table/types.h>
 #include <ucs/arena/memory/types.h>
 #include <ucs/base/strb.h>
 #include <ucs/rcache_pred/stats.h>
@@ -85,6 +86,10 @@ const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
      .max = UCT_PREDREG_MAX_ARENA_MIN, .is_bytes = 1},
     {"ARENA_KEYS", FIELD(arena_keys), .names = arena_keys_names},
     {"ARENA_STRICT", FIELD(arena_strict), .names = bool_names},
+    {"FIREHOSE_M", FIELD(firehose_m), .min = UCP_FH_MIN_BYTES,
+     .max = UCP_FH_MAX_BYTES, .is_bytes = 1},
+    {"FIREHOSE_MAXVICTIM", FIELD(firehose_max_victim),
+     .min = UCP_FH_MIN_BYTES, .max = UCP_FH_MAX_BYTES, .is_bytes = 1},
     {"SUMMARY", FIELD(summary), .names = summary_names},
     {NULL}
 };

@@ -176,6 +176,19 @@ static const uct_predreg_config_field_t knob_table[] = {
      "unmapped it; else at the latest after 10 ms, or it is in use again.",
      ucs_offsetof(uct_predreg_knobs_t, arena_strict), &uct_predreg_knob_bool},
 
+    {"FIREHOSE_M", "256M",
+     "M of libucp_firehose.so, where the program gives none: memory that\n"
+     "peers may have pinned in a process, as much for each of them. It counts\n"
+     "within the bounds. Range: 4K to 1T, in bytes.",
+     ucs_offsetof(uct_predreg_knobs_t, firehose_m), &uct_predreg_knob_number},
+
+    {"FIREHOSE_MAXVICTIM", "64M",
+     "MAXVICTIM of libucp_firehose.so, where the program gives none: memory\n"
+     "that a process pins for itself at most, and that stays pinned although\n"
+     "nobody uses it. It counts within the bounds. Range: 4K to 1T, in bytes.",
+     ucs_offsetof(uct_predreg_knobs_t, firehose_max_victim),
+     &uct_predreg_knob_number},
+
     {"SUMMARY", "n",
      "What to print when the process exits:\n"
      " n    - nothing\n"

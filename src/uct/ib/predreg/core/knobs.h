@@ -92,6 +92,10 @@ typedef struct uct_predreg_knobs {
     unsigned arena_keys;    /**< @ref uct_predreg_arena_keys_t */
     int      arena_strict;  /**< Whether it is inaccessible as soon as it is
                                  freed */
+    size_t   firehose_m;    /**< M of libucp_firehose.so, bytes. It reads the
+                                 variables of this knob and the next by itself:
+                                 here they are checked and told */
+    size_t   firehose_max_victim; /**< MAXVICTIM, bytes */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
     char     *trace;        /**< Folder traces are written to; empty: none */

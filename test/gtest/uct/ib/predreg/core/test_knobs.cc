@@ -459,7 +459,9 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("128K", values["ARENA_MIN"]);
     EXPECT_EQ("slab", values["ARENA_KEYS"]);
     EXPECT_EQ("n", values["ARENA_STRICT"]);
-    EXPECT_EQ(25u, values.size());
+    EXPECT_EQ("256M", values["FIREHOSE_M"]);
+    EXPECT_EQ("64M", values["FIREHOSE_MAXVICTIM"]);
+    EXPECT_EQ(27u, values.size());
 }
 
 TEST_F(test_knobs, a_cache_is_made_as_they_say) {
