@@ -31,6 +31,7 @@ expect()
 
 expect "$dir/libuct_predreg.so" \
     mlock mlock2 mprotect pkey_mprotect \
+    predreg_firehose_count_1 predreg_firehose_map_1 \
     ucp_am_recv_data_nbx ucp_am_send_nb ucp_am_send_nbx ucp_cleanup \
     ucp_config_read \
     ucp_get ucp_get_nb ucp_get_nbi ucp_get_nbx ucp_init_version \
@@ -47,7 +48,7 @@ expect "$dir/libuct_predreg.so" \
     uct_md_mem_attach uct_md_mem_dereg uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_mem_reg_v2 \
     uct_md_mkey_pack uct_md_mkey_pack_v2 uct_md_open uct_md_query \
     uct_md_query_v2 uct_mem_alloc uct_mem_free
-expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_8
+expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_9
 expect "$firehose" \
     ucp_fh_atomic_op_nbx ucp_fh_connect ucp_fh_expose ucp_fh_finalize \
     ucp_fh_flush_nbx ucp_fh_get_address ucp_fh_get_nbx ucp_fh_hold_query \
@@ -58,11 +59,13 @@ expect "$firehose" \
     ucp_fh_unexpose ucp_fh_worker_create ucp_fh_worker_destroy \
     ucp_fh_worker_progress
 
-# Each override must have something to override, or it would never be called.
+# Each override must have something to override, or it would never be called. What
+# is for libucp_firehose.so overrides nothing.
 # These are for UCX 1.14 and later.
 later=" uct_md_mem_attach uct_md_mem_reg_v2 uct_md_query_v2 "
 for symbol in $(exported "$dir/libuct_predreg.so"); do
     case $symbol in
+    predreg_*) continue ;;
     ucp_*) library=libucp.so.0 ;;
     ucs_*) library=libucs.so.0 ;;
     uct_*) library=libuct.so.0 ;;

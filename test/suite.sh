@@ -44,7 +44,8 @@ managed()
     cat "$summary"
     awk -v ranks="$ranks" "$value"'
         { ++n }
-        value("uses") <= 0 && value("arena_answered") <= 0 {
+        value("uses") <= 0 && value("arena_answered") <= 0 &&
+        value("firehose_requests") <= 0 {
             print "rank without uses"
             bad = 1
         }

@@ -54,6 +54,7 @@ typedef struct {
     int           hits;      /* Time hits, and do nothing else */
     size_t        heap;      /* Bytes of a process */
     size_t        most;      /* Bytes of an operation at most */
+    size_t        bound;
     size_t        m;
     size_t        max_victim;
     size_t        bucket;
@@ -103,6 +104,8 @@ static void usage(void)
            "  --kill           kill the last process in the first round\n"
            "  --damage         send nonsense to the first process\n"
            "  --lazy           what is unpinned may stay registered in a cache\n"
+           "  --bound BYTES    the kernel may count so much as pinned, with what\n"
+           "                   the program sends from (M + MAXVICTIM)\n"
            "  --hits           time puts of 8 bytes to the process itself, all hits\n"
            "  --heap BYTES     exposed memory of a process (8m)\n"
            "  --most BYTES     of an operation at most (64k)\n"
@@ -458,7 +461,8 @@ static void check_memory(app_t *app)
     ucp_fh_query(app->fh, &stats);
     pinned = __atomic_load_n(&app->pinned_most, __ATOMIC_RELAXED);
     pinned = (pinned > app->pinned_before) ? pinned - app->pinned_before : 0;
-    if ((pinned > stats.bytes_limit) && !app->is_lazy) {
+    if ((pinned > ((app->bound > 0) ? app->bound : stats.bytes_limit)) &&
+        !app->is_lazy) {
         fprintf(stderr, "firehose: rank %d: the kernel counts %zu bytes\n",
                 app->rank, pinned);
         ++app->errors;
@@ -977,6 +981,7 @@ int main(int argc, char **argv)
         {"damage", .flag = &app.damages},
         {"lazy", .flag = &app.is_lazy},
         {"hits", .flag = &app.hits},
+        {"bound", .size = &app.bound},
         {"heap", .size = &app.heap},
         {"most", .size = &app.most},
         {"m", .size = &app.m},

@@ -758,13 +758,52 @@ arena_asan_tests()
         job 2 "$apps/integrity" --no-moves --threads 4
 }
 
+# pinned_by_firehose RANKS BYTES CONDITION COMMAND...: processes beside which the library
+# is, all of what is registered within so many bytes, and the condition of awk holds for
+# each of them
+pinned_by_firehose()
+{
+    local ranks=$1 bytes=$2 condition=$3
+    shift 3
+    with MAX_PINNED="$bytes" managed "$ranks" "$@" &&
+        awk -v bytes="$bytes" "$value"'
+            value("bytes_peak") > bytes || value("kernel_pinned_bytes") > bytes {
+                print "the bound is exceeded"
+                bad = 1
+            }
+            value("firehose_bytes") > 0 || value("firehose_regions_now") > 0 {
+                print "something is registered at the end"
+                bad = 1
+            }
+            !('"$condition"') { print "not as expected"; bad = 1 }
+            END { exit bad }' "$work/summary"
+}
+
+# What the program counts is what the summary has
+firehose_counts()
+{
+    "$@" > "$work/said" 2>&1 || { cat "$work/said"; return 1; }
+    cat "$work/said"
+    awk "$value"'
+        FNR == NR && /^fhbound: .* requests/ { requests += $2; hits += $4; next }
+        FNR == NR { next }
+        { bad = (value("firehose_requests") != requests) ||
+                (value("firehose_hits") != hits) }
+        END { exit bad || (requests == 0) || (hits == 0) }' \
+        "$work/said" "$work/summary"
+}
+
 # Firehose: the program starts its processes itself, and compares what it writes and
-# what the kernel counts as pinned. Without the library under test first; with it, that
-# keeps registered what it expects to be used again
+# what the kernel counts as pinned. Without the library under test first; with it, what
+# the program sends from stays registered as well if it is expected to be used again
 firehose_tests()
 {
     # One binary for all versions of UCX
-    local firehose="$build/test/apps/firehose"
+    local firehose="$build/test/apps/firehose" bound="$build/test/apps/fhbound"
+    local hits='value("firehose_requests") > value("firehose_hits") &&
+                value("firehose_hits") > 0 && value("firehose_bytes_peak") > 0'
+    local beside="env LD_PRELOAD=$preload UCX_RCACHE_PRED_FIREHOSE_M=1M
+                  UCX_RCACHE_PRED_FIREHOSE_MAXVICTIM=512K"
 
     run "Firehose, 2 processes of 2 threads" no_errors $rig -- "$firehose"
     run "Firehose, pages, room for few" no_errors $rig -- "$firehose" \
@@ -777,8 +816,29 @@ firehose_tests()
         --m 4m --maxvictim 1m --heap 16m --ops 200
     run "Firehose, a process is killed" $rig -- env UCX_TLS=tcp,cma,self \
         "$firehose" --procs 3 --kill
-    run "Firehose, under the library" managed 2 $rig -- \
-        env LD_PRELOAD="$preload" "$firehose" --lazy --ops 200
+    run "Firehose, under the library" \
+        pinned_by_firehose 2 4194304 "$hits" $rig -- \
+        $beside "$firehose" --bound 4m --ops 200
+    run "Firehose, under the library, on demand" with POLICY=on-demand \
+        pinned_by_firehose 2 4194304 "$hits" $rig -- \
+        $beside "$firehose" --bound 4m --ops 200
+    run "Firehose, room for all that it pins" firehose_counts \
+        pinned_by_firehose 1 4194304 "$hits" $rig -- \
+        $beside "$bound" --bound 4m --fits
+    run "Firehose, room for less than M + MAXVICTIM" firehose_counts \
+        pinned_by_firehose 1 1310720 "$hits" $rig -- \
+        $beside "$bound" --fhs 1 --bound 1280k --fits --threads 1 --most 32k
+    run "Firehose, two that share too little room" \
+        pinned_by_firehose 1 1310720 \
+        'value("firehose_bytes_peak") > 1000000' $rig -- \
+        $beside "$bound" --bound 1280k --threads 3
+    run "Firehose, few regions" with MAX_REGIONS=8 \
+        pinned_by_firehose 1 1310720 'value("regions_peak") <= 8' $rig -- \
+        $beside "$bound" --bound 1280k --threads 3
+    run "Firehose, no room" \
+        pinned_by_firehose 1 262144 'value("firehose_bytes_peak") < 262144' \
+        $rig -- $beside "$bound" --bound 256k --least 256k --most 256k --pins 20 \
+        --refuses
 }
 
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes

@@ -110,6 +110,10 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
             "mappings that found no room in the arena"),
     COUNTER("arena_zero", NSEC, arena_zero, 1, 0,
             "time for filling memory of the arena with zeros"),
+    COUNTER("firehose_requests", COUNT, firehose_requests, 1, 1,
+            "requests for firehoses"),
+    COUNTER("firehose_hits", COUNT, firehose_hits, 1, 1,
+            "requests for firehoses that needed no message"),
     COUNTER("duration", NSEC, stats.duration, 1, 0,
             "time over which the average is taken"),
     {NULL}

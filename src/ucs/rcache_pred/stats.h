@@ -68,6 +68,9 @@ typedef struct ucs_rcache_pred_snapshot {
                                                   the arena */
     uint64_t                arena_zero;      /**< Time for filling memory of the
                                                   arena with zeros, ns */
+    uint64_t                firehose_requests; /**< Requests for firehoses */
+    uint64_t                firehose_hits;     /**< Of these, that needed no
+                                                    message */
 } ucs_rcache_pred_snapshot_t;
 
 

@@ -147,6 +147,9 @@ static const char *cell_rank(char *cell, int rank)
     return cell;
 }
 
+#define FIREHOSE(_now) \
+    (_now)->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE]
+
 /* The columns: width, name, whether the number is known under leave-pinned,
  * too, and the text of the number. A "-" stands for a number that is not
  * known. */
@@ -175,7 +178,10 @@ static const char *cell_rank(char *cell, int rank)
             cell_percent(cell, rates.cpu / NSEC_PER_SEC, rates.seconds)) \
     _column(8, "USES", 1, cell_count(cell, now->stats.uses)) \
     _column(5, "ARENA", 0, cell_bytes(cell, now->arena_committed)) \
-    _column(8, "ANSWERED", 0, cell_count(cell, now->arena_answered))
+    _column(8, "ANSWERED", 0, cell_count(cell, now->arena_answered)) \
+    _column(8, "FIREHOSE", 0, cell_bytes(cell, FIREHOSE(now).bytes_now)) \
+    _column(6, "FHHIT%", 1, \
+            cell_percent(cell, now->firehose_hits, now->firehose_requests))
 
 void predreg_stat_header(ucs_string_buffer_t *line)
 {

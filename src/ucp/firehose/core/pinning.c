@@ -5,10 +5,12 @@
  */
 
 #include "pinning.h"
+#include "preloaded.h"
 
 #include <ucs/debug/log_def.h>
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 
@@ -22,7 +24,7 @@ static ucs_status_t map(ucp_fh_t *fh, uint64_t start, uint64_t length,
         .length     = length
     };
 
-    return ucp_mem_map(fh->context, &params, memh_p);
+    return ucp_fh_preloaded_map(fh->context, &params, memh_p);
 }
 
 static ucs_status_t
@@ -63,9 +65,24 @@ err:
 
 void ucp_fh_pinning_complain(const ucp_fh_work_t *work)
 {
-    ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64
-             " could not be pinned: %s", work->length, work->start,
-             ucs_status_string(work->status));
+    static _Atomic int is_explained;
+
+    if (work->status != UCS_ERR_EXCEEDS_LIMIT) {
+        ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64
+                 " could not be pinned: %s", work->length, work->start,
+                 ucs_status_string(work->status));
+        return;
+    }
+
+    /* There may be many of them. Relaxed: nothing else depends on it */
+    if (!atomic_exchange_explicit(&is_explained, 1, memory_order_relaxed)) {
+        ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64 " were not "
+                 "pinned, nor may others be that this does not say: the bounds "
+                 "of libuct_predreg.so (UCX_RCACHE_PRED_MAX_PINNED, "
+                 "UCX_RCACHE_PRED_MAX_REGIONS, those of the node, ulimit -l) "
+                 "leave no room; accepted: M + MAXVICTIM and what else the "
+                 "program has in use", work->length, work->start);
+    }
 }
 
 static ucs_status_t unpin(void *arg, void *arg_handle)

@@ -118,6 +118,8 @@ struct ucp_fh {
     uint64_t        pinned_peak; /**< Buckets */
     uint64_t        num_answered;
     uint64_t        num_damaged;
+    uint64_t        told_requests; /**< What ucp_fh_report() was told of */
+    uint64_t        told_hits;
     /* Up to here */
     ucp_address_t   *address;  /**< Of the worker */
     size_t          address_length;
@@ -152,6 +154,10 @@ typedef struct ucp_fh_handle {
 } ucp_fh_handle_t;
 
 
+/** Let the summary of libuct_predreg.so have what the remote table has counted,
+ *  if that is preloaded. Under lock. */
+void ucp_fh_report(ucp_fh_t *fh);
+
 static inline void ucp_fh_lock(ucp_fh_t *fh)
 {
     pthread_mutex_lock(&fh->lock);
@@ -166,6 +172,9 @@ static inline void ucp_fh_unlock(ucp_fh_t *fh)
     while (((comp = ucp_fh_comp_next(&fh->remote.ended)) != NULL) ||
            ((comp = ucp_fh_comp_next(&fh->local.ended)) != NULL)) {
         comp->func(comp);
+    }
+    if (fh->remote.stats.requests != fh->told_requests) {
+        ucp_fh_report(fh);
     }
     pthread_mutex_unlock(&fh->lock);
 }

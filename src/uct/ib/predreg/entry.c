@@ -142,6 +142,11 @@ comm_issued(ucs_rcache_pred_window_t *window,
     uct_predreg_comm(&uct_predreg_core, window, comm);
 }
 
+static void firehose_count(uint64_t requests, uint64_t hits)
+{
+    uct_predreg_firehose_count(&uct_predreg_core.firehose, requests, hits);
+}
+
 static void making(const uct_predreg_real_t *real, const ucp_params_t *params,
                    ucp_config_t *config, uct_predreg_making_t *making)
 {
@@ -175,7 +180,8 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .may_sleep    = uct_predreg_may_sleep,
     .idle         = idle,
     .alter        = alter,
-    .comm         = comm_issued
+    .comm         = comm_issued,
+    .firehose_count = firehose_count
 };
 
 const uct_predreg_hooks_t *uct_predreg_hooks_with_sends(void)

@@ -125,6 +125,7 @@ static void fork_child(void)
     atomic_init(&core->pool_bytes, 0);
     atomic_init(&core->kernel_pinned, 0);
     uct_predreg_foreign_reset();
+    uct_predreg_firehose_reset(&core->firehose);
     uct_predreg_eager_fork();
     uct_predreg_sends_fork();
     core->pid = getpid(); /* Written after pred, see vm_unmapped() */

@@ -111,7 +111,8 @@ TEST_F(test_vfs, shows_what_is_known)
     EXPECT_EQ((std::set<std::string>{"policy", "helper", "uses", "pool_bytes",
                                      "kernel_pinned_bytes", "eager_sends",
                                      "eager_hot", "eager_bytes_saved",
-                                     "eager_buffers_hot"}), list());
+                                     "eager_buffers_hot", "firehose_requests",
+                                     "firehose_hits"}), list());
 }
 
 TEST_F(test_vfs, is_removed)

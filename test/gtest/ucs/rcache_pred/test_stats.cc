@@ -188,7 +188,9 @@ TEST_F(test_stats, unknown_is_null)
                                                {"eager_sends", 0},
                                                {"eager_hot", 0},
                                                {"eager_bytes_saved", 0},
-                                               {"eager_buffers_hot", 0}}),
+                                               {"eager_buffers_hot", 0},
+                                               {"firehose_requests", 0},
+                                               {"firehose_hits", 0}}),
               counters());
 }
 

@@ -46,9 +46,11 @@ typedef enum {
                                         has to be registered */
     UCT_PREDREG_PURPOSE_POOL,      /**< A pool of UCX, which has allocated the
                                         memory for itself just before */
-    UCT_PREDREG_PURPOSE_HOT        /**< This library registers a small buffer that
-                                        is sent again and again. It can do
+    UCT_PREDREG_PURPOSE_HOT,       /**< This library registers a small buffer
+                                        that is sent again and again. It can do
                                         without */
+    UCT_PREDREG_PURPOSE_FIREHOSE   /**< As MAPPED, by libucp_firehose.so, which
+                                        decides when it ends */
 } uct_predreg_purpose_t;
 
 

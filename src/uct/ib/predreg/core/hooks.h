@@ -36,7 +36,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_8"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_9"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -137,6 +137,9 @@ typedef struct uct_predreg_hooks {
     /** This thread is about to issue a communication. */
     void         (*comm)(ucs_rcache_pred_window_t *window,
                          const uct_predreg_comm_t *comm);
+
+    /** Firehose was asked for so much more; see preload/firehose.h. */
+    void         (*firehose_count)(uint64_t requests, uint64_t hits);
 
     /* The hooks from here on are called only if the first of them is not NULL:
      * small sends are looked at (UCX_RCACHE_PRED_EAGER) */

@@ -52,6 +52,11 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->eager_hot         = eager.hot;
     snapshot->eager_bytes_saved = eager.bytes_saved;
     snapshot->eager_buffers_hot = eager.buffers_hot;
+    snapshot->firehose_requests =
+            atomic_load_explicit(&core->firehose.requests,
+                                 memory_order_relaxed);
+    snapshot->firehose_hits     =
+            atomic_load_explicit(&core->firehose.hits, memory_order_relaxed);
     collect_arena(core, snapshot);
     if (pred == NULL) {
         snapshot->stats.uses = uct_predreg_num_passed(core);

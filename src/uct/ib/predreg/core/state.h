@@ -17,6 +17,7 @@
 #include <ucs/host/vfs.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <uct/ib/predreg/arena/events.h>
+#include <uct/ib/predreg/firehose/firehose.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -76,6 +77,10 @@ struct uct_predreg_core {
                                                   next one */
     int                      has_arena;
 
+    /** What is registered for Firehose. A forked child clears it while it has a
+     *  single thread. */
+    uct_predreg_firehose_t   firehose;
+
     /** Whether this library has stepped aside, so that nothing is managed.
      *  Relaxed: it is written while UCX is being configured, and read later. */
     _Atomic int              aside;
@@ -121,7 +126,11 @@ struct uct_predreg_core {
 };
 
 /** Initialises the state of a process in which nothing has happened yet. */
-#define UCT_PREDREG_CORE_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
+#define UCT_PREDREG_CORE_INITIALIZER \
+    { \
+        .lock     = PTHREAD_MUTEX_INITIALIZER, \
+        .firehose = {.lock = PTHREAD_MUTEX_INITIALIZER} \
+    }
 
 
 /** Whether a domain was opened that knows memory of devices. Relaxed: such

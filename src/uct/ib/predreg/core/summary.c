@@ -75,6 +75,26 @@ static void format_arena(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
+/* Append what Firehose did, if there was one */
+static void format_firehose(const ucs_rcache_pred_snapshot_t *snapshot,
+                            ucs_string_buffer_t *strb)
+{
+    const ucs_rcache_pred_subsystem_stats_t *firehose =
+            &snapshot->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE];
+
+    if ((snapshot->firehose_requests > 0) || (firehose->bytes_peak > 0)) {
+        ucs_string_buffer_appendf(strb,
+                                  ", firehose MiB now %.1f peak %.1f, requests "
+                                  "%lu, hits %lu (%.1f %%)",
+                                  firehose->bytes_now / MIB,
+                                  firehose->bytes_peak / MIB,
+                                  snapshot->firehose_requests,
+                                  snapshot->firehose_hits,
+                                  percent(snapshot->firehose_hits,
+                                          snapshot->firehose_requests));
+    }
+}
+
 static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
                         ucs_string_buffer_t *strb)
 {
@@ -106,6 +126,7 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             snapshot->helper_cpu / NSEC_PER_MSEC);
     format_budget(snapshot, strb);
     format_arena(snapshot, strb);
+    format_firehose(snapshot, strb);
     ucs_string_buffer_appendf(strb, "\n");
 }
 

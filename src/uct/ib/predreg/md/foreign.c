@@ -5,7 +5,12 @@
  */
 
 #include "foreign.h"
+#include "domain.h"
 #include "memlock.h"
+#include "register.h"
+
+#include <ucs/base/page.h>
+#include <ucs/rcache_pred/predict/cost.h>
 
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/state.h>
@@ -90,6 +95,85 @@ void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh)
     if (uct_predreg_memlock_remove(&memlock, memh) == UCS_OK) {
         update_bound(core);
     }
+}
+
+/* Register memory whose room is reserved */
+static ucs_status_t firehose_reg(uct_predreg_domain_t *domain, void *address,
+                                 size_t length, unsigned flags, uint64_t bytes,
+                                 uct_mem_h *memh_p)
+{
+    uct_predreg_core_t *core         = domain->core;
+    uct_md_mem_dereg_params_t params = {
+        .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH
+    };
+    ucs_status_t status;
+
+    status = uct_predreg_try_mem_reg(domain, address, length,
+                                     flags | core->compat->quiet_flag, memh_p);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = uct_predreg_firehose_add(&core->firehose, *memh_p, bytes);
+    if (status != UCS_OK) {
+        params.memh = *memh_p;
+        (void)uct_predreg_pass_mem_dereg(domain, &params);
+    }
+    return status;
+}
+
+static void firehose_release(uct_predreg_core_t *core, uint64_t bytes)
+{
+    (void)ucs_rcache_pred_release(core->pred,
+                                  UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE, bytes, 1);
+}
+
+ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
+                                      void *address, size_t length,
+                                      unsigned flags, uct_mem_h *memh_p)
+{
+    uct_predreg_core_t *core = domain->core;
+    uint64_t page            = ucs_rcache_pred_page_size();
+    uint64_t bytes           = ucs_rcache_pred_pages((uintptr_t)address, length,
+                                                     page) * page;
+    ucs_status_t status;
+
+    status = ucs_rcache_pred_reserve(core->pred,
+                                     UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE, bytes,
+                                     1);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = firehose_reg(domain, address, length, flags, bytes, memh_p);
+    if (status != UCS_OK) {
+        firehose_release(core, bytes);
+    }
+    return status;
+}
+
+ucs_status_t
+uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
+                           const uct_md_mem_dereg_params_t *params)
+{
+    uct_predreg_core_t *core = domain->core;
+    uint64_t bytes           = uct_predreg_firehose_take(&core->firehose,
+                                                         params->memh);
+    ucs_status_t status;
+
+    if (bytes == 0) {
+        return UCS_ERR_NO_ELEM;
+    }
+
+    status = uct_predreg_pass_mem_dereg(domain, params);
+    if (status == UCS_OK) {
+        firehose_release(core, bytes);
+    } else {
+        /* It is pinned still. Without memory to note that, its room stays taken
+         * for good */
+        (void)uct_predreg_firehose_add(&core->firehose, params->memh, bytes);
+    }
+    return status;
 }
 
 void uct_predreg_foreign_reset(void)

@@ -7,15 +7,21 @@
 #ifndef UCT_PREDREG_FOREIGN_H_
 #define UCT_PREDREG_FOREIGN_H_
 
+#include "types.h"
+
 #include <uct/api/uct.h>
 #include <uct/ib/predreg/core/knobs.h>
 #include <uct/ib/predreg/core/types.h>
+#include <uct/ib/predreg/compat/uct_v2.h>
 
 /** @file foreign.h
  *
  * Memory that UCX registers for itself in managed domains. These functions
  * count it (memlock.h), set the cache's bound to what the system leaves beside
  * it, and publish the live counters. They are thread safe, but may block.
+ *
+ * And memory that Firehose registers by way of UCX: it counts within the
+ * bounds, as the arena does, and is no use of the cache.
  */
 
 /** @return the bound of the cache beside what UCX has registered for itself,
@@ -46,6 +52,26 @@ void uct_predreg_foreign_add(uct_predreg_core_t *core, uct_mem_h memh,
 /** Stop counting the memory of this handle, which was deregistered and is not
  *  one of the cache. */
 void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh);
+
+/**
+ * Register memory for Firehose in a managed domain, within the bounds: idle
+ * regions of the cache give way.
+ *
+ * @return UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds,
+ *         UCS_ERR_NO_MEMORY if the system has none, or another error of UCX;
+ *         none is logged. Then nothing is registered.
+ */
+ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
+                                      void *address, size_t length,
+                                      unsigned flags, uct_mem_h *memh_p);
+
+/** Deregister memory that was registered so, and give its room back.
+ *
+ *  @return what UCX does; UCS_ERR_NO_ELEM if the handle is not one of
+ *  Firehose. */
+ucs_status_t
+uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
+                           const uct_md_mem_dereg_params_t *params);
 
 /** Forget all registrations in a forked child: the parent's do not count
  *  there. */

@@ -93,6 +93,34 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
     return status;
 }
 
+/* Register memory for Firehose. If the system has no room, all that is idle
+ * gives way, and it is tried once more. An error is told by Firehose, which has
+ * memory of its own that may give way */
+static ucs_status_t firehose_mem_reg(uct_predreg_domain_t *domain,
+                                     const request_t *req, uct_mem_h *memh_p)
+{
+    uct_predreg_core_t *core = domain->core;
+    ucs_status_t status;
+
+    do {
+        status = uct_predreg_firehose_reg(domain, req->address, req->length,
+                                          req->flags, memh_p);
+    } while ((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(core));
+
+    if (status == UCS_ERR_NO_MEMORY) {
+        while (give_way(core)) {
+        }
+        ucs_rcache_pred_purge(core->pred);
+        status = uct_predreg_firehose_reg(domain, req->address, req->length,
+                                          req->flags, memh_p);
+    }
+
+    if (status != UCS_OK) {
+        uct_predreg_quiet_once();
+    }
+    return status;
+}
+
 /* Append the name of a bound and its value to a list for a message; nothing if
  * the user has not set this bound, which is ULONG_MAX then */
 static void list_bound(ucs_string_buffer_t *list, const char *name,
@@ -157,10 +185,12 @@ static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
 static uct_predreg_may_t
 may_do(const uct_predreg_domain_t *domain, const request_t *req)
 {
-    uct_predreg_may_t may = (req->purpose == UCT_PREDREG_PURPOSE_HOT) ?
+    uct_predreg_purpose_t purpose =
+            (req->purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ?
+            UCT_PREDREG_PURPOSE_MAPPED : req->purpose;
+    uct_predreg_may_t may = (purpose == UCT_PREDREG_PURPOSE_HOT) ?
                             UCT_PREDREG_MAY_REFUSE :
-                            domain->core->compat->may(req->flags,
-                                                      req->purpose);
+                            domain->core->compat->may(req->flags, purpose);
 
     if ((may != UCT_PREDREG_MAY_PIECES) &&
         (may != UCT_PREDREG_MAY_LAST_RESORT)) {
@@ -313,11 +343,13 @@ static int is_of_device(const request_t *req)
 }
 
 /* Begin a use of memory that stays registered, if the domain has a cache for
- * it. None of our bounds is about this memory */
+ * it. None of our bounds is about this memory. What Firehose unpins is
+ * unpinned */
 static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
                                  const request_t *req, uct_mem_h *memh_p)
 {
-    return (domain->kept == NULL) ?
+    return ((domain->kept == NULL) ||
+            (req->purpose == UCT_PREDREG_PURPOSE_FIREHOSE)) ?
            uct_predreg_pass_mem_reg(domain, req->address, req->length,
                                     req->flags, memh_p) :
            uct_predreg_kept_reg(domain->kept, req->address, req->length,
@@ -381,8 +413,12 @@ static ucs_status_t begin(uct_predreg_domain_t *domain, const request_t *req,
         return UCS_OK;
     }
 
-    return ucs_unlikely(domain->super == NULL) ?
-           watched_mem_reg(domain, req, may, memh_p) :
+    if (ucs_unlikely(domain->super == NULL)) {
+        return watched_mem_reg(domain, req, may, memh_p);
+    }
+
+    return ucs_unlikely(req->purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ?
+           firehose_mem_reg(domain, req, memh_p) :
            managed_mem_reg(domain, req, may, memh_p);
 }
 
@@ -562,6 +598,11 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
         if (status != UCS_ERR_NO_ELEM) {
             return status;
         }
+    }
+
+    status = uct_predreg_firehose_dereg(domain, params);
+    if (status != UCS_ERR_NO_ELEM) {
+        return status;
     }
 
     /* The handle is not one of the cache: it is that of a pool of UCX, or was

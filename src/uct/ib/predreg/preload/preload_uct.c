@@ -152,6 +152,10 @@ purpose_of(const void *caller, const void *address)
         return UCT_PREDREG_PURPOSE_MAPPED;
     }
 
+    if (ucs_unlikely(predreg_purpose == UCT_PREDREG_PURPOSE_FIREHOSE)) {
+        return UCT_PREDREG_PURPOSE_FIREHOSE;
+    }
+
     /* UCP registers what it has allocated with each domain, one after the
      * other */
     if (ucs_unlikely(predreg_allocated != NULL)) {

@@ -39,6 +39,9 @@ protected:
         stats().refused                      = 7;
         m_proc.state.snapshot.arena_committed = 64 << 20;
         m_proc.state.snapshot.arena_answered  = 8;
+        m_proc.state.snapshot.firehose_requests = 40;
+        m_proc.state.snapshot.firehose_hits     = 30;
+        stats().subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE].bytes_now = 2048;
         stats().budget_spent                 = SECOND / 10;
         m_proc.state.snapshot.budget         = 1;
     }
@@ -99,7 +102,8 @@ TEST_F(test_stat_show, row_of_the_whole_run) {
         {"WASTED", "6"},    {"REFUSED", "7"},   {"CRIT%", "10.0"},
         {"BUDGET%", "1"},   {"SPENT%", "0.5"},  {"SPENT,S", "0.100"},
         {"CPU%", "5.0"},    {"USES", "200"},    {"ARENA", "64.0M"},
-        {"ANSWERED", "8"},  {"COMMAND", "program"}};
+        {"ANSWERED", "8"},  {"FIREHOSE", "2.0K"}, {"FHHIT%", "75.0"},
+        {"COMMAND", "program"}};
 
     EXPECT_EQ(expected, row());
 }

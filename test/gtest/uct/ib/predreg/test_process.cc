@@ -85,6 +85,14 @@ protected:
         return snapshot.pool_bytes;
     }
 
+    static uint64_t firehose_requests()
+    {
+        ucs_rcache_pred_snapshot_t snapshot;
+
+        uct_predreg_snapshot(test_core_state(), &snapshot);
+        return snapshot.firehose_requests;
+    }
+
     /* Events of a type in the only trace of a folder */
     static unsigned num_events(const std::string &folder,
                                ucs_rcache_pred_event_type_t type)
@@ -224,6 +232,7 @@ TEST_F(test_process, a_forked_child_starts_with_nothing) {
         uct_predreg_count_passed(test_core_state());
         EXPECT_EQ(LENGTH, pools());
 
+        test_core_count_firehose(2, 1);
         run_in_child([this, md] {
             EXPECT_EQ(nullptr, test_core_pred());
             EXPECT_EQ(0u, test_core_num_opened());
@@ -231,6 +240,7 @@ TEST_F(test_process, a_forked_child_starts_with_nothing) {
             EXPECT_EQ(0u, uct_predreg_num_passed(test_core_state()));
             EXPECT_EQ(0u, test_core_kernel_pinned());
             EXPECT_EQ(0u, pools());
+            EXPECT_EQ(0u, firehose_requests());
 
             /* The parent's domain is nobody's: it is passed on */
             EXPECT_EQ(nullptr, domain(md));
@@ -242,6 +252,7 @@ TEST_F(test_process, a_forked_child_starts_with_nothing) {
         });
         EXPECT_EQ(1u, test_core_num_managed());
         EXPECT_EQ(LENGTH, pools());
+        EXPECT_EQ(2u, firehose_requests());
     });
 }
 

@@ -55,8 +55,10 @@ static ucs_status_t no_components(uct_component_h **components_p,
 void test_core_init(void)
 {
     uct_predreg_knobs_cleanup(&self->knobs);
+    kh_destroy_inplace(uct_predreg_firehose, &self->firehose.bytes);
     memset(self, 0, sizeof(*self));
     pthread_mutex_init(&self->lock, NULL);
+    uct_predreg_firehose_reset(&self->firehose);
     uct_predreg_knobs_default(&self->knobs);
     self->compat                   = uct_predreg_compat_select(1, 13);
     self->rank                     = -1;
@@ -96,6 +98,11 @@ void test_core_cleanup(void)
     }
 
     test_core_init();
+}
+
+void test_core_count_firehose(uint64_t requests, uint64_t hits)
+{
+    uct_predreg_firehose_count(&self->firehose, requests, hits);
 }
 
 uct_predreg_knobs_t *test_core_knobs(void)

@@ -49,6 +49,7 @@ void test_core_set_rank(int rank);
 void test_core_set_pid(pid_t pid);
 void test_core_set_pools(uint64_t bytes);
 void test_core_set_opened(unsigned count);
+void test_core_count_firehose(uint64_t requests, uint64_t hits);
 void test_core_set_fenced_puts(int fenced);
 /* A domain of which an interface does not understand pieces */
 void test_core_set_whole(uct_md_h md);

@@ -92,3 +92,16 @@ TEST_F(test_summary, arena)
     expect_end(", arena MiB now 0.0 peak 128.0, uses answered 30, mappings "
                "without room 2\n");
 }
+
+TEST_F(test_summary, firehose)
+{
+    m_snapshot.firehose_requests = 40;
+    m_snapshot.firehose_hits     = 30;
+    m_snapshot.stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE].bytes_peak =
+            3 << 20;
+    expect_end(", firehose MiB now 0.0 peak 3.0, requests 40, hits 30 "
+               "(75.0 %)\n");
+    m_snapshot.firehose_requests = 0;
+    m_snapshot.firehose_hits     = 0;
+    expect_end(", firehose MiB now 0.0 peak 3.0, requests 0, hits 0 (0.0 %)\n");
+}

@@ -127,6 +127,10 @@ protected:
     {
         visit in_domain;
 
+        if (s_self->m_keep > 0) {
+            --s_self->m_keep;
+            return UCS_ERR_BUSY;
+        }
         EXPECT_EQ(1u, s_self->m_regs.erase(memh));
         return UCS_OK;
     }
@@ -209,6 +213,8 @@ protected:
     unsigned                          m_num_regs = 0;
     unsigned                          m_refuse   = 0; /* So many of the next */
     int                               m_error    = ENOMEM; /* Why */
+    unsigned                          m_keep     = 0; /* So many are not
+                                                         deregistered */
     std::function<void()>             m_in_reg; /* Called in the next one */
     std::atomic<int>                  m_inside{0};
     uintptr_t                         m_next     = 0;

@@ -103,6 +103,11 @@ TEST_F(test_kept_devices, invalidated_memory_is_registered_anew) {
     EXPECT_EQ(2u, m_num_regs);
 }
 
+TEST_F(test_kept_devices, what_firehose_unpins_is_unpinned) {
+    dereg(m_md, reg(m_md, MAP, UCT_PREDREG_PURPOSE_FIREHOSE));
+    EXPECT_TRUE(m_regs.empty());
+}
+
 TEST_F(test_kept_devices, a_failure_is_the_callers) {
     m_refuse = 2;
     reg(m_md, SEND, UCT_PREDREG_PURPOSE_SEND, UCS_ERR_IO_ERROR);
@@ -175,6 +180,13 @@ TEST_F(test_kept_domain, pools_are_passed_on) {
     uct_mem_h pool = reg(md, RTS, UCT_PREDREG_PURPOSE_POOL);
 
     dereg(md, pool);
+    EXPECT_TRUE(m_regs.empty());
+}
+
+TEST_F(test_kept_domain, what_firehose_unpins_is_unpinned) {
+    uct_md_h md = open_kept();
+
+    dereg(md, reg(md, MAP, UCT_PREDREG_PURPOSE_FIREHOSE));
     EXPECT_TRUE(m_regs.empty());
 }
 

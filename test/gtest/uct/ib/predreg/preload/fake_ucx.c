@@ -82,7 +82,7 @@ static const struct {
 /* Anything else: each function has a name of its own to note */
 #define OTHERS(_f) \
     _f(ucp_config_release) _f(ucp_worker_destroy) \
-    _f(ucp_worker_arm) _f(ucp_mem_map) _f(uct_md_config_read) _f(uct_md_open) \
+    _f(ucp_worker_arm) _f(uct_md_config_read) _f(uct_md_open) \
     _f(uct_md_close) _f(uct_md_query) _f(uct_md_query_v2) _f(uct_iface_open) \
     _f(uct_md_mem_reg) _f(uct_md_mem_reg_v2) _f(uct_md_mem_dereg) \
     _f(uct_md_mem_dereg_v2) _f(uct_md_mkey_pack) _f(uct_md_mkey_pack_v2) \
@@ -103,6 +103,17 @@ static unsigned fake_progress(ucp_worker_h worker)
     ++fake_call.count;
     fake_comm.purpose = predreg_purpose;
     return fake_result;
+}
+
+static ucs_status_t fake_mem_map(void)
+{
+    fake_call.name = "ucp_mem_map";
+    ++fake_call.count;
+    fake_comm.purpose = predreg_purpose;
+    if (fake_inside != NULL) {
+        fake_inside();
+    }
+    return (ucs_status_t)fake_result;
 }
 
 static ucs_status_t fake_config_read(const char *prefix, const char *filename,
@@ -132,6 +143,7 @@ static const struct {
     OTHERS(OTHER)
     {"ucp_init_version", fake_init_version},
     {"ucp_worker_progress", fake_progress},
+    {"ucp_mem_map", fake_mem_map},
     {"ucp_config_read", fake_config_read}
 };
 

@@ -7,6 +7,7 @@
 #include "fake_ucx.h"
 
 #include <ucp/api/ucp_compat.h>
+#include <uct/ib/predreg/preload/firehose.h>
 
 #include <gtest/gtest.h>
 
@@ -344,4 +345,34 @@ TEST_F(test_preload_ucp, mapped_memory_is_handed_on) {
 
     EXPECT_EQ(UCS_OK, ucp_mem_map(nullptr, &params, &memh));
     EXPECT_STREQ("ucp_mem_map", fake_call.name);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, fake_comm.purpose);
+}
+
+TEST_F(test_preload_ucp, firehose_maps_memory) {
+    ucp_mem_map_params_t params = {};
+    ucp_mem_h memh;
+
+    fake_result = UCS_ERR_EXCEEDS_LIMIT;
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT,
+              predreg_firehose_map_1(nullptr, &params, &memh));
+    EXPECT_STREQ("ucp_mem_map", fake_call.name);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_FIREHOSE, fake_comm.purpose);
+    /* And nobody else does */
+    ucp_mem_map(nullptr, &params, &memh);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, fake_comm.purpose);
+}
+
+TEST_F(test_preload_ucp, firehose_counts) {
+    static uint64_t counts[2];
+
+    m_hooks.firehose_count = [](uint64_t requests, uint64_t hits) {
+        counts[0] += requests;
+        counts[1] += hits;
+    };
+    predreg_firehose_count_1(3, 2);
+    EXPECT_EQ(3u, counts[0]);
+    EXPECT_EQ(2u, counts[1]);
+    fake_set_hooks(nullptr);
+    predreg_firehose_count_1(1, 1);
+    EXPECT_EQ(3u, counts[0]);
 }

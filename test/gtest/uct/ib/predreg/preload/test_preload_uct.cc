@@ -7,6 +7,7 @@
 #include "fake_ucx.h"
 
 #include <ucp/api/ucp_compat.h>
+#include <uct/ib/predreg/preload/firehose.h>
 
 #include <gtest/gtest.h>
 
@@ -153,6 +154,20 @@ TEST_F(test_preload_uct, ucp_registers_for_the_entry_point_that_was_called) {
     EXPECT_EQ(UCT_PREDREG_PURPOSE_ONE_SIDED, m_purpose);
     ucp_put_nbi(nullptr, this, UCT_PREDREG_MIN_LENGTH, 0, nullptr);
     EXPECT_EQ(UCT_PREDREG_PURPOSE_ONE_SIDED, m_purpose);
+}
+
+TEST_F(test_preload_uct, ucp_registers_for_firehose) {
+    ucp_mem_map_params_t params = {};
+    ucp_mem_h memh;
+
+    fake_is_ucp = 1;
+    fake_inside = [] {
+        uct_mem_h memh;
+
+        uct_md_mem_reg(nullptr, s_self, 1, 0, &memh);
+    };
+    predreg_firehose_map_1(nullptr, &params, &memh);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_FIREHOSE, m_purpose);
 }
 
 /* The program has called an entry point of UCP by an address that it got in

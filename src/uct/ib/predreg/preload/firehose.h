@@ -1,0 +1,45 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_PRELOAD_FIREHOSE_H_
+#define UCT_PREDREG_PRELOAD_FIREHOSE_H_
+
+#include <ucp/api/ucp.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file preload/firehose.h
+ *
+ * What libuct_predreg.so has for libucp_firehose.so, which looks for it by weak
+ * references: in a process where the former is not preloaded, these functions
+ * are NULL. The number at the end of their names is raised when what they mean
+ * changes; libraries of versions that do not fit each other go on without.
+ *
+ * Any thread may call them. They belong to the UCX of their caller.
+ */
+
+/**
+ * As ucp_mem_map(), for buckets of Firehose: they are not a use of the cache,
+ * but count within the bounds, as a registration of each managed memory domain,
+ * until they are unmapped by ucp_mem_unmap(). Idle regions of the cache give
+ * way.
+ *
+ * @return what ucp_mem_map() does; UCS_ERR_EXCEEDS_LIMIT if there is no room
+ *         within the bounds, which is not logged.
+ */
+ucs_status_t predreg_firehose_map_1(ucp_context_h context,
+                                    const ucp_mem_map_params_t *params,
+                                    ucp_mem_h *memh_p);
+
+/** Firehose has got so many requests more, of which so many were hits: for the
+ *  summary. Does not wait. */
+void predreg_firehose_count_1(uint64_t requests, uint64_t hits);
+
+END_C_DECLS
+
+#endif
