@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 /* How long the thread sleeps at most, ns. Whoever has something for it wakes it; UCX is
@@ -28,6 +29,14 @@
 /* The same if the worker cannot wake it, or it looks after a worker of the program
  * that has something to do */
 #define SLEEP_POLLING 100000L
+
+/* How long pins wait for room that the system, or a bound, has not, ns.
+ * Transfers that are under way give it back sooner; who has it for longer may
+ * keep it */
+#define PATIENCE      250000000ull
+
+/* How long nothing waits so after it was in vain, ns */
+#define IMPATIENCE    10000000000ull
 
 /* So often in a row nothing has to happen before it sleeps, as messages seldom come
  * alone: some 10 us */
@@ -288,6 +297,51 @@ static int is_ending(ucp_fh_t *fh)
     return ret;
 }
 
+static uint64_t now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
+}
+
+/* Under lock. @return for how long a region has been waiting, ns */
+static uint64_t get_wait(ucp_fh_t *fh)
+{
+    ucp_fh_region_t *region = ucs_list_head(&fh->local.to_pin, ucp_fh_region_t,
+                                            link);
+
+    if (!fh->is_waiting || (fh->refused_bucket != region->run.first)) {
+        fh->is_waiting     = 1;
+        fh->refused_bucket = region->run.first;
+        fh->refused_since  = now();
+    }
+    return now() - fh->refused_since;
+}
+
+/* Try again to pin what there was no room for. @return whether pins wait for
+ * that */
+static int retry_pins(ucp_fh_t *fh)
+{
+    int is_refused;
+
+    ucp_fh_lock(fh);
+    is_refused = fh->local.is_refused &&
+                 !ucs_list_is_empty(&fh->local.to_pin);
+    fh->is_waiting = fh->is_waiting && is_refused;
+    if (is_refused) {
+        ucp_fh_local_try_again(&fh->local, get_wait(fh) > PATIENCE);
+    } else if (fh->local.is_impatient &&
+               (now() - fh->refused_since > IMPATIENCE)) {
+        ucp_fh_local_be_patient(&fh->local);
+    }
+    ucp_fh_unlock(fh);
+    if (is_refused) {
+        ucp_fh_settle(fh);
+    }
+    return is_refused;
+}
+
 static void *run(void *arg)
 {
     ucp_fh_t *fh = arg;
@@ -301,6 +355,7 @@ static void *run(void *arg)
         is_busy = help_workers(fh);
         idle    = (has_progressed || has_handled) ? 0 : idle + 1;
         if (idle > MAX_IDLE) {
+            is_busy |= retry_pins(fh);
             sleep_until_needed(fh, is_busy);
             idle = 0;
         }

@@ -56,14 +56,18 @@ static void send_one(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
 static void do_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 {
     ucp_fh_pin_ops_t ops = ucp_fh_pinning_ops(fh);
-    int has_failed;
+    int has_failed, is_refused;
 
     ucp_fh_work_do(work, &ops);
     ucp_fh_lock(fh);
     has_failed = ucp_fh_local_work_done(&fh->local, work);
+    is_refused = fh->local.is_refused;
     ucp_fh_unlock(fh);
     if (has_failed) {
         ucp_fh_pinning_complain(work);
+    }
+    if (is_refused && !pthread_equal(pthread_self(), fh->thread)) {
+        ucp_fh_wake(fh); /* The library's thread tries again */
     }
 }
 

@@ -118,6 +118,11 @@ struct ucp_fh {
     uint64_t        pinned_peak; /**< Buckets */
     uint64_t        num_answered;
     uint64_t        num_damaged;
+    ucp_fh_bucket_t refused_bucket; /**< First of the region that waits for room
+                                         of the system */
+    uint64_t        refused_since;  /**< When it began to, or the last one
+                                         that did, ns */
+    int             is_waiting;     /**< Whether it does */
     uint64_t        told_requests; /**< What ucp_fh_report() was told of */
     uint64_t        told_hits;
     /* Up to here */

@@ -67,9 +67,11 @@ BEGIN_C_DECLS
  * region that could not be unpinned stays a victim, and pins that need its room
  * fail. Where the system has no room for a region (UCS_ERR_EXCEEDS_LIMIT,
  * UCS_ERR_NO_MEMORY), as many buckets of victims are unpinned, and it is tried
- * again, until there are no victims left. Then the pins end with that error:
- * what is not a victim may stay as it is for ever, such as a peer's firehoses,
- * which are given back only when it needs others.
+ * again, until there are no victims left. Then it is tried again when the
+ * caller says so, since others may have the room only for a while; and when the
+ * caller has waited long enough, the pins end with that error. Others may also
+ * have it for ever, such as peers, which give firehoses back only when they
+ * need more.
  */
 
 /** No peer: a local use. */
@@ -267,6 +269,11 @@ struct ucp_fh_local {
     uint64_t                  num_missing;  /**< To be unpinned before the first
                                                  of to_pin is tried again, for
                                                  which the system had no room */
+    int                       is_refused;   /**< Whether the first of to_pin is
+                                                 not tried again before
+                                                 ucp_fh_local_try_again() */
+    int                       is_impatient; /**< Whether nobody waits for that,
+                                                 since one has waited in vain */
     uint64_t                  num_local;    /**< With local uses */
     uint64_t                  num_victims;  /**< Of regions in the FIFO */
     uint64_t                  num_stranded; /**< That would be stranded if each
@@ -357,6 +364,17 @@ void ucp_fh_work_do(ucp_fh_work_t *work, const ucp_fh_pin_ops_t *ops);
  *  @return whether it was a pin that has failed for good: who waited for it
  *          ends with its error. 0: it has succeeded, or will be tried again. */
 int ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work);
+
+/** Try again to pin what the system had no room for, if
+ *  ucp_fh_local_t::is_refused says that there is something.
+ *  ucp_fh_local_next_work() is to be asked then.
+ *
+ *  @param [in] is_last  Whether it ends with the error if there is still none. */
+void ucp_fh_local_try_again(ucp_fh_local_t *table, int is_last);
+
+/** Once something has waited in vain, everything else that there is no room for
+ *  ends with the error at once; no longer from now on. */
+void ucp_fh_local_be_patient(ucp_fh_local_t *table);
 
 /**
  * Allocate what a message of a peer needs, and copy its buckets. Needs no lock.

@@ -73,8 +73,14 @@ static int next_pin(ucp_fh_local_t *table, ucp_fh_work_t *work)
 
     if (ucs_list_is_empty(&table->to_pin)) {
         table->num_missing = 0;
+        table->is_refused  = 0;
         return 0;
     }
+
+    if (table->is_refused && (table->num_victims == 0)) {
+        return 0;
+    }
+    table->is_refused = 0;
 
     if ((table->num_missing > table->num_unpinning) &&
         (table->num_victims > 0)) {
@@ -165,16 +171,17 @@ static void pinned(ucp_fh_local_t *table, ucp_fh_region_t *region, void *handle)
     }
 }
 
-/* Whether the system had no room for a region that is wanted still, and
- * unpinning others may make some. Firehoses do not wait for more than that:
- * whoever has the room otherwise may keep it for ever */
+/* Whether the system had no room for a region that is wanted still, and may
+ * have some soon: victims can be unpinned, or others are, or may do so by
+ * themselves */
 static int may_try_again(const ucp_fh_local_t *table,
                          const ucp_fh_region_t *region, ucs_status_t status)
 {
     return ((status == UCS_ERR_EXCEEDS_LIMIT) ||
             (status == UCS_ERR_NO_MEMORY)) &&
            (region->num_used > 0) && !region->is_withdrawn &&
-           ((table->num_victims > 0) || (table->num_unpinning > 0));
+           ((table->num_victims > 0) || (table->num_unpinning > 0) ||
+            !table->is_impatient);
 }
 
 /* @return whether those who waited for it have ended */
@@ -182,16 +189,20 @@ static int not_pinned(ucp_fh_local_t *table, ucp_fh_region_t *region,
                       ucs_status_t status)
 {
     table->num_pinned -= region->run.num;
-    if (may_try_again(table, region, status)) {
-        region->state      = UCP_FH_REGION_QUEUED;
-        table->num_missing = ucs_max(table->num_missing, region->run.num);
-        ucs_list_add_head(&table->to_pin, &region->link);
-        return 0;
+    if (!may_try_again(table, region, status)) {
+        fail_pins(table, &region->run, status);
+        ucp_fh_region_destroy(table, region);
+        return 1;
     }
 
-    fail_pins(table, &region->run, status);
-    ucp_fh_region_destroy(table, region);
-    return 1;
+    region->state = UCP_FH_REGION_QUEUED;
+    ucs_list_add_head(&table->to_pin, &region->link);
+    if ((table->num_victims > 0) || (table->num_unpinning > 0)) {
+        table->num_missing = ucs_max(table->num_missing, region->run.num);
+    } else {
+        table->is_refused = 1;
+    }
+    return 0;
 }
 
 static void unpinned(ucp_fh_local_t *table, ucp_fh_region_t *region)
@@ -252,4 +263,15 @@ int ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work)
 
     ucp_fh_pin_settle(table);
     return has_failed;
+}
+
+void ucp_fh_local_try_again(ucp_fh_local_t *table, int is_last)
+{
+    table->is_refused    = 0;
+    table->is_impatient |= is_last;
+}
+
+void ucp_fh_local_be_patient(ucp_fh_local_t *table)
+{
+    table->is_impatient = 0;
 }

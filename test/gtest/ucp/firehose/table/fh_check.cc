@@ -351,6 +351,7 @@ public:
         add_pins(&local->active);
         add(local->keeps_victims);
         add(local->num_missing);
+        add(local->is_refused + (2 * local->is_impatient));
     }
 
 private:
@@ -428,4 +429,5 @@ void fh_append_state(std::vector<uint8_t> &bytes)
         }
     }
     state.add(fh_world->withdraws);
+    state.add(fh_world->tries);
 }

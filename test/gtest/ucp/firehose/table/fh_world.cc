@@ -320,6 +320,7 @@ bool fh_make(const fh_params_t &params)
     fh_world            = (fh_world_t*)calloc(1, sizeof(*fh_world));
     fh_world->params    = params;
     fh_world->withdraws = params.withdraws;
+    fh_world->tries     = params.tries;
     for (unsigned i = 0; i < params.nodes; ++i) {
         if (!make_node(&fh_world->nodes[i])) {
             return false;
@@ -455,6 +456,9 @@ static bool has_work(fh_node_t *node)
     if (ucs_list_is_empty(&local->to_pin)) {
         return false;
     }
+    if (local->is_refused && (local->num_victims == 0)) {
+        return false;
+    }
     if ((local->num_missing > local->num_unpinning) &&
         !ucs_list_is_empty(&local->victims)) {
         return true;
@@ -490,6 +494,12 @@ static void add_node_steps(std::vector<fh_step_t> &steps, unsigned index)
         }
     }
 
+    if (node->local.is_refused) {
+        steps.push_back({FH_STEP_AGAIN, index, 1});
+        if (fh_world->tries > 0) {
+            steps.push_back({FH_STEP_AGAIN, index, 0});
+        }
+    }
     if ((index == 1) && node->is_exposed && (fh_world->withdraws > 0)) {
         steps.push_back({FH_STEP_WITHDRAW, index});
     }
@@ -526,8 +536,9 @@ std::vector<fh_step_t> fh_steps()
 std::string fh_text(const fh_step_t &step)
 {
     static const char *names[] = {"pin", "acquire", "release", "deliver",
-                                  "answer", "work", "done", "withdraw",
-                                  "expose", "recall", "kill", "notice"};
+                                  "answer", "work", "done", "again",
+                                  "withdraw", "expose", "recall", "kill",
+                                  "notice"};
     std::string text = names[step.kind];
 
     text += " " + std::to_string(step.who) + " " + std::to_string(step.peer);
@@ -659,6 +670,10 @@ void fh_take(const fh_step_t &step)
         break;
     case FH_STEP_DONE:
         end_work(node, step.peer, step.fails);
+        break;
+    case FH_STEP_AGAIN:
+        fh_world->tries -= (step.peer == 0);
+        ucp_fh_local_try_again(&node->local, step.peer);
         break;
     case FH_STEP_WITHDRAW:
         withdraw(node);

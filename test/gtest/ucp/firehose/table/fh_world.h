@@ -55,6 +55,8 @@ struct fh_params_t {
     unsigned     withdraws      = 0;  /* How many of node 1's memory */
     bool         fails          = false; /* Whether operations may fail */
     ucs_status_t error          = UCS_ERR_IO_ERROR; /* With what pins fail */
+    unsigned     tries          = 0;  /* How often they are tried again, before
+                                         the last time */
 };
 
 enum fh_step_kind_t {
@@ -65,6 +67,7 @@ enum fh_step_kind_t {
     FH_STEP_ANSWER,   /* Message that was handled */
     FH_STEP_WORK,     /* Node: begin an operation */
     FH_STEP_DONE,     /* Worker of a node: it ends, or fails */
+    FH_STEP_AGAIN,    /* Node: what was refused is tried again; 1: once */
     FH_STEP_WITHDRAW, /* Node 1: its memory goes away */
     FH_STEP_EXPOSE,   /* Node 1: and comes back */
     FH_STEP_RECALL,   /* Node is asked to give memory of node 1 back */
@@ -145,6 +148,7 @@ struct fh_world_t {
     fh_params_t  params;
     unsigned     num_threads;
     unsigned     withdraws;  /* Left */
+    unsigned     tries;      /* Left */
     uint64_t     next_number;
     int64_t      num_keys;   /* That nodes have, and were not destroyed */
     uint64_t     num_ok;     /* Uses that were granted, in all */

@@ -283,6 +283,7 @@ TEST_F(test_explore, refusals) {
 
     params.fails   = true;
     params.error   = UCS_ERR_EXCEEDS_LIMIT;
+    params.tries   = 1;
     params.ops     = 1;
     params.buckets = 3;
     explore(params);

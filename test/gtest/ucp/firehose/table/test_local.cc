@@ -472,6 +472,7 @@ TEST_F(test_local, refused_room_is_made) {
 
     /* Less than is missing may be enough as well: then there is one more try */
     m_room = 4;
+    ucp_fh_local_try_again(&m_table, 1);
     EXPECT_EQ(UCS_OK, pin(one, 50, 1));
     EXPECT_EQ(results_t({UCS_ERR_EXCEEDS_LIMIT, UCS_ERR_EXCEEDS_LIMIT}),
               serve(0, {}, {70, 71}));
@@ -479,6 +480,66 @@ TEST_F(test_local, refused_room_is_made) {
     release(one);
     EXPECT_EQ(results_t({UCS_OK}), serve(0, {}, {70}));
     EXPECT_EQ(pinned_t({{60, 3}, {70, 1}}), m_pinned);
+    release(three);
+}
+
+/* Who has the room may give it back by itself */
+TEST_F(test_local, refused_for_a_while) {
+    pin_t one, two;
+
+    make(1, 4);
+    m_room = 0;
+    EXPECT_EQ(UCS_INPROGRESS, pin(one, 10, 1));
+    EXPECT_EQ(UCS_INPROGRESS, pin(two, 11, 1));
+    for (unsigned i = 1; i < 3; ++i) {
+        work();
+        EXPECT_EQ(i, m_num_tries);
+        EXPECT_TRUE(m_table.is_refused);
+        ucp_fh_local_try_again(&m_table, 0);
+        EXPECT_EQ(UCS_INPROGRESS, one.status());
+    }
+    m_room = 1;
+    work();
+    EXPECT_EQ(UCS_OK, one.status());
+    EXPECT_EQ(UCS_INPROGRESS, two.status());
+    EXPECT_TRUE(m_table.is_refused);
+
+    /* Now it is a victim */
+    release(one);
+    EXPECT_EQ(UCS_OK, two.status());
+    EXPECT_FALSE(m_table.is_refused);
+    release(two);
+}
+
+/* Once one has waited in vain, others do not wait */
+TEST_F(test_local, refused_in_vain) {
+    pin_t one, two, three;
+
+    make(1, 4);
+    m_room = 0;
+    EXPECT_EQ(UCS_INPROGRESS, pin(one, 10, 1));
+    EXPECT_EQ(UCS_INPROGRESS, pin(two, 11, 1));
+    work();
+    ucp_fh_local_try_again(&m_table, 1);
+    work();
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, one.status());
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, two.status());
+    EXPECT_FALSE(m_table.is_refused);
+    EXPECT_EQ(3u, m_num_tries);
+
+    m_room = 1;
+    have(20, 1);
+    EXPECT_EQ(UCS_OK, pin(one, 20, 1));
+    for (bool waits : {false, true}) {
+        EXPECT_EQ(UCS_INPROGRESS, pin(three, 12, 1));
+        work();
+        EXPECT_EQ(waits, m_table.is_refused);
+        EXPECT_EQ(waits ? UCS_INPROGRESS : UCS_ERR_EXCEEDS_LIMIT,
+                  three.status());
+        ucp_fh_local_be_patient(&m_table);
+    }
+    release(one);
+    EXPECT_EQ(UCS_OK, three.status());
     release(three);
 }
 
@@ -494,9 +555,11 @@ TEST_F(test_local, refused_for_good) {
     m_num_tries = 0;
     EXPECT_EQ(UCS_INPROGRESS, pin(two, 11, 2));
     work();
+    ucp_fh_local_try_again(&m_table, 1);
+    work();
     EXPECT_EQ(1u, two.calls);
     EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, two.status());
-    EXPECT_EQ(1u, m_num_tries);
+    EXPECT_EQ(2u, m_num_tries);
     EXPECT_EQ(results_t({UCS_ERR_EXCEEDS_LIMIT}), serve(1, {}, {30}));
     EXPECT_EQ(results_t({UCS_OK}), serve(1, {}, {11}));
     release(one);

@@ -151,11 +151,11 @@ TEST_P(test_walk, refusals) {
 
     params.fails      = true;
     params.error      = UCS_ERR_NO_MEMORY;
+    params.tries      = 100;
     params.max_region = 3;
     params.slack      = 4;
     walk(params);
     EXPECT_LT(0u, m_ok);
-    EXPECT_LT(0u, m_errors);
 }
 
 TEST_P(test_walk, memory_goes_away) {
