@@ -31,7 +31,7 @@ expect()
 
 expect "$dir/libuct_predreg.so" \
     mlock mlock2 mprotect pkey_mprotect \
-    predreg_firehose_count_1 predreg_firehose_map_1 \
+    predreg_firehose_count_1 predreg_firehose_map_1 predreg_firehose_room_1 \
     ucp_am_recv_data_nbx ucp_am_send_nb ucp_am_send_nbx ucp_cleanup \
     ucp_config_read \
     ucp_get ucp_get_nb ucp_get_nbi ucp_get_nbx ucp_init_version \

@@ -27,11 +27,9 @@ typedef struct {
     int           fhs;
     int           threads;
     int           pins;    /* Of each thread */
-    int           refuses; /* All pins have to be refused */
-    int           fits;    /* None may be */
+    int           fits;    /* No pin may be refused */
     size_t        heap;    /* Bytes */
-    size_t        least;   /* Of a pin, bytes */
-    size_t        most;
+    size_t        most;    /* Of a pin, bytes */
     size_t        bound;   /* Of the kernel's count, bytes; 0: not looked at */
     ucp_context_h context;
     ucp_fh_h      fh[MAX_FHS];
@@ -57,10 +55,8 @@ static void usage(void)
            "  --threads N    1 to %d (2)\n"
            "  --pins N       of each thread (500)\n"
            "  --heap BYTES   exposed memory, the same by each (8m)\n"
-           "  --least BYTES  of a pin (1)\n"
-           "  --most BYTES   of a pin (64k)\n"
+           "  --most BYTES   of a pin at most (64k)\n"
            "  --bound BYTES  the kernel may count so much as pinned\n"
-           "  --refuses      each pin has to be refused\n"
            "  --fits         no pin may be refused\n"
            "M and MAXVICTIM are those of the environment.\n",
            MAX_FHS, MAX_THREADS);
@@ -130,8 +126,7 @@ static void pin_one(worker_t *w, int is_remote)
 {
     app_t *app    = w->app;
     ucp_fh_h fh   = app->fh[app_random_below(&w->random, app->fhs)];
-    size_t length = app->least +
-                    app_random_below(&w->random, app->most - app->least + 1);
+    size_t length = 1 + app_random_below(&w->random, app->most);
     char *start   = app->memory +
                     app_random_below(&w->random, app->heap - length + 1);
     ucp_fh_hold_h hold;
@@ -232,18 +227,15 @@ static void open_all(app_t *app)
 int main(int argc, char **argv)
 {
     app_t app = {
-        .fhs = 2, .threads = 2, .pins = 500, .heap = 8 << 20, .least = 1,
-        .most = 64 << 10
+        .fhs = 2, .threads = 2, .pins = 500, .heap = 8 << 20, .most = 64 << 10
     };
     const app_option_t options[] = {
         {"fhs", .count = &app.fhs},
         {"threads", .count = &app.threads},
         {"pins", .count = &app.pins},
         {"heap", .size = &app.heap},
-        {"least", .size = &app.least},
         {"most", .size = &app.most},
         {"bound", .size = &app.bound},
-        {"refuses", .flag = &app.refuses},
         {"fits", .flag = &app.fits},
         {NULL}
     };
@@ -252,7 +244,7 @@ int main(int argc, char **argv)
 
     app_parse(argc, argv, "fhbound", options, usage);
     if ((app.fhs < 1) || (app.fhs > MAX_FHS) || (app.threads < 1) ||
-        (app.threads > MAX_THREADS) || (app.least > app.most) ||
+        (app.threads > MAX_THREADS) || (app.most == 0) ||
         (app.most > app.heap)) {
         app_fatal("fhbound: 1 to %d Firehoses, 1 to %d threads, and pins "
                   "within the heap", MAX_FHS, MAX_THREADS);
@@ -264,9 +256,8 @@ int main(int argc, char **argv)
     run_threads(&app);
     printf("fhbound: %ld pins granted, %ld refused\n", app.granted,
            app.refused);
-    if ((app.refuses && (app.granted > 0)) || (app.fits && (app.refused > 0)) ||
-        (!app.refuses && (app.granted == 0))) {
-        wrong(&app, "pins granted", app.granted);
+    if ((app.fits && (app.refused > 0)) || (app.granted == 0)) {
+        wrong(&app, "pins refused", app.refused);
     }
     for (i = 0; i < app.fhs; ++i) {
         close_fh(&app, i);

@@ -825,20 +825,22 @@ firehose_tests()
     run "Firehose, room for all that it pins" firehose_counts \
         pinned_by_firehose 1 4194304 "$hits" $rig -- \
         $beside "$bound" --bound 4m --fits
-    run "Firehose, room for less than M + MAXVICTIM" firehose_counts \
-        pinned_by_firehose 1 1310720 "$hits" $rig -- \
-        $beside "$bound" --fhs 1 --bound 1280k --fits --threads 1 --most 32k
+    run "Firehose, room for less than M" firehose_counts \
+        pinned_by_firehose 1 655360 "$hits" $rig -- \
+        $beside "$bound" --fhs 1 --bound 640k --fits --threads 3 --most 16k
     run "Firehose, two that share too little room" \
         pinned_by_firehose 1 1310720 \
         'value("firehose_bytes_peak") > 1000000' $rig -- \
         $beside "$bound" --bound 1280k --threads 3
+    run "Firehose, room for less than M, several processes" \
+        pinned_by_firehose 2 1310720 "$hits" $rig -- \
+        $beside "$firehose" --bound 1280k --ops 200
     run "Firehose, few regions" with MAX_REGIONS=8 \
         pinned_by_firehose 1 1310720 'value("regions_peak") <= 8' $rig -- \
         $beside "$bound" --bound 1280k --threads 3
-    run "Firehose, no room" \
-        pinned_by_firehose 1 262144 'value("firehose_bytes_peak") < 262144' \
-        $rig -- $beside "$bound" --bound 256k --least 256k --most 256k --pins 20 \
-        --refuses
+    run "Firehose, two of which one may get nothing" \
+        pinned_by_firehose 1 262144 'value("firehose_bytes_peak") == 131072' \
+        $rig -- $beside "$bound" --bound 128k --most 16k --threads 3
 }
 
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes

@@ -6,6 +6,7 @@
 
 #include "params.h"
 
+#include <ucp/firehose/core/preloaded.h>
 #include <ucp/firehose/core/state.h>
 
 #include <ucs/base/page.h>
@@ -71,6 +72,30 @@ static ucs_status_t get_room(const ucp_fh_init_params_t *params,
     return get_bytes(params, UCP_FH_PARAM_FIELD_MAXVICTIM, params->max_victim,
                      VARIABLE "MAXVICTIM", UCP_FH_DEF_MAX_VICTIM,
                      &local->max_victim);
+}
+
+/* Peers are promised their part of M, and what is promised has to fit the
+ * bounds. What the bounds refused would be refused for ever: a peer gives
+ * firehoses back only when it has used up its part */
+static void fit_bounds(ucp_fh_local_params_t *local)
+{
+    uint64_t room         = ucp_fh_preloaded_room();
+    unsigned __int128 sum = (unsigned __int128)local->m + local->max_victim;
+    uint64_t m;
+
+    if (sum <= room) {
+        return;
+    }
+
+    m = (unsigned __int128)local->m * room / sum;
+    ucs_warn("firehose: M of %" PRIu64 " and MAXVICTIM of %" PRIu64 " bytes do "
+             "not fit the bounds of libuct_predreg.so "
+             "(UCX_RCACHE_PRED_MAX_PINNED, UCX_RCACHE_PRED_NODE_MAX_PINNED, "
+             "ulimit -l); they are %" PRIu64 " and %" PRIu64 " now; accepted: "
+             "together up to %" PRIu64, local->m, local->max_victim, m,
+             room - m, room);
+    local->m          = m;
+    local->max_victim = room - m;
 }
 
 static ucs_status_t check_procs(const ucp_fh_init_params_t *params)
@@ -141,6 +166,7 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
 
     settings->context = params->context;
     settings->index   = params->index;
+    fit_bounds(local);
     local->shift      = ucs_ilog2(bucket);
     local->num_peers  = params->num_procs;
     local->max_region = get(params, UCP_FH_PARAM_FIELD_MAX_REGION,

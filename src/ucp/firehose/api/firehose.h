@@ -74,7 +74,9 @@ typedef struct ucp_fh_init_params {
     uint64_t      max_victim; /**< MAXVICTIM: bytes that are pinned for this
                                    process at most, and that stay pinned although
                                    nobody uses them (64 MiB, or what
-                                   UCX_RCACHE_PRED_FIREHOSE_MAXVICTIM says) */
+                                   UCX_RCACHE_PRED_FIREHOSE_MAXVICTIM says).
+                                   Both are lowered to what the bounds of
+                                   libuct_predreg.so leave */
     uint64_t      bucket;     /**< Bytes of a bucket, the unit that is pinned: a
                                    power of 2, a page and more (a page) */
     uint32_t      max_region; /**< Buckets that are pinned together at most, 1 and

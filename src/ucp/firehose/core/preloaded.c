@@ -10,6 +10,7 @@
 
 /* NULL where libuct_predreg.so is not preloaded */
 #pragma weak predreg_firehose_map_1
+#pragma weak predreg_firehose_room_1
 #pragma weak predreg_firehose_count_1
 
 
@@ -20,6 +21,12 @@ ucs_status_t ucp_fh_preloaded_map(ucp_context_h context,
     return (predreg_firehose_map_1 != NULL) ?
                    predreg_firehose_map_1(context, params, memh_p) :
                    ucp_mem_map(context, params, memh_p);
+}
+
+uint64_t ucp_fh_preloaded_room(void)
+{
+    return (predreg_firehose_room_1 != NULL) ? predreg_firehose_room_1() :
+                                               UINT64_MAX;
 }
 
 void ucp_fh_report(ucp_fh_t *fh)

@@ -16,6 +16,7 @@
 #include <uct/ib/predreg/eager/thresholds.h>
 #include <uct/ib/predreg/iface/transfer.h>
 #include <uct/ib/predreg/md/domain.h>
+#include <uct/ib/predreg/md/foreign.h>
 #include <uct/ib/predreg/md/open.h>
 #include <uct/ib/predreg/md/use.h>
 #include <uct/ib/predreg/md/ucx_caches.h>
@@ -142,6 +143,11 @@ comm_issued(ucs_rcache_pred_window_t *window,
     uct_predreg_comm(&uct_predreg_core, window, comm);
 }
 
+static uint64_t firehose_room(void)
+{
+    return uct_predreg_firehose_room(&uct_predreg_core);
+}
+
 static void firehose_count(uint64_t requests, uint64_t hits)
 {
     uct_predreg_firehose_count(&uct_predreg_core.firehose, requests, hits);
@@ -181,6 +187,7 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .idle         = idle,
     .alter        = alter,
     .comm         = comm_issued,
+    .firehose_room  = firehose_room,
     .firehose_count = firehose_count
 };
 

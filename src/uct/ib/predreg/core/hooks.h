@@ -138,6 +138,10 @@ typedef struct uct_predreg_hooks {
     void         (*comm)(ucs_rcache_pred_window_t *window,
                          const uct_predreg_comm_t *comm);
 
+    /** @return how much Firehose may ever pin, bytes; see
+     *  preload/firehose.h. */
+    uint64_t     (*firehose_room)(void);
+
     /** Firehose was asked for so much more; see preload/firehose.h. */
     void         (*firehose_count)(uint64_t requests, uint64_t hits);
 

@@ -11,6 +11,7 @@
 
 #include <ucs/base/page.h>
 #include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/rcache_pred/predict/policy.h>
 
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/state.h>
@@ -95,6 +96,27 @@ void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh)
     if (uct_predreg_memlock_remove(&memlock, memh) == UCS_OK) {
         update_bound(core);
     }
+}
+
+uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core)
+{
+    size_t page      = ucs_rcache_pred_page_size();
+    uint64_t max     = uct_predreg_max_bytes(&core->knobs);
+    uint64_t node    = core->knobs.node_max_pinned;
+    /* Relaxed: UCP opens the domains of a context before the context is used */
+    unsigned domains = atomic_load_explicit(&core->num_managed,
+                                            memory_order_relaxed);
+
+    if ((core->pred == NULL) || (domains == 0) ||
+        ((max == UINT64_MAX) && (node == SIZE_MAX))) {
+        return UINT64_MAX;
+    }
+
+    max -= ucs_rcache_pred_bound_reserve(max, page);
+    if (node != SIZE_MAX) {
+        node -= ucs_min(node, ucs_rcache_pred_pieces_reserve(page));
+    }
+    return ucs_min(max, node) / domains;
 }
 
 /* Register memory whose room is reserved */

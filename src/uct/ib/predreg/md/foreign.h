@@ -53,6 +53,11 @@ void uct_predreg_foreign_add(uct_predreg_core_t *core, uct_mem_h memh,
  *  one of the cache. */
 void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh);
 
+/** @return how many bytes the bounds of the process and of the node leave for
+ *          memory that is registered in each managed domain, if nothing else
+ *          is; UINT64_MAX: there are no bounds. */
+uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core);
+
 /**
  * Register memory for Firehose in a managed domain, within the bounds: idle
  * regions of the cache give way.

@@ -22,6 +22,14 @@ predreg_firehose_map_1(ucp_context_h context,
     return status;
 }
 
+PREDREG_EXPORT uint64_t predreg_firehose_room_1(void)
+{
+    const uct_predreg_hooks_t *hooks =
+            predreg_hooks(predreg_ucx(PREDREG_CALLER));
+
+    return (hooks == NULL) ? UINT64_MAX : hooks->firehose_room();
+}
+
 PREDREG_EXPORT void predreg_firehose_count_1(uint64_t requests, uint64_t hits)
 {
     const uct_predreg_hooks_t *hooks =

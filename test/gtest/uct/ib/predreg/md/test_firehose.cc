@@ -227,6 +227,38 @@ TEST_F(test_firehose_regs, memory_that_is_not_pinned_does_not_count) {
     dereg(md, memh);
 }
 
+/* What is left for pieces of messages is not Firehose's */
+TEST_F(test_firehose_regs, room) {
+    uct_predreg_core_t *core = test_core_state();
+
+    EXPECT_EQ(UINT64_MAX, uct_predreg_firehose_room(core)) << "no domain yet";
+    open(1);
+    EXPECT_EQ(UINT64_MAX, uct_predreg_firehose_room(core)) << "no bounds";
+    set("NODE_MAX_PINNED", "1M");
+    EXPECT_EQ((1024 - 128) * KB, uct_predreg_firehose_room(core));
+    set("MAX_PINNED", "640K");
+    EXPECT_EQ((640 - 128) * KB, uct_predreg_firehose_room(core));
+    open(2);
+    EXPECT_EQ((640 - 128) * KB / 2, uct_predreg_firehose_room(core));
+}
+
+TEST_F(test_firehose_regs, there_is_room_for_so_much) {
+    set("MAX_PINNED", "2M");
+
+    uct_md_h md       = open();
+    size_t room       = uct_predreg_firehose_room(test_core_state());
+    size_t more       = room + 4096;
+    void *memory      = aligned_alloc(4096, more);
+    uct_mem_h memh    = nullptr;
+
+    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT,
+              uct_predreg_mem_reg(domain(md), memory, more, MAP, PINS, &memh));
+    ASSERT_EQ(UCS_OK,
+              uct_predreg_mem_reg(domain(md), memory, room, MAP, PINS, &memh));
+    dereg(md, memh);
+    free(memory);
+}
+
 TEST_F(test_firehose_regs, requests_are_counted) {
     test_core_count_firehose(3, 1);
     test_core_count_firehose(1, 1);

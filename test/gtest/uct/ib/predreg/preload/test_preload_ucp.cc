@@ -362,7 +362,7 @@ TEST_F(test_preload_ucp, firehose_maps_memory) {
     EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, fake_comm.purpose);
 }
 
-TEST_F(test_preload_ucp, firehose_counts) {
+TEST_F(test_preload_ucp, firehose_asks_and_counts) {
     static uint64_t counts[2];
 
     m_hooks.firehose_count = [](uint64_t requests, uint64_t hits) {
@@ -372,7 +372,10 @@ TEST_F(test_preload_ucp, firehose_counts) {
     predreg_firehose_count_1(3, 2);
     EXPECT_EQ(3u, counts[0]);
     EXPECT_EQ(2u, counts[1]);
+    m_hooks.firehose_room = [] { return uint64_t(42); };
+    EXPECT_EQ(42u, predreg_firehose_room_1());
     fake_set_hooks(nullptr);
+    EXPECT_EQ(UINT64_MAX, predreg_firehose_room_1());
     predreg_firehose_count_1(1, 1);
     EXPECT_EQ(3u, counts[0]);
 }
