@@ -13,10 +13,14 @@
 #include <uct/api/tl.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Bytes that are copied at a time, as many as the buffers of ib have
  * (UCX_IB_SEG_SIZE) */
-#define MAX_COPY 8192
+#define MAX_COPY  8192
+
+/* Bytes of a short put, about as many as an adapter takes with its command */
+#define MAX_SHORT 128
 
 /* A copy under way. cma moves it as it moves a buffer of the program. */
 typedef struct copy {
@@ -93,6 +97,23 @@ static ucs_status_t copy_post(copy_t *copy, uct_ep_get_zcopy_func_t post,
     return status;
 }
 
+/* Also a copy, since cma moves nothing at once */
+static ucs_status_t put_short(uct_ep_h ep, const void *buffer, unsigned length,
+                              uint64_t remote_addr, uct_rkey_t rkey)
+{
+    copy_t *copy = copy_new(length);
+    ucs_status_t status;
+
+    if (copy == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    memcpy(copy->buffer, buffer, length);
+    status = copy_post(copy, ep->iface->ops.ep_put_zcopy, ep, remote_addr,
+                       rkey);
+    return UCS_STATUS_IS_ERR(status) ? status : UCS_OK;
+}
+
 static ssize_t put_bcopy(uct_ep_h ep, uct_pack_callback_t pack, void *arg,
                          uint64_t remote_addr, uct_rkey_t rkey)
 {
@@ -127,6 +148,15 @@ static ucs_status_t get_bcopy(uct_ep_h ep, uct_unpack_callback_t unpack,
     return copy_post(copy, ep->iface->ops.ep_get_zcopy, ep, remote_addr, rkey);
 }
 
+/* Whether UCP is to find all that it wants of a transport for its own puts
+ * and gets */
+static int is_one_sided(void)
+{
+    const char *value = getenv("NATIVE_ONE_SIDED");
+
+    return (value != NULL) && !strcmp(value, "1");
+}
+
 static ucs_status_t query(uct_iface_h iface, uct_iface_attr_t *attr)
 {
     ucs_status_t status = cma_query(iface, attr);
@@ -136,6 +166,10 @@ static ucs_status_t query(uct_iface_h iface, uct_iface_attr_t *attr)
                                   UCT_IFACE_FLAG_GET_BCOPY;
         attr->cap.put.max_bcopy = MAX_COPY;
         attr->cap.get.max_bcopy = MAX_COPY;
+        if (is_one_sided()) {
+            attr->cap.flags        |= UCT_IFACE_FLAG_PUT_SHORT;
+            attr->cap.put.max_short = MAX_SHORT;
+        }
     }
     return status;
 }
@@ -144,6 +178,7 @@ void iface_complete(uct_iface_h iface)
 {
     cma_query               = iface->ops.iface_query;
     iface->ops.iface_query  = query;
+    iface->ops.ep_put_short = put_short;
     iface->ops.ep_put_bcopy = put_bcopy;
     iface->ops.ep_get_bcopy = get_bcopy;
 }

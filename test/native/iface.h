@@ -14,7 +14,9 @@
  * Gives an interface of cma what an interface of an adapter has besides: puts
  * and gets that copy, and need no registered memory. The library under test
  * registers a message piece by piece only where they exist. UCP does not use
- * them itself, since it looks for short puts as well.
+ * them itself, since it looks for short puts as well. With NATIVE_ONE_SIDED=1
+ * it finds these, and its own puts and gets go through cma, without help of
+ * the target.
  */
 
 /** Complete an interface of cma that was just opened. Any thread may call
