@@ -64,10 +64,16 @@ static void local_ended(ucp_fh_comp_t *self)
     ended(ucs_container_of(self, struct ucp_fh_hold, pin.comp), self->status);
 }
 
+/* Under lock */
 static void remote_ended(ucp_fh_comp_t *self)
 {
-    ended(ucs_container_of(self, struct ucp_fh_hold, request.comp),
-          self->status);
+    ucp_fh_hold_h hold = ucs_container_of(self, struct ucp_fh_hold,
+                                          request.comp);
+
+    if (self->status == UCS_OK) {
+        ucp_fh_remote_hold(&hold->fh->remote, &hold->request);
+    }
+    ended(hold, self->status);
 }
 
 static ucp_fh_hold_h
@@ -204,6 +210,9 @@ pin_remote(ucp_fh_h fh, form_t form, uint32_t peer, uint64_t address,
     *hold_p = hold;
     ucp_fh_lock(fh);
     status = begin_remote(hold, form, peer, address, length);
+    if (status == UCS_OK) {
+        ucp_fh_remote_hold(&fh->remote, &hold->request);
+    }
     ucp_fh_unlock(fh);
     return finish(fh, hold, callback, status);
 }
@@ -279,6 +288,7 @@ void ucp_fh_release(ucp_fh_hold_h hold)
     if (hold->is_local) {
         ucp_fh_local_release(&fh->local, &hold->pin);
     } else {
+        ucp_fh_remote_unhold(&fh->remote, &hold->request);
         ucp_fh_remote_release(&fh->remote, &hold->request);
     }
     is_unsettled = ucp_fh_is_unsettled(fh);

@@ -193,7 +193,8 @@ static ucs_status_t try_hit(ucp_fh_request_t *request)
         return UCS_OK;
     }
 
-    if ((peer->da != NULL) || !ucp_fh_run_is_hit(peer, &request->run)) {
+    if (((peer->da != NULL) || !ucp_fh_run_is_hit(peer, &request->run)) &&
+        !ucp_fh_run_is_held(peer, &request->run)) {
         return UCS_ERR_NO_RESOURCE;
     }
 
@@ -284,6 +285,25 @@ ucs_status_t ucp_fh_remote_partial(ucp_fh_remote_t *table,
 
     grant_hit(request);
     return UCS_OK;
+}
+
+void ucp_fh_remote_hold(ucp_fh_remote_t *table, const ucp_fh_request_t *request)
+{
+    uint64_t i;
+
+    for (i = 0; i < request->run.num; ++i) {
+        ++ucp_fh_entry_find(request->peer, request->run.first + i)->holds;
+    }
+}
+
+void ucp_fh_remote_unhold(ucp_fh_remote_t *table,
+                          const ucp_fh_request_t *request)
+{
+    uint64_t i;
+
+    for (i = 0; i < request->run.num; ++i) {
+        --ucp_fh_entry_find(request->peer, request->run.first + i)->holds;
+    }
 }
 
 void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request)

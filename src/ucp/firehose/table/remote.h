@@ -55,6 +55,12 @@ BEGIN_C_DECLS
  * own pinned (local.h), before it can release one: it pins first, and requests
  * then.
  *
+ * HELD BUCKETS. A request that was granted may hold its buckets: further ones
+ * for these alone are granted at once, with the bit given to another one or the
+ * buckets being recalled. So a thread may use what it has pinned before it
+ * releases the pin. Nobody waits longer for that than until then, and until
+ * what has begun before is released.
+ *
  * The paper's threads poll until they have what they need. Here the function
  * that frees firehoses tries those that wait again, in the order in which they
  * came; there is nothing to be polled.
@@ -107,6 +113,7 @@ typedef struct ucp_fh_entry {
     ucp_fh_peer_t        *peer;
     ucp_fh_bucket_t      bucket;
     uint32_t             uses;        /**< Requests that use it */
+    uint32_t             holds;       /**< Of these, those that hold it */
     uint8_t              state;       /**< @ref ucp_fh_entry_state_t */
     uint8_t              is_recalled; /**< To be given back once nobody uses
                                            it */
@@ -288,6 +295,13 @@ ucs_status_t ucp_fh_remote_try(ucp_fh_remote_t *table,
 ucs_status_t ucp_fh_remote_partial(ucp_fh_remote_t *table,
                                    ucp_fh_request_t *request, uint32_t peer,
                                    const ucp_fh_run_t *run);
+
+/** A request that was granted holds its buckets until ucp_fh_remote_unhold(),
+ *  which is called before it is released. */
+void ucp_fh_remote_hold(ucp_fh_remote_t *table,
+                        const ucp_fh_request_t *request);
+void ucp_fh_remote_unhold(ucp_fh_remote_t *table,
+                          const ucp_fh_request_t *request);
 
 /** End the use of a request that was granted (firehose_release()). */
 void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request);

@@ -600,6 +600,57 @@ TEST_F(test_remote, no_hit_against_the_bit) {
     release(hit);
 }
 
+/* What is held is there for whoever holds it, or its holder could wait for the
+ * one with the bit, which waits for the holder */
+TEST_F(test_remote, held_against_the_bit) {
+    request_t holder, waits, hit, other;
+
+    make(2, 1);
+    have(10, 1);
+    EXPECT_EQ(UCS_OK, acquire(holder, 10, 1));
+    ucp_fh_remote_hold(&m_table, &holder.request);
+    EXPECT_EQ(UCS_INPROGRESS, acquire(waits, 20, 2));
+    EXPECT_EQ(1u, m_table.stats.bits);
+    EXPECT_EQ(UCS_OK, try_acquire(hit, 10, 1));
+    EXPECT_EQ(UCS_INPROGRESS, acquire(other, 10, 2)); /* Not all of it is */
+    ucp_fh_remote_unhold(&m_table, &holder.request);
+    release(holder);
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_acquire(holder, 10, 1));
+    EXPECT_TRUE(m_moves.empty());
+
+    /* The one with the bit gets the firehoses once the use has ended */
+    release(hit);
+    answer();
+    EXPECT_EQ(1u, waits.calls);
+    EXPECT_EQ(0u, other.calls);
+    release(waits);
+    answer();
+    EXPECT_EQ(1u, other.calls);
+    release(other);
+}
+
+/* The same if the peer wants the bucket back */
+TEST_F(test_remote, held_and_recalled) {
+    request_t holder, hit;
+    recall_t back;
+
+    make(3);
+    have(10, 1);
+    EXPECT_EQ(UCS_OK, acquire(holder, 10, 1));
+    ucp_fh_remote_hold(&m_table, &holder.request);
+    EXPECT_EQ(UCS_INPROGRESS, recall(back, 10, 1));
+    EXPECT_EQ(UCS_OK, acquire(hit, 10, 1));
+    ucp_fh_remote_unhold(&m_table, &holder.request);
+    release(holder);
+    EXPECT_EQ(0u, back.calls);
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_acquire(holder, 10, 1));
+    release(hit);
+    EXPECT_EQ(1u, back.calls);
+    ASSERT_EQ(1u, m_moves.size());
+    EXPECT_EQ(buckets_t({10}), unpins(m_moves[0]));
+    answer();
+}
+
 TEST_F(test_remote, recalls) {
     request_t used, pending;
     recall_t first, second;
