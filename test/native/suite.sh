@@ -188,6 +188,16 @@ refused_arena()
         ! grep -q '"arena_committed":[1-9]' "$work/summary"
 }
 
+# firehose_app ONE_SIDED COMMAND...: a program that measures Firehose: it tells of no
+# errors, and UCX does not either
+firehose_app()
+{
+    local one_sided=$1
+    shift
+    no_errors $rig -- env NATIVE_ONE_SIDED="$one_sided" "$@" &&
+        grep -q '^{.*"errors":0,.*}$' "$work/said"
+}
+
 # with NAME=VALUE COMMAND...: with a knob set; the command may be a function
 with()
 {
@@ -843,6 +853,45 @@ firehose_tests()
         $rig -- $beside "$bound" --bound 128k --most 16k --threads 3
 }
 
+# Programs that measure Firehose, as short as they can be: they check what they do. With
+# puts and gets that need nobody at the target, and emulated ones
+firehose_app_tests()
+{
+    local apps="$build/test/apps" one_sided scheme
+    # Few enough operations that most places are written once
+    local few="--ops 100 --share 1m --maxvictim 256k --set 8m"
+
+    for one_sided in 1 0; do
+        for scheme in firehose pinned rendezvous "rendezvous --keep"; do
+            run "Firehose measured, puts, $scheme, one-sided $one_sided" \
+                firehose_app $one_sided "$apps/fhputs" --scheme $scheme $few
+            run "Firehose measured, gets, $scheme, one-sided $one_sided" \
+                firehose_app $one_sided "$apps/fhputs" --scheme $scheme $few \
+                --gets --align 4k
+        done
+        run "Firehose measured, puts of whole pages, one-sided $one_sided" \
+            firehose_app $one_sided "$apps/fhputs" $few --align 4k
+        run "Firehose measured, puts, large buckets, one-sided $one_sided" \
+            firehose_app $one_sided "$apps/fhputs" $few --bucket 64k
+        run "Firehose measured, matrices, one-sided $one_sided" \
+            firehose_app $one_sided "$apps/fhcannon" --iters 2 --share 32k
+        run "Firehose measured, matrices, gets, one-sided $one_sided" \
+            firehose_app $one_sided "$apps/fhcannon" --iters 2 --gets
+        run "Firehose measured, sort, one-sided $one_sided" \
+            firehose_app $one_sided "$apps/fhsort" --iters 2 --share 64k
+    done
+    run "Firehose measured, additions" firehose_app 1 "$apps/fhgups" \
+        --updates 1000
+    run "Firehose measured, additions, libraries apart" firehose_app 1 \
+        "$apps/fhgups" --updates 1000 --apart --procs 3
+    run "Firehose measured, fairness" firehose_app 1 "$apps/fhfair" --ms 200
+    run "Firehose measured, fairness, pins" firehose_app 1 "$apps/fhfair" \
+        --ms 200 --pins
+    run "Firehose measured, hits" firehose_app 1 "$apps/fhhits" --rounds 3
+    run "Firehose measured, requests" firehose_app 1 "$apps/fhmoves" \
+        --procs 3 --ms 200
+}
+
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes
 # under stock UCX as well
 messages="--threads 1"
@@ -870,6 +919,7 @@ if [ -z "$sanitizer" ]; then
     small_tests
     arena_tests
     firehose_tests
+    firehose_app_tests
     stock_tests
     run "integrity, 4 ranks" job 4 "$apps/integrity" $messages --seed 4
     run "integrity, on demand" \
