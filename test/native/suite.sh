@@ -808,6 +808,10 @@ firehose_counts()
 # the program sends from stays registered as well if it is expected to be used again
 firehose_tests()
 {
+    # Processes are forked once UCX has been loaded. Its thread for the file system
+    # of its objects may be mapping memory just then, and has a lock that no child
+    # gets: see docs/coexistence.md
+    local -x UCX_VFS_ENABLE=n
     # One binary for all versions of UCX
     local firehose="$build/test/apps/firehose" bound="$build/test/apps/fhbound"
     local hits='value("firehose_requests") > value("firehose_hits") &&
@@ -857,6 +861,7 @@ firehose_tests()
 # puts and gets that need nobody at the target, and emulated ones
 firehose_app_tests()
 {
+    local -x UCX_VFS_ENABLE=n # As above
     local apps="$build/test/apps" one_sided scheme
     # Few enough operations that most places are written once
     local few="--ops 100 --share 1m --maxvictim 256k --set 8m"
