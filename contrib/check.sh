@@ -46,6 +46,7 @@ check_parts "$@"
 passed=0
 failed=0
 skipped=0
+flaky=0 # Those of the passed ones that took a second attempt
 logs=$build/check
 
 # Seconds after which a test is ended: several times what the longest takes
@@ -81,7 +82,10 @@ check()
     limited "$@" > "$log" 2>&1 || status=$?
     case $status in
     0)  passed=$((passed + 1))
-        say "PASS $name ($((SECONDS - begin)) s)" ;;
+        say "PASS $name ($((SECONDS - begin)) s)"
+        if grep '^FLAKY' "$log"; then
+            flaky=$((flaky + 1))
+        fi ;;
     77) skipped=$((skipped + 1))
         say "SKIP $name: $(tail -n 1 "$log")" ;;
     *)  failed=$((failed + 1))
@@ -118,10 +122,11 @@ build_sanitized()
 }
 
 # run_gtest COMMAND...: the unit tests, a part of them on each processor; what
-# failed comes last
+# failed comes last. Tests that have failed get a second attempt, one after the other,
+# as test/suite.sh explains
 run_gtest()
 {
-    local shards i pids=() failures=()
+    local shards i log pids=() failures=() status=0
     shards=$(nproc)
     for ((i = 0; i < shards; ++i)); do
         GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$@" \
@@ -135,7 +140,25 @@ run_gtest()
             failures+=("$logs/shard-$i.log")
         fi
     done
-    [ ${#failures[@]} -eq 0 ] || { cat "${failures[@]}"; return 1; }
+
+    for log in "${failures[@]}"; do
+        cat "$log"
+        run_failed "$log" "$@" || status=1
+    done
+    return $status
+}
+
+# run_failed LOG COMMAND...: those tests once more that have failed by that log of
+# them. What has ended the program fails at once
+run_failed()
+{
+    local log=$1 names
+    shift
+    names=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\.[^ ,]*\).*/\1/p' "$log" |
+                sort -u | paste -sd:)
+    grep -q '^\[=*\] .* ran\.' "$log" && [ -n "$names" ] || return
+    GTEST_FILTER=$names "$@" || return
+    echo "FLAKY $names"
 }
 
 # Tests of one thread that take longest under the thread sanitizer, which has
@@ -248,7 +271,7 @@ check_install()
 # in it is compared with the checkout instead
 check_package()
 {
-    check "make distcheck" make -C "$build" distcheck \
+    check "make distcheck" make -C "$build" -j"$(nproc)" distcheck \
         DISTCHECK_CONFIGURE_FLAGS=--disable-tests
     check "files of the tarball" "$top/test/dist.sh" "$build"
     check "Debian packages" "$top/contrib/package.sh"
@@ -329,7 +352,8 @@ main()
         run_part "$part"
     done
 
-    say "$passed passed, $failed failed, $skipped skipped, in $SECONDS s"
+    say "$passed passed, of these $flaky by a second attempt;" \
+        "$failed failed, $skipped skipped, in $SECONDS s"
     [ "$failed" -eq 0 ]
 }
 
@@ -341,12 +365,15 @@ check_suite()
     shift
     set +e
     "$@" 2>&1 | tee "$log" |
-        { grep --line-buffered -E '^(PASS|FAIL|SKIP|    )' || true; }
+        { grep --line-buffered -E '^(PASS|FAIL|SKIP|FLAKY|    )' || true; }
     status=${PIPESTATUS[0]}
     set -e
 
     counts=$(grep -c '^PASS' "$log" || true)
     passed=$((passed + counts))
+    counts=$(grep -c '^FLAKY' "$log" || true)
+    passed=$((passed + counts))
+    flaky=$((flaky + counts))
     counts=$(grep -c '^FAIL' "$log" || true)
     failed=$((failed + counts))
     counts=$(grep -c '^SKIP' "$log" || true)
