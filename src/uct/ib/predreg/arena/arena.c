@@ -15,6 +15,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 
 /* How often it is looked at whether memory is short, and statistics are shown, ns.
@@ -278,6 +279,9 @@ static ucs_rcache_pred_time_t tend(void *arg)
         give_if_short(arena, now);
     }
     due = ucs_arena_tend(arena->served.super, now);
+    if (due > now) {
+        atomic_store_explicit(&arena->is_supplied, 1, memory_order_relaxed);
+    }
     if (is_look && (arena->publish != NULL)) {
         arena->publish(arena->regs.ops.arg);
     }
@@ -288,6 +292,19 @@ ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena)
 {
     return ucs_rcache_pred_thread_start(arena->thread, "predreg-arena", tend,
                                         arena);
+}
+
+void uct_predreg_arena_await_supply(uct_predreg_arena_t *arena,
+                                    uint64_t patience)
+{
+    struct timespec moment     = {.tv_nsec = 100000};
+    ucs_rcache_pred_time_t end = ucs_rcache_pred_thread_now(arena->thread) +
+                                 patience;
+
+    while (!atomic_load_explicit(&arena->is_supplied, memory_order_relaxed) &&
+           (ucs_rcache_pred_thread_now(arena->thread) < end)) {
+        (void)nanosleep(&moment, NULL);
+    }
 }
 
 void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)

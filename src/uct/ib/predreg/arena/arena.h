@@ -78,6 +78,10 @@ typedef struct uct_predreg_arena {
                                               come here. Written by any thread,
                                               relaxed: nothing is read through
                                               it */
+    _Atomic int              is_supplied; /**< Whether the helper has done once all
+                                               that was due: there is a slab, if
+                                               there can be one. Written by the
+                                               helper, relaxed as above */
     _Atomic uint64_t         zero_time;  /**< See the statistics. Relaxed */
     _Atomic pthread_t        helper;  /**< The helper thread. Relaxed: whoever
                                            compares it with itself either is it,
@@ -101,6 +105,14 @@ void uct_predreg_arena_destroy(uct_predreg_arena_t *arena);
 
 /** Start the helper thread, unless it runs. */
 ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena);
+
+/** Wait until there is memory to be had, if there can be any. A program often
+ *  allocates what it keeps for long just after it has opened its domains: that would
+ *  come from the kernel for good.
+ *
+ * @param [in] patience  So long at most, ns. */
+void uct_predreg_arena_await_supply(uct_predreg_arena_t *arena,
+                                    uint64_t patience);
 
 /** At the exit of the process: end the helper thread, and leave the program's
  *  memory to the kernel.

@@ -29,6 +29,10 @@
  * given back while others are in use, and other memory has a place */
 #define MIN_SLABS 4
 
+/* How long a program that opens a domain waits for the first slab, ns: to register it
+ * takes milliseconds, but all processes of a node begin at the same time */
+#define PATIENCE 100000000ull
+
 /* What rdma-core says where fork() needs no care: ibv_fork_status of its
  * verbs.h, from version 35 on */
 #define FORK_UNNEEDED 2
@@ -281,6 +285,20 @@ void uct_predreg_arena_open_domain(uct_predreg_core_t *core,
     domain->arena_number = number;
     if (uct_predreg_arena_start(arena) != UCS_OK) {
         ucs_warn("the helper thread of the arena cannot start: it stays empty");
+    }
+}
+
+void uct_predreg_arena_await(uct_predreg_core_t *core)
+{
+    uct_predreg_arena_t *arena = NULL;
+
+    pthread_mutex_lock(&core->lock);
+    if (core->has_arena) {
+        arena = atomic_load_explicit(&core->arena.arena, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&core->lock);
+    if (arena != NULL) {
+        uct_predreg_arena_await_supply(arena, PATIENCE);
     }
 }
 

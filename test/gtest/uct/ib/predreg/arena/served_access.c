@@ -54,6 +54,11 @@ ucs_status_t served_start(test_served_t *served)
     return uct_predreg_arena_start(served);
 }
 
+void served_await_supply(test_served_t *served)
+{
+    uct_predreg_arena_await_supply(served, UINT64_MAX / 4);
+}
+
 void served_stop(test_served_t *served)
 {
     uct_predreg_arena_stop(served, UINT64_MAX / 4);

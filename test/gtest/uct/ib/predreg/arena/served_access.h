@@ -42,6 +42,7 @@ ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
 void served_destroy(test_served_t *served);
 ucs_status_t served_start(test_served_t *served);
 void served_stop(test_served_t *served);
+void served_await_supply(test_served_t *served);
 int served_give_way(test_served_t *served);
 
 /* The helper, so long after now */

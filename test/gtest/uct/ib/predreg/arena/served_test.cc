@@ -6,6 +6,8 @@
 
 #include "served_test.h"
 
+#include <chrono>
+#include <thread>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -28,7 +30,7 @@ served_test::~served_test()
     }
 }
 
-void served_test::make(bool is_strict)
+void served_test::make(bool is_strict, bool is_supplied)
 {
     const test_served_ops_t ops = {mem_reg, mem_dereg, reserve, release, publish,
                                    this};
@@ -36,7 +38,9 @@ void served_test::make(bool is_strict)
     ASSERT_EQ(UCS_OK, served_make(SLABS * SLAB, SLAB, MIN, is_strict, ACCESS,
                                   &ops, &m_served));
     ASSERT_EQ(0, add());
-    tend();
+    if (is_supplied) {
+        tend();
+    }
 }
 
 int served_test::add()
@@ -108,6 +112,8 @@ ucs_status_t served_test::mem_reg(void *domain, void *address, size_t length,
 {
     domain_t *self = static_cast<domain_t*>(domain);
 
+    std::this_thread::sleep_for(
+            std::chrono::milliseconds(self->test->m_delay));
     EXPECT_EQ(ACCESS, flags);
     EXPECT_EQ(SLAB, length);
     /* As the kernel does not pin what nobody may access */

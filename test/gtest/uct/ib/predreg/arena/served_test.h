@@ -41,7 +41,7 @@ protected:
     served_test();
     ~served_test();
 
-    void make(bool is_strict = false);
+    void make(bool is_strict = false, bool is_supplied = true);
 
     /* The helper has done all that is due, some time later */
     void tend(uint64_t later = 0);
@@ -72,6 +72,8 @@ protected:
     std::atomic<unsigned> m_published; /* How often statistics were shown */
     uintptr_t             m_last_memh;
     size_t                m_page;
+    unsigned              m_delay = 0; /* Of a registration, ms. Does not change
+                                          while the helper runs */
 };
 
 #endif

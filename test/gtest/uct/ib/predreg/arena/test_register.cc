@@ -169,6 +169,17 @@ TEST_F(test_arena_register, empty_slabs_give_way) {
     EXPECT_TRUE(served_give_way(m_served));
 }
 
+/* A program that has opened a domain finds memory at once, however long the helper
+ * takes to register it */
+TEST_F(test_arena_register, first_slab_is_waited_for) {
+    make(false, false);
+    m_delay = 20;
+    ASSERT_EQ(UCS_OK, served_start(m_served));
+    served_await_supply(m_served);
+    (void)map(MIN);
+    served_stop(m_served);
+}
+
 /* Where all uses are answered nobody but the helper can show how many they are, and
  * it does so again and again */
 TEST_F(test_arena_register, statistics_are_shown) {
