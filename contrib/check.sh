@@ -163,8 +163,7 @@ run_failed()
 
 # Tests of one thread that take longest under the thread sanitizer, which has
 # nothing to find there
-tests_of_one_thread=test_spend.*:test_patterns.*:test_optimum.*
-tests_of_one_thread+=:test_replay_cache.*:test_report_command.*:test_explore.*
+tests_of_one_thread=test_spend.*:test_patterns.*:test_explore.*
 
 # run_tsan COMMAND...: the thread sanitizer works neither with the memory hooks
 # of UCX nor where addresses are randomised further than it expects

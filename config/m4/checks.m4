@@ -35,6 +35,8 @@ AC_DEFUN([PREDREG_CHECK_SANITIZE], [
             [SANITIZE_CXXFLAGS=$SANITIZE_CFLAGS])
     AC_SUBST([SANITIZE_CXXFLAGS])
 
+    AM_CONDITIONAL([SANITIZES_THREADS], [test $enable_sanitize = thread])
+
     dnl Whether make may run what it has built. The thread sanitizer does not
     dnl work everywhere
     AM_CONDITIONAL([RUNS_BUILT],

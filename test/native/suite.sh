@@ -294,11 +294,14 @@ watch_pinned()
 every()
 {
     local kind=$1 count i setting failed=0
+    # The library is the same in each generation, and a run takes longer in another
+    # one than this machine's: there each third call does
+    local step=${suite:+3}
     shift
     count=$(calls "$kind")
     echo "$count $kind"
     [ "${count:-0}" -gt 0 ] || return
-    for ((i = 1; i <= count; ++i)); do
+    for ((i = 1; i <= count; i += ${step:-1})); do
         for setting in "$@"; do
             with_failure "${setting/@/$i}" || failed=1
         done
