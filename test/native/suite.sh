@@ -816,7 +816,8 @@ firehose_tests()
     # gets: see docs/coexistence.md
     local -x UCX_VFS_ENABLE=n
     # One binary for all versions of UCX
-    local firehose="$build/test/apps/firehose" bound="$build/test/apps/fhbound"
+    local apps="$build/test/apps"
+    local firehose="$apps/firehose" bound="$apps/fhbound"
     local hits='value("firehose_requests") > value("firehose_hits") &&
                 value("firehose_hits") > 0 && value("firehose_bytes_peak") > 0'
     local beside="env LD_PRELOAD=$preload UCX_RCACHE_PRED_FIREHOSE_M=1M
@@ -831,6 +832,11 @@ firehose_tests()
     run "Firehose, nonsense is sent" $rig -- "$firehose" --damage --ops 200
     run "Firehose, large buckets" no_errors $rig -- "$firehose" --bucket 64k \
         --m 4m --maxvictim 1m --heap 16m --ops 200
+    run "Firehose, memory is unmapped" firehose_app 1 "$apps/fhunmap"
+    run "Firehose, memory is unmapped, emulated puts" firehose_app 0 \
+        "$apps/fhunmap"
+    run "Firehose, memory is unmapped, large buckets" firehose_app 0 \
+        "$apps/fhunmap" --bucket 64k --share 2m --maxvictim 512k --rounds 50
     run "Firehose, a process is killed" $rig -- env UCX_TLS=tcp,cma,self \
         "$firehose" --procs 3 --kill
     run "Firehose, under the library" \

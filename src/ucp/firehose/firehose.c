@@ -11,6 +11,7 @@
 #include <ucp/firehose/core/peer.h>
 #include <ucp/firehose/core/pinning.h>
 #include <ucp/firehose/core/settle.h>
+#include <ucp/firehose/core/unmap.h>
 
 #include <ucp/firehose/wire/key.h>
 #include <ucs/base/hash.h>
@@ -44,6 +45,8 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     ucs_list_head_init(&fh->outbox);
     ucs_list_head_init(&fh->calls);
     ucs_list_head_init(&fh->mems);
+    ucs_list_head_init(&fh->parts);
+    ucs_list_head_init(&fh->leaving);
     ucs_list_head_init(&fh->workers);
     pthread_mutex_init(&fh->send_lock, NULL);
     pthread_mutex_init(&fh->lock, NULL);
@@ -94,6 +97,9 @@ ucs_status_t ucp_fh_init(const ucp_fh_init_params_t *params, ucp_fh_h *fh_p)
     ucp_fh_settings_t settings;
     ucs_status_t status;
     ucp_fh_t *fh;
+
+    /* Where it fails, programs have to withdraw memory before they unmap it */
+    (void)ucp_fh_watch_start();
 
     status = ucp_fh_settings_get(params, &settings);
     if (status != UCS_OK) {
@@ -333,8 +339,18 @@ static void fail_all(ucp_fh_t *fh)
 
 static void free_mems(ucp_fh_t *fh)
 {
+    struct ucp_fh_mem *mem;
+    ucp_fh_part_t *part;
+
+    while (!ucs_list_is_empty(&fh->parts)) {
+        part = ucs_list_extract_head(&fh->parts, ucp_fh_part_t, link);
+        free(part);
+    }
     while (!ucs_list_is_empty(&fh->mems)) {
-        free(ucs_list_extract_head(&fh->mems, struct ucp_fh_mem, link));
+        mem = ucs_list_extract_head(&fh->mems, struct ucp_fh_mem, link);
+        ucp_fh_watch_remove(&mem->watched);
+        ucp_fh_watch_free(&mem->watched);
+        free(mem);
     }
 }
 
@@ -347,6 +363,9 @@ void ucp_fh_finalize(ucp_fh_h fh)
     ucp_fh_thread_stop(fh);
     flush_worker(fh);
     fail_all(fh);
+    while (ucp_fh_unmap_finish(fh)) {
+        /* Nobody has firehoses on what was unmapped any more */
+    }
     ucp_fh_thread_destroy_worker(fh);
 
     ucp_fh_local_cleanup(&fh->local, &ops);

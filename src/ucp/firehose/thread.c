@@ -12,6 +12,7 @@
 #include <ucp/firehose/core/peer.h>
 #include <ucp/firehose/core/settle.h>
 #include <ucp/firehose/core/target.h>
+#include <ucp/firehose/core/unmap.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -352,6 +353,7 @@ static void *run(void *arg)
         has_progressed = progress(fh);
         has_handled    = handle_messages(fh);
         ucp_fh_settle(fh);
+        ucp_fh_unmap_progress(fh);
         is_busy = help_workers(fh);
         idle    = (has_progressed || has_handled) ? 0 : idle + 1;
         if (idle > MAX_IDLE) {
@@ -416,6 +418,7 @@ ucs_status_t ucp_fh_thread_create_worker(ucp_fh_t *fh)
         status = UCS_ERR_NO_RESOURCE;
         goto err_release_address;
     }
+    fh->watcher.wake_fd = fh->wake_fd;
     return UCS_OK;
 
 err_release_address:

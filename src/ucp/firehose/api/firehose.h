@@ -182,6 +182,11 @@ void ucp_fh_query(ucp_fh_h fh, ucp_fh_stats_t *stats);
  * a peer which breaks the rules could reach the rest of the first and the last
  * bucket; and where a bucket is more than a page, all of its pages have to exist.
  *
+ * If it is unmapped, UCX's memory hooks tell, and it is withdrawn: peers get
+ * UCS_ERR_INVALID_ADDR. The memory stays mapped as long as one of them has firehoses
+ * on it. If memory is exposed in place of what was unmapped, the function waits for
+ * that.
+ *
  * @return UCS_ERR_INVALID_PARAM if it is empty; UCS_ERR_ALREADY_EXISTS if it shares a
  *         bucket with other exposed memory; UCS_ERR_BUSY if that is just being
  *         withdrawn; UCS_ERR_NO_MEMORY.
@@ -190,8 +195,9 @@ ucs_status_t ucp_fh_expose(ucp_fh_h fh, void *address, size_t length,
                            ucp_fh_mem_h *mem_p);
 
 /**
- * Withdraw memory. To be called before it is unmapped. Peers are asked for their
- * firehoses on it; the function returns when it is not pinned any more. That takes
+ * Withdraw memory. Best called before it is unmapped. Peers are asked for their
+ * firehoses on it; the function returns when it is not pinned any more, and what of
+ * it was unmapped is gone. That takes
  * until operations in flight are complete, and those who access it without
  * progress of their workers keep it: there is no time limit. A peer that dies
  * meanwhile is not waited for.

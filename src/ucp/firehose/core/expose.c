@@ -6,6 +6,7 @@
 
 #include "settle.h"
 #include "target.h"
+#include "unmap.h"
 
 #include <stdlib.h>
 
@@ -16,10 +17,10 @@
 static ucs_status_t
 check_apart(const ucp_fh_t *fh, const ucp_fh_run_t *run)
 {
-    struct ucp_fh_mem *mem;
+    ucp_fh_part_t *part;
 
-    ucs_list_for_each(mem, &fh->mems, link) {
-        if (ucp_fh_run_overlaps(&mem->exposed.run, run)) {
+    ucs_list_for_each(part, &fh->parts, link) {
+        if (ucp_fh_run_overlaps(&part->exposed.run, run)) {
             return UCS_ERR_ALREADY_EXISTS;
         }
     }
@@ -29,7 +30,7 @@ check_apart(const ucp_fh_t *fh, const ucp_fh_run_t *run)
 
 /* Under lock */
 static ucs_status_t
-expose(ucp_fh_t *fh, ucp_fh_mem_h mem, const ucp_fh_run_t *run)
+try_expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
 {
     ucs_status_t status = check_apart(fh, run);
 
@@ -37,80 +38,170 @@ expose(ucp_fh_t *fh, ucp_fh_mem_h mem, const ucp_fh_run_t *run)
         return status;
     }
 
-    status = ucp_fh_local_expose(&fh->local, &mem->exposed, run);
+    status = ucp_fh_local_expose(&fh->local, &part->exposed, run);
     if (status == UCS_OK) {
-        ucs_list_add_tail(&fh->mems, &mem->link);
+        ucs_list_add_tail(&fh->mems, &part->mem->link);
+        ucs_list_add_tail(&fh->parts, &part->link);
     }
     return status;
+}
+
+/* What was in the place before, and has been unmapped, is waited for: only then is the
+ * place new to peers. Under lock, which is left meanwhile */
+static void wait_for_unmapped(ucp_fh_t *fh, const ucp_fh_run_t *run)
+{
+    ucp_fh_unmap_begin(fh);
+    while (ucp_fh_unmap_concerns(fh, run)) {
+        ucp_fh_unlock(fh);
+        ucp_fh_settle(fh);
+        ucp_fh_lock(fh);
+        if (ucp_fh_unmap_concerns(fh, run)) {
+            pthread_cond_wait(&fh->cond, &fh->lock);
+        }
+    }
+}
+
+static ucs_status_t
+expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
+{
+    ucs_status_t status;
+
+    ucp_fh_lock(fh);
+    wait_for_unmapped(fh, run);
+    status = try_expose(fh, part, run);
+    ucp_fh_unlock(fh);
+    return status;
+}
+
+/* @return one part that is all of some memory; NULL: there is no memory */
+static ucp_fh_part_t *make_part(ucp_fh_t *fh, uint64_t start, uint64_t end)
+{
+    ucp_fh_part_t *part    = calloc(1, sizeof(*part));
+    struct ucp_fh_mem *mem = calloc(1, sizeof(*mem));
+
+    if ((part == NULL) || (mem == NULL)) {
+        free(part);
+        free(mem);
+        return NULL;
+    }
+
+    mem->fh     = fh;
+    part->mem   = mem;
+    part->start = start;
+    part->end   = end;
+    return part;
 }
 
 ucs_status_t ucp_fh_expose(ucp_fh_h fh, void *address, size_t length,
                            ucp_fh_mem_h *mem_p)
 {
-    ucp_fh_mem_h mem;
+    uint64_t start = (uintptr_t)address;
+    ucp_fh_part_t *part;
     ucs_status_t status;
     ucp_fh_run_t run;
 
-    status = ucp_fh_run_cover(fh->shift, (uintptr_t)address, length, &run);
+    status = ucp_fh_run_cover(fh->shift, start, length, &run);
     if (status != UCS_OK) {
         return status;
     }
 
-    mem = calloc(1, sizeof(*mem));
-    if (mem == NULL) {
+    part = make_part(fh, start, start + length);
+    if (part == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    mem->fh    = fh;
-    mem->start = (uintptr_t)address;
-    mem->end   = mem->start + length;
-    ucp_fh_lock(fh);
-    status = expose(fh, mem, &run);
-    ucp_fh_unlock(fh);
+    status = ucp_fh_watch_add(&part->mem->watched, &fh->watcher, start,
+                              start + length);
     if (status != UCS_OK) {
-        free(mem);
-        return status;
+        goto err_free;
     }
 
-    *mem_p = mem;
+    *mem_p = part->mem;
+    status = expose(fh, part, &run);
+    if (status != UCS_OK) {
+        goto err_watch_remove;
+    }
     return UCS_OK;
+
+err_watch_remove:
+    ucp_fh_watch_remove(&part->mem->watched);
+    ucp_fh_watch_free(&part->mem->watched);
+err_free:
+    free(part->mem);
+    free(part);
+    return status;
+}
+
+/* Under lock */
+static void part_is_gone(ucp_fh_part_t *part, ucs_status_t status)
+{
+    ucp_fh_mem_h mem = part->mem;
+
+    if (mem->status == UCS_OK) {
+        mem->status = status;
+    }
+    --mem->num_leaving;
+    pthread_cond_broadcast(&mem->fh->cond);
+    free(part);
 }
 
 /* Under lock */
 static void withdrawn(ucp_fh_comp_t *self)
 {
-    ucp_fh_mem_h mem = ucs_container_of(self, struct ucp_fh_mem, withdraw.comp);
+    part_is_gone(ucs_container_of(self, ucp_fh_part_t, withdraw.comp),
+                 self->status);
+}
 
-    mem->is_done = 1;
-    pthread_cond_broadcast(&mem->fh->cond);
+/* Under lock */
+static void withdraw(ucp_fh_t *fh, ucp_fh_part_t *part)
+{
+    ucs_status_t status;
+
+    ++part->mem->num_leaving;
+    part->withdraw.comp.func = withdrawn;
+    ucs_list_del(&part->link);
+    status = ucp_fh_local_withdraw(&fh->local, &part->withdraw, &part->exposed,
+                                   &part->exposed.run);
+    if (status == UCS_INPROGRESS) {
+        ucp_fh_target_recall(fh, &part->withdraw.recall);
+    } else {
+        part_is_gone(part, status);
+    }
+}
+
+/* Withdraw what is exposed of it still. Under lock */
+static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
+{
+    ucp_fh_part_t *part, *next;
+
+    ucp_fh_unmap_begin(fh);
+    ucs_list_del(&mem->link);
+    ucs_list_for_each_safe(part, next, &fh->parts, link) {
+        if (part->mem == mem) {
+            withdraw(fh, part);
+        }
+    }
 }
 
 ucs_status_t ucp_fh_unexpose(ucp_fh_mem_h mem)
 {
-    ucp_fh_t *fh     = mem->fh;
-    ucp_fh_run_t run = mem->exposed.run;
+    ucp_fh_t *fh = mem->fh;
     ucs_status_t status;
 
-    mem->withdraw.comp.func = withdrawn;
     ucp_fh_lock(fh);
-    ucs_list_del(&mem->link);
-    status = ucp_fh_local_withdraw(&fh->local, &mem->withdraw, &mem->exposed,
-                                   &run);
-    if (status == UCS_INPROGRESS) {
-        ucp_fh_target_recall(fh, &mem->withdraw.recall);
-    }
+    withdraw_all(fh, mem);
     ucp_fh_unlock(fh);
     ucp_fh_settle(fh);
 
-    if (status == UCS_INPROGRESS) {
-        ucp_fh_lock(fh);
-        while (!mem->is_done) {
-            pthread_cond_wait(&fh->cond, &fh->lock);
-        }
-        status = mem->withdraw.comp.status;
-        ucp_fh_unlock(fh);
+    ucp_fh_lock(fh);
+    while (mem->num_leaving > 0) {
+        pthread_cond_wait(&fh->cond, &fh->lock);
     }
+    status = mem->status;
+    ucp_fh_unlock(fh);
 
+    ucp_fh_watch_remove(&mem->watched);
+    ucp_fh_watch_free(&mem->watched);
     free(mem);
     return status;
 }

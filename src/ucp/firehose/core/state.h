@@ -8,6 +8,7 @@
 #define UCP_FH_STATE_H_
 
 #include <ucp/firehose/api/firehose.h>
+#include <ucp/firehose/memory/watch.h>
 #include <ucp/firehose/table/local.h>
 #include <ucp/firehose/table/remote.h>
 #include <ucp/firehose/wire/message.h>
@@ -113,6 +114,9 @@ struct ucp_fh {
     ucs_list_link_t outbox;    /**< Messages to be sent */
     ucs_list_link_t calls;     /**< Functions of the program to be called */
     ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
+    ucs_list_link_t parts;     /**< What of it is exposed still, ucp_fh_part_t */
+    ucs_list_link_t leaving;   /**< What is being withdrawn since the program has
+                                    unmapped it, ucp_fh_leaving_t */
     int             has_mail;  /**< Whether an inbox may have a message whose turn
                                     it is */
     uint64_t        pinned_peak; /**< Buckets */
@@ -130,6 +134,7 @@ struct ucp_fh {
     size_t          address_length;
     pthread_mutex_t workers_lock; /**< Before send_lock; held by the library's thread
                                        while it looks after workers */
+    ucp_fh_watcher_t watcher;  /**< Of exposed memory */
     ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
                                     workers_lock */
     pthread_t       thread;
@@ -141,14 +146,26 @@ struct ucp_fh {
 
 /** Exposed memory. Protected by ucp_fh::lock. */
 struct ucp_fh_mem {
+    ucp_fh_t         *fh;
+    ucs_list_link_t  link;        /**< In ucp_fh::mems */
+    ucp_fh_watched_t watched;     /**< For what the program unmaps; has a lock of
+                                       its own */
+    unsigned         num_leaving; /**< What of it is being withdrawn: parts, and what
+                                       the program has unmapped */
+    ucs_status_t     status;      /**< The first error of that */
+};
+
+
+/** A part of exposed memory that peers may access: all of it at first. Protected by
+ *  ucp_fh::lock. */
+typedef struct ucp_fh_part {
     ucp_fh_withdraw_t withdraw; /**< First member, see expose.c */
     ucp_fh_exposed_t  exposed;
-    ucp_fh_t          *fh;
+    struct ucp_fh_mem *mem;
     uint64_t          start;    /**< First byte */
     uint64_t          end;      /**< The byte after the last */
-    ucs_list_link_t   link;     /**< In ucp_fh::mems */
-    int               is_done;  /**< Whether it is withdrawn */
-};
+    ucs_list_link_t   link;     /**< In ucp_fh::parts, unless it is withdrawn */
+} ucp_fh_part_t;
 
 
 /** What a region is pinned with: the handle of the local table. Does not change. */

@@ -14,25 +14,25 @@
 /* What a key is for: the part of a region that was exposed at a time. Beside it
  * there may be bytes that are not, before other memory in the same region */
 typedef struct {
-    const ucp_fh_handle_t   *handle;
-    const struct ucp_fh_mem *mem; /* NULL: it was withdrawn meanwhile */
+    const ucp_fh_handle_t *handle;
+    const ucp_fh_part_t   *part; /* NULL: it was withdrawn meanwhile */
 } scope_t;
 
 
 /* The exposed memory that a bucket is in, mostly that of the one before it */
-static const struct ucp_fh_mem *
-find_mem(const ucp_fh_t *fh, ucp_fh_bucket_t bucket,
-         const struct ucp_fh_mem *before)
+static const ucp_fh_part_t *
+find_part(const ucp_fh_t *fh, ucp_fh_bucket_t bucket,
+          const ucp_fh_part_t *before)
 {
-    struct ucp_fh_mem *mem;
+    ucp_fh_part_t *part;
 
     if ((before != NULL) && ucp_fh_run_has(&before->exposed.run, bucket)) {
         return before;
     }
 
-    ucs_list_for_each(mem, &fh->mems, link) {
-        if (ucp_fh_run_has(&mem->exposed.run, bucket)) {
-            return mem;
+    ucs_list_for_each(part, &fh->parts, link) {
+        if (ucp_fh_run_has(&part->exposed.run, bucket)) {
+            return part;
         }
     }
 
@@ -52,8 +52,8 @@ static int is_next_key(const ucp_fh_t *fh, const ucp_fh_serve_t *serve,
     }
 
     scope->handle = served->handle;
-    scope->mem    = find_mem(fh, serve->pins[i], before.mem);
-    return (scope->handle != before.handle) || (scope->mem != before.mem);
+    scope->part   = find_part(fh, serve->pins[i], before.part);
+    return (scope->handle != before.handle) || (scope->part != before.part);
 }
 
 static uint32_t
@@ -77,15 +77,15 @@ count_keys(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, size_t *size_p)
 /* What of a region is exposed: peers are to keep within it, since they get
  * whole buckets */
 static void clip(const ucp_fh_t *fh, const ucp_fh_run_t *region,
-                 const struct ucp_fh_mem *mem, ucp_fh_reply_key_t *key)
+                 const ucp_fh_part_t *part, ucp_fh_reply_key_t *key)
 {
     key->start = region->first << fh->shift;
     key->end   = ucp_fh_run_end(region) << fh->shift;
-    if (mem == NULL) {
+    if (part == NULL) {
         key->end = key->start;
     } else {
-        key->start = ucs_max(key->start, mem->start);
-        key->end   = ucs_min(key->end, mem->end);
+        key->start = ucs_max(key->start, part->start);
+        key->end   = ucs_min(key->end, part->end);
     }
 }
 
@@ -116,7 +116,7 @@ write_keys(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, void *end)
         if (is_next_key(fh, serve, i, &scope)) {
             key.length = scope.handle->packed_length;
             key.unused = 0;
-            clip(fh, &serve->served[i].region, scope.mem, &key);
+            clip(fh, &serve->served[i].region, scope.part, &key);
             ucp_fh_reply_write_key(&end, &key, scope.handle->packed);
         }
     }

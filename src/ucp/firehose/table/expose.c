@@ -26,6 +26,12 @@ ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
     return UCS_OK;
 }
 
+void
+ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed)
+{
+    ucs_list_del(&exposed->link);
+}
+
 /* A region could not be unpinned. Whoever has withdrawn it before, and is not
  * done yet, is told once more when it is */
 static void try_again(ucp_fh_local_t *table, ucp_fh_region_t *region)

@@ -419,6 +419,11 @@ ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
                                  ucp_fh_exposed_t *exposed,
                                  const ucp_fh_run_t *run);
 
+/** Let peers have no more firehoses on memory. Those that they have they keep until it
+ *  is withdrawn. */
+void
+ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed);
+
 /**
  * Memory is to go away: nobody gets its buckets any more. What was exposed
  * there is not any more, and other exposed memory has to be apart from it.

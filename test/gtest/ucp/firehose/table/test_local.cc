@@ -736,6 +736,31 @@ TEST_F(test_local, cut_region_goes_away) {
     release(one);
 }
 
+/* Some of what is exposed goes away: peers keep what they have of the rest */
+TEST_F(test_local, rest_stays_exposed) {
+    ucp_fh_run_t left  = {0, 10};
+    ucp_fh_run_t right = {20, 980};
+    ucp_fh_exposed_t other;
+    withdraw_t gone;
+
+    make(3, 3);
+    EXPECT_EQ(results_t(3, UCS_OK), serve(0, {}, {9, 15, 20}));
+    ucp_fh_local_conceal(&m_table, &m_exposed);
+    EXPECT_EQ(results_t({UCS_ERR_INVALID_ADDR}), serve(1, {}, {9}));
+    EXPECT_EQ(3u, m_table.num_grants);
+
+    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &left));
+    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &other, &right));
+    EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 10));
+    EXPECT_EQ(results_t({UCS_OK, UCS_ERR_INVALID_ADDR, UCS_OK}),
+              serve(1, {}, {9, 15, 20}));
+    serve(0, {15}, {});
+    work();
+    EXPECT_EQ(1u, gone.calls);
+    EXPECT_EQ(4u, m_table.num_grants);
+    EXPECT_EQ(results_t({UCS_ERR_INVALID_ADDR}), serve(1, {}, {15}));
+}
+
 TEST_F(test_local, withdrawn_cannot_be_unpinned) {
     withdraw_t gone;
     pin_t one;

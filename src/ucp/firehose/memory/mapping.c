@@ -1,0 +1,242 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "mapping.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+
+/* What a byte of ucp_fh_mapping_t::pages says: one of these */
+enum {
+    PAGE_EXPOSED,
+    PAGE_UNMAPPED,  /* By the program, or replaced; to be taken */
+    PAGE_TAKEN,     /* It is being withdrawn, or was */
+    PAGE_RELEASING, /* It is being unmapped */
+    PAGE_STATES     = 0x7f,
+    PAGE_KEPT       = 0x80 /* As well: it is mapped, for peers alone */
+};
+
+
+/* Numbers of pages */
+typedef struct {
+    uint64_t first;
+    uint64_t end;
+} span_t;
+
+
+static span_t
+span_of(const ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end)
+{
+    uint64_t page = 1ull << mapping->page_shift;
+    span_t span   = {};
+
+    start = ucs_max(start, mapping->start);
+    end   = ucs_min(end, mapping->end);
+    if (start < end) {
+        span.first = (start - mapping->start) >> mapping->page_shift;
+        span.end   = (end - mapping->start + page - 1) >> mapping->page_shift;
+    }
+    return span;
+}
+
+static uint64_t address_of(const ucp_fh_mapping_t *mapping, uint64_t page)
+{
+    return mapping->start + (page << mapping->page_shift);
+}
+
+ucs_status_t ucp_fh_mapping_init(ucp_fh_mapping_t *mapping, uint64_t start,
+                                 uint64_t end, unsigned page_shift)
+{
+    uint64_t page = 1ull << page_shift;
+    uint64_t num;
+
+    mapping->start      = start & ~(page - 1);
+    mapping->end        = mapping->start +
+                          ((end - mapping->start + page - 1) & ~(page - 1));
+    mapping->page_shift = page_shift;
+    num                 = (mapping->end - mapping->start) >> page_shift;
+    mapping->first      = num;
+    mapping->pages      = calloc(num, sizeof(*mapping->pages));
+    return (mapping->pages == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
+}
+
+void ucp_fh_mapping_cleanup(ucp_fh_mapping_t *mapping)
+{
+    free(mapping->pages);
+}
+
+static int has_page(const ucp_fh_mapping_t *mapping, uint64_t page)
+{
+    return (mapping->pages[page] == PAGE_EXPOSED) ||
+           (mapping->pages[page] & PAGE_KEPT);
+}
+
+int ucp_fh_mapping_has(const ucp_fh_mapping_t *mapping, uint64_t start,
+                       uint64_t *end_p)
+{
+    span_t span = span_of(mapping, start, *end_p);
+    uint64_t page;
+    int has;
+
+    if (span.first == span.end) {
+        return 0; /* Nothing of the range is in the mapping */
+    }
+
+    if (start < mapping->start) {
+        *end_p = mapping->start;
+        return 0;
+    }
+
+    has = has_page(mapping, span.first);
+    for (page = span.first + 1;
+         (page < span.end) && (has_page(mapping, page) == has); ++page) {
+        /* Until there is another one */
+    }
+
+    *end_p = ucs_min(*end_p, address_of(mapping, page));
+    return has;
+}
+
+int ucp_fh_mapping_keep(ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end)
+{
+    span_t span = span_of(mapping, start, end);
+    int has_any = 0;
+    uint64_t page;
+
+    for (page = span.first; page < span.end; ++page) {
+        if (mapping->pages[page] == PAGE_EXPOSED) {
+            mapping->pages[page] = PAGE_UNMAPPED | PAGE_KEPT;
+            mapping->first       = ucs_min(mapping->first, page);
+            has_any              = 1;
+        }
+    }
+
+    return has_any;
+}
+
+int ucp_fh_mapping_is_kept(const ucp_fh_mapping_t *mapping, uint64_t start,
+                           uint64_t end)
+{
+    span_t span = span_of(mapping, start, end);
+    uint64_t page;
+
+    for (page = span.first; page < span.end; ++page) {
+        if (mapping->pages[page] & PAGE_KEPT) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int ucp_fh_mapping_is_releasing(const ucp_fh_mapping_t *mapping, uint64_t start,
+                                uint64_t end)
+{
+    span_t span = span_of(mapping, start, end);
+    uint64_t page;
+
+    for (page = span.first; page < span.end; ++page) {
+        if ((mapping->pages[page] & PAGE_STATES) == PAGE_RELEASING) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int ucp_fh_mapping_replace(ucp_fh_mapping_t *mapping, uint64_t start,
+                           uint64_t end)
+{
+    span_t span = span_of(mapping, start, end);
+    int has_any = 0;
+    uint64_t page;
+
+    for (page = span.first; page < span.end; ++page) {
+        mapping->pages[page] &= ~PAGE_KEPT;
+        if (mapping->pages[page] == PAGE_EXPOSED) {
+            mapping->pages[page] = PAGE_UNMAPPED;
+            mapping->first       = ucs_min(mapping->first, page);
+            has_any              = 1;
+        }
+    }
+
+    return has_any;
+}
+
+int ucp_fh_mapping_next(ucp_fh_mapping_t *mapping, uint64_t *start_p,
+                        uint64_t *end_p)
+{
+    span_t span   = span_of(mapping, mapping->start, mapping->end);
+    uint64_t page = mapping->first;
+
+    while ((page < span.end) &&
+           ((mapping->pages[page] & PAGE_STATES) != PAGE_UNMAPPED)) {
+        ++page;
+    }
+
+    mapping->first = page;
+    *start_p       = address_of(mapping, page);
+    while ((page < span.end) &&
+           ((mapping->pages[page] & PAGE_STATES) == PAGE_UNMAPPED)) {
+        ++page;
+    }
+
+    *end_p = address_of(mapping, page);
+    return *start_p < *end_p;
+}
+
+void ucp_fh_mapping_take(ucp_fh_mapping_t *mapping, uint64_t start,
+                         uint64_t end)
+{
+    span_t span = span_of(mapping, start, end);
+    uint64_t page;
+
+    for (page = span.first; page < span.end; ++page) {
+        if ((mapping->pages[page] & PAGE_STATES) == PAGE_UNMAPPED) {
+            mapping->pages[page] = PAGE_TAKEN |
+                                   (mapping->pages[page] & PAGE_KEPT);
+        }
+    }
+}
+
+/* Whether it is kept, and nobody else is about to unmap it */
+static int is_releasable(const ucp_fh_mapping_t *mapping, uint64_t page)
+{
+    return (mapping->pages[page] & PAGE_KEPT) &&
+           (mapping->pages[page] != (PAGE_RELEASING | PAGE_KEPT));
+}
+
+int ucp_fh_mapping_release(ucp_fh_mapping_t *mapping, uint64_t *start_p,
+                           uint64_t *end_p)
+{
+    span_t span   = span_of(mapping, *start_p, *end_p);
+    uint64_t page = span.first;
+
+    while ((page < span.end) && !is_releasable(mapping, page)) {
+        ++page;
+    }
+
+    *start_p = address_of(mapping, page);
+    for (; (page < span.end) && is_releasable(mapping, page); ++page) {
+        mapping->pages[page] = PAGE_RELEASING | PAGE_KEPT;
+    }
+
+    *end_p = address_of(mapping, page);
+    return *start_p < *end_p;
+}
+
+void ucp_fh_mapping_released(ucp_fh_mapping_t *mapping, uint64_t start,
+                             uint64_t end)
+{
+    span_t span = span_of(mapping, start, end);
+    uint64_t page;
+
+    for (page = span.first; page < span.end; ++page) {
+        mapping->pages[page] = PAGE_TAKEN;
+    }
+}

@@ -1,0 +1,426 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "watch.h"
+
+#include <ucm/api/ucm.h>
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Handlers of negative priority are called before the kernel is, others after it.
+ * Before the arena of libuct_predreg.so, which else would have the memory for
+ * other uses */
+#define PRIORITY_BEFORE (-2)
+#define PRIORITY_AFTER  1
+
+
+/* All exposed memory of the process. The lock is taken by handlers, thus in any thread:
+ * signals are blocked as long as it is held, and nothing else is called under it but
+ * functions of mappings. */
+static struct {
+    pthread_spinlock_t lock;
+    ucs_list_link_t    list;
+    /* Bounds of all that is in the list. Written under the lock; read by handlers
+     * without (relaxed: whoever exposes memory and unmaps it at a time has to
+     * order that) so that calls which concern none of it are not held up */
+    _Atomic uint64_t   start;
+    _Atomic uint64_t   end;
+    unsigned           page_shift;
+    ucs_status_t       status; /* Of ucp_fh_watch_start() */
+} registry = {
+    .list  = UCS_LIST_INITIALIZER(&registry.list, &registry.list),
+    .start = UINT64_MAX
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* This thread unmaps what was kept. Volatile: the handler is called from within
+ * munmap(), which libc declares not to call back */
+static __thread volatile int is_releasing;
+
+
+static void lock(sigset_t *signals)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, signals);
+    pthread_spin_lock(&registry.lock);
+}
+
+static void unlock(const sigset_t *signals)
+{
+    pthread_spin_unlock(&registry.lock);
+    pthread_sigmask(SIG_SETMASK, signals, NULL);
+}
+
+static int is_watched(uint64_t start, uint64_t end)
+{
+    return (start < end) && !is_releasing &&
+           (start < atomic_load_explicit(&registry.end,
+                                         memory_order_relaxed)) &&
+           (end > atomic_load_explicit(&registry.start, memory_order_relaxed));
+}
+
+/* Async-signal-safe */
+static void tell(ucp_fh_watcher_t *watcher)
+{
+    uint64_t one = 1;
+    ssize_t ret;
+
+    atomic_store_explicit(&watcher->has_news, 1, memory_order_release);
+    ret = write(watcher->wake_fd, &one, sizeof(one));
+    (void)ret;
+}
+
+/* Keep the first pages of a range if they are exposed. @return whether they are;
+ * *end_p is where others begin */
+static int keep(uint64_t start, uint64_t *end_p)
+{
+    int is_kept = 0;
+    ucp_fh_watched_t *watched;
+    sigset_t signals;
+
+    lock(&signals);
+    ucs_list_for_each(watched, &registry.list, link) {
+        is_kept |= ucp_fh_mapping_has(&watched->mapping, start, end_p);
+    }
+    ucs_list_for_each(watched, &registry.list, link) {
+        if (is_kept && ucp_fh_mapping_keep(&watched->mapping, start, *end_p)) {
+            tell(watched->watcher);
+        }
+    }
+    unlock(&signals);
+    return is_kept;
+}
+
+/* Unmap without being asked whether it is exposed */
+static int unmap(uint64_t start, uint64_t end)
+{
+    int before = is_releasing;
+    int ret;
+
+    is_releasing = 1;
+    ret          = munmap((void*)start, end - start);
+    is_releasing = before;
+    return ret;
+}
+
+static void on_munmap(ucm_event_t *event)
+{
+    uint64_t page  = 1ull << registry.page_shift;
+    uint64_t start = (uintptr_t)event->munmap.address;
+    uint64_t end   = start + ((event->munmap.size + page - 1) & ~(page - 1));
+    uint64_t next  = end;
+    int is_kept;
+
+    if ((event->munmap.result != -1) || ((start & (page - 1)) != 0) ||
+        !is_watched(start, end)) {
+        return;
+    }
+
+    is_kept = keep(start, &next);
+    if (!is_kept && (next == end)) {
+        return;
+    }
+
+    for (;;) {
+        if (!is_kept) {
+            unmap(start, next);
+        }
+        if (next == end) {
+            break;
+        }
+        start   = next;
+        next    = end;
+        is_kept = keep(start, &next);
+    }
+    event->munmap.result = 0;
+}
+
+/* @return 0 if some of it is being unmapped just now by another thread */
+static int try_replace(uint64_t start, uint64_t end)
+{
+    int is_busy = 0;
+    ucp_fh_watched_t *watched;
+    sigset_t signals;
+
+    lock(&signals);
+    ucs_list_for_each(watched, &registry.list, link) {
+        is_busy |= ucp_fh_mapping_is_releasing(&watched->mapping, start, end);
+    }
+    ucs_list_for_each(watched, &registry.list, link) {
+        if (!is_busy &&
+            ucp_fh_mapping_replace(&watched->mapping, start, end)) {
+            tell(watched->watcher);
+        }
+    }
+    unlock(&signals);
+    return !is_busy;
+}
+
+static void replace(uint64_t start, uint64_t end)
+{
+    if (!is_watched(start, end)) {
+        return;
+    }
+
+    /* No longer than a call of munmap() takes, which would hold up the kernel as well:
+     * what comes to this place next must not be unmapped */
+    while (!try_replace(start, end)) {
+        sched_yield();
+    }
+}
+
+static uint64_t heap_end(void)
+{
+    return syscall(SYS_brk, 0);
+}
+
+static void handle_before(ucm_event_type_t type, ucm_event_t *event, void *arg)
+{
+    int saved_errno = errno;
+    uint64_t end;
+
+    switch (type) {
+    case UCM_EVENT_MUNMAP:
+        on_munmap(event);
+        break;
+    case UCM_EVENT_MMAP:
+        if ((event->mmap.result == MAP_FAILED) &&
+            (event->mmap.flags & MAP_FIXED)) {
+            replace((uintptr_t)event->mmap.address,
+                    (uintptr_t)event->mmap.address + event->mmap.size);
+        }
+        break;
+    case UCM_EVENT_SBRK:
+        if (event->sbrk.increment < 0) {
+            end = heap_end();
+            replace(end + event->sbrk.increment, end);
+        }
+        break;
+    case UCM_EVENT_BRK:
+        replace((uintptr_t)event->brk.addr, heap_end());
+        break;
+    default:
+        break;
+    }
+    errno = saved_errno;
+}
+
+/* Where mremap() moves to is not known before, in all versions of UCX */
+static void handle_after(ucm_event_type_t type, ucm_event_t *event, void *arg)
+{
+    int saved_errno   = errno;
+    uint64_t result   = (uintptr_t)event->mremap.result;
+    uint64_t address  = (uintptr_t)event->mremap.address;
+    size_t old_length = event->mremap.old_size;
+    size_t new_length = event->mremap.new_size;
+
+    if (event->mremap.result == MAP_FAILED) {
+        return;
+    }
+
+    if (result != address) {
+        replace(address, address + old_length);
+        replace(result, result + new_length);
+    } else if (new_length < old_length) {
+        replace(address + new_length, address + old_length);
+    }
+    errno = saved_errno;
+}
+
+/* Nothing is exposed in the child of a fork, where another thread may have had the
+ * lock at the fork */
+static void forget(void)
+{
+    pthread_spin_init(&registry.lock, PTHREAD_PROCESS_PRIVATE);
+    ucs_list_head_init(&registry.list);
+    atomic_store_explicit(&registry.start, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&registry.end, 0, memory_order_relaxed);
+}
+
+static void ignore(ucm_event_type_t type, ucm_event_t *event, void *arg)
+{
+}
+
+static ucs_status_t set_handlers(void)
+{
+    ucs_status_t status;
+
+    /* This one has UCM install its hooks. Asked for the others, it would try out
+     * whether malloc() causes each of them, and find that it does not */
+    status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, PRIORITY_AFTER, ignore,
+                                   NULL);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = ucm_set_event_handler(UCM_EVENT_MREMAP | UCM_EVENT_FLAG_NO_INSTALL,
+                                   PRIORITY_AFTER, handle_after, NULL);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    return ucm_set_event_handler(UCM_EVENT_MUNMAP | UCM_EVENT_MMAP |
+                                 UCM_EVENT_SBRK | UCM_EVENT_BRK |
+                                 UCM_EVENT_FLAG_NO_INSTALL,
+                                 PRIORITY_BEFORE, handle_before, NULL);
+}
+
+static void start(void)
+{
+    registry.page_shift = ucs_ilog2(sysconf(_SC_PAGESIZE));
+    pthread_spin_init(&registry.lock, PTHREAD_PROCESS_PRIVATE);
+    registry.status = (pthread_atfork(NULL, NULL, forget) == 0) ?
+                              set_handlers() : UCS_ERR_NO_MEMORY;
+    if (registry.status != UCS_OK) {
+        ucs_debug("firehose: exposed memory that is unmapped is not noticed: %s",
+                  ucs_status_string(registry.status));
+    }
+}
+
+ucs_status_t ucp_fh_watch_start(void)
+{
+    pthread_once(&once, start);
+    return registry.status;
+}
+
+/* Under the lock */
+static void set_bounds(void)
+{
+    uint64_t first = UINT64_MAX;
+    uint64_t last  = 0;
+    ucp_fh_watched_t *watched;
+
+    ucs_list_for_each(watched, &registry.list, link) {
+        first = ucs_min(first, watched->mapping.start);
+        last  = ucs_max(last, watched->mapping.end);
+    }
+
+    atomic_store_explicit(&registry.start, first, memory_order_relaxed);
+    atomic_store_explicit(&registry.end, last, memory_order_relaxed);
+}
+
+ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
+                              ucp_fh_watcher_t *watcher, uint64_t start,
+                              uint64_t end)
+{
+    ucs_status_t status;
+    sigset_t signals;
+
+    status = ucp_fh_mapping_init(&watched->mapping, start, end,
+                                 registry.page_shift);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    watched->watcher = watcher;
+    lock(&signals);
+    ucs_list_add_tail(&registry.list, &watched->link);
+    set_bounds();
+    unlock(&signals);
+    return UCS_OK;
+}
+
+void ucp_fh_watch_free(ucp_fh_watched_t *watched)
+{
+    ucp_fh_mapping_cleanup(&watched->mapping);
+}
+
+int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
+                      uint64_t *end_p)
+{
+    sigset_t signals;
+    int has_any;
+
+    lock(&signals);
+    has_any = ucp_fh_mapping_next(&watched->mapping, start_p, end_p);
+    unlock(&signals);
+    return has_any;
+}
+
+void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
+{
+    sigset_t signals;
+
+    lock(&signals);
+    ucp_fh_mapping_take(&watched->mapping, start, end);
+    unlock(&signals);
+}
+
+/* Unmap the first that is kept in a range. @return whether there was something; its
+ * end is *start_p then */
+static int
+release_next(ucp_fh_watched_t *watched, uint64_t *start_p, uint64_t end)
+{
+    uint64_t start = *start_p;
+    sigset_t signals;
+    int has_any;
+
+    lock(&signals);
+    has_any = ucp_fh_mapping_release(&watched->mapping, &start, &end);
+    unlock(&signals);
+    if (!has_any) {
+        return 0;
+    }
+
+    unmap(start, end);
+    lock(&signals);
+    ucp_fh_mapping_released(&watched->mapping, start, end);
+    unlock(&signals);
+    *start_p = end;
+    return 1;
+}
+
+void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
+                          uint64_t end)
+{
+    sigset_t signals, before;
+
+    /* A handler of a signal in this thread must not wait for it in replace() */
+    sigfillset(&signals);
+    pthread_sigmask(SIG_SETMASK, &signals, &before);
+    while (release_next(watched, &start, end)) {
+        /* Until nothing of it is kept */
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Take it out of the list, unless some of it is kept */
+static int try_remove(ucp_fh_watched_t *watched)
+{
+    uint64_t start = watched->mapping.start;
+    uint64_t end   = watched->mapping.end;
+    sigset_t signals;
+    int is_kept;
+
+    lock(&signals);
+    is_kept = ucp_fh_mapping_is_kept(&watched->mapping, start, end);
+    if (!is_kept) {
+        ucs_list_del(&watched->link);
+        set_bounds();
+    }
+    unlock(&signals);
+    return !is_kept;
+}
+
+void ucp_fh_watch_remove(ucp_fh_watched_t *watched)
+{
+    while (!try_remove(watched)) {
+        ucp_fh_watch_release(watched, watched->mapping.start,
+                             watched->mapping.end);
+    }
+}
