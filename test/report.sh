@@ -31,7 +31,18 @@ page()
         awk -v kind="$1" -v rank=$rank -v command='./heat "<b>" 4096' \
             -f "$top/test/report/program.awk" > "$out/$1/$rank.trace"
     done
-    "$command" report -o "$out/$1.html" "$out/$1" || fail "$1: no report"
+    "$command" report -o "$out/$1.html" "$out/$1" || rm -f "$out/$1.html"
+}
+
+# pages KIND...: as many at a time as there are processors
+pages()
+{
+    local kind
+    for kind in "$@"; do
+        [ "$(jobs -r | wc -l)" -lt "$(nproc)" ] || wait -n || true
+        page "$kind" &
+    done
+    wait
 }
 
 # advised KIND PATTERN...
@@ -39,11 +50,15 @@ advised()
 {
     local kind=$1 pattern
     shift
-    page "$kind"
+    [ -f "$out/$kind.html" ] || fail "$kind: no report"
     for pattern in "$@"; do
         grep -qE "$pattern" "$out/$kind.html" || fail "$kind: no '$pattern'"
     done
 }
+
+# Of small sends there are costs of UCX that nobody has measured here
+export XDG_CACHE_HOME=$out/cache
+pages periodic random window small copied sends pools pinned overload buffers phases
 
 advised periodic '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
     '<code>ucx_predreg run -- LAUNCHER ./heat &quot;&lt;b&gt;&quot; 4096<' \
@@ -58,8 +73,6 @@ advised window '<h1>No: leave UCX as it is' 'windows for one-sided'
 advised small '<h1>No: leave UCX as it is' 'little beside what UCX registers'
 advised copied '<h1>No: leave UCX as it is' 'Nothing was registered'
 
-# Small sends, of a UCX whose costs nobody has measured here
-export XDG_CACHE_HOME=$out/cache
 advised sends '<h1>No: leave UCX as it is' '<section id="sends">' \
     'What eager zero-copy would save:' 'This machine was not calibrated for 2 of' \
     '<code>ucx_predreg calibrate</code>' '<td>2,002</td>' '<td>99.0'

@@ -77,11 +77,26 @@ check_one()
         fail "the command does not know the knobs"
     }
 
-    beside "$gtest" --gtest_brief=1 > "$work/gtest" 2>&1 || {
-        cat "$work/gtest"
-        fail "unit tests"
-    }
-    tail -n 3 "$work/gtest"
+    unit_tests
+}
+
+# Some of them on each processor
+unit_tests()
+{
+    local shards i pids=()
+    shards=$(nproc)
+    for ((i = 0; i < shards; ++i)); do
+        beside GTEST_TOTAL_SHARDS="$shards" GTEST_SHARD_INDEX="$i" \
+            "$gtest" --gtest_brief=1 > "$work/gtest-$i" 2>&1 &
+        pids+=($!)
+    done
+    for ((i = 0; i < shards; ++i)); do
+        wait "${pids[i]}" || {
+            cat "$work/gtest-$i"
+            fail "unit tests"
+        }
+        tail -n 3 "$work/gtest-$i"
+    done
 }
 
 env LD_PRELOAD="$library" ucx_info -cf | knobs > "$work/here"
