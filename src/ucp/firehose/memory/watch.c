@@ -47,8 +47,11 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* This thread unmaps what was kept. Volatile: the handler is called from within
- * munmap(), which libc declares not to call back */
-static __thread volatile int is_releasing;
+ * munmap(), which libc declares not to call back. Initial-exec: in a library that was
+ * opened by dlopen(), libc else allocates it when a thread first asks, which here may
+ * be in the midst of free() */
+static __thread volatile int is_releasing
+        __attribute__((tls_model("initial-exec")));
 
 
 static void lock(sigset_t *signals)
