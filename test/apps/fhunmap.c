@@ -29,8 +29,8 @@ typedef struct {
 
 static unmap_t unmap_app = {
     .job     = {
-        .name = "fhunmap", .procs = 2, .libraries = 1, .heap = 1 << 20,
-        .share = 512 << 10, .max_victim = 128 << 10, .bucket = 4096,
+        .name = "fhunmap", .procs = 2, .libraries = 2, .heap = 1 << 20,
+        .share = 1 << 20, .max_victim = 256 << 10, .bucket = 4096,
         .max_region = 64
     },
     .threads = 2,
@@ -117,14 +117,20 @@ static void unmap(const fhjob_t *job, uint64_t base, int first, int num)
     }
 }
 
-static ucp_fh_mem_h expose(fhjob_t *job, uint64_t base)
+static ucp_fh_mem_h expose_pages(fhjob_t *job, int library, uint64_t base,
+                                 int first, int num)
 {
     ucp_fh_mem_h mem;
 
-    fhjob_check(job, ucp_fh_expose(job->fhs[0], (void*)base,
-                                   PAGES * FHJOB_PAGE, &mem),
+    fhjob_check(job, ucp_fh_expose(job->fhs[library], page_at(base, first),
+                                   (size_t)num * FHJOB_PAGE, &mem),
                 "ucp_fh_expose");
     return mem;
+}
+
+static ucp_fh_mem_h expose(fhjob_t *job, uint64_t base)
+{
+    return expose_pages(job, 0, base, 0, PAGES);
 }
 
 /* @return whether a page is of map(). What others have mapped in its place since is
@@ -354,6 +360,54 @@ static void replaced_peer(fhjob_t *job, fhjob_worker_t *worker)
     fhjob_barrier(job);
 }
 
+/* A firehose of the peer, on memory of which the owner has said where it is */
+static ucp_fh_hold_h hold(fhjob_t *job, int library, int page)
+{
+    ucp_fh_hold_h ret;
+
+    fhjob_check(job, ucp_fh_pin_remote(job->fhs[library], 0,
+                                       (uint64_t)page_at(job->shared->extra[0],
+                                                         page),
+                                       FHJOB_PAGE, NULL, NULL, &ret),
+                "ucp_fh_pin_remote");
+    return ret;
+}
+
+static void hold_until_barrier(fhjob_t *job, int library, int page)
+{
+    ucp_fh_hold_h held;
+
+    fhjob_barrier(job);
+    held = hold(job, library, page);
+    fhjob_barrier(job);
+    fhjob_barrier(job);
+    ucp_fh_release(held);
+}
+
+/* Exposed by two libraries, of which one is done with it earlier */
+static void shared_owner(fhjob_t *job)
+{
+    uint64_t base      = map(job, PAGES, 0);
+    ucp_fh_mem_h mem   = expose(job, base);
+    ucp_fh_mem_h other = expose_pages(job, 1, base, 0, PAGES);
+
+    job->shared->extra[0] = base;
+    fhjob_barrier(job);
+    fhjob_barrier(job);
+    unmap(job, base, 0, PAGES);
+    unexpose(job, mem);
+    fhjob_errors(job, "shared pages that are gone too early",
+                 !is_mapped(base, 3));
+    fhjob_barrier(job);
+    await_unmapped(job, base, 0, PAGES);
+    unexpose(job, other);
+}
+
+static void shared_peer(fhjob_t *job)
+{
+    hold_until_barrier(job, 1, 3);
+}
+
 static int is_filled(const uint8_t *memory, size_t length)
 {
     return (memory[0] == FILL) && (memcmp(memory, memory + 1, length - 1) == 0);
@@ -453,10 +507,12 @@ static void run(fhjob_t *job)
         unmapped_owner(job);
         partly_owner(job);
         replaced_owner(job);
+        shared_owner(job);
     } else if (job->rank == 1) {
         unmapped_peer(job, &worker);
         partly_peer(job, &worker);
         replaced_peer(job, &worker);
+        shared_peer(job);
     }
     fhjob_worker_close(&worker);
     storm(app);

@@ -836,7 +836,7 @@ firehose_tests()
     run "Firehose, memory is unmapped, emulated puts" firehose_app 0 \
         "$apps/fhunmap"
     run "Firehose, memory is unmapped, large buckets" firehose_app 0 \
-        "$apps/fhunmap" --bucket 64k --share 2m --maxvictim 512k --rounds 50
+        "$apps/fhunmap" --bucket 64k --share 4m --maxvictim 1m --rounds 50
     run "Firehose, a process is killed" $rig -- env UCX_TLS=tcp,cma,self \
         "$firehose" --procs 3 --kill
     run "Firehose, under the library" \

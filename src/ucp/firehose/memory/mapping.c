@@ -76,12 +76,20 @@ static int has_page(const ucp_fh_mapping_t *mapping, uint64_t page)
            (mapping->pages[page] & PAGE_KEPT);
 }
 
-int ucp_fh_mapping_has(const ucp_fh_mapping_t *mapping, uint64_t start,
-                       uint64_t *end_p)
+static int keeps_page(const ucp_fh_mapping_t *mapping, uint64_t page)
+{
+    return (mapping->pages[page] & PAGE_KEPT) != 0;
+}
+
+/* Whether something holds for the first pages of a range; it does not outside of the
+ * mapping. *end_p is where that changes */
+static int
+first_pages(const ucp_fh_mapping_t *mapping, uint64_t start, uint64_t *end_p,
+            int (*holds)(const ucp_fh_mapping_t *mapping, uint64_t page))
 {
     span_t span = span_of(mapping, start, *end_p);
     uint64_t page;
-    int has;
+    int ret;
 
     if (span.first == span.end) {
         return 0; /* Nothing of the range is in the mapping */
@@ -92,14 +100,26 @@ int ucp_fh_mapping_has(const ucp_fh_mapping_t *mapping, uint64_t start,
         return 0;
     }
 
-    has = has_page(mapping, span.first);
+    ret = holds(mapping, span.first);
     for (page = span.first + 1;
-         (page < span.end) && (has_page(mapping, page) == has); ++page) {
+         (page < span.end) && (holds(mapping, page) == ret); ++page) {
         /* Until there is another one */
     }
 
     *end_p = ucs_min(*end_p, address_of(mapping, page));
-    return has;
+    return ret;
+}
+
+int ucp_fh_mapping_has(const ucp_fh_mapping_t *mapping, uint64_t start,
+                       uint64_t *end_p)
+{
+    return first_pages(mapping, start, end_p, has_page);
+}
+
+int ucp_fh_mapping_keeps(const ucp_fh_mapping_t *mapping, uint64_t start,
+                         uint64_t *end_p)
+{
+    return first_pages(mapping, start, end_p, keeps_page);
 }
 
 int ucp_fh_mapping_keep(ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end)

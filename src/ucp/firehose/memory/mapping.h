@@ -62,6 +62,16 @@ int ucp_fh_mapping_has(const ucp_fh_mapping_t *mapping, uint64_t start,
 int ucp_fh_mapping_keep(ucp_fh_mapping_t *mapping, uint64_t start,
                         uint64_t end);
 
+/**
+ * See to the first pages of a range.
+ *
+ * @param [in]    start  Where the range begins.
+ * @param [inout] end_p  Its end; afterwards, that of pages for which the same holds.
+ * @return whether these are kept.
+ */
+int ucp_fh_mapping_keeps(const ucp_fh_mapping_t *mapping, uint64_t start,
+                         uint64_t *end_p);
+
 /** Whether some of a range is kept. */
 int ucp_fh_mapping_is_kept(const ucp_fh_mapping_t *mapping, uint64_t start,
                            uint64_t end);

@@ -364,28 +364,50 @@ void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
     unlock(&signals);
 }
 
-/* Unmap the first that is kept in a range. @return whether there was something; its
- * end is *start_p then */
+/* Under the lock. @return whether the first pages of a range are kept for peers of
+ * another library as well, to which the same memory was exposed; *end_p is where that
+ * changes */
 static int
-release_next(ucp_fh_watched_t *watched, uint64_t *start_p, uint64_t end)
+is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start, uint64_t *end_p)
 {
-    uint64_t start = *start_p;
+    int is_kept = 0;
+    ucp_fh_watched_t *other;
+
+    ucs_list_for_each(other, &registry.list, link) {
+        is_kept |= (other != watched) &&
+                   ucp_fh_mapping_keeps(&other->mapping, start, end_p);
+    }
+
+    return is_kept;
+}
+
+/* Unmap the first that is kept in a range, or leave it to others who keep it. @return
+ * where the rest of the range begins */
+static uint64_t
+release_next(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
+{
+    uint64_t next = end;
+    int has_any   = 0;
     sigset_t signals;
-    int has_any;
 
     lock(&signals);
-    has_any = ucp_fh_mapping_release(&watched->mapping, &start, &end);
+    if (is_kept_by_others(watched, start, &next)) {
+        ucp_fh_mapping_released(&watched->mapping, start, next);
+        end = next;
+    } else {
+        end     = next;
+        has_any = ucp_fh_mapping_release(&watched->mapping, &start, &end);
+    }
     unlock(&signals);
     if (!has_any) {
-        return 0;
+        return next;
     }
 
     unmap(start, end);
     lock(&signals);
     ucp_fh_mapping_released(&watched->mapping, start, end);
     unlock(&signals);
-    *start_p = end;
-    return 1;
+    return end;
 }
 
 void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
@@ -396,8 +418,8 @@ void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
     /* A handler of a signal in this thread must not wait for it in replace() */
     sigfillset(&signals);
     pthread_sigmask(SIG_SETMASK, &signals, &before);
-    while (release_next(watched, &start, end)) {
-        /* Until nothing of it is kept */
+    while (start < end) {
+        start = release_next(watched, start, end);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
