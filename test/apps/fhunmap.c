@@ -9,8 +9,10 @@
 #include "fhjob.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define PATIENCE  20 /* Seconds until what should be unmapped is taken to stay */
@@ -24,6 +26,7 @@ typedef struct {
     fhjob_t job;
     int     threads; /* Of each process */
     int     rounds;  /* Of each thread that exposes memory */
+    volatile sig_atomic_t has_handled; /* The handler of a signal has run */
 } unmap_t;
 
 
@@ -408,6 +411,52 @@ static void shared_peer(fhjob_t *job)
     hold_until_barrier(job, 1, 3);
 }
 
+static void unmap_in_handler(int signal)
+{
+    munmap(page_at(unmap_app.job.shared->extra[0], 0), PAGES * FHJOB_PAGE);
+    unmap_app.has_handled = 1;
+}
+
+/* By the handler of a signal, while its thread unmaps other memory, for which it is
+ * busy for milliseconds */
+static void handler_owner(fhjob_t *job)
+{
+    uint64_t base           = map(job, PAGES, 0);
+    ucp_fh_mem_h mem        = expose(job, base);
+    size_t length           = 128 << 20;
+    uint64_t other          = reserve(job, length);
+    struct itimerval timer  = {.it_value.tv_usec = 4000};
+    struct sigaction action = {.sa_handler = unmap_in_handler};
+    ucp_fh_mem_h first;
+
+    if (mprotect((void*)other, length, PROT_READ | PROT_WRITE) != 0) {
+        app_fatal("%s: mprotect: %s", job->name, strerror(errno));
+    }
+    memset((void*)other, FILL, length);
+    first = expose(job, other);
+    job->shared->extra[0] = base;
+    fhjob_barrier(job);
+    fhjob_barrier(job);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    munmap((void*)other, length);
+    while (!unmap_app.has_handled) {
+        usleep(100);
+    }
+    usleep(20000);
+    fhjob_errors(job, "pages that are gone since a handler unmapped them",
+                 !is_mapped(base, 3));
+    fhjob_barrier(job);
+    await_unmapped(job, base, 0, PAGES);
+    unexpose(job, mem);
+    unexpose(job, first);
+}
+
+static void handler_peer(fhjob_t *job)
+{
+    hold_until_barrier(job, 0, 3);
+}
+
 static int is_filled(const uint8_t *memory, size_t length)
 {
     return (memory[0] == FILL) && (memcmp(memory, memory + 1, length - 1) == 0);
@@ -508,11 +557,13 @@ static void run(fhjob_t *job)
         partly_owner(job);
         replaced_owner(job);
         shared_owner(job);
+        handler_owner(job);
     } else if (job->rank == 1) {
         unmapped_peer(job, &worker);
         partly_peer(job, &worker);
         replaced_peer(job, &worker);
         shared_peer(job);
+        handler_peer(job);
     }
     fhjob_worker_close(&worker);
     storm(app);

@@ -109,15 +109,20 @@ static int keep(uint64_t start, uint64_t *end_p)
     return is_kept;
 }
 
-/* Unmap without being asked whether it is exposed */
+/* Unmap without being asked whether it is exposed. What a handler of a signal unmaps
+ * meanwhile may be, so that all signals are blocked */
 static int unmap(uint64_t start, uint64_t end)
 {
-    int before = is_releasing;
+    int before_this = is_releasing;
+    sigset_t all, before;
     int ret;
 
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     is_releasing = 1;
     ret          = munmap((void*)start, end - start);
-    is_releasing = before;
+    is_releasing = before_this;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return ret;
 }
 
