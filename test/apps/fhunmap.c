@@ -457,6 +457,60 @@ static void handler_peer(fhjob_t *job)
     hold_until_barrier(job, 0, 3);
 }
 
+/* Memory that becomes shorter, but not by whole pages */
+static void cut_owner(fhjob_t *job)
+{
+    size_t length     = PAGES * FHJOB_PAGE;
+    uint64_t base     = map_anonymous(job);
+    uint64_t other    = map_anonymous(job);
+    uint64_t heap     = ((uint64_t)sbrk(0) + job->bucket - 1) &
+                        ~((uint64_t)job->bucket - 1);
+    size_t cut        = (PAGES / 2 * FHJOB_PAGE) + 100;
+    ucp_fh_mem_h mem  = expose(job, base);
+    ucp_fh_mem_h mem2;
+
+    if (brk((void*)(heap + length)) != 0) {
+        app_fatal("%s: brk: %s", job->name, strerror(errno));
+    }
+    memset((void*)heap, 0, length);
+    mem2 = expose(job, heap);
+
+    if ((mremap((void*)base, length, length - cut, 0) != (void*)base) ||
+        (sbrk(-(intptr_t)cut) == (void*)-1)) {
+        app_fatal("%s: memory cannot be cut: %s", job->name, strerror(errno));
+    }
+    (void)brk(NULL);
+    unexpose(job, expose(job, other)); /* What was cut off is withdrawn before */
+    job->shared->extra[0] = base;
+    job->shared->extra[1] = heap;
+    fhjob_barrier(job);
+    fhjob_barrier(job);
+    unexpose(job, mem);
+    unexpose(job, mem2);
+    unmap(job, base, 0, PAGES / 2);
+    unmap(job, other, 0, PAGES);
+}
+
+static void cut_peer(fhjob_t *job, fhjob_worker_t *worker)
+{
+    int bucket_pages = job->bucket / FHJOB_PAGE;
+    int last         = (PAGES / 2) - 1; /* The page that stays in part */
+    int i;
+
+    fhjob_barrier(job);
+    for (i = 0; i < 2; ++i) {
+        expect_put(job, worker, job->shared->extra[i], last - bucket_pages, 1,
+                   UCS_OK);
+        if (bucket_pages == 1) {
+            expect_put(job, worker, job->shared->extra[i], last, 1, UCS_OK);
+        }
+        expect_put(job, worker, job->shared->extra[i], PAGES - 1, 1,
+                   UCS_ERR_INVALID_ADDR);
+    }
+    fhjob_flush(job, worker);
+    fhjob_barrier(job);
+}
+
 static int is_filled(const uint8_t *memory, size_t length)
 {
     return (memory[0] == FILL) && (memcmp(memory, memory + 1, length - 1) == 0);
@@ -558,12 +612,14 @@ static void run(fhjob_t *job)
         replaced_owner(job);
         shared_owner(job);
         handler_owner(job);
+        cut_owner(job);
     } else if (job->rank == 1) {
         unmapped_peer(job, &worker);
         partly_peer(job, &worker);
         replaced_peer(job, &worker);
         shared_peer(job);
         handler_peer(job);
+        cut_peer(job, &worker);
     }
     fhjob_worker_close(&worker);
     storm(app);

@@ -197,6 +197,14 @@ static uint64_t heap_end(void)
     return syscall(SYS_brk, 0);
 }
 
+/* Memory becomes shorter: the page in which it ends from now on stays */
+static void cut(uint64_t start, uint64_t end)
+{
+    uint64_t page = 1ull << registry.page_shift;
+
+    replace((start + page - 1) & ~(page - 1), end);
+}
+
 static void handle_before(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
     int saved_errno = errno;
@@ -216,11 +224,13 @@ static void handle_before(ucm_event_type_t type, ucm_event_t *event, void *arg)
     case UCM_EVENT_SBRK:
         if (event->sbrk.increment < 0) {
             end = heap_end();
-            replace(end + event->sbrk.increment, end);
+            cut(end + event->sbrk.increment, end);
         }
         break;
     case UCM_EVENT_BRK:
-        replace((uintptr_t)event->brk.addr, heap_end());
+        if (event->brk.addr != NULL) { /* Which asks where the heap ends */
+            cut((uintptr_t)event->brk.addr, heap_end());
+        }
         break;
     default:
         break;
@@ -245,7 +255,7 @@ static void handle_after(ucm_event_type_t type, ucm_event_t *event, void *arg)
         replace(address, address + old_length);
         replace(result, result + new_length);
     } else if (new_length < old_length) {
-        replace(address + new_length, address + old_length);
+        cut(address + new_length, address + old_length);
     }
     errno = saved_errno;
 }
