@@ -77,14 +77,15 @@ static int is_watched(uint64_t start, uint64_t end)
            (end > atomic_load_explicit(&registry.start, memory_order_relaxed));
 }
 
-/* Async-signal-safe */
-static void tell(ucp_fh_watcher_t *watcher)
+/* Under the lock. Async-signal-safe */
+static void tell(ucp_fh_watched_t *watched)
 {
     uint64_t one = 1;
     ssize_t ret;
 
-    atomic_store_explicit(&watcher->has_news, 1, memory_order_release);
-    ret = write(watcher->wake_fd, &one, sizeof(one));
+    atomic_store_explicit(&watched->has_news, 1, memory_order_relaxed);
+    atomic_store_explicit(&watched->watcher->has_news, 1, memory_order_release);
+    ret = write(watched->watcher->wake_fd, &one, sizeof(one));
     (void)ret;
 }
 
@@ -102,7 +103,7 @@ static int keep(uint64_t start, uint64_t *end_p)
     }
     ucs_list_for_each(watched, &registry.list, link) {
         if (is_kept && ucp_fh_mapping_keep(&watched->mapping, start, *end_p)) {
-            tell(watched->watcher);
+            tell(watched);
         }
     }
     unlock(&signals);
@@ -172,7 +173,7 @@ static int try_replace(uint64_t start, uint64_t end)
     ucs_list_for_each(watched, &registry.list, link) {
         if (!is_busy &&
             ucp_fh_mapping_replace(&watched->mapping, start, end)) {
-            tell(watched->watcher);
+            tell(watched);
         }
     }
     unlock(&signals);
@@ -346,6 +347,7 @@ ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
     }
 
     watched->watcher = watcher;
+    atomic_init(&watched->has_news, 0);
     lock(&signals);
     ucs_list_add_tail(&registry.list, &watched->link);
     set_bounds();
@@ -364,8 +366,15 @@ int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
     sigset_t signals;
     int has_any;
 
+    if (!atomic_load_explicit(&watched->has_news, memory_order_relaxed)) {
+        return 0; /* Of much that is exposed, mostly */
+    }
+
     lock(&signals);
     has_any = ucp_fh_mapping_next(&watched->mapping, start_p, end_p);
+    if (!has_any) {
+        atomic_store_explicit(&watched->has_news, 0, memory_order_relaxed);
+    }
     unlock(&signals);
     return has_any;
 }

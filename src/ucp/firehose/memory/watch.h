@@ -42,6 +42,10 @@ typedef struct ucp_fh_watched {
     ucs_list_link_t  link;
     ucp_fh_mapping_t mapping;
     ucp_fh_watcher_t *watcher;
+    atomic_int       has_news; /**< As ucp_fh_watcher_t::has_news, for this memory.
+                                    Written under the lock; read without as well
+                                    (relaxed: news that is missed is followed by that
+                                    of the watcher) */
 } ucp_fh_watched_t;
 
 
