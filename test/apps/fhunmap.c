@@ -457,6 +457,44 @@ static void handler_peer(fhjob_t *job)
     hold_until_barrier(job, 0, 3);
 }
 
+/* What waits to be exposed, since a peer has a firehose on what was there before, is
+ * unmapped as well */
+static void *expose_late(void *arg)
+{
+    fhjob_t *job = arg;
+
+    return expose(job, job->shared->extra[0]);
+}
+
+static void late_owner(fhjob_t *job)
+{
+    uint64_t base    = map(job, PAGES, 0);
+    ucp_fh_mem_h mem = expose(job, base);
+    pthread_t thread;
+    void *late;
+
+    job->shared->extra[0] = base;
+    fhjob_barrier(job);
+    fhjob_barrier(job);
+    (void)map(job, PAGES, base);
+    if (pthread_create(&thread, NULL, expose_late, job) != 0) {
+        app_fatal("fhunmap: pthread_create");
+    }
+    usleep(50000);
+    unmap(job, base, 0, PAGES);
+    usleep(50000);
+    fhjob_barrier(job);
+    pthread_join(thread, &late);
+    await_unmapped(job, base, 0, PAGES);
+    unexpose(job, mem);
+    unexpose(job, late);
+}
+
+static void late_peer(fhjob_t *job)
+{
+    hold_until_barrier(job, 0, 3);
+}
+
 /* Memory that becomes shorter, but not by whole pages */
 static void cut_owner(fhjob_t *job)
 {
@@ -612,6 +650,7 @@ static void run(fhjob_t *job)
         replaced_owner(job);
         shared_owner(job);
         handler_owner(job);
+        late_owner(job);
         cut_owner(job);
     } else if (job->rank == 1) {
         unmapped_peer(job, &worker);
@@ -619,6 +658,7 @@ static void run(fhjob_t *job)
         replaced_peer(job, &worker);
         shared_peer(job);
         handler_peer(job);
+        late_peer(job);
         cut_peer(job, &worker);
     }
     fhjob_worker_close(&worker);

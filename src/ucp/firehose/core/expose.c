@@ -69,7 +69,10 @@ expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
     ucp_fh_lock(fh);
     wait_for_unmapped(fh, run);
     status = try_expose(fh, part, run);
+    /* It may have been unmapped meanwhile. That was told, but not found yet */
+    ucp_fh_unmap_begin(fh);
     ucp_fh_unlock(fh);
+    ucp_fh_settle(fh);
     return status;
 }
 
