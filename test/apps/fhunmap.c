@@ -457,6 +457,35 @@ static void handler_peer(fhjob_t *job)
     hold_until_barrier(job, 0, 3);
 }
 
+/* Memory beside it is exposed once some of it is gone, in a bucket of both if buckets
+ * are large; the rest of it goes then */
+static void beside_owner(fhjob_t *job)
+{
+    uint64_t base    = map(job, PAGES, 0);
+    ucp_fh_mem_h mem = expose_pages(job, 0, base, 0, 24);
+    ucp_fh_mem_h beside;
+
+    job->shared->extra[0] = base;
+    unmap(job, base, 23, 1);
+    beside = expose_pages(job, 0, base, 24, 8);
+    unmap(job, base, 20, 3);
+    await_unmapped(job, base, 20, 4);
+    (void)map(job, 4, (uint64_t)page_at(base, 20)); /* A bucket has no holes */
+    fhjob_barrier(job);
+    fhjob_barrier(job);
+    check_pages(job, base, 24, 8, 1);
+    unexpose(job, mem);
+    unexpose(job, beside);
+    unmap(job, base, 0, PAGES);
+}
+
+static void beside_peer(fhjob_t *job, fhjob_worker_t *worker)
+{
+    fhjob_barrier(job);
+    put_pages(job, worker, job->shared->extra[0], 24, 8, 1);
+    fhjob_barrier(job);
+}
+
 /* What waits to be exposed, since a peer has a firehose on what was there before, is
  * unmapped as well */
 static void *expose_late(void *arg)
@@ -650,6 +679,7 @@ static void run(fhjob_t *job)
         replaced_owner(job);
         shared_owner(job);
         handler_owner(job);
+        beside_owner(job);
         late_owner(job);
         cut_owner(job);
     } else if (job->rank == 1) {
@@ -658,6 +688,7 @@ static void run(fhjob_t *job)
         replaced_peer(job, &worker);
         shared_peer(job);
         handler_peer(job);
+        beside_peer(job, &worker);
         late_peer(job);
         cut_peer(job, &worker);
     }

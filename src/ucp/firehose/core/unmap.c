@@ -96,11 +96,60 @@ cut_parts(ucp_fh_t *fh, const ucp_fh_run_t *run, ucp_fh_part_t *spare)
     return is_needed;
 }
 
-/* The buckets of some of exposed memory: no others than its own */
-static void
-cover(const ucp_fh_t *fh, uint64_t start, uint64_t end, ucp_fh_run_t *run)
+/* Whether a bucket belongs to exposed memory still, or is being withdrawn from it. If
+ * not, it was withdrawn with other pages of it, and may be exposed with what is beside
+ * it since */
+static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
+                       ucp_fh_bucket_t bucket)
+{
+    const ucp_fh_part_t *part;
+    const leaving_t *leaving;
+
+    ucs_list_for_each(leaving, &fh->leaving, link) {
+        if ((leaving->mem == mem) &&
+            ucp_fh_run_has(&leaving->withdraw.run, bucket)) {
+            return 1;
+        }
+    }
+
+    ucs_list_for_each(part, &fh->parts, link) {
+        if ((part->mem == mem) && ucp_fh_run_has(&part->exposed.run, bucket)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* The buckets of some of exposed memory that are to be withdrawn: no others than its
+ * own. @return whether there are any */
+static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
+                 uint64_t start, uint64_t end, ucp_fh_run_t *run)
 {
     (void)ucp_fh_run_cover(fh->shift, start, end - start, run);
+    if ((start != run->first << fh->shift) &&
+        !owns_bucket(fh, mem, run->first)) {
+        ++run->first;
+        --run->num;
+    }
+    if ((run->num > 0) && (end != ucp_fh_run_end(run) << fh->shift) &&
+        !owns_bucket(fh, mem, ucp_fh_run_end(run) - 1)) {
+        --run->num;
+    }
+    return run->num > 0;
+}
+
+/* Under lock. @return whether something is withdrawn already */
+static int withdraw(ucp_fh_t *fh, ucp_fh_withdraw_t *withdraw,
+                    const ucp_fh_run_t *run)
+{
+    if (ucp_fh_local_withdraw(&fh->local, withdraw, NULL, run) !=
+        UCS_INPROGRESS) {
+        return 1;
+    }
+
+    ucp_fh_target_recall(fh, &withdraw->recall);
+    return 0;
 }
 
 /* @return 0 if there is no memory */
@@ -109,7 +158,7 @@ leave(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
 {
     leaving_t *leaving   = calloc(1, sizeof(*leaving));
     ucp_fh_part_t *spare = calloc(1, sizeof(*spare));
-    ucs_status_t status;
+    int has_buckets;
     ucp_fh_run_t run;
 
     if ((leaving == NULL) || (spare == NULL)) {
@@ -118,8 +167,8 @@ leave(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
         return 0;
     }
 
-    cover(fh, start, end, &run);
-    if (!cut_parts(fh, &run, spare)) {
+    has_buckets = cover(fh, mem, start, end, &run);
+    if (!has_buckets || !cut_parts(fh, &run, spare)) {
         free(spare);
     }
 
@@ -130,12 +179,8 @@ leave(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
     ++mem->num_leaving;
     ucs_list_add_tail(&fh->leaving, &leaving->link);
     ucp_fh_watch_take(&mem->watched, start, end);
-    status = ucp_fh_local_withdraw(&fh->local, &leaving->withdraw, NULL, &run);
-    if (status == UCS_INPROGRESS) {
-        ucp_fh_target_recall(fh, &leaving->withdraw.recall);
-    } else {
-        leaving->is_withdrawn = 1;
-    }
+    leaving->is_withdrawn = !has_buckets ||
+                            withdraw(fh, &leaving->withdraw, &run);
     return 1;
 }
 
