@@ -391,8 +391,8 @@ void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
 /* Under the lock. @return whether the first pages of a range are kept for peers of
  * another library as well, to which the same memory was exposed; *end_p is where that
  * changes */
-static int
-is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start, uint64_t *end_p)
+static int is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start,
+                             uint64_t *end_p)
 {
     int is_kept = 0;
     ucp_fh_watched_t *other;

@@ -46,6 +46,15 @@ protected:
         return ret;
     }
 
+    int keeps(uint64_t from, uint64_t to, uint64_t *next)
+    {
+        uint64_t end = page(to);
+        int ret      = ucp_fh_mapping_keeps(&m_mapping, page(from), &end);
+
+        *next = (end - BASE) >> SHIFT;
+        return ret;
+    }
+
     int keep(uint64_t from, uint64_t to)
     {
         return ucp_fh_mapping_keep(&m_mapping, page(from), page(to));
@@ -152,6 +161,23 @@ TEST_F(test_fh_mapping, keeps_until_it_is_released)
     EXPECT_EQ(5u, next_page);
     EXPECT_FALSE(keep(2, 5));
     EXPECT_EQ(range_t(0, 0), next());
+}
+
+TEST_F(test_fh_mapping, tells_what_it_keeps_from_what_is_exposed)
+{
+    uint64_t next;
+
+    EXPECT_TRUE(keep(2, 5));
+    EXPECT_FALSE(keeps(0, 8, &next));
+    EXPECT_EQ(2u, next);
+    EXPECT_TRUE(keeps(2, 8, &next));
+    EXPECT_EQ(5u, next);
+    EXPECT_TRUE(keeps(3, 4, &next));
+    EXPECT_EQ(4u, next);
+    EXPECT_FALSE(keeps(5, 12, &next));
+    EXPECT_EQ(8u, next);
+    EXPECT_FALSE(keeps(8, 12, &next));
+    EXPECT_EQ(12u, next);
 }
 
 TEST_F(test_fh_mapping, releases_only_what_was_withdrawn)
