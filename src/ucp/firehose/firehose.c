@@ -42,6 +42,7 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     fh->cookie    = ucs_rcache_pred_hash_word(now.tv_sec * 1000000000ull +
                                               now.tv_nsec) ^
                     ucs_rcache_pred_hash_word(getpid());
+    fh->wake_fd   = -1;
     ucs_list_head_init(&fh->outbox);
     ucs_list_head_init(&fh->calls);
     ucs_list_head_init(&fh->mems);
@@ -60,6 +61,9 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
 
 static void cleanup_fields(ucp_fh_t *fh)
 {
+    if (fh->wake_fd >= 0) {
+        close(fh->wake_fd);
+    }
     pthread_cond_destroy(&fh->cond);
     pthread_mutex_destroy(&fh->workers_lock);
     pthread_mutex_destroy(&fh->lock);

@@ -433,7 +433,6 @@ err:
 
 void ucp_fh_thread_destroy_worker(ucp_fh_t *fh)
 {
-    close(fh->wake_fd);
     ucp_worker_release_address(fh->worker, fh->address);
     ucp_worker_destroy(fh->worker);
 }

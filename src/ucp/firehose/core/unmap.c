@@ -79,15 +79,28 @@ static int cut(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run,
     return 0;
 }
 
+static int is_within(const ucp_fh_run_t *run, const ucp_fh_run_t *other)
+{
+    return (run->first >= other->first) &&
+           (ucp_fh_run_end(run) <= ucp_fh_run_end(other));
+}
+
 /* @return whether @a spare was needed: once at most, as a run that is within one part
- *         concerns no other */
+ *         concerns no other. What is left of parts is at the end of the list, where
+ *         it is found at once if the program unmaps what comes next */
 static int
 cut_parts(ucp_fh_t *fh, const ucp_fh_run_t *run, ucp_fh_part_t *spare)
 {
     int is_needed = 0;
-    ucp_fh_part_t *part, *next;
+    ucs_list_link_t *link, *prev;
+    ucp_fh_part_t *part;
 
-    ucs_list_for_each_safe(part, next, &fh->parts, link) {
+    for (link = fh->parts.prev; link != &fh->parts; link = prev) {
+        prev = link->prev;
+        part = ucs_container_of(link, ucp_fh_part_t, link);
+        if (is_within(run, &part->exposed.run)) {
+            return cut(fh, part, run, spare);
+        }
         if (ucp_fh_run_overlaps(&part->exposed.run, run)) {
             is_needed |= cut(fh, part, run, spare);
         }

@@ -15,6 +15,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -275,14 +277,24 @@ static void ignore(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
 }
 
+/* Whether UCM has to install its hooks by relocation. If that begins as late as here,
+ * it may not end: in UCX 1.13, sbrk() and malloc() call each other for ever */
+static int is_by_relocation(void)
+{
+    const char *mode = getenv("UCX_MEM_MMAP_HOOK_MODE");
+
+    return (mode != NULL) && !strcasecmp(mode, "reloc");
+}
+
 static ucs_status_t set_handlers(void)
 {
+    int flags = is_by_relocation() ? UCM_EVENT_FLAG_NO_INSTALL : 0;
     ucs_status_t status;
 
     /* This one has UCM install its hooks. Asked for the others, it would try out
      * whether malloc() causes each of them, and find that it does not */
-    status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, PRIORITY_AFTER, ignore,
-                                   NULL);
+    status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED | flags, PRIORITY_AFTER,
+                                   ignore, NULL);
     if (status != UCS_OK) {
         return status;
     }
