@@ -260,6 +260,7 @@ check_install()
     rm -rf "$root"
     check "make install" make -C "$build" install DESTDIR="$root"
     check "installed files" "$top/test/install.sh" "$root"
+    check "manual pages of functions" "$top/test/manual.sh" "$root"
     check "exported symbols" "$top/test/exports.sh" \
         "$build/src/uct/ib/predreg/.libs" \
         "$build/src/ucp/.libs/libucp_firehose.so"

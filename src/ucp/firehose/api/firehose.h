@@ -56,9 +56,11 @@ enum ucp_fh_init_params_field {
 };
 
 
-/** Parameters of ucp_fh_init(). Fields that @a field_mask names are optional. */
+/** Parameters of ucp_fh_init(). Fields that @a field_mask names are optional;
+ *  without them, what stands in parentheses holds. */
 typedef struct ucp_fh_init_params {
-    uint64_t      field_mask;
+    uint64_t      field_mask; /**< Of @ref ucp_fh_init_params_field: which of
+                                   the optional fields are set */
     /** Made with UCP_FEATURE_AM, UCP_FEATURE_RMA, for atomics UCP_FEATURE_AMO32 and
      *  UCP_FEATURE_AMO64, and with mt_workers_shared, since the library has a
      *  thread. With UCP_FEATURE_WAKEUP this thread sleeps until there is something
@@ -135,9 +137,9 @@ typedef void (*ucp_fh_pin_callback_t)(ucp_fh_hold_h hold, ucs_status_t status,
  * Start the library in this process (GASNet: firehose_init()). It makes a UCP worker
  * and a thread of its own, which answers peers.
  *
- * @return UCS_ERR_INVALID_PARAM, UCS_ERR_EXCEEDS_LIMIT if M is less than a bucket for
- *         each peer, both explained in the log; UCS_ERR_NO_MEMORY; or an error of
- *         UCP.
+ * @return UCS_ERR_INVALID_PARAM for a parameter that is not accepted, or
+ *         UCS_ERR_EXCEEDS_LIMIT if M is less than a bucket for each peer, both
+ *         explained in the log; UCS_ERR_NO_MEMORY; or an error of UCP.
  */
 ucs_status_t ucp_fh_init(const ucp_fh_init_params_t *params, ucp_fh_h *fh_p);
 
@@ -155,10 +157,12 @@ void ucp_fh_finalize(ucp_fh_h fh);
  *
  * @param [out] address_p  To be released by ucp_fh_release_address().
  * @param [out] length_p   Bytes.
+ * @return UCS_OK, or UCS_ERR_NO_MEMORY.
  */
 ucs_status_t
 ucp_fh_get_address(ucp_fh_h fh, void **address_p, size_t *length_p);
 
+/** Free what ucp_fh_get_address() has returned. */
 void ucp_fh_release_address(ucp_fh_h fh, void *address);
 
 /**
@@ -173,7 +177,9 @@ void ucp_fh_release_address(ucp_fh_h fh, void *address);
 ucs_status_t ucp_fh_connect(ucp_fh_h fh, uint32_t peer, const void *address,
                             size_t length);
 
-/** @param [out] stats  What has happened so far. */
+/** Tell what has happened so far, and what is pinned.
+ *
+ *  @param [out] stats  All of its fields are set. */
 void ucp_fh_query(ucp_fh_h fh, ucp_fh_stats_t *stats);
 
 
@@ -227,12 +233,15 @@ ucs_status_t ucp_fh_pin_local(ucp_fh_h fh, const void *address, size_t length,
 /** As ucp_fh_pin_local(), if it is pinned already (GASNet:
  *  firehose_try_local_pin()).
  *
- *  @return UCS_ERR_NO_RESOURCE if it is not. */
+ *  @return As ucp_fh_pin_local(), but UCS_ERR_NO_RESOURCE if it is not. */
 ucs_status_t ucp_fh_try_pin_local(ucp_fh_h fh, const void *address,
                                   size_t length, ucp_fh_hold_h *hold_p);
 
 /** As ucp_fh_try_pin_local(), for the longest part that is pinned (GASNet:
- *  firehose_partial_local_pin()): see ucp_fh_hold_query(). */
+ *  firehose_partial_local_pin()): see ucp_fh_hold_query().
+ *
+ *  @return As ucp_fh_try_pin_local(), but UCS_ERR_NO_RESOURCE if none of it
+ *          is. */
 ucs_status_t ucp_fh_partial_pin_local(ucp_fh_h fh, const void *address,
                                       size_t length, ucp_fh_hold_h *hold_p);
 
@@ -242,8 +251,9 @@ ucs_status_t ucp_fh_partial_pin_local(ucp_fh_h fh, const void *address,
  *
  * @return As ucp_fh_pin_local(), but UCS_ERR_EXCEEDS_LIMIT if the peer does not give
  *         so many firehoses; UCS_ERR_INVALID_ADDR if the memory is not exposed;
+ *         UCS_ERR_INVALID_PARAM also if there is no such peer;
  *         UCS_ERR_NOT_CONNECTED; UCS_ERR_UNREACHABLE or UCS_ERR_ENDPOINT_TIMEOUT if
- *         the peer is gone.
+ *         the peer is gone; the error with which it could not pin the memory.
  */
 ucs_status_t ucp_fh_pin_remote(ucp_fh_h fh, uint32_t peer, uint64_t address,
                                size_t length, ucp_fh_pin_callback_t callback,
@@ -252,18 +262,23 @@ ucs_status_t ucp_fh_pin_remote(ucp_fh_h fh, uint32_t peer, uint64_t address,
 /** As ucp_fh_pin_remote(), if all firehoses are there (GASNet:
  *  firehose_try_remote_pin()).
  *
- *  @return UCS_ERR_NO_RESOURCE if they are not. */
+ *  @return As ucp_fh_pin_remote(), but UCS_ERR_NO_RESOURCE if they are not. */
 ucs_status_t ucp_fh_try_pin_remote(ucp_fh_h fh, uint32_t peer,
                                    uint64_t address, size_t length,
                                    ucp_fh_hold_h *hold_p);
 
 /** As ucp_fh_try_pin_remote(), for the longest part with firehoses (GASNet:
- *  firehose_partial_remote_pin()): see ucp_fh_hold_query(). */
+ *  firehose_partial_remote_pin()): see ucp_fh_hold_query().
+ *
+ *  @return As ucp_fh_try_pin_remote(), but UCS_ERR_NO_RESOURCE if there are
+ *          none on it. */
 ucs_status_t ucp_fh_partial_pin_remote(ucp_fh_h fh, uint32_t peer,
                                        uint64_t address, size_t length,
                                        ucp_fh_hold_h *hold_p);
 
-/** @param [out] attr  What is pinned. */
+/** Tell what a pin has got.
+ *
+ *  @param [out] attr  All of its fields are set. */
 void ucp_fh_hold_query(ucp_fh_hold_h hold, ucp_fh_hold_attr_t *attr);
 
 /** Release what was pinned (GASNet: firehose_release()). It must have ended. */
@@ -281,6 +296,8 @@ void ucp_fh_release(ucp_fh_hold_h hold);
  * they need ucp_fh_worker_progress(), and a thread that has put something must
  * flush before it waits for other threads in another way: until then its
  * firehoses are not free for them.
+ *
+ * @return UCS_OK, or UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h worker,
                                   ucp_fh_worker_h *worker_p);
@@ -307,10 +324,12 @@ unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker);
  *                    UCP_OP_ATTR_FLAG_FAST_CMPL and MULTI_SEND.
  * @return NULL: complete, and the callback is not called. A request for
  *         ucp_fh_request_check_status() and ucp_fh_request_free(). An error
- *         pointer: UCS_ERR_UNSUPPORTED for other parameters, UCS_ERR_NOT_CONNECTED,
- *         UCS_ERR_INVALID_ADDR for memory that is not exposed, UCS_ERR_NO_MEMORY, or
- *         why the peer is gone. All of these may also come later. Of an operation
- *         that fails some parts may be done.
+ *         pointer: UCS_ERR_UNSUPPORTED for other parameters,
+ *         UCS_ERR_INVALID_PARAM if there is no such peer,
+ *         UCS_ERR_NOT_CONNECTED, UCS_ERR_INVALID_ADDR for memory that is not
+ *         exposed, UCS_ERR_NO_MEMORY, why the peer is gone, or the error with
+ *         which it could not pin the memory. All of these may also come later.
+ *         Of an operation that fails some parts may be done.
  */
 ucs_status_ptr_t ucp_fh_put_nbx(ucp_fh_worker_h worker, uint32_t peer,
                                 const void *buffer, size_t count,
@@ -324,7 +343,11 @@ ucs_status_ptr_t ucp_fh_get_nbx(ucp_fh_worker_h worker, uint32_t peer,
 
 /** As ucp_atomic_op_nbx(), of one element; a reply buffer makes it a fetching one,
  *  and swaps need it. The address must be a multiple of its size, 4 or 8, which
- *  @a param has to say by its datatype. */
+ *  @a param has to say by its datatype.
+ *
+ *  @return As ucp_fh_put_nbx(), but UCS_ERR_INVALID_PARAM also if the
+ *          datatype, the address, or a reply buffer that is missing breaks
+ *          these rules. */
 ucs_status_ptr_t
 ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
                      ucp_atomic_op_t opcode, const void *buffer,
@@ -332,11 +355,16 @@ ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
 
 /** Complete all operations that were begun on a worker, here and at the peers. Of
  *  @a param, callback and user data are used. Errors of operations are told to these
- *  alone. */
+ *  alone.
+ *
+ *  @return As ucp_fh_put_nbx(); an error pointer is UCS_ERR_UNSUPPORTED for
+ *          other parameters, UCS_ERR_NO_MEMORY, or an error of UCP. */
 ucs_status_ptr_t ucp_fh_flush_nbx(ucp_fh_worker_h worker,
                                   const ucp_request_param_t *param);
 
-/** @return UCS_INPROGRESS, or how the operation has ended. */
+/** Tell how an operation has ended. Nothing goes on by that.
+ *
+ *  @return UCS_INPROGRESS if it has not; UCS_OK, or its error. */
 ucs_status_t ucp_fh_request_check_status(void *request);
 
 /** Free a request, at once if it has completed, else when it does. */
