@@ -116,10 +116,25 @@ static void usage(void)
            MAX_PROCS, MAX_THREADS);
 }
 
+/* End this process with an error. Its other threads are at work still, and UCX
+ * ends with exit(), so that they would crash in it */
+static void __attribute__((noreturn, format(printf, 1, 2)))
+fail(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    fflush(NULL);
+    _exit(2);
+}
+
 static void check(ucs_status_t status, const char *what)
 {
     if (status != UCS_OK) {
-        app_fatal("firehose: %s: %s", what, ucs_status_string(status));
+        fail("firehose: %s: %s", what, ucs_status_string(status));
     }
 }
 
@@ -131,7 +146,7 @@ static size_t get_pinned(void)
     char line[256];
 
     if (file == NULL) {
-        app_fatal("firehose: no /proc/self/status");
+        fail("firehose: no /proc/self/status");
     }
 
     while (fgets(line, sizeof(line), file) != NULL) {
@@ -194,8 +209,8 @@ static ucs_status_t wait_for(worker_t *w, ucs_status_ptr_t request)
         /* There are more threads than processors */
         sched_yield();
         if (app_time() > end) {
-            app_fatal("firehose: rank %d: an operation does not end",
-                      w->app->rank);
+            fail("firehose: rank %d: an operation does not end",
+                 w->app->rank);
         }
     }
     ucp_fh_request_free(request);
@@ -483,7 +498,7 @@ static void map_memory(app_t *app)
                        MAP_PRIVATE | MAP_ANONYMOUS |
                        ((app->memory == NULL) ? 0 : MAP_FIXED), -1, 0);
     if (app->memory == MAP_FAILED) {
-        app_fatal("firehose: no memory");
+        fail("firehose: no memory");
     }
 
     app->shared->bases[app->rank] = (uintptr_t)app->memory;
@@ -513,56 +528,75 @@ static void expect(app_t *app, const char *what, ucs_status_t status,
 
 static void called_back(ucp_fh_hold_h hold, ucs_status_t status, void *arg)
 {
-    __atomic_store_n((int*)arg, 1 + (status != UCS_OK), __ATOMIC_SEQ_CST);
+    __atomic_store_n((int*)arg, status, __ATOMIC_SEQ_CST);
 }
 
-/* Pins without puts */
-static void try_pins(app_t *app)
+/* Pin all of a peer's memory: if it is more than M, the peer cannot have
+ * promised as many firehoses */
+static void try_pin_all(app_t *app, int peer, uint64_t base)
+{
+    ucp_fh_hold_h hold;
+    ucs_status_t status;
+
+    status = ucp_fh_pin_remote(app->fh, peer, base, app->heap, NULL, NULL,
+                               &hold);
+    if (status == UCS_OK) {
+        ucp_fh_release(hold);
+    }
+    if ((app->heap > app->m) || (status != UCS_OK)) {
+        expect(app, "pin too much", status, UCS_ERR_EXCEEDS_LIMIT);
+    }
+}
+
+/* What goes on with a pin needs it: without, the process ends */
+static void try_remote_pins(app_t *app)
 {
     int peer      = (app->rank + 1) % app->procs;
     uint64_t base = app->shared->bases[peer];
-    int done      = 0;
     ucp_fh_hold_h hold, other;
     ucp_fh_hold_attr_t attr;
-    ucs_status_t status;
 
     expect(app, "try remote", ucp_fh_try_pin_remote(app->fh, peer, base, 1,
                                                     &hold),
            UCS_ERR_NO_RESOURCE);
-    expect(app, "pin remote", ucp_fh_pin_remote(app->fh, peer, base, 2 *
-                                                app->bucket, NULL, NULL, &hold),
-           UCS_OK);
-    expect(app, "try remote", ucp_fh_try_pin_remote(app->fh, peer, base, 1,
-                                                    &other), UCS_OK);
+    check(ucp_fh_pin_remote(app->fh, peer, base, 2 * app->bucket, NULL, NULL,
+                            &hold), "pin remote");
+    check(ucp_fh_try_pin_remote(app->fh, peer, base, 1, &other), "try remote");
     ucp_fh_release(other);
-    expect(app, "partial remote",
-           ucp_fh_partial_pin_remote(app->fh, peer, base, app->heap, &other),
-           UCS_OK);
+    check(ucp_fh_partial_pin_remote(app->fh, peer, base, app->heap, &other),
+          "partial remote");
     ucp_fh_hold_query(other, &attr);
     expect(app, "length", (attr.address == base) &&
                                   (attr.length == 2 * app->bucket) ?
                                   UCS_OK : UCS_ERR_INVALID_PARAM, UCS_OK);
     ucp_fh_release(other);
     ucp_fh_release(hold);
-    expect(app, "pin too much",
-           ucp_fh_pin_remote(app->fh, peer, base, app->heap, NULL, NULL, &hold),
-           UCS_ERR_EXCEEDS_LIMIT);
+    try_pin_all(app, peer, base);
     expect(app, "pin outside",
            ucp_fh_pin_remote(app->fh, peer, base + app->heap, 1, NULL, NULL,
                              &hold), UCS_ERR_INVALID_ADDR);
+}
 
-    status = ucp_fh_pin_local(app->fh, app->memory, app->bucket, called_back,
-                              &done, &hold);
-    while ((status == UCS_INPROGRESS) &&
-           !__atomic_load_n(&done, __ATOMIC_SEQ_CST)) {
+static void try_local_pins(app_t *app)
+{
+    int status = UCS_INPROGRESS;
+    ucp_fh_hold_h hold, other;
+    ucp_fh_hold_attr_t attr;
+    ucs_status_t begun;
+
+    begun = ucp_fh_pin_local(app->fh, app->memory, app->bucket, called_back,
+                             &status, &hold);
+    if (begun != UCS_INPROGRESS) {
+        status = begun; /* Then it does not call back */
+    }
+    while (__atomic_load_n(&status, __ATOMIC_SEQ_CST) == UCS_INPROGRESS) {
         usleep(100);
     }
-    expect(app, "pin local", (done > 1) ? UCS_ERR_LAST : UCS_OK, UCS_OK);
+    check(status, "pin local");
     ucp_fh_hold_query(hold, &attr);
     expect(app, "memory handle", (attr.memh != NULL) ? UCS_OK : UCS_ERR_LAST,
            UCS_OK);
-    expect(app, "try local", ucp_fh_try_pin_local(app->fh, app->memory, 1,
-                                                  &other), UCS_OK);
+    check(ucp_fh_try_pin_local(app->fh, app->memory, 1, &other), "try local");
     ucp_fh_release(other);
     ucp_fh_release(hold);
 }
@@ -631,7 +665,7 @@ static void connect_all(app_t *app)
 
     check(ucp_fh_get_address(app->fh, &address, &length), "address");
     if (length > MAX_ADDRESS) {
-        app_fatal("firehose: an address of %zu bytes", length);
+        fail("firehose: an address of %zu bytes", length);
     }
     memcpy(shared->addresses[app->rank], address, length);
     shared->address_lengths[app->rank] = length;
@@ -694,8 +728,8 @@ static void lose_peer(app_t *app)
         put(&w, &flight);
         status = wait_for(&w, flight.request);
         if (app_time() > end) {
-            app_fatal("firehose: rank %d does not notice that a process is gone",
-                      app->rank);
+            fail("firehose: rank %d does not notice that a process is gone",
+                 app->rank);
         }
     } while (status == UCS_OK);
     printf("firehose: rank %d: %s\n", app->rank, ucs_status_string(status));
@@ -893,7 +927,8 @@ static int run(app_t *app)
         synchronise(app, round);
         remap(app);
     } else {
-        try_pins(app);
+        try_remote_pins(app);
+        try_local_pins(app);
         try_edges(app);
     }
     if (app->damages && (app->rank == app->procs - 1)) {

@@ -15,6 +15,7 @@
 
 uint64_t app_number(const char *option, const char *value)
 {
+    unsigned shift = 0;
     unsigned long long number;
     char *end;
 
@@ -23,26 +24,26 @@ uint64_t app_number(const char *option, const char *value)
     switch (*end) {
     case 'g':
     case 'G':
-        number *= 1024;
+        shift += 10;
         /* fall through */
     case 'm':
     case 'M':
-        number *= 1024;
+        shift += 10;
         /* fall through */
     case 'k':
     case 'K':
-        number *= 1024;
+        shift += 10;
         ++end;
         break;
     }
 
     if ((errno != 0) || (end == value) || (*end != '\0') ||
-        (strchr(value, '-') != NULL)) {
+        (strchr(value, '-') != NULL) || (number > (UINT64_MAX >> shift))) {
         app_fatal("--%s: '%s'; accepted: whole numbers from 0, also with k, m "
-                  "or g", option, value);
+                  "or g, below 2^64", option, value);
     }
 
-    return number;
+    return number << shift;
 }
 
 static int parse_count(const char *option, const char *value)

@@ -837,6 +837,14 @@ firehose_tests()
         "$apps/fhunmap"
     run "Firehose, memory is unmapped, large buckets" firehose_app 0 \
         "$apps/fhunmap" --bucket 64k --share 4m --maxvictim 1m --rounds 50
+    run "Firehose, M is more than the memory" no_errors $rig -- "$firehose" \
+        --m 1024g --maxvictim 1024g --ops 200
+    run "Firehose, M is more than any memory" \
+        fails_well "M of 2199023255552 bytes; accepted: up to 1099511627776" \
+        $rig -- "$firehose" --m 2048g
+    run "Firehose, the first registration fails" \
+        fails_well "firehose: pin remote: Input/output error" \
+        $rig -- env NATIVE_FAIL_REG=1 "$firehose" --ops 200
     run "Firehose, a process is killed" $rig -- env UCX_TLS=tcp,cma,self \
         "$firehose" --procs 3 --kill
     run "Firehose, under the library" \
@@ -864,6 +872,19 @@ firehose_tests()
     run "Firehose, two of which one may get nothing" \
         pinned_by_firehose 1 262144 'value("firehose_bytes_peak") == 131072' \
         $rig -- $beside "$bound" --bound 128k --most 16k --threads 3
+}
+
+# fails_well MESSAGE COMMAND...: the program ends with an error of its own and says which, no
+# process of it by a signal other than that by which the first that fails ends the others
+fails_well()
+{
+    local message=$1 status=0
+    shift
+    "$@" > "$work/said" 2>&1 || status=$?
+    cat "$work/said"
+    [ $status -eq 1 ] && grep -q "$message" "$work/said" &&
+        ! grep 'a process ends with status' "$work/said" |
+            grep -vE 'status 0x([0-9a-f]+00|f)$'
 }
 
 # Programs that measure Firehose, as short as they can be: they check what they do. With

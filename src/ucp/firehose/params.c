@@ -15,6 +15,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define VARIABLE "UCX_RCACHE_PRED_FIREHOSE_"
 
@@ -33,6 +34,19 @@ get(const ucp_fh_init_params_t *params, uint64_t field, uint64_t value,
     return (params->field_mask & field) ? value : def;
 }
 
+/* What the program gives: as much as the environment may. The tables say what
+ * is too little for them */
+static ucs_status_t check_bytes(const char *variable, uint64_t bytes)
+{
+    if (bytes > UCP_FH_MAX_BYTES) {
+        ucs_error("firehose: %s of %" PRIu64 " bytes; accepted: up to %llu",
+                  variable + strlen(VARIABLE), bytes, UCP_FH_MAX_BYTES);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
 /* Bytes that the program gives, or else the environment, or nobody */
 static ucs_status_t get_bytes(const ucp_fh_init_params_t *params,
                               uint64_t field, uint64_t value,
@@ -42,8 +56,13 @@ static ucs_status_t get_bytes(const ucp_fh_init_params_t *params,
     const char *text = getenv(variable);
     size_t bytes;
 
-    if ((params->field_mask & field) || (text == NULL)) {
-        *bytes_p = (params->field_mask & field) ? value : def;
+    if (params->field_mask & field) {
+        *bytes_p = value;
+        return check_bytes(variable, value);
+    }
+
+    if (text == NULL) {
+        *bytes_p = def;
         return UCS_OK;
     }
 

@@ -71,11 +71,12 @@ typedef struct ucp_fh_init_params {
                                    say the same */
     uint32_t      index;      /**< Number of this one, below @a num_procs */
     uint64_t      m;          /**< M: bytes that peers may have pinned here, as
-                                   many for each of them (256 MiB, or what
-                                   UCX_RCACHE_PRED_FIREHOSE_M says) */
+                                   many for each of them; up to 1 TiB (256 MiB,
+                                   or what UCX_RCACHE_PRED_FIREHOSE_M says) */
     uint64_t      max_victim; /**< MAXVICTIM: bytes that are pinned for this
                                    process at most, and that stay pinned although
-                                   nobody uses them (64 MiB, or what
+                                   nobody uses them; a bucket to 1 TiB (64 MiB,
+                                   or what
                                    UCX_RCACHE_PRED_FIREHOSE_MAXVICTIM says).
                                    Both are lowered to what the bounds of
                                    libuct_predreg.so leave */
