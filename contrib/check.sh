@@ -275,7 +275,7 @@ check_package()
         DISTCHECK_CONFIGURE_FLAGS=--disable-tests
     check "files of the tarball" "$top/test/dist.sh" "$build"
     check "Debian packages" "$top/contrib/package.sh"
-    check "Debian package, as a new user has it" "$top/test/package.sh" "$build"
+    check "Debian packages, as a new user has them" "$top/test/package.sh" "$build"
 }
 
 # is_asked PART...: whether one of these parts is to be run

@@ -14,6 +14,9 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 packages=$build/packages
 log=$packages/package.log
 
+# Those that are installed; the others have debug information
+installed=(ucx-predreg libucp-firehose0 libucp-firehose-dev)
+
 # What else a root needs to build and check a package: debian/control has these
 # as well
 packages_root=(debhelper lintian libucx-dev libdw-dev libgtest-dev pkgconf)
@@ -28,7 +31,7 @@ Builds the Debian packages of ucx-predreg for SUITE, this machine's own
 Another suite than this machine's is built in a root that mmdebstrap makes, once,
 in $cache; that needs to be root, or sudo.
 
-The package is then in $packages, and all that was
+The packages are then in $packages, and all that was
 built, with debug information and sources, in SUITE below it. Packages of other
 suites stay there.
 
@@ -61,14 +64,16 @@ build_in_root()
 # collect: what was built
 collect()
 {
-    local file
+    local file name
     rm -rf "${packages:?}/$suite" "$packages"/*.deb
     mkdir -p "$packages/$suite"
     for file in "$work"/*; do
         [ ! -f "$file" ] || cp "$file" "$packages/$suite"
     done
     rm -f "$packages/$suite"/build_package.sh
-    cp "$packages/$suite"/ucx-predreg_*.deb "$packages"
+    for name in "${installed[@]}"; do
+        cp "$packages/$suite/${name}"_*.deb "$packages"
+    done
 }
 
 own=$(own_suite)
@@ -100,4 +105,5 @@ else
 fi
 collect
 say "the packages for $suite are in $packages/$suite;" \
-    "to install: apt install $(echo "$packages"/ucx-predreg_*.deb)"
+    "to install: apt install $(echo "$packages"/ucx-predreg_*.deb)," \
+    "for programs with Firehose $(echo "$packages"/libucp-firehose*.deb)"

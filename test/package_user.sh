@@ -1,7 +1,7 @@
 #!/bin/bash
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
-# The part of package.sh that is run in the small system, as root; the package is
+# The part of package.sh that is run in the small system, as root; the packages are
 # beside this file. It goes on after a failure, so that all of them are seen.
 
 set -u
@@ -71,9 +71,22 @@ grep -q '^UCX_RCACHE_PRED_POLICY=predict' <<< "$output" ||
     fail "the module does not load the library: $output"
 grep '^unloaded \.$' <<< "$output" || fail "after module unload: $output"
 
+echo "== a program with Firehose"
+apt-get -q -y install ./libucp-firehose0_*.deb ./libucp-firehose-dev_*.deb ||
+    fail "apt install of the packages for programs"
+cp package_program.c /home/user
+output=$(user "gcc -Wall -Werror -o program package_program.c \
+               \$(pkg-config --cflags --libs ucp-firehose) && ./program")
+[ "$(tail -n 1 <<< "$output")" = "what is put" ] ||
+    fail "the program does not find what it has put: $output"
+output=$(user "MANWIDTH=200 man ucp_fh_get_nbx") || fail "man ucp_fh_get_nbx"
+grep -q 'ucp_fh_put_nbx.*access memory of peers' <<< "$output" ||
+    fail "man ucp_fh_get_nbx: $output"
+
 echo "== removal"
-apt-get -q -y purge ucx-predreg || fail "apt purge"
-found=$(find / -xdev -name '*predreg*' ! -path '/mnt/*' ! -path '/proc/*' \
-            ! -path '/var/log/*')
+apt-get -q -y purge ucx-predreg libucp-firehose0 libucp-firehose-dev ||
+    fail "apt purge"
+found=$(find / -xdev \( -name '*predreg*' -o -name '*firehose*' \) \
+            ! -path '/mnt/*' ! -path '/proc/*' ! -path '/var/log/*')
 [ -z "$found" ] || fail "left behind: $found"
 exit $errors
