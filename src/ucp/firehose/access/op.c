@@ -68,6 +68,7 @@ ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
         return NULL;
     }
 
+    op->fh     = worker->fh;
     op->worker = worker;
     op->kind   = kind;
     copy_param(op, param);
@@ -87,7 +88,7 @@ void ucp_fh_op_fail(ucp_fh_op_t *op, ucs_status_t status)
 /* Tell the program, without lock. The operation may be gone afterwards */
 static void tell(ucp_fh_op_t *op)
 {
-    ucp_fh_t *fh = op->worker->fh;
+    ucp_fh_t *fh = op->fh;
     int is_freed;
 
     if (op->has_callback) {
@@ -105,7 +106,7 @@ static void tell(ucp_fh_op_t *op)
 
 void ucp_fh_op_end_part(ucp_fh_op_t *op)
 {
-    ucp_fh_t *fh = op->worker->fh;
+    ucp_fh_t *fh = op->fh;
     int is_returned;
 
     if (atomic_fetch_sub(&op->pending, 1) > 1) {
@@ -124,7 +125,7 @@ void ucp_fh_op_end_part(ucp_fh_op_t *op)
 
 ucs_status_ptr_t ucp_fh_op_return(ucp_fh_op_t *op)
 {
-    ucp_fh_t *fh = op->worker->fh;
+    ucp_fh_t *fh = op->fh;
     ucs_status_t result;
 
     result = atomic_load(&op->result);
@@ -153,7 +154,7 @@ ucs_status_t ucp_fh_request_check_status(void *request)
 void ucp_fh_request_free(void *request)
 {
     ucp_fh_op_t *op = request;
-    ucp_fh_t *fh    = op->worker->fh;
+    ucp_fh_t *fh    = op->fh;
     int is_told;
 
     ucp_fh_lock(fh);

@@ -27,7 +27,8 @@ struct ucp_fh_op {
     ucs_list_link_t     link;       /**< In ucp_fh_worker::unposted or flushes.
                                          Protected by ucp_fh::lock */
     ucs_list_link_t     ready;      /**< In ucp_fh_worker::ready. Likewise */
-    ucp_fh_worker_h     worker;
+    ucp_fh_t            *fh;
+    ucp_fh_worker_h     worker;     /**< May be gone once it has ended */
     ucp_fh_way_t        *way;       /**< None of a flush */
     ucp_fh_op_kind_t    kind;
     ucp_atomic_op_t     opcode;

@@ -304,7 +304,7 @@ ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h worker,
                                   ucp_fh_worker_h *worker_p);
 
 /** Complete all operations and close the endpoints. All requests must have been
- *  freed, or have completed. The UCP worker stays. */
+ *  freed, or have completed; these may be freed later. The UCP worker stays. */
 void ucp_fh_worker_destroy(ucp_fh_worker_h worker);
 
 /** Progress the UCP worker, and what was begun on it by the functions below.
