@@ -845,8 +845,8 @@ firehose_tests()
     run "Firehose, the first registration fails" \
         fails_well "firehose: pin remote: Input/output error" \
         $rig -- env NATIVE_FAIL_REG=1 "$firehose" --ops 200
-    run "Firehose, a process is killed" $rig -- env UCX_TLS=tcp,cma,self \
-        "$firehose" --procs 3 --kill
+    run "Firehose, a process is killed" loses_peer $rig -- \
+        env UCX_TLS=tcp,cma,self "$firehose" --procs 3 --kill
     run "Firehose, under the library" \
         pinned_by_firehose 2 4194304 "$hits" $rig -- \
         $beside "$firehose" --bound 4m --ops 200
@@ -885,6 +885,21 @@ fails_well()
     [ $status -eq 1 ] && grep -q "$message" "$work/said" &&
         ! grep 'a process ends with status' "$work/said" |
             grep -vE 'status 0x([0-9a-f]+00|f)$'
+}
+
+# loses_peer COMMAND...: a program one process of which is killed. UCX may end another one,
+# which cannot be helped: see docs/firehose.md. Then it is tried again
+loses_peer()
+{
+    local i
+    for ((i = 0; i < 5; ++i)); do
+        "$@" > "$work/said" 2>&1 && break
+        cat "$work/said"
+        grep -q 'ucp_request.inl:[0-9]* *Fatal: unexpected error' \
+            "$work/said" || return 1
+    done
+    cat "$work/said"
+    [ $i -lt 5 ]
 }
 
 # Programs that measure Firehose, as short as they can be: they check what they do. With
