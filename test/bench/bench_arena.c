@@ -102,15 +102,6 @@ static void zero(void *arg, void *start, size_t length)
     }
 }
 
-static ucs_status_t reserve(void *arg, size_t length)
-{
-    return UCS_OK;
-}
-
-static void release(void *arg, size_t length)
-{
-}
-
 /* Call the helper until it has nothing to do */
 static void tend(void)
 {
@@ -121,8 +112,8 @@ static void tend(void)
 /* An arena of all slabs, which are kept open */
 static void make(void)
 {
-    static const ucs_arena_ops_t ops = {map,  unmap,   protect, reg, dereg,
-                                        zero, reserve, release, NULL};
+    static const ucs_arena_ops_t ops = {map,   unmap, protect, reg,
+                                        dereg, zero,  NULL};
     ucs_arena_params_t params = {};
     size_t length;
     char *range;

@@ -33,30 +33,17 @@ static ucs_status_t map_slab(ucs_arena_t *arena, uint32_t *slab_p)
 
 static ucs_status_t make_slab(ucs_arena_t *arena, uint32_t *slab_p)
 {
-    const ucs_arena_ops_t *ops = &arena->ops;
-    size_t length              = arena->params.slab_size;
     ucs_status_t status;
 
-    status = ops->reserve(ops->arg, length);
+    status = map_slab(arena, slab_p);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = map_slab(arena, slab_p);
+    status = ucs_arena_slabs_register(&arena->slabs, &arena->ops, *slab_p);
     if (status != UCS_OK) {
-        goto err_release;
+        ucs_arena_take_away(arena, *slab_p);
     }
-
-    status = ucs_arena_slabs_register(&arena->slabs, ops, *slab_p);
-    if (status != UCS_OK) {
-        goto err_take_away;
-    }
-    return UCS_OK;
-
-err_take_away:
-    ucs_arena_take_away(arena, *slab_p);
-err_release:
-    ops->release(ops->arg, length);
     return status;
 }
 

@@ -136,15 +136,6 @@ static void op_zero(void *arg, void *start, size_t length)
 {
 }
 
-static ucs_status_t op_reserve(void *arg, size_t length)
-{
-    return UCS_OK;
-}
-
-static void op_release(void *arg, size_t length)
-{
-}
-
 /* Make the arena, with all that it needs for itself */
 static ucs_status_t create_arena(predreg_served_t *served,
                                  const ucs_arena_params_t *params)
@@ -156,8 +147,6 @@ static ucs_status_t create_arena(predreg_served_t *served,
         .reg     = op_reg,
         .dereg   = op_dereg,
         .zero    = op_zero,
-        .reserve = op_reserve,
-        .release = op_release,
         .arg     = served
     };
     void *memory;

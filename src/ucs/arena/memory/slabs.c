@@ -157,7 +157,6 @@ ucs_status_t ucs_arena_slabs_deregister(ucs_arena_slabs_t *slabs,
 
     slabs->slabs[slab].handle = NULL;
     set_registered(slabs, slab, 0);
-    ops->release(ops->arg, slabs->mask + 1);
     return UCS_OK;
 }
 

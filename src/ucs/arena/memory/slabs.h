@@ -138,9 +138,8 @@ ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
                                  const ucs_arena_ops_t *ops, uint32_t slab);
 
 /**
- * Register a bare slab, for which room was reserved. The helper only, without
- * the lock of the arena. The slab cannot be found before
- * ucs_arena_slab_publish().
+ * Register a bare slab. The helper only, without the lock of the arena. The
+ * slab cannot be found before ucs_arena_slab_publish().
  *
  * @return what the operation has returned. On error the slab is bare.
  */

@@ -48,7 +48,8 @@ typedef struct ucs_arena_ops {
     ucs_status_t (*protect)(void *arg, void *start, size_t length,
                             int is_accessible);
 
-    /** Register a slab with the adapter.
+    /** Register a slab with the adapter, if the bounds on pinned memory have
+     *  room for it.
      *
      *  @param [out] handle_p  What ucs_arena_slab_t::handle is to be. */
     ucs_status_t (*reg)(void *arg, void *start, size_t length,
@@ -60,14 +61,6 @@ typedef struct ucs_arena_ops {
     /** Fill accessible memory with zeros, as ucs_arena_zero() does. It is also
      *  called by threads that allocate. */
     void (*zero)(void *arg, void *start, size_t length);
-
-    /** Ask for room within the bound on pinned memory, for one registration.
-     *
-     *  @return an error if there is none now. */
-    ucs_status_t (*reserve)(void *arg, size_t length);
-
-    /** Give room back that reserve() has granted. */
-    void (*release)(void *arg, size_t length);
 
     void *arg; /**< Handed to each operation */
 } ucs_arena_ops_t;

@@ -40,7 +40,7 @@ ucs_arena_params_t fake_memory::params() const
 
 ucs_arena_ops_t fake_memory::ops()
 {
-    return {map, unmap, protect, reg, dereg, zero, reserve, release, this};
+    return {map, unmap, protect, reg, dereg, zero, this};
 }
 
 void fake_memory::expect(bool condition, const char *what, size_t page)
@@ -167,6 +167,9 @@ fake_memory::reg(void *arg, void *start, size_t length, void **handle_p)
     if (status != UCS_OK) {
         return status;
     }
+    if (self->m_room < self->registered() + length) {
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
 
     self->each(start, length, [self](size_t page) {
         self->expect(self->m_pages[page].is_mapped,
@@ -175,7 +178,6 @@ fake_memory::reg(void *arg, void *start, size_t length, void **handle_p)
     });
     *handle_p = start;
     ++self->m_num_registered;
-    EXPECT_LE(self->m_num_registered * length, self->m_reserved);
     return UCS_OK;
 }
 
@@ -212,31 +214,6 @@ void fake_memory::zero(void *arg, void *start, size_t length)
     });
     memset(start, 0, length);
     __atomic_fetch_add(&self->m_zeroed, length, __ATOMIC_RELAXED);
-}
-
-ucs_status_t fake_memory::reserve(void *arg, size_t length)
-{
-    fake_memory *self   = static_cast<fake_memory*>(arg);
-    ucs_status_t status = self->begin("reserve");
-
-    if (status != UCS_OK) {
-        return status;
-    }
-    if (self->m_room < self->m_reserved + length) {
-        return UCS_ERR_EXCEEDS_LIMIT;
-    }
-
-    self->m_reserved += length;
-    return UCS_OK;
-}
-
-void fake_memory::release(void *arg, size_t length)
-{
-    fake_memory *self = static_cast<fake_memory*>(arg);
-
-    EXPECT_GE(self->m_reserved, length);
-    self->m_reserved -= length;
-    EXPECT_LE(self->m_num_registered * length, self->m_reserved);
 }
 
 /* What the program writes to a page */
@@ -325,7 +302,6 @@ arena_test::~arena_test()
         }
         EXPECT_EQ(UCS_OK, arena_stop(m_arena));
         EXPECT_EQ(0u, m_memory.m_num_registered);
-        EXPECT_EQ(0u, m_memory.m_reserved);
         arena_destroy(m_arena);
     }
 }
@@ -424,11 +400,10 @@ void arena_test::check()
     EXPECT_EQ(dark, now.dark / PAGE);
     EXPECT_EQ(blank, now.blank / PAGE);
     EXPECT_EQ(0u, now.held);
-    EXPECT_EQ(m_memory.m_num_registered * SLAB * PAGE, now.registered);
+    EXPECT_EQ(m_memory.registered(), now.registered);
     if (!has_spoilt) {
         EXPECT_EQ(m_memory.m_num_mapped * SLAB * PAGE, now.committed);
     }
-    EXPECT_EQ(m_memory.m_reserved, now.registered);
     EXPECT_EQ(m_memory.m_zeroed, now.zeroed_helper + now.zeroed_callers);
 }
 

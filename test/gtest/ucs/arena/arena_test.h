@@ -58,6 +58,12 @@ public:
         return m_pages.size();
     }
 
+    /* Bytes that are registered */
+    uint64_t registered() const
+    {
+        return m_num_registered * m_slab_pages * PAGE;
+    }
+
     size_t slab_pages() const
     {
         return m_slab_pages;
@@ -110,8 +116,8 @@ public:
 
     std::vector<protect_t> m_protects; /* If noted */
     bool     m_notes_protects = true;
-    uint64_t m_room           = UINT64_MAX; /* Bytes that may be reserved */
-    uint64_t m_reserved       = 0;          /* Bytes that are */
+    uint64_t m_room           = UINT64_MAX; /* Bytes that may be
+                                               registered */
     uint64_t m_num_registered = 0;          /* Slabs */
     uint64_t m_num_mapped     = 0;          /* Slabs, but what was taken away
                                                of spoilt ones */
@@ -130,8 +136,6 @@ private:
     reg(void *arg, void *start, size_t length, void **handle_p);
     static ucs_status_t dereg(void *arg, void *handle);
     static void zero(void *arg, void *start, size_t length);
-    static ucs_status_t reserve(void *arg, size_t length);
-    static void release(void *arg, size_t length);
 
     size_t                     m_slab_pages;
     std::vector<page_t>        m_pages;

@@ -203,7 +203,7 @@ protected:
             case 2:
                 m_memory.m_room = pick(SLABS + 1) * SLAB * PAGE;
                 m_memory.m_room = std::max(m_memory.m_room,
-                                           m_memory.m_reserved);
+                                           m_memory.registered());
                 break;
             default:
                 free_page(0, m_memory.num_pages());

@@ -103,7 +103,7 @@ TEST_F(test_arena_spoil, free_memory_of_every_kind) {
     EXPECT_EQ("live 25", states());
     free_page(0, SLAB);
     tend();
-    EXPECT_EQ(0u, m_memory.m_reserved);
+    EXPECT_EQ(0u, m_memory.registered());
     EXPECT_EQ(0u, m_memory.m_num_mapped);
 }
 

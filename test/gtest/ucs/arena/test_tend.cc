@@ -86,7 +86,7 @@ TEST_F(test_arena_tend, what_is_aligned_is_provided_for) {
 TEST_F(test_arena_tend, room_is_made_of_neighbours) {
     make_with(SLAB / 2, SLABS * SLAB);
     allocate(SLAB);
-    m_memory.m_room = m_memory.m_reserved;
+    m_memory.m_room = m_memory.registered();
     free_page(0, 8);
     m_now += LAZY;
     tend();
@@ -111,7 +111,7 @@ TEST_F(test_arena_tend, room_is_made_of_neighbours) {
 TEST_F(test_arena_tend, room_is_found_behind_live_pages) {
     make_with(SLAB / 4, SLABS * SLAB);
     allocate(SLAB);
-    m_memory.m_room = m_memory.m_reserved;
+    m_memory.m_room = m_memory.registered();
     free_page(0, 20);
     free_page(21, 40);
     m_now += LAZY;
@@ -127,7 +127,7 @@ TEST_F(test_arena_tend, room_is_found_behind_live_pages) {
 TEST_F(test_arena_tend, room_is_not_made_of_what_was_allocated) {
     make_with(SLAB / 2, SLABS * SLAB);
     allocate(SLAB);
-    m_memory.m_room = m_memory.m_reserved;
+    m_memory.m_room = m_memory.registered();
     free_page(0, SLAB / 2);
     m_now += LAZY;
     tend();
@@ -154,7 +154,7 @@ TEST_F(test_arena_tend, room_is_not_made_of_held_pages) {
     m_params.is_strict = 1;
     make_with(SLAB / 4, SLABS * SLAB);
     allocate(SLAB);
-    m_memory.m_room = m_memory.m_reserved;
+    m_memory.m_room = m_memory.registered();
     free_page(0, 20);
     tend();
     free_page(24, 40);
@@ -191,7 +191,7 @@ TEST_F(test_arena_tend, what_becomes_clean_is_in_one_block) {
     tend();
     allocate(SLAB - 1);
     allocate(SLAB);
-    m_memory.m_room = m_memory.m_reserved;
+    m_memory.m_room = m_memory.registered();
     free_page(0, 2 * SLAB);
     m_now += LAZY;
     arena_tend(m_arena, m_now);
@@ -208,7 +208,7 @@ TEST_F(test_arena_tend, clean_up_to_the_low_water_mark) {
     allocate(1);
     tend();
     allocate(SLAB - 1);
-    m_memory.m_room = m_memory.m_reserved;
+    m_memory.m_room = m_memory.registered();
     darken(0);
     tend();
     EXPECT_EQ("blank 64 clean 64", states());
@@ -364,7 +364,7 @@ TEST_F(test_arena_tend, memory_pressure_while_idle) {
 /* What fails is tried again after twice the time, and what was made before it
  * is undone */
 TEST_F(test_arena_tend, opening_fails) {
-    for (std::string what : {"reserve", "map", "reg"}) {
+    for (std::string what : {"map", "reg"}) {
         uint64_t wait = RETRY;
 
         make();
@@ -428,7 +428,7 @@ TEST_F(test_arena_tend, all_slabs_are_open) {
 
 TEST_F(test_arena_tend, making_accessible_fails) {
     make_with(SLAB, SLABS * SLAB);
-    m_memory.m_room = m_memory.m_reserved;
+    m_memory.m_room = m_memory.registered();
     allocate(SLAB);
     fail("access");
     darken(0);
@@ -448,7 +448,7 @@ TEST_F(test_arena_tend, making_accessible_fails) {
  * then, and is not handed out */
 TEST_F(test_arena_tend, making_room_fails) {
     make_with(SLAB / 2, SLABS * SLAB);
-    m_memory.m_room = m_memory.m_reserved;
+    m_memory.m_room = m_memory.registered();
     allocate(SLAB);
     free_page(0, SLAB / 2);
     m_now += LAZY;

@@ -66,8 +66,6 @@ protected:
                 ((test_arena_threads*)arg)->look(start, length);
                 memset(start, 0, length);
             },
-            [](void *arg, size_t length) { return UCS_OK; },
-            [](void *arg, size_t length) {},
             this
         };
 

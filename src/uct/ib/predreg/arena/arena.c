@@ -78,16 +78,6 @@ static ucs_status_t op_dereg(void *arg, void *handle)
     return uct_predreg_arena_regs_op_dereg(&arena->regs, handle);
 }
 
-/* Room is reserved for each registration of a slab, see register.c */
-static ucs_status_t op_reserve(void *arg, size_t length)
-{
-    return UCS_OK;
-}
-
-static void op_release(void *arg, size_t length)
-{
-}
-
 static ucs_arena_params_t
 super_params(const uct_predreg_arena_params_t *params, uintptr_t start)
 {
@@ -153,8 +143,6 @@ static void make_super(uct_predreg_arena_t *arena,
         .reg     = op_reg,
         .dereg   = op_dereg,
         .zero    = fill,
-        .reserve = op_reserve,
-        .release = op_release,
         .arg     = arena
     };
 
