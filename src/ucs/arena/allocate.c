@@ -17,6 +17,10 @@ static void demand(ucs_arena_t *arena, uint32_t length, uint32_t align)
     uint32_t enough = ucs_min(length + align - 1, arena->blocks.slab_pages);
 
     ++arena->stats.refused;
+    if (arena->withheld != UCS_ARENA_NO_PAGE) {
+        return; /* The process forks: there is room again in a moment */
+    }
+
     arena->demand     = ucs_max(arena->demand, enough);
     arena->has_shrunk = 0;
     ucs_arena_wake(arena, arena->opening.at);

@@ -117,6 +117,7 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
     atomic_init(&arena->due,
                 ucs_arena_wants_slab(arena) ? 0 : UCS_ARENA_NEVER);
     arena->moving            = UCS_ARENA_NO_SLAB;
+    arena->withheld          = UCS_ARENA_NO_PAGE;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
     pthread_mutex_init(&arena->lock, &attr);

@@ -48,7 +48,7 @@ BEGIN_C_DECLS
  *
  * Pages go from one state to another as follows, and in no other way. In
  * parentheses is who does it. Held (blocks.h) are pages while somebody works at
- * them without the lock: nobody else finds them.
+ * them without the lock, and while the process forks: nobody else finds them.
  *
  *   clean -> live     (allocate) if a clean block has room
  *   retired -> live   (allocate) else, and before that for short requests
@@ -140,6 +140,11 @@ typedef struct ucs_arena {
                                          none */
     uint32_t            cursor;     /**< Page after the last ones that were made
                                          clean or blank; any number at first */
+    uint32_t            withheld;   /**< First of the held blocks that a child
+                                         is not to have, while the process
+                                         forks; UCS_ARENA_NO_PAGE: there are
+                                         none */
+    ucs_arena_time_t    withheld_since; /**< As retired_since, of these */
     ucs_arena_backoff_t opening;    /**< Opening slabs, and making room for what
                                          was refused */
     ucs_arena_backoff_t access;     /**< Making memory accessible */
@@ -190,6 +195,21 @@ void ucs_arena_abandon(ucs_arena_t *arena);
 
 /** Free what ucs_arena_init() has made besides the memory. */
 void ucs_arena_cleanup(ucs_arena_t *arena);
+
+/**
+ * Before the process forks: keep from the child what is free, since the kernel
+ * would copy each page of it. Nobody gets that memory before
+ * ucs_arena_after_fork(). What is freed meanwhile, or too short to be worth it,
+ * is inherited. One thread at a time, which no handler of a signal may
+ * interrupt until then: it could wait for this memory (ucs_arena_spoil()).
+ * Takes the lock for moments; does not wait for the helper.
+ */
+void ucs_arena_before_fork(ucs_arena_t *arena);
+
+/** In the parent after the fork, or if there was none: the end of
+ *  ucs_arena_before_fork(), by the same thread. The helper is to be called
+ *  after that. */
+void ucs_arena_after_fork(ucs_arena_t *arena);
 
 /** In a forked child, before it has other threads: nothing is registered here,
  *  and there is no helper. Nothing is allocated any more, and freeing is left
@@ -248,7 +268,7 @@ ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length);
  * the memory there is live or not. They are live from now on, and the slabs that
  * they are in are spoilt. Any thread, memory hooks included; waits while others
  * work at this memory, at most for one operation that zeroes, protects or maps,
- * or if the slab is empty, for its being given back.
+ * or if the slab is empty, for its being given back, or for a fork.
  *
  * @param [in] start, length  As for ucs_arena_free().
  * @return as ucs_arena_free(): UCS_OK, or nothing was done.

@@ -10,37 +10,17 @@
 #include <ucs/sys/math.h>
 
 
-static void sort(uint32_t *blocks, unsigned num)
+static void protect_run(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
-    unsigned i, j;
-    uint32_t block;
-
-    for (i = 1; i < num; ++i) {
-        block = blocks[i];
-        for (j = i; (j > 0) && (blocks[j - 1] > block); --j) {
-            blocks[j] = blocks[j - 1];
-        }
-        blocks[j] = block;
-    }
+    /* If it fails, the memory stays accessible until it is used again */
+    (void)ucs_arena_protect(arena, first, length, 0);
 }
 
 void ucs_arena_darken(ucs_arena_t *arena, uint32_t *blocks, unsigned num)
 {
-    uint32_t first, end;
     unsigned i;
 
-    sort(blocks, num);
-    for (i = 0; i < num;) {
-        /* Blocks that touch, also those of two slabs, are protected by one
-         * call */
-        first = end = blocks[i];
-        for (; (i < num) && (blocks[i] == end); ++i) {
-            end += ucs_arena_blocks_length(&arena->blocks, end);
-        }
-
-        /* If it fails, the memory stays accessible until it is used again */
-        ucs_arena_protect(arena, first, end - first, 0);
-    }
+    ucs_arena_each_run(arena, blocks, num, protect_run);
 
     ucs_arena_lock(arena);
     for (i = 0; i < num; ++i) {

@@ -16,7 +16,8 @@ BEGIN_C_DECLS
  * Protecting what was freed, many blocks at a time and with few calls.
  */
 
-/** Most blocks that are protected, or freed, under one hold of the lock. */
+/** Most blocks that are protected, freed, or kept from a child under one hold
+ *  of the lock. */
 #define UCS_ARENA_BATCH 32
 
 

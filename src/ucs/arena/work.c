@@ -64,6 +64,36 @@ ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
     return status;
 }
 
+static void sort(uint32_t *blocks, unsigned num)
+{
+    unsigned i, j;
+    uint32_t block;
+
+    for (i = 1; i < num; ++i) {
+        block = blocks[i];
+        for (j = i; (j > 0) && (blocks[j - 1] > block); --j) {
+            blocks[j] = blocks[j - 1];
+        }
+        blocks[j] = block;
+    }
+}
+
+void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
+                        ucs_arena_run_t func)
+{
+    uint32_t first, end;
+    unsigned i;
+
+    sort(blocks, num);
+    for (i = 0; i < num;) {
+        first = end = blocks[i];
+        for (; (i < num) && (blocks[i] == end); ++i) {
+            end += ucs_arena_blocks_length(&arena->blocks, end);
+        }
+        func(arena, first, end - first);
+    }
+}
+
 void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
     arena->ops.zero(arena->ops.arg, ucs_arena_address(arena, first),

@@ -92,6 +92,18 @@ ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab);
 ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
                                uint32_t length, int is_accessible);
 
+/** What is done with held pages that follow each other, see
+ *  ucs_arena_each_run(). */
+typedef void (*ucs_arena_run_t)(ucs_arena_t *arena, uint32_t first,
+                                uint32_t length);
+
+/** Call a function once for all held blocks that touch, also those of two
+ *  slabs. Without the lock.
+ *
+ * @param [in] blocks  First pages; sorted when this returns. */
+void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
+                        ucs_arena_run_t func);
+
 /** Fill held pages with zeros, and count that. The helper, without the lock. */
 void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length);
 

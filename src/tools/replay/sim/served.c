@@ -127,7 +127,7 @@ static ucs_status_t op_memory(void *arg, void *start, size_t length)
 }
 
 static ucs_status_t
-op_protect(void *arg, void *start, size_t length, int is_accessible)
+op_set(void *arg, void *start, size_t length, int is_on)
 {
     return UCS_OK;
 }
@@ -143,7 +143,8 @@ static ucs_status_t create_arena(predreg_served_t *served,
     const ucs_arena_ops_t ops = {
         .map     = op_memory,
         .unmap   = op_memory,
-        .protect = op_protect,
+        .protect = op_set,
+        .inherit = op_set,
         .reg     = op_reg,
         .dereg   = op_dereg,
         .zero    = op_zero,

@@ -75,6 +75,26 @@ typedef struct ucs_arena_blocks {
 } ucs_arena_blocks_t;
 
 
+/** Put a held block in front of a chain of held blocks, which belongs to
+ *  whoever holds them.
+ *
+ * @param [in] next  First block of the chain; UCS_ARENA_NO_PAGE: it is
+ *                   empty. */
+static UCS_F_ALWAYS_INLINE void
+ucs_arena_blocks_chain(ucs_arena_blocks_t *blocks, uint32_t block,
+                       uint32_t next)
+{
+    blocks->tags[block].next = next;
+}
+
+/** @return the block after a held block in its chain; UCS_ARENA_NO_PAGE: there
+ *          is none. */
+static UCS_F_ALWAYS_INLINE uint32_t
+ucs_arena_blocks_next(const ucs_arena_blocks_t *blocks, uint32_t block)
+{
+    return blocks->tags[block].next;
+}
+
 /** @return pages of a block, by its first page. */
 static UCS_F_ALWAYS_INLINE uint32_t
 ucs_arena_blocks_length(const ucs_arena_blocks_t *blocks, uint32_t block)

@@ -42,7 +42,8 @@ typedef struct ucs_arena_tag {
     uint32_t length; /**< Of the block, pages */
     uint32_t kind;   /**< Of the block, see blocks.h; 0 on all pages that are
                           neither the first nor the last one of a block */
-    uint32_t next;   /**< First page: the block after it in the list */
+    uint32_t next;   /**< First page: the block after it in the list, or in a
+                          chain, see ucs_arena_blocks_chain() */
     uint32_t prev;   /**< First page: the block before it in the list */
 } ucs_arena_tag_t;
 

@@ -48,6 +48,11 @@ typedef struct ucs_arena_ops {
     ucs_status_t (*protect)(void *arg, void *start, size_t length,
                             int is_accessible);
 
+    /** Let children that are forked have memory, or have nothing there. A range
+     *  may span slabs. On error either may be the case for any part of it. */
+    ucs_status_t (*inherit)(void *arg, void *start, size_t length,
+                            int is_inherited);
+
     /** Register a slab with the adapter, if the bounds on pinned memory have
      *  room for it.
      *

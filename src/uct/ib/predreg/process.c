@@ -24,6 +24,7 @@
 
 #include <ucm/api/ucm.h>
 
+#include <signal.h>
 #include <unistd.h>
 
 
@@ -68,33 +69,49 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
  * children (MADV_DONTFORK), the child would miss that memory. The child starts
  * without regions and without a helper; what it inherited of UCX belongs to the
  * parent. The lock of UCM's memory events is the child's own, and is free.
+ * Free memory of the arena is kept from the child, which can do nothing with
+ * it.
  */
 
 /* The state that the handlers work on: they get no argument. Written before
  * they are installed */
 static uct_predreg_core_t *forking;
 
+/* The signals that the forking thread had blocked. Under core->lock */
+static sigset_t blocked;
+
 static void fork_prepare(void)
 {
     uct_predreg_core_t *core = forking;
+    sigset_t all, before;
+
+    /* A handler that came to this thread could wait for what the thread holds
+     * until it has forked */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
 
     /* Hot buffers are registered anew: their handles stay, but nothing is sent
      * from them any more */
     uct_predreg_hot_unmapped(0, UINTPTR_MAX);
     pthread_mutex_lock(&core->lock);
+    blocked = before;
     if (core->pred != NULL) {
         ucs_rcache_pred_quiesce(core->pred);
     }
+    uct_predreg_arena_fork_prepare(core);
 }
 
 static void fork_parent(void)
 {
     uct_predreg_core_t *core = forking;
+    sigset_t before          = blocked;
 
+    uct_predreg_arena_fork_parent(core);
     if (core->pred != NULL) {
         ucs_rcache_pred_resume(core->pred);
     }
     pthread_mutex_unlock(&core->lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* In the forked child: forget all that belongs to the parent */
@@ -129,6 +146,7 @@ static void fork_child(void)
     uct_predreg_eager_fork();
     uct_predreg_sends_fork();
     core->pid = getpid(); /* Written after pred, see vm_unmapped() */
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
 }
 
 ucs_status_t uct_predreg_fork_handlers_install(uct_predreg_core_t *core)

@@ -99,6 +99,16 @@ void arena_child(test_arena_t *arena)
     ucs_arena_child(arena);
 }
 
+void arena_before_fork(test_arena_t *arena)
+{
+    ucs_arena_before_fork(arena);
+}
+
+void arena_after_fork(test_arena_t *arena)
+{
+    ucs_arena_after_fork(arena);
+}
+
 ucs_arena_time_t arena_due(test_arena_t *arena)
 {
     return ucs_arena_due(arena);

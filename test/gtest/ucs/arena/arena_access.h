@@ -37,6 +37,8 @@ size_t arena_shrink(test_arena_t *arena, size_t bytes,
                     ucs_arena_time_t now);
 ucs_status_t arena_stop(test_arena_t *arena);
 void arena_child(test_arena_t *arena);
+void arena_before_fork(test_arena_t *arena);
+void arena_after_fork(test_arena_t *arena);
 ucs_arena_time_t arena_due(test_arena_t *arena);
 void arena_stats(test_arena_t *arena, ucs_arena_stats_t *stats);
 void arena_count_answered(test_arena_t *arena);

@@ -40,7 +40,7 @@ ucs_arena_params_t fake_memory::params() const
 
 ucs_arena_ops_t fake_memory::ops()
 {
-    return {map, unmap, protect, reg, dereg, zero, this};
+    return {map, unmap, protect, inherit, reg, dereg, zero, this};
 }
 
 void fake_memory::expect(bool condition, const char *what, size_t page)
@@ -115,13 +115,15 @@ ucs_status_t fake_memory::unmap(void *arg, void *start, size_t length)
 
         self->expect(!state.is_taken, "is unmapped and in use", page);
         if (is_spoilt) {
-            state.access    = NO;
-            state.is_mapped = false;
+            state.access       = NO;
+            state.is_mapped    = false;
+            state.is_inherited = true;
             return;
         }
 
         self->expect(was_mapped && state.is_mapped, "is unmapped twice", page);
         self->expect(!state.is_registered, "is unmapped and registered", page);
+        self->expect(state.is_inherited, "is unmapped at a fork", page);
         state = {};
     });
     memset(start, 0xee, length);
@@ -144,6 +146,7 @@ fake_memory::protect(void *arg, void *start, size_t length, int is_accessible)
 
         self->expect(state.is_mapped, "is protected and not mapped", page);
         self->expect(!state.is_taken, "is protected and in use", page);
+        self->expect(state.is_inherited, "is protected at a fork", page);
         if (is_accessible) {
             /* What is retired may have been protected by the program */
             self->expect((state.access != YES) || state.is_dirty,
@@ -153,6 +156,25 @@ fake_memory::protect(void *arg, void *start, size_t length, int is_accessible)
                          page);
         }
         state.access = (status != UCS_OK) ? UNKNOWN : is_accessible ? YES : NO;
+    });
+    return status;
+}
+
+ucs_status_t
+fake_memory::inherit(void *arg, void *start, size_t length, int is_inherited)
+{
+    fake_memory *self   = static_cast<fake_memory*>(arg);
+    ucs_status_t status = self->begin(is_inherited ? "dofork" : "dontfork");
+
+    ++self->m_num_inherits;
+    self->each(start, length, [=](size_t page) {
+        page_t &state = self->m_pages[page];
+
+        self->expect(state.is_mapped, "is not mapped at a fork", page);
+        self->expect(!state.is_taken, "is in use and kept from children", page);
+        if (status == UCS_OK) {
+            state.is_inherited = is_inherited;
+        }
     });
     return status;
 }
@@ -210,6 +232,7 @@ void fake_memory::zero(void *arg, void *start, size_t length)
         self->expect(state.access == YES, "is zeroed and not accessible", page);
         self->expect(!state.is_taken, "is zeroed and in use", page);
         self->expect(state.is_dirty, "is zeroed and clean", page);
+        self->expect(state.is_inherited, "is zeroed at a fork", page);
         state.is_dirty = false;
     });
     memset(start, 0, length);
@@ -243,6 +266,7 @@ void fake_memory::take(void *address, size_t length)
         expect(state.is_mapped, "is allocated and not mapped", page);
         expect(state.is_registered, "is allocated and not registered", page);
         expect(state.access == YES, "is allocated and not accessible", page);
+        expect(state.is_inherited, "is allocated and kept from children", page);
         expect(!state.is_dirty, "is allocated and dirty", page);
         expect(is_filled(address_of(page), 0), "does not read as zero", page);
         state.is_taken = true;

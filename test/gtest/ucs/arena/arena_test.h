@@ -37,6 +37,7 @@ public:
                                            opened since */
         bool     is_dirty      = false; /* Was the program's since it was last
                                            filled with zeros */
+        bool     is_inherited  = true;  /* Whether a child has it */
         access_t access        = NO;
         uint64_t freed_at      = 0;
     };
@@ -116,6 +117,7 @@ public:
 
     std::vector<protect_t> m_protects; /* If noted */
     bool     m_notes_protects = true;
+    uint64_t m_num_inherits   = 0;          /* Calls of inherit() */
     uint64_t m_room           = UINT64_MAX; /* Bytes that may be
                                                registered */
     uint64_t m_num_registered = 0;          /* Slabs */
@@ -132,6 +134,8 @@ private:
     static ucs_status_t unmap(void *arg, void *start, size_t length);
     static ucs_status_t
     protect(void *arg, void *start, size_t length, int is_accessible);
+    static ucs_status_t
+    inherit(void *arg, void *start, size_t length, int is_inherited);
     static ucs_status_t
     reg(void *arg, void *start, size_t length, void **handle_p);
     static ucs_status_t dereg(void *arg, void *handle);

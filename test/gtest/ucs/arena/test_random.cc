@@ -133,6 +133,26 @@ protected:
         m_live[first] = end - first;
     }
 
+    /* Others go on while the process forks */
+    void step_fork()
+    {
+        arena_before_fork(m_arena);
+        for (unsigned i = pick(10); i > 0; --i) {
+            switch (pick(3)) {
+            case 0:
+                step_allocate();
+                break;
+            case 1:
+                step_free();
+                break;
+            default:
+                arena_tend(m_arena, m_now);
+                break;
+            }
+        }
+        arena_after_fork(m_arena);
+    }
+
     void step_tend()
     {
         uint64_t due = arena_tend(m_arena, m_now);
@@ -190,6 +210,8 @@ protected:
             step_extend();
         } else if (m_spoils && (choice == 850)) {
             step_spoil();
+        } else if (choice < 855) {
+            step_fork();
         } else if (choice < 995) {
             step_tend();
         } else {
@@ -230,6 +252,7 @@ protected:
         EXPECT_GT(now.allocations, STEPS / 20);
         EXPECT_GT(now.refused, 0u);
         EXPECT_GT(m_num_extended, 0u);
+        EXPECT_GT(m_memory.m_num_inherits, 0u);
         EXPECT_GT(now.zeroed_helper, 0u);
         EXPECT_GT(now.slabs_opened, 10u / SANITIZER_SLOWDOWN);
         EXPECT_GT(now.slabs_closed, 5u / SANITIZER_SLOWDOWN);
@@ -267,7 +290,10 @@ TEST_P(test_arena_random, spoilt) {
 TEST_P(test_arena_random, failures) {
     m_spoils           = true;
     m_params.is_strict = GetParam() % 2;
-    m_memory.m_fails   = [this](const char *name) { return pick(5) == 0; };
+    /* But the end of a fork, at which slabs are spoilt */
+    m_memory.m_fails   = [this](const char *name) {
+        return (name != std::string("dofork")) && (pick(5) == 0);
+    };
     run();
     EXPECT_GT(stats().failures, 100u);
 }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -50,6 +51,10 @@ protected:
                 return UCS_OK;
             },
             [](void *arg, void *start, size_t length, int is_accessible) {
+                ((test_arena_threads*)arg)->look(start, length);
+                return UCS_OK;
+            },
+            [](void *arg, void *start, size_t length, int is_inherited) {
                 ((test_arena_threads*)arg)->look(start, length);
                 return UCS_OK;
             },
@@ -199,10 +204,21 @@ protected:
         }
     }
 
+    void run_forks()
+    {
+        while (!m_is_over) {
+            arena_before_fork(m_arena);
+            std::this_thread::yield();
+            arena_after_fork(m_arena);
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+    }
+
     void run()
     {
         std::vector<std::thread> threads;
         std::thread helper([this] { run_helper(); });
+        std::thread forks([this] { run_forks(); });
         ucs_arena_stats_t stats;
 
         for (unsigned i = 1; i <= NUM; ++i) {
@@ -213,6 +229,7 @@ protected:
         }
         m_is_over = true;
         helper.join();
+        forks.join();
 
         EXPECT_EQ(0u, m_errors);
         arena_stats(m_arena, &stats);

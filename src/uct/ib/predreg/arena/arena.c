@@ -140,6 +140,7 @@ static void make_super(uct_predreg_arena_t *arena,
         .map     = uct_predreg_system_op_map,
         .unmap   = uct_predreg_system_op_unmap,
         .protect = uct_predreg_system_op_protect,
+        .inherit = uct_predreg_system_op_inherit,
         .reg     = op_reg,
         .dereg   = op_dereg,
         .zero    = fill,
@@ -335,6 +336,17 @@ int uct_predreg_arena_give_way(uct_predreg_arena_t *arena)
 {
     return ucs_arena_shrink(arena->served.super, 1,
                             ucs_rcache_pred_thread_now(arena->thread)) > 0;
+}
+
+void uct_predreg_arena_before_fork(uct_predreg_arena_t *arena)
+{
+    ucs_arena_before_fork(arena->served.super);
+}
+
+void uct_predreg_arena_after_fork(uct_predreg_arena_t *arena)
+{
+    ucs_arena_after_fork(arena->served.super);
+    ucs_rcache_pred_thread_wake(arena->thread);
 }
 
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,

@@ -147,3 +147,13 @@ ucs_status_t uct_predreg_system_op_protect(void *arg, void *start,
                    UCS_OK :
                    UCS_ERR_NO_MEMORY;
 }
+
+ucs_status_t uct_predreg_system_op_inherit(void *arg, void *start,
+                                           size_t length, int is_inherited)
+{
+    return (uct_predreg_system_madvise(start, length,
+                                       is_inherited ? MADV_DOFORK :
+                                                      MADV_DONTFORK) == 0) ?
+                   UCS_OK :
+                   UCS_ERR_NO_MEMORY;
+}

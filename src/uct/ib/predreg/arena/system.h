@@ -64,6 +64,9 @@ uct_predreg_system_op_unmap(void *arg, void *start, size_t length);
 ucs_status_t uct_predreg_system_op_protect(void *arg, void *start,
                                            size_t length, int is_accessible);
 
+ucs_status_t uct_predreg_system_op_inherit(void *arg, void *start,
+                                           size_t length, int is_inherited);
+
 END_C_DECLS
 
 #endif

@@ -348,21 +348,43 @@ void uct_predreg_arena_record_end(uct_predreg_domain_t *domain, uct_mem_h memh)
     record(domain, &event, memh);
 }
 
+/* @return the arena of this process; NULL: there is none */
+static uct_predreg_arena_t *get_arena(uct_predreg_core_t *core)
+{
+    return atomic_load_explicit(&core->arena.arena, memory_order_acquire);
+}
+
 int uct_predreg_arena_make_room(uct_predreg_core_t *core)
 {
-    uct_predreg_arena_t *arena = atomic_load_explicit(&core->arena.arena,
-                                                      memory_order_acquire);
+    uct_predreg_arena_t *arena = get_arena(core);
 
     return (arena != NULL) && uct_predreg_arena_give_way(arena);
 }
 
 void uct_predreg_arena_exit(uct_predreg_core_t *core, uint64_t patience)
 {
-    uct_predreg_arena_t *arena = atomic_load_explicit(&core->arena.arena,
-                                                      memory_order_acquire);
+    uct_predreg_arena_t *arena = get_arena(core);
 
     if (arena != NULL) {
         uct_predreg_arena_stop(arena, patience);
+    }
+}
+
+void uct_predreg_arena_fork_prepare(uct_predreg_core_t *core)
+{
+    uct_predreg_arena_t *arena = get_arena(core);
+
+    if (arena != NULL) {
+        uct_predreg_arena_before_fork(arena);
+    }
+}
+
+void uct_predreg_arena_fork_parent(uct_predreg_core_t *core)
+{
+    uct_predreg_arena_t *arena = get_arena(core);
+
+    if (arena != NULL) {
+        uct_predreg_arena_after_fork(arena);
     }
 }
 

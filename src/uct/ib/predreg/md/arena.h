@@ -54,6 +54,12 @@ int uct_predreg_arena_make_room(uct_predreg_core_t *core);
 /** At the exit of the process: see uct_predreg_arena_stop(). */
 void uct_predreg_arena_exit(uct_predreg_core_t *core, uint64_t patience);
 
+/** Before the process forks, and in the parent after that, by one thread that
+ *  no handler of a signal interrupts in between: see
+ *  ucs_arena_before_fork(). */
+void uct_predreg_arena_fork_prepare(uct_predreg_core_t *core);
+void uct_predreg_arena_fork_parent(uct_predreg_core_t *core);
+
 /** In a forked child, before it has other threads: it has no arena. */
 void uct_predreg_arena_fork(uct_predreg_core_t *core);
 

@@ -69,6 +69,16 @@ int served_give_way(test_served_t *served)
     return uct_predreg_arena_give_way(served);
 }
 
+void served_before_fork(test_served_t *served)
+{
+    uct_predreg_arena_before_fork(served);
+}
+
+void served_after_fork(test_served_t *served)
+{
+    uct_predreg_arena_after_fork(served);
+}
+
 ucs_arena_time_t served_tend(test_served_t *served, ucs_arena_time_t later)
 {
     return ucs_arena_tend(served->served.super,

@@ -44,6 +44,8 @@ ucs_status_t served_start(test_served_t *served);
 void served_stop(test_served_t *served);
 void served_await_supply(test_served_t *served);
 int served_give_way(test_served_t *served);
+void served_before_fork(test_served_t *served);
+void served_after_fork(test_served_t *served);
 
 /* The helper, so long after now */
 ucs_arena_time_t served_tend(test_served_t *served, ucs_arena_time_t later);

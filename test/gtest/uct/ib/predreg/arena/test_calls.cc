@@ -45,6 +45,19 @@ protected:
         return result;
     }
 
+    /* Whether any page of a range is mapped, whatever its protection */
+    bool is_mapped(char *start, size_t length)
+    {
+        unsigned char in_memory;
+
+        for (char *page = start; page < start + length; page += m_page) {
+            if (mincore(page, 1, &in_memory) == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     bool is_answered(const void *address)
     {
         uct_mem_h memh;
@@ -619,6 +632,57 @@ TEST_F(test_arena_calls, fork) {
     EXPECT_EQ(0, status);
     EXPECT_TRUE(reads_as(buffer, 2 * MIN, 1));
     EXPECT_EQ(0, served_munmap(m_served, buffer, 2 * MIN));
+}
+
+/* What the program has not, the child has not, and may map something else
+ * there */
+TEST_F(test_arena_calls, fork_without_free_memory) {
+    make();
+    char *buffer = filled(4 * MIN, 1);
+    ASSERT_EQ(0, served_munmap(m_served, buffer + MIN, MIN));
+    tend(LAZY);
+    ASSERT_EQ(0, served_munmap(m_served, buffer + 3 * MIN, MIN));
+
+    served_before_fork(m_served);
+    pid_t child = ::fork();
+    if (child == 0) {
+        bool is_ok = reads_as(buffer, MIN, 1) &&
+                     reads_as(buffer + 2 * MIN, MIN, 1);
+        is_ok &= !is_mapped(buffer + MIN, MIN);
+        is_ok &= !is_mapped(buffer + 3 * MIN, SLAB - 3 * MIN);
+        void *other = served_mmap(m_served, buffer + MIN, MIN, RW, FIXED, -1);
+        is_ok &= (other == buffer + MIN) && reads_as(other, MIN, 0);
+        memset(other, 3, MIN);
+        is_ok &= served_munmap(m_served, buffer, 4 * MIN) == 0;
+        is_ok &= !is_mapped(buffer, 4 * MIN);
+        _exit(is_ok ? 0 : 1);
+    }
+    served_after_fork(m_served);
+    int status;
+    ASSERT_EQ(child, waitpid(child, &status, 0));
+    EXPECT_EQ(0, status);
+
+    /* What the program gets after this, the next child has */
+    char *next[3];
+    for (auto &address : next) {
+        address = filled(MIN, 2);
+    }
+    served_before_fork(m_served);
+    child = ::fork();
+    if (child == 0) {
+        bool is_ok = true;
+        for (auto address : next) {
+            is_ok &= reads_as(address, MIN, 2);
+        }
+        _exit(is_ok ? 0 : 1);
+    }
+    served_after_fork(m_served);
+    ASSERT_EQ(child, waitpid(child, &status, 0));
+    EXPECT_EQ(0, status);
+    for (auto address : next) {
+        EXPECT_EQ(0, served_munmap(m_served, address, MIN));
+    }
+    EXPECT_EQ(0, served_munmap(m_served, buffer, 4 * MIN));
 }
 
 /* At the end of the process its memory is the kernel's */

@@ -1,0 +1,222 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "arena_test.h"
+
+/* What a child has of the arena's memory, and what others may do while the
+ * process forks */
+class test_arena_fork : public arena_test {
+protected:
+    /* One slab */
+    void make_with(size_t low_water)
+    {
+        m_params.low_water   = low_water * PAGE;
+        m_params.high_water  = SLABS * SLAB * PAGE;
+        m_params.zero_budget = PAGE;
+        make();
+        arena_tend(m_arena, m_now);
+        if (stats().registered == 0) {
+            EXPECT_EQ(nullptr, allocate(SLAB));
+            arena_tend(m_arena, m_now);
+        }
+        ASSERT_EQ(SLAB * PAGE, stats().registered);
+    }
+
+    /* The pages that a child has, of a range: as many characters, "x" for those
+     * that it has */
+    std::string inherited(size_t page, size_t pages)
+    {
+        std::string text;
+
+        for (; pages > 0; --pages, ++page) {
+            text += m_memory.at(page).is_inherited ? 'x' : '.';
+        }
+        return text;
+    }
+
+    std::string all(char what, size_t pages = SLAB)
+    {
+        return std::string(pages, what);
+    }
+
+    void fail(const std::string &what)
+    {
+        m_memory.m_fails = [=](const char *name) { return name == what; };
+    }
+};
+
+TEST_F(test_arena_fork, a_child_has_what_the_program_has) {
+    make_with(1);
+    allocate(20);
+    arena_before_fork(m_arena);
+    EXPECT_EQ(all('x', 20) + all('.', 44), inherited(0, SLAB));
+    EXPECT_EQ(44u * PAGE, stats().held);
+    arena_after_fork(m_arena);
+    EXPECT_EQ(all('x'), inherited(0, SLAB));
+    EXPECT_EQ("live 20 clean 44", states());
+}
+
+/* Whatever the free memory went through, with one call for neighbours */
+TEST_F(test_arena_fork, free_memory_of_every_kind) {
+    make_with(0);
+    EXPECT_EQ(m_memory.address_of(0), allocate(48));
+    free_page(0, 16);
+    m_now += LAZY;
+    arena_tend(m_arena, m_now);
+    free_page(16, 16);
+    EXPECT_EQ("live 16 retired 16 dark 15 blank 1 clean 16", states());
+    arena_before_fork(m_arena);
+    /* One page is blank */
+    EXPECT_EQ(all('x', 16), inherited(0, 16));
+    EXPECT_EQ(all('.', 16) + all('x', 16) + all('.', 16), inherited(16, 48));
+    EXPECT_EQ(2u, m_memory.m_num_inherits);
+    arena_after_fork(m_arena);
+    EXPECT_EQ("live 16 retired 16 dark 15 blank 1 clean 16", states());
+
+    m_params.zero_budget = SLAB * PAGE;
+    while (stats().dark > 0) {
+        arena_tend(m_arena, m_now);
+    }
+    m_memory.m_num_inherits = 0;
+    arena_before_fork(m_arena);
+    EXPECT_EQ(all('.', 32) + all('x', 16) + all('.', 16), inherited(0, SLAB));
+    EXPECT_EQ(2u, m_memory.m_num_inherits);
+    arena_after_fork(m_arena);
+    EXPECT_EQ(4u, m_memory.m_num_inherits);
+    EXPECT_EQ(all('x'), inherited(0, SLAB));
+}
+
+/* A request that is refused meanwhile has no slab opened */
+TEST_F(test_arena_fork, nobody_gets_it_meanwhile) {
+    make_with(1);
+    allocate(20);
+    uint64_t due = arena_tend(m_arena, m_now);
+    arena_before_fork(m_arena);
+    EXPECT_EQ(nullptr, allocate(1));
+    EXPECT_EQ(UCS_ERR_NO_RESOURCE,
+              arena_extend(m_arena, m_memory.address_of(20), PAGE));
+    EXPECT_EQ(due, arena_due(m_arena));
+    EXPECT_EQ(0u, arena_shrink(m_arena, SLAB * PAGE, m_now));
+    m_now += IDLE;
+    arena_tend(m_arena, m_now);
+    EXPECT_EQ(44u * PAGE, stats().held);
+    EXPECT_EQ(SLAB * PAGE, stats().registered);
+    arena_after_fork(m_arena);
+    EXPECT_EQ("live 20 clean 44", states());
+    EXPECT_EQ(m_memory.address_of(20), allocate(1));
+}
+
+TEST_F(test_arena_fork, what_is_freed_meanwhile_is_inherited) {
+    make_with(1);
+    allocate(32);
+    arena_before_fork(m_arena);
+    free_page(0, 32);
+    EXPECT_EQ(all('x', 32) + all('.', 32), inherited(0, SLAB));
+    EXPECT_EQ(m_memory.address_of(0), allocate(16));
+    arena_after_fork(m_arena);
+    EXPECT_EQ("live 16 retired 16 clean 32", states());
+}
+
+/* Freed memory is protected in time, whatever the helper has seen meanwhile */
+TEST_F(test_arena_fork, what_was_freed_before_is_protected_in_time) {
+    make_with(0);
+    allocate(48);
+    free_page(0, 16);
+    uint64_t freed_at = m_now;
+    arena_before_fork(m_arena);
+    m_now += LAZY / 2;
+    free_page(20, 2);
+    arena_tend(m_arena, m_now);
+    EXPECT_EQ(m_now + LAZY, arena_due(m_arena));
+    arena_after_fork(m_arena);
+    EXPECT_EQ(0u, arena_due(m_arena));
+    EXPECT_EQ(freed_at + LAZY, arena_tend(m_arena, m_now));
+    m_now = freed_at + LAZY;
+    arena_tend(m_arena, m_now);
+    EXPECT_EQ(0u, stats().retired);
+}
+
+/* More blocks than are held at a time */
+TEST_F(test_arena_fork, all_slabs) {
+    m_params.low_water = SLABS * SLAB * PAGE;
+    m_params.high_water = m_params.low_water;
+    make();
+    for (unsigned i = 0; i < SLABS; ++i) {
+        m_now += RETRY;
+        tend();
+        allocate(SLAB);
+    }
+    for (size_t page = 0; page < SLABS * SLAB; page += 32) {
+        free_page(page, 16);
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+        arena_before_fork(m_arena);
+        for (size_t page = 0; page < SLABS * SLAB; page += 32) {
+            EXPECT_EQ(all('.', 16) + all('x', 16), inherited(page, 32));
+        }
+        arena_after_fork(m_arena);
+        EXPECT_EQ(all('x', SLABS * SLAB), inherited(0, SLABS * SLAB));
+        /* The others, too: twice as many runs of two kinds */
+        m_now += LAZY;
+        arena_tend(m_arena, m_now);
+    }
+    EXPECT_EQ(0u, stats().held);
+}
+
+/* Then the child has a copy */
+TEST_F(test_arena_fork, keeping_it_fails) {
+    make_with(1);
+    allocate(20);
+    fail("dontfork");
+    arena_before_fork(m_arena);
+    EXPECT_EQ(all('x'), inherited(0, SLAB));
+    arena_after_fork(m_arena);
+    EXPECT_EQ("live 20 clean 44", states());
+}
+
+/* Nobody gets memory that a later child would not have */
+TEST_F(test_arena_fork, giving_it_back_fails) {
+    make_with(1);
+    allocate(20);
+    fail("dofork");
+    arena_before_fork(m_arena);
+    arena_after_fork(m_arena);
+    m_memory.m_fails = nullptr;
+    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    m_memory.put(m_memory.address_of(0), PAGE); /* Notes that it is spoilt */
+    EXPECT_EQ(nullptr, allocate(1));
+    EXPECT_EQ("live 20", states());
+    tend();
+    EXPECT_EQ(m_memory.address_of(SLAB), allocate(1));
+
+    /* When the program has nothing in it any more, its memory is new */
+    free_page(0, 20);
+    tend();
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    EXPECT_EQ(all('x'), inherited(0, SLAB));
+}
+
+TEST_F(test_arena_fork, of_what_is_off) {
+    make_with(1);
+    arena_abandon(m_arena);
+    arena_before_fork(m_arena);
+    EXPECT_EQ(all('x'), inherited(0, SLAB));
+    arena_after_fork(m_arena);
+    EXPECT_EQ(0u, m_memory.m_num_inherits);
+}
+
+/* In the handler of a signal that has interrupted this thread in the arena the
+ * process may fork as well, and everything is inherited */
+TEST_F(test_arena_fork, in_a_handler) {
+    make_with(1);
+    arena_lock(m_arena);
+    arena_before_fork(m_arena);
+    arena_after_fork(m_arena);
+    EXPECT_EQ(0u, m_memory.m_num_inherits);
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE, 0)); /* It has the lock */
+    arena_unlock(m_arena);
+    EXPECT_NE(nullptr, allocate(1));
+}
