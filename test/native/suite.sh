@@ -737,6 +737,8 @@ arena_tests()
     run "arena, small messages without the copy" answered 1 with EAGER=y \
         job 2 "$apps/integrity" $moves $messages --seed 11
     run "arena, fork" answered 1 job 2 "$apps/forktest"
+    run "arena, memory unmapped in handlers of signals" \
+        answered 1 job 2 "$apps/sigstorm"
     run "arena, threads that allocate, fork" allocating
     for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
         run "arena, threads that allocate, fork, $allocator" \
@@ -961,6 +963,8 @@ done
 run "large receives are registered in pieces" in_pieces \
     job 2 "$apps/fig1" --compute 5 --no-reuse --verify
 run "fork" job 2 "$apps/forktest"
+run "memory unmapped in handlers of signals" \
+    job 2 "$apps/sigstorm"
 storm_tests
 case $sanitizer in *asan*) arena_asan_tests ;; esac
 if [ -z "$sanitizer" ]; then

@@ -533,7 +533,8 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
  * deregisters these regions later. It does not register any of these pages
  * ahead of a use either, unless a use has needed them since. Safe inside a
  * memory hook: this only marks regions, and does not allocate, log or block.
- * Thread safe.
+ * Safe as well in the handler of a signal that has interrupted this thread in a
+ * function of the cache. Thread safe.
  *
  * @param [in] end  Behind the last byte. If it is lower than @a start, the
  *                  range goes on to the top of the address space; if it is

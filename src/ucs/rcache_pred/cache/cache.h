@@ -23,10 +23,11 @@
  * The state of a cache, and an overview of the folder cache/, which has what
  * any thread does with registered memory: begin and end of a use (use.c,
  * claim.c, end.c), uses of slices of the same memory (slices.c), uses in pieces
- * (pieces.c), unmap and invalidation (unmap.c, stale.c), registration
- * (register.c), the bounds (bound.c) and how room is made within them (evict.c),
- * and how threads wait for each other (lock.c). It may use api/, predict/ and
- * table/. The helper and the files on top call it; it calls neither of them.
+ * (pieces.c), unmap and invalidation (unmap.c, deferred.c, stale.c),
+ * registration (register.c), the bounds (bound.c) and how room is made within
+ * them (evict.c), and how threads wait for each other (lock.c). It may use
+ * api/, predict/ and table/. The helper and the files on top call it; it calls
+ * neither of them.
  *
  * Locks, in the order they are taken:
  *
@@ -42,7 +43,9 @@
  *                 one more with each region that they find. Nothing is
  *                 allocated, freed, logged or registered while it is held.
  *                 Hence no memory hook runs under it, and the unmap hook may
- *                 take it. It is not held across a fork.
+ *                 take it. Except in the handler of a signal, which comes to a
+ *                 thread whatever that has: such an unmap is deferred, see
+ *                 deferred.c. The lock is not held across a fork.
  */
 
 
@@ -80,6 +83,18 @@ typedef struct pred_bound {
     unsigned held_regions; /**< Regions of NODE_RESERVE_REGIONS that are in
                                 use */
 } pred_bound_t;
+
+
+/** So many ranges are deferred at most. If there are more, all memory counts as
+ *  unmapped. */
+#define PRED_MAX_DEFERRED 16
+
+/** Ranges of memory that handlers of signals have unmapped while the thread
+ *  that they came to had the lock. Written by handlers in that thread, and read
+ *  by whoever has the lock after it: the lock orders both. */
+typedef struct pred_deferred {
+    ucs_rcache_pred_range_t ranges[PRED_MAX_DEFERRED];
+} pred_deferred_t;
 
 
 /** The integral of the registered bytes over time. Protected by the lock. */
@@ -206,10 +221,17 @@ struct ucs_rcache_pred {
 
     /* Protected by the lock. What a hit touches comes first: the heads of the
      * table's buckets, and the counters of uses and hits */
-    _Atomic int                 lock UCS_V_ALIGNED(64); /**< Not 0: a thread has
-                                                             it. Only pred_lock()
-                                                             and pred_unlock()
-                                                             use it */
+    _Atomic uintptr_t           lock UCS_V_ALIGNED(64); /**< pred_self() of the
+                                                             thread that has it;
+                                                             0: none has. Only
+                                                             the functions below
+                                                             and lock.c use
+                                                             it */
+    /** How many ranges were deferred, of which deferred has the first ones. A
+     *  handler in the thread that has the lock adds to it, and whoever has the
+     *  lock next sets it to 0. Relaxed for a thread that has the lock just now;
+     *  deferred.c says what else */
+    _Atomic unsigned            num_deferred;
     ucs_rcache_pred_table_t     table;
     ucs_rcache_pred_stats_t     stats;
     pred_integral_t             integral;
@@ -221,6 +243,7 @@ struct ucs_rcache_pred {
                                                would have kept */
     pred_bound_t                bound;
     ucs_rcache_pred_dq_t        dq;
+    pred_deferred_t             deferred;
 
     /* Atomics, which need no lock */
     pred_handshake_t            handshake UCS_V_ALIGNED(64);
@@ -270,14 +293,60 @@ void pred_give_way(ucs_rcache_pred_t *pred);
 /** Take the lock after it was found taken. */
 void pred_lock_wait(ucs_rcache_pred_t *pred);
 
+/* deferred.c */
+
+/** Unmap what was deferred. Under the lock. */
+void pred_catch_up(ucs_rcache_pred_t *pred);
+
+
+/* Reads a register, while pthread_self() is a call */
+#if defined(__has_builtin) && (defined(__x86_64__) || defined(__aarch64__))
+#  if __has_builtin(__builtin_thread_pointer)
+#    define PRED_SELF() __builtin_thread_pointer()
+#  endif
+#endif
+#ifndef PRED_SELF
+#  define PRED_SELF() pthread_self()
+#endif
+
+/** @return a number of this thread, which no other thread has, and which is not
+ *          0. */
+static inline uintptr_t pred_self(void)
+{
+    return (uintptr_t)PRED_SELF();
+}
+
+/** Take the lock if it is free. Acquire: pairs with the release in
+ *  pred_unlock(). */
+static inline int pred_lock_try(ucs_rcache_pred_t *pred)
+{
+    uintptr_t free = 0;
+
+    return atomic_compare_exchange_strong_explicit(&pred->lock, &free,
+                                                   pred_self(),
+                                                   memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+/** @return whether this thread has the lock: this is the handler of a signal
+ *          that has interrupted it. */
+static inline int pred_lock_is_own(ucs_rcache_pred_t *pred)
+{
+    /* Relaxed: nobody else writes this number */
+    return atomic_load_explicit(&pred->lock, memory_order_relaxed) ==
+           pred_self();
+}
 
 /** Take the lock. */
 static inline void pred_lock(ucs_rcache_pred_t *pred)
 {
-    /* Acquire: pairs with the release in pred_unlock() */
-    if (ucs_unlikely(atomic_exchange_explicit(&pred->lock, 1,
-                                              memory_order_acquire))) {
+    if (ucs_unlikely(!pred_lock_try(pred))) {
         pred_lock_wait(pred);
+    }
+
+    if (ucs_unlikely(atomic_load_explicit(&pred->num_deferred,
+                                          memory_order_relaxed) > 0)) {
+        pred_catch_up(pred);
     }
 }
 

@@ -86,19 +86,6 @@ void pred_emit_registration(ucs_rcache_pred_event_type_t type,
     emit(handle->domain->pred, &event);
 }
 
-void pred_emit_unmap(const ucs_rcache_pred_t *pred, uintptr_t start,
-                     uintptr_t end)
-{
-    ucs_rcache_pred_event_t event = {
-        .type    = UCS_RCACHE_PRED_EVENT_UNMAP,
-        .time    = pred_now(pred),
-        .address = start,
-        .length  = end - start
-    };
-
-    emit(pred, &event);
-}
-
 void pred_emit_unmet(const ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_t *pred = region->domain->pred;

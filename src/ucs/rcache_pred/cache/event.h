@@ -47,10 +47,6 @@ void pred_emit_registration(ucs_rcache_pred_event_type_t type,
                             ucs_rcache_pred_time_t begin,
                             ucs_rcache_pred_time_t end, ucs_status_t status);
 
-/** Emit that this range of memory is being unmapped. */
-void pred_emit_unmap(const ucs_rcache_pred_t *pred, uintptr_t start,
-                     uintptr_t end);
-
 /** Emit that the use has not come for which a region was registered. */
 void pred_emit_unmet(const ucs_rcache_pred_region_t *region);
 

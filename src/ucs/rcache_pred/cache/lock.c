@@ -139,7 +139,7 @@ void pred_lock_wait(ucs_rcache_pred_t *pred)
     unsigned spins = 0;
 
     do {
-        /* Relaxed: the exchange below orders what follows */
+        /* Relaxed: taking it orders what follows */
         while (atomic_load_explicit(&pred->lock, memory_order_relaxed)) {
             if (++spins % LOCK_SPINS == 0) {
                 pred_give_way(pred);
@@ -147,7 +147,7 @@ void pred_lock_wait(ucs_rcache_pred_t *pred)
                 spin_relax();
             }
         }
-    } while (atomic_exchange_explicit(&pred->lock, 1, memory_order_acquire));
+    } while (!pred_lock_try(pred));
 }
 
 static uint64_t monotonic_ns(void)

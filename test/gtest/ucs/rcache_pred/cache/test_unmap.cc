@@ -6,6 +6,8 @@
 
 #include <common/pred_test.h>
 
+#include <unistd.h>
+
 
 /* Invalidated and unmapped memory */
 class test_unmap : public pred_test {
@@ -28,6 +30,35 @@ protected:
     {
         unmap(address, length);
         forbid(address, length);
+    }
+
+    /* As the handler of a signal that has interrupted this thread in the
+     * cache */
+    void unmap_in_handler(void *address, size_t length)
+    {
+        test_pred_lock(m_pred);
+        unmap(address, length);
+        test_pred_unlock(m_pred);
+    }
+
+    /* Receives events: when one buffer is unmapped, so is the next */
+    static void unmap_more(void *arg, const ucs_rcache_pred_event_t *event)
+    {
+        auto self = static_cast<test_unmap*>(arg);
+
+        if ((event->type == UCS_RCACHE_PRED_EVENT_UNMAP) &&
+            (event->address == (uintptr_t)buffer(0))) {
+            self->unmap(buffer(1), PAGE);
+        }
+    }
+
+    /* Whether a use has to register its memory */
+    bool is_registered_anew(void *address, size_t length)
+    {
+        uint64_t regs = stats().regs_critical;
+
+        end(begin(address, length));
+        return stats().regs_critical > regs;
     }
 
     /* So many uses, one each second, that take 1 ms */
@@ -453,6 +484,77 @@ TEST_F(test_unmap, unmap_of_everything)
     end(memh);
     poll();
     EXPECT_EQ(0u, m_world.num_live());
+}
+
+/* Handlers of signals that have interrupted a thread which has the lock */
+
+TEST_F(test_unmap, handler_does_not_wait_for_its_own_thread)
+{
+    void *memh = begin(buffer(0), PAGE);
+    end(memh);
+    end(begin(buffer(1), PAGE));
+    alarm(60); /* A test that waits for ever ends */
+    unmap_in_handler(buffer(0), PAGE);
+    alarm(0);
+    EXPECT_FALSE(is_registered_anew(buffer(1), PAGE));
+    EXPECT_EQ(1u, stats().unmapped);
+    EXPECT_TRUE(is_registered_anew(buffer(0), PAGE));
+    EXPECT_FALSE(m_world.is_live(memh));
+}
+
+/* It is deregistered although the program does nothing more */
+TEST_F(test_unmap, handler_wakes_the_helper)
+{
+    end(begin(buffer(0), PAGE));
+    run_until_asleep();
+    void *memh     = begin(buffer(0), PAGE);
+    unsigned wakes = m_world.num_wakes();
+    unmap_in_handler(buffer(0), PAGE);
+    EXPECT_GT(m_world.num_wakes(), wakes);
+    end(memh);
+    poll();
+    EXPECT_FALSE(m_world.is_live(memh));
+    EXPECT_EQ(1u, stats().unmapped);
+}
+
+/* As many as there is room to remember, or more: then no registration is
+ * sure */
+TEST_F(test_unmap, handlers_unmap_a_lot)
+{
+    const unsigned room = 16;
+
+    for (unsigned num : {room, room + 1}) {
+        for (unsigned i = 0; i < room + 4; ++i) {
+            end(begin(buffer(i), PAGE));
+        }
+        uint64_t before = stats().unmapped;
+        test_pred_lock(m_pred);
+        for (unsigned i = 0; i < num; ++i) {
+            unmap(buffer(i), PAGE);
+        }
+        test_pred_unlock(m_pred);
+        EXPECT_EQ(before + ((num > room) ? room + 4 : room), stats().unmapped);
+        EXPECT_TRUE(is_registered_anew(buffer(num - 1), PAGE));
+        EXPECT_EQ(num > room, is_registered_anew(buffer(room + 3), PAGE));
+    }
+}
+
+/* Another handler comes while the first one's memory is unmapped. The sink
+ * stands for it, which is called in the midst of that */
+TEST_F(test_unmap, handler_interrupts_what_another_one_has_left)
+{
+    ucs_rcache_pred_sink_t sink = {unmap_more, this};
+
+    m_params.sink = &sink;
+    recreate();
+    end(begin(buffer(0), PAGE));
+    end(begin(buffer(1), PAGE));
+    end(begin(buffer(2), PAGE));
+    unmap_in_handler(buffer(0), PAGE);
+    EXPECT_EQ(2u, stats().unmapped);
+    EXPECT_TRUE(is_registered_anew(buffer(1), PAGE));
+    EXPECT_FALSE(is_registered_anew(buffer(2), PAGE));
+    destroy();
 }
 
 TEST_F(test_unmap, unmap_of_nothing_does_not_wake)

@@ -1,0 +1,126 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "deferred.h"
+
+#include <ucs/rcache_pred/table/known.h>
+
+#include <ucs/sys/math.h>
+
+/*
+ * A program may unmap memory in the handler of a signal, and the signal may
+ * come while its thread has the lock of the cache. The thread does not go on
+ * before the handler has returned, so the handler must not wait for the lock.
+ * It leaves the range here, and whoever takes the lock next unmaps it before
+ * anything else. All lookups are under the lock: hence no use that begins after
+ * the handler has unmapped memory finds a registration of that memory.
+ *
+ * Only one thread can have the lock, so that of all threads only this one comes
+ * here to defer. But a handler may interrupt another one. Each takes a number
+ * before it writes its range, and has returned before the thread goes on.
+ */
+
+
+/*
+ * Unmap a range that has bytes in common with what is known of a region. What
+ * counts is all that may be registered later, not only what is registered now:
+ * the helper registers all that was used recently. If what is unmapped is
+ * beyond the present registration, or beyond the last one, the region is still
+ * good for uses of the rest. Under lock.
+ *
+ * @return whether any byte that might be registered was unmapped.
+ */
+static int region_unmap(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region,
+                        const ucs_rcache_pred_range_t *unmapped)
+{
+    if (region->stale) {
+        return 0;
+    }
+
+    if (!ucs_rcache_pred_range_overlaps(&region->registered, unmapped)) {
+        ucs_rcache_pred_region_cut(&pred->table, region, unmapped);
+        return 1;
+    }
+
+    region->stale = 1;
+    ucs_rcache_pred_region_clear(&pred->table, region);
+    ++pred->stats.unmapped;
+    return 1;
+}
+
+/* Emit that memory was unmapped. Not in event.c, whose functions take the lock,
+ * and so may come here */
+static void emit(const ucs_rcache_pred_t *pred,
+                 const ucs_rcache_pred_range_t *unmapped)
+{
+    ucs_rcache_pred_event_t event = {
+        .type    = UCS_RCACHE_PRED_EVENT_UNMAP,
+        .time    = pred_now(pred),
+        .address = unmapped->start,
+        .length  = unmapped->end - unmapped->start
+    };
+
+    pred->params.sink->event(pred->params.sink->arg, &event);
+}
+
+int pred_unmap(ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *unmapped)
+{
+    uint64_t before = pred->stats.unmapped;
+    int found       = 0;
+    ucs_rcache_pred_region_t *region, *next;
+
+    for (region = ucs_rcache_pred_table_overlap(&pred->table, NULL, unmapped,
+                                                UCS_RCACHE_PRED_RANGE_KNOWN);
+         region != NULL; region = next) {
+        /* Before the region gets another place in the tree */
+        next   = ucs_rcache_pred_table_overlap(&pred->table, region, unmapped,
+                                               UCS_RCACHE_PRED_RANGE_KNOWN);
+        found |= region_unmap(pred, region, unmapped);
+    }
+
+    /* On demand, regions are forgotten with their uses. Only the recording
+     * shows that memory which was used is no longer the same. */
+    found |= pred_is_on_demand(pred) && (pred->stats.uses > 0);
+    if (found && (pred->params.sink != NULL)) {
+        emit(pred, unmapped);
+    }
+    return pred->stats.unmapped > before;
+}
+
+void pred_defer(ucs_rcache_pred_t *pred,
+                const ucs_rcache_pred_range_t *unmapped)
+{
+    /* Relaxed, as a handler and the thread that it has interrupted see each
+     * other's stores in order */
+    unsigned number = atomic_fetch_add_explicit(&pred->num_deferred, 1,
+                                                memory_order_relaxed);
+
+    if (number < PRED_MAX_DEFERRED) {
+        pred->deferred.ranges[number] = *unmapped;
+    }
+}
+
+void pred_catch_up(ucs_rcache_pred_t *pred)
+{
+    static const ucs_rcache_pred_range_t everything = {0, UINTPTR_MAX};
+    unsigned num, i;
+
+    /* A handler may come meanwhile, to this thread. Then what was done is done
+     * once more, which changes nothing. Acquire: the ranges are read after
+     * their number, also by a thread that is interrupted in between */
+    num = atomic_load_explicit(&pred->num_deferred, memory_order_acquire);
+    do {
+        for (i = 0; i < ucs_min(num, PRED_MAX_DEFERRED); ++i) {
+            (void)pred_unmap(pred, &pred->deferred.ranges[i]);
+        }
+        if (num > PRED_MAX_DEFERRED) {
+            (void)pred_unmap(pred, &everything);
+        }
+    } while (!atomic_compare_exchange_strong_explicit(
+            &pred->num_deferred, &num, 0, memory_order_acquire,
+            memory_order_acquire));
+}
