@@ -82,9 +82,13 @@ int uct_predreg_knob_parse(const uct_predreg_knob_values_t *values,
         return 1;
     }
 
-    return parse_number(text, values->is_bytes, value_p) &&
-           (*value_p >= values->min) && (*value_p <= largest(values)) &&
-           (!values->is_power_of_2 || ucs_is_pow2(*value_p));
+    if (!parse_number(text, values->is_bytes, value_p)) {
+        return 0;
+    }
+
+    return ((*value_p == 0) && values->is_zero_ok) ||
+           ((*value_p >= values->min) && (*value_p <= largest(values)) &&
+            (!values->is_power_of_2 || ucs_is_pow2(*value_p)));
 }
 
 int uct_predreg_knob_parse_percent(const uct_predreg_knob_values_t *values,
@@ -167,7 +171,8 @@ void uct_predreg_knob_accepted(const uct_predreg_knob_values_t *values,
     } else if (values->is_bytes && (values->max != ULONG_MAX)) {
         ucs_memunits_to_str(values->min, bytes, sizeof(bytes));
         ucs_memunits_to_str(values->max, max, sizeof(max));
-        ucs_string_buffer_appendf(strb, "%s%s to %s, with a unit such as in 64M",
+        ucs_string_buffer_appendf(strb, "%s%s%s to %s, with a unit such as in "
+                                  "64M", values->is_zero_ok ? "0, or " : "",
                                   values->is_power_of_2 ? "powers of 2 from " :
                                                           "", bytes, max);
     } else if (values->is_bytes) {

@@ -36,6 +36,8 @@ typedef struct uct_predreg_knob_values {
     unsigned long     max;           /**< ULONG_MAX: none, and "inf" is
                                           accepted */
     int               is_bytes;      /**< Whether a unit may follow */
+    int               is_zero_ok;    /**< Whether 0 is accepted below min: none;
+                                          of bytes with a max */
     int               is_power_of_2; /**< Whether other numbers are refused */
     int               is_percent;    /**< Whether decimals may follow, and "inf"
                                           is accepted; the field is a double */

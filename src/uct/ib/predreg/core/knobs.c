@@ -150,7 +150,7 @@ static const uct_predreg_config_field_t knob_table[] = {
      "Memory that is registered before the program asks for it, at most, a\n"
      "multiple of ARENA_SLAB. Large anonymous mappings, such as those of malloc,\n"
      "come from it, and need no registration when they are communicated. It\n"
-     "counts as pinned, within the bounds. 0: none. Range: 0 to 1T, in bytes.",
+     "counts as pinned, within the bounds. 0: none. Range: 1M to 1T, in bytes.",
      ucs_offsetof(uct_predreg_knobs_t, arena), &uct_predreg_knob_number},
 
     {"ARENA_SLAB", "64M",

@@ -314,6 +314,16 @@ TEST_F(test_knobs, what_is_beyond_is_refused) {
     refused("MAX_PINNED", "4K", BYTES);
 }
 
+/* None at all, but not so little that it would be none */
+TEST_F(test_knobs, arena) {
+    refused("ARENA", "4K", "0, or 1M to 1T, with a unit such as in 64M");
+    set("ARENA", "1M");
+    EXPECT_EQ(1ul << 20, test_core_knobs()->arena);
+    set("ARENA", "0");
+    EXPECT_EQ(0u, test_core_knobs()->arena);
+    EXPECT_EQ("0", value_of("ARENA"));
+}
+
 TEST_F(test_knobs, queues_have_powers_of_2) {
     refused("DQ_SIZE", "100", "powers of 2 from 64 to 1048576");
 }
