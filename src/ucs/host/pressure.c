@@ -6,15 +6,14 @@
 
 #include "pressure.h"
 
+#include "cgroup.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 
 #define NSEC_PER_USEC 1000.
-
-/* Where the control groups of version 2 are */
-#define GROUPS "/sys/fs/cgroup"
 
 
 /* Read how long processes have waited, microseconds. @return 0 if that is not
@@ -39,30 +38,6 @@ static int read_waited(const char *file, uint64_t *waited_p)
     return num == 1;
 }
 
-/* Find the file of this process's control group. It stays empty if there is none
- * of version 2 */
-static void find_group(char file[PATH_MAX])
-{
-    char group[PATH_MAX - sizeof(GROUPS "/memory.pressure")];
-    FILE *stream;
-    char *line;
-
-    file[0] = '\0';
-    stream  = fopen("/proc/self/cgroup", "re");
-    if (stream == NULL) {
-        return;
-    }
-
-    while ((line = fgets(group, sizeof(group), stream)) != NULL) {
-        if (!strncmp(line, "0::", 3)) {
-            line[strcspn(line, "\n")] = '\0';
-            snprintf(file, PATH_MAX, GROUPS "%s/memory.pressure", line + 3);
-            break;
-        }
-    }
-    fclose(stream);
-}
-
 static void begin(ucs_rcache_pred_pressure_t *pressure, uint64_t now)
 {
     memset(pressure->waited, 0, sizeof(pressure->waited));
@@ -75,7 +50,7 @@ void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
                                    uint64_t now)
 {
     strcpy(pressure->files[0], "/proc/pressure/memory");
-    find_group(pressure->files[1]);
+    ucs_rcache_pred_cgroup_find("", "memory.pressure", pressure->files[1]);
     begin(pressure, now);
 }
 

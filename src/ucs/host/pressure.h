@@ -18,7 +18,8 @@ BEGIN_C_DECLS
  *
  * Whether memory is short: how long processes have waited for it of late, in the
  * whole system and in the control group of this process (Linux,
- * Documentation/accounting/psi.rst, and "memory.pressure" of cgroup-v2.rst). No
+ * Documentation/accounting/psi.rst, and "memory.pressure" of cgroup-v2.rst;
+ * groups of version 1 do not tell). No
  * descriptor is kept between two looks. One thread at a time; not in memory
  * hooks.
  */

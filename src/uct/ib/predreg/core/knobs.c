@@ -155,7 +155,8 @@ static const uct_predreg_config_field_t knob_table[] = {
 
     {"ARENA_SLAB", "64M",
      "With ARENA, how much of it is registered at a time; a power of 2. Less is\n"
-     "taken where the bounds leave no room for four of them.\n"
+     "taken where the bounds, or limits of the control group, have no room for\n"
+     "four of them.\n"
      "Range: 1M to 4G, in bytes.",
      ucs_offsetof(uct_predreg_knobs_t, arena_slab), &uct_predreg_knob_number},
 

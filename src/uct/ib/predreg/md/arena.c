@@ -16,6 +16,7 @@
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
+#include <ucs/host/cgroup.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
 
@@ -77,12 +78,22 @@ static void publish(void *arg)
     uct_predreg_publish(arg);
 }
 
-/* The size of slabs that leaves room for some of them within the bounds; 0: there
- * is none */
+/* What may be pinned, of which a part is the arena's, bytes. A process whose
+ * control group has less memory is ended when it has taken that */
+static uint64_t get_bound(const uct_predreg_knobs_t *knobs)
+{
+    uint64_t pinned = ucs_min(uct_predreg_max_bytes(knobs),
+                              knobs->node_max_pinned);
+    uint64_t group  = ucs_rcache_pred_cgroup_limit("");
+
+    return ucs_min(pinned, group);
+}
+
+/* The size of slabs that leaves room for some of them within the bounds; 0:
+ * there is none */
 static size_t get_slab_size(const uct_predreg_knobs_t *knobs)
 {
-    uint64_t room = ucs_min(uct_predreg_max_bytes(knobs),
-                            knobs->node_max_pinned) / MIN_SLABS;
+    uint64_t room = get_bound(knobs) / MIN_SLABS;
     size_t size   = knobs->arena_slab;
 
     room = ucs_min(room, knobs->arena);
@@ -205,7 +216,10 @@ static const char *create(uct_predreg_core_t *core)
 
     get_params(core, &params);
     if (params.size == 0) {
-        return "it needs 1M, and the bounds on pinned memory 4M";
+        return "it takes 4M that may be pinned, and less is allowed by "
+               "UCX_RCACHE_PRED_MAX_PINNED, UCX_RCACHE_PRED_NODE_MAX_PINNED, "
+               "the limit of locked memory (ulimit -l) or that of the control "
+               "group";
     }
 
     if ((core->knobs.arena_keys == UCT_PREDREG_ARENA_KEYS_USE) &&
