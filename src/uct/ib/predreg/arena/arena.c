@@ -252,10 +252,16 @@ give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
     }
 }
 
+/* The time by the clock that the program's calls are told */
+static ucs_rcache_pred_time_t get_time(const uct_predreg_arena_t *arena)
+{
+    return arena->served.now(arena->served.arg);
+}
+
 static ucs_rcache_pred_time_t tend(void *arg)
 {
     uct_predreg_arena_t *arena = arg;
-    ucs_rcache_pred_time_t now = ucs_rcache_pred_thread_now(arena->thread);
+    ucs_rcache_pred_time_t now = get_time(arena);
     int is_look                = (now >= arena->look_at);
     ucs_rcache_pred_time_t due;
 
@@ -324,9 +330,7 @@ int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain)
         .domain = domain
     };
 
-    ucs_arena_with_access(arena->served.super,
-                          ucs_rcache_pred_thread_now(arena->thread), add,
-                          &addition);
+    ucs_arena_with_access(arena->served.super, get_time(arena), add, &addition);
     /* What is accessible now is not to stay so */
     ucs_rcache_pred_thread_wake(arena->thread);
     return addition.number;
@@ -334,8 +338,7 @@ int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain)
 
 int uct_predreg_arena_give_way(uct_predreg_arena_t *arena)
 {
-    return ucs_arena_shrink(arena->served.super, 1,
-                            ucs_rcache_pred_thread_now(arena->thread)) > 0;
+    return ucs_arena_shrink(arena->served.super, 1, get_time(arena)) > 0;
 }
 
 void uct_predreg_arena_before_fork(uct_predreg_arena_t *arena)

@@ -19,6 +19,14 @@
 #define MAX_LENGTH (1ul << 40)
 
 
+/* The time of an arena whose helper thread does not run */
+static ucs_rcache_pred_time_t stopped_time;
+
+static ucs_rcache_pred_time_t stopped_clock(void *arg)
+{
+    return stopped_time;
+}
+
 ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
                          int is_strict, unsigned access,
                          const test_served_ops_t *ops,
@@ -41,7 +49,15 @@ ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
         }
     };
 
-    return uct_predreg_arena_create(&params, served_p);
+    ucs_status_t status;
+
+    status = uct_predreg_arena_create(&params, served_p);
+    if (status == UCS_OK) {
+        stopped_time            = ucs_rcache_pred_thread_now(
+                (*served_p)->thread);
+        (*served_p)->served.now = stopped_clock;
+    }
+    return status;
 }
 
 void served_destroy(test_served_t *served)
@@ -51,6 +67,7 @@ void served_destroy(test_served_t *served)
 
 ucs_status_t served_start(test_served_t *served)
 {
+    served->served.now = ucs_rcache_pred_thread_now;
     return uct_predreg_arena_start(served);
 }
 
@@ -82,7 +99,7 @@ void served_after_fork(test_served_t *served)
 ucs_arena_time_t served_tend(test_served_t *served, ucs_arena_time_t later)
 {
     return ucs_arena_tend(served->served.super,
-                          ucs_rcache_pred_thread_now(served->thread) + later);
+                          served->served.now(served->served.arg) + later);
 }
 
 void served_stats(test_served_t *served, ucs_arena_stats_t *stats)

@@ -18,7 +18,8 @@
 BEGIN_C_DECLS
 
 /* The arena of a process, whose headers have C atomics and so are not for C++.
- * Its helper thread is not started unless a test does so: a test is the helper. */
+ * Its helper thread is not started unless a test does so: a test is the helper,
+ * and the clock stands still. */
 
 typedef struct uct_predreg_arena   test_served_t;
 typedef struct uct_predreg_handles test_handles_t;
