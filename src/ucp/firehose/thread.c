@@ -52,6 +52,11 @@ static uint64_t number_of(const ucp_fh_parcel_t *parcel)
     return ((const ucp_fh_header_t*)parcel->data)->number;
 }
 
+static unsigned type_of(const ucp_fh_parcel_t *parcel)
+{
+    return ((const ucp_fh_header_t*)parcel->data)->type;
+}
+
 static uint64_t cookie_of(const ucp_fh_parcel_t *parcel)
 {
     return ((const ucp_fh_header_t*)parcel->data)->cookie;
@@ -151,6 +156,22 @@ message_has_come(void *arg, const void *header, size_t header_length,
     return UCS_OK;
 }
 
+/* Under lock. @return whether the next message of a peer is there, and may be
+ * handled: before the peer is connected, only its greeting is */
+static int has_next(const ucp_fh_t *fh, ucp_fh_link_t *link)
+{
+    ucp_fh_parcel_t *parcel;
+
+    if (ucs_list_is_empty(&link->inbox)) {
+        return 0;
+    }
+
+    parcel = ucs_list_head(&link->inbox, ucp_fh_parcel_t, link);
+    return (number_of(parcel) == link->next_in) &&
+           ((link->ep != NULL) ||
+            (fh->says_hello && (type_of(parcel) == UCP_FH_MESSAGE_HELLO)));
+}
+
 /* Take a message whose turn it is. @return NULL if there is none */
 static ucp_fh_parcel_t *next_message(ucp_fh_t *fh)
 {
@@ -161,9 +182,7 @@ static ucp_fh_parcel_t *next_message(ucp_fh_t *fh)
     ucp_fh_lock(fh);
     for (i = 0; fh->has_mail && (i < fh->num_procs); ++i) {
         link = &fh->links[i];
-        if ((link->ep != NULL) && !ucs_list_is_empty(&link->inbox) &&
-            (number_of(ucs_list_head(&link->inbox, ucp_fh_parcel_t, link)) ==
-             link->next_in)) {
+        if (has_next(fh, link)) {
             parcel = ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link);
             --link->num_inbox;
             ++link->next_in;
@@ -173,6 +192,25 @@ static ucp_fh_parcel_t *next_message(ucp_fh_t *fh)
     fh->has_mail = (parcel != NULL);
     ucp_fh_unlock(fh);
     return parcel;
+}
+
+/* A peer has made itself known. It may be known already, as its greeting and that of
+ * this process may have met */
+static ucs_status_t handle_hello(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
+{
+    size_t length    = parcel->length - sizeof(ucp_fh_header_t);
+    const void *data = UCS_PTR_BYTE_OFFSET(parcel->data,
+                                           sizeof(ucp_fh_header_t));
+    const ucp_fh_address_t *head = data;
+    ucs_status_t status;
+
+    if (!fh->says_hello || (ucp_fh_address_check(data, length) != UCS_OK) ||
+        (head->cookie != cookie_of(parcel))) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    status = ucp_fh_connect(fh, parcel->slot, data, length);
+    return (status == UCS_ERR_ALREADY_EXISTS) ? UCS_OK : status;
 }
 
 static ucs_status_t handle(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
@@ -186,6 +224,8 @@ static ucs_status_t handle(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
         return ucp_fh_mover_reply(fh, parcel);
     case UCP_FH_MESSAGE_RECALL:
         return ucp_fh_mover_recall(fh, parcel);
+    case UCP_FH_MESSAGE_HELLO:
+        return handle_hello(fh, parcel);
     default:
         ucp_fh_lock(fh);
         ucp_fh_peer_fail(fh, parcel->slot, UCS_ERR_UNREACHABLE);

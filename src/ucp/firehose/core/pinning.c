@@ -24,7 +24,7 @@ static ucs_status_t map(ucp_fh_t *fh, uint64_t start, uint64_t length,
         .length     = length
     };
 
-    return ucp_fh_preloaded_map(fh->context, &params, memh_p);
+    return ucp_fh_preloaded_map(fh->mem_context, &params, memh_p);
 }
 
 static ucs_status_t
@@ -46,7 +46,7 @@ pin(void *arg, uint64_t start, uint64_t length, void **handle_p)
     }
 
     /* Packed here once, for all peers that will ask for it */
-    status = ucp_rkey_pack(fh->context, handle->memh, &handle->packed,
+    status = ucp_rkey_pack(fh->mem_context, handle->memh, &handle->packed,
                            &handle->packed_length);
     if (status != UCS_OK) {
         goto err_unmap;
@@ -56,7 +56,7 @@ pin(void *arg, uint64_t start, uint64_t length, void **handle_p)
     return UCS_OK;
 
 err_unmap:
-    ucp_mem_unmap(fh->context, handle->memh);
+    ucp_mem_unmap(fh->mem_context, handle->memh);
 err_free_handle:
     free(handle);
 err:
@@ -91,7 +91,7 @@ static ucs_status_t unpin(void *arg, void *arg_handle)
     ucp_fh_handle_t *handle = arg_handle;
     ucs_status_t status;
 
-    status = ucp_mem_unmap(fh->context, handle->memh);
+    status = ucp_mem_unmap(fh->mem_context, handle->memh);
     if (status != UCS_OK) {
         ucs_warn("firehose: memory could not be unpinned: %s",
                  ucs_status_string(status));

@@ -96,7 +96,14 @@ typedef struct ucp_fh_call {
 
 
 struct ucp_fh {
-    ucp_context_h   context;
+    ucp_context_h   context;     /**< Of the library's own worker */
+    ucp_context_h   mem_context; /**< Whose keys peers get: that of @a context, or
+                                      of another one, set before anything is
+                                      exposed */
+    int             says_hello;  /**< Whether this process makes itself known to
+                                      those that it connects to, and is content
+                                      with that if others do. Set before it
+                                      connects to anybody */
     uint32_t        num_procs;
     uint32_t        index;
     ucp_err_handling_mode_t err_mode; /**< Of endpoints */

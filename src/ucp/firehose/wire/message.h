@@ -37,6 +37,8 @@ typedef enum {
     UCP_FH_MESSAGE_REPLY,  /**< What has become of these */
     UCP_FH_MESSAGE_RECALL, /**< The receiver is to give firehoses back */
     UCP_FH_MESSAGE_BYE,    /**< The sender ends */
+    UCP_FH_MESSAGE_HELLO,  /**< The address of the sender, as its first message:
+                                where processes get to know each other so */
     UCP_FH_MESSAGE_LAST
 } ucp_fh_message_type_t;
 
