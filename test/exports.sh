@@ -32,23 +32,32 @@ expect()
 expect "$dir/libuct_predreg.so" \
     mlock mlock2 mprotect pkey_mprotect \
     predreg_firehose_count_1 predreg_firehose_map_1 predreg_firehose_room_1 \
-    ucp_am_recv_data_nbx ucp_am_send_nb ucp_am_send_nbx ucp_cleanup \
-    ucp_config_read \
+    ucp_am_recv_data_nbx ucp_am_send_nb ucp_am_send_nbx \
+    ucp_atomic_add32 ucp_atomic_add64 ucp_atomic_cswap32 ucp_atomic_cswap64 \
+    ucp_atomic_fadd32 ucp_atomic_fadd64 ucp_atomic_fetch_nb \
+    ucp_atomic_op_nbx ucp_atomic_post ucp_atomic_swap32 ucp_atomic_swap64 \
+    ucp_cleanup ucp_config_read ucp_disconnect_nb \
+    ucp_ep_close_nb ucp_ep_close_nbx ucp_ep_create ucp_ep_destroy \
+    ucp_ep_flush ucp_ep_flush_nb ucp_ep_flush_nbx ucp_ep_rkey_unpack \
     ucp_get ucp_get_nb ucp_get_nbi ucp_get_nbx ucp_init_version \
-    ucp_mem_map ucp_put \
-    ucp_put_nb ucp_put_nbi ucp_put_nbx ucp_stream_recv_nb \
+    ucp_mem_map ucp_mem_unmap ucp_put \
+    ucp_put_nb ucp_put_nbi ucp_put_nbx ucp_request_free \
+    ucp_rkey_buffer_release ucp_rkey_destroy ucp_rkey_pack \
+    ucp_stream_recv_nb \
     ucp_stream_recv_nbx ucp_stream_send_nb ucp_stream_send_nbx \
     ucp_tag_msg_recv_nb ucp_tag_msg_recv_nbx ucp_tag_recv_nb \
     ucp_tag_recv_nbr ucp_tag_recv_nbx ucp_tag_send_nb ucp_tag_send_nbr \
     ucp_tag_send_nbx ucp_tag_send_sync_nb ucp_tag_send_sync_nbx \
     ucp_worker_arm ucp_worker_create ucp_worker_destroy \
+    ucp_worker_flush ucp_worker_flush_nb ucp_worker_flush_nbx \
     ucp_worker_progress \
     ucs_rcache_region_invalidate \
     uct_iface_open uct_iface_query uct_md_close uct_md_config_read \
     uct_md_mem_attach uct_md_mem_dereg uct_md_mem_dereg_v2 uct_md_mem_reg uct_md_mem_reg_v2 \
     uct_md_mkey_pack uct_md_mkey_pack_v2 uct_md_open uct_md_query \
     uct_md_query_v2 uct_mem_alloc uct_mem_free
-expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_9
+expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_10
+expect "$dir/libucp_windows.so" ucp_windows_init_1
 expect "$firehose" \
     ucp_fh_atomic_op_nbx ucp_fh_connect ucp_fh_expose ucp_fh_finalize \
     ucp_fh_flush_nbx ucp_fh_get_address ucp_fh_get_nbx ucp_fh_hold_query \

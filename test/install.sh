@@ -20,7 +20,7 @@ find_one()
     echo "$found"
 }
 
-for name in libuct_predreg.so libuct_predreg_core.so ucx_predreg \
+for name in libuct_predreg.so libuct_predreg_core.so libucp_windows.so ucx_predreg \
             ucx_predreg_probe ucx_predreg.1 ucx_predreg.7 ucx-predreg.pc \
             libucp_firehose.so firehose.h ucp-firehose.pc; do
     find_one "$name" || errors=1

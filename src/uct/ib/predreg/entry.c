@@ -15,9 +15,11 @@
 #include <uct/ib/predreg/eager/send.h>
 #include <uct/ib/predreg/eager/thresholds.h>
 #include <uct/ib/predreg/iface/transfer.h>
+#include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/foreign.h>
 #include <uct/ib/predreg/md/open.h>
+#include <uct/ib/predreg/md/register.h>
 #include <uct/ib/predreg/md/use.h>
 #include <uct/ib/predreg/md/ucx_caches.h>
 
@@ -143,6 +145,22 @@ comm_issued(ucs_rcache_pred_window_t *window,
     uct_predreg_comm(&uct_predreg_core, window, comm);
 }
 
+static int windows(void)
+{
+    return (uct_predreg_core.knobs.windows == UCT_PREDREG_WINDOWS_FIREHOSE) &&
+           (uct_predreg_core.pred != NULL) &&
+           uct_predreg_is_managing(&uct_predreg_core);
+}
+
+static int is_managed(uct_md_h md, const void *address, size_t length)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    return (domain != NULL) && (domain->super != NULL) &&
+           ((address == NULL) || !uct_predreg_has_devices() ||
+            uct_predreg_is_host_memory(address, length));
+}
+
 static uint64_t firehose_room(void)
 {
     return uct_predreg_firehose_room(&uct_predreg_core);
@@ -187,6 +205,8 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .idle         = idle,
     .alter        = alter,
     .comm         = comm_issued,
+    .windows      = windows,
+    .is_managed   = is_managed,
     .firehose_room  = firehose_room,
     .firehose_count = firehose_count
 };

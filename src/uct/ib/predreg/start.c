@@ -157,7 +157,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
 }
 
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
-uct_predreg_core_init_9(const uct_predreg_real_t *real)
+uct_predreg_core_init_10(const uct_predreg_real_t *real)
 {
     uct_predreg_core_t *core = &uct_predreg_core;
 

@@ -49,8 +49,11 @@ typedef enum {
     UCT_PREDREG_PURPOSE_HOT,       /**< This library registers a small buffer
                                         that is sent again and again. It can do
                                         without */
-    UCT_PREDREG_PURPOSE_FIREHOSE   /**< As MAPPED, by libucp_firehose.so, which
+    UCT_PREDREG_PURPOSE_FIREHOSE,  /**< As MAPPED, by libucp_firehose.so, which
                                         decides when it ends */
+    UCT_PREDREG_PURPOSE_WINDOW     /**< As MAPPED, of memory that goes through
+                                        Firehose: managed domains get a page of
+                                        it. The core is told MAPPED */
 } uct_predreg_purpose_t;
 
 

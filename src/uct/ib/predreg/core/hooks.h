@@ -36,7 +36,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_9"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_10"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -137,6 +137,16 @@ typedef struct uct_predreg_hooks {
     /** This thread is about to issue a communication. */
     void         (*comm)(ucs_rcache_pred_window_t *window,
                          const uct_predreg_comm_t *comm);
+
+    /** @return whether windows are to go through Firehose
+     *          (UCX_RCACHE_PRED_WINDOWS), since this library decides what stays
+     *          pinned. */
+    int          (*windows)(void);
+
+    /** @return whether a domain pins memory for as long as this library says: it is
+     *          managed, and this is not memory of a device. NULL: no memory is
+     *          meant. */
+    int          (*is_managed)(uct_md_h md, const void *address, size_t length);
 
     /** @return how much Firehose may ever pin, bytes; see
      *  preload/firehose.h. */

@@ -37,6 +37,12 @@ static const char *summary_names[] = {
     [UCT_PREDREG_SUMMARY_LAST] = NULL
 };
 
+static const char *windows_names[] = {
+    [UCT_PREDREG_WINDOWS_PIN]      = "pin",
+    [UCT_PREDREG_WINDOWS_FIREHOSE] = "firehose",
+    [UCT_PREDREG_WINDOWS_LAST]     = NULL
+};
+
 static const char *arena_keys_names[] = {
     [UCT_PREDREG_ARENA_KEYS_SLAB] = "slab",
     [UCT_PREDREG_ARENA_KEYS_USE]  = "use",
@@ -91,6 +97,7 @@ const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
      .max = UCP_FH_MAX_BYTES, .is_bytes = 1},
     {"FIREHOSE_MAXVICTIM", FIELD(firehose_max_victim),
      .min = UCP_FH_MIN_BYTES, .max = UCP_FH_MAX_BYTES, .is_bytes = 1},
+    {"WINDOWS", FIELD(windows), .names = windows_names},
     {"SUMMARY", FIELD(summary), .names = summary_names},
     {NULL}
 };

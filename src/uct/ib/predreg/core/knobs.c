@@ -190,6 +190,15 @@ static const uct_predreg_config_field_t knob_table[] = {
      ucs_offsetof(uct_predreg_knobs_t, firehose_max_victim),
      &uct_predreg_knob_number},
 
+    {"WINDOWS", "pin",
+     "What is done with memory of 1M and more that a program maps for its peers,\n"
+     "such as an MPI window or the heap of OpenSHMEM; in all processes of a job\n"
+     "the same:\n"
+     " pin      - all of it is pinned, as long as it is mapped\n"
+     " firehose - what peers access, as libucp_firehose.so does, within FIREHOSE_M\n"
+     "            and FIREHOSE_MAXVICTIM",
+     ucs_offsetof(uct_predreg_knobs_t, windows), &uct_predreg_knob_name},
+
     {"SUMMARY", "n",
      "What to print when the process exits:\n"
      " n    - nothing\n"

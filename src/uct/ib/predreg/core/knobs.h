@@ -57,6 +57,13 @@ typedef enum {
 } uct_predreg_arena_keys_t;
 
 
+typedef enum {
+    UCT_PREDREG_WINDOWS_PIN,
+    UCT_PREDREG_WINDOWS_FIREHOSE,
+    UCT_PREDREG_WINDOWS_LAST
+} uct_predreg_windows_t;
+
+
 typedef struct uct_predreg_knobs {
     unsigned policy;        /**< @ref ucs_rcache_pred_policy_t */
     ucs_config_names_array_t components; /**< Components of UCX whose memory
@@ -96,6 +103,7 @@ typedef struct uct_predreg_knobs {
                                  variables of this knob and the next by itself:
                                  here they are checked and told */
     size_t   firehose_max_victim; /**< MAXVICTIM, bytes */
+    unsigned windows;       /**< @ref uct_predreg_windows_t */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
     char     *trace;        /**< Folder traces are written to; empty: none */

@@ -238,6 +238,15 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
     return predreg_hooks(ucx);
 }
 
+int predreg_sibling(const char *name, char *path, size_t max)
+{
+    const char *slash = strrchr(core_path, '/');
+
+    return (slash != NULL) &&
+           ((size_t)snprintf(path, max, "%.*s/%s", (int)(slash - core_path),
+                             core_path, name) < max);
+}
+
 static void find_core_path(void)
 {
     char library[PATH_MAX];

@@ -7,6 +7,8 @@
 #ifndef UCT_PREDREG_PRELOAD_H_
 #define UCT_PREDREG_PRELOAD_H_
 
+#include "windows.h"
+
 #include <uct/ib/predreg/core/hooks.h>
 
 #include <ucs/sys/compiler_def.h>
@@ -137,12 +139,57 @@ typedef void (*predreg_alter_t)(const void *address, size_t length);
 extern _Atomic(predreg_alter_t) predreg_alter;
 
 
+/** What libucp_windows.so does in place of functions of UCP; NULL: it is not
+ *  loaded. Written once, with release. */
+extern _Atomic(const predreg_windows_t*) predreg_windows_table;
+
+/** How many registrations of this thread were of a page of a window, in the present
+ *  call of ucp_mem_map(). */
+extern __thread __attribute__((tls_model("initial-exec")))
+unsigned predreg_window_pages;
+
+
+/** Which parts of a key this thread packs are those of managed domains. */
+typedef struct predreg_packing {
+    unsigned num;   /**< Parts so far */
+    uint64_t parts; /**< Bit i: whether part i is */
+} predreg_packing_t;
+
+/** The key of a window that this thread packs; NULL: it does not. */
+extern __thread __attribute__((tls_model("initial-exec")))
+predreg_packing_t *predreg_packing;
+
+/** Not 0: this thread is in ucp_worker_progress(), while libucp_windows.so is
+ *  loaded. */
+extern __thread __attribute__((tls_model("initial-exec")))
+unsigned predreg_in_progress;
+
+/** Load libucp_windows.so, beside this library, once. */
+void predreg_windows_load(void);
+
+/** Find the file of a library that was installed with this one. @return 0 if its
+ *  name is not known. */
+int predreg_sibling(const char *name, char *path, size_t max);
+
+
 /** @return the hooks of a UCX, or NULL if the core is not told of it. */
 static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
 predreg_hooks(unsigned ucx)
 {
     /* Acquire: pairs with the release in predreg_load() */
     return atomic_load_explicit(&predreg_hooks_of[ucx], memory_order_acquire);
+}
+
+/** @return what libucp_windows.so does for the program's UCX, or NULL. */
+static UCS_F_ALWAYS_INLINE const predreg_windows_t *
+predreg_windows(unsigned ucx)
+{
+    const predreg_windows_t *windows;
+
+    windows = atomic_load_explicit(&predreg_windows_table,
+                                   memory_order_acquire);
+    return (ucs_unlikely(windows != NULL) && (predreg_hooks(ucx) != NULL)) ?
+           windows : NULL;
 }
 
 /** Load and start the core, if it works with this UCX and that was not tried

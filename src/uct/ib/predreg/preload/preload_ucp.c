@@ -26,9 +26,6 @@ ucs_rcache_pred_window_t predreg_window;
 static __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_sender_t *predreg_sender;
 
-__thread __attribute__((tls_model("initial-exec")))
-uct_predreg_purpose_t predreg_purpose;
-
 __thread __attribute__((tls_model("initial-exec"))) unsigned predreg_in_init;
 
 _Atomic int predreg_one_sided;
@@ -74,6 +71,54 @@ static const uct_predreg_hooks_t *making_hooks(unsigned ucx)
     return ((hooks == NULL) || (hooks->send == NULL)) ? NULL : hooks;
 }
 
+/* The fields of a context's parameters that are known here */
+#define KNOWN_PARAMS (UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE | \
+                      UCP_PARAM_FIELD_REQUEST_INIT | \
+                      UCP_PARAM_FIELD_REQUEST_CLEANUP | \
+                      UCP_PARAM_FIELD_TAG_SENDER_MASK | \
+                      UCP_PARAM_FIELD_MT_WORKERS_SHARED | \
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | \
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME)
+
+#define COPY_PARAM(_field, _bit) \
+    if (params->field_mask & UCP_PARAM_FIELD_##_bit) { \
+        copy->_field = params->_field; \
+    }
+
+/* The parameters of a context whose windows go through Firehose, which pins them by
+ * a thread of its own. Of the caller's structure only that is read which the mask
+ * names: it may be that of another version */
+static void share_context(ucp_params_t *copy, const ucp_params_t *params)
+{
+    copy->field_mask = params->field_mask | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
+    COPY_PARAM(features, FEATURES)
+    COPY_PARAM(request_size, REQUEST_SIZE)
+    COPY_PARAM(request_init, REQUEST_INIT)
+    COPY_PARAM(request_cleanup, REQUEST_CLEANUP)
+    COPY_PARAM(tag_sender_mask, TAG_SENDER_MASK)
+    COPY_PARAM(estimated_num_eps, ESTIMATED_NUM_EPS)
+    COPY_PARAM(estimated_num_ppn, ESTIMATED_NUM_PPN)
+    COPY_PARAM(name, NAME)
+    copy->mt_workers_shared = 1;
+}
+
+/* @return whether windows of a context that is to be made go through Firehose; the
+ * library for that is loaded then */
+static int has_windows(unsigned ucx, const ucp_params_t *params)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+
+    if (!(params->field_mask & UCP_PARAM_FIELD_FEATURES) ||
+        !(params->features & UCP_FEATURE_RMA) ||
+        (params->field_mask & ~KNOWN_PARAMS) || (hooks == NULL) ||
+        !hooks->windows()) {
+        return 0;
+    }
+
+    predreg_windows_load();
+    return predreg_windows(ucx) != NULL;
+}
+
 PREDREG_EXPORT ucs_status_t
 ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
                  const ucp_params_t *params, const ucp_config_t *config,
@@ -83,7 +128,9 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     ucp_config_t *own_config = NULL;
     const uct_predreg_hooks_t *hooks;
     uct_predreg_making_t making;
+    ucp_params_t shared;
     ucs_status_t status;
+    int is_windows;
 
     if (config == NULL) {
         /* Without a configuration UCP would read one itself, where no hook sees
@@ -98,6 +145,12 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     if ((params->field_mask & UCP_PARAM_FIELD_FEATURES) &&
         (params->features & UCP_FEATURE_RMA)) {
         atomic_store_explicit(&predreg_one_sided, 1, memory_order_relaxed);
+    }
+
+    is_windows = has_windows(ucx, params);
+    if (is_windows) {
+        share_context(&shared, params);
+        params = &shared;
     }
 
     hooks = making_hooks(ucx);
@@ -122,6 +175,9 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
         PREDREG_REAL(ucx, ucp_config_release)(own_config);
     }
 
+    if (is_windows && (status == UCS_OK)) {
+        predreg_windows(ucx)->context_made(*context_p);
+    }
     return status;
 }
 
@@ -129,28 +185,33 @@ PREDREG_EXPORT void ucp_cleanup(ucp_context_h context)
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = making_hooks(ucx);
+    const predreg_windows_t *windows = predreg_windows(ucx);
 
+    if (windows != NULL) {
+        windows->cleaning(context);
+    }
     if (hooks != NULL) {
         hooks->cleaning(context);
     }
     PREDREG_REAL(ucx, ucp_cleanup)(context);
 }
 
-PREDREG_EXPORT ucs_status_t
-ucp_worker_create(ucp_context_h context, const ucp_worker_params_t *params,
-                  ucp_worker_h *worker_p)
+static ucs_status_t
+create_worker(unsigned ucx, const void *caller, ucp_context_h context,
+              const ucp_worker_params_t *params, ucp_worker_h *worker_p)
 {
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = making_hooks(ucx);
     uct_predreg_purpose_t purpose    = predreg_purpose;
     ucs_status_t status;
 
     if (hooks == NULL) {
-        return PREDREG_REAL(ucx, ucp_worker_create)(context, params, worker_p);
+        return PREDREG_REAL_OF(ucx, caller, ucp_worker_create)(context, params,
+                                                               worker_p);
     }
 
     hooks->worker_making(context);
-    status = PREDREG_REAL(ucx, ucp_worker_create)(context, params, worker_p);
+    status = PREDREG_REAL_OF(ucx, caller, ucp_worker_create)(context, params,
+                                                             worker_p);
 
     predreg_purpose = UCT_PREDREG_PURPOSE_HOT;
     hooks->worker_made(context, (status == UCS_OK) ? *worker_p : NULL);
@@ -158,11 +219,30 @@ ucp_worker_create(ucp_context_h context, const ucp_worker_params_t *params,
     return status;
 }
 
+PREDREG_EXPORT ucs_status_t
+ucp_worker_create(ucp_context_h context, const ucp_worker_params_t *params,
+                  ucp_worker_h *worker_p)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = predreg_windows(ucx);
+    ucs_status_t status;
+
+    status = create_worker(ucx, PREDREG_CALLER, context, params, worker_p);
+    if ((windows != NULL) && (status == UCS_OK)) {
+        windows->worker_made(context, *worker_p);
+    }
+    return status;
+}
+
 PREDREG_EXPORT void ucp_worker_destroy(ucp_worker_h worker)
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    const predreg_windows_t *windows = predreg_windows(ucx);
 
+    if (windows != NULL) {
+        windows->worker_destroying(worker);
+    }
     if (hooks != NULL) {
         hooks->closing(worker);
     }
@@ -180,10 +260,27 @@ PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
            UCS_ERR_BUSY : PREDREG_REAL(ucx, ucp_worker_arm)(worker);
 }
 
+/* Progress with windows that go through Firehose */
+static unsigned progress_windows(unsigned ucx, const void *caller,
+                                 const predreg_windows_t *windows,
+                                 ucp_worker_h worker)
+{
+    unsigned count;
+
+    ++predreg_in_progress;
+    count = PREDREG_REAL_OF(ucx, caller, ucp_worker_progress)(worker);
+    --predreg_in_progress;
+    if (predreg_in_progress == 0) {
+        windows->progressed(worker);
+    }
+    return count;
+}
+
 PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 {
     unsigned ucx                  = predreg_ucx(PREDREG_CALLER);
     uct_predreg_purpose_t purpose = predreg_purpose;
+    const predreg_windows_t *windows;
     const uct_predreg_hooks_t *hooks;
     unsigned count;
 
@@ -192,7 +289,10 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
     predreg_purpose = atomic_load_explicit(&predreg_bypassed,
                                            memory_order_relaxed) ?
                       UCT_PREDREG_PURPOSE_UNKNOWN : UCT_PREDREG_PURPOSE_MESSAGE;
-    count           = PREDREG_REAL(ucx, ucp_worker_progress)(worker);
+    windows         = predreg_windows(ucx);
+    count           = ucs_likely(windows == NULL) ?
+                      PREDREG_REAL(ucx, ucp_worker_progress)(worker) :
+                      progress_windows(ucx, PREDREG_CALLER, windows, worker);
     predreg_purpose = purpose;
 
     if (count == 0) {
@@ -270,6 +370,25 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
     }
 }
 
+/* Whether a put or get is to a window that goes through Firehose */
+static UCS_F_ALWAYS_INLINE int is_served(unsigned ucx, ucp_rkey_h rkey)
+{
+    const predreg_windows_t *windows = predreg_windows(ucx);
+
+    return ucs_unlikely(windows != NULL) && windows->serves_access(rkey);
+}
+
+/* Whether the data of a communication has the handle of such a window */
+static UCS_F_ALWAYS_INLINE int
+has_window(unsigned ucx, const ucp_request_param_t *param)
+{
+    const predreg_windows_t *windows = predreg_windows(ucx);
+
+    return ucs_unlikely(windows != NULL) &&
+           (param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMH) &&
+           windows->is_window(param->memh);
+}
+
 /* The endpoint and the worker of a communication, chosen by the name of its
  * object: EP_OF_ or WORKER_OF_ with ep or worker */
 #define EP_OF_ep         ep
@@ -312,6 +431,29 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
                                               bytes, &count, &param); \
     }
 
+/* A handle of a window is of a page of it only, as to managed domains: the data of a
+ * communication is registered for itself */
+#define STRIP_PARAM \
+    ucp_request_param_t plain; \
+    \
+    if (ucs_unlikely(has_window(ucx, param))) { \
+        predreg_param_drop_memh(&plain, param); \
+        param = &plain; \
+    }
+#define STRIP_TAG    STRIP_PARAM
+#define STRIP_AM     STRIP_PARAM
+#define STRIP_STREAM STRIP_PARAM
+#define STRIP_DATATYPE
+#define STRIP_BYTES
+
+/* Chosen by the kind of a communication: whom it goes to */
+#define CALL_SEND(_name, _args) PREDREG_REAL(ucx, _name) _args
+#define CALL_RECV               CALL_SEND
+#define CALL_GET                CALL_PUT
+#define CALL_PUT(_name, _args) \
+    (is_served(ucx, rkey) ? predreg_windows(ucx)->_name _args : \
+                            PREDREG_REAL(ucx, _name) _args)
+
 #define END_TAG \
     if (changes & UCT_PREDREG_SEND_HOT) { \
         hooks->sent(predreg_sender, &small.send, bytes, ret); \
@@ -351,10 +493,11 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
         } \
         \
         BEGIN_##_options \
+        STRIP_##_options \
         ++predreg_depth; \
         predreg_purpose = comm_purpose(UCS_RCACHE_PRED_COMM_##_kind, \
                                        PREDREG_DATATYPE_##_options); \
-        ret = PREDREG_REAL(ucx, _name) _args; \
+        ret = CALL_##_kind(_name, _args); \
         predreg_purpose = purpose; \
         --predreg_depth; \
         END_##_options \
@@ -367,9 +510,15 @@ PREDREG_EXPORT ucs_status_t
 ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
             ucp_mem_h *memh_p)
 {
-    unsigned ucx                  = predreg_ucx(PREDREG_CALLER);
-    uct_predreg_purpose_t purpose = predreg_purpose;
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    uct_predreg_purpose_t purpose    = predreg_purpose;
+    const predreg_windows_t *windows = predreg_windows(ucx);
     ucs_status_t status;
+
+    if ((windows != NULL) &&
+        windows->mem_map(context, params, memh_p, &status)) {
+        return status;
+    }
 
     predreg_purpose = UCT_PREDREG_PURPOSE_MAPPED;
     status          = PREDREG_REAL(ucx, ucp_mem_map)(context, params, memh_p);

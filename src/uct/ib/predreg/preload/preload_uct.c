@@ -6,6 +6,8 @@
 
 #include "preload.h"
 
+#include <ucs/sys/math.h>
+
 /*
  * Overriding functions for those that libucp imports from libuct. Each calls
  * the function that it overrides. But registrations and deregistrations of
@@ -19,6 +21,10 @@
  * second interface itself; the key is packed within itself, which does no harm,
  * since the lock of a domain is recursive.
  */
+
+
+/* What is registered of a window, bytes: no page is smaller */
+#define MIN_PAGE 4096
 
 
 /* Where memory begins that UCX has allocated in this thread and not registered
@@ -156,6 +162,10 @@ purpose_of(const void *caller, const void *address)
         return UCT_PREDREG_PURPOSE_FIREHOSE;
     }
 
+    if (ucs_unlikely(predreg_purpose == UCT_PREDREG_PURPOSE_WINDOW)) {
+        return UCT_PREDREG_PURPOSE_WINDOW;
+    }
+
     /* UCP registers what it has allocated with each domain, one after the
      * other */
     if (ucs_unlikely(predreg_allocated != NULL)) {
@@ -173,6 +183,25 @@ purpose_of(const void *caller, const void *address)
     return predreg_purpose;
 }
 
+/* Register memory by the core. Of a window, a managed domain gets the first page: so
+ * UCP has a handle like any other. Peers get no key made of it, see
+ * ucp/windows */
+static UCS_F_ALWAYS_INLINE ucs_status_t
+mem_reg(const uct_predreg_hooks_t *hooks, uct_md_h md, void *address,
+        size_t length, unsigned flags, uct_predreg_purpose_t purpose,
+        uct_mem_h *memh_p)
+{
+    if (ucs_unlikely(purpose == UCT_PREDREG_PURPOSE_WINDOW)) {
+        purpose = UCT_PREDREG_PURPOSE_MAPPED;
+        if (hooks->is_managed(md, address, length)) {
+            length = ucs_min(length, MIN_PAGE);
+            ++predreg_window_pages;
+        }
+    }
+
+    return hooks->mem_reg(md, address, length, flags, purpose, memh_p);
+}
+
 PREDREG_EXPORT ucs_status_t
 uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
                uct_mem_h *memh_p)
@@ -185,8 +214,8 @@ uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
                                                  memh_p);
     }
 
-    return hooks->mem_reg(md, address, length, flags,
-                          purpose_of(PREDREG_CALLER, address), memh_p);
+    return mem_reg(hooks, md, address, length, flags,
+                   purpose_of(PREDREG_CALLER, address), memh_p);
 }
 
 PREDREG_EXPORT ucs_status_t
@@ -202,8 +231,8 @@ uct_md_mem_reg_v2(uct_md_h md, void *address, size_t length,
                                                     memh_p);
     }
 
-    return hooks->mem_reg(md, address, length, flags,
-                          purpose_of(PREDREG_CALLER, address), memh_p);
+    return mem_reg(hooks, md, address, length, flags,
+                   purpose_of(PREDREG_CALLER, address), memh_p);
 }
 
 PREDREG_EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)
@@ -234,6 +263,22 @@ uct_md_mem_dereg_v2(uct_md_h md, const uct_md_mem_dereg_params_t *params)
     return hooks->mem_dereg(md, params);
 }
 
+/* UCP has a domain pack its part of a key. If it is that of a window, note whose */
+static UCS_F_ALWAYS_INLINE void
+note_part(const uct_predreg_hooks_t *hooks, uct_md_h md, const void *caller)
+{
+    predreg_packing_t *packing = predreg_packing;
+
+    if (ucs_likely(packing == NULL) || !predreg_is_ucp(caller)) {
+        return;
+    }
+
+    if ((packing->num < 64) && hooks->is_managed(md, NULL, 0)) {
+        packing->parts |= UCS_BIT(packing->num);
+    }
+    ++packing->num;
+}
+
 PREDREG_EXPORT ucs_status_t
 uct_md_mkey_pack(uct_md_h md, uct_mem_h memh, void *rkey_buffer)
 {
@@ -245,6 +290,7 @@ uct_md_mkey_pack(uct_md_h md, uct_mem_h memh, void *rkey_buffer)
         return PREDREG_REAL(ucx, uct_md_mkey_pack)(md, memh, rkey_buffer);
     }
 
+    note_part(hooks, md, PREDREG_CALLER);
     status = hooks->mkey_begin(md, memh);
     if (status == UCS_OK) {
         status = PREDREG_REAL(ucx, uct_md_mkey_pack)(md, memh, rkey_buffer);
@@ -267,6 +313,7 @@ uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t arg2, uintptr_t arg3,
                                                       arg4, arg5);
     }
 
+    note_part(hooks, md, PREDREG_CALLER);
     return hooks->mkey_pack_v2(md, memh, args, predreg_is_ucp(PREDREG_CALLER));
 }
 

@@ -35,6 +35,14 @@ copy_new_fields(ucp_request_param_t *copy, const ucp_request_param_t *param)
 #undef COPY_FIELD
 }
 
+void predreg_param_drop_memh(ucp_request_param_t *copy,
+                             const ucp_request_param_t *param)
+{
+    memcpy(copy, param, OLD_PART);
+    copy_new_fields(copy, param);
+    copy->op_attr_mask &= ~(uint32_t)UCP_OP_ATTR_FIELD_MEMH;
+}
+
 void predreg_param_change(ucp_request_param_t *copy,
                           const ucp_request_param_t *param, unsigned changes,
                           const uct_predreg_send_t *send)

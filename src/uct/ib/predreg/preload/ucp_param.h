@@ -28,4 +28,8 @@ void predreg_param_change(ucp_request_param_t *copy,
                           const ucp_request_param_t *param, unsigned changes,
                           const uct_predreg_send_t *send);
 
+/** Copy request parameters but for the memory handle. @a param as above. */
+void predreg_param_drop_memh(ucp_request_param_t *copy,
+                             const ucp_request_param_t *param);
+
 #endif

@@ -471,7 +471,8 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("n", values["ARENA_STRICT"]);
     EXPECT_EQ("256M", values["FIREHOSE_M"]);
     EXPECT_EQ("64M", values["FIREHOSE_MAXVICTIM"]);
-    EXPECT_EQ(27u, values.size());
+    EXPECT_EQ("pin", values["WINDOWS"]);
+    EXPECT_EQ(28u, values.size());
 }
 
 TEST_F(test_knobs, a_cache_is_made_as_they_say) {

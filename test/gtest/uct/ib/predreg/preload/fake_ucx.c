@@ -79,9 +79,25 @@ static const struct {
 };
 
 
+/* What is loaded where windows go through Firehose */
+static const predreg_windows_t *windows;
+
+int fake_is_shared;
+
+
 /* Anything else: each function has a name of its own to note */
 #define OTHERS(_f) \
-    _f(ucp_config_release) _f(ucp_worker_destroy) \
+    _f(ucp_config_release) _f(ucp_worker_destroy) _f(ucp_mem_unmap) \
+    _f(ucp_rkey_pack) _f(ucp_rkey_buffer_release) _f(ucp_ep_rkey_unpack) \
+    _f(ucp_rkey_destroy) _f(ucp_ep_create) _f(ucp_ep_destroy) \
+    _f(ucp_disconnect_nb) _f(ucp_ep_close_nb) _f(ucp_ep_close_nbx) \
+    _f(ucp_request_free) _f(ucp_request_release) _f(ucp_worker_flush_nbx) \
+    _f(ucp_worker_flush_nb) _f(ucp_worker_flush) _f(ucp_ep_flush_nbx) \
+    _f(ucp_ep_flush_nb) _f(ucp_ep_flush) _f(ucp_atomic_op_nbx) \
+    _f(ucp_atomic_post) _f(ucp_atomic_fetch_nb) _f(ucp_atomic_add32) \
+    _f(ucp_atomic_add64) _f(ucp_atomic_fadd32) _f(ucp_atomic_fadd64) \
+    _f(ucp_atomic_swap32) _f(ucp_atomic_swap64) _f(ucp_atomic_cswap32) \
+    _f(ucp_atomic_cswap64) _f(ucp_cleanup) _f(ucp_worker_create) \
     _f(ucp_worker_arm) _f(uct_md_config_read) _f(uct_md_open) \
     _f(uct_md_close) _f(uct_md_query) _f(uct_md_query_v2) _f(uct_iface_open) \
     _f(uct_md_mem_reg) _f(uct_md_mem_reg_v2) _f(uct_md_mem_dereg) \
@@ -125,10 +141,13 @@ static ucs_status_t fake_config_read(const char *prefix, const char *filename,
     return (ucs_status_t)fake_result;
 }
 
-static ucs_status_t fake_init_version(void)
+static ucs_status_t
+fake_init_version(unsigned major, unsigned minor, const ucp_params_t *params)
 {
     fake_call.name = "ucp_init_version";
     ++fake_call.count;
+    fake_is_shared = (params->field_mask & UCP_PARAM_FIELD_MT_WORKERS_SHARED) &&
+                     params->mt_workers_shared;
     if (fake_inside_init != NULL) {
         fake_inside_init();
     }
@@ -188,6 +207,11 @@ int predreg_is_ucp(const void *caller)
     return fake_is_ucp;
 }
 
+void predreg_windows_load(void)
+{
+    atomic_store(&predreg_windows_table, windows);
+}
+
 void fake_reset(void)
 {
     fake_comm        = (fake_comm_t){.name = NULL};
@@ -196,6 +220,8 @@ void fake_reset(void)
     fake_inside      = NULL;
     fake_inside_init = NULL;
     fake_is_ucp      = 0;
+    fake_set_windows(NULL);
+    atomic_store(&predreg_windows_table, NULL);
     atomic_store(&predreg_one_sided, 0);
     atomic_store(&predreg_bypassed, 0);
 }
@@ -203,6 +229,29 @@ void fake_reset(void)
 const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller)
 {
     return &real;
+}
+
+void fake_set_purpose(uct_predreg_purpose_t purpose)
+{
+    predreg_purpose = purpose;
+}
+
+void fake_pack_window(int is_window, uint64_t *parts_p)
+{
+    static predreg_packing_t packing;
+
+    if (is_window) {
+        packing         = (predreg_packing_t){};
+        predreg_packing = &packing;
+    } else {
+        predreg_packing = NULL;
+        *parts_p        = packing.parts;
+    }
+}
+
+void fake_set_windows(const predreg_windows_t *table)
+{
+    windows = table;
 }
 
 void fake_set_hooks(const uct_predreg_hooks_t *hooks)

@@ -8,6 +8,7 @@
 #define PREDREG_GTEST_FAKE_UCX_H_
 
 #include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/preload/windows.h>
 
 BEGIN_C_DECLS
 
@@ -52,6 +53,19 @@ extern void (*fake_inside_init)(void);
 
 /* Forget what the overriding functions have seen of the program */
 void fake_reset(void);
+
+/* What is loaded where windows go through Firehose; NULL: it cannot be */
+void fake_set_windows(const predreg_windows_t *table);
+
+/* What this thread registers for, as the library that maps windows says */
+void fake_set_purpose(uct_predreg_purpose_t purpose);
+
+/* Let this thread pack the key of a window; NULL: not any more. Then @a parts_p has
+ * which parts were of managed domains */
+void fake_pack_window(int is_window, uint64_t *parts_p);
+
+/* Whether the last context was made for workers of several threads */
+extern int fake_is_shared;
 
 /* Hooks of the core, or NULL if it steps aside */
 void fake_set_hooks(const uct_predreg_hooks_t *hooks);

@@ -45,6 +45,7 @@ struct test_preload_ucp : public ::testing::Test {
             s_self->m_told.push_back("idle");
         };
         m_hooks.may_sleep = [] { return s_self->m_may_sleep; };
+        m_hooks.windows   = [] { return s_self->m_has_windows; };
         m_hooks.comm      = [](ucs_rcache_pred_window_t *window,
                                const uct_predreg_comm_t *comm) {
             s_self->m_comms.push_back(*comm);
@@ -81,6 +82,7 @@ struct test_preload_ucp : public ::testing::Test {
     std::vector<uct_predreg_comm_t>          m_comms;
     std::vector<std::string>                 m_told;
     int                                      m_may_sleep = 1;
+    int                                      m_has_windows = 0;
 };
 
 test_preload_ucp *test_preload_ucp::s_self;

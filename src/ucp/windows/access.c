@@ -1,0 +1,385 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "access.h"
+#include "acquire.h"
+#include "ticket.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <inttypes.h>
+
+
+/* An access under way in this thread */
+typedef struct {
+    ucp_win_remote_t *remote;
+    ucp_win_way_t    *way;
+    uint64_t         address;
+    size_t           length;  /* Bytes */
+    ucs_list_link_t  pieces;  /* One at most: that of the present part */
+} access_t;
+
+
+/* @return bytes of so many elements, SIZE_MAX if that is not known here */
+static size_t
+get_length(const ucp_request_param_t *param, size_t count)
+{
+    size_t length;
+
+    if (!(param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE)) {
+        return count;
+    }
+
+    if (((param->datatype & UCP_DATATYPE_CLASS_MASK) != UCP_DATATYPE_CONTIG) ||
+        __builtin_mul_overflow(count, param->datatype >> UCP_DATATYPE_SHIFT,
+                               &length)) {
+        return SIZE_MAX;
+    }
+
+    return length;
+}
+
+static ucs_status_t
+start(access_t *access, ucp_ep_h ep, uint64_t address, size_t length,
+      ucp_rkey_h rkey)
+{
+    ucp_win_remote_t *remote = ucp_win_remote_find(rkey);
+    ucp_win_way_t *way       = remote->way;
+
+    if (ucs_unlikely(way->ep != ep)) {
+        way = ucp_win_way_find(ep); /* Of the same peer */
+    }
+
+    if (ucs_unlikely(length == SIZE_MAX)) {
+        ucs_error("windows: a datatype that is not contiguous; "
+                  "UCX_RCACHE_PRED_WINDOWS=pin does without");
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    if (ucs_unlikely((way == NULL) || (address < remote->start) ||
+                     (address > remote->end) ||
+                     (length > remote->end - address))) {
+        ucs_error("windows: %zu bytes at 0x%" PRIx64 " of process %u; accepted: "
+                  "what is in 0x%" PRIx64 " to 0x%" PRIx64, length, address,
+                  remote->peer, remote->start, remote->end);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    access->remote  = remote;
+    access->way     = way;
+    access->address = address;
+    access->length  = length;
+    ucs_list_head_init(&access->pieces);
+    return UCS_OK;
+}
+
+/* What went through the present piece is posted */
+static void keep(access_t *access)
+{
+    ucp_win_pieces_keep(access->way, &access->pieces);
+}
+
+/* @return the present piece if it has the bucket of an address, or NULL */
+static ucp_win_piece_t *present_piece(access_t *access, uint64_t address)
+{
+    const ucp_fh_t *fh = ucp_win_fh();
+    ucp_win_piece_t *piece;
+
+    if (ucs_list_is_empty(&access->pieces)) {
+        return NULL;
+    }
+
+    piece = ucs_list_head(&access->pieces, ucp_win_piece_t, link);
+    return ucp_fh_run_has(&piece->request.run,
+                          address >> fh->links[access->remote->peer].shift) ?
+                   piece : NULL;
+}
+
+/* A part of the whole buckets of a window */
+static ucs_status_t
+next_in_buckets(access_t *access, uint64_t address, size_t length,
+                ucp_win_part_t *part)
+{
+    ucp_win_remote_t *remote = access->remote;
+    ucp_win_piece_t *piece   = present_piece(access, address);
+    ucs_status_t status;
+
+    if (piece == NULL) {
+        keep(access);
+        status = ucp_win_acquire(access->way, remote->peer, address, length,
+                                 &piece);
+        if (status != UCS_OK) {
+            return status;
+        }
+        ucs_list_add_tail(&access->pieces, &piece->link);
+    }
+
+    return ucp_win_find_part(piece, remote->rest, remote->rest_length, address,
+                             length, part);
+}
+
+/* Find the key of what comes after so many bytes, and how far it goes */
+static ucs_status_t
+next_part(access_t *access, size_t done, ucp_win_part_t *part)
+{
+    const ucp_win_remote_t *remote = access->remote;
+    uint64_t address               = access->address + done;
+    size_t length                  = access->length - done;
+
+    if (ucs_unlikely(address < remote->first)) {
+        part->rkey   = remote->head;
+        part->length = ucs_min(length, remote->first - address);
+        return UCS_OK;
+    }
+
+    if (ucs_unlikely(address >= remote->last)) {
+        part->rkey   = remote->tail;
+        part->length = length;
+        return UCS_OK;
+    }
+
+    return next_in_buckets(access, address,
+                           ucs_min(length, remote->last - address), part);
+}
+
+/* Without it, requests are complete or freed */
+static const ucp_request_param_t no_param = {.op_attr_mask = 0};
+
+/* Post a part that the program does not wait for by itself */
+static ucs_status_t
+post_part(access_t *access, void *buffer, size_t done, int is_put,
+          const ucp_win_part_t *part)
+{
+    ucp_ep_h ep      = access->way->ep;
+    uint64_t address = access->address + done;
+    ucs_status_ptr_t request;
+
+    buffer  = UCS_PTR_BYTE_OFFSET(buffer, done);
+    request = is_put ? ucp_put_nbx(ep, buffer, part->length, address,
+                                   part->rkey, &no_param) :
+                       ucp_get_nbx(ep, buffer, part->length, address,
+                                   part->rkey, &no_param);
+    if (UCS_PTR_IS_PTR(request)) {
+        ucp_request_free(request);
+        return UCS_OK;
+    }
+    return UCS_PTR_STATUS(request);
+}
+
+/* What of the parameters a flush understands */
+static ucp_request_param_t flush_param(const ucp_request_param_t *param)
+{
+    ucp_request_param_t flush = {
+        .op_attr_mask = param->op_attr_mask & (UCP_OP_ATTR_FIELD_REQUEST |
+                                               UCP_OP_ATTR_FIELD_CALLBACK |
+                                               UCP_OP_ATTR_FIELD_USER_DATA)
+    };
+
+    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) {
+        flush.request = param->request;
+    }
+    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) {
+        flush.cb.send = param->cb.send;
+    }
+    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) {
+        flush.user_data = param->user_data;
+    }
+    return flush;
+}
+
+/* An access that meets more than one bucket. @a part: its first one */
+static ucs_status_ptr_t
+access_parts(access_t *access, void *buffer, int is_put, ucp_win_part_t *part,
+             const ucp_request_param_t *param)
+{
+    ucp_request_param_t flush = flush_param(param);
+    size_t done               = 0;
+    ucs_status_t status;
+
+    for (;;) {
+        status = post_part(access, buffer, done, is_put, part);
+        done  += part->length;
+        if ((status != UCS_OK) || (done == access->length)) {
+            break;
+        }
+
+        status = next_part(access, done, part);
+        if (status != UCS_OK) {
+            break;
+        }
+    }
+
+    keep(access);
+    return (status != UCS_OK) ? UCS_STATUS_PTR(status) :
+           ucp_win_flush_nbx(access->way->worker, access->way->ep, &flush);
+}
+
+/* Whether a flush can stand for an operation with these parameters, none of which asks
+ * for a request or for none */
+static int may_be_flush(const ucp_request_param_t *param)
+{
+    return !(param->op_attr_mask & (UCP_OP_ATTR_FLAG_NO_IMM_CMPL |
+                                    UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL));
+}
+
+static ucs_status_t begin(access_t *access, ucp_ep_h ep, uint64_t address,
+                          size_t length, ucp_rkey_h rkey,
+                          const ucp_request_param_t *param,
+                          ucp_win_part_t *part)
+{
+    ucs_status_t status;
+
+    status = start(access, ep, address, length, rkey);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = next_part(access, 0, part);
+    if ((status == UCS_OK) && (part->length < length) && !may_be_flush(param)) {
+        ucs_error("windows: an access of more than one bucket, with "
+                  "UCP_OP_ATTR_FLAG_NO_IMM_CMPL or FORCE_IMM_CMPL; "
+                  "UCX_RCACHE_PRED_WINDOWS=pin does without");
+        status = UCS_ERR_UNSUPPORTED;
+    }
+
+    if (status != UCS_OK) {
+        ucp_win_pieces_release(&access->pieces);
+    }
+    return status;
+}
+
+ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
+                                 uint64_t remote_addr, ucp_rkey_h rkey,
+                                 const ucp_request_param_t *param)
+{
+    size_t length = get_length(param, count);
+    ucs_status_ptr_t request;
+    ucp_win_part_t part;
+    ucs_status_t status;
+    access_t access;
+
+    if (length == 0) {
+        return NULL;
+    }
+
+    status = begin(&access, ep, remote_addr, length, rkey, param, &part);
+    if (status != UCS_OK) {
+        return UCS_STATUS_PTR(status);
+    }
+
+    if (part.length < length) {
+        return access_parts(&access, (void*)buffer, 1, &part, param);
+    }
+
+    request = ucp_put_nbx(ep, buffer, count, remote_addr, part.rkey, param);
+    keep(&access);
+    return request;
+}
+
+ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
+                                 uint64_t remote_addr, ucp_rkey_h rkey,
+                                 const ucp_request_param_t *param)
+{
+    size_t length = get_length(param, count);
+    ucp_win_ticket_t *ticket;
+    ucs_status_ptr_t request;
+    ucp_win_part_t part;
+    ucs_status_t status;
+    access_t access;
+
+    if (length == 0) {
+        return NULL;
+    }
+
+    status = begin(&access, ep, remote_addr, length, rkey, param, &part);
+    if (status != UCS_OK) {
+        return UCS_STATUS_PTR(status);
+    }
+
+    if (part.length < length) {
+        return access_parts(&access, buffer, 0, &part, param);
+    }
+
+    ticket  = ucp_win_ticket_make(&access.pieces, param);
+    request = ucp_get_nbx(ep, buffer, count, remote_addr, part.rkey,
+                          (ticket == NULL) ? param : &ticket->param);
+    if (ticket == NULL) {
+        keep(&access);
+        return request;
+    }
+    return ucp_win_ticket_issued(ticket, request);
+}
+
+ucs_status_ptr_t
+ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
+                      size_t count, uint64_t remote_addr, ucp_rkey_h rkey,
+                      const ucp_request_param_t *param)
+{
+    size_t length            = get_length(param, count);
+    ucp_win_ticket_t *ticket = NULL;
+    ucs_status_ptr_t request;
+    ucp_win_part_t part;
+    ucs_status_t status;
+    access_t access;
+
+    status = begin(&access, ep, remote_addr, length, rkey, &no_param, &part);
+    if (status != UCS_OK) {
+        return UCS_STATUS_PTR(status);
+    }
+
+    if (part.length < length) { /* It is not aligned */
+        ucp_win_pieces_release(&access.pieces);
+        return UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM);
+    }
+
+    if (param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER) {
+        ticket = ucp_win_ticket_make(&access.pieces, param);
+    }
+
+    request = ucp_atomic_op_nbx(ep, opcode, buffer, count, remote_addr,
+                                part.rkey,
+                                (ticket == NULL) ? param : &ticket->param);
+    if (ticket == NULL) {
+        keep(&access);
+        return request;
+    }
+    return ucp_win_ticket_issued(ticket, request);
+}
+
+static ucs_status_ptr_t call_flush(ucp_worker_h worker, ucp_ep_h ep,
+                                   const ucp_request_param_t *param)
+{
+    return (ep != NULL) ? ucp_ep_flush_nbx(ep, param) :
+                          ucp_worker_flush_nbx(worker, param);
+}
+
+ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
+                                   const ucp_request_param_t *param)
+{
+    ucp_win_ticket_t *ticket;
+    ucs_status_ptr_t request;
+    ucs_list_link_t pieces;
+
+    (void)ucp_win_pieces_take(worker, ep, &pieces);
+    ticket = ucp_win_ticket_make(&pieces, param);
+    if (ticket != NULL) {
+        return ucp_win_ticket_issued(ticket,
+                                     call_flush(worker, ep, &ticket->param));
+    }
+
+    /* Another flush has to tell */
+    while (!ucs_list_is_empty(&pieces)) {
+        ucp_win_piece_t *piece = ucs_list_head(&pieces, ucp_win_piece_t, link);
+        ucs_list_link_t one;
+
+        ucs_list_del(&piece->link);
+        ucs_list_head_init(&one);
+        ucs_list_add_tail(&one, &piece->link);
+        ucp_win_pieces_keep(piece->way, &one);
+    }
+    request = call_flush(worker, ep, param);
+    return request;
+}

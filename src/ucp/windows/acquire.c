@@ -1,0 +1,290 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "acquire.h"
+#include "packed.h"
+
+#include <ucp/firehose/core/settle.h>
+#include <ucp/firehose/wire/key.h>
+
+#include <ucs/debug/log_def.h>
+
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A piece has this part of the peer's firehoses at most, so that what follows gets its
+ * own while a flush is under way */
+#define SHARE 4
+
+/* How long a callback waits for firehoses, which it can do nothing to get, s */
+#define PATIENCE_CALLBACK 10
+
+/* How long a peer is asked again that has no room, s */
+#define PATIENCE_ROOM     60
+
+/* How long a thread sleeps at a time that cannot progress its worker, ns */
+#define SLEEP 1000000
+
+
+static time_t now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec;
+}
+
+/* Under ucp_fh::lock. It may have been granted to nobody, see give_up() */
+static void piece_ended(ucp_fh_comp_t *self)
+{
+    ucp_win_piece_t *piece = ucs_container_of(self, ucp_win_piece_t,
+                                              request.comp);
+
+    piece->is_ended = 1;
+}
+
+/* The same for a piece that nobody waits for any more */
+static void abandoned_ended(ucp_fh_comp_t *self)
+{
+    ucp_win_piece_t *piece = ucs_container_of(self, ucp_win_piece_t,
+                                              request.comp);
+
+    if (self->status == UCS_OK) {
+        ucp_fh_remote_release(piece->request.peer->table, &piece->request);
+    }
+    free(piece);
+}
+
+static int has_ended(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    int ret;
+
+    ucp_fh_lock(fh);
+    ret = piece->is_ended;
+    ucp_fh_unlock(fh);
+    return ret;
+}
+
+/* @return whether the piece is left to whoever ends it: it has not ended */
+static int give_up(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    int is_pending;
+
+    ucp_fh_lock(fh);
+    is_pending = !piece->is_ended;
+    if (is_pending) {
+        piece->request.comp.func = abandoned_ended;
+    }
+    ucp_fh_unlock(fh);
+    return is_pending;
+}
+
+/* A callback may not progress its worker: other threads, and those of Firehose, make
+ * the request end. @return whether it has */
+static int wait_in_callback(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    time_t end = now() + PATIENCE_CALLBACK;
+    struct timespec pause = {.tv_nsec = SLEEP};
+
+    while (!has_ended(fh, piece)) {
+        if (now() > end) {
+            return !give_up(fh, piece);
+        }
+        nanosleep(&pause, NULL);
+    }
+
+    return 1;
+}
+
+/* Firehoses that this thread has used itself may be among those that are waited
+ * for */
+static void wait_outside(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    ucp_win_way_t *way = piece->way;
+
+    while (!has_ended(fh, piece)) {
+        ucp_win_way_flush_if_due(way);
+        if (ucp_worker_progress(way->worker) == 0) {
+            ucp_win_ways_help();
+            sched_yield();
+        }
+    }
+}
+
+/* @return how a request has ended that was not granted at once */
+static ucs_status_t wait(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+    ucp_fh_settle(fh);
+    if (!ucp_win.env->is_in_progress()) {
+        wait_outside(fh, piece);
+    } else if (!wait_in_callback(fh, piece)) {
+        if (!atomic_flag_test_and_set(&is_told)) {
+            ucs_error("windows: a callback of UCP has begun an operation, and "
+                      "all firehoses to its peer are in use by operations that "
+                      "are not complete; UCX_RCACHE_PRED_FIREHOSE_M may be too "
+                      "low, or UCX_RCACHE_PRED_WINDOWS=pin does without");
+        }
+        return UCS_ERR_NO_RESOURCE;
+    }
+    return piece->request.comp.status;
+}
+
+static ucs_status_t
+try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer,
+            const ucp_fh_run_t *run, ucp_win_piece_t **piece_p)
+{
+    ucp_win_piece_t *piece = calloc(1, sizeof(*piece));
+    ucs_status_t status;
+
+    if (piece == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    piece->way               = way;
+    piece->request.comp.func = piece_ended;
+    ucp_fh_lock(fh);
+    status = ucp_fh_remote_acquire(&fh->remote, &piece->request, peer, run);
+    ucp_fh_unlock(fh);
+    if (status == UCS_INPROGRESS) {
+        status = wait(fh, piece);
+        if (status == UCS_ERR_NO_RESOURCE) {
+            return status; /* It is not ours any more */
+        }
+    }
+
+    if (status != UCS_OK) {
+        free(piece);
+        return status;
+    }
+
+    *piece_p = piece;
+    return UCS_OK;
+}
+
+/* The buckets that a piece may have, from an address on */
+static ucp_fh_run_t get_run(const ucp_fh_t *fh, uint32_t peer, uint64_t address,
+                            size_t length)
+{
+    const ucp_fh_link_t *link = &fh->links[peer];
+    uint64_t most             = ucs_max(1, link->limit / SHARE);
+    ucp_fh_run_t run          = {};
+
+    (void)ucp_fh_run_cover(link->shift, address, length, &run);
+    run.num = ucs_min(run.num, most);
+    return run;
+}
+
+ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
+                             uint64_t address, size_t length,
+                             ucp_win_piece_t **piece_p)
+{
+    ucp_fh_t *fh     = ucp_win_fh();
+    ucp_fh_run_t run = get_run(fh, peer, address, length);
+    time_t end       = 0;
+    ucs_status_t status;
+
+    for (;;) {
+        status = try_acquire(fh, way, peer, &run, piece_p);
+        if (((status != UCS_ERR_EXCEEDS_LIMIT) &&
+             (status != UCS_ERR_NO_MEMORY)) ||
+            ucp_win.env->is_in_progress()) {
+            return status;
+        }
+
+        if (end == 0) {
+            end = now() + PATIENCE_ROOM;
+        } else if (now() > end) {
+            ucs_error("windows: process %u has had no room to pin %zu bytes for "
+                      "%d s: %s; accepted: bounds that leave it M + MAXVICTIM "
+                      "(UCX_RCACHE_PRED_MAX_PINNED and so on, ulimit -l)", peer,
+                      length, PATIENCE_ROOM, ucs_status_string(status));
+            return status;
+        }
+        (void)ucp_worker_progress(way->worker);
+    }
+}
+
+/* Unpack a key for a way, merged with that of domains which need no pinned memory, so
+ * that UCP finds what it would have found in one key for all */
+static ucs_status_t
+unpack(ucp_win_way_t *way, const ucp_fh_key_t *key, const void *rest,
+       size_t rest_length, ucp_rkey_h *rkey_p)
+{
+    void *merged = malloc(key->length + rest_length);
+    ucs_status_t status;
+
+    if (merged == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    status = UCS_ERR_INVALID_PARAM;
+    if (ucp_win_packed_merge(key->packed, key->length, rest, rest_length,
+                             merged) > 0) {
+        status = ucp_ep_rkey_unpack(way->ep, merged, rkey_p);
+    }
+    free(merged);
+    return status;
+}
+
+/* Keep an unpacked key for others. If two threads do so at once, both stay */
+static ucs_status_t
+unpack_and_keep(ucp_fh_t *fh, ucp_win_way_t *way, ucp_fh_key_t *key,
+                const void *rest, size_t rest_length, ucp_rkey_h *rkey_p)
+{
+    ucp_fh_rkey_t *unpacked = malloc(sizeof(*unpacked));
+    ucs_status_t status;
+
+    if (unpacked == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    status = unpack(way, key, rest, rest_length, &unpacked->rkey);
+    if (status != UCS_OK) {
+        free(unpacked);
+        return status;
+    }
+
+    *rkey_p         = unpacked->rkey;
+    unpacked->trash = &way->trash;
+    ucp_fh_lock(fh);
+    ucp_fh_key_add(key, unpacked);
+    ucs_list_add_tail(&way->rkeys, &unpacked->owned_link);
+    ucp_fh_unlock(fh);
+    return UCS_OK;
+}
+
+ucs_status_t
+ucp_win_find_part(ucp_win_piece_t *piece, const void *rest, size_t rest_length,
+                  uint64_t address, size_t length, ucp_win_part_t *part)
+{
+    ucp_fh_t *fh   = ucp_win_fh();
+    unsigned shift = fh->links[piece->request.peer->index].shift;
+    uint64_t index = (address >> shift) - piece->request.run.first;
+    uint64_t end;
+    ucp_fh_key_t *key;
+    int has_trash;
+
+    ucp_fh_lock(fh);
+    key        = ucp_fh_remote_key(&fh->remote, &piece->request, index);
+    part->rkey = ucp_fh_key_find(key, &piece->way->trash);
+    has_trash  = !ucs_list_is_empty(&piece->way->trash);
+    ucp_fh_unlock(fh);
+    if (ucs_unlikely(has_trash)) {
+        ucp_win_way_empty_trash(piece->way);
+    }
+
+    end          = ucs_min(((address >> shift) + 1) << shift, address + length);
+    part->length = end - address;
+    if ((address < key->start) || (end > key->end)) {
+        return UCS_ERR_INVALID_ADDR;
+    }
+
+    return ucs_likely(part->rkey != NULL) ? UCS_OK :
+           unpack_and_keep(fh, piece->way, key, rest, rest_length, &part->rkey);
+}

@@ -1,0 +1,319 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "expose.h"
+#include "packed.h"
+#include "start.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shortest memory that is a window, bytes: of less there is little to be saved */
+#define MIN_LENGTH (1ul << 20)
+
+
+/* The bytes before the whole buckets of a window, or after them: they are pinned, as
+ * buckets may be shared with other memory, or not be mapped completely */
+typedef struct {
+    ucp_mem_h memh;   /* NULL: there are none */
+    void      *packed;
+    size_t    length; /* Of @a packed */
+} edge_t;
+
+
+/* A window. Does not change */
+typedef struct {
+    uint64_t     start; /* First byte */
+    uint64_t     first; /* First byte of its whole buckets */
+    uint64_t     last;  /* The byte after these */
+    uint64_t     end;   /* The byte after the last one */
+    edge_t       head;
+    edge_t       tail;
+    ucp_fh_mem_h mem;
+} window_t;
+
+
+/* Whether the program may mean memory for its peers that is worth it. Of flags and
+ * fields that are not known here, UCP knows better */
+static int is_large(const ucp_mem_map_params_t *params)
+{
+    const uint64_t known = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                           UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                           UCP_MEM_MAP_PARAM_FIELD_FLAGS |
+                           UCP_MEM_MAP_PARAM_FIELD_PROT |
+                           UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
+    const unsigned flags = UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_FIXED |
+                           UCP_MEM_MAP_NONBLOCK;
+    const unsigned prot  = UCP_MEM_MAP_PROT_REMOTE_READ |
+                           UCP_MEM_MAP_PROT_REMOTE_WRITE;
+
+    return !(params->field_mask & ~known) &&
+           (params->field_mask & UCP_MEM_MAP_PARAM_FIELD_LENGTH) &&
+           (params->length >= MIN_LENGTH) &&
+           (!(params->field_mask & UCP_MEM_MAP_PARAM_FIELD_FLAGS) ||
+            !(params->flags & ~flags)) &&
+           (!(params->field_mask & UCP_MEM_MAP_PARAM_FIELD_PROT) ||
+            ((params->prot & prot) == prot)) &&
+           (!(params->field_mask & UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE) ||
+            (params->memory_type == UCS_MEMORY_TYPE_HOST));
+}
+
+static ucs_status_t
+edge_map(ucp_context_h context, uint64_t start, uint64_t end, edge_t *edge)
+{
+    ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                      UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+        .address    = (void*)start,
+        .length     = end - start
+    };
+    ucs_status_t status;
+
+    memset(edge, 0, sizeof(*edge));
+    if (start == end) {
+        return UCS_OK;
+    }
+
+    status = ucp_mem_map(context, &params, &edge->memh);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = ucp_rkey_pack(context, edge->memh, &edge->packed, &edge->length);
+    if (status != UCS_OK) {
+        ucp_mem_unmap(context, edge->memh);
+    }
+    return status;
+}
+
+static void edge_unmap(ucp_context_h context, edge_t *edge)
+{
+    if (edge->memh != NULL) {
+        ucp_rkey_buffer_release(edge->packed);
+        ucp_mem_unmap(context, edge->memh);
+    }
+}
+
+/* Find out where mapped memory is, and which of its buckets are whole. @return
+ * UCS_ERR_INVALID_ADDR if there are none */
+static ucs_status_t
+measure(const ucp_fh_t *fh, ucp_mem_h memh, window_t *window)
+{
+    uint64_t bucket     = UCS_BIT(fh->shift);
+    ucp_mem_attr_t attr = {
+        .field_mask = UCP_MEM_ATTR_FIELD_ADDRESS | UCP_MEM_ATTR_FIELD_LENGTH
+    };
+    ucs_status_t status;
+
+    status = ucp_mem_query(memh, &attr);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    window->start = (uintptr_t)attr.address;
+    window->end   = window->start + attr.length;
+    window->first = ucs_align_up_pow2(window->start, bucket);
+    window->last  = ucs_align_down_pow2(window->end, bucket);
+    return (window->first < window->last) ? UCS_OK : UCS_ERR_INVALID_ADDR;
+}
+
+static ucs_status_t
+window_make(ucp_fh_t *fh, ucp_context_h context, ucp_mem_h memh)
+{
+    window_t *window = calloc(1, sizeof(*window));
+    ucs_status_t status;
+
+    if (window == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    status = measure(fh, memh, window);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+
+    status = ucp_fh_expose(fh, (void*)window->first,
+                           window->last - window->first, &window->mem);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+
+    status = edge_map(context, window->start, window->first, &window->head);
+    if (status != UCS_OK) {
+        goto err_unexpose;
+    }
+
+    status = edge_map(context, window->last, window->end, &window->tail);
+    if (status != UCS_OK) {
+        goto err_unmap_head;
+    }
+
+    status = ucp_win_map_put(&ucp_win.windows, memh, window);
+    if (status != UCS_OK) {
+        goto err_unmap_tail;
+    }
+    return UCS_OK;
+
+err_unmap_tail:
+    edge_unmap(context, &window->tail);
+err_unmap_head:
+    edge_unmap(context, &window->head);
+err_unexpose:
+    ucp_fh_unexpose(window->mem);
+err_free:
+    free(window);
+    return status;
+}
+
+int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
+                    ucp_mem_h *memh_p, ucs_status_t *status_p)
+{
+    unsigned num;
+    ucp_fh_t *fh;
+
+    if (!is_large(params) ||
+        (ucp_win_map_find(&ucp_win.contexts, context) == NULL)) {
+        return 0;
+    }
+
+    fh = ucp_win_start(context);
+    if (fh == NULL) {
+        return 0;
+    }
+
+    *status_p = ucp_win.env->map(context, params, memh_p, &num);
+    if ((*status_p != UCS_OK) || (num == 0)) {
+        return 1; /* Nothing is pinned where no domain is managed */
+    }
+
+    if (window_make(fh, context, *memh_p) == UCS_OK) {
+        return 1;
+    }
+
+    /* It shares buckets with another window, say. Nobody has its address yet, if UCP
+     * has allocated it */
+    ucp_win_tell_pinned("it has no whole bucket of its own");
+    ucp_mem_unmap(context, *memh_p);
+    return 0;
+}
+
+void ucp_win_mem_unmapping(ucp_context_h context, ucp_mem_h memh)
+{
+    window_t *window = ucp_win_map_take(&ucp_win.windows, memh);
+
+    if (window == NULL) {
+        return;
+    }
+
+    /* If Firehose has ended, nothing is pinned, and the edges went with the
+     * context */
+    if (ucp_win_fh() != NULL) {
+        (void)ucp_fh_unexpose(window->mem);
+        edge_unmap(context, &window->head);
+        edge_unmap(context, &window->tail);
+    }
+    free(window);
+}
+
+int ucp_win_is_window(ucp_mem_h memh)
+{
+    return ucp_win_map_find(&ucp_win.windows, memh) != NULL;
+}
+
+/* UCP's own key, without the parts of managed domains: these have registered a page */
+static ucs_status_t
+pack_rest(ucp_context_h context, ucp_mem_h memh, void **rest_p, size_t *length_p)
+{
+    uint64_t parts;
+    ucs_status_t status;
+
+    status = ucp_win.env->pack(context, memh, rest_p, length_p, &parts);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    *length_p = ucp_win_packed_strip(*rest_p, *length_p, parts);
+    if (*length_p == 0) {
+        ucp_rkey_buffer_release(*rest_p);
+        ucs_error("windows: UCP has packed a key that is not understood");
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    return UCS_OK;
+}
+
+static ucs_status_t
+pack(const window_t *window, const void *rest, size_t rest_length,
+     void **packed_p, size_t *length_p)
+{
+    ucp_win_key_t key = {
+        .job     = ucp_win.job,
+        .index   = ucp_win.env->index,
+        .start   = window->start,
+        .first   = window->first,
+        .last    = window->last,
+        .end     = window->end,
+        .parts   = {ucp_win.address, rest, window->head.packed,
+                    window->tail.packed},
+        .lengths = {ucp_win.address_length, rest_length, window->head.length,
+                    window->tail.length}
+    };
+
+    *length_p = ucp_win_key_size(&key);
+    if (*length_p > UCP_WIN_KEY_MAX) {
+        ucs_error("windows: a key of %zu bytes; accepted: up to %d",
+                  *length_p, UCP_WIN_KEY_MAX);
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
+
+    *packed_p = malloc(*length_p);
+    if (*packed_p == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    ucp_win_key_write(&key, *packed_p);
+    return UCS_OK;
+}
+
+int ucp_win_rkey_pack(ucp_context_h context, ucp_mem_h memh, void **packed_p,
+                      size_t *length_p, ucs_status_t *status_p)
+{
+    window_t *window = ucp_win_map_find(&ucp_win.windows, memh);
+    size_t rest_length;
+    void *rest;
+
+    if (window == NULL) {
+        return 0;
+    }
+
+    *status_p = pack_rest(context, memh, &rest, &rest_length);
+    if (*status_p != UCS_OK) {
+        return 1;
+    }
+
+    *status_p = pack(window, rest, rest_length, packed_p, length_p);
+    ucp_rkey_buffer_release(rest);
+    if (*status_p != UCS_OK) {
+        return 1;
+    }
+
+    *status_p = ucp_win_map_put(&ucp_win.packed, *packed_p, *packed_p);
+    if (*status_p != UCS_OK) {
+        free(*packed_p);
+    }
+    return 1;
+}
+
+int ucp_win_packed_release(void *packed)
+{
+    void *found = ucp_win_map_take(&ucp_win.packed, packed);
+
+    free(found);
+    return found != NULL;
+}

@@ -1,0 +1,230 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "remote.h"
+#include "packed.h"
+#include "start.h"
+
+#include <ucs/debug/log_def.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+
+int ucp_win_serves_access(ucp_rkey_h rkey)
+{
+    const ucp_win_remote_t *remote = ucp_win_remote_find(rkey);
+
+    return (remote != NULL) && !remote->is_direct;
+}
+
+int ucp_win_serves_atomics(ucp_rkey_h rkey)
+{
+    return ucp_win_remote_find(rkey) != NULL;
+}
+
+/* Get to know a peer by the address in its key. It gets to know this process by the
+ * first message to it */
+static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
+{
+    size_t length = key->lengths[UCP_WIN_KEY_ADDRESS];
+    void *address = malloc(length); /* Aligned, which that in the key is not */
+    ucs_status_t status;
+    int is_known;
+
+    if (address == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    ucp_fh_lock(fh);
+    is_known = (key->index < fh->num_procs) &&
+               (fh->links[key->index].ep != NULL);
+    ucp_fh_unlock(fh);
+
+    status = UCS_OK;
+    if (!is_known) {
+        memcpy(address, key->parts[UCP_WIN_KEY_ADDRESS], length);
+        status = ucp_fh_connect(fh, key->index, address, length);
+    }
+    free(address);
+    return (status == UCS_ERR_ALREADY_EXISTS) ? UCS_OK : status;
+}
+
+/* Unpack the key to an edge, merged with UCP's own key */
+static ucs_status_t unpack_edge(ucp_ep_h ep, const ucp_win_key_t *key,
+                                ucp_win_key_part_t part, ucp_rkey_h *rkey_p)
+{
+    uint8_t merged[UCP_WIN_KEY_MAX];
+
+    *rkey_p = NULL;
+    if (key->lengths[part] == 0) {
+        return UCS_OK;
+    }
+
+    if (ucp_win_packed_merge(key->parts[part], key->lengths[part],
+                             key->parts[UCP_WIN_KEY_REST],
+                             key->lengths[UCP_WIN_KEY_REST], merged) == 0) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return ucp_ep_rkey_unpack(ep, merged, rkey_p);
+}
+
+static void destroy_edge(ucp_rkey_h rkey)
+{
+    if (rkey != NULL) {
+        ucp_rkey_destroy(rkey);
+    }
+}
+
+static ucp_win_remote_t *
+remote_alloc(const ucp_win_key_t *key, ucp_win_way_t *way)
+{
+    size_t length            = key->lengths[UCP_WIN_KEY_REST];
+    ucp_win_remote_t *remote = calloc(1, sizeof(*remote) + length);
+
+    if (remote == NULL) {
+        return NULL;
+    }
+
+    remote->way         = way;
+    remote->peer        = key->index;
+    remote->start       = key->start;
+    remote->first       = key->first;
+    remote->last        = key->last;
+    remote->end         = key->end;
+    remote->rest_length = length;
+    memcpy(remote->rest, key->parts[UCP_WIN_KEY_REST], length);
+    return remote;
+}
+
+/* Make a window of a peer, whose own key was unpacked. Takes the reference to the way
+ * if it succeeds */
+static ucs_status_t
+make(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h rkey)
+{
+    ucp_win_remote_t *remote;
+    ucs_status_t status;
+    void *pointer;
+
+    remote = remote_alloc(key, way);
+    if (remote == NULL) {
+        status = UCS_ERR_NO_MEMORY;
+        goto err;
+    }
+
+    remote->is_direct = (ucp_rkey_ptr(rkey, key->start, &pointer) == UCS_OK);
+    status            = unpack_edge(way->ep, key, UCP_WIN_KEY_HEAD,
+                                    &remote->head);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+
+    status = unpack_edge(way->ep, key, UCP_WIN_KEY_TAIL, &remote->tail);
+    if (status != UCS_OK) {
+        goto err_destroy_head;
+    }
+
+    status = ucp_win_map_put(&ucp_win.remotes, rkey, remote);
+    if (status != UCS_OK) {
+        goto err_destroy_tail;
+    }
+    return UCS_OK;
+
+err_destroy_tail:
+    destroy_edge(remote->tail);
+err_destroy_head:
+    destroy_edge(remote->head);
+err_free:
+    free(remote);
+err:
+    return status;
+}
+
+/* @return why a key cannot be used here, or NULL */
+static const char *
+check(const ucp_win_key_t *key, const ucp_win_way_t *way, ucs_status_t status)
+{
+    return (status == UCS_ERR_UNSUPPORTED) ? "it is of another version of this "
+                                             "library" :
+           (status != UCS_OK)              ? "it is damaged" :
+           (key->job != ucp_win.job)       ? "the peer is of another job, which "
+                                             "takes UCX_RCACHE_PRED_WINDOWS="
+                                             "pin in both" :
+           (way == NULL)                   ? "its endpoint is of a context that "
+                                             "was not made for UCP_FEATURE_RMA" :
+                                             NULL;
+}
+
+static ucs_status_t
+unpack(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h *rkey_p)
+{
+    ucp_fh_t *fh = ucp_win_start(way->context);
+    ucs_status_t status;
+
+    if (fh == NULL) {
+        ucs_error("windows: Firehose is not there for the context of an endpoint "
+                  "whose peer has a window; UCX_RCACHE_PRED_WINDOWS=pin does "
+                  "without");
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    status = get_known(fh, key);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = ucp_ep_rkey_unpack(way->ep, key->parts[UCP_WIN_KEY_REST], rkey_p);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = make(way, key, *rkey_p);
+    if (status != UCS_OK) {
+        ucp_rkey_destroy(*rkey_p);
+    }
+    return status;
+}
+
+int ucp_win_rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
+                        ucs_status_t *status_p)
+{
+    ucp_win_way_t *way;
+    ucp_win_key_t key;
+    const char *error;
+
+    if (!ucp_win_key_is(packed)) {
+        return 0;
+    }
+
+    way   = ucp_win_way_get(ep);
+    error = check(&key, way, ucp_win_key_read(packed, &key));
+    if (error != NULL) {
+        ucs_error("windows: the key to a window cannot be used: %s", error);
+        *status_p = UCS_ERR_UNSUPPORTED;
+    } else {
+        *status_p = unpack(way, &key, rkey_p);
+    }
+
+    if ((*status_p != UCS_OK) && (way != NULL)) {
+        ucp_win_way_put(way);
+    }
+    return 1;
+}
+
+void ucp_win_rkey_destroying(ucp_rkey_h rkey)
+{
+    ucp_win_remote_t *remote = ucp_win_map_take(&ucp_win.remotes, rkey);
+
+    if (remote == NULL) {
+        return;
+    }
+
+    destroy_edge(remote->head);
+    destroy_edge(remote->tail);
+    ucp_win_way_put(remote->way);
+    free(remote);
+}

@@ -1,0 +1,270 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "start.h"
+
+#include <ucs/base/hash.h>
+#include <ucs/base/page.h>
+#include <ucs/debug/log_def.h>
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes of a bucket, in jobs of up to so many processes: with fewer firehoses a
+ * bucket for each process, less would be in reach */
+#define LARGE_BUCKET  65536
+#define LARGE_PROCS   64
+#define MEDIUM_BUCKET 16384
+#define MEDIUM_PROCS  256
+
+/* Most bytes of an address: the rest of a key has some 300 */
+#define MAX_ADDRESS   700
+
+
+/* Whether this thread makes a worker with such settings */
+static __thread int is_quiet;
+
+ucp_win_t ucp_win = {
+    .ways     = UCP_WIN_MAP_INITIALIZER,
+    .contexts = UCP_WIN_MAP_INITIALIZER,
+    .windows  = UCP_WIN_MAP_INITIALIZER,
+    .remotes  = UCP_WIN_MAP_INITIALIZER,
+    .packed   = UCP_WIN_MAP_INITIALIZER,
+    .lock     = PTHREAD_MUTEX_INITIALIZER
+};
+
+
+/* UCX's log calls this before it writes a message. UCX complains of settings of
+ * transports that this machine does not have */
+static ucs_log_func_rc_t
+handle_message(const char *file, unsigned line, const char *function,
+               ucs_log_level_t level,
+               const ucs_log_component_config_t *comp_conf, const char *message,
+               va_list ap)
+{
+    return (is_quiet && (strstr(message, "invalid configuration") != NULL)) ?
+                   UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
+}
+
+/* FNV-1a, of names that have a job in them */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; (text != NULL) && (*text != '\0'); ++text) {
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
+    }
+    return hash;
+}
+
+/* What tells a job from others that its processes may meet. Those of a job have all
+ * of it in common */
+static uint64_t get_job(void)
+{
+    static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID",
+                                        "PMI_ID_JOB", "SLURM_JOB_ID",
+                                        "SLURM_STEP_ID",
+                                        "OMPI_MCA_ess_base_jobid"};
+    uint64_t hash                    = 0xcbf29ce484222325ull;
+    unsigned i;
+
+    for (i = 0; i < ucs_static_array_size(names); ++i) {
+        hash = hash_text(hash, getenv(names[i])) + i;
+    }
+
+    return hash ^ ucs_rcache_pred_hash_word(ucp_win.num_procs);
+}
+
+void ucp_win_start_init(const predreg_windows_env_t *env)
+{
+    long num = (env->num_procs == NULL) ? 0 : atol(env->num_procs);
+
+    ucp_win.env       = env;
+    ucp_win.num_procs = ((num > 0) && (num <= 1 << 20) && (env->index >= 0) &&
+                         (env->index < num)) ? num : 0;
+    ucp_win.job       = get_job();
+    ucs_log_push_handler(handle_message); /* It stays, and so does the library */
+    ucs_list_head_init(&ucp_win.all_ways);
+    ucs_list_head_init(&ucp_win.dirty);
+}
+
+void ucp_win_start_context(ucp_context_h context)
+{
+    if (ucp_win_map_put(&ucp_win.contexts, context, context) != UCS_OK) {
+        ucs_warn("windows: no memory to note a context");
+    }
+}
+
+void ucp_win_tell_pinned(const char *why)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&is_told)) {
+        ucs_warn("UCX_RCACHE_PRED_WINDOWS=firehose: memory is pinned as a "
+                 "whole, since %s", why);
+    }
+}
+
+static int is_for_threads(ucp_context_h context)
+{
+    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_THREAD_MODE};
+
+    return (ucp_context_query(context, &attr) == UCS_OK) &&
+           (attr.thread_mode == UCS_THREAD_MODE_MULTI);
+}
+
+/* The receive queues of Firehose's own worker need no room for a flood of messages.
+ * What a version of UCX does not have is left out */
+static void shrink_queues(ucp_config_t *config)
+{
+    (void)ucp_config_modify(config, "RC_VERBS_RX_QUEUE_LEN", "256");
+    (void)ucp_config_modify(config, "RC_MLX5_RX_QUEUE_LEN", "256");
+    (void)ucp_config_modify(config, "UD_VERBS_RX_QUEUE_LEN", "256");
+    (void)ucp_config_modify(config, "UD_MLX5_RX_QUEUE_LEN", "256");
+}
+
+static ucs_status_t make_context(ucp_context_h *context_p)
+{
+    ucp_params_t params = {
+        .field_mask        = UCP_PARAM_FIELD_FEATURES |
+                             UCP_PARAM_FIELD_MT_WORKERS_SHARED,
+        .features          = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
+        .mt_workers_shared = 1
+    };
+    ucp_config_t *config;
+    ucs_status_t status;
+
+    status = ucp_config_read(NULL, NULL, &config);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    shrink_queues(config);
+    status = ucp_init(&params, config, context_p);
+    ucp_config_release(config);
+    return status;
+}
+
+static uint64_t get_bucket(void)
+{
+    uint64_t bucket = (ucp_win.num_procs <= LARGE_PROCS)  ? LARGE_BUCKET :
+                      (ucp_win.num_procs <= MEDIUM_PROCS) ? MEDIUM_BUCKET : 0;
+
+    return ucs_max(bucket, ucs_rcache_pred_page_size());
+}
+
+/* Under lock */
+static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
+{
+    ucp_fh_init_params_t params = {
+        .field_mask = UCP_FH_PARAM_FIELD_BUCKET | UCP_FH_PARAM_FIELD_MAX_REGION,
+        .num_procs  = ucp_win.num_procs,
+        .index      = ucp_win.env->index,
+        .bucket     = get_bucket(),
+        .max_region = 1
+    };
+    ucs_status_t status;
+
+    status = make_context(&ucp_win.context);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    params.context = ucp_win.context;
+    is_quiet       = 1;
+    status         = ucp_fh_init(&params, fh_p);
+    is_quiet       = 0;
+    if (status != UCS_OK) {
+        goto err_cleanup;
+    }
+
+    (*fh_p)->mem_context = context;
+    (*fh_p)->says_hello  = 1;
+    status = ucp_fh_get_address(*fh_p, &ucp_win.address,
+                                &ucp_win.address_length);
+    if (status != UCS_OK) {
+        goto err_finalize;
+    }
+
+    if (ucp_win.address_length > MAX_ADDRESS) {
+        status = UCS_ERR_EXCEEDS_LIMIT;
+        goto err_release_address;
+    }
+    return UCS_OK;
+
+err_release_address:
+    ucp_fh_release_address(*fh_p, ucp_win.address);
+err_finalize:
+    ucp_fh_finalize(*fh_p);
+err_cleanup:
+    ucp_cleanup(ucp_win.context);
+err:
+    return status;
+}
+
+/* Under lock */
+static ucp_fh_t *try_to_start(ucp_context_h context)
+{
+    ucp_fh_t *fh;
+
+    if (ucp_win.num_procs == 0) {
+        ucp_win_tell_pinned("the environment does not tell which process of "
+                            "which job this is");
+        return NULL;
+    }
+
+    if (!is_for_threads(context)) {
+        ucp_win_tell_pinned("UCX has no locks for threads");
+        return NULL;
+    }
+
+    if (start(context, &fh) != UCS_OK) {
+        ucp_win.is_over = 1;
+        ucp_win_tell_pinned("Firehose could not be started");
+        return NULL;
+    }
+
+    ucp_win.mem_context = context;
+    atomic_store_explicit(&ucp_win.fh, fh, memory_order_release);
+    return fh;
+}
+
+ucp_fh_t *ucp_win_start(ucp_context_h context)
+{
+    ucp_fh_t *fh;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    fh = ucp_win_fh();
+    if ((fh == NULL) && !ucp_win.is_over) {
+        fh = try_to_start(context);
+    } else if ((fh != NULL) && (ucp_win.mem_context != context)) {
+        ucp_win_tell_pinned("the windows of one UCP context only go through "
+                            "Firehose, and there are two");
+        fh = NULL;
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+    return fh;
+}
+
+void ucp_win_end(ucp_context_h context)
+{
+    ucp_fh_t *fh;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    fh = (ucp_win.mem_context == context) ? ucp_win_fh() : NULL;
+    if (fh != NULL) {
+        ucp_win.is_over = 1;
+        atomic_store_explicit(&ucp_win.fh, NULL, memory_order_release);
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+
+    (void)ucp_win_map_take(&ucp_win.contexts, context);
+    if (fh != NULL) {
+        ucp_fh_release_address(fh, ucp_win.address);
+        ucp_fh_finalize(fh);
+        ucp_cleanup(ucp_win.context);
+    }
+}

@@ -1,0 +1,37 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_WIN_START_H_
+#define UCP_WIN_START_H_
+
+#include "state.h"
+
+/** @file start.h
+ *
+ * Firehose in this process: it is started when the first window is mapped, or the
+ * first key of a window unpacked, and ends with the program's context. */
+
+/** Find out which job this is. To be called once, before all else. */
+void ucp_win_start_init(const predreg_windows_env_t *env);
+
+/** A context for one-sided communication was made. */
+void ucp_win_start_context(ucp_context_h context);
+
+/** Start Firehose for a context of the program, if it was not.
+ *
+ *  @return NULL if it cannot be, for this context; the log says why, once. */
+ucp_fh_t *ucp_win_start(ucp_context_h context);
+
+/** A context is about to be destroyed: if windows of it were served, Firehose
+ *  ends. */
+void ucp_win_end(ucp_context_h context);
+
+/** Tell once that memory is pinned as if there were no windows.
+ *
+ *  @param [in] why  Follows "since ". */
+void ucp_win_tell_pinned(const char *why);
+
+#endif

@@ -1,0 +1,94 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_WIN_STATE_H_
+#define UCP_WIN_STATE_H_
+
+#include "key.h"
+#include "map.h"
+
+#include <ucp/firehose/core/state.h>
+#include <uct/ib/predreg/preload/windows.h>
+
+/** @file state.h
+ *
+ * What the library knows in a process.
+ *
+ * LOCKS. win.lock comes before those of Firehose (ucp/firehose/core/state.h). UCP is
+ * called under it while Firehose is started or ended, and else not.
+ */
+
+/** An endpoint of the program, of a context that does one-sided communication. */
+typedef struct ucp_win_way {
+    ucp_context_h   context; /**< The first three do not change */
+    ucp_worker_h    worker;
+    ucp_ep_h        ep;
+    ucs_thread_mode_t thread_mode; /**< Of the worker. Does not change */
+    /** Which thread has begun something last. Relaxed: a thread asks for itself
+     *  only */
+    _Atomic(pthread_t) thread;
+    /* Protected by win.lock */
+    ucs_list_link_t link;      /**< In ucp_win_t::ways */
+    uint32_t        refs;      /**< Keys that were unpacked for it */
+    int             is_closed;
+    /* Protected by ucp_fh::lock */
+    ucs_list_link_t unflushed; /**< Pieces that something was begun through, which
+                                    no flush covers yet */
+    uint32_t        num_unflushed;
+    ucs_list_link_t flushing;  /**< Pieces that a flush of the library covers, which
+                                    is under way if is_flushing is set */
+    int             is_flushing;
+    ucs_list_link_t dirty;     /**< In ucp_win_t::dirty if one of both lists is not
+                                    empty; else empty */
+    ucs_list_link_t rkeys;     /**< Keys to buckets, unpacked */
+    ucs_list_link_t trash;     /**< Of these, those to be destroyed, by a thread that
+                                    may use the worker */
+} ucp_win_way_t;
+
+
+typedef struct ucp_win {
+    const predreg_windows_env_t *env; /**< Written once, before all else */
+    uint64_t        job;              /**< As @a env: tells jobs apart */
+    uint32_t        num_procs;        /**< As @a env; 0: not known */
+
+    ucp_win_map_t   ways;     /**< ucp_win_way_t by endpoint */
+    ucp_win_map_t   contexts; /**< Contexts by worker, and by themselves: those for
+                                   one-sided communication */
+    ucp_win_map_t   windows;  /**< ucp_win_window_t by memory handle */
+    ucp_win_map_t   remotes;  /**< ucp_win_remote_t by key */
+    ucp_win_map_t   packed;   /**< Packed keys: what belongs to one is itself */
+
+    pthread_mutex_t lock;
+    /* Protected by lock, until the end of the list */
+    ucs_list_link_t all_ways;
+    ucp_context_h   context;     /**< Of Firehose's own messages */
+    ucp_context_h   mem_context; /**< The program's, whose windows are served */
+    void            *address;    /**< Of Firehose in this process */
+    size_t          address_length;
+    int             is_over;     /**< It could not be started, or has ended */
+    /* Up to here */
+
+    /** Firehose; NULL: it is not running. Written under lock with release, when the
+     *  fields above are. It stays as long as the program's context, so that who has
+     *  a key or a window may read it relaxed */
+    _Atomic(ucp_fh_t*) fh;
+
+    ucs_list_link_t dirty;       /**< Ways. Protected by ucp_fh::lock */
+    /** How many. Written under ucp_fh::lock; relaxed: a thread that has begun
+     *  something sees its own */
+    atomic_uint     num_dirty;
+} ucp_win_t;
+
+extern ucp_win_t ucp_win;
+
+
+/** @return Firehose, for those who have a key or a window. */
+static inline ucp_fh_t *ucp_win_fh(void)
+{
+    return atomic_load_explicit(&ucp_win.fh, memory_order_acquire);
+}
+
+#endif

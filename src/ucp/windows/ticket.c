@@ -1,0 +1,166 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "ticket.h"
+
+#include <stdlib.h>
+
+/* What of the program's parameters is known here, and copied */
+#define FIELDS (UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | \
+                UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE | \
+                UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
+                UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_MEMH)
+
+/* The bits below this one stand for fields, those above for flags */
+#define FIRST_FLAG UCP_OP_ATTR_FLAG_NO_IMM_CMPL
+
+
+/* Of tickets whose requests may be complete at any time. After it, the map's own */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Tickets by request, of those that go on */
+static ucp_win_map_t tickets = UCP_WIN_MAP_INITIALIZER;
+
+/* How many there are. Relaxed: a thread that was given a request sees it counted */
+static atomic_uint num_tickets;
+
+
+/* Only what the mask names is read: the structure may be that of another version */
+static void copy_param(ucp_win_ticket_t *ticket,
+                       const ucp_request_param_t *param)
+{
+    uint32_t mask             = param->op_attr_mask;
+    ucp_request_param_t *copy = &ticket->param;
+
+    copy->op_attr_mask = mask;
+    if (mask & UCP_OP_ATTR_FIELD_REQUEST) {
+        copy->request = param->request;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_DATATYPE) {
+        copy->datatype = param->datatype;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_FLAGS) {
+        copy->flags = param->flags;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER) {
+        copy->reply_buffer = param->reply_buffer;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_MEMORY_TYPE) {
+        copy->memory_type = param->memory_type;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_MEMH) {
+        copy->memh = param->memh;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_CALLBACK) {
+        ticket->callback = param->cb.send;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_USER_DATA) {
+        ticket->user_data = param->user_data;
+    }
+}
+
+/* Under lock. The request is none of the ticket's any more */
+static void forget(ucp_win_ticket_t *ticket, void *request)
+{
+    if (ticket->is_noted) {
+        (void)ucp_win_map_take(&tickets, request);
+        atomic_fetch_sub_explicit(&num_tickets, 1, memory_order_relaxed);
+        ticket->is_noted = 0;
+    }
+}
+
+/* Called by UCP when the request is complete. It may be before it is noted: then the
+ * thread that notes it frees the ticket */
+static void done(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_win_ticket_t *ticket = user_data;
+    ucp_send_nbx_callback_t callback;
+    int was_noted;
+
+    ucp_win_pieces_release(&ticket->pieces);
+
+    pthread_mutex_lock(&lock);
+    callback        = ticket->callback;
+    user_data       = ticket->user_data;
+    was_noted       = ticket->is_noted;
+    ticket->is_done = 1;
+    forget(ticket, request);
+    pthread_mutex_unlock(&lock);
+    if (was_noted) {
+        free(ticket);
+    }
+
+    if (callback != NULL) {
+        callback(request, status, user_data);
+    }
+}
+
+ucp_win_ticket_t *ucp_win_ticket_make(ucs_list_link_t *pieces,
+                                      const ucp_request_param_t *param)
+{
+    ucp_win_ticket_t *ticket;
+
+    if (param->op_attr_mask & (FIRST_FLAG - 1) & ~(uint32_t)FIELDS) {
+        return NULL;
+    }
+
+    ticket = calloc(1, sizeof(*ticket));
+    if (ticket == NULL) {
+        return NULL;
+    }
+
+    ucs_list_head_init(&ticket->pieces);
+    ucs_list_splice_tail(&ticket->pieces, pieces);
+    ucs_list_head_init(pieces);
+    copy_param(ticket, param);
+    ticket->param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK |
+                                  UCP_OP_ATTR_FIELD_USER_DATA;
+    ticket->param.cb.send       = done;
+    ticket->param.user_data     = ticket;
+    return ticket;
+}
+
+ucs_status_ptr_t
+ucp_win_ticket_issued(ucp_win_ticket_t *ticket, ucs_status_ptr_t request)
+{
+    int is_done;
+
+    if (!UCS_PTR_IS_PTR(request)) {
+        ucp_win_pieces_release(&ticket->pieces);
+        free(ticket);
+        return request;
+    }
+
+    pthread_mutex_lock(&lock);
+    is_done = ticket->is_done;
+    if (!is_done &&
+        (ucp_win_map_put(&tickets, request, ticket) == UCS_OK)) {
+        ticket->is_noted = 1;
+        atomic_fetch_add_explicit(&num_tickets, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&lock);
+    if (is_done) {
+        free(ticket);
+    }
+    return request;
+}
+
+int ucp_win_ticket_freeing(void *request)
+{
+    ucp_win_ticket_t *ticket;
+
+    if (atomic_load_explicit(&num_tickets, memory_order_relaxed) == 0) {
+        return 0;
+    }
+
+    pthread_mutex_lock(&lock);
+    ticket = ucp_win_map_find(&tickets, request);
+    if (ticket != NULL) {
+        ticket->callback = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return ticket != NULL;
+}

@@ -1,0 +1,504 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "way.h"
+
+#include <ucp/firehose/core/outbox.h>
+#include <ucp/firehose/core/settle.h>
+#include <ucp/firehose/wire/key.h>
+
+#include <ucs/debug/log_def.h>
+
+#include <stdlib.h>
+
+/* A worker's ways are looked at with one of so many of its progress calls */
+#define LOOK_EVERY 16
+
+/* A flush of the library begins when so many pieces are not flushed, and the way may
+ * have no more firehoses for some of them */
+#define MIN_UNFLUSHED 64
+
+
+void ucp_win_way_add_worker(ucp_context_h context, ucp_worker_h worker)
+{
+    if ((ucp_win_map_find(&ucp_win.contexts, context) != NULL) &&
+        (ucp_win_map_put(&ucp_win.contexts, worker, context) != UCS_OK)) {
+        ucs_warn("windows: no memory to note a worker");
+    }
+}
+
+static ucs_thread_mode_t get_thread_mode(ucp_worker_h worker)
+{
+    ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
+
+    return (ucp_worker_query(worker, &attr) == UCS_OK) ?
+                   attr.thread_mode : UCS_THREAD_MODE_SERIALIZED;
+}
+
+void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
+{
+    ucp_context_h context = ucp_win_map_find(&ucp_win.contexts, worker);
+    ucp_win_way_t *way;
+
+    if (context == NULL) {
+        return;
+    }
+
+    way = calloc(1, sizeof(*way));
+    if ((way == NULL) || (ucp_win_map_put(&ucp_win.ways, ep, way) != UCS_OK)) {
+        free(way);
+        ucs_warn("windows: no memory to note an endpoint");
+        return;
+    }
+
+    way->context     = context;
+    way->worker      = worker;
+    way->ep          = ep;
+    way->thread_mode = get_thread_mode(worker);
+    ucs_list_head_init(&way->unflushed);
+    ucs_list_head_init(&way->flushing);
+    ucs_list_head_init(&way->dirty);
+    ucs_list_head_init(&way->rkeys);
+    ucs_list_head_init(&way->trash);
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_add_tail(&ucp_win.all_ways, &way->link);
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
+ucp_win_way_t *ucp_win_way_get(ucp_ep_h ep)
+{
+    ucp_win_way_t *way = ucp_win_way_find(ep);
+
+    if (way != NULL) {
+        pthread_mutex_lock(&ucp_win.lock);
+        ++way->refs;
+        pthread_mutex_unlock(&ucp_win.lock);
+    }
+    return way;
+}
+
+/* Under win.lock */
+static void free_if_unused(ucp_win_way_t *way)
+{
+    if (way->is_closed && (way->refs == 0)) {
+        ucs_list_del(&way->link);
+        free(way);
+    }
+}
+
+void ucp_win_way_put(ucp_win_way_t *way)
+{
+    pthread_mutex_lock(&ucp_win.lock);
+    --way->refs;
+    free_if_unused(way);
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
+
+/* Under ucp_fh::lock */
+static void release(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    ucp_fh_remote_release(&fh->remote, &piece->request);
+    free(piece);
+}
+
+void ucp_win_pieces_release(ucs_list_link_t *pieces)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    int is_unsettled;
+
+    if ((fh == NULL) || ucs_list_is_empty(pieces)) {
+        return;
+    }
+
+    ucp_fh_lock(fh);
+    while (!ucs_list_is_empty(pieces)) {
+        release(fh, ucs_list_extract_head(pieces, ucp_win_piece_t, link));
+    }
+    is_unsettled = ucp_fh_is_unsettled(fh);
+    ucp_fh_unlock(fh);
+
+    /* Not here, which may be in a callback of UCP */
+    if (is_unsettled) {
+        ucp_fh_wake(fh);
+    }
+}
+
+/* Under ucp_fh::lock. The way is in the list of dirty ones if it has pieces */
+static void update_dirty(ucp_win_way_t *way)
+{
+    int was_dirty = !ucs_list_is_empty(&way->dirty);
+    int is_dirty  = !ucs_list_is_empty(&way->unflushed) ||
+                    !ucs_list_is_empty(&way->flushing);
+
+    if (is_dirty && !was_dirty) {
+        ucs_list_add_tail(&ucp_win.dirty, &way->dirty);
+        atomic_fetch_add_explicit(&ucp_win.num_dirty, 1, memory_order_relaxed);
+    } else if (was_dirty && !is_dirty) {
+        ucs_list_del(&way->dirty);
+        ucs_list_head_init(&way->dirty);
+        atomic_fetch_sub_explicit(&ucp_win.num_dirty, 1, memory_order_relaxed);
+    }
+}
+
+void ucp_win_pieces_keep(ucp_win_way_t *way, ucs_list_link_t *pieces)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+
+    atomic_store_explicit(&way->thread, pthread_self(), memory_order_relaxed);
+
+    if (ucs_list_is_empty(pieces)) {
+        return;
+    }
+
+    ucp_fh_lock(fh);
+    while (!ucs_list_is_empty(pieces)) {
+        ucs_list_add_tail(&way->unflushed,
+                          &ucs_list_extract_head(pieces, ucp_win_piece_t,
+                                                 link)->link);
+        ++way->num_unflushed;
+    }
+    update_dirty(way);
+    ucp_fh_unlock(fh);
+    ucp_win_way_flush_if_due(way);
+}
+
+static int is_of(const ucp_win_way_t *way, ucp_worker_h worker, ucp_ep_h ep)
+{
+    return (ep != NULL) ? (way->ep == ep) : (way->worker == worker);
+}
+
+/* Under ucp_fh::lock */
+static void take(ucp_win_way_t *way, ucs_list_link_t *pieces)
+{
+    ucs_list_splice_tail(pieces, &way->unflushed);
+    ucs_list_head_init(&way->unflushed);
+    ucs_list_splice_tail(pieces, &way->flushing);
+    ucs_list_head_init(&way->flushing);
+    way->num_unflushed = 0;
+    update_dirty(way);
+}
+
+int ucp_win_pieces_take(ucp_worker_h worker, ucp_ep_h ep,
+                        ucs_list_link_t *pieces)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    ucp_win_way_t *way, *next;
+
+    ucs_list_head_init(pieces);
+    if (fh == NULL) {
+        return 0;
+    }
+
+    ucp_fh_lock(fh);
+    ucs_list_for_each_safe(way, next, &ucp_win.dirty, dirty) {
+        if (is_of(way, worker, ep)) {
+            take(way, pieces);
+        }
+    }
+    ucp_fh_unlock(fh);
+    return !ucs_list_is_empty(pieces);
+}
+
+static int has_dirty(ucp_worker_h worker, ucp_ep_h ep)
+{
+    ucp_win_way_t *way;
+
+    ucs_list_for_each(way, &ucp_win.dirty, dirty) {
+        if (is_of(way, worker, ep)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int ucp_win_pieces_exist(ucp_worker_h worker, ucp_ep_h ep)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    int ret;
+
+    if ((fh == NULL) || (atomic_load_explicit(&ucp_win.num_dirty,
+                                              memory_order_relaxed) == 0)) {
+        return 0;
+    }
+
+    ucp_fh_lock(fh);
+    ret = has_dirty(worker, ep);
+    ucp_fh_unlock(fh);
+    return ret;
+}
+
+
+/* The flush of a way has ended. If it failed, the peer is gone, and its memory with
+ * it */
+static void finish_flush(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    ucs_list_link_t pieces;
+
+    ucs_list_head_init(&pieces);
+    ucp_fh_lock(fh);
+    ucs_list_splice_tail(&pieces, &way->flushing);
+    ucs_list_head_init(&way->flushing);
+    way->is_flushing = 0;
+    update_dirty(way);
+    ucp_fh_unlock(fh);
+    ucp_win_pieces_release(&pieces);
+}
+
+static void flushed(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_request_free(request);
+    finish_flush(user_data);
+}
+
+/* Under ucp_fh::lock */
+static int is_due(const ucp_fh_t *fh, const ucp_win_way_t *way)
+{
+    const ucp_win_piece_t *piece;
+    const ucp_fh_peer_t *peer;
+
+    if (way->is_flushing || (way->num_unflushed == 0)) {
+        return 0;
+    }
+
+    piece = ucs_list_head((ucs_list_link_t*)&way->unflushed, ucp_win_piece_t,
+                          link);
+    peer  = piece->request.peer;
+    return (way->num_unflushed >= ucs_max(MIN_UNFLUSHED, peer->limit / 2)) ||
+           !ucs_list_is_empty((ucs_list_link_t*)&peer->waiting) ||
+           !ucs_list_is_empty((ucs_list_link_t*)&peer->recalls);
+}
+
+void ucp_win_way_flush_if_due(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh              = ucp_win_fh();
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send      = flushed,
+        .user_data    = way
+    };
+    int begins;
+
+    ucp_fh_lock(fh);
+    begins = is_due(fh, way);
+    if (begins) {
+        ucs_list_splice_tail(&way->flushing, &way->unflushed);
+        ucs_list_head_init(&way->unflushed);
+        way->num_unflushed = 0;
+        way->is_flushing   = 1;
+    }
+    ucp_fh_unlock(fh);
+
+    if (begins && !UCS_PTR_IS_PTR(ucp_ep_flush_nbx(way->ep, &param))) {
+        finish_flush(way);
+    }
+}
+
+void ucp_win_way_empty_trash(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    ucp_fh_rkey_t *unpacked;
+
+    for (;;) {
+        unpacked = NULL;
+        ucp_fh_lock(fh);
+        if (!ucs_list_is_empty(&way->trash)) {
+            unpacked = ucs_list_extract_head(&way->trash, ucp_fh_rkey_t,
+                                             owned_link);
+        }
+        ucp_fh_unlock(fh);
+        if (unpacked == NULL) {
+            return;
+        }
+
+        ucp_rkey_destroy(unpacked->rkey);
+        free(unpacked);
+    }
+}
+
+/* Whether this thread may use the worker of a way while it is in a call that has
+ * another one. Of workers that threads share by a lock of the program nobody knows who
+ * has the lock */
+static int may_use(const ucp_win_way_t *way)
+{
+    return (way->thread_mode == UCS_THREAD_MODE_MULTI) ||
+           ((way->thread_mode == UCS_THREAD_MODE_SINGLE) &&
+            pthread_equal(pthread_self(),
+                          atomic_load_explicit(&way->thread,
+                                               memory_order_relaxed)));
+}
+
+/* @return the dirty way with this number that this thread may use, or NULL */
+static ucp_win_way_t *find_usable(ucp_fh_t *fh, unsigned number)
+{
+    ucp_win_way_t *found = NULL;
+    ucp_win_way_t *way;
+
+    ucp_fh_lock(fh);
+    ucs_list_for_each(way, &ucp_win.dirty, dirty) {
+        if (may_use(way) && (number-- == 0)) {
+            found = way;
+            break;
+        }
+    }
+    ucp_fh_unlock(fh);
+    return found;
+}
+
+void ucp_win_ways_help(void)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    unsigned i   = 0;
+    ucp_win_way_t *way;
+
+    for (; (way = find_usable(fh, i)) != NULL; ++i) {
+        ucp_win_way_flush_if_due(way);
+        (void)ucp_worker_progress(way->worker);
+    }
+}
+
+/* @return a way of a worker whose flush is due, or NULL */
+static ucp_win_way_t *find_due(ucp_fh_t *fh, ucp_worker_h worker)
+{
+    ucp_win_way_t *way;
+
+    ucs_list_for_each(way, &ucp_win.dirty, dirty) {
+        if ((way->worker == worker) && is_due(fh, way)) {
+            return way;
+        }
+    }
+
+    return NULL;
+}
+
+void ucp_win_way_progressed(ucp_worker_h worker)
+{
+    static __thread unsigned count;
+    ucp_fh_t *fh = ucp_win_fh();
+    ucp_win_way_t *way;
+
+    if ((fh == NULL) || (++count % LOOK_EVERY != 0) ||
+        (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) == 0)) {
+        return;
+    }
+
+    do {
+        ucp_fh_lock(fh);
+        way = find_due(fh, worker);
+        ucp_fh_unlock(fh);
+        if (way != NULL) {
+            ucp_win_way_flush_if_due(way);
+        }
+    } while (way != NULL);
+}
+
+
+/* Complete what was begun on a way */
+static void complete(ucp_win_way_t *way)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    ucs_list_link_t pieces;
+    void *request;
+
+    if (!ucp_win_pieces_take(way->worker, way->ep, &pieces)) {
+        return;
+    }
+
+    request = ucp_ep_flush_nbx(way->ep, &param);
+    if (UCS_PTR_IS_PTR(request)) {
+        while (ucp_request_check_status(request) == UCS_INPROGRESS) {
+            ucp_worker_progress(way->worker);
+        }
+        ucp_request_free(request);
+    }
+    ucp_win_pieces_release(&pieces);
+}
+
+/* A flush of the library has the way in its hands */
+static void wait_for_flush(ucp_fh_t *fh, ucp_win_way_t *way)
+{
+    int is_flushing;
+
+    do {
+        ucp_fh_lock(fh);
+        is_flushing = way->is_flushing;
+        ucp_fh_unlock(fh);
+        if (is_flushing) {
+            ucp_worker_progress(way->worker);
+        }
+    } while (is_flushing);
+}
+
+/* Destroy all keys of a way, those of firehoses that are still there as well */
+static void destroy_rkeys(ucp_fh_t *fh, ucp_win_way_t *way)
+{
+    ucp_fh_rkey_t *unpacked;
+
+    ucp_fh_lock(fh);
+    while (!ucs_list_is_empty(&way->rkeys)) {
+        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t,
+                                         owned_link);
+        ucs_list_del(&unpacked->link);
+        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
+    }
+    ucp_fh_unlock(fh);
+    ucp_win_way_empty_trash(way);
+}
+
+static void close_way(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+
+    if (fh != NULL) {
+        complete(way);
+        wait_for_flush(fh, way);
+        destroy_rkeys(fh, way);
+    }
+
+    pthread_mutex_lock(&ucp_win.lock);
+    way->is_closed = 1;
+    free_if_unused(way);
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
+void ucp_win_way_close(ucp_ep_h ep)
+{
+    ucp_win_way_t *way = ucp_win_map_take(&ucp_win.ways, ep);
+
+    if (way != NULL) {
+        close_way(way);
+    }
+}
+
+/* @return an endpoint of a worker that is not closed, or NULL */
+static ucp_ep_h find_open(ucp_worker_h worker)
+{
+    ucp_ep_h ep = NULL;
+    ucp_win_way_t *way;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_for_each(way, &ucp_win.all_ways, link) {
+        if ((way->worker == worker) && !way->is_closed) {
+            ep = way->ep;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+    return ep;
+}
+
+void ucp_win_way_close_worker(ucp_worker_h worker)
+{
+    ucp_ep_h ep;
+
+    while ((ep = find_open(worker)) != NULL) {
+        ucp_win_way_close(ep);
+    }
+    (void)ucp_win_map_take(&ucp_win.contexts, worker);
+}

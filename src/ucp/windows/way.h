@@ -1,0 +1,85 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_WIN_WAY_H_
+#define UCP_WIN_WAY_H_
+
+#include "state.h"
+
+/** @file way.h
+ *
+ * The program's endpoints, and the firehoses that its operations went through. These
+ * are free again when the peer has the data: what belongs to an operation that the
+ * program can wait for is released when that is complete, the rest when a flush is,
+ * of the program or of the library. */
+
+/** Firehoses that an operation goes through. */
+typedef struct ucp_win_piece {
+    ucp_fh_request_t request; /**< First member, see acquire.c */
+    ucp_win_way_t    *way;
+    ucs_list_link_t  link;    /**< In a list of the way, of an operation, or of a
+                                   flush */
+    int              is_ended; /**< Whether the request has ended, if it was not
+                                    granted at once. Protected by ucp_fh::lock */
+} ucp_win_piece_t;
+
+
+/** Note a worker and an endpoint of the program. */
+void ucp_win_way_add_worker(ucp_context_h context, ucp_worker_h worker);
+void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep);
+
+/** @return the way of an endpoint with one more reference, or NULL if it is not
+ *          known. */
+ucp_win_way_t *ucp_win_way_get(ucp_ep_h ep);
+
+/** @return the way of an endpoint that is in use, or NULL. Takes no lock. */
+static inline ucp_win_way_t *ucp_win_way_find(ucp_ep_h ep)
+{
+    return (ucp_win_way_t*)ucp_win_map_find(&ucp_win.ways, ep);
+}
+
+void ucp_win_way_put(ucp_win_way_t *way);
+
+/** An endpoint is about to be closed, or a worker to be destroyed: what was begun is
+ *  completed, and their keys to buckets are destroyed. */
+void ucp_win_way_close(ucp_ep_h ep);
+void ucp_win_way_close_worker(ucp_worker_h worker);
+
+
+/** Release pieces: what went through them has arrived, or was read. Without lock. */
+void ucp_win_pieces_release(ucs_list_link_t *pieces);
+
+/** Something was begun through pieces of a way, which the next flush covers. Takes
+ *  them. */
+void ucp_win_pieces_keep(ucp_win_way_t *way, ucs_list_link_t *pieces);
+
+/** Take all pieces that a flush covers which is about to begin, of a worker or, if
+ *  that is not NULL, of an endpoint.
+ *
+ *  @return whether there are any. */
+int ucp_win_pieces_take(ucp_worker_h worker, ucp_ep_h ep,
+                        ucs_list_link_t *pieces);
+
+/** @return whether there are any; takes no lock if nobody has any. */
+int ucp_win_pieces_exist(ucp_worker_h worker, ucp_ep_h ep);
+
+
+/** Begin to flush a way if that is due: firehoses are waited for, a peer wants some
+ *  back, or many are not flushed. By a thread that may use its worker. */
+void ucp_win_way_flush_if_due(ucp_win_way_t *way);
+
+/** As ucp_win_way_flush_if_due(), for all ways that this thread may use for certain;
+ *  their workers are progressed. To be called while it waits for firehoses, which
+ *  it may have used itself on another worker. */
+void ucp_win_ways_help(void);
+
+/** Destroy keys of a way that lead nowhere any more. As above. */
+void ucp_win_way_empty_trash(ucp_win_way_t *way);
+
+/** A worker was progressed: now and then, do both for all of its ways. */
+void ucp_win_way_progressed(ucp_worker_h worker);
+
+#endif

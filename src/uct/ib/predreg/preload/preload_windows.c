@@ -1,0 +1,291 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "preload.h"
+
+/*
+ * Overriding functions for what a program does with memory that it maps for its peers,
+ * besides puts and gets: keys, atomics, endpoints, flushes. They are here for windows
+ * that go through Firehose (UCX_RCACHE_PRED_WINDOWS). Without these, each only forwards
+ * the call. ucp_mem_map() and what concerns contexts, workers, puts and gets is
+ * overridden in preload_ucp.c.
+ */
+
+
+_Atomic(const predreg_windows_t*) predreg_windows_table;
+
+
+PREDREG_EXPORT ucs_status_t
+ucp_mem_unmap(ucp_context_h context, ucp_mem_h memh)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = predreg_windows(ucx);
+
+    if (windows != NULL) {
+        windows->mem_unmapping(context, memh);
+    }
+    return PREDREG_REAL(ucx, ucp_mem_unmap)(context, memh);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_rkey_pack(ucp_context_h context, ucp_mem_h memh, void **rkey_buffer_p,
+              size_t *size_p)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = predreg_windows(ucx);
+    ucs_status_t status;
+
+    if ((windows != NULL) && windows->rkey_pack(context, memh, rkey_buffer_p,
+                                                size_p, &status)) {
+        return status;
+    }
+
+    return PREDREG_REAL(ucx, ucp_rkey_pack)(context, memh, rkey_buffer_p,
+                                            size_p);
+}
+
+PREDREG_EXPORT void ucp_rkey_buffer_release(void *rkey_buffer)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = predreg_windows(ucx);
+
+    if ((windows == NULL) || !windows->packed_release(rkey_buffer)) {
+        PREDREG_REAL(ucx, ucp_rkey_buffer_release)(rkey_buffer);
+    }
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_ep_rkey_unpack(ucp_ep_h ep, const void *rkey_buffer, ucp_rkey_h *rkey_p)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = predreg_windows(ucx);
+    ucs_status_t status;
+
+    if ((windows != NULL) &&
+        windows->rkey_unpack(ep, rkey_buffer, rkey_p, &status)) {
+        return status;
+    }
+
+    return PREDREG_REAL(ucx, ucp_ep_rkey_unpack)(ep, rkey_buffer, rkey_p);
+}
+
+PREDREG_EXPORT void ucp_rkey_destroy(ucp_rkey_h rkey)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = predreg_windows(ucx);
+
+    if (windows != NULL) {
+        windows->rkey_destroying(rkey);
+    }
+    PREDREG_REAL(ucx, ucp_rkey_destroy)(rkey);
+}
+
+PREDREG_EXPORT ucs_status_t ucp_ep_create(ucp_worker_h worker,
+                                          const ucp_ep_params_t *params,
+                                          ucp_ep_h *ep_p)
+{
+    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows;
+    ucs_status_t status;
+
+    status  = PREDREG_REAL(ucx, ucp_ep_create)(worker, params, ep_p);
+    windows = predreg_windows(ucx);
+    if ((windows != NULL) && (status == UCS_OK)) {
+        windows->ep_made(worker, *ep_p);
+    }
+    return status;
+}
+
+static void ep_closing(unsigned ucx, ucp_ep_h ep)
+{
+    const predreg_windows_t *windows = predreg_windows(ucx);
+
+    if (windows != NULL) {
+        windows->ep_closing(ep);
+    }
+}
+
+PREDREG_EXPORT void ucp_ep_destroy(ucp_ep_h ep)
+{
+    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+
+    ep_closing(ucx, ep);
+    PREDREG_REAL(ucx, ucp_ep_destroy)(ep);
+}
+
+PREDREG_EXPORT ucs_status_ptr_t ucp_disconnect_nb(ucp_ep_h ep)
+{
+    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+
+    ep_closing(ucx, ep);
+    return PREDREG_REAL(ucx, ucp_disconnect_nb)(ep);
+}
+
+PREDREG_EXPORT ucs_status_ptr_t ucp_ep_close_nb(ucp_ep_h ep, unsigned mode)
+{
+    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+
+    ep_closing(ucx, ep);
+    return PREDREG_REAL(ucx, ucp_ep_close_nb)(ep, mode);
+}
+
+PREDREG_EXPORT ucs_status_ptr_t
+ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t *param)
+{
+    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+
+    ep_closing(ucx, ep);
+    return PREDREG_REAL(ucx, ucp_ep_close_nbx)(ep, param);
+}
+
+PREDREG_EXPORT void ucp_request_free(void *request)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = predreg_windows(ucx);
+
+    if ((windows != NULL) && windows->request_freeing(request)) {
+        PREDREG_REAL(ucx, ucp_request_release)(request);
+    } else {
+        PREDREG_REAL(ucx, ucp_request_free)(request);
+    }
+}
+
+
+/* The windows' functions, if a flush is theirs */
+static UCS_F_ALWAYS_INLINE const predreg_windows_t *
+flusher(unsigned ucx, ucp_worker_h worker, ucp_ep_h ep)
+{
+    const predreg_windows_t *windows = predreg_windows(ucx);
+
+    return ((windows != NULL) && windows->needs_flush(worker, ep)) ? windows :
+                                                                     NULL;
+}
+
+PREDREG_EXPORT ucs_status_ptr_t
+ucp_worker_flush_nbx(ucp_worker_h worker, const ucp_request_param_t *param)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = flusher(ucx, worker, NULL);
+
+    return (windows != NULL) ? windows->flush_nbx(worker, NULL, param) :
+           PREDREG_REAL(ucx, ucp_worker_flush_nbx)(worker, param);
+}
+
+PREDREG_EXPORT ucs_status_ptr_t ucp_worker_flush_nb(ucp_worker_h worker,
+                                                    unsigned flags,
+                                                    ucp_send_callback_t cb)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = flusher(ucx, worker, NULL);
+
+    return (windows != NULL) ? windows->flush_nb(worker, NULL, cb) :
+           PREDREG_REAL(ucx, ucp_worker_flush_nb)(worker, flags, cb);
+}
+
+PREDREG_EXPORT ucs_status_t ucp_worker_flush(ucp_worker_h worker)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = flusher(ucx, worker, NULL);
+
+    return (windows != NULL) ? windows->flush(worker, NULL) :
+           PREDREG_REAL(ucx, ucp_worker_flush)(worker);
+}
+
+PREDREG_EXPORT ucs_status_ptr_t
+ucp_ep_flush_nbx(ucp_ep_h ep, const ucp_request_param_t *param)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = flusher(ucx, NULL, ep);
+
+    return (windows != NULL) ? windows->flush_nbx(NULL, ep, param) :
+           PREDREG_REAL(ucx, ucp_ep_flush_nbx)(ep, param);
+}
+
+PREDREG_EXPORT ucs_status_ptr_t
+ucp_ep_flush_nb(ucp_ep_h ep, unsigned flags, ucp_send_callback_t cb)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = flusher(ucx, NULL, ep);
+
+    return (windows != NULL) ? windows->flush_nb(NULL, ep, cb) :
+           PREDREG_REAL(ucx, ucp_ep_flush_nb)(ep, flags, cb);
+}
+
+PREDREG_EXPORT ucs_status_t ucp_ep_flush(ucp_ep_h ep)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = flusher(ucx, NULL, ep);
+
+    return (windows != NULL) ? windows->flush(NULL, ep) :
+           PREDREG_REAL(ucx, ucp_ep_flush)(ep);
+}
+
+
+/* An atomic operation: it goes where its key does */
+#define ATOMIC(_name, _ret, _params, _args) \
+    PREDREG_EXPORT _ret _name _params \
+    { \
+        unsigned ucx                     = predreg_ucx(PREDREG_CALLER); \
+        const predreg_windows_t *windows = predreg_windows(ucx); \
+        \
+        return ((windows != NULL) && windows->serves_atomics(rkey)) ? \
+               windows->_name _args : PREDREG_REAL(ucx, _name) _args; \
+    }
+
+ATOMIC(ucp_atomic_op_nbx, ucs_status_ptr_t,
+       (ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer, size_t count,
+        uint64_t remote_addr, ucp_rkey_h rkey,
+        const ucp_request_param_t *param),
+       (ep, opcode, buffer, count, remote_addr, rkey, param))
+
+ATOMIC(ucp_atomic_post, ucs_status_t,
+       (ucp_ep_h ep, ucp_atomic_post_op_t opcode, uint64_t value,
+        size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey),
+       (ep, opcode, value, op_size, remote_addr, rkey))
+
+ATOMIC(ucp_atomic_fetch_nb, ucs_status_ptr_t,
+       (ucp_ep_h ep, ucp_atomic_fetch_op_t opcode, uint64_t value, void *result,
+        size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey,
+        ucp_send_callback_t cb),
+       (ep, opcode, value, result, op_size, remote_addr, rkey, cb))
+
+ATOMIC(ucp_atomic_add32, ucs_status_t,
+       (ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey),
+       (ep, add, remote_addr, rkey))
+
+ATOMIC(ucp_atomic_add64, ucs_status_t,
+       (ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey),
+       (ep, add, remote_addr, rkey))
+
+ATOMIC(ucp_atomic_fadd32, ucs_status_t,
+       (ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey,
+        uint32_t *result),
+       (ep, add, remote_addr, rkey, result))
+
+ATOMIC(ucp_atomic_fadd64, ucs_status_t,
+       (ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey,
+        uint64_t *result),
+       (ep, add, remote_addr, rkey, result))
+
+ATOMIC(ucp_atomic_swap32, ucs_status_t,
+       (ucp_ep_h ep, uint32_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
+        uint32_t *result),
+       (ep, swap, remote_addr, rkey, result))
+
+ATOMIC(ucp_atomic_swap64, ucs_status_t,
+       (ucp_ep_h ep, uint64_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
+        uint64_t *result),
+       (ep, swap, remote_addr, rkey, result))
+
+ATOMIC(ucp_atomic_cswap32, ucs_status_t,
+       (ucp_ep_h ep, uint32_t compare, uint32_t swap, uint64_t remote_addr,
+        ucp_rkey_h rkey, uint32_t *result),
+       (ep, compare, swap, remote_addr, rkey, result))
+
+ATOMIC(ucp_atomic_cswap64, ucs_status_t,
+       (ucp_ep_h ep, uint64_t compare, uint64_t swap, uint64_t remote_addr,
+        ucp_rkey_h rkey, uint64_t *result),
+       (ep, compare, swap, remote_addr, rkey, result))

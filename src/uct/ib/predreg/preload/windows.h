@@ -1,0 +1,178 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_PRELOAD_WINDOWS_H_
+#define UCT_PREDREG_PRELOAD_WINDOWS_H_
+
+#include <ucp/api/ucp.h>
+#include <ucp/api/ucp_compat.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file preload/windows.h
+ *
+ * The interface between libuct_predreg.so and libucp_windows.so, which the former
+ * loads where UCX_RCACHE_PRED_WINDOWS=firehose: what a program does with memory that
+ * it maps for its peers then goes through Firehose. Without it, no overriding
+ * function calls any of this.
+ *
+ * Any thread may call all functions, as those of UCP that they stand for.
+ */
+
+/** libucp_windows.so's only exported function. The number at its end is raised when
+ *  a structure changes that passes between the two libraries. */
+#define PREDREG_WINDOWS_INIT "ucp_windows_init_1"
+
+
+/** What libuct_predreg.so has for the other. */
+typedef struct predreg_windows_env {
+    const char *num_procs; /**< Processes of the job, as text; NULL: not known */
+    int        index;      /**< Number of this one; -1: not known */
+
+    /** As ucp_mem_map(), but managed memory domains register a page at most.
+     *
+     *  @param [out] num_p  How many have registered less than all. */
+    ucs_status_t (*map)(ucp_context_h context,
+                        const ucp_mem_map_params_t *params, ucp_mem_h *memh_p,
+                        unsigned *num_p);
+
+    /** As ucp_rkey_pack().
+     *
+     *  @param [out] parts_p  Bit i: the part number i of the key, in their order,
+     *                        is that of a managed domain. */
+    ucs_status_t (*pack)(ucp_context_h context, ucp_mem_h memh, void **packed_p,
+                         size_t *length_p, uint64_t *parts_p);
+
+    /** @return whether this thread is in a callback of UCP, so that it may not
+     *          progress a worker. */
+    int          (*is_in_progress)(void);
+} predreg_windows_env_t;
+
+
+/** What a put or get of the program may call: those functions of UCP that are handed
+ *  a key. */
+#define PREDREG_WINDOWS_ACCESS(_f) \
+    _f(ucp_put_nbx) \
+    _f(ucp_put_nb) \
+    _f(ucp_put_nbi) \
+    _f(ucp_put) \
+    _f(ucp_get_nbx) \
+    _f(ucp_get_nb) \
+    _f(ucp_get_nbi) \
+    _f(ucp_get)
+
+#define PREDREG_WINDOWS_ATOMICS(_f) \
+    _f(ucp_atomic_op_nbx) \
+    _f(ucp_atomic_post) \
+    _f(ucp_atomic_fetch_nb) \
+    _f(ucp_atomic_add32) \
+    _f(ucp_atomic_add64) \
+    _f(ucp_atomic_fadd32) \
+    _f(ucp_atomic_fadd64) \
+    _f(ucp_atomic_swap32) \
+    _f(ucp_atomic_swap64) \
+    _f(ucp_atomic_cswap32) \
+    _f(ucp_atomic_cswap64)
+
+/* In C++ the name would mean the member of the structure, unless it is told that the
+ * global function is meant */
+#ifdef __cplusplus
+#  define PREDREG_WINDOWS_MEMBER(_name) __typeof__(&::_name) _name;
+#else
+#  define PREDREG_WINDOWS_MEMBER(_name) __typeof__(&_name) _name;
+#endif
+
+
+/** What libucp_windows.so does in place of functions of UCP, or in addition to
+ *  them. */
+typedef struct predreg_windows {
+    /** @return whether puts and gets with a key are to be handed to the functions
+     *          below. Takes no lock. */
+    int (*serves_access)(ucp_rkey_h rkey);
+
+    /** The same of atomics. */
+    int (*serves_atomics)(ucp_rkey_h rkey);
+
+    /** These stand for those of UCP, if the key is served. */
+    PREDREG_WINDOWS_ACCESS(PREDREG_WINDOWS_MEMBER)
+    PREDREG_WINDOWS_ATOMICS(PREDREG_WINDOWS_MEMBER)
+
+    /** In place of ucp_mem_map(). @return 0: it is UCP's business; else *@a status_p
+     *  is the status. */
+    int  (*mem_map)(ucp_context_h context, const ucp_mem_map_params_t *params,
+                    ucp_mem_h *memh_p, ucs_status_t *status_p);
+
+    /** Memory is about to be unmapped. */
+    void (*mem_unmapping)(ucp_context_h context, ucp_mem_h memh);
+
+    /** @return whether this is a handle of a window, which registers a page of it
+     *          only. */
+    int  (*is_window)(ucp_mem_h memh);
+
+    /** In place of ucp_rkey_pack(), as mem_map. */
+    int  (*rkey_pack)(ucp_context_h context, ucp_mem_h memh, void **packed_p,
+                      size_t *length_p, ucs_status_t *status_p);
+
+    /** @return whether this was a key that rkey_pack had made; it is gone then. */
+    int  (*packed_release)(void *packed);
+
+    /** In place of ucp_ep_rkey_unpack(), as mem_map. */
+    int  (*rkey_unpack)(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
+                        ucs_status_t *status_p);
+
+    /** A key is about to be destroyed. */
+    void (*rkey_destroying)(ucp_rkey_h rkey);
+
+    /** @return whether a request that the program frees must go on with its
+     *          callback, which is none of the program's: it is to be freed by
+     *          ucp_request_release(). */
+    int  (*request_freeing)(void *request);
+
+    /** A context for one-sided communication was made, whose functions may be
+     *  called by several threads. */
+    void (*context_made)(ucp_context_h context);
+
+    /** A worker was made; a worker or context is about to be destroyed. */
+    void (*worker_made)(ucp_context_h context, ucp_worker_h worker);
+    void (*worker_destroying)(ucp_worker_h worker);
+    void (*cleaning)(ucp_context_h context);
+
+    /** An endpoint was made, or is about to be closed. */
+    void (*ep_made)(ucp_worker_h worker, ucp_ep_h ep);
+    void (*ep_closing)(ucp_ep_h ep);
+
+    /** @return whether operations were begun by the functions above that a flush of
+     *          a worker, or of an endpoint if that is not NULL, has to complete for
+     *          their firehoses to be free. Takes no lock if there are none. */
+    int  (*needs_flush)(ucp_worker_h worker, ucp_ep_h ep);
+
+    /** As ucp_worker_flush_nbx(), or ucp_ep_flush_nbx() if the endpoint is not
+     *  NULL. */
+    ucs_status_ptr_t (*flush_nbx)(ucp_worker_h worker, ucp_ep_h ep,
+                                  const ucp_request_param_t *param);
+
+    /** As ucp_worker_flush_nb(), or ucp_ep_flush_nb(). */
+    ucs_status_ptr_t (*flush_nb)(ucp_worker_h worker, ucp_ep_h ep,
+                                 ucp_send_callback_t cb);
+
+    /** As ucp_worker_flush(), or ucp_ep_flush(). */
+    ucs_status_t (*flush)(ucp_worker_h worker, ucp_ep_h ep);
+
+    /** A worker was progressed. */
+    void (*progressed)(ucp_worker_h worker);
+} predreg_windows_t;
+
+
+/** @return the functions, or NULL: it does nothing in this process, and has logged
+ *          why. */
+typedef const predreg_windows_t*
+(*predreg_windows_init_func_t)(const predreg_windows_env_t *env);
+
+END_C_DECLS
+
+#endif

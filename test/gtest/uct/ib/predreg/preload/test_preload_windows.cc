@@ -1,0 +1,262 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "fake_ucx.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+/* Overriding functions for windows that go through Firehose, between the library that
+ * a test is and a fake UCX */
+class test_preload_windows : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        s_self = this;
+        fake_reset();
+        m_hooks.windows    = [] { return s_self->m_is_on; };
+        m_hooks.is_managed = [](uct_md_h md, const void*, size_t) {
+            return int(md == managed());
+        };
+        m_hooks.mem_reg    = [](uct_md_h, void*, size_t length, unsigned,
+                                uct_predreg_purpose_t purpose, uct_mem_h*) {
+            s_self->m_length  = length;
+            s_self->m_purpose = purpose;
+            return UCS_OK;
+        };
+        m_hooks.mkey_pack_v2 = [](uct_md_h, uct_mem_h, const uintptr_t*, int) {
+            return UCS_OK;
+        };
+        m_hooks.comm       = [](ucs_rcache_pred_window_t*,
+                                const uct_predreg_comm_t*) {};
+        m_hooks.ucp_config = [](const uct_predreg_real_t*, ucp_config_t*) {};
+        m_hooks.idle       = [](uct_predreg_sender_t**, ucp_worker_h) {};
+        m_hooks.closing    = [](ucp_worker_h) {};
+        fill();
+        fake_set_hooks(&m_hooks);
+        fake_set_windows(&m_windows);
+    }
+
+    void TearDown() override
+    {
+        fake_set_purpose(UCT_PREDREG_PURPOSE_UNKNOWN);
+        fake_set_hooks(nullptr);
+        fake_reset();
+    }
+
+    void fill()
+    {
+        m_windows.serves_access  = serves;
+        m_windows.serves_atomics = serves;
+        m_windows.context_made   = [](ucp_context_h) { told("context"); };
+        m_windows.cleaning       = [](ucp_context_h) { told("cleaning"); };
+        m_windows.worker_made    = [](ucp_context_h, ucp_worker_h) {
+            told("worker");
+        };
+        m_windows.worker_destroying = [](ucp_worker_h) { told("destroying"); };
+        m_windows.progressed     = [](ucp_worker_h) { told("progressed"); };
+        m_windows.ep_made        = [](ucp_worker_h, ucp_ep_h) { told("ep"); };
+        m_windows.ep_closing     = [](ucp_ep_h) { told("closing"); };
+        m_windows.mem_unmapping  = [](ucp_context_h, ucp_mem_h) {
+            told("unmapping");
+        };
+        m_windows.rkey_destroying = [](ucp_rkey_h) { told("rkey"); };
+        m_windows.request_freeing = [](void*) { return s_self->m_serves; };
+        m_windows.packed_release  = [](void*) { return s_self->m_serves; };
+        m_windows.needs_flush    = [](ucp_worker_h, ucp_ep_h) {
+            return s_self->m_serves;
+        };
+        m_windows.flush          = [](ucp_worker_h worker, ucp_ep_h ep) {
+            told((worker != nullptr) ? "flush worker" : "flush ep");
+            return UCS_OK;
+        };
+        m_windows.mem_map        = [](ucp_context_h, const ucp_mem_map_params_t*,
+                                      ucp_mem_h*, ucs_status_t *status_p) {
+            *status_p = UCS_ERR_BUSY;
+            return s_self->m_serves;
+        };
+        m_windows.rkey_unpack    = [](ucp_ep_h, const void*, ucp_rkey_h*,
+                                      ucs_status_t *status_p) {
+            *status_p = UCS_ERR_BUSY;
+            return s_self->m_serves;
+        };
+        m_windows.ucp_put_nbi    = [](ucp_ep_h, const void*, size_t, uint64_t,
+                                      ucp_rkey_h) {
+            told("put");
+            return UCS_ERR_BUSY;
+        };
+        m_windows.ucp_atomic_add32 = [](ucp_ep_h, uint32_t, uint64_t,
+                                        ucp_rkey_h) {
+            told("add");
+            return UCS_ERR_BUSY;
+        };
+    }
+
+    static int serves(ucp_rkey_h)
+    {
+        return s_self->m_serves;
+    }
+
+    static void told(const char *what)
+    {
+        s_self->m_told.push_back(what);
+    }
+
+    /* A context, by which windows are loaded if they are on */
+    void make_context(uint64_t features)
+    {
+        ucp_params_t params = {};
+        ucp_context_h context;
+
+        params.field_mask = UCP_PARAM_FIELD_FEATURES;
+        params.features   = features;
+        ucp_init_version(1, 13, &params, fake_config, &context);
+    }
+
+    static uct_md_h managed()
+    {
+        return (uct_md_h)&s_self->m_hooks;
+    }
+
+    static test_preload_windows *s_self;
+
+    uct_predreg_hooks_t      m_hooks = {};
+    predreg_windows_t        m_windows = {};
+    std::vector<std::string> m_told;
+    int                      m_is_on = 1;
+    int                      m_serves = 1;
+    size_t                   m_length = 0;
+    uct_predreg_purpose_t    m_purpose = UCT_PREDREG_PURPOSE_UNKNOWN;
+};
+
+test_preload_windows *test_preload_windows::s_self;
+
+TEST_F(test_preload_windows, are_loaded_for_one_sided_contexts) {
+    m_is_on = 0;
+    make_context(UCP_FEATURE_RMA);
+    EXPECT_FALSE(fake_is_shared);
+    m_is_on = 1;
+    make_context(UCP_FEATURE_TAG);
+    EXPECT_FALSE(fake_is_shared);
+    EXPECT_EQ(0u, m_told.size());
+
+    make_context(UCP_FEATURE_TAG | UCP_FEATURE_RMA);
+    EXPECT_TRUE(fake_is_shared);
+    EXPECT_EQ(std::vector<std::string>{"context"}, m_told);
+}
+
+TEST_F(test_preload_windows, that_are_not_loaded_change_nothing) {
+    ucp_rkey_h rkey = nullptr;
+
+    fake_set_windows(nullptr);
+    make_context(UCP_FEATURE_RMA);
+    EXPECT_FALSE(fake_is_shared);
+    ucp_put_nbi(nullptr, this, 1, 0, rkey);
+    EXPECT_STREQ("ucp_put_nbi", fake_comm.name);
+    ucp_atomic_add32(nullptr, 1, 0, rkey);
+    EXPECT_STREQ("ucp_atomic_add32", fake_call.name);
+    ucp_worker_flush((ucp_worker_h)this);
+    EXPECT_STREQ("ucp_worker_flush", fake_call.name);
+    ucp_request_free(this);
+    EXPECT_STREQ("ucp_request_free", fake_call.name);
+    EXPECT_EQ(0u, m_told.size());
+}
+
+TEST_F(test_preload_windows, get_what_is_theirs) {
+    ucp_mem_map_params_t params = {};
+    ucp_rkey_h rkey             = nullptr;
+    ucp_mem_h memh;
+
+    make_context(UCP_FEATURE_RMA);
+    fake_comm.name = nullptr;
+    EXPECT_EQ(UCS_ERR_BUSY, ucp_put_nbi(nullptr, this, 1, 0, rkey));
+    EXPECT_EQ(nullptr, fake_comm.name);
+    EXPECT_EQ(UCS_ERR_BUSY, ucp_atomic_add32(nullptr, 1, 0, rkey));
+    EXPECT_EQ(UCS_ERR_BUSY, ucp_mem_map(nullptr, &params, &memh));
+    EXPECT_EQ(UCS_ERR_BUSY, ucp_ep_rkey_unpack(nullptr, this, &rkey));
+    ucp_worker_flush((ucp_worker_h)this);
+    ucp_ep_flush((ucp_ep_h)this);
+    EXPECT_EQ((std::vector<std::string>{"context", "put", "add", "flush worker",
+                                        "flush ep"}), m_told);
+    ucp_request_free(this);
+    EXPECT_STREQ("ucp_request_release", fake_call.name);
+}
+
+TEST_F(test_preload_windows, leave_the_rest_to_ucp) {
+    ucp_mem_map_params_t params = {};
+    ucp_rkey_h rkey             = nullptr;
+    ucp_mem_h memh;
+
+    make_context(UCP_FEATURE_RMA);
+    m_serves = 0;
+    ucp_put_nbi(nullptr, this, 1, 0, rkey);
+    EXPECT_STREQ("ucp_put_nbi", fake_comm.name);
+    ucp_atomic_add32(nullptr, 1, 0, rkey);
+    EXPECT_STREQ("ucp_atomic_add32", fake_call.name);
+    ucp_mem_map(nullptr, &params, &memh);
+    EXPECT_STREQ("ucp_mem_map", fake_call.name);
+    ucp_ep_rkey_unpack(nullptr, this, &rkey);
+    EXPECT_STREQ("ucp_ep_rkey_unpack", fake_call.name);
+    ucp_ep_flush((ucp_ep_h)this);
+    EXPECT_STREQ("ucp_ep_flush", fake_call.name);
+    ucp_rkey_buffer_release(this);
+    EXPECT_STREQ("ucp_rkey_buffer_release", fake_call.name);
+    ucp_request_free(this);
+    EXPECT_STREQ("ucp_request_free", fake_call.name);
+    EXPECT_EQ(std::vector<std::string>{"context"}, m_told);
+}
+
+TEST_F(test_preload_windows, are_told_of_all_that_ends) {
+    make_context(UCP_FEATURE_RMA);
+    m_told.clear();
+    ucp_rkey_destroy(nullptr);
+    ucp_ep_destroy(nullptr);
+    ucp_ep_close_nb(nullptr, 0);
+    ucp_ep_close_nbx(nullptr, nullptr);
+    ucp_disconnect_nb(nullptr);
+    ucp_mem_unmap(nullptr, nullptr);
+    ucp_worker_progress(nullptr);
+    ucp_worker_destroy(nullptr);
+    ucp_cleanup(nullptr);
+    EXPECT_EQ((std::vector<std::string>{"rkey", "closing", "closing", "closing",
+                                        "closing", "unmapping", "progressed",
+                                        "destroying", "cleaning"}), m_told);
+}
+
+TEST_F(test_preload_windows, register_a_page_with_managed_domains) {
+    uct_mem_h memh;
+
+    fake_is_ucp = 1;
+    fake_set_purpose(UCT_PREDREG_PURPOSE_WINDOW);
+    uct_md_mem_reg(managed(), this, 1 << 20, 0, &memh);
+    EXPECT_EQ(4096u, m_length);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, m_purpose);
+    uct_md_mem_reg(nullptr, this, 1 << 20, 0, &memh);
+    EXPECT_EQ(1u << 20, m_length);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, m_purpose);
+
+    fake_set_purpose(UCT_PREDREG_PURPOSE_MAPPED);
+    uct_md_mem_reg(managed(), this, 1 << 20, 0, &memh);
+    EXPECT_EQ(1u << 20, m_length);
+}
+
+TEST_F(test_preload_windows, know_the_parts_of_managed_domains) {
+    uint64_t parts;
+
+    fake_is_ucp = 1;
+    fake_pack_window(1, nullptr);
+    uct_md_mkey_pack_v2(nullptr, nullptr, 0, 0, 0, 0);
+    uct_md_mkey_pack_v2(managed(), nullptr, 0, 0, 0, 0);
+    fake_is_ucp = 0; /* As where libuct calls itself */
+    uct_md_mkey_pack_v2(managed(), nullptr, 0, 0, 0, 0);
+    fake_is_ucp = 1;
+    uct_md_mkey_pack_v2(nullptr, nullptr, 0, 0, 0, 0);
+    uct_md_mkey_pack_v2(managed(), nullptr, 0, 0, 0, 0);
+    fake_pack_window(0, &parts);
+    EXPECT_EQ(10u, parts);
+}
