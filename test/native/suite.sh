@@ -944,6 +944,77 @@ firehose_app_tests()
         --procs 3 --ms 200
 }
 
+# through_firehose BYTES COMMAND...: a job whose windows go through Firehose, which pins
+# no more than so many bytes in any of its ranks
+through_firehose()
+{
+    local bytes=$1
+    shift
+    (export NATIVE_ONE_SIDED=1 UCX_RCACHE_PRED_WINDOWS=firehose; "$@") &&
+        awk -v bytes="$bytes" "$value"'
+            (value("firehose_hits") < 1) ||
+            (value("firehose_requests") <= value("firehose_hits")) {
+                print "windows do not go through Firehose"
+                bad = 1
+            }
+            value("firehose_bytes_peak") > bytes {
+                print "the bound is exceeded"
+                bad = 1
+            }
+            END { exit bad }' "$work/summary"
+}
+
+# pinned_windows COMMAND...: a job whose windows do not go through Firehose
+pinned_windows()
+{
+    (export NATIVE_ONE_SIDED=1; "$@") &&
+        awk "$value"'value("firehose_requests") > 0 { bad = 1 }
+                     END { exit bad }' "$work/summary"
+}
+
+# unknown_job COMMAND...: a job that does not tell its ranks how many there are has its
+# windows pinned, and is told so
+unknown_job()
+{
+    with WINDOWS=firehose pinned_windows "$@" > "$work/said" 2>&1 ||
+        { cat "$work/said"; return 1; }
+    cat "$work/said"
+    [ "$(grep -c 'memory is pinned as a whole, since the env' "$work/said")" = 2 ]
+}
+
+# shmem_job COMMAND...: an OpenSHMEM program of two ranks without shared memory, of which
+# what is above holds
+shmem_job()
+{
+    managed 2 env UCX_TLS=cma,tcp,self $rig -- oshrun --mca spml ucx -np 2 \
+        env LD_PRELOAD="$preload" "$@"
+}
+
+window_tests()
+{
+    local windows="$apps/windows"
+    # M and MAXVICTIM as they are if nothing is said
+    local all=$((320 << 20))
+
+    run "windows, pinned" pinned_windows job 2 "$windows" --rounds 1
+    run "windows" through_firehose $all \
+        job 2 "$windows" --rounds 2 --max-pinned 12m
+    run "windows, 3 ranks" through_firehose $all \
+        job 3 "$windows" --rounds 1 --seed 2 --max-pinned 16m
+    run "windows, room for few" \
+        with FIREHOSE_M=1M with FIREHOSE_MAXVICTIM=512K \
+        through_firehose 1572864 job 3 "$windows" --rounds 1 --seed 3
+    run "windows beside a bound" with MAX_PINNED=4M \
+        through_firehose 4194304 job 2 "$windows" --rounds 1 --seed 4
+    run "windows of a job that is not known" unknown_job \
+        job 2 env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_NTASKS \
+        "$windows" --rounds 1
+    run "parts of MPI, windows" through_firehose $all \
+        job 2 "$apps/mpi_features" --only windows,dynamic,atomics --bytes 3m
+    [ ! -x "$apps/symmetric" ] ||
+        run "OpenSHMEM" through_firehose $all shmem_job "$apps/symmetric"
+}
+
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes
 # under stock UCX as well
 messages="--threads 1"
@@ -974,6 +1045,7 @@ if [ -z "$sanitizer" ]; then
     arena_tests
     firehose_tests
     firehose_app_tests
+    window_tests
     stock_tests
     run "integrity, 4 ranks" job 4 "$apps/integrity" $messages --seed 4
     run "integrity, on demand" \

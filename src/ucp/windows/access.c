@@ -53,6 +53,10 @@ start(access_t *access, ucp_ep_h ep, uint64_t address, size_t length,
         way = ucp_win_way_find(ep); /* Of the same peer */
     }
 
+    if (ucs_unlikely(ucp_win_fh() == NULL)) {
+        return UCS_ERR_UNREACHABLE; /* The context of the windows here is gone */
+    }
+
     if (ucs_unlikely(length == SIZE_MAX)) {
         ucs_error("windows: a datatype that is not contiguous; "
                   "UCX_RCACHE_PRED_WINDOWS=pin does without");
@@ -360,7 +364,6 @@ ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
                                    const ucp_request_param_t *param)
 {
     ucp_win_ticket_t *ticket;
-    ucs_status_ptr_t request;
     ucs_list_link_t pieces;
 
     (void)ucp_win_pieces_take(worker, ep, &pieces);
@@ -371,15 +374,6 @@ ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
     }
 
     /* Another flush has to tell */
-    while (!ucs_list_is_empty(&pieces)) {
-        ucp_win_piece_t *piece = ucs_list_head(&pieces, ucp_win_piece_t, link);
-        ucs_list_link_t one;
-
-        ucs_list_del(&piece->link);
-        ucs_list_head_init(&one);
-        ucs_list_add_tail(&one, &piece->link);
-        ucp_win_pieces_keep(piece->way, &one);
-    }
-    request = call_flush(worker, ep, param);
-    return request;
+    ucp_win_pieces_give_back(&pieces);
+    return call_flush(worker, ep, param);
 }

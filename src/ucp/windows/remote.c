@@ -162,7 +162,7 @@ check(const ucp_win_key_t *key, const ucp_win_way_t *way, ucs_status_t status)
 static ucs_status_t
 unpack(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h *rkey_p)
 {
-    ucp_fh_t *fh = ucp_win_start(way->context);
+    ucp_fh_t *fh = ucp_win_start_access(way->context);
     ucs_status_t status;
 
     if (fh == NULL) {

@@ -6,6 +6,7 @@
 
 #include "start.h"
 
+#include <ucp/firehose/params.h>
 #include <ucs/base/hash.h>
 #include <ucs/base/page.h>
 #include <ucs/debug/log_def.h>
@@ -15,15 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a bucket, in jobs of up to so many processes: with fewer firehoses a
- * bucket for each process, less would be in reach */
-#define LARGE_BUCKET  65536
-#define LARGE_PROCS   64
-#define MEDIUM_BUCKET 16384
-#define MEDIUM_PROCS  256
+/* Bytes of a bucket, at most, and the firehoses that a process is to get of each peer: of
+ * larger buckets there are fewer */
+#define MAX_BUCKET  65536ul
+#define MIN_SHARE   8
 
 /* Most bytes of an address: the rest of a key has some 300 */
-#define MAX_ADDRESS   700
+#define MAX_ADDRESS 700
 
 
 /* Whether this thread makes a worker with such settings */
@@ -148,22 +147,38 @@ static ucs_status_t make_context(ucp_context_h *context_p)
     return status;
 }
 
-static uint64_t get_bucket(void)
+/* Choose M and MAXVICTIM as the user and the bounds say, and the largest bucket of
+ * which each process gets enough */
+static ucs_status_t choose_sizes(ucp_fh_init_params_t *params)
 {
-    uint64_t bucket = (ucp_win.num_procs <= LARGE_PROCS)  ? LARGE_BUCKET :
-                      (ucp_win.num_procs <= MEDIUM_PROCS) ? MEDIUM_BUCKET : 0;
+    uint64_t page = ucs_rcache_pred_page_size();
+    ucp_fh_settings_t settings;
+    ucs_status_t status;
 
-    return ucs_max(bucket, ucs_rcache_pred_page_size());
+    status = ucp_fh_settings_get(params, &settings);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    params->field_mask |= UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM |
+                          UCP_FH_PARAM_FIELD_BUCKET;
+    params->m           = settings.local.m;
+    params->max_victim  = settings.local.max_victim;
+    params->bucket      = ucs_max(MAX_BUCKET, page);
+    while ((params->bucket > page) &&
+           (params->m / params->bucket / params->num_procs < MIN_SHARE)) {
+        params->bucket /= 2;
+    }
+    return UCS_OK;
 }
 
 /* Under lock */
 static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 {
     ucp_fh_init_params_t params = {
-        .field_mask = UCP_FH_PARAM_FIELD_BUCKET | UCP_FH_PARAM_FIELD_MAX_REGION,
+        .field_mask = UCP_FH_PARAM_FIELD_MAX_REGION,
         .num_procs  = ucp_win.num_procs,
         .index      = ucp_win.env->index,
-        .bucket     = get_bucket(),
         .max_region = 1
     };
     ucs_status_t status;
@@ -174,9 +189,14 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
     }
 
     params.context = ucp_win.context;
-    is_quiet       = 1;
-    status         = ucp_fh_init(&params, fh_p);
-    is_quiet       = 0;
+    status         = choose_sizes(&params);
+    if (status != UCS_OK) {
+        goto err_cleanup;
+    }
+
+    is_quiet = 1;
+    status   = ucp_fh_init(&params, fh_p);
+    is_quiet = 0;
     if (status != UCS_OK) {
         goto err_cleanup;
     }
@@ -232,7 +252,7 @@ static ucp_fh_t *try_to_start(ucp_context_h context)
     return fh;
 }
 
-ucp_fh_t *ucp_win_start(ucp_context_h context)
+ucp_fh_t *ucp_win_start_access(ucp_context_h context)
 {
     ucp_fh_t *fh;
 
@@ -240,12 +260,21 @@ ucp_fh_t *ucp_win_start(ucp_context_h context)
     fh = ucp_win_fh();
     if ((fh == NULL) && !ucp_win.is_over) {
         fh = try_to_start(context);
-    } else if ((fh != NULL) && (ucp_win.mem_context != context)) {
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+    return fh;
+}
+
+ucp_fh_t *ucp_win_start(ucp_context_h context)
+{
+    ucp_fh_t *fh = ucp_win_start_access(context);
+
+    /* It does not change as long as Firehose is there */
+    if ((fh != NULL) && (ucp_win.mem_context != context)) {
         ucp_win_tell_pinned("the windows of one UCP context only go through "
                             "Firehose, and there are two");
         fh = NULL;
     }
-    pthread_mutex_unlock(&ucp_win.lock);
     return fh;
 }
 

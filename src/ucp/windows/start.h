@@ -25,6 +25,11 @@ void ucp_win_start_context(ucp_context_h context);
  *  @return NULL if it cannot be, for this context; the log says why, once. */
 ucp_fh_t *ucp_win_start(ucp_context_h context);
 
+/** The same for accesses alone, for which any context will do.
+ *
+ *  @return NULL: it is not there, and cannot be started. */
+ucp_fh_t *ucp_win_start_access(ucp_context_h context);
+
 /** A context is about to be destroyed: if windows of it were served, Firehose
  *  ends. */
 void ucp_win_end(ucp_context_h context);

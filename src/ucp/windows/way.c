@@ -203,6 +203,19 @@ int ucp_win_pieces_take(ucp_worker_h worker, ucp_ep_h ep,
     return !ucs_list_is_empty(pieces);
 }
 
+void ucp_win_pieces_give_back(ucs_list_link_t *pieces)
+{
+    ucp_win_piece_t *piece;
+    ucs_list_link_t one;
+
+    while (!ucs_list_is_empty(pieces)) {
+        piece = ucs_list_extract_head(pieces, ucp_win_piece_t, link);
+        ucs_list_head_init(&one);
+        ucs_list_add_tail(&one, &piece->link);
+        ucp_win_pieces_keep(piece->way, &one);
+    }
+}
+
 static int has_dirty(ucp_worker_h worker, ucp_ep_h ep)
 {
     ucp_win_way_t *way;

@@ -63,6 +63,9 @@ void ucp_win_pieces_keep(ucp_win_way_t *way, ucs_list_link_t *pieces);
 int ucp_win_pieces_take(ucp_worker_h worker, ucp_ep_h ep,
                         ucs_list_link_t *pieces);
 
+/** Undo that: another flush will cover them. Takes them. */
+void ucp_win_pieces_give_back(ucs_list_link_t *pieces);
+
 /** @return whether there are any; takes no lock if nobody has any. */
 int ucp_win_pieces_exist(ucp_worker_h worker, ucp_ep_h ep);
 
