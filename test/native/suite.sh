@@ -982,6 +982,18 @@ unknown_job()
     [ "$(grep -c 'memory is pinned as a whole, since the env' "$work/said")" = 2 ]
 }
 
+# kept_caches COMMAND...: the same where the user keeps UCX's own caches
+kept_caches()
+{
+    local setting=UCX_CMA_REG_METHODS=rcache
+    case $suite in trixie|unstable) setting=UCX_RCACHE_ENABLE=y ;; esac
+    (export "${setting?}" NATIVE_ONE_SIDED=1 UCX_RCACHE_PRED_WINDOWS=firehose
+        $rig -- mpirun -np 2 env LD_PRELOAD="$preload" "$@") \
+        > "$work/said" 2>&1 || { cat "$work/said"; return 1; }
+    cat "$work/said"
+    [ "$(grep -c 'memory is pinned as a whole, since no' "$work/said")" = 2 ]
+}
+
 # shmem_job COMMAND...: an OpenSHMEM program of two ranks without shared memory, of which
 # what is above holds
 shmem_job()
@@ -1009,6 +1021,7 @@ window_tests()
     run "windows of a job that is not known" unknown_job \
         job 2 env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_NTASKS \
         "$windows" --rounds 1
+    run "windows beside caches of UCX" kept_caches "$windows" --rounds 1
     run "parts of MPI, windows" through_firehose $all \
         job 2 "$apps/mpi_features" --only windows,dynamic,atomics --bytes 3m
     [ ! -x "$apps/symmetric" ] ||

@@ -115,24 +115,29 @@ static void wait_outside(ucp_fh_t *fh, ucp_win_piece_t *piece)
     }
 }
 
-/* @return how a request has ended that was not granted at once */
-static ucs_status_t wait(ucp_fh_t *fh, ucp_win_piece_t *piece)
+static void complain_of_callback(void)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;
 
-    ucp_fh_settle(fh);
-    if (!ucp_win.env->is_in_progress()) {
-        wait_outside(fh, piece);
-    } else if (!wait_in_callback(fh, piece)) {
-        if (!atomic_flag_test_and_set(&is_told)) {
-            ucs_error("windows: a callback of UCP has begun an operation, and "
-                      "all firehoses to its peer are in use by operations that "
-                      "are not complete; UCX_RCACHE_PRED_FIREHOSE_M may be too "
-                      "low, or UCX_RCACHE_PRED_WINDOWS=pin does without");
-        }
-        return UCS_ERR_NO_RESOURCE;
+    if (!atomic_flag_test_and_set(&is_told)) {
+        ucs_error("windows: a callback of UCP has begun an operation, and all "
+                  "firehoses to its peer are in use by operations that are not "
+                  "complete; UCX_RCACHE_PRED_FIREHOSE_M may be too low, or "
+                  "UCX_RCACHE_PRED_WINDOWS=pin does without");
     }
-    return piece->request.comp.status;
+}
+
+/* @return whether a request has ended that was not granted at once. If not, it is left
+ * to whoever ends it */
+static int wait(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    ucp_fh_settle(fh);
+    if (ucp_win.env->is_in_progress()) {
+        return wait_in_callback(fh, piece);
+    }
+
+    wait_outside(fh, piece);
+    return 1;
 }
 
 static ucs_status_t
@@ -152,10 +157,11 @@ try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer,
     status = ucp_fh_remote_acquire(&fh->remote, &piece->request, peer, run);
     ucp_fh_unlock(fh);
     if (status == UCS_INPROGRESS) {
-        status = wait(fh, piece);
-        if (status == UCS_ERR_NO_RESOURCE) {
-            return status; /* It is not ours any more */
+        if (!wait(fh, piece)) {
+            complain_of_callback();
+            return UCS_ERR_NO_RESOURCE;
         }
+        status = piece->request.comp.status;
     }
 
     if (status != UCS_OK) {

@@ -23,6 +23,10 @@
 #include <uct/ib/predreg/md/use.h>
 #include <uct/ib/predreg/md/ucx_caches.h>
 
+#include <ucs/debug/log_def.h>
+
+#include <stdatomic.h>
+
 
 uct_predreg_core_t uct_predreg_core = UCT_PREDREG_CORE_INITIALIZER;
 
@@ -147,9 +151,23 @@ comm_issued(ucs_rcache_pred_window_t *window,
 
 static int windows(void)
 {
-    return (uct_predreg_core.knobs.windows == UCT_PREDREG_WINDOWS_FIREHOSE) &&
-           (uct_predreg_core.pred != NULL) &&
-           uct_predreg_is_managing(&uct_predreg_core);
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+    if (uct_predreg_core.knobs.windows != UCT_PREDREG_WINDOWS_FIREHOSE) {
+        return 0;
+    }
+
+    if ((uct_predreg_core.pred != NULL) &&
+        uct_predreg_is_managing(&uct_predreg_core)) {
+        return 1;
+    }
+
+    if (!atomic_flag_test_and_set(&is_told)) {
+        ucs_warn("UCX_RCACHE_PRED_WINDOWS=firehose: memory is pinned as a "
+                 "whole, since no memory is managed (POLICY, COMPONENTS, caches "
+                 "of UCX)");
+    }
+    return 0;
 }
 
 static int is_managed(uct_md_h md, const void *address, size_t length)
