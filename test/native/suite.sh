@@ -1007,7 +1007,14 @@ window_tests()
     local windows="$apps/windows"
     # M and MAXVICTIM as they are if nothing is said
     local all=$((320 << 20))
+    local bytes
 
+    for bytes in 256M 512K; do
+        run "windows, all calls, M of $bytes" with FIREHOSE_M=$bytes \
+            through_firehose $all managed 1 $rig -- env OMPI_COMM_WORLD_SIZE=1 \
+            OMPI_COMM_WORLD_RANK=0 UCX_TLS=cma,tcp LD_PRELOAD="$preload" \
+            "$apps/windowcalls"
+    done
     run "windows, pinned" pinned_windows job 2 "$windows" --rounds 1
     run "windows" through_firehose $all \
         job 2 "$windows" --rounds 2 --max-pinned 12m

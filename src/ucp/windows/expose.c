@@ -7,6 +7,7 @@
 #include "expose.h"
 #include "packed.h"
 #include "start.h"
+#include "way.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -214,6 +215,7 @@ void ucp_win_mem_unmapping(ucp_context_h context, ucp_mem_h memh)
     /* If Firehose has ended, nothing is pinned, and the edges went with the
      * context */
     if (ucp_win_fh() != NULL) {
+        ucp_win_ways_complete(); /* This process may have put to itself */
         (void)ucp_fh_unexpose(window->mem);
         edge_unmap(context, &window->head);
         edge_unmap(context, &window->tail);

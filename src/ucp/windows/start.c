@@ -87,6 +87,7 @@ void ucp_win_start_init(const predreg_windows_env_t *env)
     ucp_win.job       = get_job();
     ucs_log_push_handler(handle_message); /* It stays, and so does the library */
     ucs_list_head_init(&ucp_win.all_ways);
+    ucs_list_head_init(&ucp_win.workers);
     ucs_list_head_init(&ucp_win.dirty);
 }
 

@@ -26,10 +26,6 @@ typedef struct ucp_win_way {
     ucp_context_h   context; /**< The first three do not change */
     ucp_worker_h    worker;
     ucp_ep_h        ep;
-    ucs_thread_mode_t thread_mode; /**< Of the worker. Does not change */
-    /** Which thread has begun something last. Relaxed: a thread asks for itself
-     *  only */
-    _Atomic(pthread_t) thread;
     /* Protected by win.lock */
     ucs_list_link_t link;      /**< In ucp_win_t::ways */
     uint32_t        refs;      /**< Keys that were unpacked for it */
@@ -49,6 +45,15 @@ typedef struct ucp_win_way {
 } ucp_win_way_t;
 
 
+/** A worker of the program that only the thread may use which has made it. Does not
+ *  change. */
+typedef struct ucp_win_worker {
+    ucs_list_link_t link; /**< In ucp_win_t::workers */
+    ucp_worker_h    worker;
+    pthread_t       thread;
+} ucp_win_worker_t;
+
+
 typedef struct ucp_win {
     const predreg_windows_env_t *env; /**< Written once, before all else */
     uint64_t        job;              /**< As @a env: tells jobs apart */
@@ -64,6 +69,7 @@ typedef struct ucp_win {
     pthread_mutex_t lock;
     /* Protected by lock, until the end of the list */
     ucs_list_link_t all_ways;
+    ucs_list_link_t workers;     /**< ucp_win_worker_t */
     ucp_context_h   context;     /**< Of Firehose's own messages */
     ucp_context_h   mem_context; /**< The program's, whose windows are served */
     void            *address;    /**< Of Firehose in this process */

@@ -22,20 +22,58 @@
 #define MIN_UNFLUSHED 64
 
 
-void ucp_win_way_add_worker(ucp_context_h context, ucp_worker_h worker)
-{
-    if ((ucp_win_map_find(&ucp_win.contexts, context) != NULL) &&
-        (ucp_win_map_put(&ucp_win.contexts, worker, context) != UCS_OK)) {
-        ucs_warn("windows: no memory to note a worker");
-    }
-}
-
-static ucs_thread_mode_t get_thread_mode(ucp_worker_h worker)
+static int is_for_one_thread(ucp_worker_h worker)
 {
     ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
 
-    return (ucp_worker_query(worker, &attr) == UCS_OK) ?
-                   attr.thread_mode : UCS_THREAD_MODE_SERIALIZED;
+    return (ucp_worker_query(worker, &attr) == UCS_OK) &&
+           (attr.thread_mode == UCS_THREAD_MODE_SINGLE);
+}
+
+/* Note a worker that this thread may always use, see ucp_win_ways_help() */
+static void add_own(ucp_worker_h worker)
+{
+    ucp_win_worker_t *own = malloc(sizeof(*own));
+
+    if (own == NULL) {
+        return; /* It only helps */
+    }
+
+    own->worker = worker;
+    own->thread = pthread_self();
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_add_tail(&ucp_win.workers, &own->link);
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
+static void remove_own(ucp_worker_h worker)
+{
+    ucp_win_worker_t *own, *next;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_for_each_safe(own, next, &ucp_win.workers, link) {
+        if (own->worker == worker) {
+            ucs_list_del(&own->link);
+            free(own);
+        }
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
+void ucp_win_way_add_worker(ucp_context_h context, ucp_worker_h worker)
+{
+    if (ucp_win_map_find(&ucp_win.contexts, context) == NULL) {
+        return;
+    }
+
+    if (ucp_win_map_put(&ucp_win.contexts, worker, context) != UCS_OK) {
+        ucs_warn("windows: no memory to note a worker");
+        return;
+    }
+
+    if (is_for_one_thread(worker)) {
+        add_own(worker);
+    }
 }
 
 void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
@@ -54,10 +92,9 @@ void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
         return;
     }
 
-    way->context     = context;
-    way->worker      = worker;
-    way->ep          = ep;
-    way->thread_mode = get_thread_mode(worker);
+    way->context = context;
+    way->worker  = worker;
+    way->ep      = ep;
     ucs_list_head_init(&way->unflushed);
     ucs_list_head_init(&way->flushing);
     ucs_list_head_init(&way->dirty);
@@ -147,8 +184,6 @@ static void update_dirty(ucp_win_way_t *way)
 void ucp_win_pieces_keep(ucp_win_way_t *way, ucs_list_link_t *pieces)
 {
     ucp_fh_t *fh = ucp_win_fh();
-
-    atomic_store_explicit(&way->thread, pthread_self(), memory_order_relaxed);
 
     if (ucs_list_is_empty(pieces)) {
         return;
@@ -335,47 +370,6 @@ void ucp_win_way_empty_trash(ucp_win_way_t *way)
     }
 }
 
-/* Whether this thread may use the worker of a way while it is in a call that has
- * another one. Of workers that threads share by a lock of the program nobody knows who
- * has the lock */
-static int may_use(const ucp_win_way_t *way)
-{
-    return (way->thread_mode == UCS_THREAD_MODE_MULTI) ||
-           ((way->thread_mode == UCS_THREAD_MODE_SINGLE) &&
-            pthread_equal(pthread_self(),
-                          atomic_load_explicit(&way->thread,
-                                               memory_order_relaxed)));
-}
-
-/* @return the dirty way with this number that this thread may use, or NULL */
-static ucp_win_way_t *find_usable(ucp_fh_t *fh, unsigned number)
-{
-    ucp_win_way_t *found = NULL;
-    ucp_win_way_t *way;
-
-    ucp_fh_lock(fh);
-    ucs_list_for_each(way, &ucp_win.dirty, dirty) {
-        if (may_use(way) && (number-- == 0)) {
-            found = way;
-            break;
-        }
-    }
-    ucp_fh_unlock(fh);
-    return found;
-}
-
-void ucp_win_ways_help(void)
-{
-    ucp_fh_t *fh = ucp_win_fh();
-    unsigned i   = 0;
-    ucp_win_way_t *way;
-
-    for (; (way = find_usable(fh, i)) != NULL; ++i) {
-        ucp_win_way_flush_if_due(way);
-        (void)ucp_worker_progress(way->worker);
-    }
-}
-
 /* @return a way of a worker whose flush is due, or NULL */
 static ucp_win_way_t *find_due(ucp_fh_t *fh, ucp_worker_h worker)
 {
@@ -390,16 +384,10 @@ static ucp_win_way_t *find_due(ucp_fh_t *fh, ucp_worker_h worker)
     return NULL;
 }
 
-void ucp_win_way_progressed(ucp_worker_h worker)
+/* Flush all ways of a worker for which that is due */
+static void flush_due(ucp_fh_t *fh, ucp_worker_h worker)
 {
-    static __thread unsigned count;
-    ucp_fh_t *fh = ucp_win_fh();
     ucp_win_way_t *way;
-
-    if ((fh == NULL) || (++count % LOOK_EVERY != 0) ||
-        (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) == 0)) {
-        return;
-    }
 
     do {
         ucp_fh_lock(fh);
@@ -411,6 +399,53 @@ void ucp_win_way_progressed(ucp_worker_h worker)
     } while (way != NULL);
 }
 
+void ucp_win_way_progressed(ucp_worker_h worker)
+{
+    static __thread unsigned count;
+    ucp_fh_t *fh = ucp_win_fh();
+
+    if ((fh != NULL) && (++count % LOOK_EVERY == 0) &&
+        (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) > 0)) {
+        flush_due(fh, worker);
+    }
+}
+
+/* @return this thread's own worker with this number, or NULL */
+static ucp_worker_h find_own(unsigned number)
+{
+    ucp_worker_h worker = NULL;
+    ucp_win_worker_t *own;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_for_each(own, &ucp_win.workers, link) {
+        if (pthread_equal(own->thread, pthread_self()) && (number-- == 0)) {
+            worker = own->worker;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+    return worker;
+}
+
+void ucp_win_ways_help(void)
+{
+    unsigned i = 0;
+    ucp_worker_h worker;
+
+    for (; (worker = find_own(i)) != NULL; ++i) {
+        flush_due(ucp_win_fh(), worker);
+        (void)ucp_worker_progress(worker);
+    }
+}
+
+
+/* While this thread waits for a way, a peer may wait for another worker of it */
+static void progress(const ucp_win_way_t *way)
+{
+    if (ucp_worker_progress(way->worker) == 0) {
+        ucp_win_ways_help();
+    }
+}
 
 /* Complete what was begun on a way */
 static void complete(ucp_win_way_t *way)
@@ -426,11 +461,41 @@ static void complete(ucp_win_way_t *way)
     request = ucp_ep_flush_nbx(way->ep, &param);
     if (UCS_PTR_IS_PTR(request)) {
         while (ucp_request_check_status(request) == UCS_INPROGRESS) {
-            ucp_worker_progress(way->worker);
+            progress(way);
         }
         ucp_request_free(request);
     }
     ucp_win_pieces_release(&pieces);
+}
+
+/* @return a way of a worker through which something was begun, or NULL */
+static ucp_win_way_t *find_dirty(ucp_fh_t *fh, ucp_worker_h worker)
+{
+    ucp_win_way_t *found = NULL;
+    ucp_win_way_t *way;
+
+    ucp_fh_lock(fh);
+    ucs_list_for_each(way, &ucp_win.dirty, dirty) {
+        if (way->worker == worker) {
+            found = way;
+            break;
+        }
+    }
+    ucp_fh_unlock(fh);
+    return found;
+}
+
+void ucp_win_ways_complete(void)
+{
+    unsigned i = 0;
+    ucp_worker_h worker;
+    ucp_win_way_t *way;
+
+    for (; (worker = find_own(i)) != NULL; ++i) {
+        while ((way = find_dirty(ucp_win_fh(), worker)) != NULL) {
+            complete(way);
+        }
+    }
 }
 
 /* A flush of the library has the way in its hands */
@@ -443,7 +508,7 @@ static void wait_for_flush(ucp_fh_t *fh, ucp_win_way_t *way)
         is_flushing = way->is_flushing;
         ucp_fh_unlock(fh);
         if (is_flushing) {
-            ucp_worker_progress(way->worker);
+            progress(way);
         }
     } while (is_flushing);
 }
@@ -514,4 +579,5 @@ void ucp_win_way_close_worker(ucp_worker_h worker)
         ucp_win_way_close(ep);
     }
     (void)ucp_win_map_take(&ucp_win.contexts, worker);
+    remove_own(worker);
 }

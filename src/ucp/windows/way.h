@@ -74,10 +74,14 @@ int ucp_win_pieces_exist(ucp_worker_h worker, ucp_ep_h ep);
  *  back, or many are not flushed. By a thread that may use its worker. */
 void ucp_win_way_flush_if_due(ucp_win_way_t *way);
 
-/** As ucp_win_way_flush_if_due(), for all ways that this thread may use for certain;
- *  their workers are progressed. To be called while it waits for firehoses, which
- *  it may have used itself on another worker. */
+/** Flush what is due on all workers that this thread has made for itself alone, and
+ *  progress these. To be called while it waits for firehoses: it may have used them
+ *  on another one, or a peer may wait for what UCX emulates on it. */
 void ucp_win_ways_help(void);
+
+/** Complete all that was begun on the workers that this thread has made for itself
+ *  alone. */
+void ucp_win_ways_complete(void);
 
 /** Destroy keys of a way that lead nowhere any more. As above. */
 void ucp_win_way_empty_trash(ucp_win_way_t *way);
