@@ -1009,7 +1009,8 @@ window_tests()
     local all=$((320 << 20))
     local bytes
 
-    for bytes in 256M 512K; do
+    # Stock UCX 1.18 does not end it
+    [ -z "$suite" ] && for bytes in 256M 512K; do
         run "windows, all calls, M of $bytes" with FIREHOSE_M=$bytes \
             through_firehose $all managed 1 $rig -- env OMPI_COMM_WORLD_SIZE=1 \
             OMPI_COMM_WORLD_RANK=0 UCX_TLS=cma,tcp LD_PRELOAD="$preload" \
@@ -1030,7 +1031,8 @@ window_tests()
         "$windows" --rounds 1
     run "windows beside caches of UCX" kept_caches "$windows" --rounds 1
     run "parts of MPI, windows" through_firehose $all \
-        job 2 "$apps/mpi_features" --only windows,dynamic,atomics --bytes 3m
+        job 2 "$apps/mpi_features" --only windows,dynamic,atomics --bytes 3m \
+        --rounds 8
     [ ! -x "$apps/symmetric" ] ||
         run "OpenSHMEM" through_firehose $all shmem_job "$apps/symmetric"
 }

@@ -14,14 +14,7 @@
 #include <string.h>
 
 
-int ucp_win_serves_access(ucp_rkey_h rkey)
-{
-    const ucp_win_remote_t *remote = ucp_win_remote_find(rkey);
-
-    return (remote != NULL) && !remote->is_direct;
-}
-
-int ucp_win_serves_atomics(ucp_rkey_h rkey)
+int ucp_win_serves(ucp_rkey_h rkey)
 {
     return ucp_win_remote_find(rkey) != NULL;
 }
@@ -108,7 +101,6 @@ make(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h rkey)
 {
     ucp_win_remote_t *remote;
     ucs_status_t status;
-    void *pointer;
 
     remote = remote_alloc(key, way);
     if (remote == NULL) {
@@ -116,9 +108,7 @@ make(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h rkey)
         goto err;
     }
 
-    remote->is_direct = (ucp_rkey_ptr(rkey, key->start, &pointer) == UCS_OK);
-    status            = unpack_edge(way->ep, key, UCP_WIN_KEY_HEAD,
-                                    &remote->head);
+    status = unpack_edge(way->ep, key, UCP_WIN_KEY_HEAD, &remote->head);
     if (status != UCS_OK) {
         goto err_free;
     }

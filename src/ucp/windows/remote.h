@@ -22,8 +22,6 @@ typedef struct ucp_win_remote {
     uint64_t      first;
     uint64_t      last;
     uint64_t      end;
-    int           is_direct; /**< The processor reaches it: puts and gets with UCP's
-                                  own key need no pinned memory */
     ucp_rkey_h    head;      /**< Key to what is before @a first, or NULL */
     ucp_rkey_h    tail;      /**< The same from @a last on */
     uint32_t      rest_length;
@@ -38,8 +36,7 @@ static inline ucp_win_remote_t *ucp_win_remote_find(ucp_rkey_h rkey)
 }
 
 /* These stand for those of predreg_windows_t */
-int ucp_win_serves_access(ucp_rkey_h rkey);
-int ucp_win_serves_atomics(ucp_rkey_h rkey);
+int ucp_win_serves(ucp_rkey_h rkey);
 int ucp_win_rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
                         ucs_status_t *status_p);
 void ucp_win_rkey_destroying(ucp_rkey_h rkey);

@@ -16,8 +16,7 @@
 
 
 static predreg_windows_t windows = {
-    .serves_access     = ucp_win_serves_access,
-    .serves_atomics    = ucp_win_serves_atomics,
+    .serves            = ucp_win_serves,
     .mem_map           = ucp_win_mem_map,
     .mem_unmapping     = ucp_win_mem_unmapping,
     .is_window         = ucp_win_is_window,

@@ -375,7 +375,7 @@ static UCS_F_ALWAYS_INLINE int is_served(unsigned ucx, ucp_rkey_h rkey)
 {
     const predreg_windows_t *windows = predreg_windows(ucx);
 
-    return ucs_unlikely(windows != NULL) && windows->serves_access(rkey);
+    return ucs_unlikely(windows != NULL) && windows->serves(rkey);
 }
 
 /* Whether the data of a communication has the handle of such a window */

@@ -231,7 +231,7 @@ PREDREG_EXPORT ucs_status_t ucp_ep_flush(ucp_ep_h ep)
         unsigned ucx                     = predreg_ucx(PREDREG_CALLER); \
         const predreg_windows_t *windows = predreg_windows(ucx); \
         \
-        return ((windows != NULL) && windows->serves_atomics(rkey)) ? \
+        return ((windows != NULL) && windows->serves(rkey)) ? \
                windows->_name _args : PREDREG_REAL(ucx, _name) _args; \
     }
 

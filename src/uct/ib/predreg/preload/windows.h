@@ -91,12 +91,9 @@ typedef struct predreg_windows_env {
 /** What libucp_windows.so does in place of functions of UCP, or in addition to
  *  them. */
 typedef struct predreg_windows {
-    /** @return whether puts and gets with a key are to be handed to the functions
+    /** @return whether operations with a key are to be handed to the functions
      *          below. Takes no lock. */
-    int (*serves_access)(ucp_rkey_h rkey);
-
-    /** The same of atomics. */
-    int (*serves_atomics)(ucp_rkey_h rkey);
+    int (*serves)(ucp_rkey_h rkey);
 
     /** These stand for those of UCP, if the key is served. */
     PREDREG_WINDOWS_ACCESS(PREDREG_WINDOWS_MEMBER)

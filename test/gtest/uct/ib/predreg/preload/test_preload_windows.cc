@@ -51,8 +51,7 @@ protected:
 
     void fill()
     {
-        m_windows.serves_access  = serves;
-        m_windows.serves_atomics = serves;
+        m_windows.serves         = serves;
         m_windows.context_made   = [](ucp_context_h) { told("context"); };
         m_windows.cleaning       = [](ucp_context_h) { told("cleaning"); };
         m_windows.worker_made    = [](ucp_context_h, ucp_worker_h) {
