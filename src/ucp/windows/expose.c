@@ -9,6 +9,8 @@
 #include "start.h"
 #include "way.h"
 
+#include <ucs/base/align.h>
+
 #include <ucs/debug/log_def.h>
 
 #include <inttypes.h>
@@ -119,8 +121,8 @@ measure(const ucp_fh_t *fh, ucp_mem_h memh, window_t *window)
 
     window->start = (uintptr_t)attr.address;
     window->end   = window->start + attr.length;
-    window->first = ucs_align_up_pow2(window->start, bucket);
-    window->last  = ucs_align_down_pow2(window->end, bucket);
+    window->first = ucs_rcache_pred_align_up(window->start, bucket);
+    window->last  = ucs_rcache_pred_align_down(window->end, bucket);
     return (window->first < window->last) ? UCS_OK : UCS_ERR_INVALID_ADDR;
 }
 
