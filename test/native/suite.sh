@@ -1011,7 +1011,7 @@ window_tests()
     local windows="$apps/windows"
     # M and MAXVICTIM as they are if nothing is said
     local all=$((320 << 20))
-    local bytes
+    local bytes mode
 
     # Stock UCX 1.18 does not end it
     [ -z "$suite" ] && for bytes in 256M 512K; do
@@ -1019,6 +1019,13 @@ window_tests()
             through_firehose $all managed 1 $rig -- env OMPI_COMM_WORLD_SIZE=1 \
             OMPI_COMM_WORLD_RANK=0 UCX_TLS=cma,tcp LD_PRELOAD="$preload" \
             "$apps/windowcalls"
+    done
+    for mode in 0 1 2; do
+        run "windows, threads that wait for each other, mode $mode" \
+            with FIREHOSE_M=512K through_firehose 67633152 managed 1 $rig -- \
+            env OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 \
+            UCX_TLS=cma,tcp LD_PRELOAD="$preload" "$apps/windowthreads" \
+            --mode $mode
     done
     run "windows, pinned" pinned_windows job 2 "$windows" --rounds 1
     run "windows" through_firehose $all \

@@ -86,6 +86,38 @@ static void keep(access_t *access)
     ucp_win_pieces_keep(access->way, &access->pieces);
 }
 
+/* Whether a flush can stand for an operation with these parameters, none of which asks
+ * for a request or for none */
+static int may_be_flush(const ucp_request_param_t *param)
+{
+    return !(param->op_attr_mask & (UCP_OP_ATTR_FLAG_NO_IMM_CMPL |
+                                    UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL));
+}
+
+/* Whether an access has to be completed at once. If so, @a plain has the parameters
+ * for it. The program cannot be told of its end later: many set what belongs to a
+ * request when they have got it */
+static int is_scarce(const access_t *access, const ucp_request_param_t *param,
+                     ucp_request_param_t *plain)
+{
+    return ucs_unlikely(ucp_win_peer_is_scarce(access->remote->peer)) &&
+           may_be_flush(param) && ucp_win_ticket_strip(param, plain);
+}
+
+/* Complete an access that was posted. @return its status */
+static ucs_status_ptr_t finish(access_t *access, ucs_status_ptr_t request)
+{
+    keep(access);
+    if (UCS_PTR_IS_ERR(request)) {
+        return request;
+    }
+
+    if (UCS_PTR_IS_PTR(request)) {
+        ucp_request_free(request);
+    }
+    return UCS_STATUS_PTR(ucp_win_way_flush(access->way));
+}
+
 /* @return the present piece if it has the bucket of an address, or NULL */
 static ucp_win_piece_t *present_piece(access_t *access, uint64_t address)
 {
@@ -201,6 +233,7 @@ access_parts(access_t *access, void *buffer, int is_put, ucp_win_part_t *part,
 {
     ucp_request_param_t flush = flush_param(param);
     size_t done               = 0;
+    ucp_request_param_t plain;
     ucs_status_t status;
 
     for (;;) {
@@ -216,17 +249,13 @@ access_parts(access_t *access, void *buffer, int is_put, ucp_win_part_t *part,
         }
     }
 
+    if ((status == UCS_OK) && is_scarce(access, param, &plain)) {
+        return finish(access, NULL);
+    }
+
     keep(access);
     return (status != UCS_OK) ? UCS_STATUS_PTR(status) :
            ucp_win_flush_nbx(access->way->worker, access->way->ep, &flush);
-}
-
-/* Whether a flush can stand for an operation with these parameters, none of which asks
- * for a request or for none */
-static int may_be_flush(const ucp_request_param_t *param)
-{
-    return !(param->op_attr_mask & (UCP_OP_ATTR_FLAG_NO_IMM_CMPL |
-                                    UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL));
 }
 
 static ucs_status_t begin(access_t *access, ucp_ep_h ep, uint64_t address,
@@ -260,6 +289,7 @@ ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
                                  const ucp_request_param_t *param)
 {
     size_t length = get_length(param, count);
+    ucp_request_param_t plain;
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
@@ -278,6 +308,11 @@ ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
         return access_parts(&access, (void*)buffer, 1, &part, param);
     }
 
+    if (is_scarce(&access, param, &plain)) {
+        return finish(&access, ucp_put_nbx(ep, buffer, count, remote_addr,
+                                           part.rkey, &plain));
+    }
+
     request = ucp_put_nbx(ep, buffer, count, remote_addr, part.rkey, param);
     keep(&access);
     return request;
@@ -289,6 +324,7 @@ ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
 {
     size_t length = get_length(param, count);
     ucp_win_ticket_t *ticket;
+    ucp_request_param_t plain;
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
@@ -305,6 +341,11 @@ ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
 
     if (part.length < length) {
         return access_parts(&access, buffer, 0, &part, param);
+    }
+
+    if (is_scarce(&access, param, &plain)) {
+        return finish(&access, ucp_get_nbx(ep, buffer, count, remote_addr,
+                                           part.rkey, &plain));
     }
 
     ticket  = ucp_win_ticket_make(&access.pieces, param);
@@ -324,6 +365,7 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
 {
     size_t length            = get_length(param, count);
     ucp_win_ticket_t *ticket = NULL;
+    ucp_request_param_t plain;
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
@@ -337,6 +379,12 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
     if (part.length < length) { /* It is not aligned */
         ucp_win_pieces_release(&access.pieces);
         return UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM);
+    }
+
+    if (is_scarce(&access, param, &plain)) {
+        return finish(&access, ucp_atomic_op_nbx(ep, opcode, buffer, count,
+                                                 remote_addr, part.rkey,
+                                                 &plain));
     }
 
     if (param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER) {

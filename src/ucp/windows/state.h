@@ -77,6 +77,11 @@ typedef struct ucp_win {
     int             is_over;     /**< It could not be started, or has ended */
     /* Up to here */
 
+    /** Whether several threads may do one-sided communication: there is a worker whose
+     *  thread mode is not SINGLE, or workers of several threads. Relaxed: a thread
+     *  sees what its own worker is */
+    atomic_int      is_threaded;
+
     /** Firehose; NULL: it is not running. Written under lock with release, when the
      *  fields above are. It stays as long as the program's context, so that who has
      *  a key or a window may read it relaxed */

@@ -10,9 +10,13 @@
 
 /* What of the program's parameters is known here, and copied */
 #define FIELDS (UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | \
-                UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE | \
-                UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
-                UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_MEMH)
+                UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS | \
+                PLAIN_FIELDS)
+
+/* What of this concerns the operation */
+#define PLAIN_FIELDS \
+    (UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
+     UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_MEMH)
 
 /* The bits below this one stand for fields, those above for flags */
 #define FIRST_FLAG UCP_OP_ATTR_FLAG_NO_IMM_CMPL
@@ -28,22 +32,20 @@ static ucp_win_map_t tickets = UCP_WIN_MAP_INITIALIZER;
 static atomic_uint num_tickets;
 
 
+static int is_known(const ucp_request_param_t *param)
+{
+    return !(param->op_attr_mask & (FIRST_FLAG - 1) & ~(uint32_t)FIELDS);
+}
+
 /* Only what the mask names is read: the structure may be that of another version */
-static void copy_param(ucp_win_ticket_t *ticket,
+static void copy_plain(ucp_request_param_t *copy,
                        const ucp_request_param_t *param)
 {
-    uint32_t mask             = param->op_attr_mask;
-    ucp_request_param_t *copy = &ticket->param;
+    uint32_t mask = param->op_attr_mask;
 
-    copy->op_attr_mask = mask;
-    if (mask & UCP_OP_ATTR_FIELD_REQUEST) {
-        copy->request = param->request;
-    }
+    copy->op_attr_mask = mask & PLAIN_FIELDS;
     if (mask & UCP_OP_ATTR_FIELD_DATATYPE) {
         copy->datatype = param->datatype;
-    }
-    if (mask & UCP_OP_ATTR_FIELD_FLAGS) {
-        copy->flags = param->flags;
     }
     if (mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER) {
         copy->reply_buffer = param->reply_buffer;
@@ -53,6 +55,29 @@ static void copy_param(ucp_win_ticket_t *ticket,
     }
     if (mask & UCP_OP_ATTR_FIELD_MEMH) {
         copy->memh = param->memh;
+    }
+}
+
+int ucp_win_ticket_strip(const ucp_request_param_t *param,
+                         ucp_request_param_t *plain)
+{
+    copy_plain(plain, param);
+    return is_known(param);
+}
+
+static void copy_param(ucp_win_ticket_t *ticket,
+                       const ucp_request_param_t *param)
+{
+    uint32_t mask             = param->op_attr_mask;
+    ucp_request_param_t *copy = &ticket->param;
+
+    copy_plain(copy, param);
+    copy->op_attr_mask = mask;
+    if (mask & UCP_OP_ATTR_FIELD_REQUEST) {
+        copy->request = param->request;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_FLAGS) {
+        copy->flags = param->flags;
     }
     if (mask & UCP_OP_ATTR_FIELD_CALLBACK) {
         ticket->callback = param->cb.send;
@@ -103,7 +128,7 @@ ucp_win_ticket_t *ucp_win_ticket_make(ucs_list_link_t *pieces,
 {
     ucp_win_ticket_t *ticket;
 
-    if (param->op_attr_mask & (FIRST_FLAG - 1) & ~(uint32_t)FIELDS) {
+    if (!is_known(param)) {
         return NULL;
     }
 

@@ -37,6 +37,12 @@ typedef struct ucp_win_ticket {
 ucp_win_ticket_t *ucp_win_ticket_make(ucs_list_link_t *pieces,
                                       const ucp_request_param_t *param);
 
+/** Find what of the program's parameters concerns the operation, and not its request.
+ *
+ *  @return whether all of them are known here. */
+int ucp_win_ticket_strip(const ucp_request_param_t *param,
+                         ucp_request_param_t *plain);
+
 /** UCP has returned. Unless the request goes on, the ticket ends. @return what UCP has
  *  returned. */
 ucs_status_ptr_t

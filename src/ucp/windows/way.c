@@ -30,10 +30,16 @@ static int is_for_one_thread(ucp_worker_h worker)
            (attr.thread_mode == UCS_THREAD_MODE_SINGLE);
 }
 
+static void set_threaded(void)
+{
+    atomic_store_explicit(&ucp_win.is_threaded, 1, memory_order_relaxed);
+}
+
 /* Note a worker that this thread may always use, see ucp_win_ways_help() */
 static void add_own(ucp_worker_h worker)
 {
     ucp_win_worker_t *own = malloc(sizeof(*own));
+    ucp_win_worker_t *first;
 
     if (own == NULL) {
         return; /* It only helps */
@@ -43,6 +49,10 @@ static void add_own(ucp_worker_h worker)
     own->thread = pthread_self();
     pthread_mutex_lock(&ucp_win.lock);
     ucs_list_add_tail(&ucp_win.workers, &own->link);
+    first = ucs_list_head(&ucp_win.workers, ucp_win_worker_t, link);
+    if (!pthread_equal(first->thread, own->thread)) {
+        set_threaded();
+    }
     pthread_mutex_unlock(&ucp_win.lock);
 }
 
@@ -73,6 +83,8 @@ void ucp_win_way_add_worker(ucp_context_h context, ucp_worker_h worker)
 
     if (is_for_one_thread(worker)) {
         add_own(worker);
+    } else {
+        set_threaded();
     }
 }
 
@@ -447,25 +459,78 @@ static void progress(const ucp_win_way_t *way)
     }
 }
 
-/* Complete what was begun on a way */
-static void complete(ucp_win_way_t *way)
+/* Wait until a way is flushed: what was begun on it is complete then. The pieces of
+ * requests that go on are released by their tickets */
+static ucs_status_t flush(ucp_win_way_t *way)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};
     ucs_list_link_t pieces;
+    ucs_status_t status;
     void *request;
 
-    if (!ucp_win_pieces_take(way->worker, way->ep, &pieces)) {
-        return;
-    }
-
+    (void)ucp_win_pieces_take(way->worker, way->ep, &pieces);
     request = ucp_ep_flush_nbx(way->ep, &param);
+    status  = UCS_PTR_STATUS(request);
     if (UCS_PTR_IS_PTR(request)) {
-        while (ucp_request_check_status(request) == UCS_INPROGRESS) {
+        while ((status = ucp_request_check_status(request)) ==
+               UCS_INPROGRESS) {
             progress(way);
         }
         ucp_request_free(request);
     }
     ucp_win_pieces_release(&pieces);
+    return status;
+}
+
+/* Complete what was begun on a way that has pieces */
+static void complete(ucp_win_way_t *way)
+{
+    if (ucp_win_pieces_exist(way->worker, way->ep)) {
+        (void)flush(way);
+    }
+}
+
+/* A flush of the library has the way in its hands */
+static void wait_for_flush(ucp_fh_t *fh, ucp_win_way_t *way)
+{
+    int is_flushing;
+
+    do {
+        ucp_fh_lock(fh);
+        is_flushing = way->is_flushing;
+        ucp_fh_unlock(fh);
+        if (is_flushing) {
+            progress(way);
+        }
+    } while (is_flushing);
+}
+
+/* Whether operations have so many of a peer's firehoses that others, which may wait
+ * for them, could find too few */
+static int is_scarce(ucp_fh_t *fh, uint32_t index)
+{
+    const ucp_fh_peer_t *peer = &fh->remote.peers[index];
+    int ret;
+
+    ucp_fh_lock(fh);
+    ret = (peer->used - peer->num_idle) > (peer->limit / 2);
+    ucp_fh_unlock(fh);
+    return ret;
+}
+
+int ucp_win_peer_is_scarce(uint32_t peer)
+{
+    return ucs_unlikely(atomic_load_explicit(&ucp_win.is_threaded,
+                                             memory_order_relaxed)) &&
+           is_scarce(ucp_win_fh(), peer) && !ucp_win.env->is_in_progress();
+}
+
+ucs_status_t ucp_win_way_flush(ucp_win_way_t *way)
+{
+    ucs_status_t status = flush(way);
+
+    wait_for_flush(ucp_win_fh(), way);
+    return status;
 }
 
 /* @return a way of a worker through which something was begun, or NULL */
@@ -496,21 +561,6 @@ void ucp_win_ways_complete(void)
             complete(way);
         }
     }
-}
-
-/* A flush of the library has the way in its hands */
-static void wait_for_flush(ucp_fh_t *fh, ucp_win_way_t *way)
-{
-    int is_flushing;
-
-    do {
-        ucp_fh_lock(fh);
-        is_flushing = way->is_flushing;
-        ucp_fh_unlock(fh);
-        if (is_flushing) {
-            progress(way);
-        }
-    } while (is_flushing);
 }
 
 /* Destroy all keys of a way, those of firehoses that are still there as well */

@@ -83,6 +83,18 @@ void ucp_win_ways_help(void);
  *  alone. */
 void ucp_win_ways_complete(void);
 
+/** @return whether an operation on memory of a peer, which has its firehoses, has to
+ *          be completed by ucp_win_way_flush() before its call returns. That is where
+ *          several threads may have workers, and less than half of the peer's
+ *          firehoses is left to others: nobody can tell when a thread calls UCP for
+ *          its worker again, and other threads must not wait for that. */
+int ucp_win_peer_is_scarce(uint32_t peer);
+
+/** Wait until all that was begun on a way is complete. Not in a callback.
+ *
+ *  @return the status of the flush. */
+ucs_status_t ucp_win_way_flush(ucp_win_way_t *way);
+
 /** Destroy keys of a way that lead nowhere any more. As above. */
 void ucp_win_way_empty_trash(ucp_win_way_t *way);
 
