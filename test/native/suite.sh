@@ -976,14 +976,16 @@ pinned_windows()
                      END { exit bad }' "$work/summary"
 }
 
-# unknown_job COMMAND...: a job that does not tell its ranks how many there are has its
-# windows pinned, and is told so
-unknown_job()
+# told_pinned WHY COMMAND...: a job whose windows do not go through Firehose, and each
+# of whose 2 ranks says why, such as one that does not tell how many there are
+told_pinned()
 {
+    local why=$1
+    shift
     with WINDOWS=firehose pinned_windows "$@" > "$work/said" 2>&1 ||
         { cat "$work/said"; return 1; }
     cat "$work/said"
-    [ "$(grep -c 'memory is pinned as a whole, since the env' "$work/said")" = 2 ]
+    [ "$(grep -c "memory is pinned as a whole, since $why" "$work/said")" = 2 ]
 }
 
 # kept_caches COMMAND...: the same where the user keeps UCX's own caches
@@ -1037,9 +1039,11 @@ window_tests()
         through_firehose 1572864 job 3 "$windows" --rounds 1 --seed 3
     run "windows beside a bound" with MAX_PINNED=4M \
         through_firehose 4194304 job 2 "$windows" --rounds 1 --seed 4
-    run "windows of a job that is not known" unknown_job \
+    run "windows of a job that is not known" told_pinned "the env" \
         job 2 env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_NTASKS \
         "$windows" --rounds 1
+    run "windows, room for nobody" with FIREHOSE_M=4K \
+        told_pinned "Firehose could not be started" job 2 "$windows" --rounds 1
     run "windows beside caches of UCX" kept_caches "$windows" --rounds 1
     run "parts of MPI, windows" through_firehose $all \
         job 2 "$apps/mpi_features" --only windows,dynamic,atomics --bytes 3m \

@@ -283,6 +283,11 @@ void ucp_win_end(ucp_context_h context)
 {
     ucp_fh_t *fh;
 
+    /* Firehose's own ends under lock if Firehose cannot be started */
+    if (ucp_win_map_take(&ucp_win.contexts, context) == NULL) {
+        return;
+    }
+
     pthread_mutex_lock(&ucp_win.lock);
     fh = (ucp_win.mem_context == context) ? ucp_win_fh() : NULL;
     if (fh != NULL) {
@@ -291,7 +296,6 @@ void ucp_win_end(ucp_context_h context)
     }
     pthread_mutex_unlock(&ucp_win.lock);
 
-    (void)ucp_win_map_take(&ucp_win.contexts, context);
     if (fh != NULL) {
         ucp_fh_release_address(fh, ucp_win.address);
         ucp_fh_finalize(fh);
