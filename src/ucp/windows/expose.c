@@ -174,6 +174,18 @@ err_free:
     return status;
 }
 
+static const char *why_pinned(ucs_status_t status)
+{
+    switch (status) {
+    case UCS_ERR_INVALID_ADDR:
+        return "a window is so short that it has no whole bucket";
+    case UCS_ERR_ALREADY_EXISTS:
+        return "a window shares a bucket with another one";
+    default:
+        return ucs_status_string(status);
+    }
+}
+
 int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
                     ucp_mem_h *memh_p, ucs_status_t *status_p)
 {
@@ -195,13 +207,13 @@ int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
         return 1; /* Nothing is pinned where no domain is managed */
     }
 
-    if (window_make(fh, context, *memh_p) == UCS_OK) {
+    *status_p = window_make(fh, context, *memh_p);
+    if (*status_p == UCS_OK) {
         return 1;
     }
 
-    /* It shares buckets with another window, say. Nobody has its address yet, if UCP
-     * has allocated it */
-    ucp_win_tell_pinned("it has no whole bucket of its own");
+    /* Nobody has its address yet, if UCP has allocated it */
+    ucp_win_tell_pinned(why_pinned(*status_p));
     ucp_mem_unmap(context, *memh_p);
     return 0;
 }
