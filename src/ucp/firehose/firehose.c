@@ -195,8 +195,8 @@ static uint64_t now(void)
     return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
 }
 
-/* Wait for a request on the library's worker, unless it takes too long. The thread has
- * stopped */
+/* Wait for a request on the library's worker, unless it takes too long. The
+ * thread has stopped */
 static void wait_for(ucp_fh_t *fh, ucs_status_ptr_t request, uint64_t until)
 {
     if (!UCS_PTR_IS_PTR(request)) {
@@ -210,7 +210,8 @@ static void wait_for(ucp_fh_t *fh, ucs_status_ptr_t request, uint64_t until)
     ucp_request_free(request);
 }
 
-/* The endpoints are destroyed with the worker. What was sent has to leave before */
+/* The endpoints are destroyed with the worker. What was sent has to leave
+ * before */
 static void flush_worker(ucp_fh_t *fh)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};

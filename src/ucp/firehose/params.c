@@ -19,8 +19,8 @@
 
 #define VARIABLE "UCX_RCACHE_PRED_FIREHOSE_"
 
-/* Buckets. A region of 64 pages costs UCX's model of InfiniBand a third more to register
- * than one page, and needs one key */
+/* Buckets. A region of 64 pages costs UCX's model of InfiniBand a third more to
+ * register than one page, and needs one key */
 #define DEF_MAX_REGION 64
 
 /* The part of M that is set apart for regions: the 8th */

@@ -26,8 +26,8 @@ typedef struct ucp_fh_settings {
 } ucp_fh_settings_t;
 
 
-/** @return UCS_ERR_INVALID_PARAM, which the log explains, or UCS_OK. What is not checked
- *          here is by the tables. */
+/** @return UCS_ERR_INVALID_PARAM, which the log explains, or UCS_OK. What is
+ *          not checked here is by the tables. */
 ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
                                  ucp_fh_settings_t *settings);
 

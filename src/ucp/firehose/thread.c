@@ -23,12 +23,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long the thread sleeps at most, ns. Whoever has something for it wakes it; UCX is
- * asked now and then whether its peers are alive */
+/* How long the thread sleeps at most, ns. Whoever has something for it wakes
+ * it; UCX is asked now and then whether its peers are alive */
 #define SLEEP_IDLE    500000000L
 
-/* The same if the worker cannot wake it, or it looks after a worker of the program
- * that has something to do */
+/* The same if the worker cannot wake it, or it looks after a worker of the
+ * program that has something to do */
 #define SLEEP_POLLING 100000L
 
 /* How long pins wait for room that the system, or a bound, has not, ns.
@@ -39,8 +39,8 @@
 /* How long nothing waits so after it was in vain, ns */
 #define IMPATIENCE    10000000000ull
 
-/* So often in a row nothing has to happen before it sleeps, as messages seldom come
- * alone: some 10 us */
+/* So often in a row nothing has to happen before it sleeps, as messages seldom
+ * come alone: some 10 us */
 #define MAX_IDLE      64
 
 /* The worker is progressed so often before others get its lock */
@@ -62,8 +62,8 @@ static uint64_t cookie_of(const ucp_fh_parcel_t *parcel)
     return ((const ucp_fh_header_t*)parcel->data)->cookie;
 }
 
-/* Put a message where it belongs among those of its peer, nearly always at the end.
- * Under lock. @return 0 if there was one of its number */
+/* Put a message where it belongs among those of its peer, nearly always at the
+ * end. Under lock. @return 0 if there was one of its number */
 static int insert(ucp_fh_link_t *link, ucp_fh_parcel_t *parcel)
 {
     ucs_list_link_t *pos = link->inbox.prev;
@@ -107,8 +107,8 @@ static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
     }
 }
 
-/* @return a copy of a message, whose peer is known; NULL if it cannot be told whose it
- *         is */
+/* @return a copy of a message, whose peer is known; NULL if it cannot be told
+ *         whose it is */
 static ucp_fh_parcel_t *
 copy_message(ucp_fh_t *fh, const void *data, size_t length)
 {
@@ -141,7 +141,8 @@ message_has_come(void *arg, const void *header, size_t header_length,
     ucp_fh_t *fh            = arg;
     ucp_fh_parcel_t *parcel = NULL;
 
-    /* A rendezvous is none of ours: what there is of it is a description only */
+    /* A rendezvous is none of ours: what there is of it is a description
+     * only */
     if (!(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)) {
         parcel = copy_message(fh, data, length);
     }
@@ -194,8 +195,8 @@ static ucp_fh_parcel_t *next_message(ucp_fh_t *fh)
     return parcel;
 }
 
-/* A peer has made itself known. It may be known already, as its greeting and that of
- * this process may have met */
+/* A peer has made itself known. It may be known already, as its greeting and
+ * that of this process may have met */
 static ucs_status_t handle_hello(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 {
     size_t length    = parcel->length - sizeof(ucp_fh_header_t);
@@ -266,7 +267,8 @@ static int progress(ucp_fh_t *fh)
     return i > 0;
 }
 
-/* Look after workers that any thread may use. @return whether one waits for that */
+/* Look after workers that any thread may use. @return whether one waits for
+ * that */
 static int help_workers(ucp_fh_t *fh)
 {
     int num_busy = 0;

@@ -11,8 +11,9 @@
 
 /** @file thread.h
  *
- * The library's worker and the thread that progresses it: it answers peers whether
- * or not the program calls the library. It sleeps while nothing happens. */
+ * The library's worker and the thread that progresses it: it answers peers
+ * whether or not the program calls the library. It sleeps while nothing
+ * happens. */
 
 /** Make the worker, and have its messages received. */
 ucs_status_t ucp_fh_thread_create_worker(ucp_fh_t *fh);

@@ -54,7 +54,8 @@ start(access_t *access, ucp_ep_h ep, uint64_t address, size_t length,
     }
 
     if (ucs_unlikely(ucp_win_fh() == NULL)) {
-        return UCS_ERR_UNREACHABLE; /* The context of the windows here is gone */
+        return UCS_ERR_UNREACHABLE; /* The context of the windows here is
+                                       gone */
     }
 
     if (ucs_unlikely(length == SIZE_MAX)) {
@@ -86,17 +87,17 @@ static void keep(access_t *access)
     ucp_win_pieces_keep(access->way, &access->pieces);
 }
 
-/* Whether a flush can stand for an operation with these parameters, none of which asks
- * for a request or for none */
+/* Whether a flush can stand for an operation with these parameters, none of
+ * which asks for a request or for none */
 static int may_be_flush(const ucp_request_param_t *param)
 {
     return !(param->op_attr_mask & (UCP_OP_ATTR_FLAG_NO_IMM_CMPL |
                                     UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL));
 }
 
-/* Whether an access has to be completed at once. If so, @a plain has the parameters
- * for it. The program cannot be told of its end later: many set what belongs to a
- * request when they have got it */
+/* Whether an access has to be completed at once. If so, @a plain has the
+ * parameters for it. The program cannot be told of its end later: many set what
+ * belongs to a request when they have got it */
 static int is_scarce(const access_t *access, const ucp_request_param_t *param,
                      ucp_request_param_t *plain)
 {

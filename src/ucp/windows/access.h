@@ -11,10 +11,10 @@
 
 /** @file access.h
  *
- * Puts, gets, atomics and flushes of the program. They go through its own endpoint, with
- * keys to buckets in place of its key to the window: so order, completion, requests
- * and threads are UCP's. What meets more than one bucket goes in parts, and its request
- * is that of a flush.
+ * Puts, gets, atomics and flushes of the program. They go through its own
+ * endpoint, with keys to buckets in place of its key to the window: so order,
+ * completion, requests and threads are UCP's. What meets more than one bucket
+ * goes in parts, and its request is that of a flush.
  *
  * Each stands for the function of UCP whose name it has after ucp_win_. */
 

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A piece has this part of the peer's firehoses at most, so that what follows gets its
- * own while a flush is under way */
+/* A piece has this part of the peer's firehoses at most, so that what follows
+ * gets its own while a flush is under way */
 #define SHARE 4
 
 /* How long a callback waits for firehoses, which it can do nothing to get, s */
@@ -83,8 +83,8 @@ static int give_up(ucp_fh_t *fh, ucp_win_piece_t *piece)
     return is_pending;
 }
 
-/* A callback may not progress its worker: other threads, and those of Firehose, make
- * the request end. @return whether it has */
+/* A callback may not progress its worker: other threads, and those of Firehose,
+ * make the request end. @return whether it has */
 static int wait_in_callback(ucp_fh_t *fh, ucp_win_piece_t *piece)
 {
     time_t end = now() + PATIENCE_CALLBACK;
@@ -127,8 +127,8 @@ static void complain_of_callback(void)
     }
 }
 
-/* @return whether a request has ended that was not granted at once. If not, it is left
- * to whoever ends it */
+/* @return whether a request has ended that was not granted at once. If not, it
+ * is left to whoever ends it */
 static int wait(ucp_fh_t *fh, ucp_win_piece_t *piece)
 {
     ucp_fh_settle(fh);
@@ -216,8 +216,8 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
     }
 }
 
-/* Unpack a key for a way, merged with that of domains which need no pinned memory, so
- * that UCP finds what it would have found in one key for all */
+/* Unpack a key for a way, merged with that of domains which need no pinned
+ * memory, so that UCP finds what it would have found in one key for all */
 static ucs_status_t
 unpack(ucp_win_way_t *way, const ucp_fh_key_t *key, const void *rest,
        size_t rest_length, ucp_rkey_h *rkey_p)

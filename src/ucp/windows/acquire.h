@@ -21,13 +21,14 @@ typedef struct ucp_win_part {
 
 
 /**
- * Get firehoses on memory of a peer, on as much of it as one piece may have. Waits for
- * them; meanwhile the worker is progressed, unless this thread is in one of its
- * callbacks.
+ * Get firehoses on memory of a peer, on as much of it as one piece may have.
+ * Waits for them; meanwhile the worker is progressed, unless this thread is in
+ * one of its callbacks.
  *
- * @return UCS_ERR_INVALID_ADDR if it is not exposed any more; UCS_ERR_NO_RESOURCE if
- *         a callback waits in vain; UCS_ERR_EXCEEDS_LIMIT if the peer has no room for
- *         a minute; UCS_ERR_NO_MEMORY; or why the peer is gone.
+ * @return UCS_ERR_INVALID_ADDR if it is not exposed any more;
+ *         UCS_ERR_NO_RESOURCE if a callback waits in vain;
+ *         UCS_ERR_EXCEEDS_LIMIT if the peer has no room for a minute;
+ *         UCS_ERR_NO_MEMORY; or why the peer is gone.
  */
 ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
                              uint64_t address, size_t length,
@@ -36,11 +37,12 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
 /**
  * Find the key of a part of a piece.
  *
- * @param [in]  rest     UCP's own key to the window, which the key of the part is
- *                       merged with.
- * @param [in]  address  Where the part begins; @a length to the end of what is wanted.
- * @return UCS_ERR_INVALID_ADDR if not all of it is exposed; UCS_ERR_NO_MEMORY; or an
- *         error of UCP.
+ * @param [in]  rest     UCP's own key to the window, which the key of the part
+ *                       is merged with.
+ * @param [in]  address  Where the part begins; @a length to the end of what is
+ * wanted.
+ * @return UCS_ERR_INVALID_ADDR if not all of it is exposed; UCS_ERR_NO_MEMORY;
+ *         or an error of UCP.
  */
 ucs_status_t
 ucp_win_find_part(ucp_win_piece_t *piece, const void *rest, size_t rest_length,

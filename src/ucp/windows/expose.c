@@ -17,12 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shortest memory that is a window, bytes: of less there is little to be saved */
+/* Shortest memory that is a window, bytes: of less there is little to be
+ * saved */
 #define MIN_LENGTH (1ul << 20)
 
 
-/* The bytes before the whole buckets of a window, or after them: they are pinned, as
- * buckets may be shared with other memory, or not be mapped completely */
+/* The bytes before the whole buckets of a window, or after them: they are
+ * pinned, as buckets may be shared with other memory, or not be mapped
+ * completely */
 typedef struct {
     ucp_mem_h memh;   /* NULL: there are none */
     void      *packed;
@@ -42,8 +44,8 @@ typedef struct {
 } window_t;
 
 
-/* Whether the program may mean memory for its peers that is worth it. Of flags and
- * fields that are not known here, UCP knows better */
+/* Whether the program may mean memory for its peers that is worth it. Of flags
+ * and fields that are not known here, UCP knows better */
 static int is_large(const ucp_mem_map_params_t *params)
 {
     const uint64_t known = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
@@ -242,7 +244,8 @@ int ucp_win_is_window(ucp_mem_h memh)
     return ucp_win_map_find(&ucp_win.windows, memh) != NULL;
 }
 
-/* UCP's own key, without the parts of managed domains: these have registered a page */
+/* UCP's own key, without the parts of managed domains: these have registered a
+ * page */
 static ucs_status_t
 pack_rest(ucp_context_h context, ucp_mem_h memh, void **rest_p, size_t *length_p)
 {

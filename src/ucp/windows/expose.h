@@ -11,8 +11,8 @@
 
 /** @file expose.h
  *
- * Windows of this process: memory that the program maps for its peers. The functions
- * stand for those of predreg_windows_t. */
+ * Windows of this process: memory that the program maps for its peers. The
+ * functions stand for those of predreg_windows_t. */
 
 int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
                     ucp_mem_h *memh_p, ucs_status_t *status_p);

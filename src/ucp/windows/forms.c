@@ -7,7 +7,8 @@
 #include "forms.h"
 #include "access.h"
 
-/* Up to UCX 1.23, the older calls of UCP are made of the newer ones in this way */
+/* Up to UCX 1.23, the older calls of UCP are made of the newer ones in this
+ * way */
 
 /* A callback of an older call has no argument of its own: it is the argument */
 static void call_old(void *request, ucs_status_t status, void *user_data)

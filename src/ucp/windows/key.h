@@ -17,8 +17,8 @@ BEGIN_C_DECLS
 
 /** @file key.h
  *
- * The packed key of a window, which takes the place of UCP's: what a peer has to
- * know to reach it. Pure. Numbers are in the byte order of the machine.
+ * The packed key of a window, which takes the place of UCP's: what a peer has
+ * to know to reach it. Pure. Numbers are in the byte order of the machine.
  *
  * The first word is none that a key of UCP begins with: there it would mean
  * domains with numbers that no context has.
@@ -66,11 +66,11 @@ void ucp_win_key_write(const ucp_win_key_t *key, void *packed);
  *          read, which every key of UCP has. */
 int ucp_win_key_is(const void *packed);
 
-/** Read a packed key; the parts stay in it. Nobody knows how long it is: UCP is not
- *  told, either.
+/** Read a packed key; the parts stay in it. Nobody knows how long it is: UCP is
+ *  not told, either.
  *
- *  @return UCS_ERR_UNSUPPORTED if it is of another version; UCS_ERR_INVALID_PARAM if
- *          it is damaged. */
+ *  @return UCS_ERR_UNSUPPORTED if it is of another version;
+ *          UCS_ERR_INVALID_PARAM if it is damaged. */
 ucs_status_t ucp_win_key_read(const void *packed, ucp_win_key_t *key);
 
 END_C_DECLS

@@ -41,7 +41,8 @@ void *ucp_win_map_find(const ucp_win_map_t *map, const void *key)
                                                   memory_order_relaxed);
 }
 
-/* Under the lock. @return an entry in a bucket that is used for nothing, or NULL */
+/* Under the lock. @return an entry in a bucket that is used for nothing, or
+ * NULL */
 static ucp_win_map_entry_t *new_entry(ucp_win_map_t *map, unsigned bucket)
 {
     ucp_win_map_entry_t *entry = find_entry(map, bucket, NULL);

@@ -14,12 +14,13 @@
 
 /** @file map.h
  *
- * What belongs to a handle of UCP, for handles that come and go seldom and are looked
- * up with each operation. A look-up takes no lock. Pure.
+ * What belongs to a handle of UCP, for handles that come and go seldom and are
+ * looked up with each operation. A look-up takes no lock. Pure.
  *
- * An entry stays where it is for good, and is used again for another handle of the
- * same bucket: who walks along a bucket never meets freed memory. A handle must not
- * be taken out while another thread looks it up, as it may not be destroyed then.
+ * An entry stays where it is for good, and is used again for another handle of
+ * the same bucket: who walks along a bucket never meets freed memory. A handle
+ * must not be taken out while another thread looks it up, as it may not be
+ * destroyed then.
  */
 
 #define UCP_WIN_MAP_BITS    10
@@ -27,8 +28,9 @@
 
 
 typedef struct ucp_win_map_entry {
-    _Atomic(const void*)     key;   /**< NULL: free. Written under the lock of the
-                                         map, after @a value, with release */
+    _Atomic(const void*)     key;   /**< NULL: free. Written under the lock of
+                                         the map, after @a value, with
+                                         release */
     _Atomic(void*)           value; /**< Relaxed: @a key orders it */
     struct ucp_win_map_entry *next; /**< Does not change */
 } ucp_win_map_entry_t;

@@ -29,8 +29,8 @@ BEGIN_C_DECLS
  * Two keys of one context number the domains alike.
  */
 
-/** @return bytes of a key without what follows its parts, 0 if it is no key: its
- *          parts do not end within @a length. */
+/** @return bytes of a key without what follows its parts, 0 if it is no key:
+ *          its parts do not end within @a length. */
 size_t ucp_win_packed_size(const void *key, size_t length);
 
 /**
@@ -38,14 +38,15 @@ size_t ucp_win_packed_size(const void *key, size_t length);
  *
  * @param [inout] key     It gets shorter, and loses what follows its parts.
  * @param [in]    length  Bytes.
- * @param [in]    parts   Bit i: whether the part number i, in their order, goes.
+ * @param [in]    parts   Bit i: whether the part number i, in their order,
+ * goes.
  * @return bytes that are left; 0 if it is no key, which is not changed then.
  */
 size_t ucp_win_packed_strip(void *key, size_t length, uint64_t parts);
 
 /**
- * Make one key of two: a domain that has a part in both is in it with that of the
- * first.
+ * Make one key of two: a domain that has a part in both is in it with that of
+ * the first.
  *
  * @param [out] merged  Has room for @a length + @a other_length bytes.
  * @return bytes of it; 0 if one of both is no key.

@@ -19,8 +19,8 @@ int ucp_win_serves(ucp_rkey_h rkey)
     return ucp_win_remote_find(rkey) != NULL;
 }
 
-/* Get to know a peer by the address in its key. It gets to know this process by the
- * first message to it */
+/* Get to know a peer by the address in its key. It gets to know this process by
+ * the first message to it */
 static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
 {
     size_t length = key->lengths[UCP_WIN_KEY_ADDRESS];
@@ -94,8 +94,8 @@ remote_alloc(const ucp_win_key_t *key, ucp_win_way_t *way)
     return remote;
 }
 
-/* Make a window of a peer, whose own key was unpacked. Takes the reference to the way
- * if it succeeds */
+/* Make a window of a peer, whose own key was unpacked. Takes the reference to
+ * the way if it succeeds */
 static ucs_status_t
 make(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h rkey)
 {

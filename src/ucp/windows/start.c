@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a bucket, at most, and the firehoses that a process is to get of each peer: of
- * larger buckets there are fewer */
+/* Bytes of a bucket, at most, and the firehoses that a process is to get of
+ * each peer: of larger buckets there are fewer */
 #define MAX_BUCKET  65536ul
 #define MIN_SHARE   8
 
@@ -59,8 +59,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* What tells a job from others that its processes may meet. Those of a job have all
- * of it in common */
+/* What tells a job from others that its processes may meet. Those of a job have
+ * all of it in common */
 static uint64_t get_job(void)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID",
@@ -85,7 +85,8 @@ void ucp_win_start_init(const predreg_windows_env_t *env)
     ucp_win.num_procs = ((num > 0) && (num <= 1 << 20) && (env->index >= 0) &&
                          (env->index < num)) ? num : 0;
     ucp_win.job       = get_job();
-    ucs_log_push_handler(handle_message); /* It stays, and so does the library */
+    ucs_log_push_handler(handle_message); /* It stays, and so does the
+                                             library */
     ucs_list_head_init(&ucp_win.all_ways);
     ucs_list_head_init(&ucp_win.workers);
     ucs_list_head_init(&ucp_win.dirty);
@@ -116,8 +117,8 @@ static int is_for_threads(ucp_context_h context)
            (attr.thread_mode == UCS_THREAD_MODE_MULTI);
 }
 
-/* The receive queues of Firehose's own worker need no room for a flood of messages.
- * What a version of UCX does not have is left out */
+/* The receive queues of Firehose's own worker need no room for a flood of
+ * messages. What a version of UCX does not have is left out */
 static void shrink_queues(ucp_config_t *config)
 {
     (void)ucp_config_modify(config, "RC_VERBS_RX_QUEUE_LEN", "256");
@@ -148,8 +149,8 @@ static ucs_status_t make_context(ucp_context_h *context_p)
     return status;
 }
 
-/* Choose M and MAXVICTIM as the user and the bounds say, and the largest bucket of
- * which each process gets enough */
+/* Choose M and MAXVICTIM as the user and the bounds say, and the largest bucket
+ * of which each process gets enough */
 static ucs_status_t choose_sizes(ucp_fh_init_params_t *params)
 {
     uint64_t page = ucs_rcache_pred_page_size();

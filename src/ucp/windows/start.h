@@ -11,8 +11,8 @@
 
 /** @file start.h
  *
- * Firehose in this process: it is started when the first window is mapped, or the
- * first key of a window unpacked, and ends with the program's context. */
+ * Firehose in this process: it is started when the first window is mapped, or
+ * the first key of a window unpacked, and ends with the program's context. */
 
 /** Find out which job this is. To be called once, before all else. */
 void ucp_win_start_init(const predreg_windows_env_t *env);

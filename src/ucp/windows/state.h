@@ -17,11 +17,12 @@
  *
  * What the library knows in a process.
  *
- * LOCKS. win.lock comes before those of Firehose (ucp/firehose/core/state.h). UCP is
- * called under it while Firehose is started or ended, and else not.
+ * LOCKS. win.lock comes before those of Firehose (ucp/firehose/core/state.h).
+ * UCP is called under it while Firehose is started or ended, and else not.
  */
 
-/** An endpoint of the program, of a context that does one-sided communication. */
+/** An endpoint of the program, of a context that does one-sided
+ *  communication. */
 typedef struct ucp_win_way {
     ucp_context_h   context; /**< The first three do not change */
     ucp_worker_h    worker;
@@ -31,22 +32,22 @@ typedef struct ucp_win_way {
     uint32_t        refs;      /**< Keys that were unpacked for it */
     int             is_closed;
     /* Protected by ucp_fh::lock */
-    ucs_list_link_t unflushed; /**< Pieces that something was begun through, which
-                                    no flush covers yet */
+    ucs_list_link_t unflushed; /**< Pieces that something was begun through,
+                                    which no flush covers yet */
     uint32_t        num_unflushed;
-    ucs_list_link_t flushing;  /**< Pieces that a flush of the library covers, which
-                                    is under way if is_flushing is set */
+    ucs_list_link_t flushing;  /**< Pieces that a flush of the library covers,
+                                    which is under way if is_flushing is set */
     int             is_flushing;
-    ucs_list_link_t dirty;     /**< In ucp_win_t::dirty if one of both lists is not
-                                    empty; else empty */
+    ucs_list_link_t dirty;     /**< In ucp_win_t::dirty if one of both lists is
+                                    not empty; else empty */
     ucs_list_link_t rkeys;     /**< Keys to buckets, unpacked */
-    ucs_list_link_t trash;     /**< Of these, those to be destroyed, by a thread that
-                                    may use the worker */
+    ucs_list_link_t trash;     /**< Of these, those to be destroyed, by a thread
+                                    that may use the worker */
 } ucp_win_way_t;
 
 
-/** A worker of the program that only the thread may use which has made it. Does not
- *  change. */
+/** A worker of the program that only the thread may use which has made it. Does
+ *  not change. */
 typedef struct ucp_win_worker {
     ucs_list_link_t link; /**< In ucp_win_t::workers */
     ucp_worker_h    worker;
@@ -60,8 +61,8 @@ typedef struct ucp_win {
     uint32_t        num_procs;        /**< As @a env; 0: not known */
 
     ucp_win_map_t   ways;     /**< ucp_win_way_t by endpoint */
-    ucp_win_map_t   contexts; /**< Contexts by worker, and by themselves: those for
-                                   one-sided communication */
+    ucp_win_map_t   contexts; /**< Contexts by worker, and by themselves: those
+                                   for one-sided communication */
     ucp_win_map_t   windows;  /**< ucp_win_window_t by memory handle */
     ucp_win_map_t   remotes;  /**< ucp_win_remote_t by key */
     ucp_win_map_t   packed;   /**< Packed keys: what belongs to one is itself */
@@ -77,14 +78,14 @@ typedef struct ucp_win {
     int             is_over;     /**< It could not be started, or has ended */
     /* Up to here */
 
-    /** Whether several threads may do one-sided communication: there is a worker whose
-     *  thread mode is not SINGLE, or workers of several threads. Relaxed: a thread
-     *  sees what its own worker is */
+    /** Whether several threads may do one-sided communication: there is a
+     *  worker whose thread mode is not SINGLE, or workers of several threads.
+     *  Relaxed: a thread sees what its own worker is */
     atomic_int      is_threaded;
 
-    /** Firehose; NULL: it is not running. Written under lock with release, when the
-     *  fields above are. It stays as long as the program's context, so that who has
-     *  a key or a window may read it relaxed */
+    /** Firehose; NULL: it is not running. Written under lock with release, when
+     *  the fields above are. It stays as long as the program's context, so that
+     *  who has a key or a window may read it relaxed */
     _Atomic(ucp_fh_t*) fh;
 
     ucs_list_link_t dirty;       /**< Ways. Protected by ucp_fh::lock */

@@ -22,13 +22,15 @@
 #define FIRST_FLAG UCP_OP_ATTR_FLAG_NO_IMM_CMPL
 
 
-/* Of tickets whose requests may be complete at any time. After it, the map's own */
+/* Of tickets whose requests may be complete at any time. After it, the map's
+ * own */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Tickets by request, of those that go on */
 static ucp_win_map_t tickets = UCP_WIN_MAP_INITIALIZER;
 
-/* How many there are. Relaxed: a thread that was given a request sees it counted */
+/* How many there are. Relaxed: a thread that was given a request sees it
+ * counted */
 static atomic_uint num_tickets;
 
 
@@ -37,7 +39,8 @@ static int is_known(const ucp_request_param_t *param)
     return !(param->op_attr_mask & (FIRST_FLAG - 1) & ~(uint32_t)FIELDS);
 }
 
-/* Only what the mask names is read: the structure may be that of another version */
+/* Only what the mask names is read: the structure may be that of another
+ * version */
 static void copy_plain(ucp_request_param_t *copy,
                        const ucp_request_param_t *param)
 {
@@ -97,8 +100,8 @@ static void forget(ucp_win_ticket_t *ticket, void *request)
     }
 }
 
-/* Called by UCP when the request is complete. It may be before it is noted: then the
- * thread that notes it frees the ticket */
+/* Called by UCP when the request is complete. It may be before it is noted:
+ * then the thread that notes it frees the ticket */
 static void done(void *request, ucs_status_t status, void *user_data)
 {
     ucp_win_ticket_t *ticket = user_data;

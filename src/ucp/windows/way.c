@@ -17,8 +17,8 @@
 /* A worker's ways are looked at with one of so many of its progress calls */
 #define LOOK_EVERY 16
 
-/* A flush of the library begins when so many pieces are not flushed, and the way may
- * have no more firehoses for some of them */
+/* A flush of the library begins when so many pieces are not flushed, and the
+ * way may have no more firehoses for some of them */
 #define MIN_UNFLUSHED 64
 
 
@@ -293,8 +293,8 @@ int ucp_win_pieces_exist(ucp_worker_h worker, ucp_ep_h ep)
 }
 
 
-/* The flush of a way has ended. If it failed, the peer is gone, and its memory with
- * it */
+/* The flush of a way has ended. If it failed, the peer is gone, and its memory
+ * with it */
 static void finish_flush(ucp_win_way_t *way)
 {
     ucp_fh_t *fh = ucp_win_fh();
@@ -451,7 +451,8 @@ void ucp_win_ways_help(void)
 }
 
 
-/* While this thread waits for a way, a peer may wait for another worker of it */
+/* While this thread waits for a way, a peer may wait for another worker of
+ * it */
 static void progress(const ucp_win_way_t *way)
 {
     if (ucp_worker_progress(way->worker) == 0) {
@@ -459,8 +460,8 @@ static void progress(const ucp_win_way_t *way)
     }
 }
 
-/* Wait until a way is flushed: what was begun on it is complete then. The pieces of
- * requests that go on are released by their tickets */
+/* Wait until a way is flushed: what was begun on it is complete then. The
+ * pieces of requests that go on are released by their tickets */
 static ucs_status_t flush(ucp_win_way_t *way)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};
@@ -505,8 +506,8 @@ static void wait_for_flush(ucp_fh_t *fh, ucp_win_way_t *way)
     } while (is_flushing);
 }
 
-/* Whether operations have so many of a peer's firehoses that others, which may wait
- * for them, could find too few */
+/* Whether operations have so many of a peer's firehoses that others, which may
+ * wait for them, could find too few */
 static int is_scarce(ucp_fh_t *fh, uint32_t index)
 {
     const ucp_fh_peer_t *peer = &fh->remote.peers[index];

@@ -13,8 +13,9 @@
 
 #include <stdlib.h>
 
-/* An operation uses this part of a peer's firehoses at a time, so that others get
- * theirs, and so do its own pieces that follow while a flush is under way */
+/* An operation uses this part of a peer's firehoses at a time, so that others
+ * get theirs, and so do its own pieces that follow while a flush is under
+ * way */
 #define SHARE 4
 
 
@@ -123,7 +124,8 @@ post_part(ucp_fh_op_t *op, ucp_fh_piece_t *piece, const part_t *part)
     return UCS_PTR_IS_ERR(request) ? UCS_PTR_STATUS(request) : UCS_OK;
 }
 
-/* Find the longest part of a piece from a bucket on that has one key. Under lock */
+/* Find the longest part of a piece from a bucket on that has one key. Under
+ * lock */
 static ucp_fh_key_t *
 find_part(const ucp_fh_op_t *op, ucp_fh_piece_t *piece, part_t *part)
 {
@@ -142,8 +144,8 @@ find_part(const ucp_fh_op_t *op, ucp_fh_piece_t *piece, part_t *part)
     return key;
 }
 
-/* How much of an operation a part covers. @return UCS_ERR_INVALID_ADDR if not all of it
- * is exposed */
+/* How much of an operation a part covers. @return UCS_ERR_INVALID_ADDR if not
+ * all of it is exposed */
 static ucs_status_t
 measure_part(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
              const ucp_fh_key_t *key, part_t *part)
@@ -159,7 +161,8 @@ measure_part(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
                                                           UCS_ERR_INVALID_ADDR;
 }
 
-/* Post what goes through a piece that is granted. @a key is that of its first part */
+/* Post what goes through a piece that is granted. @a key is that of its first
+ * part */
 static ucs_status_t
 post_parts(ucp_fh_op_t *op, ucp_fh_piece_t *piece, ucp_fh_key_t *key,
            part_t *part)
@@ -214,8 +217,8 @@ static void post_piece(ucp_fh_op_t *op, ucp_fh_piece_t *piece,
     }
 }
 
-/* Under lock: a piece was granted or has failed. Its operation goes on by a thread that
- * may use its worker */
+/* Under lock: a piece was granted or has failed. Its operation goes on by a
+ * thread that may use its worker */
 static void piece_ended(ucp_fh_comp_t *self)
 {
     ucp_fh_piece_t *piece  = ucs_container_of(self, ucp_fh_piece_t,
@@ -254,8 +257,8 @@ static ucp_fh_piece_t *make_piece(ucp_fh_op_t *op)
     return piece;
 }
 
-/* Ask for the next piece, and post it if it is there. @return UCS_INPROGRESS if it is
- * not: another thread may go on with the operation then */
+/* Ask for the next piece, and post it if it is there. @return UCS_INPROGRESS if
+ * it is not: another thread may go on with the operation then */
 static ucs_status_t begin_piece(ucp_fh_op_t *op)
 {
     ucp_fh_t *fh          = op->worker->fh;
@@ -286,7 +289,8 @@ static ucs_status_t begin_piece(ucp_fh_op_t *op)
     return status;
 }
 
-/* Begin pieces until all is posted, something fails, or one has to be waited for */
+/* Begin pieces until all is posted, something fails, or one has to be waited
+ * for */
 static void run_op(ucp_fh_op_t *op)
 {
     ucp_fh_worker_h worker = op->worker;
@@ -339,7 +343,8 @@ static void all_flushed(void *arg, ucs_status_t status)
     ucp_fh_op_end_part(op);
 }
 
-/* @return a flush that may begin, since all that came before it is posted; or NULL */
+/* @return a flush that may begin, since all that came before it is posted; or
+ * NULL */
 static ucp_fh_op_t *next_flush(ucp_fh_worker_h worker)
 {
     ucp_fh_op_t *op, *oldest;

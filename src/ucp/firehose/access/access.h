@@ -11,11 +11,11 @@
 
 /** @file access.h
  *
- * Puts, gets and atomics: how they get their firehoses, are cut into pieces that fit,
- * and into parts with one key each. */
+ * Puts, gets and atomics: how they get their firehoses, are cut into pieces
+ * that fit, and into parts with one key each. */
 
-/** Go on with the operations of a worker whose firehoses are there, and begin flushes
- *  that have waited for them. */
+/** Go on with the operations of a worker whose firehoses are there, and begin
+ *  flushes that have waited for them. */
 void ucp_fh_access_resume(ucp_fh_worker_h worker);
 
 #endif

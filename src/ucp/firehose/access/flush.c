@@ -52,8 +52,8 @@ static flush_t *make_flush(ucp_fh_worker_h worker, ucp_fh_way_t *way)
     return flush;
 }
 
-/* Under lock: what was written on a way so far is covered by a flush that begins
- * now */
+/* Under lock: what was written on a way so far is covered by a flush that
+ * begins now */
 static void take_pieces(flush_t *flush, ucp_fh_way_t *way)
 {
     ucs_list_splice_tail(&flush->pieces, &way->unflushed);

@@ -23,8 +23,8 @@ static ucs_status_t check_param(const ucp_request_param_t *param)
                    UCS_ERR_UNSUPPORTED : UCS_OK;
 }
 
-/* Only what the mask names is read: the program's structure may be that of another
- * version of UCX, which is the same so far */
+/* Only what the mask names is read: the program's structure may be that of
+ * another version of UCX, which is the same so far */
 static void copy_param(ucp_fh_op_t *op, const ucp_request_param_t *param)
 {
     uint32_t mask = param->op_attr_mask;
@@ -113,7 +113,8 @@ void ucp_fh_op_end_part(ucp_fh_op_t *op)
         return;
     }
 
-    /* Under the lock, since the program's thread may just be about to return it */
+    /* Under the lock, since the program's thread may just be about to return
+     * it */
     ucp_fh_lock(fh);
     is_returned = op->is_returned;
     atomic_store(&op->result, atomic_load(&op->error));

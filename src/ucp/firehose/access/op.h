@@ -11,7 +11,8 @@
 
 /** @file op.h
  *
- * The requests that the program is given: how an operation ends, and is freed. */
+ * The requests that the program is given: how an operation ends, and is
+ * freed. */
 
 typedef enum {
     UCP_FH_OP_PUT,
@@ -21,8 +22,8 @@ typedef enum {
 } ucp_fh_op_kind_t;
 
 
-/** An operation, which is a request of the program. What has no other note does not
- *  change while others know of it. */
+/** An operation, which is a request of the program. What has no other note does
+ *  not change while others know of it. */
 struct ucp_fh_op {
     ucs_list_link_t     link;       /**< In ucp_fh_worker::unposted or flushes.
                                          Protected by ucp_fh::lock */
@@ -36,29 +37,30 @@ struct ucp_fh_op {
     uint8_t             *buffer;
     uint64_t            remote;     /**< Address at the peer */
     size_t              length;     /**< Bytes */
-    size_t              posted;     /**< Of them, bytes that were posted. Of the thread
-                                         that posts it */
+    size_t              posted;     /**< Of them, bytes that were posted. Of the
+                                         thread that posts it */
     ucp_fh_piece_t      *piece;     /**< Which it waits for. Likewise */
     ucp_request_param_t param;      /**< For UCP */
     int                 has_callback;
     ucp_send_nbx_callback_t callback;
     void                *user_data;
-    atomic_uint         pending;    /**< Parts under way, and one while it is not
-                                         posted completely */
+    atomic_uint         pending;    /**< Parts under way, and one while it is
+                                         not posted completely */
     atomic_int          error;      /**< The first error, or UCS_OK. Written by
                                          whoever finds it */
-    atomic_int          result;     /**< UCS_INPROGRESS, or how it has ended; written
-                                         once, by whoever ends the last part */
+    atomic_int          result;     /**< UCS_INPROGRESS, or how it has ended;
+                                         written once, by whoever ends the last
+                                         part */
     /* Protected by ucp_fh::lock */
     int                 is_returned; /**< Whether the program knows of it */
-    int                 is_told;     /**< Whether its callback has been called, if
-                                          there is one */
+    int                 is_told;     /**< Whether its callback has been called,
+                                          if there is one */
     int                 is_freed;    /**< Whether the program has freed it */
 };
 
 
-/** @return an operation that is not begun, with one pending part, or NULL: *@a status_p
- *          says why. */
+/** @return an operation that is not begun, with one pending part, or NULL: *@a
+ *          status_p says why. */
 ucp_fh_op_t *
 ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
                const ucp_request_param_t *param, ucs_status_t *status_p);
@@ -66,8 +68,8 @@ ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
 /** Note an error. The first one counts. */
 void ucp_fh_op_fail(ucp_fh_op_t *op, ucs_status_t status);
 
-/** A part has ended. With the last one, the operation does: if the program knows of it,
- *  it is told, and @a op may be gone. Without lock. */
+/** A part has ended. With the last one, the operation does: if the program
+ *  knows of it, it is told, and @a op may be gone. Without lock. */
 void ucp_fh_op_end_part(ucp_fh_op_t *op);
 
 /** What the program gets, when its own thread has done what it could. */

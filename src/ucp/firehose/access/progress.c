@@ -85,8 +85,8 @@ static void close_way(ucp_fh_worker_h worker, ucp_fh_way_t *way)
     };
     ucs_status_ptr_t request;
 
-    /* It has been flushed. Without an error handler it has to be closed in agreement
-     * with the peer */
+    /* It has been flushed. Without an error handler it has to be closed in
+     * agreement with the peer */
     if (way->has_no_handler) {
         param.op_attr_mask = 0;
     }

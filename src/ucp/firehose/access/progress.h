@@ -11,11 +11,11 @@
 
 /** @file progress.h
  *
- * What goes on on a worker: by ucp_fh_worker_progress(), and by the library's thread for
- * workers that any thread may use. */
+ * What goes on on a worker: by ucp_fh_worker_progress(), and by the library's
+ * thread for workers that any thread may use. */
 
-/** @return whether a worker that any thread may use has something that does not wait for
- *          the program. Under ucp_fh::lock. */
+/** @return whether a worker that any thread may use has something that does not
+ *          wait for the program. Under ucp_fh::lock. */
 int ucp_fh_worker_is_busy(ucp_fh_worker_h worker);
 
 #endif

@@ -15,8 +15,8 @@
 
 /** @file worker.h
  *
- * Workers of the program, and their ways to peers: endpoints, and the firehoses that
- * were written through and are not known to be empty. */
+ * Workers of the program, and their ways to peers: endpoints, and the firehoses
+ * that were written through and are not known to be empty. */
 
 typedef struct ucp_fh_op ucp_fh_op_t;
 typedef struct ucp_fh_way ucp_fh_way_t;
@@ -28,19 +28,19 @@ typedef struct ucp_fh_piece {
     ucp_fh_op_t      *op;
     ucp_fh_way_t     *way;
     ucs_list_link_t  link;    /**< In ucp_fh_way_t::unflushed or a flush */
-    atomic_uint      pending; /**< Of a read: parts under way, and one while more
-                                   may come */
+    atomic_uint      pending; /**< Of a read: parts under way, and one while
+                                   more may come */
 } ucp_fh_piece_t;
 
 
-/** From a worker to a peer. Protected by ucp_fh::lock, but for the first four, which
- *  do not change. */
+/** From a worker to a peer. Protected by ucp_fh::lock, but for the first four,
+ *  which do not change. */
 struct ucp_fh_way {
     struct ucp_fh_worker *worker;
     ucp_fh_peer_arg_t    peer;
     ucp_ep_h             ep;
-    int                  has_no_handler; /**< The endpoint does not tell when its
-                                              peer is gone */
+    int                  has_no_handler; /**< The endpoint does not tell when
+                                              its peer is gone */
     ucs_list_link_t      unflushed;   /**< Pieces that were written through */
     unsigned             num_unflushed;
     int                  is_flushing;
@@ -55,14 +55,16 @@ struct ucp_fh_worker {
     int                    is_multi;  /**< Whether any thread may use it */
     ucs_list_link_t        link;      /**< In ucp_fh::workers */
     pthread_mutex_t        ways_lock; /**< Before all others: a way is made */
-    /** By number of the peer; NULL: there is none yet. Written under ways_lock */
+    /** By number of the peer; NULL: there is none yet. Written under
+     *  ways_lock */
     _Atomic(ucp_fh_way_t*) *ways;
     /* Protected by ucp_fh::lock */
     uint64_t               next_number; /**< Of an operation */
     ucs_list_link_t        unposted;  /**< Operations that have not been posted
                                            completely, by number */
     ucs_list_link_t        ready;     /**< Of these, those that can go on */
-    ucs_list_link_t        flushes;   /**< Flushes that have not begun, by number */
+    ucs_list_link_t        flushes;   /**< Flushes that have not begun, by
+                                           number */
     unsigned               num_flushing; /**< Flushes under way */
     ucs_list_link_t        dirty;     /**< Ways */
     ucs_list_link_t        rkeys;     /**< Its unpacked keys */
@@ -70,8 +72,8 @@ struct ucp_fh_worker {
 };
 
 
-/** @return the way to a peer, which is made if there is none, or NULL: *@a status_p
- *          says why. */
+/** @return the way to a peer, which is made if there is none, or NULL: *@a
+ *          status_p says why. */
 ucp_fh_way_t *ucp_fh_worker_way(ucp_fh_worker_h worker, uint32_t peer,
                                 ucs_status_t *status_p);
 

@@ -20,16 +20,16 @@ BEGIN_C_DECLS
 /** @file firehose.h
  *
  * One-sided access to memory that nobody registered beforehand: Firehose (Bell
- * and Nishtala 2004) over UCP. Memory is exposed, not pinned. What a peer touches
- * is pinned while it does, and for as long as there is room; a process never has
- * more than M + MAXVICTIM bytes pinned. See docs/firehose.md.
+ * and Nishtala 2004) over UCP. Memory is exposed, not pinned. What a peer
+ * touches is pinned while it does, and for as long as there is room; a process
+ * never has more than M + MAXVICTIM bytes pinned. See docs/firehose.md.
  *
  * THREADS. All functions may be called by any thread at any time, except:
- * ucp_fh_init() comes before and ucp_fh_finalize() after all others; functions that
- * take a @ref ucp_fh_worker_h may be called by those threads only that may use
- * the UCP worker in it, see ucp_fh_worker_create(). Callbacks may begin operations
- * and release pins, but not wait, and neither create nor destroy a worker. No
- * function may be called in the child of a fork.
+ * ucp_fh_init() comes before and ucp_fh_finalize() after all others; functions
+ * that take a @ref ucp_fh_worker_h may be called by those threads only that may
+ * use the UCP worker in it, see ucp_fh_worker_create(). Callbacks may begin
+ * operations and release pins, but not wait, and neither create nor destroy a
+ * worker. No function may be called in the child of a fork.
  */
 
 /** The library's state in a process. */
@@ -61,11 +61,11 @@ enum ucp_fh_init_params_field {
 typedef struct ucp_fh_init_params {
     uint64_t      field_mask; /**< Of @ref ucp_fh_init_params_field: which of
                                    the optional fields are set */
-    /** Made with UCP_FEATURE_AM, UCP_FEATURE_RMA, for atomics UCP_FEATURE_AMO32 and
-     *  UCP_FEATURE_AMO64, and with mt_workers_shared, since the library has a
-     *  thread. With UCP_FEATURE_WAKEUP this thread sleeps until there is something
-     *  to do; without, it looks every 100 us, and UCX may complain once that there
-     *  is no such feature. */
+    /** Made with UCP_FEATURE_AM, UCP_FEATURE_RMA, for atomics UCP_FEATURE_AMO32
+     *  and UCP_FEATURE_AMO64, and with mt_workers_shared, since the library has
+     *  a thread. With UCP_FEATURE_WAKEUP this thread sleeps until there is
+     *  something to do; without, it looks every 100 us, and UCX may complain
+     *  once that there is no such feature. */
     ucp_context_h context;
     uint32_t      num_procs;  /**< Processes of the job, 1 and more. All have to
                                    say the same */
@@ -74,23 +74,24 @@ typedef struct ucp_fh_init_params {
                                    many for each of them; up to 1 TiB (256 MiB,
                                    or what UCX_RCACHE_PRED_FIREHOSE_M says) */
     uint64_t      max_victim; /**< MAXVICTIM: bytes that are pinned for this
-                                   process at most, and that stay pinned although
-                                   nobody uses them; a bucket to 1 TiB (64 MiB,
-                                   or what
+                                   process at most, and that stay pinned
+                                   although nobody uses them; a bucket to 1 TiB
+                                   (64 MiB, or what
                                    UCX_RCACHE_PRED_FIREHOSE_MAXVICTIM says).
                                    Both are lowered to what the bounds of
                                    libuct_predreg.so leave */
     uint64_t      bucket;     /**< Bytes of a bucket, the unit that is pinned: a
                                    power of 2, a page and more (a page) */
-    uint32_t      max_region; /**< Buckets that are pinned together at most, 1 and
-                                   more; 1 is the page granularity of the paper
-                                   (64) */
-    uint64_t      slack;      /**< Bytes of M that may be lost to buckets which are
-                                   pinned because of their neighbours; less than
-                                   M (M / 8, none if @a max_region is 1) */
-    /** Of all endpoints (UCP_ERR_HANDLING_MODE_PEER; where no transport can do that,
-     *  UCP_ERR_HANDLING_MODE_NONE): whether it is noticed that a peer is gone. From
-     *  1.16 on, UCX emulates no atomics on endpoints that notice it. */
+    uint32_t      max_region; /**< Buckets that are pinned together at most, 1
+                                   and more; 1 is the page granularity of the
+                                   paper (64) */
+    uint64_t      slack;      /**< Bytes of M that may be lost to buckets which
+                                   are pinned because of their neighbours; less
+                                   than M (M / 8, none if @a max_region is 1) */
+    /** Of all endpoints (UCP_ERR_HANDLING_MODE_PEER; where no transport can do
+     *  that, UCP_ERR_HANDLING_MODE_NONE): whether it is noticed that a peer is
+     *  gone. From 1.16 on, UCX emulates no atomics on endpoints that notice
+     *  it. */
     ucp_err_handling_mode_t err_mode;
 } ucp_fh_init_params_t;
 
@@ -121,12 +122,12 @@ typedef struct ucp_fh_hold_attr {
 
 /**
  * To be called when a pin has ended that had to wait. Called by a thread of the
- * library or of the program which is in another function of the library, without
- * any lock. It may call functions of the library that do not wait, except those
- * that take a @ref ucp_fh_worker_h.
+ * library or of the program which is in another function of the library,
+ * without any lock. It may call functions of the library that do not wait,
+ * except those that take a @ref ucp_fh_worker_h.
  *
- * @param [in] hold    What the function that pins has returned, to be released; NULL
- *                     on error.
+ * @param [in] hold    What the function that pins has returned, to be released;
+ *                     NULL on error.
  * @param [in] status  UCS_OK, or an error.
  * @param [in] arg     The caller's.
  */
@@ -135,8 +136,8 @@ typedef void (*ucp_fh_pin_callback_t)(ucp_fh_hold_h hold, ucs_status_t status,
 
 
 /**
- * Start the library in this process (GASNet: firehose_init()). It makes a UCP worker
- * and a thread of its own, which answers peers.
+ * Start the library in this process (GASNet: firehose_init()). It makes a UCP
+ * worker and a thread of its own, which answers peers.
  *
  * @return UCS_ERR_INVALID_PARAM for a parameter that is not accepted, or
  *         UCS_ERR_EXCEEDS_LIMIT if M is less than a bucket for each peer, both
@@ -145,11 +146,11 @@ typedef void (*ucp_fh_pin_callback_t)(ucp_fh_hold_h hold, ucs_status_t status,
 ucs_status_t ucp_fh_init(const ucp_fh_init_params_t *params, ucp_fh_h *fh_p);
 
 /**
- * End it (GASNet: firehose_fini()). Peers are told that this process is gone: what
- * they ask for from now on ends with UCS_ERR_UNREACHABLE. Workers must have been
- * destroyed and pins released before. What is exposed need not be withdrawn. To
- * be called by all processes after they have synchronised: a peer whose access is
- * not complete loses it.
+ * End it (GASNet: firehose_fini()). Peers are told that this process is gone:
+ * what they ask for from now on ends with UCS_ERR_UNREACHABLE. Workers must
+ * have been destroyed and pins released before. What is exposed need not be
+ * withdrawn. To be called by all processes after they have synchronised: a peer
+ * whose access is not complete loses it.
  */
 void ucp_fh_finalize(ucp_fh_h fh);
 
@@ -167,13 +168,13 @@ ucp_fh_get_address(ucp_fh_h fh, void **address_p, size_t *length_p);
 void ucp_fh_release_address(ucp_fh_h fh, void *address);
 
 /**
- * Get to know a peer, by what ucp_fh_get_address() has returned there. Both have to:
- * what a peer asks for earlier is answered afterwards. A process may connect to
- * itself.
+ * Get to know a peer, by what ucp_fh_get_address() has returned there. Both
+ * have to: what a peer asks for earlier is answered afterwards. A process may
+ * connect to itself.
  *
- * @return UCS_ERR_INVALID_PARAM if this is not an address of process @a peer, or of
- *         another version of the library; UCS_ERR_ALREADY_EXISTS; or an error of
- *         UCP.
+ * @return UCS_ERR_INVALID_PARAM if this is not an address of process @a peer,
+ *         or of another version of the library; UCS_ERR_ALREADY_EXISTS; or an
+ *         error of UCP.
  */
 ucs_status_t ucp_fh_connect(ucp_fh_h fh, uint32_t peer, const void *address,
                             size_t length);
@@ -185,32 +186,32 @@ void ucp_fh_query(ucp_fh_h fh, ucp_fh_stats_t *stats);
 
 
 /**
- * Let peers access memory. Nothing is pinned yet. Whole buckets get pinned, so that
- * a peer which breaks the rules could reach the rest of the first and the last
- * bucket; and where a bucket is more than a page, all of its pages have to exist.
+ * Let peers access memory. Nothing is pinned yet. Whole buckets get pinned, so
+ * that a peer which breaks the rules could reach the rest of the first and the
+ * last bucket; and where a bucket is more than a page, all of its pages have to
+ * exist.
  *
  * If it is unmapped, UCX's memory hooks tell, and it is withdrawn: peers get
- * UCS_ERR_INVALID_ADDR. The memory stays mapped as long as one of them has firehoses
- * on it. If memory is exposed in place of what was unmapped, the function waits for
- * that.
+ * UCS_ERR_INVALID_ADDR. The memory stays mapped as long as one of them has
+ * firehoses on it. If memory is exposed in place of what was unmapped, the
+ * function waits for that.
  *
- * @return UCS_ERR_INVALID_PARAM if it is empty; UCS_ERR_ALREADY_EXISTS if it shares a
- *         bucket with other exposed memory; UCS_ERR_BUSY if that is just being
- *         withdrawn; UCS_ERR_NO_MEMORY.
+ * @return UCS_ERR_INVALID_PARAM if it is empty; UCS_ERR_ALREADY_EXISTS if it
+ *         shares a bucket with other exposed memory; UCS_ERR_BUSY if that is
+ *         just being withdrawn; UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucp_fh_expose(ucp_fh_h fh, void *address, size_t length,
                            ucp_fh_mem_h *mem_p);
 
 /**
  * Withdraw memory. Best called before it is unmapped. Peers are asked for their
- * firehoses on it; the function returns when it is not pinned any more, and what of
- * it was unmapped is gone. That takes
- * until operations in flight are complete, and those who access it without
- * progress of their workers keep it: there is no time limit. A peer that dies
- * meanwhile is not waited for.
+ * firehoses on it; the function returns when it is not pinned any more, and
+ * what of it was unmapped is gone. That takes until operations in flight are
+ * complete, and those who access it without progress of their workers keep it:
+ * there is no time limit. A peer that dies meanwhile is not waited for.
  *
- * @return UCS_OK, or the error with which some of it could not be unpinned; @a mem
- *         is gone in any case.
+ * @return UCS_OK, or the error with which some of it could not be unpinned; @a
+ *         mem is gone in any case.
  */
 ucs_status_t ucp_fh_unexpose(ucp_fh_mem_h mem);
 
@@ -222,10 +223,10 @@ ucs_status_t ucp_fh_unexpose(ucp_fh_mem_h mem);
  *                        NULL: wait for it.
  * @param [out] hold_p    To be released by ucp_fh_release(). Set before the
  *                        callback is called.
- * @return UCS_OK: it is pinned, and @a callback is not called. UCS_INPROGRESS: it
- *         will be. UCS_ERR_EXCEEDS_LIMIT if it is more than MAXVICTIM;
- *         UCS_ERR_INVALID_ADDR if it is being withdrawn; UCS_ERR_INVALID_PARAM if it
- *         is empty; UCS_ERR_NO_MEMORY; an error of ucp_mem_map().
+ * @return UCS_OK: it is pinned, and @a callback is not called. UCS_INPROGRESS:
+ *         it will be. UCS_ERR_EXCEEDS_LIMIT if it is more than MAXVICTIM;
+ *         UCS_ERR_INVALID_ADDR if it is being withdrawn; UCS_ERR_INVALID_PARAM
+ *         if it is empty; UCS_ERR_NO_MEMORY; an error of ucp_mem_map().
  */
 ucs_status_t ucp_fh_pin_local(ucp_fh_h fh, const void *address, size_t length,
                               ucp_fh_pin_callback_t callback, void *arg,
@@ -247,14 +248,15 @@ ucs_status_t ucp_fh_partial_pin_local(ucp_fh_h fh, const void *address,
                                       size_t length, ucp_fh_hold_h *hold_p);
 
 /**
- * Get firehoses on memory of a peer (GASNet: firehose_remote_pin()). Puts and gets
- * there are hits until they are released.
+ * Get firehoses on memory of a peer (GASNet: firehose_remote_pin()). Puts and
+ * gets there are hits until they are released.
  *
- * @return As ucp_fh_pin_local(), but UCS_ERR_EXCEEDS_LIMIT if the peer does not give
- *         so many firehoses; UCS_ERR_INVALID_ADDR if the memory is not exposed;
- *         UCS_ERR_INVALID_PARAM also if there is no such peer;
- *         UCS_ERR_NOT_CONNECTED; UCS_ERR_UNREACHABLE or UCS_ERR_ENDPOINT_TIMEOUT if
- *         the peer is gone; the error with which it could not pin the memory.
+ * @return As ucp_fh_pin_local(), but UCS_ERR_EXCEEDS_LIMIT if the peer does not
+ *         give so many firehoses; UCS_ERR_INVALID_ADDR if the memory is not
+ *         exposed; UCS_ERR_INVALID_PARAM also if there is no such peer;
+ *         UCS_ERR_NOT_CONNECTED; UCS_ERR_UNREACHABLE or
+ *         UCS_ERR_ENDPOINT_TIMEOUT if the peer is gone; the error with which it
+ *         could not pin the memory.
  */
 ucs_status_t ucp_fh_pin_remote(ucp_fh_h fh, uint32_t peer, uint64_t address,
                                size_t length, ucp_fh_pin_callback_t callback,
@@ -288,15 +290,15 @@ void ucp_fh_release(ucp_fh_hold_h hold);
 
 /**
  * Access memory of peers through a UCP worker, which is of the context that
- * ucp_fh_init() was given. The library makes its own endpoints on it, to its own
- * workers: so the peer's part of operations that UCX emulates is done by the
- * library's thread there.
+ * ucp_fh_init() was given. The library makes its own endpoints on it, to its
+ * own workers: so the peer's part of operations that UCX emulates is done by
+ * the library's thread there.
  *
- * If the thread mode of the worker is UCS_THREAD_MODE_MULTI, the functions below may
- * be called by any thread, and operations go on without being called for. If not,
- * they need ucp_fh_worker_progress(), and a thread that has put something must
- * flush before it waits for other threads in another way: until then its
- * firehoses are not free for them.
+ * If the thread mode of the worker is UCS_THREAD_MODE_MULTI, the functions
+ * below may be called by any thread, and operations go on without being called
+ * for. If not, they need ucp_fh_worker_progress(), and a thread that has put
+ * something must flush before it waits for other threads in another way: until
+ * then its firehoses are not free for them.
  *
  * @return UCS_OK, or UCS_ERR_NO_MEMORY.
  */
@@ -313,15 +315,16 @@ void ucp_fh_worker_destroy(ucp_fh_worker_h worker);
 unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker);
 
 /**
- * Put, get: as ucp_put_nbx() and ucp_get_nbx(), with the number of a peer in place of
- * an endpoint and a key. They go through firehoses, which are asked for if they
- * are missing. What is longer than the firehoses of a peer allow goes in parts.
- * A firehose that was written through is kept until a flush has shown that the data
- * have arrived; the library flushes by itself when others want it.
+ * Put, get: as ucp_put_nbx() and ucp_get_nbx(), with the number of a peer in
+ * place of an endpoint and a key. They go through firehoses, which are asked
+ * for if they are missing. What is longer than the firehoses of a peer allow
+ * goes in parts. A firehose that was written through is kept until a flush has
+ * shown that the data have arrived; the library flushes by itself when others
+ * want it.
  *
  * @param [in] count  Bytes, or elements of a contiguous datatype.
- * @param [in] param  As in UCP: callback, user data, contiguous datatype, memory type
- *                    and memory handle of @a buffer, the flags
+ * @param [in] param  As in UCP: callback, user data, contiguous datatype,
+ *                    memory type and memory handle of @a buffer, the flags
  *                    UCP_OP_ATTR_FLAG_FAST_CMPL and MULTI_SEND.
  * @return NULL: complete, and the callback is not called. A request for
  *         ucp_fh_request_check_status() and ucp_fh_request_free(). An error
@@ -342,9 +345,9 @@ ucs_status_ptr_t ucp_fh_get_nbx(ucp_fh_worker_h worker, uint32_t peer,
                                 uint64_t remote_address,
                                 const ucp_request_param_t *param);
 
-/** As ucp_atomic_op_nbx(), of one element; a reply buffer makes it a fetching one,
- *  and swaps need it. The address must be a multiple of its size, 4 or 8, which
- *  @a param has to say by its datatype.
+/** As ucp_atomic_op_nbx(), of one element; a reply buffer makes it a fetching
+ *  one, and swaps need it. The address must be a multiple of its size, 4 or 8,
+ *  which @a param has to say by its datatype.
  *
  *  @return As ucp_fh_put_nbx(), but UCS_ERR_INVALID_PARAM also if the
  *          datatype, the address, or a reply buffer that is missing breaks
@@ -354,9 +357,9 @@ ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
                      ucp_atomic_op_t opcode, const void *buffer,
                      uint64_t remote_address, const ucp_request_param_t *param);
 
-/** Complete all operations that were begun on a worker, here and at the peers. Of
- *  @a param, callback and user data are used. Errors of operations are told to these
- *  alone.
+/** Complete all operations that were begun on a worker, here and at the peers.
+ *  Of @a param, callback and user data are used. Errors of operations are told
+ *  to these alone.
  *
  *  @return As ucp_fh_put_nbx(); an error pointer is UCS_ERR_UNSUPPORTED for
  *          other parameters, UCS_ERR_NO_MEMORY, or an error of UCP. */

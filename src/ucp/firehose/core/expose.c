@@ -46,8 +46,8 @@ try_expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
     return status;
 }
 
-/* What was in the place before, and has been unmapped, is waited for: only then is the
- * place new to peers. Under lock, which is left meanwhile */
+/* What was in the place before, and has been unmapped, is waited for: only then
+ * is the place new to peers. Under lock, which is left meanwhile */
 static void wait_for_unmapped(ucp_fh_t *fh, const ucp_fh_run_t *run)
 {
     ucp_fh_unmap_begin(fh);

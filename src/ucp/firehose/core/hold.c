@@ -21,8 +21,8 @@ struct ucp_fh_hold {
     ucp_fh_call_t         call;
     ucp_fh_pin_callback_t callback; /* NULL: a thread waits */
     void                  *arg;
-    ucs_status_t          status;  /* UCS_INPROGRESS, or how it has ended. Protected
-                                      by ucp_fh::lock */
+    ucs_status_t          status;  /* UCS_INPROGRESS, or how it has ended.
+                                      Protected by ucp_fh::lock */
 };
 
 

@@ -66,8 +66,8 @@ take_sent(ucp_fh_t *fh, uint32_t slot, const ucp_fh_reply_message_t *reply)
     return NULL;
 }
 
-/* What a reply says, for the table, with keys that it refers to. @return NULL if
- * there is no memory */
+/* What a reply says, for the table, with keys that it refers to. @return NULL
+ * if there is no memory */
 static ucp_fh_answer_t *
 make_answers(const ucp_fh_reply_message_t *reply, ucp_fh_key_t **keys)
 {
@@ -126,8 +126,8 @@ err_drop_keys:
     return NULL;
 }
 
-/* Under lock. Takes what was sent. The answers refer to their keys; if the table does
- * not take them, they are dropped */
+/* Under lock. Takes what was sent. The answers refer to their keys; if the
+ * table does not take them, they are dropped */
 static void answered(ucp_fh_t *fh, uint32_t slot, ucp_fh_sent_t *sent,
                      const ucp_fh_answer_t *answers)
 {

@@ -20,8 +20,8 @@ void ucp_fh_mover_post(ucp_fh_t *fh, ucp_fh_move_t *move);
 
 /** A peer has answered. Without lock; ucp_fh_settle() has to follow.
  *
- *  @return UCS_ERR_INVALID_PARAM if the message is damaged, or answers none of this
- *          process. */
+ *  @return UCS_ERR_INVALID_PARAM if the message is damaged, or answers none of
+ *          this process. */
 ucs_status_t ucp_fh_mover_reply(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
 
 /** A peer wants firehoses back. As ucp_fh_mover_reply(). */

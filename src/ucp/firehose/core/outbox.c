@@ -15,7 +15,8 @@ void ucp_fh_wake(ucp_fh_t *fh)
     uint64_t one = 1;
     ssize_t ret;
 
-    /* It fails only if the thread has been woken 2^64 - 2 times and has not looked */
+    /* It fails only if the thread has been woken 2^64 - 2 times and has not
+     * looked */
     ret = write(fh->wake_fd, &one, sizeof(one));
     (void)ret;
 }

@@ -29,7 +29,8 @@ handle_message(const char *file, unsigned line, const char *function,
     return is_quiet ? UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
-/* It stays to the end of the process, and so does the library: see the Makefile */
+/* It stays to the end of the process, and so does the library: see the
+ * Makefile */
 static void install_handler(void)
 {
     ucs_log_push_handler(handle_message);

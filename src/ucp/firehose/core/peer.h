@@ -14,13 +14,14 @@
  * The end of a peer. */
 
 /**
- * A peer is gone: what it had is given back, what was asked of it fails with this
- * status. The first reason counts. Under ucp_fh::lock; ucp_fh_settle() has to follow.
+ * A peer is gone: what it had is given back, what was asked of it fails with
+ * this status. The first reason counts. Under ucp_fh::lock; ucp_fh_settle() has
+ * to follow.
  */
 void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status);
 
-/** A peer has sent what is not understood: that is its end for this process. Under
- *  ucp_fh::lock. */
+/** A peer has sent what is not understood: that is its end for this process.
+ *  Under ucp_fh::lock. */
 void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what);
 
 /** @return the error handler of endpoints to a peer, for a worker that calls it
@@ -29,8 +30,8 @@ void ucp_fh_peer_error(void *arg, ucp_ep_h ep, ucs_status_t status);
 
 
 /**
- * Make an endpoint to the worker of a peer's library, which tells when the peer is
- * gone if its transports can.
+ * Make an endpoint to the worker of a peer's library, which tells when the peer
+ * is gone if its transports can.
  *
  * @param [in]  arg               Stays where it is as long as the endpoint.
  * @param [out] has_no_handler_p  Whether it does not tell.

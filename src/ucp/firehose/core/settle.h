@@ -11,8 +11,8 @@
 
 /** @file settle.h
  *
- * What follows from a call of a table: messages to be sent, memory to be pinned and
- * unpinned, functions of the program to be called. */
+ * What follows from a call of a table: messages to be sent, memory to be pinned
+ * and unpinned, functions of the program to be called. */
 
 /** Do all of it. Without lock, by any thread, several of them at a time. */
 void ucp_fh_settle(ucp_fh_t *fh);

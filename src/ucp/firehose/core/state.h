@@ -27,25 +27,27 @@ BEGIN_C_DECLS
  * LOCKS. Two, in this order:
  *   send_lock   around each call of UCP that concerns the library's own worker
  *               and its endpoints
- *   lock        for all fields that say so. Nothing of UCP and no function of the
- *               program is called under it; memory may be allocated
- * Functions that the library's worker calls (a message has come, an endpoint has
- * failed) run under send_lock and may take lock. Functions of completions of the
- * tables (ucp_fh_comp_t::func) run under lock.
+ *   lock        for all fields that say so. Nothing of UCP and no function of
+ *               the program is called under it; memory may be allocated
+ * Functions that the library's worker calls (a message has come, an endpoint
+ * has failed) run under send_lock and may take lock. Functions of completions
+ * of the tables (ucp_fh_comp_t::func) run under lock.
  */
 
 /** Buckets that a message moves at most. A reply then has some 50 KB. */
 #define UCP_FH_MOVE_BUCKETS 256
 
 /** Messages of a peer that are kept until their turn: more than a peer ever has
- *  under way by far, so that one which sends nonsense does not fill the memory. */
+ *  under way by far, so that one which sends nonsense does not fill the
+ *  memory. */
 #define UCP_FH_MAX_INBOX    65536
 
 
 typedef struct ucp_fh ucp_fh_t;
 
 
-/** What the error handler of an endpoint to a peer is handed. Does not change. */
+/** What the error handler of an endpoint to a peer is handed. Does not
+ *  change. */
 typedef struct ucp_fh_peer_arg {
     ucp_fh_t *fh;
     uint32_t slot;
@@ -97,8 +99,8 @@ typedef struct ucp_fh_call {
 
 struct ucp_fh {
     ucp_context_h   context;     /**< Of the library's own worker */
-    ucp_context_h   mem_context; /**< Whose keys peers get: that of @a context, or
-                                      of another one, set before anything is
+    ucp_context_h   mem_context; /**< Whose keys peers get: that of @a context,
+                                      or of another one, set before anything is
                                       exposed */
     int             says_hello;  /**< Whether this process makes itself known to
                                       those that it connects to, and is content
@@ -121,11 +123,12 @@ struct ucp_fh {
     ucs_list_link_t outbox;    /**< Messages to be sent */
     ucs_list_link_t calls;     /**< Functions of the program to be called */
     ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
-    ucs_list_link_t parts;     /**< What of it is exposed still, ucp_fh_part_t */
-    ucs_list_link_t leaving;   /**< What is being withdrawn since the program has
-                                    unmapped it, ucp_fh_leaving_t */
-    int             has_mail;  /**< Whether an inbox may have a message whose turn
-                                    it is */
+    ucs_list_link_t parts;     /**< What of it is exposed still,
+                                    ucp_fh_part_t */
+    ucs_list_link_t leaving;   /**< What is being withdrawn since the program
+                                    has unmapped it, ucp_fh_leaving_t */
+    int             has_mail;  /**< Whether an inbox may have a message whose
+                                    turn it is */
     uint64_t        pinned_peak; /**< Buckets */
     uint64_t        num_answered;
     uint64_t        num_damaged;
@@ -139,13 +142,14 @@ struct ucp_fh {
     /* Up to here */
     ucp_address_t   *address;  /**< Of the worker */
     size_t          address_length;
-    pthread_mutex_t workers_lock; /**< Before send_lock; held by the library's thread
-                                       while it looks after workers */
+    pthread_mutex_t workers_lock; /**< Before send_lock; held by the library's
+                                       thread while it looks after workers */
     ucp_fh_watcher_t watcher;  /**< Of exposed memory */
     ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
                                     workers_lock */
     pthread_t       thread;
-    int             wake_fd;   /**< An eventfd: the thread has something to do */
+    int             wake_fd;   /**< An eventfd: the thread has something to
+                                    do */
     int             worker_fd; /**< Of the worker, or -1 */
     int             is_ending; /**< The thread is to end. Protected by lock */
 };
@@ -155,16 +159,16 @@ struct ucp_fh {
 struct ucp_fh_mem {
     ucp_fh_t         *fh;
     ucs_list_link_t  link;        /**< In ucp_fh::mems */
-    ucp_fh_watched_t watched;     /**< For what the program unmaps; has a lock of
-                                       its own */
-    unsigned         num_leaving; /**< What of it is being withdrawn: parts, and what
-                                       the program has unmapped */
+    ucp_fh_watched_t watched;     /**< For what the program unmaps; has a lock
+                                       of its own */
+    unsigned         num_leaving; /**< What of it is being withdrawn: parts, and
+                                       what the program has unmapped */
     ucs_status_t     status;      /**< The first error of that */
 };
 
 
-/** A part of exposed memory that peers may access: all of it at first. Protected by
- *  ucp_fh::lock. */
+/** A part of exposed memory that peers may access: all of it at first.
+ *  Protected by ucp_fh::lock. */
 typedef struct ucp_fh_part {
     ucp_fh_withdraw_t withdraw; /**< First member, see expose.c */
     ucp_fh_exposed_t  exposed;
@@ -175,7 +179,8 @@ typedef struct ucp_fh_part {
 } ucp_fh_part_t;
 
 
-/** What a region is pinned with: the handle of the local table. Does not change. */
+/** What a region is pinned with: the handle of the local table. Does not
+ *  change. */
 typedef struct ucp_fh_handle {
     ucp_mem_h memh;
     void      *packed; /**< Its key */
@@ -192,8 +197,9 @@ static inline void ucp_fh_lock(ucp_fh_t *fh)
     pthread_mutex_lock(&fh->lock);
 }
 
-/** Leave ucp_fh::lock. What has ended in the tables is told before: the answer to a
- *  peer, say, is written before anybody can take away what it speaks of. */
+/** Leave ucp_fh::lock. What has ended in the tables is told before: the answer
+ *  to a peer, say, is written before anybody can take away what it speaks
+ *  of. */
 static inline void ucp_fh_unlock(ucp_fh_t *fh)
 {
     ucp_fh_comp_t *comp;

@@ -122,8 +122,8 @@ write_keys(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, void *end)
     }
 }
 
-/* Under lock, so that no handle goes away meanwhile: a peer that gives back what it was
- * not told of yet would see to that */
+/* Under lock, so that no handle goes away meanwhile: a peer that gives back
+ * what it was not told of yet would see to that */
 static void reply(ucp_fh_t *fh, const ucp_fh_serve_t *serve)
 {
     ucp_fh_reply_pin_t *pins;

@@ -51,8 +51,8 @@ static void expose_part(ucp_fh_t *fh, ucp_fh_part_t *part, uint64_t start,
     ucs_list_add_tail(&fh->parts, &part->link);
 }
 
-/* Take buckets out of a part. @return whether @a spare was needed, since the part
- * became two */
+/* Take buckets out of a part. @return whether @a spare was needed, since the
+ * part became two */
 static int cut(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run,
                ucp_fh_part_t *spare)
 {
@@ -85,9 +85,10 @@ static int is_within(const ucp_fh_run_t *run, const ucp_fh_run_t *other)
            (ucp_fh_run_end(run) <= ucp_fh_run_end(other));
 }
 
-/* @return whether @a spare was needed: once at most, as a run that is within one part
- *         concerns no other. What is left of parts is at the end of the list, where
- *         it is found at once if the program unmaps what comes next */
+/* @return whether @a spare was needed: once at most, as a run that is within
+ *         one part concerns no other. What is left of parts is at the end of
+ *         the list, where it is found at once if the program unmaps what comes
+ *         next */
 static int
 cut_parts(ucp_fh_t *fh, const ucp_fh_run_t *run, ucp_fh_part_t *spare)
 {
@@ -109,9 +110,9 @@ cut_parts(ucp_fh_t *fh, const ucp_fh_run_t *run, ucp_fh_part_t *spare)
     return is_needed;
 }
 
-/* Whether a bucket belongs to exposed memory still, or is being withdrawn from it. If
- * not, it was withdrawn with other pages of it, and may be exposed with what is beside
- * it since */
+/* Whether a bucket belongs to exposed memory still, or is being withdrawn from
+ * it. If not, it was withdrawn with other pages of it, and may be exposed with
+ * what is beside it since */
 static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
                        ucp_fh_bucket_t bucket)
 {
@@ -134,8 +135,8 @@ static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
     return 0;
 }
 
-/* The buckets of some of exposed memory that are to be withdrawn: no others than its
- * own. @return whether there are any */
+/* The buckets of some of exposed memory that are to be withdrawn: no others
+ * than its own. @return whether there are any */
 static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
                  uint64_t start, uint64_t end, ucp_fh_run_t *run)
 {

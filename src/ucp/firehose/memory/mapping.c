@@ -81,8 +81,8 @@ static int keeps_page(const ucp_fh_mapping_t *mapping, uint64_t page)
     return (mapping->pages[page] & PAGE_KEPT) != 0;
 }
 
-/* Whether something holds for the first pages of a range; it does not outside of the
- * mapping. *end_p is where that changes */
+/* Whether something holds for the first pages of a range; it does not outside
+ * of the mapping. *end_p is where that changes */
 static int
 first_pages(const ucp_fh_mapping_t *mapping, uint64_t start, uint64_t *end_p,
             int (*holds)(const ucp_fh_mapping_t *mapping, uint64_t page))

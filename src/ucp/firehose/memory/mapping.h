@@ -17,16 +17,16 @@ BEGIN_C_DECLS
 
 /** @file mapping.h
  *
- * Exposed memory page by page: what the program has unmapped of it, and what of that
- * is kept mapped until no peer has a firehose on it any more.
+ * Exposed memory page by page: what the program has unmapped of it, and what of
+ * that is kept mapped until no peer has a firehose on it any more.
  *
- * A page is exposed first. The program unmaps it, or puts something else in its place;
- * its owner takes it, withdraws it, and releases it. If the program has unmapped it,
- * it is kept until then, and is unmapped by its release.
+ * A page is exposed first. The program unmaps it, or puts something else in its
+ * place; its owner takes it, withdraws it, and releases it. If the program has
+ * unmapped it, it is kept until then, and is unmapped by its release.
  *
- * No locks: the caller has one for all calls that concern a mapping. None of them
- * allocates, except ucp_fh_mapping_init(). Addresses are bytes; ranges that are not of
- * whole pages are extended to such.
+ * No locks: the caller has one for all calls that concern a mapping. None of
+ * them allocates, except ucp_fh_mapping_init(). Addresses are bytes; ranges
+ * that are not of whole pages are extended to such.
  */
 
 /** Exposed memory. */
@@ -49,9 +49,10 @@ void ucp_fh_mapping_cleanup(ucp_fh_mapping_t *mapping);
  * See to the first pages of a range.
  *
  * @param [in]    start  Where the range begins.
- * @param [inout] end_p  Its end; afterwards, that of pages for which the same holds.
- * @return whether these are to be left to this mapping if the program unmaps them:
- *         they are exposed, or kept already.
+ * @param [inout] end_p  Its end; afterwards, that of pages for which the same
+ * holds.
+ * @return whether these are to be left to this mapping if the program unmaps
+ *         them: they are exposed, or kept already.
  */
 int ucp_fh_mapping_has(const ucp_fh_mapping_t *mapping, uint64_t start,
                        uint64_t *end_p);
@@ -66,7 +67,8 @@ int ucp_fh_mapping_keep(ucp_fh_mapping_t *mapping, uint64_t start,
  * See to the first pages of a range.
  *
  * @param [in]    start  Where the range begins.
- * @param [inout] end_p  Its end; afterwards, that of pages for which the same holds.
+ * @param [inout] end_p  Its end; afterwards, that of pages for which the same
+ * holds.
  * @return whether these are kept.
  */
 int ucp_fh_mapping_keeps(const ucp_fh_mapping_t *mapping, uint64_t start,
@@ -76,19 +78,20 @@ int ucp_fh_mapping_keeps(const ucp_fh_mapping_t *mapping, uint64_t start,
 int ucp_fh_mapping_is_kept(const ucp_fh_mapping_t *mapping, uint64_t start,
                            uint64_t end);
 
-/** Whether memory is just being released, and the program has to wait before it puts
- *  something in its place. */
+/** Whether memory is just being released, and the program has to wait before it
+ *  puts something in its place. */
 int ucp_fh_mapping_is_releasing(const ucp_fh_mapping_t *mapping, uint64_t start,
                                 uint64_t end);
 
-/** The program puts something else in the place of memory, or moves it away. Nothing is
- *  kept there any more.
+/** The program puts something else in the place of memory, or moves it away.
+ *  Nothing is kept there any more.
  *
  *  @return whether there is something to be taken. */
 int ucp_fh_mapping_replace(ucp_fh_mapping_t *mapping, uint64_t start,
                            uint64_t end);
 
-/** Find the next memory that the program has unmapped or replaced, to be withdrawn.
+/** Find the next memory that the program has unmapped or replaced, to be
+ * withdrawn.
  *
  *  @return whether there is any. */
 int ucp_fh_mapping_next(ucp_fh_mapping_t *mapping, uint64_t *start_p,

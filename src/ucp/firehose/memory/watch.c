@@ -21,22 +21,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Handlers of negative priority are called before the kernel is, others after it.
- * Before the arena of libuct_predreg.so, which else would have the memory for
- * other uses */
+/* Handlers of negative priority are called before the kernel is, others after
+ * it. Before the arena of libuct_predreg.so, which else would have the memory
+ * for other uses */
 #define PRIORITY_BEFORE (-2)
 #define PRIORITY_AFTER  1
 
 
-/* All exposed memory of the process. The lock is taken by handlers, thus in any thread:
- * signals are blocked as long as it is held, and nothing else is called under it but
- * functions of mappings. */
+/* All exposed memory of the process. The lock is taken by handlers, thus in any
+ * thread: signals are blocked as long as it is held, and nothing else is called
+ * under it but functions of mappings. */
 static struct {
     pthread_spinlock_t lock;
     ucs_list_link_t    list;
-    /* Bounds of all that is in the list. Written under the lock; read by handlers
-     * without (relaxed: whoever exposes memory and unmaps it at a time has to
-     * order that) so that calls which concern none of it are not held up */
+    /* Bounds of all that is in the list. Written under the lock; read by
+     * handlers without (relaxed: whoever exposes memory and unmaps it at a time
+     * has to order that) so that calls which concern none of it are not held
+     * up */
     _Atomic uint64_t   start;
     _Atomic uint64_t   end;
     unsigned           page_shift;
@@ -49,9 +50,9 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* This thread unmaps what was kept. Volatile: the handler is called from within
- * munmap(), which libc declares not to call back. Initial-exec: in a library that was
- * opened by dlopen(), libc else allocates it when a thread first asks, which here may
- * be in the midst of free() */
+ * munmap(), which libc declares not to call back. Initial-exec: in a library
+ * that was opened by dlopen(), libc else allocates it when a thread first asks,
+ * which here may be in the midst of free() */
 static __thread volatile int is_releasing
         __attribute__((tls_model("initial-exec")));
 
@@ -91,8 +92,8 @@ static void tell(ucp_fh_watched_t *watched)
     (void)ret;
 }
 
-/* Keep the first pages of a range if they are exposed. @return whether they are;
- * *end_p is where others begin */
+/* Keep the first pages of a range if they are exposed. @return whether they
+ * are; *end_p is where others begin */
 static int keep(uint64_t start, uint64_t *end_p)
 {
     int is_kept = 0;
@@ -112,8 +113,8 @@ static int keep(uint64_t start, uint64_t *end_p)
     return is_kept;
 }
 
-/* Unmap without being asked whether it is exposed. What a handler of a signal unmaps
- * meanwhile may be, so that all signals are blocked */
+/* Unmap without being asked whether it is exposed. What a handler of a signal
+ * unmaps meanwhile may be, so that all signals are blocked */
 static int unmap(uint64_t start, uint64_t end)
 {
     int before_this = is_releasing;
@@ -188,8 +189,8 @@ static void replace(uint64_t start, uint64_t end)
         return;
     }
 
-    /* No longer than a call of munmap() takes, which would hold up the kernel as well:
-     * what comes to this place next must not be unmapped */
+    /* No longer than a call of munmap() takes, which would hold up the kernel
+     * as well: what comes to this place next must not be unmapped */
     while (!try_replace(start, end)) {
         sched_yield();
     }
@@ -263,8 +264,8 @@ static void handle_after(ucm_event_type_t type, ucm_event_t *event, void *arg)
     errno = saved_errno;
 }
 
-/* Nothing is exposed in the child of a fork, where another thread may have had the
- * lock at the fork */
+/* Nothing is exposed in the child of a fork, where another thread may have had
+ * the lock at the fork */
 static void forget(void)
 {
     pthread_spin_init(&registry.lock, PTHREAD_PROCESS_PRIVATE);
@@ -277,8 +278,9 @@ static void ignore(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
 }
 
-/* Whether UCM has to install its hooks by relocation. If that begins as late as here,
- * it may not end: in UCX 1.13, sbrk() and malloc() call each other for ever */
+/* Whether UCM has to install its hooks by relocation. If that begins as late as
+ * here, it may not end: in UCX 1.13, sbrk() and malloc() call each other for
+ * ever */
 static int is_by_relocation(void)
 {
     const char *mode = getenv("UCX_MEM_MMAP_HOOK_MODE");
@@ -291,8 +293,8 @@ static ucs_status_t set_handlers(void)
     int flags = is_by_relocation() ? UCM_EVENT_FLAG_NO_INSTALL : 0;
     ucs_status_t status;
 
-    /* This one has UCM install its hooks. Asked for the others, it would try out
-     * whether malloc() causes each of them, and find that it does not */
+    /* This one has UCM install its hooks. Asked for the others, it would try
+     * out whether malloc() causes each of them, and find that it does not */
     status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED | flags, PRIORITY_AFTER,
                                    ignore, NULL);
     if (status != UCS_OK) {
@@ -400,9 +402,9 @@ void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
     unlock(&signals);
 }
 
-/* Under the lock. @return whether the first pages of a range are kept for peers of
- * another library as well, to which the same memory was exposed; *end_p is where that
- * changes */
+/* Under the lock. @return whether the first pages of a range are kept for peers
+ * of another library as well, to which the same memory was exposed; *end_p is
+ * where that changes */
 static int is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start,
                              uint64_t *end_p)
 {
@@ -417,8 +419,8 @@ static int is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start,
     return is_kept;
 }
 
-/* Unmap the first that is kept in a range, or leave it to others who keep it. @return
- * where the rest of the range begins */
+/* Unmap the first that is kept in a range, or leave it to others who keep it.
+ * @return where the rest of the range begins */
 static uint64_t
 release_next(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
 {

@@ -17,23 +17,25 @@ BEGIN_C_DECLS
 
 /** @file watch.h
  *
- * What the program does to exposed memory behind the library's back. UCX's memory hooks
- * (UCM) tell; where they are off, it is not noticed.
+ * What the program does to exposed memory behind the library's back. UCX's
+ * memory hooks (UCM) tell; where they are off, it is not noticed.
  *
- * munmap() of exposed memory returns at once and leaves the memory mapped, until
- * ucp_fh_watch_release(). What is mapped in its place, moved away or cut off the heap
- * is gone at once.
+ * munmap() of exposed memory returns at once and leaves the memory mapped,
+ * until ucp_fh_watch_release(). What is mapped in its place, moved away or cut
+ * off the heap is gone at once.
  *
- * All functions may be called by any thread, with ucp_fh::lock or without it; those that
- * unmap, ucp_fh_watch_release() and ucp_fh_watch_remove(), without.
+ * All functions may be called by any thread, with ucp_fh::lock or without it;
+ * those that unmap, ucp_fh_watch_release() and ucp_fh_watch_remove(), without.
  */
 
 /** Who is told. */
 typedef struct ucp_fh_watcher {
-    atomic_int has_news; /**< Whether ucp_fh_watch_next() may find something. Set
-                              by handlers (release: what was noted comes first),
-                              cleared by the library's thread (acquire) */
-    int        wake_fd;  /**< An eventfd that is written to then. Does not change */
+    atomic_int has_news; /**< Whether ucp_fh_watch_next() may find something.
+                              Set by handlers (release: what was noted comes
+                              first), cleared by the library's thread
+                              (acquire) */
+    int        wake_fd;  /**< An eventfd that is written to then. Does not
+                              change */
 } ucp_fh_watcher_t;
 
 
@@ -42,10 +44,10 @@ typedef struct ucp_fh_watched {
     ucs_list_link_t  link;
     ucp_fh_mapping_t mapping;
     ucp_fh_watcher_t *watcher;
-    atomic_int       has_news; /**< As ucp_fh_watcher_t::has_news, for this memory.
-                                    Written under the lock; read without as well
-                                    (relaxed: news that is missed is followed by that
-                                    of the watcher) */
+    atomic_int       has_news; /**< As ucp_fh_watcher_t::has_news, for this
+                                    memory. Written under the lock; read without
+                                    as well (relaxed: news that is missed is
+                                    followed by that of the watcher) */
 } ucp_fh_watched_t;
 
 
@@ -61,8 +63,8 @@ ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
                               ucp_fh_watcher_t *watcher, uint64_t start,
                               uint64_t end);
 
-/** All of it was withdrawn: unmap what is mapped of it for peers alone, and watch it
- *  no longer. */
+/** All of it was withdrawn: unmap what is mapped of it for peers alone, and
+ *  watch it no longer. */
 void ucp_fh_watch_remove(ucp_fh_watched_t *watched);
 
 void ucp_fh_watch_free(ucp_fh_watched_t *watched);

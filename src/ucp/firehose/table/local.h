@@ -194,8 +194,8 @@ typedef struct ucp_fh_served {
 /** A message of a peer that moves firehoses. Made by ucp_fh_serve_make(). */
 struct ucp_fh_serve {
     ucp_fh_comp_t   comp;       /**< Ends with UCS_OK, if the peer is alive */
-    void            *arg;       /**< Of the caller, as is @a number; the table does
-                                     not look at them */
+    void            *arg;       /**< Of the caller, as is @a number; the table
+                                     does not look at them */
     uint64_t        number;
     uint32_t        peer;
     uint32_t        num_unpins;
@@ -369,7 +369,8 @@ int ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work);
  *  ucp_fh_local_t::is_refused says that there is something.
  *  ucp_fh_local_next_work() is to be asked then.
  *
- *  @param [in] is_last  Whether it ends with the error if there is still none. */
+ *  @param [in] is_last  Whether it ends with the error if there is still
+ *  none. */
 void ucp_fh_local_try_again(ucp_fh_local_t *table, int is_last);
 
 /** Once something has waited in vain, everything else that there is no room for
@@ -419,8 +420,8 @@ ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
                                  ucp_fh_exposed_t *exposed,
                                  const ucp_fh_run_t *run);
 
-/** Let peers have no more firehoses on memory. Those that they have they keep until it
- *  is withdrawn. */
+/** Let peers have no more firehoses on memory. Those that they have they keep
+ *  until it is withdrawn. */
 void
 ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed);
 

@@ -16,9 +16,10 @@ BEGIN_C_DECLS
 
 /** @file key.h
  *
- * Keys to memory of peers: packed, as they have come, and unpacked, for each worker
- * of the program that has used them, since an unpacked key belongs to an endpoint.
- * An entry of the remote table refers to a key; those of one region share it.
+ * Keys to memory of peers: packed, as they have come, and unpacked, for each
+ * worker of the program that has used them, since an unpacked key belongs to an
+ * endpoint. An entry of the remote table refers to a key; those of one region
+ * share it.
  *
  * All functions are called under the lock of the tables; none calls UCP.
  */
@@ -27,9 +28,9 @@ BEGIN_C_DECLS
 typedef struct ucp_fh_rkey {
     ucs_list_link_t link;       /**< In ucp_fh_key_t::unpacked */
     ucs_list_link_t owned_link; /**< In a list of the owner */
-    /** Of the owner, whose endpoint it belongs to: where @a owned_link goes when the
-     *  firehoses are gone, so that a thread destroys it which may use that
-     *  endpoint. */
+    /** Of the owner, whose endpoint it belongs to: where @a owned_link goes
+     *  when the firehoses are gone, so that a thread destroys it which may use
+     *  that endpoint. */
     ucs_list_link_t *trash;
     ucp_rkey_h      rkey;
 } ucp_fh_rkey_t;
@@ -49,8 +50,8 @@ typedef struct ucp_fh_key {
 ucp_fh_key_t *ucp_fh_key_make(uint64_t start, uint64_t end, const void *packed,
                               uint32_t length);
 
-/** A reference is dropped. With the last one, what was unpacked goes to the trash,
- *  and the key is freed. */
+/** A reference is dropped. With the last one, what was unpacked goes to the
+ *  trash, and the key is freed. */
 void ucp_fh_key_drop(ucp_fh_key_t *key);
 
 /** @return the key as it was unpacked for those with this trash, or NULL. */

@@ -18,9 +18,9 @@ BEGIN_C_DECLS
 /** @file message.h
  *
  * What is in messages between processes, and in addresses. Pure. Numbers are in
- * the byte order of the machine, which the first word of each tells. Nothing that
- * comes from elsewhere is believed: a function that parses looks at no byte
- * beyond the length it is told, and all that it returns is within it.
+ * the byte order of the machine, which the first word of each tells. Nothing
+ * that comes from elsewhere is believed: a function that parses looks at no
+ * byte beyond the length it is told, and all that it returns is within it.
  */
 
 #define UCP_FH_MESSAGE_MAGIC   0x46483031u
@@ -72,7 +72,8 @@ typedef struct ucp_fh_reply_pin {
 
 
 typedef struct ucp_fh_reply_message {
-    uint64_t                 move; /**< Number of the message that is answered */
+    uint64_t                 move; /**< Number of the message that is
+                                        answered */
     uint32_t                 num_pins;
     uint32_t                 num_keys;
     const ucp_fh_reply_pin_t *pins;
@@ -89,8 +90,8 @@ typedef struct ucp_fh_reply_key {
 } ucp_fh_reply_key_t;
 
 
-/** Buckets that are to be given back: UCP_FH_MAX_MOVE at most, each of which the
- *  receiver looks up. */
+/** Buckets that are to be given back: UCP_FH_MAX_MOVE at most, each of which
+ *  the receiver looks up. */
 typedef struct ucp_fh_recall_message {
     uint64_t first;
     uint64_t num;
@@ -110,7 +111,8 @@ typedef struct ucp_fh_address {
 } ucp_fh_address_t;
 
 
-/** @return the header of a message, or NULL if it has none that is understood. */
+/** @return the header of a message, or NULL if it has none that is
+ *  understood. */
 const ucp_fh_header_t *ucp_fh_message_header(const void *message, size_t length);
 
 /** @return bytes of a message that moves so many firehoses. */
@@ -144,8 +146,9 @@ void ucp_fh_reply_write_key(void **end_p, const ucp_fh_reply_key_t *key,
 ucs_status_t ucp_fh_reply_parse(const void *message, size_t length,
                                 ucp_fh_reply_message_t *reply);
 
-/** @return the packed key at *@a cursor_p, ucp_fh_reply_message_t::keys at first,
- *          which is moved on. To be called for the keys of a parsed reply. */
+/** @return the packed key at *@a cursor_p, ucp_fh_reply_message_t::keys at
+ *          first, which is moved on. To be called for the keys of a parsed
+ *          reply. */
 const void *ucp_fh_reply_next_key(const uint8_t **cursor_p,
                                   ucp_fh_reply_key_t *key);
 
