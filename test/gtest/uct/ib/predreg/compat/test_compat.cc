@@ -328,7 +328,7 @@ protected:
     alignas(8) static char s_attr[544];
 };
 
-char test_compat_v2::s_attr[];
+alignas(8) char test_compat_v2::s_attr[];
 
 TEST_F(test_compat_v2, the_cost_is_where_the_version_has_it) {
     static const struct {
