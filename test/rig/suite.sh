@@ -29,7 +29,7 @@ export UCX_RCACHE_PRED_BUDGET=inf UCX_RCACHE_PRED_HELPER=aggressive
 
 hpcc_verified()
 {
-    sed 's/^1000 /600 /' "$top/contrib/lib/hpccinf.txt" > "$work/hpccinf.txt"
+    sed 's/^1000 /400 /' "$top/contrib/lib/hpccinf.txt" > "$work/hpccinf.txt"
     (cd "$work" && "$@" hpcc) || return
     grep -q '^Success=1' "$work/hpccoutf.txt" || {
         grep -E 'Success|FAILED' "$work/hpccoutf.txt"
@@ -331,12 +331,12 @@ replayed()
 
 for policy in predict on-demand; do
     run "integrity, $policy" managed 2 $predreg --policy $policy -- \
-        mpirun --oversubscribe -np 2 "$apps/integrity" --seed 1 --ops 150
+        mpirun --oversubscribe -np 2 "$apps/integrity" --seed 1 --ops 100
 done
 run "integrity, 4 ranks" managed 4 $predreg -- \
-    mpirun --oversubscribe -np 4 "$apps/integrity" --seed 2 --ops 60
+    mpirun --oversubscribe -np 4 "$apps/integrity" --seed 2 --ops 40
 run "integrity, 4 threads a rank" managed 2 $predreg -- \
-    mpirun --oversubscribe -np 2 "$apps/integrity" --seed 3 --ops 60 --threads 4
+    mpirun --oversubscribe -np 2 "$apps/integrity" --seed 3 --ops 30 --threads 4
 # The adapter reads and writes the pages that were registered, whatever has come of
 # the addresses. UCX 1.13 does not tell how memory is moved
 run "arena, integrity" managed 2 $predreg --set ARENA=256M -- \
@@ -372,7 +372,7 @@ run "many buffers" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/manybuf" --iters 1
 run "integrity, bound" at_most bytes_peak 6291456 managed 2 \
     env UCX_RCACHE_PRED_MAX_PINNED=6M $predreg -- \
-    mpirun --oversubscribe -np 2 "$apps/integrity" --seed 4 --ops 60
+    mpirun --oversubscribe -np 2 "$apps/integrity" --seed 4 --ops 40
 run "integrity, bound on regions, 4 threads a rank" \
     at_most regions_peak 4 managed 2 \
     env UCX_RCACHE_PRED_MAX_REGIONS=4 $predreg -- \
