@@ -180,16 +180,23 @@ predreg_hooks(unsigned ucx)
     return atomic_load_explicit(&predreg_hooks_of[ucx], memory_order_acquire);
 }
 
-/** @return what libucp_windows.so does for the program's UCX, or NULL. */
+/** @return what libucp_windows.so does for the UCX with these hooks, or NULL. */
 static UCS_F_ALWAYS_INLINE const predreg_windows_t *
-predreg_windows(unsigned ucx)
+predreg_windows_for(const uct_predreg_hooks_t *hooks)
 {
     const predreg_windows_t *windows;
 
+    /* Acquire: pairs with the release when the library was loaded */
     windows = atomic_load_explicit(&predreg_windows_table,
                                    memory_order_acquire);
-    return (ucs_unlikely(windows != NULL) && (predreg_hooks(ucx) != NULL)) ?
-           windows : NULL;
+    return (ucs_unlikely(windows != NULL) && (hooks != NULL)) ? windows : NULL;
+}
+
+/** The same for the UCX of that number. */
+static UCS_F_ALWAYS_INLINE const predreg_windows_t *
+predreg_windows(unsigned ucx)
+{
+    return predreg_windows_for(predreg_hooks(ucx));
 }
 
 /** Load and start the core, if it works with this UCX and that was not tried

@@ -371,19 +371,16 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
 }
 
 /* Whether a put or get is to a window that goes through Firehose */
-static UCS_F_ALWAYS_INLINE int is_served(unsigned ucx, ucp_rkey_h rkey)
+static UCS_F_ALWAYS_INLINE int
+is_served(const predreg_windows_t *windows, ucp_rkey_h rkey)
 {
-    const predreg_windows_t *windows = predreg_windows(ucx);
-
     return ucs_unlikely(windows != NULL) && windows->serves(rkey);
 }
 
 /* Whether the data of a communication has the handle of such a window */
 static UCS_F_ALWAYS_INLINE int
-has_window(unsigned ucx, const ucp_request_param_t *param)
+has_window(const predreg_windows_t *windows, const ucp_request_param_t *param)
 {
-    const predreg_windows_t *windows = predreg_windows(ucx);
-
     return ucs_unlikely(windows != NULL) &&
            (param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMH) &&
            windows->is_window(param->memh);
@@ -413,13 +410,23 @@ has_window(unsigned ucx, const ucp_request_param_t *param)
 #define LENGTH_BYTES(_count)    (_count)
 
 /* Chosen in the same way: what is done around communications that may be small
- * sends */
+ * sends, and whether UCP may register the buffer by itself. It does not if the
+ * buffer is copied as another datatype, or comes with a handle: then the core need
+ * not know of the communication. */
 #define BEGIN_TAG BEGIN_SMALL(TAG)
 #define BEGIN_AM BEGIN_SMALL(AM)
 #define BEGIN_STREAM BEGIN_SMALL(STREAM)
 #define BEGIN_PARAM
 #define BEGIN_DATATYPE
 #define BEGIN_BYTES
+
+#define MAY_REGISTER_TAG \
+    !(changes & (UCT_PREDREG_SEND_DATATYPE | UCT_PREDREG_SEND_HOT))
+#define MAY_REGISTER_AM       MAY_REGISTER_TAG
+#define MAY_REGISTER_STREAM   MAY_REGISTER_TAG
+#define MAY_REGISTER_PARAM    1
+#define MAY_REGISTER_DATATYPE 1
+#define MAY_REGISTER_BYTES    1
 
 #define BEGIN_SMALL(_message) \
     small_send_t small; \
@@ -436,7 +443,7 @@ has_window(unsigned ucx, const ucp_request_param_t *param)
 #define STRIP_PARAM \
     ucp_request_param_t plain; \
     \
-    if (ucs_unlikely(has_window(ucx, param))) { \
+    if (ucs_unlikely(has_window(windows, param))) { \
         predreg_param_drop_memh(&plain, param); \
         param = &plain; \
     }
@@ -447,12 +454,11 @@ has_window(unsigned ucx, const ucp_request_param_t *param)
 #define STRIP_BYTES
 
 /* Chosen by the kind of a communication: whom it goes to */
-#define CALL_SEND(_name, _args) PREDREG_REAL(ucx, _name) _args
+#define CALL_SEND(_name, _args) real _args
 #define CALL_RECV               CALL_SEND
 #define CALL_GET                CALL_PUT
 #define CALL_PUT(_name, _args) \
-    (is_served(ucx, rkey) ? predreg_windows(ucx)->_name _args : \
-                            PREDREG_REAL(ucx, _name) _args)
+    (is_served(windows, rkey) ? windows->_name _args : real _args)
 
 #define END_TAG \
     if (changes & UCT_PREDREG_SEND_HOT) { \
@@ -472,14 +478,18 @@ has_window(unsigned ucx, const ucp_request_param_t *param)
     PREDREG_EXPORT _ret _name _params \
     { \
         unsigned ucx                     = predreg_ucx(PREDREG_CALLER); \
+        __typeof__(&_name) real          = PREDREG_REAL(ucx, _name); \
         const uct_predreg_hooks_t *hooks = predreg_hooks(ucx); \
+        UCS_V_UNUSED const predreg_windows_t *windows = \
+                predreg_windows_for(hooks); \
         uct_predreg_purpose_t purpose    = predreg_purpose; \
         size_t bytes                     = LENGTH_##_options(_count); \
         uct_predreg_comm_t comm; \
         _ret ret; \
         \
+        BEGIN_##_options \
         if ((bytes >= UCT_PREDREG_MIN_LENGTH) && (predreg_depth == 0) && \
-            (hooks != NULL)) { \
+            (hooks != NULL) && MAY_REGISTER_##_options) { \
             comm.kind     = UCS_RCACHE_PRED_COMM_##_kind; \
             comm.ep       = EP_OF_##_object; \
             comm.worker   = WORKER_OF_##_object; \
@@ -492,7 +502,6 @@ has_window(unsigned ucx, const ucp_request_param_t *param)
             hooks->comm(&predreg_window, &comm); \
         } \
         \
-        BEGIN_##_options \
         STRIP_##_options \
         ++predreg_depth; \
         predreg_purpose = comm_purpose(UCS_RCACHE_PRED_COMM_##_kind, \

@@ -114,6 +114,26 @@ TEST_F(test_preload_send, each_kind_of_message_is_asked_for) {
     EXPECT_EQ(UCT_PREDREG_MESSAGE_STREAM, m_asked[2].message);
 }
 
+/* The core is told of communications whose buffers UCP may register. It is told in
+ * any case by an older call, which it hears of before it is asked */
+TEST_F(test_preload_send, what_is_copied_or_hot_is_not_told) {
+    m_param.op_attr_mask = 0;
+    for (unsigned changes : {0u, unsigned(UCT_PREDREG_SEND_FAST)}) {
+        m_num_comms = 0;
+        m_changes   = changes;
+        send(UCT_PREDREG_SEND_MAX);
+        EXPECT_EQ(1u, m_num_comms);
+    }
+
+    for (unsigned changes : {unsigned(UCT_PREDREG_SEND_DATATYPE),
+                             unsigned(UCT_PREDREG_SEND_HOT)}) {
+        m_num_comms = 0;
+        m_changes   = changes;
+        send(UCT_PREDREG_SEND_MAX);
+        EXPECT_EQ(0u, m_num_comms);
+    }
+}
+
 TEST_F(test_preload_send, which_lengths_are_asked_for) {
     send(UCT_PREDREG_SEND_MIN - 1);
     send(UCT_PREDREG_SEND_MAX + 1);
