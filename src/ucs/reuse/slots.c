@@ -11,14 +11,9 @@
 
 #include <stdlib.h>
 
-/*
- * Flags of the state of a slot. A free slot has both, so that acquiring it
- * fails. The number of sends of a slot that is not live may be above what is in
- * flight for a moment, while a thread finds out that it came too late.
- */
-#define FLAG_DEAD  UCS_BIT(32)
-#define FLAG_TAKEN UCS_BIT(33) /* Or free */
-#define FLAGS      (FLAG_DEAD | FLAG_TAKEN)
+#define FLAG_DEAD  UCS_REUSE_SLOT_DEAD
+#define FLAG_TAKEN UCS_REUSE_SLOT_TAKEN
+#define FLAGS      UCS_REUSE_SLOT_FLAGS
 
 #define SIZE       (UCS_REUSE_MAX_SLOTS * sizeof(ucs_reuse_slot_t))
 
@@ -100,37 +95,6 @@ uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
     pthread_mutex_unlock(&slots->lock);
 
     return (slot == NULL) ? 0 : ucs_reuse_slots_number(slots, slot);
-}
-
-static int has_all(const ucs_reuse_slot_t *slot, uintptr_t start, uintptr_t end)
-{
-    return (atomic_load_explicit(&slot->start, memory_order_relaxed) <=
-            start) &&
-           (atomic_load_explicit(&slot->end, memory_order_relaxed) >= end);
-}
-
-ucs_reuse_slot_t *
-ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
-                        uintptr_t start, uintptr_t end)
-{
-    ucs_reuse_slot_t *slot = ucs_reuse_slots_at(slots, number);
-
-    if (ucs_unlikely(state_of(slot) & FLAGS)) {
-        return NULL;
-    }
-
-    if (ucs_unlikely((atomic_fetch_add_explicit(&slot->state, 1,
-                                                memory_order_acquire) &
-                      FLAGS) || !has_all(slot, start, end))) {
-        ucs_reuse_slot_release(slot);
-        return NULL;
-    }
-
-    /* Read first: the line stays shared among threads that use the slot */
-    if (!atomic_load_explicit(&slot->is_used, memory_order_relaxed)) {
-        atomic_store_explicit(&slot->is_used, 1, memory_order_relaxed);
-    }
-    return slot;
 }
 
 void ucs_reuse_slots_retire(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot)

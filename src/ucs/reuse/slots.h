@@ -10,6 +10,7 @@
 #include "table.h"
 
 #include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
 #include <ucs/type/status.h>
 
 #include <pthread.h>
@@ -36,10 +37,18 @@ BEGIN_C_DECLS
 #define UCS_REUSE_MAX_SLOTS 4096
 
 
+/* Flags of the state of a slot. A free slot has both, so that acquiring it fails.
+ * The number of sends of a slot that is not live may be above what is in flight
+ * for a moment, while a thread finds out that it came too late. */
+#define UCS_REUSE_SLOT_DEAD  UCS_BIT(32)
+#define UCS_REUSE_SLOT_TAKEN UCS_BIT(33) /**< Or free */
+#define UCS_REUSE_SLOT_FLAGS (UCS_REUSE_SLOT_DEAD | UCS_REUSE_SLOT_TAKEN)
+
+
 /** A slot. What it registers is constant from when it is live until it is
  *  free. */
 typedef struct ucs_reuse_slot {
-    /** Sends in flight in the low 32 bits, and flags above them (see slots.c).
+    /** Sends in flight in the low 32 bits, and flags above them.
      *  Whoever changes a flag does so without losing a send that another thread
      *  adds. Acquire and release: whoever takes the slot is after all sends of
      *  it, and whoever sends sees its fields. */
@@ -96,6 +105,19 @@ uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
                               uintptr_t end, void *handle,
                               ucs_reuse_buffer_t *buffer);
 
+/** @return the slot of a number. */
+static UCS_F_ALWAYS_INLINE ucs_reuse_slot_t *
+ucs_reuse_slots_at(const ucs_reuse_slots_t *slots, uint32_t number)
+{
+    return &slots->slots[number - 1];
+}
+
+/** End a send. Any thread. */
+static UCS_F_ALWAYS_INLINE void ucs_reuse_slot_release(ucs_reuse_slot_t *slot)
+{
+    atomic_fetch_sub_explicit(&slot->state, 1, memory_order_release);
+}
+
 /**
  * Begin a send.
  *
@@ -105,14 +127,35 @@ uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
  * @return the slot, until ucs_reuse_slot_release(); NULL if it is not live or
  *         does not register all of that.
  */
-ucs_reuse_slot_t *
+static UCS_F_ALWAYS_INLINE ucs_reuse_slot_t *
 ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
-                        uintptr_t start, uintptr_t end);
-
-/** End a send. Any thread. */
-static UCS_F_ALWAYS_INLINE void ucs_reuse_slot_release(ucs_reuse_slot_t *slot)
+                        uintptr_t start, uintptr_t end)
 {
-    atomic_fetch_sub_explicit(&slot->state, 1, memory_order_release);
+    ucs_reuse_slot_t *slot = ucs_reuse_slots_at(slots, number);
+
+    /* Read first: who comes too late does not disturb those who take it */
+    if (ucs_unlikely(atomic_load_explicit(&slot->state, memory_order_relaxed) &
+                     UCS_REUSE_SLOT_FLAGS)) {
+        return NULL;
+    }
+
+    if (ucs_unlikely((atomic_fetch_add_explicit(&slot->state, 1,
+                                                memory_order_acquire) &
+                      UCS_REUSE_SLOT_FLAGS) ||
+                     (atomic_load_explicit(&slot->start,
+                                           memory_order_relaxed) > start) ||
+                     (atomic_load_explicit(&slot->end,
+                                           memory_order_relaxed) < end))) {
+        ucs_reuse_slot_release(slot);
+        return NULL;
+    }
+
+    /* Read first: the line stays shared among threads that use the slot */
+    if (ucs_unlikely(!atomic_load_explicit(&slot->is_used,
+                                           memory_order_relaxed))) {
+        atomic_store_explicit(&slot->is_used, 1, memory_order_relaxed);
+    }
+    return slot;
 }
 
 /** @return whether sends of a slot are in flight. */
@@ -130,13 +173,6 @@ void ucs_reuse_slots_unmapped(ucs_reuse_slots_t *slots, uintptr_t start,
 
 /** Mark a slot dead, if it is live. */
 void ucs_reuse_slots_retire(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot);
-
-/** @return the slot of a number. */
-static UCS_F_ALWAYS_INLINE ucs_reuse_slot_t *
-ucs_reuse_slots_at(const ucs_reuse_slots_t *slots, uint32_t number)
-{
-    return &slots->slots[number - 1];
-}
 
 /** @return the number of a slot. */
 static UCS_F_ALWAYS_INLINE uint32_t

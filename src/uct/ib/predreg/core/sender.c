@@ -16,8 +16,7 @@ static uct_predreg_sender_t *senders;
 
 _Atomic uint32_t uct_predreg_sender_generation = 1;
 
-/* That of this thread */
-static __thread uct_predreg_sender_t *self;
+__thread uct_predreg_sender_t *uct_predreg_sender_mine;
 
 /* What no thread counts by itself. Relaxed: these are only shown */
 static _Atomic uint64_t late_hot;
@@ -76,13 +75,8 @@ uct_predreg_sender_t *uct_predreg_sender_take(void)
     if ((sender != NULL) && has_key) {
         pthread_setspecific(key, sender);
     }
-    self = sender;
+    uct_predreg_sender_mine = sender;
     return sender;
-}
-
-uct_predreg_sender_t *uct_predreg_sender_self(void)
-{
-    return self;
 }
 
 void uct_predreg_count_late(size_t length)

@@ -138,8 +138,9 @@ uct_predreg_sender_add(_Atomic uint64_t *counter, uint64_t value)
 /** @return a sender for this thread, until it ends; NULL: there is no memory. */
 uct_predreg_sender_t *uct_predreg_sender_take(void);
 
-/** @return the sender of this thread; NULL: it has not taken one. */
-uct_predreg_sender_t *uct_predreg_sender_self(void);
+/** The sender of this thread; NULL: it has not taken one. Written by
+ *  uct_predreg_sender_take() alone. */
+extern __thread uct_predreg_sender_t *uct_predreg_sender_mine;
 
 /** Count a message that was sent without the copy later than UCP was called for
  *  it, by whatever thread. */

@@ -53,34 +53,6 @@ static __thread registration_t *making;
 static __thread int returning;
 
 
-void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
-{
-    /* Read first: the line stays shared among threads that use the slot */
-    if (!atomic_load_explicit(&slot->is_proven, memory_order_relaxed)) {
-        atomic_store_explicit(&slot->is_proven, 1, memory_order_relaxed);
-    }
-}
-
-int uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt)
-{
-    uct_predreg_sender_t *sender = uct_predreg_sender_self();
-    size_t i;
-
-    if ((sender == NULL) || (sender->issuing.slot == NULL)) {
-        return 0;
-    }
-
-    for (i = 0; i < iovcnt; ++i) {
-        if (iov[i].buffer == sender->issuing.buffer) {
-            uct_predreg_hot_prove(sender->issuing.slot);
-            sender->issuing.is_zcopy = 1;
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
 /*
  * A message of a slot is over that no transport was seen to send without a
  * copy. It was not sent so: UCP has copied it, if it is over before UCP has returned
@@ -89,7 +61,7 @@ int uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt)
  */
 static UCS_F_NOINLINE void not_proven(const ucs_reuse_slot_t *slot)
 {
-    const uct_predreg_sender_t *sender = uct_predreg_sender_self();
+    const uct_predreg_sender_t *sender = uct_predreg_sender_mine;
     registration_t *registration       = slot->handle;
     uct_predreg_message_t message;
     size_t length;
@@ -168,14 +140,15 @@ static int call_back(uct_predreg_eager_context_t *context,
 }
 
 /*
- * A message has no slot. If that is since it is longer than what is registered,
+ * A message has no slot, and is copied. If that is since it is longer than what is registered,
  * give the registration up, so that a longer one will be made. If nothing of it
  * is registered, the sends of the buffer are counted anew: its slot may have
  * been reaped between having been filled and the buffer having become hot, so
  * that nobody has told the table.
  */
-static void give_up(uct_predreg_eager_context_t *context, uint32_t number,
-                    const void *address)
+static UCS_F_NOINLINE void
+give_up(uct_predreg_eager_context_t *context, uint32_t number,
+        const void *address)
 {
     uintptr_t start = (uintptr_t)address;
     ucs_reuse_buffer_t *buffer;
@@ -186,13 +159,14 @@ static void give_up(uct_predreg_eager_context_t *context, uint32_t number,
     if (slot != NULL) {
         ucs_reuse_slots_retire(&context->slots, slot);
         ucs_reuse_slot_release(slot);
-        return;
+    } else {
+        buffer = ucs_reuse_table_find(&context->table, address);
+        if (buffer != NULL) {
+            ucs_reuse_table_cool(&context->table, buffer, number);
+        }
     }
 
-    buffer = ucs_reuse_table_find(&context->table, address);
-    if (buffer != NULL) {
-        ucs_reuse_table_cool(&context->table, buffer, number);
-    }
+    uct_predreg_hot_reap(context);
 }
 
 /* Note a message, in case that it is not seen */
@@ -225,6 +199,7 @@ int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
 
     if (ucs_unlikely(!call_back(context, slot, param, send))) {
         ucs_reuse_slot_release(slot);
+        uct_predreg_hot_reap(context);
         return 0;
     }
 
@@ -240,21 +215,12 @@ int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
     return 1;
 }
 
-int uct_predreg_hot_issued(uct_predreg_sender_t *sender,
-                           const uct_predreg_send_t *send,
-                           ucs_status_ptr_t result)
+void uct_predreg_hot_over(const uct_predreg_send_t *send, ucs_status_t status)
 {
-    int is_zcopy = sender->issuing.is_zcopy;
-
-    if (!UCS_PTR_IS_PTR(result)) {
-        if (send->flight != NULL) {
-            uct_predreg_flight_give_back(send->flight);
-        }
-        send_completed(send->slot, UCS_PTR_RAW_STATUS(result));
+    if (send->flight != NULL) {
+        uct_predreg_flight_give_back(send->flight);
     }
-
-    sender->issuing = send->outer;
-    return is_zcopy;
+    send_completed(send->slot, status);
 }
 
 

@@ -47,7 +47,8 @@ void uct_predreg_hot_reset(void);
  * @param [in]  number  Handle of the buffer in the table.
  * @param [in]  sender  That of this thread.
  * @param [out] send    The fields of UCT_PREDREG_SEND_HOT are filled in.
- * @return 0 if its registration cannot be used, so that it is to be copied.
+ * @return 0 if its registration cannot be used, so that it is to be copied; what
+ *         is dead was deregistered then.
  */
 int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
                           uct_predreg_sender_t *sender, uint32_t number,
@@ -56,18 +57,61 @@ int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
                           uct_predreg_send_t *send);
 
 /** A transport has sent a message of a slot without copying it. */
-void uct_predreg_hot_prove(ucs_reuse_slot_t *slot);
+static UCS_F_ALWAYS_INLINE void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
+{
+    /* Read first: the line stays shared among threads that use the slot */
+    if (ucs_unlikely(!atomic_load_explicit(&slot->is_proven,
+                                           memory_order_relaxed))) {
+        atomic_store_explicit(&slot->is_proven, 1, memory_order_relaxed);
+    }
+}
 
 /** A transport has sent this without copying it.
  *  @return whether it is what this thread sends from a hot buffer just now. */
-int uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt);
+static UCS_F_ALWAYS_INLINE int
+uct_predreg_hot_see(const uct_iov_t *iov, size_t iovcnt)
+{
+    uct_predreg_sender_t *sender = uct_predreg_sender_mine;
+    size_t i;
+
+    if ((sender == NULL) || (sender->issuing.slot == NULL)) {
+        return 0;
+    }
+
+    for (i = 0; i < iovcnt; ++i) {
+        if (iov[i].buffer == sender->issuing.buffer) {
+            uct_predreg_hot_prove(sender->issuing.slot);
+            sender->issuing.is_zcopy = 1;
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/** A send that was prepared is over. */
+void uct_predreg_hot_over(const uct_predreg_send_t *send, ucs_status_t status);
 
 /** UCP has returned from a send that was prepared.
  *  @param [in] result  What it has returned: it calls back for a request.
  *  @return whether a transport has sent the message by now, without a copy. */
-int uct_predreg_hot_issued(uct_predreg_sender_t *sender,
-                           const uct_predreg_send_t *send,
-                           ucs_status_ptr_t result);
+static UCS_F_ALWAYS_INLINE int
+uct_predreg_hot_issued(uct_predreg_sender_t *sender,
+                       const uct_predreg_send_t *send, ucs_status_ptr_t result)
+{
+    int is_zcopy = sender->issuing.is_zcopy;
+
+    if (!UCS_PTR_IS_PTR(result)) {
+        if (ucs_likely(is_zcopy && (send->flight == NULL))) {
+            ucs_reuse_slot_release(send->slot);
+        } else {
+            uct_predreg_hot_over(send, UCS_PTR_RAW_STATUS(result));
+        }
+    }
+
+    sender->issuing = send->outer;
+    return is_zcopy;
+}
 
 /** Deregister what is dead and not in flight. To be called where the program
  *  calls UCP. */

@@ -187,22 +187,6 @@ count_send(uct_predreg_eager_context_t *context, const void *address,
     return ucs_reuse_buffer_handle(buffer);
 }
 
-/* Prepare a message to be sent from a hot buffer. @return what is to be changed
- * for that; 0 if it cannot be sent so now, and is to be copied */
-static UCS_F_NOINLINE unsigned
-send_hot(uct_predreg_eager_context_t *context, uct_predreg_sender_t *sender,
-         uint32_t handle, ucp_ep_h ep, const void *buffer, size_t length,
-         const ucp_request_param_t *param, uct_predreg_send_t *send)
-{
-    if (!uct_predreg_hot_begin(context, sender, handle, ep, buffer, length,
-                               param, send)) {
-        uct_predreg_hot_reap(context);
-        return 0;
-    }
-
-    return UCT_PREDREG_SEND_HOT;
-}
-
 /* Note what there is to know of an endpoint */
 static UCS_F_NOINLINE void
 find_ep(uct_predreg_sender_t *sender, uct_predreg_sender_ep_t *known,
@@ -233,7 +217,6 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
     uct_predreg_eager_context_t *context;
     const uct_predreg_sender_range_t *range;
     uct_predreg_sender_ep_t *known;
-    unsigned changes = 0;
     ucp_worker_h worker;
     uint32_t handle;
 
@@ -262,14 +245,14 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
     uct_predreg_sender_add(&sender->sends, 1);
     if (!uct_predreg_eager_is_hasty(param)) {
         handle = count_send(context, buffer, length);
-        if (handle != 0) {
-            changes = send_hot(context, sender, handle, ep, buffer, length,
-                               param, send);
+        if ((handle != 0) &&
+            uct_predreg_hot_begin(context, sender, handle, ep, buffer, length,
+                                  param, send)) {
+            return UCT_PREDREG_SEND_HOT;
         }
     }
 
-    return (changes != 0) ? changes :
-                            send_cold(context, buffer, length, param, send);
+    return send_cold(context, buffer, length, param, send);
 }
 
 void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
