@@ -8,18 +8,22 @@
 
 #include <ucs/sys/math.h>
 
+#include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
-
-/* From this many bytes on the string instruction of x86 copies faster than
- * memcpy() of glibc, which UCX 1.13 to 1.23 knows as well
- * (UCX_BUILTIN_MEMCPY_MIN, cpu.c of UCS) */
-#define STRING_COPY_MIN 1024
 
 /* The state of a send that is being packed is a pointer to UCP. The address of
  * the buffer and its length fit into it, so that nothing is allocated */
 #define STATE_LENGTH_SHIFT 48
 
+/* Relaxed: each of its values copies all bytes */
+static _Atomic uct_predreg_copy_classes_t by_string =
+        UCT_PREDREG_COPY_ALL_STRING;
+
+
+void uct_predreg_cold_set_copies(uct_predreg_copy_classes_t classes)
+{
+    atomic_store_explicit(&by_string, classes, memory_order_relaxed);
+}
 
 static void *start_pack(void *context, const void *buffer, size_t count)
 {
@@ -37,25 +41,15 @@ static size_t packed_size(void *state)
     return (uintptr_t)state >> STATE_LENGTH_SHIFT;
 }
 
-static void copy_bytes(void *dest, const void *src, size_t length)
-{
-#ifdef __x86_64__
-    if (length >= STRING_COPY_MIN) {
-        asm volatile("rep movsb"
-                     : "+D"(dest), "+S"(src), "+c"(length)
-                     :
-                     : "memory");
-        return;
-    }
-#endif
-    memcpy(dest, src, length);
-}
-
 static size_t pack(void *state, size_t offset, void *dest, size_t max_length)
 {
     size_t length = ucs_min(packed_size(state) - offset, max_length);
 
-    copy_bytes(dest, buffer_of(state) + offset, length);
+    if (ucs_likely(length > 0)) {
+        uct_predreg_copy(dest, buffer_of(state) + offset, length,
+                         atomic_load_explicit(&by_string,
+                                              memory_order_relaxed));
+    }
     return length;
 }
 

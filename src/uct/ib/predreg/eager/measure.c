@@ -118,22 +118,6 @@ static int is_before(const measure_t *measure, double part)
 }
 
 
-/* The string instruction of x86, by which UCX copies on some processors and
- * from this many bytes on (ucs_memcpy_relaxed() of 1.13 to 1.23, cpu.c) */
-#define STRING_COPY_MIN 1024
-
-static void copy_string(void *dest, const void *src, size_t length)
-{
-#ifdef __x86_64__
-    asm volatile("rep movsb"
-                 : "+D"(dest), "+S"(src), "+c"(length)
-                 :
-                 : "memory");
-#else
-    memcpy(dest, src, length);
-#endif
-}
-
 static void copy_libc(void *dest, const void *src, size_t length)
 {
     memcpy(dest, src, length);
@@ -155,38 +139,75 @@ static double copy_batch(measure_t *measure, size_t length,
     return (double)since(measure, begin) / BATCH;
 }
 
-/* Which of both ways UCX takes is not known: the better one makes registering
- * pay later */
-static double measure_copy(measure_t *measure, size_t length)
-{
-    double time = copy_batch(measure, length, copy_libc);
+/* The least times of the copies of some lengths: those that are measured */
+typedef struct copies {
+    double libc[NUM_STEPS];
+    double string[NUM_STEPS];
+} copies_t;
 
-    return (length < STRING_COPY_MIN) ? time :
-           fmin(time, copy_batch(measure, length, copy_string));
+/* In units of UCS_REUSE_STEP */
+static const unsigned steps[] = {1, 2, 3, 4, 6, 8, 9, 12, 16, 20, 24, 28, 32, 40,
+                                 48, 56, 64};
+
+/* Copy each length in each way once more */
+static void measure_round(measure_t *measure, copies_t *copies)
+{
+    size_t length;
+    unsigned i;
+
+    for (i = 0; i < NUM_STEPS; ++i) {
+        length          = steps[i] * UCS_REUSE_STEP;
+        copies->libc[i] = fmin(copies->libc[i],
+                               copy_batch(measure, length, copy_libc));
+        if (length >= UCT_PREDREG_COPY_STRING_MIN) {
+            copies->string[i] = fmin(copies->string[i],
+                                     copy_batch(measure, length,
+                                                uct_predreg_copy_string));
+        }
+    }
+}
+
+/* @return which lengths are copied faster by the string instruction. Lengths
+ *         between two that were measured are as the longer one */
+static uct_predreg_copy_classes_t faster_by_string(const copies_t *copies)
+{
+    uct_predreg_copy_classes_t classes = 0;
+    unsigned i, k;
+
+    for (i = 1; i < NUM_STEPS; ++i) {
+        if (copies->string[i] < copies->libc[i]) {
+            for (k = steps[i - 1]; k < steps[i]; ++k) {
+                classes |= UCS_BIT(k);
+            }
+        }
+    }
+    return classes & UCT_PREDREG_COPY_ALL_STRING;
 }
 
 /* The copies of all classes: of some lengths measured, of those between them
- * drawn as a line */
-static void measure_copies(measure_t *measure, double *copy)
+ * drawn as a line. Which of both ways UCX takes is not known: the better one makes
+ * registering pay later */
+static uct_predreg_copy_classes_t
+measure_copies(measure_t *measure, double *copy)
 {
-    static const unsigned steps[] = {1, 2, 3, 4, 6, 8, 9, 12, 16, 20, 24, 28,
-                                     32, 40, 48, 56, 64};
     double times[NUM_STEPS];
     double before = 0;
     unsigned last = 0;
+    copies_t copies;
     unsigned i, k;
 
     UCS_STATIC_ASSERT(sizeof(steps) / sizeof(steps[0]) == NUM_STEPS);
     for (i = 0; i < NUM_STEPS; ++i) {
-        times[i] = measure_copy(measure, steps[i] * UCS_REUSE_STEP);
+        copies.libc[i] = copies.string[i] = INFINITY;
     }
 
-    for (k = 1; (k < MIN_BATCHES) ||
+    for (k = 0; (k < MIN_BATCHES) ||
                 ((k < BATCHES) && is_before(measure, COPY_PART)); ++k) {
-        for (i = 0; i < NUM_STEPS; ++i) {
-            times[i] = fmin(times[i],
-                            measure_copy(measure, steps[i] * UCS_REUSE_STEP));
-        }
+        measure_round(measure, &copies);
+    }
+
+    for (i = 0; i < NUM_STEPS; ++i) {
+        times[i] = fmin(copies.libc[i], copies.string[i]);
     }
 
     /* What is less than for a shorter length is the better measurement of that
@@ -203,6 +224,7 @@ static void measure_copies(measure_t *measure, double *copy)
         before = times[i];
         last   = steps[i];
     }
+    return faster_by_string(&copies);
 }
 
 
@@ -383,7 +405,8 @@ ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
     return status;
 }
 
-size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void))
+size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void),
+                                     uct_predreg_copy_classes_t *by_string_p)
 {
     const uct_predreg_calibrate_params_t params = {
         .max_nsec = UCT_PREDREG_MEASURE_GAIN_MAX_NSEC,
@@ -394,10 +417,11 @@ size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void))
     unsigned class;
 
     if (!measure_begin(&measure, 0)) {
+        *by_string_p = UCT_PREDREG_COPY_ALL_STRING;
         return 0;
     }
 
-    measure_copies(&measure, copy);
+    *by_string_p = measure_copies(&measure, copy);
     measure_end(&measure);
     for (class = 0; class < UCS_REUSE_NUM_CLASSES; ++class) {
         if (copy[class] > UCT_PREDREG_MEASURE_HOT_NSEC) {

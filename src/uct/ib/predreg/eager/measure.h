@@ -7,6 +7,8 @@
 #ifndef UCT_PREDREG_MEASURE_H_
 #define UCT_PREDREG_MEASURE_H_
 
+#include "copy.h"
+
 #include <ucs/reuse/costs.h>
 
 #include <ucs/type/status.h>
@@ -37,9 +39,9 @@ BEGIN_C_DECLS
 /** What a send without the copy takes longer than one with it besides that, as
  *  part of V, nanoseconds: changed parameters, a callback, and UCP's zero-copy
  *  protocol. With the copies as they are measured here, it is what makes V as
- *  large as the copy of 2 to 3 KB, where both were seen to take equally long on
- *  two processors (docs/results/eager.md, A send). */
-#define UCT_PREDREG_MEASURE_HOT_NSEC 30
+ *  large as the copy of 2.2 KB, where both were seen to take equally long on an
+ *  AMD EPYC (docs/results/eager.md, A send). */
+#define UCT_PREDREG_MEASURE_HOT_NSEC 20
 
 
 typedef struct {
@@ -89,11 +91,14 @@ ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
  * registration takes. As uct_predreg_measure(), but in
  * UCT_PREDREG_MEASURE_GAIN_MAX_NSEC.
  *
- * @param [in] clock  Nanoseconds; NULL: the monotonic clock of the system.
+ * @param [in]  clock        Nanoseconds; NULL: the monotonic clock of the system.
+ * @param [out] by_string_p  Which lengths the string instruction copies faster
+ *                           than memcpy().
  * @return bytes, up to UCS_REUSE_MAX_LENGTH; 0: no message gains, or there is no
  *         memory.
  */
-size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void));
+size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void),
+                                     uct_predreg_copy_classes_t *by_string_p);
 
 /** Measure V alone, nanoseconds, which is the lookup and
  *  UCT_PREDREG_MEASURE_HOT_NSEC: this takes some microseconds, if the lookup

@@ -6,6 +6,7 @@
 
 #include "thresholds.h"
 #include "calibrate.h"
+#include "cold.h"
 #include "costs_key.h"
 #include "map.h"
 #include "measure.h"
@@ -128,7 +129,10 @@ static size_t gain_from;
 
 static void measure_gain(void)
 {
-    gain_from = uct_predreg_measure_gain_from(NULL);
+    uct_predreg_copy_classes_t by_string;
+
+    gain_from = uct_predreg_measure_gain_from(NULL, &by_string);
+    uct_predreg_cold_set_copies(by_string);
 }
 
 size_t uct_predreg_thresholds_gain_from(void)
