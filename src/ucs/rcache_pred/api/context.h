@@ -39,9 +39,9 @@ typedef enum {
 typedef struct ucs_rcache_pred_context {
     uint64_t caller;  /**< Address the communication was called from, mixed
                            with its kind */
-    uint64_t stack;   /**< Stack depth at the call: the value of the stack
-                           pointer, which tells call paths of one thread apart
-                           nearly as well as unwinding them */
+    uint64_t stack;   /**< What tells apart the calls of one caller: the path of
+                           calls that led there, see ucs/callpath, or the value
+                           of the stack pointer if no path is known */
     uint64_t window;  /**< Hash of the kinds and addresses of the communications
                            before this one */
 } ucs_rcache_pred_context_t;
@@ -66,7 +66,7 @@ static UCS_F_ALWAYS_INLINE void
 ucs_rcache_pred_context_add(ucs_rcache_pred_window_t *window,
                             unsigned length, ucs_rcache_pred_comm_t comm,
                             const void *address, const void *caller,
-                            const void *stack,
+                            uint64_t stack,
                             ucs_rcache_pred_context_t *context)
 {
     uint64_t hash = 0;
@@ -79,7 +79,7 @@ ucs_rcache_pred_context_add(ucs_rcache_pred_window_t *window,
     }
 
     context->caller = (uintptr_t)caller + ((uint64_t)comm << 56);
-    context->stack  = (uintptr_t)stack;
+    context->stack  = stack;
     context->window = hash;
 
     for (i = UCS_RCACHE_PRED_MAX_WINDOW - 1; i > 0; --i) {

@@ -22,7 +22,7 @@ protected:
         context_t context;
 
         ucs_rcache_pred_context_add(&m_window, length, comm, (void*)address,
-                                    (void*)0x400100, (void*)0x7ffe0000ul,
+                                    (void*)0x400100, 0x7ffe0000ul,
                                     &context);
         return context;
     }

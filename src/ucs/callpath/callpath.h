@@ -1,0 +1,138 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_CALLPATH_H_
+#define UCS_CALLPATH_H_
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file callpath.h
+ *
+ * A number for the path of calls that a thread is on, without unwinding its
+ * stack each time. The caller of a function and the depth of the stack say much
+ * about the path, but not from which of several places a function further out
+ * has made its call. That is in the return addresses further out. Where on the
+ * stack they lie is nearly always the same, for one caller and one depth: an
+ * unwinding finds these slots, and from then on what they hold is read and
+ * hashed.
+ *
+ * Slots may move, since frames between may have other sizes at the same depth
+ * altogether, and hold something else then. Hence a hash counts only if an
+ * unwinding has found this very path before; else the stack is unwound again,
+ * and the slots that it finds are remembered beside the others. So a wrong hash
+ * needs slots that are not those of this path and still hold, all of them, the
+ * return addresses of another one.
+ *
+ * Nothing here knows how a stack is unwound, or what a thread is: both are
+ * handed in. Uses ucs/base; the core of uct/ib/predreg calls it.
+ *
+ * Threads: any number of threads may use one table, each with a state of its
+ * own. Nobody waits for anybody.
+ */
+
+/** So many return addresses make a path, the innermost ones. Programs that were
+ *  measured have 6 to 11 on average; what is further out than that hardly
+ *  differs, and each costs a load and a multiplication. */
+#define UCS_CALLPATH_MAX_SLOTS     24
+
+/** How many arrangements of slots are remembered of one caller and depth. Of
+ *  further ones the depth is all that is known. */
+#define UCS_CALLPATH_MAX_WAYS      4
+
+/** How often the stack is unwound for one caller and depth. Paths that were
+ *  found by then are recognized further on, others are not told apart. */
+#define UCS_CALLPATH_MAX_UNWINDS   64
+
+/** How many unwindings a thread has to its credit at first, and at most. */
+#define UCS_CALLPATH_MAX_CREDIT    512
+
+/** After how many calls a thread gets one more. An unwinding takes 2 to 5 us,
+ *  so that a program in which no call is like another pays at most 5 ns
+ *  each. */
+#define UCS_CALLPATH_CREDIT_PERIOD 1024
+
+
+typedef struct ucs_callpath_table ucs_callpath_table_t;
+
+
+/** A return address, and the word of the stack that it was found in. */
+typedef struct ucs_callpath_frame {
+    uintptr_t address;
+    uintptr_t slot;
+} ucs_callpath_frame_t;
+
+
+/** The stack of a thread: from the first address up to, but without, the
+ *  second one. Both are 0 if it is not known. */
+typedef struct ucs_callpath_stack {
+    uintptr_t low;
+    uintptr_t high;
+} ucs_callpath_stack_t;
+
+
+/** What is to be known of threads and stacks. */
+typedef struct ucs_callpath_ops {
+    /** @return the stack of this thread. Called once a thread. */
+    ucs_callpath_stack_t (*stack)(void);
+
+    /**
+     * Unwind the stack of this thread.
+     *
+     * @param [in]  caller  A return address on the stack.
+     * @param [out] frames  Those further out, the innermost one first. Slots
+     *                      grow, are aligned, and are on the stack.
+     * @param [in]  max     How many there may be.
+     * @return how many were found; 0 as well if the caller was not.
+     */
+    unsigned             (*unwind)(const void *caller,
+                                   ucs_callpath_frame_t *frames, unsigned max);
+} ucs_callpath_ops_t;
+
+
+/** What is remembered of a thread. All 0 at first. Only that thread uses it,
+ *  without a lock. */
+typedef struct ucs_callpath_thread {
+    ucs_callpath_stack_t stack;
+    uint32_t             calls;    /**< Until it is given credit */
+    uint16_t             credit;   /**< How many unwindings it may have */
+    uint16_t             is_ready; /**< Whether the stack was asked for */
+} ucs_callpath_thread_t;
+
+
+/** Create a table; @a ops must live as long. The table has 288 KiB, of which
+ *  pages are touched as they are used. @return UCS_ERR_NO_MEMORY. */
+ucs_status_t ucs_callpath_table_create(const ucs_callpath_ops_t *ops,
+                                       ucs_callpath_table_t **table_p);
+
+/** Free a table. No thread may use it any more. */
+void ucs_callpath_table_destroy(ucs_callpath_table_t *table);
+
+/**
+ * Get the number of the path that the calling thread is on. Not to be called in
+ * memory hooks, or with locks held: an unwinding may take locks of the dynamic
+ * loader, and the first call of a thread may allocate memory.
+ *
+ * @param [in] caller  A return address of this thread, from which on outwards
+ *                     its path counts.
+ * @param [in] stack   Where on the stack it is: no slot further out is below
+ *                     that. It tells paths apart as well.
+ * @return a number which is the same for the same path at the same depth; or
+ *         @a stack itself if nothing better is known: the stack is not that of
+ *         the thread, as in a fiber, it cannot be unwound, or this would happen
+ *         too often.
+ */
+uint64_t ucs_callpath_find(ucs_callpath_table_t *table,
+                           ucs_callpath_thread_t *thread, const void *caller,
+                           const void *stack);
+
+END_C_DECLS
+
+#endif
