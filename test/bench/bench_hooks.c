@@ -99,7 +99,8 @@ hooks_comm(const bench_region_t *region, ucs_rcache_pred_comm_t comm)
 
     ucs_rcache_pred_context_add(&hooks_window, HOOKS_WINDOW, comm,
                                 region->address, __builtin_return_address(0),
-                                __builtin_frame_address(0), &context);
+                                (uintptr_t)__builtin_frame_address(0),
+                                &context);
     uct_predreg_posted_put(region->address, &context);
 }
 

@@ -190,7 +190,7 @@ probe_identify(const probe_way_t *way, ucs_rcache_pred_comm_t comm,
     }
 
     ucs_rcache_pred_context_add(&window, PROBE_MAX_WINDOW, comm, address,
-                                caller, stack, &context);
+                                caller, (uintptr_t)stack, &context);
     asm volatile("" :: "r"(&window), "r"(&context) : "memory");
 }
 
@@ -262,7 +262,7 @@ probe_record(ucs_rcache_pred_comm_t comm, const void *address, size_t length,
     for (i = 0; i <= PROBE_MAX_WINDOW; ++i) {
         window = probe_window;
         ucs_rcache_pred_context_add(&window, i, comm, address, caller,
-                                    stack, &context);
+                                    (uintptr_t)stack, &context);
         call.window[i] = context.window;
     }
 

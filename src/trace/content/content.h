@@ -70,7 +70,7 @@ typedef struct ucs_rcache_trace_counter {
 typedef struct ucs_rcache_trace_site {
     uint64_t caller; /**< Caller as in the contexts of the uses from this
                           place */
-    uint64_t stack;
+    uint64_t stack;  /**< Path of calls as there */
     unsigned num_frames;
     uint64_t frames[UCS_RCACHE_TRACE_MAX_FRAMES]; /**< Return addresses,
                                                        innermost first */

@@ -91,7 +91,7 @@ void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites)
     free(sites);
 }
 
-/* Hash the caller and the stack depth of a context, which together name its
+/* Hash the caller and the path of calls of a context, which together name its
  * call site. The result is never 0, since a key of 0 marks a free entry. */
 static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
 {

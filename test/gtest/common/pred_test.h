@@ -117,7 +117,7 @@ public:
 
         ucs_rcache_pred_context_add(&m_window, m_window_length, comm,
                                     address, (void*)caller,
-                                    (void*)0x7fff0000ul, &context);
+                                    0x7fff0000ul, &context);
         m_use(address, length, context);
     }
 

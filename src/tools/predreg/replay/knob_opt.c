@@ -69,9 +69,9 @@ static int is_accepted(const char *name)
 
     if (!strcmp(name, "POLICY")) {
         predreg_error("--set: POLICY is said by --policy");
-    } else if (!strcmp(name, "WINDOW")) {
-        predreg_error("--set: WINDOW is part of what was recorded: contexts "
-                      "are made with it");
+    } else if (!strcmp(name, "WINDOW") || !strcmp(name, "UNWIND")) {
+        predreg_error("--set: %s is part of what was recorded: contexts are "
+                      "made with it", name);
     } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
         predreg_error("--set: %s is of the ranks of a node together, and each "
                       "is replayed by itself; see --ranks", name);

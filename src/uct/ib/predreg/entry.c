@@ -143,10 +143,9 @@ static void alter(const void *address, size_t length)
 }
 
 static void
-comm_issued(ucs_rcache_pred_window_t *window,
-            const uct_predreg_comm_t *comm)
+comm_issued(uct_predreg_issuer_t *issuer, const uct_predreg_comm_t *comm)
 {
-    uct_predreg_comm(&uct_predreg_core, window, comm);
+    uct_predreg_comm(&uct_predreg_core, issuer, comm);
 }
 
 static int windows(void)

@@ -18,8 +18,17 @@ static int is_managing(uct_predreg_core_t *core)
     return atomic_load_explicit(&core->num_managed, memory_order_relaxed) > 0;
 }
 
-void uct_predreg_comm(uct_predreg_core_t *core,
-                      ucs_rcache_pred_window_t *window,
+/* What tells the calls of one caller apart: the path of calls that led there,
+ * or the depth of the stack */
+static uint64_t path_of(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
+                        const uct_predreg_comm_t *comm)
+{
+    return (core->paths == NULL) ? (uintptr_t)comm->stack :
+           ucs_callpath_find(core->paths, &issuer->path, comm->caller,
+                             comm->stack);
+}
+
+void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                       const uct_predreg_comm_t *comm)
 {
     ucs_rcache_recorder_t *recorder = core->recorder;
@@ -31,9 +40,9 @@ void uct_predreg_comm(uct_predreg_core_t *core,
         return;
     }
 
-    ucs_rcache_pred_context_add(window, core->knobs.window, comm->kind,
-                                comm->buffer, comm->caller, comm->stack,
-                                &context);
+    ucs_rcache_pred_context_add(&issuer->window, core->knobs.window, comm->kind,
+                                comm->buffer, comm->caller,
+                                path_of(core, issuer, comm), &context);
     uct_predreg_posted_put(comm->buffer, &context);
     if (ucs_unlikely(recorder != NULL)) {
         ucs_rcache_recorder_site(recorder, &context);

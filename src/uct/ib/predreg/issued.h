@@ -25,11 +25,10 @@ BEGIN_C_DECLS
  * managed and no trace recorded, nobody looks for it, and nothing is done. The
  * communication is not changed.
  *
- * @param [inout] window  The preceding communications of this thread; this one
- *                        is added.
+ * @param [inout] issuer  What this thread remembers of its communications; this
+ *                        one is added.
  */
-void uct_predreg_comm(uct_predreg_core_t *core,
-                      ucs_rcache_pred_window_t *window,
+void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                       const uct_predreg_comm_t *comm);
 
 /** Use the time while the program waits, since UCP's progress found nothing to

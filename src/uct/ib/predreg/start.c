@@ -10,6 +10,7 @@
 #include "sends.h"
 
 #include <ucs/base/strb.h>
+#include <ucs/host/unwind.h>
 #include <ucs/rcache_pred/api/free.h>
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/job.h>
@@ -108,6 +109,18 @@ static void record_without_ucx_cache(uct_predreg_core_t *core)
     knobs->budget = 0;
 }
 
+/* Tell calls apart by their paths. Without the memory for that, their depth is
+ * what is known */
+static void paths_start(uct_predreg_core_t *core)
+{
+    if (core->knobs.unwind &&
+        (ucs_callpath_table_create(&ucs_host_callpath_ops, &core->paths) !=
+         UCS_OK)) {
+        ucs_debug("no memory for paths of calls: UCX_RCACHE_PRED_UNWIND is "
+                  "ignored");
+    }
+}
+
 /* Prepare for managing memory. Everything that can fail is done here, before
  * UCX's own caches are switched off */
 static ucs_status_t core_start(uct_predreg_core_t *core)
@@ -157,7 +170,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
 }
 
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
-uct_predreg_core_init_10(const uct_predreg_real_t *real)
+uct_predreg_core_init_11(const uct_predreg_real_t *real)
 {
     uct_predreg_core_t *core = &uct_predreg_core;
 
@@ -181,6 +194,7 @@ uct_predreg_core_init_10(const uct_predreg_real_t *real)
         return NULL;
     }
 
+    paths_start(core);
     if (!core->knobs.eager) {
         return uct_predreg_sends_start(core, &uct_predreg_hooks);
     }

@@ -43,7 +43,8 @@ protected:
 
         ucs_rcache_pred_context_add(&window, 0, comm, NULL,
                                     __builtin_return_address(0),
-                                    __builtin_frame_address(0), &context);
+                                    (uintptr_t)__builtin_frame_address(0),
+                                    &context);
         m_caller = (uintptr_t)__builtin_return_address(0);
         ucs_rcache_record_sites_note(m_sites, &context);
     }

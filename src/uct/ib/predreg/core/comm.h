@@ -7,6 +7,7 @@
 #ifndef UCT_PREDREG_COMM_H_
 #define UCT_PREDREG_COMM_H_
 
+#include <ucs/callpath/callpath.h>
 #include <ucs/rcache_pred/api/context.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
@@ -41,8 +42,17 @@ typedef struct uct_predreg_comm {
                                              none */
     const void                *caller;  /**< Return address of the call */
     const void                *stack;   /**< Stands for the depth of the
-                                             stack */
+                                             stack: no frame further out
+                                             begins below */
 } uct_predreg_comm_t;
+
+
+/** What a thread remembers of the communications that it issues. All 0 at
+ *  first. Only that thread uses it, without a lock. */
+typedef struct uct_predreg_issuer {
+    ucs_rcache_pred_window_t window; /**< The preceding ones */
+    ucs_callpath_thread_t    path;   /**< Where they are called from */
+} uct_predreg_issuer_t;
 
 
 /** Kinds of messages, whose protocols UCP chooses apart. */

@@ -36,7 +36,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_10"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_11"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -135,7 +135,7 @@ typedef struct uct_predreg_hooks {
     void         (*alter)(const void *address, size_t length);
 
     /** This thread is about to issue a communication. */
-    void         (*comm)(ucs_rcache_pred_window_t *window,
+    void         (*comm)(uct_predreg_issuer_t *issuer,
                          const uct_predreg_comm_t *comm);
 
     /** @return whether windows are to go through Firehose

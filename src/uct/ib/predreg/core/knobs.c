@@ -73,6 +73,12 @@ static const uct_predreg_config_field_t knob_table[] = {
      "apart. " RANGE(UCT_PREDREG_MIN_WINDOW, UCS_RCACHE_PRED_MAX_WINDOW),
      ucs_offsetof(uct_predreg_knobs_t, window), &uct_predreg_knob_number},
 
+    {"UNWIND", "y",
+     "Tell communications apart by the whole path of calls that leads to them,\n"
+     "for which the stack is unwound when a path is new. If n, by the caller\n"
+     "and the depth of the stack alone.",
+     ucs_offsetof(uct_predreg_knobs_t, unwind), &uct_predreg_knob_bool},
+
     {"HISTORY", "8",
      "Number of recent intervals between communications of one context; the\n"
      "shortest is the predicted period.\n"

@@ -72,6 +72,7 @@ typedef struct uct_predreg_knobs {
     double   budget;        /**< Percent of the run time; INFINITY: no bound */
     unsigned window;        /**< Length of the context window, in
                                  communications */
+    int      unwind;        /**< Whether paths of calls tell them apart */
     unsigned history;       /**< How many recent intervals of a region are
                                  kept */
     unsigned max_sites;     /**< How many call sites are kept */

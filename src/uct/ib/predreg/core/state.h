@@ -12,6 +12,7 @@
 #include "types.h"
 
 #include <trace/record/recorder.h>
+#include <ucs/callpath/callpath.h>
 #include <ucs/host/live.h>
 #include <ucs/host/thread.h>
 #include <ucs/host/vfs.h>
@@ -34,12 +35,14 @@
  */
 
 struct uct_predreg_core {
-    /* These three fields are constant after initialisation */
+    /* These five fields are constant after initialisation */
     uct_predreg_real_t       real;
     const uct_predreg_compat_t *compat; /**< Facts about the UCX in this
                                              process */
     uct_predreg_knobs_t      knobs;
     int                      rank;    /**< Rank in the job; -1: not known */
+    ucs_callpath_table_t     *paths;  /**< Paths of calls; NULL: only their depth
+                                           is looked at. Never freed */
 
     /* The next five fields are written under the lock, before a domain is
      * opened. A forked child clears them, and sets them again when it opens a

@@ -17,10 +17,10 @@
  */
 
 
-/* The preceding communications of this thread. About initial-exec, see
- * preload.h. */
+/* The preceding communications of this thread, and where on its stack calls come
+ * from. About initial-exec, see preload.h. */
 static __thread __attribute__((tls_model("initial-exec")))
-ucs_rcache_pred_window_t predreg_window;
+uct_predreg_issuer_t predreg_issuer;
 
 /* What this thread remembers of its small sends; NULL: it has sent none */
 static __thread __attribute__((tls_model("initial-exec")))
@@ -499,7 +499,7 @@ has_window(const predreg_windows_t *windows, const ucp_request_param_t *param)
             comm.param    = PARAM_##_options; \
             comm.caller   = PREDREG_CALLER; \
             comm.stack    = __builtin_frame_address(0); \
-            hooks->comm(&predreg_window, &comm); \
+            hooks->comm(&predreg_issuer, &comm); \
         } \
         \
         STRIP_##_options \

@@ -19,7 +19,7 @@ extern "C" {
 #include <common/c_access.h>
 
 const uct_predreg_hooks_t *
-uct_predreg_core_init_10(const uct_predreg_real_t *real);
+uct_predreg_core_init_11(const uct_predreg_real_t *real);
 }
 
 /* How the core starts, and what it does when the process exits. Each test does
@@ -55,7 +55,7 @@ protected:
     {
         child process([this, func]() -> int {
             uct_predreg_knobs_cleanup(test_core_knobs());
-            func(uct_predreg_core_init_10(test_core_real()));
+            func(uct_predreg_core_init_11(test_core_real()));
             EXPECT_EQ("", log_watch::take());
             exit(HasFailure());
         });
@@ -138,6 +138,21 @@ TEST_F(test_core_start, a_cache_and_all_hooks) {
         for (size_t i = 0; i < sizeof(*hooks) / sizeof(void*); ++i) {
             EXPECT_NE(nullptr, reinterpret_cast<void *const*>(hooks)[i]) << i;
         }
+    });
+}
+
+TEST_F(test_core_start, calls_are_told_apart_by_their_paths) {
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        EXPECT_TRUE(test_core_has_paths());
+    });
+}
+
+TEST_F(test_core_start, or_by_their_depth) {
+    knob("UNWIND", "n");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        EXPECT_FALSE(test_core_has_paths());
     });
 }
 

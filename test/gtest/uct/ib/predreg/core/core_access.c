@@ -6,6 +6,7 @@
 
 #include "core_access.h"
 
+#include <ucs/host/unwind.h>
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
@@ -55,6 +56,7 @@ static ucs_status_t no_components(uct_component_h **components_p,
 void test_core_init(void)
 {
     uct_predreg_knobs_cleanup(&self->knobs);
+    ucs_callpath_table_destroy(self->paths);
     kh_destroy_inplace(uct_predreg_firehose, &self->firehose.bytes);
     memset(self, 0, sizeof(*self));
     pthread_mutex_init(&self->lock, NULL);
@@ -103,6 +105,16 @@ void test_core_cleanup(void)
 void test_core_count_firehose(uint64_t requests, uint64_t hits)
 {
     uct_predreg_firehose_count(&self->firehose, requests, hits);
+}
+
+ucs_status_t test_core_make_paths(void)
+{
+    return ucs_callpath_table_create(&ucs_host_callpath_ops, &self->paths);
+}
+
+int test_core_has_paths(void)
+{
+    return self->paths != NULL;
 }
 
 uct_predreg_knobs_t *test_core_knobs(void)

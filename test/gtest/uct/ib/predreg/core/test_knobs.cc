@@ -472,7 +472,8 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("256M", values["FIREHOSE_M"]);
     EXPECT_EQ("64M", values["FIREHOSE_MAXVICTIM"]);
     EXPECT_EQ("pin", values["WINDOWS"]);
-    EXPECT_EQ(28u, values.size());
+    EXPECT_EQ("y", values["UNWIND"]);
+    EXPECT_EQ(29u, values.size());
 }
 
 TEST_F(test_knobs, a_cache_is_made_as_they_say) {

@@ -324,37 +324,89 @@ TEST_F(test_md_use, memory_of_the_host_is_managed_beside_devices) {
 }
 
 TEST_F(test_md_use, a_communication_is_found_by_its_buffer) {
-    ucs_rcache_pred_window_t window = {};
-    uct_predreg_comm_t comm         = {};
-    uct_md_h md                     = open();
+    uct_predreg_issuer_t issuer = {};
+    uct_predreg_comm_t comm     = {};
+    uct_md_h md                 = open();
 
     comm.kind   = UCS_RCACHE_PRED_COMM_SEND;
     comm.buffer = m_buffer;
     comm.caller = this;
     comm.stack  = &comm;
-    uct_predreg_comm(test_core_state(), &window, &comm);
+    uct_predreg_comm(test_core_state(), &issuer, &comm);
     dereg(md, reg(md, SEND));
     uct_predreg_idle(test_core_state());
     EXPECT_EQ(1u, stats().uses);
 }
 
 TEST_F(test_md_use, a_communication_is_not_remembered_without_a_domain) {
-    ucs_rcache_pred_window_t window = {};
-    uct_predreg_comm_t comm         = {};
+    uct_predreg_issuer_t issuer = {};
+    uct_predreg_comm_t comm     = {};
     ucs_rcache_pred_context_t context;
     char buffer[64]; /* One that no other test has told of */
 
     ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
     comm.buffer = buffer;
     comm.caller = this;
-    uct_predreg_comm(test_core_state(), &window, &comm);
+    uct_predreg_comm(test_core_state(), &issuer, &comm);
     uct_predreg_posted_get(buffer, &context);
     EXPECT_EQ(0u, context.caller);
 
     open();
-    uct_predreg_comm(test_core_state(), &window, &comm);
+    uct_predreg_comm(test_core_state(), &issuer, &comm);
     uct_predreg_posted_get(buffer, &context);
     EXPECT_EQ((uintptr_t)this, context.caller);
+}
+
+/* A function of a library, from which it calls UCP */
+static UCS_F_NOINLINE void
+communicate(uct_predreg_issuer_t *issuer, const void *buffer)
+{
+    uct_predreg_comm_t comm = {};
+
+    comm.buffer = buffer;
+    comm.caller = __builtin_return_address(0);
+    comm.stack  = __builtin_frame_address(0);
+    uct_predreg_comm(test_core_state(), issuer, &comm);
+}
+
+static UCS_F_NOINLINE void library(uct_predreg_issuer_t *issuer,
+                                   const void *buffer)
+{
+    communicate(issuer, buffer);
+    asm volatile(""); /* This keeps the call from being a tail call */
+}
+
+/* A function of the program, with two calls of the library */
+static UCS_F_NOINLINE void solve(uct_predreg_issuer_t *issuer,
+                                 const void *first, const void *second)
+{
+    library(issuer, first);
+    asm volatile("");
+    library(issuer, second);
+    asm volatile("");
+}
+
+TEST_F(test_md_use, calls_of_one_caller_are_told_apart_by_their_path) {
+    uct_predreg_issuer_t issuer = {};
+    char buffers[2][64]; /* Those that no other test has told of */
+
+    open();
+    for (bool has_paths : {false, true}) {
+        ucs_rcache_pred_context_t first = {}, second = {}, again = {};
+
+        if (has_paths) {
+            ASSERT_EQ(UCS_OK, test_core_make_paths());
+        }
+        for (unsigned i = 0; i < 2; ++i) {
+            again = first;
+            solve(&issuer, buffers[0], buffers[1]);
+            uct_predreg_posted_get(buffers[0], &first);
+            uct_predreg_posted_get(buffers[1], &second);
+            EXPECT_EQ(first.caller, second.caller);
+            EXPECT_EQ(has_paths, first.stack != second.stack);
+        }
+        EXPECT_EQ(again.stack, first.stack) << "a path has one number";
+    }
 }
 
 /* The helper thread starts with the first domain. Before that a program that
@@ -389,8 +441,8 @@ TEST_F(test_md_use, leave_pinned_passes_on_and_counts) {
 }
 
 TEST_F(test_md_use, leave_pinned_records_a_trace) {
-    ucs_rcache_pred_window_t window = {};
-    uct_predreg_comm_t comm         = {};
+    uct_predreg_issuer_t issuer = {};
+    uct_predreg_comm_t comm     = {};
 
     set("POLICY", "leave-pinned");
     set("TRACE", m_folder + "/traces");
@@ -398,7 +450,7 @@ TEST_F(test_md_use, leave_pinned_records_a_trace) {
     uct_md_h md     = open();
     ASSERT_TRUE(test_core_has_recorder());
     comm.buffer = m_buffer;
-    uct_predreg_comm(test_core_state(), &window, &comm);
+    uct_predreg_comm(test_core_state(), &issuer, &comm);
     uct_mem_h memh1 = reg(md, RECV, UCT_PREDREG_PURPOSE_SEND);
     uct_mem_h memh2 = reg(md, SEND);
     uct_mem_h pool  = reg(md, POOL);

@@ -25,7 +25,7 @@ struct test_preload_send : public ::testing::Test {
     {
         s_self = this;
         fake_reset();
-        m_hooks.comm = [](ucs_rcache_pred_window_t*,
+        m_hooks.comm = [](uct_predreg_issuer_t*,
                           const uct_predreg_comm_t*) {
             ++s_self->m_num_comms;
         };

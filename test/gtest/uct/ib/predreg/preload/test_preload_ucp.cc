@@ -46,7 +46,7 @@ struct test_preload_ucp : public ::testing::Test {
         };
         m_hooks.may_sleep = [] { return s_self->m_may_sleep; };
         m_hooks.windows   = [] { return s_self->m_has_windows; };
-        m_hooks.comm      = [](ucs_rcache_pred_window_t *window,
+        m_hooks.comm      = [](uct_predreg_issuer_t *issuer,
                                const uct_predreg_comm_t *comm) {
             s_self->m_comms.push_back(*comm);
         };

@@ -148,7 +148,7 @@ TEST_F(test_preload_uct, ucp_registers_for_the_entry_point_that_was_called) {
 
         uct_md_mem_reg(nullptr, s_self, 1, 0, &memh);
     };
-    m_hooks.comm = [](ucs_rcache_pred_window_t*,
+    m_hooks.comm = [](uct_predreg_issuer_t*,
                       const uct_predreg_comm_t*) {};
     ucp_put_nbi(nullptr, this, 1, 0, nullptr);
     EXPECT_EQ(UCT_PREDREG_PURPOSE_ONE_SIDED, m_purpose);

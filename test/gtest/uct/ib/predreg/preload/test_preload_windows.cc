@@ -32,7 +32,7 @@ protected:
         m_hooks.mkey_pack_v2 = [](uct_md_h, uct_mem_h, const uintptr_t*, int) {
             return UCS_OK;
         };
-        m_hooks.comm       = [](ucs_rcache_pred_window_t*,
+        m_hooks.comm       = [](uct_predreg_issuer_t*,
                                 const uct_predreg_comm_t*) {};
         m_hooks.ucp_config = [](const uct_predreg_real_t*, ucp_config_t*) {};
         m_hooks.idle       = [](uct_predreg_sender_t**, ucp_worker_h) {};
