@@ -19,6 +19,8 @@
 #include "bench_util.h"
 #include "uring_reg.h"
 
+#include <ucs/host/unwind.h>
+#include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/md/posted.h>
 
 #include <string.h>
@@ -70,7 +72,9 @@ static struct {
     ucs_rcache_t     *rcache;
     bench_region_t   regions[HOOKS_NUM_REGIONS];
     hooks_result_t   results[HOOKS_NUM_CASES];
+    ucs_callpath_table_t *paths;
     bench_sample_t   record_loop;
+    bench_sample_t   depth_loop;  /* The same by the depth of the stack */
     bench_sample_t   use_loop;
 
     /* Of the present round, of single messages: a process that loses its
@@ -86,21 +90,26 @@ static struct {
 };
 
 /* It belongs to the thread and is found without a call, as in the library */
-static __thread ucs_rcache_pred_window_t hooks_window
+static __thread uct_predreg_issuer_t hooks_issuer
         __attribute__((tls_model("initial-exec")));
 
 
 /* At the entry point of UCP, as the core of libuct_predreg does it: make the
- * context, and keep it by buffer for the registration that may come later */
+ * context, and keep it by buffer for the registration that may come later.
+ * @param [in] paths  NULL: the depth of the stack stands for the path. */
 static UCS_F_ALWAYS_INLINE void
-hooks_comm(const bench_region_t *region, ucs_rcache_pred_comm_t comm)
+hooks_comm(const bench_region_t *region, ucs_rcache_pred_comm_t comm,
+           ucs_callpath_table_t *paths)
 {
+    const void *caller = __builtin_return_address(0);
+    const void *stack  = __builtin_frame_address(0);
     ucs_rcache_pred_context_t context;
+    uint64_t path;
 
-    ucs_rcache_pred_context_add(&hooks_window, HOOKS_WINDOW, comm,
-                                region->address, __builtin_return_address(0),
-                                (uintptr_t)__builtin_frame_address(0),
-                                &context);
+    path = (paths == NULL) ? (uintptr_t)stack :
+           ucs_callpath_find(paths, &hooks_issuer.path, caller, stack);
+    ucs_rcache_pred_context_add(&hooks_issuer.window, HOOKS_WINDOW, comm,
+                                region->address, caller, path, &context);
     uct_predreg_posted_put(region->address, &context);
 }
 
@@ -112,7 +121,7 @@ hooks_begin(const bench_region_t *region, ucs_rcache_pred_comm_t comm)
     ucs_rcache_pred_context_t context;
     void *memh;
 
-    hooks_comm(region, comm);
+    hooks_comm(region, comm, hooks.paths);
     uct_predreg_posted_get(region->address, &context);
     BENCH_CHECK(ucs_rcache_pred_begin(hooks.pred.domain, region->address,
                                       region->length, 0, &context, &memh));
@@ -240,6 +249,21 @@ static void hooks_round(unsigned index)
     bench_sample_add(&result->in_place, bench_sample_midmean(&hooks.uses));
 }
 
+/* The context records alone, one after the other */
+static UCS_F_NOINLINE void
+hooks_loop_records(const bench_region_t *region, ucs_callpath_table_t *paths,
+                   bench_sample_t *sample)
+{
+    uint64_t start = bench_now();
+    unsigned i;
+
+    for (i = 0; i < HOOKS_LOOP; ++i) {
+        hooks_comm(region, UCS_RCACHE_PRED_COMM_SEND, paths);
+        asm volatile("" ::: "memory");
+    }
+    bench_sample_add(sample, (double)(bench_now() - start) / HOOKS_LOOP);
+}
+
 /* The same hooks one after the other, with everything in the processor's
  * caches */
 static void hooks_loop_round(void)
@@ -248,13 +272,8 @@ static void hooks_loop_round(void)
     uint64_t start;
     unsigned i;
 
-    start = bench_now();
-    for (i = 0; i < HOOKS_LOOP; ++i) {
-        hooks_comm(region, UCS_RCACHE_PRED_COMM_SEND);
-        asm volatile("" ::: "memory");
-    }
-    bench_sample_add(&hooks.record_loop,
-                     (double)(bench_now() - start) / HOOKS_LOOP);
+    hooks_loop_records(region, NULL, &hooks.depth_loop);
+    hooks_loop_records(region, hooks.paths, &hooks.record_loop);
 
     start = bench_now();
     for (i = 0; i < HOOKS_LOOP; ++i) {
@@ -303,9 +322,12 @@ static void hooks_init(void)
     bench_sample_init(&hooks.off, HOOKS_LOOP);
     bench_sample_init(&hooks.uses, HOOKS_LOOP);
     bench_sample_init(&hooks.record_loop, hooks.rounds);
+    bench_sample_init(&hooks.depth_loop, hooks.rounds);
     bench_sample_init(&hooks.use_loop, hooks.rounds);
     bench_pred_init(&hooks.pred, hooks.regions, HOOKS_NUM_REGIONS, HOOKS_LOOP,
                     NULL);
+    BENCH_CHECK(ucs_callpath_table_create(&ucs_host_callpath_ops,
+                                          &hooks.paths));
     hooks.rcache = bench_stock_create();
     hooks_measure_clock();
 }
@@ -368,9 +390,10 @@ static void hooks_print_computed(void)
 
 static void hooks_print(void)
 {
-    printf("hooks back to back: context record %.1f ns, context record + "
-           "begin + end %.1f ns (minimum %.1f ns)\n",
-           bench_sample_median(&hooks.record_loop),
+    printf("hooks back to back: context record %.1f ns (%.1f by the depth of "
+           "the stack), context record + begin + end %.1f ns (minimum %.1f "
+           "ns)\n", bench_sample_median(&hooks.record_loop),
+           bench_sample_median(&hooks.depth_loop),
            bench_sample_median(&hooks.use_loop),
            bench_sample_min(&hooks.use_loop));
 
@@ -445,6 +468,7 @@ int main(int argc, char **argv)
     bench_print_machine();
     hooks_print();
     bench_pred_cleanup(&hooks.pred);
+    ucs_callpath_table_destroy(hooks.paths);
     uring_reg_cleanup();
     return 0;
 }

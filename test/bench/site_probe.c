@@ -7,9 +7,9 @@
 /*
  * How well does the library tell call sites apart? To be preloaded into a
  * program instead of the library: identifies the context of each communication
- * as the library does, by return address and stack depth, and by unwinding the
- * stack, and prints at exit where the two differ and what they cost. See
- * docs/benchmarks.md.
+ * as the library does, by the path of calls; by return address and stack depth
+ * alone; and by unwinding the stack. Prints at exit where these differ and what
+ * they cost. See docs/benchmarks.md.
  */
 
 #ifdef HAVE_CONFIG_H
@@ -20,6 +20,7 @@
 #include "site_count.h"
 
 #include <ucs/base/hash.h>
+#include <ucs/host/unwind.h>
 #include <ucs/rcache_pred/predict/signature.h>
 #include <uct/ib/predreg/preload/preload.h>
 
@@ -60,15 +61,16 @@ typedef struct probe_stack {
 } probe_stack_t;
 
 #ifdef HAVE_LIBUNWIND
-#  define PROBE_NUM_WAYS 3
+#  define PROBE_NUM_WAYS 4
 #else
-#  define PROBE_NUM_WAYS 2
+#  define PROBE_NUM_WAYS 3
 #endif
 
 /* A communication as it was seen */
 typedef struct probe_call {
     probe_stack_t             unwound;
-    ucs_rcache_pred_context_t context;  /* Without window */
+    ucs_rcache_pred_context_t context;  /* Without window, by depth */
+    uint64_t                  path;     /* In place of the depth */
     uint64_t                  window[PROBE_MAX_WINDOW + 1]; /* By its length */
     uint64_t                  address;
     uint64_t                  length;   /* 0 if not contiguous */
@@ -80,7 +82,9 @@ typedef struct probe_call {
 /* A way to identify the context of a call */
 typedef struct probe_way {
     const char *name;
-    unsigned   (*unwind)(void **frames); /* NULL: the window of the library */
+    int        is_path;                  /* As the library */
+    unsigned   (*unwind)(void **frames); /* NULL: by the window of the library,
+                                            and the path or the depth */
 } probe_way_t;
 
 
@@ -96,18 +100,22 @@ static unsigned unwind_libunwind(void **frames)
 }
 #endif
 
-/* The second way is taken for the truth about which contexts there are */
+/* Unwinding is taken for the truth about which contexts there are */
 static const probe_way_t probe_ways[PROBE_NUM_WAYS] = {
     {.name = "return address and stack depth"},
+    {.name = "path of calls", .is_path = 1},
     {.name = "unwinding with glibc", .unwind = unwind_glibc},
 #ifdef HAVE_LIBUNWIND
     {.name = "unwinding with libunwind", .unwind = unwind_libunwind},
 #endif
 };
 
-#define PROBE_EXACT 1
+#define PROBE_PATH  1
+#define PROBE_EXACT 2
 
 static struct {
+    ucs_callpath_table_t *paths;  /* Constant */
+    _Atomic uint64_t unwinds;     /* Of the paths */
     probe_call_t     *calls;      /* Written by whoever took the index */
     _Atomic uint64_t num_calls;
     _Atomic unsigned num_warm;    /* Calls that were to be timed in loops */
@@ -118,6 +126,8 @@ static struct {
 /* As in preload_ucp.c */
 static __thread __attribute__((tls_model("initial-exec")))
 ucs_rcache_pred_window_t probe_window;
+static __thread __attribute__((tls_model("initial-exec")))
+ucs_callpath_thread_t probe_thread;
 static __thread __attribute__((tls_model("initial-exec")))
 unsigned probe_depth;
 
@@ -149,6 +159,18 @@ static void *probe_resolve(const char *name)
         (__typeof__(&_name))addr; \
     })
 
+static unsigned probe_unwind_path(const void *caller,
+                                  ucs_callpath_frame_t *frames, unsigned max)
+{
+    atomic_fetch_add(&probe.unwinds, 1);
+    return ucs_host_unwind(caller, frames, max);
+}
+
+static const ucs_callpath_ops_t probe_callpath_ops = {
+    .stack  = ucs_host_stack,
+    .unwind = probe_unwind_path
+};
+
 /* The frames below the program's call of UCP are those of this library */
 static UCS_F_NOINLINE void probe_unwind(const probe_way_t *way,
                                         const void *caller,
@@ -179,7 +201,7 @@ static UCS_F_NOINLINE void probe_unwind(const probe_way_t *way,
 static UCS_F_NOINLINE void
 probe_identify(const probe_way_t *way, ucs_rcache_pred_comm_t comm,
                const void *address, const void *caller, const void *stack,
-               probe_stack_t *unwound)
+               probe_stack_t *unwound, uint64_t *path)
 {
     ucs_rcache_pred_window_t window = probe_window;
     ucs_rcache_pred_context_t context;
@@ -189,8 +211,13 @@ probe_identify(const probe_way_t *way, ucs_rcache_pred_comm_t comm,
         return;
     }
 
+    if (way->is_path) {
+        *path = ucs_callpath_find(probe.paths, &probe_thread, caller, stack);
+    } else {
+        *path = (uintptr_t)stack;
+    }
     ucs_rcache_pred_context_add(&window, PROBE_MAX_WINDOW, comm, address,
-                                caller, (uintptr_t)stack, &context);
+                                caller, *path, &context);
     asm volatile("" :: "r"(&window), "r"(&context) : "memory");
 }
 
@@ -206,7 +233,7 @@ static void probe_time_warm(ucs_rcache_pred_comm_t comm, const void *address,
 {
     probe_stack_t unwound;
     unsigned index, way, i;
-    uint64_t begin;
+    uint64_t begin, path;
 
     index = atomic_fetch_add(&probe.num_warm, 1);
     if (index >= PROBE_WARM_CALLS) {
@@ -217,7 +244,7 @@ static void probe_time_warm(ucs_rcache_pred_comm_t comm, const void *address,
         begin = bench_now();
         for (i = 0; i < PROBE_WARM_LOOPS; ++i) {
             probe_identify(&probe_ways[way], comm, address, caller, stack,
-                           &unwound);
+                           &unwound, &path);
         }
         probe.warm_time[index][way] = bench_now() - begin;
     }
@@ -229,16 +256,18 @@ static void probe_time(ucs_rcache_pred_comm_t comm, const void *address,
                        probe_call_t *call)
 {
     probe_stack_t unwound;
-    uint64_t begin;
+    uint64_t begin, path;
     unsigned way;
 
     for (way = 0; way < PROBE_NUM_WAYS; ++way) {
         begin = bench_now();
         probe_identify(&probe_ways[way], comm, address, caller, stack,
-                       &unwound);
+                       &unwound, &path);
         call->time[way] = bench_now() - begin;
         if (way == PROBE_EXACT) {
             call->unwound = unwound;
+        } else if (way == PROBE_PATH) {
+            call->path = path;
         }
     }
     call->clock = probe_time_clock();
@@ -318,7 +347,8 @@ typedef struct probe_row {
     unsigned window;  /* Its length */
     int      buffer;  /* Whether buffer and length are part of the context, as
                          they are of the library's signature */
-    unsigned inner;   /* How many return addresses the cheap way knows */
+    unsigned inner;   /* How many return addresses the cheap way knows; 0: it
+                         is by the path */
 } probe_row_t;
 
 static void probe_identities(const probe_call_t *call, const probe_row_t *row,
@@ -329,7 +359,9 @@ static void probe_identities(const probe_call_t *call, const probe_row_t *row,
     ucs_rcache_pred_context_t cheap = call->context;
     ucs_rcache_pred_context_t exact = {.caller = call->unwound.all};
 
-    if (row->inner > 1) {
+    if (row->inner == 0) {
+        cheap.stack = call->path;
+    } else if (row->inner > 1) {
         cheap.caller = call->unwound.inner[row->inner - 1];
     }
 
@@ -342,6 +374,7 @@ static void probe_print_row(FILE *out, const probe_row_t *row, site_call_t *ids,
                             size_t num_calls)
 {
     site_counts_t counts;
+    char inner[16];
     size_t i;
 
     for (i = 0; i < num_calls; ++i) {
@@ -353,8 +386,10 @@ static void probe_print_row(FILE *out, const probe_row_t *row, site_call_t *ids,
         return;
     }
 
-    fprintf(out, "%6u  %-6s %9u %9zu %9zu %9zu %9zu %9.2f %%\n", row->window,
-            row->buffer ? "yes" : "no", row->inner, counts.exact, counts.cheap,
+    snprintf(inner, sizeof(inner), (row->inner == 0) ? "path" : "%u",
+             row->inner);
+    fprintf(out, "%6u  %-6s %9s %9zu %9zu %9zu %9zu %9.2f %%\n", row->window,
+            row->buffer ? "yes" : "no", inner, counts.exact, counts.cheap,
             counts.merged, counts.split, 100. * counts.right / num_calls);
 }
 
@@ -410,13 +445,15 @@ static void probe_print_frames(FILE *out, size_t num_calls)
         frames += probe.calls[i].unwound.count;
         failed += (probe.calls[i].unwound.count == 0);
     }
-    fprintf(out, "%.1f frames each; %zu whose caller unwinding did not find\n",
-            (double)frames / num_calls, failed);
+    fprintf(out, "%.1f frames each; %zu whose caller unwinding did not find; "
+            "%lu unwindings for paths\n", (double)frames / num_calls, failed,
+            atomic_load(&probe.unwinds));
 }
 
 static void probe_print(FILE *out, site_call_t *ids, size_t num_calls)
 {
     static const probe_row_t rows[] = {
+        {0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {2, 1, 0},
         {0, 0, 1}, {1, 0, 1}, {2, 0, 1}, {2, 1, 1},
         {2, 1, 2}, {2, 1, 3}, {2, 1, 4}, {2, 1, 6}, {2, 1, 8}
     };
@@ -448,6 +485,12 @@ UCS_F_CTOR static void probe_init(void)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (probe.calls == MAP_FAILED) {
         perror("site_probe: mmap");
+        exit(1);
+    }
+
+    if (ucs_callpath_table_create(&probe_callpath_ops, &probe.paths) !=
+        UCS_OK) {
+        fprintf(stderr, "site_probe: out of memory\n");
         exit(1);
     }
 

@@ -54,9 +54,10 @@ BEGIN_C_DECLS
 /** How many unwindings a thread has to its credit at first, and at most. */
 #define UCS_CALLPATH_MAX_CREDIT    512
 
-/** After how many calls a thread gets one more. An unwinding takes 2 to 5 us,
- *  so that a program in which no call is like another pays at most 5 ns
- *  each. */
+/** After how many calls a thread gets one more. An unwinding takes 1.4 to 6 us,
+ *  and up to 20 us after milliseconds of other work, see
+ *  docs/results/call-sites.md, so that a program in which no call is like
+ *  another pays at most 20 ns each. */
 #define UCS_CALLPATH_CREDIT_PERIOD 1024
 
 
