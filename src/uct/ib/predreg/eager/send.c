@@ -130,7 +130,10 @@ send_cold(const uct_predreg_eager_context_t *context, const void *buffer,
           size_t length, const ucp_request_param_t *param,
           uct_predreg_send_t *send)
 {
-    if (context->flag_decides && (send->message == UCT_PREDREG_MESSAGE_TAG)) {
+    /* UCX 1.15 and later refuse a send with both flags
+     * (UCP_REQUEST_CHECK_PARAM()) */
+    if (context->flag_decides && (send->message == UCT_PREDREG_MESSAGE_TAG) &&
+        !(param->op_attr_mask & UCP_OP_ATTR_FLAG_MULTI_SEND)) {
         return uct_predreg_eager_is_hasty(param) ? 0 : UCT_PREDREG_SEND_FAST;
     }
 

@@ -71,6 +71,16 @@ TEST_F(test_send, where_the_flag_decides) {
     EXPECT_EQ(unsigned(UCT_PREDREG_SEND_DATATYPE), m_changes);
 }
 
+/* UCX accepts one of both flags */
+TEST_F(test_send, one_of_many_is_copied_without_the_flag) {
+    add(1);
+    m_param.op_attr_mask = UCP_OP_ATTR_FLAG_MULTI_SEND;
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_EQ(unsigned(UCT_PREDREG_SEND_DATATYPE), m_changes);
+    EXPECT_FALSE(send(page(0)));
+    EXPECT_TRUE(send(page(0)));
+}
+
 TEST_F(test_send, short_ones_are_left_alone) {
     add(0, 600);
     for (unsigned i = 0; i < 2 * HOT_FROM; ++i) {
