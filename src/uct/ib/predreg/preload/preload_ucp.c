@@ -85,8 +85,9 @@ static const uct_predreg_hooks_t *making_hooks(unsigned ucx)
         copy->_field = params->_field; \
     }
 
-/* The parameters of a context whose windows go through Firehose, which pins them by
- * a thread of its own. Of the caller's structure only that is read which the mask
+/* The parameters of a context that threads of this library's choice register memory
+ * with: Firehose pins windows by a thread of its own, and hot buffers are registered
+ * by whichever thread sends, outside of the lock of its worker. Of the caller's structure only that is read which the mask
  * names: it may be that of another version */
 static void share_context(ucp_params_t *copy, const ucp_params_t *params)
 {
@@ -119,6 +120,18 @@ static int has_windows(unsigned ucx, const ucp_params_t *params)
     return predreg_windows(ucx) != NULL;
 }
 
+/* Whether buffers may become hot in a context that is being made. UCP protects its
+ * cache by the lock of the context (ucp_memh_get() of 1.14 and later), which is none
+ * unless the program asks for it. A program whose threads share one worker need not.
+ * @param [in] hooks  NULL: the core was not told of the context. */
+static int may_register(const uct_predreg_hooks_t *hooks,
+                        const uct_predreg_making_t *making,
+                        const ucp_params_t *params)
+{
+    return (hooks != NULL) && (making->min_length > 0) &&
+           !(params->field_mask & ~KNOWN_PARAMS);
+}
+
 PREDREG_EXPORT ucs_status_t
 ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
                  const ucp_params_t *params, const ucp_config_t *config,
@@ -148,16 +161,16 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     }
 
     is_windows = has_windows(ucx, params);
-    if (is_windows) {
-        share_context(&shared, params);
-        params = &shared;
-    }
-
-    hooks = making_hooks(ucx);
+    hooks      = making_hooks(ucx);
     if (hooks != NULL) {
         /* The configuration is as it was when this function returns */
         hooks->making(predreg_real_ucp(ucx, PREDREG_CALLER), params,
                       (ucp_config_t*)config, &making);
+    }
+
+    if (is_windows || may_register(hooks, &making, params)) {
+        share_context(&shared, params);
+        params = &shared;
     }
 
     predreg_in_init = 1;

@@ -341,6 +341,43 @@ TEST_F(test_preload_ucp, a_configuration_is_read_if_the_program_has_none) {
               ucp_init_version(1, 13, &params, nullptr, &context));
 }
 
+/* Hot buffers are registered by any thread, with a context that its program may use
+ * under the locks of workers alone */
+TEST_F(test_preload_ucp, a_context_with_hot_buffers_is_thread_safe) {
+    static size_t min_length;
+    ucp_params_t params = {};
+    ucp_context_h context;
+
+    m_hooks.send   = [](uct_predreg_sender_t**, ucp_ep_h, const void*, size_t,
+                        const ucp_request_param_t*, uct_predreg_send_t*) {
+        return 0u;
+    };
+    m_hooks.making = [](const uct_predreg_real_t*, const ucp_params_t*,
+                        ucp_config_t*, uct_predreg_making_t *making) {
+        *making            = uct_predreg_making_t();
+        making->min_length = min_length;
+    };
+    m_hooks.made   = [](const uct_predreg_real_t*, const uct_predreg_making_t*,
+                        ucp_config_t*, ucp_context_h) {};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES |
+                        UCP_PARAM_FIELD_MT_WORKERS_SHARED;
+    params.features   = UCP_FEATURE_TAG;
+
+    min_length = 0;
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    EXPECT_FALSE(fake_is_shared);
+
+    min_length = UCT_PREDREG_SEND_MIN;
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    EXPECT_TRUE(fake_is_shared);
+    EXPECT_EQ(0, params.mt_workers_shared);
+
+    /* What is not known cannot be copied */
+    params.field_mask |= UCS_BIT(20);
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    EXPECT_FALSE(fake_is_shared);
+}
+
 TEST_F(test_preload_ucp, mapped_memory_is_handed_on) {
     ucp_mem_map_params_t params = {};
     ucp_mem_h memh;
