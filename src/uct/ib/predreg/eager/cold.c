@@ -16,11 +16,11 @@
 #define STATE_LENGTH_SHIFT 48
 
 /* Relaxed: each of its values copies all bytes */
-static _Atomic uct_predreg_copy_classes_t by_string =
-        UCT_PREDREG_COPY_ALL_STRING;
+static _Atomic ucs_reuse_copy_classes_t by_string =
+        UCS_REUSE_COPY_ALL_STRING;
 
 
-void uct_predreg_cold_set_copies(uct_predreg_copy_classes_t classes)
+void uct_predreg_cold_set_copies(ucs_reuse_copy_classes_t classes)
 {
     atomic_store_explicit(&by_string, classes, memory_order_relaxed);
 }
@@ -46,9 +46,8 @@ static size_t pack(void *state, size_t offset, void *dest, size_t max_length)
     size_t length = ucs_min(packed_size(state) - offset, max_length);
 
     if (ucs_likely(length > 0)) {
-        uct_predreg_copy(dest, buffer_of(state) + offset, length,
-                         atomic_load_explicit(&by_string,
-                                              memory_order_relaxed));
+        ucs_reuse_copy(dest, buffer_of(state) + offset, length,
+                       atomic_load_explicit(&by_string, memory_order_relaxed));
     }
     return length;
 }

@@ -7,9 +7,8 @@
 #ifndef UCT_PREDREG_COLD_H_
 #define UCT_PREDREG_COLD_H_
 
-#include "copy.h"
-
 #include <ucp/api/ucp.h>
+#include <ucs/reuse/copy.h>
 #include <ucs/sys/compiler_def.h>
 
 BEGIN_C_DECLS
@@ -35,7 +34,7 @@ extern const ucp_generic_dt_ops_t uct_predreg_cold_ops;
 
 /** Copy these lengths by the string instruction; at first all that are long
  *  enough are. Any thread. */
-void uct_predreg_cold_set_copies(uct_predreg_copy_classes_t classes);
+void uct_predreg_cold_set_copies(ucs_reuse_copy_classes_t classes);
 
 /** @return whether a buffer can be sent with this datatype. */
 static UCS_F_ALWAYS_INLINE int

@@ -159,19 +159,19 @@ static void measure_round(measure_t *measure, copies_t *copies)
         length          = steps[i] * UCS_REUSE_STEP;
         copies->libc[i] = fmin(copies->libc[i],
                                copy_batch(measure, length, copy_libc));
-        if (length >= UCT_PREDREG_COPY_STRING_MIN) {
+        if (length >= UCS_REUSE_COPY_STRING_MIN) {
             copies->string[i] = fmin(copies->string[i],
                                      copy_batch(measure, length,
-                                                uct_predreg_copy_string));
+                                                ucs_reuse_copy_string));
         }
     }
 }
 
 /* @return which lengths are copied faster by the string instruction. Lengths
  *         between two that were measured are as the longer one */
-static uct_predreg_copy_classes_t faster_by_string(const copies_t *copies)
+static ucs_reuse_copy_classes_t faster_by_string(const copies_t *copies)
 {
-    uct_predreg_copy_classes_t classes = 0;
+    ucs_reuse_copy_classes_t classes = 0;
     unsigned i, k;
 
     for (i = 1; i < NUM_STEPS; ++i) {
@@ -181,13 +181,13 @@ static uct_predreg_copy_classes_t faster_by_string(const copies_t *copies)
             }
         }
     }
-    return classes & UCT_PREDREG_COPY_ALL_STRING;
+    return classes & UCS_REUSE_COPY_ALL_STRING;
 }
 
 /* The copies of all classes: of some lengths measured, of those between them
  * drawn as a line. Which of both ways UCX takes is not known: the better one makes
  * registering pay later */
-static uct_predreg_copy_classes_t
+static ucs_reuse_copy_classes_t
 measure_copies(measure_t *measure, double *copy)
 {
     double times[NUM_STEPS];
@@ -406,7 +406,7 @@ ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
 }
 
 size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void),
-                                     uct_predreg_copy_classes_t *by_string_p)
+                                     ucs_reuse_copy_classes_t *by_string_p)
 {
     const uct_predreg_calibrate_params_t params = {
         .max_nsec = UCT_PREDREG_MEASURE_GAIN_MAX_NSEC,
@@ -417,7 +417,7 @@ size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void),
     unsigned class;
 
     if (!measure_begin(&measure, 0)) {
-        *by_string_p = UCT_PREDREG_COPY_ALL_STRING;
+        *by_string_p = UCS_REUSE_COPY_ALL_STRING;
         return 0;
     }
 

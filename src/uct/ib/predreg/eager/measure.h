@@ -7,8 +7,7 @@
 #ifndef UCT_PREDREG_MEASURE_H_
 #define UCT_PREDREG_MEASURE_H_
 
-#include "copy.h"
-
+#include <ucs/reuse/copy.h>
 #include <ucs/reuse/costs.h>
 
 #include <ucs/type/status.h>
@@ -98,7 +97,7 @@ ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
  *         memory.
  */
 size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void),
-                                     uct_predreg_copy_classes_t *by_string_p);
+                                     ucs_reuse_copy_classes_t *by_string_p);
 
 /** Measure V alone, nanoseconds, which is the lookup and
  *  UCT_PREDREG_MEASURE_HOT_NSEC: this takes some microseconds, if the lookup

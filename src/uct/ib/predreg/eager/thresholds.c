@@ -129,7 +129,7 @@ static size_t gain_from;
 
 static void measure_gain(void)
 {
-    uct_predreg_copy_classes_t by_string;
+    ucs_reuse_copy_classes_t by_string;
 
     gain_from = uct_predreg_measure_gain_from(NULL, &by_string);
     uct_predreg_cold_set_copies(by_string);

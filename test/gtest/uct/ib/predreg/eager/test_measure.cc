@@ -164,11 +164,11 @@ TEST_F(test_measure, by_the_clock_of_the_system) {
 }
 
 TEST_F(test_measure, from_which_length_on_messages_gain) {
-    uct_predreg_copy_classes_t by_string;
+    ucs_reuse_copy_classes_t by_string;
 
     EXPECT_LE(uct_predreg_measure_gain_from(nullptr, &by_string),
               size_t(UCS_REUSE_MAX_LENGTH));
-    EXPECT_EQ(0u, by_string & ~UCT_PREDREG_COPY_ALL_STRING);
+    EXPECT_EQ(0u, by_string & ~UCS_REUSE_COPY_ALL_STRING);
     /* Copies that take no time, and some that take long */
     EXPECT_EQ(0u, uct_predreg_measure_gain_from([] { return uint64_t(1); },
                                                 &by_string));
@@ -186,7 +186,7 @@ TEST_F(test_measure, from_which_length_on_messages_gain) {
  * and then goes on ever slower: the second copy of each length is the faster one,
  * and that is by the string instruction */
 TEST_F(test_measure, lengths_that_are_copied_faster_by_string) {
-    uct_predreg_copy_classes_t by_string;
+    ucs_reuse_copy_classes_t by_string;
 
     uct_predreg_measure_gain_from([] {
         static uint64_t time;
@@ -194,5 +194,5 @@ TEST_F(test_measure, lengths_that_are_copied_faster_by_string) {
 
         return time += (++reads <= 3) ? 0 : (1000000 - reads);
     }, &by_string);
-    EXPECT_EQ(UCT_PREDREG_COPY_ALL_STRING, by_string);
+    EXPECT_EQ(UCS_REUSE_COPY_ALL_STRING, by_string);
 }
