@@ -175,6 +175,14 @@ static inline void ucs_reuse_buffer_restart(ucs_reuse_buffer_t *buffer)
                               memory_order_relaxed);
 }
 
+/** Forget the longest message of a buffer: it is as long as those that are counted from
+ *  now on. */
+static inline void ucs_reuse_buffer_forget_length(ucs_reuse_buffer_t *buffer)
+{
+    atomic_fetch_and_explicit(&buffer->uses, UCS_REUSE_MAX_COUNT,
+                              memory_order_relaxed);
+}
+
 /** @return the handle of a buffer that is hot, or 0. */
 static UCS_F_ALWAYS_INLINE uint32_t
 ucs_reuse_buffer_handle(const ucs_reuse_buffer_t *buffer)

@@ -343,7 +343,10 @@ int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
 
     registration = registration_make(context, start, end);
     if (registration == NULL) {
-        return 0; /* The count goes on, so that it is tried more rarely */
+        /* The count goes on, so that it is tried more rarely. The end of a message
+         * that was sent long ago may be unmapped by now */
+        ucs_reuse_buffer_forget_length(buffer);
+        return 0;
     }
 
     do {

@@ -189,6 +189,23 @@ TEST_F(test_send, what_a_program_waits_for_registers_nothing) {
     EXPECT_EQ(0u, m_num_mapped);
 }
 
+/* Such as the end of a buffer that was longer once */
+TEST_F(test_send, memory_that_is_no_longer_sent_need_not_be_registered) {
+    add();
+    m_map_status = UCS_ERR_IO_ERROR;
+    for (unsigned i = 0; i < HOT_FROM; ++i) {
+        EXPECT_FALSE(send(page(0), PAGE + 1));
+    }
+    EXPECT_EQ(1u, m_num_failed);
+
+    m_map_status = UCS_OK;
+    for (unsigned i = 0; (i < HOT_FROM) && m_mapped.empty(); ++i) {
+        send(page(0));
+    }
+    ASSERT_EQ(1u, m_mapped.size());
+    EXPECT_EQ(PAGE, m_mapped.begin()->second.second);
+}
+
 TEST_F(test_send, memory_that_cannot_be_registered_is_tried_ever_more_rarely) {
     unsigned i;
 
