@@ -13,7 +13,7 @@
 #       sends      the same, of messages that were counted
 #       overload   so many small buffers, one after another, that a helper
 #                  cannot register them as fast as they are used
-#       buffers    more buffers than are remembered, each used a few times
+#       buffers    more buffers than are remembered at first, each used a few times
 #       phases     most memory is used once, and the rest over and over
 #       pools      as small, but what UCX's pools register is not known
 #       pinned     as periodic, but recorded under leave-pinned by processes

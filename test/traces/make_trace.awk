@@ -8,12 +8,14 @@
 #             nested       an inner loop of 8 in an outer one; another buffer
 #                          after each inner loop
 #             drift        periodic, each period longer by 1/1000
+#             turns        so many buffers in turns
 #             random       16 buffers and 8 call sites at random, now and then
 #                          unmapped
 #   uses=     number of uses (1000)
 #   period=   from one use to the next, us (10000)
 #   lasting=  how long a use lasts, us (half a period; at random: up to one)
 #   bytes=    of a buffer (1048576)
+#   buffers=  in turns (2)
 #   jitter=   by up to how much each use begins later, us (0)
 #   seed=     of random and jitter (1)
 
@@ -33,7 +35,7 @@ function below(n)
 # Not in hexadecimal, which some awks have for 31 bits only
 function address(buffer)
 {
-    return sprintf("%.0f", 4294967296 + buffer * 1073741824)
+    return sprintf("%.0f", 4294967296 + buffer * apart)
 }
 
 # Each use ends by its own number: uses of a buffer may overlap. Times are us.
@@ -74,7 +76,9 @@ BEGIN {
     period  = param(period, 10000)
     lasting = param(lasting, period / 2)
     bytes   = param(bytes, 1048576)
+    buffers = param(buffers, 2)
     seed    = param(seed, 1)
+    apart   = (buffers > 1024) ? 2 * bytes : 1073741824
 
     print "ucx_predreg trace 1"
     for (i = 0; i < uses; ++i) {
@@ -84,6 +88,8 @@ BEGIN {
             two_buffers(i)
         else if (pattern == "nested")
             nested(i)
+        else if (pattern == "turns")
+            use(i * period, lasting, i % buffers, 0)
         else if (pattern == "drift") {
             use(now, lasting, 0, 0)
             now    += period

@@ -132,10 +132,16 @@ static ucs_status_t pred_init(ucs_rcache_pred_t *pred,
         goto err;
     }
 
+    status = ucs_rcache_pred_forgotten_init(&pred->forgotten,
+                                            params->known_regions);
+    if (status != UCS_OK) {
+        goto err_cleanup_table;
+    }
+
     status = ucs_rcache_pred_predictor_init(&pred->predictor, params->max_sites,
                                             params->history);
     if (status != UCS_OK) {
-        goto err_cleanup_table;
+        goto err_cleanup_forgotten;
     }
 
     status = ucs_rcache_pred_dq_init(&pred->dq, params->dq_size);
@@ -155,6 +161,8 @@ err_cleanup_dq:
     ucs_rcache_pred_dq_cleanup(&pred->dq);
 err_cleanup_predictor:
     ucs_rcache_pred_predictor_cleanup(&pred->predictor);
+err_cleanup_forgotten:
+    ucs_rcache_pred_forgotten_cleanup(&pred->forgotten);
 err_cleanup_table:
     ucs_rcache_pred_table_cleanup(&pred->table);
 err:
@@ -196,6 +204,7 @@ void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred)
     pthread_mutex_destroy(&pred->helper_mutex);
     ucs_rcache_pred_dq_cleanup(&pred->dq);
     ucs_rcache_pred_predictor_cleanup(&pred->predictor);
+    ucs_rcache_pred_forgotten_cleanup(&pred->forgotten);
     ucs_rcache_pred_table_cleanup(&pred->table);
     free(pred);
 }

@@ -80,6 +80,8 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     SUBSYSTEM("arena", "arena_bytes", ARENA, "the pre-registered arena"),
     SUBSYSTEM("firehose", "firehose_bytes", FIREHOSE, "firehose"),
     STAT(dq_dropped, COUNT, "entries that the deregistration queue lost"),
+    STAT(forgotten, COUNT, "uses of buffers that were forgotten, as KNOWN_REGIONS "
+         "allows no more"),
     STAT(unmapped, COUNT, "known buffers whose memory was unmapped"),
     COUNTER("prediction_errors", COUNT, stats.prediction_errors,
             UCS_RCACHE_PRED_ERROR_CLASSES, 0,

@@ -44,11 +44,15 @@ unsigned test_pred_num_regions(ucs_rcache_pred_t *pred)
 
 unsigned test_pred_num_sites(ucs_rcache_pred_t *pred)
 {
-    unsigned count = 0;
+    const ucs_rcache_pred_site_table_t *sites = &pred->predictor.sites;
+    unsigned count                            = 0;
+    ucs_rcache_pred_site_t *site;
     unsigned i;
 
-    for (i = 0; i < pred->predictor.sites.num_sites; ++i) {
-        count += (pred->predictor.sites.sites[i].signature != 0);
+    for (i = 0; i <= sites->bucket_mask; ++i) {
+        ucs_hlist_for_each(site, &sites->buckets[i], hash_link) {
+            ++count;
+        }
     }
 
     return count;

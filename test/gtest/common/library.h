@@ -37,6 +37,7 @@ extern "C" {
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/node/procid.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
+#include <ucs/rcache_pred/table/forgotten.h>
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/table/region.h>
 #include <ucs/rcache_pred/table/victim.h>

@@ -24,6 +24,9 @@ static void print_summary(const predreg_job_t *job)
 
     predict     = job->results[PREDREG_REPLAY_PREDICT];
     clairvoyant = job->results[PREDREG_REPLAY_CLAIRVOYANT];
+    if (predict != NULL) {
+        predreg_replay_print_forgotten(&predict[job->num_ranks]);
+    }
     if ((predict != NULL) && (clairvoyant != NULL)) {
         predreg_replay_print_excess(&predict[job->num_ranks],
                                     &clairvoyant[job->num_ranks]);

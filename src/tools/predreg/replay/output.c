@@ -77,8 +77,9 @@ static void print_json(const predreg_replay_result_t *result,
     print_seconds("critical_path_seconds", result->waited);
     print_seconds("duration_seconds", result->duration);
     print_causes(result);
-    printf("\"regs\":%lu,\"refused\":%lu,\"answered\":%lu,", result->regs,
-           result->refused, result->answered);
+    printf("\"regs\":%lu,\"refused\":%lu,\"answered\":%lu,"
+           "\"forgotten\":%lu,", result->regs, result->refused,
+           result->answered, result->forgotten);
     print_seconds("helper_seconds", result->helper);
     print_budget(result);
     printf("\"prediction_errors\":[");
@@ -143,6 +144,15 @@ void predreg_replay_print_results(const predreg_job_t *job,
         } else {
             print_rank_row(&results[i], job->ranks[i].number);
         }
+    }
+}
+
+void predreg_replay_print_forgotten(const predreg_replay_result_t *result)
+{
+    if (result->forgotten > 0) {
+        printf("\n%lu of %lu uses come to buffers that predict had to forget: a "
+               "larger\n  KNOWN_REGIONS would remember them\n",
+               result->forgotten, result->uses);
     }
 }
 

@@ -36,6 +36,10 @@ void predreg_replay_print_damage(const predreg_damage_t *damage);
 /** Print the head of the table. */
 void predreg_replay_print_head(void);
 
+/** Print in words how many uses find that predict has forgotten their buffer,
+ *  if there are any. */
+void predreg_replay_print_forgotten(const predreg_replay_result_t *result);
+
 /** Print in words what predict registers beyond clairvoyant. */
 void predreg_replay_print_excess(const predreg_replay_result_t *predict,
                                  const predreg_replay_result_t *clairvoyant);

@@ -60,6 +60,9 @@ typedef struct predreg_replay_result {
     uint64_t                answered;  /**< ARENA: how many uses its memory was
                                             registered for already; uses and hits
                                             count them */
+    uint64_t                forgotten; /**< PREDICT, ARENA: uses of buffers that
+                                            were forgotten, since known_regions
+                                            allows no more */
     uint64_t                regs;      /**< Registrations */
     uint64_t                waited;    /**< On the critical path, ns */
     uint64_t                duration;  /**< ns */

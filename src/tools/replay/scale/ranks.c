@@ -81,19 +81,20 @@ static void add_counters(const predreg_replay_result_t *result,
 {
     unsigned i;
 
-    total->uses     += result->uses;
-    total->hits     += result->hits;
-    total->late     += result->late;
-    total->early    += result->early;
-    total->wasted   += result->wasted;
-    total->refused  += result->refused;
-    total->answered += result->answered;
-    total->regs     += result->regs;
-    total->waited   += result->waited;
-    total->helper   += result->helper;
-    total->spent    += result->spent;
-    total->limit    += result->limit;
-    total->duration  = ucs_max(total->duration, result->duration);
+    total->uses      += result->uses;
+    total->hits      += result->hits;
+    total->late      += result->late;
+    total->early     += result->early;
+    total->wasted    += result->wasted;
+    total->refused   += result->refused;
+    total->answered  += result->answered;
+    total->forgotten += result->forgotten;
+    total->regs      += result->regs;
+    total->waited    += result->waited;
+    total->helper    += result->helper;
+    total->spent     += result->spent;
+    total->limit     += result->limit;
+    total->duration   = ucs_max(total->duration, result->duration);
     for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
         total->prediction_errors[i] += result->prediction_errors[i];
     }

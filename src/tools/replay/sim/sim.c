@@ -467,8 +467,9 @@ ucs_status_t predreg_sim_replay(const predreg_timeline_t *timeline,
         goto out;
     }
 
-    result->early  = stats->early;
-    result->wasted = stats->wasted;
+    result->early     = stats->early;
+    result->wasted    = stats->wasted;
+    result->forgotten = stats->forgotten;
     memcpy(result->prediction_errors, stats->prediction_errors,
            sizeof(result->prediction_errors));
 out:

@@ -200,8 +200,9 @@ typedef struct ucs_rcache_pred_params {
     unsigned                    max_sites;    /**< Call sites that are
                                                    remembered at most; >= 16 */
     unsigned                    known_regions; /**< Unregistered regions that
-                                                   are remembered at most; >=
-                                                   16 */
+                                                   are remembered at most, if
+                                                   the program comes back to so
+                                                   many; 16..2^30 */
     uint64_t                    max_bytes;    /**< Bound on registered bytes,
                                                    counted in whole pages and
                                                    never exceeded; >= @ref
@@ -304,6 +305,9 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t dq_dropped;     /**< Entries that the deregistration queue has
                                   lost. Of their regions the helper learns
                                   nothing but the last use */
+    uint64_t forgotten;      /**< Uses of memory whose region was forgotten,
+                                  since known_regions does not let more be
+                                  remembered */
     uint64_t unmapped;       /**< Regions whose memory was unmapped */
     uint64_t helper_rounds;  /**< Rounds of the helper, whoever did them */
     uint64_t time_critical;  /**< Time that uses spent on registering, on

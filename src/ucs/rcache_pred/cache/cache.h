@@ -12,6 +12,7 @@
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/predict/predict.h>
 #include <ucs/rcache_pred/table/dq.h>
+#include <ucs/rcache_pred/table/forgotten.h>
 #include <ucs/rcache_pred/table/region.h>
 
 #include <pthread.h>
@@ -193,6 +194,9 @@ typedef struct pred_rounds {
     uintptr_t               gc_hand; /**< Start of the region at which the hand
                                           of the clock is that forgets regions,
                                           or of one that is gone */
+    unsigned                gc_steps; /**< Steps that were taken so far while
+                                           newcomers passed by, see cleanup.c;
+                                           wraps around */
 } pred_rounds_t;
 
 
@@ -233,6 +237,7 @@ struct ucs_rcache_pred {
      *  deferred.c says what else */
     _Atomic unsigned            num_deferred;
     ucs_rcache_pred_table_t     table;
+    ucs_rcache_pred_forgotten_t forgotten;
     ucs_rcache_pred_stats_t     stats;
     pred_integral_t             integral;
     ucs_rcache_pred_time_t      lost;     /**< Time that uses have lost against

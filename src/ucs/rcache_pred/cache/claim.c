@@ -44,6 +44,8 @@ static ucs_status_t new_region(pred_use_t *use)
                                              use->range.start,
                                              ucs_rcache_pred_range_length(
                                                      &use->range));
+    pred->stats.forgotten += ucs_rcache_pred_forgotten_return(
+            &pred->forgotten, use->range.start);
     return UCS_OK;
 }
 

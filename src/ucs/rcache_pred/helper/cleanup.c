@@ -9,6 +9,8 @@
 #include "queue.h"
 #include "spend.h"
 
+#include <ucs/sys/math.h>
+
 /*
  * What the helper clears away: stale regions, regions whose entries the DQ has
  * lost, and regions that were not used for long.
@@ -16,6 +18,15 @@
 
 /* How many regions a round looks at to find those that can be forgotten */
 #define GC_STEPS 64
+
+/* One in so many of the regions that are remembered may be a newcomer, of which
+ * nobody knows yet whether it will recur */
+#define NEWCOMERS_SHARE 16
+
+/* Where newcomers pass by, one in so many steps is one of the clock's hand. A
+ * region that recurs is not lost if the program comes back to it within twice
+ * this number times as many new regions as are remembered */
+#define HAND_SHARE 8
 
 
 int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
@@ -84,41 +95,98 @@ static ucs_rcache_pred_region_t *gc_region(ucs_rcache_pred_t *pred)
                               ucs_rcache_pred_table_from(&pred->table, 0);
 }
 
-/* Move the hand of the clock on. @return the region at which it is now. */
-static ucs_rcache_pred_region_t *gc_next(ucs_rcache_pred_t *pred,
-                                         ucs_rcache_pred_region_t *region)
+/* Move the hand of the clock on from a region. */
+static void gc_next(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 {
-    region                = ucs_rcache_pred_region_next(region);
+    region               = ucs_rcache_pred_region_next(region);
     pred->rounds.gc_hand = (region == NULL) ? 0 : region->known.start;
-    return (region != NULL) ? region : gc_region(pred);
 }
 
-/* Finds regions by the CLOCK algorithm, with a bounded number of steps in a
- * round */
+/* Whether nothing is lost with a region but what is known of it */
+static int is_forgettable(const ucs_rcache_pred_region_t *region)
+{
+    return (region->state == UCS_RCACHE_PRED_REGION_IDLE) &&
+           (region->refs == 0) && (region->in_pieces == 0) &&
+           !region->scheduled;
+}
+
+/* The youngest newcomer, if it can be forgotten. If not, the others come first
+ * from now on. */
+static ucs_rcache_pred_region_t *gc_newcomer(ucs_rcache_pred_table_t *table)
+{
+    ucs_rcache_pred_region_t *region;
+
+    region = ucs_list_tail(&table->newcomers, ucs_rcache_pred_region_t, list);
+    if (is_forgettable(region)) {
+        return region;
+    }
+
+    ucs_list_del(&region->list);
+    ucs_list_add_head(&table->newcomers, &region->list);
+    return NULL;
+}
+
+/* Take a step with the hand of the clock, which finds what was not used since
+ * it passed last.
+ *
+ * @param [out] progress_p  Set if a further turn may find the region. */
+static ucs_rcache_pred_region_t *gc_hand_step(ucs_rcache_pred_t *pred,
+                                              int *progress_p)
+{
+    ucs_rcache_pred_region_t *region = gc_region(pred);
+
+    gc_next(pred, region);
+    if (!is_forgettable(region)) {
+        return NULL;
+    }
+
+    *progress_p = 1;
+    if (!region->referenced) {
+        return region;
+    }
+
+    region->referenced = 0;
+    return NULL;
+}
+
+/* Look for a region that can be forgotten. If a program goes through more
+ * buffers in turns than are remembered, the clock alone would always forget the
+ * one that comes next. So those that have recurred stay, and newcomers pass by,
+ * unless there are few of them. But the hand goes on meanwhile, slowly: what
+ * the program does not use any more makes place in the end. */
+static ucs_rcache_pred_region_t *gc_step(ucs_rcache_pred_t *pred,
+                                         int *progress_p)
+{
+    pred_rounds_t *rounds = &pred->rounds;
+
+    if ((pred->table.num_newcomers >
+         pred->forgotten.limit / NEWCOMERS_SHARE) &&
+        (rounds->gc_steps++ % HAND_SHARE != 0)) {
+        return gc_newcomer(&pred->table);
+    }
+
+    return gc_hand_step(pred, progress_p);
+}
+
 int pred_collect_garbage(ucs_rcache_pred_t *pred)
 {
     int progress   = 0;
     unsigned steps = GC_STEPS;
-    ucs_rcache_pred_region_t *region, *next;
+    ucs_rcache_pred_region_t *region;
 
     pred_lock(pred);
-    for (region = gc_region(pred);
-         (pred->table.count > pred->params.known_regions) && (steps-- > 0);
-         region = next) {
-        next = gc_next(pred, region);
-        if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) ||
-            (region->refs > 0) || (region->in_pieces > 0) ||
-            region->scheduled) {
+    ucs_rcache_pred_site_table_expect(&pred->predictor.sites,
+                                      ucs_min(pred->table.count,
+                                              pred->forgotten.limit));
+    while ((pred->table.count > pred->forgotten.limit) && (steps-- > 0)) {
+        region = gc_step(pred, &progress);
+        if (region == NULL) {
             continue;
         }
 
-        progress = 1;
-        if (region->referenced) {
-            region->referenced = 0;
-            continue;
-        }
-
+        progress      = 1;
         region->stale = 1; /* No use finds the region from here on */
+        ucs_rcache_pred_forgotten_add(&pred->forgotten, region->start);
         pred_unlock(pred);
         pred_spend_on_forgotten(pred, region);
         pred_forget_region(pred, region);

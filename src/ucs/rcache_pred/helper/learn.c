@@ -46,6 +46,11 @@ static void region_learn_needs(ucs_rcache_pred_t *pred,
     pred_lock(pred);
     renewed         = region->renewed;
     region->renewed = 0;
+    if (region->forecast.history.last != 0) {
+        ucs_rcache_pred_region_settle(&pred->table, region);
+    } else {
+        ucs_rcache_pred_region_introduce(&pred->table, region);
+    }
     pred_unlock(pred);
 
     ucs_rcache_pred_region_add_recent(region, &entry->range, entry->access,

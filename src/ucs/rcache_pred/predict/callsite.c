@@ -6,46 +6,105 @@
 
 #include "callsite.h"
 
+#include <ucs/sys/math.h>
+
 #include <stdlib.h>
 
 
+/* Sites are allocated so many at a time. They never move, since they are in
+ * lists */
+#define CHUNK_SITES 4096
+
+/* A region that is used from one place has two sites in the end: of its context,
+ * and of the longest phase. Those of shorter phases are not used again, and are
+ * replaced. Sites for each region that is known: */
+#define SITES_EACH 3
+
+
+/* Make room for more sites, if there may be more. If there is no memory for
+ * them, the table goes on with those that it has. */
+static void table_grow(ucs_rcache_pred_site_table_t *table)
+{
+    ucs_rcache_pred_site_t *chunk;
+
+    if (table->num_sites == table->limit) {
+        return;
+    }
+
+    if (table->num_sites % CHUNK_SITES == 0) {
+        chunk = calloc(CHUNK_SITES, sizeof(*chunk));
+        if (chunk == NULL) {
+            return;
+        }
+        table->chunks[table->num_sites / CHUNK_SITES] = chunk;
+    }
+
+    table->hand      = table->num_sites;
+    table->num_sites = ucs_min(table->limit, ucs_align_down(table->num_sites,
+                                                            CHUNK_SITES) +
+                                             CHUNK_SITES);
+}
+
 ucs_status_t
 ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
-                                unsigned num_sites)
+                                unsigned max_sites)
 {
     unsigned num_buckets = 1;
 
-    while (num_buckets < num_sites) {
+    while (num_buckets < max_sites) {
         num_buckets *= 2;
     }
 
-    /* calloc rather than malloc: it need not touch the pages of sites that are
-     * never used */
-    table->sites = calloc(num_sites, sizeof(*table->sites));
-    if (table->sites == NULL) {
+    /* calloc rather than malloc: it need not touch the pages of what is never
+     * used */
+    table->chunks = calloc(ucs_div_round_up(max_sites, CHUNK_SITES),
+                           sizeof(*table->chunks));
+    if (table->chunks == NULL) {
         goto err;
     }
 
     table->buckets = calloc(num_buckets, sizeof(*table->buckets));
     if (table->buckets == NULL) {
-        goto err_free_sites;
+        goto err_free_chunks;
     }
 
-    table->num_sites   = num_sites;
+    table->max_sites   = max_sites;
+    table->limit       = ucs_min(max_sites, UCS_RCACHE_PRED_FIRST_SITES);
+    table->num_sites   = 0;
     table->bucket_mask = num_buckets - 1;
     table->hand        = 0;
+    table_grow(table);
+    if (table->num_sites == 0) {
+        goto err_free_buckets;
+    }
+
     return UCS_OK;
 
-err_free_sites:
-    free(table->sites);
+err_free_buckets:
+    free(table->buckets);
+err_free_chunks:
+    free(table->chunks);
 err:
     return UCS_ERR_NO_MEMORY;
 }
 
 void ucs_rcache_pred_site_table_cleanup(ucs_rcache_pred_site_table_t *table)
 {
+    unsigned i;
+
+    for (i = 0; i * CHUNK_SITES < table->num_sites; ++i) {
+        free(table->chunks[i]);
+    }
     free(table->buckets);
-    free(table->sites);
+    free(table->chunks);
+}
+
+void ucs_rcache_pred_site_table_expect(ucs_rcache_pred_site_table_t *table,
+                                       unsigned regions)
+{
+    uint64_t sites = (uint64_t)SITES_EACH * regions;
+
+    table->limit = ucs_min(table->max_sites, ucs_max(table->limit, sites));
 }
 
 static ucs_hlist_head_t *
@@ -60,8 +119,14 @@ site_allocate(ucs_rcache_pred_site_table_t *table)
     ucs_rcache_pred_site_t *site;
 
     for (;;) {
-        site        = &table->sites[table->hand];
-        table->hand = (table->hand + 1) % table->num_sites;
+        if (table->hand == table->num_sites) {
+            table->hand = 0;
+            table_grow(table);
+        }
+
+        site = &table->chunks[table->hand / CHUNK_SITES]
+                             [table->hand % CHUNK_SITES];
+        ++table->hand;
         if (site->signature == 0) {
             return site;
         }

@@ -38,25 +38,38 @@ typedef struct ucs_rcache_pred_site {
 } ucs_rcache_pred_site_t;
 
 
+/** So many sites there may be, however few regions are known: a program may
+ *  use one buffer from many places. */
+#define UCS_RCACHE_PRED_FIRST_SITES 16384
+
+
 /**
- * A table with a fixed number of sites. When all are taken, a new site replaces
- * the one that was not used for longest, approximately: the CLOCK algorithm
- * finds it.
+ * A table of sites, whose number follows that of the regions up to a bound.
+ * When all are taken, a new site replaces the one that was not used for
+ * longest, approximately: the CLOCK algorithm finds it.
  */
 typedef struct ucs_rcache_pred_site_table {
-    ucs_rcache_pred_site_t *sites;
+    ucs_rcache_pred_site_t **chunks;    /**< The memory of all sites */
     ucs_hlist_head_t       *buckets;
-    unsigned               num_sites;
+    unsigned               max_sites;   /**< The bound */
+    unsigned               limit;       /**< How many sites there may be now */
+    unsigned               num_sites;   /**< How many sites there are, taken or
+                                             free */
     unsigned               bucket_mask;
     unsigned               hand;        /**< The site at which the clock's hand
-                                             is */
+                                             is, or num_sites */
 } ucs_rcache_pred_site_table_t;
 
 
-/** @param [in] num_sites  >= 1. */
+/** @param [in] max_sites  How many sites there may be in the end, 1..2^30. */
 ucs_status_t
 ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
-                                unsigned num_sites);
+                                unsigned max_sites);
+
+/** So many regions are known now: let there be sites for all of them, within
+ *  the bound. There are never fewer again. */
+void ucs_rcache_pred_site_table_expect(ucs_rcache_pred_site_table_t *table,
+                                       unsigned regions);
 
 /** Free the memory of a table. */
 void ucs_rcache_pred_site_table_cleanup(ucs_rcache_pred_site_table_t *table);

@@ -58,7 +58,7 @@ typedef struct ucs_rcache_pred_forecast {
 /**
  * Initialize a predictor. Allocates memory.
  *
- * @param [in] num_sites  How many call sites to remember, >= 1.
+ * @param [in] num_sites  How many call sites to remember at most, >= 1.
  * @param [in] depth      How many recent intervals histories consider,
  *                        1..UCS_RCACHE_PRED_MAX_HISTORY.
  */

@@ -75,6 +75,7 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
     ucs_rcache_pred_tree_init(&table->tree, starts_before, sum_branch);
     ucs_list_head_init(&table->free);
     ucs_list_head_init(&table->stale);
+    ucs_list_head_init(&table->newcomers);
     ucs_list_head_init(&table->chunks);
 
     status = ucs_rcache_pred_buckets_init(&table->by_start,
@@ -248,10 +249,31 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     return region;
 }
 
+void ucs_rcache_pred_region_introduce(ucs_rcache_pred_table_t *table,
+                                      ucs_rcache_pred_region_t *region)
+{
+    if (!region->newcomer && !region->stale) {
+        region->newcomer = 1;
+        ucs_list_add_tail(&table->newcomers, &region->list);
+        ++table->num_newcomers;
+    }
+}
+
+void ucs_rcache_pred_region_settle(ucs_rcache_pred_table_t *table,
+                                   ucs_rcache_pred_region_t *region)
+{
+    if (region->newcomer) {
+        region->newcomer = 0;
+        ucs_list_del(&region->list);
+        --table->num_newcomers;
+    }
+}
+
 void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_region_t *region)
 {
     --table->count;
+    ucs_rcache_pred_region_settle(table, region);
     ucs_rcache_pred_tree_remove(&table->tree, &region->tree_node);
     ucs_hlist_del(ucs_rcache_pred_start_bucket(table, region->start),
                   &region->start_link);
@@ -295,6 +317,7 @@ void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
     if (region->stale && !region->clearing && (region->refs == 0) &&
         (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
         region->clearing = 1;
+        ucs_rcache_pred_region_settle(table, region);
         if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
             ucs_list_add_head(&table->stale, &region->list);
         } else {

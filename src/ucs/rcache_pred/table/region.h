@@ -144,6 +144,8 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        renewed;     /**< Not 0: registered since the
                                                      helper learned of a use
                                                      last */
+    uint8_t                        newcomer;    /**< Not 0: in
+                                                     table->newcomers */
 
     unsigned                       recent_access; /**< Access that any of the
                                                      recent uses needed. The
@@ -180,8 +182,9 @@ typedef struct ucs_rcache_pred_region {
     uint64_t                       rank;        /**< Its place among those that
                                                      give way, see victim.h */
 
-    ucs_list_link_t                list;        /**< Element of table->free or
-                                                     of table->stale */
+    ucs_list_link_t                list;        /**< Element of table->free, of
+                                                     table->stale or of
+                                                     table->newcomers */
     ucs_list_link_t                lost_link;   /**< Element of dq.lost; valid
                                                      if lost is not 0 */
 
@@ -237,6 +240,12 @@ typedef struct ucs_rcache_pred_table {
                                               use and no registration of them is
                                               under way. Those that are still
                                               registered come first */
+    ucs_list_link_t           newcomers; /**< Regions of which the helper has
+                                              learned one use, those that came
+                                              first first. None of them is
+                                              stale, unless it is just being
+                                              forgotten */
+    unsigned                  num_newcomers; /**< How many */
     ucs_rcache_pred_region_t  *noted;    /**< The first of the regions whose
                                               rank may be too low, see victim.h;
                                               NULL: there is none */
@@ -303,6 +312,16 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
  *  without call sites. */
 void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_region_t *region);
+
+/** The helper has learned of the region's first use: the region is a newcomer
+ *  from now on, unless it is stale. */
+void ucs_rcache_pred_region_introduce(ucs_rcache_pred_table_t *table,
+                                      ucs_rcache_pred_region_t *region);
+
+/** The region has recurred, or is to be cleared away: it is no newcomer any
+ *  more, if it was one. */
+void ucs_rcache_pred_region_settle(ucs_rcache_pred_table_t *table,
+                                   ucs_rcache_pred_region_t *region);
 
 /** Make a REGISTERING region REGISTERED, and let it be found by its handle. No
  *  other region of the domain may have the same handle. */

@@ -85,13 +85,15 @@ static const uct_predreg_config_field_t knob_table[] = {
      RANGE(UCT_PREDREG_MIN_HISTORY, UCS_RCACHE_PRED_MAX_HISTORY),
      ucs_offsetof(uct_predreg_knobs_t, history), &uct_predreg_knob_number},
 
-    {"MAX_SITES", "16384",
-     "Number of communication contexts to remember.\n" ENTRIES_RANGE,
+    {"MAX_SITES", "393216",
+     "Number of communication contexts to remember at most. With few buffers\n"
+     "there are no more than 16384. " ENTRIES_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, max_sites), &uct_predreg_knob_number},
 
-    {"KNOWN_REGIONS", "8192",
-     "Number of buffers to remember, registered or not. Registered ones are\n"
-     "kept beyond it. " ENTRIES_RANGE,
+    {"KNOWN_REGIONS", "131072",
+     "Number of buffers to remember at most, registered or not. Up to 8192 are\n"
+     "always remembered, and more if the program comes back to some that were\n"
+     "forgotten. Registered ones are kept beyond it. " ENTRIES_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, known_regions),
      &uct_predreg_knob_number},
 

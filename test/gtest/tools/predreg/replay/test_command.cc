@@ -73,6 +73,32 @@ TEST_F(test_replay_command, json) {
     EXPECT_EQ(1u, lines("\"rank\":1}"));
 }
 
+/* More buffers in turns than may be remembered, and not more */
+TEST_F(test_replay_command, forgotten_buffers) {
+    std::ostringstream trace;
+    unsigned id = 0;
+
+    trace << "ucx_predreg trace 1\n";
+    for (unsigned i = 0; i < 10; ++i) {
+        for (unsigned b = 0; b < 40; ++b) {
+            ++id;
+            trace << "begin " << id << ".0 " << (b + 1) * 65536 << " 4096 id="
+                  << id << " caller=0x10\nend " << id << ".5 id=" << id << "\n";
+        }
+    }
+    std::string file = make_file("many.trace", trace.str());
+
+    EXPECT_EQ(0, replay({"--policy=predict", "--set", "KNOWN_REGIONS=32",
+                         file})) << m_errors;
+    EXPECT_EQ(1u, lines("come to buffers that predict had to forget"))
+            << m_output;
+    EXPECT_EQ(0, replay({"--policy=predict", "--set", "KNOWN_REGIONS=40",
+                         file}));
+    EXPECT_EQ(0u, lines("come to buffers that predict had to forget"));
+    EXPECT_EQ(0, replay({"--json", "--policy=predict", file}));
+    EXPECT_EQ(1u, lines(",\"forgotten\":0,")) << m_output;
+}
+
 /* Each budget is there once, and each policy beside them */
 TEST_F(test_replay_command, curve) {
     std::string folder = make_job("job", 2);

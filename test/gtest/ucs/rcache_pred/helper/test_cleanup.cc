@@ -248,6 +248,59 @@ TEST_F(test_cleanup, predicted_regions_are_not_garbage)
     EXPECT_EQ(17u, since_mark(&stats_t::hits));
 }
 
+/* More buffers in turns than are remembered: not the next one is forgotten each
+ * time */
+TEST_F(test_cleanup, buffers_in_turns_beyond_the_bound)
+{
+    static constexpr unsigned KNOWN = 64;
+
+    m_params.known_regions = KNOWN;
+    recreate();
+    for (unsigned buffers : {KNOWN, KNOWN + 2, KNOWN * 3 / 2, 2 * KNOWN}) {
+        uint64_t forgotten = stats().forgotten;
+
+        for (unsigned i = 0; i < 40; ++i) {
+            uint64_t start = now();
+
+            if (i == 20) {
+                mark();
+            }
+            for (unsigned b = 0; b < buffers; ++b) {
+                use(buffer(buffers, b * 2 * PAGE), PAGE, 100 * USEC);
+            }
+            run_until(start + SEC);
+        }
+
+        /* One in 16 may be a newcomer, which is soon forgotten again, and one
+         * more may have given way to it */
+        EXPECT_GE(since_mark(&stats_t::hits), 20u * KNOWN * 3 / 4) << buffers;
+        EXPECT_EQ(buffers > KNOWN, stats().forgotten > forgotten);
+    }
+}
+
+/* What a program has come back to makes place for what it comes back to now */
+TEST_F(test_cleanup, other_buffers_take_the_place_of_the_first)
+{
+    static constexpr unsigned KNOWN = 64;
+
+    m_params.known_regions = KNOWN;
+    recreate();
+    for (unsigned phase = 0; phase < 4; ++phase) {
+        for (unsigned i = 0; i < 60; ++i) {
+            uint64_t start = now();
+
+            if (i == 40) {
+                mark();
+            }
+            for (unsigned b = 0; b < KNOWN; ++b) {
+                use(buffer(phase, b * 2 * PAGE), PAGE, 100 * USEC);
+            }
+            run_until(start + SEC);
+        }
+        EXPECT_GE(since_mark(&stats_t::hits), 20u * KNOWN * 9 / 10) << phase;
+    }
+}
+
 TEST_F(test_cleanup, few_call_sites_are_enough_to_live)
 {
     m_params.max_sites = 16;

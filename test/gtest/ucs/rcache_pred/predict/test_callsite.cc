@@ -138,3 +138,34 @@ TEST_F(test_callsite, number_of_sites_need_not_be_a_power_of_2)
         ucs_rcache_pred_site_table_cleanup(&table);
     }
 }
+
+/* As many sites as the known regions need, but no more than may be */
+TEST_F(test_callsite, number_follows_that_of_regions)
+{
+    static constexpr unsigned FIRST = UCS_RCACHE_PRED_FIRST_SITES;
+    static constexpr unsigned MAX   = 3 * FIRST + 5;
+    ucs_rcache_pred_site_table_t table;
+    ucs_list_link_t region;
+    uint64_t signature = 0;
+
+    ucs_list_head_init(&region);
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_site_table_init(&table, MAX));
+    for (unsigned regions : {0u, 100u, FIRST / 2, 16u, 10 * FIRST, ~0u}) {
+        ucs_rcache_pred_site_table_expect(&table, regions);
+        for (unsigned i = 0; i < 2 * MAX; ++i) {
+            ++signature;
+            ucs_rcache_pred_site_get(&table, signature * 0x9e3779b97f4a7c15ul,
+                                     &region);
+        }
+        EXPECT_EQ((regions <= 100) && (signature < 5 * MAX) ? FIRST :
+                  (regions <= FIRST) ? FIRST * 3 / 2 : MAX,
+                  ucs_list_length(&region)) << regions;
+    }
+
+    /* None was moved or lost */
+    for (uint64_t i = 0; i < MAX; ++i) {
+        EXPECT_NE((void*)NULL, ucs_rcache_pred_site_find(
+                          &table, (signature - i) * 0x9e3779b97f4a7c15ul));
+    }
+    ucs_rcache_pred_site_table_cleanup(&table);
+}
