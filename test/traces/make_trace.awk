@@ -7,7 +7,9 @@
 #             two-buffers  two of them in turns
 #             nested       an inner loop of 8 in an outer one; another buffer
 #                          after each inner loop
-#             drift        periodic, each period longer by 1/1000
+#             drift        periodic, each period longer by a part of it
+#             walk         each period longer or shorter by up to a part of it
+#             paces        20 uses at one period, at twice and at three times it
 #             turns        so many buffers in turns
 #             random       16 buffers and 8 call sites at random, now and then
 #                          unmapped
@@ -16,6 +18,7 @@
 #   lasting=  how long a use lasts, us (half a period; at random: up to one)
 #   bytes=    of a buffer (1048576)
 #   buffers=  in turns (2)
+#   part=     of a period by which it drifts or walks (0.001)
 #   jitter=   by up to how much each use begins later, us (0)
 #   seed=     of random and jitter (1)
 
@@ -77,6 +80,7 @@ BEGIN {
     lasting = param(lasting, period / 2)
     bytes   = param(bytes, 1048576)
     buffers = param(buffers, 2)
+    part    = param(part, 0.001)
     seed    = param(seed, 1)
     apart   = (buffers > 1024) ? 2 * bytes : 1073741824
 
@@ -93,7 +97,14 @@ BEGIN {
         else if (pattern == "drift") {
             use(now, lasting, 0, 0)
             now    += period
-            period *= 1.001
+            period *= 1 + part
+        } else if (pattern == "walk") {
+            use(now, lasting, 0, 0)
+            now    += period
+            period *= 1 + part * (below(20001) / 10000 - 1)
+        } else if (pattern == "paces") {
+            use(now, lasting, 0, 0)
+            now += period * (1 + int(i / 20) % 3)
         } else if (pattern == "random")
             random()
         else {

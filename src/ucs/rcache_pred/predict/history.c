@@ -13,6 +13,24 @@
 /* Fewer intervals than this say little about how much the intervals vary */
 #define HISTORY_ENOUGH 4
 
+/* The trend is that of so many intervals, however many are remembered: it may
+ * turn */
+#define TREND_INTERVALS 8
+
+/* So many intervals in a row that are longer than the period by half or more,
+ * and each like the one before it within 1 / LONGER_ALIKE, are a new pace */
+#define LONGER_ENOUGH 3
+#define LONGER_ALIKE  32
+
+/* How slowly errors are forgotten, see fade(). Those of the trend count for
+ * longer: it is right in between where intervals grow and then begin anew */
+#define SHORTEST_FADES 8
+#define TREND_FADES    16
+
+/* The trend is believed if its errors take 1/4 less than those of the shortest
+ * interval */
+#define TREND_BETTER 4
+
 
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history)
 {
@@ -28,10 +46,24 @@ static void history_confirm(ucs_rcache_pred_history_t *history)
 }
 
 /* Take in a value that was seen. The result rises to a larger value at once and
- * falls slowly, so that it stays near the worst of the recent values */
-static void fade(ucs_rcache_pred_time_t *value, ucs_rcache_pred_time_t seen)
+ * falls slowly, by 1 / @a part with each value, so that it stays near the worst
+ * of the recent ones */
+static void fade(ucs_rcache_pred_time_t *value, ucs_rcache_pred_time_t seen,
+                 unsigned part)
 {
-    *value = ucs_max(seen, *value - (*value / 8));
+    *value = ucs_max(seen, *value - (*value / part));
+}
+
+/* Compare a new interval with what had been estimated for it */
+static void estimate_judge(ucs_rcache_pred_estimate_t *estimate,
+                           ucs_rcache_pred_time_t interval, unsigned part)
+{
+    ucs_rcache_pred_time_t expected = estimate->interval;
+
+    fade(&estimate->undershoot,
+         (interval < expected) ? (expected - interval) : 0, part);
+    fade(&estimate->overshoot,
+         (interval > expected) ? (interval - expected) : 0, part);
 }
 
 /* Compare a new interval with what had been predicted for it */
@@ -39,10 +71,6 @@ static void history_judge(ucs_rcache_pred_history_t *history,
                           ucs_rcache_pred_time_t interval)
 {
     ucs_rcache_pred_time_t period = history->period;
-
-    if (period == 0) {
-        return;
-    }
 
     if ((interval >= period) &&
         (interval <= period + ucs_rcache_pred_history_grace(history))) {
@@ -55,41 +83,167 @@ static void history_judge(ucs_rcache_pred_history_t *history,
     } else if (history->streak < UINT8_MAX) {
         ++history->streak;
     }
+}
 
-    fade(&history->undershoot, (interval < period) ? (period - interval) : 0);
-    fade(&history->overshoot, (interval > period) ? (interval - period) : 0);
+/* The least lead while few intervals are known. A single interval says nothing
+ * about how much intervals vary */
+static ucs_rcache_pred_time_t
+lead_of_few(const ucs_rcache_pred_history_t *history)
+{
+    ucs_rcache_pred_time_t shortest = history->shortest.interval;
+
+    return (history->count == 1) ?
+           (shortest / 32) :
+           ucs_min(3 * (history->longest - shortest) +
+                   (shortest / 64), shortest / 8);
+}
+
+/* How much earlier than the shortest interval says a region has to be ready */
+static ucs_rcache_pred_time_t
+shortest_lead(const ucs_rcache_pred_history_t *history)
+{
+    const ucs_rcache_pred_estimate_t *shortest = &history->shortest;
+    ucs_rcache_pred_time_t lead;
+
+    lead = ucs_max(shortest->undershoot + (shortest->undershoot / 4),
+                   (history->typical - shortest->interval) * 3 / 4);
+    return (history->count < HISTORY_ENOUGH) ?
+           ucs_max(lead, lead_of_few(history)) : lead;
+}
+
+/* The same if the trend is believed. Its errors are as often early as late, and
+ * a single one that is larger than those before it is a miss */
+static ucs_rcache_pred_time_t
+trend_lead(const ucs_rcache_pred_history_t *history)
+{
+    return 2 * history->trend.undershoot;
+}
+
+/* @return the interval that was added before the last @a back ones. */
+static ucs_rcache_pred_time_t
+history_interval(const ucs_rcache_pred_history_t *history, unsigned back,
+                 unsigned depth)
+{
+    return history->intervals[(history->next + depth - 1 - back) % depth];
 }
 
 /* Find the shortest, the median and the longest of the recent intervals */
 static void history_summarize(ucs_rcache_pred_history_t *history,
-                              unsigned count)
+                              unsigned count, unsigned depth)
 {
     ucs_rcache_pred_time_t sorted[UCS_RCACHE_PRED_MAX_HISTORY];
+    ucs_rcache_pred_time_t interval;
     unsigned i, pos;
 
-    for (i = 0; i < count; ++i) {
-        for (pos = i; (pos > 0) && (sorted[pos - 1] > history->intervals[i]);
-             --pos) {
+    sorted[0] = history_interval(history, 0, depth);
+    for (i = 1; i < count; ++i) {
+        interval = history_interval(history, i, depth);
+        for (pos = i; (pos > 0) && (sorted[pos - 1] > interval); --pos) {
             sorted[pos] = sorted[pos - 1];
         }
-        sorted[pos] = history->intervals[i];
+        sorted[pos] = interval;
     }
 
-    history->period  = sorted[0];
-    history->typical = sorted[count / 2];
-    history->longest = sorted[count - 1];
+    history->shortest.interval = sorted[0];
+    history->typical           = sorted[count / 2];
+    history->longest           = sorted[count - 1];
+}
+
+/* Estimate the next interval by the trend of the last ones. */
+static void history_find_trend(ucs_rcache_pred_history_t *history,
+                               unsigned count, unsigned depth)
+{
+    unsigned steps = ucs_min(count, TREND_INTERVALS) - 1;
+    ucs_rcache_pred_time_t first, last, step;
+
+    last  = history_interval(history, 0, depth);
+    first = history_interval(history, steps, depth);
+    if (steps == 0) {
+        history->trend.interval = last;
+    } else if (last > first) {
+        step                    = (last - first) / steps;
+        history->trend.interval = last + ucs_min(step, last / 2);
+    } else {
+        step                    = (first - last) / steps;
+        history->trend.interval = last - ucs_min(step, last / 2);
+    }
+}
+
+/* How long memory has to be ready before a use that comes as late as any did
+ * recently, if it is ready for one that comes as early as any did */
+static ucs_rcache_pred_time_t trend_span(const ucs_rcache_pred_history_t *history)
+{
+    return trend_lead(history) + history->trend.overshoot;
+}
+
+static ucs_rcache_pred_time_t
+shortest_span(const ucs_rcache_pred_history_t *history)
+{
+    return shortest_lead(history) + history->shortest.overshoot;
+}
+
+/* Believe the trend only if it is clearly better: it follows each jitter, which
+ * the shortest interval does not */
+static void history_choose(ucs_rcache_pred_history_t *history)
+{
+    ucs_rcache_pred_time_t span = shortest_span(history);
+
+    history->by_trend = (history->count >= HISTORY_ENOUGH) &&
+                        (trend_span(history) < span - (span / TREND_BETTER));
+    history->period   = history->by_trend ? history->trend.interval :
+                                            history->shortest.interval;
+}
+
+/* Whether an interval is much longer than the period, and like the last one if
+ * that was so too */
+static int is_longer(const ucs_rcache_pred_history_t *history,
+                     ucs_rcache_pred_time_t interval, unsigned depth)
+{
+    ucs_rcache_pred_time_t last = history_interval(history, 0, depth);
+    ucs_rcache_pred_time_t distance;
+
+    distance = ucs_max(interval, last) - ucs_min(interval, last);
+    return (interval - ucs_min(interval, history->period) >=
+            ucs_max(history->period / 2, 1ul)) &&
+           ((history->longer == 0) || (distance <= last / LONGER_ALIKE));
+}
+
+/* If the last intervals say that the program goes at another pace now, forget
+ * those before them: none of them would come again. */
+static void history_change_pace(ucs_rcache_pred_history_t *history,
+                                ucs_rcache_pred_time_t interval, unsigned depth)
+{
+    if (!is_longer(history, interval, depth)) {
+        history->longer = 0;
+    } else if (++history->longer == LONGER_ENOUGH) {
+        history->longer             = 0;
+        history->count              = LONGER_ENOUGH - 1;
+        history->shortest.overshoot = 0;
+        history->trend.overshoot    = 0;
+    }
 }
 
 static void add_interval(ucs_rcache_pred_history_t *history,
                          ucs_rcache_pred_time_t interval, unsigned depth)
 {
-    history_judge(history, interval);
+    unsigned count;
+
+    if (history->count > 0) {
+        history_judge(history, interval);
+        estimate_judge(&history->shortest, interval, SHORTEST_FADES);
+        estimate_judge(&history->trend, interval, TREND_FADES);
+        history_change_pace(history, interval, depth);
+    }
+
     history->intervals[history->next] = interval;
     history->next                     = (history->next + 1) % depth;
     if (history->count < UINT8_MAX) {
         ++history->count;
     }
-    history_summarize(history, ucs_min(history->count, depth));
+    count = ucs_min(history->count, depth);
+    history_summarize(history, count, depth);
+    history_find_trend(history, count, depth);
+    history_choose(history);
 }
 
 void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
@@ -124,28 +278,25 @@ void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history)
     }
 }
 
-/* The least lead while few intervals are known. A single interval says nothing
- * about how much intervals vary */
-static ucs_rcache_pred_time_t
-lead_of_few(const ucs_rcache_pred_history_t *history)
-{
-    return (history->count == 1) ?
-           (history->period / 32) :
-           ucs_min(3 * (history->longest - history->period) +
-                   (history->period / 64), history->period / 8);
-}
-
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history)
 {
-    ucs_rcache_pred_time_t lead;
+    return ucs_min(history->by_trend ? trend_lead(history) :
+                                       shortest_lead(history),
+                   history->period / 4);
+}
 
-    lead = ucs_max(history->undershoot + (history->undershoot / 4),
-                   (history->typical - history->period) * 3 / 4);
-    if (history->count < HISTORY_ENOUGH) {
-        lead = ucs_max(lead, lead_of_few(history));
-    }
-    return ucs_min(lead, history->period / 4);
+/* By how much later than predicted a begin may well come */
+static ucs_rcache_pred_time_t
+expected_delay(const ucs_rcache_pred_history_t *history)
+{
+    ucs_rcache_pred_time_t overshoot = history->by_trend ?
+                                       history->trend.overshoot :
+                                       history->shortest.overshoot;
+
+    overshoot += overshoot / 4;
+    return history->by_trend ?
+           overshoot : ucs_max(history->longest - history->period, overshoot);
 }
 
 ucs_rcache_pred_time_t
@@ -153,9 +304,7 @@ ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history)
 {
     ucs_rcache_pred_time_t late;
 
-    late = ucs_max(history->longest - history->period,
-                   history->overshoot + (history->overshoot / 4));
-    late = ucs_max(late + (history->period / 8),
+    late = ucs_max(expected_delay(history) + (history->period / 8),
                    (history->count < HISTORY_ENOUGH) ?
                    (history->period / 2) :
                    ucs_rcache_pred_history_narrow_grace(history));

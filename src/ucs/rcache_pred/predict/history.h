@@ -12,7 +12,11 @@
 /** @file history.h
  *
  * The history of something that recurs, such as the uses in one context: when
- * it began, and when it is expected to begin again. The functions are pure:
+ * it began, and when it is expected to begin again. There are two estimates of
+ * the next interval. The shortest of the recent ones is right on the safe side
+ * where intervals vary; but where they grow, it is too short by all that they
+ * have grown meanwhile. The trend is right there. It is believed if it would
+ * have had memory registered for clearly less time, by its errors so far. The functions are pure:
  * they take the time as an argument and need no lock.
  */
 
@@ -24,21 +28,31 @@
 #define UCS_RCACHE_PRED_CONFIDENCE_START 2
 
 
+/** A way to estimate the next interval, and how wrong it was recently. */
+typedef struct ucs_rcache_pred_estimate {
+    ucs_rcache_pred_time_t interval;   /**< What is estimated; 0: nothing is
+                                            known yet */
+    ucs_rcache_pred_time_t undershoot; /**< By how much intervals were shorter
+                                            than estimated: the worst recent
+                                            case, which fades */
+    ucs_rcache_pred_time_t overshoot;  /**< By how much intervals were longer
+                                            than estimated: the worst recent
+                                            case, which fades */
+} ucs_rcache_pred_estimate_t;
+
+
 typedef struct ucs_rcache_pred_history {
     ucs_rcache_pred_time_t last;       /**< Time of the last begin; 0: no begin
                                             is awaited */
-    ucs_rcache_pred_time_t period;     /**< Shortest of the recent intervals; 0:
+    ucs_rcache_pred_time_t period;     /**< The estimate that is believed; 0:
                                             there is none yet */
     ucs_rcache_pred_time_t typical;    /**< Median of the recent intervals */
     ucs_rcache_pred_time_t longest;    /**< Longest of the recent intervals */
-    ucs_rcache_pred_time_t undershoot; /**< By how much intervals were shorter
-                                            than the period that was known
-                                            before them: the worst recent case,
-                                            which fades */
-    ucs_rcache_pred_time_t overshoot;  /**< By how much intervals were longer
-                                            than the period that was known
-                                            before them; the worst recent case,
-                                            which fades */
+    ucs_rcache_pred_estimate_t shortest; /**< The shortest of the recent
+                                            intervals */
+    ucs_rcache_pred_estimate_t trend;  /**< The last interval, and as much more
+                                            or less as intervals have changed
+                                            on average from one to the next */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
                                        /**< The recent intervals, as a ring */
     uint8_t                next;       /**< Where in the ring the next interval
@@ -47,6 +61,13 @@ typedef struct ucs_rcache_pred_history {
                                             stays at its maximum, which is more
                                             than the ring holds */
     uint8_t                confidence;
+    uint8_t                by_trend;   /**< Not 0: the trend is believed, and not
+                                            the shortest interval */
+    uint8_t                longer;     /**< How many of the last intervals, in a
+                                            row, were much longer than the
+                                            period known before them, and alike;
+                                            less than the number that makes them
+                                            the new period */
     uint8_t                streak;     /**< How many of the last intervals, in a
                                             row, were as long as the period
                                             known before them or longer by its
@@ -92,26 +113,31 @@ ucs_rcache_pred_history_latest(const ucs_rcache_pred_history_t *history,
 void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history);
 
 /**
- * How much earlier than predicted a region has to be ready, since later
- * intervals may be shorter than the shortest one so far. It is the larger of
- * two terms: 5/4 of the amount by which intervals fell short of the period, and
- * 3/4 of the distance from the period to the median interval. If only one
- * interval is known, it is at least 1/32 of the period; with two or three
+ * How much earlier than predicted a region has to be ready. It is never more
+ * than a quarter of the period.
+ *
+ * If the shortest interval is believed, later ones may be shorter still. Then
+ * it is the larger of two terms: 5/4 of the amount by which intervals fell
+ * short of it, and 3/4 of the distance from it to the median interval. If only
+ * one interval is known, it is at least 1/32 of the period; with two or three
  * intervals it is at least 1/64 of the period plus 3 times their spread, up to
- * 1/8 of the period. It is never more than a quarter of the period.
+ * 1/8 of the period. If the trend is believed, it is twice the amount by which
+ * intervals fell short of that.
  *
  * The factors are not the paper's. If the lengths of intervals are normally
  * distributed and 8 of them are remembered, 2.9 % of begins come before the
- * deadline, whatever the deviation. With the first term alone it would be
- * 7.3 %.
+ * deadline of the shortest, whatever the deviation. With the first term alone
+ * it would be 7.3 %. Of a period that walks at random, by up to 1 to 10 % each
+ * time, 3 to 4 % come before that of the trend.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history);
 
 /**
  * How long after the predicted begin to go on waiting for it. It is 1/8 of the
- * period plus the larger of two terms: the spread of the recent intervals, and
- * 5/4 of the amount by which intervals were longer than the period. It is at
+ * period plus 5/4 of the amount by which intervals were longer than estimated;
+ * plus the spread of the recent intervals, if that is more and the shortest of
+ * them is believed. It is at
  * least a quarter of the period, or half of the period while fewer than 4
  * intervals are known, and at most one period.
  */

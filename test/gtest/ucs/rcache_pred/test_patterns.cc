@@ -335,9 +335,9 @@ TEST_F(test_patterns, drift_to_longer)
 {
     double interval = PERIOD;
 
-    /* The shortest of the last eight is 13 % behind, and waited for */
-    check(intervals(60, 3, [&](unsigned) { return interval *= 1.02; }),
-          {.hit_share = 0.9, .ahead = 1. / 4, .wasted = 1});
+    /* The shortest of the last eight would be 13 % behind, and waited for */
+    check(intervals(120, 3, [&](unsigned) { return interval *= 1.02; }),
+          {.hit_share = 0.95, .ahead = 1. / 32, .wasted = 1});
 }
 
 TEST_F(test_patterns, drift_to_shorter)
@@ -345,7 +345,28 @@ TEST_F(test_patterns, drift_to_shorter)
     double interval = PERIOD;
 
     check(intervals(60, 3, [&](unsigned) { return interval /= 1.02; }),
-          {.hit_share = 0.9, .ahead = 1. / 10, .wasted = 1});
+          {.hit_share = 0.95, .ahead = 1. / 10, .wasted = 1});
+}
+
+/* Each period differs a little from the one before it, and none comes back */
+TEST_F(test_patterns, random_walk)
+{
+    double interval = PERIOD;
+
+    check(intervals(1000, 3, [&](unsigned) {
+              return interval *= 1 + 0.02 * ((m_random() % 2001) / 1000. - 1);
+          }),
+          {.hit_share = 0.92, .ahead = 1. / 36, .wasted = 5});
+}
+
+/* Each pace lasts longer than the history */
+TEST_F(test_patterns, paces)
+{
+    m_params.history = UCS_RCACHE_PRED_MAX_HISTORY;
+    check(intervals(600, 20, [](unsigned i) {
+              return PERIOD * (1 + (i / 40) % 3);
+          }),
+          {.hit_share = 0.9, .ahead = 1. / 8, .wasted = 60});
 }
 
 TEST_F(test_patterns, phases)

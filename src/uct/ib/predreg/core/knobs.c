@@ -81,7 +81,7 @@ static const uct_predreg_config_field_t knob_table[] = {
 
     {"HISTORY", "8",
      "Number of recent intervals between communications of one context; the\n"
-     "shortest is the predicted period.\n"
+     "shortest is the predicted period, unless they grow or shrink.\n"
      RANGE(UCT_PREDREG_MIN_HISTORY, UCS_RCACHE_PRED_MAX_HISTORY),
      ucs_offsetof(uct_predreg_knobs_t, history), &uct_predreg_knob_number},
 

@@ -125,14 +125,127 @@ TEST_F(test_history, burst_is_forgotten)
     next(100 * MSEC, 5);
     next(MSEC);
 
-    for (unsigned i = 0; i < DEPTH - 1; ++i) {
-        next(100 * MSEC);
-        EXPECT_EQ(MSEC, m_history.period);
-    }
-
+    EXPECT_EQ(MSEC, m_history.period);
+    next(100 * MSEC, 2);
+    EXPECT_EQ(MSEC, m_history.period) << "it may be the program's new period";
     next(100 * MSEC);
     EXPECT_EQ(100 * MSEC, m_history.period);
     EXPECT_EQ(100 * MSEC, m_history.longest);
+}
+
+/* Intervals that are only longer, but not alike, are no other pace */
+TEST_F(test_history, shortest_of_recent_that_differ)
+{
+    record(SEC);
+    next(100 * MSEC, 5);
+    next(50 * MSEC);
+    for (unsigned i = 0; i < DEPTH - 1; ++i) {
+        next(((i % 2) ? 100 : 110) * MSEC);
+        EXPECT_EQ(50 * MSEC, m_history.period) << i;
+    }
+    next(100 * MSEC);
+    EXPECT_EQ(100 * MSEC, m_history.period);
+}
+
+TEST_F(test_history, another_pace)
+{
+    record(SEC);
+    next(100 * MSEC, 20);
+    next(150 * MSEC, 2);
+    EXPECT_EQ(100 * MSEC, m_history.period);
+    next(150 * MSEC);
+    EXPECT_EQ(150 * MSEC, m_history.period);
+    EXPECT_LE(grace(), 75 * MSEC) << "the change is no lateness";
+    next(150 * MSEC, 5);
+    EXPECT_EQ(0u, lead());
+}
+
+/* Errors of the trend are those of a period; it is wrong by the 3rd at most */
+TEST_F(test_history, trend_of_periods_that_grow)
+{
+    for (double factor : {1.001, 1.01, 1.05}) {
+        double interval = 100 * MSEC;
+
+        ucs_rcache_pred_history_init(&m_history);
+        record(SEC);
+        for (unsigned i = 0; i < 40; ++i) {
+            interval *= factor;
+            if (i >= 12) {
+                uint64_t next_begin = m_time + (uint64_t)interval;
+
+                EXPECT_TRUE(m_history.by_trend) << factor << ", " << i;
+                EXPECT_LE(deadline(m_time), next_begin);
+                EXPECT_NEAR(next_begin - deadline(m_time), 0,
+                            interval * (factor - 1) / 2);
+            }
+            next(interval);
+        }
+    }
+}
+
+TEST_F(test_history, trend_of_periods_that_shrink)
+{
+    double interval = SEC;
+
+    record(SEC);
+    for (unsigned i = 0; i < 100; ++i) {
+        interval *= 0.98;
+        if (i >= 12) {
+            EXPECT_LE(deadline(m_time), m_time + (uint64_t)interval) << i;
+            EXPECT_GE(deadline(m_time), m_time + (uint64_t)(interval * 0.94));
+        }
+        next(interval);
+    }
+}
+
+TEST_F(test_history, steady_period_has_no_trend)
+{
+    record(SEC);
+    next(100 * MSEC, 20);
+    EXPECT_FALSE(m_history.by_trend);
+    EXPECT_EQ(100 * MSEC, m_history.period);
+}
+
+/* Under jitter, the trend is hardly ever believed, so that it does no harm */
+TEST_F(test_history, jitter_is_no_trend)
+{
+    std::mt19937_64 random(1);
+
+    for (unsigned percent : {1, 5, 20, 40}) {
+        uint64_t most    = percent * MSEC;
+        unsigned trends  = 0;
+
+        ucs_rcache_pred_history_init(&m_history);
+        record(SEC);
+        for (unsigned i = 0; i < 10000; ++i) {
+            next(100 * MSEC - most + random() % (2 * most));
+            trends += m_history.by_trend;
+        }
+        EXPECT_LE(trends, 200u) << percent;
+    }
+}
+
+/* Any intervals, however long, and any depth */
+TEST_F(test_history, trend_is_bounded)
+{
+    std::mt19937_64 random(1);
+
+    for (unsigned depth = 1; depth <= UCS_RCACHE_PRED_MAX_HISTORY; ++depth) {
+        uint64_t begin = 1;
+
+        ucs_rcache_pred_history_init(&m_history);
+        for (unsigned i = 0; i < 2000; ++i) {
+            uint64_t interval = 1 + random() % (1ul << (random() % 50));
+
+            begin += interval;
+            ucs_rcache_pred_history_add(&m_history, begin, depth);
+            if (i > 0) {
+                ASSERT_GE(m_history.trend.interval, interval - interval / 2);
+                ASSERT_LE(m_history.trend.interval, interval + interval / 2);
+                ASSERT_GE(m_history.period, 1u);
+            }
+        }
+    }
 }
 
 TEST_F(test_history, depth_of_one_follows_the_last_interval)
@@ -440,7 +553,7 @@ TEST_F(test_history, no_error_without_a_prediction)
 
 TEST_F(test_history, number_of_intervals_does_not_wrap)
 {
-    next(MSEC, 5);
+    next(MSEC, DEPTH + 1);
     m_history.count = std::numeric_limits<decltype(m_history.count)>::max();
     for (unsigned i = 1; i <= 2 * DEPTH; ++i) {
         next(MSEC + i);
@@ -448,7 +561,8 @@ TEST_F(test_history, number_of_intervals_does_not_wrap)
         EXPECT_EQ(MSEC + i, m_history.longest);
         EXPECT_GE(m_history.count, DEPTH);
     }
-    EXPECT_EQ(MSEC + DEPTH + 1, m_history.period) << "of the last 8 intervals";
+    EXPECT_EQ(MSEC + DEPTH + 1, m_history.shortest.interval)
+            << "of the last 8 intervals";
 }
 
 TEST_F(test_history, goes_on_after_any_number_of_intervals)
