@@ -674,6 +674,59 @@ static void try_edges(app_t *app)
     free(memory);
 }
 
+/* Beside what is exposed, and what is pinned for this process, nothing is mapped
+ * in the same buckets */
+static void try_holes(app_t *app)
+{
+    size_t page               = sysconf(_SC_PAGESIZE);
+    size_t length             = 4 * app->bucket;
+    worker_t w                = {.app = app};
+    ucp_request_param_t bytes = {.op_attr_mask = 0};
+    uint8_t *start, *memory, *end, *buffer;
+    ucp_fh_hold_attr_t attr;
+    ucp_fh_hold_h hold;
+    ucp_fh_mem_h mem;
+
+    start = mmap(NULL, length, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED) {
+        fail("firehose: no memory");
+    }
+
+    /* The last page of a bucket and the first one of the next */
+    end    = start + length;
+    memory = (uint8_t*)(((uintptr_t)start + (2 * app->bucket)) &
+                        ~(app->bucket - 1)) - page;
+    munmap(start, memory - start);
+    munmap(memory + (2 * page), end - memory - (2 * page));
+    memset(memory, 1, 2 * page);
+    buffer = calloc(2, page);
+    open_worker(&w);
+    check(ucp_fh_pin_local(app->fh, memory + page, 1, NULL, NULL, &hold),
+          "pin local beside a hole");
+    ucp_fh_hold_query(hold, &attr);
+    expect(app, "what is pinned",
+           (attr.address == (uintptr_t)(memory + page)) &&
+                   (attr.length == page) ? UCS_OK : UCS_ERR_LAST, UCS_OK);
+    check(ucp_fh_expose(app->fh, memory, page, &mem), "expose");
+    expect(app, "put beside a hole",
+           wait_for(&w, ucp_fh_put_nbx(w.worker, app->rank, buffer, page,
+                                       (uintptr_t)memory, &bytes)), UCS_OK);
+    expect(app, "put into a hole",
+           wait_for(&w, ucp_fh_put_nbx(w.worker, app->rank, buffer, page,
+                                       (uintptr_t)memory - 1, &bytes)),
+           UCS_ERR_INVALID_ADDR);
+    expect(app, "flush", flush(&w), UCS_OK);
+    expect(app, "bytes beside a hole",
+           (memory[0] == 0) && (memory[page - 1] == 0) && (memory[page] == 1) ?
+                   UCS_OK : UCS_ERR_IO_ERROR, UCS_OK);
+    ucp_fh_release(hold);
+    check(ucp_fh_unexpose(mem), "unexpose");
+    close_worker(&w);
+    munmap(memory, 2 * page);
+    free(buffer);
+}
+
 static void connect_all(app_t *app)
 {
     shared_t *shared = app->shared;
@@ -948,6 +1001,7 @@ static int run(app_t *app)
         try_remote_pins(app);
         try_local_pins(app);
         try_edges(app);
+        try_holes(app);
     }
     if (app->damages && (app->rank == app->procs - 1)) {
         send_nonsense(app);

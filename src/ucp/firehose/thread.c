@@ -354,9 +354,9 @@ static uint64_t get_wait(ucp_fh_t *fh)
     ucp_fh_region_t *region = ucs_list_head(&fh->local.to_pin, ucp_fh_region_t,
                                             link);
 
-    if (!fh->is_waiting || (fh->refused_bucket != region->run.first)) {
+    if (!fh->is_waiting || (fh->refused_region != region->number)) {
         fh->is_waiting     = 1;
-        fh->refused_bucket = region->run.first;
+        fh->refused_region = region->number;
         fh->refused_since  = now();
     }
     return now() - fh->refused_since;

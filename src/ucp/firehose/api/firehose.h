@@ -114,7 +114,9 @@ typedef struct ucp_fh_stats {
 /** What a pin has got: see ucp_fh_hold_query(). */
 typedef struct ucp_fh_hold_attr {
     uint64_t  address; /**< First byte that is pinned */
-    uint64_t  length;  /**< Bytes that are pinned, in whole buckets */
+    uint64_t  length;  /**< Bytes that are pinned: of a local pin whole pages, of
+                            a remote one whole buckets, of which the peer pins
+                            what it has exposed */
     ucp_mem_h memh;    /**< Of a local pin all of which is one region: a memory
                             handle for it. Else NULL */
 } ucp_fh_hold_attr_t;
@@ -186,10 +188,10 @@ void ucp_fh_query(ucp_fh_h fh, ucp_fh_stats_t *stats);
 
 
 /**
- * Let peers access memory. Nothing is pinned yet. Whole buckets get pinned, so
+ * Let peers access memory. Nothing is pinned yet. Whole pages get pinned, so
  * that a peer which breaks the rules could reach the rest of the first and the
- * last bucket; and where a bucket is more than a page, all of its pages have to
- * exist.
+ * last page. Beside these, nothing needs to be mapped, also where a bucket is
+ * more than a page.
  *
  * If it is unmapped, UCX's memory hooks tell, and it is withdrawn: peers get
  * UCS_ERR_INVALID_ADDR. The memory stays mapped as long as one of them has

@@ -33,12 +33,14 @@ static ucs_status_t
 try_expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
 {
     ucs_status_t status = check_apart(fh, run);
+    ucp_fh_span_t span;
 
     if (status != UCS_OK) {
         return status;
     }
 
-    status = ucp_fh_local_expose(&fh->local, &part->exposed, run);
+    (void)ucp_fh_span_pages(part->start, part->end - part->start, &span);
+    status = ucp_fh_local_expose(&fh->local, &part->exposed, &span);
     if (status == UCS_OK) {
         ucs_list_add_tail(&fh->mems, &part->mem->link);
         ucs_list_add_tail(&fh->parts, &part->link);
@@ -164,7 +166,7 @@ static void withdraw(ucp_fh_t *fh, ucp_fh_part_t *part)
     part->withdraw.comp.func = withdrawn;
     ucs_list_del(&part->link);
     status = ucp_fh_local_withdraw(&fh->local, &part->withdraw, &part->exposed,
-                                   &part->exposed.run);
+                                   &part->exposed.span);
     if (status == UCS_INPROGRESS) {
         ucp_fh_target_recall(fh, &part->withdraw.recall);
     } else {

@@ -13,7 +13,7 @@
 struct ucp_fh_hold {
     ucp_fh_t              *fh;
     int                   is_local;
-    unsigned              shift;
+    unsigned              shift;   /* Remote: logarithm of a bucket's size */
     union {
         ucp_fh_pin_t      pin;     /* Local */
         ucp_fh_request_t  request; /* Remote */
@@ -101,18 +101,17 @@ static ucs_status_t
 begin_local(ucp_fh_hold_h hold, form_t form, uint64_t address, size_t length)
 {
     ucp_fh_local_t *table = &hold->fh->local;
-    ucp_fh_run_t run;
+    ucp_fh_span_t span;
     ucs_status_t status;
 
-    hold->shift = hold->fh->shift;
-    status      = ucp_fh_run_cover(hold->shift, address, length, &run);
+    status = ucp_fh_span_pages(address, length, &span);
     if (status != UCS_OK) {
         return status;
     }
 
-    return (form == PIN) ? ucp_fh_local_pin(table, &hold->pin, &run) :
-           (form == TRY) ? ucp_fh_local_try(table, &hold->pin, &run) :
-                           ucp_fh_local_partial(table, &hold->pin, &run);
+    return (form == PIN) ? ucp_fh_local_pin(table, &hold->pin, &span) :
+           (form == TRY) ? ucp_fh_local_try(table, &hold->pin, &span) :
+                           ucp_fh_local_partial(table, &hold->pin, &span);
 }
 
 /* Under lock */
@@ -259,13 +258,14 @@ ucs_status_t ucp_fh_partial_pin_remote(ucp_fh_h fh, uint32_t peer,
 
 void ucp_fh_hold_query(ucp_fh_hold_h hold, ucp_fh_hold_attr_t *attr)
 {
-    const ucp_fh_run_t *run = hold->is_local ? &hold->pin.run :
-                                               &hold->request.run;
     const ucp_fh_handle_t *handle;
-    ucp_fh_run_t region;
+    ucp_fh_span_t span, region;
 
-    attr->address = run->first << hold->shift;
-    attr->length  = run->num << hold->shift;
+    span          = hold->is_local ?
+                            hold->pin.span :
+                            ucp_fh_span_of(hold->shift, &hold->request.run);
+    attr->address = span.start;
+    attr->length  = span.end - span.start;
     attr->memh    = NULL;
     if (!hold->is_local) {
         return;
@@ -273,7 +273,7 @@ void ucp_fh_hold_query(ucp_fh_hold_h hold, ucp_fh_hold_attr_t *attr)
 
     ucp_fh_lock(hold->fh);
     handle = ucp_fh_local_handle(&hold->fh->local, &hold->pin, 0, &region);
-    if (ucp_fh_run_end(&region) >= ucp_fh_run_end(run)) {
+    if (region.end >= span.end) {
         attr->memh = handle->memh;
     }
     ucp_fh_unlock(hold->fh);

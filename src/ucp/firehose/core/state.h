@@ -13,6 +13,7 @@
 #include <ucp/firehose/table/remote.h>
 #include <ucp/firehose/wire/message.h>
 
+#include <ucs/base/page.h>
 #include <ucs/sys/math.h>
 
 #include <pthread.h>
@@ -132,7 +133,7 @@ struct ucp_fh {
     uint64_t        pinned_peak; /**< Buckets */
     uint64_t        num_answered;
     uint64_t        num_damaged;
-    ucp_fh_bucket_t refused_bucket; /**< First of the region that waits for room
+    uint64_t        refused_region; /**< Number of the one that waits for room
                                          of the system */
     uint64_t        refused_since;  /**< When it began to, or the last one
                                          that did, ns */
@@ -187,6 +188,24 @@ typedef struct ucp_fh_handle {
     size_t    packed_length;
 } ucp_fh_handle_t;
 
+
+/** Find the pages that a range of memory is in.
+ *
+ *  @return UCS_ERR_INVALID_PARAM if it is empty or wraps around the end of the
+ *          address space. */
+static inline ucs_status_t
+ucp_fh_span_pages(uint64_t address, uint64_t length, ucp_fh_span_t *span)
+{
+    unsigned shift = ucs_ilog2(ucs_rcache_pred_page_size());
+    ucs_status_t status;
+    ucp_fh_run_t run;
+
+    status = ucp_fh_run_cover(shift, address, length, &run);
+    if (status == UCS_OK) {
+        *span = ucp_fh_span_of(shift, &run);
+    }
+    return status;
+}
 
 /** Let the summary of libuct_predreg.so have what the remote table has counted,
  *  if that is preloaded. Under lock. */

@@ -75,12 +75,12 @@ count_keys(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, size_t *size_p)
 }
 
 /* What of a region is exposed: peers are to keep within it, since they get
- * whole buckets */
-static void clip(const ucp_fh_t *fh, const ucp_fh_run_t *region,
-                 const ucp_fh_part_t *part, ucp_fh_reply_key_t *key)
+ * whole pages, and maybe what a local pin wants beside it */
+static void clip(const ucp_fh_span_t *region, const ucp_fh_part_t *part,
+                 ucp_fh_reply_key_t *key)
 {
-    key->start = region->first << fh->shift;
-    key->end   = ucp_fh_run_end(region) << fh->shift;
+    key->start = region->start;
+    key->end   = region->end;
     if (part == NULL) {
         key->end = key->start;
     } else {
@@ -116,7 +116,7 @@ write_keys(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, void *end)
         if (is_next_key(fh, serve, i, &scope)) {
             key.length = scope.handle->packed_length;
             key.unused = 0;
-            clip(fh, &serve->served[i].region, scope.part, &key);
+            clip(&serve->served[i].region, scope.part, &key);
             ucp_fh_reply_write_key(&end, &key, scope.handle->packed);
         }
     }

@@ -41,13 +41,13 @@ static void withdrawn(ucp_fh_comp_t *self)
 static void expose_part(ucp_fh_t *fh, ucp_fh_part_t *part, uint64_t start,
                         uint64_t end)
 {
-    ucp_fh_run_t run;
+    ucp_fh_span_t span;
 
     part->start = start;
     part->end   = end;
-    (void)ucp_fh_run_cover(fh->shift, start, end - start, &run);
+    (void)ucp_fh_span_pages(start, end - start, &span);
     /* Cannot fail: none of its buckets is being withdrawn */
-    (void)ucp_fh_local_expose(&fh->local, &part->exposed, &run);
+    (void)ucp_fh_local_expose(&fh->local, &part->exposed, &span);
     ucs_list_add_tail(&fh->parts, &part->link);
 }
 
@@ -153,11 +153,15 @@ static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
     return run->num > 0;
 }
 
-/* Under lock. @return whether something is withdrawn already */
-static int withdraw(ucp_fh_t *fh, ucp_fh_withdraw_t *withdraw,
-                    const ucp_fh_run_t *run)
+/* Under lock: buckets are withdrawn as far as they are exposed memory's. @return
+ * whether that is done already */
+static int withdraw(ucp_fh_t *fh, struct ucp_fh_mem *mem,
+                    ucp_fh_withdraw_t *withdraw, const ucp_fh_run_t *run)
 {
-    if (ucp_fh_local_withdraw(&fh->local, withdraw, NULL, run) !=
+    ucp_fh_span_t all  = {mem->watched.mapping.start, mem->watched.mapping.end};
+    ucp_fh_span_t span = ucp_fh_span_clip(&all, fh->shift, run);
+
+    if (ucp_fh_local_withdraw(&fh->local, withdraw, NULL, &span) !=
         UCS_INPROGRESS) {
         return 1;
     }
@@ -194,7 +198,7 @@ leave(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
     ucs_list_add_tail(&fh->leaving, &leaving->link);
     ucp_fh_watch_take(&mem->watched, start, end);
     leaving->is_withdrawn = !has_buckets ||
-                            withdraw(fh, &leaving->withdraw, &run);
+                            withdraw(fh, mem, &leaving->withdraw, &run);
     return 1;
 }
 

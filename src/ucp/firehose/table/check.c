@@ -8,13 +8,14 @@
 #include "grant.h"
 
 
-int ucp_fh_check_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
+int ucp_fh_check_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
+                        const ucp_fh_span_t *span)
 {
     ucp_fh_page_t *page;
     uint64_t i;
 
     for (i = 0; i < run->num; ++i) {
-        page = ucp_fh_page_find(table, run->first + i);
+        page = ucp_fh_page_find(table, run->first + i, span);
         if ((page == NULL) || (page->region->state != UCP_FH_REGION_PINNED) ||
             page->region->is_withdrawn) {
             return 0;
@@ -24,33 +25,31 @@ int ucp_fh_check_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
     return 1;
 }
 
-static int is_exposed(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
+static const ucp_fh_exposed_t *
+find_exposed(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
 {
-    ucp_fh_bucket_t bucket = run->first;
     ucp_fh_exposed_t *exposed;
-    ucp_fh_bucket_t last;
 
-    do {
-        last = bucket;
-        ucs_list_for_each(exposed, &table->exposed, link) {
-            if (ucp_fh_run_has(&exposed->run, bucket)) {
-                bucket = ucp_fh_run_end(&exposed->run);
-            }
+    ucs_list_for_each(exposed, &table->exposed, link) {
+        if (ucp_fh_run_has(&exposed->run, bucket)) {
+            return exposed;
         }
-        if (bucket >= ucp_fh_run_end(run)) {
-            return 1;
-        }
-    } while (bucket != last);
+    }
 
-    return 0;
+    return NULL;
 }
 
-static int is_withdrawn(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
+/* Whether some of a pin is being withdrawn: for a peer, which has one key a
+ * bucket, something of the same bucket */
+static int is_withdrawn(const ucp_fh_local_t *table, uint32_t peer,
+                        const ucp_fh_run_t *run, const ucp_fh_span_t *span)
 {
     ucp_fh_withdraw_t *withdraw;
 
     ucs_list_for_each(withdraw, &table->withdraws, link) {
-        if (ucp_fh_run_overlaps(&withdraw->run, run)) {
+        if ((peer == UCP_FH_LOCAL) ?
+                    ucp_fh_span_overlaps(&withdraw->span, span) :
+                    ucp_fh_run_overlaps(&withdraw->run, run)) {
             return 1;
         }
     }
@@ -58,11 +57,61 @@ static int is_withdrawn(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
     return 0;
 }
 
-int ucp_fh_check_is_allowed(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
+const ucp_fh_exposed_t *
+ucp_fh_check_exposed(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
 {
     ucp_fh_run_t run = {.first = bucket, .num = 1};
 
-    return is_exposed(table, &run) && !is_withdrawn(table, &run);
+    return is_withdrawn(table, 0, &run, NULL) ? NULL :
+                                                find_exposed(table, bucket);
+}
+
+/* Whether there are regions, pinned or not, for all that a local pin wants */
+static int is_covered(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
+{
+    uint64_t i;
+
+    for (i = 0; i < pin->run.num; ++i) {
+        if (ucp_fh_page_find(table, pin->run.first + i, &pin->wanted) == NULL) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+/* A local pin in the midst of exposed memory has as much of a bucket as peers
+ * would, so that the next one is a hit, and a peer's */
+static ucp_fh_span_t local_span(const ucp_fh_local_t *table,
+                                const ucp_fh_pin_t *pin)
+{
+    const ucp_fh_exposed_t *exposed = find_exposed(table, pin->run.first);
+
+    return ((exposed == NULL) || is_covered(table, pin) ||
+            !ucp_fh_span_is_within(&pin->wanted, &exposed->span)) ?
+                   pin->wanted :
+                   ucp_fh_span_clip(&exposed->span, table->params.shift,
+                                    &pin->run);
+}
+
+ucs_status_t ucp_fh_check_span(const ucp_fh_local_t *table,
+                               const ucp_fh_pin_t *pin, ucp_fh_span_t *span)
+{
+    const ucp_fh_exposed_t *exposed;
+
+    if (pin->peer == UCP_FH_LOCAL) {
+        *span = local_span(table, pin);
+        return UCS_OK;
+    }
+
+    exposed = find_exposed(table, pin->run.first);
+    if ((exposed == NULL) ||
+        (ucp_fh_run_end(&pin->run) > ucp_fh_run_end(&exposed->run))) {
+        return UCS_ERR_INVALID_ADDR;
+    }
+
+    *span = ucp_fh_span_clip(&exposed->span, table->params.shift, &pin->run);
+    return UCS_OK;
 }
 
 static ucs_status_t check_peer(const ucp_fh_local_t *table,
@@ -70,10 +119,6 @@ static ucs_status_t check_peer(const ucp_fh_local_t *table,
 {
     const ucp_fh_holder_t *holder = &table->holders[pin->peer];
     uint64_t i;
-
-    if (!is_exposed(table, &pin->run)) {
-        return UCS_ERR_INVALID_ADDR;
-    }
 
     if (pin->run.num > table->share - holder->num_grants) {
         return UCS_ERR_EXCEEDS_LIMIT;
@@ -96,7 +141,7 @@ ucs_status_t ucp_fh_check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
     ucs_status_t status;
     uint64_t i;
 
-    if (is_withdrawn(table, &pin->run)) {
+    if (is_withdrawn(table, pin->peer, &pin->run, &pin->span)) {
         return UCS_ERR_INVALID_ADDR;
     }
 
@@ -108,7 +153,7 @@ ucs_status_t ucp_fh_check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
     }
 
     for (i = 0; i < pin->run.num; ++i) {
-        page        = ucp_fh_page_find(table, pin->run.first + i);
+        page        = ucp_fh_page_find(table, pin->run.first + i, &pin->span);
         num_unused += (page == NULL) || (page->uses == 0);
         if (page == NULL) {
             continue;

@@ -13,17 +13,25 @@
  *
  * Whether a pin may be let in. Changes nothing. Under the lock of the table. */
 
-/** @return whether all buckets of a run are pinned and may be used. */
-int ucp_fh_check_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run);
+/** @return whether what a span has of each bucket of a run is pinned and may be
+ *          used. */
+int ucp_fh_check_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
+                        const ucp_fh_span_t *span);
 
-/** @return whether peers may have a firehose on a bucket. */
-int ucp_fh_check_is_allowed(const ucp_fh_local_t *table,
-                            ucp_fh_bucket_t bucket);
+/** @return the exposed memory of which peers may have firehoses on a bucket, or
+ *          NULL. */
+const ucp_fh_exposed_t *
+ucp_fh_check_exposed(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket);
+
+/** What a pin needs of its buckets. @return UCS_ERR_INVALID_ADDR if a peer may
+ *  not have them. */
+ucs_status_t ucp_fh_check_span(const ucp_fh_local_t *table,
+                               const ucp_fh_pin_t *pin, ucp_fh_span_t *span);
 
 /**
  * @return UCS_OK if a pin may be let in; UCS_INPROGRESS if it has to wait, for
  *         room or for a region that is being unpinned; or the error with which
- *         it ends.
+ *         it ends. Its span is known.
  */
 ucs_status_t ucp_fh_check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin);
 

@@ -11,17 +11,21 @@
 
 ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
                                  ucp_fh_exposed_t *exposed,
-                                 const ucp_fh_run_t *run)
+                                 const ucp_fh_span_t *span)
 {
     ucp_fh_withdraw_t *withdraw;
+    ucp_fh_run_t run;
 
+    (void)ucp_fh_run_cover(table->params.shift, span->start,
+                           span->end - span->start, &run);
     ucs_list_for_each(withdraw, &table->withdraws, link) {
-        if (ucp_fh_run_overlaps(&withdraw->run, run)) {
+        if (ucp_fh_run_overlaps(&withdraw->run, &run)) {
             return UCS_ERR_BUSY;
         }
     }
 
-    exposed->run = *run;
+    exposed->run  = run;
+    exposed->span = *span;
     ucs_list_add_tail(&table->exposed, &exposed->link);
     return UCS_OK;
 }
@@ -40,7 +44,8 @@ static void try_again(ucp_fh_local_t *table, ucp_fh_region_t *region)
 
     region->is_kept = 0;
     ucs_list_for_each(withdraw, &table->withdraws, link) {
-        withdraw->num_left += ucp_fh_run_overlaps(&withdraw->run, &region->run);
+        withdraw->num_left += ucp_fh_span_overlaps(&withdraw->span,
+                                                   &region->span);
     }
 }
 
@@ -71,15 +76,21 @@ static void withdraw_region(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw,
 
 static void withdraw_regions(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw)
 {
-    ucp_fh_region_t *last = NULL;
+    ucp_fh_bucket_t bucket = withdraw->run.first;
+    ucp_fh_region_t *region;
+    ucs_hlist_head_t *head;
     ucp_fh_page_t *page;
-    uint64_t i;
 
-    for (i = 0; i < withdraw->run.num; ++i) {
-        page = ucp_fh_page_find(table, withdraw->run.first + i);
-        if ((page != NULL) && (page->region != last)) {
-            last = page->region;
-            withdraw_region(table, withdraw, last);
+    for (; bucket < ucp_fh_run_end(&withdraw->run); ++bucket) {
+        head = ucp_fh_pages(table, bucket);
+        ucs_hlist_for_each(page, head, hash) {
+            region = page->region;
+            /* Once, by the first of its buckets that is here */
+            if ((page->bucket == bucket) &&
+                (bucket == ucs_max(withdraw->run.first, region->run.first)) &&
+                ucp_fh_span_overlaps(&withdraw->span, &region->span)) {
+                withdraw_region(table, withdraw, region);
+            }
         }
     }
 }
@@ -87,21 +98,25 @@ static void withdraw_regions(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw)
 /* Note which peers have firehoses on a run */
 static void ask_holders(ucp_fh_local_t *table, const ucp_fh_run_t *run)
 {
+    ucp_fh_bucket_t bucket = run->first;
+    ucs_hlist_head_t *head;
     ucp_fh_grant_t *grant;
     ucp_fh_page_t *page;
-    uint64_t i;
+    uint32_t i;
 
     for (i = 0; i < table->params.num_peers; ++i) {
         table->holders[i].is_asked = 0;
     }
 
-    for (i = 0; i < run->num; ++i) {
-        page = ucp_fh_page_find(table, run->first + i);
-        if (page == NULL) {
-            continue;
-        }
-        ucs_list_for_each(grant, &page->grants, page_link) {
-            table->holders[grant->peer].is_asked = 1;
+    for (; bucket < ucp_fh_run_end(run); ++bucket) {
+        head = ucp_fh_pages(table, bucket);
+        ucs_hlist_for_each(page, head, hash) {
+            if (page->bucket != bucket) {
+                continue;
+            }
+            ucs_list_for_each(grant, &page->grants, page_link) {
+                table->holders[grant->peer].is_asked = 1;
+            }
         }
     }
 }
@@ -109,7 +124,7 @@ static void ask_holders(ucp_fh_local_t *table, const ucp_fh_run_t *run)
 ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
                                    ucp_fh_withdraw_t *withdraw,
                                    ucp_fh_exposed_t *exposed,
-                                   const ucp_fh_run_t *run)
+                                   const ucp_fh_span_t *span)
 {
     ucs_status_t status = UCS_OK;
 
@@ -117,8 +132,10 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
         ucs_list_del(&exposed->link);
     }
 
-    withdraw->run      = *run;
-    withdraw->recall   = *run;
+    (void)ucp_fh_run_cover(table->params.shift, span->start,
+                           span->end - span->start, &withdraw->run);
+    withdraw->span     = *span;
+    withdraw->recall   = withdraw->run;
     withdraw->num_left = 0;
     withdraw->result   = UCS_OK;
     withdraw_regions(table, withdraw);

@@ -162,29 +162,46 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops)
     ucs_rcache_pred_buckets_cleanup(&table->pages);
 }
 
-ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                              const ucp_fh_run_t *run)
+static ucs_status_t
+init_pin(const ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+         const ucp_fh_span_t *span)
 {
-    ucp_fh_pin_init(pin, run, UCP_FH_LOCAL);
-    return (run->num == 0)               ? UCS_ERR_INVALID_PARAM :
-           (run->num > table->max_local) ? UCS_ERR_EXCEEDS_LIMIT :
-                                           ucp_fh_pin_begin(table, pin);
+    ucp_fh_run_t run = {};
+    ucs_status_t status;
+
+    status = ucp_fh_run_cover(table->params.shift, span->start,
+                              span->end - span->start, &run);
+    ucp_fh_pin_init(pin, &run, UCP_FH_LOCAL);
+    pin->wanted = *span;
+    return status;
+}
+
+ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                              const ucp_fh_span_t *span)
+{
+    ucs_status_t status = init_pin(table, pin, span);
+
+    return (status != UCS_OK)               ? status :
+           (pin->run.num > table->max_local) ? UCS_ERR_EXCEEDS_LIMIT :
+                                              ucp_fh_pin_begin(table, pin);
 }
 
 ucs_status_t ucp_fh_local_try(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                              const ucp_fh_run_t *run)
+                              const ucp_fh_span_t *span)
 {
-    ucp_fh_pin_init(pin, run, UCP_FH_LOCAL);
-    return (run->num == 0)               ? UCS_ERR_INVALID_PARAM :
-           (run->num > table->max_local) ? UCS_ERR_EXCEEDS_LIMIT :
-                                           ucp_fh_pin_hit(table, pin);
+    ucs_status_t status = init_pin(table, pin, span);
+
+    return (status != UCS_OK)               ? status :
+           (pin->run.num > table->max_local) ? UCS_ERR_EXCEEDS_LIMIT :
+                                              ucp_fh_pin_hit(table, pin);
 }
 
-/* The longest part of a run that is pinned, as much of it as can be used at a
+/* The longest part of a pin that is pinned, as much of it as can be used at a
  * time */
 static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
-                                const ucp_fh_run_t *run)
+                                const ucp_fh_pin_t *pin)
 {
+    const ucp_fh_run_t *run = &pin->run;
     ucp_fh_run_t longest = {.first = run->first, .num = 0};
     ucp_fh_run_t part    = longest;
     ucp_fh_run_t bucket  = {.num = 1};
@@ -192,7 +209,7 @@ static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
 
     for (i = 0; i < run->num; ++i) {
         bucket.first = run->first + i;
-        if (!ucp_fh_check_is_hit(table, &bucket)) {
+        if (!ucp_fh_check_is_hit(table, &bucket, &pin->wanted)) {
             part.first = bucket.first + 1;
             part.num   = 0;
         } else if ((++part.num > longest.num) &&
@@ -205,13 +222,17 @@ static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
 }
 
 ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                                  const ucp_fh_run_t *run)
+                                  const ucp_fh_span_t *span)
 {
-    ucp_fh_run_t longest = longest_hit(table, run);
+    ucs_status_t status = init_pin(table, pin, span);
 
-    ucp_fh_pin_init(pin, &longest, UCP_FH_LOCAL);
-    return (run->num == 0)     ? UCS_ERR_INVALID_PARAM :
-           (longest.num == 0)  ? UCS_ERR_NO_RESOURCE :
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    pin->run    = longest_hit(table, pin);
+    pin->wanted = ucp_fh_span_clip(span, table->params.shift, &pin->run);
+    return (pin->run.num == 0) ? UCS_ERR_NO_RESOURCE :
                                  ucp_fh_pin_hit(table, pin);
 }
 
@@ -223,10 +244,11 @@ void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 }
 
 void *ucp_fh_local_handle(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
-                          uint64_t index, ucp_fh_run_t *region)
+                          uint64_t index, ucp_fh_span_t *region)
 {
-    ucp_fh_page_t *page = ucp_fh_page_find(table, pin->run.first + index);
+    ucp_fh_page_t *page = ucp_fh_page_find(table, pin->run.first + index,
+                                           &pin->span);
 
-    *region = page->region->run;
+    *region = page->region->span;
     return page->region->handle;
 }

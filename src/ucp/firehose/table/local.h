@@ -19,8 +19,13 @@ BEGIN_C_DECLS
  * "local page table" of Table 2 of the paper). One a process.
  *
  * REGIONS. What is pinned together is a region of one or more adjacent buckets,
- * with one handle. Each bucket of it has a count of local uses, and of the
- * peers that have a firehose on it. A region none of whose buckets has a count
+ * with one handle: of all buckets but the first and the last one all bytes, of
+ * these those that whoever pins it has. A peer has what is exposed of a bucket,
+ * and a local pin what it was asked for, so that nothing has to be mapped beside
+ * that; within exposed memory it has as much as a peer. What needs more of a
+ * bucket than the regions that are there cover gets one of its own: a bucket may
+ * be in several. Each bucket of a region has a count
+ * of local uses, and of the peers that have a firehose on it. A region none of whose buckets has a count
  * is a victim: it stays pinned until there is no room for another one, or the
  * victims are more than ucp_fh_local_params_t::max_victim. A region is
  *
@@ -31,7 +36,8 @@ BEGIN_C_DECLS
  *   unpinning  somebody unpins it, without the lock
  *
  * ROOM. No more than M + MAXVICTIM bytes are ever pinned, those that are being
- * pinned or unpinned included. Buckets with firehoses are at most M, since no
+ * pinned or unpinned included. A bucket counts as a whole, and once for each
+ * region that it is in. Buckets with firehoses are at most M, since no
  * peer gets more than its share. Buckets with local uses are at most MAXVICTIM:
  * a local pin waits until that is so, in the order of arrival, and holds
  * nothing while it waits. All buckets with local uses count, also those which
@@ -98,7 +104,7 @@ typedef struct ucp_fh_local_params {
 } ucp_fh_local_params_t;
 
 
-/** A bucket of a region. */
+/** A bucket of a region. Others of the same number are of other regions. */
 typedef struct ucp_fh_page {
     ucs_hlist_link_t hash;    /**< First member, see find() */
     ucp_fh_bucket_t  bucket;
@@ -120,6 +126,9 @@ typedef enum {
 /** Buckets that are pinned together. */
 struct ucp_fh_region {
     ucp_fh_run_t          run;
+    ucp_fh_span_t         span;         /**< What of these is pinned */
+    uint64_t              number;       /**< The higher, the later it was
+                                             made */
     ucp_fh_region_state_t state;
     int                   is_withdrawn; /**< To be unpinned once it is not in
                                              use */
@@ -169,6 +178,11 @@ typedef enum {
 typedef struct ucp_fh_pin {
     ucp_fh_comp_t      comp;
     ucp_fh_run_t       run;
+    ucp_fh_span_t      wanted;   /**< Local: what was asked for */
+    ucp_fh_span_t      span;     /**< What of the run is pinned, once it was let
+                                      in: of a peer's, what is exposed; of a
+                                      local one the same, unless it wants
+                                      anything else */
     uint32_t           peer;     /**< Who gets firehoses; UCP_FH_LOCAL */
     ucp_fh_pin_state_t state;
     uint32_t           passed;   /**< How many others were let in before it,
@@ -187,7 +201,7 @@ typedef struct ucp_fh_served {
     ucs_status_t status;  /**< UCS_OK, or why it has no firehose on it */
     void         *handle; /**< Of the region that it is in; valid as long as the
                                peer has the firehose */
-    ucp_fh_run_t region;  /**< That region */
+    ucp_fh_span_t region; /**< What of that region is pinned */
 } ucp_fh_served_t;
 
 
@@ -212,7 +226,8 @@ struct ucp_fh_serve {
 /** Memory that peers may have firehoses on. The caller provides the memory of
  *  this structure until it is withdrawn. */
 typedef struct ucp_fh_exposed {
-    ucp_fh_run_t    run;
+    ucp_fh_run_t    run;  /**< The buckets that it is in */
+    ucp_fh_span_t   span;
     ucs_list_link_t link;
 } ucp_fh_exposed_t;
 
@@ -221,7 +236,8 @@ typedef struct ucp_fh_exposed {
  *  until it has ended, and sets comp.func. */
 typedef struct ucp_fh_withdraw {
     ucp_fh_comp_t   comp;
-    ucp_fh_run_t    run;      /**< What goes away */
+    ucp_fh_run_t    run;      /**< The buckets of what goes away */
+    ucp_fh_span_t   span;     /**< What goes away */
     ucp_fh_run_t    recall;   /**< What peers are to give back: @a run, and the
                                    rest of regions that it cuts */
     uint64_t        num_left; /**< Regions that are pinned still */
@@ -232,7 +248,7 @@ typedef struct ucp_fh_withdraw {
 
 /** What to pin and unpin with. Called without any lock. */
 typedef struct ucp_fh_pin_ops {
-    /** @param [in]  start, length  Whole buckets, in bytes.
+    /** @param [in]  start, length  Bytes.
      *  @param [out] handle_p       For unpin(), and for packing a key. */
     ucs_status_t (*pin)(void *arg, uint64_t start, uint64_t length,
                         void **handle_p);
@@ -280,6 +296,7 @@ struct ucp_fh_local {
                                                  region had one bucket in use */
     ucs_rcache_pred_buckets_t pages;        /**< By bucket */
     uint32_t                  num_pages;
+    uint64_t                  next_number;  /**< Of a region */
     ucs_rcache_pred_buckets_t grants;       /**< By peer and bucket */
     uint32_t                  num_grants;
     ucp_fh_holder_t           *holders;     /**< The peers */
@@ -314,15 +331,16 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops);
 /**
  * Pin memory for a local use (firehose_local_pin()). It need not be exposed.
  *
+ * @param [in] span  Whole pages, which is not checked.
  * @return UCS_OK: it is pinned, and comp.func is not called. UCS_INPROGRESS: it
  *         ends later, after ucp_fh_local_next_work() was asked. An error is
- *         final: UCS_ERR_INVALID_PARAM if the run is empty,
+ *         final: UCS_ERR_INVALID_PARAM if the span is empty,
  *         UCS_ERR_EXCEEDS_LIMIT if it is more than MAXVICTIM,
  *         UCS_ERR_INVALID_ADDR if it is being withdrawn, UCS_ERR_NO_MEMORY;
  *         later also the error of an operation.
  */
 ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                              const ucp_fh_run_t *run);
+                              const ucp_fh_span_t *span);
 
 /** As ucp_fh_local_pin(), but only if it is pinned already
  *  (firehose_try_local_pin()).
@@ -330,13 +348,13 @@ ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
  *  @return UCS_OK; UCS_ERR_NO_RESOURCE if it would take longer, or if others
  *          have to be let in first; another error as above. */
 ucs_status_t ucp_fh_local_try(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                              const ucp_fh_run_t *run);
+                              const ucp_fh_span_t *span);
 
-/** As ucp_fh_local_try(), for the longest part of a run that is pinned, the
- *  first of several (firehose_partial_local_pin()). It is ucp_fh_pin_t::run
+/** As ucp_fh_local_try(), for the longest part, in buckets, that is pinned, the
+ *  first of several (firehose_partial_local_pin()). It is ucp_fh_pin_t::wanted
  *  afterwards. */
 ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                                  const ucp_fh_run_t *run);
+                                  const ucp_fh_span_t *span);
 
 /** End a local use. */
 void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
@@ -345,9 +363,9 @@ void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
  *          is pinned until the pin is released.
  *
  *  @param [in]  index   0 for its first bucket.
- *  @param [out] region  The buckets of that region. */
+ *  @param [out] region  What of that region is pinned. */
 void *ucp_fh_local_handle(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
-                          uint64_t index, ucp_fh_run_t *region);
+                          uint64_t index, ucp_fh_span_t *region);
 
 /** Take an operation to be carried out. To be called after each call of another
  *  function, until there is none.
@@ -404,8 +422,8 @@ void ucp_fh_serve_free(ucp_fh_serve_t *serve);
  * What may stand in ucp_fh_served_t::status: UCS_ERR_INVALID_ADDR for memory
  * that is not exposed, UCS_ERR_EXCEEDS_LIMIT if the peer would have more than
  * its share, UCS_ERR_ALREADY_EXISTS if it has what it wants, UCS_ERR_NO_MEMORY,
- * and errors of operations. A run of adjacent buckets all of which peers may
- * have is pinned as a whole, or not.
+ * and errors of operations. A run of adjacent buckets of one exposed memory is
+ * pinned as a whole, or not.
  */
 ucs_status_t ucp_fh_local_serve(ucp_fh_local_t *table, ucp_fh_serve_t *serve);
 
@@ -413,12 +431,15 @@ ucs_status_t ucp_fh_local_serve(ucp_fh_local_t *table, ucp_fh_serve_t *serve);
  *  end. */
 void ucp_fh_local_fail_peer(ucp_fh_local_t *table, uint32_t peer);
 
-/** Let peers have firehoses on memory.
+/** Let peers have firehoses on memory, which shares no bucket with other memory
+ *  that is exposed.
  *
- *  @return UCS_ERR_BUSY while some of it is being withdrawn; else UCS_OK. */
+ *  @param [in] span  Whole pages, which is not checked; not empty.
+ *  @return UCS_ERR_BUSY while some of its buckets are being withdrawn; else
+ *          UCS_OK. */
 ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
                                  ucp_fh_exposed_t *exposed,
-                                 const ucp_fh_run_t *run);
+                                 const ucp_fh_span_t *span);
 
 /** Let peers have no more firehoses on memory. Those that they have they keep
  *  until it is withdrawn. */
@@ -427,11 +448,12 @@ ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed);
 
 /**
  * Memory is to go away: nobody gets its buckets any more. What was exposed
- * there is not any more, and other exposed memory has to be apart from it.
+ * there is not any more, and other exposed memory has to be in other buckets.
  * Afterwards ucp_fh_local_next_holder() tells whom to ask for withdraw->recall.
  *
  * @param [in] exposed  What was exposed, or NULL if that was nothing.
- * @param [in] run      The memory.
+ * @param [in] span     The memory: whole pages, which is not checked; not
+ *                      empty.
  * @return UCS_OK: nothing of it is pinned. UCS_INPROGRESS: it ends later, with
  *         UCS_OK or with the error of an operation that could not unpin some of
  *         it, which stays pinned.
@@ -439,7 +461,7 @@ ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed);
 ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
                                    ucp_fh_withdraw_t *withdraw,
                                    ucp_fh_exposed_t *exposed,
-                                   const ucp_fh_run_t *run);
+                                   const ucp_fh_span_t *span);
 
 /** Find the next peer that has firehoses on what was withdrawn last.
  *

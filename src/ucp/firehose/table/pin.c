@@ -20,6 +20,8 @@ void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer)
 {
     pin->comp.status = UCS_INPROGRESS;
     pin->run         = *run;
+    pin->wanted      = (ucp_fh_span_t){};
+    pin->span        = pin->wanted;
     pin->peer        = peer;
     pin->state       = UCP_FH_PIN_ENDED;
     pin->passed      = 0;
@@ -27,21 +29,22 @@ void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer)
     pin->serve       = NULL;
 }
 
-/* The first buckets of a run that are in no region. @return whether there are
- * any; *end_p is how much of the run was looked at */
-static int next_gap(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
+/* The first buckets of a pin that no region covers. @return whether there are
+ * any; *end_p is how many were looked at */
+static int next_gap(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
                     uint64_t *end_p, ucp_fh_run_t *gap)
 {
-    uint64_t i = *end_p;
+    const ucp_fh_run_t *run = &pin->run;
+    uint64_t i              = *end_p;
 
     while ((i < run->num) &&
-           (ucp_fh_page_find(table, run->first + i) != NULL)) {
+           (ucp_fh_page_find(table, run->first + i, &pin->span) != NULL)) {
         ++i;
     }
 
     gap->first = run->first + i;
     while ((i < run->num) &&
-           (ucp_fh_page_find(table, run->first + i) == NULL)) {
+           (ucp_fh_page_find(table, run->first + i, &pin->span) == NULL)) {
         ++i;
     }
 
@@ -62,19 +65,21 @@ static void remove_regions(ucp_fh_local_t *table, uint64_t num)
     }
 }
 
-/* Add regions for all buckets of a run that are in none */
+/* Add regions for all buckets of a pin that none covers */
 static ucs_status_t
-add_regions(ucp_fh_local_t *table, const ucp_fh_run_t *run, uint64_t *num_p)
+add_regions(ucp_fh_local_t *table, const ucp_fh_pin_t *pin, uint64_t *num_p)
 {
     uint64_t end = 0;
     ucp_fh_region_t *region;
+    ucp_fh_span_t span;
     ucp_fh_run_t gap;
 
     *num_p = 0;
-    while (next_gap(table, run, &end, &gap)) {
+    while (next_gap(table, pin, &end, &gap)) {
         gap.num = ucp_fh_region_room(table, gap.num);
-        end     = ucp_fh_run_end(&gap) - run->first;
-        region  = ucp_fh_region_alloc(&gap);
+        end     = ucp_fh_run_end(&gap) - pin->run.first;
+        span    = ucp_fh_span_clip(&pin->span, table->params.shift, &gap);
+        region  = ucp_fh_region_alloc(&gap, &span);
         if (region == NULL) {
             goto err_remove_regions;
         }
@@ -96,7 +101,7 @@ static void count_all(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
     uint64_t i;
 
     for (i = 0; i < pin->run.num; ++i) {
-        page = ucp_fh_page_find(table, pin->run.first + i);
+        page = ucp_fh_page_find(table, pin->run.first + i, &pin->span);
         if (pin->peer == UCP_FH_LOCAL) {
             ucp_fh_page_use(table, page);
         } else {
@@ -112,7 +117,7 @@ static ucs_status_t let_in(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
     uint64_t num_regions;
     ucs_status_t status;
 
-    status = add_regions(table, &pin->run, &num_regions);
+    status = add_regions(table, pin, &num_regions);
     if (status != UCS_OK) {
         return status;
     }
@@ -172,6 +177,11 @@ static ucs_status_t try_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
         return UCS_INPROGRESS;
     }
 
+    status = ucp_fh_check_span(table, pin, &pin->span);
+    if (status != UCS_OK) {
+        return status;
+    }
+
     status = ucp_fh_check(table, pin);
     if (status != UCS_OK) {
         return status;
@@ -201,7 +211,7 @@ ucs_status_t ucp_fh_pin_hit(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
     ucs_status_t status;
 
-    if (!ucp_fh_check_is_hit(table, &pin->run)) {
+    if (!ucp_fh_check_is_hit(table, &pin->run, &pin->wanted)) {
         return UCS_ERR_NO_RESOURCE;
     }
 
@@ -214,8 +224,8 @@ int ucp_fh_pin_advance(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
     ucp_fh_region_t *region;
 
     for (; pin->num_done < pin->run.num; ++pin->num_done) {
-        region = ucp_fh_page_find(table,
-                                  pin->run.first + pin->num_done)->region;
+        region = ucp_fh_page_find(table, pin->run.first + pin->num_done,
+                                  &pin->span)->region;
         if (region->state != UCP_FH_REGION_PINNED) {
             ucs_list_add_tail(&region->waiters, &pin->wait);
             return 0;
@@ -238,9 +248,10 @@ static void fill_served(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
     for (i = 0; i < pin->run.num; ++i) {
         served[i].status = status;
         if (status == UCS_OK) {
-            page             = ucp_fh_page_find(table, pin->run.first + i);
+            page             = ucp_fh_page_find(table, pin->run.first + i,
+                                                &pin->span);
             served[i].handle = page->region->handle;
-            served[i].region = page->region->run;
+            served[i].region = page->region->span;
         }
     }
 }
@@ -271,7 +282,8 @@ void ucp_fh_pin_drop(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
     for (i = 0; i < pin->run.num; ++i) {
         bucket = pin->run.first + i;
         if (pin->peer == UCP_FH_LOCAL) {
-            ucp_fh_page_unuse(table, ucp_fh_page_find(table, bucket));
+            ucp_fh_page_unuse(table, ucp_fh_page_find(table, bucket,
+                                                      &pin->span));
         } else {
             ucp_fh_grant_drop(table,
                               ucp_fh_grant_find(table, pin->peer, bucket));

@@ -14,7 +14,7 @@
  * How pins are let in, wait for their regions, and end. Under the lock of the
  * table. */
 
-/** Fill in a pin that is in no list. */
+/** Fill in a pin that is in no list, but for what it wants. */
 void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer);
 
 /**

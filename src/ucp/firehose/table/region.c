@@ -11,6 +11,28 @@
 #include <stdlib.h>
 
 
+ucp_fh_page_t *ucp_fh_page_find(const ucp_fh_local_t *table,
+                                ucp_fh_bucket_t bucket,
+                                const ucp_fh_span_t *span)
+{
+    ucs_hlist_head_t *head = ucp_fh_pages(table, bucket);
+    ucp_fh_run_t run       = {.first = bucket, .num = 1};
+    ucp_fh_span_t part     = ucp_fh_span_clip(span, table->params.shift, &run);
+    ucp_fh_page_t *found   = NULL;
+    ucp_fh_page_t *page;
+
+    ucs_hlist_for_each(page, head, hash) {
+        if ((page->bucket == bucket) &&
+            ucp_fh_span_is_within(&part, &page->region->span) &&
+            ((found == NULL) ||
+             (page->region->number < found->region->number))) {
+            found = page;
+        }
+    }
+
+    return found;
+}
+
 uint64_t ucp_fh_region_room(const ucp_fh_local_t *table, uint64_t num)
 {
     uint64_t room = 1 + table->max_stranded - table->num_stranded;
@@ -19,7 +41,8 @@ uint64_t ucp_fh_region_room(const ucp_fh_local_t *table, uint64_t num)
     return ucs_min(room, num);
 }
 
-ucp_fh_region_t *ucp_fh_region_alloc(const ucp_fh_run_t *run)
+ucp_fh_region_t *
+ucp_fh_region_alloc(const ucp_fh_run_t *run, const ucp_fh_span_t *span)
 {
     ucp_fh_region_t *region;
     uint64_t i;
@@ -29,7 +52,8 @@ ucp_fh_region_t *ucp_fh_region_alloc(const ucp_fh_run_t *run)
         return NULL;
     }
 
-    region->run = *run;
+    region->run  = *run;
+    region->span = *span;
     ucs_list_head_init(&region->waiters);
     for (i = 0; i < run->num; ++i) {
         region->pages[i].bucket = run->first + i;
@@ -64,7 +88,8 @@ void ucp_fh_region_add(ucp_fh_local_t *table, ucp_fh_region_t *region)
         insert(table, &region->pages[i]);
     }
 
-    region->state = UCP_FH_REGION_QUEUED;
+    region->number = table->next_number++;
+    region->state  = UCP_FH_REGION_QUEUED;
     ucs_list_add_tail(&table->to_pin, &region->link);
     table->num_stranded += region->run.num - 1;
 }
@@ -93,7 +118,7 @@ void ucp_fh_region_gone(ucp_fh_local_t *table, const ucp_fh_region_t *region,
     ucp_fh_withdraw_t *withdraw, *next;
 
     ucs_list_for_each_safe(withdraw, next, &table->withdraws, link) {
-        if (!ucp_fh_run_overlaps(&withdraw->run, &region->run)) {
+        if (!ucp_fh_span_overlaps(&withdraw->span, &region->span)) {
             continue;
         }
 

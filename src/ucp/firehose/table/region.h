@@ -15,28 +15,27 @@
  * is counted on them, and which lists a region is in. Under the lock of the
  * table. */
 
-/** @return a bucket of a region, or NULL. */
-static UCS_F_ALWAYS_INLINE ucp_fh_page_t *
-ucp_fh_page_find(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
+/** @return where all regions' pages of a bucket are, among others. */
+static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
+ucp_fh_pages(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
 {
-    ucs_hlist_head_t *head = ucs_rcache_pred_bucket(&table->pages, bucket);
-    ucp_fh_page_t *page;
-
-    ucs_hlist_for_each(page, head, hash) {
-        if (page->bucket == bucket) {
-            return page;
-        }
-    }
-
-    return NULL;
+    return ucs_rcache_pred_bucket(&table->pages, bucket);
 }
+
+/** @return what a region has of a bucket, whose region covers all that a span
+ *          has of it, or NULL. Of several the one of the oldest region: while
+ *          that is in use, it is always the same. */
+ucp_fh_page_t *ucp_fh_page_find(const ucp_fh_local_t *table,
+                                ucp_fh_bucket_t bucket,
+                                const ucp_fh_span_t *span);
 
 /** @return how many buckets a region of at most so many may have now, such that
  *          not too many can ever be stranded. */
 uint64_t ucp_fh_region_room(const ucp_fh_local_t *table, uint64_t num);
 
 /** @return memory for a region that is in no table yet, or NULL. */
-ucp_fh_region_t *ucp_fh_region_alloc(const ucp_fh_run_t *run);
+ucp_fh_region_t *
+ucp_fh_region_alloc(const ucp_fh_run_t *run, const ucp_fh_span_t *span);
 
 /** A region is to be pinned: its buckets can be found, without a count. */
 void ucp_fh_region_add(ucp_fh_local_t *table, ucp_fh_region_t *region);

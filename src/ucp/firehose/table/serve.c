@@ -110,18 +110,20 @@ static ucs_status_t take_back(ucp_fh_local_t *table,
 
 /* The run of adjacent buckets whose first one has this index. Requests of
  * several threads may be in it: what one asks for that nobody may have does not
- * concern its neighbours */
+ * concern its neighbours. Nor does other exposed memory: what is between may not
+ * be mapped */
 static ucp_fh_run_t get_run(const ucp_fh_local_t *table,
                             const ucp_fh_serve_t *serve, uint32_t index)
 {
     ucp_fh_run_t run = {.first = serve->pins[index], .num = 1};
-    int is_allowed   = ucp_fh_check_is_allowed(table, run.first);
+    const ucp_fh_exposed_t *exposed;
     ucp_fh_bucket_t end;
 
+    exposed = ucp_fh_check_exposed(table, run.first);
     while (index + run.num < serve->num_pins) {
         end = ucp_fh_run_end(&run);
         if ((serve->pins[index + run.num] != end) ||
-            (ucp_fh_check_is_allowed(table, end) != is_allowed)) {
+            (ucp_fh_check_exposed(table, end) != exposed)) {
             break;
         }
         ++run.num;

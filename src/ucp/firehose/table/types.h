@@ -49,6 +49,13 @@ typedef struct ucp_fh_run {
 } ucp_fh_run_t;
 
 
+/** Some memory, bytes. */
+typedef struct ucp_fh_span {
+    uint64_t start;
+    uint64_t end;   /**< The byte after the last one */
+} ucp_fh_span_t;
+
+
 /** Something that ends later, with a function to be called then. The caller
  *  embeds it as the first member of what it waits for. */
 typedef struct ucp_fh_comp {
@@ -81,6 +88,45 @@ ucp_fh_run_overlaps(const ucp_fh_run_t *run, const ucp_fh_run_t *other)
 {
     return (run->first < ucp_fh_run_end(other)) &&
            (other->first < ucp_fh_run_end(run));
+}
+
+/** @return whether two spans have a byte in common. */
+static inline int
+ucp_fh_span_overlaps(const ucp_fh_span_t *span, const ucp_fh_span_t *other)
+{
+    return (span->start < other->end) && (other->start < span->end);
+}
+
+/** @return whether all of a span, which may be empty, is in another one. */
+static inline int
+ucp_fh_span_is_within(const ucp_fh_span_t *span, const ucp_fh_span_t *other)
+{
+    return (span->start >= span->end) ||
+           ((span->start >= other->start) && (span->end <= other->end));
+}
+
+/** @return what of a span is in buckets, of 2^shift bytes. */
+static inline ucp_fh_span_t
+ucp_fh_span_clip(const ucp_fh_span_t *span, unsigned shift,
+                 const ucp_fh_run_t *run)
+{
+    uint64_t first = run->first << shift;
+    uint64_t end   = ucp_fh_run_end(run) << shift;
+
+    return (ucp_fh_span_t){
+        .start = (span->start > first) ? span->start : first,
+        .end   = (span->end < end) ? span->end : end
+    };
+}
+
+/** @return all of some buckets, of 2^shift bytes. */
+static inline ucp_fh_span_t
+ucp_fh_span_of(unsigned shift, const ucp_fh_run_t *run)
+{
+    return (ucp_fh_span_t){
+        .start = run->first << shift,
+        .end   = ucp_fh_run_end(run) << shift
+    };
 }
 
 /**

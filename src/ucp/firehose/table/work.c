@@ -16,8 +16,8 @@ static int set_work(const ucp_fh_local_t *table, ucp_fh_region_t *region,
     *work = (ucp_fh_work_t){
         .region = region,
         .is_pin = is_pin,
-        .start  = region->run.first << table->params.shift,
-        .length = region->run.num << table->params.shift,
+        .start  = region->span.start,
+        .length = region->span.end - region->span.start,
         .handle = region->handle,
         .status = UCS_INPROGRESS
     };
@@ -137,16 +137,37 @@ void ucp_fh_work_do(ucp_fh_work_t *work, const ucp_fh_pin_ops_t *ops)
                                   ops->unpin(ops->arg, work->handle);
 }
 
-static void fail_pins(ucp_fh_local_t *table, const ucp_fh_run_t *run,
-                      ucs_status_t status)
+/* Whether an active pin has buckets of a region */
+static int uses_region(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
+                       const ucp_fh_region_t *region)
 {
-    ucp_fh_pin_t *pin, *next;
+    const ucp_fh_run_t *run = &region->run;
+    ucp_fh_bucket_t bucket  = ucs_max(pin->run.first, run->first);
+    ucp_fh_bucket_t end     = ucs_min(ucp_fh_run_end(&pin->run),
+                                      ucp_fh_run_end(run));
 
-    ucs_list_for_each_safe(pin, next, &table->active, link) {
-        if (ucp_fh_run_overlaps(&pin->run, run)) {
-            ucp_fh_pin_fail(table, pin, status);
+    for (; bucket < end; ++bucket) {
+        if (ucp_fh_page_find(table, bucket, &pin->span)->region == region) {
+            return 1;
         }
     }
+
+    return 0;
+}
+
+/* @return an active pin that has buckets of a region, or NULL */
+static ucp_fh_pin_t *
+find_user(const ucp_fh_local_t *table, const ucp_fh_region_t *region)
+{
+    ucp_fh_pin_t *pin;
+
+    ucs_list_for_each(pin, &table->active, link) {
+        if (uses_region(table, pin, region)) {
+            return pin;
+        }
+    }
+
+    return NULL;
 }
 
 static void pinned(ucp_fh_local_t *table, ucp_fh_region_t *region, void *handle)
@@ -188,9 +209,13 @@ static int may_try_again(const ucp_fh_local_t *table,
 static int not_pinned(ucp_fh_local_t *table, ucp_fh_region_t *region,
                       ucs_status_t status)
 {
+    ucp_fh_pin_t *pin;
+
     table->num_pinned -= region->run.num;
     if (!may_try_again(table, region, status)) {
-        fail_pins(table, &region->run, status);
+        while ((pin = find_user(table, region)) != NULL) {
+            ucp_fh_pin_fail(table, pin, status);
+        }
         ucp_fh_region_destroy(table, region);
         return 1;
     }
@@ -216,10 +241,15 @@ static void unpinned(ucp_fh_local_t *table, ucp_fh_region_t *region)
 /* Those that wait for the first of the queued regions end with an error */
 static void fail_first(ucp_fh_local_t *table, ucs_status_t status)
 {
-    ucp_fh_run_t run = ucs_list_head(&table->to_pin, ucp_fh_region_t,
-                                     link)->run;
+    ucp_fh_region_t *region = ucs_list_head(&table->to_pin, ucp_fh_region_t,
+                                            link);
+    uint64_t number         = region->number;
 
-    fail_pins(table, &run, status); /* The region goes with them */
+    do {
+        ucp_fh_pin_fail(table, find_user(table, region), status);
+        /* The region goes with the last one */
+        region = ucs_list_head(&table->to_pin, ucp_fh_region_t, link);
+    } while (!ucs_list_is_empty(&table->to_pin) && (region->number == number));
 }
 
 static void not_unpinned(ucp_fh_local_t *table, ucp_fh_region_t *region,

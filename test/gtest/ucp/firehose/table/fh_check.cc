@@ -105,7 +105,31 @@ static const char *check_peer(const ucp_fh_peer_t *peer, unsigned node)
     return nullptr;
 }
 
-static const char *check_page(const ucp_fh_page_t *page, unsigned node)
+/* What regions have of all buckets; of a bucket the oldest first */
+static std::vector<const ucp_fh_page_t*> pages_of(const ucp_fh_local_t *local)
+{
+    std::vector<const ucp_fh_page_t*> pages;
+    ucp_fh_page_t *page;
+
+    for (unsigned i = 0; i < fh_world->params.buckets; ++i) {
+        ucs_hlist_head_t *head = ucp_fh_pages(local, FH_FIRST + i);
+        ucs_hlist_for_each(page, head, hash) {
+            if (page->bucket == FH_FIRST + i) {
+                pages.push_back(page);
+            }
+        }
+    }
+    std::sort(pages.begin(), pages.end(),
+              [](const ucp_fh_page_t *a, const ucp_fh_page_t *b) {
+                  return (a->bucket != b->bucket) ?
+                         (a->bucket < b->bucket) :
+                         (a->region->number < b->region->number);
+              });
+    return pages;
+}
+
+static const char *check_page(const ucp_fh_local_t *local,
+                              const ucp_fh_page_t *page, unsigned node)
 {
     unsigned uses = 0;
 
@@ -113,7 +137,9 @@ static const char *check_page(const ucp_fh_page_t *page, unsigned node)
         uses += (thread.node == node) &&
                 ((thread.pin.state == UCP_FH_PIN_ACTIVE) ||
                  (thread.pin.state == UCP_FH_PIN_PINNED)) &&
-                ucp_fh_run_has(&thread.pin.run, page->bucket);
+                ucp_fh_run_has(&thread.pin.run, page->bucket) &&
+                (ucp_fh_page_find(local, page->bucket, &thread.pin.span) ==
+                 page);
     }
     if (uses != page->uses) {
         return "a bucket has not as many uses as pins use it";
@@ -140,16 +166,12 @@ static const char *check_local(const fh_node_t *node)
             return "a peer has more firehoses than its share";
         }
     }
-    for (unsigned i = 0; i < fh_world->params.buckets; ++i) {
-        const ucp_fh_page_t *page = ucp_fh_page_find(local, FH_FIRST + i);
-
-        if (page != nullptr) {
-            const char *error = check_page(page, index);
-            if (error != nullptr) {
-                return error;
-            }
-            num_local += (page->uses > 0);
+    for (const ucp_fh_page_t *page : pages_of(local)) {
+        const char *error = check_page(local, page, index);
+        if (error != nullptr) {
+            return error;
         }
+        num_local += (page->uses > 0);
     }
     if ((num_local != local->num_local) || (num_local > local->max_local)) {
         return "local uses are counted wrongly, or too many";
@@ -262,12 +284,20 @@ public:
         add(255);
     }
 
+    /* In halves of buckets */
+    void add_span(const ucp_fh_span_t &span)
+    {
+        add((span.start >> (FH_SHIFT - 1)) - (2 * FH_FIRST));
+        add((span.end >> (FH_SHIFT - 1)) - (2 * FH_FIRST));
+    }
+
     void add_regions(const ucs_list_link_t *list)
     {
         ucp_fh_region_t *region;
 
         ucs_list_for_each(region, list, link) {
             add(region->run.first);
+            add_span(region->span);
         }
         add(254);
     }
@@ -295,6 +325,7 @@ public:
         ucs_list_for_each(pin, list, link) {
             add(pin->peer);
             add_run(pin->run);
+            add_span(pin->span);
             add(pin->passed);
             add(pin->num_done);
         }
@@ -326,15 +357,11 @@ public:
 
     void add_local(const ucp_fh_local_t *local)
     {
-        for (unsigned i = 0; i < fh_world->params.buckets; ++i) {
-            const ucp_fh_page_t *page = ucp_fh_page_find(local, FH_FIRST + i);
+        for (const ucp_fh_page_t *page : pages_of(local)) {
             ucp_fh_grant_t *grant;
 
-            add(page != nullptr);
-            if (page == nullptr) {
-                continue;
-            }
             add_run(page->region->run);
+            add_span(page->region->span);
             add(page->region->state + (8 * page->region->is_withdrawn) +
                 (16 * page->region->is_kept));
             add(page->uses);
@@ -409,6 +436,7 @@ void fh_append_state(std::vector<uint8_t> &bytes)
             state.add(node.is_working[j]);
             if (node.is_working[j]) {
                 state.add_run(node.works[j].region->run);
+                state.add_span(node.works[j].region->span);
                 state.add(node.works[j].is_pin);
             }
         }

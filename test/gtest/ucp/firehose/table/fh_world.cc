@@ -35,7 +35,7 @@ pin_op(fh_node_t *node, uint64_t start, uint64_t length, void **handle_p)
             handle.number    = index + (FH_HANDLES *
                                         ++fh_world->num_pinned_ever);
             handle.node      = index_of(node);
-            handle.run       = {start >> FH_SHIFT, length >> FH_SHIFT};
+            ucp_fh_run_cover(FH_SHIFT, start, length, &handle.run);
             *handle_p        = (void*)handle.number;
             return UCS_OK;
         }
@@ -215,7 +215,7 @@ static void on_withdraw(ucp_fh_comp_t *comp)
 
 static void withdraw(fh_node_t *node)
 {
-    ucp_fh_run_t run = node->exposed.run;
+    ucp_fh_span_t span = node->exposed.span;
     uint32_t peer;
 
     --fh_world->withdraws;
@@ -223,7 +223,7 @@ static void withdraw(fh_node_t *node)
     node->withdraw.comp.func = on_withdraw;
     node->is_withdrawing     = ucp_fh_local_withdraw(&node->local,
                                                      &node->withdraw,
-                                                     &node->exposed, &run) ==
+                                                     &node->exposed, &span) ==
                                UCS_INPROGRESS;
     for (peer = ucp_fh_local_next_holder(&node->local, 0);
          peer != UCP_FH_LOCAL;
@@ -234,9 +234,14 @@ static void withdraw(fh_node_t *node)
 
 static void expose(fh_node_t *node)
 {
-    ucp_fh_run_t run = {FH_FIRST, fh_world->params.buckets};
+    ucp_fh_run_t run   = {FH_FIRST, fh_world->params.buckets};
+    ucp_fh_span_t span = ucp_fh_span_of(node->local.params.shift, &run);
 
-    if (ucp_fh_local_expose(&node->local, &node->exposed, &run) != UCS_OK) {
+    if (fh_world->params.has_edge) {
+        /* Half of the first bucket */
+        span.start += 1ul << (node->local.params.shift - 1);
+    }
+    if (ucp_fh_local_expose(&node->local, &node->exposed, &span) != UCS_OK) {
         note_error("memory cannot be exposed that was withdrawn");
     }
     node->is_exposed = true;
@@ -554,12 +559,13 @@ static fh_node_t *take_thread(const fh_step_t &step)
     fh_thread_t *thread = &fh_world->threads[step.who];
     fh_node_t *node     = &fh_world->nodes[thread->node];
     ucp_fh_run_t run    = {FH_FIRST + step.first, step.num};
+    ucp_fh_span_t span  = ucp_fh_span_of(node->local.params.shift, &run);
     ucs_status_t status;
 
     if (step.kind == FH_STEP_PIN) {
         --thread->ops;
         thread->state = FH_PIN_WAITS;
-        status        = ucp_fh_local_pin(&node->local, &thread->pin, &run);
+        status        = ucp_fh_local_pin(&node->local, &thread->pin, &span);
         if (status != UCS_INPROGRESS) {
             pin_ended(thread, status);
         }

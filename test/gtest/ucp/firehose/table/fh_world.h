@@ -53,6 +53,8 @@ struct fh_params_t {
     unsigned     da_limit       = 2;
     unsigned     workers        = 1;
     unsigned     withdraws      = 0;  /* How many of node 1's memory */
+    bool         has_edge       = false; /* Of the first bucket a half is
+                                            exposed; local pins want all */
     bool         fails          = false; /* Whether operations may fail */
     ucs_status_t error          = UCS_ERR_IO_ERROR; /* With what pins fail */
     unsigned     tries          = 0;  /* How often they are tried again, before

@@ -34,6 +34,12 @@ protected:
         unsigned          calls = 0;
     };
 
+    /* Whole buckets; what has parts of them is in test_edges.cc */
+    static ucp_fh_span_t span(uint64_t first, uint64_t num)
+    {
+        return {first << SHIFT, (first + num) << SHIFT};
+    }
+
     using pinned_t  = std::map<uint64_t, uint64_t>;
     using buckets_t = std::vector<ucp_fh_bucket_t>;
 
@@ -42,7 +48,7 @@ protected:
               unsigned slack = 0)
     {
         ucp_fh_local_params_t params = {};
-        ucp_fh_run_t all             = {0, 1000};
+        ucp_fh_span_t all            = span(0, 1000);
 
         params.shift      = SHIFT;
         params.num_peers  = 2;
@@ -116,27 +122,27 @@ protected:
 
     ucs_status_t pin(pin_t &pin, uint64_t first, uint64_t num)
     {
-        ucp_fh_run_t run = {first, num};
+        ucp_fh_span_t wanted = span(first, num);
 
         pin.calls         = 0;
         pin.pin.comp.func = [](ucp_fh_comp_t *comp) {
             ++((pin_t*)comp)->calls;
         };
-        return ucp_fh_local_pin(&m_table, &pin.pin, &run);
+        return ucp_fh_local_pin(&m_table, &pin.pin, &wanted);
     }
 
     ucs_status_t try_pin(pin_t &pin, uint64_t first, uint64_t num)
     {
-        ucp_fh_run_t run = {first, num};
+        ucp_fh_span_t wanted = span(first, num);
 
-        return ucp_fh_local_try(&m_table, &pin.pin, &run);
+        return ucp_fh_local_try(&m_table, &pin.pin, &wanted);
     }
 
     ucs_status_t partial(pin_t &pin, uint64_t first, uint64_t num)
     {
-        ucp_fh_run_t run = {first, num};
+        ucp_fh_span_t wanted = span(first, num);
 
-        return ucp_fh_local_partial(&m_table, &pin.pin, &run);
+        return ucp_fh_local_partial(&m_table, &pin.pin, &wanted);
     }
 
     void release(pin_t &pin)
@@ -205,8 +211,10 @@ protected:
             }
             results.push_back(served.status);
             if (served.status == UCS_OK) {
-                EXPECT_TRUE(ucp_fh_run_has(&served.region, pins[i]));
-                EXPECT_EQ((void*)(served.region.first + 1), served.handle);
+                EXPECT_LE(served.region.start, pins[i] << SHIFT);
+                EXPECT_GE(served.region.end, (pins[i] + 1) << SHIFT);
+                EXPECT_EQ((void*)((served.region.start >> SHIFT) + 1),
+                          served.handle);
             }
         }
         ucp_fh_serve_free(serve);
@@ -217,14 +225,14 @@ protected:
     ucs_status_t withdraw(withdraw_t &withdraw, uint64_t first, uint64_t num,
                           ucp_fh_exposed_t *exposed = nullptr)
     {
-        ucp_fh_run_t run = {first, num};
+        ucp_fh_span_t gone = span(first, num);
 
         withdraw.calls                   = 0;
         withdraw.withdraw.comp.func = [](ucp_fh_comp_t *comp) {
             ++((withdraw_t*)comp)->calls;
         };
         return ucp_fh_local_withdraw(&m_table, &withdraw.withdraw, exposed,
-                                     &run);
+                                     &gone);
     }
 
     using results_t = std::vector<ucs_status_t>;
@@ -246,7 +254,7 @@ TEST_F(test_local, phases) {
     ucp_fh_pin_ops_t ops = get_ops();
     pin_t first, second;
     ucp_fh_work_t op, other;
-    ucp_fh_run_t region;
+    ucp_fh_span_t region;
 
     make(1, 4);
     EXPECT_EQ(UCS_INPROGRESS, pin(first, 10, 2));
@@ -269,8 +277,8 @@ TEST_F(test_local, phases) {
     EXPECT_EQ(0u, first.calls);
     EXPECT_EQ((void*)11,
               ucp_fh_local_handle(&m_table, &second.pin, 0, &region));
-    EXPECT_EQ(10u, region.first);
-    EXPECT_EQ(1u, region.num);
+    EXPECT_EQ(10u << SHIFT, region.start);
+    EXPECT_EQ(11u << SHIFT, region.end);
 
     ucp_fh_work_do(&other, &ops);
     ucp_fh_local_work_done(&m_table, &other);
@@ -402,7 +410,7 @@ TEST_F(test_local, local_pins_pass) {
 TEST_F(test_local, wrong_messages) {
     ucp_fh_exposed_t exposed;
     withdraw_t gone;
-    ucp_fh_run_t run = {0, 100};
+    ucp_fh_span_t left = span(0, 100), right = span(100, 100);
 
     make(2, 2);
     EXPECT_EQ(results_t({UCS_ERR_INVALID_ADDR, UCS_OK}),
@@ -425,9 +433,8 @@ TEST_F(test_local, wrong_messages) {
     EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 0, 1000, &m_exposed));
     work();
     EXPECT_EQ(1u, gone.calls);
-    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &run));
-    run.first = 100;
-    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &exposed, &run));
+    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &left));
+    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &exposed, &right));
     EXPECT_EQ(results_t({UCS_OK, UCS_OK}), serve(0, {}, {99, 100}));
 }
 
@@ -679,7 +686,7 @@ TEST_F(test_local, room_is_made_once) {
 }
 
 TEST_F(test_local, memory_goes_away) {
-    ucp_fh_run_t run = {10, 5};
+    ucp_fh_span_t place = span(10, 5);
     ucp_fh_exposed_t exposed;
     pin_t user, late;
     withdraw_t gone;
@@ -700,7 +707,7 @@ TEST_F(test_local, memory_goes_away) {
     EXPECT_EQ(UCS_ERR_INVALID_ADDR, pin(late, 9, 2));
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_pin(late, 13, 1));
     EXPECT_EQ(results_t({UCS_ERR_INVALID_ADDR}), serve(0, {}, {12}));
-    EXPECT_EQ(UCS_ERR_BUSY, ucp_fh_local_expose(&m_table, &exposed, &run));
+    EXPECT_EQ(UCS_ERR_BUSY, ucp_fh_local_expose(&m_table, &exposed, &place));
 
     serve(1, {12}, {});
     EXPECT_EQ(0u, gone.calls);
@@ -709,7 +716,7 @@ TEST_F(test_local, memory_goes_away) {
     EXPECT_EQ(UCS_OK, gone.withdraw.comp.status);
     EXPECT_EQ(pinned_t({{20, 1}}), m_pinned);
 
-    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &run));
+    EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &place));
     EXPECT_EQ(results_t({UCS_OK}), serve(0, {}, {12}));
     EXPECT_EQ(UCS_OK, withdraw(gone, 100, 50));
 }
@@ -738,8 +745,8 @@ TEST_F(test_local, cut_region_goes_away) {
 
 /* Some of what is exposed goes away: peers keep what they have of the rest */
 TEST_F(test_local, rest_stays_exposed) {
-    ucp_fh_run_t left  = {0, 10};
-    ucp_fh_run_t right = {20, 980};
+    ucp_fh_span_t left  = span(0, 10);
+    ucp_fh_span_t right = span(20, 980);
     ucp_fh_exposed_t other;
     withdraw_t gone;
 

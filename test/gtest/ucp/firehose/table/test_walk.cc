@@ -168,6 +168,28 @@ TEST_P(test_walk, memory_goes_away) {
     EXPECT_LT(0u, m_ok);
 }
 
+/* Buckets are in two regions, of what is exposed and of what local pins want */
+TEST_P(test_walk, edges) {
+    fh_params_t params = large();
+
+    params.has_edge   = true;
+    params.withdraws  = 20;
+    params.max_region = 3;
+    params.slack      = 4;
+    walk(params);
+    EXPECT_LT(0u, m_ok);
+}
+
+TEST_P(test_walk, edges_fail) {
+    fh_params_t params = large();
+
+    params.has_edge = true;
+    params.fails    = true;
+    walk(params, 1);
+    EXPECT_LT(0u, m_ok);
+    EXPECT_LT(0u, m_errors);
+}
+
 TEST_P(test_walk, nodes_die) {
     walk(large(), 1);
     EXPECT_LT(0u, m_ok);
