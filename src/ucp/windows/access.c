@@ -135,7 +135,7 @@ static ucp_win_piece_t *present_piece(access_t *access, uint64_t address)
                    piece : NULL;
 }
 
-/* A part of the whole buckets of a window */
+/* A part of what a window has exposed */
 static ucs_status_t
 next_in_buckets(access_t *access, uint64_t address, size_t length,
                 ucp_win_part_t *part)

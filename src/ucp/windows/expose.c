@@ -22,9 +22,8 @@
 #define MIN_LENGTH (1ul << 20)
 
 
-/* The bytes before the whole buckets of a window, or after them: they are
- * pinned, as buckets may be shared with other memory, or not be mapped
- * completely */
+/* The bytes before the whole buckets of a window, or after them: they are pinned
+ * if one of these buckets is shared with another window */
 typedef struct {
     ucp_mem_h memh;   /* NULL: there are none */
     void      *packed;
@@ -32,11 +31,11 @@ typedef struct {
 } edge_t;
 
 
-/* A window. Does not change */
+/* A window. Does not change, once it is exposed */
 typedef struct {
     uint64_t     start; /* First byte */
-    uint64_t     first; /* First byte of its whole buckets */
-    uint64_t     last;  /* The byte after these */
+    uint64_t     first; /* First byte that is exposed */
+    uint64_t     last;  /* The byte after those that are */
     uint64_t     end;   /* The byte after the last one */
     edge_t       head;
     edge_t       tail;
@@ -105,12 +104,9 @@ static void edge_unmap(ucp_context_h context, edge_t *edge)
     }
 }
 
-/* Find out where mapped memory is, and which of its buckets are whole. @return
- * UCS_ERR_INVALID_ADDR if there are none */
-static ucs_status_t
-measure(const ucp_fh_t *fh, ucp_mem_h memh, window_t *window)
+/* Find out where mapped memory is */
+static ucs_status_t measure(ucp_mem_h memh, window_t *window)
 {
-    uint64_t bucket     = UCS_BIT(fh->shift);
     ucp_mem_attr_t attr = {
         .field_mask = UCP_MEM_ATTR_FIELD_ADDRESS | UCP_MEM_ATTR_FIELD_LENGTH
     };
@@ -123,9 +119,33 @@ measure(const ucp_fh_t *fh, ucp_mem_h memh, window_t *window)
 
     window->start = (uintptr_t)attr.address;
     window->end   = window->start + attr.length;
-    window->first = ucs_rcache_pred_align_up(window->start, bucket);
-    window->last  = ucs_rcache_pred_align_down(window->end, bucket);
-    return (window->first < window->last) ? UCS_OK : UCS_ERR_INVALID_ADDR;
+    return UCS_OK;
+}
+
+static ucs_status_t
+expose_from(ucp_fh_t *fh, window_t *window, uint64_t first, uint64_t last)
+{
+    window->first = first;
+    window->last  = last;
+    return ucp_fh_expose(fh, (void*)first, last - first, &window->mem);
+}
+
+/* Expose a window; if another one has the rest of its first or its last bucket,
+ * only its whole buckets. @return UCS_ERR_INVALID_ADDR if it has none */
+static ucs_status_t expose(ucp_fh_t *fh, window_t *window)
+{
+    uint64_t bucket = UCS_BIT(fh->shift);
+    uint64_t first  = ucs_rcache_pred_align_up(window->start, bucket);
+    uint64_t last   = ucs_rcache_pred_align_down(window->end, bucket);
+    ucs_status_t status;
+
+    status = expose_from(fh, window, window->start, window->end);
+    if (status != UCS_ERR_ALREADY_EXISTS) {
+        return status;
+    }
+
+    return (first < last) ? expose_from(fh, window, first, last) :
+                            UCS_ERR_INVALID_ADDR;
 }
 
 static ucs_status_t
@@ -138,13 +158,12 @@ window_make(ucp_fh_t *fh, ucp_context_h context, ucp_mem_h memh)
         return UCS_ERR_NO_MEMORY;
     }
 
-    status = measure(fh, memh, window);
+    status = measure(memh, window);
     if (status != UCS_OK) {
         goto err_free;
     }
 
-    status = ucp_fh_expose(fh, (void*)window->first,
-                           window->last - window->first, &window->mem);
+    status = expose(fh, window);
     if (status != UCS_OK) {
         goto err_free;
     }
@@ -180,9 +199,9 @@ static const char *why_pinned(ucs_status_t status)
 {
     switch (status) {
     case UCS_ERR_INVALID_ADDR:
-        return "a window is so short that it has no whole bucket";
+        return "a window has no bucket for itself";
     case UCS_ERR_ALREADY_EXISTS:
-        return "a window shares a bucket with another one";
+        return "a window overlaps another one";
     default:
         return ucs_status_string(status);
     }

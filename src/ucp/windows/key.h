@@ -37,7 +37,7 @@ typedef enum {
     UCP_WIN_KEY_ADDRESS, /**< Of the process, for Firehose */
     UCP_WIN_KEY_REST,    /**< UCP's own key to the window, of those domains that
                               need no pinned memory */
-    UCP_WIN_KEY_HEAD,    /**< To what comes before the whole buckets; may be
+    UCP_WIN_KEY_HEAD,    /**< To what comes before what is exposed; may be
                               empty */
     UCP_WIN_KEY_TAIL,    /**< To what comes after them; may be empty */
     UCP_WIN_KEY_LAST
@@ -48,7 +48,7 @@ typedef struct ucp_win_key {
     uint64_t   job;    /**< Tells jobs apart */
     uint32_t   index;  /**< Number of the process in its job */
     uint64_t   start;  /**< First byte of the window */
-    uint64_t   first;  /**< First byte of its whole buckets */
+    uint64_t   first;  /**< First byte that is exposed */
     uint64_t   last;   /**< The byte after these */
     uint64_t   end;    /**< The byte after the window */
     const void *parts[UCP_WIN_KEY_LAST];
