@@ -61,9 +61,10 @@ bandwidth()
     ops=$(few 3000 60)
     for set in $1; do
         variant "$set" pinned "$apps/fhputs" --scheme pinned
+        variant "$set" firehose "$apps/fhputs"
         variant "$set" firehose-64k "$apps/fhputs" --bucket 64k
-        variant "$set" firehose-4k "$apps/fhputs"
-        variant "$set" firehose-slack "$apps/fhputs" --slack 16m
+        variant "$set" firehose-4k "$apps/fhputs" --bucket 4k
+        variant "$set" firehose-slack "$apps/fhputs" --bucket 4k --slack 16m
         variant "$set" keep "$apps/fhputs" --scheme rendezvous --keep
         variant "$set" unpin "$apps/fhputs" --scheme rendezvous
     done

@@ -12,6 +12,7 @@
 
 #define PATIENCE   120 /* Seconds until an operation is taken to hang */
 #define SLACK_PART 8   /* M has so much of itself for regions, as by default */
+#define BUCKET_ALIGN (1 << 20) /* No bucket that the library chooses is more */
 
 
 void fhjob_check(const fhjob_t *job, ucs_status_t status, const char *what)
@@ -240,12 +241,14 @@ static void start_library(fhjob_t *job, int index)
     size_t shares               = share * job->procs;
     size_t slack                = (job->slack > 0) ?
                                           job->slack / job->libraries :
-                                  (job->max_region > 1) ?
+                                  (job->bucket != 0) && (job->max_region > 1) ?
                                           shares / SLACK_PART : 0;
     ucp_fh_init_params_t params = {
         .field_mask = UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM |
-                      UCP_FH_PARAM_FIELD_BUCKET |
-                      UCP_FH_PARAM_FIELD_MAX_REGION | UCP_FH_PARAM_FIELD_SLACK,
+                      ((job->bucket == 0) ? 0 :
+                               UCP_FH_PARAM_FIELD_BUCKET |
+                               UCP_FH_PARAM_FIELD_MAX_REGION |
+                               UCP_FH_PARAM_FIELD_SLACK),
         .context    = job->context,
         .num_procs  = job->procs,
         .index      = job->rank,
@@ -306,10 +309,10 @@ static void make_context(fhjob_t *job)
     fhjob_check(job, ucp_init(&params, NULL, &job->context), "ucp_init");
 }
 
-/* All pages of its buckets have to be there */
+/* At the begin of a bucket */
 static void make_memory(fhjob_t *job)
 {
-    size_t bucket = job->bucket;
+    size_t bucket = (job->bucket == 0) ? BUCKET_ALIGN : job->bucket;
     size_t length = ((job->heap / bucket) + 2) * bucket;
     char *memory  = mmap(NULL, length, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -404,7 +407,7 @@ int fhjob_run(fhjob_t *job)
                   job->procs, FHJOB_MAX_PROCS);
     }
 
-    if ((job->bucket == 0) || ((job->bucket & (job->bucket - 1)) != 0)) {
+    if ((job->bucket & (job->bucket - 1)) != 0) {
         app_fatal("%s: buckets of %zu bytes: accepted are powers of 2",
                   job->name, job->bucket);
     }

@@ -87,7 +87,7 @@ typedef struct {
     "  --share BYTES    that each process may have pinned of a peer\n" \
     "  --maxvictim BYTES\n" \
     "  --slack BYTES    an eighth of all shares, unless it is set\n" \
-    "  --bucket BYTES   4k and more\n" \
+    "  --bucket BYTES   4k and more; 0: what the library chooses\n" \
     "  --region N       buckets that are pinned together at most\n"
 
 

@@ -19,8 +19,18 @@
 
 #define VARIABLE "UCX_RCACHE_PRED_FIREHOSE_"
 
-/* Buckets. A region of 64 pages costs UCX's model of InfiniBand a third more to
- * register than one page, and needs one key */
+/* Bytes of a bucket, unless the program says, at most. A put of 64 KB to any page
+ * meets two of 64 KB mostly, and one of 256 KB mostly; beyond M both are alike,
+ * and larger ones slower: docs/results/firehose.md */
+#define DEF_BUCKET (256ul << 10)
+
+/* Buckets are smaller if there would be fewer than these, firehoses of a process
+ * or buckets in MAXVICTIM: an operation takes a fourth at a time, and a flush
+ * begins when half of them are not flushed */
+#define MIN_SHARE 8
+
+/* Buckets of a page. A region of 64 pages costs UCX's model of InfiniBand a third
+ * more to register than one page, and needs one key */
 #define DEF_MAX_REGION 64
 
 /* The part of M that is set apart for regions: the 8th */
@@ -153,6 +163,21 @@ static ucs_status_t check_context(ucp_context_h context)
     return UCS_OK;
 }
 
+/* The largest bucket of which there are enough */
+static uint64_t
+choose_bucket(const ucp_fh_local_params_t *local, uint32_t num_procs)
+{
+    uint64_t page   = ucs_rcache_pred_page_size();
+    uint64_t bucket = ucs_max(DEF_BUCKET, page);
+
+    while ((bucket > page) &&
+           ((local->m / bucket / num_procs < MIN_SHARE) ||
+            (local->max_victim / bucket < MIN_SHARE))) {
+        bucket /= 2;
+    }
+    return bucket;
+}
+
 static ucs_status_t check_bucket(uint64_t bucket)
 {
     uint64_t page = ucs_rcache_pred_page_size();
@@ -171,25 +196,31 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
                                  ucp_fh_settings_t *settings)
 {
     ucp_fh_local_params_t *local = &settings->local;
-    uint64_t bucket              = get(params, UCP_FH_PARAM_FIELD_BUCKET,
-                                       params->bucket,
-                                       ucs_rcache_pred_page_size());
+    uint64_t bucket;
     ucs_status_t status;
 
     if (((status = check_procs(params)) != UCS_OK) ||
         ((status = check_context(params->context)) != UCS_OK) ||
-        ((status = check_bucket(bucket)) != UCS_OK) ||
         ((status = get_room(params, local)) != UCS_OK)) {
+        return status;
+    }
+
+    fit_bounds(local);
+    bucket = get(params, UCP_FH_PARAM_FIELD_BUCKET, params->bucket,
+                 choose_bucket(local, params->num_procs));
+    status = check_bucket(bucket);
+    if (status != UCS_OK) {
         return status;
     }
 
     settings->context = params->context;
     settings->index   = params->index;
-    fit_bounds(local);
     local->shift      = ucs_ilog2(bucket);
     local->num_peers  = params->num_procs;
     local->max_region = get(params, UCP_FH_PARAM_FIELD_MAX_REGION,
-                            params->max_region, DEF_MAX_REGION);
+                            params->max_region,
+                            (bucket > ucs_rcache_pred_page_size()) ?
+                                    1 : DEF_MAX_REGION);
     local->slack      = get(params, UCP_FH_PARAM_FIELD_SLACK, params->slack,
                             (local->max_region == 1) ?
                                     0 : (local->m >> DEF_SLACK_SHIFT));

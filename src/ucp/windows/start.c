@@ -6,20 +6,13 @@
 
 #include "start.h"
 
-#include <ucp/firehose/params.h>
 #include <ucs/base/hash.h>
-#include <ucs/base/page.h>
 #include <ucs/debug/log_def.h>
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Bytes of a bucket, at most, and the firehoses that a process is to get of
- * each peer: of larger buckets there are fewer */
-#define MAX_BUCKET  65536ul
-#define MIN_SHARE   8
 
 /* Most bytes of an address: the rest of a key has some 300 */
 #define MAX_ADDRESS 700
@@ -149,31 +142,6 @@ static ucs_status_t make_context(ucp_context_h *context_p)
     return status;
 }
 
-/* Choose M and MAXVICTIM as the user and the bounds say, and the largest bucket
- * of which each process gets enough */
-static ucs_status_t choose_sizes(ucp_fh_init_params_t *params)
-{
-    uint64_t page = ucs_rcache_pred_page_size();
-    ucp_fh_settings_t settings;
-    ucs_status_t status;
-
-    status = ucp_fh_settings_get(params, &settings);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    params->field_mask |= UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM |
-                          UCP_FH_PARAM_FIELD_BUCKET;
-    params->m           = settings.local.m;
-    params->max_victim  = settings.local.max_victim;
-    params->bucket      = ucs_max(MAX_BUCKET, page);
-    while ((params->bucket > page) &&
-           (params->m / params->bucket / params->num_procs < MIN_SHARE)) {
-        params->bucket /= 2;
-    }
-    return UCS_OK;
-}
-
 /* Under lock */
 static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 {
@@ -190,15 +158,10 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
         goto err;
     }
 
+    is_quiet       = 1;
     params.context = ucp_win.context;
-    status         = choose_sizes(&params);
-    if (status != UCS_OK) {
-        goto err_cleanup;
-    }
-
-    is_quiet = 1;
-    status   = ucp_fh_init(&params, fh_p);
-    is_quiet = 0;
+    status         = ucp_fh_init(&params, fh_p);
+    is_quiet       = 0;
     if (status != UCS_OK) {
         goto err_cleanup;
     }

@@ -81,10 +81,12 @@ typedef struct ucp_fh_init_params {
                                    Both are lowered to what the bounds of
                                    libuct_predreg.so leave */
     uint64_t      bucket;     /**< Bytes of a bucket, the unit that is pinned: a
-                                   power of 2, a page and more (a page) */
+                                   power of 2, a page and more (256 KiB, or what
+                                   makes 8 firehoses of each process and 8
+                                   buckets of MAXVICTIM, but a page at least) */
     uint32_t      max_region; /**< Buckets that are pinned together at most, 1
                                    and more; 1 is the page granularity of the
-                                   paper (64) */
+                                   paper (64 if a bucket is a page, else 1) */
     uint64_t      slack;      /**< Bytes of M that may be lost to buckets which
                                    are pinned because of their neighbours; less
                                    than M (M / 8, none if @a max_region is 1) */
