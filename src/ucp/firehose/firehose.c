@@ -46,8 +46,8 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     ucs_list_head_init(&fh->outbox);
     ucs_list_head_init(&fh->calls);
     ucs_list_head_init(&fh->mems);
-    ucs_list_head_init(&fh->parts);
-    ucs_list_head_init(&fh->leaving);
+    ucp_fh_places_init(&fh->leaving);
+    ucs_list_head_init(&fh->withdrawn);
     ucs_list_head_init(&fh->workers);
     pthread_mutex_init(&fh->send_lock, NULL);
     pthread_mutex_init(&fh->lock, NULL);
@@ -237,12 +237,12 @@ static void free_mems(ucp_fh_t *fh)
     struct ucp_fh_mem *mem;
     ucp_fh_part_t *part;
 
-    while (!ucs_list_is_empty(&fh->parts)) {
-        part = ucs_list_extract_head(&fh->parts, ucp_fh_part_t, link);
-        free(part);
-    }
     while (!ucs_list_is_empty(&fh->mems)) {
         mem = ucs_list_extract_head(&fh->mems, struct ucp_fh_mem, link);
+        while (!ucs_list_is_empty(&mem->parts)) {
+            part = ucs_list_extract_head(&mem->parts, ucp_fh_part_t, link);
+            free(part);
+        }
         ucp_fh_watch_remove(&mem->watched);
         ucp_fh_watch_free(&mem->watched);
         free(mem);

@@ -19,18 +19,18 @@
 
 #define VARIABLE "UCX_RCACHE_PRED_FIREHOSE_"
 
-/* Bytes of a bucket, unless the program says, at most. A put of 64 KB to any page
- * meets two of 64 KB mostly, and one of 256 KB mostly; beyond M both are alike,
- * and larger ones slower: docs/results/firehose.md */
+/* Bytes of a bucket, unless the program says, at most. A put of 64 KB to any
+ * page meets two of 64 KB mostly, and one of 256 KB mostly; beyond M both are
+ * alike, and larger ones slower: docs/results/firehose.md */
 #define DEF_BUCKET (256ul << 10)
 
-/* Buckets are smaller if there would be fewer than these, firehoses of a process
- * or buckets in MAXVICTIM: an operation takes a fourth at a time, and a flush
- * begins when half of them are not flushed */
+/* Buckets are smaller if there would be fewer than these, firehoses of a
+ * process or buckets in MAXVICTIM: an operation takes a fourth at a time, and a
+ * flush begins when half of them are not flushed */
 #define MIN_SHARE 8
 
-/* Buckets of a page. A region of 64 pages costs UCX's model of InfiniBand a third
- * more to register than one page, and needs one key */
+/* Buckets of a page. A region of 64 pages costs UCX's model of InfiniBand a
+ * third more to register than one page, and needs one key */
 #define DEF_MAX_REGION 64
 
 /* The part of M that is set apart for regions: the 8th */

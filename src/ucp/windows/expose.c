@@ -22,8 +22,8 @@
 #define MIN_LENGTH (1ul << 20)
 
 
-/* The bytes before the whole buckets of a window, or after them: they are pinned
- * if one of these buckets is shared with another window */
+/* The bytes before the whole buckets of a window, or after them: they are
+ * pinned if one of these buckets is shared with another window */
 typedef struct {
     ucp_mem_h memh;   /* NULL: there are none */
     void      *packed;

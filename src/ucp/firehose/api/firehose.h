@@ -116,9 +116,9 @@ typedef struct ucp_fh_stats {
 /** What a pin has got: see ucp_fh_hold_query(). */
 typedef struct ucp_fh_hold_attr {
     uint64_t  address; /**< First byte that is pinned */
-    uint64_t  length;  /**< Bytes that are pinned: of a local pin whole pages, of
-                            a remote one whole buckets, of which the peer pins
-                            what it has exposed */
+    uint64_t  length;  /**< Bytes that are pinned: of a local pin whole pages,
+                            of a remote one whole buckets, of which the peer
+                            pins what it has exposed */
     ucp_mem_h memh;    /**< Of a local pin all of which is one region: a memory
                             handle for it. Else NULL */
 } ucp_fh_hold_attr_t;

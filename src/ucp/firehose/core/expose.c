@@ -15,35 +15,20 @@
 
 /* Under lock */
 static ucs_status_t
-check_apart(const ucp_fh_t *fh, const ucp_fh_run_t *run)
-{
-    ucp_fh_part_t *part;
-
-    ucs_list_for_each(part, &fh->parts, link) {
-        if (ucp_fh_run_overlaps(&part->exposed.run, run)) {
-            return UCS_ERR_ALREADY_EXISTS;
-        }
-    }
-
-    return UCS_OK;
-}
-
-/* Under lock */
-static ucs_status_t
 try_expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
 {
-    ucs_status_t status = check_apart(fh, run);
     ucp_fh_span_t span;
+    ucs_status_t status;
 
-    if (status != UCS_OK) {
-        return status;
+    if (ucp_fh_part_find(fh, run) != NULL) {
+        return UCS_ERR_ALREADY_EXISTS;
     }
 
     (void)ucp_fh_span_pages(part->start, part->end - part->start, &span);
     status = ucp_fh_local_expose(&fh->local, &part->exposed, &span);
     if (status == UCS_OK) {
         ucs_list_add_tail(&fh->mems, &part->mem->link);
-        ucs_list_add_tail(&fh->parts, &part->link);
+        ucs_list_add_tail(&part->mem->parts, &part->link);
     }
     return status;
 }
@@ -90,6 +75,7 @@ static ucp_fh_part_t *make_part(ucp_fh_t *fh, uint64_t start, uint64_t end)
         return NULL;
     }
 
+    ucs_list_head_init(&mem->parts);
     mem->fh     = fh;
     part->mem   = mem;
     part->start = start;
@@ -181,10 +167,8 @@ static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
 
     ucp_fh_unmap_begin(fh);
     ucs_list_del(&mem->link);
-    ucs_list_for_each_safe(part, next, &fh->parts, link) {
-        if (part->mem == mem) {
-            withdraw(fh, part);
-        }
+    ucs_list_for_each_safe(part, next, &mem->parts, link) {
+        withdraw(fh, part);
     }
 }
 

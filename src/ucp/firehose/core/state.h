@@ -124,10 +124,11 @@ struct ucp_fh {
     ucs_list_link_t outbox;    /**< Messages to be sent */
     ucs_list_link_t calls;     /**< Functions of the program to be called */
     ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
-    ucs_list_link_t parts;     /**< What of it is exposed still,
-                                    ucp_fh_part_t */
-    ucs_list_link_t leaving;   /**< What is being withdrawn since the program
-                                    has unmapped it, ucp_fh_leaving_t */
+    /** What is being withdrawn since the program has unmapped it, see unmap.c,
+     *  by its buckets */
+    ucs_rcache_pred_tree_t leaving;
+    ucs_list_link_t withdrawn; /**< Of that, what was withdrawn, and is to be
+                                    unmapped */
     int             has_mail;  /**< Whether an inbox may have a message whose
                                     turn it is */
     uint64_t        pinned_peak; /**< Buckets */
@@ -160,6 +161,8 @@ struct ucp_fh {
 struct ucp_fh_mem {
     ucp_fh_t         *fh;
     ucs_list_link_t  link;        /**< In ucp_fh::mems */
+    ucs_list_link_t  parts;       /**< What of it is exposed still,
+                                       ucp_fh_part_t */
     ucp_fh_watched_t watched;     /**< For what the program unmaps; has a lock
                                        of its own */
     unsigned         num_leaving; /**< What of it is being withdrawn: parts, and
@@ -176,8 +179,21 @@ typedef struct ucp_fh_part {
     struct ucp_fh_mem *mem;
     uint64_t          start;    /**< First byte */
     uint64_t          end;      /**< The byte after the last */
-    ucs_list_link_t   link;     /**< In ucp_fh::parts, unless it is withdrawn */
+    ucs_list_link_t   link;     /**< In ucp_fh_mem::parts, unless it is
+                                     withdrawn */
 } ucp_fh_part_t;
+
+
+/** @return a part of exposed memory that has a bucket of a run, or NULL. Under
+ *          lock. */
+static inline ucp_fh_part_t *
+ucp_fh_part_find(const ucp_fh_t *fh, const ucp_fh_run_t *run)
+{
+    ucp_fh_exposed_t *exposed = ucp_fh_local_exposed(&fh->local, run);
+
+    return (exposed == NULL) ?
+                   NULL : ucs_container_of(exposed, ucp_fh_part_t, exposed);
+}
 
 
 /** What a region is pinned with: the handle of the local table. Does not

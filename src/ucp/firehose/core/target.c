@@ -24,19 +24,11 @@ static const ucp_fh_part_t *
 find_part(const ucp_fh_t *fh, ucp_fh_bucket_t bucket,
           const ucp_fh_part_t *before)
 {
-    ucp_fh_part_t *part;
+    ucp_fh_run_t run = {.first = bucket, .num = 1};
 
-    if ((before != NULL) && ucp_fh_run_has(&before->exposed.run, bucket)) {
-        return before;
-    }
-
-    ucs_list_for_each(part, &fh->parts, link) {
-        if (ucp_fh_run_has(&part->exposed.run, bucket)) {
-            return part;
-        }
-    }
-
-    return NULL;
+    return ((before != NULL) &&
+            ucp_fh_run_has(&before->exposed.place.run, bucket)) ?
+                   before : ucp_fh_part_find(fh, &run);
 }
 
 /* @return whether a bucket has a key, and another one than the bucket before

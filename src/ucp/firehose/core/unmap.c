@@ -15,13 +15,14 @@
 /* Memory that the program has unmapped, until it is withdrawn and unmapped.
  * Protected by ucp_fh::lock */
 typedef struct {
-    ucp_fh_withdraw_t withdraw; /* First member, see withdrawn() */
+    ucp_fh_withdraw_t withdraw;    /* First member, see withdrawn() */
     struct ucp_fh_mem *mem;
-    uint64_t          start;    /* Whole pages, in bytes */
+    uint64_t          start;       /* Whole pages, in bytes */
     uint64_t          end;
-    int               is_withdrawn;
-    int               is_taken; /* A thread unmaps it just now */
-    ucs_list_link_t   link;     /* In ucp_fh::leaving */
+    int               has_buckets; /* Whether it is in ucp_fh::leaving */
+    ucp_fh_place_t    place;       /* There */
+    ucs_list_link_t   link;        /* In ucp_fh::withdrawn, from when it is
+                                      withdrawn until a thread unmaps it */
 } leaving_t;
 
 
@@ -30,7 +31,7 @@ static void withdrawn(ucp_fh_comp_t *self)
 {
     leaving_t *leaving = ucs_container_of(self, leaving_t, withdraw.comp);
 
-    leaving->is_withdrawn = 1;
+    ucs_list_add_tail(&leaving->mem->fh->withdrawn, &leaving->link);
     if (leaving->mem->status == UCS_OK) {
         leaving->mem->status = self->status;
     }
@@ -48,7 +49,7 @@ static void expose_part(ucp_fh_t *fh, ucp_fh_part_t *part, uint64_t start,
     (void)ucp_fh_span_pages(start, end - start, &span);
     /* Cannot fail: none of its buckets is being withdrawn */
     (void)ucp_fh_local_expose(&fh->local, &part->exposed, &span);
-    ucs_list_add_tail(&fh->parts, &part->link);
+    ucs_list_add_tail(&part->mem->parts, &part->link);
 }
 
 /* Take buckets out of a part. @return whether @a spare was needed, since the
@@ -79,32 +80,16 @@ static int cut(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run,
     return 0;
 }
 
-static int is_within(const ucp_fh_run_t *run, const ucp_fh_run_t *other)
-{
-    return (run->first >= other->first) &&
-           (ucp_fh_run_end(run) <= ucp_fh_run_end(other));
-}
-
 /* @return whether @a spare was needed: once at most, as a run that is within
- *         one part concerns no other. What is left of parts is at the end of
- *         the list, where it is found at once if the program unmaps what comes
- *         next */
+ *         one part concerns no other */
 static int
 cut_parts(ucp_fh_t *fh, const ucp_fh_run_t *run, ucp_fh_part_t *spare)
 {
     int is_needed = 0;
-    ucs_list_link_t *link, *prev;
     ucp_fh_part_t *part;
 
-    for (link = fh->parts.prev; link != &fh->parts; link = prev) {
-        prev = link->prev;
-        part = ucs_container_of(link, ucp_fh_part_t, link);
-        if (is_within(run, &part->exposed.run)) {
-            return cut(fh, part, run, spare);
-        }
-        if (ucp_fh_run_overlaps(&part->exposed.run, run)) {
-            is_needed |= cut(fh, part, run, spare);
-        }
+    while ((part = ucp_fh_part_find(fh, run)) != NULL) {
+        is_needed |= cut(fh, part, run, spare);
     }
 
     return is_needed;
@@ -116,18 +101,17 @@ cut_parts(ucp_fh_t *fh, const ucp_fh_run_t *run, ucp_fh_part_t *spare)
 static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
                        ucp_fh_bucket_t bucket)
 {
-    const ucp_fh_part_t *part;
-    const leaving_t *leaving;
+    ucp_fh_run_t run          = {.first = bucket, .num = 1};
+    const ucp_fh_part_t *part = ucp_fh_part_find(fh, &run);
+    const ucp_fh_place_t *place;
 
-    ucs_list_for_each(leaving, &fh->leaving, link) {
-        if ((leaving->mem == mem) &&
-            ucp_fh_run_has(&leaving->withdraw.run, bucket)) {
-            return 1;
-        }
+    if ((part != NULL) && (part->mem == mem)) {
+        return 1;
     }
 
-    ucs_list_for_each(part, &fh->parts, link) {
-        if ((part->mem == mem) && ucp_fh_run_has(&part->exposed.run, bucket)) {
+    for (place = ucp_fh_places_first(&fh->leaving, &run); place != NULL;
+         place = ucp_fh_places_next(place, &run)) {
+        if (ucs_container_of(place, leaving_t, place)->mem == mem) {
             return 1;
         }
     }
@@ -153,8 +137,8 @@ static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
     return run->num > 0;
 }
 
-/* Under lock: buckets are withdrawn as far as they are exposed memory's. @return
- * whether that is done already */
+/* Under lock: buckets are withdrawn as far as they are exposed memory's.
+ * @return whether that is done already */
 static int withdraw(ucp_fh_t *fh, struct ucp_fh_mem *mem,
                     ucp_fh_withdraw_t *withdraw, const ucp_fh_run_t *run)
 {
@@ -176,7 +160,6 @@ leave(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
 {
     leaving_t *leaving   = calloc(1, sizeof(*leaving));
     ucp_fh_part_t *spare = calloc(1, sizeof(*spare));
-    int has_buckets;
     ucp_fh_run_t run;
 
     if ((leaving == NULL) || (spare == NULL)) {
@@ -185,9 +168,12 @@ leave(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
         return 0;
     }
 
-    has_buckets = cover(fh, mem, start, end, &run);
-    if (!has_buckets || !cut_parts(fh, &run, spare)) {
+    leaving->has_buckets = cover(fh, mem, start, end, &run);
+    if (!leaving->has_buckets || !cut_parts(fh, &run, spare)) {
         free(spare);
+    }
+    if (leaving->has_buckets) {
+        ucp_fh_places_add(&fh->leaving, &leaving->place, &run);
     }
 
     leaving->mem                = mem;
@@ -195,10 +181,11 @@ leave(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
     leaving->end                = end;
     leaving->withdraw.comp.func = withdrawn;
     ++mem->num_leaving;
-    ucs_list_add_tail(&fh->leaving, &leaving->link);
     ucp_fh_watch_take(&mem->watched, start, end);
-    leaving->is_withdrawn = !has_buckets ||
-                            withdraw(fh, mem, &leaving->withdraw, &run);
+    if (!leaving->has_buckets ||
+        withdraw(fh, mem, &leaving->withdraw, &run)) {
+        ucs_list_add_tail(&fh->withdrawn, &leaving->link);
+    }
     return 1;
 }
 
@@ -219,27 +206,14 @@ void ucp_fh_unmap_begin(ucp_fh_t *fh)
     }
 }
 
-/* Under lock. @return something that was withdrawn, or NULL */
-static leaving_t *next_withdrawn(ucp_fh_t *fh)
-{
-    leaving_t *leaving;
-
-    ucs_list_for_each(leaving, &fh->leaving, link) {
-        if (leaving->is_withdrawn && !leaving->is_taken) {
-            leaving->is_taken = 1;
-            return leaving;
-        }
-    }
-
-    return NULL;
-}
-
 int ucp_fh_unmap_finish(ucp_fh_t *fh)
 {
-    leaving_t *leaving;
+    leaving_t *leaving = NULL;
 
     ucp_fh_lock(fh);
-    leaving = next_withdrawn(fh);
+    if (!ucs_list_is_empty(&fh->withdrawn)) {
+        leaving = ucs_list_extract_head(&fh->withdrawn, leaving_t, link);
+    }
     ucp_fh_unlock(fh);
     if (leaving == NULL) {
         return 0;
@@ -247,7 +221,9 @@ int ucp_fh_unmap_finish(ucp_fh_t *fh)
 
     ucp_fh_watch_release(&leaving->mem->watched, leaving->start, leaving->end);
     ucp_fh_lock(fh);
-    ucs_list_del(&leaving->link);
+    if (leaving->has_buckets) {
+        ucp_fh_places_remove(&fh->leaving, &leaving->place);
+    }
     --leaving->mem->num_leaving;
     pthread_cond_broadcast(&fh->cond);
     ucp_fh_unlock(fh);
@@ -273,13 +249,5 @@ void ucp_fh_unmap_progress(ucp_fh_t *fh)
 
 int ucp_fh_unmap_concerns(const ucp_fh_t *fh, const ucp_fh_run_t *run)
 {
-    const leaving_t *leaving;
-
-    ucs_list_for_each(leaving, &fh->leaving, link) {
-        if (ucp_fh_run_overlaps(&leaving->withdraw.run, run)) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return ucp_fh_places_first(&fh->leaving, run) != NULL;
 }

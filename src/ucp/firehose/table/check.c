@@ -28,15 +28,9 @@ int ucp_fh_check_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
 static const ucp_fh_exposed_t *
 find_exposed(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
 {
-    ucp_fh_exposed_t *exposed;
+    ucp_fh_run_t run = {.first = bucket, .num = 1};
 
-    ucs_list_for_each(exposed, &table->exposed, link) {
-        if (ucp_fh_run_has(&exposed->run, bucket)) {
-            return exposed;
-        }
-    }
-
-    return NULL;
+    return ucp_fh_local_exposed(table, &run);
 }
 
 /* Whether some of a pin is being withdrawn: for a peer, which has one key a
@@ -44,12 +38,11 @@ find_exposed(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
 static int is_withdrawn(const ucp_fh_local_t *table, uint32_t peer,
                         const ucp_fh_run_t *run, const ucp_fh_span_t *span)
 {
-    ucp_fh_withdraw_t *withdraw;
+    ucp_fh_withdraw_t *withdraw = NULL;
 
-    ucs_list_for_each(withdraw, &table->withdraws, link) {
-        if ((peer == UCP_FH_LOCAL) ?
-                    ucp_fh_span_overlaps(&withdraw->span, span) :
-                    ucp_fh_run_overlaps(&withdraw->run, run)) {
+    while ((withdraw = ucp_fh_withdraw_next(table, withdraw, run)) != NULL) {
+        if ((peer != UCP_FH_LOCAL) ||
+            ucp_fh_span_overlaps(&withdraw->span, span)) {
             return 1;
         }
     }
@@ -106,7 +99,7 @@ ucs_status_t ucp_fh_check_span(const ucp_fh_local_t *table,
 
     exposed = find_exposed(table, pin->run.first);
     if ((exposed == NULL) ||
-        (ucp_fh_run_end(&pin->run) > ucp_fh_run_end(&exposed->run))) {
+        (ucp_fh_run_end(&pin->run) > ucp_fh_run_end(&exposed->place.run))) {
         return UCS_ERR_INVALID_ADDR;
     }
 

@@ -13,37 +13,34 @@ ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
                                  ucp_fh_exposed_t *exposed,
                                  const ucp_fh_span_t *span)
 {
-    ucp_fh_withdraw_t *withdraw;
     ucp_fh_run_t run;
 
     (void)ucp_fh_run_cover(table->params.shift, span->start,
                            span->end - span->start, &run);
-    ucs_list_for_each(withdraw, &table->withdraws, link) {
-        if (ucp_fh_run_overlaps(&withdraw->run, &run)) {
-            return UCS_ERR_BUSY;
-        }
+    if (ucp_fh_withdraw_next(table, NULL, &run) != NULL) {
+        return UCS_ERR_BUSY;
     }
 
-    exposed->run  = run;
     exposed->span = *span;
-    ucs_list_add_tail(&table->exposed, &exposed->link);
+    ucp_fh_places_add(&table->exposed, &exposed->place, &run);
     return UCS_OK;
 }
 
 void
 ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed)
 {
-    ucs_list_del(&exposed->link);
+    ucp_fh_places_remove(&table->exposed, &exposed->place);
 }
 
 /* A region could not be unpinned. Whoever has withdrawn it before, and is not
  * done yet, is told once more when it is */
 static void try_again(ucp_fh_local_t *table, ucp_fh_region_t *region)
 {
-    ucp_fh_withdraw_t *withdraw;
+    ucp_fh_withdraw_t *withdraw = NULL;
 
     region->is_kept = 0;
-    ucs_list_for_each(withdraw, &table->withdraws, link) {
+    while ((withdraw = ucp_fh_withdraw_next(table, withdraw, &region->run)) !=
+           NULL) {
         withdraw->num_left += ucp_fh_span_overlaps(&withdraw->span,
                                                    &region->span);
     }
@@ -76,18 +73,19 @@ static void withdraw_region(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw,
 
 static void withdraw_regions(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw)
 {
-    ucp_fh_bucket_t bucket = withdraw->run.first;
+    const ucp_fh_run_t *run = &withdraw->place.run;
+    ucp_fh_bucket_t bucket  = run->first;
     ucp_fh_region_t *region;
     ucs_hlist_head_t *head;
     ucp_fh_page_t *page;
 
-    for (; bucket < ucp_fh_run_end(&withdraw->run); ++bucket) {
+    for (; bucket < ucp_fh_run_end(run); ++bucket) {
         head = ucp_fh_pages(table, bucket);
         ucs_hlist_for_each(page, head, hash) {
             region = page->region;
             /* Once, by the first of its buckets that is here */
             if ((page->bucket == bucket) &&
-                (bucket == ucs_max(withdraw->run.first, region->run.first)) &&
+                (bucket == ucs_max(run->first, region->run.first)) &&
                 ucp_fh_span_overlaps(&withdraw->span, &region->span)) {
                 withdraw_region(table, withdraw, region);
             }
@@ -126,22 +124,23 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
                                    ucp_fh_exposed_t *exposed,
                                    const ucp_fh_span_t *span)
 {
+    ucp_fh_run_t *run   = &withdraw->place.run;
     ucs_status_t status = UCS_OK;
 
     if (exposed != NULL) {
-        ucs_list_del(&exposed->link);
+        ucp_fh_local_conceal(table, exposed);
     }
 
     (void)ucp_fh_run_cover(table->params.shift, span->start,
-                           span->end - span->start, &withdraw->run);
+                           span->end - span->start, run);
     withdraw->span     = *span;
-    withdraw->recall   = withdraw->run;
+    withdraw->recall   = *run;
     withdraw->num_left = 0;
     withdraw->result   = UCS_OK;
     withdraw_regions(table, withdraw);
     ask_holders(table, &withdraw->recall);
     if (withdraw->num_left > 0) {
-        ucs_list_add_tail(&table->withdraws, &withdraw->link);
+        ucp_fh_places_add(&table->withdraws, &withdraw->place, run);
         status = UCS_INPROGRESS;
     }
 

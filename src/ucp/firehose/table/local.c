@@ -73,8 +73,8 @@ static void init_lists(ucp_fh_local_t *table)
     ucs_list_head_init(&table->doomed);
     ucs_list_head_init(&table->queue);
     ucs_list_head_init(&table->active);
-    ucs_list_head_init(&table->exposed);
-    ucs_list_head_init(&table->withdraws);
+    ucp_fh_places_init(&table->exposed);
+    ucp_fh_places_init(&table->withdraws);
     ucs_list_head_init(&table->ended);
     for (i = 0; i < table->params.num_peers; ++i) {
         ucs_list_head_init(&table->holders[i].grants);

@@ -21,13 +21,14 @@ BEGIN_C_DECLS
  * REGIONS. What is pinned together is a region of one or more adjacent buckets,
  * with one handle: of all buckets but the first and the last one all bytes, of
  * these those that whoever pins it has. A peer has what is exposed of a bucket,
- * and a local pin what it was asked for, so that nothing has to be mapped beside
- * that; within exposed memory it has as much as a peer. What needs more of a
- * bucket than the regions that are there cover gets one of its own: a bucket may
- * be in several. Each bucket of a region has a count
- * of local uses, and of the peers that have a firehose on it. A region none of whose buckets has a count
- * is a victim: it stays pinned until there is no room for another one, or the
- * victims are more than ucp_fh_local_params_t::max_victim. A region is
+ * and a local pin what it was asked for, so that nothing has to be mapped
+ * beside that; within exposed memory it has as much as a peer. What needs more
+ * of a bucket than the regions that are there cover gets one of its own: a
+ * bucket may be in several. Each bucket of a region has a count of local uses,
+ * and of the peers that have a firehose on it. A region none of whose buckets
+ * has a count is a victim: it stays pinned until there is no room for another
+ * one, or the victims are more than ucp_fh_local_params_t::max_victim. A region
+ * is
  *
  *   queued     to be pinned when there is room
  *   pinning    somebody pins it, without the lock
@@ -226,9 +227,9 @@ struct ucp_fh_serve {
 /** Memory that peers may have firehoses on. The caller provides the memory of
  *  this structure until it is withdrawn. */
 typedef struct ucp_fh_exposed {
-    ucp_fh_run_t    run;  /**< The buckets that it is in */
-    ucp_fh_span_t   span;
-    ucs_list_link_t link;
+    ucp_fh_place_t place; /**< The buckets that it is in. First member, see
+                               ucp_fh_local_exposed() */
+    ucp_fh_span_t  span;
 } ucp_fh_exposed_t;
 
 
@@ -236,13 +237,12 @@ typedef struct ucp_fh_exposed {
  *  until it has ended, and sets comp.func. */
 typedef struct ucp_fh_withdraw {
     ucp_fh_comp_t   comp;
-    ucp_fh_run_t    run;      /**< The buckets of what goes away */
+    ucp_fh_place_t  place;    /**< The buckets of what goes away */
     ucp_fh_span_t   span;     /**< What goes away */
-    ucp_fh_run_t    recall;   /**< What peers are to give back: @a run, and the
+    ucp_fh_run_t    recall;   /**< What peers are to give back: these, and the
                                    rest of regions that it cuts */
     uint64_t        num_left; /**< Regions that are pinned still */
     ucs_status_t    result;   /**< With what it ends */
-    ucs_list_link_t link;
 } ucp_fh_withdraw_t;
 
 
@@ -310,8 +310,8 @@ struct ucp_fh_local {
     ucs_list_link_t           queue;        /**< Pins that were not let in yet,
                                                  the oldest first */
     ucs_list_link_t           active;       /**< Pins */
-    ucs_list_link_t           exposed;
-    ucs_list_link_t           withdraws;
+    ucs_rcache_pred_tree_t    exposed;      /**< ucp_fh_exposed_t */
+    ucs_rcache_pred_tree_t    withdraws;    /**< ucp_fh_withdraw_t */
     ucs_list_link_t           ended;        /**< See ucp_fh_comp_next() */
 };
 
@@ -440,6 +440,13 @@ void ucp_fh_local_fail_peer(ucp_fh_local_t *table, uint32_t peer);
 ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
                                  ucp_fh_exposed_t *exposed,
                                  const ucp_fh_span_t *span);
+
+/** @return exposed memory that has a bucket of a run, or NULL. */
+static inline ucp_fh_exposed_t *
+ucp_fh_local_exposed(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
+{
+    return (ucp_fh_exposed_t*)ucp_fh_places_first(&table->exposed, run);
+}
 
 /** Let peers have no more firehoses on memory. Those that they have they keep
  *  until it is withdrawn. */

@@ -117,7 +117,9 @@ void ucp_fh_region_gone(ucp_fh_local_t *table, const ucp_fh_region_t *region,
 {
     ucp_fh_withdraw_t *withdraw, *next;
 
-    ucs_list_for_each_safe(withdraw, next, &table->withdraws, link) {
+    next = ucp_fh_withdraw_next(table, NULL, &region->run);
+    while ((withdraw = next) != NULL) {
+        next = ucp_fh_withdraw_next(table, withdraw, &region->run);
         if (!ucp_fh_span_overlaps(&withdraw->span, &region->span)) {
             continue;
         }
@@ -126,7 +128,7 @@ void ucp_fh_region_gone(ucp_fh_local_t *table, const ucp_fh_region_t *region,
             withdraw->result = status;
         }
         if (--withdraw->num_left == 0) {
-            ucs_list_del(&withdraw->link);
+            ucp_fh_places_remove(&table->withdraws, &withdraw->place);
             ucp_fh_comp_end(&withdraw->comp, &table->ended, withdraw->result);
         }
     }

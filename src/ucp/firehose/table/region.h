@@ -49,6 +49,21 @@ void ucp_fh_region_idle(ucp_fh_local_t *table, ucp_fh_region_t *region);
 /** A victim is one no longer. */
 void ucp_fh_region_revive(ucp_fh_local_t *table, ucp_fh_region_t *region);
 
+/** @return a withdrawal that has buckets of a run: the next one, or the first
+ *          if @a withdraw is NULL; or NULL. */
+static inline ucp_fh_withdraw_t *
+ucp_fh_withdraw_next(const ucp_fh_local_t *table,
+                     const ucp_fh_withdraw_t *withdraw, const ucp_fh_run_t *run)
+{
+    ucp_fh_place_t *place = (withdraw == NULL) ?
+                                    ucp_fh_places_first(&table->withdraws,
+                                                        run) :
+                                    ucp_fh_places_next(&withdraw->place, run);
+
+    return (place == NULL) ?
+                   NULL : ucs_container_of(place, ucp_fh_withdraw_t, place);
+}
+
 /** A region was unpinned, or cannot be: what was withdrawn learns of that. */
 void ucp_fh_region_gone(ucp_fh_local_t *table, const ucp_fh_region_t *region,
                         ucs_status_t status);

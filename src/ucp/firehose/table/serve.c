@@ -110,8 +110,8 @@ static ucs_status_t take_back(ucp_fh_local_t *table,
 
 /* The run of adjacent buckets whose first one has this index. Requests of
  * several threads may be in it: what one asks for that nobody may have does not
- * concern its neighbours. Nor does other exposed memory: what is between may not
- * be mapped */
+ * concern its neighbours. Nor does other exposed memory: what is between may
+ * not be mapped */
 static ucp_fh_run_t get_run(const ucp_fh_local_t *table,
                             const ucp_fh_serve_t *serve, uint32_t index)
 {

@@ -12,6 +12,109 @@
 #include <inttypes.h>
 
 
+/* The order of places, and what their branches have */
+
+static const ucp_fh_place_t *
+place_of(const ucs_rcache_pred_tree_node_t *node)
+{
+    return ucs_container_of(node, ucp_fh_place_t, node);
+}
+
+static int is_before(const ucs_rcache_pred_tree_node_t *node,
+                     const ucs_rcache_pred_tree_node_t *other)
+{
+    return place_of(node)->run.first < place_of(other)->run.first;
+}
+
+static int sum_up(ucs_rcache_pred_tree_node_t *node)
+{
+    ucp_fh_place_t *place = ucs_container_of(node, ucp_fh_place_t, node);
+    ucp_fh_bucket_t end   = ucp_fh_run_end(&place->run);
+    int has_changed;
+    unsigned i;
+
+    for (i = 0; i < 2; ++i) {
+        if (node->child[i] != NULL) {
+            end = ucs_max(end, place_of(node->child[i])->end);
+        }
+    }
+
+    has_changed = (end != place->end);
+    place->end  = end;
+    return has_changed;
+}
+
+void ucp_fh_places_init(ucs_rcache_pred_tree_t *places)
+{
+    ucs_rcache_pred_tree_init(places, is_before, sum_up);
+}
+
+void ucp_fh_places_add(ucs_rcache_pred_tree_t *places, ucp_fh_place_t *place,
+                       const ucp_fh_run_t *run)
+{
+    place->run = *run;
+    place->end = 0;
+    ucs_rcache_pred_tree_insert(places, &place->node);
+}
+
+/* Whether something in a branch ends behind the begin of a run */
+static int
+may_have(const ucs_rcache_pred_tree_node_t *branch, const ucp_fh_run_t *run)
+{
+    return (branch != NULL) && (place_of(branch)->end > run->first);
+}
+
+/* The first of a branch. If what is before a place ends behind the begin of the
+ * run, and does not overlap it, it begins behind its end, and so does all that
+ * comes after it */
+static ucp_fh_place_t *
+first_of(const ucs_rcache_pred_tree_node_t *branch, const ucp_fh_run_t *run)
+{
+    while (may_have(branch, run)) {
+        if (may_have(branch->child[0], run)) {
+            branch = branch->child[0];
+        } else if (ucp_fh_run_overlaps(&place_of(branch)->run, run)) {
+            return (ucp_fh_place_t*)place_of(branch);
+        } else {
+            branch = branch->child[1];
+        }
+    }
+
+    return NULL;
+}
+
+ucp_fh_place_t *ucp_fh_places_first(const ucs_rcache_pred_tree_t *places,
+                                    const ucp_fh_run_t *run)
+{
+    return first_of(places->root, run);
+}
+
+ucp_fh_place_t *
+ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run)
+{
+    const ucs_rcache_pred_tree_node_t *node = &place->node;
+    const ucs_rcache_pred_tree_node_t *child;
+
+    if (may_have(node->child[1], run)) {
+        return first_of(node->child[1], run);
+    }
+
+    do {
+        child = node;
+        node  = node->parent;
+        if ((node != NULL) && (node->child[0] == child) &&
+            (ucp_fh_run_overlaps(&place_of(node)->run, run))) {
+            return (ucp_fh_place_t*)place_of(node);
+        }
+        if ((node != NULL) && (node->child[0] == child) &&
+            may_have(node->child[1], run)) {
+            return first_of(node->child[1], run);
+        }
+    } while (node != NULL);
+
+    return NULL;
+}
+
 ucs_status_t ucp_fh_run_cover(unsigned shift, uint64_t address, uint64_t length,
                               ucp_fh_run_t *run)
 {

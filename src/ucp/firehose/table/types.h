@@ -7,6 +7,7 @@
 #ifndef UCP_FH_TYPES_H_
 #define UCP_FH_TYPES_H_
 
+#include <ucs/base/tree.h>
 #include <ucs/datastruct/list.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
@@ -47,6 +48,15 @@ typedef struct ucp_fh_run {
     ucp_fh_bucket_t first;
     uint64_t        num;
 } ucp_fh_run_t;
+
+
+/** Buckets in a set of such, in which those are found that have a bucket in
+ *  common with others. Embedded by what they belong to. */
+typedef struct ucp_fh_place {
+    ucs_rcache_pred_tree_node_t node;
+    ucp_fh_run_t                run;
+    ucp_fh_bucket_t             end;  /**< The highest end of its branch */
+} ucp_fh_place_t;
 
 
 /** Some memory, bytes. */
@@ -128,6 +138,27 @@ ucp_fh_span_of(unsigned shift, const ucp_fh_run_t *run)
         .end   = ucp_fh_run_end(run) << shift
     };
 }
+
+/** Make an empty set of places, which may overlap. */
+void ucp_fh_places_init(ucs_rcache_pred_tree_t *places);
+
+/** Add a place, of 1 bucket and more. O(log n), as the next three. */
+void ucp_fh_places_add(ucs_rcache_pred_tree_t *places, ucp_fh_place_t *place,
+                       const ucp_fh_run_t *run);
+
+static inline void
+ucp_fh_places_remove(ucs_rcache_pred_tree_t *places, ucp_fh_place_t *place)
+{
+    ucs_rcache_pred_tree_remove(places, &place->node);
+}
+
+/** @return the first place that has a bucket in common with a run, or NULL. */
+ucp_fh_place_t *ucp_fh_places_first(const ucs_rcache_pred_tree_t *places,
+                                    const ucp_fh_run_t *run);
+
+/** @return the next one after it, or NULL. Others may be removed meanwhile. */
+ucp_fh_place_t *
+ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run);
 
 /**
  * Find the buckets that a range of memory is in.

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <map>
 #include <vector>
 
@@ -288,6 +289,76 @@ TEST_F(test_edges, withdrawal_waits_for_its_own)
     release(across);
     EXPECT_EQ(UCS_OK, gone.comp.status);
     release(before);
+}
+
+/* Many pieces of memory are pinned, and withdrawn at a time. @return seconds of
+ * processor time */
+static double withdraw_pieces(unsigned num)
+{
+    std::vector<ucp_fh_withdraw_t> withdraws(num);
+    std::vector<ucp_fh_exposed_t> exposed(num);
+    ucp_fh_local_params_t params = {};
+    clock_t start                = clock();
+    unsigned num_left            = 0;
+    ucp_fh_pin_ops_t ops         = {};
+    ucp_fh_work_t work;
+    ucp_fh_local_t table;
+
+    params.shift      = 12;
+    params.num_peers  = 1;
+    params.m          = (uint64_t)num << 12;
+    params.max_victim = params.m;
+    params.max_region = 1;
+    ops.pin           = [](void *, uint64_t, uint64_t, void **handle) {
+        *handle = nullptr;
+        return UCS_OK;
+    };
+    ops.unpin = [](void *, void *) { return UCS_OK; };
+    EXPECT_EQ(UCS_OK, ucp_fh_local_init(&table, &params));
+    for (unsigned i = 0; i < num; ++i) {
+        /* From the middle to both ends, as for a tree anything is */
+        uint64_t page      = 2 * ((i % 2) ? num + i : num - i);
+        ucp_fh_span_t span = {page << 12, (page + 1) << 12};
+        ucp_fh_pin_t pin;
+
+        pin.comp.func = [](ucp_fh_comp_t *) {};
+        EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&table, &exposed[i], &span));
+        EXPECT_EQ(UCS_INPROGRESS, ucp_fh_local_pin(&table, &pin, &span));
+        while (ucp_fh_local_next_work(&table, &work)) {
+            ucp_fh_work_do(&work, &ops);
+            ucp_fh_local_work_done(&table, &work);
+        }
+        EXPECT_NE(nullptr, ucp_fh_comp_next(&table.ended));
+        ucp_fh_local_release(&table, &pin);
+    }
+    for (unsigned i = 0; i < num; ++i) {
+        ucp_fh_span_t span = exposed[i].span;
+        num_left += ucp_fh_local_withdraw(&table, &withdraws[i], &exposed[i],
+                                          &span) == UCS_INPROGRESS;
+    }
+    EXPECT_EQ(num, num_left);
+    while (ucp_fh_local_next_work(&table, &work)) {
+        ucp_fh_work_do(&work, &ops);
+        ucp_fh_local_work_done(&table, &work);
+    }
+    while (ucp_fh_comp_next(&table.ended) != nullptr) {
+        --num_left;
+    }
+    EXPECT_EQ(0u, num_left);
+    ucp_fh_local_cleanup(&table, &ops);
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+TEST_F(test_edges, many_pieces)
+{
+    double few = 1e9, many = 1e9;
+
+    for (unsigned i = 0; i < 3; ++i) {
+        few  = std::min(few, withdraw_pieces(2000));
+        many = std::min(many, withdraw_pieces(32000));
+    }
+    /* 16 times as many: it takes that long, and not 256 times */
+    EXPECT_GT(80 * few, many);
 }
 
 TEST_F(test_edges, failure_concerns_one_region)

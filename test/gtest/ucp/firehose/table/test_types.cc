@@ -8,6 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <set>
+#include <vector>
+
 extern "C" {
 #include <ucp/firehose/table/types.h>
 }
@@ -80,4 +84,50 @@ TEST_F(test_types, no_share) {
     EXPECT_EQ("12288 bytes to be pinned for 4 peers are less than a bucket of "
               "4096 bytes for each; accepted: 16384 bytes and more",
               log_watch::take());
+}
+
+/* Random runs come and go; those that overlap another one are found in their
+ * order */
+TEST_F(test_types, places) {
+    struct place_t {
+        ucp_fh_place_t place; /* First member */
+        bool           is_there;
+    };
+    std::vector<place_t> places(200);
+    ucs_rcache_pred_tree_t tree;
+    std::mt19937 random(1);
+
+    ucp_fh_places_init(&tree);
+    for (auto &place : places) {
+        place.is_there = false;
+    }
+    for (unsigned i = 0; i < 20000; ++i) {
+        place_t &place   = places[random() % places.size()];
+        ucp_fh_run_t run = {random() % 300, 1 + (random() % 8)};
+        std::multiset<uint64_t> wanted, found;
+
+        if (place.is_there) {
+            ucp_fh_places_remove(&tree, &place.place);
+        } else {
+            ucp_fh_places_add(&tree, &place.place, &run);
+        }
+        place.is_there = !place.is_there;
+
+        run = {random() % 300, 1 + (random() % 20)};
+        for (const auto &other : places) {
+            if (other.is_there &&
+                ucp_fh_run_overlaps(&other.place.run, &run)) {
+                wanted.insert(other.place.run.first);
+            }
+        }
+        ucp_fh_bucket_t last = 0;
+        for (ucp_fh_place_t *next = ucp_fh_places_first(&tree, &run);
+             next != nullptr; next = ucp_fh_places_next(next, &run)) {
+            ASSERT_LE(last, next->run.first);
+            ASSERT_TRUE(((place_t*)next)->is_there);
+            last = next->run.first;
+            found.insert(last);
+        }
+        ASSERT_EQ(wanted, found);
+    }
 }
