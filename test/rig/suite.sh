@@ -416,6 +416,13 @@ run "recorded fork" recorded 2 predict \
 run "recorded, a rank killed" recorded_killed
 run "recorded, disk full" recorded_full
 run "recorded, no folder" recorded_nowhere
+# UCX's pools for the program's messages are 50 MB of that. With queues as long as
+# theirs, those of Firehose would be another 24 MB
+run "windows, what messages of Firehose pin" \
+    env UCX_RCACHE_PRED_FIREHOSE_M=1M UCX_RCACHE_PRED_FIREHOSE_MAXVICTIM=512K \
+    UCX_RCACHE_PRED_WINDOWS=firehose \
+    $predreg -- mpirun --oversubscribe -np 2 --mca osc ucx "$apps/windows" \
+    --size 2m --touched 64k --ops 60 --rounds 1 --max-pinned 62m
 run "several contexts" contexts
 if [ -z "$ucx_1_16" ]; then
     run "invalidating deregistration" $predreg -- "$apps/invalidate"
