@@ -1110,6 +1110,9 @@ if [ -z "$sanitizer" ]; then
         run "parts of MPI, MPICH, 3 ranks" managed 3 $rig -- mpirun.mpich \
             -np 3 env LD_PRELOAD="$preload" \
             "$build/$suite-mpich/test/apps/mpi_features" --skip spawn
+        run "windows, MPICH" through_firehose $((320 << 20)) managed 2 $rig -- \
+            mpirun.mpich -np 2 env LD_PRELOAD="$preload" MPIR_CVAR_NOLOCAL=1 \
+            "$build/$suite-mpich/test/apps/windows" --max-pinned 12m
         # Its context is for puts and gets as well
         run "small messages, MPICH" small_job 'value("eager_hot") > 900' \
             mpirun.mpich -np 2 env LD_PRELOAD="$preload" \
