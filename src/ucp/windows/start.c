@@ -110,11 +110,11 @@ static int is_for_threads(ucp_context_h context)
            (attr.thread_mode == UCS_THREAD_MODE_MULTI);
 }
 
-/* The queues of Firehose's own worker need no room for a flood of messages, of 8
- * KB each: with UCX's own lengths it has 24 MB pinned. These names are those of
- * what all transports of InfiniBand have in common: UCX 1.13 knows the settings
- * of single ones, such as RC_VERBS_RX_QUEUE_LEN, in the environment only. What a
- * version of UCX does not have is left out */
+/* The queues of Firehose's own worker need no room for a flood of messages, of
+ * 8 KB each: with UCX's own lengths it has 24 MB pinned. These names are those
+ * of what all transports of InfiniBand have in common: UCX 1.13 knows the
+ * settings of single ones, such as RC_VERBS_RX_QUEUE_LEN, in the environment
+ * only. What a version of UCX does not have is left out */
 static void shrink_queues(ucp_config_t *config)
 {
     (void)ucp_config_modify(config, "IB_RX_QUEUE_LEN", "256");

@@ -6,6 +6,8 @@
 
 #include "fh_world.h"
 
+#include <algorithm>
+
 extern "C" {
 #include <ucp/firehose/table/entry.h>
 #include <ucp/firehose/table/grant.h>

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ctime>
 #include <map>
 #include <vector>
@@ -45,7 +46,9 @@ protected:
             return UCS_OK;
         };
         m_ops.unpin = [](void *arg, void *handle) {
-            EXPECT_EQ(1u, ((test_edges*)arg)->m_handles.erase((uint64_t)handle));
+            test_edges *self = (test_edges*)arg;
+
+            EXPECT_EQ(1u, self->m_handles.erase((uint64_t)handle));
             return UCS_OK;
         };
         m_ops.arg = this;
@@ -125,7 +128,8 @@ protected:
 
     /* @return what of each region the peer is told, in pages; 0: nothing */
     std::vector<std::pair<uint64_t, uint64_t>>
-    serve(std::vector<ucp_fh_bucket_t> unpins, std::vector<ucp_fh_bucket_t> pins)
+    serve(std::vector<ucp_fh_bucket_t> unpins,
+          std::vector<ucp_fh_bucket_t> pins)
     {
         std::vector<std::pair<uint64_t, uint64_t>> told;
         ucp_fh_serve_t *serve;
