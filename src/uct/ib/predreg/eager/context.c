@@ -62,6 +62,7 @@ ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
     context->core         = core;
     context->real         = real;
     context->min_length   = making->min_length;
+    context->max_length   = making->max_length;
     context->flag_decides = making->flag_decides;
     context->has_rma      = making->has_rma;
 

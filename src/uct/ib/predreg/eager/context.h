@@ -35,6 +35,7 @@ typedef struct uct_predreg_eager_context {
     ucs_reuse_slots_t  slots;
     uct_predreg_flights_t flights;
     size_t             min_length; /**< Shorter messages are left alone, bytes */
+    size_t             max_length; /**< Longer ones as well */
     int                flag_decides; /**< Whether UCP chooses between the copy and
                                           zero-copy of a tag send by
                                           UCP_OP_ATTR_FLAG_FAST_CMPL, not by its

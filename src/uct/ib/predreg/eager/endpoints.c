@@ -79,13 +79,12 @@ static void endpoint_set(ucp_ep_h ep, uct_predreg_message_t message,
 
 uct_predreg_sender_range_t
 uct_predreg_endpoint_lengths(ucp_ep_h ep, uct_predreg_message_t message,
-                             size_t min_length)
+                             size_t min_length, size_t max_length)
 {
     const uct_predreg_sender_range_t none = {.min = UINT16_MAX};
     range_t range                         = range_of(ep, message);
     size_t min = ucs_max(min_length, range.min * UCS_REUSE_STEP + 1);
-    size_t max = ucs_min((range.max + 1) * UCS_REUSE_STEP,
-                         UCS_REUSE_MAX_LENGTH);
+    size_t max = ucs_min((range.max + 1) * UCS_REUSE_STEP, max_length);
 
     return (min > max) ? none :
                          (uct_predreg_sender_range_t){min, max - min};

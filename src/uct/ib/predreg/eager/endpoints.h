@@ -24,10 +24,10 @@
  */
 
 /** @return which lengths of messages of an endpoint may go without a copy, of
- *  those from min_length on. */
+ *  those from min_length to max_length. */
 uct_predreg_sender_range_t
 uct_predreg_endpoint_lengths(ucp_ep_h ep, uct_predreg_message_t message,
-                             size_t min_length);
+                             size_t min_length, size_t max_length);
 
 /** A message was copied, as are all that are not longer. */
 void uct_predreg_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,

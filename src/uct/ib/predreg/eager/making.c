@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define SETTING         "ZCOPY_THRESH"
+#define SETTING_RNDV    "RNDV_THRESH"
 #define SETTING_DEFAULT "auto"
 
 
@@ -56,6 +57,22 @@ static void set_threshold(const uct_predreg_real_t *real, ucp_config_t *config,
     real->ucp_config_modify(config, SETTING, value);
 }
 
+/* @return the longest message that is looked at. What is longer than the user has
+ * said goes by rendezvous, which a message that is to be copied would not */
+static size_t
+max_length(const uct_predreg_real_t *real, const ucp_config_t *config)
+{
+    char value[64];
+    size_t length;
+
+    if (uct_predreg_ucp_setting(real, config, SETTING_RNDV, value,
+                                sizeof(value)) &&
+        (ucs_str_to_memunits(value, &length) == UCS_OK)) {
+        return ucs_min(ucs_max(length, 1ul) - 1, UCS_REUSE_MAX_LENGTH);
+    }
+    return UCS_REUSE_MAX_LENGTH;
+}
+
 void uct_predreg_eager_making(const uct_predreg_core_t *core,
                               const uct_predreg_real_t *real,
                               size_t (*gain_from)(void),
@@ -63,8 +80,8 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
                               uct_predreg_making_t *making)
 {
     const uct_predreg_setting_t *proto = &core->compat->proto;
+    size_t gain, length;
     char value[64];
-    size_t length;
 
     *making = (uct_predreg_making_t){};
     if (!uct_predreg_eager_has_messages(params) ||
@@ -79,14 +96,16 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
         return;
     }
 
+    making->max_length = max_length(real, config);
+    /* Measures which way to copy is the faster one, too */
+    gain = gain_from();
     if (!strcmp(value, SETTING_DEFAULT)) {
-        length = gain_from();
-        if (length == 0) {
+        if (gain == 0) {
             uct_predreg_thresholds_tell_useless(core);
             return;
         }
 
-        making->min_length = ucs_max(length, UCT_PREDREG_SEND_MIN);
+        making->min_length = ucs_max(gain, UCT_PREDREG_SEND_MIN);
         making->is_changed = 1;
         making->has_rma    = has_feature(params, UCP_FEATURE_RMA);
         set_threshold(real, config, making->min_length);

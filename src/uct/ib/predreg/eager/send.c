@@ -204,10 +204,11 @@ find_ep(uct_predreg_sender_t *sender, uct_predreg_sender_ep_t *known,
                                              memory_order_acquire);
     known->context    = uct_predreg_eager_find(sender, worker);
     for (message = 0; message < UCT_PREDREG_MESSAGE_LAST; ++message) {
-        known->ranges[message] = uct_predreg_endpoint_lengths(
-                ep, message,
-                (known->context == NULL) ? SIZE_MAX :
-                                           known->context->min_length);
+        known->ranges[message] = (known->context == NULL) ?
+                uct_predreg_endpoint_lengths(ep, message, SIZE_MAX, 0) :
+                uct_predreg_endpoint_lengths(ep, message,
+                                             known->context->min_length,
+                                             known->context->max_length);
     }
 }
 

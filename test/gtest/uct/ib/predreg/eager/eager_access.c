@@ -44,6 +44,7 @@ test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
 {
     const uct_predreg_making_t making = {
         .min_length   = min_length,
+        .max_length   = UCS_REUSE_MAX_LENGTH,
         .flag_decides = flag_decides
     };
     test_eager_context_t *context;
@@ -65,6 +66,11 @@ test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
 size_t test_eager_min_length(test_eager_context_t *context)
 {
     return context->min_length;
+}
+
+size_t test_eager_max_length(test_eager_context_t *context)
+{
+    return context->max_length;
 }
 
 int test_eager_flag_decides(test_eager_context_t *context)
@@ -175,8 +181,8 @@ int test_hot_is_returning(void)
 int test_endpoint_has_no_zcopy(ucp_ep_h ep, uct_predreg_message_t message,
                                size_t length)
 {
-    uct_predreg_sender_range_t range = uct_predreg_endpoint_lengths(ep, message,
-                                                                    1);
+    uct_predreg_sender_range_t range = uct_predreg_endpoint_lengths(
+            ep, message, 1, UCS_REUSE_MAX_LENGTH);
 
     return (length < range.min) || (length > range.min + range.span);
 }

@@ -28,6 +28,7 @@ test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
 /* The context of UCP that is listed, or NULL */
 test_eager_context_t *test_eager_listed(ucp_context_h ucp);
 size_t test_eager_min_length(test_eager_context_t *context);
+size_t test_eager_max_length(test_eager_context_t *context);
 int test_eager_flag_decides(test_eager_context_t *context);
 void test_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker);
 void test_eager_making_worker(ucp_context_h ucp);

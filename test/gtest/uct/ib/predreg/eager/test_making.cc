@@ -72,6 +72,21 @@ TEST_F(test_making, the_threshold_is_set_for_ucp_alone) {
     EXPECT_EQ(size_t(UCT_PREDREG_SEND_MIN), test_eager_min_length(context));
 }
 
+TEST_F(test_making, messages_by_rendezvous_are_left_alone) {
+    typedef std::pair<std::string, size_t> case_t;
+
+    for (const case_t &c : {case_t("auto", 8192), case_t("4096", 4095),
+                            case_t("1m", 8192), case_t("0", 0),
+                            case_t("intra:1k", 8192)}) {
+        m_config["RNDV_THRESH"]       = c.first;
+        test_eager_context_t *context = make(UCP_FEATURE_TAG);
+
+        ASSERT_NE(nullptr, context);
+        EXPECT_EQ(c.second, test_eager_max_length(context)) << c.first;
+        uct_predreg_eager_closing(ucp());
+    }
+}
+
 TEST_F(test_making, messages_that_never_gain_are_left_alone) {
     s_gain_from                   = 2049;
     test_eager_context_t *context = make(UCP_FEATURE_TAG);
