@@ -62,6 +62,10 @@ typedef struct hit_thread {
     unsigned  position;
     uint64_t  start;      /* Of the last batch, ns */
     uint64_t  end;
+    /* The regions that it holds between batches: if each thread has its own, then
+     * these, so that no thread uses those of another one */
+    unsigned  first;
+    unsigned  count;
 } UCS_V_ALIGNED(128) hit_thread_t;
 
 static struct {
@@ -170,6 +174,23 @@ static void hit_barrier(void)
     }
 }
 
+/* Empty the queue of the predictive cache between batches. All threads come
+ * here */
+static void hit_drain(hit_thread_t *self)
+{
+    if (hit.subject != HIT_PRED) {
+        return;
+    }
+
+    bench_pred_hold(&hit.pred, self->first, self->count);
+    hit_barrier();
+    if (self == hit.threads) {
+        bench_pred_poll(&hit.pred);
+    }
+    hit_barrier();
+    bench_pred_release(&hit.pred, self->first, self->count);
+}
+
 static void *hit_thread_func(void *arg)
 {
     hit_thread_t *self = arg;
@@ -182,6 +203,7 @@ static void *hit_thread_func(void *arg)
         }
         hit_batch(self);
         hit_barrier();
+        hit_drain(self);
     }
 }
 
@@ -224,9 +246,7 @@ static void hit_round(hit_subject_t subject, bench_sample_t *sample)
             bench_sample_add(&hit.batches,
                              (double)time / (HIT_BATCH * hit.num_threads));
         }
-        if (subject == HIT_PRED) {
-            bench_pred_drain(&hit.pred);
-        }
+        hit_drain(&hit.threads[0]);
     }
 
     if (hit.batches.count > 0) {
@@ -259,6 +279,9 @@ static void hit_threads_start(unsigned num_threads, unsigned num_regions,
     for (i = 0; i < num_threads; ++i) {
         first = (sharing == HIT_OWN_REGIONS) ? (i * share) : 0;
         hit_fill_order(&hit.threads[i], first, share, order);
+        hit.threads[i].first = first;
+        hit.threads[i].count = ((sharing == HIT_OWN_REGIONS) || (i == 0)) ?
+                               share : 0;
     }
 
     for (i = 1; i < num_threads; ++i) {

@@ -41,11 +41,11 @@ static const ucs_rcache_pred_ops_t bench_ops = {
     .mem_dereg = bench_ops_mem_dereg
 };
 
-static void hold(bench_pred_t *self)
+void bench_pred_hold(bench_pred_t *self, unsigned first, unsigned count)
 {
     unsigned i;
 
-    for (i = 0; i < self->num_regions; ++i) {
+    for (i = first; i < (first + count); ++i) {
         BENCH_CHECK(ucs_rcache_pred_begin(self->domain,
                                           self->regions[i].address,
                                           self->regions[i].length, 0,
@@ -54,24 +54,29 @@ static void hold(bench_pred_t *self)
     }
 }
 
-static void release(bench_pred_t *self)
+void bench_pred_release(bench_pred_t *self, unsigned first, unsigned count)
 {
     unsigned i;
 
-    for (i = 0; i < self->num_regions; ++i) {
+    for (i = first; i < (first + count); ++i) {
         BENCH_CHECK(ucs_rcache_pred_end(self->domain, self->regions[i].memh));
     }
 }
 
-void bench_pred_drain(bench_pred_t *self)
+void bench_pred_poll(bench_pred_t *self)
 {
-    hold(self);
     /* A round takes so many entries; as long as it leaves some, the next one is
      * due at once */
     while (ucs_rcache_pred_poll(self->pred) <=
            ucs_rcache_pred_thread_now(self->thread)) {
     }
-    release(self);
+}
+
+void bench_pred_drain(bench_pred_t *self)
+{
+    bench_pred_hold(self, 0, self->num_regions);
+    bench_pred_poll(self);
+    bench_pred_release(self, 0, self->num_regions);
 }
 
 void bench_pred_init(bench_pred_t *self, bench_region_t *regions,
@@ -106,8 +111,8 @@ void bench_pred_init(bench_pred_t *self, bench_region_t *regions,
     BENCH_CHECK(ucs_rcache_pred_create(&params, &self->pred));
     BENCH_CHECK(ucs_rcache_pred_domain_create(self->pred, "uring", NULL,
                                               &self->domain));
-    hold(self);
-    release(self);
+    bench_pred_hold(self, 0, num_regions);
+    bench_pred_release(self, 0, num_regions);
 }
 
 void bench_pred_cleanup(bench_pred_t *self)

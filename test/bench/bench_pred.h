@@ -52,6 +52,13 @@ void bench_pred_init(bench_pred_t *self, bench_region_t *regions,
 /** Ends the program if any use was not a hit, or any entry was lost. */
 void bench_pred_cleanup(bench_pred_t *self);
 
+/** Empty the queue between timed parts. */
 void bench_pred_drain(bench_pred_t *self);
+
+/** The three steps of that, for several threads: each begins uses of some
+ *  regions, one thread does the helper's rounds, and then each ends its uses. */
+void bench_pred_hold(bench_pred_t *self, unsigned first, unsigned count);
+void bench_pred_poll(bench_pred_t *self);
+void bench_pred_release(bench_pred_t *self, unsigned first, unsigned count);
 
 #endif

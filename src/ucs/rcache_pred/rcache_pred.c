@@ -7,6 +7,7 @@
 #include <ucs/base/page.h>
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/cache.h>
+#include <ucs/rcache_pred/cache/lanes.h>
 #include <ucs/rcache_pred/cache/register.h>
 #include <ucs/rcache_pred/cache/use.h>
 #include <ucs/rcache_pred/helper/helper.h>
@@ -202,6 +203,7 @@ err:
 void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_destroy(&pred->helper_mutex);
+    pred_lanes_cleanup(pred);
     ucs_rcache_pred_dq_cleanup(&pred->dq);
     ucs_rcache_pred_predictor_cleanup(&pred->predictor);
     ucs_rcache_pred_forgotten_cleanup(&pred->forgotten);

@@ -8,7 +8,7 @@
 
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/table/victim.h>
-#include <ucs/rcache_pred/cache/cache.h>
+#include <ucs/rcache_pred/cache/lanes.h>
 
 #include <ucs/sys/math.h>
 
@@ -25,6 +25,44 @@ void test_pred_lock(ucs_rcache_pred_t *pred)
 void test_pred_unlock(ucs_rcache_pred_t *pred)
 {
     pred_unlock(pred);
+}
+
+int test_pred_enter_lane(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load(&pred->lanes);
+    pred_lane_t *lane   = (lanes == NULL) ? NULL : pred_lane_find(lanes);
+
+    return (lane != NULL) && pred_lane_enter(pred, lane);
+}
+
+void test_pred_leave_lane(ucs_rcache_pred_t *pred)
+{
+    pred_lane_leave(pred_lane_find(atomic_load(&pred->lanes)));
+}
+
+unsigned test_pred_num_lanes(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load(&pred->lanes);
+    unsigned num;
+
+    pred_lock(pred);
+    num = (lanes == NULL) ? 0 : ucs_popcount(lanes->used);
+    pred_unlock(pred);
+    return num;
+}
+
+unsigned test_pred_num_in_lanes(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_region_t *region;
+    unsigned num = 0;
+
+    pred_lock(pred);
+    for (region = ucs_rcache_pred_table_from(&pred->table, 0); region != NULL;
+         region = ucs_rcache_pred_region_next(region)) {
+        num += (region->lane != 0);
+    }
+    pred_unlock(pred);
+    return num;
 }
 
 int test_pred_is_asleep(ucs_rcache_pred_t *pred)
@@ -168,20 +206,36 @@ static int is_found_by_range(const ucs_rcache_pred_table_t *table,
     return found == region;
 }
 
-/* Each region knows how many entries it has */
-static const char *validate_dq(ucs_rcache_pred_t *pred)
+/* Count the entries of regions that there are still, and the lost regions */
+static void count_entries(const ucs_rcache_pred_dq_t *dq, uint64_t *entries,
+                          uint64_t *lost)
 {
-    ucs_rcache_pred_dq_t *dq       = &pred->dq;
-    uint64_t entries               = 0;
-    uint64_t known                 = 0;
-    unsigned lost                  = 0;
     const ucs_rcache_pred_dq_entry_t *entry;
-    ucs_rcache_pred_region_t *region;
     uint64_t i;
 
     for (i = dq->tail; i < dq->head; ++i) {
-        entry    = &dq->entries[i & dq->mask];
-        entries += (entry->region->generation == entry->generation);
+        entry     = &dq->entries[i & dq->mask];
+        *entries += (entry->region->generation == entry->generation);
+    }
+    *lost += ucs_list_length((ucs_list_link_t*)&dq->lost);
+}
+
+/* Each region knows how many entries it has */
+static const char *validate_dq(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load(&pred->lanes);
+    uint64_t entries    = 0;
+    uint64_t listed     = 0;
+    uint64_t known      = 0;
+    uint64_t lost       = 0;
+    ucs_rcache_pred_region_t *region;
+    unsigned i;
+
+    count_entries(&pred->dq, &entries, &listed);
+    for (i = 0; (lanes != NULL) && (i < PRED_LANES); ++i) {
+        if (lanes->used & UCS_BIT(i)) {
+            count_entries(&lanes->lanes[i].dq, &entries, &listed);
+        }
     }
 
     for (region = ucs_rcache_pred_table_from(&pred->table, 0); region != NULL;
@@ -191,7 +245,7 @@ static const char *validate_dq(ucs_rcache_pred_t *pred)
     }
 
     return (known != entries) ? "a region does not know how many entries it has" :
-           (lost != ucs_list_length(&pred->dq.lost)) ?
+           (lost != listed) ?
            "a lost region is not on the list" : NULL;
 }
 

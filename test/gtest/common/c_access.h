@@ -21,6 +21,13 @@
 /* Hold the lock of the cache, as a thread that was interrupted does */
 void test_pred_lock(ucs_rcache_pred_t *pred);
 void test_pred_unlock(ucs_rcache_pred_t *pred);
+/* Be in the lane of this thread, as one that was interrupted. @return 0 if it has
+ * none, or something was deferred */
+int test_pred_enter_lane(ucs_rcache_pred_t *pred);
+void test_pred_leave_lane(ucs_rcache_pred_t *pred);
+/* How many threads have a lane, and how many regions belong to one */
+unsigned test_pred_num_lanes(ucs_rcache_pred_t *pred);
+unsigned test_pred_num_in_lanes(ucs_rcache_pred_t *pred);
 int test_pred_is_asleep(ucs_rcache_pred_t *pred);
 /* When ucs_rcache_pred_progress() will do the next round */
 ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred);

@@ -26,7 +26,8 @@
  * claim.c, end.c), uses of slices of the same memory (slices.c), uses in pieces
  * (pieces.c), unmap and invalidation (unmap.c, deferred.c, stale.c),
  * registration (register.c), the bounds (bound.c) and how room is made within
- * them (evict.c), and how threads wait for each other (lock.c). It may use
+ * them (evict.c), and how threads wait for each other (lock.c) or need not
+ * (lanes.c). It may use
  * api/, predict/ and table/. The helper and the files on top call it; it calls
  * neither of them.
  *
@@ -46,8 +47,13 @@
  *                 Hence no memory hook runs under it, and the unmap hook may
  *                 take it. Except in the handler of a signal, which comes to a
  *                 thread whatever that has: such an unmap is deferred, see
- *                 deferred.c. The lock is not held across a fork.
+ *                 deferred.c. The lock is not held across a fork. It includes
+ *                 the lanes of threads, see lanes.h.
  */
+
+
+/** See lanes.h. */
+typedef struct pred_lanes pred_lanes_t;
 
 
 struct ucs_rcache_pred_domain {
@@ -91,10 +97,14 @@ typedef struct pred_bound {
 #define PRED_MAX_DEFERRED 16
 
 /** Ranges of memory that handlers of signals have unmapped while the thread
- *  that they came to had the lock. Written by handlers in that thread, and read
- *  by whoever has the lock after it: the lock orders both. */
+ *  that they came to had the lock, or was in its lane. Written by handlers in
+ *  that thread, and read by whoever has the lock after it. */
 typedef struct pred_deferred {
     ucs_rcache_pred_range_t ranges[PRED_MAX_DEFERRED];
+    /** Whether a range was written. The handler sets it, with release, and
+     *  whoever has read the range clears it: a handler may come to a thread that
+     *  is in its lane, while another one has the lock */
+    _Atomic int             is_set[PRED_MAX_DEFERRED];
 } pred_deferred_t;
 
 
@@ -236,6 +246,14 @@ struct ucs_rcache_pred {
      *  lock next sets it to 0. Relaxed for a thread that has the lock just now;
      *  deferred.c says what else */
     _Atomic unsigned            num_deferred;
+    /** NULL: there are none yet. Written once, under the lock, with release */
+    _Atomic(pred_lanes_t*)      lanes;
+    /** Which thread has begun the last use under the lock, and how often it was
+     *  another one than the time before */
+    struct {
+        uintptr_t thread;
+        uint64_t  count;
+    }                           turns;
     ucs_rcache_pred_table_t     table;
     ucs_rcache_pred_forgotten_t forgotten;
     ucs_rcache_pred_stats_t     stats;
@@ -298,6 +316,16 @@ void pred_give_way(ucs_rcache_pred_t *pred);
 /** Take the lock after it was found taken. */
 void pred_lock_wait(ucs_rcache_pred_t *pred);
 
+/** Wait until a flag is 0 that another thread clears soon: sequentially
+ *  consistent. */
+void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic int *busy);
+
+/* lanes.c */
+
+/** Wait until no thread is in its lane, and do what they have left to do under
+ *  the lock. To be called by whoever has just taken it. */
+void pred_close_lanes(ucs_rcache_pred_t *pred);
+
 /* deferred.c */
 
 /** Unmap what was deferred. Under the lock. */
@@ -321,15 +349,16 @@ static inline uintptr_t pred_self(void)
     return (uintptr_t)PRED_SELF();
 }
 
-/** Take the lock if it is free. Acquire: pairs with the release in
- *  pred_unlock(). */
+/** Take the lock if it is free. Sequentially consistent, since whoever takes it
+ *  then reads whether threads are in their lanes, see lanes.h; and acquire: pairs
+ *  with the release in pred_unlock(). */
 static inline int pred_lock_try(ucs_rcache_pred_t *pred)
 {
     uintptr_t free = 0;
 
     return atomic_compare_exchange_strong_explicit(&pred->lock, &free,
                                                    pred_self(),
-                                                   memory_order_acquire,
+                                                   memory_order_seq_cst,
                                                    memory_order_relaxed);
 }
 
@@ -347,6 +376,12 @@ static inline void pred_lock(ucs_rcache_pred_t *pred)
 {
     if (ucs_unlikely(!pred_lock_try(pred))) {
         pred_lock_wait(pred);
+    }
+
+    /* Relaxed: written under the lock */
+    if (ucs_unlikely(atomic_load_explicit(&pred->lanes,
+                                          memory_order_relaxed) != NULL)) {
+        pred_close_lanes(pred);
     }
 
     if (ucs_unlikely(atomic_load_explicit(&pred->num_deferred,

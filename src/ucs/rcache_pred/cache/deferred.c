@@ -18,9 +18,10 @@
  * anything else. All lookups are under the lock: hence no use that begins after
  * the handler has unmapped memory finds a registration of that memory.
  *
- * Only one thread can have the lock, so that of all threads only this one comes
- * here to defer. But a handler may interrupt another one. Each takes a number
- * before it writes its range, and has returned before the thread goes on.
+ * The same holds for a thread that is in its lane (lanes.h), for which whoever has
+ * the lock waits. So several threads may defer at a time, and a handler may
+ * interrupt another one: each takes a number before it writes its range, and
+ * marks it as written after that.
  */
 
 
@@ -101,26 +102,45 @@ void pred_defer(ucs_rcache_pred_t *pred,
 
     if (number < PRED_MAX_DEFERRED) {
         pred->deferred.ranges[number] = *unmapped;
+        /* Release: the range is read after this */
+        atomic_store_explicit(&pred->deferred.is_set[number], 1,
+                              memory_order_release);
     }
+}
+
+/* Unmap a range that a handler has left, or is about to: its thread is in its
+ * lane, and waits for nobody */
+static void catch_up_with(ucs_rcache_pred_t *pred, unsigned number)
+{
+    _Atomic int *is_set = &pred->deferred.is_set[number];
+
+    /* Acquire: pairs with the release in pred_defer() */
+    while (!atomic_load_explicit(is_set, memory_order_acquire)) {
+        pred_give_way(pred);
+    }
+
+    (void)pred_unmap(pred, &pred->deferred.ranges[number]);
+    /* Relaxed: the number is set to 0 after it */
+    atomic_store_explicit(is_set, 0, memory_order_relaxed);
 }
 
 void pred_catch_up(ucs_rcache_pred_t *pred)
 {
     static const ucs_rcache_pred_range_t everything = {0, UINTPTR_MAX};
-    unsigned num, i;
+    unsigned done = 0;
+    unsigned num;
 
-    /* A handler may come meanwhile, to this thread. Then what was done is done
-     * once more, which changes nothing. Acquire: the ranges are read after
-     * their number, also by a thread that is interrupted in between */
+    /* A handler may come meanwhile, to this thread or to one in its lane: then
+     * there are more. Release: who takes a number anew finds its flag cleared */
     num = atomic_load_explicit(&pred->num_deferred, memory_order_acquire);
     do {
-        for (i = 0; i < ucs_min(num, PRED_MAX_DEFERRED); ++i) {
-            (void)pred_unmap(pred, &pred->deferred.ranges[i]);
+        for (; done < ucs_min(num, PRED_MAX_DEFERRED); ++done) {
+            catch_up_with(pred, done);
         }
         if (num > PRED_MAX_DEFERRED) {
             (void)pred_unmap(pred, &everything);
         }
     } while (!atomic_compare_exchange_strong_explicit(
-            &pred->num_deferred, &num, 0, memory_order_acquire,
+            &pred->num_deferred, &num, 0, memory_order_acq_rel,
             memory_order_acquire));
 }

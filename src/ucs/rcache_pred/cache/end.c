@@ -5,6 +5,7 @@
  */
 
 #include "event.h"
+#include "lanes.h"
 #include "register.h"
 #include "slices.h"
 #include "use.h"
@@ -81,7 +82,47 @@ static void use_end_release(ucs_rcache_pred_t *pred,
     pred_run_waiters(waiters);
 }
 
-ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
+/* End a use in the lane of this thread. @return what pred_use_end() returns, or
+ * UCS_ERR_BUSY if the use has to end under the lock. */
+static UCS_F_NOINLINE ucs_status_t
+use_end_in_lane(ucs_rcache_pred_domain_t *domain, pred_lanes_t *lanes,
+                void *memh)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+    pred_lane_t *lane       = pred_lane_find(lanes);
+    ucs_status_t status     = UCS_ERR_BUSY;
+    ucs_rcache_pred_dq_entry_t entry;
+    ucs_rcache_pred_region_t *region;
+
+    if ((lane == NULL) || (lane->skips > 0) || !pred_lane_enter(pred, lane)) {
+        return UCS_ERR_BUSY;
+    }
+
+    region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
+    if (ucs_unlikely((region == NULL) || (region->lane != lane->number) ||
+                     (region->refs == 0) || region->stale ||
+                     (region->waiters != NULL) || region->maybe_spare ||
+                     !pred_lane_has_room(lane, region))) {
+        goto out;
+    }
+
+    if (--region->refs > 0) {
+        status = UCS_INPROGRESS;
+        goto out;
+    }
+
+    entry = pred_last_use(region);
+    ucs_rcache_pred_dq_push(&lane->dq, &entry);
+    ucs_rcache_pred_region_note(&lane->noted, region);
+    status = UCS_OK;
+
+out:
+    pred_lane_leave(lane);
+    return status;
+}
+
+static ucs_status_t
+use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh)
 {
     ucs_rcache_pred_t *pred = domain->pred;
     ucs_rcache_pred_dq_entry_t entry;
@@ -115,11 +156,32 @@ ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
             use_end_release(pred, region);
         } else {
             use_tell_end(pred, region);
-            ucs_rcache_pred_region_note(&pred->table, region);
+            ucs_rcache_pred_region_note(&pred->table.noted, region);
             pred_unlock(pred);
         }
     }
 
-    pred_wake(pred);
     return UCS_OK;
+}
+
+ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
+{
+    ucs_rcache_pred_t *pred = domain->pred;
+    ucs_status_t status     = UCS_ERR_BUSY;
+    pred_lanes_t *lanes;
+
+    /* Acquire: pairs with the release in pred_lane_take() */
+    lanes = atomic_load_explicit(&pred->lanes, memory_order_acquire);
+    if (ucs_unlikely(lanes != NULL)) {
+        status = use_end_in_lane(domain, lanes, memh);
+    }
+
+    if (ucs_likely(status == UCS_ERR_BUSY)) {
+        status = use_end_locked(domain, memh);
+    }
+
+    if (ucs_likely(status == UCS_OK)) {
+        pred_wake(pred);
+    }
+    return status;
 }

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "cache.h"
+#include "lanes.h"
 
 #include <ucs/rcache_pred/api/free.h>
 
@@ -32,7 +32,7 @@
  */
 
 
-/* A thread that found the lock taken looks so many times before it lets others
+/* A thread that found the lock taken, or a lane, looks so many times before it lets others
  * run, which takes some 30 us (AMD EPYC). The lock is held for less, unless the
  * thread that has it was set aside. */
 #define LOCK_SPINS 1000
@@ -134,20 +134,40 @@ static inline void spin_relax(void)
 #endif
 }
 
-void pred_lock_wait(ucs_rcache_pred_t *pred)
+/* Spin once more, or let others run */
+static void spin(ucs_rcache_pred_t *pred, unsigned *spins)
+{
+    if (++*spins % LOCK_SPINS == 0) {
+        pred_give_way(pred);
+    } else {
+        spin_relax();
+    }
+}
+
+void pred_lane_wait(ucs_rcache_pred_t *pred)
 {
     unsigned spins = 0;
 
+    /* Relaxed: entering the lane, or taking the lock, orders what follows */
+    while (atomic_load_explicit(&pred->lock, memory_order_relaxed)) {
+        spin(pred, &spins);
+    }
+}
+
+void pred_lock_wait(ucs_rcache_pred_t *pred)
+{
     do {
-        /* Relaxed: taking it orders what follows */
-        while (atomic_load_explicit(&pred->lock, memory_order_relaxed)) {
-            if (++spins % LOCK_SPINS == 0) {
-                pred_give_way(pred);
-            } else {
-                spin_relax();
-            }
-        }
+        pred_lane_wait(pred);
     } while (!pred_lock_try(pred));
+}
+
+void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic int *busy)
+{
+    unsigned spins = 0;
+
+    while (atomic_load(busy)) {
+        spin(pred, &spins);
+    }
 }
 
 static uint64_t monotonic_ns(void)
@@ -164,7 +184,8 @@ int ucs_rcache_pred_is_free(ucs_rcache_pred_t *pred, uint64_t patience)
 
     /* Relaxed: nothing is read that the lock protects. That it was free once
      * shows that whoever has it next gives it back as well */
-    while (atomic_load_explicit(&pred->lock, memory_order_relaxed)) {
+    while (atomic_load_explicit(&pred->lock, memory_order_relaxed) ||
+           pred_lane_is_own(pred)) {
         if (monotonic_ns() - start >= patience) {
             return 0;
         }

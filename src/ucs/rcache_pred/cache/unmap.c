@@ -5,6 +5,7 @@
  */
 
 #include "deferred.h"
+#include "lanes.h"
 #include "use.h"
 
 #include <ucs/base/align.h>
@@ -67,7 +68,7 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
         return;
     }
 
-    if (ucs_unlikely(pred_lock_is_own(pred))) {
+    if (ucs_unlikely(pred_lock_is_own(pred) || pred_lane_is_own(pred))) {
         pred_defer(pred, &unmapped);
     } else {
         pred_lock(pred);

@@ -6,6 +6,7 @@
 
 #include "claim.h"
 #include "event.h"
+#include "lanes.h"
 #include "register.h"
 #include "slices.h"
 #include "use.h"
@@ -43,16 +44,14 @@ region_serves(const ucs_rcache_pred_region_t *region, const pred_use_t *use)
            ucs_rcache_pred_region_covers(region, &use->range, use->access);
 }
 
-/* Start a use of a registered region. Under lock.
+/* Start a use of a registered region. Under lock, or in its lane.
  *
  * @return UCS_RCACHE_PRED_RESULT_EARLY or 0 */
 static UCS_F_ALWAYS_INLINE unsigned
-use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
+region_use(ucs_rcache_pred_region_t *region, const pred_use_t *use)
 {
-    ucs_rcache_pred_t *pred = use->domain->pred;
-    unsigned result         = 0;
+    unsigned result = 0;
 
-    ++pred->stats.uses;
     if (region->refs++ > 0) {
         /* The use that found the region idle is the one to be predicted */
         region->used        = ucs_rcache_pred_range_hull(&region->used,
@@ -64,7 +63,6 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
     if (region->ahead) {
         region->ahead = 0;
         if (use->time > region->early_until) {
-            ++pred->stats.early;
             result = UCS_RCACHE_PRED_RESULT_EARLY;
         }
     }
@@ -78,6 +76,25 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
     region->deadline   = UCS_RCACHE_PRED_TIME_INF; /* Until the helper has
                                                       decided about the
                                                       region */
+    return result;
+}
+
+/* The same, counted, and let the next use of the region by this thread go through
+ * its lane. Under lock. */
+static UCS_F_ALWAYS_INLINE unsigned
+use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_t *pred = use->domain->pred;
+    unsigned result         = region_use(region, use);
+
+    ++pred->stats.uses;
+    if (ucs_unlikely(result != 0)) {
+        ++pred->stats.early;
+    }
+    if (ucs_unlikely(atomic_load_explicit(&pred->lanes,
+                                          memory_order_relaxed) != NULL)) {
+        pred_lane_give_region(pred, region);
+    }
     return result;
 }
 
@@ -356,18 +373,79 @@ use_begin_slow(pred_use_t *use, void **memh_p)
     return status;
 }
 
+/* @return a region of this lane that serves a use, or NULL. Of regions of other
+ * lanes only what is written under the lock is read. In the lane. */
+static UCS_F_ALWAYS_INLINE ucs_rcache_pred_region_t *
+lane_lookup(const pred_lane_t *lane, const pred_use_t *use)
+{
+    ucs_rcache_pred_region_t *region;
+
+    ucs_hlist_for_each(region,
+                       ucs_rcache_pred_start_bucket(&use->domain->pred->table,
+                                                    use->range.start),
+                       start_link) {
+        if ((region->start == use->range.start) &&
+            (region->domain == use->domain) && !region->stale &&
+            region_serves(region, use)) {
+            return (region->lane == lane->number) ? region : NULL;
+        }
+    }
+
+    return NULL;
+}
+
+/* The fast path of threads that use memory at the same time. @return 0 if the use
+ * has to begin under the lock. */
+static UCS_F_NOINLINE int
+use_begin_in_lane(const pred_use_t *use, pred_lanes_t *lanes, void **memh_p)
+{
+    ucs_rcache_pred_t *pred = use->domain->pred;
+    pred_lane_t *lane       = pred_lane_find(lanes);
+    ucs_rcache_pred_region_t *region;
+    int is_hit;
+
+    if ((lane == NULL) || pred_lane_skips(lane) ||
+        !pred_lane_enter(pred, lane)) {
+        return 0;
+    }
+
+    region = lane_lookup(lane, use);
+    is_hit = (region != NULL);
+    if (ucs_likely(is_hit)) {
+        ++lane->uses;
+        ++lane->hits;
+        lane->early += (region_use(region, use) != 0);
+        *memh_p      = region->memh;
+    }
+    pred_lane_leave(lane);
+    pred_lane_note(lane, is_hit);
+    return is_hit;
+}
+
 /* The fast path: a use that finds its region registered */
 static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(pred_use_t use, void **memh_p)
 {
     ucs_rcache_pred_t *pred = use.domain->pred;
     ucs_rcache_pred_region_t *region;
+    pred_lanes_t *lanes;
     pred_use_t copy;
+    int needs_lane;
 
     use.time   = pred_now(pred);
     use.access = use.flags & pred->params.access_mask;
     if (ucs_likely(!pred_is_on_demand(pred))) {
+        /* Acquire: pairs with the release in pred_lane_take() */
+        lanes = atomic_load_explicit(&pred->lanes, memory_order_acquire);
+        if (ucs_unlikely(lanes != NULL)) {
+            copy = use;
+            if (use_begin_in_lane(&copy, lanes, memh_p)) {
+                return UCS_OK;
+            }
+        }
+
         pred_lock(pred);
-        region = use_lookup(&use);
+        needs_lane = !pred_has_sink(pred) && pred_lane_note_use(pred);
+        region     = use_lookup(&use);
         if (ucs_likely(region_serves(region, &use))) {
             ++pred->stats.hits;
             use.result = UCS_RCACHE_PRED_RESULT_HIT | use_start(&use, region);
@@ -378,6 +456,9 @@ static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(pred_use_t use, void **memh_p)
             }
             *memh_p = region->memh;
             pred_unlock(pred);
+            if (ucs_unlikely(needs_lane)) {
+                pred_lane_take(pred);
+            }
             return UCS_OK;
         }
         pred_unlock(pred);

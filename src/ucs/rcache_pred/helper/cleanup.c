@@ -9,6 +9,8 @@
 #include "queue.h"
 #include "spend.h"
 
+#include <ucs/rcache_pred/cache/lanes.h>
+
 #include <ucs/sys/math.h>
 
 /*
@@ -66,8 +68,8 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
     int ended;
 
     pred_lock(pred);
-    pred->stats.dq_dropped = pred->dq.dropped;
-    region                 = ucs_rcache_pred_dq_pop_lost(&pred->dq);
+    pred->stats.dq_dropped = pred_dq_dropped(pred);
+    region                 = pred_dq_pop_lost(pred);
     if (region == NULL) {
         pred_unlock(pred);
         return 0;

@@ -111,7 +111,7 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
 
     pred_lock(pred);
     region->deadline = deadline;
-    ucs_rcache_pred_region_note(&pred->table, region);
+    ucs_rcache_pred_region_note(&pred->table.noted, region);
     ucs_rcache_pred_table_rank_noted(&pred->table, RANK_STEPS);
     registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
     pred_unlock(pred);
@@ -270,7 +270,7 @@ static void region_registered(ucs_rcache_pred_t *pred,
         ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
         region->ahead       = 1;
         region->early_until = end + (period / 4);
-        ucs_rcache_pred_region_note(&pred->table, region);
+        ucs_rcache_pred_region_note(&pred->table.noted, region);
     } else {
         ucs_rcache_pred_region_unclaim(&pred->table, region);
     }

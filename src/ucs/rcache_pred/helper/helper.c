@@ -14,6 +14,7 @@
 #include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
+#include <ucs/rcache_pred/cache/lanes.h>
 
 /*
  * One round of the helper (CF'11, section 3.2).
@@ -69,7 +70,7 @@ static int dq_step(ucs_rcache_pred_t *pred)
     }
 
     pred_lock(pred);
-    found = ucs_rcache_pred_dq_pop(&pred->dq, &entry);
+    found = pred_dq_pop(pred, &entry);
     pred_unlock(pred);
     if (!found) {
         return 0;

@@ -8,6 +8,8 @@
 #include "queue.h"
 #include "spend.h"
 
+#include <ucs/rcache_pred/cache/lanes.h>
+
 #include <ucs/sys/math.h>
 
 /*
@@ -148,7 +150,7 @@ static int is_busy(ucs_rcache_pred_t *pred)
     int busy = (pred->rounds.last_entry >= pred->rounds.last);
 
     pred_lock(pred);
-    busy |= !ucs_rcache_pred_dq_is_empty(&pred->dq);
+    busy |= !pred_dq_is_empty(pred);
     pred_unlock(pred);
     return busy;
 }
@@ -195,7 +197,7 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
     come_back(pred, next); /* Once asleep is set, other threads may write due */
     pred_lock(pred);
     atomic_store(&pred->handshake.asleep, 1);
-    is_empty = ucs_rcache_pred_dq_is_empty(&pred->dq);
+    is_empty = pred_dq_is_empty(pred);
     pred_unlock(pred);
     if (is_empty && !atomic_load(&pred->handshake.stale)) {
         return next;

@@ -74,7 +74,7 @@ void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
 
     /* Not later, since the oldest entry may be of the same region */
     ++entry->region->num_entries;
-    if (ucs_unlikely(dq->head - dq->tail > dq->mask)) {
+    if (ucs_unlikely(ucs_rcache_pred_dq_next_dropped(dq) != NULL)) {
         drop_oldest(dq);
     }
 

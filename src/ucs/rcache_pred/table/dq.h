@@ -67,6 +67,14 @@ void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq);
 void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
                              const ucs_rcache_pred_dq_entry_t *entry);
 
+/** @return the entry that the next one overwrites; NULL: there is room for it. */
+static inline const ucs_rcache_pred_dq_entry_t *
+ucs_rcache_pred_dq_next_dropped(const ucs_rcache_pred_dq_t *dq)
+{
+    return ucs_likely(dq->head - dq->tail <= dq->mask) ?
+           NULL : &dq->entries[dq->tail & dq->mask];
+}
+
 /** Take the oldest entry out. @return 0 if there is none. */
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
                            ucs_rcache_pred_dq_entry_t *entry);

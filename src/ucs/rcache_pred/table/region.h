@@ -105,7 +105,8 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        referenced;  /**< Not 0: used since the
                                                      clock's hand passed this
                                                      region */
-    uint8_t                        noted;       /**< Not 0: in table->noted */
+    uint8_t                        noted;       /**< Not 0: in table->noted, or
+                                                     in that of its lane */
     uint8_t                        clearing;    /**< Not 0: in table->stale */
     uint8_t                        maybe_spare; /**< Not 0: another region with
                                                      bytes of it was registered
@@ -134,8 +135,8 @@ typedef struct ucs_rcache_pred_region {
                                                      not decided yet. Written by
                                                      uses and by the helper,
                                                      read by evictions */
-    struct ucs_rcache_pred_region  *next_noted; /**< The next one in
-                                                     table->noted */
+    struct ucs_rcache_pred_region  *next_noted; /**< The next one that is
+                                                     noted */
     ucs_rcache_pred_waiter_t       *waiters;
     uint32_t                       num_entries; /**< Entries in the DQ. No more
                                                      than fit in there */
@@ -144,6 +145,11 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        renewed;     /**< Not 0: registered since the
                                                      helper learned of a use
                                                      last */
+    uint8_t                        lane;        /**< Number of the lane that it
+                                                     belongs to, see
+                                                     cache/lanes.h; 0: it does
+                                                     not. Written under the
+                                                     lock */
     uint8_t                        newcomer;    /**< Not 0: in
                                                      table->newcomers */
 
@@ -217,9 +223,22 @@ typedef struct ucs_rcache_pred_region {
                                                      kept for lack of budget, so
                                                      that it is no use that is
                                                      awaited */
+    /* Under the lock, as what comes before the tree */
+    uint8_t                        claimant;    /**< Of the thread that has begun
+                                                     the last use under the lock,
+                                                     the number of its lane */
+    uint8_t                        claims;      /**< How many uses in a row it
+                                                     was */
     ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
                                                      uses */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
+
+
+/** A list of regions, linked through next_noted. */
+typedef struct ucs_rcache_pred_noted {
+    ucs_rcache_pred_region_t *first; /**< NULL: there is none */
+    ucs_rcache_pred_region_t *last;
+} ucs_rcache_pred_noted_t;
 
 
 /** A table begins with so many buckets, as a power of 2. */
@@ -246,10 +265,8 @@ typedef struct ucs_rcache_pred_table {
                                               stale, unless it is just being
                                               forgotten */
     unsigned                  num_newcomers; /**< How many */
-    ucs_rcache_pred_region_t  *noted;    /**< The first of the regions whose
-                                              rank may be too low, see victim.h;
-                                              NULL: there is none */
-    ucs_rcache_pred_region_t  *last_noted; /**< The last one of them */
+    ucs_rcache_pred_noted_t   noted;     /**< Regions whose rank may be too low,
+                                              see victim.h */
     ucs_list_link_t           chunks;    /**< The memory of all regions */
 } ucs_rcache_pred_table_t;
 

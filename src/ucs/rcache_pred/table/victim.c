@@ -50,9 +50,9 @@ int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
 {
     ucs_rcache_pred_region_t *region;
 
-    while (((region = table->noted) != NULL) && (steps-- > 0)) {
-        table->noted  = region->next_noted;
-        region->noted = 0;
+    while (((region = table->noted.first) != NULL) && (steps-- > 0)) {
+        table->noted.first = region->next_noted;
+        region->noted      = 0;
         if (region->generation != 0) { /* Not freed meanwhile */
             ucs_rcache_pred_region_rank(table, region);
         }

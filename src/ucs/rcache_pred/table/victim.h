@@ -30,7 +30,7 @@
 
 /** Note that the rank of a region may be too low from now on. */
 static inline void
-ucs_rcache_pred_region_note(ucs_rcache_pred_table_t *table,
+ucs_rcache_pred_region_note(ucs_rcache_pred_noted_t *noted,
                             ucs_rcache_pred_region_t *region)
 {
     if (ucs_likely(region->noted)) {
@@ -39,12 +39,29 @@ ucs_rcache_pred_region_note(ucs_rcache_pred_table_t *table,
 
     region->noted      = 1;
     region->next_noted = NULL;
-    if (table->noted == NULL) {
-        table->noted = region;
+    if (noted->first == NULL) {
+        noted->first = region;
     } else {
-        table->last_noted->next_noted = region;
+        noted->last->next_noted = region;
     }
-    table->last_noted = region;
+    noted->last = region;
+}
+
+/** Add the regions of a list, which is empty then, to another one. */
+static inline void ucs_rcache_pred_noted_move(ucs_rcache_pred_noted_t *to,
+                                              ucs_rcache_pred_noted_t *from)
+{
+    if (from->first == NULL) {
+        return;
+    }
+
+    if (to->first == NULL) {
+        to->first = from->first;
+    } else {
+        to->last->next_noted = from->first;
+    }
+    to->last    = from->last;
+    from->first = NULL;
 }
 
 /** @return the rank that a region should have now; 0: it cannot give way. */

@@ -54,7 +54,7 @@ void threads_test::run_user(unsigned seed)
     for (unsigned i = 0; i < m_num_uses; ++i) {
         use_under_way u;
 
-        u.b          = random() % m_num_buffers;
+        u.b          = pick(random, seed);
         u.offset     = (random() % 2) ? 0 : (random() % (3 * PAGE));
         u.length     = 1 + random() % (4 * PAGE - u.offset);
         u.min_serial = m_min_serial[u.b];

@@ -74,7 +74,17 @@ protected:
         }
     }
 
+    /* The buffer of the next use of a thread: 15 times of 16 one of its own, if
+     * threads have such */
+    template<typename R> unsigned pick(R &random, unsigned thread)
+    {
+        return ((m_num_own > 0) && (random() % 16 > 0)) ?
+               (thread * m_num_own + random() % m_num_own) % m_num_buffers :
+               random() % m_num_buffers;
+    }
+
     unsigned                 m_num_buffers = NUM_BUFFERS;
+    unsigned                 m_num_own     = 0;
     unsigned                 m_num_uses    = 50000 / SANITIZER_SLOWDOWN;
     size_t                   m_min_length  = 1;
     std::atomic<bool>        m_stop{false};

@@ -52,7 +52,7 @@ protected:
     void end(region_t *region)
     {
         if (--region->refs == 0) {
-            ucs_rcache_pred_region_note(&m_table, region);
+            ucs_rcache_pred_region_note(&m_table.noted, region);
         }
     }
 
@@ -60,7 +60,7 @@ protected:
     void decide(region_t *region, uint64_t deadline)
     {
         region->deadline = deadline;
-        ucs_rcache_pred_region_note(&m_table, region);
+        ucs_rcache_pred_region_note(&m_table.noted, region);
     }
 
     /* A region that was used once, and is registered and idle */

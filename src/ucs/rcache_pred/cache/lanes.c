@@ -1,0 +1,292 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "lanes.h"
+
+#include <ucs/rcache_pred/table/victim.h>
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many entries are moved at most while the lock is held once: reading them
+ * from the cache of another processor takes some 50 ns each */
+#define MOVE_STEPS 32
+
+
+void pred_close_lanes(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_relaxed);
+    pred_lane_t *lane;
+    unsigned i;
+
+    ucs_for_each_bit(i, lanes->used) {
+        lane = &lanes->lanes[i];
+        /* Sequentially consistent, as the lock before, see lanes.h; and acquire:
+         * what was written in the lane is seen */
+        if (ucs_unlikely(atomic_load(&lane->busy))) {
+            pred_spin_while_busy(pred, &lane->busy);
+        }
+
+        pred->stats.uses  += lane->uses;
+        pred->stats.hits  += lane->hits;
+        pred->stats.early += lane->early;
+        if ((lane->uses > 0) || (lane->noted.first != NULL)) {
+            lane->uses = lane->hits = lane->early = 0;
+            ucs_rcache_pred_noted_move(&pred->table.noted, &lane->noted);
+        }
+    }
+}
+
+/* Make the lanes of a cache, all without a thread. @return NULL if there is no
+ * memory */
+static pred_lanes_t *lanes_make(void)
+{
+    pred_lanes_t *lanes;
+    void *memory;
+    unsigned i;
+
+    if (posix_memalign(&memory, UCS_RCACHE_PRED_REGION_ALIGN,
+                       sizeof(*lanes)) != 0) {
+        return NULL;
+    }
+
+    lanes = memset(memory, 0, sizeof(*lanes));
+    for (i = 0; i < PRED_LANES; ++i) {
+        lanes->lanes[i].number = i + 1;
+    }
+    return lanes;
+}
+
+/* Let this thread have a lane with a queue. Under the lock. @return 0 if it has
+ * one, or there is none left for it */
+static int
+lane_assign(pred_lanes_t *lanes, const ucs_rcache_pred_dq_t *dq)
+{
+    unsigned place = ucs_rcache_pred_hash_bits(pred_self(), PRED_LANES_BITS);
+    pred_lane_t *lane;
+    unsigned i;
+
+    if (pred_lane_find(lanes) != NULL) {
+        return 0;
+    }
+
+    for (i = 0; i < PRED_LANE_PROBES; ++i) {
+        lane = &lanes->lanes[(place + i) % PRED_LANES];
+        if (atomic_load_explicit(&lane->thread, memory_order_relaxed) == 0) {
+            lane->dq = *dq;
+            ucs_list_head_init(&lane->dq.lost);
+            lanes->used |= UCS_BIT(lane->number - 1);
+            atomic_store_explicit(&lane->thread, pred_self(),
+                                  memory_order_relaxed);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether this thread has no lane, and can have one */
+static int needs_lane(pred_lanes_t *lanes)
+{
+    unsigned place = ucs_rcache_pred_hash_bits(pred_self(), PRED_LANES_BITS);
+    unsigned i;
+
+    if (lanes == NULL) {
+        return 1;
+    }
+
+    if (pred_lane_find(lanes) != NULL) {
+        return 0;
+    }
+
+    for (i = 0; i < PRED_LANE_PROBES; ++i) {
+        if (atomic_load_explicit(&lanes->lanes[(place + i) % PRED_LANES].thread,
+                                 memory_order_relaxed) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void pred_lane_take(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_acquire);
+    ucs_rcache_pred_dq_t dq;
+    int is_taken;
+
+    if (!needs_lane(lanes)) {
+        return;
+    }
+
+    if (ucs_rcache_pred_dq_init(&dq, pred->params.dq_size) != UCS_OK) {
+        return; /* The lock will do */
+    }
+
+    lanes = (lanes == NULL) ? lanes_make() : NULL;
+
+    pred_lock(pred);
+    if ((atomic_load_explicit(&pred->lanes, memory_order_relaxed) == NULL) &&
+        (lanes != NULL)) {
+        /* Release: whoever finds them without the lock sees them made */
+        atomic_store_explicit(&pred->lanes, lanes, memory_order_release);
+        lanes = NULL;
+    }
+
+    is_taken = (atomic_load_explicit(&pred->lanes, memory_order_relaxed) !=
+                NULL) &&
+               lane_assign(atomic_load_explicit(&pred->lanes,
+                                                memory_order_relaxed), &dq);
+    pred_unlock(pred);
+
+    free(lanes);
+    if (!is_taken) {
+        ucs_rcache_pred_dq_cleanup(&dq);
+    }
+}
+
+/* Move entries of a lane to pred->dq, up to so many */
+static void
+lane_move(ucs_rcache_pred_t *pred, pred_lane_t *lane, unsigned steps)
+{
+    ucs_rcache_pred_dq_entry_t entry;
+
+    while ((steps-- > 0) && ucs_rcache_pred_dq_pop(&lane->dq, &entry)) {
+        if (entry.region->generation == entry.generation) {
+            ucs_rcache_pred_dq_push(&pred->dq, &entry);
+        }
+    }
+}
+
+void pred_lane_give_region(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region)
+{
+    const pred_lane_t *lane = pred_lane_find(
+            atomic_load_explicit(&pred->lanes, memory_order_relaxed));
+    unsigned number         = (lane == NULL) ? 0 : lane->number;
+
+    if (region->lane == number) {
+        return;
+    }
+
+    if ((region->lane != 0) || (region->claimant != number)) {
+        region->lane     = 0;
+        region->claimant = number;
+        region->claims   = 0;
+    }
+
+    if (++region->claims >= PRED_LANE_CLAIMS) {
+        region->lane = number;
+    }
+}
+
+void pred_lanes_cleanup(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_relaxed);
+    unsigned i;
+
+    if (lanes == NULL) {
+        return;
+    }
+
+    ucs_for_each_bit(i, lanes->used) {
+        ucs_rcache_pred_dq_cleanup(&lanes->lanes[i].dq);
+    }
+    free(lanes);
+}
+
+
+/* Move entries of the next lane that has any to pred->dq */
+static void lanes_move(ucs_rcache_pred_t *pred, pred_lanes_t *lanes)
+{
+    unsigned i, place;
+
+    for (i = 1; i <= PRED_LANES; ++i) {
+        place = (lanes->moved + i) % PRED_LANES;
+        if ((lanes->used & UCS_BIT(place)) &&
+            !ucs_rcache_pred_dq_is_empty(&lanes->lanes[place].dq)) {
+            lane_move(pred, &lanes->lanes[place], MOVE_STEPS);
+            lanes->moved = place;
+            return;
+        }
+    }
+}
+
+int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_relaxed);
+
+    if (ucs_rcache_pred_dq_pop(&pred->dq, entry)) {
+        return 1;
+    }
+
+    if (lanes == NULL) {
+        return 0;
+    }
+
+    lanes_move(pred, lanes);
+    return ucs_rcache_pred_dq_pop(&pred->dq, entry);
+}
+
+ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_relaxed);
+    ucs_rcache_pred_region_t *region;
+    unsigned i;
+
+    region = ucs_rcache_pred_dq_pop_lost(&pred->dq);
+    if ((region != NULL) || (lanes == NULL)) {
+        return region;
+    }
+
+    ucs_for_each_bit(i, lanes->used) {
+        region = ucs_rcache_pred_dq_pop_lost(&lanes->lanes[i].dq);
+        if (region != NULL) {
+            return region;
+        }
+    }
+    return NULL;
+}
+
+int pred_dq_is_empty(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_relaxed);
+    unsigned i;
+
+    if (!ucs_rcache_pred_dq_is_empty(&pred->dq)) {
+        return 0;
+    }
+
+    if (lanes != NULL) {
+        ucs_for_each_bit(i, lanes->used) {
+            if (!ucs_rcache_pred_dq_is_empty(&lanes->lanes[i].dq)) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+uint64_t pred_dq_dropped(const ucs_rcache_pred_t *pred)
+{
+    const pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                                     memory_order_relaxed);
+    uint64_t dropped          = pred->dq.dropped;
+    unsigned i;
+
+    if (lanes != NULL) {
+        ucs_for_each_bit(i, lanes->used) {
+            dropped += lanes->lanes[i].dq.dropped;
+        }
+    }
+    return dropped;
+}

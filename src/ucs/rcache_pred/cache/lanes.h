@@ -1,0 +1,244 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_LANES_H_
+#define UCS_RCACHE_PRED_LANES_H_
+
+#include "cache.h"
+
+#include <ucs/base/hash.h>
+
+#include <ucs/sys/math.h>
+
+/** @file lanes.h
+ *
+ * Uses of several threads at a time. One lock for all of them would make each
+ * hit wait for cache lines of other processors. So each thread has a lane, and a
+ * region that is used over and over by one thread belongs to its lane: begin and
+ * end of such a use touch the lane and the region, which no other thread writes
+ * meanwhile.
+ *
+ * A lane is a lock that only its own thread takes, and which the lock of the cache
+ * includes: whoever takes that lock waits until no thread is in its lane, and a
+ * thread enters its lane only while nobody has the lock. Either of the two
+ * writes what it takes and then reads what the other one takes, both
+ * sequentially consistent, so that one sees the other (Dekker). Hence all that is
+ * said to be protected by the lock is so still, and a thread in its lane may read
+ * all of it, but write only
+ *
+ *   - its lane, with the lists and the queue that are in there, and
+ *   - those fields of the regions of its lane that a use writes, their number of
+ *     entries, and their places in these lists.
+ *
+ * The queue of a lane is moved to pred->dq whenever that is empty. So the entries of
+ * a region may be taken out in another order than that of the uses, if they
+ * went through the lock and through a lane by turns: of these, those that were
+ * overtaken are left out (pred_region_learn()).
+ *
+ * There are no lanes until two threads have taken turns at uses for a while: a
+ * single thread takes the lock, which costs as much as to enter a lane. Nor are
+ * there any if events are emitted, whose order would be lost, or on demand.
+ */
+
+/** At most so many threads have a lane. Others take the lock. */
+#define PRED_LANES      64
+#define PRED_LANES_BITS 6
+
+/** How far from where its hash says a thread looks for its lane. */
+#define PRED_LANE_PROBES 4
+
+/** After so many turns of threads at uses there are lanes. */
+#define PRED_LANES_TURNS 64
+
+/** A region belongs to the lane of a thread after so many uses in a row by that
+ *  thread, and no longer once another one uses it. */
+#define PRED_LANE_CLAIMS 8
+
+
+typedef struct pred_lane {
+    /** pred_self() of its thread; 0: none has it. Written once, under the lock.
+     *  Relaxed: a thread only looks for its own number. A thread that ends leaves
+     *  its lane to whoever gets the same number. */
+    _Atomic uintptr_t       thread;
+    /** Whether the thread is in the lane. Only that thread writes it. Sequentially
+     *  consistent when it enters, see above; release when it leaves: whoever has
+     *  the lock next sees what it wrote. */
+    _Atomic int             busy;
+    unsigned                number; /**< From 1. Constant */
+    /** What is to be added to the statistics */
+    uint64_t                uses, hits, early;
+    /** What is to be added to table->noted */
+    ucs_rcache_pred_noted_t noted;
+    /* Another cache line: whoever takes the lock does not read it */
+    ucs_rcache_pred_dq_t    dq UCS_V_ALIGNED(64);
+    /** How many uses go straight to the lock, since others were not found in the
+     *  lane, and how many will after the next one that is not. Only the thread of
+     *  the lane reads and writes these two. */
+    uint16_t                skips;
+    uint16_t                penalty;
+} UCS_V_ALIGNED(64) pred_lane_t;
+
+
+/** The lanes of a cache. */
+struct pred_lanes {
+    pred_lane_t lanes[PRED_LANES];
+    /** The lanes that have a thread, as bits. Under the lock */
+    uint64_t    used;
+    /** The lane, from 0, whose entries were moved last. Under the lock */
+    unsigned    moved;
+};
+
+
+/** A use that goes to its lane in vain makes cache lines move that those of other
+ *  threads under the lock need. It therefore makes so many more of the next ones
+ *  go straight to the lock, up to the maximum, and each that is found in the lane
+ *  makes one less: where fewer than two in three are, most take the lock. */
+#define PRED_LANE_PENALTY     2
+#define PRED_LANE_PENALTY_MAX 64
+
+/** @return the lane of this thread; NULL: it has none. */
+static UCS_F_ALWAYS_INLINE pred_lane_t *pred_lane_find(pred_lanes_t *lanes)
+{
+    uintptr_t self = pred_self();
+    unsigned place = ucs_rcache_pred_hash_bits(self, PRED_LANES_BITS);
+    pred_lane_t *lane;
+    unsigned i;
+
+    for (i = 0; i < PRED_LANE_PROBES; ++i) {
+        lane = &lanes->lanes[(place + i) % PRED_LANES];
+        if (ucs_likely(atomic_load_explicit(&lane->thread,
+                                            memory_order_relaxed) == self)) {
+            return lane;
+        }
+    }
+
+    return NULL;
+}
+
+/** Wait until nobody has the lock of the cache. */
+void pred_lane_wait(ucs_rcache_pred_t *pred);
+
+/** @return whether a use that begins now goes straight to the lock. */
+static UCS_F_ALWAYS_INLINE int pred_lane_skips(pred_lane_t *lane)
+{
+    if (ucs_likely(lane->skips == 0)) {
+        return 0;
+    }
+    --lane->skips;
+    return 1;
+}
+
+/** Note whether a use was found in a lane. */
+static UCS_F_ALWAYS_INLINE void pred_lane_note(pred_lane_t *lane, int is_found)
+{
+    if (ucs_likely(is_found)) {
+        lane->penalty -= (lane->penalty > 0);
+    } else {
+        lane->penalty = ucs_min(lane->penalty + PRED_LANE_PENALTY,
+                                PRED_LANE_PENALTY_MAX);
+        lane->skips   = lane->penalty;
+    }
+}
+
+/** Leave a lane. */
+static UCS_F_ALWAYS_INLINE void pred_lane_leave(pred_lane_t *lane)
+{
+    /* Release: see the field */
+    atomic_store_explicit(&lane->busy, 0, memory_order_release);
+}
+
+/** Enter the lane of this thread. @return 0 if the thread has to take the lock
+ *  instead, to unmap what was deferred. */
+static UCS_F_ALWAYS_INLINE int
+pred_lane_enter(ucs_rcache_pred_t *pred, pred_lane_t *lane)
+{
+    for (;;) {
+        atomic_store(&lane->busy, 1);
+        if (ucs_likely(atomic_load(&pred->lock) == 0)) {
+            break;
+        }
+        pred_lane_leave(lane);
+        pred_lane_wait(pred);
+    }
+
+    if (ucs_unlikely(atomic_load_explicit(&pred->num_deferred,
+                                          memory_order_relaxed) > 0)) {
+        pred_lane_leave(lane);
+        return 0;
+    }
+    return 1;
+}
+
+/** @return whether this thread is in its lane: this is the handler of a signal
+ *          that has interrupted it. */
+static inline int pred_lane_is_own(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_acquire);
+    pred_lane_t *lane   = (lanes == NULL) ? NULL : pred_lane_find(lanes);
+
+    /* Relaxed: the thread itself writes it */
+    return (lane != NULL) &&
+           atomic_load_explicit(&lane->busy, memory_order_relaxed);
+}
+
+/** Note that this thread has begun a use. Under the lock. @return whether it needs
+ *  a lane, which pred_lane_take() gives it. */
+static UCS_F_ALWAYS_INLINE int pred_lane_note_use(ucs_rcache_pred_t *pred)
+{
+    if (ucs_likely(pred->turns.thread == pred_self())) {
+        return 0;
+    }
+
+    pred->turns.thread = pred_self();
+    return ++pred->turns.count >= PRED_LANES_TURNS;
+}
+
+/** Give this thread a lane, unless it has one or there is none. Allocates memory;
+ *  without the lock. */
+void pred_lane_take(ucs_rcache_pred_t *pred);
+
+/** A use of a region was begun by this thread, under the lock: let the next ones go
+ *  through its lane. */
+void pred_lane_give_region(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region);
+
+/** Free all lanes. */
+void pred_lanes_cleanup(ucs_rcache_pred_t *pred);
+
+
+/** @return whether the queue of a lane can take an entry of a region without the
+ *          lock. In the lane. */
+static UCS_F_ALWAYS_INLINE int
+pred_lane_has_room(const pred_lane_t *lane,
+                   const ucs_rcache_pred_region_t *region)
+{
+    const ucs_rcache_pred_dq_entry_t *oldest;
+
+    /* The list that a lost region is in may be another one's */
+    if (ucs_unlikely(region->lost)) {
+        return 0;
+    }
+
+    /* The entry that is overwritten is counted in its region */
+    oldest = ucs_rcache_pred_dq_next_dropped(&lane->dq);
+    return ucs_likely(oldest == NULL) ||
+           (oldest->region->generation != oldest->generation) ||
+           (oldest->region->lane == lane->number);
+}
+
+
+/* The queue of uses that have ended: pred->dq, and after it those of the lanes. All
+ * under the lock */
+
+int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry);
+ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred);
+int pred_dq_is_empty(ucs_rcache_pred_t *pred);
+
+/** @return how many entries were overwritten so far. */
+uint64_t pred_dq_dropped(const ucs_rcache_pred_t *pred);
+
+#endif

@@ -1,0 +1,275 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "threads_test.h"
+
+/* Uses of several threads that do not wait for each other */
+class test_lanes : public threads_test {
+protected:
+    /* More turns than are needed until there are lanes */
+    static constexpr unsigned TURNS = 100;
+
+    void use(unsigned b)
+    {
+        end(begin(buffer(b), PAGE));
+    }
+
+    void in_another_thread(std::function<void()> func)
+    {
+        std::thread(func).join();
+    }
+
+    /* Two threads take turns, so that each gets a lane. This one has used the first
+     * buffer, and the other one the second */
+    void make_lanes()
+    {
+        create();
+        run_in_turns([this] { use(0); }, [this] { use(1); });
+    }
+
+    /* Run a function in this thread and another one in another thread, by turns */
+    void run_in_turns(std::function<void()> here, std::function<void()> there)
+    {
+        std::atomic<unsigned> turn{0};
+        std::thread other([&] {
+            for (unsigned i = 1; i < 2 * TURNS; i += 2) {
+                wait_for(turn, i);
+                there();
+                ++turn;
+            }
+        });
+
+        for (unsigned i = 0; i < 2 * TURNS; i += 2) {
+            wait_for(turn, i);
+            here();
+            ++turn;
+        }
+        other.join();
+    }
+
+    static void wait_for(const std::atomic<unsigned> &turn, unsigned value)
+    {
+        while (turn != value) {
+            std::this_thread::yield();
+        }
+    }
+
+    uint64_t registrations()
+    {
+        return stats().regs_critical;
+    }
+};
+
+TEST_F(test_lanes, one_thread_has_none)
+{
+    create();
+    for (unsigned i = 0; i < 10 * TURNS; ++i) {
+        use(i % NUM_BUFFERS);
+    }
+    EXPECT_EQ(0u, test_pred_num_lanes(m_pred));
+}
+
+TEST_F(test_lanes, two_threads_have_two)
+{
+    make_lanes();
+    EXPECT_EQ(2u, test_pred_num_lanes(m_pred));
+    EXPECT_EQ(2u, test_pred_num_in_lanes(m_pred));
+    EXPECT_EQ(2 * TURNS, stats().uses);
+    EXPECT_EQ(2 * TURNS - 2, stats().hits);
+    EXPECT_EQ(2u, stats().regs_critical);
+}
+
+TEST_F(test_lanes, none_where_events_are_in_order)
+{
+    ucs_rcache_pred_sink_t sink = {
+        [](void*, const ucs_rcache_pred_event_t*) {}, nullptr
+    };
+
+    m_params.sink = &sink;
+    make_lanes();
+    EXPECT_EQ(0u, test_pred_num_lanes(m_pred));
+    destroy();
+}
+
+TEST_F(test_lanes, none_on_demand)
+{
+    m_params.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+    m_params.helper = UCS_RCACHE_PRED_HELPER_OFF;
+    make_lanes();
+    EXPECT_EQ(0u, test_pred_num_lanes(m_pred));
+}
+
+TEST_F(test_lanes, another_thread_takes_a_region_out)
+{
+    make_lanes();
+    in_another_thread([this] { use(0); });
+    EXPECT_EQ(1u, test_pred_num_in_lanes(m_pred));
+    /* It is this thread's again after some uses in a row */
+    for (unsigned i = 0; i < TURNS; ++i) {
+        use(0);
+    }
+    EXPECT_EQ(2u, test_pred_num_in_lanes(m_pred));
+    EXPECT_EQ(2u, stats().regs_critical);
+}
+
+/* A use that began in a lane ends under the lock, if another thread ends it */
+TEST_F(test_lanes, another_thread_ends_a_use)
+{
+    make_lanes();
+    for (unsigned i = 0; i < TURNS; ++i) {
+        void *memh = begin(buffer(0), PAGE);
+        in_another_thread([this, memh] { end(memh); });
+    }
+    EXPECT_EQ(3 * TURNS, stats().uses);
+    EXPECT_EQ(2u, stats().regs_critical);
+}
+
+TEST_F(test_lanes, helper_learns_of_all_uses)
+{
+    make_lanes();
+    poll();
+    for (unsigned i = 0; i < 20; ++i) {
+        m_world.advance(MSEC);
+        use(0);
+        poll();
+    }
+    EXPECT_TRUE(test_pred_validate(m_pred) == nullptr);
+    run_until_asleep(10 * SEC);
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(0u, stats().dq_dropped);
+}
+
+TEST_F(test_lanes, unmap_is_seen_by_the_next_use)
+{
+    make_lanes();
+    for (unsigned i = 0; i < TURNS; ++i) {
+        uint64_t before = registrations();
+
+        use(0);
+        EXPECT_EQ(before + (i > 0), registrations());
+        unmap(buffer(0), PAGE);
+        poll();
+    }
+}
+
+/* The handler of a signal that has interrupted a thread in its lane */
+TEST_F(test_lanes, unmap_in_a_handler)
+{
+    uint64_t before;
+
+    make_lanes();
+    /* More than there is room to remember, too */
+    for (unsigned num : {1, 3, 40}) {
+        use(0);
+        before = registrations();
+        ASSERT_TRUE(test_pred_enter_lane(m_pred));
+        for (unsigned i = 0; i < num; ++i) {
+            unmap(buffer(i == 0 ? 0 : 2 + i), PAGE);
+        }
+        test_pred_leave_lane(m_pred);
+        use(0);
+        EXPECT_EQ(before + 1, registrations());
+    }
+}
+
+/* The same in several threads at a time, while uses and a helper go on */
+TEST_F(test_lanes, unmaps_in_handlers_of_several_threads)
+{
+    m_num_own = 16;
+    run_in_child([this] {
+        create();
+        start_poller();
+        for (unsigned t = 0; t < 2; ++t) {
+            m_threads.emplace_back([this, t] {
+                while (!m_stop) {
+                    unsigned b      = 48 + t;
+                    uint64_t serial;
+
+                    end(begin(buffer(b), PAGE));
+                    if (!test_pred_enter_lane(m_pred)) {
+                        continue;
+                    }
+                    serial = m_world.serial();
+                    ucs_rcache_pred_unmapped(m_pred, (uintptr_t)buffer(b),
+                                             (uintptr_t)buffer(b, 4 * PAGE));
+                    test_pred_leave_lane(m_pred);
+                    m_min_serial[b] = serial;
+                }
+            });
+        }
+        run_users(3);
+        EXPECT_GE(test_pred_num_lanes(m_pred), 2u);
+        finish();
+    });
+}
+
+/* Threads with buffers of their own, which others use now and then */
+class test_lanes_random : public test_lanes {
+protected:
+    test_lanes_random()
+    {
+        m_num_own = 16;
+    }
+};
+
+TEST_F(test_lanes_random, uses_and_helper)
+{
+    run_in_child(3, 1, 0);
+}
+
+TEST_F(test_lanes_random, uses_unmaps_and_helper)
+{
+    run_in_child(4, 1, 1);
+}
+
+TEST_F(test_lanes_random, small_queue)
+{
+    m_params.dq_size = 2;
+    run_in_child(3, 1, 1);
+}
+
+TEST_F(test_lanes_random, fewer_regions_than_buffers)
+{
+    m_params.known_regions = 16;
+    m_params.dq_size       = 16;
+    run_in_child(3, 1, 1);
+}
+
+TEST_F(test_lanes_random, uses_and_progress)
+{
+    m_params.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
+    run_in_child([this] {
+        create();
+        start_progress();
+        start_unmapper();
+        run_users(3);
+        finish();
+    });
+}
+
+/* More threads than there are lanes: the rest takes the lock */
+TEST_F(test_lanes_random, many_threads)
+{
+    m_num_own   = 1;
+    m_num_uses /= 20;
+    run_in_child(100, 1, 1);
+}
+
+TEST_F(test_lanes_random, purge_and_statistics)
+{
+    run_in_child([this] {
+        create();
+        start_poller();
+        m_threads.emplace_back([this] {
+            while (!m_stop) {
+                ucs_rcache_pred_purge(m_pred);
+                EXPECT_LE(stats().hits, stats().uses);
+            }
+        });
+        run_users(3);
+        finish();
+    });
+}
