@@ -114,6 +114,9 @@ typedef struct ucs_arena {
     /** When the helper is to be called, see ucs_arena_due(). Written under the
      *  lock; relaxed. */
     _Atomic uint64_t    due;
+    /** How often that was made earlier by others than the helper, see
+     *  ucs_arena_num_wakes(). Written under the lock; relaxed */
+    _Atomic uint64_t    num_wakes;
     _Atomic uint64_t    answered;   /**< See the statistics. Relaxed */
 
     pthread_mutex_t     lock;       /**< Around all below. Held for moments;
@@ -328,12 +331,21 @@ void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
 void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats);
 
 /** @return when ucs_arena_tend() is to be called; 0: at once; UCS_ARENA_NEVER:
- *          there is nothing to do. Allocating and freeing may lower it, so that
- *          who sees that it has become earlier may wake the helper. */
+ *          there is nothing to do. Allocating and freeing may lower it, see
+ *          ucs_arena_num_wakes(). */
 static UCS_F_ALWAYS_INLINE ucs_arena_time_t
 ucs_arena_due(const ucs_arena_t *arena)
 {
     return atomic_load_explicit(&arena->due, memory_order_relaxed);
+}
+
+/** @return a number that is another one after a call, if the helper is to be called
+ *  earlier because of it. (To compare ucs_arena_due() before and after the call would
+ *  not do: the helper may have ended a round in between, and be about to wait.) */
+static UCS_F_ALWAYS_INLINE uint64_t
+ucs_arena_num_wakes(const ucs_arena_t *arena)
+{
+    return atomic_load_explicit(&arena->num_wakes, memory_order_relaxed);
 }
 
 /**

@@ -57,6 +57,10 @@ ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when)
 {
     if (when < atomic_load_explicit(&arena->due, memory_order_relaxed)) {
         atomic_store_explicit(&arena->due, when, memory_order_relaxed);
+        atomic_store_explicit(
+                &arena->num_wakes,
+                atomic_load_explicit(&arena->num_wakes, memory_order_relaxed) +
+                1, memory_order_relaxed);
     }
 }
 

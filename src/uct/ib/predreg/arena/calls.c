@@ -102,29 +102,28 @@ is_protected(const uct_predreg_served_t *served, const range_t *range)
 }
 
 /* Wake the helper if it has something to do earlier than before */
-static void
-look_after(uct_predreg_served_t *served, ucs_arena_time_t due)
+static void look_after(uct_predreg_served_t *served, uint64_t num_wakes)
 {
-    if (ucs_arena_due(served->super) < due) {
+    if (ucs_arena_num_wakes(served->super) != num_wakes) {
         served->wake(served->arg);
     }
 }
 
 static void *allocate(uct_predreg_served_t *served, size_t length)
 {
-    ucs_arena_time_t due = ucs_arena_due(served->super);
-    void *address        = ucs_arena_allocate(served->super, length, 0);
+    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
+    void *address      = ucs_arena_allocate(served->super, length, 0);
 
-    look_after(served, due);
+    look_after(served, num_wakes);
     return address;
 }
 
 static int extend(uct_predreg_served_t *served, uintptr_t end, size_t length)
 {
-    ucs_arena_time_t due = ucs_arena_due(served->super);
-    ucs_status_t status  = ucs_arena_extend(served->super, (void*)end, length);
+    uint64_t num_wakes  = ucs_arena_num_wakes(served->super);
+    ucs_status_t status = ucs_arena_extend(served->super, (void*)end, length);
 
-    look_after(served, due);
+    look_after(served, num_wakes);
     return status == UCS_OK;
 }
 
@@ -140,22 +139,22 @@ static void renew(uct_predreg_served_t *served, const range_t *part)
 /* Free memory of the arena. @return 0 if the kernel is to unmap it */
 static int release(uct_predreg_served_t *served, const range_t *part)
 {
-    ucs_arena_time_t due = ucs_arena_due(served->super);
+    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
     ucs_status_t status;
 
     renew(served, part);
     status = ucs_arena_free(served->super, (void*)part->start, length_of(part),
                             served->now(served->arg));
-    look_after(served, due);
+    look_after(served, num_wakes);
     return status != UCS_ERR_UNSUPPORTED;
 }
 
 static void spoil(uct_predreg_served_t *served, const range_t *part)
 {
-    ucs_arena_time_t due = ucs_arena_due(served->super);
+    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
 
     (void)ucs_arena_spoil(served->super, (void*)part->start, length_of(part));
-    look_after(served, due);
+    look_after(served, num_wakes);
 }
 
 /* The kernel is to do something to live memory, of which a slab is spoilt. It may
