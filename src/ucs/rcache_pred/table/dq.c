@@ -32,26 +32,29 @@ void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq)
 
 /* Take the oldest entry out of the ring, and out of the count of its region.
  *
- * @return the region, if it has no entry any more; else, and if the region was
- *         freed since the use, NULL. */
-static ucs_rcache_pred_region_t *
-take_oldest(ucs_rcache_pred_dq_t *dq, ucs_rcache_pred_dq_entry_t **entry_p)
+ * @return the entry, of a region that may have been freed since the use. */
+static ucs_rcache_pred_dq_entry_t *take_oldest(ucs_rcache_pred_dq_t *dq)
 {
     ucs_rcache_pred_dq_entry_t *entry = &dq->entries[dq->tail++ & dq->mask];
 
-    *entry_p = entry;
-    return ((entry->region->generation == entry->generation) &&
-            (--entry->region->num_entries == 0)) ? entry->region : NULL;
+    if (entry->region->generation == entry->generation) {
+        --entry->region->num_entries;
+    }
+    return entry;
 }
 
+/* A region whose last use is dropped is lost even if it has other entries: they
+ * are of earlier uses, and whoever looks at these waits for that of the last one.
+ * Entries are not always in the order of the uses: a region may have some in
+ * several queues, and uses in pieces end when they like. */
 static void drop_oldest(ucs_rcache_pred_dq_t *dq)
 {
-    ucs_rcache_pred_dq_entry_t *entry;
-    ucs_rcache_pred_region_t *region;
+    const ucs_rcache_pred_dq_entry_t *entry = take_oldest(dq);
+    ucs_rcache_pred_region_t *region        = entry->region;
 
     ++dq->dropped;
-    region = take_oldest(dq, &entry);
-    if (region != NULL) {
+    if ((region->generation == entry->generation) && !region->lost &&
+        ((region->num_entries == 0) || (entry->begin >= region->begin))) {
         region->lost = 1;
         ucs_list_add_tail(&dq->lost, &region->lost_link);
     }
@@ -69,8 +72,10 @@ void ucs_rcache_pred_dq_forget(ucs_rcache_pred_dq_t *dq,
 void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
                              const ucs_rcache_pred_dq_entry_t *entry)
 {
-    /* The new entry tells more than the region knew of the use before */
-    ucs_rcache_pred_dq_forget(dq, entry->region);
+    /* The entry of the last use tells as much as the region knows of it */
+    if (ucs_likely(entry->begin >= entry->region->begin)) {
+        ucs_rcache_pred_dq_forget(dq, entry->region);
+    }
 
     /* Not later, since the oldest entry may be of the same region */
     ++entry->region->num_entries;
@@ -84,14 +89,11 @@ void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
                            ucs_rcache_pred_dq_entry_t *entry)
 {
-    ucs_rcache_pred_dq_entry_t *oldest;
-
     if (dq->head == dq->tail) {
         return 0;
     }
 
-    take_oldest(dq, &oldest);
-    *entry = *oldest;
+    *entry = *take_oldest(dq);
     return 1;
 }
 

@@ -18,9 +18,9 @@
  * The deregistration queue, DQ for short (CF'11, sections 3.2 and 4.1), in
  * which uses that have ended are handed to the helper. It is a bounded ring.
  * When it is full, new entries overwrite the oldest, as in the paper. But no
- * region gets lost: if the last of its entries is overwritten, the region
- * itself goes to a list. It knows its last use, so that only uses before that
- * are forgotten.
+ * region gets lost: if the last of its entries is overwritten, or that of its
+ * last use, the region itself goes to a list. It knows its last use, so that only
+ * uses before that are forgotten.
  *
  * All functions but the first two are called under the cache's lock, which the
  * end of a use holds anyway. Each takes a bounded number of steps.
@@ -51,9 +51,9 @@ typedef struct ucs_rcache_pred_dq {
     uint64_t                   dropped; /**< Number of entries that were
                                              overwritten before they were
                                              popped */
-    ucs_list_link_t            lost;    /**< Regions whose last entry was
-                                             overwritten, linked through
-                                             lost_link */
+    ucs_list_link_t            lost;    /**< Regions whose last entry, or that of
+                                             their last use, was overwritten,
+                                             linked through lost_link */
 } ucs_rcache_pred_dq_t;
 
 

@@ -141,7 +141,8 @@ typedef struct ucs_rcache_pred_region {
     uint32_t                       num_entries; /**< Entries in the DQ. No more
                                                      than fit in there */
     uint8_t                        lost;        /**< Not 0: the last of its
-                                                     entries was overwritten */
+                                                     entries, or that of its last
+                                                     use, was overwritten */
     uint8_t                        renewed;     /**< Not 0: registered since the
                                                      helper learned of a use
                                                      last */

@@ -37,7 +37,13 @@ protected:
      * it was. */
     void push(unsigned region)
     {
-        uint64_t n    = m_next++;
+        m_regions[region].begin = m_next;
+        push_of(region, m_next++);
+    }
+
+    /* The nth use, which may be an earlier one than others of the region */
+    void push_of(unsigned region, uint64_t n)
+    {
         entry_t entry = {&m_regions[region], m_regions[region].generation, n,
                          {n * 3, n * 4}, {n * 5, n * 7, n * 11}, (unsigned)n};
 
@@ -278,4 +284,30 @@ TEST_F(test_dq, every_region_comes_out)
         }
     }
     EXPECT_EQ(last, seen);
+}
+
+/* Entries of earlier uses do not stand for the last one */
+TEST_F(test_dq, last_use_is_lost_beside_others)
+{
+    push(0);
+    uint64_t last = m_next - 1;
+    for (unsigned i = 1; i < SIZE; ++i) {
+        push_of(0, last - 1);
+    }
+    EXPECT_EQ(-1, pop_lost());
+    push_of(0, last - 1); /* Drops that of the last use */
+    EXPECT_FALSE(is_empty());
+    EXPECT_EQ(0, pop_lost());
+    EXPECT_EQ(-1, pop_lost());
+}
+
+TEST_F(test_dq, earlier_use_does_not_find_the_last_one)
+{
+    push(0);
+    uint64_t last = m_next - 1;
+    for (unsigned i = 0; i < SIZE; ++i) {
+        push(1);
+    }
+    push_of(0, last - 1);
+    EXPECT_EQ(0, pop_lost());
 }
