@@ -118,9 +118,9 @@ where_and_when()
 # cannot be seen in them, made meaningless; LOAD is the load average before
 busy_note()
 {
-    awk -v load="$1" -v cpus="$(nproc)" 'BEGIN {
-        if (load > cpus / 4) {
-            print "**This machine was busy** (load average " load " before the" \
+    awk -v busy="$1" -v cpus="$(nproc)" 'BEGIN {
+        if (busy > cpus / 4) {
+            print "**This machine was busy** (load average " busy " before the" \
                   " runs, " cpus " processors):\ncompare memory and counts," \
                   " not run times.\n"
         }
