@@ -6,6 +6,8 @@
 
 #include "callsite.h"
 
+#include <ucs/base/align.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -40,9 +42,10 @@ static void table_grow(ucs_rcache_pred_site_table_t *table)
     }
 
     table->hand      = table->num_sites;
-    table->num_sites = ucs_min(table->limit, ucs_align_down(table->num_sites,
-                                                            CHUNK_SITES) +
-                                             CHUNK_SITES);
+    table->num_sites = ucs_min(
+            table->limit,
+            ucs_rcache_pred_align_down(table->num_sites, CHUNK_SITES) +
+            CHUNK_SITES);
 }
 
 ucs_status_t
