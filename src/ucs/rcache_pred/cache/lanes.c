@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many entries are moved at most while the lock is held once: reading them
- * from the cache of another processor takes some 50 ns each */
+/* So many entries of a lane are moved at most while the lock is held once: they are
+ * in the cache of another processor, and threads wait for the lock meanwhile */
 #define MOVE_STEPS 32
 
 
@@ -63,54 +63,30 @@ static pred_lanes_t *lanes_make(void)
     return lanes;
 }
 
-/* Let this thread have a lane with a queue. Under the lock. @return 0 if it has
- * one, or there is none left for it */
+/* @return a lane that this thread may take, since it has none and no other thread
+ *         has that one; NULL: there is none */
+static pred_lane_t *free_lane(pred_lanes_t *lanes)
+{
+    return (pred_lane_find(lanes) != NULL) ? NULL :
+                                             pred_lane_find_of(lanes, 0);
+}
+
+/* Let this thread have a lane with this queue. Under the lock. @return whether
+ * it was given one */
 static int
 lane_assign(pred_lanes_t *lanes, const ucs_rcache_pred_dq_t *dq)
 {
-    unsigned place = ucs_rcache_pred_hash_bits(pred_self(), PRED_LANES_BITS);
-    pred_lane_t *lane;
-    unsigned i;
+    pred_lane_t *lane = free_lane(lanes);
 
-    if (pred_lane_find(lanes) != NULL) {
+    if (lane == NULL) {
         return 0;
     }
 
-    for (i = 0; i < PRED_LANE_PROBES; ++i) {
-        lane = &lanes->lanes[(place + i) % PRED_LANES];
-        if (atomic_load_explicit(&lane->thread, memory_order_relaxed) == 0) {
-            lane->dq = *dq;
-            ucs_list_head_init(&lane->dq.lost);
-            lanes->used |= UCS_BIT(lane->number - 1);
-            atomic_store_explicit(&lane->thread, pred_self(),
-                                  memory_order_relaxed);
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Whether this thread has no lane, and can have one */
-static int needs_lane(pred_lanes_t *lanes)
-{
-    unsigned place = ucs_rcache_pred_hash_bits(pred_self(), PRED_LANES_BITS);
-    unsigned i;
-
-    if (lanes == NULL) {
-        return 1;
-    }
-
-    if (pred_lane_find(lanes) != NULL) {
-        return 0;
-    }
-
-    for (i = 0; i < PRED_LANE_PROBES; ++i) {
-        if (atomic_load_explicit(&lanes->lanes[(place + i) % PRED_LANES].thread,
-                                 memory_order_relaxed) == 0) {
-            return 1;
-        }
-    }
-    return 0;
+    lane->dq = *dq;
+    ucs_list_head_init(&lane->dq.lost); /* The head of a list cannot be copied */
+    lanes->used |= UCS_BIT(lane->number - 1);
+    atomic_store_explicit(&lane->thread, pred_self(), memory_order_relaxed);
+    return 1;
 }
 
 void pred_lane_take(ucs_rcache_pred_t *pred)
@@ -120,7 +96,7 @@ void pred_lane_take(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_dq_t dq;
     int is_taken;
 
-    if (!needs_lane(lanes)) {
+    if ((lanes != NULL) && (free_lane(lanes) == NULL)) {
         return;
     }
 
@@ -133,7 +109,8 @@ void pred_lane_take(ucs_rcache_pred_t *pred)
     pred_lock(pred);
     if ((atomic_load_explicit(&pred->lanes, memory_order_relaxed) == NULL) &&
         (lanes != NULL)) {
-        /* Release: whoever finds them without the lock sees them made */
+        /* Release: a thread that reads the pointer without the lock sees the
+         * lanes initialized */
         atomic_store_explicit(&pred->lanes, lanes, memory_order_release);
         lanes = NULL;
     }
@@ -150,7 +127,8 @@ void pred_lane_take(ucs_rcache_pred_t *pred)
     }
 }
 
-/* Move entries of a lane to pred->dq, up to so many */
+/* Move the oldest entries of a lane to pred->dq, at most so many as there are
+ * steps. Entries of regions that were freed since are left out */
 static void
 lane_move(ucs_rcache_pred_t *pred, pred_lane_t *lane, unsigned steps)
 {

@@ -99,23 +99,31 @@ struct pred_lanes {
 #define PRED_LANE_PENALTY     2
 #define PRED_LANE_PENALTY_MAX 64
 
-/** @return the lane of this thread; NULL: it has none. */
-static UCS_F_ALWAYS_INLINE pred_lane_t *pred_lane_find(pred_lanes_t *lanes)
+/** @return of the places where this thread looks for its lane, the first one that
+ *          has this thread (0: that nobody has); NULL: there is none. */
+static UCS_F_ALWAYS_INLINE pred_lane_t *
+pred_lane_find_of(pred_lanes_t *lanes, uintptr_t thread)
 {
-    uintptr_t self = pred_self();
-    unsigned place = ucs_rcache_pred_hash_bits(self, PRED_LANES_BITS);
+    unsigned place = ucs_rcache_pred_hash_bits(pred_self(), PRED_LANES_BITS);
     pred_lane_t *lane;
     unsigned i;
 
     for (i = 0; i < PRED_LANE_PROBES; ++i) {
         lane = &lanes->lanes[(place + i) % PRED_LANES];
         if (ucs_likely(atomic_load_explicit(&lane->thread,
-                                            memory_order_relaxed) == self)) {
+                                            memory_order_relaxed) ==
+                       thread)) {
             return lane;
         }
     }
 
     return NULL;
+}
+
+/** @return the lane of this thread; NULL: it has none. */
+static UCS_F_ALWAYS_INLINE pred_lane_t *pred_lane_find(pred_lanes_t *lanes)
+{
+    return pred_lane_find_of(lanes, pred_self());
 }
 
 /** Wait until nobody has the lock of the cache. */
