@@ -29,7 +29,8 @@ const uint64_t ucs_callpath_factors[UCS_CALLPATH_MAX_SLOTS] = {
 };
 
 
-/* The key of a layout at a way, which is odd as the key of the first way is */
+/* The key under which the layout of a way, a number from 0, is in the table. It is
+ * odd, as the key of way 0 is: an even one marks a layout that is being written */
 static uint64_t key_at(uint64_t key, unsigned way)
 {
     return key + way * (UCS_RCACHE_PRED_HASH_GOLDEN << 1);
@@ -113,7 +114,8 @@ add(ucs_callpath_layouts_t *layouts, uint64_t key, unsigned way,
     for (i = 0; i < LAYOUT_PROBES; ++i) {
         layout = ucs_callpath_layout_at(layouts, key, i);
         found  = 0;
-        /* Relaxed: nothing was written there before */
+        /* Relaxed: whoever takes the place reads nothing that another thread has
+         * written there */
         if (atomic_compare_exchange_strong_explicit(&layout->key, &found,
                                                     key & ~1ul,
                                                     memory_order_relaxed,

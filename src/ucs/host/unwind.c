@@ -90,7 +90,8 @@ walk_frame(struct _Unwind_Context *context, void *arg)
         return _URC_NO_REASON;
     }
 
-    /* Anything but a growing address is none of this stack */
+    /* The frames of callers have higher addresses. Where the next one has not,
+     * the unwinder has left this stack */
     if ((walk->count == walk->max) || (top <= walk->bottom) ||
         (top % sizeof(uintptr_t) != 0)) {
         return _URC_NORMAL_STOP;

@@ -83,7 +83,8 @@ static void withdraw_regions(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw)
         head = ucp_fh_pages(table, bucket);
         ucs_hlist_for_each(page, head, hash) {
             region = page->region;
-            /* Once, by the first of its buckets that is here */
+            /* A region of several buckets is withdrawn once, when the first
+             * of those that are in this run is looked at */
             if ((page->bucket == bucket) &&
                 (bucket == ucs_max(run->first, region->run.first)) &&
                 ucp_fh_span_overlaps(&withdraw->span, &region->span)) {

@@ -248,8 +248,8 @@ struct ucs_rcache_pred {
     _Atomic unsigned            num_deferred;
     /** NULL: there are none yet. Written once, under the lock, with release */
     _Atomic(pred_lanes_t*)      lanes;
-    /** Which thread has begun the last use under the lock, and how often it was
-     *  another one than the time before */
+    /** Which thread has begun the last use under the lock, pred_self(), and how
+     *  often it was another one than the time before */
     struct {
         uintptr_t thread;
         uint64_t  count;

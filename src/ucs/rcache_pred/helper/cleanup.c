@@ -104,7 +104,8 @@ static void gc_next(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     pred->rounds.gc_hand = (region == NULL) ? 0 : region->known.start;
 }
 
-/* Whether nothing is lost with a region but what is known of it */
+/* Whether a region can be forgotten now: it is neither registered nor in use, and
+ * no registration of it is scheduled */
 static int is_forgettable(const ucs_rcache_pred_region_t *region)
 {
     return (region->state == UCS_RCACHE_PRED_REGION_IDLE) &&
