@@ -126,6 +126,8 @@ static void make(void)
     params.size        = SIZE;
     params.page_size   = PAGE;
     params.slab_size   = SLAB;
+    params.first_slab  = SLAB;
+    params.limit       = SIZE;
     params.low_water   = SIZE;
     params.high_water  = SIZE;
     params.zero_budget = UCS_ARENA_DEF_ZERO_BUDGET;

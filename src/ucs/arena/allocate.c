@@ -11,19 +11,16 @@
 
 /* Note a request that found no room, so that the helper makes some. To be
  * called under the lock */
-static void demand(ucs_arena_t *arena, uint32_t length, uint32_t align)
+static void refuse(ucs_arena_t *arena, uint32_t length, uint32_t align)
 {
     /* Wherever it begins; at the beginning of a slab it needs no more */
     uint32_t enough = ucs_min(length + align - 1, arena->blocks.slab_pages);
 
     ++arena->stats.refused;
-    if (arena->withheld != UCS_ARENA_NO_PAGE) {
-        return; /* The process forks: there is room again in a moment */
+    /* For what is longer see ucs_arena_missed() */
+    if (enough <= ucs_arena_next_slab(arena)) {
+        ucs_arena_demand(arena, enough);
     }
-
-    arena->demand     = ucs_max(arena->demand, enough);
-    arena->has_shrunk = 0;
-    ucs_arena_wake(arena, arena->opening.at);
 }
 
 /* Find a block. What is clean costs no time, but is not in the caches; memory that
@@ -78,7 +75,7 @@ static uint32_t allocate(ucs_arena_t *arena, uint32_t length, uint32_t align,
 
     block = find(arena, length, align, kind_p);
     if (block == UCS_ARENA_NO_PAGE) {
-        demand(arena, length, align);
+        refuse(arena, length, align);
         return UCS_ARENA_NO_PAGE;
     }
 

@@ -10,6 +10,11 @@
 #include <ucs/sys/math.h>
 
 
+/* A short slab takes as many addresses as a long one. There are addresses for so
+ * many more slabs: an arena whose first slab is a 16th as long as the longest needs 26
+ * slabs that are shorter until they are long, see ucs_arena_next_slab() */
+#define SHORT_SLABS 32
+
 /* Where the parts of an arena are in its memory, bytes from its beginning */
 typedef struct {
     size_t slabs;
@@ -24,6 +29,8 @@ void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params)
 {
     *params = (ucs_arena_params_t){
         .slab_size   = slab_size,
+        .first_slab  = slab_size,
+        .limit       = SIZE_MAX,
         .low_water   = slab_size / UCS_ARENA_DEF_LOW_PART,
         .high_water  = slab_size / UCS_ARENA_DEF_HIGH_PART,
         .zero_budget = UCS_ARENA_DEF_ZERO_BUDGET,
@@ -32,6 +39,15 @@ void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params)
         .idle        = UCS_ARENA_DEF_IDLE,
         .retry       = UCS_ARENA_DEF_RETRY
     };
+}
+
+void ucs_arena_params_grow(ucs_arena_params_t *params, size_t first_slab,
+                           size_t limit)
+{
+    params->first_slab = first_slab;
+    params->limit      = limit;
+    params->size       = limit + ((first_slab < params->slab_size) ?
+                                          SHORT_SLABS * params->slab_size : 0);
 }
 
 static int is_multiple(size_t number, size_t unit)
@@ -53,6 +69,10 @@ static int is_accepted(const ucs_arena_params_t *params)
            (params->slab_size >= params->page_size) &&
            (params->slab_size / params->page_size <= UCS_ARENA_FIT_MAX) &&
            (params->slab_size <= UCS_ARENA_MAX_SLAB) &&
+           ucs_is_pow2(params->first_slab) &&
+           (params->first_slab >= params->page_size) &&
+           (params->first_slab <= params->slab_size) &&
+           (params->limit >= params->first_slab) &&
            is_multiple(params->start, params->slab_size) &&
            is_multiple(params->size, params->slab_size) &&
            (params->size / params->page_size < UINT32_MAX) &&

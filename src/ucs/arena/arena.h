@@ -99,6 +99,18 @@ typedef struct ucs_arena_backoff {
 } ucs_arena_backoff_t;
 
 
+/** What a program allocates that is longer than the next slab, and how often it
+ *  comes back to it, see ucs_arena_missed(). Under the lock. */
+typedef struct ucs_arena_transient {
+    ucs_arena_time_t since;   /**< When the first of these requests came */
+    uint32_t         pages;   /**< The longest of them */
+    uint32_t         rounds;  /**< How often one came after such memory was
+                                   unmapped */
+    int              is_left; /**< Whether such memory was unmapped since the
+                                   last one */
+} ucs_arena_transient_t;
+
+
 /** An arena. */
 typedef struct ucs_arena {
     ucs_arena_slabs_t   slabs;      /**< Constant, or the helper's, see there */
@@ -141,6 +153,7 @@ typedef struct ucs_arena {
     uint32_t            demand;     /**< Pages of the longest request that was
                                          refused and not provided for; 0:
                                          none */
+    ucs_arena_transient_t transient; /**< Requests for more than the next slab */
     uint32_t            cursor;     /**< Page after the last ones that were made
                                          clean or blank; any number at first */
     uint32_t            withheld;   /**< First of the held blocks that a child
@@ -159,9 +172,20 @@ typedef struct ucs_arena {
 } ucs_arena_t;
 
 
-/** Set all parameters to the defaults that go with slabs of this size, but for
- *  start, size and page_size, which are 0, and is_strict, which is off. */
+/** Set all parameters to the defaults that go with slabs of this size, all alike,
+ *  but for start, size and page_size, which are 0, and is_strict, which is off. */
 void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params);
+
+/**
+ * Let slabs be short while there are few, and set the size of the address range
+ * that goes with that. Where short slabs are many, such as while the arena has
+ * shrunk, the addresses may be used up before the limit is reached.
+ *
+ * @param [in] first_slab, limit  The parameters of these names; the limit is a
+ *                                multiple of slab_size here.
+ */
+void ucs_arena_params_grow(ucs_arena_params_t *params, size_t first_slab,
+                           size_t limit);
 
 /** @return how much memory an arena needs for itself, bytes: a structure, and
  *          16 bytes and a bit for each page. Those of slabs that are never
@@ -228,11 +252,29 @@ void ucs_arena_child(ucs_arena_t *arena);
  * @param [in] length  Bytes, rounded up to pages.
  * @param [in] align   Bytes, a power of 2, or 0: where pages begin.
  * @return NULL if there is no room that is registered and accessible; the
- *         helper has more later, unless more is asked for than a slab has. NULL
- *         as well in the handler of a signal that has interrupted this thread
- *         in the arena.
+ *         helper has more later, unless more is asked for than the next slab
+ *         has (ucs_arena_missed()). NULL as well in the handler of a signal that
+ *         has interrupted this thread in the arena.
  */
 void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align);
+
+/**
+ * Tell that the program gets memory from elsewhere, since ucs_arena_allocate()
+ * had no room. If it is longer than the next slab, but not than the longest one,
+ * the helper opens a longer slab only for a program that allocates and unmaps
+ * such memory again and again within the idle time: what is allocated once, such
+ * as a matrix at the beginning, is elsewhere by the time at which there would be
+ * room for it. As ucs_arena_allocate().
+ *
+ * @param [in] length  Bytes.
+ */
+void ucs_arena_missed(ucs_arena_t *arena, size_t length, ucs_arena_time_t now);
+
+/** Tell that the program unmaps memory of its own that is not the arena's. As
+ *  ucs_arena_allocate(), but for short memory without the lock.
+ *
+ * @param [in] length  Bytes. */
+void ucs_arena_left(ucs_arena_t *arena, size_t length);
 
 /**
  * Free the live pages of a range: one allocation, a part of it, or several, and

@@ -58,7 +58,7 @@ int ucs_arena_gather(ucs_arena_t *arena, uint32_t slab, uint32_t pages,
 {
     ucs_arena_blocks_t *blocks = &arena->blocks;
     uint32_t page              = slab << blocks->slab_shift;
-    uint32_t end               = page + blocks->slab_pages;
+    uint32_t end               = page + blocks->usage[slab].pages;
     uint32_t first             = page;
     unsigned steps             = 0;
     uint32_t next;

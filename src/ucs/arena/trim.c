@@ -61,7 +61,7 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
 
     /* While its pages are held, nobody can allocate them */
     if (ucs_arena_slab_is_used(shown) ||
-        !ucs_arena_gather(arena, slab, arena->blocks.slab_pages, &first,
+        !ucs_arena_gather(arena, slab, arena->blocks.usage[slab].pages, &first,
                           &end)) {
         return 0;
     }
@@ -87,16 +87,6 @@ err_publish:
 err_scatter:
     ucs_arena_scatter(arena, first, end);
     return 0;
-}
-
-/* Whether more is free than the high-water mark, without a slab. To be called
- * under the lock */
-static int is_above(const ucs_arena_t *arena)
-{
-    return (arena->blocks.num_empty > 0) &&
-           (ucs_arena_blocks_num_free(&arena->blocks) >=
-            arena->blocks.slab_pages +
-                    ucs_arena_pages(arena, arena->params.high_water));
 }
 
 /* When a slab is to be given back; UCS_ARENA_NEVER if it is not. To be called
@@ -205,17 +195,19 @@ ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now)
     ucs_arena_time_t next = mend_all(arena, now);
     uint32_t slab         = arena->slabs.num_used;
     ucs_arena_time_t due;
-    int above;
 
     clear_left(arena);
 
     /* Memory in use stays in the first slabs */
     while (slab-- > 0) {
         ucs_arena_lock(arena);
-        above = is_above(arena);
         due   = due_of(arena, slab);
+        if ((due != UCS_ARENA_NEVER) &&
+            !ucs_arena_is_dispensable(arena, slab)) {
+            due = UCS_ARENA_NEVER;
+        }
         ucs_arena_unlock(arena);
-        if (above) {
+        if (due != UCS_ARENA_NEVER) {
             due  = trim_slab(arena, slab, due, now);
             next = ucs_min(next, due);
         }
@@ -231,6 +223,7 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
                         ucs_arena_time_t now)
 {
     size_t given = 0;
+    size_t length;
     uint32_t slab;
 
     if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
@@ -239,9 +232,10 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
 
     pthread_mutex_lock(&arena->work);
     for (slab = arena->slabs.num_used; (slab-- > 0) && (given < bytes);) {
+        length = ucs_arena_slab_length(&arena->slabs.slabs[slab]);
         if (ucs_arena_slab_is_open(&arena->slabs.slabs[slab]) &&
             close_slab(arena, slab)) {
-            given += arena->params.slab_size;
+            given += length;
         }
     }
 
@@ -275,7 +269,8 @@ static ucs_status_t stop_slab(ucs_arena_t *arena, uint32_t slab)
 
     ucs_arena_lock(arena);
     /* Not while another thread frees some of it, either */
-    is_empty = (arena->blocks.usage[slab].idle == arena->blocks.slab_pages);
+    is_empty = (arena->blocks.usage[slab].idle ==
+                arena->blocks.usage[slab].pages);
     ucs_arena_unlock(arena);
     return is_empty ? ucs_arena_slabs_clear(&arena->slabs, &arena->ops, slab) :
                       UCS_OK;

@@ -12,6 +12,44 @@
 /* The time to the next attempt is at most so many times the first one */
 #define MAX_BACKOFF 64
 
+/* A slab is at most so large a part of what there is already, so that a program
+ * has little more in memory than it uses. Each slab is an eighth more, so 18 of
+ * them make the arena ten times as large */
+#define GROWTH 8
+
+
+/* The pages of the slab that follows on so many bytes */
+static uint32_t next_slab(const ucs_arena_t *arena, size_t committed)
+{
+    size_t length = committed / GROWTH;
+
+    length -= length % arena->params.first_slab;
+    length  = ucs_max(length, arena->params.first_slab);
+    return ucs_arena_pages(arena, ucs_min(length, arena->params.slab_size));
+}
+
+uint32_t ucs_arena_next_slab(const ucs_arena_t *arena)
+{
+    return next_slab(arena, arena->stats.committed);
+}
+
+/* What a water mark of the parameters means where there are so many bytes */
+static uint64_t mark_of(const ucs_arena_t *arena, size_t mark, size_t committed)
+{
+    uint64_t pages = ucs_arena_pages(arena, mark);
+
+    return (pages * next_slab(arena, committed)) >> arena->blocks.slab_shift;
+}
+
+int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab)
+{
+    uint32_t pages = arena->blocks.usage[slab].pages;
+    uint64_t left  = ucs_arena_blocks_num_free(&arena->blocks) - pages;
+
+    return left >= mark_of(arena, arena->params.high_water,
+                           arena->stats.committed -
+                                   ucs_arena_bytes(arena, pages));
+}
 
 int ucs_arena_wants_clean(const ucs_arena_t *arena)
 {
@@ -27,7 +65,18 @@ int ucs_arena_wants_slab(const ucs_arena_t *arena)
 {
     return arena->has_vacant && !arena->has_shrunk &&
            (ucs_arena_blocks_num_free(&arena->blocks) <
-            ucs_arena_pages(arena, arena->params.low_water));
+            mark_of(arena, arena->params.low_water, arena->stats.committed));
+}
+
+void ucs_arena_demand(ucs_arena_t *arena, uint32_t pages)
+{
+    if (arena->withheld != UCS_ARENA_NO_PAGE) {
+        return; /* The process forks: there is room again in a moment */
+    }
+
+    arena->demand     = ucs_max(arena->demand, pages);
+    arena->has_shrunk = 0;
+    ucs_arena_wake(arena, arena->opening.at);
 }
 
 void ucs_arena_failed(ucs_arena_t *arena, ucs_arena_backoff_t *backoff,
@@ -148,10 +197,12 @@ void ucs_arena_note_slabs(ucs_arena_t *arena)
 {
     const ucs_arena_slabs_t *slabs = &arena->slabs;
 
-    arena->has_vacant       = ucs_arena_slabs_has_vacant(slabs);
-    arena->stats.registered = (uint64_t)slabs->num_registered << slabs->shift;
-    arena->stats.committed  = arena->stats.registered +
-                              ((uint64_t)slabs->num_bare << slabs->shift);
+    arena->stats.registered = slabs->bytes_registered;
+    arena->stats.committed  = slabs->bytes_registered + slabs->bytes_bare;
+    arena->has_vacant       = ucs_arena_slabs_has_vacant(slabs) &&
+                              (arena->stats.committed +
+                                       arena->params.first_slab <=
+                               arena->params.limit);
 }
 
 void ucs_arena_moved(ucs_arena_t *arena)

@@ -64,6 +64,17 @@ ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when)
     }
 }
 
+/** @return pages of the slab that is opened next, unless a request takes a longer
+ *          one: the more there is, the more. Under the lock. */
+uint32_t ucs_arena_next_slab(const ucs_arena_t *arena);
+
+/** @return whether so much is free besides an empty slab as the high-water mark
+ *          will be without it. Under the lock. */
+int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab);
+
+/** Let the helper make room for so many pages in one block. Under the lock. */
+void ucs_arena_demand(ucs_arena_t *arena, uint32_t pages);
+
 /** Whether clearly less is clean than the low-water mark although there are
  *  pages that could be. Under the lock. */
 int ucs_arena_wants_clean(const ucs_arena_t *arena);

@@ -142,13 +142,13 @@ static void carve(ucs_arena_blocks_t *blocks, uint32_t block,
 }
 
 void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
-                           ucs_arena_time_t now)
+                           uint32_t pages, ucs_arena_time_t now)
 {
+    blocks->usage[slab].pages       = pages;
     blocks->usage[slab].empty_since = now;
     blocks->usage[slab].is_open     = 1;
     ++blocks->num_empty;
-    add(blocks, slab << blocks->slab_shift, blocks->slab_pages,
-        UCS_ARENA_KIND_CLEAN);
+    add(blocks, slab << blocks->slab_shift, pages, UCS_ARENA_KIND_CLEAN);
 }
 
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab)
@@ -279,9 +279,8 @@ void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab)
 {
     ucs_arena_usage_t *usage = &blocks->usage[slab];
     uint32_t page            = slab << blocks->slab_shift;
-    uint32_t end             = page + blocks->slab_pages;
     ucs_arena_kind_t kind;
-    uint32_t next;
+    uint32_t next, end;
 
     if (usage->is_spoilt) {
         return;
@@ -294,7 +293,10 @@ void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab)
         return;
     }
 
+    /* At the addresses behind its pages there is nothing */
+    usage->gone        = blocks->slab_pages - usage->pages;
     blocks->num_empty -= (usage->live == 0);
+    end                = page + usage->pages;
     for (; page < end; page = next) {
         next = next_of(blocks, page);
         kind = ucs_arena_blocks_idle_kind(blocks, page);

@@ -46,10 +46,12 @@ typedef enum ucs_arena_kind {
 
 /** A slab's pages. All under the lock of the arena. */
 typedef struct ucs_arena_usage {
+    uint32_t         pages;       /**< Of the slab; undefined while it is not
+                                       open */
     uint32_t         live;        /**< Pages that are live */
     uint32_t         idle;        /**< Pages of idle blocks */
-    uint32_t         gone;        /**< Pages of a spoilt slab that are neither
-                                       live nor held */
+    uint32_t         gone;        /**< Pages of a spoilt slab's addresses that
+                                       are neither live nor held */
     uint8_t          is_open;     /**< Whether any page is one of these */
     uint8_t          is_spoilt;   /**< Whether none of it is allocated any more,
                                        and none becomes idle */
@@ -64,7 +66,8 @@ typedef struct ucs_arena_blocks {
     uint64_t          *live;      /**< A bit for each page. Constant, as
                                        memory */
     ucs_arena_usage_t *usage;     /**< Of each slab. Constant, as memory */
-    uint32_t          slab_pages; /**< Pages of a slab. Constant */
+    uint32_t          slab_pages; /**< Pages of a slab's addresses; it may have
+                                       fewer. Constant */
     unsigned          slab_shift; /**< Its logarithm. Constant */
     unsigned          num_empty;  /**< Open slabs without live pages that are
                                        not spoilt */
@@ -124,9 +127,11 @@ int ucs_arena_blocks_is_held(const ucs_arena_blocks_t *blocks, uint32_t page);
 ucs_arena_kind_t
 ucs_arena_blocks_held_kind(const ucs_arena_blocks_t *blocks, uint32_t block);
 
-/** Add the pages of a slab, as one clean block. */
+/** Add the pages of a slab, as one clean block.
+ *
+ * @param [in] pages  Their number, at most slab_pages. */
 void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
-                           ucs_arena_time_t now);
+                           uint32_t pages, ucs_arena_time_t now);
 
 /** @ref ucs_arena_fit_find among the idle blocks of a kind. */
 uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
@@ -184,7 +189,7 @@ int ucs_arena_blocks_has_held(const ucs_arena_blocks_t *blocks, uint32_t first,
 void ucs_arena_blocks_claim(ucs_arena_blocks_t *blocks, uint32_t first,
                             uint32_t end);
 
-/** @return whether all pages of a slab are gone. */
+/** @return whether all pages of a spoilt slab's addresses are gone. */
 int ucs_arena_blocks_is_gone(const ucs_arena_blocks_t *blocks, uint32_t slab);
 
 END_C_DECLS

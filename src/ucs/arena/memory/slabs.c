@@ -50,10 +50,27 @@ uint32_t ucs_arena_slabs_first_vacant(const ucs_arena_slabs_t *slabs)
     return i;
 }
 
+size_t ucs_arena_slab_length(const ucs_arena_slab_t *slab)
+{
+    return atomic_load_explicit(&slab->length, memory_order_relaxed);
+}
+
 static void set_bare(ucs_arena_slabs_t *slabs, uint32_t slab, int is_bare)
 {
-    slabs->num_bare            += is_bare - slabs->slabs[slab].is_bare;
-    slabs->slabs[slab].is_bare  = is_bare;
+    size_t length = ucs_arena_slab_length(&slabs->slabs[slab]);
+
+    if (is_bare != slabs->slabs[slab].is_bare) {
+        slabs->num_bare            += is_bare ? 1 : -1;
+        slabs->bytes_bare          += is_bare ? length : -length;
+        slabs->slabs[slab].is_bare  = is_bare;
+    }
+}
+
+static void set_length(ucs_arena_slabs_t *slabs, uint32_t slab, size_t length)
+{
+    /* Relaxed: nobody finds the slab before it is published, with release */
+    atomic_store_explicit(&slabs->slabs[slab].length, length,
+                          memory_order_relaxed);
 }
 
 ucs_status_t ucs_arena_slabs_clear(ucs_arena_slabs_t *slabs,
@@ -65,18 +82,20 @@ ucs_status_t ucs_arena_slabs_clear(ucs_arena_slabs_t *slabs,
                         slabs->mask + 1);
     if (status == UCS_OK) {
         set_bare(slabs, slab, 0);
+        set_length(slabs, slab, 0);
     }
     return status;
 }
 
 ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
-                                 const ucs_arena_ops_t *ops, uint32_t slab)
+                                 const ucs_arena_ops_t *ops, uint32_t slab,
+                                 size_t length)
 {
     ucs_status_t status;
 
-    status = ops->map(ops->arg, ucs_arena_slabs_memory(slabs, slab),
-                      slabs->mask + 1);
+    status = ops->map(ops->arg, ucs_arena_slabs_memory(slabs, slab), length);
     if (status == UCS_OK) {
+        set_length(slabs, slab, length);
         set_bare(slabs, slab, 1);
         slabs->num_used = ucs_max(slabs->num_used, slab + 1);
     }
@@ -86,7 +105,10 @@ ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
 static void
 set_registered(ucs_arena_slabs_t *slabs, uint32_t slab, int is_registered)
 {
+    size_t length = ucs_arena_slab_length(&slabs->slabs[slab]);
+
     slabs->num_registered            += is_registered ? 1 : -1;
+    slabs->bytes_registered          += is_registered ? length : -length;
     slabs->slabs[slab].is_registered  = is_registered;
     set_bare(slabs, slab, !is_registered);
 }
@@ -97,7 +119,8 @@ ucs_status_t ucs_arena_slabs_register(ucs_arena_slabs_t *slabs,
     ucs_status_t status;
 
     status = ops->reg(ops->arg, ucs_arena_slabs_memory(slabs, slab),
-                      slabs->mask + 1, &slabs->slabs[slab].handle);
+                      ucs_arena_slab_length(&slabs->slabs[slab]),
+                      &slabs->slabs[slab].handle);
     if (status == UCS_OK) {
         set_registered(slabs, slab, 1);
     }

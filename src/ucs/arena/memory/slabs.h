@@ -22,8 +22,9 @@ BEGIN_C_DECLS
 /** @file slabs.h
  *
  * The slabs of an arena: parts of its address range, each of which has memory
- * and one registration, or none of both. Anybody finds the registration of an
- * address without a lock. A slab is
+ * and one registration, or none of both. A slab has addresses for the longest
+ * one, and as much memory, from its beginning on, as was asked for when it got
+ * some. Anybody finds the registration of an address without a lock. A slab is
  *
  *   vacant  without memory
  *   open    it has memory, and is registered
@@ -53,6 +54,10 @@ typedef struct ucs_arena_slab {
     void             *handle;  /**< What reg() has returned. Written by the
                                     helper before the slab is open; constant
                                     while it is */
+    /** Bytes of its memory; 0: it has none. Written by the helper before the
+     *  slab is open; constant while it is. Atomic, since who finds a slab may
+     *  be late, and then read it while it changes; relaxed. */
+    _Atomic size_t   length;
     int              is_registered; /**< Whether it has a handle. The helper's */
     int              is_bare;  /**< Whether it is bare. The helper's */
 } __attribute__((aligned(64))) ucs_arena_slab_t;
@@ -61,14 +66,16 @@ typedef struct ucs_arena_slab {
 /** The slabs of an arena. */
 typedef struct ucs_arena_slabs {
     uintptr_t        base;     /**< Where the first one begins. Constant */
-    size_t           size;     /**< Bytes of all. Constant */
-    size_t           mask;     /**< Bytes of one, less 1. Constant */
-    unsigned         shift;    /**< Logarithm of the bytes of one. Constant */
+    size_t           size;     /**< Addresses of all, bytes. Constant */
+    size_t           mask;     /**< Those of one, bytes, less 1. Constant */
+    unsigned         shift;    /**< Logarithm of those of one. Constant */
     uint32_t         num;      /**< How many there are. Constant */
     uint32_t         num_used; /**< None from this one on was ever open. The
                                     helper's */
     uint32_t         num_registered; /**< The helper's */
     uint32_t         num_bare; /**< The helper's */
+    size_t           bytes_registered; /**< Of those that are. The helper's */
+    size_t           bytes_bare; /**< Likewise */
     ucs_arena_slab_t *slabs;   /**< All. Constant, as memory */
 } ucs_arena_slabs_t;
 
@@ -81,16 +88,24 @@ ucs_arena_slabs_find(const ucs_arena_slabs_t *slabs, uintptr_t address,
 {
     uintptr_t offset = address - slabs->base;
     ucs_arena_slab_t *slab;
+    size_t start, slab_length;
 
-    /* A length of 0 is wrapped, and so too long */
-    if ((offset >= slabs->size) ||
-        (length - 1 > slabs->mask - (offset & slabs->mask))) {
+    if (ucs_unlikely(offset >= slabs->size)) {
         return NULL;
     }
 
     slab = &slabs->slabs[offset >> slabs->shift];
-    return (atomic_load_explicit(&slab->state, memory_order_acquire) &
-            UCS_ARENA_SLAB_OPEN) ? slab : NULL;
+    /* Acquire: who sees that it is open sees its length and its handle */
+    if (!(atomic_load_explicit(&slab->state, memory_order_acquire) &
+          UCS_ARENA_SLAB_OPEN)) {
+        return NULL;
+    }
+
+    /* A length of 0 is wrapped, and so too long */
+    slab_length = atomic_load_explicit(&slab->length, memory_order_relaxed);
+    start       = offset & slabs->mask;
+    return ((start < slab_length) && (length - 1 < slab_length - start)) ?
+           slab : NULL;
 }
 
 /** Keep a slab open. @return 0 if it is not open any more. Wait-free. */
@@ -133,9 +148,16 @@ int ucs_arena_slab_is_spoilt(const ucs_arena_slab_t *slab);
 uint32_t ucs_arena_slabs_first_vacant(const ucs_arena_slabs_t *slabs);
 
 /** Give a vacant slab memory: it is bare. The helper only, without the lock of
- *  the arena. @return what the operation has returned. */
+ *  the arena.
+ *
+ * @param [in] length  Bytes, whole pages, at most those of its addresses.
+ * @return what the operation has returned. */
 ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
-                                 const ucs_arena_ops_t *ops, uint32_t slab);
+                                 const ucs_arena_ops_t *ops, uint32_t slab,
+                                 size_t length);
+
+/** @return bytes of a slab's memory. The helper only. */
+size_t ucs_arena_slab_length(const ucs_arena_slab_t *slab);
 
 /**
  * Register a bare slab. The helper only, without the lock of the arena. The
@@ -171,9 +193,9 @@ ucs_status_t ucs_arena_slabs_deregister(ucs_arena_slabs_t *slabs,
                                         const ucs_arena_ops_t *ops,
                                         uint32_t slab);
 
-/** Take the memory of a slab away, after which it is not bare. To be called by
- *  the helper only, without the lock of the arena. @return an error if nothing
- *  has changed. */
+/** Take the memory of a slab away, and what the program has mapped at its other
+ *  addresses, after which it is not bare. To be called by the helper only,
+ *  without the lock of the arena. @return an error if nothing has changed. */
 ucs_status_t ucs_arena_slabs_clear(ucs_arena_slabs_t *slabs,
                                    const ucs_arena_ops_t *ops, uint32_t slab);
 

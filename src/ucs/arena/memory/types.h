@@ -79,17 +79,26 @@ typedef struct ucs_arena_params {
     size_t           size;        /**< Of that range, any multiple of slab_size
                                        below 2^32 - 1 pages */
     size_t           page_size;   /**< The kernel's, 64 and more */
-    size_t           slab_size;   /**< Of one registration: a page and more, up
-                                       to 2^20 pages and to
+    size_t           slab_size;   /**< Of the longest registration: a page and
+                                       more, up to 2^20 pages and to
                                        UCS_ARENA_MAX_SLAB */
+    size_t           first_slab;  /**< Of the shortest one: a page and more, up
+                                       to slab_size. Slabs are multiples of it
+                                       that grow with what there is, and longer
+                                       where requests are again and again;
+                                       slab_size: all are alike */
+    size_t           limit;       /**< Slabs have at most so many bytes together,
+                                       first_slab and more, not a power of 2 */
     size_t           low_water;   /**< The helper makes so much memory clean
                                        when less than 3/4 of it is, and opens
                                        slabs as long as less than this is free,
-                                       bytes, not a power of 2. 0: only when a
-                                       request was refused */
+                                       or while they are shorter than slab_size,
+                                       in proportion less; bytes, not a power of
+                                       2. 0: only when a request was refused */
     size_t           high_water;  /**< Free memory beyond this is given back in
                                        empty slabs, bytes, not a power of 2; at
-                                       least low_water */
+                                       least low_water, in proportion less
+                                       likewise */
     size_t           zero_budget; /**< Dirty memory that the helper fills with
                                        zeros in one call, bytes, not a power of
                                        2, a page and more */

@@ -53,6 +53,16 @@ ucs_arena_time_t arena_tend(test_arena_t *arena, ucs_arena_time_t now)
     return ucs_arena_tend(arena, now);
 }
 
+void arena_missed(test_arena_t *arena, size_t length, uint64_t now)
+{
+    ucs_arena_missed(arena, length, now);
+}
+
+void arena_left(test_arena_t *arena, size_t length)
+{
+    ucs_arena_left(arena, length);
+}
+
 ucs_status_t arena_extend(test_arena_t *arena, void *end, size_t length)
 {
     return ucs_arena_extend(arena, end, length);

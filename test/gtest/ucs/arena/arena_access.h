@@ -27,6 +27,10 @@ void *arena_allocate(test_arena_t *arena, size_t length, size_t align);
 ucs_status_t arena_free(test_arena_t *arena, void *start, size_t length,
                         ucs_arena_time_t now);
 ucs_arena_time_t arena_tend(test_arena_t *arena, ucs_arena_time_t now);
+void arena_missed(test_arena_t *arena, size_t length, uint64_t now);
+
+void arena_left(test_arena_t *arena, size_t length);
+
 ucs_status_t arena_extend(test_arena_t *arena, void *end, size_t length);
 ucs_status_t arena_spoil(test_arena_t *arena, void *start, size_t length);
 ucs_status_t arena_withdraw(test_arena_t *arena, test_arena_slab_t *slab);

@@ -62,7 +62,13 @@ public:
     /* Bytes that are registered */
     uint64_t registered() const
     {
-        return m_num_registered * m_slab_pages * PAGE;
+        return m_registered;
+    }
+
+    /* Pages of the slab that a page is in; 0: it has no memory */
+    size_t length_of(size_t page) const
+    {
+        return m_lengths[page / m_slab_pages];
     }
 
     size_t slab_pages() const
@@ -121,8 +127,8 @@ public:
     uint64_t m_room           = UINT64_MAX; /* Bytes that may be
                                                registered */
     uint64_t m_num_registered = 0;          /* Slabs */
-    uint64_t m_num_mapped     = 0;          /* Slabs, but what was taken away
-                                               of spoilt ones */
+    uint64_t m_mapped         = 0;          /* Bytes of slabs, but what was
+                                               taken away of spoilt ones */
     uint64_t m_zeroed         = 0;          /* Bytes */
 
 private:
@@ -142,6 +148,8 @@ private:
     static void zero(void *arg, void *start, size_t length);
 
     size_t                     m_slab_pages;
+    std::vector<size_t>        m_lengths; /* Pages of each slab */
+    uint64_t                   m_registered = 0; /* Bytes */
     std::vector<page_t>        m_pages;
     std::unique_ptr<uint8_t[]> m_memory;
     uint8_t                    *m_base;

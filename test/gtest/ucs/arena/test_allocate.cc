@@ -40,6 +40,11 @@ TEST_F(test_arena_allocate, parameters_are_checked) {
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.page_size = 32; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.slab_size += 64; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.slab_size = 32; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.first_slab = 32; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.first_slab += 64; }));
+    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.first_slab *= 2; }));
+    EXPECT_FALSE(is_accepted(
+            [](ucs_arena_params_t &p) { p.limit = p.first_slab - 1; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.start += 64; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.size += 64; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.size = 0; }));
@@ -64,7 +69,7 @@ TEST_F(test_arena_allocate, nothing_is_registered_by_the_program) {
     EXPECT_EQ(nullptr, allocate(1));
     EXPECT_EQ("", states());
     EXPECT_EQ(1u, stats().refused);
-    EXPECT_EQ(0u, m_memory.m_num_mapped);
+    EXPECT_EQ(0u, m_memory.m_mapped);
 
     tend();
     EXPECT_EQ("clean 64", states());

@@ -44,6 +44,11 @@ protected:
 
         if (address != nullptr) {
             m_live[m_memory.page_of(address)] = pages;
+        } else {
+            arena_missed(m_arena, pages * PAGE, m_now);
+            if (pick(2) == 0) {
+                arena_left(m_arena, pages * PAGE);
+            }
         }
     }
 
@@ -180,7 +185,8 @@ protected:
         size_t offset = pick(m_memory.num_pages() * PAGE);
         size_t length = 1 + pick(2 * SLAB * PAGE);
         size_t slab   = offset / (SLAB * PAGE);
-        bool is_known = (offset + length <= (slab + 1) * SLAB * PAGE) &&
+        size_t end    = slab * SLAB + m_memory.length_of(slab * SLAB);
+        bool is_known = (offset + length <= end * PAGE) &&
                         m_memory.at(slab * SLAB).is_registered &&
                         !m_memory.at(slab * SLAB).is_spoilt;
         test_arena_slab_t *found;
@@ -286,11 +292,23 @@ TEST_P(test_arena_random, spoilt) {
     EXPECT_GT(stats().slabs_spoilt, 20u / SANITIZER_SLOWDOWN);
 }
 
+/* Slabs are of all lengths, and spoilt now and then as well */
+TEST_P(test_arena_random, short_slabs) {
+    m_spoils            = true;
+    m_params.is_strict  = GetParam() % 2;
+    m_params.first_slab = SLAB * PAGE / 16;
+    m_params.limit      = (SLABS - 2) * SLAB * PAGE - PAGE;
+    run();
+    EXPECT_LE(stats().committed, m_params.limit);
+    EXPECT_GT(stats().slabs_spoilt, 20u / SANITIZER_SLOWDOWN);
+}
+
 /* Each operation fails now and then */
 TEST_P(test_arena_random, failures) {
     m_spoils           = true;
     m_params.is_strict = GetParam() % 2;
     /* But the end of a fork, at which slabs are spoilt */
+    m_params.first_slab = SLAB * PAGE >> (GetParam() % 3);
     m_memory.m_fails   = [this](const char *name) {
         return (name != std::string("dofork")) && (pick(5) == 0);
     };

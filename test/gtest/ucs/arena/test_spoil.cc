@@ -104,7 +104,7 @@ TEST_F(test_arena_spoil, free_memory_of_every_kind) {
     free_page(0, SLAB);
     tend();
     EXPECT_EQ(0u, m_memory.registered());
-    EXPECT_EQ(0u, m_memory.m_num_mapped);
+    EXPECT_EQ(0u, m_memory.m_mapped);
 }
 
 TEST_F(test_arena_spoil, a_slab_that_was_never_open) {

@@ -78,6 +78,8 @@ protected:
         params.size        = SLABS * SLAB;
         params.page_size   = PAGE;
         params.slab_size   = SLAB;
+        params.first_slab  = SLAB / 4;
+        params.limit       = params.size;
         params.low_water   = 3 * SLAB / 2;
         params.high_water  = 2 * SLAB;
         params.zero_budget = SLAB;
