@@ -47,13 +47,14 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
     }
 
     *params = (predreg_replay_params_t){
-        .policy     = policy,
-        .arena_slab = knobs.arena_slab,
-        .reg        = timeline->reg,
-        .dereg      = timeline->dereg,
-        .wakeup     = WAKEUP,
-        .compared   = COMPARED,
-        .max_steps  = MAX_STEPS
+        .policy      = policy,
+        .arena_slab  = knobs.arena_slab,
+        .arena_first = knobs.arena_slab_min,
+        .reg         = timeline->reg,
+        .dereg       = timeline->dereg,
+        .wakeup      = WAKEUP,
+        .compared    = COMPARED,
+        .max_steps   = MAX_STEPS
     };
     uct_predreg_knobs_to_params(&knobs, &params->cache);
     uct_predreg_knobs_cleanup(&knobs);

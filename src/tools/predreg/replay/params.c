@@ -20,8 +20,9 @@ ucs_status_t predreg_replay_opts_params(const predreg_replay_opts_t *opts,
     }
 
     uct_predreg_knobs_to_params(&opts->knobs, &params->cache);
-    params->limit      = opts->limits[policy];
-    params->arena_slab = opts->knobs.arena_slab;
+    params->limit       = opts->limits[policy];
+    params->arena_slab  = opts->knobs.arena_slab;
+    params->arena_first = opts->knobs.arena_slab_min;
     if (opts->window != 0) {
         params->compared = opts->window;
     }

@@ -38,7 +38,8 @@ static ucs_status_t replay(const predreg_timeline_t *timeline,
     ucs_status_t status;
 
     /* The library takes smaller slabs for a small arena, too */
-    sim.arena_slab = params->arena_slab;
+    sim.arena_first = params->arena_first;
+    sim.arena_slab  = params->arena_slab;
     while ((sim.arena_slab > arena) &&
            (sim.arena_slab > UCT_PREDREG_MIN_SLAB)) {
         sim.arena_slab /= 2;

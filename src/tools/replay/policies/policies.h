@@ -39,7 +39,9 @@ typedef struct predreg_replay_params {
                                             half of leave-pinned's peak. ARENA:
                                             its size, bytes; 0: as large as
                                             needed */
-    size_t                   arena_slab; /**< ARENA: of its slabs, a power of 2,
+    size_t                   arena_first; /**< ARENA: of its shortest slab, a power
+                                               of 2, bytes */
+    size_t                   arena_slab; /**< ARENA: of its longest slab, a power of 2,
                                               bytes */
     predreg_cost_t           reg;      /**< What registering costs, usually
                                             taken from the timeline */

@@ -36,6 +36,7 @@ typedef struct {
         SLAB_DEREGISTERING  /* Until 'until' */
     }                 state;
     uint64_t          until;
+    size_t            length;
 } slab_t;
 
 struct predreg_served {
@@ -51,8 +52,9 @@ struct predreg_served {
     uint64_t          now;          /* Time of the call that is under way */
     uint64_t          busy_until;   /* The helper registers something till then */
     uint64_t          helper;       /* How long it has done so, ns */
-    size_t            num_open;     /* Slabs that are registered, or about to be */
-    size_t            most_open;
+    size_t            open;         /* Slabs that are registered, or about to be,
+                                       bytes */
+    size_t            peak;         /* The most of that */
     ucs_status_t      status;
 };
 
@@ -94,13 +96,16 @@ op_reg(void *arg, void *start, size_t length, void **handle_p)
 {
     predreg_served_t *served = arg;
     uint64_t address         = (uintptr_t)start;
-    slab_t *slab             = &served->slabs[(address - ARENA_START) / length];
+    size_t spacing           = served->arena->params.slab_size;
+    slab_t *slab             = &served->slabs[(address - ARENA_START) / spacing];
 
     settle(served, slab, served->now);
     predreg_holding_reg(served->account, &slab->holding, address, length,
                         served->now);
-    slab->state       = SLAB_REGISTERING;
-    served->most_open = ucs_max(++served->num_open, served->most_open);
+    slab->state   = SLAB_REGISTERING;
+    slab->length  = length;
+    served->open += length;
+    served->peak  = ucs_max(served->open, served->peak);
     take_time(served, slab, predreg_cost_of(&served->reg, address, length), 1);
     *handle_p = slab;
     return UCS_OK;
@@ -110,14 +115,13 @@ static ucs_status_t op_dereg(void *arg, void *handle)
 {
     predreg_served_t *served = arg;
     slab_t *slab             = handle;
-    size_t length            = served->arena->params.slab_size;
 
     settle(served, slab, served->now);
     predreg_holding_dereg(served->account, &slab->holding, served->now);
     slab->state = SLAB_DEREGISTERING;
-    --served->num_open;
-    take_time(served, slab, predreg_cost_of(&served->dereg, ARENA_START, length),
-              0);
+    served->open -= slab->length;
+    take_time(served, slab,
+              predreg_cost_of(&served->dereg, ARENA_START, slab->length), 0);
     return UCS_OK;
 }
 
@@ -172,6 +176,7 @@ static ucs_status_t create_arena(predreg_served_t *served,
 }
 
 ucs_status_t predreg_served_create(size_t size, size_t slab_size,
+                                   size_t first_slab,
                                    const predreg_cost_t *reg,
                                    const predreg_cost_t *dereg,
                                    predreg_account_t *account,
@@ -193,8 +198,9 @@ ucs_status_t predreg_served_create(size_t size, size_t slab_size,
     ucs_arena_params_default(slab_size, &params);
     params.start     = ARENA_START;
     params.page_size = PREDREG_PAGE_SIZE;
-    params.size      = ucs_max(size - (size % slab_size), slab_size);
-    status           = create_arena(served, &params);
+    ucs_arena_params_grow(&params, ucs_min(first_slab, slab_size),
+                          ucs_max(size - (size % slab_size), slab_size));
+    status = create_arena(served, &params);
     if (status != UCS_OK) {
         predreg_served_destroy(served);
         return status;
@@ -309,14 +315,18 @@ static size_t cut(predreg_served_t *served, size_t index, uint64_t start,
     return index;
 }
 
-static void unmap(predreg_served_t *served, uint64_t start, uint64_t end)
+/* @return whether any of it came from the arena */
+static int unmap(predreg_served_t *served, uint64_t start, uint64_t end)
 {
     size_t index = find_after(served, start);
+    int is_any   = 0;
 
     while ((index < served->num_mappings) &&
            (served->mappings[index].start < end)) {
-        index = cut(served, index, start, end);
+        index  = cut(served, index, start, end);
+        is_any = 1;
     }
+    return is_any;
 }
 
 /* Whole pages, as the kernel maps and unmaps them */
@@ -336,9 +346,10 @@ void predreg_served_map(predreg_served_t *served, const predreg_map_t *map,
     served->now = now;
     to_pages(&mapping.start, &mapping.end);
     /* What was there must be gone, even if nothing in the trace says so */
-    unmap(served, mapping.start, mapping.end);
+    (void)unmap(served, mapping.start, mapping.end);
     place = ucs_arena_allocate(served->arena, mapping.end - mapping.start, 0);
     if (place == NULL) {
+        ucs_arena_missed(served->arena, mapping.end - mapping.start, now);
         return;
     }
 
@@ -357,7 +368,9 @@ void predreg_served_unmap(predreg_served_t *served,
 
     served->now = now;
     to_pages(&start, &end);
-    unmap(served, start, end);
+    if (!unmap(served, start, end)) {
+        ucs_arena_left(served->arena, end - start);
+    }
 }
 
 void *predreg_served_begin(predreg_served_t *served, const predreg_use_t *use,
@@ -406,8 +419,7 @@ void predreg_served_end(predreg_served_t *served, void *super, uint64_t now)
 ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
                                    uint64_t *helper_p, uint64_t *peak_p)
 {
-    size_t size = served->arena->params.slab_size;
-    size_t num  = served->arena->params.size / size;
+    size_t num = served->arena->slabs.num;
     slab_t *slab;
 
     for (slab = served->slabs; slab < served->slabs + num; ++slab) {
@@ -417,6 +429,6 @@ ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
         }
     }
     *helper_p = served->helper;
-    *peak_p   = served->most_open * size;
+    *peak_p   = served->peak;
     return served->status;
 }

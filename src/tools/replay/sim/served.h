@@ -28,10 +28,12 @@ typedef struct predreg_served predreg_served_t;
 /**
  * @param [in] size       Of the arena, bytes; rounded down to slabs, of which it
  *                        has one at least.
- * @param [in] slab_size  A power of 2, bytes.
+ * @param [in] slab_size  Of the longest slab, a power of 2, bytes.
+ * @param [in] first_slab  Of the shortest one, likewise; the longest one at most.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t predreg_served_create(size_t size, size_t slab_size,
+                                   size_t first_slab,
                                    const predreg_cost_t *reg,
                                    const predreg_cost_t *dereg,
                                    predreg_account_t *account,

@@ -363,7 +363,7 @@ static ucs_status_t sim_create(sim_t *sim,
 
     if (params->arena > 0) {
         status = predreg_served_create(params->arena, params->arena_slab,
-                                       &params->reg, &params->dereg,
+                                       params->arena_first, &params->reg, &params->dereg,
                                        sim->account, &sim->served);
         if (status != UCS_OK) {
             return status;

@@ -32,7 +32,9 @@ typedef struct predreg_sim_params {
                                           does not */
     size_t                   arena;  /**< Large mappings come from an arena of
                                           this size, bytes; 0: there is none */
-    size_t                   arena_slab; /**< Of its slabs, a power of 2, bytes */
+    size_t                   arena_slab; /**< Of its longest slab, a power of 2,
+                                              bytes */
+    size_t                   arena_first; /**< Of its shortest one, likewise */
 } predreg_sim_params_t;
 
 

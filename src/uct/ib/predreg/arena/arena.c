@@ -78,14 +78,13 @@ static ucs_status_t op_dereg(void *arg, void *handle)
     return uct_predreg_arena_regs_op_dereg(&arena->regs, handle);
 }
 
-static ucs_arena_params_t
-super_params(const uct_predreg_arena_params_t *params, uintptr_t start)
+/* All but where the addresses begin */
+static ucs_arena_params_t super_params(const uct_predreg_arena_params_t *params)
 {
     ucs_arena_params_t super;
 
     ucs_arena_params_default(params->slab_size, &super);
-    super.start     = start;
-    super.size      = params->size;
+    ucs_arena_params_grow(&super, params->first_slab, params->size);
     super.page_size = ucs_rcache_pred_page_size();
     super.is_strict = params->is_strict;
     return super;
@@ -99,18 +98,16 @@ static size_t next_part(size_t *end_p, size_t size)
     return part;
 }
 
-static layout_t get_layout(const uct_predreg_arena_params_t *params,
-                           size_t super_size)
+static layout_t get_layout(const ucs_arena_params_t *super)
 {
-    size_t page_size = ucs_rcache_pred_page_size();
-    size_t altered   = uct_predreg_altered_memory_size(params->size /
-                                                       page_size);
-    uint32_t slabs   = params->size / params->slab_size;
+    size_t page_size = super->page_size;
+    size_t altered   = uct_predreg_altered_memory_size(super->size / page_size);
+    uint32_t slabs   = super->size / super->slab_size;
     layout_t layout;
 
     layout.end = 0;
     (void)next_part(&layout.end, sizeof(uct_predreg_arena_t));
-    layout.super        = next_part(&layout.end, super_size);
+    layout.super        = next_part(&layout.end, ucs_arena_memory_size(super));
     layout.regs         = next_part(&layout.end,
                                     uct_predreg_arena_regs_memory_size(slabs));
     layout.is_protected = next_part(&layout.end, altered);
@@ -122,14 +119,14 @@ static layout_t get_layout(const uct_predreg_arena_params_t *params,
 
 static void make_regs(uct_predreg_arena_t *arena,
                       const uct_predreg_arena_params_t *params,
-                      uintptr_t start, void *memory)
+                      const ucs_arena_params_t *super, void *memory)
 {
     arena->access         = params->access;
     arena->regs.ops       = params->ops;
     arena->regs.flags     = params->flags;
-    arena->regs.base      = start;
-    arena->regs.slab_size = params->slab_size;
-    arena->regs.num_slabs = params->size / params->slab_size;
+    arena->regs.base      = super->start;
+    arena->regs.spacing   = super->slab_size;
+    arena->regs.num_slabs = super->size / super->slab_size;
     uct_predreg_arena_regs_init(&arena->regs, memory);
 }
 
@@ -170,23 +167,23 @@ static void make_served(uct_predreg_arena_t *arena,
 ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
                                       uct_predreg_arena_t **arena_p)
 {
-    size_t page_size = ucs_rcache_pred_page_size();
-    ucs_arena_params_t super;
+    ucs_arena_params_t super = super_params(params);
+    size_t page_size         = super.page_size;
+    size_t size              = super.size + page_size;
     uct_predreg_arena_t *arena;
     ucs_status_t status;
     layout_t layout;
     char *start;
 
     /* Behind the last slab is a page that stays, so that nothing grows there */
-    start = uct_predreg_system_reserve(params->size + page_size,
-                                       params->slab_size);
+    start = uct_predreg_system_reserve(size, params->slab_size);
     if (start == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    super  = super_params(params, (uintptr_t)start);
-    layout = get_layout(params, ucs_arena_memory_size(&super));
-    arena  = uct_predreg_system_map(NULL, layout.end);
+    super.start = (uintptr_t)start;
+    layout      = get_layout(&super);
+    arena       = uct_predreg_system_map(NULL, layout.end);
     if (arena == NULL) {
         status = UCS_ERR_NO_MEMORY;
         goto err_unreserve;
@@ -205,7 +202,7 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
         goto err_unmap;
     }
 
-    make_regs(arena, params, (uintptr_t)start, (char*)arena + layout.regs);
+    make_regs(arena, params, &super, (char*)arena + layout.regs);
     make_super(arena, &super, (char*)arena + layout.super);
     make_served(arena, params, (uintptr_t)start, &layout);
     arena->publish  = params->publish;
@@ -221,7 +218,7 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
 err_unmap:
     (void)uct_predreg_system_munmap(arena, layout.end);
 err_unreserve:
-    (void)uct_predreg_system_munmap(start, params->size + page_size);
+    (void)uct_predreg_system_munmap(start, size);
     return status;
 }
 

@@ -32,10 +32,12 @@ BEGIN_C_DECLS
 
 /** What an arena is made with. */
 typedef struct uct_predreg_arena_params {
-    size_t                      size;       /**< Of all slabs, bytes, a multiple
-                                                 of slab_size */
-    size_t                      slab_size;  /**< Bytes, a power of 2, at least
-                                                 16 pages */
+    size_t                      size;       /**< Of all slabs at most, bytes, a
+                                                 multiple of slab_size */
+    size_t                      slab_size;  /**< Of the longest slab, bytes, a
+                                                 power of 2, at least 16
+                                                 pages */
+    size_t                      first_slab; /**< Of the shortest one, likewise */
     size_t                      min_length; /**< Shortest mapping that is
                                                  served, bytes */
     int                         is_strict;  /**< See ucs_arena_params_t */

@@ -114,6 +114,9 @@ static void *allocate(uct_predreg_served_t *served, size_t length)
     uint64_t num_wakes = ucs_arena_num_wakes(served->super);
     void *address      = ucs_arena_allocate(served->super, length, 0);
 
+    if (address == NULL) {
+        ucs_arena_missed(served->super, length, served->now(served->arg));
+    }
     look_after(served, num_wakes);
     return address;
 }
@@ -238,8 +241,16 @@ int uct_predreg_arena_munmap(uct_predreg_served_t *served, void **address_p,
 {
     range_t range, part;
 
-    if (!get_pages(served, *address_p, *length_p, &range) ||
-        !get_part(served, &range, &part) || !release(served, &part)) {
+    if (!get_pages(served, *address_p, *length_p, &range)) {
+        return 0;
+    }
+
+    if (!get_part(served, &range, &part)) {
+        ucs_arena_left(served->super, length_of(&range));
+        return 0;
+    }
+
+    if (!release(served, &part)) {
         return 0;
     }
 

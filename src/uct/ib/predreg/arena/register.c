@@ -41,7 +41,7 @@ void uct_predreg_arena_regs_cleanup(uct_predreg_arena_regs_t *regs)
 static void *
 slab_memory(const uct_predreg_arena_regs_t *regs, uint32_t slab)
 {
-    return (void*)(regs->base + (slab * regs->slab_size));
+    return (void*)(regs->base + (slab * regs->spacing));
 }
 
 static int next_handle(void *arg, size_t *pos_p, uint64_t *handle_p,
@@ -74,19 +74,20 @@ static ucs_status_t
 enter(uct_predreg_arena_regs_t *regs, uint32_t slab, unsigned number)
 {
     const uct_predreg_arena_reg_ops_t *ops = &regs->ops;
+    size_t length                          = regs->slabs[slab].length;
     ucs_status_t status;
 
-    status = ops->reserve(ops->arg, regs->slab_size);
+    status = ops->reserve(ops->arg, length);
     if (status != UCS_OK) {
         return status;
     }
 
     status = ops->mem_reg(regs->domains[number], slab_memory(regs, slab),
-                          regs->slab_size, regs->flags,
+                          length, regs->flags,
                           &regs->slabs[slab].known[number]);
     if (status != UCS_OK) {
         regs->slabs[slab].known[number] = NULL;
-        ops->release(ops->arg, regs->slab_size);
+        ops->release(ops->arg, length);
     }
     return status;
 }
@@ -104,7 +105,8 @@ static void show(uct_predreg_arena_regs_t *regs, uint32_t slab,
 
 /* Deregister what is not in the table any more */
 static ucs_status_t
-leave(uct_predreg_arena_regs_t *regs, uct_mem_h memh, unsigned number)
+leave(uct_predreg_arena_regs_t *regs, uint32_t slab, uct_mem_h memh,
+      unsigned number)
 {
     const uct_predreg_arena_reg_ops_t *ops = &regs->ops;
     ucs_status_t status;
@@ -114,7 +116,7 @@ leave(uct_predreg_arena_regs_t *regs, uct_mem_h memh, unsigned number)
         ucs_warn("memory of the arena stays registered: %s",
                  ucs_status_string(status));
     } else {
-        ops->release(ops->arg, regs->slab_size);
+        ops->release(ops->arg, regs->slabs[slab].length);
     }
     return status;
 }
@@ -178,7 +180,7 @@ void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,
         memh = hide(regs, slab, number);
         if (memh != NULL) {
             note_known(regs);
-            (void)leave(regs, memh, number);
+            (void)leave(regs, slab, memh, number);
         }
     }
     regs->domains[number] = NULL;
@@ -200,7 +202,7 @@ static ucs_status_t leave_all(uct_predreg_arena_regs_t *regs, uint32_t slab)
 
     for (number = 0; number < UCT_PREDREG_ARENA_DOMAINS; ++number) {
         if (memhs[number] != NULL) {
-            status = leave(regs, memhs[number], number);
+            status = leave(regs, slab, memhs[number], number);
             result = (status != UCS_OK) ? status : result;
         }
     }
@@ -211,11 +213,12 @@ ucs_status_t uct_predreg_arena_regs_op_reg(void *arg, void *start,
                                            size_t length, void **handle_p)
 {
     uct_predreg_arena_regs_t *regs = arg;
-    uint32_t slab       = ((uintptr_t)start - regs->base) / regs->slab_size;
+    uint32_t slab       = ((uintptr_t)start - regs->base) / regs->spacing;
     ucs_status_t status = UCS_OK;
     unsigned number;
 
     pthread_mutex_lock(&regs->lock);
+    regs->slabs[slab].length = length;
     for (number = 0; (number < UCT_PREDREG_ARENA_DOMAINS) && (status == UCS_OK);
          ++number) {
         if (regs->domains[number] != NULL) {

@@ -51,6 +51,8 @@ typedef struct uct_predreg_arena_memhs {
     _Atomic(uct_mem_h) memhs[UCT_PREDREG_ARENA_DOMAINS];
     /** What can be looked up. Under the lock. */
     uct_mem_h          known[UCT_PREDREG_ARENA_DOMAINS];
+    size_t             length;  /**< Bytes of the slab; undefined if it is not
+                                     open. Under the lock */
     int                is_open; /**< Whether the slab is registered, wherever
                                      there is room. Under the lock */
 } uct_predreg_arena_memhs_t;
@@ -60,7 +62,8 @@ typedef struct uct_predreg_arena_regs {
     uct_predreg_arena_reg_ops_t ops;       /**< Constant, as the next five */
     unsigned                    flags;     /**< Of each registration */
     uintptr_t                   base;      /**< Of the first slab */
-    size_t                      slab_size; /**< Bytes */
+    size_t                      spacing;   /**< From the beginning of a slab
+                                                to that of the next, bytes */
     uint32_t                    num_slabs;
     uct_predreg_arena_memhs_t   *slabs;    /**< Of each slab */
     uct_predreg_handles_t       handles;

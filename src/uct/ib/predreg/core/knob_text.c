@@ -90,6 +90,8 @@ const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
      .max = UCT_PREDREG_MAX_ARENA, .is_bytes = 1, .is_zero_ok = 1},
     {"ARENA_SLAB", FIELD(arena_slab), .min = UCT_PREDREG_MIN_SLAB,
      .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1, .is_power_of_2 = 1},
+    {"ARENA_SLAB_MIN", FIELD(arena_slab_min), .min = UCT_PREDREG_MIN_SLAB,
+     .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1, .is_power_of_2 = 1},
     {"ARENA_MIN", FIELD(arena_min), .min = UCT_PREDREG_MIN_ARENA_MIN,
      .max = UCT_PREDREG_MAX_ARENA_MIN, .is_bytes = 1},
     {"ARENA_KEYS", FIELD(arena_keys), .names = arena_keys_names},

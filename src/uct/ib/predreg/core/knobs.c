@@ -162,11 +162,19 @@ static const uct_predreg_config_field_t knob_table[] = {
      ucs_offsetof(uct_predreg_knobs_t, arena), &uct_predreg_knob_number},
 
     {"ARENA_SLAB", "64M",
-     "With ARENA, how much of it is registered at a time; a power of 2. Less is\n"
-     "taken where the bounds, or limits of the control group, have no room for\n"
-     "four of them.\n"
+     "With ARENA, how much of it is registered at a time at most; a power of 2.\n"
+     "Less is taken where the bounds, or limits of the control group, have no\n"
+     "room for four of them.\n"
      "Range: 1M to 4G, in bytes.",
      ucs_offsetof(uct_predreg_knobs_t, arena_slab), &uct_predreg_knob_number},
+
+    {"ARENA_SLAB_MIN", "16M",
+     "With ARENA, how much of it is registered first; a power of 2. Each further\n"
+     "time it is an eighth of what the arena has by then, and as much as the\n"
+     "program has asked for twice, up to ARENA_SLAB. What is longer than that\n"
+     "counts as ARENA_SLAB. Range: 1M to 4G, in bytes.",
+     ucs_offsetof(uct_predreg_knobs_t, arena_slab_min),
+     &uct_predreg_knob_number},
 
     {"ARENA_MIN", "128K",
      "With ARENA, the shortest mapping that comes from it. malloc is told to map\n"

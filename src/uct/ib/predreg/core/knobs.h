@@ -94,8 +94,10 @@ typedef struct uct_predreg_knobs {
                                  no more are counted, percent */
     size_t   arena;         /**< Memory that is registered before it is
                                  allocated, bytes at most; 0: none */
-    size_t   arena_slab;    /**< Of one registration of it, bytes, a power of
-                                 2 */
+    size_t   arena_slab;    /**< Of the longest registration of it, bytes, a
+                                 power of 2 */
+    size_t   arena_slab_min; /**< Of the shortest one, likewise; at most as long
+                                  as that */
     size_t   arena_min;     /**< Shortest mapping that comes from it, bytes */
     unsigned arena_keys;    /**< @ref uct_predreg_arena_keys_t */
     int      arena_strict;  /**< Whether it is inaccessible as soon as it is

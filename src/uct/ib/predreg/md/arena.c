@@ -111,6 +111,7 @@ static void get_params(uct_predreg_core_t *core,
                      UCT_MD_MEM_ACCESS_LOCAL_WRITE;
 
     params->slab_size  = get_slab_size(knobs);
+    params->first_slab = ucs_min(knobs->arena_slab_min, params->slab_size);
     params->size       = (params->slab_size == 0) ?
                                  0 :
                                  knobs->arena - (knobs->arena %

@@ -314,8 +314,8 @@ TEST_F(test_replay_command, large_allocations) {
 
     EXPECT_EQ(0, replay({trace})) << m_errors;
     EXPECT_EQ(1u, lines("arena  ")) << m_output;
-    EXPECT_EQ(1u, lines("large allocations: UCX_RCACHE_PRED_ARENA=64M would "
-                        "answer 19 of 20 uses")) << m_output;
+    EXPECT_EQ(1u, lines("large allocations: UCX_RCACHE_PRED_ARENA=16M would "
+                        "answer 20 of 20 uses")) << m_output;
     EXPECT_EQ(1u, lines(": recommended, if there is memory to pin"));
 
     EXPECT_EQ(0, replay({"--json", "--set", "ARENA_SLAB=32M",

@@ -35,6 +35,7 @@ ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
     uct_predreg_arena_params_t params = {
         .size       = size,
         .slab_size  = slab_size,
+        .first_slab = slab_size,
         .min_length = min_length,
         .is_strict  = is_strict,
         .flags      = access,
