@@ -812,6 +812,21 @@ firehose_counts()
         "$work/said" "$work/summary"
 }
 
+# Firehose by itself: the sanitizer's library comes before all others, but for the one
+# that comes before it. The programs are started without libtool's scripts, whose shell
+# does not run under the thread sanitizer
+firehose_sanitized_tests()
+{
+    local -x UCX_VFS_ENABLE=n LD_LIBRARY_PATH=$build/src/ucp/.libs
+    local firehose="env LD_PRELOAD=${preload%:*} $build/test/apps/.libs/firehose"
+
+    run "Firehose, 2 processes of 2 threads" no_errors $rig -- $firehose --ops 100
+    run "Firehose, pages, room for few" no_errors $rig -- $firehose --procs 3 \
+        --threads 3 --region 1 --m 192k --maxvictim 64k --most 12k --ops 100
+    run "Firehose, threads share a worker" no_errors $rig -- $firehose \
+        --procs 3 --shared --ops 50
+}
+
 # Firehose: the program starts its processes itself, and compares what it writes and
 # what the kernel counts as pinned. Without the library under test first; with it, what
 # the program sends from stays registered as well if it is expected to be used again
@@ -1075,6 +1090,7 @@ run "memory unmapped in handlers of signals" \
     job 2 "$apps/sigstorm"
 storm_tests
 case $sanitizer in *asan*) arena_asan_tests ;; esac
+[ -z "$sanitizer" ] || firehose_sanitized_tests
 if [ -z "$sanitizer" ]; then
     # A child would wait for locks of the address sanitizer's allocator
     run "fork beside threads that map memory" map_and_fork
