@@ -743,6 +743,11 @@ arena_tests()
     run "arena, fork" answered 1 job 2 "$apps/forktest"
     run "arena, memory unmapped in handlers of signals" \
         answered 1 job 2 "$apps/sigstorm"
+    for setting in ARENA_STRICT=n ARENA_STRICT=y; do
+        run "arena, memory changed in handlers of signals, $setting" answered 1 \
+            with ARENA_SLAB=4M with $setting managed 1 \
+            $rig -- env LD_PRELOAD="$preload" "$apps/mapstorm" cma
+    done
     run "arena, threads that allocate, fork" allocating
     for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
         run "arena, threads that allocate, fork, $allocator" \

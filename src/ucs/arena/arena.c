@@ -111,7 +111,6 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
                             const ucs_arena_ops_t *ops, void *memory)
 {
     ucs_arena_t *arena = memory;
-    pthread_mutexattr_t attr;
     layout_t layout;
 
     if (!is_accepted(params)) {
@@ -138,10 +137,7 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
                 ucs_arena_wants_slab(arena) ? 0 : UCS_ARENA_NEVER);
     arena->moving            = UCS_ARENA_NO_SLAB;
     arena->withheld          = UCS_ARENA_NO_PAGE;
-    pthread_mutexattr_init(&attr);
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
-    pthread_mutex_init(&arena->lock, &attr);
-    pthread_mutexattr_destroy(&attr);
+    pthread_mutex_init(&arena->lock, NULL);
     pthread_mutex_init(&arena->work, NULL);
     return arena;
 }
@@ -173,18 +169,23 @@ int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)
     uintptr_t first = (uintptr_t)start;
     uintptr_t end   = first + length;
     uint32_t page, end_page;
-    int is_live;
+    int is_locked, is_live;
 
-    if (!ucs_arena_clip(arena, &first, &end) ||
-        (end - first != length) || !ucs_arena_lock(arena)) {
+    if (!ucs_arena_clip(arena, &first, &end) || (end - first != length)) {
         return 0;
     }
+
+    /* In a handler that has interrupted this thread in the lock, the words are
+     * read as they are: what the handler may ask for does not change under it */
+    is_locked = ucs_arena_lock(arena);
 
     page     = (first - arena->slabs.base) >> arena->page_shift;
     end_page = ucs_arena_pages(arena, end - arena->slabs.base);
     is_live  = ucs_arena_bits_next_clear(arena->blocks.live, page, end_page) ==
                end_page;
-    ucs_arena_unlock(arena);
+    if (is_locked) {
+        ucs_arena_unlock(arena);
+    }
     return is_live;
 }
 

@@ -111,6 +111,21 @@ typedef struct ucs_arena_transient {
 } ucs_arena_transient_t;
 
 
+/** Most ranges that handlers of signals leave at a time. */
+#define UCS_ARENA_MAX_DEFERRED 16
+
+/** Pages that handlers of signals have spoilt, which have interrupted their
+ *  thread in the arena, see deferred.h. A handler takes a number, writes its
+ *  range, and then its flag; whoever has the lock reads them. */
+typedef struct ucs_arena_deferred {
+    _Atomic unsigned num; /**< Numbers taken; more than there are ranges: slabs
+                               that are spoilt are the program's as a whole */
+    uint32_t         first[UCS_ARENA_MAX_DEFERRED];
+    uint32_t         end[UCS_ARENA_MAX_DEFERRED];
+    _Atomic int      is_set[UCS_ARENA_MAX_DEFERRED];
+} ucs_arena_deferred_t;
+
+
 /** An arena. */
 typedef struct ucs_arena {
     ucs_arena_slabs_t   slabs;      /**< Constant, or the helper's, see there */
@@ -130,11 +145,12 @@ typedef struct ucs_arena {
      *  ucs_arena_num_wakes(). Written under the lock; relaxed */
     _Atomic uint64_t    num_wakes;
     _Atomic uint64_t    answered;   /**< See the statistics. Relaxed */
+    ucs_arena_deferred_t deferred;  /**< Outside of the lock, see there */
 
     pthread_mutex_t     lock;       /**< Around all below. Held for moments;
                                          nothing is called under it. Taken after
-                                         the lock of the helper. Tells a thread
-                                         that has it that it has it */
+                                         the lock of the helper. A thread knows
+                                         that it has it, see work.h */
     ucs_arena_blocks_t  blocks;
     ucs_arena_time_t    retired_since; /**< No page of a retired block was freed
                                             before this; undefined if there is
@@ -313,7 +329,10 @@ ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length);
  * the memory there is live or not. They are live from now on, and the slabs that
  * they are in are spoilt. Any thread, memory hooks included; waits while others
  * work at this memory, at most for one operation that zeroes, protects or maps,
- * or if the slab is empty, for its being given back, or for a fork.
+ * or if the slab is empty, for its being given back, or for a fork. The handler
+ * of a signal that has interrupted this thread in the arena does not wait: the
+ * slabs are not found any more when this returns, and the memory is live when
+ * the thread leaves the arena.
  *
  * @param [in] start, length  As for ucs_arena_free().
  * @return as ucs_arena_free(): UCS_OK, or nothing was done.
@@ -330,8 +349,7 @@ ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length);
 ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab);
 
 /** @return whether a range is live memory of the arena, all of it. As
- *          ucs_arena_free(); in the handler of a signal that has interrupted
- *          this thread in the arena it is not. */
+ *          ucs_arena_free(). */
 int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length);
 
 /** @return whether any slab of a range is spoilt. Wait-free; any thread. */

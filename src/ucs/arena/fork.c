@@ -57,9 +57,10 @@ void ucs_arena_before_fork(ucs_arena_t *arena)
     uint32_t held[UCS_ARENA_BATCH];
     unsigned num;
 
+    ++ucs_arena_in_work;
     do {
         if (!ucs_arena_lock(arena)) {
-            return;
+            break;
         }
 
         if (arena->withheld == UCS_ARENA_NO_PAGE) {
@@ -71,6 +72,7 @@ void ucs_arena_before_fork(ucs_arena_t *arena)
         ucs_arena_unlock(arena);
         ucs_arena_each_run(arena, held, num, withhold);
     } while (num == UCS_ARENA_BATCH);
+    --ucs_arena_in_work;
 }
 
 /* Have memory inherited as before. Where the kernel refuses that, it is not
@@ -123,9 +125,10 @@ void ucs_arena_after_fork(ucs_arena_t *arena)
     uint32_t held[UCS_ARENA_BATCH];
     unsigned num, i;
 
+    ++ucs_arena_in_work;
     do {
         if (!ucs_arena_lock(arena)) {
-            return; /* As before the fork: nothing is chained */
+            break; /* As before the fork: nothing is chained */
         }
 
         num = unchain_some(arena, held);
@@ -141,4 +144,5 @@ void ucs_arena_after_fork(ucs_arena_t *arena)
         }
         ucs_arena_unlock(arena);
     } while (num > 0);
+    --ucs_arena_in_work;
 }

@@ -106,12 +106,14 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
         arena->stats.frees += !range->is_counted;
         range->is_counted   = 1;
     }
+    ++ucs_arena_in_work;
     ucs_arena_unlock(arena);
     take_away(arena, range);
 
     if (arena->params.is_strict && (range->num_runs > 0)) {
         ucs_arena_darken(arena, range->runs, range->num_runs);
     }
+    --ucs_arena_in_work;
     return UCS_OK;
 }
 

@@ -4,23 +4,13 @@
  * See file LICENSE for terms.
  */
 
+#include "deferred.h"
 #include "work.h"
 
 #include <ucs/sys/math.h>
 
 #include <sched.h>
 
-
-/* Make a slab spoilt, if it is not. To be called under the lock */
-static void mark(ucs_arena_t *arena, uint32_t slab)
-{
-    if (!arena->blocks.usage[slab].is_spoilt) {
-        ucs_arena_blocks_spoil(&arena->blocks, slab);
-        ucs_arena_slab_spoil(&arena->slabs.slabs[slab]);
-        ++arena->num_spoilt;
-        ++arena->stats.slabs_spoilt;
-    }
-}
 
 /* Give pages of a slab to the program, when nobody works at them. A slab that
  * was given back meanwhile is spoilt anew */
@@ -29,7 +19,8 @@ static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
 {
     for (;;) {
         if (!ucs_arena_lock(arena)) {
-            return UCS_ERR_BUSY;
+            ucs_arena_defer(arena, first, end);
+            return UCS_OK;
         }
 
         if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
@@ -37,13 +28,20 @@ static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
             return UCS_ERR_UNSUPPORTED;
         }
 
-        mark(arena, slab);
+        ucs_arena_mark_spoilt(arena, slab);
         if ((arena->moving != slab) &&
             !ucs_arena_blocks_has_held(&arena->blocks, first, end)) {
             break;
         }
 
         ucs_arena_unlock(arena);
+        if (ucs_arena_in_work) {
+            /* It may be this thread that holds them, which does not go on before
+             * the handler has returned */
+            ucs_arena_defer(arena, first, end);
+            ucs_arena_catch_up(arena);
+            return UCS_OK;
+        }
         sched_yield();
     }
 
@@ -94,7 +92,7 @@ ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab)
         return UCS_ERR_BUSY;
     }
 
-    mark(arena, slab - arena->slabs.slabs);
+    ucs_arena_mark_spoilt(arena, slab - arena->slabs.slabs);
     arena->wants_mend = 1;
     ucs_arena_wake(arena, 0);
     ucs_arena_unlock(arena);

@@ -47,6 +47,7 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
     }
 
     pthread_mutex_lock(&arena->work);
+    ++ucs_arena_in_work;
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         /* What threads wait for comes first */
         ucs_arena_supply(arena, now, &budget);
@@ -60,6 +61,7 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
         atomic_store_explicit(&arena->due, due, memory_order_relaxed);
         ucs_arena_unlock(arena);
     }
+    --ucs_arena_in_work;
     pthread_mutex_unlock(&arena->work);
     return due;
 }
@@ -69,9 +71,11 @@ void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
 {
     /* The helper makes nothing inaccessible meanwhile */
     pthread_mutex_lock(&arena->work);
+    ++ucs_arena_in_work;
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         ucs_arena_lighten(arena, now);
     }
     cb(arg);
+    --ucs_arena_in_work;
     pthread_mutex_unlock(&arena->work);
 }

@@ -231,6 +231,7 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     }
 
     pthread_mutex_lock(&arena->work);
+    ++ucs_arena_in_work;
     for (slab = arena->slabs.num_used; (slab-- > 0) && (given < bytes);) {
         length = ucs_arena_slab_length(&arena->slabs.slabs[slab]);
         if (ucs_arena_slab_is_open(&arena->slabs.slabs[slab]) &&
@@ -238,6 +239,7 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
             given += length;
         }
     }
+    --ucs_arena_in_work;
 
     ucs_arena_lock(arena);
     arena->has_shrunk = 1;
@@ -283,6 +285,7 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
     uint32_t slab;
 
     pthread_mutex_lock(&arena->work);
+    ++ucs_arena_in_work;
     ucs_arena_lock(arena);
     atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
     atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
@@ -298,6 +301,7 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
     ucs_arena_lock(arena);
     ucs_arena_note_slabs(arena);
     ucs_arena_unlock(arena);
+    --ucs_arena_in_work;
     pthread_mutex_unlock(&arena->work);
     return result;
 }

@@ -8,6 +8,7 @@
 #define UCS_ARENA_WORK_H_
 
 #include "arena.h"
+#include "deferred.h"
 
 BEGIN_C_DECLS
 
@@ -21,12 +22,25 @@ BEGIN_C_DECLS
  *          signal that came just then. */
 static UCS_F_ALWAYS_INLINE int ucs_arena_lock(ucs_arena_t *arena)
 {
-    return pthread_mutex_lock(&arena->lock) == 0;
+    if (ucs_arena_in_lock) {
+        return 0;
+    }
+
+    ucs_arena_in_lock = 1;
+    pthread_mutex_lock(&arena->lock);
+    return 1;
 }
 
 static UCS_F_ALWAYS_INLINE void ucs_arena_unlock(ucs_arena_t *arena)
 {
     pthread_mutex_unlock(&arena->lock);
+    ucs_arena_in_lock = 0;
+    /* Relaxed: this thread sees what its own handlers have left, and handlers of
+     * others are followed by a look of their threads */
+    if (ucs_unlikely(atomic_load_explicit(&arena->deferred.num,
+                                          memory_order_relaxed) > 0)) {
+        ucs_arena_catch_up(arena);
+    }
 }
 
 /** @return where a page is. */

@@ -7,6 +7,7 @@
 #include "arena_access.h"
 
 #include <ucs/arena/arena.h>
+#include <ucs/arena/work.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,10 +163,10 @@ void arena_release(test_arena_slab_t *slab)
 
 void arena_lock(test_arena_t *arena)
 {
-    pthread_mutex_lock(&arena->lock);
+    ucs_arena_lock(arena);
 }
 
 void arena_unlock(test_arena_t *arena)
 {
-    pthread_mutex_unlock(&arena->lock);
+    ucs_arena_unlock(arena);
 }

@@ -275,6 +275,68 @@ TEST_F(test_arena_spoil, while_it_is_opened) {
     }
 }
 
+/* The handler of a signal may have interrupted its thread in the arena. Uses do
+ * not find the slab from then on, and the memory is the program's when the thread
+ * leaves the arena */
+TEST_F(test_arena_spoil, in_a_handler) {
+    make_with(1);
+    allocate(10);
+    arena_lock(m_arena);
+    spoil(2, 3);
+    EXPECT_EQ(nullptr, find(0));
+    spoil(SLAB - 2, 4);
+    EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(0), 10 * PAGE));
+    EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(0), 11 * PAGE));
+    arena_unlock(m_arena);
+    EXPECT_EQ("live 14", states());
+    EXPECT_EQ(2u, stats().slabs_spoilt);
+    tend();
+    EXPECT_FALSE(m_memory.at(0).is_registered);
+
+    free_page(0, SLAB + 2);
+    tend();
+    EXPECT_EQ("clean 64", states());
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), 2 * SLAB));
+}
+
+/* If it does so too often, all of the slab is the program's */
+TEST_F(test_arena_spoil, often_in_a_handler) {
+    make_with(1);
+    allocate(SLAB);
+    free_page(SLAB / 2, SLAB / 2);
+    m_now += LAZY;
+    tend();
+    arena_lock(m_arena);
+    for (unsigned i = 0; i < 20; ++i) {
+        spoil(2 * i, 1);
+    }
+    arena_unlock(m_arena);
+    EXPECT_EQ(nullptr, find(0));
+    EXPECT_EQ(64 * PAGE, stats().live);
+    free_page(0, SLAB);
+    tend();
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+}
+
+/* What is freed strictly is held by its own thread while it is protected */
+TEST_F(test_arena_spoil, in_a_handler_while_it_is_freed) {
+    m_params.is_strict = 1;
+    make_with(1);
+    allocate(10);
+    m_memory.m_during = [this](const char *now) {
+        m_memory.m_during = nullptr;
+        EXPECT_EQ(UCS_OK, arena_spoil(m_arena, m_memory.address_of(1),
+                                      PAGE));
+    };
+    free_page(0, 4);
+    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    EXPECT_EQ(7 * PAGE, stats().live);
+    m_memory.put(m_memory.address_of(1), PAGE);
+    free_page(0, 10);
+    tend();
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+}
+
 TEST_F(test_arena_spoil, memory_grows_where_it_is) {
     make_with(1);
     EXPECT_EQ(m_memory.address_of(0), allocate(10));
