@@ -380,8 +380,8 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
 /**
  * Call a function that registers open slabs once more, such as for another
  * device: for this all of their memory has to be accessible, but nothing is that
- * was free for long. If strict, what threads free meanwhile is not. As
- * ucs_arena_tend().
+ * was free for long. If strict, what threads free meanwhile is not, and what was
+ * made accessible is protected again before this returns. As ucs_arena_tend().
  */
 void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
                            void (*cb)(void *arg), void *arg);

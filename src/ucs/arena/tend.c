@@ -76,6 +76,10 @@ void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
         ucs_arena_lighten(arena, now);
     }
     cb(arg);
+    if (arena->params.is_strict) {
+        /* Nobody may access it for longer than need be */
+        ucs_arena_darken_retired(arena, now + arena->params.lazy);
+    }
     --ucs_arena_in_work;
     pthread_mutex_unlock(&arena->work);
 }

@@ -23,6 +23,11 @@
  * given back for that */
 #define LOOK_INTERVAL UCS_ARENA_DEF_IDLE
 
+/* How often it is tried to register all slabs in a further domain: if strict, a
+ * slab cannot be registered in which a thread frees memory just then. What cannot
+ * be registered for another reason, such as a bound, cannot be at once, either */
+#define MAX_FILLS 4
+
 /* Where the parts of an arena are in its memory, bytes from its beginning */
 typedef struct {
     size_t super;
@@ -308,29 +313,38 @@ void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
 /* A domain that is added */
 typedef struct {
     uct_predreg_arena_regs_t *regs;
-    void                     *domain;
-    int                      number;
+    unsigned                 number;
+    int                      is_full; /* Whether all slabs are registered */
 } addition_t;
 
-static void add(void *arg)
+static void fill_domain(void *arg)
 {
     addition_t *addition = arg;
 
-    addition->number = uct_predreg_arena_regs_add(addition->regs,
-                                                  addition->domain);
+    addition->is_full = uct_predreg_arena_regs_fill(addition->regs,
+                                                    addition->number);
 }
 
 int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain)
 {
+    int number          = uct_predreg_arena_regs_add(&arena->regs, domain);
     addition_t addition = {
         .regs   = &arena->regs,
-        .domain = domain
+        .number = number
     };
+    unsigned i;
 
-    ucs_arena_with_access(arena->served.super, get_time(arena), add, &addition);
+    if (number < 0) {
+        return number;
+    }
+
+    for (i = 0; (i < MAX_FILLS) && !addition.is_full; ++i) {
+        ucs_arena_with_access(arena->served.super, get_time(arena), fill_domain,
+                              &addition);
+    }
     /* What is accessible now is not to stay so */
     ucs_rcache_pred_thread_wake(arena->thread);
-    return addition.number;
+    return number;
 }
 
 int uct_predreg_arena_give_way(uct_predreg_arena_t *arena)

@@ -148,25 +148,37 @@ static int find_free(const uct_predreg_arena_regs_t *regs)
 
 int uct_predreg_arena_regs_add(uct_predreg_arena_regs_t *regs, void *domain)
 {
-    uint32_t slab;
     int number;
 
     pthread_mutex_lock(&regs->lock);
     number = find_free(regs);
     if (number >= 0) {
         regs->domains[number] = domain;
-        for (slab = 0; slab < regs->num_slabs; ++slab) {
-            if (regs->slabs[slab].is_open) {
-                (void)enter(regs, slab, number);
-            }
-        }
-        note_known(regs);
-        for (slab = 0; slab < regs->num_slabs; ++slab) {
-            show(regs, slab, number);
-        }
     }
     pthread_mutex_unlock(&regs->lock);
     return number;
+}
+
+int uct_predreg_arena_regs_fill(uct_predreg_arena_regs_t *regs,
+                                unsigned number)
+{
+    int is_full = 1;
+    uint32_t slab;
+
+    pthread_mutex_lock(&regs->lock);
+    for (slab = 0; slab < regs->num_slabs; ++slab) {
+        if (regs->slabs[slab].is_open &&
+            (regs->slabs[slab].known[number] == NULL)) {
+            is_full = (enter(regs, slab, number) == UCS_OK) && is_full;
+        }
+    }
+
+    note_known(regs);
+    for (slab = 0; slab < regs->num_slabs; ++slab) {
+        show(regs, slab, number);
+    }
+    pthread_mutex_unlock(&regs->lock);
+    return is_full;
 }
 
 void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,

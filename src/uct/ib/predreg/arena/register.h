@@ -83,11 +83,15 @@ void uct_predreg_arena_regs_init(uct_predreg_arena_regs_t *regs, void *memory);
 
 void uct_predreg_arena_regs_cleanup(uct_predreg_arena_regs_t *regs);
 
-/** Register all open slabs in a domain, whose memory is accessible. Slabs that
- *  are opened later are registered in it as well.
+/** Let slabs that are opened from now on be registered in a domain, too.
  *
  * @return its number; -1: there are too many domains. */
 int uct_predreg_arena_regs_add(uct_predreg_arena_regs_t *regs, void *domain);
+
+/** Register open slabs in a domain, whose memory is accessible, unless they are.
+ *  @return whether all of them are. */
+int uct_predreg_arena_regs_fill(uct_predreg_arena_regs_t *regs,
+                                unsigned number);
 
 /** Deregister all slabs in a domain, in which there are no uses any more. */
 void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,

@@ -114,6 +114,9 @@ ucs_status_t served_test::mem_reg(void *domain, void *address, size_t length,
 
     std::this_thread::sleep_for(
             std::chrono::milliseconds(self->test->m_delay));
+    if (self->test->m_on_reg) {
+        self->test->m_on_reg();
+    }
     EXPECT_EQ(ACCESS, flags);
     EXPECT_EQ(SLAB, length);
     /* As the kernel does not pin what nobody may access */

@@ -13,6 +13,7 @@
 
 #include <map>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -72,6 +73,8 @@ protected:
     std::atomic<unsigned> m_published; /* How often statistics were shown */
     uintptr_t             m_last_memh;
     size_t                m_page;
+    std::function<void()> m_on_reg;   /* Called before a registration. Does not
+                                         change while the helper runs */
     unsigned              m_delay = 0; /* Of a registration, ms. Does not change
                                           while the helper runs */
 };

@@ -80,6 +80,35 @@ TEST_F(test_arena_register, domains_come_and_go) {
     EXPECT_EQ(-1, add());
 }
 
+/* If strict, what a thread frees while a slab is registered in a further domain
+ * cannot be registered: it is tried again. Nothing stays accessible after that */
+TEST_F(test_arena_register, a_domain_comes_late_strict) {
+    make(true);
+    char *buffer = (char*)map(4 * MIN);
+    ASSERT_EQ(0, served_munmap(m_served, buffer, MIN));
+    ASSERT_FALSE(is_readable(buffer));
+    unsigned num_regs = 0;
+    m_on_reg          = [&]() {
+        if (num_regs++ == 0) {
+            EXPECT_EQ(0, served_munmap(m_served, buffer + MIN, MIN));
+        }
+    };
+    ASSERT_EQ(1, add());
+    EXPECT_EQ(2u, num_regs);
+    EXPECT_EQ(m_domains[0]->regs.size(), m_domains[1]->regs.size());
+    EXPECT_EQ(2 * SLAB, m_reserved);
+    EXPECT_FALSE(is_readable(buffer));
+    EXPECT_FALSE(is_readable(buffer + MIN));
+
+    /* Where it cannot be, that is noticed */
+    m_domains.emplace_back(new domain_t);
+    m_domains.back()->test  = this;
+    m_domains.back()->fails = true;
+    EXPECT_EQ(2, served_add(m_served, m_domains.back().get()));
+    EXPECT_GT(10u, num_regs);
+    EXPECT_EQ(2 * SLAB, m_reserved);
+}
+
 /* What was freed is not accessible any more, and that cannot be registered */
 TEST_F(test_arena_register, a_domain_comes_late) {
     make();
