@@ -14,7 +14,8 @@
 #include <string.h>
 
 /* So many entries of a lane are moved at most while the lock is held once: they are
- * in the cache of another processor, and threads wait for the lock meanwhile */
+ * in the cache of another processor, and threads wait for the lock meanwhile. After
+ * as many of pred->dq were taken out, those of a lane come too */
 #define MOVE_STEPS 32
 
 
@@ -128,13 +129,15 @@ void pred_lane_take(ucs_rcache_pred_t *pred)
 }
 
 /* Move the oldest entries of a lane to pred->dq, at most so many as there are
- * steps. Entries of regions that were freed since are left out */
+ * steps, or room. Entries of regions that were freed since are left out */
 static void
 lane_move(ucs_rcache_pred_t *pred, pred_lane_t *lane, unsigned steps)
 {
     ucs_rcache_pred_dq_entry_t entry;
 
-    while ((steps-- > 0) && ucs_rcache_pred_dq_pop(&lane->dq, &entry)) {
+    while ((steps-- > 0) &&
+           (ucs_rcache_pred_dq_next_dropped(&pred->dq) == NULL) &&
+           ucs_rcache_pred_dq_pop(&lane->dq, &entry)) {
         if (entry.region->generation == entry.generation) {
             ucs_rcache_pred_dq_push(&pred->dq, &entry);
         }
@@ -200,13 +203,18 @@ int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry)
 {
     pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
                                                memory_order_relaxed);
-
-    if (ucs_rcache_pred_dq_pop(&pred->dq, entry)) {
-        return 1;
-    }
+    int found           = ucs_rcache_pred_dq_pop(&pred->dq, entry);
 
     if (lanes == NULL) {
-        return 0;
+        return found;
+    }
+
+    if (found) {
+        /* After the pop, which has made room for one at least */
+        if (++lanes->pops % MOVE_STEPS == 0) {
+            lanes_move(pred, lanes);
+        }
+        return 1;
     }
 
     lanes_move(pred, lanes);
@@ -217,21 +225,22 @@ ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred)
 {
     pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
                                                memory_order_relaxed);
-    ucs_rcache_pred_region_t *region;
+    ucs_list_link_t *lost;
     unsigned i;
 
-    region = ucs_rcache_pred_dq_pop_lost(&pred->dq);
-    if ((region != NULL) || (lanes == NULL)) {
-        return region;
-    }
-
-    ucs_for_each_bit(i, lanes->used) {
-        region = ucs_rcache_pred_dq_pop_lost(&lanes->lanes[i].dq);
-        if (region != NULL) {
-            return region;
+    if (lanes != NULL) {
+        ucs_for_each_bit(i, lanes->used) {
+            /* Behind those that wait already, so that no list keeps another one
+             * waiting */
+            lost = &lanes->lanes[i].dq.lost;
+            if (!ucs_list_is_empty(lost)) {
+                ucs_list_splice_tail(&pred->dq.lost, lost);
+                ucs_list_head_init(lost);
+            }
         }
     }
-    return NULL;
+
+    return ucs_rcache_pred_dq_pop_lost(&pred->dq);
 }
 
 int pred_dq_is_empty(ucs_rcache_pred_t *pred)

@@ -33,8 +33,8 @@
  *   - those fields of the regions of its lane that a use writes, their number of
  *     entries, and their places in these lists.
  *
- * The queue of a lane is moved to pred->dq whenever that is empty. So the entries of
- * a region may be taken out in another order than that of the uses, if they
+ * The queue of a lane is moved to pred->dq whenever that is empty, and now and then
+ * if it never is. So the entries of a region may be taken out in another order than that of the uses, if they
  * went through the lock and through a lane by turns: of these, those that were
  * overtaken are left out (pred_region_learn()).
  *
@@ -89,6 +89,9 @@ struct pred_lanes {
     uint64_t    used;
     /** The lane, from 0, whose entries were moved last. Under the lock */
     unsigned    moved;
+    /** How many entries of pred->dq were taken out; wraps around. Under the
+     *  lock */
+    unsigned    pops;
 };
 
 

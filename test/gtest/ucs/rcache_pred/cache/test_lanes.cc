@@ -57,10 +57,58 @@ protected:
         }
     }
 
+    /* Make lanes. From then on, uses of so many new buffers each end whenever
+     * the helper deregisters something */
+    void make_busy_helper(unsigned num_uses)
+    {
+        make_lanes();
+        run_until_asleep(10 * SEC);
+        m_world.on_dereg = [this, num_uses](const auto&) {
+            for (unsigned i = 0; m_is_busy && (i < num_uses); ++i) {
+                use(m_next_buffer++);
+            }
+        };
+    }
+
+    /* Use so many buffers, so that the last use of each ends in the lane of this
+     * thread: they belong to it before that, and the helper has no entries */
+    void end_in_lane(unsigned num_buffers)
+    {
+        std::vector<void*> memhs;
+
+        for (unsigned b = 0; b < num_buffers; ++b) {
+            memhs.push_back(begin(buffer(b), PAGE));
+        }
+        for (unsigned i = 0; i < 10 * TURNS; ++i) {
+            use(i % num_buffers);
+        }
+        for (void *memh : memhs) {
+            end(memh);
+        }
+    }
+
+    /* Expect that the helper gets to these buffers */
+    void expect_gone(unsigned num_buffers)
+    {
+        m_is_busy = true;
+        for (unsigned i = 0; i < 10; ++i) {
+            use(m_next_buffer++);
+            poll();
+        }
+        for (unsigned b = 0; b < num_buffers; ++b) {
+            EXPECT_EQ(0u, m_world.num_live_at(buffer(b))) << b;
+        }
+        EXPECT_GT(m_next_buffer, 1000u);
+        m_is_busy = false;
+    }
+
     uint64_t registrations()
     {
         return stats().regs_critical;
     }
+
+    bool     m_is_busy     = false;
+    unsigned m_next_buffer = NUM_BUFFERS;
 };
 
 TEST_F(test_lanes, one_thread_has_none)
@@ -204,6 +252,23 @@ TEST_F(test_lanes, unmaps_in_handlers_of_several_threads)
         EXPECT_GE(test_pred_num_lanes(m_pred), 2u);
         finish();
     });
+}
+
+/* The helper deregisters memory, and each time another use ends under the lock:
+ * its queue is never empty */
+TEST_F(test_lanes, entries_of_lanes_do_not_wait_for_the_others)
+{
+    make_busy_helper(1);
+    end_in_lane(1);
+    expect_gone(1);
+}
+
+TEST_F(test_lanes, lost_regions_of_lanes_do_not_wait_for_the_others)
+{
+    m_params.dq_size = 2;
+    make_busy_helper(3);
+    end_in_lane(3);
+    expect_gone(3);
 }
 
 /* Threads with buffers of their own, which others use now and then */
