@@ -313,6 +313,11 @@ ucs_status_t pred_helper_mutex_init(pthread_mutex_t *mutex);
  *  50 us at most, and is called again. Without the lock. */
 void pred_give_way(ucs_rcache_pred_t *pred);
 
+/** Spin once more, let other threads run, or sleep for some 50 us, the longer
+ *  this thread has waited for another one.
+ *  @param [in,out] spins  0 when the wait begins. */
+void pred_spin(ucs_rcache_pred_t *pred, unsigned *spins);
+
 /** Take the lock after it was found taken. */
 void pred_lock_wait(ucs_rcache_pred_t *pred);
 

@@ -113,10 +113,11 @@ void pred_defer(ucs_rcache_pred_t *pred,
 static void catch_up_with(ucs_rcache_pred_t *pred, unsigned number)
 {
     _Atomic int *is_set = &pred->deferred.is_set[number];
+    unsigned spins      = 0;
 
     /* Acquire: pairs with the release in pred_defer() */
     while (!atomic_load_explicit(is_set, memory_order_acquire)) {
-        pred_give_way(pred);
+        pred_spin(pred, &spins);
     }
 
     (void)pred_unmap(pred, &pred->deferred.ranges[number]);

@@ -37,6 +37,12 @@
  * thread that has it was set aside. */
 #define LOCK_SPINS 1000
 
+/* After it has let others run so many times, it sleeps each time. Whoever lends
+ * this thread a real-time priority by helper_mutex, the thread does not know of
+ * it: what it waits for may be a thread without that priority, which no
+ * sched_yield() of this one lets run. */
+#define LOCK_YIELDS 16
+
 /* A real-time thread looks after so many ns whether what it waits for has
  * happened. A registration takes about as long. */
 #define LOOK_INTERVAL 50000
@@ -134,10 +140,14 @@ static inline void spin_relax(void)
 #endif
 }
 
-/* Spin once more, or let others run */
-static void spin(ucs_rcache_pred_t *pred, unsigned *spins)
+void pred_spin(ucs_rcache_pred_t *pred, unsigned *spins)
 {
-    if (++*spins % LOCK_SPINS == 0) {
+    int saved_errno = errno;
+
+    if (*spins >= LOCK_SPINS * LOCK_YIELDS) {
+        sleep_shortly();
+        errno = saved_errno;
+    } else if (++*spins % LOCK_SPINS == 0) {
         pred_give_way(pred);
     } else {
         spin_relax();
@@ -150,7 +160,7 @@ void pred_lane_wait(ucs_rcache_pred_t *pred)
 
     /* Relaxed: entering the lane, or taking the lock, orders what follows */
     while (atomic_load_explicit(&pred->lock, memory_order_relaxed)) {
-        spin(pred, &spins);
+        pred_spin(pred, &spins);
     }
 }
 
@@ -166,7 +176,7 @@ void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic int *busy)
     unsigned spins = 0;
 
     while (atomic_load(busy)) {
-        spin(pred, &spins);
+        pred_spin(pred, &spins);
     }
 }
 

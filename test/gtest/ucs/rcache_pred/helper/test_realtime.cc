@@ -141,6 +141,15 @@ protected:
         sem_post(&m_hog_may_run);
     }
 
+    /* Enter the lane of this thread, which gets it by taking turns with others */
+    void enter_lane()
+    {
+        while (!test_pred_enter_lane(m_pred)) {
+            end(begin(buffer(1), 64 * KB));
+            std::thread([this] { end(begin(buffer(1), 64 * KB)); }).join();
+        }
+    }
+
     /* As run(), which also looks whether the cache is sound, and must be alone
      * for that */
     void run_rounds(uint64_t time)
@@ -257,4 +266,43 @@ TEST_F(test_realtime, program_that_takes_over_lets_the_round_end)
     run_helper();
     EXPECT_LT(m_user_time, PATIENCE);
     EXPECT_NE("", log_watch::take());
+}
+
+/* The helper has the lock and waits for a thread of the usual class, which the
+ * program's real-time thread has set aside in its lane. While that one lends the
+ * helper its priority, the helper must not keep the processor for itself. */
+TEST_F(test_realtime, helper_that_waits_for_a_lane_sleeps)
+{
+    std::atomic<bool> is_inside{false};
+    std::atomic<uint64_t> helper_time{0};
+
+    start_user();
+    std::thread other([this, &is_inside] {
+        unsigned yields;
+
+        share_cpu();
+        enter_lane();
+        yields    = test_num_yields();
+        is_inside = true;
+        while (test_num_yields() == yields) {
+        }
+        wake();
+        test_pred_leave_lane(m_pred);
+    });
+    std::thread helper([this, &is_inside, &helper_time] {
+        uint64_t start;
+
+        while (!is_inside) {
+            std::this_thread::sleep_for(std::chrono::microseconds(10));
+        }
+        share_cpu();
+        start = cpu_time();
+        ucs_rcache_pred_poll(m_pred);
+        helper_time = cpu_time() - start;
+    });
+    helper.join();
+    other.join();
+    join();
+    EXPECT_LT(helper_time, PATIENCE);
+    EXPECT_LT(m_user_time, PATIENCE);
 }
