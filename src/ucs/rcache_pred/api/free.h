@@ -22,13 +22,15 @@ BEGIN_C_DECLS
 struct ucs_rcache_pred;
 
 /**
- * Wait until no thread is in the cache, in real time. Thread safe.
+ * Wait until each thread that is in the cache has left it, in real time. Thread
+ * safe.
  *
  * @param [in] patience  So long at most, ns.
  *
- * @return 0 if its lock was held all that time, as it is for ever if this
- *         thread was interrupted while it had it. Then no function of the cache
- *         may be called any more, since it would not return.
+ * @return 0 if its lock was held all that time, or a thread was in its lane, as
+ *         for ever if a handler has interrupted this thread there, or another
+ *         one and does not return. Then no function of the cache may be called
+ *         any more, since it would not return.
  */
 int ucs_rcache_pred_is_free(struct ucs_rcache_pred *pred, uint64_t patience);
 

@@ -188,18 +188,37 @@ static uint64_t monotonic_ns(void)
     return ((uint64_t)ts.tv_sec * NSEC_PER_SEC) + ts.tv_nsec;
 }
 
+/* @return whether a thread is in a lane, or has the lock, which comes after the
+ *         last lane. Relaxed: nothing is read that either protects. */
+static int is_taken(ucs_rcache_pred_t *pred, const pred_lanes_t *lanes,
+                    unsigned number)
+{
+    if (number == PRED_LANES) {
+        return atomic_load_explicit(&pred->lock, memory_order_relaxed) != 0;
+    }
+
+    return (lanes != NULL) &&
+           atomic_load_explicit(&lanes->lanes[number].busy,
+                                memory_order_relaxed);
+}
+
 int ucs_rcache_pred_is_free(ucs_rcache_pred_t *pred, uint64_t patience)
 {
-    uint64_t start = monotonic_ns();
+    uint64_t start      = monotonic_ns();
+    /* Acquire: pairs with the release in pred_lane_take() */
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_acquire);
+    unsigned i;
 
-    /* Relaxed: nothing is read that the lock protects. That it was free once
-     * shows that whoever has it next gives it back as well */
-    while (atomic_load_explicit(&pred->lock, memory_order_relaxed) ||
-           pred_lane_is_own(pred)) {
-        if (monotonic_ns() - start >= patience) {
-            return 0;
+    /* Not all at the same time: that each was free once shows that whoever has
+     * it next gives it back as well */
+    for (i = 0; i <= PRED_LANES; ++i) {
+        while (is_taken(pred, lanes, i)) {
+            if (monotonic_ns() - start >= patience) {
+                return 0;
+            }
+            pred_give_way(pred);
         }
-        pred_give_way(pred);
     }
 
     return 1;

@@ -6,6 +6,8 @@
 
 #include "threads_test.h"
 
+#include <ucs/rcache_pred/api/free.h>
+
 /* Uses of several threads that do not wait for each other */
 class test_lanes : public threads_test {
 protected:
@@ -251,6 +253,21 @@ TEST_F(test_lanes, unmaps_in_handlers_of_several_threads)
         run_users(3);
         EXPECT_GE(test_pred_num_lanes(m_pred), 2u);
         finish();
+    });
+}
+
+/* A thread that the handler of a signal keeps in its lane */
+TEST_F(test_lanes, lane_that_stays_taken_is_not_waited_for)
+{
+    make_lanes();
+    ASSERT_TRUE(test_pred_enter_lane(m_pred));
+    EXPECT_FALSE(ucs_rcache_pred_is_free(m_pred, 0));
+    in_another_thread([this] {
+        EXPECT_FALSE(ucs_rcache_pred_is_free(m_pred, 50 * MSEC));
+    });
+    test_pred_leave_lane(m_pred);
+    in_another_thread([this] {
+        EXPECT_TRUE(ucs_rcache_pred_is_free(m_pred, 0));
     });
 }
 
