@@ -164,6 +164,10 @@ ucs_status_t fake_world::reg_verdict()
         return m_fail_status;
     }
 
+    if ((m_fail_each > 0) && (m_serial % m_fail_each == 0)) {
+        return UCS_ERR_IO_ERROR;
+    }
+
     return (m_bytes_now > m_limit) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 

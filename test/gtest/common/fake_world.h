@@ -72,6 +72,8 @@ public:
      * all; none if nth is 0 */
     void fail_nth_reg(unsigned nth, unsigned times = 1,
                       ucs_status_t status = UCS_ERR_IO_ERROR);
+    /* Let one in so many registrations fail; none if it is 0 */
+    void fail_each(unsigned each) { m_fail_each = each; }
     /* Refuse registrations that would exceed so many bytes in all */
     void limit_bytes(size_t bytes) { m_limit = bytes; }
     /* Let deregistrations fail: they leave the memory registered */
@@ -162,6 +164,7 @@ private:
     cost                          m_dereg_cost;
     unsigned                      m_fail_countdown;
     unsigned                      m_fail_times;
+    unsigned                      m_fail_each = 0;
     ucs_status_t                  m_fail_status;
     bool                          m_fail_deregs;
     size_t                        m_limit;

@@ -11,52 +11,9 @@
 /* Uses of several threads that do not wait for each other */
 class test_lanes : public threads_test {
 protected:
-    /* More turns than are needed until there are lanes */
-    static constexpr unsigned TURNS = 100;
-
-    void use(unsigned b)
-    {
-        end(begin(buffer(b), PAGE));
-    }
-
     void in_another_thread(std::function<void()> func)
     {
         std::thread(func).join();
-    }
-
-    /* Two threads take turns, so that each gets a lane. This one has used the first
-     * buffer, and the other one the second */
-    void make_lanes()
-    {
-        create();
-        run_in_turns([this] { use(0); }, [this] { use(1); });
-    }
-
-    /* Run a function in this thread and another one in another thread, by turns */
-    void run_in_turns(std::function<void()> here, std::function<void()> there)
-    {
-        std::atomic<unsigned> turn{0};
-        std::thread other([&] {
-            for (unsigned i = 1; i < 2 * TURNS; i += 2) {
-                wait_for(turn, i);
-                there();
-                ++turn;
-            }
-        });
-
-        for (unsigned i = 0; i < 2 * TURNS; i += 2) {
-            wait_for(turn, i);
-            here();
-            ++turn;
-        }
-        other.join();
-    }
-
-    static void wait_for(const std::atomic<unsigned> &turn, unsigned value)
-    {
-        while (turn != value) {
-            std::this_thread::yield();
-        }
     }
 
     /* Make lanes. From then on, uses of so many new buffers each end whenever
@@ -230,7 +187,7 @@ TEST_F(test_lanes, unmaps_in_handlers_of_several_threads)
 {
     m_num_own = 16;
     run_in_child([this] {
-        create();
+        make_lanes();
         start_poller();
         for (unsigned t = 0; t < 2; ++t) {
             m_threads.emplace_back([this, t] {

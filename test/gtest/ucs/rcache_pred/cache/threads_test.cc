@@ -12,6 +12,39 @@
 #include <unistd.h>
 
 
+static void wait_for(const std::atomic<unsigned> &turn, unsigned value)
+{
+    while (turn != value) {
+        std::this_thread::yield();
+    }
+}
+
+void threads_test::make_lanes()
+{
+    create();
+    run_in_turns([this] { use(0); }, [this] { use(1); });
+}
+
+void threads_test::run_in_turns(std::function<void()> here,
+                                std::function<void()> there)
+{
+    std::atomic<unsigned> turn{0};
+    std::thread other([&] {
+        for (unsigned i = 1; i < 2 * TURNS; i += 2) {
+            wait_for(turn, i);
+            there();
+            ++turn;
+        }
+    });
+
+    for (unsigned i = 0; i < 2 * TURNS; i += 2) {
+        wait_for(turn, i);
+        here();
+        ++turn;
+    }
+    other.join();
+}
+
 void threads_test::run_in_child(std::function<void()> func)
 {
     auto child = [&func] {

@@ -20,6 +20,8 @@
 class threads_test : public pred_test {
 protected:
     static constexpr unsigned NUM_BUFFERS = 64;
+    /* More turns of two threads than are needed until there are lanes */
+    static constexpr unsigned TURNS       = 100;
 
     threads_test()
     {
@@ -29,6 +31,19 @@ protected:
         m_world.set_reg_cost(5, 1000);
         m_world.set_dereg_cost(1, 500);
     }
+
+    using pred_test::use;
+
+    void use(unsigned b)
+    {
+        end(begin(buffer(b), PAGE));
+    }
+
+    /* Create the cache, and let two threads take turns, so that each gets a lane.
+     * This one has used the first buffer, and the other one the second */
+    void make_lanes();
+    /* Run a function in this thread and another one in another thread, by turns */
+    void run_in_turns(std::function<void()> here, std::function<void()> there);
 
     void run_in_child(std::function<void()> func);
     void run_in_child(unsigned num_users, unsigned num_pollers,
