@@ -35,6 +35,11 @@ int test_pred_enter_lane(ucs_rcache_pred_t *pred)
     return (lane != NULL) && pred_lane_enter(pred, lane);
 }
 
+void test_pred_approach_lane(ucs_rcache_pred_t *pred)
+{
+    atomic_store(&pred_lane_find(atomic_load(&pred->lanes))->busy, 1);
+}
+
 void test_pred_leave_lane(ucs_rcache_pred_t *pred)
 {
     pred_lane_leave(pred_lane_find(atomic_load(&pred->lanes)));

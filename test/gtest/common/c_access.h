@@ -25,6 +25,9 @@ void test_pred_unlock(ucs_rcache_pred_t *pred);
  * none, or something was deferred */
 int test_pred_enter_lane(ucs_rcache_pred_t *pred);
 void test_pred_leave_lane(ucs_rcache_pred_t *pred);
+/* Be about to enter the lane of this thread, which has one, and not know yet
+ * whether another thread has the lock */
+void test_pred_approach_lane(ucs_rcache_pred_t *pred);
 /* How many threads have a lane, and how many regions belong to one */
 unsigned test_pred_num_lanes(ucs_rcache_pred_t *pred);
 unsigned test_pred_num_in_lanes(ucs_rcache_pred_t *pred);

@@ -95,10 +95,11 @@ int pred_unmap(ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *unmapped)
 void pred_defer(ucs_rcache_pred_t *pred,
                 const ucs_rcache_pred_range_t *unmapped)
 {
-    /* Relaxed, as a handler and the thread that it has interrupted see each
-     * other's stores in order */
+    /* Acquire: pairs with the release in pred_catch_up(), whose thread has read
+     * what was in the place. The thread that was interrupted need not have seen
+     * that: it may be about to find out that another one has the lock */
     unsigned number = atomic_fetch_add_explicit(&pred->num_deferred, 1,
-                                                memory_order_relaxed);
+                                                memory_order_acquire);
 
     if (number < PRED_MAX_DEFERRED) {
         pred->deferred.ranges[number] = *unmapped;

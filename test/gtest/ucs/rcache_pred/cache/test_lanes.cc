@@ -182,6 +182,41 @@ TEST_F(test_lanes, unmap_in_a_handler)
     }
 }
 
+/* The handler comes to a thread that is about to enter its lane, while another one
+ * has the lock and has unmapped what was deferred before. The two do not wait for
+ * each other here: only the cache itself orders what they do in the same place. */
+TEST_F(test_lanes, unmap_in_a_handler_while_another_thread_has_the_lock)
+{
+    std::atomic<int> step{0};
+    auto wait_for_step = [&step](int number) {
+        while (step.load(std::memory_order_relaxed) < number) {
+            std::this_thread::yield();
+        }
+    };
+    uint64_t before;
+
+    make_lanes();
+    use(0);
+    before = registrations();
+    ASSERT_TRUE(test_pred_enter_lane(m_pred));
+    unmap(buffer(2), PAGE);
+    test_pred_leave_lane(m_pred);
+    std::thread other([&] {
+        test_pred_lock(m_pred);
+        step.store(1, std::memory_order_relaxed);
+        wait_for_step(2);
+        test_pred_unlock(m_pred);
+    });
+    wait_for_step(1);
+    test_pred_approach_lane(m_pred);
+    unmap(buffer(0), PAGE);
+    test_pred_leave_lane(m_pred);
+    step.store(2, std::memory_order_relaxed);
+    other.join();
+    use(0);
+    EXPECT_EQ(before + 1, registrations());
+}
+
 /* The same in several threads at a time, while uses and a helper go on */
 TEST_F(test_lanes, unmaps_in_handlers_of_several_threads)
 {
