@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many entries of a lane are moved at most while the lock is held once: they are
- * in the cache of another processor, and threads wait for the lock meanwhile. After
- * as many of pred->dq were taken out, those of a lane come too */
+/* So many entries of a lane are moved at most while the lock is held once: they
+ * are in the cache of another processor, and threads wait for the lock
+ * meanwhile. After as many of pred->dq were taken out, those of a lane come
+ * too */
 #define MOVE_STEPS 32
 
 

@@ -33,10 +33,11 @@
  *   - those fields of the regions of its lane that a use writes, their number of
  *     entries, and their places in these lists.
  *
- * The queue of a lane is moved to pred->dq whenever that is empty, and now and then
- * if it never is. So the entries of a region may be taken out in another order than that of the uses, if they
- * went through the lock and through a lane by turns: of these, those that were
- * overtaken are left out (pred_region_learn()).
+ * The queue of a lane is moved to pred->dq whenever that is empty, and now and
+ * then if it never is. So the entries of a region may be taken out in another
+ * order than that of the uses, if they went through the lock and through a lane
+ * by turns: of these, those that were overtaken are left out
+ * (pred_region_learn()).
  *
  * There are no lanes until two threads have taken turns at uses for a while: a
  * single thread takes the lock, which costs as much as to enter a lane. Nor are

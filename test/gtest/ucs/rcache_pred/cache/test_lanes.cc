@@ -29,8 +29,9 @@ protected:
         };
     }
 
-    /* Use so many buffers, so that the last use of each ends in the lane of this
-     * thread: they belong to it before that, and the helper has no entries */
+    /* Use so many buffers, so that the last use of each ends in the lane of
+     * this thread: they belong to it before that, and the helper has no
+     * entries */
     void end_in_lane(unsigned num_buffers)
     {
         std::vector<void*> memhs;
@@ -182,9 +183,10 @@ TEST_F(test_lanes, unmap_in_a_handler)
     }
 }
 
-/* The handler comes to a thread that is about to enter its lane, while another one
- * has the lock and has unmapped what was deferred before. The two do not wait for
- * each other here: only the cache itself orders what they do in the same place. */
+/* The handler comes to a thread that is about to enter its lane, while another
+ * one has the lock and has unmapped what was deferred before. The two do not
+ * wait for each other here: only the cache itself orders what they do in the
+ * same place. */
 TEST_F(test_lanes, unmap_in_a_handler_while_another_thread_has_the_lock)
 {
     std::atomic<int> step{0};

@@ -39,10 +39,10 @@ protected:
         end(begin(buffer(b), PAGE));
     }
 
-    /* Create the cache, and let two threads take turns, so that each gets a lane.
-     * This one has used the first buffer, and the other one the second */
+    /* Create the cache, and let two threads take turns, so that each gets a
+     * lane. This one has used the first buffer, and the other one the second */
     void make_lanes();
-    /* Run a function in this thread and another one in another thread, by turns */
+    /* Run one function here and another one in another thread, by turns */
     void run_in_turns(std::function<void()> here, std::function<void()> there);
 
     void run_in_child(std::function<void()> func);

@@ -141,7 +141,7 @@ protected:
         sem_post(&m_hog_may_run);
     }
 
-    /* Enter the lane of this thread, which gets it by taking turns with others */
+    /* Enter the lane of this thread, which gets it by turns with others */
     void enter_lane()
     {
         while (!test_pred_enter_lane(m_pred)) {
@@ -269,8 +269,8 @@ TEST_F(test_realtime, program_that_takes_over_lets_the_round_end)
 }
 
 /* The helper has the lock and waits for a thread of the usual class, which the
- * program's real-time thread has set aside in its lane. While that one lends the
- * helper its priority, the helper must not keep the processor for itself. */
+ * program's real-time thread has set aside in its lane. While that one lends
+ * the helper its priority, the helper must not keep the processor. */
 TEST_F(test_realtime, helper_that_waits_for_a_lane_sleeps)
 {
     std::atomic<bool> is_inside{false};
