@@ -156,6 +156,19 @@ mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
                    now + arena->params.retry;
 }
 
+/* Whether a slab is spoilt, and the arena knows which of its pages are the
+ * program's. Those that a handler has left (deferred.h) are known a moment later,
+ * and the slab is not found any more meanwhile */
+static int is_known_spoilt(ucs_arena_t *arena, uint32_t slab)
+{
+    int is_spoilt;
+
+    ucs_arena_lock(arena);
+    is_spoilt = arena->blocks.usage[slab].is_spoilt;
+    ucs_arena_unlock(arena);
+    return is_spoilt;
+}
+
 static ucs_arena_time_t mend_all(ucs_arena_t *arena, ucs_arena_time_t now)
 {
     ucs_arena_time_t next = UCS_ARENA_NEVER;
@@ -170,7 +183,8 @@ static ucs_arena_time_t mend_all(ucs_arena_t *arena, ucs_arena_time_t now)
 
     /* Also those that never had memory: the program may have mapped some */
     for (slab = 0; is_any && (slab < arena->slabs.num); ++slab) {
-        if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab])) {
+        if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab]) &&
+            is_known_spoilt(arena, slab)) {
             due  = mend(arena, slab, now);
             next = ucs_min(next, due);
         }
