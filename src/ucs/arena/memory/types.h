@@ -85,7 +85,7 @@ typedef struct ucs_arena_params {
     size_t           first_slab;  /**< Of the shortest one: a page and more, up
                                        to slab_size. Slabs are multiples of it
                                        that grow with what there is, and longer
-                                       where requests are again and again;
+                                       for requests that come again and again;
                                        slab_size: all are alike */
     size_t           limit;       /**< Slabs have at most so many bytes together,
                                        first_slab and more, not a power of 2 */
