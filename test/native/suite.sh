@@ -743,7 +743,8 @@ arena_tests()
     run "arena, fork" answered 1 job 2 "$apps/forktest"
     run "arena, memory unmapped in handlers of signals" \
         answered 1 job 2 "$apps/sigstorm"
-    for setting in ARENA_STRICT=n ARENA_STRICT=y; do
+    # The program uses UCT alone, which the library takes part in on UCX 1.13 only
+    [ -n "$suite" ] || for setting in ARENA_STRICT=n ARENA_STRICT=y; do
         run "arena, memory changed in handlers of signals, $setting" answered 1 \
             with ARENA_SLAB=4M with $setting managed 1 \
             $rig -- env LD_PRELOAD="$preload" "$apps/mapstorm" cma
