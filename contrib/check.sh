@@ -73,7 +73,8 @@ limited()
     return $status
 }
 
-# check NAME COMMAND...: one test; 77 means skipped
+# check NAME COMMAND...: one test; 77 means skipped. Bash does not end a function at
+# the first command that fails where its status is asked for, as it is here
 check()
 {
     local name=$1 log status=0 begin=$SECONDS
@@ -99,9 +100,9 @@ make_gtest()
 {
     local headers="-include common/headers.h" dir=$1/test/gtest
     shift
-    make -C "$dir" precompiled "$@"
-    make -C "$dir" -j"$(nproc)" objects TEST_HEADERS="$headers" "$@"
-    make -C "$dir" gtest TEST_HEADERS="$headers"
+    make -C "$dir" precompiled "$@" &&
+        make -C "$dir" -j"$(nproc)" objects TEST_HEADERS="$headers" "$@" &&
+        make -C "$dir" gtest TEST_HEADERS="$headers"
 }
 
 # make_gtest_fast DIR: the same in half of the time, where there is clang. The
@@ -123,15 +124,17 @@ build_src()
     local dir=$1
     shift
     mkdir -p "$dir"
-    [ -f "$dir/config.status" ] || env --chdir "$dir" "$top/configure" "$@"
+    [ -f "$dir/config.status" ] || env --chdir "$dir" "$top/configure" "$@" ||
+        return
     make -C "$dir/src" -j"$(nproc)"
 }
 
 # build_sanitized KIND
 build_sanitized()
 {
-    build_src "$build-$1" --enable-sanitize="$1" \
-        CFLAGS="-g -O1" CXXFLAGS="-g0 -O0" # Tests compile for minutes else
+    # With more than that, tests compile for minutes
+    build_src "$build-$1" --enable-sanitize="$1" CFLAGS="-g -O1" \
+        CXXFLAGS="-g0 -O0" || return
     # Under the thread sanitizer some tests take ten times as long if clang has
     # compiled them
     case $1 in
@@ -198,13 +201,13 @@ run_tsan()
 
 run_unit()
 {
-    make_gtest_fast "$build"
+    make_gtest_fast "$build" || return
     run_gtest "$build/test/gtest/gtest"
 }
 
 run_versions()
 {
-    make_gtest_fast "$build"
+    make_gtest_fast "$build" || return
     "$top/test/versions.sh" "$build"
 }
 
@@ -222,8 +225,8 @@ run_coverage()
 {
     # Children of tests write down what they ran, see core_test.h
     build_src "$build-coverage" CFLAGS="-g -O0 --coverage" \
-        CXXFLAGS="-g0 -O0" LDFLAGS="--coverage -Wl,-u,__gcov_dump"
-    make_gtest "$build-coverage"
+        CXXFLAGS="-g0 -O0" LDFLAGS="--coverage -Wl,-u,__gcov_dump" &&
+        make_gtest "$build-coverage" || return
     # Otherwise the counts of an earlier run would be added
     find "$build-coverage" -name '*.gcda' -delete
     run_gtest "$build-coverage/test/gtest/gtest"
