@@ -112,8 +112,16 @@ static void tend(void)
 /* An arena of all slabs, which are kept open */
 static void make(void)
 {
-    static const ucs_arena_ops_t ops = {map, unmap, protect, protect,
-                                        reg, dereg, zero,    NULL};
+    static const ucs_arena_ops_t ops = {
+        .map     = map,
+        .unmap   = unmap,
+        .protect = protect,
+        .inherit = protect,
+        .discard = unmap,
+        .reg     = reg,
+        .dereg   = dereg,
+        .zero    = zero
+    };
     ucs_arena_params_t params = {};
     size_t length;
     char *range;

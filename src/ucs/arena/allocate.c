@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "supply.h"
 #include "work.h"
 
 #include <ucs/sys/math.h>
@@ -17,8 +18,8 @@ static void refuse(ucs_arena_t *arena, uint32_t length, uint32_t align)
     uint32_t enough = ucs_min(length + align - 1, arena->blocks.slab_pages);
 
     ++arena->stats.refused;
-    /* For what is longer see ucs_arena_missed() */
-    if (enough <= ucs_arena_next_slab(arena)) {
+    /* For what is longer see ucs_arena_missed(); a plain slab costs nothing */
+    if (arena->params.is_late || (enough <= ucs_arena_next_slab(arena))) {
         ucs_arena_demand(arena, enough);
     }
 }
@@ -64,31 +65,75 @@ static void make_live(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t block,
     look_ahead(arena);
 }
 
-/* Make pages live, or note that there is no room for them. To be called under
- * the lock.
+/* What is asked for, in pages */
+typedef struct {
+    uint32_t length;
+    uint32_t align;
+} request_t;
+
+/* Make pages live.
+ * @param [in] is_last  Whether it is noted if there is no room for them.
  * @param [out] kind_p  What the pages were before.
  * @return the first of them; UCS_ARENA_NO_PAGE if there is no room */
-static uint32_t allocate(ucs_arena_t *arena, uint32_t length, uint32_t align,
-                         ucs_arena_kind_t *kind_p)
+static uint32_t take(ucs_arena_t *arena, const request_t *request, int is_last,
+                     ucs_arena_kind_t *kind_p)
 {
-    uint32_t block, first;
+    uint32_t first = UCS_ARENA_NO_PAGE;
+    uint32_t block;
 
-    block = find(arena, length, align, kind_p);
-    if (block == UCS_ARENA_NO_PAGE) {
-        refuse(arena, length, align);
+    if (!ucs_arena_lock(arena)) {
         return UCS_ARENA_NO_PAGE;
     }
 
-    first = ucs_arena_fit_align(block, align);
-    make_live(arena, *kind_p, block, first, length);
+    if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        block = find(arena, request->length, request->align, kind_p);
+        if (block != UCS_ARENA_NO_PAGE) {
+            first = ucs_arena_fit_align(block, request->align);
+            make_live(arena, *kind_p, block, first, request->length);
+        } else if (is_last) {
+            refuse(arena, request->length, request->align);
+        }
+    }
+    ucs_arena_unlock(arena);
     return first;
+}
+
+/* Make pages live, of a plain slab that is opened for them if need be */
+static uint32_t allocate(ucs_arena_t *arena, const request_t *request,
+                         ucs_arena_kind_t *kind_p)
+{
+    int is_late = arena->params.is_late;
+    uint32_t first;
+
+    first = take(arena, request, !is_late, kind_p);
+    if ((first != UCS_ARENA_NO_PAGE) || !is_late) {
+        return first;
+    }
+
+    if (ucs_arena_enter_supply(arena, request->length) != UCS_OK) {
+        return take(arena, request, 1, kind_p);
+    }
+
+    first = take(arena, request, 1, kind_p);
+    ucs_arena_leave_supply(arena);
+    return first;
+}
+
+/* Count a request for more than a slab */
+static void count_too_large(ucs_arena_t *arena)
+{
+    if (ucs_arena_lock(arena)) {
+        ++arena->stats.too_large;
+        ucs_arena_unlock(arena);
+    }
 }
 
 void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align)
 {
     size_t pages   = ucs_arena_pages(arena, length);
     size_t spacing = ucs_max(ucs_arena_pages(arena, align), 1);
-    uint32_t first = UCS_ARENA_NO_PAGE;
+    request_t request;
+    uint32_t first;
     ucs_arena_kind_t kind;
     void *address;
 
@@ -99,18 +144,15 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align)
         return NULL;
     }
 
-    if (!ucs_arena_lock(arena)) {
+    if ((pages > arena->blocks.slab_pages) ||
+        (spacing > arena->blocks.slab_pages)) {
+        count_too_large(arena);
         return NULL;
     }
 
-    if ((pages > arena->blocks.slab_pages) ||
-        (spacing > arena->blocks.slab_pages)) {
-        ++arena->stats.too_large;
-    } else if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
-        first = allocate(arena, pages, spacing, &kind);
-    }
-    ucs_arena_unlock(arena);
-
+    request.length = pages;
+    request.align  = spacing;
+    first          = allocate(arena, &request, &kind);
     if (first == UCS_ARENA_NO_PAGE) {
         return NULL;
     }

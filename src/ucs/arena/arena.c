@@ -13,7 +13,7 @@
 /* A short slab takes as many addresses as a long one. There are addresses for so
  * many more slabs: an arena whose first slab is a 16th as long as the longest needs 26
  * slabs that are shorter until they are long, see ucs_arena_next_slab() */
-#define SHORT_SLABS 32
+#define SHORT_SLABS 64
 
 /* Where the parts of an arena are in its memory, bytes from its beginning */
 typedef struct {

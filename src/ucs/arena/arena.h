@@ -27,7 +27,8 @@ BEGIN_C_DECLS
  * multi-kernels", EuroMPI 2016). Allocations are served from slabs of an
  * address range, each of which a helper registers as a whole ahead of demand,
  * so that a registration of memory in it is answered by looking it up (section
- * 3 of the paper). Unmapping is lazy (end of section 3): what is freed is free
+ * 3 of the paper); or, if late, when the first use asks for it, so that memory
+ * which no peer ever gets is not pinned. Unmapping is lazy (end of section 3): what is freed is free
  * at once, and unusable soon. Pure: knows the system by a table of operations
  * (types.h), and times are arguments.
  *
@@ -65,6 +66,11 @@ BEGIN_C_DECLS
  *                     the low-water mark is clean
  *   any but live -> clean  (helper) where a request was refused although
  *                     neighbours of different states would have had room for it
+ *
+ * Pages of a plain slab (slabs.h) are the kernel's as long as nobody has written
+ * to them: to fill them with zeros means to discard them. When such a slab is to
+ * be registered, what is clean at its end is cut off, since it would be pinned
+ * with the rest, and what is dark or blank is held and accessible meanwhile.
  *
  * A slab is spoilt when the program maps something else over a part of it
  * (MAP_FIXED), or does what else cannot be undone. That part is the program's;
@@ -166,6 +172,8 @@ typedef struct ucs_arena {
                                          takes it from, without the lock;
                                          UCS_ARENA_NO_SLAB, or one that there is
                                          not: none */
+    int                 wants_enrolment; /**< Whether a use has asked for the
+                                              registration of a plain slab */
     uint32_t            demand;     /**< Pages of the longest request that was
                                          refused and not provided for; 0:
                                          none */
@@ -180,6 +188,7 @@ typedef struct ucs_arena {
     ucs_arena_backoff_t opening;    /**< Opening slabs, and making room for what
                                          was refused */
     ucs_arena_backoff_t access;     /**< Making memory accessible */
+    ucs_arena_backoff_t enrolling;  /**< Registering plain slabs */
     ucs_arena_stats_t   stats;      /**< Numbers that are not kept elsewhere */
 
     pthread_mutex_t     work;       /**< Lock of the helper: around
@@ -329,7 +338,8 @@ ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length);
  * the memory there is live or not. They are live from now on, and the slabs that
  * they are in are spoilt. Any thread, memory hooks included; waits while others
  * work at this memory, at most for one operation that zeroes, protects or maps,
- * or if the slab is empty, for its being given back, or for a fork. The handler
+ * if the slab is empty, for its being given back, where there is free memory of a
+ * slab that is being registered, for that, or for a fork. The handler
  * of a signal that has interrupted this thread in the arena does not wait: the
  * slabs are not found any more when this returns, and the memory is live when
  * the thread leaves the arena.
@@ -347,6 +357,15 @@ ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length);
  * @param [in] slab  One that was found.
  */
 ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab);
+
+/**
+ * Ask for the registration of a range that was not found, if it lies in a plain
+ * slab: the helper registers that. Any thread; takes the lock, for a slab that
+ * nobody has asked for yet.
+ *
+ * @return whether the helper is to be called because of that.
+ */
+int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length);
 
 /** @return whether a range is live memory of the arena, all of it. As
  *          ucs_arena_free(). */

@@ -140,3 +140,60 @@ void ucs_arena_lighten(ucs_arena_t *arena, ucs_arena_time_t now)
     }
     ucs_arena_unlock(arena);
 }
+
+/* Hold the first block from a page on that is dark or blank. @return its first page;
+ * the end if there is none */
+static uint32_t hold_next(ucs_arena_t *arena, uint32_t page, uint32_t end)
+{
+    ucs_arena_kind_t kind;
+
+    ucs_arena_lock(arena);
+    while ((page = ucs_arena_blocks_next_idle(&arena->blocks, page, end)) !=
+           end) {
+        kind = ucs_arena_blocks_idle_kind(&arena->blocks, page);
+        if ((kind == UCS_ARENA_KIND_DARK) || (kind == UCS_ARENA_KIND_BLANK)) {
+            ucs_arena_blocks_hold(&arena->blocks, page,
+                                  arena->blocks.slab_pages);
+            break;
+        }
+        page += ucs_arena_blocks_length(&arena->blocks, page);
+    }
+    ucs_arena_unlock(arena);
+    return page;
+}
+
+uint32_t ucs_arena_unveil(ucs_arena_t *arena, uint32_t slab)
+{
+    uint32_t page  = slab << arena->blocks.slab_shift;
+    uint32_t end   = page + arena->blocks.usage[slab].pages;
+    uint32_t chain = UCS_ARENA_NO_PAGE;
+    uint32_t length;
+
+    while ((page = hold_next(arena, page, end)) != end) {
+        length = ucs_arena_blocks_length(&arena->blocks, page);
+        ucs_arena_blocks_chain(&arena->blocks, page, chain);
+        chain  = page;
+        /* If it fails, so will the registration */
+        (void)ucs_arena_protect(arena, page, length, 1);
+        page += length;
+    }
+    return chain;
+}
+
+void ucs_arena_veil(ucs_arena_t *arena, uint32_t chain)
+{
+    uint32_t block;
+
+    while (chain != UCS_ARENA_NO_PAGE) {
+        block = chain;
+        chain = ucs_arena_blocks_next(&arena->blocks, block);
+        (void)ucs_arena_protect(arena, block,
+                                ucs_arena_blocks_length(&arena->blocks, block),
+                                0);
+        ucs_arena_lock(arena);
+        ucs_arena_blocks_release(&arena->blocks, block,
+                                 ucs_arena_blocks_held_kind(&arena->blocks,
+                                                            block));
+        ucs_arena_unlock(arena);
+    }
+}

@@ -38,6 +38,14 @@ void ucs_arena_darken_retired(ucs_arena_t *arena, ucs_arena_time_t now);
  *  the lazy time has passed. The helper, without the lock. */
 void ucs_arena_lighten(ucs_arena_t *arena, ucs_arena_time_t now);
 
+/** Hold all of a slab that is dark or blank, and make it accessible, so that the
+ *  slab can be registered. The helper, without the lock. @return the first block of
+ *  a chain, for ucs_arena_veil(). */
+uint32_t ucs_arena_unveil(ucs_arena_t *arena, uint32_t slab);
+
+/** The end of ucs_arena_unveil(): protect it again. */
+void ucs_arena_veil(ucs_arena_t *arena, uint32_t chain);
+
 END_C_DECLS
 
 #endif

@@ -96,12 +96,17 @@ void ucs_arena_refill(ucs_arena_t *arena, ucs_arena_time_t now,
     refill(arena, now, UCS_ARENA_KIND_DARK, budget_p);
 }
 
-/* Fill a held block with zeros, and protect it again */
+/* Let a held block read as zero that is not accessible, and stay so */
 static void wipe(ucs_arena_t *arena, uint32_t block, uint32_t length,
                  ucs_arena_time_t now)
 {
     ucs_arena_kind_t kind = UCS_ARENA_KIND_DARK;
     ucs_status_t status;
+
+    if (ucs_arena_discard(arena, block, length)) {
+        ucs_arena_put_back(arena, block, UCS_ARENA_KIND_BLANK, UCS_OK, now);
+        return;
+    }
 
     status = ucs_arena_protect(arena, block, length, 1);
     if (status == UCS_OK) {
@@ -155,7 +160,7 @@ int ucs_arena_make_room(ucs_arena_t *arena, ucs_arena_time_t now,
     uint32_t slab, first, end;
 
     for (slab = 0; slab < arena->slabs.num_used; ++slab) {
-        if (ucs_arena_slab_is_open(&arena->slabs.slabs[slab]) &&
+        if (ucs_arena_slab_is_served(&arena->slabs.slabs[slab]) &&
             ucs_arena_gather(arena, slab, pages, &first, &end)) {
             return make_clean(arena, first, end, now, budget_p);
         }

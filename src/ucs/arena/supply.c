@@ -62,6 +62,11 @@ make_slab(ucs_arena_t *arena, uint32_t pages, uint32_t *slab_p)
         return status;
     }
 
+    if (arena->params.is_late) {
+        ucs_arena_slabs_leave_plain(&arena->slabs, *slab_p);
+        return UCS_OK;
+    }
+
     status = ucs_arena_slabs_register(&arena->slabs, &arena->ops, *slab_p);
     if (status != UCS_OK) {
         ucs_arena_take_away(arena, *slab_p);
@@ -93,6 +98,35 @@ static int open_slab(ucs_arena_t *arena, uint32_t pages, ucs_arena_time_t now)
     }
     ucs_arena_unlock(arena);
     return status == UCS_OK;
+}
+
+ucs_status_t ucs_arena_enter_supply(ucs_arena_t *arena, uint32_t pages)
+{
+    int forks;
+
+    /* This may be the handler of a signal that has interrupted the work */
+    if (ucs_arena_in_work || (pthread_mutex_trylock(&arena->work) != 0)) {
+        return UCS_ERR_BUSY;
+    }
+
+    ++ucs_arena_in_work;
+    ucs_arena_lock(arena);
+    forks = (arena->withheld != UCS_ARENA_NO_PAGE);
+    ucs_arena_unlock(arena);
+    /* Nobody looks when it became empty: it is not empty any more when the lock
+     * of the helper is left */
+    if (!forks && open_slab(arena, pages, 0)) {
+        return UCS_OK;
+    }
+
+    ucs_arena_leave_supply(arena);
+    return UCS_ERR_NO_RESOURCE;
+}
+
+void ucs_arena_leave_supply(ucs_arena_t *arena)
+{
+    --ucs_arena_in_work;
+    pthread_mutex_unlock(&arena->work);
 }
 
 /* Whether a kind has a block of so many pages. To be called under the lock */

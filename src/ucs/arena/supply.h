@@ -14,7 +14,7 @@ BEGIN_C_DECLS
 /** @file supply.h
  *
  * Slabs are opened. Called by the helper, under its lock, without that of the
- * arena.
+ * arena, if nothing else is said.
  */
 
 /** Make room for what was refused, and open a slab if that is not possible, or
@@ -23,6 +23,19 @@ BEGIN_C_DECLS
  * @param [inout] budget_p  See ucs_arena_make_room(). */
 void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now,
                       uint32_t *budget_p);
+
+/**
+ * Open a slab at once, for a thread that allocates, if the helper does nothing just
+ * now: a plain one, for which the kernel is asked as it would be for the memory
+ * itself.
+ *
+ * @param [in] pages  There is room for so many in it.
+ * @return UCS_OK: ucs_arena_leave_supply() is to be called, and the slab has
+ *         live pages by then, or the helper may give it back.
+ */
+ucs_status_t ucs_arena_enter_supply(ucs_arena_t *arena, uint32_t pages);
+
+void ucs_arena_leave_supply(ucs_arena_t *arena);
 
 END_C_DECLS
 

@@ -5,6 +5,7 @@
  */
 
 #include "dark.h"
+#include "enrol.h"
 #include "ready.h"
 #include "supply.h"
 #include "trim.h"
@@ -25,6 +26,9 @@ get_due(const ucs_arena_t *arena, ucs_arena_time_t now, ucs_arena_time_t next)
     }
     if ((num[UCS_ARENA_KIND_DARK] > 0) || ucs_arena_wants_clean(arena)) {
         next = ucs_min(next, ucs_max(now, arena->access.at));
+    }
+    if (arena->wants_enrolment) {
+        next = ucs_min(next, ucs_max(now, arena->enrolling.at));
     }
     if (arena->wants_mend) {
         next = now;
@@ -50,6 +54,7 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
     ++ucs_arena_in_work;
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         /* What threads wait for comes first */
+        ucs_arena_enrol(arena, now);
         ucs_arena_supply(arena, now, &budget);
         ucs_arena_darken_retired(arena, now);
         ucs_arena_refill(arena, now, &budget);

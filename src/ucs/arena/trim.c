@@ -95,7 +95,7 @@ static ucs_arena_time_t due_of(const ucs_arena_t *arena, uint32_t slab)
 {
     const ucs_arena_usage_t *usage = &arena->blocks.usage[slab];
 
-    return (ucs_arena_slab_is_open(&arena->slabs.slabs[slab]) &&
+    return (ucs_arena_slab_is_served(&arena->slabs.slabs[slab]) &&
             (usage->live == 0)) ?
                    usage->empty_since + arena->params.idle :
                    UCS_ARENA_NEVER;
@@ -134,7 +134,7 @@ mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
     ucs_status_t status     = UCS_OK;
 
-    if (shown->is_registered) {
+    if (shown->is_registered || shown->is_plain) {
         status = ucs_arena_slab_is_used(shown) ?
                          UCS_ERR_NO_RESOURCE :
                          ucs_arena_slabs_deregister(&arena->slabs, &arena->ops,
@@ -248,7 +248,8 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     ++ucs_arena_in_work;
     for (slab = arena->slabs.num_used; (slab-- > 0) && (given < bytes);) {
         length = ucs_arena_slab_length(&arena->slabs.slabs[slab]);
-        if (ucs_arena_slab_is_open(&arena->slabs.slabs[slab]) &&
+        /* A plain slab has no memory but what was freed just now */
+        if (arena->slabs.slabs[slab].is_registered &&
             close_slab(arena, slab)) {
             given += length;
         }
@@ -256,8 +257,10 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     --ucs_arena_in_work;
 
     ucs_arena_lock(arena);
-    arena->has_shrunk = 1;
-    arena->opening.at = ucs_max(arena->opening.at, now + arena->params.idle);
+    arena->has_shrunk   = 1;
+    arena->opening.at   = ucs_max(arena->opening.at, now + arena->params.idle);
+    arena->enrolling.at = ucs_max(arena->enrolling.at,
+                                  now + arena->params.idle);
     ucs_arena_unlock(arena);
     pthread_mutex_unlock(&arena->work);
     return given;
@@ -306,7 +309,8 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
     ucs_arena_unlock(arena);
 
     for (slab = 0; slab < arena->slabs.num_used; ++slab) {
-        if (arena->slabs.slabs[slab].is_registered) {
+        if (arena->slabs.slabs[slab].is_registered ||
+            arena->slabs.slabs[slab].is_plain) {
             status = stop_slab(arena, slab);
             result = (status != UCS_OK) ? status : result;
         }

@@ -18,14 +18,19 @@
 #define GROWTH 8
 
 
-/* The pages of the slab that follows on so many bytes */
+uint32_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least)
+{
+    size_t length = bytes / GROWTH;
+
+    length -= length % least;
+    length  = ucs_max(length, least);
+    return ucs_arena_pages(arena, ucs_min(length, arena->params.slab_size));
+}
+
+/* The pages of the slab that is opened when so many bytes have memory */
 static uint32_t next_slab(const ucs_arena_t *arena, size_t committed)
 {
-    size_t length = committed / GROWTH;
-
-    length -= length % arena->params.first_slab;
-    length  = ucs_max(length, arena->params.first_slab);
-    return ucs_arena_pages(arena, ucs_min(length, arena->params.slab_size));
+    return ucs_arena_grown(arena, committed, arena->params.first_slab);
 }
 
 uint32_t ucs_arena_next_slab(const ucs_arena_t *arena)
@@ -143,8 +148,21 @@ void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
     }
 }
 
+int ucs_arena_discard(ucs_arena_t *arena, uint32_t first, uint32_t length)
+{
+    uint32_t slab = ucs_arena_blocks_slab(&arena->blocks, first);
+
+    return arena->slabs.slabs[slab].is_plain &&
+           (arena->ops.discard(arena->ops.arg, ucs_arena_address(arena, first),
+                               ucs_arena_bytes(arena, length)) == UCS_OK);
+}
+
 void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
+    if (ucs_arena_discard(arena, first, length)) {
+        return;
+    }
+
     arena->ops.zero(arena->ops.arg, ucs_arena_address(arena, first),
                     ucs_arena_bytes(arena, length));
 
@@ -198,7 +216,8 @@ void ucs_arena_note_slabs(ucs_arena_t *arena)
     const ucs_arena_slabs_t *slabs = &arena->slabs;
 
     arena->stats.registered = slabs->bytes_registered;
-    arena->stats.committed  = slabs->bytes_registered + slabs->bytes_bare;
+    arena->stats.committed  = slabs->bytes_registered + slabs->bytes_bare +
+                              slabs->bytes_plain;
     arena->has_vacant       = ucs_arena_slabs_has_vacant(slabs) &&
                               (arena->stats.committed +
                                        arena->params.first_slab <=

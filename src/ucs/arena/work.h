@@ -82,6 +82,11 @@ ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when)
  *          one: the more there is, the more. Under the lock. */
 uint32_t ucs_arena_next_slab(const ucs_arena_t *arena);
 
+/** @return pages of a slab where so many bytes are there: the more there are, the
+ *          more.
+ *  @param [in] least  At least so many bytes, of which it is a multiple. */
+uint32_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
+
 /** @return whether so much is free besides an empty slab as the high-water mark
  *          will be without it. Under the lock. */
 int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab);
@@ -133,7 +138,13 @@ typedef void (*ucs_arena_run_t)(ucs_arena_t *arena, uint32_t first,
 void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
                         ucs_arena_run_t func);
 
-/** Fill held pages with zeros, and count that. The helper, without the lock. */
+/** Give the memory of held pages of a plain slab back to the kernel, accessible or
+ *  not: they read as zero. The helper, without the lock. @return whether that was
+ *  done. */
+int ucs_arena_discard(ucs_arena_t *arena, uint32_t first, uint32_t length);
+
+/** Fill held pages that are accessible with zeros, and count that, or discard
+ *  them. The helper, without the lock. */
 void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length);
 
 /** Make a held block idle, of a kind that may be another one, after it was tried

@@ -275,6 +275,40 @@ static uint32_t next_of(const ucs_arena_blocks_t *blocks, uint32_t page)
     return page + ((tag->kind & TAG_FIRST) ? tag->length : 1);
 }
 
+uint32_t
+ucs_arena_blocks_rest(const ucs_arena_blocks_t *blocks, uint32_t slab)
+{
+    uint32_t last              = (slab << blocks->slab_shift) +
+                                 blocks->usage[slab].pages - 1;
+    const ucs_arena_tag_t *tag = &blocks->tags[last];
+
+    return ((tag->kind & ~TAG_FIRST) == (UCS_ARENA_KIND_CLEAN | TAG_LAST)) ?
+                   tag->length :
+                   0;
+}
+
+void ucs_arena_blocks_cut(ucs_arena_blocks_t *blocks, uint32_t slab,
+                          uint32_t length)
+{
+    uint32_t rest = ucs_arena_blocks_rest(blocks, slab);
+    uint32_t end  = (slab << blocks->slab_shift) + blocks->usage[slab].pages;
+
+    carve(blocks, end - rest, UCS_ARENA_KIND_CLEAN, end - length, length);
+    blocks->usage[slab].pages -= length;
+}
+
+uint32_t ucs_arena_blocks_next_idle(const ucs_arena_blocks_t *blocks,
+                                    uint32_t first, uint32_t end)
+{
+    while ((first < end) && (ucs_arena_blocks_idle_kind(blocks, first) ==
+                             UCS_ARENA_KIND_LAST)) {
+        first = ucs_arena_bits_is_set(blocks->live, first) ?
+                        ucs_arena_bits_next_clear(blocks->live, first, end) :
+                        next_of(blocks, first);
+    }
+    return ucs_min(first, end);
+}
+
 void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab)
 {
     ucs_arena_usage_t *usage = &blocks->usage[slab];

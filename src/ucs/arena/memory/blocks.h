@@ -177,6 +177,22 @@ void ucs_arena_blocks_drop(ucs_arena_blocks_t *blocks, uint32_t block);
  *  gone. */
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab);
 
+/** @return pages of the clean idle block at the end of a slab; 0: there is
+ *          none. */
+uint32_t
+ucs_arena_blocks_rest(const ucs_arena_blocks_t *blocks, uint32_t slab);
+
+/** Let a slab have fewer pages.
+ *
+ * @param [in] length  How many of ucs_arena_blocks_rest() go. */
+void ucs_arena_blocks_cut(ucs_arena_blocks_t *blocks, uint32_t slab,
+                          uint32_t length);
+
+/** @return the first page of the first idle block that begins in a range of pages;
+ *          the end of the range if there is none. */
+uint32_t ucs_arena_blocks_next_idle(const ucs_arena_blocks_t *blocks,
+                                    uint32_t first, uint32_t end);
+
 /** Make a slab spoilt, which may be closed, or spoilt already: the pages of its
  *  idle blocks are gone. */
 void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab);

@@ -27,11 +27,13 @@ BEGIN_C_DECLS
  * some. Anybody finds the registration of an address without a lock. A slab is
  *
  *   vacant  without memory
+ *   plain   it has memory that the program gets, like any of the kernel's: it is
+ *           registered when a use asks for that
  *   open    it has memory, and is registered
  *   bare    it has memory that is not registered: the kernel would not take it
  *           back yet, or the program has some of it still
  *
- * Only the helper opens and closes slabs. Any thread may spoil one: its
+ * Only the helper opens, registers and closes slabs. Any thread may spoil one: its
  * registration is not that of its memory any more, since the program has mapped
  * something else there. It is not found from then on.
  */
@@ -42,6 +44,12 @@ BEGIN_C_DECLS
 
 /** In the state of a slab: it is spoilt. */
 #define UCS_ARENA_SLAB_SPOILT UCS_BIT(33)
+
+/** In the state of a slab: it is plain, and not spoilt. */
+#define UCS_ARENA_SLAB_PLAIN  UCS_BIT(34)
+
+/** In the state of a plain slab: a use has asked for its registration. */
+#define UCS_ARENA_SLAB_WANTED UCS_BIT(35)
 
 
 /** A slab. */
@@ -60,6 +68,7 @@ typedef struct ucs_arena_slab {
     _Atomic size_t   length;
     int              is_registered; /**< Whether it has a handle. The helper's */
     int              is_bare;  /**< Whether it is bare. The helper's */
+    int              is_plain; /**< Whether it is plain. The helper's */
 } __attribute__((aligned(64))) ucs_arena_slab_t;
 
 
@@ -74,8 +83,10 @@ typedef struct ucs_arena_slabs {
                                     helper's */
     uint32_t         num_registered; /**< The helper's */
     uint32_t         num_bare; /**< The helper's */
+    uint32_t         num_plain; /**< The helper's */
     size_t           bytes_registered; /**< Of those that are. The helper's */
     size_t           bytes_bare; /**< Likewise */
+    size_t           bytes_plain; /**< Likewise */
     ucs_arena_slab_t *slabs;   /**< All. Constant, as memory */
 } ucs_arena_slabs_t;
 
@@ -128,8 +139,9 @@ static UCS_F_ALWAYS_INLINE void ucs_arena_slab_release(ucs_arena_slab_t *slab)
     atomic_fetch_sub_explicit(&slab->state, 1, memory_order_release);
 }
 
-/** @return whether a slab is open. */
-int ucs_arena_slab_is_open(const ucs_arena_slab_t *slab);
+/** @return whether the program gets memory of a slab: it is open or plain, and
+ *          not spoilt. */
+int ucs_arena_slab_is_served(const ucs_arena_slab_t *slab);
 
 /** @return whether registrations of a slab are in use. */
 int ucs_arena_slab_is_used(const ucs_arena_slab_t *slab);
@@ -159,19 +171,32 @@ ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
 /** @return bytes of a slab's memory. The helper only. */
 size_t ucs_arena_slab_length(const ucs_arena_slab_t *slab);
 
-/**
- * Register a bare slab. The helper only, without the lock of the arena. The
- * slab cannot be found before ucs_arena_slab_publish().
+/** Make a bare slab plain. The helper only. */
+void ucs_arena_slabs_leave_plain(ucs_arena_slabs_t *slabs, uint32_t slab);
+
+/** Make a plain slab shorter. The helper only, under the lock of the arena; the
+ *  memory behind its new end is the caller's to take away.
  *
- * @return what the operation has returned. On error the slab is bare.
+ * @param [in] length  Bytes, whole pages, less than it has. */
+void ucs_arena_slabs_cut(ucs_arena_slabs_t *slabs, uint32_t slab,
+                         size_t length);
+
+/**
+ * Register a bare or plain slab. The helper only, without the lock of the arena.
+ * The slab cannot be found before ucs_arena_slab_publish().
+ *
+ * @return what the operation has returned. On error the slab is what it was.
  */
 ucs_status_t ucs_arena_slabs_register(ucs_arena_slabs_t *slabs,
                                       const ucs_arena_ops_t *ops,
                                       uint32_t slab);
 
-/** Let a registered slab be found, unless it is spoilt. Under the lock of the
- *  arena, as the next three. */
+/** Let a registered slab be found, or a registration be asked for of a plain one,
+ *  unless it is spoilt. Under the lock of the arena, as the next four. */
 void ucs_arena_slab_publish(ucs_arena_slab_t *slab);
+
+/** Forget that the registration of a slab was asked for. */
+void ucs_arena_slab_unwant(ucs_arena_slab_t *slab);
 
 /** Let a slab not be found any more. @return 0 if it is in use: then it is found
  *  as before. */
@@ -184,8 +209,8 @@ void ucs_arena_slab_spoil(ucs_arena_slab_t *slab);
 void ucs_arena_slab_mend(ucs_arena_slab_t *slab);
 
 /**
- * Deregister a hidden slab, which then is bare. To be called by the helper
- * only, without the lock of the arena.
+ * Deregister a hidden slab, which then is bare, as is a plain one. To be called
+ * by the helper only, without the lock of the arena.
  *
  * @return an error if it is registered still, and so as open as it was.
  */

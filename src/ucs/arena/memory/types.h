@@ -53,6 +53,11 @@ typedef struct ucs_arena_ops {
     ucs_status_t (*inherit)(void *arg, void *start, size_t length,
                             int is_inherited);
 
+    /** Give the pages of a range back that lies in a slab which is not registered,
+     *  so that it reads as zero, accessible or not. On error nothing has
+     *  changed. */
+    ucs_status_t (*discard)(void *arg, void *start, size_t length);
+
     /** Register a slab with the adapter, if the bounds on pinned memory have
      *  room for it.
      *
@@ -85,7 +90,8 @@ typedef struct ucs_arena_params {
     size_t           first_slab;  /**< Of the shortest one: a page and more, up
                                        to slab_size. Slabs are multiples of it
                                        that grow with what there is, and longer
-                                       for requests that come again and again;
+                                       for requests that come again and again,
+                                       or if late for what is allocated by then;
                                        slab_size: all are alike */
     size_t           limit;       /**< Slabs have at most so many bytes together,
                                        first_slab and more, not a power of 2 */
@@ -114,6 +120,10 @@ typedef struct ucs_arena_params {
     ucs_arena_time_t retry;       /**< What has failed is tried again after this
                                        time, and after twice as long each time,
                                        up to 64 times as long; above 0 */
+    int              is_late;     /**< Whether a slab is registered only when a
+                                       use asks for it, and no further than it
+                                       was needed by then; else when it is
+                                       opened */
     int              is_strict;   /**< Whether memory is protected before
                                        ucs_arena_free() returns */
 } ucs_arena_params_t;
@@ -161,6 +171,7 @@ typedef struct ucs_arena_stats {
     uint64_t protect_calls;  /**< Calls of protect(), number */
     uint64_t slabs_spoilt;   /**< Number, ever */
     uint64_t slabs_opened;   /**< Number, ever */
+    uint64_t slabs_enrolled; /**< Plain ones that were registered, number, ever */
     uint64_t slabs_closed;   /**< Number, ever */
     uint64_t failures;       /**< Attempts that have failed, number: to open or
                                   close a slab, to provide for a request that

@@ -64,6 +64,11 @@ void arena_left(test_arena_t *arena, size_t length)
     ucs_arena_left(arena, length);
 }
 
+int arena_want(test_arena_t *arena, const void *address, size_t length)
+{
+    return ucs_arena_want(arena, address, length);
+}
+
 ucs_status_t arena_extend(test_arena_t *arena, void *end, size_t length)
 {
     return ucs_arena_extend(arena, end, length);

@@ -31,6 +31,8 @@ void arena_missed(test_arena_t *arena, size_t length, uint64_t now);
 
 void arena_left(test_arena_t *arena, size_t length);
 
+int arena_want(test_arena_t *arena, const void *address, size_t length);
+
 ucs_status_t arena_extend(test_arena_t *arena, void *end, size_t length);
 ucs_status_t arena_spoil(test_arena_t *arena, void *start, size_t length);
 ucs_status_t arena_withdraw(test_arena_t *arena, test_arena_slab_t *slab);

@@ -42,7 +42,7 @@ ucs_arena_params_t fake_memory::params() const
 
 ucs_arena_ops_t fake_memory::ops()
 {
-    return {map, unmap, protect, inherit, reg, dereg, zero, this};
+    return {map, unmap, protect, inherit, discard, reg, dereg, zero, this};
 }
 
 void fake_memory::expect(bool condition, const char *what, size_t page)
@@ -112,7 +112,12 @@ ucs_status_t fake_memory::unmap(void *arg, void *start, size_t length)
     }
 
     size_t mapped = self->length_of(self->page_of(start));
+    size_t first  = self->page_of(start) % self->m_slab_pages;
 
+    if (first > 0 && !is_spoilt) {
+        self->cut(start, length);
+        return UCS_OK;
+    }
     if (!is_spoilt) {
         EXPECT_EQ(self->m_slab_pages * PAGE, length);
         self->m_mapped -= mapped * PAGE;
@@ -142,6 +147,51 @@ ucs_status_t fake_memory::unmap(void *arg, void *start, size_t length)
     return UCS_OK;
 }
 
+/* The end of a slab goes, before the slab is registered */
+void fake_memory::cut(void *start, size_t length)
+{
+    size_t first = page_of(start);
+
+    EXPECT_EQ(length_of(first) * PAGE,
+              (first % m_slab_pages) * PAGE + length);
+    each(start, length, [this](size_t page) {
+        page_t &state = m_pages[page];
+
+        expect(state.is_mapped, "is cut off and not mapped", page);
+        expect(!state.is_registered, "is cut off and registered", page);
+        expect(!state.is_taken, "is cut off and in use", page);
+        expect(!state.is_dirty, "is cut off and dirty", page);
+        state = {};
+    });
+    m_lengths[first / m_slab_pages]  = first % m_slab_pages;
+    m_mapped                        -= length;
+    memset(start, 0xee, length);
+}
+
+ucs_status_t fake_memory::discard(void *arg, void *start, size_t length)
+{
+    fake_memory *self   = static_cast<fake_memory*>(arg);
+    ucs_status_t status = self->begin("discard");
+
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    self->each(start, length, [self](size_t page) {
+        page_t &state = self->m_pages[page];
+
+        self->expect(state.is_mapped, "is discarded and not mapped", page);
+        self->expect(!state.is_registered, "is discarded and registered", page);
+        self->expect(!state.is_taken, "is discarded and in use", page);
+        self->expect(state.is_dirty, "is discarded and clean", page);
+        self->expect(state.is_inherited, "is discarded at a fork", page);
+        state.is_dirty = false;
+    });
+    memset(start, 0, length);
+    self->m_discarded += length;
+    return UCS_OK;
+}
+
 ucs_status_t
 fake_memory::protect(void *arg, void *start, size_t length, int is_accessible)
 {
@@ -164,7 +214,7 @@ fake_memory::protect(void *arg, void *start, size_t length, int is_accessible)
             self->expect((state.access != YES) || state.is_dirty,
                          "is made accessible and is already", page);
         } else {
-            self->expect(state.access == YES, "is protected and is already",
+            self->expect(state.access != NO, "is protected and is already",
                          page);
         }
         state.access = (status != UCS_OK) ? UNKNOWN : is_accessible ? YES : NO;
@@ -203,6 +253,14 @@ fake_memory::reg(void *arg, void *start, size_t length, void **handle_p)
     }
     if (self->m_room < self->registered() + length) {
         return UCS_ERR_EXCEEDS_LIMIT;
+    }
+    /* As the kernel, which does not pin what may not be accessed */
+    for (size_t page = self->page_of(start);
+         page < self->page_of(start) + length / PAGE; ++page) {
+        if (self->m_pages[page].access != YES) {
+            ++self->m_num_inaccessible;
+            return UCS_ERR_INVALID_ADDR;
+        }
     }
 
     self->each(start, length, [self](size_t page) {
@@ -279,7 +337,8 @@ void fake_memory::take(void *address, size_t length)
 
         expect(!state.is_taken, "is allocated twice", page);
         expect(state.is_mapped, "is allocated and not mapped", page);
-        expect(state.is_registered, "is allocated and not registered", page);
+        expect(state.is_registered || m_is_late,
+               "is allocated and not registered", page);
         expect(state.access == YES, "is allocated and not accessible", page);
         expect(state.is_inherited, "is allocated and kept from children", page);
         expect(!state.is_dirty, "is allocated and dirty", page);
@@ -349,6 +408,7 @@ void arena_test::make()
 {
     ucs_arena_ops_t ops = m_memory.ops();
 
+    m_memory.m_is_late = m_params.is_late;
     m_arena = arena_make(&m_params, &ops);
     ASSERT_NE(nullptr, m_arena);
 }
@@ -421,7 +481,7 @@ void arena_test::check()
             has_spoilt  = true;
             continue;
         }
-        if (!state.is_registered) {
+        if (!(m_params.is_late ? state.is_mapped : state.is_registered)) {
             continue;
         }
         if (state.is_taken) {

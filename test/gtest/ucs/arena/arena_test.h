@@ -130,6 +130,11 @@ public:
     uint64_t m_mapped         = 0;          /* Bytes of slabs, but what was
                                                taken away of spoilt ones */
     uint64_t m_zeroed         = 0;          /* Bytes */
+    uint64_t m_discarded      = 0;          /* Bytes */
+    uint64_t m_num_inaccessible = 0;        /* Registrations that failed because
+                                               of that */
+    bool     m_is_late        = false;      /* Whether the program gets memory that
+                                               is not registered */
 
 private:
     ucs_status_t begin(const char *name);
@@ -142,6 +147,8 @@ private:
     protect(void *arg, void *start, size_t length, int is_accessible);
     static ucs_status_t
     inherit(void *arg, void *start, size_t length, int is_inherited);
+    void cut(void *start, size_t length);
+    static ucs_status_t discard(void *arg, void *start, size_t length);
     static ucs_status_t
     reg(void *arg, void *start, size_t length, void **handle_p);
     static ucs_status_t dereg(void *arg, void *handle);

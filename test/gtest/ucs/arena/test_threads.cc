@@ -38,7 +38,7 @@ protected:
         m_base = m_memory.get() + ((SLAB - start % SLAB) % SLAB);
     }
 
-    void make(int is_strict)
+    void make(int is_strict, int is_late = 0)
     {
         ucs_arena_params_t params = {};
         ucs_arena_ops_t ops       = {
@@ -56,6 +56,11 @@ protected:
             },
             [](void *arg, void *start, size_t length, int is_inherited) {
                 ((test_arena_threads*)arg)->look(start, length);
+                return UCS_OK;
+            },
+            [](void *arg, void *start, size_t length) {
+                ((test_arena_threads*)arg)->look(start, length);
+                memset(start, 0, length);
                 return UCS_OK;
             },
             [](void *arg, void *start, size_t length, void **handle_p) {
@@ -87,6 +92,8 @@ protected:
         params.idle        = 200;
         params.retry       = 100;
         params.is_strict   = is_strict;
+        params.is_late     = is_late;
+        m_is_late          = is_late;
         m_arena            = arena_make(&params, &ops);
         ASSERT_NE(nullptr, m_arena);
     }
@@ -120,7 +127,12 @@ protected:
         memset(start, thread, length);
 
         /* What is live keeps its slab open */
-        slab      = arena_find(m_arena, start, length);
+        slab = arena_find(m_arena, start, length);
+        if (m_is_late && (slab == nullptr)) {
+            arena_want(m_arena, start, length);
+            return;
+        }
+
         m_errors += (slab == nullptr) || !arena_acquire(slab);
         if (slab != nullptr) {
             m_errors += (arena_handle(slab) > start);
@@ -237,8 +249,9 @@ protected:
         arena_stats(m_arena, &stats);
         EXPECT_EQ(0u, stats.live);
         EXPECT_EQ(0u, stats.held);
-        EXPECT_EQ(stats.registered, stats.clean + stats.retired + stats.dark +
-                                            stats.blank);
+        EXPECT_EQ(stats.committed, stats.clean + stats.retired + stats.dark +
+                                           stats.blank);
+        EXPECT_EQ(m_is_late, stats.slabs_enrolled > 0);
         EXPECT_EQ(m_taken, stats.allocations);
         EXPECT_GT(stats.zeroed_helper, 0u);
         EXPECT_EQ(UCS_OK, arena_stop(m_arena));
@@ -253,6 +266,7 @@ protected:
     std::atomic<unsigned>         m_errors{0};
     std::atomic<bool>             m_is_over{false};
     test_arena_t                  *m_arena = nullptr;
+    bool                          m_is_late = false;
 };
 
 TEST_F(test_arena_threads, lazy) {
@@ -262,5 +276,16 @@ TEST_F(test_arena_threads, lazy) {
 
 TEST_F(test_arena_threads, strict) {
     make(1);
+    run();
+}
+
+/* Slabs are opened by the threads as well, and registered when they ask for it */
+TEST_F(test_arena_threads, late) {
+    make(0, 1);
+    run();
+}
+
+TEST_F(test_arena_threads, late_strict) {
+    make(1, 1);
     run();
 }
