@@ -267,7 +267,7 @@ run_fuzzer()
         return 77
     }
 
-    make -C "$build/test/fuzz" fuzz_trace
+    make -C "$build/test/fuzz" fuzz_trace || return
     mkdir -p "$found"
     "$build/test/fuzz/fuzz_trace" -max_total_time=10 -timeout=10 \
         -rss_limit_mb=1024 -artifact_prefix="$logs/" "$found" \

@@ -133,14 +133,22 @@ features()
     (export OMPI_MCA_osc=ucx,sm; "$@")
 }
 
-# recorded_arena COMMAND...: a recorded job with an arena, of which replay finds that
-# all of its uses were answered, as the job itself does
+# ahead COMMAND...: with an arena whose slabs are registered before the program gets
+# memory of them
+ahead()
+{
+    with ARENA_REGISTER=ahead with ARENA_SLAB_MIN=16M "$@"
+}
+
+# recorded_arena COMMAND...: a recorded job with an arena whose slabs are registered
+# ahead, of which replay finds that all of its uses were answered, as the job itself does
 recorded_arena()
 {
     rm -rf "$work/traces"
     (export UCX_RCACHE_PRED_ARENA=256M UCX_RCACHE_PRED_TRACE="$work/traces"
-        "$@") || return
-    "$predreg" replay --json --policy predict,arena "$work/traces" \
+        ahead "$@") || return
+    "$predreg" replay --json --policy predict,arena \
+        --set ARENA_REGISTER=ahead --set ARENA_SLAB_MIN=16m "$work/traces" \
         > "$work/replayed" || return
     cat "$work/replayed"
     awk "$value"'
@@ -688,18 +696,29 @@ allocating()
         [ -n "$allocator" ] || { echo "there is no $1"; return 77; }
     fi
     rm -f "$work/summary"
-    # tcmalloc extends the heap otherwise
+    # glibc and tcmalloc extend the heap otherwise
     with ARENA=256M env UCX_RCACHE_PRED_SUMMARY_FILE="$work/summary" \
-        TCMALLOC_SKIP_SBRK=1 $rig -- \
+        MALLOC_MMAP_THRESHOLD_=131072 TCMALLOC_SKIP_SBRK=1 $rig -- \
         env LD_PRELOAD="$preload${allocator:+:$allocator}" \
         "$apps/mallocs" --threads 4 --ops 1000 --forks 5 --verify || return
     cat "$work/summary"
-    # What is used again was filled with zeros; what never was is still there
+    # What is used again at once was filled with zeros
     awk "$value"'
         value("arena_zero_seconds") <= 0 && value("arena_live") <= 0 {
             print "nothing came from the arena"
             bad = 1
         }
+        END { exit bad || (NR != 1) }' "$work/summary"
+}
+
+# A program that allocates and does not communicate: the arena has addresses for it, and
+# nothing is registered
+unused_arena()
+{
+    allocating || return
+    awk "$value"'
+        value("arena_bytes_peak") > 0 { print "slabs were registered"; bad = 1 }
+        value("arena_committed") < 1 { print "there is no arena"; bad = 1 }
         END { exit bad || (NR != 1) }' "$work/summary"
 }
 
@@ -719,10 +738,16 @@ arena_tests()
     local moves=--seen-moves
     [ -n "$suite" ] && [ "$suite" != bookworm ] || moves=--no-moves
 
-    # Nothing was registered but slabs
+    # One use of each of three buffers finds a slab that is not registered yet, and
+    # further ones may while it is being registered
     run "arena, Figure 1" answered \
-        'value("uses") == 0 && value("arena_answered") == 30' \
+        'value("uses") + value("arena_answered") == 30 && value("uses") <= 12' \
         job 2 "$apps/fig1" --compute 2 --verify
+    # Nothing was registered but slabs
+    run "arena, Figure 1, registered ahead" answered \
+        'value("uses") == 0 && value("arena_answered") == 30' \
+        ahead job 2 "$apps/fig1" --compute 2 --verify
+    run "arena, nothing is pinned for memory that nobody gets" unused_arena
     run "arena, Figure 1, recorded and replayed" recorded_arena \
         job 2 "$apps/fig1" --compute 2 --verify
     run "mappings, recorded without an arena" recorded_maps \
@@ -731,6 +756,8 @@ arena_tests()
         with ARENA=64M job 2 "$apps/fig1" --compute 2 --verify
     run "arena, integrity, 2 ranks of 4 threads" answered 1 \
         job 2 "$apps/integrity" $moves --threads 4
+    run "arena, integrity, registered ahead" answered 1 ahead \
+        job 2 "$apps/integrity" $moves --threads 4 --seed 7
     run "arena, strict" answered 1 with ARENA_STRICT=y \
         job 2 "$apps/integrity" $moves $messages --seed 8
     run "arena, small slabs, bound" answered \
@@ -744,7 +771,8 @@ arena_tests()
     run "arena, memory unmapped in handlers of signals" \
         answered 1 job 2 "$apps/sigstorm"
     # The program uses UCT alone, which the library takes part in on UCX 1.13 only
-    [ -n "$suite" ] || for setting in ARENA_STRICT=n ARENA_STRICT=y; do
+    [ -n "$suite" ] || for setting in ARENA_STRICT=n ARENA_STRICT=y \
+                           ARENA_REGISTER=ahead; do
         run "arena, memory changed in handlers of signals, $setting" answered 1 \
             with ARENA_SLAB=4M with $setting managed 1 \
             $rig -- env LD_PRELOAD="$preload" "$apps/mapstorm" cma
@@ -754,6 +782,8 @@ arena_tests()
         run "arena, threads that allocate, fork, $allocator" \
             allocating $allocator
     done
+    run "arena, registered ahead, threads that allocate, fork" \
+        ahead allocating
     run "arena, strict, threads that allocate, fork" \
         with ARENA_STRICT=y allocating
     run "arena, several contexts" answered 1 \

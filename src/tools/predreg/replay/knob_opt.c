@@ -20,7 +20,8 @@ static const char *const accepted[] = {"HELPER", "BUDGET", "HISTORY", "MAX_SITES
                                        "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
                                        "MAX_REGIONS", "PIECES",
                                        "EAGER_FRACTION", "ARENA_SLAB",
-                                       "ARENA_SLAB_MIN"};
+                                       "ARENA_SLAB_MIN",
+                                       "ARENA_REGISTER"};
 
 
 char *predreg_knob_opt_accepted(void)

@@ -23,6 +23,8 @@ ucs_status_t predreg_replay_opts_params(const predreg_replay_opts_t *opts,
     params->limit       = opts->limits[policy];
     params->arena_slab  = opts->knobs.arena_slab;
     params->arena_first = opts->knobs.arena_slab_min;
+    params->arena_late  = (opts->knobs.arena_register ==
+                           UCT_PREDREG_ARENA_REGISTER_USE);
     if (opts->window != 0) {
         params->compared = opts->window;
     }

@@ -7,6 +7,7 @@
 #include "served.h"
 
 #include <ucs/arena/arena.h>
+#include <ucs/base/align.h>
 
 #include <ucs/sys/math.h>
 
@@ -52,9 +53,8 @@ struct predreg_served {
     uint64_t          now;          /* Time of the call that is under way */
     uint64_t          busy_until;   /* The helper registers something till then */
     uint64_t          helper;       /* How long it has done so, ns */
-    size_t            open;         /* Slabs that are registered, or about to be,
-                                       bytes */
-    size_t            peak;         /* The most of that */
+    size_t            peak;         /* The most that slabs have had, registered or
+                                       not, bytes: so large has it to be */
     ucs_status_t      status;
 };
 
@@ -102,10 +102,8 @@ op_reg(void *arg, void *start, size_t length, void **handle_p)
     settle(served, slab, served->now);
     predreg_holding_reg(served->account, &slab->holding, address, length,
                         served->now);
-    slab->state   = SLAB_REGISTERING;
-    slab->length  = length;
-    served->open += length;
-    served->peak  = ucs_max(served->open, served->peak);
+    slab->state  = SLAB_REGISTERING;
+    slab->length = length;
     take_time(served, slab, predreg_cost_of(&served->reg, address, length), 1);
     *handle_p = slab;
     return UCS_OK;
@@ -119,10 +117,18 @@ static ucs_status_t op_dereg(void *arg, void *handle)
     settle(served, slab, served->now);
     predreg_holding_dereg(served->account, &slab->holding, served->now);
     slab->state = SLAB_DEREGISTERING;
-    served->open -= slab->length;
     take_time(served, slab,
               predreg_cost_of(&served->dereg, ARENA_START, slab->length), 0);
     return UCS_OK;
+}
+
+/* After what may have opened a slab */
+static void note_peak(predreg_served_t *served)
+{
+    ucs_arena_stats_t stats;
+
+    ucs_arena_stats_get(served->arena, &stats);
+    served->peak = ucs_max(served->peak, stats.committed);
 }
 
 static ucs_status_t op_memory(void *arg, void *start, size_t length)
@@ -149,6 +155,7 @@ static ucs_status_t create_arena(predreg_served_t *served,
         .unmap   = op_memory,
         .protect = op_set,
         .inherit = op_set,
+        .discard = op_memory,
         .reg     = op_reg,
         .dereg   = op_dereg,
         .zero    = op_zero,
@@ -175,14 +182,14 @@ static ucs_status_t create_arena(predreg_served_t *served,
     return UCS_OK;
 }
 
-ucs_status_t predreg_served_create(size_t size, size_t slab_size,
-                                   size_t first_slab,
-                                   const predreg_cost_t *reg,
-                                   const predreg_cost_t *dereg,
+ucs_status_t predreg_served_create(const predreg_served_params_t *params,
                                    predreg_account_t *account,
                                    predreg_served_t **served_p)
 {
-    ucs_arena_params_t params;
+    size_t slab_size = params->slab_size;
+    size_t limit     = ucs_max(params->size - (params->size % slab_size),
+                               slab_size);
+    ucs_arena_params_t super;
     predreg_served_t *served;
     ucs_status_t status;
 
@@ -192,15 +199,16 @@ ucs_status_t predreg_served_create(size_t size, size_t slab_size,
     }
 
     served->account = account;
-    served->reg     = *reg;
-    served->dereg   = *dereg;
+    served->reg     = params->reg;
+    served->dereg   = params->dereg;
 
-    ucs_arena_params_default(slab_size, &params);
-    params.start     = ARENA_START;
-    params.page_size = PREDREG_PAGE_SIZE;
-    ucs_arena_params_grow(&params, ucs_min(first_slab, slab_size),
-                          ucs_max(size - (size % slab_size), slab_size));
-    status = create_arena(served, &params);
+    ucs_arena_params_default(slab_size, &super);
+    super.start     = ARENA_START;
+    super.page_size = PREDREG_PAGE_SIZE;
+    super.is_late   = params->is_late;
+    ucs_arena_params_grow(&super, ucs_min(params->first_slab, slab_size),
+                          limit);
+    status = create_arena(served, &super);
     if (status != UCS_OK) {
         predreg_served_destroy(served);
         return status;
@@ -233,6 +241,7 @@ void predreg_served_tend(predreg_served_t *served, uint64_t now)
 {
     served->now = now;
     (void)ucs_arena_tend(served->arena, now);
+    note_peak(served);
 }
 
 /* @return the first mapping that ends after an address, of which there may be
@@ -348,6 +357,7 @@ void predreg_served_map(predreg_served_t *served, const predreg_map_t *map,
     /* What was there must be gone, even if nothing in the trace says so */
     (void)unmap(served, mapping.start, mapping.end);
     place = ucs_arena_allocate(served->arena, mapping.end - mapping.start, 0);
+    note_peak(served);
     if (place == NULL) {
         ucs_arena_missed(served->arena, mapping.end - mapping.start, now);
         return;
@@ -396,6 +406,10 @@ void *predreg_served_begin(predreg_served_t *served, const predreg_use_t *use,
                                    (use->address - mapping->start)),
                            use->length);
     if (super == NULL) {
+        (void)ucs_arena_want(served->arena,
+                             (void*)(mapping->place +
+                                     (use->address - mapping->start)),
+                             use->length);
         return NULL;
     }
 
@@ -429,6 +443,12 @@ ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
         }
     }
     *helper_p = served->helper;
-    *peak_p   = served->peak;
+    *peak_p   = served->arena->params.is_late ?
+                        /* Smaller slabs would go with less, in which long
+                         * mappings have no room */
+                        ucs_rcache_pred_align_up(
+                                served->peak,
+                                served->arena->params.slab_size) :
+                        served->peak;
     return served->status;
 }

@@ -25,17 +25,22 @@ BEGIN_C_DECLS
 typedef struct predreg_served predreg_served_t;
 
 
-/**
- * @param [in] size       Of the arena, bytes; rounded down to slabs, of which it
- *                        has one at least.
- * @param [in] slab_size  Of the longest slab, a power of 2, bytes.
- * @param [in] first_slab  Of the shortest one, likewise; the longest one at most.
- * @return UCS_ERR_NO_MEMORY.
- */
-ucs_status_t predreg_served_create(size_t size, size_t slab_size,
-                                   size_t first_slab,
-                                   const predreg_cost_t *reg,
-                                   const predreg_cost_t *dereg,
+/** What an arena is played with. */
+typedef struct predreg_served_params {
+    size_t         size;       /**< Of the arena, bytes; rounded down to slabs, of
+                                    which it has one at least */
+    size_t         slab_size;  /**< Of the longest slab, a power of 2, bytes */
+    size_t         first_slab; /**< Of the shortest one, likewise; the longest one
+                                    at most */
+    int            is_late;    /**< Whether slabs are registered when they are
+                                    used */
+    predreg_cost_t reg;        /**< What registering a slab costs */
+    predreg_cost_t dereg;
+} predreg_served_params_t;
+
+
+/** @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_served_create(const predreg_served_params_t *params,
                                    predreg_account_t *account,
                                    predreg_served_t **served_p);
 

@@ -343,6 +343,14 @@ static ucs_status_t sim_create_domains(sim_t *sim)
 static ucs_status_t sim_create(sim_t *sim,
                                const predreg_sim_params_t *params)
 {
+    const predreg_served_params_t served = {
+        .size       = params->arena,
+        .slab_size  = params->arena_slab,
+        .first_slab = params->arena_first,
+        .is_late    = params->arena_late,
+        .reg        = params->reg,
+        .dereg      = params->dereg
+    };
     ucs_status_t status;
 
     sim->uses = calloc(ucs_max(sim->timeline->num_uses, 1ul),
@@ -362,9 +370,7 @@ static ucs_status_t sim_create(sim_t *sim,
     }
 
     if (params->arena > 0) {
-        status = predreg_served_create(params->arena, params->arena_slab,
-                                       params->arena_first, &params->reg, &params->dereg,
-                                       sim->account, &sim->served);
+        status = predreg_served_create(&served, sim->account, &sim->served);
         if (status != UCS_OK) {
             return status;
         }

@@ -73,6 +73,8 @@ op_reg(void *arg, void *start, size_t length, void **handle_p)
 {
     uct_predreg_arena_t *arena = arg;
 
+    /* Fewer pages to be pinned. Without huge pages it goes as well */
+    (void)uct_predreg_system_madvise(start, length, MADV_HUGEPAGE);
     return uct_predreg_arena_regs_op_reg(&arena->regs, start, length, handle_p);
 }
 
@@ -92,6 +94,7 @@ static ucs_arena_params_t super_params(const uct_predreg_arena_params_t *params)
     ucs_arena_params_grow(&super, params->first_slab, params->size);
     super.page_size = ucs_rcache_pred_page_size();
     super.is_strict = params->is_strict;
+    super.is_late   = params->is_late;
     return super;
 }
 
@@ -143,6 +146,7 @@ static void make_super(uct_predreg_arena_t *arena,
         .unmap   = uct_predreg_system_op_unmap,
         .protect = uct_predreg_system_op_protect,
         .inherit = uct_predreg_system_op_inherit,
+        .discard = uct_predreg_system_op_discard,
         .reg     = op_reg,
         .dereg   = op_dereg,
         .zero    = fill,
@@ -211,6 +215,8 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     make_super(arena, &super, (char*)arena + layout.super);
     make_served(arena, params, (uintptr_t)start, &layout);
     arena->publish  = params->publish;
+    arena->attract  = params->attract;
+    atomic_init(&arena->is_wanted, !params->is_late);
     arena->look_at  = ucs_rcache_pred_thread_now(arena->thread);
     ucs_rcache_pred_pressure_init(&arena->pressure, arena->look_at);
     *arena->is_here = 1;
@@ -260,6 +266,16 @@ static ucs_rcache_pred_time_t get_time(const uct_predreg_arena_t *arena)
     return arena->served.now(arena->served.arg);
 }
 
+/* Have the program's allocations come here, once it uses what they may get */
+static void attract_if_wanted(uct_predreg_arena_t *arena)
+{
+    if ((arena->attract != NULL) &&
+        atomic_load_explicit(&arena->is_wanted, memory_order_relaxed)) {
+        arena->attract(arena->served.min_length);
+        arena->attract = NULL;
+    }
+}
+
 static ucs_rcache_pred_time_t tend(void *arg)
 {
     uct_predreg_arena_t *arena = arg;
@@ -275,6 +291,7 @@ static ucs_rcache_pred_time_t tend(void *arg)
         arena->look_at = now + LOOK_INTERVAL;
         give_if_short(arena, now);
     }
+    attract_if_wanted(arena);
     due = ucs_arena_tend(arena->served.super, now);
     if (due > now) {
         atomic_store_explicit(&arena->is_supplied, 1, memory_order_relaxed);
@@ -308,6 +325,21 @@ void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
 {
     (void)ucs_rcache_pred_thread_stop(arena->thread, patience);
     ucs_arena_abandon(arena->served.super);
+}
+
+void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
+                            size_t length)
+{
+    int is_wanted = ucs_arena_want(arena->served.super, address, length);
+
+    if ((is_wanted || (length >= arena->served.min_length)) &&
+        !atomic_load_explicit(&arena->is_wanted, memory_order_relaxed)) {
+        atomic_store_explicit(&arena->is_wanted, 1, memory_order_relaxed);
+        is_wanted = 1;
+    }
+    if (is_wanted) {
+        arena->served.wake(arena->served.arg);
+    }
 }
 
 /* A domain that is added */

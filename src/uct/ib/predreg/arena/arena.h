@@ -40,7 +40,9 @@ typedef struct uct_predreg_arena_params {
     size_t                      first_slab; /**< Of the shortest one, likewise */
     size_t                      min_length; /**< Shortest mapping that is
                                                  served, bytes */
-    int                         is_strict;  /**< See ucs_arena_params_t */
+    int                         is_strict;  /**< See ucs_arena_params_t, as the
+                                                 next one */
+    int                         is_late;
     unsigned                    flags;      /**< Access that registrations of
                                                  slabs allow, and how they are
                                                  made */
@@ -50,6 +52,11 @@ typedef struct uct_predreg_arena_params {
      *  all locks, once a second, with ops.arg: a use that is answered tells
      *  nobody. NULL: nobody is shown them */
     void                        (*publish)(void *arg);
+    /** Let the program allocate in such a way that the arena gets to see it. Called
+     *  with min_length, by the helper thread outside of all locks: at first, or if
+     *  late, when the program has communicated memory of that length, or of the
+     *  arena. NULL: it does so anyway */
+    void                        (*attract)(size_t min_length);
 } uct_predreg_arena_params_t;
 
 
@@ -70,6 +77,13 @@ typedef struct uct_predreg_arena {
     ucs_rcache_pred_thread_t *thread; /**< Constant */
     void                     (*publish)(void *arg); /**< See the parameters.
                                                          Constant */
+    void                     (*attract)(size_t min_length); /**< Likewise. The
+                                                         helper's; NULL once it was
+                                                         called */
+    _Atomic int              is_wanted; /**< Whether the program has communicated
+                                             what the arena may have. Written by
+                                             any thread, relaxed: nothing is read
+                                             through it */
     unsigned                 access;  /**< What registrations of slabs allow.
                                            Constant */
     /** Whether this process is the one that the arena belongs to: a page that
@@ -141,6 +155,11 @@ void uct_predreg_arena_after_fork(uct_predreg_arena_t *arena);
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
                                  uct_predreg_arena_stats_t *stats);
 
+/** A use was not answered, although its memory may be registered in such a way: the
+ *  slab that it is in is to be registered, if it is plain. Any thread. */
+void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
+                            size_t length);
+
 /**
  * Begin a use of memory in a slab: no lock, no system call. Any thread.
  *
@@ -157,8 +176,12 @@ uct_predreg_arena_begin(uct_predreg_arena_t *arena, unsigned number,
     ucs_arena_slab_t *slab = ucs_arena_find(arena->served.super, address,
                                             length);
 
-    if ((slab == NULL) || (access & ~arena->access) ||
-        !ucs_arena_slab_acquire(slab)) {
+    if (access & ~arena->access) {
+        return 0;
+    }
+
+    if ((slab == NULL) || !ucs_arena_slab_acquire(slab)) {
+        uct_predreg_arena_want(arena, address, length);
         return 0;
     }
 

@@ -122,13 +122,18 @@ void uct_predreg_system_renew(void *address, size_t length)
 
 ucs_status_t uct_predreg_system_op_map(void *arg, void *start, size_t length)
 {
-    if (uct_predreg_system_map(start, length) == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
+    return (uct_predreg_system_map(start, length) == NULL) ?
+                   UCS_ERR_NO_MEMORY :
+                   UCS_OK;
+}
 
-    /* Fewer pages to be pinned. Without huge pages it goes as well */
-    (void)uct_predreg_system_madvise(start, length, MADV_HUGEPAGE);
-    return UCS_OK;
+ucs_status_t
+uct_predreg_system_op_discard(void *arg, void *start, size_t length)
+{
+    /* Not of locked memory */
+    return (uct_predreg_system_madvise(start, length, MADV_DONTNEED) == 0) ?
+                   UCS_OK :
+                   UCS_ERR_UNSUPPORTED;
 }
 
 ucs_status_t uct_predreg_system_op_unmap(void *arg, void *start, size_t length)

@@ -61,6 +61,9 @@ uct_predreg_system_op_map(void *arg, void *start, size_t length);
 ucs_status_t
 uct_predreg_system_op_unmap(void *arg, void *start, size_t length);
 
+ucs_status_t
+uct_predreg_system_op_discard(void *arg, void *start, size_t length);
+
 ucs_status_t uct_predreg_system_op_protect(void *arg, void *start,
                                            size_t length, int is_accessible);
 

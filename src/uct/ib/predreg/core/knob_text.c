@@ -43,6 +43,12 @@ static const char *windows_names[] = {
     [UCT_PREDREG_WINDOWS_LAST]     = NULL
 };
 
+static const char *arena_register_names[] = {
+    [UCT_PREDREG_ARENA_REGISTER_USE]   = "use",
+    [UCT_PREDREG_ARENA_REGISTER_AHEAD] = "ahead",
+    [UCT_PREDREG_ARENA_REGISTER_LAST]  = NULL
+};
+
 static const char *arena_keys_names[] = {
     [UCT_PREDREG_ARENA_KEYS_SLAB] = "slab",
     [UCT_PREDREG_ARENA_KEYS_USE]  = "use",
@@ -92,6 +98,7 @@ const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
      .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1, .is_power_of_2 = 1},
     {"ARENA_SLAB_MIN", FIELD(arena_slab_min), .min = UCT_PREDREG_MIN_SLAB,
      .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1, .is_power_of_2 = 1},
+    {"ARENA_REGISTER", FIELD(arena_register), .names = arena_register_names},
     {"ARENA_MIN", FIELD(arena_min), .min = UCT_PREDREG_MIN_ARENA_MIN,
      .max = UCT_PREDREG_MAX_ARENA_MIN, .is_bytes = 1},
     {"ARENA_KEYS", FIELD(arena_keys), .names = arena_keys_names},

@@ -155,10 +155,11 @@ static const uct_predreg_config_field_t knob_table[] = {
      &uct_predreg_knob_percent},
 
     {"ARENA", "0",
-     "Memory that is registered before the program asks for it, at most, a\n"
-     "multiple of ARENA_SLAB. Large anonymous mappings, such as those of malloc,\n"
-     "come from it, and need no registration when they are communicated. It\n"
-     "counts as pinned, within the bounds. 0: none. Range: 1M to 1T, in bytes.",
+     "Memory of an arena at most, a multiple of ARENA_SLAB. Large anonymous\n"
+     "mappings, such as those of malloc, come from it; it is registered in slabs,\n"
+     "and what is in a registered slab needs no registration when it is\n"
+     "communicated. Slabs count as pinned, within the bounds. 0: none.\n"
+     "Range: 1M to 1T, in bytes.",
      ucs_offsetof(uct_predreg_knobs_t, arena), &uct_predreg_knob_number},
 
     {"ARENA_SLAB", "64M",
@@ -168,17 +169,28 @@ static const uct_predreg_config_field_t knob_table[] = {
      "Range: 1M to 4G, in bytes.",
      ucs_offsetof(uct_predreg_knobs_t, arena_slab), &uct_predreg_knob_number},
 
-    {"ARENA_SLAB_MIN", "16M",
-     "With ARENA, how much of it is registered first; a power of 2. Each further\n"
-     "time it is an eighth of what the arena has by then, and as much as the\n"
-     "program has asked for twice, up to ARENA_SLAB. What is longer than that\n"
-     "counts as ARENA_SLAB. Range: 1M to 4G, in bytes.",
+    {"ARENA_SLAB_MIN", "4M",
+     "With ARENA, how long its first slab is; a power of 2. Each further one has\n"
+     "an eighth of what the arena has by then, or room for a longer mapping, up\n"
+     "to ARENA_SLAB. What is longer than that counts as ARENA_SLAB.\n"
+     "Range: 1M to 4G, in bytes.",
      ucs_offsetof(uct_predreg_knobs_t, arena_slab_min),
      &uct_predreg_knob_number},
 
+    {"ARENA_REGISTER", "use",
+     "With ARENA, when a slab is registered:\n"
+     " use   - when memory of it is first communicated, and no further than the\n"
+     "         program has got memory of it: what no peer gets is not pinned.\n"
+     "         That first use is registered by itself\n"
+     " ahead - before the program gets memory of it: each use is answered, and\n"
+     "         more is pinned and in memory; ARENA_SLAB_MIN=16M goes with it",
+     ucs_offsetof(uct_predreg_knobs_t, arena_register),
+     &uct_predreg_knob_name},
+
     {"ARENA_MIN", "128K",
      "With ARENA, the shortest mapping that comes from it. malloc is told to map\n"
-     "what is as long as that. Range: 16K to 1G, in bytes.",
+     "what is as long as that, once the program communicates such memory.\n"
+     "Range: 16K to 1G, in bytes.",
      ucs_offsetof(uct_predreg_knobs_t, arena_min), &uct_predreg_knob_number},
 
     {"ARENA_KEYS", "slab",

@@ -51,6 +51,13 @@ typedef enum {
 
 
 typedef enum {
+    UCT_PREDREG_ARENA_REGISTER_USE,
+    UCT_PREDREG_ARENA_REGISTER_AHEAD,
+    UCT_PREDREG_ARENA_REGISTER_LAST
+} uct_predreg_arena_register_t;
+
+
+typedef enum {
     UCT_PREDREG_ARENA_KEYS_SLAB,
     UCT_PREDREG_ARENA_KEYS_USE,
     UCT_PREDREG_ARENA_KEYS_LAST
@@ -98,6 +105,7 @@ typedef struct uct_predreg_knobs {
                                  power of 2 */
     size_t   arena_slab_min; /**< Of the shortest one, likewise; at most as long
                                   as that */
+    unsigned arena_register; /**< @ref uct_predreg_arena_register_t */
     size_t   arena_min;     /**< Shortest mapping that comes from it, bytes */
     unsigned arena_keys;    /**< @ref uct_predreg_arena_keys_t */
     int      arena_strict;  /**< Whether it is inaccessible as soon as it is

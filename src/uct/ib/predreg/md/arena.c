@@ -103,6 +103,35 @@ static size_t get_slab_size(const uct_predreg_knobs_t *knobs)
     return (size > room) ? 0 : size;
 }
 
+/* Whether the user has set a parameter of malloc, by either way that glibc has */
+static int is_set_by_user(const char *variable, const char *tunable)
+{
+    const char *tunables = getenv("GLIBC_TUNABLES");
+
+    return (getenv(variable) != NULL) ||
+           ((tunables != NULL) && (strstr(tunables, tunable) != NULL));
+}
+
+/* glibc maps what is longer than a threshold, and raises that to the length of
+ * what was freed: then it comes from its heap. Once it is set, it stays, and the
+ * length from which on free memory at the end of the heap goes back is no longer
+ * twice as long by itself (mallopt(3)). What is free in the heap by now would stay
+ * there, since what it is kept for is mapped from now on */
+static void set_malloc_threshold(size_t threshold)
+{
+    if (is_set_by_user("MALLOC_MMAP_THRESHOLD_",
+                       "glibc.malloc.mmap_threshold") ||
+        (mallopt(M_MMAP_THRESHOLD, threshold) != 1)) {
+        return;
+    }
+
+    if (!is_set_by_user("MALLOC_TRIM_THRESHOLD_",
+                        "glibc.malloc.trim_threshold")) {
+        mallopt(M_TRIM_THRESHOLD, 2 * threshold);
+        (void)malloc_trim(threshold);
+    }
+}
+
 static void get_params(uct_predreg_core_t *core,
                        uct_predreg_arena_params_t *params)
 {
@@ -118,7 +147,10 @@ static void get_params(uct_predreg_core_t *core,
                                                  params->slab_size);
     params->min_length = knobs->arena_min;
     params->is_strict  = knobs->arena_strict;
+    params->is_late    = (knobs->arena_register ==
+                          UCT_PREDREG_ARENA_REGISTER_USE);
     params->publish    = publish;
+    params->attract    = set_malloc_threshold;
     params->access     = (knobs->arena_keys == UCT_PREDREG_ARENA_KEYS_USE) ?
                                  local :
                                  (local | UCT_MD_MEM_ACCESS_RMA);
@@ -130,30 +162,6 @@ static void get_params(uct_predreg_core_t *core,
         .release   = slab_release,
         .arg       = core
     };
-}
-
-/* Whether the user has set a parameter of malloc, by either way that glibc has */
-static int is_set_by_user(const char *variable, const char *tunable)
-{
-    const char *tunables = getenv("GLIBC_TUNABLES");
-
-    return (getenv(variable) != NULL) ||
-           ((tunables != NULL) && (strstr(tunables, tunable) != NULL));
-}
-
-/* glibc maps what is longer than a threshold, and raises that to the length of
- * what was freed: then it comes from its heap. Once it is set, it stays, and the
- * length from which on free memory at the end of the heap goes back is no longer
- * twice as long by itself (mallopt(3)) */
-static void set_malloc_threshold(size_t threshold)
-{
-    if (!is_set_by_user("MALLOC_MMAP_THRESHOLD_",
-                        "glibc.malloc.mmap_threshold") &&
-        (mallopt(M_MMAP_THRESHOLD, threshold) == 1) &&
-        !is_set_by_user("MALLOC_TRIM_THRESHOLD_",
-                        "glibc.malloc.trim_threshold")) {
-        mallopt(M_TRIM_THRESHOLD, 2 * threshold);
-    }
 }
 
 /* Whether memory that stays registered is safe where the process forks: either
@@ -251,7 +259,6 @@ static const char *create(uct_predreg_core_t *core)
                "another library has replaced them";
     }
 
-    set_malloc_threshold(params.min_length);
     return NULL;
 }
 

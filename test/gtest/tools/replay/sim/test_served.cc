@@ -44,10 +44,12 @@ protected:
         predreg_replay_params_t params = replay_params(timeline, policy, limit);
 
         params.arena_slab = MB;
+        params.arena_late = m_is_late;
         return replayed(timeline, params);
     }
 
     made_program m_program;
+    bool         m_is_late = false;
 };
 
 TEST_F(test_served, temporaries_need_no_registration)
@@ -77,6 +79,24 @@ TEST_F(test_served, temporaries_need_no_registration)
     EXPECT_EQ(int64_t(predict->waited), gain.saved);
     EXPECT_EQ(MB, gain.size);
     EXPECT_EQ(PREDREG_GAIN_YES, predreg_gain_advise(&gain));
+}
+
+/* Slabs that are registered when they are used, as far as they were needed by then: the
+ * first use registers by itself */
+TEST_F(test_served, registered_when_used)
+{
+    temporaries(20, 512 * 1024);
+    m_is_late      = true;
+    replayed arena = replay();
+
+    EXPECT_EQ(20u, arena->uses);
+    EXPECT_EQ(19u, arena->answered);
+    EXPECT_LT(0u, arena->waited);
+    /* Not all of the slab, and that for a moment besides the use's own */
+    EXPECT_EQ(MB, arena->pinned.peak_bytes);
+    /* Besides what is registered there is a slab that nobody has used yet */
+    EXPECT_LT(MB / 2, arena->limit);
+    EXPECT_GE(2 * MB, arena->limit);
 }
 
 /* It is played as predict, and said to be of no use */

@@ -28,7 +28,7 @@ static ucs_rcache_pred_time_t stopped_clock(void *arg)
 }
 
 ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
-                         int is_strict, unsigned access,
+                         int is_strict, int is_late, unsigned access,
                          const test_served_ops_t *ops,
                          test_served_t **served_p)
 {
@@ -38,9 +38,11 @@ ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
         .first_slab = slab_size,
         .min_length = min_length,
         .is_strict  = is_strict,
+        .is_late    = is_late,
         .flags      = access,
         .access     = access,
         .publish    = ops->publish,
+        .attract    = ops->attract,
         .ops        = {
             .mem_reg   = ops->mem_reg,
             .mem_dereg = ops->mem_dereg,

@@ -33,11 +33,12 @@ typedef struct test_served_ops {
     ucs_status_t (*reserve)(void *arg, size_t length);
     void         (*release)(void *arg, size_t length);
     void         (*publish)(void *arg);
+    void         (*attract)(size_t min_length);
     void         *arg;
 } test_served_ops_t;
 
 ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
-                         int is_strict, unsigned access,
+                         int is_strict, int is_late, unsigned access,
                          const test_served_ops_t *ops,
                          test_served_t **served_p);
 void served_destroy(test_served_t *served);

@@ -30,13 +30,15 @@ served_test::~served_test()
     }
 }
 
-void served_test::make(bool is_strict, bool is_supplied)
+void served_test::make(bool is_strict, bool is_supplied, bool is_late)
 {
     const test_served_ops_t ops = {mem_reg, mem_dereg, reserve, release, publish,
-                                   this};
+                                   attract, this};
 
-    ASSERT_EQ(UCS_OK, served_make(SLABS * SLAB, SLAB, MIN, is_strict, ACCESS,
-                                  &ops, &m_served));
+    attracted = 0;
+    m_is_late = is_late;
+    ASSERT_EQ(UCS_OK, served_make(SLABS * SLAB, SLAB, MIN, is_strict, is_late,
+                                  ACCESS, &ops, &m_served));
     ASSERT_EQ(0, add());
     if (is_supplied) {
         tend();
@@ -55,6 +57,14 @@ void served_test::tend(uint64_t later)
     for (unsigned i = 0; i < 100; ++i) {
         served_tend(m_served, later);
     }
+}
+
+std::atomic<unsigned> served_test::attracted;
+
+void served_test::attract(size_t min_length)
+{
+    EXPECT_EQ(MIN, min_length);
+    ++attracted;
 }
 
 void *served_test::map(size_t length)
@@ -118,7 +128,8 @@ ucs_status_t served_test::mem_reg(void *domain, void *address, size_t length,
         self->test->m_on_reg();
     }
     EXPECT_EQ(ACCESS, flags);
-    EXPECT_EQ(SLAB, length);
+    EXPECT_GE(SLAB, length);
+    EXPECT_TRUE((length == SLAB) || self->test->m_is_late);
     /* As the kernel does not pin what nobody may access */
     if (self->fails || !is_readable(address, length)) {
         return UCS_ERR_NO_MEMORY;

@@ -42,7 +42,8 @@ protected:
     served_test();
     ~served_test();
 
-    void make(bool is_strict = false, bool is_supplied = true);
+    void make(bool is_strict = false, bool is_supplied = true,
+              bool is_late = false);
 
     /* The helper has done all that is due, some time later */
     void tend(uint64_t later = 0);
@@ -64,6 +65,10 @@ protected:
     static ucs_status_t reserve(void *arg, size_t length);
     static void release(void *arg, size_t length);
     static void publish(void *arg);
+    static void attract(size_t min_length);
+
+    static std::atomic<unsigned> attracted; /* How often the program was asked to
+                                               come here with its allocations */
 
     test_served_t         *m_served;
     std::vector<std::unique_ptr<domain_t>> m_domains;
@@ -73,6 +78,7 @@ protected:
     std::atomic<unsigned> m_published; /* How often statistics were shown */
     uintptr_t             m_last_memh;
     size_t                m_page;
+    bool                  m_is_late = false;
     std::function<void()> m_on_reg;   /* Called before a registration. Does not
                                          change while the helper runs */
     unsigned              m_delay = 0; /* Of a registration, ms. Does not change

@@ -507,3 +507,16 @@ TEST_F(test_arena_random_calls, threads) {
     make();
     run(3, 5000);
 }
+
+/* Uses ask for registrations of slabs meanwhile */
+TEST_F(test_arena_random_calls, late) {
+    make(false, true, true);
+    run(1, 20000);
+    EXPECT_GT(stats().slabs_enrolled, 0u);
+}
+
+TEST_F(test_arena_random_calls, late_threads) {
+    make(true, true, true);
+    run(3, 5000);
+    EXPECT_GT(stats().slabs_enrolled, 0u);
+}

@@ -258,3 +258,57 @@ TEST_F(test_arena_register, threads) {
     served_stop(m_served);
     EXPECT_EQ(0u, stats().live);
 }
+
+/* A slab is registered when it is used, and no more of it than was needed */
+TEST_F(test_arena_register, late) {
+    make(false, true, true);
+    char *buffer = (char*)map(MIN);
+    tend();
+    EXPECT_EQ(0u, m_reserved);
+    EXPECT_EQ(nullptr, begin(0, buffer));
+    tend();
+    EXPECT_EQ(MIN, m_reserved);
+    uct_mem_h memh = begin(0, buffer, MIN);
+    EXPECT_EQ(1u, m_domains[0]->regs.count(memh));
+    EXPECT_TRUE(served_end(m_served, memh, 0));
+
+    /* In a domain that comes later, only what is registered is */
+    char *other = (char*)map(MIN);
+    EXPECT_EQ(1, add());
+    EXPECT_EQ(2 * MIN, m_reserved);
+    EXPECT_EQ(nullptr, begin(1, other));
+    tend();
+    EXPECT_NE(nullptr, memh = begin(1, other));
+    EXPECT_TRUE(served_end(m_served, memh, 0));
+    EXPECT_EQ(m_domains[0]->regs.size(), m_domains[1]->regs.size());
+}
+
+/* What the arena cannot allow does not ask for anything */
+TEST_F(test_arena_register, late_access) {
+    make(false, true, true);
+    uct_mem_h memh;
+    EXPECT_FALSE(served_begin(m_served, 0, map(MIN), MIN,
+                              UCT_MD_MEM_ACCESS_REMOTE_ATOMIC, &memh));
+    tend();
+    EXPECT_EQ(0u, m_reserved);
+}
+
+/* The program's allocations are asked for when it has used such memory */
+TEST_F(test_arena_register, allocations_are_attracted) {
+    char *outside = (char*)mmap(nullptr, MIN, RW, MAP_PRIVATE | MAP_ANONYMOUS,
+                                -1, 0);
+    make(false, true, true);
+    ASSERT_EQ(UCS_OK, served_start(m_served));
+    served_await_supply(m_served);
+    EXPECT_EQ(nullptr, begin(0, outside, MIN - 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(0u, attracted);
+    EXPECT_EQ(nullptr, begin(0, outside, MIN));
+    for (unsigned i = 0; (i < 3000) && (attracted == 0); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(nullptr, begin(0, outside, MIN));
+    served_stop(m_served);
+    EXPECT_EQ(1u, attracted);
+    munmap(outside, MIN);
+}

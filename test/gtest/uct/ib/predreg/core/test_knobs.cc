@@ -466,7 +466,8 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("20", values["EAGER_ADAPT"]);
     EXPECT_EQ("0", values["ARENA"]);
     EXPECT_EQ("64M", values["ARENA_SLAB"]);
-    EXPECT_EQ("16M", values["ARENA_SLAB_MIN"]);
+    EXPECT_EQ("4M", values["ARENA_SLAB_MIN"]);
+    EXPECT_EQ("use", values["ARENA_REGISTER"]);
     EXPECT_EQ("128K", values["ARENA_MIN"]);
     EXPECT_EQ("slab", values["ARENA_KEYS"]);
     EXPECT_EQ("n", values["ARENA_STRICT"]);
@@ -474,7 +475,7 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("64M", values["FIREHOSE_MAXVICTIM"]);
     EXPECT_EQ("pin", values["WINDOWS"]);
     EXPECT_EQ("y", values["UNWIND"]);
-    EXPECT_EQ(30u, values.size());
+    EXPECT_EQ(31u, values.size());
 }
 
 TEST_F(test_knobs, a_cache_is_made_as_they_say) {
