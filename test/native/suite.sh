@@ -785,7 +785,7 @@ arena_tests()
     run "arena, registered ahead, threads that allocate, fork" \
         ahead allocating
     run "arena, strict, threads that allocate, fork" \
-        with ARENA_STRICT=y allocating
+        ahead with ARENA_STRICT=y allocating
     run "arena, several contexts" answered 1 \
         managed 1 $rig -- env LD_PRELOAD="$preload" "$apps/contexts"
     for setting in ARENA_STRICT=n ARENA_STRICT=y; do
