@@ -25,18 +25,24 @@ static void refuse(ucs_arena_t *arena, uint32_t length, uint32_t align)
 }
 
 /* Find a block. What is clean costs no time, but is not in the caches; memory that
- * is retired is filled with zeros by this thread. To be called under the lock.
+ * is retired is filled with zeros by this thread; what is fresh is to be filled by
+ * the kernel and registered still, and is more to have in memory. To be called under
+ * the lock.
  * @return its first page, or UCS_ARENA_NO_PAGE */
 static uint32_t find(ucs_arena_t *arena, uint32_t length, uint32_t align,
                      ucs_arena_kind_t *kind_p)
 {
-    int is_warm = ucs_arena_bytes(arena, length) <= arena->params.warm;
-    uint32_t block;
+    static const ucs_arena_kind_t kinds[][3] = {
+        {UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_RETIRED, UCS_ARENA_KIND_FRESH},
+        {UCS_ARENA_KIND_RETIRED, UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_FRESH}
+    };
+    int is_warm    = ucs_arena_bytes(arena, length) <= arena->params.warm;
+    uint32_t block = UCS_ARENA_NO_PAGE;
+    unsigned i;
 
-    *kind_p = is_warm ? UCS_ARENA_KIND_RETIRED : UCS_ARENA_KIND_CLEAN;
-    block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length, align);
-    if (block == UCS_ARENA_NO_PAGE) {
-        *kind_p = is_warm ? UCS_ARENA_KIND_CLEAN : UCS_ARENA_KIND_RETIRED;
+    for (i = 0; (i < ucs_static_array_size(kinds[0])) &&
+                (block == UCS_ARENA_NO_PAGE); ++i) {
+        *kind_p = kinds[is_warm][i];
         block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length, align);
     }
     return block;
@@ -173,6 +179,7 @@ ready_kind(const ucs_arena_blocks_t *blocks, uint32_t page, uint32_t length)
     ucs_arena_kind_t kind = ucs_arena_blocks_idle_kind(blocks, page);
 
     return (((kind == UCS_ARENA_KIND_CLEAN) ||
+             (kind == UCS_ARENA_KIND_FRESH) ||
              (kind == UCS_ARENA_KIND_RETIRED)) &&
             (ucs_arena_blocks_length(blocks, page) >= length)) ?
                    kind :

@@ -45,7 +45,7 @@ BEGIN_C_DECLS
  *   retired  yes         anything: it was freed just now
  *   dark     no          anything
  *   blank    no          it would read as zero
- *   clean    yes         zero: ready
+ *   clean    yes         zero: ready; called fresh while the slab is plain
  *
  * Pages go from one state to another as follows, and in no other way. In
  * parentheses is who does it. Held (blocks.h) are pages while somebody works at

@@ -127,6 +127,7 @@ static int enrol_slab(ucs_arena_t *arena, uint32_t slab)
 
     ucs_arena_lock(arena);
     if (status == UCS_OK) {
+        ucs_arena_blocks_enrol(&arena->blocks, slab);
         ucs_arena_slab_publish(shown);
         ++arena->stats.slabs_enrolled;
     } else {

@@ -55,7 +55,7 @@ static uint32_t hold_for_low_water(ucs_arena_t *arena, ucs_arena_time_t now,
     uint64_t clean;
 
     ucs_arena_lock(arena);
-    clean = arena->blocks.num[UCS_ARENA_KIND_CLEAN];
+    clean = ucs_arena_num_ready(arena);
     if (clean < wanted) {
         block = hold(arena, now, kind, ucs_min(wanted - clean, limit),
                      length_p);

@@ -91,7 +91,8 @@ static int open_slab(ucs_arena_t *arena, uint32_t pages, ucs_arena_time_t now)
         if (!arena->blocks.usage[slab].is_spoilt) {
             ucs_arena_blocks_open(
                     &arena->blocks, slab,
-                    ucs_arena_pages(arena, ucs_arena_slab_length(opened)), now);
+                    ucs_arena_pages(arena, ucs_arena_slab_length(opened)),
+                    ucs_arena_ready_kind(arena, slab), now);
         }
         ucs_arena_slab_publish(opened);
         ++arena->stats.slabs_opened;
@@ -129,11 +130,21 @@ void ucs_arena_leave_supply(ucs_arena_t *arena)
     pthread_mutex_unlock(&arena->work);
 }
 
-/* Whether a kind has a block of so many pages. To be called under the lock */
-static int has(const ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t pages)
+/* Whether there is room for so many pages. To be called under the lock */
+static int has_room(const ucs_arena_t *arena, uint32_t pages)
 {
-    return ucs_arena_blocks_find(&arena->blocks, kind, pages, 1) !=
-           UCS_ARENA_NO_PAGE;
+    static const ucs_arena_kind_t kinds[] = {
+        UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_FRESH, UCS_ARENA_KIND_RETIRED
+    };
+    unsigned i;
+
+    for (i = 0; i < ucs_static_array_size(kinds); ++i) {
+        if (ucs_arena_blocks_find(&arena->blocks, kinds[i], pages, 1) !=
+            UCS_ARENA_NO_PAGE) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Pages that are to be found in one block, and are not; 0: none */
@@ -143,8 +154,7 @@ static uint32_t get_demand(ucs_arena_t *arena)
 
     ucs_arena_lock(arena);
     pages = arena->demand;
-    if ((pages > 0) && (has(arena, UCS_ARENA_KIND_CLEAN, pages) ||
-                        has(arena, UCS_ARENA_KIND_RETIRED, pages))) {
+    if ((pages > 0) && has_room(arena, pages)) {
         pages = arena->demand = 0; /* There is room by now */
     }
     ucs_arena_unlock(arena);

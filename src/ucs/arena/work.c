@@ -56,13 +56,26 @@ int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab)
                                    ucs_arena_bytes(arena, pages));
 }
 
+uint64_t ucs_arena_num_ready(const ucs_arena_t *arena)
+{
+    const uint64_t *num = arena->blocks.num;
+
+    return num[UCS_ARENA_KIND_CLEAN] + num[UCS_ARENA_KIND_FRESH];
+}
+
+ucs_arena_kind_t ucs_arena_ready_kind(const ucs_arena_t *arena, uint32_t slab)
+{
+    return arena->slabs.slabs[slab].is_plain ? UCS_ARENA_KIND_FRESH :
+                                               UCS_ARENA_KIND_CLEAN;
+}
+
 int ucs_arena_wants_clean(const ucs_arena_t *arena)
 {
     const uint64_t *num = arena->blocks.num;
     uint64_t low_water  = ucs_arena_pages(arena, arena->params.low_water);
 
     /* Not for each allocation when the mark is reached */
-    return (num[UCS_ARENA_KIND_CLEAN] < low_water - (low_water / 4)) &&
+    return (ucs_arena_num_ready(arena) < low_water - (low_water / 4)) &&
            (num[UCS_ARENA_KIND_DARK] + num[UCS_ARENA_KIND_BLANK] > 0);
 }
 
@@ -191,9 +204,10 @@ ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
     /* Nobody else changes what is known of a held block */
     ucs_arena_kind_t kind = ucs_arena_blocks_held_kind(&arena->blocks, block);
     uint32_t length       = ucs_arena_blocks_length(&arena->blocks, block);
+    uint32_t slab         = ucs_arena_blocks_slab(&arena->blocks, block);
     ucs_status_t status   = UCS_OK;
 
-    if (kind != UCS_ARENA_KIND_CLEAN) {
+    if ((kind != UCS_ARENA_KIND_CLEAN) && (kind != UCS_ARENA_KIND_FRESH)) {
         /* Also what was retired: the program may have protected it */
         status = ucs_arena_protect(arena, block, length, 1);
     }
@@ -202,7 +216,7 @@ ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
         if ((kind == UCS_ARENA_KIND_RETIRED) || (kind == UCS_ARENA_KIND_DARK)) {
             ucs_arena_fill(arena, block, length);
         }
-        kind = UCS_ARENA_KIND_CLEAN;
+        kind = ucs_arena_ready_kind(arena, slab);
     } else if (kind == UCS_ARENA_KIND_RETIRED) {
         kind = UCS_ARENA_KIND_DARK; /* Its protection is not known any more */
     }

@@ -142,13 +142,14 @@ static void carve(ucs_arena_blocks_t *blocks, uint32_t block,
 }
 
 void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
-                           uint32_t pages, ucs_arena_time_t now)
+                           uint32_t pages, ucs_arena_kind_t kind,
+                           ucs_arena_time_t now)
 {
     blocks->usage[slab].pages       = pages;
     blocks->usage[slab].empty_since = now;
     blocks->usage[slab].is_open     = 1;
     ++blocks->num_empty;
-    add(blocks, slab << blocks->slab_shift, pages, UCS_ARENA_KIND_CLEAN);
+    add(blocks, slab << blocks->slab_shift, pages, kind);
 }
 
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab)
@@ -282,7 +283,7 @@ ucs_arena_blocks_rest(const ucs_arena_blocks_t *blocks, uint32_t slab)
                                  blocks->usage[slab].pages - 1;
     const ucs_arena_tag_t *tag = &blocks->tags[last];
 
-    return ((tag->kind & ~TAG_FIRST) == (UCS_ARENA_KIND_CLEAN | TAG_LAST)) ?
+    return ((tag->kind & ~TAG_FIRST) == (UCS_ARENA_KIND_FRESH | TAG_LAST)) ?
                    tag->length :
                    0;
 }
@@ -293,7 +294,7 @@ void ucs_arena_blocks_cut(ucs_arena_blocks_t *blocks, uint32_t slab,
     uint32_t rest = ucs_arena_blocks_rest(blocks, slab);
     uint32_t end  = (slab << blocks->slab_shift) + blocks->usage[slab].pages;
 
-    carve(blocks, end - rest, UCS_ARENA_KIND_CLEAN, end - length, length);
+    carve(blocks, end - rest, UCS_ARENA_KIND_FRESH, end - length, length);
     blocks->usage[slab].pages -= length;
 }
 
@@ -307,6 +308,22 @@ uint32_t ucs_arena_blocks_next_idle(const ucs_arena_blocks_t *blocks,
                         next_of(blocks, first);
     }
     return ucs_min(first, end);
+}
+
+void ucs_arena_blocks_enrol(ucs_arena_blocks_t *blocks, uint32_t slab)
+{
+    uint32_t page = slab << blocks->slab_shift;
+    uint32_t end  = page + blocks->usage[slab].pages;
+    uint32_t length;
+
+    while ((page = ucs_arena_blocks_next_idle(blocks, page, end)) != end) {
+        length = blocks->tags[page].length;
+        if (ucs_arena_blocks_idle_kind(blocks, page) == UCS_ARENA_KIND_FRESH) {
+            take(blocks, page, UCS_ARENA_KIND_FRESH);
+            join(blocks, page, length, UCS_ARENA_KIND_CLEAN);
+        }
+        page += length;
+    }
 }
 
 void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab)

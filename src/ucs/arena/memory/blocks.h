@@ -37,6 +37,8 @@ BEGIN_C_DECLS
  *  their way from its kind to another. */
 typedef enum ucs_arena_kind {
     UCS_ARENA_KIND_CLEAN,   /**< Accessible, reads as zero: ready */
+    UCS_ARENA_KIND_FRESH,   /**< The same in a plain slab, where it has no memory
+                                 yet */
     UCS_ARENA_KIND_RETIRED, /**< Accessible, dirty: it was freed just now */
     UCS_ARENA_KIND_DARK,    /**< Not accessible, dirty */
     UCS_ARENA_KIND_BLANK,   /**< Not accessible; would read as zero */
@@ -127,11 +129,13 @@ int ucs_arena_blocks_is_held(const ucs_arena_blocks_t *blocks, uint32_t page);
 ucs_arena_kind_t
 ucs_arena_blocks_held_kind(const ucs_arena_blocks_t *blocks, uint32_t block);
 
-/** Add the pages of a slab, as one clean block.
+/** Add the pages of a slab, as one block.
  *
- * @param [in] pages  Their number, at most slab_pages. */
+ * @param [in] pages  Their number, at most slab_pages.
+ * @param [in] kind   Clean or fresh. */
 void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
-                           uint32_t pages, ucs_arena_time_t now);
+                           uint32_t pages, ucs_arena_kind_t kind,
+                           ucs_arena_time_t now);
 
 /** @ref ucs_arena_fit_find among the idle blocks of a kind. */
 uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
@@ -177,7 +181,10 @@ void ucs_arena_blocks_drop(ucs_arena_blocks_t *blocks, uint32_t block);
  *  gone. */
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab);
 
-/** @return pages of the clean idle block at the end of a slab; 0: there is
+/** What of a slab is idle and fresh is clean from now on. */
+void ucs_arena_blocks_enrol(ucs_arena_blocks_t *blocks, uint32_t slab);
+
+/** @return pages of the fresh idle block at the end of a slab; 0: there is
  *          none. */
 uint32_t
 ucs_arena_blocks_rest(const ucs_arena_blocks_t *blocks, uint32_t slab);

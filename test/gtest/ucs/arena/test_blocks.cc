@@ -30,7 +30,8 @@ protected:
         m_blocks.slab_pages = SLAB;
         m_blocks.slab_shift = SHIFT;
         for (uint32_t slab = 0; slab < SLABS; ++slab) {
-            ucs_arena_blocks_open(&m_blocks, slab, SLAB, 5);
+            ucs_arena_blocks_open(&m_blocks, slab, SLAB,
+                                  UCS_ARENA_KIND_CLEAN, 5);
         }
     }
 
@@ -206,7 +207,7 @@ TEST_F(test_arena_blocks, a_slab_comes_and_goes) {
     ucs_arena_blocks_close(&m_blocks, 1);
     EXPECT_EQ(2u, m_blocks.num_empty);
     EXPECT_EQ(2u * SLAB, ucs_arena_blocks_num_free(&m_blocks));
-    ucs_arena_blocks_open(&m_blocks, 1, SLAB, 6);
+    ucs_arena_blocks_open(&m_blocks, 1, SLAB, UCS_ARENA_KIND_CLEAN, 6);
     EXPECT_EQ(6u, m_usage[1].empty_since);
     check();
 }

@@ -73,8 +73,7 @@ op_reg(void *arg, void *start, size_t length, void **handle_p)
 {
     uct_predreg_arena_t *arena = arg;
 
-    /* Fewer pages to be pinned. Without huge pages it goes as well */
-    (void)uct_predreg_system_madvise(start, length, MADV_HUGEPAGE);
+    uct_predreg_system_collapse(start, length);
     return uct_predreg_arena_regs_op_reg(&arena->regs, start, length, handle_p);
 }
 
@@ -327,11 +326,27 @@ void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
     ucs_arena_abandon(arena->served.super);
 }
 
+static void collapse(const uct_predreg_arena_t *arena, const void *address,
+                     size_t length)
+{
+    size_t page_size = arena->served.page_size;
+    uintptr_t start  = ucs_rcache_pred_align_down((uintptr_t)address, page_size);
+    uintptr_t end    = ucs_rcache_pred_align_up((uintptr_t)address + length,
+                                                page_size);
+
+    uct_predreg_system_collapse((void*)start, end - start);
+}
+
 void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
                             size_t length)
 {
     int is_wanted = ucs_arena_want(arena->served.super, address, length);
 
+    if (is_wanted) {
+        /* Now, since it is registered by itself in a moment, and stays then what it
+         * is, for all uses to come */
+        collapse(arena, address, length);
+    }
     if ((is_wanted || (length >= arena->served.min_length)) &&
         !atomic_load_explicit(&arena->is_wanted, memory_order_relaxed)) {
         atomic_store_explicit(&arena->is_wanted, 1, memory_order_relaxed);

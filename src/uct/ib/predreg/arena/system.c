@@ -17,6 +17,11 @@
 #  define MREMAP_DONTUNMAP 4
 #endif
 
+/* Linux 6.1 */
+#ifndef MADV_COLLAPSE
+#  define MADV_COLLAPSE 25
+#endif
+
 /* Private memory without a file */
 #define ANONYMOUS (MAP_PRIVATE | MAP_ANONYMOUS)
 
@@ -101,6 +106,12 @@ void *uct_predreg_system_map(void *address, size_t length)
                             ANONYMOUS | ((address == NULL) ? 0 : MAP_FIXED));
 
     return (result == MAP_FAILED) ? NULL : result;
+}
+
+void uct_predreg_system_collapse(void *address, size_t length)
+{
+    (void)uct_predreg_system_madvise(address, length, MADV_HUGEPAGE);
+    (void)uct_predreg_system_madvise(address, length, MADV_COLLAPSE);
 }
 
 void uct_predreg_system_renew(void *address, size_t length)

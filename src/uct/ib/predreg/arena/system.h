@@ -48,6 +48,13 @@ void *uct_predreg_system_move(void *address, size_t length, size_t new_length,
 
 int uct_predreg_system_madvise(void *address, size_t length, int advice);
 
+/** Let memory consist of huge pages, as far as there are any and nobody has it
+ *  registered: fewer pages to be pinned, and to be moved. Takes some 0.2 ms for 1 MiB
+ *  that consists of others.
+ *
+ * @param [in] address  A multiple of the page size. */
+void uct_predreg_system_collapse(void *address, size_t length);
+
 /** Whatever happens to memory when it is new: it may be read and written, is not
  *  locked, is inherited by children and so on. Undoes what a program has done to
  *  memory by calls of the kernel, as far as the memory stays what it is. */
