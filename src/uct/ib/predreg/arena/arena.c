@@ -23,6 +23,10 @@
  * given back for that */
 #define LOOK_INTERVAL UCS_ARENA_DEF_IDLE
 
+/* Bytes of a huge page on x86, and of the usual ones on ARM. On a system with longer
+ * ones, they are left to the kernel */
+#define HUGE_PAGE (2ul << 20)
+
 /* How often it is tried to register all slabs in a further domain: if strict, a
  * slab cannot be registered in which a thread frees memory just then. What cannot
  * be registered for another reason, such as a bound, cannot be at once, either */
@@ -326,13 +330,12 @@ void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
     ucs_arena_abandon(arena->served.super);
 }
 
-static void collapse(const uct_predreg_arena_t *arena, const void *address,
-                     size_t length)
+/* What is around the memory as well, as that is about to be registered with it */
+static void collapse(const void *address, size_t length)
 {
-    size_t page_size = arena->served.page_size;
-    uintptr_t start  = ucs_rcache_pred_align_down((uintptr_t)address, page_size);
-    uintptr_t end    = ucs_rcache_pred_align_up((uintptr_t)address + length,
-                                                page_size);
+    uintptr_t start = ucs_rcache_pred_align_down((uintptr_t)address, HUGE_PAGE);
+    uintptr_t end   = ucs_rcache_pred_align_up((uintptr_t)address + length,
+                                               HUGE_PAGE);
 
     uct_predreg_system_collapse((void*)start, end - start);
 }
@@ -345,7 +348,7 @@ void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
     if (is_wanted) {
         /* Now, since it is registered by itself in a moment, and stays then what it
          * is, for all uses to come */
-        collapse(arena, address, length);
+        collapse(address, length);
     }
     if ((is_wanted || (length >= arena->served.min_length)) &&
         !atomic_load_explicit(&arena->is_wanted, memory_order_relaxed)) {
