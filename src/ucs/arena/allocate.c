@@ -24,24 +24,26 @@ static void refuse(ucs_arena_t *arena, uint32_t length, uint32_t align)
     }
 }
 
-/* Find a block. What is clean costs no time, but is not in the caches; memory that
- * is retired is filled with zeros by this thread; what is fresh is to be filled by
- * the kernel and registered still, and is more to have in memory. To be called under
- * the lock.
+/* Find a block. What is clean or blank was filled with zeros beforehand, but is not
+ * in the caches; memory that is retired is filled by this thread; what is fresh is to
+ * be filled by the kernel and registered still, and is more to have in memory. To be
+ * called under the lock.
  * @return its first page, or UCS_ARENA_NO_PAGE */
 static uint32_t find(ucs_arena_t *arena, uint32_t length, uint32_t align,
                      ucs_arena_kind_t *kind_p)
 {
-    static const ucs_arena_kind_t kinds[][3] = {
-        {UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_RETIRED, UCS_ARENA_KIND_FRESH},
-        {UCS_ARENA_KIND_RETIRED, UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_FRESH}
+    static const ucs_arena_kind_t kinds[][UCS_ARENA_KIND_LAST] = {
+        {UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_BLANK, UCS_ARENA_KIND_RETIRED,
+         UCS_ARENA_KIND_FRESH, UCS_ARENA_KIND_DARK},
+        {UCS_ARENA_KIND_RETIRED, UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_BLANK,
+         UCS_ARENA_KIND_FRESH, UCS_ARENA_KIND_DARK}
     };
     int is_warm    = ucs_arena_bytes(arena, length) <= arena->params.warm;
     uint32_t block = UCS_ARENA_NO_PAGE;
     unsigned i;
 
-    for (i = 0; (i < ucs_static_array_size(kinds[0])) &&
-                (block == UCS_ARENA_NO_PAGE); ++i) {
+    for (i = 0; (i < UCS_ARENA_KIND_LAST) && (block == UCS_ARENA_NO_PAGE);
+         ++i) {
         *kind_p = kinds[is_warm][i];
         block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length, align);
     }
@@ -51,12 +53,15 @@ static uint32_t find(ucs_arena_t *arena, uint32_t length, uint32_t align,
 /* Let the helper provide for the next requests. To be called under the lock */
 static void look_ahead(ucs_arena_t *arena)
 {
-    if (ucs_arena_wants_clean(arena)) {
-        ucs_arena_wake(arena, arena->access.at);
-    }
     if (ucs_arena_wants_slab(arena)) {
         ucs_arena_wake(arena, arena->opening.at);
     }
+}
+
+/* Whether pages of a kind are to be filled with zeros when they become live */
+static int is_dirty(ucs_arena_kind_t kind)
+{
+    return (kind == UCS_ARENA_KIND_RETIRED) || (kind == UCS_ARENA_KIND_DARK);
 }
 
 /* Make pages of a block of a kind live. To be called under the lock */
@@ -65,10 +70,47 @@ static void make_live(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t block,
 {
     ucs_arena_blocks_make_live(&arena->blocks, block, first, length);
     ++arena->stats.allocations;
-    if (kind == UCS_ARENA_KIND_RETIRED) {
+    if (is_dirty(kind)) {
         arena->stats.zeroed_callers += ucs_arena_bytes(arena, length);
     }
     look_ahead(arena);
+}
+
+/* Pages that became live cannot be made accessible: nobody gets them */
+static void give_up(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t first,
+                    uint32_t length)
+{
+    ucs_arena_lock(arena);
+    ucs_arena_blocks_retire(&arena->blocks, first, length, 0, 1);
+    ucs_arena_blocks_release(&arena->blocks, first, kind);
+    --arena->stats.allocations;
+    ++arena->stats.failures;
+    if (is_dirty(kind)) {
+        arena->stats.zeroed_callers -= ucs_arena_bytes(arena, length);
+    }
+    ucs_arena_unlock(arena);
+}
+
+/* Let live pages be what new memory is: accessible, and zero. What was freed stays
+ * inaccessible until then, so that whoever uses it after that is stopped, and does not
+ * write to what others get. Without the lock.
+ * @param [in] kind  What they were before.
+ * @return an error if they cannot be: they are not live any more */
+static ucs_status_t prepare(ucs_arena_t *arena, ucs_arena_kind_t kind,
+                            uint32_t first, uint32_t length)
+{
+    ucs_status_t status = UCS_OK;
+
+    if ((kind == UCS_ARENA_KIND_BLANK) || (kind == UCS_ARENA_KIND_DARK)) {
+        status = ucs_arena_protect(arena, first, length, 1);
+    }
+    if (status != UCS_OK) {
+        give_up(arena, kind, first, length);
+    } else if (is_dirty(kind)) {
+        arena->ops.zero(arena->ops.arg, ucs_arena_address(arena, first),
+                        ucs_arena_bytes(arena, length));
+    }
+    return status;
 }
 
 /* What is asked for, in pages */
@@ -141,7 +183,6 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align)
     request_t request;
     uint32_t first;
     ucs_arena_kind_t kind;
-    void *address;
 
     /* In a forked child the lock may be held for ever */
     if (ucs_unlikely(atomic_load_explicit(&arena->is_off,
@@ -163,24 +204,19 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align)
         return NULL;
     }
 
-    address = ucs_arena_address(arena, first);
-    if (kind == UCS_ARENA_KIND_RETIRED) {
-        arena->ops.zero(arena->ops.arg, address, ucs_arena_bytes(arena, pages));
-    }
-    return address;
+    return (prepare(arena, kind, first, pages) == UCS_OK) ?
+                   ucs_arena_address(arena, first) :
+                   NULL;
 }
 
-/* The kind of an idle block at a page that has so many pages and whose pages may
- * be made live; UCS_ARENA_KIND_LAST if there is none. To be called under the
- * lock */
+/* The kind of an idle block at a page that has so many pages; UCS_ARENA_KIND_LAST if
+ * there is none. To be called under the lock */
 static ucs_arena_kind_t
-ready_kind(const ucs_arena_blocks_t *blocks, uint32_t page, uint32_t length)
+idle_kind(const ucs_arena_blocks_t *blocks, uint32_t page, uint32_t length)
 {
     ucs_arena_kind_t kind = ucs_arena_blocks_idle_kind(blocks, page);
 
-    return (((kind == UCS_ARENA_KIND_CLEAN) ||
-             (kind == UCS_ARENA_KIND_FRESH) ||
-             (kind == UCS_ARENA_KIND_RETIRED)) &&
+    return ((kind != UCS_ARENA_KIND_LAST) &&
             (ucs_arena_blocks_length(blocks, page) >= length)) ?
                    kind :
                    UCS_ARENA_KIND_LAST;
@@ -200,15 +236,15 @@ ucs_status_t ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length)
     }
 
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
-        kind = ready_kind(&arena->blocks, first, pages);
+        kind = idle_kind(&arena->blocks, first, pages);
     }
     if (kind != UCS_ARENA_KIND_LAST) {
         make_live(arena, kind, first, first, pages);
     }
     ucs_arena_unlock(arena);
 
-    if (kind == UCS_ARENA_KIND_RETIRED) {
-        arena->ops.zero(arena->ops.arg, end, ucs_arena_bytes(arena, pages));
-    }
-    return (kind == UCS_ARENA_KIND_LAST) ? UCS_ERR_NO_RESOURCE : UCS_OK;
+    return ((kind == UCS_ARENA_KIND_LAST) ||
+            (prepare(arena, kind, first, pages) != UCS_OK)) ?
+                   UCS_ERR_NO_RESOURCE :
+                   UCS_OK;
 }

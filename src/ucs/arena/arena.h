@@ -45,27 +45,30 @@ BEGIN_C_DECLS
  *   retired  yes         anything: it was freed just now
  *   dark     no          anything
  *   blank    no          it would read as zero
- *   clean    yes         zero: ready; called fresh while the slab is plain
+ *   clean    yes         zero; called fresh while the slab is plain
  *
  * Pages go from one state to another as follows, and in no other way. In
  * parentheses is who does it. Held (blocks.h) are pages while somebody works at
  * them without the lock, and while the process forks: nobody else finds them.
  *
  *   clean -> live     (allocate) if a clean block has room
- *   retired -> live   (allocate) else, and before that for short requests
+ *   blank -> live     (allocate) else; the allocating thread makes it accessible,
+ *                     after it has left the lock
+ *   retired -> live   (allocate) else, and before these for short requests
  *                     (ucs_arena_params_t::warm); the allocating thread fills
- *                     it with zeros, after it has left the lock
+ *                     it with zeros, likewise
+ *   dark -> live      (allocate) else; likewise both
  *   live -> retired   (free) unless strict
  *   live -> dark      (free) if strict; held and protected by this thread
  *   retired -> dark   (helper) held and protected, all of them at once, when
  *                     the first of them was free for the lazy time
- *   dark -> clean     (helper) held, made accessible and filled with zeros,
- *                     when less than 3/4 of the low-water mark is clean
- *   dark -> blank     (helper) else; it is protected again
- *   blank -> clean    (helper) held and made accessible, when less than 3/4 of
- *                     the low-water mark is clean
- *   any but live -> clean  (helper) where a request was refused although
+ *   dark -> blank     (helper) held, made accessible, filled with zeros and
+ *                     protected again
+ *   any but live -> blank  (helper) where a request was refused although
  *                     neighbours of different states would have had room for it
+ *
+ * So clean is only what nobody has had yet since its slab was opened: what was freed
+ * is not accessible again before somebody else has got it.
  *
  * Pages of a plain slab (slabs.h) are the kernel's as long as nobody has written
  * to them: to fill them with zeros means to discard them. When such a slab is to
@@ -178,8 +181,6 @@ typedef struct ucs_arena {
                                          refused and not provided for; 0:
                                          none */
     ucs_arena_transient_t transient; /**< Requests for more than the next slab */
-    uint32_t            cursor;     /**< Page after the last ones that were made
-                                         clean or blank; any number at first */
     uint32_t            withheld;   /**< First of the held blocks that a child
                                          is not to have, while the process
                                          forks; UCS_ARENA_NO_PAGE: there are

@@ -13,25 +13,21 @@ BEGIN_C_DECLS
 
 /** @file ready.h
  *
- * Making free memory ready: accessible and filled with zeros. Called by the
- * helper, without the lock.
+ * Making free memory ready: filled with zeros, and not accessible before somebody
+ * gets it. Called by the helper, without the lock.
  */
 
 /**
- * Make as much clean as the low-water mark says, if clearly less is.
+ * Fill what is dark with zeros, and protect it again, or discard it in plain slabs.
  *
  * @param [inout] budget_p  Pages that may still be filled with zeros in this
  *                          call of the helper.
  */
-void ucs_arena_refill(ucs_arena_t *arena, ucs_arena_time_t now,
-                      uint32_t *budget_p);
-
-/** Fill what else is dark with zeros, and protect it again. */
 void ucs_arena_wipe(ucs_arena_t *arena, ucs_arena_time_t now,
                     uint32_t *budget_p);
 
 /**
- * Make pages that follow each other clean, whatever they are, so that a request
+ * Make pages that follow each other blank, whatever they are, so that a request
  * can be met that was refused: if there is a run of so many that are not live.
  *
  * @param [inout] budget_p  Becomes less, but does not limit this.

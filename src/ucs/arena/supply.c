@@ -133,13 +133,10 @@ void ucs_arena_leave_supply(ucs_arena_t *arena)
 /* Whether there is room for so many pages. To be called under the lock */
 static int has_room(const ucs_arena_t *arena, uint32_t pages)
 {
-    static const ucs_arena_kind_t kinds[] = {
-        UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_FRESH, UCS_ARENA_KIND_RETIRED
-    };
-    unsigned i;
+    ucs_arena_kind_t kind;
 
-    for (i = 0; i < ucs_static_array_size(kinds); ++i) {
-        if (ucs_arena_blocks_find(&arena->blocks, kinds[i], pages, 1) !=
+    for (kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
+        if (ucs_arena_blocks_find(&arena->blocks, kind, pages, 1) !=
             UCS_ARENA_NO_PAGE) {
             return 1;
         }

@@ -24,7 +24,7 @@ get_due(const ucs_arena_t *arena, ucs_arena_time_t now, ucs_arena_time_t next)
     if (num[UCS_ARENA_KIND_RETIRED] > 0) {
         next = ucs_min(next, arena->retired_since + arena->params.lazy);
     }
-    if ((num[UCS_ARENA_KIND_DARK] > 0) || ucs_arena_wants_clean(arena)) {
+    if (num[UCS_ARENA_KIND_DARK] > 0) {
         next = ucs_min(next, ucs_max(now, arena->access.at));
     }
     if (arena->wants_enrolment) {
@@ -53,11 +53,11 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
     pthread_mutex_lock(&arena->work);
     ++ucs_arena_in_work;
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
-        /* What threads wait for comes first */
+        /* Nothing that was freed is to be accessible for longer than it takes to
+         * register a slab; then comes what threads wait for */
+        ucs_arena_darken_retired(arena, now);
         ucs_arena_enrol(arena, now);
         ucs_arena_supply(arena, now, &budget);
-        ucs_arena_darken_retired(arena, now);
-        ucs_arena_refill(arena, now, &budget);
         ucs_arena_wipe(arena, now, &budget);
         due = ucs_arena_trim(arena, now);
 

@@ -69,16 +69,6 @@ ucs_arena_kind_t ucs_arena_ready_kind(const ucs_arena_t *arena, uint32_t slab)
                                                UCS_ARENA_KIND_CLEAN;
 }
 
-int ucs_arena_wants_clean(const ucs_arena_t *arena)
-{
-    const uint64_t *num = arena->blocks.num;
-    uint64_t low_water  = ucs_arena_pages(arena, arena->params.low_water);
-
-    /* Not for each allocation when the mark is reached */
-    return (ucs_arena_num_ready(arena) < low_water - (low_water / 4)) &&
-           (num[UCS_ARENA_KIND_DARK] + num[UCS_ARENA_KIND_BLANK] > 0);
-}
-
 int ucs_arena_wants_slab(const ucs_arena_t *arena)
 {
     return arena->has_vacant && !arena->has_shrunk &&
@@ -172,10 +162,6 @@ int ucs_arena_discard(ucs_arena_t *arena, uint32_t first, uint32_t length)
 
 void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
-    if (ucs_arena_discard(arena, first, length)) {
-        return;
-    }
-
     arena->ops.zero(arena->ops.arg, ucs_arena_address(arena, first),
                     ucs_arena_bytes(arena, length));
 
@@ -198,27 +184,30 @@ void ucs_arena_put_back(ucs_arena_t *arena, uint32_t block,
     ucs_arena_unlock(arena);
 }
 
-ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
+ucs_status_t ucs_arena_make_blank(ucs_arena_t *arena, uint32_t block,
                                   ucs_arena_time_t now)
 {
     /* Nobody else changes what is known of a held block */
     ucs_arena_kind_t kind = ucs_arena_blocks_held_kind(&arena->blocks, block);
     uint32_t length       = ucs_arena_blocks_length(&arena->blocks, block);
-    uint32_t slab         = ucs_arena_blocks_slab(&arena->blocks, block);
     ucs_status_t status   = UCS_OK;
 
-    if ((kind != UCS_ARENA_KIND_CLEAN) && (kind != UCS_ARENA_KIND_FRESH)) {
-        /* Also what was retired: the program may have protected it */
-        status = ucs_arena_protect(arena, block, length, 1);
-    }
-
-    if (status == UCS_OK) {
-        if ((kind == UCS_ARENA_KIND_RETIRED) || (kind == UCS_ARENA_KIND_DARK)) {
-            ucs_arena_fill(arena, block, length);
+    if ((kind == UCS_ARENA_KIND_DARK) || (kind == UCS_ARENA_KIND_RETIRED)) {
+        if (!ucs_arena_discard(arena, block, length)) {
+            /* Also what was retired: the program may have protected it */
+            status = ucs_arena_protect(arena, block, length, 1);
+            kind   = UCS_ARENA_KIND_DARK;
+            if (status == UCS_OK) {
+                ucs_arena_fill(arena, block, length);
+            }
+        } else if (kind == UCS_ARENA_KIND_DARK) {
+            kind = UCS_ARENA_KIND_BLANK;
         }
-        kind = ucs_arena_ready_kind(arena, slab);
-    } else if (kind == UCS_ARENA_KIND_RETIRED) {
-        kind = UCS_ARENA_KIND_DARK; /* Its protection is not known any more */
+    }
+    if ((status == UCS_OK) && (kind != UCS_ARENA_KIND_BLANK)) {
+        /* If it fails, it stays accessible until somebody gets it */
+        (void)ucs_arena_protect(arena, block, length, 0);
+        kind = UCS_ARENA_KIND_BLANK;
     }
 
     ucs_arena_put_back(arena, block, kind, status, now);

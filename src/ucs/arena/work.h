@@ -100,10 +100,6 @@ uint64_t ucs_arena_num_ready(const ucs_arena_t *arena);
 /** @return the kind of what is ready in a slab. The helper. */
 ucs_arena_kind_t ucs_arena_ready_kind(const ucs_arena_t *arena, uint32_t slab);
 
-/** Whether clearly less is ready than the low-water mark although there are
- *  pages that could be. Under the lock. */
-int ucs_arena_wants_clean(const ucs_arena_t *arena);
-
 /** Whether less is free than the low-water mark although a slab can be opened,
  *  and memory is not short. Under the lock. */
 int ucs_arena_wants_slab(const ucs_arena_t *arena);
@@ -149,8 +145,8 @@ void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
  *  done. */
 int ucs_arena_discard(ucs_arena_t *arena, uint32_t first, uint32_t length);
 
-/** Fill held pages that are accessible with zeros, and count that, or discard
- *  them. The helper, without the lock. */
+/** Fill held pages that are accessible with zeros, and count that. The helper,
+ *  without the lock. */
 void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length);
 
 /** Make a held block idle, of a kind that may be another one, after it was tried
@@ -160,9 +156,9 @@ void ucs_arena_put_back(ucs_arena_t *arena, uint32_t block,
                         ucs_arena_kind_t kind, ucs_status_t status,
                         ucs_arena_time_t now);
 
-/** Make a held block idle and clean, or, if it cannot be made accessible, idle.
- *  The helper, without the lock. @return an error if it is not clean. */
-ucs_status_t ucs_arena_make_clean(ucs_arena_t *arena, uint32_t block,
+/** Make a held block idle and blank, or, if it cannot be filled with zeros, idle and
+ *  dark. The helper, without the lock. @return an error if it is not blank. */
+ucs_status_t ucs_arena_make_blank(ucs_arena_t *arena, uint32_t block,
                                   ucs_arena_time_t now);
 
 END_C_DECLS

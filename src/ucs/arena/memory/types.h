@@ -95,12 +95,11 @@ typedef struct ucs_arena_params {
                                        slab_size: all are alike */
     size_t           limit;       /**< Slabs have at most so many bytes together,
                                        first_slab and more, not a power of 2 */
-    size_t           low_water;   /**< The helper makes so much memory clean
-                                       when less than 3/4 of it is, and opens
-                                       slabs as long as less than this is free,
-                                       or while they are shorter than slab_size,
-                                       in proportion less; bytes, not a power of
-                                       2. 0: only when a request was refused */
+    size_t           low_water;   /**< The helper opens slabs as long as less than
+                                       this is free, or while they are shorter
+                                       than slab_size, in proportion less; bytes,
+                                       not a power of 2. 0: only when a request
+                                       was refused */
     size_t           high_water;  /**< Free memory beyond this is given back in
                                        empty slabs, bytes, not a power of 2; at
                                        least low_water, in proportion less

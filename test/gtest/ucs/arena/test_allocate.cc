@@ -185,18 +185,30 @@ TEST_F(test_arena_allocate, filling_with_zeros_keeps_nobody_waiting) {
     EXPECT_EQ("live 64", states());
 }
 
-TEST_F(test_arena_allocate, protected_memory_is_not_handed_out) {
+TEST_F(test_arena_allocate, protected_memory_becomes_accessible) {
     make_open();
     m_params.low_water = 0;
     free(allocate(SLAB), SLAB);
     m_now          += LAZY;
     m_memory.m_room = 0; /* No further slab */
     arena_tend(m_arena, m_now);
-    /* Half of it is zeroed in one call, and since it is below the mark, it is
-     * accessible */
-    EXPECT_EQ("dark 32 clean 32", states());
+    /* Half of it is zeroed in one call */
+    EXPECT_EQ("dark 32 blank 32", states());
     EXPECT_EQ(nullptr, allocate(SLAB / 2 + 1));
     EXPECT_NE(nullptr, allocate(SLAB / 2));
+    EXPECT_EQ("live 32 dark 32", states());
+    EXPECT_EQ(0u, stats().zeroed_callers);
+
+    /* If it cannot be, nobody gets it */
+    m_memory.m_fails = [](const char *name) {
+        return name == std::string("access");
+    };
+    EXPECT_EQ(nullptr, allocate(SLAB / 2));
+    m_memory.m_fails = nullptr;
+    EXPECT_EQ("live 32 dark 32", states());
+    EXPECT_NE(nullptr, allocate(SLAB / 2));
+    EXPECT_EQ(SLAB / 2 * PAGE, stats().zeroed_callers);
+    EXPECT_EQ("live 64", states());
 }
 
 /* A child has no helper, and shares no registration */

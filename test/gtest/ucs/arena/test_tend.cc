@@ -6,6 +6,8 @@
 
 #include "arena_test.h"
 
+#include <algorithm>
+
 /* What the helper does: slabs come and go, and dirty memory becomes clean */
 class test_arena_tend : public arena_test {
 protected:
@@ -81,7 +83,7 @@ TEST_F(test_arena_tend, what_is_aligned_is_provided_for) {
     EXPECT_NE(nullptr, allocate(1, SLAB / 2));
 }
 
-/* No further slab is opened if pages that follow each other can be made clean,
+/* No further slab is opened if pages that follow each other can be made blank,
  * whatever they went through */
 TEST_F(test_arena_tend, room_is_made_of_neighbours) {
     make_with(SLAB / 2, SLABS * SLAB);
@@ -90,18 +92,18 @@ TEST_F(test_arena_tend, room_is_made_of_neighbours) {
     free_page(0, 8);
     m_now += LAZY;
     tend();
-    EXPECT_EQ("live 56 clean 8", states());
+    EXPECT_EQ("live 56 blank 8", states());
     free_page(8, 40);
     m_now += LAZY;
     tend();
-    EXPECT_EQ("live 16 blank 16 clean 32", states());
+    EXPECT_EQ("live 16 blank 48", states());
     free_page(48, 4);
-    EXPECT_EQ("live 12 retired 4 blank 16 clean 32", states());
+    EXPECT_EQ("live 12 retired 4 blank 48", states());
     EXPECT_EQ(nullptr, allocate(52));
 
     m_now += RETRY;
     arena_tend(m_arena, m_now);
-    EXPECT_EQ("live 12 clean 52", states());
+    EXPECT_EQ("live 12 blank 52", states());
     EXPECT_NE(nullptr, allocate(52));
     EXPECT_EQ(52u * PAGE, stats().zeroed_helper);
     EXPECT_EQ(0u, stats().zeroed_callers);
@@ -113,13 +115,17 @@ TEST_F(test_arena_tend, room_is_found_behind_live_pages) {
     allocate(SLAB);
     m_memory.m_room = m_memory.registered();
     free_page(0, 20);
-    free_page(21, 40);
+    free_page(21, 20);
     m_now += LAZY;
     tend();
-    EXPECT_EQ("live 4 blank 44 clean 16", states());
+    free_page(41, 20);
+    EXPECT_EQ("live 4 retired 20 blank 40", states());
     EXPECT_EQ(nullptr, allocate(40));
-    m_now += 2 * RETRY;
-    tend();
+    m_now += LAZY / 2;
+    while (arena_due(m_arena) > m_now) {
+        m_now += RETRY;
+    }
+    arena_tend(m_arena, m_now);
     EXPECT_EQ(m_memory.address_of(21), allocate(40));
 }
 
@@ -131,22 +137,20 @@ TEST_F(test_arena_tend, room_is_not_made_of_what_was_allocated) {
     free_page(0, SLAB / 2);
     m_now += LAZY;
     tend();
-    EXPECT_EQ("live 32 clean 32", states());
+    EXPECT_EQ("live 32 blank 32", states());
     free_page(SLAB / 2, 8);
-    m_now += LAZY;
-    tend();
-    EXPECT_EQ("live 24 blank 8 clean 32", states());
+    EXPECT_EQ("live 24 retired 8 blank 32", states());
     EXPECT_EQ(nullptr, allocate(40));
 
-    m_now += 2 * RETRY;
+    m_now             = std::max(m_now, arena_due(m_arena));
     m_memory.m_during = [&](const char *name) {
-        /* What was clean already can be had again while the helper works at
+        /* What was blank already can be had again while the helper works at
          * the rest */
         m_memory.m_during = nullptr;
         EXPECT_EQ(m_memory.address_of(0), allocate(1));
     };
-    tend();
-    EXPECT_EQ("live 25 clean 39", states());
+    arena_tend(m_arena, m_now);
+    EXPECT_EQ("live 25 blank 39", states());
 }
 
 /* A run ends at pages that another thread is protecting */
@@ -157,18 +161,19 @@ TEST_F(test_arena_tend, room_is_not_made_of_held_pages) {
     m_memory.m_room = m_memory.registered();
     free_page(0, 20);
     tend();
-    free_page(24, 40);
+    free_page(24, 20);
     tend();
-    EXPECT_EQ("live 4 blank 44 clean 16", states());
+    free_page(44, 20);
+    EXPECT_EQ("live 4 dark 20 blank 40", states());
     EXPECT_EQ(nullptr, allocate(40));
-    m_now             += 2 * RETRY;
+    m_now              = std::max(m_now, arena_due(m_arena));
     m_memory.m_during  = [&](const char *name) {
         m_memory.m_during = nullptr;
         arena_tend(m_arena, m_now);
         EXPECT_EQ(m_memory.address_of(24), allocate(40));
     };
     free_page(20, 4);
-    EXPECT_EQ("live 40 dark 4 blank 4 clean 16", states());
+    EXPECT_EQ("live 40 dark 4 blank 20", states());
 }
 
 TEST_F(test_arena_tend, no_more_than_the_budget_is_zeroed_in_a_call) {
@@ -184,43 +189,27 @@ TEST_F(test_arena_tend, no_more_than_the_budget_is_zeroed_in_a_call) {
     EXPECT_EQ(SLAB * PAGE, stats().zeroed_helper);
 }
 
-/* Also if it takes several calls, and there are several blocks */
-TEST_F(test_arena_tend, what_becomes_clean_is_in_one_block) {
-    make_with(SLAB, SLABS * SLAB);
-    allocate(1);
-    tend();
-    allocate(SLAB - 1);
-    allocate(SLAB);
-    m_memory.m_room = m_memory.registered();
-    free_page(0, 2 * SLAB);
-    m_now += LAZY;
-    arena_tend(m_arena, m_now);
-    EXPECT_EQ("dark 96 clean 32", states());
-    arena_tend(m_arena, m_now);
-    EXPECT_EQ("dark 64 clean 64", states());
-    EXPECT_NE(nullptr, allocate(SLAB));
-}
-
-/* Below the low-water mark, what is blank becomes clean first, since that is
- * fast */
-TEST_F(test_arena_tend, clean_up_to_the_low_water_mark) {
+/* However little is ready: whoever uses it is stopped, and does not write to what others
+ * get */
+TEST_F(test_arena_tend, what_was_freed_stays_inaccessible) {
     make_with(SLAB, SLABS * SLAB);
     allocate(1);
     tend();
     allocate(SLAB - 1);
     m_memory.m_room = m_memory.registered();
     darken(0);
-    tend();
+    for (int i = 0; i < 10; ++i) {
+        tend();
+        m_now += LAZY;
+        for (size_t page = 0; page < SLAB; ++page) {
+            EXPECT_EQ(fake_memory::NO, m_memory.at(page).access);
+        }
+    }
     EXPECT_EQ("blank 64 clean 64", states());
 
-    allocate(16);
-    EXPECT_EQ("live 16 blank 64 clean 48", states());
-    EXPECT_EQ(UCS_ARENA_NEVER, arena_due(m_arena));
-    allocate(1); /* Less than 3/4 of the mark */
-    EXPECT_EQ(0u, arena_due(m_arena));
-    tend();
-    EXPECT_EQ("live 17 blank 47 clean 64", states());
-    EXPECT_EQ(SLAB * PAGE, stats().zeroed_helper);
+    /* What nobody has had comes first */
+    EXPECT_EQ(m_memory.address_of(SLAB), allocate(SLAB));
+    EXPECT_EQ(m_memory.address_of(0), allocate(SLAB));
 }
 
 TEST_F(test_arena_tend, empty_slabs_are_given_back) {
@@ -246,7 +235,7 @@ TEST_F(test_arena_tend, empty_slabs_are_given_back) {
                                   1));
     EXPECT_NE(nullptr, arena_find(m_arena, m_memory.address_of(2 * SLAB),
                                   1));
-    EXPECT_EQ("live 64 blank 64 clean 64", states());
+    EXPECT_EQ("live 64 blank 128", states());
 
     /* And are opened again */
     EXPECT_NE(nullptr, allocate(SLAB));
@@ -441,7 +430,7 @@ TEST_F(test_arena_tend, making_accessible_fails) {
     m_memory.m_fails  = nullptr;
     m_now            += 2 * RETRY;
     EXPECT_EQ(UCS_ARENA_NEVER, tend());
-    EXPECT_EQ("clean 64", states());
+    EXPECT_EQ("blank 64", states());
 }
 
 /* Also while room is made of neighbours: what is retired may be half protected
@@ -454,7 +443,7 @@ TEST_F(test_arena_tend, making_room_fails) {
     m_now += LAZY;
     tend();
     free_page(SLAB / 2, SLAB / 4);
-    EXPECT_EQ("live 16 retired 16 clean 32", states());
+    EXPECT_EQ("live 16 retired 16 blank 32", states());
     EXPECT_EQ(nullptr, allocate(SLAB / 2 + 1));
     fail("access");
     m_now += LAZY / 2;
@@ -462,11 +451,11 @@ TEST_F(test_arena_tend, making_room_fails) {
         m_now += RETRY;
     }
     arena_tend(m_arena, m_now);
-    EXPECT_EQ("live 16 dark 16 clean 32", states());
+    EXPECT_EQ("live 16 dark 16 blank 32", states());
     m_memory.m_fails  = nullptr;
     m_now            += 64 * RETRY;
     tend();
-    EXPECT_EQ("live 16 clean 48", states());
+    EXPECT_EQ("live 16 blank 48", states());
 }
 
 TEST_F(test_arena_tend, deregistering_fails) {
