@@ -123,7 +123,7 @@ typedef struct ucs_arena_transient {
 /** Most ranges that handlers of signals leave at a time. */
 #define UCS_ARENA_MAX_DEFERRED 16
 
-/** Pages that handlers of signals have spoilt, which have interrupted their
+/** Pages that handlers of signals have spoilt or freed, which have interrupted their
  *  thread in the arena, see deferred.h. A handler takes a number, writes its
  *  range, and then its flag; whoever has the lock reads them. */
 typedef struct ucs_arena_deferred {
@@ -131,6 +131,9 @@ typedef struct ucs_arena_deferred {
                                that are spoilt are the program's as a whole */
     uint32_t         first[UCS_ARENA_MAX_DEFERRED];
     uint32_t         end[UCS_ARENA_MAX_DEFERRED];
+    ucs_arena_time_t freed_at[UCS_ARENA_MAX_DEFERRED]; /**< Undefined if the range
+                                                            is spoilt */
+    int              is_freed[UCS_ARENA_MAX_DEFERRED];
     _Atomic int      is_set[UCS_ARENA_MAX_DEFERRED];
 } ucs_arena_deferred_t;
 
@@ -264,6 +267,10 @@ void ucs_arena_before_fork(ucs_arena_t *arena);
  *  after that. */
 void ucs_arena_after_fork(ucs_arena_t *arena);
 
+/** In a forked child, after ucs_arena_before_fork(): the thread that it has works at
+ *  no memory. */
+void ucs_arena_forked(void);
+
 /** In a forked child, before it has other threads: nothing is registered here,
  *  and there is no helper. Nothing is allocated any more, and freeing is left
  *  to the caller. Takes no lock. */
@@ -316,9 +323,10 @@ void ucs_arena_left(ucs_arena_t *arena, size_t length);
  * @return UCS_ERR_NO_ELEM if nothing of the range is in the arena;
  *         UCS_ERR_INVALID_PARAM if it does not begin with a page;
  *         UCS_ERR_UNSUPPORTED if the arena has ended or this is a forked child:
- *         the caller is to unmap the memory; UCS_ERR_BUSY in the handler of a
- *         signal that has interrupted this thread in the arena: the memory
- *         stays live for good.
+ *         the caller is to unmap the memory. In the handler of a signal that has
+ *         interrupted this thread in the arena, the memory is freed when the thread
+ *         leaves that; UCS_ERR_BUSY if that is so for many ranges: it stays live
+ *         for good.
  */
 ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
                             ucs_arena_time_t now);
@@ -367,6 +375,16 @@ ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab);
  * @return whether the helper is to be called because of that.
  */
 int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length);
+
+/**
+ * Give the pages of live memory back to the kernel, so that it reads as zero, if all of
+ * it is in plain slabs and the helper does nothing just now: what is registered has to
+ * stay. As ucs_arena_free().
+ *
+ * @return an error if nothing was done.
+ */
+ucs_status_t
+ucs_arena_discard_live(ucs_arena_t *arena, void *start, size_t length);
 
 /** @return whether a range is live memory of the arena, all of it. As
  *          ucs_arena_free(). */

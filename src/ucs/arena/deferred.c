@@ -46,12 +46,40 @@ void ucs_arena_defer(ucs_arena_t *arena, uint32_t first, uint32_t end)
     number = atomic_fetch_add_explicit(&deferred->num, 1,
                                        memory_order_relaxed);
     if (number < UCS_ARENA_MAX_DEFERRED) {
-        deferred->first[number] = first;
-        deferred->end[number]   = end;
+        deferred->first[number]    = first;
+        deferred->end[number]      = end;
+        deferred->is_freed[number] = 0;
         /* Release: the range is read after this */
         atomic_store_explicit(&deferred->is_set[number], 1,
                               memory_order_release);
     }
+}
+
+ucs_status_t ucs_arena_defer_free(ucs_arena_t *arena, uint32_t first,
+                                  uint32_t end, ucs_arena_time_t now)
+{
+    ucs_arena_deferred_t *deferred = &arena->deferred;
+    unsigned number;
+
+    /* Relaxed, as above. No number is taken that there is no range for: what is
+     * freed is not worth it that slabs which are spoilt become the program's */
+    number = atomic_load_explicit(&deferred->num, memory_order_relaxed);
+    do {
+        if (number >= UCS_ARENA_MAX_DEFERRED) {
+            return UCS_ERR_BUSY;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(&deferred->num, &number,
+                                                    number + 1,
+                                                    memory_order_relaxed,
+                                                    memory_order_relaxed));
+
+    deferred->first[number]    = first;
+    deferred->end[number]      = end;
+    deferred->freed_at[number] = now;
+    deferred->is_freed[number] = 1;
+    /* Release: the range is read after this */
+    atomic_store_explicit(&deferred->is_set[number], 1, memory_order_release);
+    return UCS_OK;
 }
 
 /* Wait until nobody works at pages, unless it may be this thread: then they are
@@ -94,7 +122,13 @@ static void claim_deferred(ucs_arena_t *arena, unsigned number)
         sched_yield();
     }
 
-    claim(arena, deferred->first[number], deferred->end[number]);
+    if (deferred->is_freed[number]) {
+        ucs_arena_free_locked(arena, deferred->first[number],
+                              deferred->end[number],
+                              deferred->freed_at[number]);
+    } else {
+        claim(arena, deferred->first[number], deferred->end[number]);
+    }
     /* Relaxed: the number is set to 0 after it, with release */
     atomic_store_explicit(&deferred->is_set[number], 0, memory_order_relaxed);
 }

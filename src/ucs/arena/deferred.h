@@ -13,8 +13,8 @@ BEGIN_C_DECLS
 
 /** @file deferred.h
  *
- * Memory that the handler of a signal spoils, where the handler has interrupted
- * its thread in the arena: it must not wait for what its own thread has.
+ * Memory that the handler of a signal spoils or frees, where the handler has
+ * interrupted its thread in the arena: it must not wait for what its own thread has.
  */
 
 /** Whether this thread has the lock of an arena, or is about to have it, or to
@@ -35,7 +35,13 @@ extern __thread volatile int ucs_arena_in_work
  * @param [in] first, end  Pages. */
 void ucs_arena_defer(ucs_arena_t *arena, uint32_t first, uint32_t end);
 
-/** Spoil what handlers have left. Without the lock, and not in such a handler. */
+/** Free pages as soon as a thread leaves the lock. As ucs_arena_defer().
+ *
+ * @return UCS_ERR_BUSY if there are too many ranges. */
+ucs_status_t ucs_arena_defer_free(ucs_arena_t *arena, uint32_t first,
+                                  uint32_t end, ucs_arena_time_t now);
+
+/** Spoil and free what handlers have left. Without the lock, and not in such a handler. */
 void ucs_arena_catch_up(ucs_arena_t *arena);
 
 /** Make a slab spoilt, if it is not. Under the lock. */

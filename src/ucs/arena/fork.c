@@ -72,7 +72,8 @@ void ucs_arena_before_fork(ucs_arena_t *arena)
         ucs_arena_unlock(arena);
         ucs_arena_each_run(arena, held, num, withhold);
     } while (num == UCS_ARENA_BATCH);
-    --ucs_arena_in_work;
+    /* The work ends after the fork: a handler of the fork that maps something over
+     * this memory must not wait for its own thread */
 }
 
 /* Have memory inherited as before. Where the kernel refuses that, it is not
@@ -125,7 +126,6 @@ void ucs_arena_after_fork(ucs_arena_t *arena)
     uint32_t held[UCS_ARENA_BATCH];
     unsigned num, i;
 
-    ++ucs_arena_in_work;
     do {
         if (!ucs_arena_lock(arena)) {
             break; /* As before the fork: nothing is chained */
@@ -145,4 +145,10 @@ void ucs_arena_after_fork(ucs_arena_t *arena)
         ucs_arena_unlock(arena);
     } while (num > 0);
     --ucs_arena_in_work;
+}
+
+void ucs_arena_forked(void)
+{
+    ucs_arena_in_work = 0;
+    ucs_arena_in_lock = 0;
 }

@@ -81,22 +81,13 @@ static void take_away(ucs_arena_t *arena, range_t *range)
     }
 }
 
-/* Free some of a range. @return an error if the arena has ended */
-static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
+/* Free some of a range. To be called under the lock */
+static void free_batch(ucs_arena_t *arena, range_t *range)
 {
     unsigned steps;
 
     range->num_runs   = 0;
     range->num_spoilt = 0;
-    if (!ucs_arena_lock(arena)) {
-        return UCS_ERR_BUSY;
-    }
-
-    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
-        ucs_arena_unlock(arena);
-        return UCS_ERR_UNSUPPORTED;
-    }
-
     for (steps = 0; (steps < UCS_ARENA_BATCH) && (range->page < range->end);
          ++steps) {
         free_run(arena, range);
@@ -106,6 +97,26 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
         arena->stats.frees += !range->is_counted;
         range->is_counted   = 1;
     }
+}
+
+/* Free some of a range. @return an error if the arena has ended */
+static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
+{
+    ucs_status_t status;
+
+    if (!ucs_arena_lock(arena)) {
+        status      = ucs_arena_defer_free(arena, range->page, range->end,
+                                           range->now);
+        range->page = range->end;
+        return status;
+    }
+
+    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        ucs_arena_unlock(arena);
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    free_batch(arena, range);
     ++ucs_arena_in_work;
     ucs_arena_unlock(arena);
     take_away(arena, range);
@@ -115,6 +126,46 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
     }
     --ucs_arena_in_work;
     return UCS_OK;
+}
+
+/* Take a held block away, or protect it, without the lock, which the caller has for
+ * handlers of this thread still */
+static void end_run(ucs_arena_t *arena, uint32_t block, int is_spoilt)
+{
+    void *address = ucs_arena_address(arena, block);
+    size_t length = ucs_arena_bytes(arena,
+                                    ucs_arena_blocks_length(&arena->blocks,
+                                                            block));
+
+    pthread_mutex_unlock(&arena->lock);
+    (void)(is_spoilt ? arena->ops.unmap(arena->ops.arg, address, length) :
+                       arena->ops.protect(arena->ops.arg, address, length, 0));
+    pthread_mutex_lock(&arena->lock);
+    if (is_spoilt) {
+        ucs_arena_blocks_drop(&arena->blocks, block);
+        arena->wants_mend = 1;
+    } else {
+        ++arena->stats.protect_calls;
+        ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_DARK);
+    }
+}
+
+void ucs_arena_free_locked(ucs_arena_t *arena, uint32_t first, uint32_t end,
+                           ucs_arena_time_t now)
+{
+    range_t range = {.page = first, .end = end, .now = now};
+    unsigned i;
+
+    while ((range.page < range.end) &&
+           !atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        free_batch(arena, &range);
+        for (i = 0; i < range.num_spoilt; ++i) {
+            end_run(arena, range.spoilt[i], 1);
+        }
+        for (i = 0; arena->params.is_strict && (i < range.num_runs); ++i) {
+            end_run(arena, range.runs[i], 0);
+        }
+    }
 }
 
 ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,

@@ -48,12 +48,18 @@ static uint64_t mark_of(const ucs_arena_t *arena, size_t mark, size_t committed)
 
 int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab)
 {
-    uint32_t pages = arena->blocks.usage[slab].pages;
-    uint64_t left  = ucs_arena_blocks_num_free(&arena->blocks) - pages;
+    uint32_t pages   = arena->blocks.usage[slab].pages;
+    uint64_t left    = ucs_arena_blocks_num_free(&arena->blocks) - pages;
+    size_t committed = arena->stats.committed - ucs_arena_bytes(arena, pages);
 
-    return left >= mark_of(arena, arena->params.high_water,
-                           arena->stats.committed -
-                                   ucs_arena_bytes(arena, pages));
+    /* One that is registered late is so again when it is used, and a long one can
+     * be followed by a short one */
+    if ((arena->params.is_late && arena->slabs.slabs[slab].is_registered) ||
+        (pages > next_slab(arena, committed))) {
+        return 1;
+    }
+
+    return left >= mark_of(arena, arena->params.high_water, committed);
 }
 
 uint64_t ucs_arena_num_ready(const ucs_arena_t *arena)

@@ -87,7 +87,7 @@ uint32_t ucs_arena_next_slab(const ucs_arena_t *arena);
  *  @param [in] least  At least so many bytes, of which it is a multiple. */
 uint32_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
 
-/** @return whether so much is free besides an empty slab as the high-water mark
+/** @return whether an empty slab can be given back: so much is free besides an empty slab as the high-water mark
  *          will be without it. Under the lock. */
 int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab);
 
@@ -139,6 +139,11 @@ typedef void (*ucs_arena_run_t)(ucs_arena_t *arena, uint32_t first,
  * @param [in] blocks  First pages; sorted when this returns. */
 void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
                         ucs_arena_run_t func);
+
+/** @ref ucs_arena_free under the lock, which is let go of while memory is protected or
+ *  taken away. */
+void ucs_arena_free_locked(ucs_arena_t *arena, uint32_t first, uint32_t end,
+                           ucs_arena_time_t now);
 
 /** Give the memory of held pages of a plain slab back to the kernel, accessible or
  *  not: they read as zero. The helper, without the lock. @return whether that was

@@ -137,9 +137,9 @@ static void idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
     uct_predreg_eager_idle(sender_p, worker);
 }
 
-static void alter(const void *address, size_t length)
+static int alter(const void *address, size_t length)
 {
-    uct_predreg_arena_events_alter(&uct_predreg_core.arena, address, length);
+    return uct_predreg_arena_events_alter(&uct_predreg_core.arena, address, length);
 }
 
 static void

@@ -10,6 +10,7 @@
 #include <ucs/arena/memory/zero.h>
 #include <ucs/sys/math.h>
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -42,6 +43,10 @@ typedef struct {
 } range_t;
 
 
+/* Where the addresses end that the kernel hands out unless it is asked for others, on
+ * x86 with page tables of four or five levels, and most ARM */
+#define USUAL_ADDRESSES (1ul << 47)
+
 /* The pages that a call is about. @return 0 if the kernel refuses them, as they
  * do not begin with a page, or there are none, or too many */
 static int get_pages(const uct_predreg_served_t *served, const void *address,
@@ -53,7 +58,11 @@ static int get_pages(const uct_predreg_served_t *served, const void *address,
     range->start = (uintptr_t)address;
     range->end   = range->start + size;
     return !(range->start & mask) && (size >= length) && (size > 0) &&
-           (range->end > range->start);
+           (range->end > range->start) &&
+           /* Few programs ask for addresses beyond, and none for memory on both
+            * sides */
+           ((range->start >= USUAL_ADDRESSES) ||
+            (range->end <= USUAL_ADDRESSES));
 }
 
 /* The part of a range that is in the addresses of the arena. @return 0 if there
@@ -169,6 +178,16 @@ static void spoil_others(uct_predreg_served_t *served, const range_t *part)
     }
 }
 
+/* Let live memory read as zero: the kernel would give the program new pages, while the
+ * adapter may have the old ones */
+static void clear(uct_predreg_served_t *served, const range_t *part)
+{
+    if (ucs_arena_discard_live(served->super, (void*)part->start,
+                               length_of(part)) != UCS_OK) {
+        ucs_arena_zero((void*)part->start, length_of(part));
+    }
+}
+
 /* What a mapping may ask for without being another one: pages at once, or none
  * before they are needed, as jemalloc does for all of its memory. Who reserves
  * more than is needed asks for more than a slab has */
@@ -220,7 +239,7 @@ int uct_predreg_arena_mmap(uct_predreg_served_t *served, void *address,
     }
 
     renew(served, &part);
-    ucs_arena_zero(address, length_of(&part));
+    clear(served, &part);
     *result_p = address;
     return 1;
 }
@@ -289,9 +308,13 @@ static int refuse_flags(uct_predreg_mremap_t *call)
 /* Let the kernel refuse a call: this memory cannot grow where it is, since
  * behind it there is other memory, or that of the arena which nobody may access
  * (ENOMEM) */
-static int refuse_to_grow(uct_predreg_mremap_t *call)
+static int
+refuse_to_grow(const uct_predreg_served_t *served, uct_predreg_mremap_t *call)
 {
     call->flags &= ~MREMAP_KNOWN;
+    /* If it was to be moved as it is, it grows */
+    call->new_length = ucs_max(call->new_length,
+                               call->old_length + served->page_size);
     return 0;
 }
 
@@ -311,7 +334,7 @@ static void *map_at(uct_predreg_served_t *served, void *address, size_t length)
 
     if (is_same(&range, &part) && may_stay(served, &part)) {
         renew(served, &part);
-        ucs_arena_zero(address, length);
+        clear(served, &part);
         return address;
     }
 
@@ -343,12 +366,12 @@ static int move(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
     void *target = map_target(served, call, length);
 
     if (target == NULL) {
-        return refuse_to_grow(call);
+        return refuse_to_grow(served, call);
     }
 
     memcpy(target, (void*)old->start, ucs_min(length, length_of(old)));
     if (call->flags & MREMAP_DONTUNMAP) {
-        ucs_arena_zero((void*)old->start, length_of(old));
+        clear(served, old);
     } else {
         (void)release(served, old);
     }
@@ -419,7 +442,7 @@ static int remap_live(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
 
     /* The copy would have another protection, and not be locked */
     if (!(call->flags & MREMAP_MAYMOVE) || is_protected(served, old)) {
-        return refuse_to_grow(call);
+        return refuse_to_grow(served, call);
     }
     return move(served, call, old, length_of(&new), result_p);
 }
@@ -512,8 +535,7 @@ static void advise_rest(const range_t *range, const range_t *part, int advice)
     }
 }
 
-/* What is not needed any more reads as zero. The kernel would give the program
- * new pages, while the adapter has the old ones. It refuses this for memory that
+/* What is not needed any more reads as zero. The kernel refuses this for memory that
  * is locked */
 static int discard(uct_predreg_served_t *served, const range_t *range,
                    const range_t *part, int advice)
@@ -523,7 +545,7 @@ static int discard(uct_predreg_served_t *served, const range_t *range,
         return 0;
     }
 
-    ucs_arena_zero((void*)part->start, length_of(part));
+    clear(served, part);
     advise_rest(range, part, advice);
     return 1;
 }
@@ -601,16 +623,24 @@ int uct_predreg_arena_madvise(uct_predreg_served_t *served, void **address_p,
     return advise_live(served, &range, &part, advice);
 }
 
-void uct_predreg_arena_alter(uct_predreg_served_t *served,
-                             const void *address, size_t length)
+int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
+                            size_t length)
 {
     uintptr_t offset = (uintptr_t)address & (served->page_size - 1);
     range_t range, part;
 
     /* mlock() takes any address */
-    if (get_pages(served, (const char*)address - offset, length + offset,
-                  &range) &&
-        get_part(served, &range, &part)) {
-        uct_predreg_altered_add(&served->is_protected, part.start, part.end);
+    if (!get_pages(served, (const char*)address - offset, length + offset,
+                   &range) ||
+        !get_part(served, &range, &part)) {
+        return 0;
     }
+
+    /* For the kernel it is still there, and may be somebody else's soon */
+    if (!is_live(served, &part)) {
+        return ENOMEM;
+    }
+
+    uct_predreg_altered_add(&served->is_protected, part.start, part.end);
+    return 0;
 }

@@ -83,9 +83,10 @@ int uct_predreg_arena_madvise(uct_predreg_served_t *served, void **address_p,
                               size_t *length_p, int advice);
 
 /** mprotect(), pkey_mprotect(), mlock() or mlock2() is about to be called, which
- *  the kernel does as ever. */
-void uct_predreg_arena_alter(uct_predreg_served_t *served,
-                             const void *address, size_t length);
+ *  the kernel does as ever. @return what the call is to fail with instead, as errno,
+ *  if the memory is not the program's any more; else 0. */
+int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
+                            size_t length);
 
 /** The program attaches shared memory in place of what is there. */
 void uct_predreg_arena_replace(uct_predreg_served_t *served, void *address,

@@ -63,8 +63,9 @@ static void on_mremap(const uct_predreg_arena_events_t *events,
     if (uct_predreg_arena_mremap(served, &call, &result)) {
         event->mremap.result = result;
     } else {
-        event->mremap.address = call.address;
-        event->mremap.flags   = call.flags;
+        event->mremap.address  = call.address;
+        event->mremap.new_size = call.new_length;
+        event->mremap.flags    = call.flags;
     }
 }
 
@@ -170,12 +171,12 @@ int uct_predreg_arena_events_arrive(uct_predreg_arena_events_t *events)
     return atomic_load_explicit(&arena->has_events, memory_order_relaxed);
 }
 
-void uct_predreg_arena_events_alter(uct_predreg_arena_events_t *events,
-                                    const void *address, size_t length)
+int uct_predreg_arena_events_alter(uct_predreg_arena_events_t *events,
+                                   const void *address, size_t length)
 {
     uct_predreg_arena_t *arena = find_arena(events);
 
-    if (arena != NULL) {
-        uct_predreg_arena_alter(&arena->served, address, length);
-    }
+    return (arena == NULL) ?
+                   0 :
+                   uct_predreg_arena_alter(&arena->served, address, length);
 }

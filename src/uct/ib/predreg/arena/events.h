@@ -49,8 +49,8 @@ uct_predreg_arena_events_start(uct_predreg_arena_events_t *events);
 int uct_predreg_arena_events_arrive(uct_predreg_arena_events_t *events);
 
 /** @ref uct_predreg_arena_alter in this process's arena, if there is one. */
-void uct_predreg_arena_events_alter(uct_predreg_arena_events_t *events,
-                                    const void *address, size_t length);
+int uct_predreg_arena_events_alter(uct_predreg_arena_events_t *events,
+                                   const void *address, size_t length);
 
 END_C_DECLS
 

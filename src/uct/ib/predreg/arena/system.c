@@ -124,7 +124,11 @@ void uct_predreg_system_renew(void *address, size_t length)
     };
     unsigned i;
 
-    syscall(SYS_mprotect, address, length, PROT_READ | PROT_WRITE);
+    /* mprotect() leaves the protection key of memory as it is */
+    if (syscall(SYS_pkey_mprotect, address, length, PROT_READ | PROT_WRITE,
+                0) != 0) {
+        syscall(SYS_mprotect, address, length, PROT_READ | PROT_WRITE);
+    }
     syscall(SYS_munlock, address, length);
     for (i = 0; i < sizeof(advices) / sizeof(advices[0]); ++i) {
         uct_predreg_system_madvise(address, length, advices[i]);

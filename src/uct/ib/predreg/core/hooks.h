@@ -132,8 +132,9 @@ typedef struct uct_predreg_hooks {
 
     /** The program is about to change what memory may be used for, or to lock
      *  it, by a call that UCM has no event for. In memory hooks. NULL if nobody
-     *  needs to know. */
-    void         (*alter)(const void *address, size_t length);
+     *  needs to know. @return an error of the system that the call is to fail
+     *  with; 0: none. */
+    int          (*alter)(const void *address, size_t length);
 
     /** This thread is about to issue a communication. */
     void         (*comm)(uct_predreg_issuer_t *issuer,

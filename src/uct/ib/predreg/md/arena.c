@@ -113,21 +113,15 @@ static int is_set_by_user(const char *variable, const char *tunable)
 }
 
 /* glibc maps what is longer than a threshold, and raises that to the length of
- * what was freed: then it comes from its heap. Once it is set, it stays, and the
- * length from which on free memory at the end of the heap goes back is no longer
- * twice as long by itself (mallopt(3)). What is free in the heap by now would stay
- * there, since what it is kept for is mapped from now on */
+ * what was freed: then it comes from its heap. Once it is set, it stays (mallopt(3)),
+ * as does the length from which on free memory at the end of the heap goes back, at
+ * what it was raised to. What is free in the heap by now would stay there, since what
+ * it is kept for is mapped from now on */
 static void set_malloc_threshold(size_t threshold)
 {
-    if (is_set_by_user("MALLOC_MMAP_THRESHOLD_",
-                       "glibc.malloc.mmap_threshold") ||
-        (mallopt(M_MMAP_THRESHOLD, threshold) != 1)) {
-        return;
-    }
-
-    if (!is_set_by_user("MALLOC_TRIM_THRESHOLD_",
-                        "glibc.malloc.trim_threshold")) {
-        mallopt(M_TRIM_THRESHOLD, 2 * threshold);
+    if (!is_set_by_user("MALLOC_MMAP_THRESHOLD_",
+                        "glibc.malloc.mmap_threshold") &&
+        (mallopt(M_MMAP_THRESHOLD, threshold) == 1)) {
         (void)malloc_trim(threshold);
     }
 }
@@ -414,6 +408,7 @@ void uct_predreg_arena_fork(uct_predreg_core_t *core)
 {
     /* Its memory, addresses and locks stay as they were: the memory is the
      * child's, who may unmap it */
+    ucs_arena_forked();
     atomic_init(&core->arena.arena, NULL);
     core->is_arena_tried = 0;
     core->has_arena      = 0;

@@ -7,6 +7,7 @@
 #include "preload.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,17 +24,23 @@ _Atomic(predreg_alter_t) predreg_alter;
 
 /* The address is a number, as libc declares of some of these functions that they
  * access nothing there, and a compiler that knows takes the pointer for one whose
- * memory is read */
-static UCS_F_ALWAYS_INLINE void tell(uintptr_t address, size_t length)
+ * memory is read. @return 0, or an error that was set, with which the call fails */
+static UCS_F_ALWAYS_INLINE int tell(uintptr_t address, size_t length)
 {
     /* Acquire: who sees the function sees the core that it belongs to started, see
      * start_core() */
     predreg_alter_t alter = atomic_load_explicit(&predreg_alter,
                                                  memory_order_acquire);
 
+    int error             = 0;
+
     if (ucs_unlikely(alter != NULL)) {
-        alter((const void*)address, length);
+        error = alter((const void*)address, length);
     }
+    if (ucs_unlikely(error != 0)) {
+        errno = error;
+    }
+    return error;
 }
 
 /* The function that this one overrides. Threads that look for it at the same time
@@ -67,24 +74,28 @@ UCS_F_CTOR static void find_all(void)
 
 PREDREG_EXPORT int mprotect(void *address, size_t length, int prot)
 {
-    tell((uintptr_t)address, length);
-    return NEXT(mprotect)(address, length, prot);
+    return (tell((uintptr_t)address, length) != 0) ?
+                   -1 :
+                   NEXT(mprotect)(address, length, prot);
 }
 
 PREDREG_EXPORT int pkey_mprotect(void *address, size_t length, int prot, int pkey)
 {
-    tell((uintptr_t)address, length);
-    return NEXT(pkey_mprotect)(address, length, prot, pkey);
+    return (tell((uintptr_t)address, length) != 0) ?
+                   -1 :
+                   NEXT(pkey_mprotect)(address, length, prot, pkey);
 }
 
 PREDREG_EXPORT int mlock(const void *address, size_t length)
 {
-    tell((uintptr_t)address, length);
-    return NEXT(mlock)(address, length);
+    return (tell((uintptr_t)address, length) != 0) ?
+                   -1 :
+                   NEXT(mlock)(address, length);
 }
 
 PREDREG_EXPORT int mlock2(const void *address, size_t length, unsigned flags)
 {
-    tell((uintptr_t)address, length);
-    return NEXT(mlock2)(address, length, flags);
+    return (tell((uintptr_t)address, length) != 0) ?
+                   -1 :
+                   NEXT(mlock2)(address, length, flags);
 }

@@ -10,6 +10,7 @@
 #include <ucs/host/thread.h>
 #include <uct/ib/predreg/arena/arena.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -206,16 +207,28 @@ int served_madvise(test_served_t *served, void *address, size_t length,
 int served_mprotect(test_served_t *served, void *address, size_t length,
                     int prot)
 {
-    if (*served->is_here) {
-        uct_predreg_arena_alter(&served->served, address, length);
+    int error = *served->is_here ?
+                        uct_predreg_arena_alter(&served->served, address,
+                                                length) :
+                        0;
+
+    if (error != 0) {
+        errno = error;
+        return -1;
     }
     return syscall(SYS_mprotect, address, length, prot);
 }
 
 int served_mlock(test_served_t *served, const void *address, size_t length)
 {
-    if (*served->is_here) {
-        uct_predreg_arena_alter(&served->served, address, length);
+    int error = *served->is_here ?
+                        uct_predreg_arena_alter(&served->served, address,
+                                                length) :
+                        0;
+
+    if (error != 0) {
+        errno = error;
+        return -1;
     }
     return syscall(SYS_mlock, address, length);
 }
