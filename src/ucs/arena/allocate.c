@@ -64,15 +64,12 @@ static int is_dirty(ucs_arena_kind_t kind)
     return (kind == UCS_ARENA_KIND_RETIRED) || (kind == UCS_ARENA_KIND_DARK);
 }
 
-/* Make pages of a block of a kind live. To be called under the lock */
-static void make_live(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t block,
-                      uint32_t first, uint32_t length)
+/* Make pages of a block live. To be called under the lock */
+static void make_live(ucs_arena_t *arena, uint32_t block, uint32_t first,
+                      uint32_t length)
 {
     ucs_arena_blocks_make_live(&arena->blocks, block, first, length);
     ++arena->stats.allocations;
-    if (is_dirty(kind)) {
-        arena->stats.zeroed_callers += ucs_arena_bytes(arena, length);
-    }
     look_ahead(arena);
 }
 
@@ -85,9 +82,24 @@ static void give_up(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t first,
     ucs_arena_blocks_release(&arena->blocks, first, kind);
     --arena->stats.allocations;
     ++arena->stats.failures;
-    if (is_dirty(kind)) {
-        arena->stats.zeroed_callers -= ucs_arena_bytes(arena, length);
+    ucs_arena_unlock(arena);
+}
+
+/* Let live pages read as zero. Those that are not registered become the kernel's: they
+ * may have been written to here and there only, and be so again. Without the lock */
+static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
+{
+    void *start  = ucs_arena_address(arena, first);
+    size_t bytes = ucs_arena_bytes(arena, length);
+
+    if (arena->params.is_late &&
+        (ucs_arena_discard_live(arena, start, bytes) == UCS_OK)) {
+        return;
     }
+
+    arena->ops.zero(arena->ops.arg, start, bytes);
+    ucs_arena_lock(arena);
+    arena->stats.zeroed_callers += bytes;
     ucs_arena_unlock(arena);
 }
 
@@ -107,8 +119,7 @@ static ucs_status_t prepare(ucs_arena_t *arena, ucs_arena_kind_t kind,
     if (status != UCS_OK) {
         give_up(arena, kind, first, length);
     } else if (is_dirty(kind)) {
-        arena->ops.zero(arena->ops.arg, ucs_arena_address(arena, first),
-                        ucs_arena_bytes(arena, length));
+        empty(arena, first, length);
     }
     return status;
 }
@@ -137,7 +148,7 @@ static uint32_t take(ucs_arena_t *arena, const request_t *request, int is_last,
         block = find(arena, request->length, request->align, kind_p);
         if (block != UCS_ARENA_NO_PAGE) {
             first = ucs_arena_fit_align(block, request->align);
-            make_live(arena, *kind_p, block, first, request->length);
+            make_live(arena, block, first, request->length);
         } else if (is_last) {
             refuse(arena, request->length, request->align);
         }
@@ -163,7 +174,7 @@ static uint32_t allocate(ucs_arena_t *arena, const request_t *request,
     }
 
     first = take(arena, request, 1, kind_p);
-    ucs_arena_leave_supply(arena);
+    ucs_arena_leave_plain(arena);
     return first;
 }
 
@@ -239,7 +250,7 @@ ucs_status_t ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length)
         kind = idle_kind(&arena->blocks, first, pages);
     }
     if (kind != UCS_ARENA_KIND_LAST) {
-        make_live(arena, kind, first, first, pages);
+        make_live(arena, first, first, pages);
     }
     ucs_arena_unlock(arena);
 

@@ -377,9 +377,25 @@ ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab);
 int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length);
 
 /**
+ * Keep plain slabs from being registered, as long as a thread changes the pages of live
+ * memory in them: those that are registered have to stay. The handler of a signal that
+ * has interrupted this thread in the arena is refused. As ucs_arena_free().
+ *
+ * @return UCS_OK: ucs_arena_leave_plain() is to be called. UCS_ERR_BUSY if the helper
+ *         works just now, whom nobody waits for.
+ */
+ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena);
+
+void ucs_arena_leave_plain(ucs_arena_t *arena);
+
+/** @return whether no part of a range is registered, in the arena or elsewhere: slabs
+ *          that it is in are plain. After ucs_arena_enter_plain(). */
+int ucs_arena_is_plain(const ucs_arena_t *arena, const void *start,
+                       size_t length);
+
+/**
  * Give the pages of live memory back to the kernel, so that it reads as zero, if all of
- * it is in plain slabs and the helper does nothing just now: what is registered has to
- * stay. As ucs_arena_free().
+ * it is in plain slabs and the helper does nothing just now. As ucs_arena_free().
  *
  * @return an error if nothing was done.
  */

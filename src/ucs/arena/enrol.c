@@ -67,34 +67,6 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
     return 1;
 }
 
-ucs_status_t
-ucs_arena_discard_live(ucs_arena_t *arena, void *start, size_t length)
-{
-    size_t offset       = (uintptr_t)start - arena->slabs.base;
-    size_t last         = (offset + length - 1) >> arena->slabs.shift;
-    ucs_status_t status = UCS_OK;
-    size_t slab;
-
-    /* No slab is registered meanwhile. This may be the handler of a signal that has
-     * interrupted the work */
-    if (ucs_arena_in_work || (pthread_mutex_trylock(&arena->work) != 0)) {
-        return UCS_ERR_BUSY;
-    }
-
-    ++ucs_arena_in_work;
-    for (slab = offset >> arena->slabs.shift;
-         (slab <= last) && (status == UCS_OK); ++slab) {
-        status = arena->slabs.slabs[slab].is_plain ? UCS_OK :
-                                                     UCS_ERR_UNSUPPORTED;
-    }
-    if (status == UCS_OK) {
-        status = arena->ops.discard(arena->ops.arg, start, length);
-    }
-    --ucs_arena_in_work;
-    pthread_mutex_unlock(&arena->work);
-    return status;
-}
-
 /* The pages that go from the end of a slab which is to be registered, since nobody
  * has had them yet. To be called under the lock */
 static uint32_t choose_cut(const ucs_arena_t *arena, uint32_t slab)

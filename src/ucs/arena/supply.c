@@ -103,14 +103,13 @@ static int open_slab(ucs_arena_t *arena, uint32_t pages, ucs_arena_time_t now)
 
 ucs_status_t ucs_arena_enter_supply(ucs_arena_t *arena, uint32_t pages)
 {
+    ucs_status_t status = ucs_arena_enter_plain(arena);
     int forks;
 
-    /* This may be the handler of a signal that has interrupted the work */
-    if (ucs_arena_in_work || (pthread_mutex_trylock(&arena->work) != 0)) {
-        return UCS_ERR_BUSY;
+    if (status != UCS_OK) {
+        return status;
     }
 
-    ++ucs_arena_in_work;
     ucs_arena_lock(arena);
     forks = (arena->withheld != UCS_ARENA_NO_PAGE);
     ucs_arena_unlock(arena);
@@ -120,14 +119,8 @@ ucs_status_t ucs_arena_enter_supply(ucs_arena_t *arena, uint32_t pages)
         return UCS_OK;
     }
 
-    ucs_arena_leave_supply(arena);
+    ucs_arena_leave_plain(arena);
     return UCS_ERR_NO_RESOURCE;
-}
-
-void ucs_arena_leave_supply(ucs_arena_t *arena)
-{
-    --ucs_arena_in_work;
-    pthread_mutex_unlock(&arena->work);
 }
 
 /* Whether there is room for so many pages. To be called under the lock */

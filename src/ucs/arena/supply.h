@@ -30,12 +30,10 @@ void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now,
  * itself.
  *
  * @param [in] pages  There is room for so many in it.
- * @return UCS_OK: ucs_arena_leave_supply() is to be called, and the slab has
+ * @return UCS_OK: ucs_arena_leave_plain() is to be called, and the slab has
  *         live pages by then, or the helper may give it back.
  */
 ucs_status_t ucs_arena_enter_supply(ucs_arena_t *arena, uint32_t pages);
-
-void ucs_arena_leave_supply(ucs_arena_t *arena);
 
 END_C_DECLS
 

@@ -359,7 +359,25 @@ static void *map_target(uct_predreg_served_t *served,
     return (target == NULL) ? uct_predreg_system_map(NULL, length) : target;
 }
 
-/* Move live memory by copying it */
+/* Move the pages of live memory that is not registered, which stays where it is without
+ * them. @return 0 if they are to be copied */
+static int move_pages(uct_predreg_served_t *served, const range_t *old,
+                      void *target, size_t length)
+{
+    int is_moved = 0;
+
+    if (ucs_arena_enter_plain(served->super) == UCS_OK) {
+        is_moved = ucs_arena_is_plain(served->super, (void*)old->start,
+                                      length) &&
+                   ucs_arena_is_plain(served->super, target, length) &&
+                   (uct_predreg_system_move((void*)old->start, length, length,
+                                            target) != NULL);
+        ucs_arena_leave_plain(served->super);
+    }
+    return is_moved;
+}
+
+/* Move live memory, if need be by copying it */
 static int move(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
                 const range_t *old, size_t length, void **result_p)
 {
@@ -369,7 +387,9 @@ static int move(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
         return refuse_to_grow(served, call);
     }
 
-    memcpy(target, (void*)old->start, ucs_min(length, length_of(old)));
+    if (!move_pages(served, old, target, ucs_min(length, length_of(old)))) {
+        memcpy(target, (void*)old->start, ucs_min(length, length_of(old)));
+    }
     if (call->flags & MREMAP_DONTUNMAP) {
         clear(served, old);
     } else {
