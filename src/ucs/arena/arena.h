@@ -60,6 +60,8 @@ BEGIN_C_DECLS
  *   dark -> live      (allocate) else; likewise both
  *   live -> retired   (free) unless strict
  *   live -> dark      (free) if strict; held and protected by this thread
+ *   live -> blank     (free) in a plain slab, unless the helper works just now; held,
+ *                     discarded and protected by this thread
  *   retired -> dark   (helper) held and protected, all of them at once, when
  *                     the first of them was free for the lazy time
  *   dark -> blank     (helper) held, made accessible, filled with zeros and
@@ -378,8 +380,7 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length);
 
 /**
  * Keep plain slabs from being registered, as long as a thread changes the pages of live
- * memory in them: those that are registered have to stay. The handler of a signal that
- * has interrupted this thread in the arena is refused. As ucs_arena_free().
+ * memory in them: those that are registered have to stay. As ucs_arena_free().
  *
  * @return UCS_OK: ucs_arena_leave_plain() is to be called. UCS_ERR_BUSY if the helper
  *         works just now, whom nobody waits for.

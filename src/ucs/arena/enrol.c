@@ -13,6 +13,10 @@
 #include <ucs/sys/math.h>
 
 
+/* If strict, a slab cannot be registered in which a thread frees memory just then: how
+ * often it is tried. What has another reason, such as a bound, fails as often */
+#define MAX_ATTEMPTS 4
+
 /* What is registered late is a multiple of this part of the first slab: less than
  * that is more than was needed by then. Each use that meets a slab which is not
  * registered yet registers by itself, so that slabs are not to be many */
@@ -117,13 +121,17 @@ static void cut(ucs_arena_t *arena, uint32_t slab)
 static int enrol_slab(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
+    unsigned attempts       = 0;
     ucs_status_t status;
     uint32_t chain;
 
     cut(arena, slab);
-    chain  = ucs_arena_unveil(arena, slab);
-    status = ucs_arena_slabs_register(&arena->slabs, &arena->ops, slab);
-    ucs_arena_veil(arena, chain);
+    do {
+        chain  = ucs_arena_unveil(arena, slab);
+        status = ucs_arena_slabs_register(&arena->slabs, &arena->ops, slab);
+        ucs_arena_veil(arena, chain);
+    } while ((status != UCS_OK) && arena->params.is_strict &&
+             (++attempts < MAX_ATTEMPTS));
 
     ucs_arena_lock(arena);
     if (status == UCS_OK) {

@@ -17,11 +17,29 @@ typedef struct {
     ucs_arena_time_t now;
     uint32_t         runs[UCS_ARENA_BATCH]; /* Live until now; held, if strict */
     unsigned         num_runs;
+    uint32_t         plain[UCS_ARENA_BATCH]; /* Those of plain slabs; held */
+    unsigned         num_plain;
     uint32_t         spoilt[UCS_ARENA_BATCH]; /* Those of spoilt slabs; held */
     unsigned         num_spoilt;
     int              is_counted; /* Whether it counts as a call */
 } range_t;
 
+
+/* To be called under the lock */
+static int is_plain(const ucs_arena_t *arena, uint32_t slab)
+{
+    return (atomic_load_explicit(&arena->slabs.slabs[slab].state,
+                                 memory_order_relaxed) &
+            UCS_ARENA_SLAB_PLAIN) != 0;
+}
+
+/* Pages are about to be retired. To be called under the lock */
+static void note_retired(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    if (arena->blocks.num[UCS_ARENA_KIND_RETIRED] == 0) {
+        arena->retired_since = now;
+    }
+}
 
 /* Free the first live pages of a range, as far as they are within one slab. To
  * be called under the lock */
@@ -50,10 +68,14 @@ static void free_run(ucs_arena_t *arena, range_t *range)
         return;
     }
 
-    if (blocks->num[UCS_ARENA_KIND_RETIRED] == 0) {
-        arena->retired_since = range->now;
+    if (is_plain(arena, slab)) {
+        ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
+                                1);
+        range->plain[range->num_plain++] = first;
+        return;
     }
 
+    note_retired(arena, range->now);
     ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
                             arena->params.is_strict);
     range->runs[range->num_runs++] = first;
@@ -81,19 +103,84 @@ static void take_away(ucs_arena_t *arena, range_t *range)
     }
 }
 
+/* Give held pages back to the kernel, if they are not registered, nor will be while this
+ * goes on. @return whether they are blank */
+static int unmap_plain(ucs_arena_t *arena, uint32_t block)
+{
+    void *address = ucs_arena_address(arena, block);
+    uint32_t pages = ucs_arena_blocks_length(&arena->blocks, block);
+    size_t length  = ucs_arena_bytes(arena, pages);
+
+    if (!ucs_arena_is_plain(arena, address, length) ||
+        (arena->ops.discard(arena->ops.arg, address, length) != UCS_OK)) {
+        return 0;
+    }
+
+    (void)ucs_arena_protect(arena, block, pages, 0);
+    return 1;
+}
+
+/* Let held pages be retired, whose registration protecting them would spoil just now.
+ * Under the lock */
+static void retire(ucs_arena_t *arena, uint32_t block, ucs_arena_time_t now)
+{
+    note_retired(arena, now);
+    ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_RETIRED);
+    ucs_arena_wake(arena, now + arena->params.lazy);
+}
+
+/* What is freed of plain slabs is the kernel's at once, and inaccessible, as it would be
+ * without an arena. While the helper works it is as in other slabs */
+static void free_plain(ucs_arena_t *arena, range_t *range)
+{
+    int is_entered = (ucs_arena_enter_plain(arena) == UCS_OK);
+    unsigned num   = 0;
+    uint32_t block;
+    int is_blank;
+    unsigned i;
+
+    for (i = 0; i < range->num_plain; ++i) {
+        block    = range->plain[i];
+        is_blank = is_entered && unmap_plain(arena, block);
+        if (!is_blank && arena->params.is_strict) {
+            range->plain[num++] = block;
+            continue;
+        }
+
+        ucs_arena_lock(arena);
+        if (is_blank) {
+            ucs_arena_blocks_release(&arena->blocks, block,
+                                     UCS_ARENA_KIND_BLANK);
+        } else {
+            retire(arena, block, range->now);
+        }
+        ucs_arena_unlock(arena);
+    }
+    if (is_entered) {
+        ucs_arena_leave_plain(arena);
+    }
+
+    if (num > 0) {
+        ucs_arena_darken(arena, range->plain, num);
+    }
+}
+
 /* Free some of a range. To be called under the lock */
 static void free_batch(ucs_arena_t *arena, range_t *range)
 {
     unsigned steps;
 
     range->num_runs   = 0;
+    range->num_plain  = 0;
     range->num_spoilt = 0;
     for (steps = 0; (steps < UCS_ARENA_BATCH) && (range->page < range->end);
          ++steps) {
         free_run(arena, range);
     }
-    if (range->num_runs + range->num_spoilt > 0) {
+    if (range->num_runs > 0) {
         ucs_arena_wake(arena, range->now + arena->params.lazy);
+    }
+    if (range->num_runs + range->num_plain + range->num_spoilt > 0) {
         arena->stats.frees += !range->is_counted;
         range->is_counted   = 1;
     }
@@ -120,6 +207,9 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
     ++ucs_arena_in_work;
     ucs_arena_unlock(arena);
     take_away(arena, range);
+    if (range->num_plain > 0) {
+        free_plain(arena, range);
+    }
 
     if (arena->params.is_strict && (range->num_runs > 0)) {
         ucs_arena_darken(arena, range->runs, range->num_runs);
@@ -161,6 +251,9 @@ void ucs_arena_free_locked(ucs_arena_t *arena, uint32_t first, uint32_t end,
         free_batch(arena, &range);
         for (i = 0; i < range.num_spoilt; ++i) {
             end_run(arena, range.spoilt[i], 1);
+        }
+        for (i = 0; i < range.num_plain; ++i) {
+            end_run(arena, range.plain[i], 0);
         }
         for (i = 0; arena->params.is_strict && (i < range.num_runs); ++i) {
             end_run(arena, range.runs[i], 0);

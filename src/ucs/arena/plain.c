@@ -9,8 +9,8 @@
 
 ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)
 {
-    /* This may be the handler of a signal that has interrupted the work */
-    if (ucs_arena_in_work || (pthread_mutex_trylock(&arena->work) != 0)) {
+    /* This may be the helper, or the handler of a signal that has interrupted it */
+    if (pthread_mutex_trylock(&arena->work) != 0) {
         return UCS_ERR_BUSY;
     }
 
