@@ -145,6 +145,7 @@ static uint32_t take(ucs_arena_t *arena, const request_t *request, int is_last,
     }
 
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        arena->longest = ucs_max(arena->longest, request->length);
         block = find(arena, request->length, request->align, kind_p);
         if (block != UCS_ARENA_NO_PAGE) {
             first = ucs_arena_fit_align(block, request->align);

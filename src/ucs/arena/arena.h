@@ -185,6 +185,7 @@ typedef struct ucs_arena {
     uint32_t            demand;     /**< Pages of the longest request that was
                                          refused and not provided for; 0:
                                          none */
+    uint32_t            longest;    /**< Pages of the longest request so far */
     ucs_arena_transient_t transient; /**< Requests for more than the next slab */
     uint32_t            withheld;   /**< First of the held blocks that a child
                                          is not to have, while the process

@@ -123,20 +123,6 @@ ucs_status_t ucs_arena_enter_supply(ucs_arena_t *arena, uint32_t pages)
     return UCS_ERR_NO_RESOURCE;
 }
 
-/* Whether there is room for so many pages. To be called under the lock */
-static int has_room(const ucs_arena_t *arena, uint32_t pages)
-{
-    ucs_arena_kind_t kind;
-
-    for (kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
-        if (ucs_arena_blocks_find(&arena->blocks, kind, pages, 1) !=
-            UCS_ARENA_NO_PAGE) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Pages that are to be found in one block, and are not; 0: none */
 static uint32_t get_demand(ucs_arena_t *arena)
 {
@@ -144,7 +130,7 @@ static uint32_t get_demand(ucs_arena_t *arena)
 
     ucs_arena_lock(arena);
     pages = arena->demand;
-    if ((pages > 0) && has_room(arena, pages)) {
+    if ((pages > 0) && ucs_arena_has_room(arena, pages)) {
         pages = arena->demand = 0; /* There is room by now */
     }
     ucs_arena_unlock(arena);
@@ -161,8 +147,9 @@ supply(ucs_arena_t *arena, ucs_arena_time_t now, uint32_t *budget_p)
     if (pages == 0) {
         ucs_arena_lock(arena);
         wants_slab = ucs_arena_wants_slab(arena);
+        pages      = arena->params.is_late ? ucs_max(arena->longest, 1) : 1;
         ucs_arena_unlock(arena);
-        return !wants_slab || open_slab(arena, 1, now);
+        return !wants_slab || open_slab(arena, pages, now);
     }
 
     if (!ucs_arena_make_room(arena, now, pages, budget_p) &&

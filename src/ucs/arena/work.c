@@ -55,8 +55,14 @@ int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab)
     /* One that is registered late is so again when it is used, and a long one can
      * be followed by a short one */
     if ((arena->params.is_late && arena->slabs.slabs[slab].is_registered) ||
-        (pages > next_slab(arena, committed))) {
+        (!arena->params.is_late && (pages > next_slab(arena, committed)))) {
         return 1;
+    }
+
+    /* See ucs_arena_wants_slab() */
+    if (arena->params.is_late && (pages >= arena->longest) &&
+        (arena->blocks.num_empty <= 2)) {
+        return 0;
     }
 
     return left >= mark_of(arena, arena->params.high_water, committed);
@@ -75,11 +81,32 @@ ucs_arena_kind_t ucs_arena_ready_kind(const ucs_arena_t *arena, uint32_t slab)
                                                UCS_ARENA_KIND_CLEAN;
 }
 
+int ucs_arena_has_room(const ucs_arena_t *arena, uint32_t pages)
+{
+    ucs_arena_kind_t kind;
+
+    for (kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
+        if (ucs_arena_blocks_find(&arena->blocks, kind, pages, 1) !=
+            UCS_ARENA_NO_PAGE) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int ucs_arena_wants_slab(const ucs_arena_t *arena)
 {
-    return arena->has_vacant && !arena->has_shrunk &&
-           (ucs_arena_blocks_num_free(&arena->blocks) <
-            mark_of(arena, arena->params.low_water, arena->stats.committed));
+    if (!arena->has_vacant || arena->has_shrunk) {
+        return 0;
+    }
+
+    /* A plain slab costs addresses: one more request like the longest one is to find
+     * room, since the helper may have no time then */
+    return arena->params.is_late ?
+                   !ucs_arena_has_room(arena, ucs_max(arena->longest, 1)) :
+                   (ucs_arena_blocks_num_free(&arena->blocks) <
+                    mark_of(arena, arena->params.low_water,
+                            arena->stats.committed));
 }
 
 void ucs_arena_demand(ucs_arena_t *arena, uint32_t pages)

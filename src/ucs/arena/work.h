@@ -100,8 +100,11 @@ uint64_t ucs_arena_num_ready(const ucs_arena_t *arena);
 /** @return the kind of what is ready in a slab. The helper. */
 ucs_arena_kind_t ucs_arena_ready_kind(const ucs_arena_t *arena, uint32_t slab);
 
-/** Whether less is free than the low-water mark although a slab can be opened,
- *  and memory is not short. Under the lock. */
+/** @return whether so many pages can be allocated. Under the lock. */
+int ucs_arena_has_room(const ucs_arena_t *arena, uint32_t pages);
+
+/** Whether less is free than the low-water mark, or than may be asked for next,
+ *  although a slab can be opened, and memory is not short. Under the lock. */
 int ucs_arena_wants_slab(const ucs_arena_t *arena);
 
 /** Something has failed. Under the lock. */

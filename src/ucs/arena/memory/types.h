@@ -99,7 +99,7 @@ typedef struct ucs_arena_params {
                                        this is free, or while they are shorter
                                        than slab_size, in proportion less; bytes,
                                        not a power of 2. 0: only when a request
-                                       was refused */
+                                       was refused. Without influence if late */
     size_t           high_water;  /**< Free memory beyond this is given back in
                                        empty slabs, bytes, not a power of 2; at
                                        least low_water, in proportion less

@@ -48,6 +48,25 @@ protected:
     }
 };
 
+/* A handler of the fork that maps something over free memory does not wait for its own
+ * thread, which keeps that from the child */
+TEST_F(test_arena_fork, memory_is_spoilt_by_the_thread_that_forks) {
+    make_with(1);
+    allocate(20);
+    arena_before_fork(m_arena);
+    EXPECT_EQ(UCS_OK, arena_spoil(m_arena, m_memory.address_of(30),
+                                  2 * PAGE));
+    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(30), PAGE));
+    arena_after_fork(m_arena);
+    EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(30), 2 * PAGE));
+    EXPECT_EQ(22 * PAGE, stats().live);
+    EXPECT_EQ(0u, stats().held);
+    m_memory.put(m_memory.address_of(30), 2 * PAGE);
+    free_page(0, SLAB);
+    tend();
+    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(30), PAGE));
+}
+
 TEST_F(test_arena_fork, a_child_has_what_the_program_has) {
     make_with(1);
     allocate(20);

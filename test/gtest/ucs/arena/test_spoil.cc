@@ -55,6 +55,33 @@ protected:
     }
 
     std::thread m_thread;
+
+    void expect_freed_in_a_handler()
+    {
+        make_with(1);
+        allocate(SLAB / 2);
+        arena_lock(m_arena);
+        free_page(4, 4);
+        EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(4), 4 * PAGE));
+        arena_unlock(m_arena);
+        EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(4), PAGE));
+        EXPECT_EQ(28 * PAGE, stats().live);
+        m_retired = stats().retired;
+        m_dark    = stats().dark;
+
+        arena_lock(m_arena);
+        free_page(10, 2);
+        spoil(10, 1);
+        free_page(12, 2);
+        arena_unlock(m_arena);
+        EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(10), PAGE));
+        EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(11), PAGE));
+        EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(12), PAGE));
+        EXPECT_EQ(25 * PAGE, stats().live);
+    }
+
+    uint64_t m_retired = 0; /* After the first of it */
+    uint64_t m_dark    = 0;
 };
 
 TEST_F(test_arena_spoil, live_memory) {
@@ -297,6 +324,34 @@ TEST_F(test_arena_spoil, in_a_handler) {
     tend();
     EXPECT_EQ("clean 64", states());
     EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), 2 * SLAB));
+}
+
+/* What a handler frees is freed when the thread leaves the arena, in the order in which
+ * it spoils and frees */
+TEST_F(test_arena_spoil, freed_in_a_handler) {
+    expect_freed_in_a_handler();
+    EXPECT_EQ(4 * PAGE, m_retired);
+}
+
+TEST_F(test_arena_spoil, freed_in_a_handler_strict) {
+    m_params.is_strict = 1;
+    expect_freed_in_a_handler();
+    EXPECT_EQ(4 * PAGE, m_dark);
+}
+
+/* If it does so too often, some of it stays live */
+TEST_F(test_arena_spoil, often_freed_in_a_handler) {
+    make_with(1);
+    allocate(SLAB);
+    arena_lock(m_arena);
+    for (size_t page = 0; page < 20; ++page) {
+        EXPECT_EQ((page < 16) ? UCS_OK : UCS_ERR_BUSY,
+                  arena_free(m_arena, m_memory.address_of(2 * page), PAGE,
+                             m_now));
+    }
+    arena_unlock(m_arena);
+    EXPECT_EQ((SLAB - 16) * PAGE, stats().live);
+    EXPECT_EQ(0u, stats().slabs_spoilt);
 }
 
 /* If it does so too often, all of the slab is the program's */

@@ -190,7 +190,7 @@ void *served_mremap(test_served_t *served, void *address, size_t old_length,
         uct_predreg_arena_mremap(&served->served, &call, &result)) {
         return result;
     }
-    return (void*)syscall(SYS_mremap, call.address, old_length, new_length,
+    return (void*)syscall(SYS_mremap, call.address, old_length, call.new_length,
                           call.flags, target);
 }
 

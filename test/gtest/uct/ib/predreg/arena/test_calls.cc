@@ -11,8 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #ifndef MADV_DONTNEED_LOCKED
 #  define MADV_DONTNEED_LOCKED 24
@@ -81,6 +83,16 @@ protected:
         void *all = map(SLAB);
         EXPECT_EQ(buffer, all);
         EXPECT_EQ(0, served_munmap(m_served, all, SLAB));
+    }
+
+    /* How many pages are in memory */
+    size_t resident(void *start, size_t length) const
+    {
+        std::vector<unsigned char> pages(length / m_page);
+
+        EXPECT_EQ(0, mincore(start, length, pages.data()));
+        return std::count_if(pages.begin(), pages.end(),
+                             [](unsigned char page) { return page & 1; });
     }
 };
 
@@ -372,6 +384,72 @@ TEST_F(test_arena_calls, mremap_of_protected_memory) {
                                         MREMAP_MAYMOVE, nullptr));
     EXPECT_EQ(ENOMEM, errno);
     EXPECT_TRUE(reads_as(buffer, MIN, 1));
+}
+
+/* Nor where it leaves the addresses: nothing grows then */
+TEST_F(test_arena_calls, mremap_of_protected_memory_that_leaves_the_addresses) {
+    make();
+    char *buffer = filled(MIN, 1);
+    filled(MIN, 2);
+    EXPECT_EQ(0, served_mprotect(m_served, buffer, MIN, RW));
+    EXPECT_EQ(MAP_FAILED, served_mremap(m_served, buffer, MIN, MIN,
+                                        MREMAP_MAYMOVE | MREMAP_DONTUNMAP,
+                                        nullptr));
+    EXPECT_EQ(ENOMEM, errno);
+    EXPECT_TRUE(reads_as(buffer, MIN, 1));
+}
+
+/* What was unmapped is not there any more, and may be somebody else's */
+TEST_F(test_arena_calls, memory_that_was_unmapped_is_not_altered) {
+    make();
+    char *buffer = filled(2 * MIN, 1);
+    EXPECT_EQ(0, served_munmap(m_served, buffer + MIN, MIN));
+    for (char *start : {buffer, buffer + MIN}) {
+        EXPECT_EQ(-1, served_mprotect(m_served, start, 2 * MIN, PROT_READ));
+        EXPECT_EQ(ENOMEM, errno);
+        EXPECT_EQ(-1, served_mlock(m_served, start, 2 * MIN));
+        EXPECT_EQ(ENOMEM, errno);
+    }
+    EXPECT_EQ(buffer + MIN, map(MIN));
+    EXPECT_TRUE(is_writable(buffer + MIN));
+    EXPECT_TRUE(is_writable(buffer));
+}
+
+/* The kernel refuses such lengths, and nothing is unmapped */
+TEST_F(test_arena_calls, munmap_of_too_much) {
+    make();
+    char *buffer = filled(MIN, 1);
+    for (size_t length : {1ul << 60, 1ul << 63, 1ul << 47}) {
+        EXPECT_EQ(-1, served_munmap(m_served, buffer, length));
+        EXPECT_EQ(EINVAL, errno);
+    }
+    EXPECT_TRUE(reads_as(buffer, MIN, 1));
+    EXPECT_EQ(MIN, stats().live);
+}
+
+/* Of slabs that are not registered pages are given back and moved, as by the kernel */
+TEST_F(test_arena_calls, plain_memory) {
+    make(false, true, true);
+    char *buffer = filled(2 * MIN, 1);
+    EXPECT_EQ(2 * MIN / m_page, resident(buffer, 2 * MIN));
+    EXPECT_EQ(0, served_madvise(m_served, buffer, MIN, MADV_DONTNEED));
+    EXPECT_EQ(MIN / m_page, resident(buffer, 2 * MIN));
+    EXPECT_TRUE(reads_as(buffer, MIN, 0));
+    EXPECT_TRUE(reads_as(buffer + MIN, MIN, 1));
+    memset(buffer, 1, MIN);
+
+    char *moved = (char*)served_mremap(m_served, buffer, 2 * MIN, SLAB,
+                                       MREMAP_MAYMOVE, nullptr);
+    ASSERT_NE(MAP_FAILED, moved);
+    EXPECT_TRUE(served_has(m_served, moved));
+    EXPECT_EQ(2 * MIN / m_page, resident(moved, SLAB));
+    EXPECT_TRUE(reads_as(moved, 2 * MIN, 1));
+    EXPECT_EQ(SLAB, stats().live);
+
+    EXPECT_EQ(0, served_munmap(m_served, moved, SLAB));
+    EXPECT_FALSE(is_readable(moved));
+    EXPECT_EQ(0u, resident(moved, SLAB));
+    EXPECT_EQ(0u, m_reserved);
 }
 
 TEST_F(test_arena_calls, mprotect) {
