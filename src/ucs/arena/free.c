@@ -120,10 +120,14 @@ static int unmap_plain(ucs_arena_t *arena, uint32_t block)
     return 1;
 }
 
-/* Let held pages be retired, whose registration protecting them would spoil just now.
- * Under the lock */
+/* Let held pages be retired, or dark if strict. Under the lock */
 static void retire(ucs_arena_t *arena, uint32_t block, ucs_arena_time_t now)
 {
+    if (arena->params.is_strict) {
+        ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_DARK);
+        return;
+    }
+
     note_retired(arena, now);
     ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_RETIRED);
     ucs_arena_wake(arena, now + arena->params.lazy);
@@ -218,28 +222,6 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
     return UCS_OK;
 }
 
-/* Take a held block away, or protect it, without the lock, which the caller has for
- * handlers of this thread still */
-static void end_run(ucs_arena_t *arena, uint32_t block, int is_spoilt)
-{
-    void *address = ucs_arena_address(arena, block);
-    size_t length = ucs_arena_bytes(arena,
-                                    ucs_arena_blocks_length(&arena->blocks,
-                                                            block));
-
-    pthread_mutex_unlock(&arena->lock);
-    (void)(is_spoilt ? arena->ops.unmap(arena->ops.arg, address, length) :
-                       arena->ops.protect(arena->ops.arg, address, length, 0));
-    pthread_mutex_lock(&arena->lock);
-    if (is_spoilt) {
-        ucs_arena_blocks_drop(&arena->blocks, block);
-        arena->wants_mend = 1;
-    } else {
-        ++arena->stats.protect_calls;
-        ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_DARK);
-    }
-}
-
 void ucs_arena_free_locked(ucs_arena_t *arena, uint32_t first, uint32_t end,
                            ucs_arena_time_t now)
 {
@@ -250,13 +232,14 @@ void ucs_arena_free_locked(ucs_arena_t *arena, uint32_t first, uint32_t end,
            !atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         free_batch(arena, &range);
         for (i = 0; i < range.num_spoilt; ++i) {
-            end_run(arena, range.spoilt[i], 1);
+            ucs_arena_blocks_drop(&arena->blocks, range.spoilt[i]);
+            arena->wants_mend = 1;
         }
         for (i = 0; i < range.num_plain; ++i) {
-            end_run(arena, range.plain[i], 0);
+            retire(arena, range.plain[i], now);
         }
         for (i = 0; arena->params.is_strict && (i < range.num_runs); ++i) {
-            end_run(arena, range.runs[i], 0);
+            retire(arena, range.runs[i], now);
         }
     }
 }
