@@ -33,8 +33,9 @@ BEGIN_C_DECLS
  * (types.h), and times are arguments.
  *
  * WHO. Threads of the program allocate, free and look up, in memory hooks: they
- * take one lock for a moment, in which nothing is called, and do not enter the
- * kernel. One thread at a time is the helper, in ucs_arena_tend() and
+ * take one lock for a moment, in which nothing is called. What they have the kernel
+ * do after that is no more than an unmapping or mapping takes. One thread at a time is
+ * the helper, in ucs_arena_tend() and
  * ucs_arena_shrink(); it calls the operations, which may take long, without
  * that lock.
  *
@@ -282,8 +283,8 @@ void ucs_arena_child(ucs_arena_t *arena);
 /**
  * Allocate memory that reads as zero. Any thread, memory hooks included: takes
  * the lock of the arena for a constant time, and a word for each 64 pages.
- * Memory that was not filled with zeros beforehand is filled by this thread,
- * without the lock; it is used only if no clean block has room.
+ * What else it takes, see above, this thread does without the lock; a slab that is
+ * registered late it may open as well.
  *
  * @param [in] length  Bytes, rounded up to pages.
  * @param [in] align   Bytes, a power of 2, or 0: where pages begin.

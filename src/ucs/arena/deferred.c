@@ -111,6 +111,50 @@ static void claim(ucs_arena_t *arena, uint32_t first, uint32_t end)
     }
 }
 
+void ucs_arena_note_retired(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    if (arena->blocks.num[UCS_ARENA_KIND_RETIRED] == 0) {
+        arena->retired_since = now;
+    }
+}
+
+void ucs_arena_retire_held(ucs_arena_t *arena, uint32_t block,
+                           ucs_arena_time_t now)
+{
+    if (arena->params.is_strict) {
+        ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_DARK);
+        return;
+    }
+
+    ucs_arena_note_retired(arena, now);
+    ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_RETIRED);
+    ucs_arena_wake(arena, now + arena->params.lazy);
+}
+
+/* Free pages without touching them: a handler of this thread may map something else
+ * there at any time. What is dark is soon inaccessible, and what is gone goes with its
+ * slab. To be called under the lock */
+static void release(ucs_arena_t *arena, size_t page, size_t end,
+                    ucs_arena_time_t now)
+{
+    ucs_arena_blocks_t *blocks = &arena->blocks;
+    uint32_t first;
+
+    while (page < end) {
+        first = ucs_arena_blocks_live_run(blocks, &page, end);
+        if (first == page) {
+            continue;
+        }
+
+        ucs_arena_blocks_retire(blocks, first, page - first, now, 1);
+        if (blocks->usage[ucs_arena_blocks_slab(blocks, first)].is_spoilt) {
+            ucs_arena_blocks_drop(blocks, first);
+        } else {
+            ucs_arena_retire_held(arena, first, now);
+        }
+    }
+}
+
 /* Of a handler that has written its range, or is about to: nobody lets it wait */
 static void claim_deferred(ucs_arena_t *arena, unsigned number)
 {
@@ -123,9 +167,8 @@ static void claim_deferred(ucs_arena_t *arena, unsigned number)
     }
 
     if (deferred->is_freed[number]) {
-        ucs_arena_free_locked(arena, deferred->first[number],
-                              deferred->end[number],
-                              deferred->freed_at[number]);
+        release(arena, deferred->first[number], deferred->end[number],
+                deferred->freed_at[number]);
     } else {
         claim(arena, deferred->first[number], deferred->end[number]);
     }

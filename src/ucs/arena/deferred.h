@@ -44,6 +44,13 @@ ucs_status_t ucs_arena_defer_free(ucs_arena_t *arena, uint32_t first,
 /** Spoil and free what handlers have left. Without the lock, and not in such a handler. */
 void ucs_arena_catch_up(ucs_arena_t *arena);
 
+/** Pages are about to be retired. Under the lock. */
+void ucs_arena_note_retired(ucs_arena_t *arena, ucs_arena_time_t now);
+
+/** Let held pages be retired, or dark if strict. Under the lock. */
+void ucs_arena_retire_held(ucs_arena_t *arena, uint32_t block,
+                           ucs_arena_time_t now);
+
 /** Make a slab spoilt, if it is not. Under the lock. */
 void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab);
 

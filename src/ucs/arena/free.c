@@ -33,34 +33,19 @@ static int is_plain(const ucs_arena_t *arena, uint32_t slab)
             UCS_ARENA_SLAB_PLAIN) != 0;
 }
 
-/* Pages are about to be retired. To be called under the lock */
-static void note_retired(ucs_arena_t *arena, ucs_arena_time_t now)
-{
-    if (arena->blocks.num[UCS_ARENA_KIND_RETIRED] == 0) {
-        arena->retired_since = now;
-    }
-}
-
 /* Free the first live pages of a range, as far as they are within one slab. To
  * be called under the lock */
 static void free_run(ucs_arena_t *arena, range_t *range)
 {
     ucs_arena_blocks_t *blocks = &arena->blocks;
     uint32_t slab              = ucs_arena_blocks_slab(blocks, range->page);
-    size_t end                 = (size_t)(slab + 1) << blocks->slab_shift;
-    size_t first;
+    uint32_t first;
 
-    end   = ucs_min(end, range->end);
-    first = (blocks->usage[slab].live == 0) ?
-                    end :
-                    ucs_arena_bits_next_set(blocks->live, range->page, end);
-
-    range->page = end;
-    if (first == end) {
+    first = ucs_arena_blocks_live_run(blocks, &range->page, range->end);
+    if (first == range->page) {
         return;
     }
 
-    range->page = ucs_arena_bits_next_clear(blocks->live, first, end);
     if (blocks->usage[slab].is_spoilt) {
         ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
                                 1);
@@ -75,7 +60,7 @@ static void free_run(ucs_arena_t *arena, range_t *range)
         return;
     }
 
-    note_retired(arena, range->now);
+    ucs_arena_note_retired(arena, range->now);
     ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
                             arena->params.is_strict);
     range->runs[range->num_runs++] = first;
@@ -120,19 +105,6 @@ static int unmap_plain(ucs_arena_t *arena, uint32_t block)
     return 1;
 }
 
-/* Let held pages be retired, or dark if strict. Under the lock */
-static void retire(ucs_arena_t *arena, uint32_t block, ucs_arena_time_t now)
-{
-    if (arena->params.is_strict) {
-        ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_DARK);
-        return;
-    }
-
-    note_retired(arena, now);
-    ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_RETIRED);
-    ucs_arena_wake(arena, now + arena->params.lazy);
-}
-
 /* What is freed of plain slabs is the kernel's at once, and inaccessible, as it would be
  * without an arena. While the helper works it is as in other slabs */
 static void free_plain(ucs_arena_t *arena, range_t *range)
@@ -156,7 +128,7 @@ static void free_plain(ucs_arena_t *arena, range_t *range)
             ucs_arena_blocks_release(&arena->blocks, block,
                                      UCS_ARENA_KIND_BLANK);
         } else {
-            retire(arena, block, range->now);
+            ucs_arena_retire_held(arena, block, range->now);
         }
         ucs_arena_unlock(arena);
     }
@@ -220,28 +192,6 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
     }
     --ucs_arena_in_work;
     return UCS_OK;
-}
-
-void ucs_arena_free_locked(ucs_arena_t *arena, uint32_t first, uint32_t end,
-                           ucs_arena_time_t now)
-{
-    range_t range = {.page = first, .end = end, .now = now};
-    unsigned i;
-
-    while ((range.page < range.end) &&
-           !atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
-        free_batch(arena, &range);
-        for (i = 0; i < range.num_spoilt; ++i) {
-            ucs_arena_blocks_drop(&arena->blocks, range.spoilt[i]);
-            arena->wants_mend = 1;
-        }
-        for (i = 0; i < range.num_plain; ++i) {
-            retire(arena, range.plain[i], now);
-        }
-        for (i = 0; arena->params.is_strict && (i < range.num_runs); ++i) {
-            retire(arena, range.runs[i], now);
-        }
-    }
 }
 
 ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,

@@ -143,12 +143,6 @@ typedef void (*ucs_arena_run_t)(ucs_arena_t *arena, uint32_t first,
 void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
                         ucs_arena_run_t func);
 
-/** @ref ucs_arena_free under the lock: memory is neither protected nor taken away now,
- *  since a handler of this thread may map something else there at any time. What is
- *  dark is soon inaccessible, and what is gone goes with its slab. */
-void ucs_arena_free_locked(ucs_arena_t *arena, uint32_t first, uint32_t end,
-                           ucs_arena_time_t now);
-
 /** Give the memory of held pages of a plain slab back to the kernel, accessible or
  *  not: they read as zero. The helper, without the lock. @return whether that was
  *  done. */

@@ -218,6 +218,22 @@ void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
     }
 }
 
+uint32_t ucs_arena_blocks_live_run(const ucs_arena_blocks_t *blocks,
+                                   size_t *page_p, size_t end)
+{
+    uint32_t slab = ucs_arena_blocks_slab(blocks, *page_p);
+    size_t first;
+
+    end   = ucs_min(end, (size_t)(slab + 1) << blocks->slab_shift);
+    first = (blocks->usage[slab].live == 0) ?
+                    end :
+                    ucs_arena_bits_next_set(blocks->live, *page_p, end);
+    *page_p = (first == end) ?
+                      end :
+                      ucs_arena_bits_next_clear(blocks->live, first, end);
+    return first;
+}
+
 uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
                                uint32_t length)
 {

@@ -162,6 +162,16 @@ void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
                              uint32_t length, ucs_arena_time_t now,
                              int is_held);
 
+/** The first run of live pages in a range, as far as the range is within the slab that
+ *  it begins in.
+ *
+ * @param [inout] page_p  Where the range begins; where it goes on when this returns.
+ * @param [in]    end     Where it ends.
+ * @return the first page of the run, which ends where the range goes on; that page, if
+ *         there is none. */
+uint32_t ucs_arena_blocks_live_run(const ucs_arena_blocks_t *blocks,
+                                   size_t *page_p, size_t end);
+
 /** Hold an idle block, or its first pages. @return its pages that are held.
  *
  * @param [in] length  At most so many pages. */
