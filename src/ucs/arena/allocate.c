@@ -85,14 +85,16 @@ static void give_up(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t first,
     ucs_arena_unlock(arena);
 }
 
-/* Let live pages read as zero. Those that are not registered become the kernel's: they
- * may have been written to here and there only, and be so again. Without the lock */
+/* Let live pages read as zero. Those that are not registered, nor kept, become the
+ * kernel's: they may have been written to here and there only, and be so again. Without
+ * the lock */
 static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
     void *start  = ucs_arena_address(arena, first);
     size_t bytes = ucs_arena_bytes(arena, length);
 
     if (arena->params.is_late &&
+        !atomic_load_explicit(&arena->is_kept, memory_order_relaxed) &&
         (ucs_arena_discard_live(arena, start, bytes) == UCS_OK)) {
         return;
     }

@@ -20,6 +20,7 @@ typedef struct {
     size_t slabs;
     size_t usage;
     size_t live;
+    size_t freed;
     size_t tags;
     size_t end;
 } layout_t;
@@ -92,7 +93,8 @@ static layout_t get_layout(const ucs_arena_params_t *params)
                                             sizeof(ucs_arena_slab_t));
     layout.usage = layout.slabs + (num_slabs * sizeof(ucs_arena_slab_t));
     layout.live  = layout.usage + (num_slabs * sizeof(ucs_arena_usage_t));
-    layout.tags  = layout.live + ((num_pages + 63) / 64 * sizeof(uint64_t));
+    layout.freed = layout.live + ((num_pages + 63) / 64 * sizeof(uint64_t));
+    layout.tags  = layout.freed + ((num_pages + 63) / 64 * sizeof(uint64_t));
     layout.end   = layout.tags + (num_pages * sizeof(ucs_arena_tag_t));
     return layout;
 }
@@ -129,6 +131,7 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
     arena->slabs.slabs       = UCS_PTR_BYTE_OFFSET(memory, layout.slabs);
     arena->blocks.usage      = UCS_PTR_BYTE_OFFSET(memory, layout.usage);
     arena->blocks.live       = UCS_PTR_BYTE_OFFSET(memory, layout.live);
+    arena->deferred.freed    = UCS_PTR_BYTE_OFFSET(memory, layout.freed);
     arena->blocks.tags       = UCS_PTR_BYTE_OFFSET(memory, layout.tags);
     arena->blocks.slab_shift = arena->slabs.shift - arena->page_shift;
     arena->blocks.slab_pages = 1u << arena->blocks.slab_shift;
@@ -181,8 +184,9 @@ int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)
 
     page     = (first - arena->slabs.base) >> arena->page_shift;
     end_page = ucs_arena_pages(arena, end - arena->slabs.base);
-    is_live  = ucs_arena_bits_next_clear(arena->blocks.live, page, end_page) ==
-               end_page;
+    is_live  = (ucs_arena_bits_next_clear(arena->blocks.live, page, end_page) ==
+                end_page) &&
+               !ucs_arena_is_freed(arena, page, end_page);
     if (is_locked) {
         ucs_arena_unlock(arena);
     }

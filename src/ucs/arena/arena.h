@@ -61,8 +61,9 @@ BEGIN_C_DECLS
  *   dark -> live      (allocate) else; likewise both
  *   live -> retired   (free) unless strict
  *   live -> dark      (free) if strict; held and protected by this thread
- *   live -> blank     (free) in a plain slab, unless the helper works just now; held,
- *                     discarded and protected by this thread
+ *   live -> blank     (free) in a plain slab, unless that is kept (ucs_arena_keep()),
+ *                     or the helper works just now; held, discarded and protected by
+ *                     this thread
  *   retired -> dark   (helper) held and protected, all of them at once, when
  *                     the first of them was free for the lazy time
  *   dark -> blank     (helper) held, made accessible, filled with zeros and
@@ -76,7 +77,8 @@ BEGIN_C_DECLS
  * Pages of a plain slab (slabs.h) are the kernel's as long as nobody has written
  * to them: to fill them with zeros means to discard them. When such a slab is to
  * be registered, what is clean at its end is cut off, since it would be pinned
- * with the rest, and what is dark or blank is held and accessible meanwhile.
+ * with the rest, and what is dark or blank is held and accessible meanwhile, and dark
+ * from then on.
  *
  * A slab is spoilt when the program maps something else over a part of it
  * (MAP_FIXED), or does what else cannot be undone. That part is the program's;
@@ -127,17 +129,19 @@ typedef struct ucs_arena_transient {
 #define UCS_ARENA_MAX_DEFERRED 16
 
 /** Pages that handlers of signals have spoilt or freed, which have interrupted their
- *  thread in the arena, see deferred.h. A handler takes a number, writes its
- *  range, and then its flag; whoever has the lock reads them. */
+ *  thread in the arena, see deferred.h. To spoil, a handler takes a number, writes its
+ *  range, and then its flag; whoever has the lock reads them. To free, it sets bits, which
+ *  it clears where it spoils after that. */
 typedef struct ucs_arena_deferred {
     _Atomic unsigned num; /**< Numbers taken; more than there are ranges: slabs
                                that are spoilt are the program's as a whole */
+    _Atomic int      has_freed; /**< Whether there may be bits. Set with release, after
+                                     them */
     uint32_t         first[UCS_ARENA_MAX_DEFERRED];
     uint32_t         end[UCS_ARENA_MAX_DEFERRED];
-    ucs_arena_time_t freed_at[UCS_ARENA_MAX_DEFERRED]; /**< Undefined if the range
-                                                            is spoilt */
-    int              is_freed[UCS_ARENA_MAX_DEFERRED];
     _Atomic int      is_set[UCS_ARENA_MAX_DEFERRED];
+    _Atomic uint64_t *freed; /**< A bit for each page. Constant, as memory */
+    _Atomic uint64_t freed_at; /**< When the last of them was freed. Relaxed */
 } ucs_arena_deferred_t;
 
 
@@ -159,6 +163,9 @@ typedef struct ucs_arena {
     /** How often that was made earlier by others than the helper, see
      *  ucs_arena_num_wakes(). Written under the lock; relaxed */
     _Atomic uint64_t    num_wakes;
+    /** Whether what is freed of plain slabs is kept for those who allocate next, see
+     *  ucs_arena_keep(). Relaxed: nothing is read through it */
+    _Atomic int         is_kept;
     _Atomic uint64_t    answered;   /**< See the statistics. Relaxed */
     ucs_arena_deferred_t deferred;  /**< Outside of the lock, see there */
 
@@ -307,6 +314,12 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align);
  */
 void ucs_arena_missed(ucs_arena_t *arena, size_t length, ucs_arena_time_t now);
 
+/** From now on, keep memory of plain slabs that is freed for the lazy time, as that of
+ *  slabs that are registered, instead of giving it back to the kernel at once: the
+ *  program's allocator, which would have kept it, maps and unmaps it now. Any
+ *  thread. */
+void ucs_arena_keep(ucs_arena_t *arena);
+
 /** Tell that the program unmaps memory of its own that is not the arena's. As
  *  ucs_arena_allocate(), but for short memory without the lock.
  *
@@ -329,8 +342,7 @@ void ucs_arena_left(ucs_arena_t *arena, size_t length);
  *         UCS_ERR_UNSUPPORTED if the arena has ended or this is a forked child:
  *         the caller is to unmap the memory. In the handler of a signal that has
  *         interrupted this thread in the arena, the memory is freed when the thread
- *         leaves that; UCS_ERR_BUSY if that is so for many ranges: it stays live
- *         for good.
+ *         leaves that, but not live any more for it.
  */
 ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
                             ucs_arena_time_t now);
@@ -482,6 +494,13 @@ ucs_arena_find(const ucs_arena_t *arena, const void *address, size_t length)
 static UCS_F_ALWAYS_INLINE void ucs_arena_count_answered(ucs_arena_t *arena)
 {
     atomic_fetch_add_explicit(&arena->answered, 1, memory_order_relaxed);
+}
+
+/** @return whether an address is one of the arena's. Any thread. */
+static UCS_F_ALWAYS_INLINE int
+ucs_arena_has(const ucs_arena_t *arena, const void *address)
+{
+    return (uintptr_t)address - arena->slabs.base < arena->slabs.size;
 }
 
 /** What of a range is in the arena's addresses, whether live or not, open or

@@ -190,10 +190,9 @@ void ucs_arena_veil(ucs_arena_t *arena, uint32_t chain)
         (void)ucs_arena_protect(arena, block,
                                 ucs_arena_blocks_length(&arena->blocks, block),
                                 0);
+        /* A program may have written to it, though it has nothing there */
         ucs_arena_lock(arena);
-        ucs_arena_blocks_release(&arena->blocks, block,
-                                 ucs_arena_blocks_held_kind(&arena->blocks,
-                                                            block));
+        ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_DARK);
         ucs_arena_unlock(arena);
     }
 }

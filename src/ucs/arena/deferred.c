@@ -28,6 +28,38 @@ void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab)
     }
 }
 
+/* The bits of a word that are those of a range of pages */
+static uint64_t mask_of(uint32_t word, uint32_t first, uint32_t end)
+{
+    uint32_t page = word * 64;
+    uint64_t mask = UINT64_MAX;
+
+    if (first > page) {
+        mask &= UINT64_MAX << (first - page);
+    }
+    if (end < page + 64) {
+        mask &= UINT64_MAX >> (page + 64 - end);
+    }
+    return mask;
+}
+
+/* What is spoilt after it was freed is the program's */
+static void forget_freed(ucs_arena_t *arena, uint32_t first, uint32_t end)
+{
+    uint32_t word;
+
+    if (!atomic_load_explicit(&arena->deferred.has_freed,
+                              memory_order_relaxed)) {
+        return;
+    }
+
+    for (word = first / 64; word <= (end - 1) / 64; ++word) {
+        atomic_fetch_and_explicit(&arena->deferred.freed[word],
+                                  ~mask_of(word, first, end),
+                                  memory_order_relaxed);
+    }
+}
+
 void ucs_arena_defer(ucs_arena_t *arena, uint32_t first, uint32_t end)
 {
     ucs_arena_deferred_t *deferred = &arena->deferred;
@@ -37,6 +69,7 @@ void ucs_arena_defer(ucs_arena_t *arena, uint32_t first, uint32_t end)
                                                            first);
     unsigned number;
 
+    forget_freed(arena, first, end);
     /* No use that begins after this finds the registration of other pages */
     for (; slab <= last; ++slab) {
         ucs_arena_slab_spoil(&arena->slabs.slabs[slab]);
@@ -46,40 +79,48 @@ void ucs_arena_defer(ucs_arena_t *arena, uint32_t first, uint32_t end)
     number = atomic_fetch_add_explicit(&deferred->num, 1,
                                        memory_order_relaxed);
     if (number < UCS_ARENA_MAX_DEFERRED) {
-        deferred->first[number]    = first;
-        deferred->end[number]      = end;
-        deferred->is_freed[number] = 0;
+        deferred->first[number] = first;
+        deferred->end[number]   = end;
         /* Release: the range is read after this */
         atomic_store_explicit(&deferred->is_set[number], 1,
                               memory_order_release);
     }
 }
 
-ucs_status_t ucs_arena_defer_free(ucs_arena_t *arena, uint32_t first,
-                                  uint32_t end, ucs_arena_time_t now)
+void ucs_arena_defer_free(ucs_arena_t *arena, uint32_t first, uint32_t end,
+                          ucs_arena_time_t now)
 {
     ucs_arena_deferred_t *deferred = &arena->deferred;
-    unsigned number;
+    uint32_t word;
 
-    /* Relaxed, as above. No number is taken that there is no range for: what is
-     * freed is not worth it that slabs which are spoilt become the program's */
-    number = atomic_load_explicit(&deferred->num, memory_order_relaxed);
-    do {
-        if (number >= UCS_ARENA_MAX_DEFERRED) {
-            return UCS_ERR_BUSY;
+    for (word = first / 64; word <= (end - 1) / 64; ++word) {
+        /* Relaxed: see the flag */
+        atomic_fetch_or_explicit(&deferred->freed[word],
+                                 mask_of(word, first, end),
+                                 memory_order_relaxed);
+    }
+    atomic_store_explicit(&deferred->freed_at, now, memory_order_relaxed);
+    /* Release: the bits are read after this */
+    atomic_store_explicit(&deferred->has_freed, 1, memory_order_release);
+}
+
+int ucs_arena_is_freed(const ucs_arena_t *arena, uint32_t first, uint32_t end)
+{
+    const ucs_arena_deferred_t *deferred = &arena->deferred;
+    uint32_t word;
+
+    if (!atomic_load_explicit(&deferred->has_freed, memory_order_relaxed)) {
+        return 0;
+    }
+
+    for (word = first / 64; word <= (end - 1) / 64; ++word) {
+        if (atomic_load_explicit(&deferred->freed[word],
+                                 memory_order_relaxed) &
+            mask_of(word, first, end)) {
+            return 1;
         }
-    } while (!atomic_compare_exchange_weak_explicit(&deferred->num, &number,
-                                                    number + 1,
-                                                    memory_order_relaxed,
-                                                    memory_order_relaxed));
-
-    deferred->first[number]    = first;
-    deferred->end[number]      = end;
-    deferred->freed_at[number] = now;
-    deferred->is_freed[number] = 1;
-    /* Release: the range is read after this */
-    atomic_store_explicit(&deferred->is_set[number], 1, memory_order_release);
-    return UCS_OK;
+    }
+    return 0;
 }
 
 /* Wait until nobody works at pages, unless it may be this thread: then they are
@@ -166,12 +207,7 @@ static void claim_deferred(ucs_arena_t *arena, unsigned number)
         sched_yield();
     }
 
-    if (deferred->is_freed[number]) {
-        release(arena, deferred->first[number], deferred->end[number],
-                deferred->freed_at[number]);
-    } else {
-        claim(arena, deferred->first[number], deferred->end[number]);
-    }
+    claim(arena, deferred->first[number], deferred->end[number]);
     /* Relaxed: the number is set to 0 after it, with release */
     atomic_store_explicit(&deferred->is_set[number], 0, memory_order_relaxed);
 }
@@ -190,15 +226,41 @@ static void claim_slabs(ucs_arena_t *arena)
     }
 }
 
-void ucs_arena_catch_up(ucs_arena_t *arena)
+/* Free what handlers have freed. To be called under the lock */
+static void release_freed(ucs_arena_t *arena)
+{
+    ucs_arena_deferred_t *deferred = &arena->deferred;
+    uint32_t num_pages = arena->slabs.num_used << arena->blocks.slab_shift;
+    ucs_arena_time_t now = atomic_load_explicit(&deferred->freed_at,
+                                                memory_order_relaxed);
+    uint32_t page, first, length, skip;
+    uint64_t bits;
+
+    for (page = 0; page < num_pages; page += 64) {
+        if (atomic_load_explicit(&deferred->freed[page / 64],
+                                 memory_order_relaxed) == 0) {
+            continue;
+        }
+
+        bits = atomic_exchange_explicit(&deferred->freed[page / 64], 0,
+                                        memory_order_relaxed);
+        for (first = page; bits != 0; first += length) {
+            skip   = __builtin_ctzl(bits);
+            first += skip;
+            bits >>= skip;
+            length = (bits == UINT64_MAX) ? 64 : __builtin_ctzl(~bits);
+            release(arena, first, first + length, now);
+            bits   = (length == 64) ? 0 : (bits >> length);
+        }
+    }
+}
+
+/* Give the program what handlers have spoilt. To be called under the lock */
+static void claim_all(ucs_arena_t *arena)
 {
     ucs_arena_deferred_t *deferred = &arena->deferred;
     unsigned done                  = 0;
     unsigned num;
-
-    if (!ucs_arena_lock(arena)) {
-        return; /* The thread that was interrupted does it */
-    }
 
     /* A handler may come meanwhile: then there are more. Release: who takes a
      * number anew finds its flag cleared */
@@ -213,6 +275,27 @@ void ucs_arena_catch_up(ucs_arena_t *arena)
     } while (!atomic_compare_exchange_strong_explicit(
             &deferred->num, &num, 0, memory_order_acq_rel,
             memory_order_relaxed));
+}
+
+void ucs_arena_catch_up(ucs_arena_t *arena)
+{
+    ucs_arena_deferred_t *deferred = &arena->deferred;
+
+    if (!ucs_arena_lock(arena)) {
+        return; /* The thread that was interrupted does it */
+    }
+
+    /* What a handler spoils while its bits are being read here is freed all the same,
+     * and claimed again before anybody else can get it */
+    do {
+        claim_all(arena);
+        /* Acquire: the bits are read after this */
+        if (atomic_exchange_explicit(&deferred->has_freed, 0,
+                                     memory_order_acquire)) {
+            release_freed(arena);
+        }
+    } while ((atomic_load_explicit(&deferred->num, memory_order_relaxed) > 0) ||
+             atomic_load_explicit(&deferred->has_freed, memory_order_relaxed));
 
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         arena->wants_mend = 1;

@@ -37,9 +37,13 @@ void ucs_arena_defer(ucs_arena_t *arena, uint32_t first, uint32_t end);
 
 /** Free pages as soon as a thread leaves the lock. As ucs_arena_defer().
  *
- * @return UCS_ERR_BUSY if there are too many ranges. */
-ucs_status_t ucs_arena_defer_free(ucs_arena_t *arena, uint32_t first,
-                                  uint32_t end, ucs_arena_time_t now);
+ * @param [in] now  The time. */
+void ucs_arena_defer_free(ucs_arena_t *arena, uint32_t first, uint32_t end,
+                          ucs_arena_time_t now);
+
+/** @return whether handlers have freed any page of a range, and that is not done yet.
+ *          Wait-free. */
+int ucs_arena_is_freed(const ucs_arena_t *arena, uint32_t first, uint32_t end);
 
 /** Spoil and free what handlers have left. Without the lock, and not in such a handler. */
 void ucs_arena_catch_up(ucs_arena_t *arena);

@@ -53,7 +53,8 @@ static void free_run(ucs_arena_t *arena, range_t *range)
         return;
     }
 
-    if (is_plain(arena, slab)) {
+    if (is_plain(arena, slab) &&
+        !atomic_load_explicit(&arena->is_kept, memory_order_relaxed)) {
         ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
                                 1);
         range->plain[range->num_plain++] = first;
@@ -165,13 +166,10 @@ static void free_batch(ucs_arena_t *arena, range_t *range)
 /* Free some of a range. @return an error if the arena has ended */
 static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
 {
-    ucs_status_t status;
-
     if (!ucs_arena_lock(arena)) {
-        status      = ucs_arena_defer_free(arena, range->page, range->end,
-                                           range->now);
+        ucs_arena_defer_free(arena, range->page, range->end, range->now);
         range->page = range->end;
-        return status;
+        return UCS_OK;
     }
 
     if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {

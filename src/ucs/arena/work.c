@@ -339,3 +339,8 @@ ucs_arena_discard_live(ucs_arena_t *arena, void *start, size_t length)
     ucs_arena_leave_plain(arena);
     return status;
 }
+
+void ucs_arena_keep(ucs_arena_t *arena)
+{
+    atomic_store_explicit(&arena->is_kept, 1, memory_order_relaxed);
+}

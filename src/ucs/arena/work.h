@@ -37,8 +37,10 @@ static UCS_F_ALWAYS_INLINE void ucs_arena_unlock(ucs_arena_t *arena)
     ucs_arena_in_lock = 0;
     /* Relaxed: this thread sees what its own handlers have left, and handlers of
      * others are followed by a look of their threads */
-    if (ucs_unlikely(atomic_load_explicit(&arena->deferred.num,
-                                          memory_order_relaxed) > 0)) {
+    if (ucs_unlikely((atomic_load_explicit(&arena->deferred.num,
+                                           memory_order_relaxed) > 0) ||
+                     atomic_load_explicit(&arena->deferred.has_freed,
+                                          memory_order_relaxed))) {
         ucs_arena_catch_up(arena);
     }
 }

@@ -183,7 +183,6 @@ ucs_status_t fake_memory::discard(void *arg, void *start, size_t length)
         self->expect(state.is_mapped, "is discarded and not mapped", page);
         self->expect(!state.is_registered, "is discarded and registered", page);
         self->expect(!state.is_taken, "is discarded and in use", page);
-        self->expect(state.is_dirty, "is discarded and clean", page);
         self->expect(state.is_inherited, "is discarded at a fork", page);
         state.is_dirty = false;
     });
@@ -304,7 +303,8 @@ void fake_memory::zero(void *arg, void *start, size_t length)
 
         self->expect(state.access == YES, "is zeroed and not accessible", page);
         self->expect(!state.is_taken, "is zeroed and in use", page);
-        self->expect(state.is_dirty, "is zeroed and clean", page);
+        self->expect(state.is_dirty || self->m_is_late, "is zeroed and clean",
+                     page);
         self->expect(state.is_inherited, "is zeroed at a fork", page);
         state.is_dirty = false;
     });
@@ -496,8 +496,14 @@ void arena_test::check()
     EXPECT_EQ(live, now.live / PAGE);
     EXPECT_EQ(clean, now.clean / PAGE);
     EXPECT_EQ(retired, now.retired / PAGE);
-    EXPECT_EQ(dark, now.dark / PAGE);
-    EXPECT_EQ(blank, now.blank / PAGE);
+    if (m_params.is_late) {
+        /* What is blank is dark after its slab was registered, as somebody may have
+         * written to it meanwhile */
+        EXPECT_EQ(dark + blank, (now.dark + now.blank) / PAGE);
+    } else {
+        EXPECT_EQ(dark, now.dark / PAGE);
+        EXPECT_EQ(blank, now.blank / PAGE);
+    }
     EXPECT_EQ(0u, now.held);
     EXPECT_EQ(m_memory.registered(), now.registered);
     if (!has_spoilt) {

@@ -219,7 +219,9 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     make_served(arena, params, (uintptr_t)start, &layout);
     arena->publish  = params->publish;
     arena->attract  = params->attract;
-    atomic_init(&arena->is_wanted, !params->is_late);
+    arena->attracted = SIZE_MAX;
+    atomic_init(&arena->wanted, params->is_late ? SIZE_MAX :
+                                                  params->min_length);
     arena->look_at  = ucs_rcache_pred_thread_now(arena->thread);
     ucs_rcache_pred_pressure_init(&arena->pressure, arena->look_at);
     *arena->is_here = 1;
@@ -269,13 +271,16 @@ static ucs_rcache_pred_time_t get_time(const uct_predreg_arena_t *arena)
     return arena->served.now(arena->served.arg);
 }
 
-/* Have the program's allocations come here, once it uses what they may get */
-static void attract_if_wanted(uct_predreg_arena_t *arena)
+/* Have the program's allocations come here that are as long as what it communicates.
+ * Its allocator would have kept what is freed of these */
+static void attract_wanted(uct_predreg_arena_t *arena)
 {
-    if ((arena->attract != NULL) &&
-        atomic_load_explicit(&arena->is_wanted, memory_order_relaxed)) {
-        arena->attract(arena->served.min_length);
-        arena->attract = NULL;
+    size_t wanted = atomic_load_explicit(&arena->wanted, memory_order_relaxed);
+
+    if ((wanted < arena->attracted) && (arena->attract != NULL)) {
+        arena->attracted = wanted;
+        ucs_arena_keep(arena->served.super);
+        arena->attract(wanted);
     }
 }
 
@@ -294,7 +299,7 @@ static ucs_rcache_pred_time_t tend(void *arg)
         arena->look_at = now + LOOK_INTERVAL;
         give_if_short(arena, now);
     }
-    attract_if_wanted(arena);
+    attract_wanted(arena);
     due = ucs_arena_tend(arena->served.super, now);
     if (due > now) {
         atomic_store_explicit(&arena->is_supplied, 1, memory_order_relaxed);
@@ -330,34 +335,52 @@ void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
     ucs_arena_abandon(arena->served.super);
 }
 
-/* What is around the memory as well, as that is about to be registered with it */
-static void collapse(const void *address, size_t length)
+/* What is around the memory as well, as far as it is in the same slab, since it is about
+ * to be registered with it; but not what the program has given other advice for */
+static void
+collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
 {
+    uintptr_t base  = arena->regs.base;
+    uintptr_t slab  = base + ucs_rcache_pred_align_down((uintptr_t)address - base,
+                                                        arena->regs.spacing);
     uintptr_t start = ucs_rcache_pred_align_down((uintptr_t)address, HUGE_PAGE);
     uintptr_t end   = ucs_rcache_pred_align_up((uintptr_t)address + length,
                                                HUGE_PAGE);
 
-    uct_predreg_system_collapse((void*)start, end - start);
+    start = ucs_max(start, slab);
+    end   = ucs_min(end, slab + arena->regs.spacing);
+    if (!uct_predreg_altered_has(&arena->served.is_advised, start, end)) {
+        uct_predreg_system_collapse((void*)start, end - start);
+    }
+}
+
+/* Note the length of what is communicated, if that is news to the helper. @return
+ * whether it is */
+static int note_wanted(uct_predreg_arena_t *arena, size_t length)
+{
+    size_t wanted = atomic_load_explicit(&arena->wanted, memory_order_relaxed);
+
+    if (ucs_likely((length >= wanted) || (length < arena->served.min_length))) {
+        return 0;
+    }
+
+    /* Of two threads one may be forgotten: it comes again */
+    atomic_store_explicit(&arena->wanted, length, memory_order_relaxed);
+    return 1;
 }
 
 void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
                             size_t length)
 {
-    int is_wanted = ucs_arena_want(arena->served.super, address, length);
-
-    if (is_wanted) {
+    if (ucs_arena_want(arena->served.super, address, length)) {
         /* Now, since it is registered by itself in a moment, and stays then what it
          * is, for all uses to come */
-        collapse(address, length);
+        collapse(arena, address, length);
+    } else if (ucs_arena_has(arena->served.super, address) ||
+               !note_wanted(arena, length)) {
+        return;
     }
-    if ((is_wanted || (length >= arena->served.min_length)) &&
-        !atomic_load_explicit(&arena->is_wanted, memory_order_relaxed)) {
-        atomic_store_explicit(&arena->is_wanted, 1, memory_order_relaxed);
-        is_wanted = 1;
-    }
-    if (is_wanted) {
-        arena->served.wake(arena->served.arg);
-    }
+    arena->served.wake(arena->served.arg);
 }
 
 /* A domain that is added */

@@ -52,11 +52,12 @@ typedef struct uct_predreg_arena_params {
      *  all locks, once a second, with ops.arg: a use that is answered tells
      *  nobody. NULL: nobody is shown them */
     void                        (*publish)(void *arg);
-    /** Let the program allocate in such a way that the arena gets to see it. Called
-     *  with min_length, by the helper thread outside of all locks: at first, or if
-     *  late, when the program has communicated memory of that length, or of the
-     *  arena. NULL: it does so anyway */
-    void                        (*attract)(size_t min_length);
+    /** Let the program map what it allocates of a length and more, so that the arena
+     *  gets to see it. Called by the helper thread outside of all locks: at first with
+     *  min_length, or if late, with the length of what the program has communicated
+     *  that was not the arena's, each time that this is less than before. NULL: it
+     *  does so anyway */
+    void                        (*attract)(size_t length);
 } uct_predreg_arena_params_t;
 
 
@@ -77,15 +78,15 @@ typedef struct uct_predreg_arena {
     ucs_rcache_pred_thread_t *thread; /**< Constant */
     void                     (*publish)(void *arg); /**< See the parameters.
                                                          Constant */
-    void                     (*attract)(size_t min_length); /**< Likewise. The
-                                                         helper's; NULL once it was
-                                                         called */
-    _Atomic int              is_wanted; /**< Whether the program has communicated
-                                             what the arena may have. Written by
-                                             any thread, relaxed: nothing is read
-                                             through it */
+    void                     (*attract)(size_t length); /**< Likewise. Constant */
     unsigned                 access;  /**< What registrations of slabs allow.
                                            Constant */
+    size_t                   attracted; /**< The least length that it was called with;
+                                             SIZE_MAX: it was not. The helper's */
+    /** The least length of what the program has communicated that is not the arena's,
+     *  min_length and more; SIZE_MAX: there was none. Written by any thread, relaxed:
+     *  nothing is read through it */
+    _Atomic size_t           wanted;
     /** Whether this process is the one that the arena belongs to: a page that
      *  the kernel fills with zeros in a forked child, since memory hooks may be
      *  called there before any handler of the fork. Constant here, 1. */

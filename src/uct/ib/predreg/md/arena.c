@@ -38,6 +38,10 @@
  * verbs.h, from version 35 on */
 #define FORK_UNNEEDED 2
 
+/* As far as glibc raises its threshold: DEFAULT_MMAP_THRESHOLD_MAX of its malloc.c,
+ * 2.3 and later, where a word has 8 bytes */
+#define MAX_THRESHOLD (32ul << 20)
+
 #define VARIABLE "UCX_RCACHE_PRED_ARENA"
 
 
@@ -113,17 +117,24 @@ static int is_set_by_user(const char *variable, const char *tunable)
 }
 
 /* glibc maps what is longer than a threshold, and raises that to the length of
- * what was freed: then it comes from its heap. Once it is set, it stays (mallopt(3)),
- * as does the length from which on free memory at the end of the heap goes back, at
- * what it was raised to. What is free in the heap by now would stay there, since what
- * it is kept for is mapped from now on */
+ * what was freed: then it comes from its heap. Once it is set, it stays, and the
+ * length from which on free memory at the end of the heap goes back is not twice as
+ * long by itself any more (mallopt(3)): it gets what it could have risen to. What is
+ * free in the heap by now would stay there, since what it is kept for is mapped from
+ * now on */
 static void set_malloc_threshold(size_t threshold)
 {
-    if (!is_set_by_user("MALLOC_MMAP_THRESHOLD_",
-                        "glibc.malloc.mmap_threshold") &&
-        (mallopt(M_MMAP_THRESHOLD, threshold) == 1)) {
-        (void)malloc_trim(threshold);
+    if (is_set_by_user("MALLOC_MMAP_THRESHOLD_",
+                       "glibc.malloc.mmap_threshold") ||
+        (mallopt(M_MMAP_THRESHOLD, ucs_min(threshold, MAX_THRESHOLD)) != 1)) {
+        return;
     }
+
+    if (!is_set_by_user("MALLOC_TRIM_THRESHOLD_",
+                        "glibc.malloc.trim_threshold")) {
+        mallopt(M_TRIM_THRESHOLD, 2 * MAX_THRESHOLD);
+    }
+    (void)malloc_trim(threshold);
 }
 
 static void get_params(uct_predreg_core_t *core,

@@ -35,7 +35,7 @@ void served_test::make(bool is_strict, bool is_supplied, bool is_late)
     const test_served_ops_t ops = {mem_reg, mem_dereg, reserve, release, publish,
                                    attract, this};
 
-    attracted = 0;
+    attracted = SIZE_MAX;
     m_is_late = is_late;
     ASSERT_EQ(UCS_OK, served_make(SLABS * SLAB, SLAB, MIN, is_strict, is_late,
                                   ACCESS, &ops, &m_served));
@@ -59,12 +59,12 @@ void served_test::tend(uint64_t later)
     }
 }
 
-std::atomic<unsigned> served_test::attracted;
+std::atomic<size_t> served_test::attracted;
 
-void served_test::attract(size_t min_length)
+void served_test::attract(size_t length)
 {
-    EXPECT_EQ(MIN, min_length);
-    ++attracted;
+    EXPECT_GT(attracted, length);
+    attracted = length;
 }
 
 void *served_test::map(size_t length)

@@ -65,10 +65,11 @@ protected:
     static ucs_status_t reserve(void *arg, size_t length);
     static void release(void *arg, size_t length);
     static void publish(void *arg);
-    static void attract(size_t min_length);
+    static void attract(size_t length);
 
-    static std::atomic<unsigned> attracted; /* How often the program was asked to
-                                               come here with its allocations */
+    static std::atomic<size_t> attracted; /* The least length of allocations that the
+                                             program was asked to map; SIZE_MAX: it
+                                             was not */
 
     test_served_t         *m_served;
     std::vector<std::unique_ptr<domain_t>> m_domains;

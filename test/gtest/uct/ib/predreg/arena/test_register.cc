@@ -10,6 +10,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <chrono>
 #include <thread>
@@ -293,22 +294,25 @@ TEST_F(test_arena_register, late_access) {
     EXPECT_EQ(0u, m_reserved);
 }
 
-/* The program's allocations are asked for when it has used such memory */
+/* The program's allocations are asked for when it has used such memory, and shorter ones
+ * when it has used these */
 TEST_F(test_arena_register, allocations_are_attracted) {
-    char *outside = (char*)mmap(nullptr, MIN, RW, MAP_PRIVATE | MAP_ANONYMOUS,
-                                -1, 0);
+    char *outside = (char*)mmap(nullptr, 4 * MIN, RW,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     make(false, true, true);
     ASSERT_EQ(UCS_OK, served_start(m_served));
     served_await_supply(m_served);
     EXPECT_EQ(nullptr, begin(0, outside, MIN - 1));
+    EXPECT_EQ(nullptr, begin(0, map(MIN), MIN));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_EQ(0u, attracted);
-    EXPECT_EQ(nullptr, begin(0, outside, MIN));
-    for (unsigned i = 0; (i < 3000) && (attracted == 0); ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(SIZE_MAX, attracted);
+    for (size_t length : {3 * MIN, 4 * MIN, MIN}) {
+        EXPECT_EQ(nullptr, begin(0, outside, length));
+        for (unsigned i = 0; (i < 3000) && (attracted > length); ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        EXPECT_EQ(std::min(length, 3 * MIN), attracted);
     }
-    EXPECT_EQ(nullptr, begin(0, outside, MIN));
     served_stop(m_served);
-    EXPECT_EQ(1u, attracted);
-    munmap(outside, MIN);
+    munmap(outside, 4 * MIN);
 }
