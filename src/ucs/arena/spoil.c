@@ -12,11 +12,18 @@
 #include <sched.h>
 
 
+/* So often a handler that has interrupted its thread at work looks whether others have
+ * let go of memory, who would go on to change it after the handler has mapped something
+ * else there: some milliseconds, in which the helper protects or fills a block */
+#define MAX_YIELDS 10000
+
 /* Give pages of a slab to the program, when nobody works at them. A slab that
  * was given back meanwhile is spoilt anew */
 static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
                                uint32_t first, uint32_t end)
 {
+    unsigned num_yields = 0;
+
     for (;;) {
         if (!ucs_arena_lock(arena)) {
             ucs_arena_defer(arena, first, end);
@@ -35,9 +42,9 @@ static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
         }
 
         ucs_arena_unlock(arena);
-        if (ucs_arena_in_work) {
-            /* It may be this thread that holds them, which does not go on before
-             * the handler has returned */
+        if (ucs_arena_in_work && (++num_yields > MAX_YIELDS)) {
+            /* It seems to be this thread that holds them, which does not go on
+             * before the handler has returned */
             ucs_arena_defer(arena, first, end);
             ucs_arena_catch_up(arena);
             return UCS_OK;
