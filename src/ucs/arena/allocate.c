@@ -73,7 +73,8 @@ static void make_live(ucs_arena_t *arena, uint32_t block, uint32_t first,
     look_ahead(arena);
 }
 
-/* Pages that became live cannot be made accessible: nobody gets them */
+/* The kernel refuses to make pages accessible that became live just now: they become
+ * free again, of the kind that they were, and the request is refused */
 static void give_up(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t first,
                     uint32_t length)
 {
@@ -160,7 +161,8 @@ static uint32_t take(ucs_arena_t *arena, const request_t *request, int is_last,
     return first;
 }
 
-/* Make pages live, of a plain slab that is opened for them if need be */
+/* Make pages live. If no slab has room and slabs are registered late, this thread opens
+ * a plain one for them */
 static uint32_t allocate(ucs_arena_t *arena, const request_t *request,
                          ucs_arena_kind_t *kind_p)
 {

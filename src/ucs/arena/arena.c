@@ -201,7 +201,8 @@ void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats)
     *stats         = arena->stats;
     stats->live    = ucs_arena_bytes(arena, arena->blocks.num_live);
     stats->held    = ucs_arena_bytes(arena, arena->blocks.num_held);
-    stats->clean   = ucs_arena_bytes(arena, ucs_arena_num_ready(arena));
+    stats->clean   = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_CLEAN] +
+                                            num[UCS_ARENA_KIND_FRESH]);
     stats->retired = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_RETIRED]);
     stats->dark    = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_DARK]);
     stats->blank   = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_BLANK]);

@@ -93,7 +93,7 @@ static void take_away(ucs_arena_t *arena, range_t *range)
  * goes on. @return whether they are blank */
 static int unmap_plain(ucs_arena_t *arena, uint32_t block)
 {
-    void *address = ucs_arena_address(arena, block);
+    void *address  = ucs_arena_address(arena, block);
     uint32_t pages = ucs_arena_blocks_length(&arena->blocks, block);
     size_t length  = ucs_arena_bytes(arena, pages);
 
@@ -142,7 +142,8 @@ static void free_plain(ucs_arena_t *arena, range_t *range)
     }
 }
 
-/* Free some of a range. To be called under the lock */
+/* Make the next live pages of a range idle, or hold them for the caller, who then has
+ * them protected or taken away. To be called under the lock */
 static void free_batch(ucs_arena_t *arena, range_t *range)
 {
     unsigned steps;

@@ -248,7 +248,8 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     ++ucs_arena_in_work;
     for (slab = arena->slabs.num_used; (slab-- > 0) && (given < bytes);) {
         length = ucs_arena_slab_length(&arena->slabs.slabs[slab]);
-        /* A plain slab has no memory but what was freed just now */
+        /* To close a plain slab would give nothing back: it has no memory but what
+         * was freed in the last milliseconds */
         if (arena->slabs.slabs[slab].is_registered &&
             close_slab(arena, slab)) {
             given += length;

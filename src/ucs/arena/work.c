@@ -52,27 +52,21 @@ int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab)
     uint64_t left    = ucs_arena_blocks_num_free(&arena->blocks) - pages;
     size_t committed = arena->stats.committed - ucs_arena_bytes(arena, pages);
 
-    /* One that is registered late is so again when it is used, and a long one can
-     * be followed by a short one */
-    if ((arena->params.is_late && arena->slabs.slabs[slab].is_registered) ||
-        (!arena->params.is_late && (pages > next_slab(arena, committed)))) {
-        return 1;
-    }
+    if (arena->params.is_late) {
+        /* What was registered is so again when it is used */
+        if (arena->slabs.slabs[slab].is_registered) {
+            return 1;
+        }
 
-    /* See ucs_arena_wants_slab() */
-    if (arena->params.is_late && (pages >= arena->longest) &&
-        (arena->blocks.num_empty <= 2)) {
-        return 0;
+        /* See ucs_arena_wants_slab() */
+        if ((pages >= arena->longest) && (arena->blocks.num_empty <= 2)) {
+            return 0;
+        }
+    } else if (pages > next_slab(arena, committed)) {
+        return 1; /* A shorter one is opened in its place */
     }
 
     return left >= mark_of(arena, arena->params.high_water, committed);
-}
-
-uint64_t ucs_arena_num_ready(const ucs_arena_t *arena)
-{
-    const uint64_t *num = arena->blocks.num;
-
-    return num[UCS_ARENA_KIND_CLEAN] + num[UCS_ARENA_KIND_FRESH];
 }
 
 ucs_arena_kind_t ucs_arena_ready_kind(const ucs_arena_t *arena, uint32_t slab)
@@ -291,7 +285,8 @@ ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab)
 
 ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)
 {
-    /* This may be the helper, or the handler of a signal that has interrupted it */
+    /* Nobody waits here: this thread may itself be the helper, which has the lock, as
+     * when an operation of the arena maps memory */
     if (pthread_mutex_trylock(&arena->work) != 0) {
         return UCS_ERR_BUSY;
     }

@@ -96,9 +96,6 @@ int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab);
 /** Let the helper make room for so many pages in one block. Under the lock. */
 void ucs_arena_demand(ucs_arena_t *arena, uint32_t pages);
 
-/** @return pages that are ready: clean or fresh. Under the lock. */
-uint64_t ucs_arena_num_ready(const ucs_arena_t *arena);
-
 /** @return the kind of what is ready in a slab. The helper. */
 ucs_arena_kind_t ucs_arena_ready_kind(const ucs_arena_t *arena, uint32_t slab);
 

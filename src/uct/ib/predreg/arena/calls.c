@@ -656,7 +656,8 @@ int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
         return 0;
     }
 
-    /* For the kernel it is still there, and may be somebody else's soon */
+    /* The kernel would do it, as the pages are there still, and the program's next
+     * mapping, which may get them, would be protected or locked */
     if (!is_live(served, &part)) {
         return ENOMEM;
     }

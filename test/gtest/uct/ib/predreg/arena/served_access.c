@@ -204,8 +204,9 @@ int served_madvise(test_served_t *served, void *address, size_t length,
     return syscall(SYS_madvise, address, length, advice);
 }
 
-int served_mprotect(test_served_t *served, void *address, size_t length,
-                    int prot)
+/* As the functions of libc do, see preload_libc.c */
+static int
+may_alter(test_served_t *served, const void *address, size_t length)
 {
     int error = *served->is_here ?
                         uct_predreg_arena_alter(&served->served, address,
@@ -214,6 +215,14 @@ int served_mprotect(test_served_t *served, void *address, size_t length,
 
     if (error != 0) {
         errno = error;
+    }
+    return error == 0;
+}
+
+int served_mprotect(test_served_t *served, void *address, size_t length,
+                    int prot)
+{
+    if (!may_alter(served, address, length)) {
         return -1;
     }
     return syscall(SYS_mprotect, address, length, prot);
@@ -221,13 +230,7 @@ int served_mprotect(test_served_t *served, void *address, size_t length,
 
 int served_mlock(test_served_t *served, const void *address, size_t length)
 {
-    int error = *served->is_here ?
-                        uct_predreg_arena_alter(&served->served, address,
-                                                length) :
-                        0;
-
-    if (error != 0) {
-        errno = error;
+    if (!may_alter(served, address, length)) {
         return -1;
     }
     return syscall(SYS_mlock, address, length);
