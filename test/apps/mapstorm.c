@@ -5,7 +5,7 @@
 /*
  * A storm of signals whose handler does to memory of the program what the kernel
  * offers: maps a file over a part of it, unmaps a part, has it read as zero, makes
- * it shorter. Meanwhile the program maps and unmaps other memory all the time, so
+ * it shorter, unmaps it and maps other memory there, several times. Meanwhile the program maps and unmaps other memory all the time, so
  * that many of the signals come while it is in the library. After each the program
  * looks at every byte, and whether memory that has other pages now is still in a
  * registration that was made before.
@@ -29,6 +29,7 @@
 #define OTHER    (256ul << 10) /* Of what is mapped meanwhile */
 #define ROUNDS   4000
 #define INTERVAL 50
+#define REPLACES 8 /* How often memory is replaced */
 #define FLAGS    (UCT_MD_MEM_ACCESS_RMA | UCT_MD_MEM_FLAG_HIDE_ERRORS)
 
 #define CHECK(_cond) \
@@ -43,11 +44,13 @@ enum {
     UNMAP,
     DISCARD,
     SHORTEN,
+    REPLACE,
     NUM_KINDS
 };
 
 static const char *const kind_names[] = {
-    "map a file over a part", "unmap a part", "discard a part", "shorten"
+    "map a file over a part", "unmap a part", "discard a part", "shorten",
+    "replace"
 };
 
 /* Memory for the handler; NULL: none. Written by the program while it is NULL, and
@@ -55,8 +58,28 @@ static const char *const kind_names[] = {
 static char *volatile volunteer;
 static volatile sig_atomic_t kind;
 static volatile sig_atomic_t result; /* errno of the call */
+/* How often the handler has replaced it: that is in its first byte. The handler's, and
+ * set to 0 by the program while there is no memory for it */
+static volatile sig_atomic_t num_replaced;
+static volatile sig_atomic_t num_lost; /* What it has written there was not found */
 static int file;
 
+
+/* Unmap memory, and map other memory there. @return whether that has failed */
+static int replace(char *memory)
+{
+    if ((num_replaced > 0) && (memory[0] != num_replaced)) {
+        ++num_lost;
+    }
+    if ((munmap(memory, LENGTH) != 0) ||
+        (mmap(memory, LENGTH, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != memory)) {
+        return 1;
+    }
+
+    memory[0] = ++num_replaced;
+    return 0;
+}
 
 static void on_signal(int signum)
 {
@@ -82,10 +105,15 @@ static void on_signal(int signum)
     case SHORTEN:
         failed = (mremap(memory, LENGTH, PART, 0) != memory);
         break;
+    case REPLACE:
+        failed = replace(memory);
+        break;
     }
-    result    = failed ? errno : 0;
-    volunteer = NULL;
-    errno     = saved_errno;
+    result = failed ? errno : 0;
+    if (failed || (kind != REPLACE) || (num_replaced == REPLACES)) {
+        volunteer = NULL;
+    }
+    errno = saved_errno;
 }
 
 /* The first memory domain of a component */
@@ -181,9 +209,21 @@ static int is_together(uct_md_h md, char *one, char *other)
     return memhs[0] == memhs[1];
 }
 
+/* @return what is wrong with memory that was replaced */
+static const char *look_at_replaced(const char *memory)
+{
+    if ((num_lost > 0) || (memory[0] != REPLACES)) {
+        return "what the handler has written";
+    }
+    return is_all(memory + 1, LENGTH - 1, 0) ? NULL : "bytes behind that";
+}
+
 /* @return what is wrong */
 static const char *look(uct_md_h md, char *memory)
 {
+    if (kind == REPLACE) {
+        return look_at_replaced(memory);
+    }
     if (!is_all(memory, PART, 1)) {
         return "bytes before it";
     }
@@ -202,6 +242,23 @@ static const char *look(uct_md_h md, char *memory)
         return "bytes that were discarded";
     }
     return NULL;
+}
+
+/* Unmap what the handler has left: UCX may have mapped something where there is nothing */
+static void give_back(char *memory)
+{
+    if (result != 0) {
+        munmap(memory, LENGTH);
+        return;
+    }
+
+    munmap(memory, PART);
+    if ((kind != UNMAP) && (kind != SHORTEN)) {
+        munmap(memory + PART, PART);
+    }
+    if (kind != SHORTEN) {
+        munmap(memory + 2 * PART, LENGTH - 2 * PART);
+    }
 }
 
 /* Wait for a signal, in the library for the most part */
@@ -238,8 +295,9 @@ int main(int argc, char **argv)
         memset(memory, 1, LENGTH);
         num_together += is_together(md, memory, memory + PART);
         block(SIG_UNBLOCK);
-        kind      = i % NUM_KINDS;
-        volunteer = memory;
+        kind         = i % NUM_KINDS;
+        num_replaced = 0;
+        volunteer    = memory;
         be_busy();
 
         block(SIG_BLOCK);
@@ -251,7 +309,7 @@ int main(int argc, char **argv)
                         kind_names[kind], i, wrong);
             }
         }
-        munmap(memory, (kind == SHORTEN) && !result ? PART : LENGTH);
+        give_back(memory);
         block(SIG_UNBLOCK);
     }
     block(SIG_BLOCK);

@@ -12,16 +12,6 @@
 #include <ucs/sys/math.h>
 
 
-/* To be called under the lock */
-static void forget_slab(ucs_arena_t *arena, uint32_t slab)
-{
-    if (arena->blocks.usage[slab].is_spoilt) {
-        ucs_arena_slab_mend(&arena->slabs.slabs[slab]);
-        --arena->num_spoilt;
-    }
-    ucs_arena_blocks_close(&arena->blocks, slab);
-}
-
 /* Forget the held blocks of a slab that is closed.
  * @param [in] status  Whether its memory could be taken away */
 static void forget(ucs_arena_t *arena, uint32_t slab, uint32_t first,
@@ -34,7 +24,8 @@ static void forget(ucs_arena_t *arena, uint32_t slab, uint32_t first,
         next = first + ucs_arena_blocks_length(&arena->blocks, first);
         ucs_arena_blocks_drop(&arena->blocks, first);
     }
-    forget_slab(arena, slab);
+    ucs_arena_forget(arena, slab);
+    arena->moving = UCS_ARENA_NO_SLAB;
     ++arena->stats.slabs_closed;
     arena->stats.failures += (status != UCS_OK);
     ucs_arena_note_slabs(arena);
@@ -48,6 +39,22 @@ static int hide(ucs_arena_t *arena, ucs_arena_slab_t *slab)
 
     ucs_arena_lock(arena);
     is_hidden = ucs_arena_slab_hide(slab);
+    ucs_arena_unlock(arena);
+    return is_hidden;
+}
+
+/* Let a slab not be found any more which is to be given back, and let those wait who map
+ * something to the rest of its addresses. @return 0 if they have, or it is in use */
+static int hide_whole(ucs_arena_t *arena, uint32_t slab)
+{
+    int is_hidden;
+
+    ucs_arena_lock(arena);
+    is_hidden = !arena->blocks.usage[slab].is_spoilt &&
+                ucs_arena_slab_hide(&arena->slabs.slabs[slab]);
+    if (is_hidden) {
+        arena->moving = slab;
+    }
     ucs_arena_unlock(arena);
     return is_hidden;
 }
@@ -66,7 +73,7 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
         return 0;
     }
 
-    if (!hide(arena, shown)) {
+    if (!hide_whole(arena, slab)) {
         goto err_scatter;
     }
 
@@ -81,6 +88,7 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
 
 err_publish:
     ucs_arena_lock(arena);
+    arena->moving = UCS_ARENA_NO_SLAB;
     ucs_arena_slab_publish(shown);
     ++arena->stats.failures;
     ucs_arena_unlock(arena);
@@ -145,9 +153,6 @@ mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
     }
 
     ucs_arena_lock(arena);
-    if (status == UCS_OK) {
-        forget_slab(arena, slab);
-    }
     ucs_arena_note_slabs(arena);
     ucs_arena_unlock(arena);
 

@@ -261,15 +261,23 @@ void ucs_arena_moved(ucs_arena_t *arena)
     ucs_arena_unlock(arena);
 }
 
+void ucs_arena_forget(ucs_arena_t *arena, uint32_t slab)
+{
+    if (arena->blocks.usage[slab].is_spoilt) {
+        ucs_arena_slab_mend(&arena->slabs.slabs[slab]);
+        --arena->num_spoilt;
+    }
+    ucs_arena_blocks_close(&arena->blocks, slab);
+}
+
 ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab)
 {
-    const ucs_arena_usage_t *usage = &arena->blocks.usage[slab];
     ucs_status_t status;
-    int is_free;
+    int is_spoilt, is_free;
 
     ucs_arena_lock(arena);
-    is_free = !usage->is_spoilt ||
-              ucs_arena_blocks_is_gone(&arena->blocks, slab);
+    is_spoilt = arena->blocks.usage[slab].is_spoilt;
+    is_free   = !is_spoilt || ucs_arena_blocks_is_gone(&arena->blocks, slab);
     if (is_free) {
         arena->moving = slab;
     }
@@ -279,7 +287,14 @@ ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab)
     }
 
     status = ucs_arena_slabs_clear(&arena->slabs, &arena->ops, slab);
-    ucs_arena_moved(arena);
+
+    /* Both at once: who waits to map something there spoils it anew */
+    ucs_arena_lock(arena);
+    arena->moving = UCS_ARENA_NO_SLAB;
+    if (is_spoilt && (status == UCS_OK)) {
+        ucs_arena_forget(arena, slab);
+    }
+    ucs_arena_unlock(arena);
     return status;
 }
 

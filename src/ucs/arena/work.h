@@ -120,8 +120,11 @@ void ucs_arena_note_slabs(ucs_arena_t *arena);
 /** Memory was given to the slab that is noted as moving, or taken away. */
 void ucs_arena_moved(ucs_arena_t *arena);
 
-/** Take the memory of a bare slab away, unless the program has some of it. The
- *  helper, without the lock. @return UCS_ERR_BUSY if it has; else what the
+/** A slab is vacant, and whole. Under the lock. */
+void ucs_arena_forget(ucs_arena_t *arena, uint32_t slab);
+
+/** Take the memory of a bare slab away, unless the program has some of it; if it was
+ *  spoilt, it is vacant then. The helper, without the lock. @return UCS_ERR_BUSY if it has; else what the
  *  operation has returned. */
 ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab);
 

@@ -6,6 +6,8 @@
 
 #include "arena_test.h"
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 /* What the program maps over memory of the arena, and memory that grows where
@@ -298,6 +300,45 @@ TEST_F(test_arena_spoil, while_it_is_opened) {
         free_page(7, 3);
         tend();
         EXPECT_EQ("clean 64", states()) << name;
+        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+        arena_destroy(m_arena);
+        m_arena = nullptr;
+    }
+}
+
+/* A slab that is the arena's again, for which a thread waits to map something there: it
+ * sees the slab before it is vacant, or after that, and nothing between. Often, since few
+ * threads come in time */
+TEST_F(test_arena_spoil, while_it_becomes_vacant) {
+    for (unsigned i = 0; i < 2000; ++i) {
+        make_with(0);
+        allocate(1);
+        tend();
+        allocate(1);
+        spoil(0, 1);
+        free_page(0, SLAB);
+        std::atomic<bool> is_there{false};
+        m_memory.m_during = [&](const char *now) {
+            if ((std::string("unmap") != now) || m_thread.joinable()) {
+                return;
+            }
+            m_thread          = std::thread([&]() {
+                is_there = true;
+                EXPECT_EQ(UCS_OK, arena_spoil(m_arena, m_memory.address_of(7),
+                                              3 * PAGE));
+            });
+            while (!is_there) {
+                std::this_thread::yield();
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(5));
+        };
+        arena_tend(m_arena, m_now);
+        join(7, 3);
+        tend();
+        ASSERT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(7), PAGE));
+        ASSERT_EQ(3u * PAGE, stats().live);
+        free_page(7, 3);
+        tend();
         EXPECT_EQ(UCS_OK, arena_stop(m_arena));
         arena_destroy(m_arena);
         m_arena = nullptr;
