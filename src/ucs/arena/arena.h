@@ -131,7 +131,7 @@ typedef struct ucs_arena_transient {
 /** Pages that handlers of signals have spoilt or freed, which have interrupted their
  *  thread in the arena, see deferred.h. To spoil, a handler takes a number, writes its
  *  range, and then its flag; whoever has the lock reads them. To free, it sets bits, which
- *  it clears where it spoils after that. */
+ *  it clears where it spoils after that: so nobody frees them before it has returned. */
 typedef struct ucs_arena_deferred {
     _Atomic unsigned num; /**< Numbers taken; more than there are ranges: slabs
                                that are spoilt are the program's as a whole */
@@ -142,6 +142,9 @@ typedef struct ucs_arena_deferred {
     _Atomic int      is_set[UCS_ARENA_MAX_DEFERRED];
     _Atomic uint64_t *freed; /**< A bit for each page. Constant, as memory */
     _Atomic uint64_t freed_at; /**< When the last of them was freed. Relaxed */
+    _Atomic unsigned num_away; /**< Threads whose handlers have set bits, and may go on to
+                                    spoil them. Raised before the bits are set, which are
+                                    read before it; lowered when the thread is back */
 } ucs_arena_deferred_t;
 
 

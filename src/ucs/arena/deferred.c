@@ -16,6 +16,8 @@ __thread volatile int ucs_arena_in_lock
         __attribute__((tls_model("initial-exec")));
 __thread volatile int ucs_arena_in_work
         __attribute__((tls_model("initial-exec")));
+__thread volatile int ucs_arena_is_away
+        __attribute__((tls_model("initial-exec")));
 
 
 void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab)
@@ -43,8 +45,7 @@ static uint64_t mask_of(uint32_t word, uint32_t first, uint32_t end)
     return mask;
 }
 
-/* What is spoilt after it was freed is the program's */
-static void forget_freed(ucs_arena_t *arena, uint32_t first, uint32_t end)
+void ucs_arena_forget_freed(ucs_arena_t *arena, uint32_t first, uint32_t end)
 {
     uint32_t word;
 
@@ -69,7 +70,7 @@ void ucs_arena_defer(ucs_arena_t *arena, uint32_t first, uint32_t end)
                                                            first);
     unsigned number;
 
-    forget_freed(arena, first, end);
+    ucs_arena_forget_freed(arena, first, end);
     /* No use that begins after this finds the registration of other pages */
     for (; slab <= last; ++slab) {
         ucs_arena_slab_spoil(&arena->slabs.slabs[slab]);
@@ -93,11 +94,17 @@ void ucs_arena_defer_free(ucs_arena_t *arena, uint32_t first, uint32_t end,
     ucs_arena_deferred_t *deferred = &arena->deferred;
     uint32_t word;
 
+    if (!ucs_arena_is_away) {
+        ucs_arena_is_away = 1;
+        /* Relaxed: see the bits */
+        atomic_fetch_add_explicit(&deferred->num_away, 1,
+                                  memory_order_relaxed);
+    }
     for (word = first / 64; word <= (end - 1) / 64; ++word) {
-        /* Relaxed: see the flag */
+        /* Release: who reads the bits sees that this thread is away */
         atomic_fetch_or_explicit(&deferred->freed[word],
                                  mask_of(word, first, end),
-                                 memory_order_relaxed);
+                                 memory_order_release);
     }
     atomic_store_explicit(&deferred->freed_at, now, memory_order_relaxed);
     /* Release: the bits are read after this */
@@ -123,33 +130,42 @@ int ucs_arena_is_freed(const ucs_arena_t *arena, uint32_t first, uint32_t end)
     return 0;
 }
 
-/* Wait until nobody works at pages, unless it may be this thread: then they are
- * the program's when it lets go of them. To be called under the lock, which it
- * leaves meanwhile; handlers go on to leave their ranges */
-static void wait_for(ucs_arena_t *arena, uint32_t slab, uint32_t first,
-                     uint32_t end)
+/* Whether somebody else works at pages, which are the program's when he lets go of them:
+ * not at a fork, nor where it may be this thread. To be called under the lock */
+static int is_held(const ucs_arena_t *arena, uint32_t slab, uint32_t first,
+                   uint32_t end)
 {
-    while (!ucs_arena_in_work && (arena->withheld == UCS_ARENA_NO_PAGE) &&
+    return !ucs_arena_in_work && (arena->withheld == UCS_ARENA_NO_PAGE) &&
            ((arena->moving == slab) ||
-            ucs_arena_blocks_has_held(&arena->blocks, first, end))) {
-        pthread_mutex_unlock(&arena->lock);
-        sched_yield();
-        pthread_mutex_lock(&arena->lock);
-    }
+            ucs_arena_blocks_has_held(&arena->blocks, first, end));
 }
 
-/* Give pages to the program. To be called under the lock */
-static void claim(ucs_arena_t *arena, uint32_t first, uint32_t end)
+/* Give pages to the program. To be called under the lock.
+ * @param [in] may_wait  Whether to leave the lock until nobody works at them; handlers go
+ *                       on to leave their ranges meanwhile
+ * @return whether all are the program's now */
+static int claim(ucs_arena_t *arena, uint32_t first, uint32_t end, int may_wait)
 {
+    int is_done = 1;
     uint32_t slab, part_end;
 
     for (; first < end; first = part_end) {
         slab     = ucs_arena_blocks_slab(&arena->blocks, first);
         part_end = ucs_min(end, (slab + 1) << arena->blocks.slab_shift);
         ucs_arena_mark_spoilt(arena, slab);
-        wait_for(arena, slab, first, part_end);
-        ucs_arena_blocks_claim(&arena->blocks, first, part_end);
+        while (may_wait && is_held(arena, slab, first, part_end)) {
+            pthread_mutex_unlock(&arena->lock);
+            sched_yield();
+            pthread_mutex_lock(&arena->lock);
+        }
+
+        if (is_held(arena, slab, first, part_end)) {
+            is_done = 0;
+        } else {
+            ucs_arena_blocks_claim(&arena->blocks, first, part_end);
+        }
     }
+    return is_done;
 }
 
 void ucs_arena_note_retired(ucs_arena_t *arena, ucs_arena_time_t now)
@@ -196,8 +212,9 @@ static void release(ucs_arena_t *arena, size_t page, size_t end,
     }
 }
 
-/* Of a handler that has written its range, or is about to: nobody lets it wait */
-static void claim_deferred(ucs_arena_t *arena, unsigned number)
+/* Of a handler that has written its range, or is about to: nobody lets it wait. To be
+ * called under the lock */
+static int claim_deferred(ucs_arena_t *arena, unsigned number, int may_wait)
 {
     ucs_arena_deferred_t *deferred = &arena->deferred;
 
@@ -207,80 +224,134 @@ static void claim_deferred(ucs_arena_t *arena, unsigned number)
         sched_yield();
     }
 
-    claim(arena, deferred->first[number], deferred->end[number]);
-    /* Relaxed: the number is set to 0 after it, with release */
-    atomic_store_explicit(&deferred->is_set[number], 0, memory_order_relaxed);
+    return claim(arena, deferred->first[number], deferred->end[number],
+                 may_wait);
+}
+
+static int claim_ranges(ucs_arena_t *arena, unsigned number, unsigned end,
+                        int may_wait)
+{
+    int is_done = 1;
+
+    for (; number < end; ++number) {
+        is_done &= claim_deferred(arena, number, may_wait);
+    }
+    return is_done;
 }
 
 /* There were too many ranges: each slab that was spoilt is the program's as a
  * whole. To be called under the lock */
-static void claim_slabs(ucs_arena_t *arena)
+static int claim_slabs(ucs_arena_t *arena, int may_wait)
 {
+    int is_done = 1;
     uint32_t slab;
 
     for (slab = 0; slab < arena->slabs.num; ++slab) {
         if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab])) {
-            claim(arena, slab << arena->blocks.slab_shift,
-                  (slab + 1) << arena->blocks.slab_shift);
+            is_done &= claim(arena, slab << arena->blocks.slab_shift,
+                             (slab + 1) << arena->blocks.slab_shift, may_wait);
         }
     }
+    return is_done;
 }
 
-/* Free what handlers have freed. To be called under the lock */
-static void release_freed(ucs_arena_t *arena)
-{
-    ucs_arena_deferred_t *deferred = &arena->deferred;
-    uint32_t num_pages = arena->slabs.num_used << arena->blocks.slab_shift;
-    ucs_arena_time_t now = atomic_load_explicit(&deferred->freed_at,
-                                                memory_order_relaxed);
-    uint32_t page, first, length, skip;
-    uint64_t bits;
-
-    for (page = 0; page < num_pages; page += 64) {
-        if (atomic_load_explicit(&deferred->freed[page / 64],
-                                 memory_order_relaxed) == 0) {
-            continue;
-        }
-
-        bits = atomic_exchange_explicit(&deferred->freed[page / 64], 0,
-                                        memory_order_relaxed);
-        for (first = page; bits != 0; first += length) {
-            skip   = __builtin_ctzl(bits);
-            first += skip;
-            bits >>= skip;
-            length = (bits == UINT64_MAX) ? 64 : __builtin_ctzl(~bits);
-            release(arena, first, first + length, now);
-            bits   = (length == 64) ? 0 : (bits >> length);
-        }
-    }
-}
-
-/* Give the program what handlers have spoilt. To be called under the lock */
+/* Give the program what handlers have spoilt. What nobody works at comes first: it may be
+ * idle, and is not to be touched when the lock is left. To be called under the lock */
 static void claim_all(ucs_arena_t *arena)
 {
     ucs_arena_deferred_t *deferred = &arena->deferred;
     unsigned done                  = 0;
-    unsigned num;
+    unsigned num, end;
 
     /* A handler may come meanwhile: then there are more. Release: who takes a
      * number anew finds its flag cleared */
     num = atomic_load_explicit(&deferred->num, memory_order_relaxed);
     do {
-        for (; done < ucs_min(num, UCS_ARENA_MAX_DEFERRED); ++done) {
-            claim_deferred(arena, done);
+        end = ucs_min(num, UCS_ARENA_MAX_DEFERRED);
+        if (!claim_ranges(arena, done, end, 0)) {
+            claim_ranges(arena, done, end, 1);
         }
-        if (num > UCS_ARENA_MAX_DEFERRED) {
-            claim_slabs(arena);
+        for (; done < end; ++done) {
+            atomic_store_explicit(&deferred->is_set[done], 0,
+                                  memory_order_relaxed);
+        }
+        if ((num > UCS_ARENA_MAX_DEFERRED) && !claim_slabs(arena, 0)) {
+            claim_slabs(arena, 1);
         }
     } while (!atomic_compare_exchange_strong_explicit(
             &deferred->num, &num, 0, memory_order_acq_rel,
             memory_order_relaxed));
 }
 
-void ucs_arena_catch_up(ucs_arena_t *arena)
+/* Free the pages of a word. To be called under the lock */
+static void release_bits(ucs_arena_t *arena, uint32_t page, uint64_t bits)
+{
+    ucs_arena_time_t now = atomic_load_explicit(&arena->deferred.freed_at,
+                                                memory_order_relaxed);
+    uint32_t length, skip;
+
+    for (; bits != 0; page += length) {
+        skip   = __builtin_ctzl(bits);
+        page  += skip;
+        bits >>= skip;
+        length = (bits == UINT64_MAX) ? 64 : __builtin_ctzl(~bits);
+        release(arena, page, page + length, now);
+        bits   = (length == 64) ? 0 : (bits >> length);
+    }
+}
+
+/* Free what handlers have freed, which have returned: else they may map something else
+ * there, while others go on to protect it. To be called under the lock */
+static void release_freed(ucs_arena_t *arena)
 {
     ucs_arena_deferred_t *deferred = &arena->deferred;
+    uint32_t num_pages = arena->slabs.num_used << arena->blocks.slab_shift;
+    uint32_t page;
+    uint64_t bits;
 
+    /* Acquire: the bits are read after this */
+    if (!atomic_exchange_explicit(&deferred->has_freed, 0,
+                                  memory_order_acquire)) {
+        return;
+    }
+
+    for (page = 0; page < num_pages; page += 64) {
+        /* Acquire: whose bits they are is known to be away */
+        bits = atomic_load_explicit(&deferred->freed[page / 64],
+                                    memory_order_acquire);
+        if (bits == 0) {
+            continue;
+        }
+
+        /* Relaxed: see the bits */
+        if (atomic_load_explicit(&deferred->num_away,
+                                 memory_order_relaxed) > 0) {
+            atomic_store_explicit(&deferred->has_freed, 1,
+                                  memory_order_relaxed);
+            return;
+        }
+
+        /* Not those that were spoilt or freed meanwhile */
+        bits &= atomic_fetch_and_explicit(&deferred->freed[page / 64], ~bits,
+                                          memory_order_relaxed);
+        release_bits(arena, page, bits);
+    }
+}
+
+/* All handlers that have interrupted this thread in the lock have returned. Others that
+ * come meanwhile find it away, or make it so again */
+static void come_back(ucs_arena_t *arena)
+{
+    if (ucs_arena_is_away) {
+        ucs_arena_is_away = 0;
+        /* Release: what the handlers have done comes before */
+        atomic_fetch_sub_explicit(&arena->deferred.num_away, 1,
+                                  memory_order_release);
+    }
+}
+
+void ucs_arena_catch_up(ucs_arena_t *arena)
+{
     if (!ucs_arena_lock(arena)) {
         return; /* The thread that was interrupted does it */
     }
@@ -288,14 +359,10 @@ void ucs_arena_catch_up(ucs_arena_t *arena)
     /* What a handler spoils while its bits are being read here is freed all the same,
      * and claimed again before anybody else can get it */
     do {
+        come_back(arena);
         claim_all(arena);
-        /* Acquire: the bits are read after this */
-        if (atomic_exchange_explicit(&deferred->has_freed, 0,
-                                     memory_order_acquire)) {
-            release_freed(arena);
-        }
-    } while ((atomic_load_explicit(&deferred->num, memory_order_relaxed) > 0) ||
-             atomic_load_explicit(&deferred->has_freed, memory_order_relaxed));
+        release_freed(arena);
+    } while (ucs_arena_is_behind(arena));
 
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         arena->wants_mend = 1;

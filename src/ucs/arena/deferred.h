@@ -28,6 +28,14 @@ extern __thread volatile int ucs_arena_in_lock
 extern __thread volatile int ucs_arena_in_work
         __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/** Whether a handler has freed memory that has interrupted this thread in the lock, and
+ *  the thread was not back in ucs_arena_catch_up() since. Volatile for the same reason. */
+extern __thread volatile int ucs_arena_is_away
+        __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/** What handlers have freed of a range is the program's again. Wait-free. */
+void ucs_arena_forget_freed(ucs_arena_t *arena, uint32_t first, uint32_t end);
+
 /** Spoil pages as soon as a thread leaves the lock, or now as far as lookups are
  *  concerned: the slabs are not found any more. To be called without the lock,
  *  in such a handler; several threads may do so at a time. Wait-free.
@@ -35,7 +43,7 @@ extern __thread volatile int ucs_arena_in_work
  * @param [in] first, end  Pages. */
 void ucs_arena_defer(ucs_arena_t *arena, uint32_t first, uint32_t end);
 
-/** Free pages as soon as a thread leaves the lock. As ucs_arena_defer().
+/** Free pages as soon as this thread leaves the lock. As ucs_arena_defer().
  *
  * @param [in] now  The time. */
 void ucs_arena_defer_free(ucs_arena_t *arena, uint32_t first, uint32_t end,

@@ -151,4 +151,5 @@ void ucs_arena_forked(void)
 {
     ucs_arena_in_work = 0;
     ucs_arena_in_lock = 0;
+    ucs_arena_is_away = 0;
 }

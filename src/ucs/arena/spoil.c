@@ -14,8 +14,8 @@
 
 /* So often a handler that has interrupted its thread at work looks whether others have
  * let go of memory, who would go on to change it after the handler has mapped something
- * else there: some milliseconds, in which the helper protects or fills a block */
-#define MAX_YIELDS 10000
+ * else there: a tenth of a second and more, in which the helper registers a slab */
+#define MAX_YIELDS 300000
 
 /* Give pages of a slab to the program, when nobody works at them. A slab that
  * was given back meanwhile is spoilt anew */
@@ -35,6 +35,7 @@ static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
             return UCS_ERR_UNSUPPORTED;
         }
 
+        ucs_arena_forget_freed(arena, first, end);
         ucs_arena_mark_spoilt(arena, slab);
         if ((arena->moving != slab) &&
             !ucs_arena_blocks_has_held(&arena->blocks, first, end)) {

@@ -31,16 +31,25 @@ static UCS_F_ALWAYS_INLINE int ucs_arena_lock(ucs_arena_t *arena)
     return 1;
 }
 
+/** Whether handlers have left something that can be done. Relaxed: a thread sees what its
+ *  own handlers have left, and handlers of others are followed by a look of their threads.
+ *  What others have freed waits until all are back */
+static UCS_F_ALWAYS_INLINE int ucs_arena_is_behind(const ucs_arena_t *arena)
+{
+    return (atomic_load_explicit(&arena->deferred.num,
+                                 memory_order_relaxed) > 0) ||
+           ucs_arena_is_away ||
+           (atomic_load_explicit(&arena->deferred.has_freed,
+                                 memory_order_relaxed) &&
+            (atomic_load_explicit(&arena->deferred.num_away,
+                                  memory_order_relaxed) == 0));
+}
+
 static UCS_F_ALWAYS_INLINE void ucs_arena_unlock(ucs_arena_t *arena)
 {
     pthread_mutex_unlock(&arena->lock);
     ucs_arena_in_lock = 0;
-    /* Relaxed: this thread sees what its own handlers have left, and handlers of
-     * others are followed by a look of their threads */
-    if (ucs_unlikely((atomic_load_explicit(&arena->deferred.num,
-                                           memory_order_relaxed) > 0) ||
-                     atomic_load_explicit(&arena->deferred.has_freed,
-                                          memory_order_relaxed))) {
+    if (ucs_unlikely(ucs_arena_is_behind(arena))) {
         ucs_arena_catch_up(arena);
     }
 }

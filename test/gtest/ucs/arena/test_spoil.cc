@@ -382,6 +382,29 @@ TEST_F(test_arena_spoil, freed_in_a_handler_strict) {
     EXPECT_EQ(4 * PAGE, m_dark);
 }
 
+/* A handler may go on to map something where it has freed memory. While its thread waits for
+ * the lock, others who have it do not work at that memory */
+TEST_F(test_arena_spoil, freed_in_a_handler_while_others_work) {
+    m_params.is_strict = 1;
+    make_with(1);
+    allocate(SLAB / 2);
+    arena_lock(m_arena);
+    free_page(4, 4);
+    arena_await_lock(m_arena);
+    std::thread([this]() {
+        EXPECT_EQ(m_memory.address_of(SLAB / 2), allocate(1));
+        m_now += LAZY;
+        tend();
+        EXPECT_EQ(0u, stats().dark);
+    }).join();
+    arena_get_lock(m_arena);
+    spoil(4, 2);
+    arena_unlock(m_arena);
+    EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(4), 2 * PAGE));
+    EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(6), PAGE));
+    EXPECT_EQ((SLAB / 2 - 1) * PAGE, stats().live);
+}
+
 /* However often it does so */
 TEST_F(test_arena_spoil, often_freed_in_a_handler) {
     make_with(1);
