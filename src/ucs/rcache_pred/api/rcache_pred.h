@@ -103,6 +103,10 @@ typedef struct ucs_rcache_pred_seat {
 } ucs_rcache_pred_seat_t;
 
 
+/** How many intervals tell what another run has seen, at most. */
+#define UCS_RCACHE_PRED_MAX_PRIOR 4
+
+
 /**
  * The functions through which the cache reaches the outside world. All but @ref
  * now and @ref wake may block. The cache holds none of the locks that @ref
@@ -177,6 +181,20 @@ typedef struct ucs_rcache_pred_ops {
      *  the helper's work, twice a round. NULL: a thread is taken to run all the
      *  time. */
     ucs_rcache_pred_time_t (*busy)(void *arg);
+
+    /**
+     * Tell what another run has seen after uses in such a place, of such a length: how long
+     * it was until the same memory was used again. Called by whoever does the helper's
+     * work, for the first uses of a region. NULL: nothing is known.
+     *
+     * @param [out] intervals  Up to UCS_RCACHE_PRED_MAX_PRIOR, ns, each > 0, the last one
+     *                         being the most likely.
+     * @return how many there are.
+     */
+    unsigned               (*prior)(void *arg,
+                                    const ucs_rcache_pred_context_t *context,
+                                    uint64_t length,
+                                    ucs_rcache_pred_time_t *intervals);
 } ucs_rcache_pred_ops_t;
 
 
@@ -298,6 +316,8 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t regs_critical;  /**< Registrations done by a use */
     uint64_t regs_helper;    /**< Registrations done ahead of a use */
     uint64_t deregs;         /**< Deregistrations */
+    uint64_t profiled;       /**< Uses of which what comes next was expected by
+                                  what another run has seen */
     uint64_t evictions;      /**< Idle regions that were deregistered to make
                                   room, to keep a bound or because the system
                                   refused a registration */

@@ -64,6 +64,30 @@ static void region_learn_needs(ucs_rcache_pred_t *pred,
     pred_unlock(pred);
 }
 
+/* Let what another run has seen in such a place stand for what is not known here */
+static void region_ask(ucs_rcache_pred_t *pred,
+                       const ucs_rcache_pred_dq_entry_t *entry)
+{
+    ucs_rcache_pred_forecast_t *forecast = &entry->region->forecast;
+    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_PRIOR];
+    unsigned num;
+
+    if ((pred->ops.prior == NULL) ||
+        !ucs_rcache_pred_forecast_asks(&pred->predictor, forecast)) {
+        return;
+    }
+
+    num = pred->ops.prior(pred->params.arg, &entry->context,
+                                  ucs_rcache_pred_range_length(&entry->range),
+                                  intervals);
+    ucs_rcache_pred_forecast_tell(&pred->predictor, forecast, intervals, num);
+    if (num > 0) {
+        pred_lock(pred);
+        ++pred->stats.profiled;
+        pred_unlock(pred);
+    }
+}
+
 void pred_region_learn(ucs_rcache_pred_t *pred,
                        const ucs_rcache_pred_dq_entry_t *entry)
 {
@@ -86,6 +110,7 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
                                                region->queued &&
                                                !region->scheduled &&
                                                !region->kept);
+    region_ask(pred, entry);
     if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
         pred_lock(pred);
         ++pred->stats.prediction_errors[error];

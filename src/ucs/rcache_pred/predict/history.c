@@ -246,6 +246,13 @@ static void add_interval(ucs_rcache_pred_history_t *history,
     history_choose(history);
 }
 
+void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
+                                  ucs_rcache_pred_time_t interval,
+                                  unsigned depth)
+{
+    add_interval(history, interval, depth);
+}
+
 void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t begin,
                                  unsigned depth)

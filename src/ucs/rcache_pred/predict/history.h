@@ -100,6 +100,13 @@ void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
 void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth);
 
+/** Let a history know an interval that was not between begins which it was told of,
+ *  such as one of another run. What begin is awaited stays as it is.
+ *  @param [in] interval  > 0. */
+void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
+                                  ucs_rcache_pred_time_t interval,
+                                  unsigned depth);
+
 /** @return the interval that was added last, or 0 if there is none. */
 static inline ucs_rcache_pred_time_t
 ucs_rcache_pred_history_latest(const ucs_rcache_pred_history_t *history,

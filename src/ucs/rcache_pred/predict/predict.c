@@ -58,6 +58,11 @@
                                         depth of a history */
 
 
+/* A region of which so many intervals are known does without what is known from
+ * elsewhere: a program that is periodic has come to the second round of its loop */
+#define KNOWN_INTERVALS 4
+
+
 ucs_status_t
 ucs_rcache_pred_predictor_init(ucs_rcache_pred_predictor_t *predictor,
                                unsigned num_sites, unsigned depth)
@@ -374,4 +379,26 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
     ucs_rcache_pred_history_add(&site->history, begin, depth);
     ucs_rcache_pred_history_add(&forecast->history, begin, depth);
     return error;
+}
+
+int ucs_rcache_pred_forecast_asks(ucs_rcache_pred_predictor_t *predictor,
+                                  const ucs_rcache_pred_forecast_t *forecast)
+{
+    return (forecast->history.count < KNOWN_INTERVALS) &&
+           (site_next(predictor, forecast->last_site) == NULL);
+}
+
+void ucs_rcache_pred_forecast_tell(ucs_rcache_pred_predictor_t *predictor,
+                                   const ucs_rcache_pred_forecast_t *forecast,
+                                   const ucs_rcache_pred_time_t *intervals,
+                                   unsigned num)
+{
+    ucs_rcache_pred_site_t *site;
+    unsigned i;
+
+    site = ucs_rcache_pred_site_find(&predictor->sites, forecast->last_site);
+    for (i = 0; (site != NULL) && (i < num); ++i) {
+        ucs_rcache_pred_history_tell(&site->next, intervals[i],
+                                     predictor->depth);
+    }
 }

@@ -94,6 +94,26 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         uint64_t signature, int awaited);
 
 /**
+ * @return whether to ask what is known from elsewhere of the context of the use that was
+ *         added last: nothing is known of what has followed its uses here, and of the
+ *         region, little. What is known of it counts for more than what another run has
+ *         seen in such places.
+ */
+int ucs_rcache_pred_forecast_asks(ucs_rcache_pred_predictor_t *predictor,
+                                  const ucs_rcache_pred_forecast_t *forecast);
+
+/**
+ * Tell what is known from elsewhere: intervals from uses in such a context to the next use
+ * of the same memory in any. To be called if the forecast asks.
+ *
+ * @param [in] intervals  Each > 0, the last one being the most likely, ns.
+ */
+void ucs_rcache_pred_forecast_tell(ucs_rcache_pred_predictor_t *predictor,
+                                   const ucs_rcache_pred_forecast_t *forecast,
+                                   const ucs_rcache_pred_time_t *intervals,
+                                   unsigned num);
+
+/**
  * Predict the region's deadline. It comes from the first of these that predicts
  * one:
  *
