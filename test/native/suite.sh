@@ -481,6 +481,20 @@ profiled()
     [ $status -eq 0 ] && [ "$(grep -c 'tool: 150 messages' "$work/said")" = 2 ]
 }
 
+# foretold COMMAND...: a recorded job, and the same once more, which knows from its first
+# uses on what the former one has learned
+foretold()
+{
+    rm -rf "$work/traces"
+    (export UCX_RCACHE_PRED_TRACE="$work/traces"; "$@") || return
+    "$predreg" profile -o "$work/profile" "$work/traces" || return
+    cat "$work/profile"
+    with PROFILE="$work/profile" "$@" &&
+        awk "$value"'
+            value("profiled") < 3 { print "nothing is known"; bad = 1 }
+            END { exit bad }' "$work/summary"
+}
+
 # A program with AddressSanitizer, which has to be preloaded before the library
 with_asan()
 {
@@ -1207,6 +1221,8 @@ if [ -z "$sanitizer" ]; then
     # There is no arena then
     run "beside Open MPI's memory hooks, with an arena" without_hooks \
         with ARENA=64M job 2 "$apps/integrity" $messages --ops 50
+    run "a profile of the run before" \
+        foretold job 2 "$apps/fig1" --iters 4 --compute 5
     run "beside a PMPI tool" profiled
     run "beside AddressSanitizer in the program" with_asan
     # The call alone, and with all that follow

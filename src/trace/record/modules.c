@@ -18,20 +18,15 @@
 
 #define MODULES_MAX_PATH 512
 
-/* The path is a copy, since the loader frees its own when the library is
- * unloaded */
-typedef struct module {
-    ucs_rcache_trace_module_t trace;
-    char                      path[MODULES_MAX_PATH];
-} module_t;
-
 struct ucs_rcache_record_modules {
     unsigned count;               /* Modules found so far */
     unsigned num_put;             /* How many modules were put into the trace so
                                      far */
     char     program[PATH_MAX];   /* Path of the program, which the loader does
                                      not tell */
-    module_t modules[MODULES_MAX];
+    ucs_rcache_trace_module_t modules[MODULES_MAX];
+    /* Copies, since the loader frees its own when the library is unloaded */
+    char     paths[MODULES_MAX][MODULES_MAX_PATH];
 };
 
 
@@ -121,12 +116,12 @@ static int module_is_known(const ucs_rcache_record_modules_t *modules,
                            const ucs_rcache_trace_module_t *module,
                            const char *path)
 {
-    const module_t *known;
+    const ucs_rcache_trace_module_t *known;
 
     for (known = modules->modules; known < modules->modules + modules->count;
          ++known) {
-        if ((known->trace.start == module->start) &&
-            (known->trace.end == module->end) && !strcmp(known->path, path)) {
+        if ((known->start == module->start) && (known->end == module->end) &&
+            !strcmp(known->path, path)) {
             return 1;
         }
     }
@@ -137,17 +132,17 @@ static int module_is_known(const ucs_rcache_record_modules_t *modules,
 static void module_add(ucs_rcache_record_modules_t *modules,
                        const ucs_rcache_trace_module_t *trace, const char *path)
 {
-    module_t *module;
+    unsigned number = modules->count;
 
     if ((modules->count == MODULES_MAX) ||
         module_is_known(modules, trace, path)) {
         return;
     }
 
-    module             = &modules->modules[modules->count++];
-    module->trace      = *trace;
-    module->trace.path = module->path;
-    strcpy(module->path, path);
+    strcpy(modules->paths[number], path);
+    modules->modules[number]      = *trace;
+    modules->modules[number].path = modules->paths[number];
+    ++modules->count;
 }
 
 /* Called with the loader's lock held: must neither allocate nor write */
@@ -187,12 +182,23 @@ static int module_found(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
+const ucs_rcache_trace_module_t *
+ucs_rcache_record_modules_list(ucs_rcache_record_modules_t *modules,
+                               int is_anew, unsigned *num_p)
+{
+    if (is_anew) {
+        dl_iterate_phdr(module_found, modules);
+    }
+    *num_p = modules->count;
+    return modules->modules;
+}
+
 void ucs_rcache_record_modules_put(ucs_rcache_record_modules_t *modules,
                                    ucs_rcache_trace_writer_t *writer)
 {
     dl_iterate_phdr(module_found, modules);
     for (; modules->num_put < modules->count; ++modules->num_put) {
         ucs_rcache_trace_put_module(writer,
-                                    &modules->modules[modules->num_put].trace);
+                                    &modules->modules[modules->num_put]);
     }
 }

@@ -38,6 +38,17 @@ void ucs_rcache_record_modules_destroy(ucs_rcache_record_modules_t *modules);
 void ucs_rcache_record_modules_put(ucs_rcache_record_modules_t *modules,
                                    ucs_rcache_trace_writer_t *writer);
 
+/**
+ * @return all modules that were found so far, those that were unloaded since included.
+ *         The list is valid until the next call.
+ *
+ * @param [in] is_anew  Whether to look for modules that are mapped now; else none are
+ *                      found but those of the last look.
+ */
+const ucs_rcache_trace_module_t *
+ucs_rcache_record_modules_list(ucs_rcache_record_modules_t *modules,
+                               int is_anew, unsigned *num_p);
+
 END_C_DECLS
 
 #endif

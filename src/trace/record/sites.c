@@ -127,10 +127,12 @@ site_fill(ucs_rcache_trace_site_t *site,
 }
 
 /* Add a site under a free key. @return 0 if another thread has meanwhile taken
- * the key for another site. */
+ * the key for another site.
+ * @param [out] is_new_p  Set to 1 if it was added */
 static UCS_F_NOINLINE int
 sites_add(ucs_rcache_record_sites_t *sites, _Atomic uint64_t *key,
-          uint64_t hash, const ucs_rcache_pred_context_t *context)
+          uint64_t hash, const ucs_rcache_pred_context_t *context,
+          int *is_new_p)
 {
     uint64_t found = 0;
     sites_entry_t *entry;
@@ -151,15 +153,17 @@ sites_add(ucs_rcache_record_sites_t *sites, _Atomic uint64_t *key,
         entry = &sites->entries[index];
         site_fill(&entry->site, context);
         atomic_store_explicit(&entry->ready, 1, memory_order_release);
+        *is_new_p = 1;
     }
 
     return 1;
 }
 
-void ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
-                                  const ucs_rcache_pred_context_t *context)
+int ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
+                                 const ucs_rcache_pred_context_t *context)
 {
     uint64_t hash = sites_hash(context);
+    int is_new    = 0;
     _Atomic uint64_t *key;
     uint64_t found;
     unsigned i;
@@ -168,10 +172,11 @@ void ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
         key   = &sites->keys[((hash >> 1) + i) & (2 * sites->max - 1)];
         found = atomic_load_explicit(key, memory_order_relaxed);
         if (ucs_likely(found == hash) ||
-            ((found == 0) && sites_add(sites, key, hash, context))) {
-            return;
+            ((found == 0) && sites_add(sites, key, hash, context, &is_new))) {
+            break;
         }
     }
+    return is_new;
 }
 
 int ucs_rcache_record_sites_is_full(ucs_rcache_record_sites_t *sites)

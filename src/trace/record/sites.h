@@ -47,9 +47,11 @@ void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites);
  * Note the site of a communication. Called by the thread that issues it, with
  * the caller of the communication on the stack. Lock-free. If the site is not
  * known yet, the stack is unwound, which may take some microseconds.
+ *
+ * @return whether it was not known yet, and is in the table now.
  */
-void ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
-                                  const ucs_rcache_pred_context_t *context);
+int ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
+                                 const ucs_rcache_pred_context_t *context);
 
 /** Take out the next site. @return NULL if there is no further one yet. The
  *  site stays valid as long as the table. */

@@ -44,6 +44,9 @@ void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                                 comm->buffer, comm->caller,
                                 path_of(core, issuer, comm), &context);
     uct_predreg_posted_put(comm->buffer, &context);
+    if (ucs_unlikely(core->prior != NULL)) {
+        ucs_rcache_record_prior_note(core->prior, &context);
+    }
     if (ucs_unlikely(recorder != NULL)) {
         ucs_rcache_recorder_site(recorder, &context);
     }

@@ -121,6 +121,23 @@ static void paths_start(uct_predreg_core_t *core)
     }
 }
 
+/* Read the profile, if there is to be one */
+static void prior_start(uct_predreg_core_t *core)
+{
+    const char *path = core->knobs.profile;
+    ucs_status_t status;
+
+    if (path[0] == '\0') {
+        return;
+    }
+
+    status = ucs_rcache_record_prior_create(path, &core->prior);
+    if (status != UCS_OK) {
+        ucs_warn("UCX_RCACHE_PRED_PROFILE=%s is ignored: %s", path,
+                 ucs_status_string(status));
+    }
+}
+
 /* Prepare for managing memory. Everything that can fail is done here, before
  * UCX's own caches are switched off */
 static ucs_status_t core_start(uct_predreg_core_t *core)
@@ -195,6 +212,7 @@ uct_predreg_core_init_11(const uct_predreg_real_t *real)
     }
 
     paths_start(core);
+    prior_start(core);
     if (!core->knobs.eager) {
         return uct_predreg_sends_start(core, &uct_predreg_hooks);
     }

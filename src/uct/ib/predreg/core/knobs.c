@@ -239,6 +239,13 @@ static const uct_predreg_config_field_t knob_table[] = {
      "File to append the summary to. Empty: standard error.",
      ucs_offsetof(uct_predreg_knobs_t, summary_file), &uct_predreg_knob_string},
 
+    {"PROFILE", "",
+     "File with what a recorded run of the same program has learned, as\n"
+     "\"ucx_predreg profile\" makes it of traces: so buffers are predicted from\n"
+     "their first use on. What other programs did there is of no use, and does\n"
+     "no harm. Empty: none.",
+     ucs_offsetof(uct_predreg_knobs_t, profile), &uct_predreg_knob_string},
+
     {"TRACE", "",
      "Folder to write a trace to, one file a process: what it communicated\n"
      "from which buffers, and what was registered for it. It is made if need\n"

@@ -117,6 +117,8 @@ typedef struct uct_predreg_knobs {
     unsigned windows;       /**< @ref uct_predreg_windows_t */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
+    char     *profile;      /**< File that a recorded run's knowledge is read
+                                 from; empty: none */
     char     *trace;        /**< Folder traces are written to; empty: none */
     int      is_refused;    /**< Whether a value that is being read was not
                                  accepted; 0 when the functions below have

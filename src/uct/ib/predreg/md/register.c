@@ -149,6 +149,16 @@ static void core_publish(void *arg)
     uct_predreg_publish(arg);
 }
 
+static unsigned
+core_prior(void *arg, const ucs_rcache_pred_context_t *context, uint64_t length,
+           ucs_rcache_pred_time_t *intervals)
+{
+    uct_predreg_core_t *core = arg;
+
+    return (core->prior == NULL) ? 0 :
+           ucs_rcache_record_prior_ask(core->prior, context, length, intervals);
+}
+
 const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .now       = core_now,
     .wait      = core_wait,
@@ -159,5 +169,6 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .enter     = domain_enter,
     .leave     = domain_leave,
     .seat      = core_seat,
-    .publish   = core_publish
+    .publish   = core_publish,
+    .prior     = core_prior
 };

@@ -1,0 +1,242 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "profile.h"
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER      "ucx_predreg profile"
+
+/* A row has at most 7 numbers of 20 digits and three words */
+#define MAX_LINE    256
+
+/* The room for rows is doubled from here on */
+#define FIRST_ROWS  64
+
+/* Longest interval, ns: what traces have as well (docs/trace-format.md) */
+#define MAX_INTERVAL (UINT64_MAX / 4)
+
+
+void ucs_rcache_profile_init(ucs_rcache_profile_t *profile)
+{
+    profile->rows     = NULL;
+    profile->num_rows = 0;
+}
+
+void ucs_rcache_profile_free(ucs_rcache_profile_t *profile)
+{
+    free(profile->rows);
+    ucs_rcache_profile_init(profile);
+}
+
+/* Whether there is no room for one more: there is room for a power of 2 */
+static int is_full(const ucs_rcache_profile_t *profile)
+{
+    size_t num = profile->num_rows;
+
+    return (num == 0) || ((num >= FIRST_ROWS) && ((num & (num - 1)) == 0));
+}
+
+ucs_status_t ucs_rcache_profile_add(ucs_rcache_profile_t *profile,
+                                    const ucs_rcache_profile_row_t *row)
+{
+    ucs_rcache_profile_row_t *rows;
+
+    if (profile->num_rows == UCS_RCACHE_PROFILE_MAX_ROWS) {
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
+
+    if (is_full(profile)) {
+        rows = realloc(profile->rows,
+                       ucs_max(2 * profile->num_rows, FIRST_ROWS) *
+                               sizeof(*rows));
+        if (rows == NULL) {
+            return UCS_ERR_NO_MEMORY;
+        }
+        profile->rows = rows;
+    }
+
+    profile->rows[profile->num_rows++] = *row;
+    return UCS_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const ucs_rcache_profile_row_t *row   = a;
+    const ucs_rcache_profile_row_t *other = b;
+
+    if (row->name != other->name) {
+        return (row->name < other->name) ? -1 : 1;
+    }
+    return (row->length > other->length) - (row->length < other->length);
+}
+
+ucs_status_t ucs_rcache_profile_sort(ucs_rcache_profile_t *profile)
+{
+    size_t i;
+
+    if (profile->num_rows == 0) {
+        return UCS_OK;
+    }
+
+    qsort(profile->rows, profile->num_rows, sizeof(*profile->rows), compare);
+    for (i = 1; i < profile->num_rows; ++i) {
+        if (compare(&profile->rows[i - 1], &profile->rows[i]) == 0) {
+            return UCS_ERR_ALREADY_EXISTS;
+        }
+    }
+    return UCS_OK;
+}
+
+const ucs_rcache_profile_row_t *
+ucs_rcache_profile_find(const ucs_rcache_profile_t *profile, uint64_t name,
+                        uint64_t length)
+{
+    const ucs_rcache_profile_row_t key = {.name = name, .length = length};
+
+    return (profile->num_rows == 0) ?
+           NULL : bsearch(&key, profile->rows, profile->num_rows, sizeof(key),
+                          compare);
+}
+
+/* Read the numbers of a row: its intervals are what is left of the line.
+ * @return whether it is one */
+static int parse_row(const char *line, ucs_rcache_profile_row_t *row)
+{
+    int pos = 0;
+    const char *next;
+    char *end;
+    uint64_t interval;
+
+    if ((sscanf(line, "place %" SCNx64 " length %" SCNu64 " uses %" SCNu64
+                " intervals%n", &row->name, &row->length, &row->uses,
+                &pos) < 3) || (pos == 0)) {
+        return 0;
+    }
+
+    row->num_intervals = 0;
+    for (next = line + pos; *next == ' '; next = end) {
+        errno    = 0;
+        interval = strtoull(next + 1, &end, 10);
+        if ((end == next + 1) || (errno != 0) || (interval == 0) ||
+            (interval > MAX_INTERVAL) ||
+            (row->num_intervals == UCS_RCACHE_PRED_MAX_PRIOR)) {
+            return 0;
+        }
+        row->intervals[row->num_intervals++] = interval;
+    }
+    return (row->num_intervals > 0) && (*next == '\0');
+}
+
+/* The next line without its end. @return NULL at the end of the file */
+static char *next_line(FILE *stream, char *line)
+{
+    if (fgets(line, MAX_LINE, stream) == NULL) {
+        return NULL;
+    }
+
+    line[strcspn(line, "\n")] = '\0';
+    return line;
+}
+
+static ucs_status_t
+load_rows(FILE *stream, const char *path, ucs_rcache_profile_t *profile)
+{
+    size_t number = 1;
+    ucs_rcache_profile_row_t row;
+    ucs_status_t status;
+    char line[MAX_LINE];
+
+    while (next_line(stream, line) != NULL) {
+        ++number;
+        if ((line[0] == '#') || (line[0] == '\0')) {
+            continue;
+        }
+
+        if (!parse_row(line, &row)) {
+            ucs_error("%s:%zu: '%s' is no row of a profile: expected 'place "
+                      "HEX length BYTES uses N intervals NS' with 1 to %d "
+                      "intervals", path, number, line,
+                      UCS_RCACHE_PRED_MAX_PRIOR);
+            return UCS_ERR_INVALID_PARAM;
+        }
+
+        status = ucs_rcache_profile_add(profile, &row);
+        if (status != UCS_OK) {
+            ucs_error("%s:%zu: %s: accepted are %u rows", path, number,
+                      ucs_status_string(status), UCS_RCACHE_PROFILE_MAX_ROWS);
+            return status;
+        }
+    }
+
+    if (ferror(stream)) {
+        ucs_error("%s: cannot be read: %m", path);
+        return UCS_ERR_IO_ERROR;
+    }
+
+    if (ucs_rcache_profile_sort(profile) != UCS_OK) {
+        ucs_error("%s: two rows are of the same place and length", path);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return UCS_OK;
+}
+
+ucs_status_t ucs_rcache_profile_load(const char *path,
+                                     ucs_rcache_profile_t *profile)
+{
+    unsigned version = 0;
+    ucs_status_t status;
+    char line[MAX_LINE];
+    FILE *stream;
+
+    ucs_rcache_profile_init(profile);
+    stream = fopen(path, "re");
+    if (stream == NULL) {
+        ucs_error("%s: cannot be read: %m", path);
+        return UCS_ERR_IO_ERROR;
+    }
+
+    if ((next_line(stream, line) == NULL) ||
+        (sscanf(line, HEADER " %u", &version) != 1) ||
+        (version != UCS_RCACHE_PROFILE_VERSION)) {
+        ucs_error("%s: is no profile: expected '" HEADER " %u' as its first "
+                  "line", path, UCS_RCACHE_PROFILE_VERSION);
+        status = UCS_ERR_INVALID_PARAM;
+        goto out;
+    }
+
+    status = load_rows(stream, path, profile);
+    if (status != UCS_OK) {
+        ucs_rcache_profile_free(profile);
+    }
+out:
+    fclose(stream);
+    return status;
+}
+
+ucs_status_t ucs_rcache_profile_write(const ucs_rcache_profile_t *profile,
+                                      FILE *stream)
+{
+    const ucs_rcache_profile_row_t *row;
+    unsigned i;
+
+    fprintf(stream, HEADER " %u\n", UCS_RCACHE_PROFILE_VERSION);
+    for (row = profile->rows; row < profile->rows + profile->num_rows; ++row) {
+        fprintf(stream, "place %016" PRIx64 " length %" PRIu64 " uses %" PRIu64
+                " intervals", row->name, row->length, row->uses);
+        for (i = 0; i < row->num_intervals; ++i) {
+            fprintf(stream, " %" PRIu64, row->intervals[i]);
+        }
+        fprintf(stream, "\n");
+    }
+    return ferror(stream) ? UCS_ERR_IO_ERROR : UCS_OK;
+}
