@@ -149,7 +149,7 @@ static void arena_write_advice(const predreg_gain_t *gain, FILE *out)
     static const char *const reasons[] = {
         [PREDREG_GAIN_UNUSED] = "is not recommended: no use is of its memory. "
                                 "What is longer than ARENA_SLAB does not come "
-                                "from it.",
+                                "from it, nor what malloc() has in its heap.",
         [PREDREG_GAIN_LOSES]  = "is not recommended: the program would wait "
                                 "longer.",
         [PREDREG_GAIN_LITTLE] = "is not needed: that is less than a thousandth "

@@ -219,9 +219,9 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     make_served(arena, params, (uintptr_t)start, &layout);
     arena->publish  = params->publish;
     arena->attract  = params->attract;
-    arena->attracted = SIZE_MAX;
-    atomic_init(&arena->wanted, params->is_late ? SIZE_MAX :
-                                                  params->min_length);
+    uct_predreg_attract_init(&arena->attraction, params->min_length,
+                             params->slab_size,
+                             params->is_late ? SIZE_MAX : params->min_length);
     arena->look_at  = ucs_rcache_pred_thread_now(arena->thread);
     ucs_rcache_pred_pressure_init(&arena->pressure, arena->look_at);
     *arena->is_here = 1;
@@ -273,14 +273,30 @@ static ucs_rcache_pred_time_t get_time(const uct_predreg_arena_t *arena)
 
 /* Have the program's allocations come here that are as long as what it communicates.
  * Its allocator would have kept what is freed of these */
-static void attract_wanted(uct_predreg_arena_t *arena)
+static void
+attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
-    size_t wanted = atomic_load_explicit(&arena->wanted, memory_order_relaxed);
+    ucs_arena_stats_t stats;
 
-    if ((wanted < arena->attracted) && (arena->attract != NULL)) {
-        arena->attracted = wanted;
+    if (arena->attract == NULL) {
+        return;
+    }
+
+    ucs_arena_stats_get(arena->served.super, &stats);
+    switch (uct_predreg_attract_look(&arena->attraction, now, stats.answered,
+                                     stats.refused)) {
+    case UCT_PREDREG_ATTRACT_MORE:
         ucs_arena_keep(arena->served.super);
-        arena->attract(wanted);
+        arena->attract(arena->attraction.attracted, 1);
+        break;
+    case UCT_PREDREG_ATTRACT_SETTLED:
+        arena->attract(arena->attraction.attracted, 0);
+        break;
+    case UCT_PREDREG_ATTRACT_OVER:
+        arena->attract(SIZE_MAX, 0);
+        break;
+    case UCT_PREDREG_ATTRACT_NOTHING:
+        break;
     }
 }
 
@@ -299,7 +315,7 @@ static ucs_rcache_pred_time_t tend(void *arg)
         arena->look_at = now + LOOK_INTERVAL;
         give_if_short(arena, now);
     }
-    attract_wanted(arena);
+    attract_wanted(arena, now);
     due = ucs_arena_tend(arena->served.super, now);
     if (due > now) {
         atomic_store_explicit(&arena->is_supplied, 1, memory_order_relaxed);
@@ -354,33 +370,32 @@ collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
     }
 }
 
-/* Note the length of what is communicated, if that is news to the helper. @return
- * whether it is */
-static int note_wanted(uct_predreg_arena_t *arena, size_t length)
+/* A use of a slab that nobody has used. What malloc() has mapped itself at first comes from
+ * its heap when it was freed once, unless it is told. @return whether it is one */
+static int
+want_slab(uct_predreg_arena_t *arena, const void *address, size_t length)
 {
-    size_t wanted = atomic_load_explicit(&arena->wanted, memory_order_relaxed);
-
-    if (ucs_likely((length >= wanted) || (length < arena->served.min_length))) {
+    if (!ucs_arena_want(arena->served.super, address, length)) {
         return 0;
     }
 
-    /* Of two threads one may be forgotten: it comes again */
-    atomic_store_explicit(&arena->wanted, length, memory_order_relaxed);
+    /* Now, since it is registered by itself in a moment, and stays then what it is, for
+     * all uses to come */
+    collapse(arena, address, length);
+    if (uct_predreg_attract_is_malloced(address, arena->served.page_size)) {
+        (void)uct_predreg_attract_note(&arena->attraction, length);
+    }
     return 1;
 }
 
 void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
                             size_t length)
 {
-    if (ucs_arena_want(arena->served.super, address, length)) {
-        /* Now, since it is registered by itself in a moment, and stays then what it
-         * is, for all uses to come */
-        collapse(arena, address, length);
-    } else if (ucs_arena_has(arena->served.super, address) ||
-               !note_wanted(arena, length)) {
-        return;
+    if (want_slab(arena, address, length) ||
+        (!ucs_arena_has(arena->served.super, address) &&
+         uct_predreg_attract_note(&arena->attraction, length))) {
+        arena->served.wake(arena->served.arg);
     }
-    arena->served.wake(arena->served.arg);
 }
 
 /* A domain that is added */
@@ -445,7 +460,7 @@ void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
     stats->answered  = super.answered;
     stats->committed = super.committed;
     stats->live      = super.live;
-    stats->refused   = super.refused;
+    stats->refused   = super.refused + super.too_large;
     stats->zero_time = atomic_load_explicit(&arena->zero_time,
                                             memory_order_relaxed);
 }

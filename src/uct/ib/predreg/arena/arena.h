@@ -7,6 +7,7 @@
 #ifndef UCT_PREDREG_ARENA_ARENA_H_
 #define UCT_PREDREG_ARENA_ARENA_H_
 
+#include "attract.h"
 #include "calls.h"
 #include "register.h"
 
@@ -53,11 +54,13 @@ typedef struct uct_predreg_arena_params {
      *  nobody. NULL: nobody is shown them */
     void                        (*publish)(void *arg);
     /** Let the program map what it allocates of a length and more, so that the arena
-     *  gets to see it. Called by the helper thread outside of all locks: at first with
-     *  min_length, or if late, with the length of what the program has communicated
-     *  that was not the arena's, each time that this is less than before. NULL: it
-     *  does so anyway */
-    void                        (*attract)(size_t length);
+     *  gets to see it. Called by the helper thread outside of all locks, see attract.h:
+     *  at first with min_length, or if late, with the length of what the program has
+     *  communicated, each time that this is less than before.
+     *  @param [in] length   SIZE_MAX: as little as can be is to be mapped.
+     *  @param [in] is_eager Whether what is free goes back to the kernel at once.
+     *  NULL: it does so anyway */
+    void                        (*attract)(size_t length, int is_eager);
 } uct_predreg_arena_params_t;
 
 
@@ -66,7 +69,8 @@ typedef struct uct_predreg_arena_stats {
     uint64_t answered;  /**< Uses that were answered, number */
     uint64_t committed; /**< Slabs with memory */
     uint64_t live;      /**< The program's */
-    uint64_t refused;   /**< Mappings for which there was no room, number */
+    uint64_t refused;   /**< Mappings for which there was no room, or which are
+                             longer than a slab, number */
     uint64_t zero_time; /**< What filling with zeros has taken, by whomever,
                              ns */
 } uct_predreg_arena_stats_t;
@@ -78,15 +82,11 @@ typedef struct uct_predreg_arena {
     ucs_rcache_pred_thread_t *thread; /**< Constant */
     void                     (*publish)(void *arg); /**< See the parameters.
                                                          Constant */
-    void                     (*attract)(size_t length); /**< Likewise. Constant */
+    void                     (*attract)(size_t length, int is_eager); /**< Likewise.
+                                                                          Constant */
+    uct_predreg_attract_t    attraction;
     unsigned                 access;  /**< What registrations of slabs allow.
                                            Constant */
-    size_t                   attracted; /**< The least length that it was called with;
-                                             SIZE_MAX: it was not. The helper's */
-    /** The least length of what the program has communicated that is not the arena's,
-     *  min_length and more; SIZE_MAX: there was none. Written by any thread, relaxed:
-     *  nothing is read through it */
-    _Atomic size_t           wanted;
     /** Whether this process is the one that the arena belongs to: a page that
      *  the kernel fills with zeros in a forked child, since memory hooks may be
      *  called there before any handler of the fork. Constant here, 1. */

@@ -155,8 +155,9 @@ static const uct_predreg_config_field_t knob_table[] = {
      &uct_predreg_knob_percent},
 
     {"ARENA", "0",
-     "Memory of an arena at most, a multiple of ARENA_SLAB. Large anonymous\n"
-     "mappings, such as those of malloc, come from it; it is registered in slabs,\n"
+     "Memory of an arena at most. It is rounded down to a multiple of ARENA_SLAB,\n"
+     "which is shorter where ARENA is less. Large anonymous mappings, such as\n"
+     "those of malloc, come from it; it is registered in slabs,\n"
      "and what is in a registered slab needs no registration when it is\n"
      "communicated. Slabs count as pinned, within the bounds. 0: none.\n"
      "Range: 1M to 1T, in bytes.",
@@ -182,8 +183,8 @@ static const uct_predreg_config_field_t knob_table[] = {
      " use   - when memory of it is first communicated, and no further than the\n"
      "         program has got memory of it: what no peer gets is not pinned.\n"
      "         That first use is registered by itself\n"
-     " ahead - before the program gets memory of it: each use is answered, and\n"
-     "         more is pinned and in memory; ARENA_SLAB_MIN=16M goes with it",
+     " ahead - before the program gets memory of it: nearly each use is answered,\n"
+     "         and more is pinned and in memory; ARENA_SLAB_MIN=16M goes with it",
      ucs_offsetof(uct_predreg_knobs_t, arena_register),
      &uct_predreg_knob_name},
 
@@ -197,7 +198,8 @@ static const uct_predreg_config_field_t knob_table[] = {
      "With ARENA, what a peer that was given access to a buffer may reach:\n"
      " slab - all memory of the arena that is registered with the buffer\n"
      " use  - the buffer alone: only what needs no access of a peer is answered\n"
-     "        by the arena, which UCX tells from version 1.16 on",
+     "        by the arena, about half of the uses, though as much is pinned.\n"
+     "        UCX tells that from version 1.16 on",
      ucs_offsetof(uct_predreg_knobs_t, arena_keys), &uct_predreg_knob_name},
 
     {"ARENA_STRICT", "n",

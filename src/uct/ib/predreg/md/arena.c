@@ -21,6 +21,7 @@
 #include <ucs/sys/string.h>
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,22 +120,34 @@ static int is_set_by_user(const char *variable, const char *tunable)
 /* glibc maps what is longer than a threshold, and raises that to the length of
  * what was freed: then it comes from its heap. Once it is set, it stays, and the
  * length from which on free memory at the end of the heap goes back is not twice as
- * long by itself any more (mallopt(3)): it gets what it could have risen to. What is
- * free in the heap by now would stay there, since what it is kept for is mapped from
- * now on */
-static void set_malloc_threshold(size_t threshold)
+ * long by itself any more (mallopt(3)): it gets what it could have risen to. But what is
+ * free there by now, or is freed soon, would serve what is to be mapped. Where the arena is
+ * too small, the heap keeps all, since it was laid out anew: whether something lies behind
+ * what is freed, so that this stays, is by chance */
+static void set_malloc_threshold(size_t length, int is_eager)
 {
+    size_t threshold = ucs_min(length, MAX_THRESHOLD);
+
     if (is_set_by_user("MALLOC_MMAP_THRESHOLD_",
                        "glibc.malloc.mmap_threshold") ||
-        (mallopt(M_MMAP_THRESHOLD, ucs_min(threshold, MAX_THRESHOLD)) != 1)) {
+        (mallopt(M_MMAP_THRESHOLD, threshold) != 1)) {
         return;
     }
 
     if (!is_set_by_user("MALLOC_TRIM_THRESHOLD_",
                         "glibc.malloc.trim_threshold")) {
-        mallopt(M_TRIM_THRESHOLD, 2 * MAX_THRESHOLD);
+        mallopt(M_TRIM_THRESHOLD, (length == SIZE_MAX) ? INT_MAX :
+                                  is_eager             ? threshold :
+                                                         2 * MAX_THRESHOLD);
     }
-    (void)malloc_trim(threshold);
+    if (is_eager) {
+        (void)malloc_trim(threshold);
+    }
+    if (length == SIZE_MAX) {
+        ucs_warn("UCX_RCACHE_PRED_ARENA has no room for what the program allocates: "
+                 "malloc() uses its heap again. A larger one would help, or a larger "
+                 "bound on pinned memory; the summary's arena_refused counts these");
+    }
 }
 
 static void get_params(uct_predreg_core_t *core,

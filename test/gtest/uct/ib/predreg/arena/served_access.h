@@ -33,7 +33,7 @@ typedef struct test_served_ops {
     ucs_status_t (*reserve)(void *arg, size_t length);
     void         (*release)(void *arg, size_t length);
     void         (*publish)(void *arg);
-    void         (*attract)(size_t length);
+    void         (*attract)(size_t length, int is_eager);
     void         *arg;
 } test_served_ops_t;
 

@@ -65,7 +65,7 @@ protected:
     static ucs_status_t reserve(void *arg, size_t length);
     static void release(void *arg, size_t length);
     static void publish(void *arg);
-    static void attract(size_t length);
+    static void attract(size_t length, int is_eager);
 
     static std::atomic<size_t> attracted; /* The least length of allocations that the
                                              program was asked to map; SIZE_MAX: it

@@ -1,0 +1,108 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "attract.h"
+
+#include <ucs/sys/compiler_def.h>
+
+/* The lowest bits of a chunk's size tell what it is: this is one that was mapped
+ * (glibc, malloc/malloc.c, IS_MMAPPED) */
+#define CHUNK_BITS   7
+#define CHUNK_MAPPED 2
+
+
+void uct_predreg_attract_init(uct_predreg_attract_t *attract, size_t min,
+                              size_t max, size_t wanted)
+{
+    attract->min       = min;
+    attract->max       = max;
+    atomic_init(&attract->wanted, wanted);
+    attract->attracted = SIZE_MAX;
+    attract->settle_at = UCS_RCACHE_PRED_TIME_INF;
+    attract->answered  = 0;
+    attract->refused   = 0;
+    attract->is_over   = 0;
+}
+
+int uct_predreg_attract_note(uct_predreg_attract_t *attract, size_t length)
+{
+    size_t wanted = atomic_load_explicit(&attract->wanted,
+                                         memory_order_relaxed);
+
+    if (ucs_likely((length >= wanted) || (length < attract->min) ||
+                   (length > attract->max))) {
+        return 0;
+    }
+
+    /* Of two threads one may be forgotten: it comes again */
+    atomic_store_explicit(&attract->wanted, length, memory_order_relaxed);
+    return 1;
+}
+
+/* The word before memory that malloc() has returned is not the program's, which the
+ * sanitizer complains of */
+__attribute__((no_sanitize("address"))) int
+uct_predreg_attract_is_malloced(const void *address, size_t page_size)
+{
+    const size_t *chunk = (const size_t*)address - 2;
+
+    /* Mapped memory begins with the chunk's two words, so they are in its first page */
+    return ((((uintptr_t)chunk) & (page_size - 1)) == 0) &&
+           ((chunk[1] & CHUNK_BITS) == CHUNK_MAPPED);
+}
+
+/* Whether more requests have found no room than uses were answered, since the last
+ * look. Each of them is mapped and unmapped by the kernel, and registered */
+static int is_too_small(uct_predreg_attract_t *attract, uint64_t answered,
+                        uint64_t refused)
+{
+    uint64_t more = refused - attract->refused;
+
+    if ((attract->attracted == SIZE_MAX) ||
+        (more < UCT_PREDREG_ATTRACT_MIN_REFUSED)) {
+        return 0;
+    }
+
+    if (more > answered - attract->answered) {
+        return 1;
+    }
+
+    attract->answered = answered;
+    attract->refused  = refused;
+    return 0;
+}
+
+uct_predreg_attract_change_t
+uct_predreg_attract_look(uct_predreg_attract_t *attract,
+                         ucs_rcache_pred_time_t now, uint64_t answered,
+                         uint64_t refused)
+{
+    size_t wanted = atomic_load_explicit(&attract->wanted,
+                                         memory_order_relaxed);
+
+    if (attract->is_over) {
+        return UCT_PREDREG_ATTRACT_NOTHING;
+    }
+
+    if (is_too_small(attract, answered, refused)) {
+        attract->is_over = 1;
+        return UCT_PREDREG_ATTRACT_OVER;
+    }
+
+    if (wanted < attract->attracted) {
+        attract->attracted = wanted;
+        attract->settle_at = now + UCT_PREDREG_ATTRACT_SETTLE;
+        attract->answered  = answered;
+        attract->refused   = refused;
+        return UCT_PREDREG_ATTRACT_MORE;
+    }
+
+    if (now >= attract->settle_at) {
+        attract->settle_at = UCS_RCACHE_PRED_TIME_INF;
+        return UCT_PREDREG_ATTRACT_SETTLED;
+    }
+    return UCT_PREDREG_ATTRACT_NOTHING;
+}
