@@ -75,26 +75,29 @@ int uct_predreg_altered_has(const uct_predreg_altered_t *altered,
            (find(altered, page_of(altered, start), last, 1) < last);
 }
 
-void uct_predreg_altered_remove(uct_predreg_altered_t *altered,
-                                uintptr_t start, uintptr_t end,
-                                void (*cb)(void *address, size_t length))
+int uct_predreg_altered_remove(uct_predreg_altered_t *altered,
+                               uintptr_t start, uintptr_t end,
+                               int (*cb)(void *address, size_t length))
 {
     size_t last = page_behind(altered, end);
     size_t page, first;
 
     if (!atomic_load_explicit(&altered->is_any, memory_order_relaxed)) {
-        return;
+        return 1;
     }
 
     page = page_of(altered, start);
     while ((first = find(altered, page, last, 1)) < last) {
         page = find(altered, first, last, 0);
-        cb((void*)(altered->base + (first << altered->page_shift)),
-           (page - first) << altered->page_shift);
+        if (!cb((void*)(altered->base + (first << altered->page_shift)),
+                (page - first) << altered->page_shift)) {
+            return 0;
+        }
         for (; first < page; ++first) {
             atomic_fetch_and_explicit(&altered->bits[first / 64],
                                       ~(1ul << (first % 64)),
                                       memory_order_relaxed);
         }
     }
+    return 1;
 }

@@ -52,11 +52,11 @@ void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
 int uct_predreg_altered_has(const uct_predreg_altered_t *altered,
                             uintptr_t start, uintptr_t end);
 
-/** Forget the pages of a range, and call a function for each run of pages that
- *  was noted, before the range is freed. */
-void uct_predreg_altered_remove(uct_predreg_altered_t *altered,
-                                uintptr_t start, uintptr_t end,
-                                void (*cb)(void *address, size_t length));
+/** Call a function for each run of pages that was noted, before the range is freed, and
+ *  forget them if it returns 1. @return whether all are forgotten. */
+int uct_predreg_altered_remove(uct_predreg_altered_t *altered,
+                               uintptr_t start, uintptr_t end,
+                               int (*cb)(void *address, size_t length));
 
 END_C_DECLS
 

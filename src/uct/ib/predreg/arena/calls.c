@@ -139,26 +139,40 @@ static int extend(uct_predreg_served_t *served, uintptr_t end, size_t length)
     return status == UCS_OK;
 }
 
-/* Undo what the program has done to memory but writing to it */
-static void renew(uct_predreg_served_t *served, const range_t *part)
+/* Whether the program has done something to memory that the kernel keeps with it */
+static int is_altered(const uct_predreg_served_t *served, const range_t *part)
 {
-    uct_predreg_altered_remove(&served->is_protected, part->start, part->end,
-                               uct_predreg_system_renew);
-    uct_predreg_altered_remove(&served->is_advised, part->start, part->end,
-                               uct_predreg_system_renew);
+    return is_protected(served, part) ||
+           uct_predreg_altered_has(&served->is_advised, part->start, part->end);
 }
 
-/* Free memory of the arena. @return 0 if the kernel is to unmap it */
-static int release(uct_predreg_served_t *served, const range_t *part)
+static int undo(uct_predreg_served_t *served, const range_t *part,
+                int (*cb)(void *address, size_t length))
 {
-    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
-    ucs_status_t status;
+    return uct_predreg_altered_remove(&served->is_protected, part->start,
+                                      part->end, cb) &&
+           uct_predreg_altered_remove(&served->is_advised, part->start,
+                                      part->end, cb);
+}
 
-    renew(served, part);
-    status = ucs_arena_free(served->super, (void*)part->start, length_of(part),
-                            served->now(served->arg));
-    look_after(served, num_wakes);
-    return status != UCS_ERR_UNSUPPORTED;
+/* Undo what the program has done to memory but writing to it, which it does not need any
+ * more. @return 0 if the kernel refuses that */
+static int renew(uct_predreg_served_t *served, const range_t *part)
+{
+    int is_done = 0;
+
+    if (!is_altered(served, part)) {
+        return 1;
+    }
+
+    /* Memory that is not registered is new memory then, and no huge pages */
+    if (ucs_arena_enter_plain(served->super) == UCS_OK) {
+        is_done = ucs_arena_is_plain(served->super, (void*)part->start,
+                                     length_of(part)) &&
+                  undo(served, part, uct_predreg_system_anew);
+        ucs_arena_leave_plain(served->super);
+    }
+    return is_done || undo(served, part, uct_predreg_system_renew);
 }
 
 static void spoil(uct_predreg_served_t *served, const range_t *part)
@@ -167,6 +181,23 @@ static void spoil(uct_predreg_served_t *served, const range_t *part)
 
     (void)ucs_arena_spoil(served->super, (void*)part->start, length_of(part));
     look_after(served, num_wakes);
+}
+
+/* Free memory of the arena. @return 0 if the kernel is to unmap it */
+static int release(uct_predreg_served_t *served, const range_t *part)
+{
+    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
+    ucs_status_t status;
+
+    if (!renew(served, part)) {
+        spoil(served, part);
+        return 0;
+    }
+
+    status = ucs_arena_free(served->super, (void*)part->start, length_of(part),
+                            served->now(served->arg));
+    look_after(served, num_wakes);
+    return status != UCS_ERR_UNSUPPORTED;
 }
 
 /* The kernel is to do something to live memory, of which a slab is spoilt. It may
@@ -233,12 +264,11 @@ int uct_predreg_arena_mmap(uct_predreg_served_t *served, void *address,
     }
 
     if (!is_plain(prot, flags) || !is_same(&range, &part) ||
-        !may_stay(served, &part)) {
+        !may_stay(served, &part) || !renew(served, &part)) {
         spoil(served, &part);
         return 0;
     }
 
-    renew(served, &part);
     clear(served, &part);
     *result_p = address;
     return 1;
@@ -332,8 +362,8 @@ static void *map_at(uct_predreg_served_t *served, void *address, size_t length)
         return uct_predreg_system_map(address, length);
     }
 
-    if (is_same(&range, &part) && may_stay(served, &part)) {
-        renew(served, &part);
+    if (is_same(&range, &part) && may_stay(served, &part) &&
+        renew(served, &part)) {
         clear(served, &part);
         return address;
     }
@@ -448,10 +478,7 @@ static int remap_live(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
     }
 
     if (call->flags & MREMAP_FIXED) {
-        return is_protected(served, old) ?
-                       refuse_flags(call) :
-                       remap_fixed(served, call, old, length_of(&new),
-                                   result_p);
+        return remap_fixed(served, call, old, length_of(&new), result_p);
     }
 
     if (!(call->flags & MREMAP_DONTUNMAP) &&
@@ -460,8 +487,7 @@ static int remap_live(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
         return 1;
     }
 
-    /* The copy would have another protection, and not be locked */
-    if (!(call->flags & MREMAP_MAYMOVE) || is_protected(served, old)) {
+    if (!(call->flags & MREMAP_MAYMOVE)) {
         return refuse_to_grow(served, call);
     }
     return move(served, call, old, length_of(&new), result_p);
@@ -535,6 +561,14 @@ int uct_predreg_arena_mremap(uct_predreg_served_t *served,
 
     if (!is_same(&old, &part) || !is_live(served, &part)) {
         return refuse_address(call);
+    }
+
+    /* What is moved, or becomes longer, is what it was: protected, locked, not inherited
+     * by children and so on */
+    if (is_altered(served, &part) &&
+        ((call->new_length > call->old_length) ||
+         (call->flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)))) {
+        spoil(served, &part);
     }
 
     return is_spoilt(served, &part) ?

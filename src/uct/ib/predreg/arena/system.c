@@ -6,6 +6,7 @@
 
 #include "system.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -114,7 +115,12 @@ void uct_predreg_system_collapse(void *address, size_t length)
     (void)uct_predreg_system_madvise(address, length, MADV_COLLAPSE);
 }
 
-void uct_predreg_system_renew(void *address, size_t length)
+int uct_predreg_system_anew(void *address, size_t length)
+{
+    return uct_predreg_system_map(address, length) != NULL;
+}
+
+int uct_predreg_system_renew(void *address, size_t length)
 {
     /* The opposites of what madvise() changes. Which of them a kernel knows
      * makes no difference: it cannot have done then what is undone */
@@ -125,14 +131,23 @@ void uct_predreg_system_renew(void *address, size_t length)
     unsigned i;
 
     /* mprotect() leaves the protection key of memory as it is */
-    if (syscall(SYS_pkey_mprotect, address, length, PROT_READ | PROT_WRITE,
-                0) != 0) {
-        syscall(SYS_mprotect, address, length, PROT_READ | PROT_WRITE);
+    if ((syscall(SYS_pkey_mprotect, address, length, PROT_READ | PROT_WRITE,
+                 0) != 0) &&
+        (syscall(SYS_mprotect, address, length, PROT_READ | PROT_WRITE) != 0)) {
+        return 0;
     }
-    syscall(SYS_munlock, address, length);
+
+    if (syscall(SYS_munlock, address, length) != 0) {
+        return 0;
+    }
+
     for (i = 0; i < sizeof(advices) / sizeof(advices[0]); ++i) {
-        uct_predreg_system_madvise(address, length, advices[i]);
+        if ((uct_predreg_system_madvise(address, length, advices[i]) != 0) &&
+            (errno != EINVAL)) {
+            return 0; /* There may be no more mappings, which this splits */
+        }
     }
+    return 1;
 }
 
 ucs_status_t uct_predreg_system_op_map(void *arg, void *start, size_t length)

@@ -57,8 +57,14 @@ void uct_predreg_system_collapse(void *address, size_t length);
 
 /** Whatever happens to memory when it is new: it may be read and written, is not
  *  locked, is inherited by children and so on. Undoes what a program has done to
- *  memory by calls of the kernel, as far as the memory stays what it is. */
-void uct_predreg_system_renew(void *address, size_t length);
+ *  memory by calls of the kernel, as far as the memory stays what it is; it consists of
+ *  huge pages where there are any. @return 0 if the kernel refuses, as it does if there
+ *  are too many mappings: then only some of that was done. */
+int uct_predreg_system_renew(void *address, size_t length);
+
+/** New memory in place of memory that nobody has registered. @return 0 if the kernel
+ *  refuses: then nothing has changed. */
+int uct_predreg_system_anew(void *address, size_t length);
 
 /* Operations of an arena, see ucs_arena_ops_t; the argument is not used */
 

@@ -18,9 +18,9 @@ void uct_predreg_altered_add(test_altered_t *altered, uintptr_t start,
                              uintptr_t end);
 int uct_predreg_altered_has(const test_altered_t *altered, uintptr_t start,
                             uintptr_t end);
-void uct_predreg_altered_remove(test_altered_t *altered, uintptr_t start,
-                                uintptr_t end,
-                                void (*cb)(void *address, size_t length));
+int uct_predreg_altered_remove(test_altered_t *altered, uintptr_t start,
+                               uintptr_t end,
+                               int (*cb)(void *address, size_t length));
 }
 
 class test_arena_handles : public ::testing::Test {
@@ -159,9 +159,15 @@ protected:
         return m_runs;
     }
 
-    static void note(void *address, size_t length)
+    static int note(void *address, size_t length)
     {
         m_runs.emplace_back(((uintptr_t)address - BASE) / PAGE, length / PAGE);
+        return 1;
+    }
+
+    static int refuse(void *address, size_t length)
+    {
+        return 0;
     }
 
     static runs_t  m_runs;
