@@ -391,7 +391,8 @@ ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab);
  * slab: the helper registers that. Any thread; takes the lock, for a slab that
  * nobody has asked for yet.
  *
- * @return whether the helper is to be called because of that.
+ * @return 0 if the helper need not be called because of that; else 1, or -1 if the last
+ *         registration has failed and it is tried again later.
  */
 int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length);
 

@@ -52,6 +52,7 @@ find_plain(const ucs_arena_t *arena, uintptr_t address, size_t length)
 int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
 {
     ucs_arena_slab_t *slab = find_plain(arena, (uintptr_t)address, length);
+    int result;
 
     /* In a handler that has interrupted this thread in the arena another use may
      * ask */
@@ -67,8 +68,9 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
         arena->wants_enrolment = 1;
         ucs_arena_wake(arena, arena->enrolling.at);
     }
+    result = (arena->enrolling.step > 0) ? -1 : 1;
     ucs_arena_unlock(arena);
-    return 1;
+    return result;
 }
 
 /* The pages that go from the end of a slab which is to be registered, since nobody

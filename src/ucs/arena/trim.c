@@ -238,12 +238,57 @@ ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now)
     return next;
 }
 
+/* Deregister a slab of which the program has memory, but no use needs it: it is plain
+ * then, until it is used again. @return whether it was */
+static int lay_off(ucs_arena_t *arena, uint32_t slab)
+{
+    ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
+    ucs_status_t status;
+
+    if (ucs_arena_slab_is_used(shown) || ucs_arena_slab_is_spoilt(shown) ||
+        !hide(arena, shown)) {
+        return 0;
+    }
+
+    status = ucs_arena_slabs_deregister(&arena->slabs, &arena->ops, slab);
+    if (status == UCS_OK) {
+        ucs_arena_slabs_leave_plain(&arena->slabs, slab);
+    }
+
+    ucs_arena_lock(arena);
+    if (status == UCS_OK) {
+        ucs_arena_blocks_lay_off(&arena->blocks, slab);
+    } else {
+        ++arena->stats.failures;
+    }
+    ucs_arena_slab_publish(shown);
+    ucs_arena_note_slabs(arena);
+    ucs_arena_unlock(arena);
+    return status == UCS_OK;
+}
+
+/* Do something to registered slabs until so many bytes are not registered any more.
+ * @return how many are not */
+static size_t each_registered(ucs_arena_t *arena, size_t bytes,
+                              int (*func)(ucs_arena_t *arena, uint32_t slab))
+{
+    uint32_t slab = arena->slabs.num_used;
+    size_t given  = 0;
+    size_t length;
+
+    while ((slab-- > 0) && (given < bytes)) {
+        length = ucs_arena_slab_length(&arena->slabs.slabs[slab]);
+        if (arena->slabs.slabs[slab].is_registered && func(arena, slab)) {
+            given += length;
+        }
+    }
+    return given;
+}
+
 size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
                         ucs_arena_time_t now)
 {
-    size_t given = 0;
-    size_t length;
-    uint32_t slab;
+    size_t given;
 
     if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         return 0;
@@ -251,14 +296,11 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
 
     pthread_mutex_lock(&arena->work);
     ++ucs_arena_in_work;
-    for (slab = arena->slabs.num_used; (slab-- > 0) && (given < bytes);) {
-        length = ucs_arena_slab_length(&arena->slabs.slabs[slab]);
-        /* To close a plain slab would give nothing back: it has no memory but what
-         * was freed in the last milliseconds */
-        if (arena->slabs.slabs[slab].is_registered &&
-            close_slab(arena, slab)) {
-            given += length;
-        }
+    /* To close a plain slab would give nothing back: it has no memory but what was
+     * freed in the last milliseconds */
+    given = each_registered(arena, bytes, close_slab);
+    if (arena->params.is_late && (given < bytes)) {
+        given += each_registered(arena, bytes - given, lay_off);
     }
     --ucs_arena_in_work;
 

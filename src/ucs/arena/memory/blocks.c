@@ -326,7 +326,9 @@ uint32_t ucs_arena_blocks_next_idle(const ucs_arena_blocks_t *blocks,
     return ucs_min(first, end);
 }
 
-void ucs_arena_blocks_enrol(ucs_arena_blocks_t *blocks, uint32_t slab)
+/* Let idle blocks of a kind be of another one */
+static void change_kind(ucs_arena_blocks_t *blocks, uint32_t slab,
+                        ucs_arena_kind_t from, ucs_arena_kind_t to)
 {
     uint32_t page = slab << blocks->slab_shift;
     uint32_t end  = page + blocks->usage[slab].pages;
@@ -334,12 +336,22 @@ void ucs_arena_blocks_enrol(ucs_arena_blocks_t *blocks, uint32_t slab)
 
     while ((page = ucs_arena_blocks_next_idle(blocks, page, end)) != end) {
         length = blocks->tags[page].length;
-        if (ucs_arena_blocks_idle_kind(blocks, page) == UCS_ARENA_KIND_FRESH) {
-            take(blocks, page, UCS_ARENA_KIND_FRESH);
-            join(blocks, page, length, UCS_ARENA_KIND_CLEAN);
+        if (ucs_arena_blocks_idle_kind(blocks, page) == from) {
+            take(blocks, page, from);
+            join(blocks, page, length, to);
         }
         page += length;
     }
+}
+
+void ucs_arena_blocks_enrol(ucs_arena_blocks_t *blocks, uint32_t slab)
+{
+    change_kind(blocks, slab, UCS_ARENA_KIND_FRESH, UCS_ARENA_KIND_CLEAN);
+}
+
+void ucs_arena_blocks_lay_off(ucs_arena_blocks_t *blocks, uint32_t slab)
+{
+    change_kind(blocks, slab, UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_FRESH);
 }
 
 void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab)

@@ -194,6 +194,9 @@ void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab);
 /** What of a slab is idle and fresh is clean from now on. */
 void ucs_arena_blocks_enrol(ucs_arena_blocks_t *blocks, uint32_t slab);
 
+/** The opposite: a registered slab is plain. */
+void ucs_arena_blocks_lay_off(ucs_arena_blocks_t *blocks, uint32_t slab);
+
 /** @return pages of the fresh idle block at the end of a slab; 0: there is
  *          none. */
 uint32_t

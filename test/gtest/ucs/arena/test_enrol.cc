@@ -268,3 +268,41 @@ TEST_F(test_arena_enrol, the_end) {
     m_memory.give(plain, 4 * PAGE, m_now);
     m_memory.give(registered, SLAB * PAGE, m_now);
 }
+
+/* If registrations are to give way, slabs in which the program has memory are plain again,
+ * unless a use needs them, and are registered anew some time later */
+TEST_F(test_arena_enrol, slabs_are_laid_off) {
+    make_late();
+    void *first = allocate(FIRST), *second = allocate(FIRST);
+    ASSERT_NE(nullptr, second);
+    EXPECT_TRUE(want(first));
+    EXPECT_TRUE(want(second));
+    tend();
+    EXPECT_EQ(2u, m_memory.m_num_registered);
+    free(second, 1);
+    tend();
+
+    test_arena_slab_t *used = arena_find(m_arena, first, 1);
+    ASSERT_TRUE(arena_acquire(used));
+    EXPECT_EQ(FIRST * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    EXPECT_EQ(1u, m_memory.m_num_registered);
+    EXPECT_TRUE(is_found(first));
+    EXPECT_FALSE(is_found((char*)second + PAGE));
+    arena_release(used);
+    EXPECT_EQ(FIRST * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    EXPECT_EQ(0u, m_memory.registered());
+    check();
+
+    EXPECT_TRUE(want((char*)second + PAGE));
+    tend();
+    EXPECT_EQ(0u, m_memory.m_num_registered);
+    m_now += IDLE;
+    tend();
+    EXPECT_EQ(1u, m_memory.m_num_registered);
+    EXPECT_TRUE(is_found((char*)second + PAGE));
+    check();
+    free((char*)second + PAGE, FIRST - 1);
+    free(first, FIRST);
+    tend();
+    check();
+}

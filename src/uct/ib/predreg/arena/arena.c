@@ -77,7 +77,6 @@ op_reg(void *arg, void *start, size_t length, void **handle_p)
 {
     uct_predreg_arena_t *arena = arg;
 
-    uct_predreg_system_collapse(start, length);
     return uct_predreg_arena_regs_op_reg(&arena->regs, start, length, handle_p);
 }
 
@@ -375,13 +374,17 @@ collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
 static int
 want_slab(uct_predreg_arena_t *arena, const void *address, size_t length)
 {
-    if (!ucs_arena_want(arena->served.super, address, length)) {
+    int wanted = ucs_arena_want(arena->served.super, address, length);
+
+    if (wanted == 0) {
         return 0;
     }
 
     /* Now, since it is registered by itself in a moment, and stays then what it is, for
      * all uses to come */
-    collapse(arena, address, length);
+    if (wanted > 0) {
+        collapse(arena, address, length);
+    }
     if (uct_predreg_attract_is_malloced(address, arena->served.page_size)) {
         (void)uct_predreg_attract_note(&arena->attraction, length);
     }

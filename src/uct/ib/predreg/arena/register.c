@@ -5,6 +5,7 @@
  */
 
 #include "register.h"
+#include "system.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -82,6 +83,8 @@ enter(uct_predreg_arena_regs_t *regs, uint32_t slab, unsigned number)
         return status;
     }
 
+    /* Before it is pinned, and not if it is not to be */
+    uct_predreg_system_collapse(slab_memory(regs, slab), length);
     status = ops->mem_reg(regs->domains[number], slab_memory(regs, slab),
                           length, regs->flags,
                           &regs->slabs[slab].known[number]);
