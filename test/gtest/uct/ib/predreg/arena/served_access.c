@@ -298,3 +298,43 @@ void altered_destroy(test_altered_t *altered)
 {
     free(altered);
 }
+
+test_attract_t *attract_make(size_t min, size_t max, size_t wanted)
+{
+    test_attract_t *attract = malloc(sizeof(*attract));
+
+    UCS_STATIC_ASSERT((int)TEST_ATTRACT_MORE == UCT_PREDREG_ATTRACT_MORE);
+    UCS_STATIC_ASSERT((int)TEST_ATTRACT_SETTLED == UCT_PREDREG_ATTRACT_SETTLED);
+    UCS_STATIC_ASSERT((int)TEST_ATTRACT_OVER == UCT_PREDREG_ATTRACT_OVER);
+    UCS_STATIC_ASSERT(TEST_ATTRACT_SETTLE == UCT_PREDREG_ATTRACT_SETTLE);
+    UCS_STATIC_ASSERT(TEST_ATTRACT_MIN_REFUSED ==
+                      UCT_PREDREG_ATTRACT_MIN_REFUSED);
+    uct_predreg_attract_init(attract, min, max, wanted);
+    return attract;
+}
+
+void attract_destroy(test_attract_t *attract)
+{
+    free(attract);
+}
+
+int attract_note(test_attract_t *attract, size_t length)
+{
+    return uct_predreg_attract_note(attract, length);
+}
+
+int attract_look(test_attract_t *attract, uint64_t now, uint64_t answered,
+                 uint64_t refused)
+{
+    return uct_predreg_attract_look(attract, now, answered, refused);
+}
+
+size_t attract_attracted(const test_attract_t *attract)
+{
+    return attract->attracted;
+}
+
+int attract_is_malloced(const void *address, size_t page_size)
+{
+    return uct_predreg_attract_is_malloced(address, page_size);
+}

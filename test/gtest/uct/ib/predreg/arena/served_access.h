@@ -24,6 +24,17 @@ BEGIN_C_DECLS
 typedef struct uct_predreg_arena   test_served_t;
 typedef struct uct_predreg_handles test_handles_t;
 typedef struct uct_predreg_altered test_altered_t;
+typedef struct uct_predreg_attract test_attract_t;
+
+/* uct_predreg_attract_change_t, and what attract.h says of it */
+enum {
+    TEST_ATTRACT_NOTHING,
+    TEST_ATTRACT_MORE,
+    TEST_ATTRACT_SETTLED,
+    TEST_ATTRACT_OVER
+};
+#define TEST_ATTRACT_SETTLE      1000000000ul
+#define TEST_ATTRACT_MIN_REFUSED 64ul
 
 /* What registers, see uct_predreg_arena_reg_ops_t */
 typedef struct test_served_ops {
@@ -84,6 +95,14 @@ uint32_t handles_find(const test_handles_t *handles, uint64_t handle);
 
 test_altered_t *altered_make(uintptr_t base, size_t size, size_t page_size);
 void altered_destroy(test_altered_t *altered);
+
+test_attract_t *attract_make(size_t min, size_t max, size_t wanted);
+void attract_destroy(test_attract_t *attract);
+int attract_note(test_attract_t *attract, size_t length);
+int attract_look(test_attract_t *attract, uint64_t now, uint64_t answered,
+                 uint64_t refused);
+size_t attract_attracted(const test_attract_t *attract);
+int attract_is_malloced(const void *address, size_t page_size);
 
 END_C_DECLS
 

@@ -4,11 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include <gtest/gtest.h>
+#include "served_test.h"
 
-#include <uct/ib/predreg/arena/attract.h>
-
-#include <stdlib.h>
 #include <string.h>
 
 
@@ -17,91 +14,89 @@ class test_attract : public ::testing::Test {
 protected:
     static constexpr size_t   MIN    = 128 << 10;
     static constexpr size_t   MAX    = 64 << 20;
-    static constexpr uint64_t SETTLE = UCT_PREDREG_ATTRACT_SETTLE;
-    static constexpr uint64_t MANY   = UCT_PREDREG_ATTRACT_MIN_REFUSED;
+    static constexpr uint64_t SETTLE = TEST_ATTRACT_SETTLE;
+    static constexpr uint64_t MANY   = TEST_ATTRACT_MIN_REFUSED;
 
-    test_attract()
-    {
-        uct_predreg_attract_init(&m_attract, MIN, MAX, SIZE_MAX);
-    }
+    test_attract() : m_attract(attract_make(MIN, MAX, SIZE_MAX)) { }
+    ~test_attract() { attract_destroy(m_attract); }
 
-    uct_predreg_attract_change_t look()
+    int look()
     {
-        return uct_predreg_attract_look(&m_attract, m_now, m_answered,
-                                        m_refused);
+        return attract_look(m_attract, m_now, m_answered, m_refused);
     }
 
     /* Communicate, and let malloc() be told */
     void attract(size_t length)
     {
-        EXPECT_TRUE(uct_predreg_attract_note(&m_attract, length));
-        EXPECT_EQ(UCT_PREDREG_ATTRACT_MORE, look());
-        EXPECT_EQ(length, m_attract.attracted);
+        EXPECT_TRUE(attract_note(m_attract, length));
+        EXPECT_EQ(TEST_ATTRACT_MORE, look());
+        EXPECT_EQ(length, attract_attracted(m_attract));
     }
 
-    uct_predreg_attract_t m_attract;
-    uint64_t              m_now      = 1000;
-    uint64_t              m_answered = 0;
-    uint64_t              m_refused  = 0;
+    test_attract_t *m_attract;
+    uint64_t       m_now      = 1000;
+    uint64_t       m_answered = 0;
+    uint64_t       m_refused  = 0;
 };
 
 TEST_F(test_attract, shorter_and_shorter) {
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
     attract(MAX);
-    EXPECT_FALSE(uct_predreg_attract_note(&m_attract, MAX));
+    EXPECT_FALSE(attract_note(m_attract, MAX));
     attract(MIN);
-    EXPECT_FALSE(uct_predreg_attract_note(&m_attract, 2 * MIN));
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_FALSE(attract_note(m_attract, 2 * MIN));
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
 }
 
 /* The arena would not serve it */
 TEST_F(test_attract, too_short_and_too_long) {
-    EXPECT_FALSE(uct_predreg_attract_note(&m_attract, MIN - 1));
-    EXPECT_FALSE(uct_predreg_attract_note(&m_attract, MAX + 1));
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_FALSE(attract_note(m_attract, MIN - 1));
+    EXPECT_FALSE(attract_note(m_attract, MAX + 1));
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
 }
 
 TEST_F(test_attract, from_the_beginning_on) {
-    uct_predreg_attract_init(&m_attract, MIN, MAX, MIN);
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_MORE, look());
-    EXPECT_EQ(+MIN, m_attract.attracted);
+    attract_destroy(m_attract);
+    m_attract = attract_make(MIN, MAX, MIN);
+    EXPECT_EQ(TEST_ATTRACT_MORE, look());
+    EXPECT_EQ(+MIN, attract_attracted(m_attract));
 }
 
 TEST_F(test_attract, settles_once) {
     attract(MAX);
     m_now += SETTLE - 1;
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
     attract(MIN);
     m_now += SETTLE - 1;
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
     m_now += 1;
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_SETTLED, look());
+    EXPECT_EQ(TEST_ATTRACT_SETTLED, look());
     m_now += 10 * SETTLE;
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
 }
 
 /* Then malloc() is left alone, for good */
 TEST_F(test_attract, arena_is_too_small) {
     attract(MIN);
     m_refused  = MANY - 1;
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
     m_refused  = MANY;
     m_answered = MANY;
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
     m_refused  = 3 * MANY;
     m_answered = 3 * MANY - 1;
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_OVER, look());
+    EXPECT_EQ(TEST_ATTRACT_OVER, look());
     m_refused  = 100 * MANY;
     m_now     += 10 * SETTLE;
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
 }
 
 /* Whoever maps memory by itself is refused what there is no room for */
 TEST_F(test_attract, refused_without_having_attracted) {
     m_refused = 100 * MANY;
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
     attract(MIN);
-    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
 }
 
 TEST_F(test_attract, what_malloc_has_mapped) {
@@ -110,12 +105,12 @@ TEST_F(test_attract, what_malloc_has_mapped) {
 
     memset(page, 0, sizeof(page));
     page[1] = sizeof(page) | 2;
-    EXPECT_TRUE(uct_predreg_attract_is_malloced(&page[2], page_size));
-    EXPECT_FALSE(uct_predreg_attract_is_malloced(&page[3], page_size));
-    EXPECT_FALSE(uct_predreg_attract_is_malloced(&page[512], page_size));
+    EXPECT_TRUE(attract_is_malloced(&page[2], page_size));
+    EXPECT_FALSE(attract_is_malloced(&page[3], page_size));
+    EXPECT_FALSE(attract_is_malloced(&page[512], page_size));
     /* In the heap, and of another arena of glibc */
     for (size_t bits : {0, 1, 4, 5, 3, 6, 7}) {
         page[1] = sizeof(page) | bits;
-        EXPECT_FALSE(uct_predreg_attract_is_malloced(&page[2], page_size));
+        EXPECT_FALSE(attract_is_malloced(&page[2], page_size));
     }
 }
