@@ -9,6 +9,7 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,7 +128,7 @@ static int parse_row(const char *line, ucs_rcache_profile_row_t *row)
     for (next = line + pos; *next == ' '; next = end) {
         errno    = 0;
         interval = strtoull(next + 1, &end, 10);
-        if ((end == next + 1) || (errno != 0) || (interval == 0) ||
+        if (!isdigit((unsigned char)next[1]) || (errno != 0) || (interval == 0) ||
             (interval > MAX_INTERVAL) ||
             (row->num_intervals == UCS_RCACHE_PRED_MAX_PRIOR)) {
             return 0;
@@ -137,13 +138,21 @@ static int parse_row(const char *line, ucs_rcache_profile_row_t *row)
     return (row->num_intervals > 0) && (*next == '\0');
 }
 
-/* The next line without its end. @return NULL at the end of the file */
+/* The next line without its end, or its beginning if it is longer than a row. @return
+ * NULL at the end of the file */
 static char *next_line(FILE *stream, char *line)
 {
+    int c;
+
     if (fgets(line, MAX_LINE, stream) == NULL) {
         return NULL;
     }
 
+    if (strchr(line, '\n') == NULL) {
+        do {
+            c = getc(stream);
+        } while ((c != '\n') && (c != EOF));
+    }
     line[strcspn(line, "\n")] = '\0';
     return line;
 }

@@ -167,6 +167,19 @@ void ucs_arena_abandon(ucs_arena_t *arena)
     atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
 }
 
+int ucs_arena_is_full(ucs_arena_t *arena)
+{
+    int is_full;
+
+    if (!ucs_arena_lock(arena)) {
+        return 0;
+    }
+
+    is_full = !arena->has_vacant || (arena->opening.step > 0);
+    ucs_arena_unlock(arena);
+    return is_full;
+}
+
 int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)
 {
     uintptr_t first = (uintptr_t)start;

@@ -494,6 +494,10 @@ ucs_arena_find(const ucs_arena_t *arena, const void *address, size_t length)
     return ucs_arena_slabs_find(&arena->slabs, (uintptr_t)address, length);
 }
 
+/** @return whether a request that finds no room will find none later on, unless memory is
+ *          freed: there is no further slab, or one cannot be had now. */
+int ucs_arena_is_full(ucs_arena_t *arena);
+
 /** Count a registration that was answered by the arena. Any thread. */
 static UCS_F_ALWAYS_INLINE void ucs_arena_count_answered(ucs_arena_t *arena)
 {

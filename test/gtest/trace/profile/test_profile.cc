@@ -245,7 +245,8 @@ TEST_F(test_profile, file)
     EXPECT_EQ(text, written());
 
     /* In any order, with comments */
-    EXPECT_EQ("", load("ucx_predreg profile 1\n# a comment\n\n"
+    EXPECT_EQ("", load("ucx_predreg profile 1\n# a comment" +
+                       std::string(1000, 'x') + "\n\n"
                        "place ff length 2 uses 1 intervals 3\n"
                        "place 1 length 9 uses 1 intervals 3\n"
                        "place ff length 1 uses 1 intervals 3"));
@@ -283,6 +284,7 @@ TEST_F(test_profile, damaged_files)
         "place ff length 1 uses 1 intervals ",
         "place ff length 1 uses 1 intervals 0",
         "place ff length 1 uses 1 intervals x",
+        "place ff length 1 uses 1 intervals -18446744073709551615",
         "place ff length 1 uses 1 intervals 5 ",
         "place ff length 1 uses 1 intervals 5,6",
         "place ff length 1 uses 1 intervals 1 2 3 4 5",

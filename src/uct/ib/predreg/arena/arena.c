@@ -137,6 +137,7 @@ static void make_regs(uct_predreg_arena_t *arena,
     arena->regs.base      = super->start;
     arena->regs.spacing   = super->slab_size;
     arena->regs.num_slabs = super->size / super->slab_size;
+    arena->regs.advised   = &arena->served.is_advised;
     uct_predreg_arena_regs_init(&arena->regs, memory);
 }
 
@@ -282,8 +283,9 @@ attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
     }
 
     ucs_arena_stats_get(arena->served.super, &stats);
-    switch (uct_predreg_attract_look(&arena->attraction, now, stats.answered,
-                                     stats.refused)) {
+    switch (uct_predreg_attract_look(
+            &arena->attraction, now, stats.answered, stats.refused,
+            ucs_arena_is_full(arena->served.super))) {
     case UCT_PREDREG_ATTRACT_MORE:
         ucs_arena_keep(arena->served.super);
         arena->attract(arena->attraction.attracted, 1);

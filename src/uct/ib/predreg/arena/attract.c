@@ -57,9 +57,15 @@ uct_predreg_attract_is_malloced(const void *address, size_t page_size)
 /* Whether more requests have found no room than uses were answered, since the last
  * look. Each of them is mapped and unmapped by the kernel, and registered */
 static int is_too_small(uct_predreg_attract_t *attract, uint64_t answered,
-                        uint64_t refused)
+                        uint64_t refused, int is_full)
 {
     uint64_t more = refused - attract->refused;
+
+    if (!is_full) {
+        attract->answered = answered;
+        attract->refused  = refused;
+        return 0;
+    }
 
     if ((attract->attracted == SIZE_MAX) ||
         (more < UCT_PREDREG_ATTRACT_MIN_REFUSED)) {
@@ -78,7 +84,7 @@ static int is_too_small(uct_predreg_attract_t *attract, uint64_t answered,
 uct_predreg_attract_change_t
 uct_predreg_attract_look(uct_predreg_attract_t *attract,
                          ucs_rcache_pred_time_t now, uint64_t answered,
-                         uint64_t refused)
+                         uint64_t refused, int is_full)
 {
     size_t wanted = atomic_load_explicit(&attract->wanted,
                                          memory_order_relaxed);
@@ -87,7 +93,7 @@ uct_predreg_attract_look(uct_predreg_attract_t *attract,
         return UCT_PREDREG_ATTRACT_NOTHING;
     }
 
-    if (is_too_small(attract, answered, refused)) {
+    if (is_too_small(attract, answered, refused, is_full)) {
         attract->is_over = 1;
         return UCT_PREDREG_ATTRACT_OVER;
     }

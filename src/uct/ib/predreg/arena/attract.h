@@ -73,11 +73,13 @@ int uct_predreg_attract_is_malloced(const void *address, size_t page_size);
  *
  * @param [in] answered, refused  Uses that were answered, and requests that found no room,
  *                                so far.
+ * @param [in] is_full            Whether there is no room to come either: else requests
+ *                                are refused only until the helper has made some.
  */
 uct_predreg_attract_change_t
 uct_predreg_attract_look(uct_predreg_attract_t *attract,
                          ucs_rcache_pred_time_t now, uint64_t answered,
-                         uint64_t refused);
+                         uint64_t refused, int is_full);
 
 END_C_DECLS
 

@@ -70,6 +70,18 @@ static void note_known(uct_predreg_arena_regs_t *regs)
     uct_predreg_handles_set(&regs->handles, next_handle, regs);
 }
 
+/* Let a slab consist of huge pages, before it is pinned */
+static void collapse(uct_predreg_arena_regs_t *regs, uint32_t slab)
+{
+    void *start   = slab_memory(regs, slab);
+    size_t length = regs->slabs[slab].length;
+
+    if (!uct_predreg_altered_has(regs->advised, (uintptr_t)start,
+                                 (uintptr_t)start + length)) {
+        uct_predreg_system_collapse(start, length);
+    }
+}
+
 /* Register a slab in a domain. It is known then, if not in the table yet */
 static ucs_status_t
 enter(uct_predreg_arena_regs_t *regs, uint32_t slab, unsigned number)
@@ -83,8 +95,7 @@ enter(uct_predreg_arena_regs_t *regs, uint32_t slab, unsigned number)
         return status;
     }
 
-    /* Before it is pinned, and not if it is not to be */
-    uct_predreg_system_collapse(slab_memory(regs, slab), length);
+    collapse(regs, slab);
     status = ops->mem_reg(regs->domains[number], slab_memory(regs, slab),
                           length, regs->flags,
                           &regs->slabs[slab].known[number]);

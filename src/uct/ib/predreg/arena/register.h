@@ -7,6 +7,7 @@
 #ifndef UCT_PREDREG_ARENA_REGISTER_H_
 #define UCT_PREDREG_ARENA_REGISTER_H_
 
+#include "altered.h"
 #include "handles.h"
 
 #include <ucs/arena/arena.h>
@@ -66,6 +67,9 @@ typedef struct uct_predreg_arena_regs {
                                                 to that of the next, bytes */
     uint32_t                    num_slabs;
     uct_predreg_arena_memhs_t   *slabs;    /**< Of each slab */
+    const uct_predreg_altered_t *advised;  /**< Memory that the program has given advice
+                                                for, which is not to consist of huge
+                                                pages. Constant */
     uct_predreg_handles_t       handles;
     pthread_mutex_t             lock;      /**< Around all registrations; held
                                                 while they are made */

@@ -324,9 +324,9 @@ int attract_note(test_attract_t *attract, size_t length)
 }
 
 int attract_look(test_attract_t *attract, uint64_t now, uint64_t answered,
-                 uint64_t refused)
+                 uint64_t refused, int is_full)
 {
-    return uct_predreg_attract_look(attract, now, answered, refused);
+    return uct_predreg_attract_look(attract, now, answered, refused, is_full);
 }
 
 size_t attract_attracted(const test_attract_t *attract)

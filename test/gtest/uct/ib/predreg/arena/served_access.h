@@ -100,7 +100,7 @@ test_attract_t *attract_make(size_t min, size_t max, size_t wanted);
 void attract_destroy(test_attract_t *attract);
 int attract_note(test_attract_t *attract, size_t length);
 int attract_look(test_attract_t *attract, uint64_t now, uint64_t answered,
-                 uint64_t refused);
+                 uint64_t refused, int is_full);
 size_t attract_attracted(const test_attract_t *attract);
 int attract_is_malloced(const void *address, size_t page_size);
 

@@ -22,7 +22,7 @@ protected:
 
     int look()
     {
-        return attract_look(m_attract, m_now, m_answered, m_refused);
+        return attract_look(m_attract, m_now, m_answered, m_refused, m_full);
     }
 
     /* Communicate, and let malloc() be told */
@@ -37,6 +37,7 @@ protected:
     uint64_t       m_now      = 1000;
     uint64_t       m_answered = 0;
     uint64_t       m_refused  = 0;
+    bool           m_full     = true;
 };
 
 TEST_F(test_attract, shorter_and_shorter) {
@@ -89,6 +90,19 @@ TEST_F(test_attract, arena_is_too_small) {
     m_refused  = 100 * MANY;
     m_now     += 10 * SETTLE;
     EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+}
+
+/* The helper makes room: what was refused until then counts for nothing */
+TEST_F(test_attract, arena_has_room_to_come) {
+    attract(MIN);
+    m_full    = false;
+    m_refused = 100 * MANY;
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    m_full     = true;
+    m_refused += MANY - 1;
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    m_refused += 1;
+    EXPECT_EQ(TEST_ATTRACT_OVER, look());
 }
 
 /* Whoever maps memory by itself is refused what there is no room for */
