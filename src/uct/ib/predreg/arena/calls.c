@@ -512,6 +512,14 @@ static int move_spoilt(uct_predreg_served_t *served,
 {
     *result_p = uct_predreg_system_move(call->address, length_of(old), length,
                                         target);
+    if ((*result_p == NULL) && !is_altered(served, old)) {
+        /* What the program has mapped over a part may be another mapping for the kernel
+         * only because the slab consists of huge pages */
+        (void)uct_predreg_system_madvise(call->address, length_of(old),
+                                         MADV_HUGEPAGE);
+        *result_p = uct_predreg_system_move(call->address, length_of(old),
+                                            length, target);
+    }
     return (*result_p != NULL) && release(served, old);
 }
 
