@@ -38,9 +38,7 @@ typedef struct {
 
 static inline khint_t pair_hash(pair_t pair)
 {
-    uint64_t hash = ucs_rcache_pred_hash_word(pair.first);
-
-    return ucs_rcache_pred_hash_bits((hash ^ (hash >> 32)) + pair.second, 32);
+    return ucs_rcache_pred_hash_pair(pair.first, pair.second);
 }
 
 static inline int pair_is_equal(pair_t a, pair_t b)

@@ -27,9 +27,7 @@ typedef struct {
 
 static inline khint_t place_hash(place_t place)
 {
-    uint64_t hash = ucs_rcache_pred_hash_word(place.caller);
-
-    return ucs_rcache_pred_hash_bits((hash ^ (hash >> 32)) + place.stack, 32);
+    return ucs_rcache_pred_hash_pair(place.caller, place.stack);
 }
 
 static inline int place_is_equal(place_t a, place_t b)

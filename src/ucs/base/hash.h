@@ -44,4 +44,13 @@ static inline uint64_t ucs_rcache_pred_hash_bits(uint64_t key, unsigned bits)
     return ucs_rcache_pred_hash_word(product ^ (product >> 32)) >> (64 - bits);
 }
 
+/** A hash of 32 bits of two words, in which their order counts. */
+static inline uint32_t ucs_rcache_pred_hash_pair(uint64_t first,
+                                                 uint64_t second)
+{
+    uint64_t hash = ucs_rcache_pred_hash_word(first);
+
+    return ucs_rcache_pred_hash_bits((hash ^ (hash >> 32)) + second, 32);
+}
+
 #endif
