@@ -30,7 +30,7 @@ typedef struct {
     ucs_rcache_pred_time_t samples[MAX_SAMPLES];
 } samples_t;
 
-/* The last use of a region: when and where */
+/* When the last use of a region began, and where it came from */
 typedef struct {
     uint64_t time;
     pair_t   place; /* Name, length */
@@ -82,7 +82,7 @@ void ucs_rcache_profile_gather_destroy(ucs_rcache_profile_gather_t *gather)
     free(gather);
 }
 
-/* The name of the place of a use; 0: the trace does not tell */
+/* Find the name of the place that a use came from; 0: the trace has no stack for it */
 static ucs_status_t find_name(context_t *context,
                               const ucs_rcache_pred_event_t *event,
                               uint64_t *name_p)

@@ -23,7 +23,8 @@
 /* The room for rows is doubled from here on */
 #define FIRST_ROWS  64
 
-/* Longest interval, ns: what traces have as well (docs/trace-format.md) */
+/* Longest interval that a row may have, ns. No trace that a replay accepts is longer
+ * (docs/trace-format.md), and sums of some intervals fit into 64 bits */
 #define MAX_INTERVAL (UINT64_MAX / 4)
 
 

@@ -25,7 +25,8 @@ struct ucs_rcache_record_modules {
     char     program[PATH_MAX];   /* Path of the program, which the loader does
                                      not tell */
     ucs_rcache_trace_module_t modules[MODULES_MAX];
-    /* Copies, since the loader frees its own when the library is unloaded */
+    /* The paths of the modules, copied since the loader frees its own when it
+     * unloads a library */
     char     paths[MODULES_MAX][MODULES_MAX_PATH];
 };
 

@@ -344,7 +344,8 @@ static void come_back(ucs_arena_t *arena)
 {
     if (ucs_arena_is_away) {
         ucs_arena_is_away = 0;
-        /* Release: what the handlers have done comes before */
+        /* Release: whoever sees that this thread is back sees what its handlers have
+         * done */
         atomic_fetch_sub_explicit(&arena->deferred.num_away, 1,
                                   memory_order_release);
     }

@@ -98,8 +98,8 @@ uint32_t ucs_arena_next_slab(const ucs_arena_t *arena);
  *  @param [in] least  At least so many bytes, of which it is a multiple. */
 uint32_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
 
-/** @return whether an empty slab can be given back: so much is free besides an empty slab as the high-water mark
- *          will be without it. Under the lock. */
+/** @return whether an empty slab can be given back: so much is free besides it as the
+ *          high-water mark will be without it. Under the lock. */
 int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab);
 
 /** Let the helper make room for so many pages in one block. Under the lock. */
@@ -133,7 +133,8 @@ void ucs_arena_moved(ucs_arena_t *arena);
 void ucs_arena_forget(ucs_arena_t *arena, uint32_t slab);
 
 /** Take the memory of a bare slab away, unless the program has some of it; if it was
- *  spoilt, it is vacant then. The helper, without the lock. @return UCS_ERR_BUSY if it has; else what the
+ *  spoilt, it is vacant then. The helper, without the lock.
+ *  @return UCS_ERR_BUSY if the program has some; else what the
  *  operation has returned. */
 ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab);
 

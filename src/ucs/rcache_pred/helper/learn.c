@@ -64,7 +64,8 @@ static void region_learn_needs(ucs_rcache_pred_t *pred,
     pred_unlock(pred);
 }
 
-/* Let what another run has seen in such a place stand for what is not known here */
+/* If it is not known yet what follows a use in this place, ask what has followed such uses
+ * in another run, and predict by that */
 static void region_ask(ucs_rcache_pred_t *pred,
                        const ucs_rcache_pred_dq_entry_t *entry)
 {

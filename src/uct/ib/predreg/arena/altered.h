@@ -31,7 +31,9 @@ typedef struct uct_predreg_altered {
                                        kernel is called, and cleared before the
                                        memory is freed, both by threads that use
                                        this memory: relaxed, since the program
-                                       orders its own calls for one memory */
+                                       orders its own calls for one memory. The
+                                       helper reads them as well, and may miss what
+                                       is set just then */
     _Atomic int       is_any;     /**< Whether a bit was ever set. Relaxed, for
                                        the same reason */
 } uct_predreg_altered_t;

@@ -70,7 +70,8 @@ static void note_known(uct_predreg_arena_regs_t *regs)
     uct_predreg_handles_set(&regs->handles, next_handle, regs);
 }
 
-/* Let a slab consist of huge pages, before it is pinned */
+/* Let a slab consist of huge pages before it is pinned, since pinned pages stay what they
+ * are; unless the program has said of some of it what pages it wants */
 static void collapse(uct_predreg_arena_regs_t *regs, uint32_t slab)
 {
     void *start   = slab_memory(regs, slab);
