@@ -13,9 +13,9 @@
 
 #include <stdlib.h>
 
-/* An operation uses this part of a peer's firehoses at a time, so that others
- * get theirs, and so do its own pieces that follow while a flush is under
- * way */
+/* An operation that is longer than all firehoses of a peer uses this part of them
+ * at a time, so that others get theirs, and so do its own pieces that follow
+ * while a flush is under way */
 #define SHARE 4
 
 
@@ -231,7 +231,11 @@ static void piece_ended(ucp_fh_comp_t *self)
     }
 }
 
-/* The next piece of an operation: as many buckets as it may have at a time */
+/* The next piece of an operation: all that is left of it, if there are ever as
+ * many firehoses. Where several threads want them, one that gets all at once is
+ * done when it gets its turn. If it asked for them bit by bit, it would queue up
+ * for each, and threads that do not have a processor just now, while others run,
+ * would fall behind (fairness, section 5 of the paper) */
 static ucp_fh_run_t next_run(const ucp_fh_op_t *op)
 {
     const ucp_fh_link_t *link = &op->worker->fh->links[op->way->peer.slot];
@@ -240,7 +244,7 @@ static ucp_fh_run_t next_run(const ucp_fh_op_t *op)
 
     (void)ucp_fh_run_cover(link->shift, op->remote + op->posted,
                            op->length - op->posted, &run);
-    run.num = ucs_min(run.num, most);
+    run.num = (run.num <= link->limit) ? run.num : most;
     return run;
 }
 
