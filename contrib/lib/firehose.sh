@@ -128,9 +128,12 @@ part_of()
     kernels)
         metrics="one_sided seconds"
         ops=$(few 400 3)
-        variant cannon puts "$apps/fhcannon"
-        variant cannon gets "$apps/fhcannon" --gets
-        variant sort puts "$apps/fhsort"
+        variant cannon puts-4k "$apps/fhcannon"
+        variant cannon puts "$apps/fhcannon" --bucket 0
+        variant cannon gets-4k "$apps/fhcannon" --gets
+        variant cannon gets "$apps/fhcannon" --gets --bucket 0
+        variant sort puts-4k "$apps/fhsort"
+        variant sort puts "$apps/fhsort" --bucket 0
         add --iters "$ops" ;;
     hits)
         metrics="put_ns ucp_put_ns pin_ns"

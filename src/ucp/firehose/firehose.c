@@ -49,6 +49,7 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     ucp_fh_places_init(&fh->leaving);
     ucs_list_head_init(&fh->withdrawn);
     ucs_list_head_init(&fh->workers);
+    pthread_mutex_init(&fh->drive_lock, NULL);
     pthread_mutex_init(&fh->send_lock, NULL);
     pthread_mutex_init(&fh->lock, NULL);
     pthread_mutex_init(&fh->workers_lock, NULL);
@@ -68,6 +69,7 @@ static void cleanup_fields(ucp_fh_t *fh)
     pthread_mutex_destroy(&fh->workers_lock);
     pthread_mutex_destroy(&fh->lock);
     pthread_mutex_destroy(&fh->send_lock);
+    pthread_mutex_destroy(&fh->drive_lock);
     free(fh->links);
     free(fh);
 }

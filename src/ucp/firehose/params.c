@@ -25,8 +25,8 @@
 #define DEF_BUCKET (256ul << 10)
 
 /* Buckets are smaller if there would be fewer than these, firehoses of a
- * process or buckets in MAXVICTIM: an operation takes a fourth at a time, and a
- * flush begins when half of them are not flushed */
+ * process or buckets in MAXVICTIM: a long operation takes a fourth at a time, and
+ * a flush begins when half of them are not flushed */
 #define MIN_SHARE 8
 
 /* Buckets of a page. A region of 64 pages costs UCX's model of InfiniBand a

@@ -7,6 +7,7 @@
 #include "acquire.h"
 #include "packed.h"
 
+#include <ucp/firehose/core/drive.h>
 #include <ucp/firehose/core/settle.h>
 #include <ucp/firehose/wire/key.h>
 
@@ -108,7 +109,8 @@ static void wait_outside(ucp_fh_t *fh, ucp_win_piece_t *piece)
 
     while (!has_ended(fh, piece)) {
         ucp_win_way_flush_if_due(way);
-        if (ucp_worker_progress(way->worker) == 0) {
+        if ((ucp_worker_progress(way->worker) == 0) &&
+            !ucp_fh_drive_help(fh)) {
             ucp_win_ways_help();
             sched_yield();
         }

@@ -8,6 +8,7 @@
 #include "access.h"
 #include "flush.h"
 
+#include <ucp/firehose/core/drive.h>
 #include <ucp/firehose/core/settle.h>
 
 #include <stdlib.h>
@@ -34,17 +35,18 @@ int ucp_fh_worker_is_busy(ucp_fh_worker_h worker)
             !ucs_list_is_empty(&worker->flushes) || has_due(worker));
 }
 
-unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker)
+unsigned ucp_fh_worker_go_on(ucp_fh_worker_h worker, int *is_waiting_p)
 {
     ucp_fh_t *fh   = worker->fh;
     unsigned count = ucp_worker_progress(worker->worker);
     int has_ready, has_trash, is_due;
 
     ucp_fh_lock(fh);
-    has_ready = !ucs_list_is_empty(&worker->ready) ||
-                !ucs_list_is_empty(&worker->flushes);
-    has_trash = !ucs_list_is_empty(&worker->trash);
-    is_due    = has_due(worker);
+    has_ready     = !ucs_list_is_empty(&worker->ready) ||
+                    !ucs_list_is_empty(&worker->flushes);
+    has_trash     = !ucs_list_is_empty(&worker->trash);
+    is_due        = has_due(worker);
+    *is_waiting_p = !ucs_list_is_empty(&worker->unposted) && !has_ready;
     ucp_fh_unlock(fh);
 
     if (has_ready) {
@@ -57,6 +59,18 @@ unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker)
         ucp_fh_worker_empty_trash(worker);
     }
     return count + has_ready + is_due + has_trash;
+}
+
+unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker)
+{
+    int is_waiting;
+    unsigned count;
+
+    count = ucp_fh_worker_go_on(worker, &is_waiting);
+    if (is_waiting) {
+        count += ucp_fh_drive_help(worker->fh);
+    }
+    return count;
 }
 
 static void wait(ucp_fh_worker_h worker, ucs_status_ptr_t request)

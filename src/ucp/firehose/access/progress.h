@@ -18,4 +18,11 @@
  *          wait for the program. Under ucp_fh::lock. */
 int ucp_fh_worker_is_busy(ucp_fh_worker_h worker);
 
+/** Go on with a worker, as ucp_fh_worker_progress() does, but for what the
+ *  library's thread does anyway.
+ *
+ *  @param [out] is_waiting_p  Whether an operation waits for firehoses.
+ *  @return what was done, in UCP's count. */
+unsigned ucp_fh_worker_go_on(ucp_fh_worker_h worker, int *is_waiting_p);
+
 #endif

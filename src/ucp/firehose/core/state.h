@@ -17,6 +17,7 @@
 #include <ucs/sys/math.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 BEGIN_C_DECLS
@@ -25,7 +26,9 @@ BEGIN_C_DECLS
  *
  * What the library knows in a process.
  *
- * LOCKS. Two, in this order:
+ * LOCKS. Three, in this order:
+ *   drive_lock  around messages of peers being taken and handled, so that they are
+ *               in their order
  *   send_lock   around each call of UCP that concerns the library's own worker
  *               and its endpoints
  *   lock        for all fields that say so. Nothing of UCP and no function of
@@ -113,6 +116,7 @@ struct ucp_fh {
     uint64_t        cookie;
     unsigned        shift;     /**< Logarithm of this process's buckets' size */
     ucp_worker_h    worker;    /**< The library's own. Protected by send_lock */
+    pthread_mutex_t drive_lock;
     pthread_mutex_t send_lock;
     pthread_mutex_t lock;
     pthread_cond_t  cond;      /**< With lock: something has ended that a thread
@@ -149,6 +153,13 @@ struct ucp_fh {
     ucp_fh_watcher_t watcher;  /**< Of exposed memory */
     ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
                                     workers_lock */
+    int             has_sent;  /**< Whether a message was sent since the thread
+                                    last wanted to sleep. Protected by
+                                    send_lock, as the next */
+    int             is_armed;  /**< Whether the thread sleeps until it is woken,
+                                    or is about to */
+    atomic_uint     num_helps; /**< How often threads of the program did what the
+                                    thread is there for. Read by that alone */
     pthread_t       thread;
     int             wake_fd;   /**< An eventfd: the thread has something to
                                     do */

@@ -1,0 +1,158 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "inbox.h"
+#include "peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+
+static uint64_t number_of(const ucp_fh_parcel_t *parcel)
+{
+    return ((const ucp_fh_header_t*)parcel->data)->number;
+}
+
+static unsigned type_of(const ucp_fh_parcel_t *parcel)
+{
+    return ((const ucp_fh_header_t*)parcel->data)->type;
+}
+
+static uint64_t cookie_of(const ucp_fh_parcel_t *parcel)
+{
+    return ((const ucp_fh_header_t*)parcel->data)->cookie;
+}
+
+/* Put a message where it belongs among those of its peer, nearly always at the
+ * end. Under lock. @return 0 if there was one of its number */
+static int insert(ucp_fh_link_t *link, ucp_fh_parcel_t *parcel)
+{
+    ucs_list_link_t *pos = link->inbox.prev;
+    uint64_t other;
+
+    if (number_of(parcel) < link->next_in) {
+        return 0;
+    }
+
+    for (; pos != &link->inbox; pos = pos->prev) {
+        other = number_of(ucs_container_of(pos, ucp_fh_parcel_t, link));
+        if (other == number_of(parcel)) {
+            return 0;
+        }
+        if (other < number_of(parcel)) {
+            break;
+        }
+    }
+
+    ucs_list_insert_after(pos, &parcel->link);
+    return 1;
+}
+
+/* Under lock. Takes the message */
+static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
+{
+    uint32_t slot       = parcel->slot;
+    ucp_fh_link_t *link = &fh->links[slot];
+
+    if (link->status != UCS_OK) {
+        free(parcel); /* It is not heard any more */
+    } else if ((link->ep != NULL) && (cookie_of(parcel) != link->cookie)) {
+        free(parcel); /* Somebody else has sent it, and not this peer */
+        ++fh->num_damaged;
+    } else if ((link->num_inbox == UCP_FH_MAX_INBOX) || !insert(link, parcel)) {
+        free(parcel);
+        ucp_fh_peer_damaged(fh, slot, "a message too many");
+    } else {
+        ++link->num_inbox;
+        fh->has_mail = 1;
+    }
+}
+
+/* @return a copy of a message, whose peer is known; NULL if it cannot be told
+ *         whose it is */
+static ucp_fh_parcel_t *
+copy_message(ucp_fh_t *fh, const void *data, size_t length)
+{
+    const ucp_fh_header_t *header;
+    ucp_fh_parcel_t *parcel;
+
+    parcel = malloc(sizeof(*parcel) + length);
+    if (parcel == NULL) {
+        return NULL;
+    }
+
+    parcel->fh     = fh;
+    parcel->length = length;
+    memcpy(parcel->data, data, length);
+    header = ucp_fh_message_header(parcel->data, length);
+    if ((header == NULL) || (header->sender >= fh->num_procs)) {
+        free(parcel);
+        return NULL;
+    }
+
+    parcel->slot = header->sender;
+    return parcel;
+}
+
+ucs_status_t
+ucp_fh_inbox_receive(void *arg, const void *header, size_t header_length,
+                 void *data, size_t length, const ucp_am_recv_param_t *param)
+{
+    ucp_fh_t *fh            = arg;
+    ucp_fh_parcel_t *parcel = NULL;
+
+    /* A rendezvous is none of ours: what there is of it is a description
+     * only */
+    if (!(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)) {
+        parcel = copy_message(fh, data, length);
+    }
+
+    ucp_fh_lock(fh);
+    if (parcel != NULL) {
+        receive(fh, parcel);
+    } else {
+        ++fh->num_damaged;
+    }
+    ucp_fh_unlock(fh);
+    return UCS_OK;
+}
+
+/* Under lock. @return whether the next message of a peer is there, and may be
+ * handled: before the peer is connected, only its greeting is */
+static int has_next(const ucp_fh_t *fh, ucp_fh_link_t *link)
+{
+    ucp_fh_parcel_t *parcel;
+
+    if (ucs_list_is_empty(&link->inbox)) {
+        return 0;
+    }
+
+    parcel = ucs_list_head(&link->inbox, ucp_fh_parcel_t, link);
+    return (number_of(parcel) == link->next_in) &&
+           ((link->ep != NULL) ||
+            (fh->says_hello && (type_of(parcel) == UCP_FH_MESSAGE_HELLO)));
+}
+
+ucp_fh_parcel_t *ucp_fh_inbox_next(ucp_fh_t *fh)
+{
+    ucp_fh_parcel_t *parcel = NULL;
+    ucp_fh_link_t *link;
+    uint32_t i;
+
+    ucp_fh_lock(fh);
+    for (i = 0; fh->has_mail && (i < fh->num_procs); ++i) {
+        link = &fh->links[i];
+        if (has_next(fh, link)) {
+            parcel = ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link);
+            --link->num_inbox;
+            ++link->next_in;
+            break;
+        }
+    }
+    fh->has_mail = (parcel != NULL);
+    ucp_fh_unlock(fh);
+    return parcel;
+}
