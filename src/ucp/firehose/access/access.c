@@ -6,7 +6,8 @@
 
 #include "access.h"
 #include "flush.h"
-#include "op.h"
+#include "held.h"
+#include "post.h"
 
 #include <ucp/firehose/core/outbox.h>
 #include <ucp/firehose/core/settle.h>
@@ -28,83 +29,6 @@ typedef struct {
 } part_t;
 
 
-static int is_write(const ucp_fh_op_t *op)
-{
-    return (op->kind == UCP_FH_OP_PUT) ||
-           ((op->kind == UCP_FH_OP_ATOMIC) &&
-            !(op->param.op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER));
-}
-
-/* The end of a piece that was read through, or not used at all */
-static void release(ucp_fh_piece_t *piece)
-{
-    ucp_fh_t *fh = piece->way->worker->fh;
-
-    ucp_fh_lock(fh);
-    ucp_fh_piece_release(piece);
-    ucp_fh_unlock(fh);
-}
-
-static void end_part_of_piece(ucp_fh_piece_t *piece)
-{
-    if (atomic_fetch_sub(&piece->pending, 1) == 1) {
-        release(piece);
-    }
-}
-
-static void note(ucp_fh_op_t *op, ucs_status_t status)
-{
-    if (status != UCS_OK) {
-        ucp_fh_op_fail(op, status);
-    }
-}
-
-static void written(void *request, ucs_status_t status, void *user_data)
-{
-    ucp_fh_op_t *op = user_data;
-
-    ucp_request_free(request);
-    note(op, status);
-    ucp_fh_op_end_part(op);
-}
-
-static void has_read(void *request, ucs_status_t status, void *user_data)
-{
-    ucp_fh_piece_t *piece = user_data;
-    ucp_fh_op_t *op       = piece->op;
-
-    ucp_request_free(request);
-    note(op, status);
-    end_part_of_piece(piece);
-    ucp_fh_op_end_part(op);
-}
-
-/* Hand a part to UCP */
-static ucs_status_ptr_t
-call_ucp(ucp_fh_op_t *op, ucp_fh_piece_t *piece, const part_t *part)
-{
-    ucp_request_param_t param = op->param;
-    uint8_t *buffer           = op->buffer + op->posted;
-    uint64_t remote           = op->remote + op->posted;
-    ucp_ep_h ep               = op->way->ep;
-
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK |
-                          UCP_OP_ATTR_FIELD_USER_DATA;
-    param.cb.send       = is_write(op) ? written : has_read;
-    param.user_data     = is_write(op) ? (void*)op : (void*)piece;
-    switch (op->kind) {
-    case UCP_FH_OP_PUT:
-        return ucp_put_nbx(ep, buffer, part->length, remote, part->rkey,
-                           &param);
-    case UCP_FH_OP_GET:
-        return ucp_get_nbx(ep, buffer, part->length, remote, part->rkey,
-                           &param);
-    default:
-        return ucp_atomic_op_nbx(ep, op->opcode, buffer, 1, remote, part->rkey,
-                                 &param);
-    }
-}
-
 /* Post a part. The buffer of an operation that has failed is left alone */
 static ucs_status_t
 post_part(ucp_fh_op_t *op, ucp_fh_piece_t *piece, const part_t *part)
@@ -113,9 +37,10 @@ post_part(ucp_fh_op_t *op, ucp_fh_piece_t *piece, const part_t *part)
 
     atomic_fetch_add(&op->pending, 1);
     atomic_fetch_add(&piece->pending, 1);
-    request     = call_ucp(op, piece, part);
+    request     = ucp_fh_post(op, ucp_fh_is_write(op) ? NULL : piece,
+                              part->length, part->rkey);
     op->posted += part->length;
-    if (is_write(op) || !UCS_PTR_IS_PTR(request)) {
+    if (ucp_fh_is_write(op) || !UCS_PTR_IS_PTR(request)) {
         atomic_fetch_sub(&piece->pending, 1); /* Not the last one */
     }
     if (!UCS_PTR_IS_PTR(request)) {
@@ -161,6 +86,23 @@ measure_part(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
                                                           UCS_ERR_INVALID_ADDR;
 }
 
+/* What is written through is in use until a flush, see held.h */
+static void remember(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
+                     const ucp_fh_key_t *key, const part_t *part)
+{
+    unsigned shift   = op->worker->fh->links[op->way->peer.slot].shift;
+    ucp_fh_run_t run = {
+        .first = piece->request.run.first + part->first,
+        .num   = part->num
+    };
+
+    if (ucp_fh_is_write(op) && !op->worker->is_multi) {
+        ucp_fh_held_add(op->way, &run, ucs_max(key->start, run.first << shift),
+                        ucs_min(key->end, ucp_fh_run_end(&run) << shift),
+                        part->rkey);
+    }
+}
+
 /* Post what goes through a piece that is granted. @a key is that of its first
  * part */
 static ucs_status_t
@@ -183,6 +125,7 @@ post_parts(ucp_fh_op_t *op, ucp_fh_piece_t *piece, ucp_fh_key_t *key,
             }
         }
 
+        remember(op, piece, key, part);
         status       = post_part(op, piece, part);
         part->first += part->num;
         if ((status != UCS_OK) || (part->first == piece->request.run.num)) {
@@ -202,9 +145,9 @@ static void post_piece(ucp_fh_op_t *op, ucp_fh_piece_t *piece,
     ucp_fh_t *fh = op->worker->fh;
     int is_due;
 
-    note(op, post_parts(op, piece, key, part));
-    if (!is_write(op)) {
-        end_part_of_piece(piece);
+    ucp_fh_op_note(op, post_parts(op, piece, key, part));
+    if (!ucp_fh_is_write(op)) {
+        ucp_fh_end_part_of_piece(piece);
         return;
     }
 
@@ -310,7 +253,7 @@ static void run_op(ucp_fh_op_t *op)
             }
             return;
         }
-        note(op, status);
+        ucp_fh_op_note(op, status);
     }
 
     ucp_fh_lock(worker->fh);
@@ -328,7 +271,7 @@ static void resume(ucp_fh_op_t *op)
     ucp_fh_key_t *key;
 
     if (piece->request.comp.status != UCS_OK) {
-        note(op, piece->request.comp.status);
+        ucp_fh_op_note(op, piece->request.comp.status);
         free(piece);
     } else {
         ucp_fh_lock(fh);
@@ -343,7 +286,7 @@ static void all_flushed(void *arg, ucs_status_t status)
 {
     ucp_fh_op_t *op = arg;
 
-    note(op, status);
+    ucp_fh_op_note(op, status);
     ucp_fh_op_end_part(op);
 }
 
@@ -422,11 +365,53 @@ get_length(const ucp_request_param_t *param, size_t count)
                                   &length) ? SIZE_MAX : length;
 }
 
+/* An operation that asks the table for its firehoses */
+static ucs_status_ptr_t run(ucp_fh_op_t *op)
+{
+    if (!op->worker->is_multi) {
+        op->worker->spare = NULL;
+    }
+    enter(op, &op->worker->unposted);
+    run_op(op);
+    return ucp_fh_op_return(op);
+}
+
+/* An operation on memory that the way has firehoses on. It is not needed, and stays
+ * the worker's spare, if UCP is done with it at once */
+static ucs_status_ptr_t run_quickly(ucp_fh_op_t *op, ucp_rkey_h rkey)
+{
+    ucs_status_ptr_t request = ucp_fh_post(op, NULL, op->length, rkey);
+
+    if (!UCS_PTR_IS_PTR(request)) {
+        return request;
+    }
+
+    op->is_returned   = 1;
+    op->worker->spare = NULL;
+    return op;
+}
+
+/* @return memory for an operation. A worker that any thread may use has none to
+ *         spare */
+static ucp_fh_op_t *get_op(ucp_fh_worker_h worker)
+{
+    ucp_fh_op_t *op = worker->spare;
+
+    if (ucs_unlikely(op == NULL)) {
+        op = malloc(sizeof(*op));
+        if (!worker->is_multi) {
+            worker->spare = op;
+        }
+    }
+    return op;
+}
+
 static ucs_status_ptr_t
 begin(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_op_kind_t kind,
       ucp_atomic_op_t opcode, const void *buffer, size_t length, uint64_t remote,
       const ucp_request_param_t *param)
 {
+    ucp_rkey_h rkey = NULL;
     ucp_fh_way_t *way;
     ucs_status_t status;
     ucp_fh_op_t *op;
@@ -440,8 +425,16 @@ begin(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_op_kind_t kind,
         return UCS_STATUS_PTR(UCS_ERR_INVALID_ADDR);
     }
 
-    op = ucp_fh_op_make(worker, kind, param, &status);
+    op = get_op(worker);
     if (ucs_unlikely(op == NULL)) {
+        return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    }
+
+    status = ucp_fh_op_init(op, worker, kind, param);
+    if (ucs_unlikely(status != UCS_OK)) {
+        if (worker->is_multi) {
+            free(op);
+        }
         return UCS_STATUS_PTR(status);
     }
 
@@ -454,9 +447,12 @@ begin(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_op_kind_t kind,
         /* The library counts bytes, so that UCP does as well */
         op->param.op_attr_mask &= ~(uint32_t)UCP_OP_ATTR_FIELD_DATATYPE;
     }
-    enter(op, &worker->unposted);
-    run_op(op);
-    return ucp_fh_op_return(op);
+
+    if (!worker->is_multi && (length > 0)) {
+        rkey = ucp_fh_held_find(way, worker->fh->links[peer].shift, remote,
+                                length);
+    }
+    return (rkey == NULL) ? run(op) : run_quickly(op, rkey);
 }
 
 static ucs_status_ptr_t

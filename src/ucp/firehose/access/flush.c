@@ -59,6 +59,7 @@ static void take_pieces(flush_t *flush, ucp_fh_way_t *way)
     ucs_list_splice_tail(&flush->pieces, &way->unflushed);
     ucs_list_head_init(&way->unflushed);
     way->num_unflushed = 0;
+    ++way->epoch;
     ucs_list_del(&way->link);
     ucs_list_head_init(&way->link);
 }

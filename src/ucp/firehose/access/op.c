@@ -51,30 +51,49 @@ static void copy_param(ucp_fh_op_t *op, const ucp_request_param_t *param)
     }
 }
 
+ucs_status_t ucp_fh_op_init(ucp_fh_op_t *op, ucp_fh_worker_h worker,
+                            ucp_fh_op_kind_t kind,
+                            const ucp_request_param_t *param)
+{
+    ucs_status_t status = check_param(param);
+
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    op->fh           = worker->fh;
+    op->worker       = worker;
+    op->way          = NULL;
+    op->kind         = kind;
+    op->posted       = 0;
+    op->has_callback = 0;
+    op->user_data    = NULL;
+    op->is_returned  = 0;
+    op->is_told      = 0;
+    op->is_freed     = 0;
+    copy_param(op, param);
+    atomic_init(&op->pending, 1);
+    atomic_init(&op->error, UCS_OK);
+    atomic_init(&op->result, UCS_INPROGRESS);
+    return UCS_OK;
+}
+
 ucp_fh_op_t *
 ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
                const ucp_request_param_t *param, ucs_status_t *status_p)
 {
-    ucp_fh_op_t *op;
+    ucp_fh_op_t *op = malloc(sizeof(*op));
 
-    *status_p = check_param(param);
-    if (*status_p != UCS_OK) {
-        return NULL;
-    }
-
-    op = calloc(1, sizeof(*op));
     if (op == NULL) {
         *status_p = UCS_ERR_NO_MEMORY;
         return NULL;
     }
 
-    op->fh     = worker->fh;
-    op->worker = worker;
-    op->kind   = kind;
-    copy_param(op, param);
-    atomic_init(&op->pending, 1);
-    atomic_init(&op->error, UCS_OK);
-    atomic_init(&op->result, UCS_INPROGRESS);
+    *status_p = ucp_fh_op_init(op, worker, kind, param);
+    if (*status_p != UCS_OK) {
+        free(op);
+        return NULL;
+    }
     return op;
 }
 

@@ -59,6 +59,14 @@ struct ucp_fh_op {
 };
 
 
+/** Make an operation of some memory: it is not begun, and has one pending part.
+ *  The caller sets what concerns its bytes.
+ *
+ *  @return UCS_ERR_UNSUPPORTED for parameters that are not supported. */
+ucs_status_t ucp_fh_op_init(ucp_fh_op_t *op, ucp_fh_worker_h worker,
+                            ucp_fh_op_kind_t kind,
+                            const ucp_request_param_t *param);
+
 /** @return an operation that is not begun, with one pending part, or NULL: *@a
  *          status_p says why. */
 ucp_fh_op_t *
@@ -67,6 +75,14 @@ ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
 
 /** Note an error. The first one counts. */
 void ucp_fh_op_fail(ucp_fh_op_t *op, ucs_status_t status);
+
+/** The same, unless it is UCS_OK. */
+static inline void ucp_fh_op_note(ucp_fh_op_t *op, ucs_status_t status)
+{
+    if (status != UCS_OK) {
+        ucp_fh_op_fail(op, status);
+    }
+}
 
 /** A part has ended. With the last one, the operation does: if the program
  *  knows of it, it is told, and @a op may be gone. Without lock. */

@@ -39,6 +39,7 @@ make_way(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_way_t **way_p)
     }
 
     way->worker    = worker;
+    way->epoch     = 1;
     way->peer.fh   = fh;
     way->peer.slot = peer;
     ucs_list_head_init(&way->unflushed);

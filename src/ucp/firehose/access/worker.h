@@ -33,8 +33,21 @@ typedef struct ucp_fh_piece {
 } ucp_fh_piece_t;
 
 
+/** Places in which a way remembers what it has firehoses on. */
+#define UCP_FH_HELD_SLOTS 64
+
+
+/** Memory of a peer that a way has firehoses on. */
+typedef struct ucp_fh_held {
+    uint64_t   start; /**< First byte */
+    uint64_t   end;   /**< The byte after the last */
+    ucp_rkey_h rkey;
+    unsigned   epoch; /**< Of the way: it has them as long as that is the same */
+} ucp_fh_held_t;
+
+
 /** From a worker to a peer. Protected by ucp_fh::lock, but for the first four,
- *  which do not change. */
+ *  which do not change, and what is said to be the worker's. */
 struct ucp_fh_way {
     struct ucp_fh_worker *worker;
     ucp_fh_peer_arg_t    peer;
@@ -46,6 +59,12 @@ struct ucp_fh_way {
     int                  is_flushing;
     ucs_list_link_t      link;        /**< In ucp_fh_worker::dirty if there are
                                            such pieces; else empty */
+    /* Of the threads that may call UCP with the worker, see held.h */
+    unsigned             epoch;       /**< Changes when a flush takes the
+                                           pieces, from 1 on */
+    unsigned             num_quick;   /**< Operations since the table was
+                                           asked */
+    ucp_fh_held_t        held[UCP_FH_HELD_SLOTS]; /**< By bucket */
 };
 
 
@@ -69,6 +88,11 @@ struct ucp_fh_worker {
     ucs_list_link_t        dirty;     /**< Ways */
     ucs_list_link_t        rkeys;     /**< Its unpacked keys */
     ucs_list_link_t        trash;     /**< Those to be destroyed */
+    /* Of the threads that may call UCP with the worker */
+    ucp_fh_op_t            *spare;    /**< An operation that may be used, or
+                                           NULL */
+    uint64_t               num_uncounted; /**< Hits that the table does not know
+                                               of yet */
 };
 
 
@@ -83,6 +107,14 @@ ucs_status_t ucp_fh_worker_unpack(ucp_fh_way_t *way, ucp_fh_key_t *key,
 
 /** Destroy keys that are not needed any more. */
 void ucp_fh_worker_empty_trash(ucp_fh_worker_h worker);
+
+/** Let the table know of the worker's hits. Under ucp_fh::lock, by a thread that
+ *  may call UCP with the worker. */
+static inline void ucp_fh_worker_count(ucp_fh_worker_h worker)
+{
+    ucp_fh_remote_count_hits(&worker->fh->remote, worker->num_uncounted);
+    worker->num_uncounted = 0;
+}
 
 /** Release a piece and free it. Under ucp_fh::lock. */
 void ucp_fh_piece_release(ucp_fh_piece_t *piece);

@@ -193,8 +193,8 @@ struct ucp_fh_peer {
 
 /** What has happened in a table, numbers. */
 typedef struct ucp_fh_remote_stats {
-    uint64_t requests;   /**< Calls of ucp_fh_remote_acquire(), and others that
-                              were a hit */
+    uint64_t requests;   /**< Calls of ucp_fh_remote_acquire(), others that were
+                              a hit, and ucp_fh_remote_count_hits() */
     uint64_t hits;       /**< Of these, those that were granted at once */
     uint64_t moves;      /**< Messages */
     uint64_t moved;      /**< Buckets in them that were to be pinned */
@@ -288,6 +288,15 @@ ucs_status_t ucp_fh_remote_acquire(ucp_fh_remote_t *table,
 ucs_status_t ucp_fh_remote_try(ucp_fh_remote_t *table,
                                ucp_fh_request_t *request, uint32_t peer,
                                const ucp_fh_run_t *run);
+
+/** Count requests that were hits of which the table need not know more: for
+ *  buckets that the caller has been granted already. */
+static inline void
+ucp_fh_remote_count_hits(ucp_fh_remote_t *table, uint64_t num)
+{
+    table->stats.requests += num;
+    table->stats.hits     += num;
+}
 
 /** As ucp_fh_remote_try(), but for the longest part of the run that is a hit,
  *  the first of several (firehose_partial_remote_pin()). It is

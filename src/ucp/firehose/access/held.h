@@ -1,0 +1,79 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_HELD_H_
+#define UCP_FH_HELD_H_
+
+#include "worker.h"
+
+/** @file held.h
+ *
+ * What a way may access without asking the table of firehoses.
+ *
+ * What was written through stays in use until a flush of the way has ended that
+ * began later. So do the firehoses for all that is posted to the same buckets
+ * before that flush begins, gets included: it is posted by the thread that
+ * begins the flush, which waits for it. Such operations need no lock, no memory
+ * and no use of their own: a hit is one lookup and UCP's own call.
+ *
+ * Others may want these firehoses. The thread looks for that in
+ * ucp_fh_worker_progress(), and after each operation that does ask the table,
+ * as each one of UCP_FH_HELD_QUICK does.
+ *
+ * Not for workers that any thread may use: there, a flush may begin in another
+ * thread while an operation is being posted.
+ */
+
+/** Operations in a row that do not ask the table, at most. */
+#define UCP_FH_HELD_QUICK 16
+
+
+static inline ucp_fh_held_t *ucp_fh_held_slot(ucp_fh_way_t *way, uint64_t bucket)
+{
+    return &way->held[bucket % UCP_FH_HELD_SLOTS];
+}
+
+/** Remember what a key is for, which has just been written through.
+ *
+ *  @param [in] run         Buckets that the way has firehoses on.
+ *  @param [in] start, end  Bytes of these that may be accessed. */
+static inline void
+ucp_fh_held_add(ucp_fh_way_t *way, const ucp_fh_run_t *run, uint64_t start,
+                uint64_t end, ucp_rkey_h rkey)
+{
+    uint64_t i;
+
+    way->num_quick = 0;
+    for (i = 0; (i < run->num) && (i < UCP_FH_HELD_SLOTS); ++i) {
+        *ucp_fh_held_slot(way, run->first + i) = (ucp_fh_held_t){
+            .start = start,
+            .end   = end,
+            .rkey  = rkey,
+            .epoch = way->epoch
+        };
+    }
+}
+
+/** @return the key for some bytes, in case the way has firehoses on all of them
+ *          and need not ask the table now; or NULL. */
+static inline ucp_rkey_h
+ucp_fh_held_find(ucp_fh_way_t *way, unsigned shift, uint64_t address,
+                 size_t length)
+{
+    const ucp_fh_held_t *slot = ucp_fh_held_slot(way, address >> shift);
+
+    if ((slot->epoch != way->epoch) || (address < slot->start) ||
+        (address > slot->end) || (length > slot->end - address) ||
+        (way->num_quick == UCP_FH_HELD_QUICK)) {
+        return NULL;
+    }
+
+    ++way->num_quick;
+    ++way->worker->num_uncounted;
+    return slot->rkey;
+}
+
+#endif
