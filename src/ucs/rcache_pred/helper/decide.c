@@ -83,15 +83,12 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
 static void region_keep(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region,
                         ucs_rcache_pred_time_t now,
-                        ucs_rcache_pred_time_t deadline,
-                        const ucs_rcache_pred_history_t *history,
-                        int in_time)
+                        ucs_rcache_pred_time_t deadline, int in_time)
 {
     region->kept = in_time;
     pred_enqueue_awaited(pred, region, now, in_time ?
                          pred_spend_look_again(pred, region, now, deadline) :
-                         ucs_rcache_pred_forecast_expiry(&region->forecast,
-                                                         history));
+                         region->forecast.expiry);
 }
 
 void pred_region_decide(ucs_rcache_pred_t *pred,
@@ -125,7 +122,7 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
         pred_emit_decision(region, now, deadline, history, keep);
     }
     if (keep) {
-        region_keep(pred, region, now, deadline, history, in_time);
+        region_keep(pred, region, now, deadline, in_time);
         return;
     }
 
@@ -253,15 +250,12 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
     return status;
 }
 
-/* Note the result of the attempt to register a claimed region ahead of its use.
- *
- * @param [in] period  Period of the history that predicts the use; 0: the
- *                     history is gone. */
+/* Note the result of the attempt to register a claimed region ahead of its
+ * use. */
 static void region_registered(ucs_rcache_pred_t *pred,
                               ucs_rcache_pred_region_t *region,
                               ucs_status_t status, void *memh,
-                              ucs_rcache_pred_time_t end,
-                              ucs_rcache_pred_time_t period)
+                              ucs_rcache_pred_time_t end)
 {
     pred_lock(pred);
     --pred->bound.ahead_now;
@@ -269,7 +263,7 @@ static void region_registered(ucs_rcache_pred_t *pred,
         ++pred->stats.regs_helper;
         ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
         region->ahead       = 1;
-        region->early_until = end + (period / 4);
+        region->early_until = end + (region->forecast.period / 4);
         ucs_rcache_pred_region_note(&pred->table.noted, region);
     } else {
         ucs_rcache_pred_region_unclaim(&pred->table, region);
@@ -296,8 +290,7 @@ static void rq_head_was_used(ucs_rcache_pred_t *pred,
 void pred_process_rq_head(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_time_t begin = pred_now(pred);
-    ucs_rcache_pred_time_t end, expiry, period;
-    ucs_rcache_pred_history_t *history;
+    ucs_rcache_pred_time_t end;
     ucs_rcache_pred_region_t *region;
     ucs_status_t status;
     void *memh;
@@ -315,10 +308,7 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
 
     status                = region_register(pred, region, &memh, &end);
     pred->rounds.outside += pred_elapsed(begin, end);
-    history               = ucs_rcache_pred_forecast_source(&pred->predictor,
-                                                            &region->forecast);
-    period                = (history == NULL) ? 0 : history->period;
-    region_registered(pred, region, status, memh, end, period);
+    region_registered(pred, region, status, memh, end);
 
     /* Not earlier, so that a use that has waited for this registration counts
      * as predicted, but late */
@@ -326,11 +316,9 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     if (status == UCS_OK) {
         region->given_up = 0;
         region->kept     = 0;
-        expiry = (history == NULL) ?
-                 end : ucs_rcache_pred_forecast_expiry(&region->forecast,
-                                                       history);
-        pred_expect_end(pred, expiry, period);
-        pred_enqueue_awaited(pred, region, end, expiry);
+        pred_expect_end(pred, region->forecast.expiry,
+                        region->forecast.period);
+        pred_enqueue_awaited(pred, region, end, region->forecast.expiry);
     }
 }
 

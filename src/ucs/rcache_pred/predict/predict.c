@@ -93,9 +93,10 @@ void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
     }
 }
 
-ucs_rcache_pred_time_t
-ucs_rcache_pred_forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
-                                const ucs_rcache_pred_history_t *history)
+/* When to stop waiting for the use that a history predicts */
+static ucs_rcache_pred_time_t
+forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
+                const ucs_rcache_pred_history_t *history)
 {
     /* A region in doubt believes only histories whose intervals ended within
      * the narrow grace. Hence it does not wait longer than that for the next
@@ -114,7 +115,7 @@ believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
                   ucs_rcache_pred_time_t now)
 {
     return ((history->streak < forecast->doubt / DOUBT_STEP) ||
-            (ucs_rcache_pred_forecast_expiry(forecast, history) <= now)) ?
+            (forecast_expiry(forecast, history) <= now)) ?
            UCS_RCACHE_PRED_TIME_INF :
            ucs_rcache_pred_history_deadline(history, now);
 }
@@ -240,13 +241,19 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
     }
 
     forecast->predicted = (deadline != UCS_RCACHE_PRED_TIME_INF);
+    if (forecast->predicted) {
+        forecast->deadline = deadline;
+        forecast->expiry   = forecast_expiry(forecast, history);
+        forecast->period   = history->period;
+    }
     *history_p          = forecast->predicted ? history : NULL;
     return deadline;
 }
 
-ucs_rcache_pred_history_t *
-ucs_rcache_pred_forecast_source(ucs_rcache_pred_predictor_t *predictor,
-                                ucs_rcache_pred_forecast_t *forecast)
+/* The history from which the present deadline came; NULL if its site is gone */
+static ucs_rcache_pred_history_t *
+forecast_source(ucs_rcache_pred_predictor_t *predictor,
+                ucs_rcache_pred_forecast_t *forecast)
 {
     ucs_rcache_pred_site_t *site;
 
@@ -268,7 +275,7 @@ void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
     unsigned more = ucs_max(forecast->doubt, DOUBT_UNMET);
     ucs_rcache_pred_history_t *history;
 
-    history         = ucs_rcache_pred_forecast_source(predictor, forecast);
+    history         = forecast_source(predictor, forecast);
     forecast->doubt = ucs_min(forecast->doubt + more, DOUBT_MAX);
     if (history != NULL) {
         ucs_rcache_pred_history_unmet(history);
@@ -284,7 +291,7 @@ static unsigned error_class(ucs_rcache_pred_predictor_t *predictor,
 {
     ucs_rcache_pred_history_t *history;
 
-    history = ucs_rcache_pred_forecast_source(predictor, forecast);
+    history = forecast_source(predictor, forecast);
     return ((history == NULL) || !forecast->predicted) ?
            UCS_RCACHE_PRED_ERROR_CLASSES :
            ucs_rcache_pred_history_error_class(history, begin);

@@ -36,6 +36,13 @@ typedef struct ucs_rcache_pred_forecast {
     uint64_t                  last_phase; /**< Signature of the last use that
                                                was in a phase, with that phase;
                                                0: there was none */
+    ucs_rcache_pred_time_t    deadline;   /**< When the use that the last
+                                               decision expected was due; has a
+                                               meaning if predicted is not 0, as
+                                               the next two have */
+    ucs_rcache_pred_time_t    expiry;     /**< When to stop waiting for it */
+    ucs_rcache_pred_time_t    period;     /**< Period of the history that has
+                                               predicted it */
     uint64_t                  source;     /**< Signature of the site from which
                                                the deadline comes; 0: it comes
                                                from the history of all uses */
@@ -128,7 +135,9 @@ void ucs_rcache_pred_forecast_tell(ucs_rcache_pred_predictor_t *predictor,
  *
  * @param [out] history_p  The history from which the deadline comes; NULL if
  *                         there is no deadline.
- * @return the deadline, or UCS_RCACHE_PRED_TIME_INF if no use is predicted.
+ * @return the deadline, or UCS_RCACHE_PRED_TIME_INF if no use is predicted. What
+ *         was predicted stays in the forecast until the next call, even if the
+ *         table of sites forgets the site from which it comes.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
@@ -136,20 +145,9 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
                                   ucs_rcache_pred_time_t now,
                                   ucs_rcache_pred_history_t **history_p);
 
-/** @return when to stop waiting for the use that @a history predicts. */
-ucs_rcache_pred_time_t
-ucs_rcache_pred_forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
-                                const ucs_rcache_pred_history_t *history);
-
 /** Learn that the awaited use has not come in time: the region's doubt rises,
  *  and the history that predicted the use loses confidence. */
 void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast);
-
-/** @return the history from which the present deadline came; NULL if its site
- *          is gone. */
-ucs_rcache_pred_history_t *
-ucs_rcache_pred_forecast_source(ucs_rcache_pred_predictor_t *predictor,
-                                ucs_rcache_pred_forecast_t *forecast);
 
 #endif

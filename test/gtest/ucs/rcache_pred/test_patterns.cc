@@ -288,6 +288,22 @@ TEST_F(test_patterns, random_pauses)
     });
 }
 
+/* Many buffers in turns: the table of call sites has room for four of each, and
+ * forgets those from which deadlines come that are still ahead. The deadlines
+ * hold all the same. */
+TEST_F(test_patterns, turns_with_few_call_sites)
+{
+    static constexpr unsigned BUFFERS = 20;
+    pattern events;
+
+    m_params.max_sites = 4 * BUFFERS;
+    for (unsigned i = 0; i < 20 * BUFFERS; ++i) {
+        events.push_back({i * PERIOD, i % BUFFERS, CALLER,
+                          i >= 2 * BUFFERS});
+    }
+    check(events, {.hit_share = 1, .ahead = 1. / 16, .wasted = 0});
+}
+
 /* Two periods: from one place, the last one says which comes next */
 
 TEST_F(test_patterns, alternating_periods)
