@@ -275,10 +275,11 @@ static void region_registered(ucs_rcache_pred_t *pred,
     pred_unlock(pred);
 }
 
-/* Take a region off the registration queue that was used before its time.
- * Usually the entry of that use is still in the DQ. If the entry was dropped,
- * the decision about the region has to be made here. */
-static void rq_head_was_used(ucs_rcache_pred_t *pred,
+/* Take a region off the registration queue that is not to be registered ahead.
+ * If it was used before its time, the entry of that use is usually still in the
+ * DQ. If the entry was dropped, or there was no use, the decision about the
+ * region has to be made here. */
+static void rq_head_drop(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_region_t *region)
 {
     pred_dequeue(pred, region);
@@ -301,8 +302,16 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
         return;
     }
 
+    if (!ucs_rcache_pred_forecast_is_trusted(&pred->predictor,
+                                             &region->forecast)) {
+        /* The budget was charged for a registration that will not be made */
+        pred_refund_on_use(pred, region);
+        rq_head_drop(pred, region);
+        return;
+    }
+
     if (!region_claim(pred, region)) {
-        rq_head_was_used(pred, region);
+        rq_head_drop(pred, region);
         return;
     }
 

@@ -93,7 +93,7 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
                        const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_region_t *region = entry->region;
-    uint64_t signature;
+    uint64_t signature, place;
     unsigned error;
 
     if (is_overtaken(pred, entry)) {
@@ -105,9 +105,10 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
                                           entry->range.start,
                                           ucs_rcache_pred_range_length(
                                                   &entry->range));
+    place     = ucs_rcache_pred_signature_of_place(&entry->context);
     error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
                                                &region->forecast, entry->begin,
-                                               signature,
+                                               signature, place,
                                                region->queued &&
                                                !region->scheduled &&
                                                !region->kept);

@@ -57,6 +57,26 @@
 #define DOUBT_MAX   (8 * DOUBT_STEP) /* Asks for eight intervals, the usual
                                         depth of a history */
 
+/*
+ * Of many regions that are used at random, each would still be registered for
+ * nothing some times. Hence places are doubted as well (place.h), with two
+ * differences. Whatever is predicted for a region is put to the trial when its
+ * use comes, even if nobody has acted on it: so the trial costs nothing, and a
+ * place can be believed again. A use that is early by no more than the narrow
+ * grace has met its deadline, though it may have been a miss: where the program
+ * has waited for the helper, all intervals are too long, and those after it come
+ * early. And a place is asked when a registration is due,
+ * not only when it is decided: of regions that wait for their second use at the
+ * beginning of the program, the first few tell about all others.
+ *
+ * A region that has met so many deadlines in a row is believed wherever it is
+ * used. Where a quarter of them are met by accident, that happens once in 65000
+ * times. The record is at most twice that, so that three which are not met in a
+ * row end it.
+ */
+#define RECORD_ENOUGH 8
+#define RECORD_MAX    (2 * RECORD_ENOUGH)
+
 
 /* A region of which so many intervals are known does without what is known from
  * elsewhere: a program that is periodic has come to the second round of its loop */
@@ -67,6 +87,7 @@ ucs_status_t
 ucs_rcache_pred_predictor_init(ucs_rcache_pred_predictor_t *predictor,
                                unsigned num_sites, unsigned depth)
 {
+    memset(&predictor->places, 0, sizeof(predictor->places));
     predictor->depth = depth;
     return ucs_rcache_pred_site_table_init(&predictor->sites, num_sites);
 }
@@ -217,6 +238,32 @@ find_succession(ucs_rcache_pred_predictor_t *predictor,
     return NULL;
 }
 
+int ucs_rcache_pred_forecast_is_trusted(
+        const ucs_rcache_pred_predictor_t *predictor,
+        const ucs_rcache_pred_forecast_t *forecast)
+{
+    return (forecast->record >= RECORD_ENOUGH) ||
+           !ucs_rcache_pred_place_is_doubted(&predictor->places,
+                                             forecast->place);
+}
+
+/* It is known now whether the expected use has come in time. Has to be called
+ * before the region's next use is added, since it is about the place of the
+ * last one. */
+static void forecast_judge(ucs_rcache_pred_predictor_t *predictor,
+                           ucs_rcache_pred_forecast_t *forecast, int met)
+{
+    if (!forecast->in_trial) {
+        return;
+    }
+
+    forecast->in_trial = 0;
+    forecast->record   = met ? ucs_min(forecast->record + 1, RECORD_MAX) :
+                               (forecast->record / 2);
+    ucs_rcache_pred_place_judge(&predictor->places, forecast->place,
+                                (uintptr_t)forecast, met);
+}
+
 ucs_rcache_pred_time_t
 ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
                                   ucs_rcache_pred_forecast_t *forecast,
@@ -240,14 +287,19 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
         deadline = believed_deadline(forecast, history, now);
     }
 
-    forecast->predicted = (deadline != UCS_RCACHE_PRED_TIME_INF);
-    if (forecast->predicted) {
-        forecast->deadline = deadline;
+    forecast->in_trial = (deadline != UCS_RCACHE_PRED_TIME_INF);
+    if (forecast->in_trial) {
+        forecast->earliest = history->last + history->period -
+                             ucs_rcache_pred_history_narrow_grace(history);
         forecast->expiry   = forecast_expiry(forecast, history);
         forecast->period   = history->period;
     }
+
+    forecast->predicted = forecast->in_trial &&
+                          ucs_rcache_pred_forecast_is_trusted(predictor,
+                                                              forecast);
     *history_p          = forecast->predicted ? history : NULL;
-    return deadline;
+    return forecast->predicted ? deadline : UCS_RCACHE_PRED_TIME_INF;
 }
 
 /* The history from which the present deadline came; NULL if its site is gone */
@@ -275,6 +327,7 @@ void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
     unsigned more = ucs_max(forecast->doubt, DOUBT_UNMET);
     ucs_rcache_pred_history_t *history;
 
+    forecast_judge(predictor, forecast, 0);
     history         = forecast_source(predictor, forecast);
     forecast->doubt = ucs_min(forecast->doubt + more, DOUBT_MAX);
     if (history != NULL) {
@@ -360,13 +413,17 @@ open_site(ucs_rcache_pred_predictor_t *predictor,
 unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         ucs_rcache_pred_forecast_t *forecast,
                                         ucs_rcache_pred_time_t begin,
-                                        uint64_t signature, int awaited)
+                                        uint64_t signature, uint64_t place,
+                                        int awaited)
 {
     unsigned depth = predictor->depth;
     unsigned error = error_class(predictor, forecast, begin);
     ucs_rcache_pred_site_t *site;
     int phase;
 
+    forecast_judge(predictor, forecast, (begin >= forecast->earliest) &&
+                                        (begin <= forecast->expiry));
+    forecast->place = place;
     if ((forecast->doubt > 0) && awaited) {
         --forecast->doubt;
     }

@@ -8,6 +8,7 @@
 #define UCS_RCACHE_PRED_PREDICT_H_
 
 #include "callsite.h"
+#include "place.h"
 
 /** @file predict.h
  *
@@ -20,6 +21,7 @@
 /** What the predictions for all regions of a cache share. */
 typedef struct ucs_rcache_pred_predictor {
     ucs_rcache_pred_site_table_t sites;
+    ucs_rcache_pred_place_table_t places;
     unsigned                     depth; /**< How many recent intervals histories
                                              consider, 1..MAX_HISTORY */
 } ucs_rcache_pred_predictor_t;
@@ -36,13 +38,16 @@ typedef struct ucs_rcache_pred_forecast {
     uint64_t                  last_phase; /**< Signature of the last use that
                                                was in a phase, with that phase;
                                                0: there was none */
-    ucs_rcache_pred_time_t    deadline;   /**< When the use that the last
-                                               decision expected was due; has a
-                                               meaning if predicted is not 0, as
-                                               the next two have */
+    ucs_rcache_pred_time_t    earliest;   /**< A use before that was not the one
+                                               that the last decision expected;
+                                               has a meaning if predicted or
+                                               in_trial is not 0, as the next two
+                                               have */
     ucs_rcache_pred_time_t    expiry;     /**< When to stop waiting for it */
     ucs_rcache_pred_time_t    period;     /**< Period of the history that has
                                                predicted it */
+    uint64_t                  place;      /**< Hash of the place of the last
+                                               use */
     uint64_t                  source;     /**< Signature of the site from which
                                                the deadline comes; 0: it comes
                                                from the history of all uses */
@@ -52,6 +57,13 @@ typedef struct ucs_rcache_pred_forecast {
                                                 recurrence */
     uint8_t                   predicted;  /**< Not 0: the last decision about
                                                the region expected a use */
+    uint8_t                   in_trial;   /**< Not 0: a use is expected, even if
+                                               nobody acts on it, and whether it
+                                               has come in time is not known
+                                               yet */
+    uint8_t                   record;     /**< Rises when deadlines are met, even
+                                               if nobody has acted on them, and
+                                               is halved when one is not */
     uint8_t                   run;        /**< How many intervals in a row
                                                before the last one were about as
                                                long as each other; up to the
@@ -90,6 +102,8 @@ void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
  * @param [in] begin      When the use began.
  * @param [in] signature  Signature of the use, see @ref
  *                        ucs_rcache_pred_signature.
+ * @param [in] place      Hash of the place of the use, see @ref
+ *                        ucs_rcache_pred_signature_of_place.
  * @param [in] awaited    Whether the region was registered and the use was
  *                        awaited.
  * @return the class of the error of the prediction that was made for the use,
@@ -98,7 +112,8 @@ void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
 unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         ucs_rcache_pred_forecast_t *forecast,
                                         ucs_rcache_pred_time_t begin,
-                                        uint64_t signature, int awaited);
+                                        uint64_t signature, uint64_t place,
+                                        int awaited);
 
 /**
  * @return whether to ask what is known from elsewhere of the context of the use that was
@@ -133,6 +148,10 @@ void ucs_rcache_pred_forecast_tell(ucs_rcache_pred_predictor_t *predictor,
  * - the intervals between uses in whatever context, as long as no context has
  *   been seen twice.
  *
+ * There is no deadline if the place of the last use is doubted, and the region
+ * has no record of its own. Whether the use comes when it was due is found out
+ * all the same.
+ *
  * @param [out] history_p  The history from which the deadline comes; NULL if
  *                         there is no deadline.
  * @return the deadline, or UCS_RCACHE_PRED_TIME_INF if no use is predicted. What
@@ -144,6 +163,13 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
                                   ucs_rcache_pred_forecast_t *forecast,
                                   ucs_rcache_pred_time_t now,
                                   ucs_rcache_pred_history_t **history_p);
+
+/** @return whether to act on what is predicted for the region. To be asked when
+ *          that is due: other regions may meanwhile have shown that the place of
+ *          the last use is not to be believed. */
+int ucs_rcache_pred_forecast_is_trusted(
+        const ucs_rcache_pred_predictor_t *predictor,
+        const ucs_rcache_pred_forecast_t *forecast);
 
 /** Learn that the awaited use has not come in time: the region's doubt rises,
  *  and the history that predicted the use loses confidence. */

@@ -35,6 +35,14 @@ uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
     return (hash == 0) ? 1 : hash;
 }
 
+uint64_t
+ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context)
+{
+    uint64_t hash = mix(mix(context->caller) ^ context->stack);
+
+    return (hash == 0) ? 1 : hash;
+}
+
 uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
 {
     uint64_t hash = mix(signature ^ mix(phase + 1));

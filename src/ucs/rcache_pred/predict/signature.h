@@ -34,6 +34,11 @@ uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
                                    uint64_t region, uintptr_t address,
                                    uint64_t length);
 
+/** @return the hash, which is never 0, of the place of the program from which a
+ *  communication was called, whatever its buffer and what came before it. */
+uint64_t
+ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context);
+
 /** @return the signature, which is never 0, of a communication that comes in a
  *  certain phase of its region. predict.c says what phases are. */
 uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);

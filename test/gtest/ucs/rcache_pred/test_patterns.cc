@@ -279,6 +279,19 @@ TEST_F(test_patterns, random_out_of_64_buffers)
     check_unpredictable(64, [this] { return at_random(64, 25600); });
 }
 
+/* Not each buffer has to be found out: in the whole program a handful of
+ * registrations is for nothing */
+TEST_F(test_patterns, random_out_of_1000_buffers)
+{
+    pattern events    = at_random(1000, 10000);
+    outcome predict   = play(UCS_RCACHE_PRED_POLICY_PREDICT, events);
+    outcome on_demand = play(UCS_RCACHE_PRED_POLICY_ON_DEMAND, events);
+
+    print(events, predict, on_demand);
+    EXPECT_LE(predict.wasted, 10u);
+    EXPECT_LE(predict.byte_ns, 1.2 * on_demand.byte_ns);
+}
+
 TEST_F(test_patterns, random_pauses)
 {
     check_unpredictable(1, [this] {

@@ -22,7 +22,7 @@ protected:
     {
         m_now += interval;
         ucs_rcache_pred_forecast_learn(&m_predictor, &m_forecast, m_now,
-                                       signature, 0);
+                                       signature, PLACE, 0);
     }
 
     /* Uses of a context come every 100 s, and in between so many of contexts
@@ -51,6 +51,8 @@ protected:
                !m_forecast.source_next;
     }
 
+    static constexpr uint64_t PLACE = 7;
+
     ucs_rcache_pred_predictor_t m_predictor;
     ucs_rcache_pred_forecast_t  m_forecast;
     uint64_t                    m_now = SEC;
@@ -66,4 +68,76 @@ TEST_F(test_forecast, context_recurs_behind_others)
 TEST_F(test_forecast, contexts_of_long_ago_are_left_out)
 {
     EXPECT_FALSE(recurs_behind(300));
+}
+
+class test_forecast_of_place : public test_forecast {
+protected:
+    /* Whether the next use is expected, now that the last one has ended */
+    bool expects()
+    {
+        ucs_rcache_pred_history_t *history;
+
+        return ucs_rcache_pred_forecast_deadline(&m_predictor, &m_forecast,
+                                                 m_now, &history) !=
+               UCS_RCACHE_PRED_TIME_INF;
+    }
+
+    bool trusted()
+    {
+        return ucs_rcache_pred_forecast_is_trusted(&m_predictor, &m_forecast);
+    }
+
+    /* So many other regions of the place have met a deadline, or have not */
+    void others(unsigned count, int met)
+    {
+        for (unsigned i = 0; i < count; ++i) {
+            ucs_rcache_pred_place_judge(&m_predictor.places, PLACE, i + 1, met);
+        }
+    }
+
+    /* How many uses, one period after each other, come until one is expected */
+    unsigned uses_until_expected()
+    {
+        unsigned count = 0;
+
+        do {
+            use(1, 100 * MSEC);
+            ++count;
+        } while (!expects() && (count < 100));
+        return count;
+    }
+};
+
+TEST_F(test_forecast_of_place, benefit_of_the_doubt)
+{
+    EXPECT_EQ(2u, uses_until_expected());
+}
+
+/* Of two intervals, eight deadlines, and the use that began the first */
+TEST_F(test_forecast_of_place, own_record_is_believed_in_a_doubted_place)
+{
+    others(20, 0);
+    EXPECT_EQ(10u, uses_until_expected());
+}
+
+TEST_F(test_forecast_of_place, place_is_asked_again_when_a_deadline_is_due)
+{
+    EXPECT_EQ(2u, uses_until_expected());
+    EXPECT_TRUE(trusted());
+    others(3, 0);
+    EXPECT_FALSE(trusted());
+    others(2, 1);
+    EXPECT_TRUE(trusted());
+}
+
+/* One region alone does not make others doubt the place, nor itself */
+TEST_F(test_forecast_of_place, one_region_is_no_rule)
+{
+    for (unsigned i = 0; i < 10; ++i) {
+        use(1, 100 * MSEC);
+        if (expects()) {
+            ucs_rcache_pred_forecast_unmet(&m_predictor, &m_forecast);
+        }
+    }
+    EXPECT_TRUE(trusted());
 }
