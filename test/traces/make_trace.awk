@@ -11,13 +11,15 @@
 #             walk         each period longer or shorter by up to a part of it
 #             paces        20 uses at one period, at twice and at three times it
 #             turns        so many buffers in turns
-#             random       16 buffers and 8 call sites at random, now and then
+#             bursts       so many buffers, 100 us after each other, every period
+#             random       so many buffers and call sites at random, now and then
 #                          unmapped
 #   uses=     number of uses (1000)
 #   period=   from one use to the next, us (10000)
 #   lasting=  how long a use lasts, us (half a period; at random: up to one)
 #   bytes=    of a buffer (1048576)
-#   buffers=  in turns (2)
+#   buffers=  in turns and bursts (2), at random (16)
+#   sites=    call sites at random (8)
 #   part=     of a period by which it drifts or walks (0.001)
 #   jitter=   by up to how much each use begins later, us (0)
 #   seed=     of random and jitter (1)
@@ -67,19 +69,21 @@ function nested(i,    outer, inner)
 function random(    buffer)
 {
     now += below(2 * period)
-    buffer = below(16)
+    buffer = below(buffers)
     if (below(50) == 0)
         printf "unmap %.0fus %s %.0f\n", now, address(buffer), bytes
-    use(now, below(period), buffer, below(8))
+    use(now, (fixed == "") ? below(period) : fixed, buffer, below(sites))
 }
 
 BEGIN {
     pattern = param(pattern, "periodic")
     uses    = param(uses, 1000)
     period  = param(period, 10000)
+    fixed   = lasting
     lasting = param(lasting, period / 2)
+    sites   = param(sites, 8)
     bytes   = param(bytes, 1048576)
-    buffers = param(buffers, 2)
+    buffers = param(buffers, (pattern == "random") ? 16 : 2)
     part    = param(part, 0.001)
     seed    = param(seed, 1)
     apart   = (buffers > 1024) ? 2 * bytes : 1073741824
@@ -94,6 +98,9 @@ BEGIN {
             nested(i)
         else if (pattern == "turns")
             use(i * period, lasting, i % buffers, 0)
+        else if (pattern == "bursts")
+            use(int(i / buffers) * period + (i % buffers) * 100, lasting,
+                i % buffers, 0)
         else if (pattern == "drift") {
             use(now, lasting, 0, 0)
             now    += period
