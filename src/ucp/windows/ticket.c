@@ -6,6 +6,8 @@
 
 #include "ticket.h"
 
+#include <ucs/base/buckets.h>
+
 #include <stdlib.h>
 
 /* What of the program's parameters is known here, and copied */
@@ -22,17 +24,90 @@
 #define FIRST_FLAG UCP_OP_ATTR_FLAG_NO_IMM_CMPL
 
 
-/* Of tickets whose requests may be complete at any time. After it, the map's
- * own */
+/* The table of tickets has at first 2^FIRST_BITS places */
+#define FIRST_BITS 6
+
+
+/* Of tickets whose requests may be complete at any time, and of the table */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Tickets by request, of those that go on */
-static ucp_win_map_t tickets = UCP_WIN_MAP_INITIALIZER;
+/* Tickets by request, of those that go on. Programs may have some 100000 under way,
+ * such as an MPI_Accumulate() of scattered elements. Made with the first one */
+static ucs_rcache_pred_buckets_t tickets;
 
-/* How many there are. Relaxed: a thread that was given a request sees it
- * counted */
+/* How many there are. Written under the lock; relaxed: a thread that was given a
+ * request sees it counted */
 static atomic_uint num_tickets;
 
+
+static uint64_t key_of(const ucs_hlist_link_t *link)
+{
+    return (uintptr_t)((const ucp_win_ticket_t*)link)->request;
+}
+
+/* Under lock. @return whether there is a table with room for one more */
+static int has_room(void)
+{
+    unsigned capacity;
+    ucs_hlist_head_t *heads;
+
+    if (tickets.heads == NULL) {
+        return ucs_rcache_pred_buckets_init(&tickets, FIRST_BITS, key_of) ==
+               UCS_OK;
+    }
+
+    capacity = ucs_rcache_pred_buckets_capacity(&tickets);
+    if (atomic_load_explicit(&num_tickets, memory_order_relaxed) >= capacity) {
+        heads = ucs_rcache_pred_buckets_alloc(capacity);
+        if (heads != NULL) {
+            free(ucs_rcache_pred_buckets_grow(&tickets, heads, capacity));
+        }
+    }
+    return 1;
+}
+
+/* Under lock */
+static void note(ucp_win_ticket_t *ticket, void *request)
+{
+    if (!has_room()) {
+        return;
+    }
+
+    ucs_rcache_pred_buckets_move(&tickets);
+    ticket->request  = request;
+    ticket->is_noted = 1;
+    ucs_hlist_add_tail(ucs_rcache_pred_bucket(&tickets, (uintptr_t)request),
+                       &ticket->hash);
+    atomic_fetch_add_explicit(&num_tickets, 1, memory_order_relaxed);
+}
+
+/* Under lock. @return the ticket of a request that goes on, or NULL */
+static ucp_win_ticket_t *find(void *request)
+{
+    ucs_hlist_head_t *head = ucs_rcache_pred_bucket(&tickets,
+                                                    (uintptr_t)request);
+    ucp_win_ticket_t *ticket;
+
+    ucs_hlist_for_each(ticket, head, hash) {
+        if (ticket->request == request) {
+            return ticket;
+        }
+    }
+
+    return NULL;
+}
+
+/* Under lock. The request is none of the ticket's any more */
+static void forget(ucp_win_ticket_t *ticket)
+{
+    if (ticket->is_noted) {
+        ucs_hlist_del(ucs_rcache_pred_bucket(&tickets,
+                                             (uintptr_t)ticket->request),
+                      &ticket->hash);
+        atomic_fetch_sub_explicit(&num_tickets, 1, memory_order_relaxed);
+        ticket->is_noted = 0;
+    }
+}
 
 static int is_known(const ucp_request_param_t *param)
 {
@@ -90,16 +165,6 @@ static void copy_param(ucp_win_ticket_t *ticket,
     }
 }
 
-/* Under lock. The request is none of the ticket's any more */
-static void forget(ucp_win_ticket_t *ticket, void *request)
-{
-    if (ticket->is_noted) {
-        (void)ucp_win_map_take(&tickets, request);
-        atomic_fetch_sub_explicit(&num_tickets, 1, memory_order_relaxed);
-        ticket->is_noted = 0;
-    }
-}
-
 /* Called by UCP when the request is complete. It may be before it is noted:
  * then the thread that notes it frees the ticket */
 static void done(void *request, ucs_status_t status, void *user_data)
@@ -115,7 +180,7 @@ static void done(void *request, ucs_status_t status, void *user_data)
     user_data       = ticket->user_data;
     was_noted       = ticket->is_noted;
     ticket->is_done = 1;
-    forget(ticket, request);
+    forget(ticket);
     pthread_mutex_unlock(&lock);
     if (was_noted) {
         free(ticket);
@@ -164,10 +229,8 @@ ucp_win_ticket_issued(ucp_win_ticket_t *ticket, ucs_status_ptr_t request)
 
     pthread_mutex_lock(&lock);
     is_done = ticket->is_done;
-    if (!is_done &&
-        (ucp_win_map_put(&tickets, request, ticket) == UCS_OK)) {
-        ticket->is_noted = 1;
-        atomic_fetch_add_explicit(&num_tickets, 1, memory_order_relaxed);
+    if (!is_done) {
+        note(ticket, request);
     }
     pthread_mutex_unlock(&lock);
     if (is_done) {
@@ -178,14 +241,16 @@ ucp_win_ticket_issued(ucp_win_ticket_t *ticket, ucs_status_ptr_t request)
 
 int ucp_win_ticket_freeing(void *request)
 {
-    ucp_win_ticket_t *ticket;
+    ucp_win_ticket_t *ticket = NULL;
 
     if (atomic_load_explicit(&num_tickets, memory_order_relaxed) == 0) {
         return 0;
     }
 
     pthread_mutex_lock(&lock);
-    ticket = ucp_win_map_find(&tickets, request);
+    if (tickets.heads != NULL) {
+        ticket = find(request);
+    }
     if (ticket != NULL) {
         ticket->callback = NULL;
     }

@@ -9,15 +9,21 @@
 
 #include "way.h"
 
+#include <ucs/datastruct/hlist.h>
+
 /** @file ticket.h
  *
  * Pieces that are released when a request of UCP is complete. The request is
  * the program's: its callback is called by the library's. */
 
 typedef struct ucp_win_ticket {
+    ucs_hlist_link_t        hash;      /**< First member, see find(). Protected
+                                            by the lock of ticket.c, as
+                                            those further down */
     ucs_list_link_t         pieces;
     ucp_request_param_t     param;     /**< For UCP */
-    /* Protected by the lock of ticket.c */
+    /* Protected by that lock */
+    void                    *request;  /**< By which it is known */
     ucp_send_nbx_callback_t callback;  /**< Of the program; NULL: it has none,
                                             or wants it no more */
     void                    *user_data;
