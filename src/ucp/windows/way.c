@@ -6,6 +6,7 @@
 
 #include "way.h"
 
+#include <ucp/firehose/core/drive.h>
 #include <ucp/firehose/core/outbox.h>
 #include <ucp/firehose/core/settle.h>
 #include <ucp/firehose/wire/key.h>
@@ -411,12 +412,19 @@ static void flush_due(ucp_fh_t *fh, ucp_worker_h worker)
     } while (way != NULL);
 }
 
-void ucp_win_way_progressed(ucp_worker_h worker)
+void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
 {
     static __thread unsigned count;
     ucp_fh_t *fh = ucp_win_fh();
 
-    if ((fh != NULL) && (++count % LOOK_EVERY == 0) &&
+    if (fh == NULL) {
+        return;
+    }
+
+    if (is_idle) {
+        (void)ucp_fh_drive_help(fh);
+    }
+    if ((++count % LOOK_EVERY == 0) &&
         (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) > 0)) {
         flush_due(fh, worker);
     }

@@ -284,7 +284,7 @@ static unsigned progress_windows(unsigned ucx, const void *caller,
     count = PREDREG_REAL_OF(ucx, caller, ucp_worker_progress)(worker);
     --predreg_in_progress;
     if (predreg_in_progress == 0) {
-        windows->progressed(worker);
+        windows->progressed(worker, count == 0);
     }
     return count;
 }

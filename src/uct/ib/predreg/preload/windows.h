@@ -160,8 +160,8 @@ typedef struct predreg_windows {
     /** As ucp_worker_flush(), or ucp_ep_flush(). */
     ucs_status_t (*flush)(ucp_worker_h worker, ucp_ep_h ep);
 
-    /** A worker was progressed. */
-    void (*progressed)(ucp_worker_h worker);
+    /** A worker was progressed. @param [in] is_idle  There was nothing to do. */
+    void (*progressed)(ucp_worker_h worker, int is_idle);
 } predreg_windows_t;
 
 

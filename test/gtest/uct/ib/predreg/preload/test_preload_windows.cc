@@ -58,7 +58,9 @@ protected:
             told("worker");
         };
         m_windows.worker_destroying = [](ucp_worker_h) { told("destroying"); };
-        m_windows.progressed     = [](ucp_worker_h) { told("progressed"); };
+        m_windows.progressed     = [](ucp_worker_h, int is_idle) {
+            told(is_idle ? "progressed, idle" : "progressed");
+        };
         m_windows.ep_made        = [](ucp_worker_h, ucp_ep_h) { told("ep"); };
         m_windows.ep_closing     = [](ucp_ep_h) { told("closing"); };
         m_windows.mem_unmapping  = [](ucp_context_h, ucp_mem_h) {
@@ -223,7 +225,8 @@ TEST_F(test_preload_windows, are_told_of_all_that_ends) {
     ucp_worker_destroy(nullptr);
     ucp_cleanup(nullptr);
     EXPECT_EQ((std::vector<std::string>{"rkey", "closing", "closing", "closing",
-                                        "closing", "unmapping", "progressed",
+                                        "closing", "unmapping",
+                                        "progressed, idle",
                                         "destroying", "cleaning"}), m_told);
 }
 
