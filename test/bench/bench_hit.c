@@ -6,8 +6,9 @@
 
 /*
  * What a use of registered memory costs: begin + end of the predictive cache
- * beside get + put of UCX's own, and what a registration costs that either of
- * them saves. See docs/benchmarks.md.
+ * beside get + put of UCX's own, with up to a million regions, and what a
+ * registration costs that either of them saves. Hits register nothing, so that
+ * only the latter registers. See docs/benchmarks.md.
  */
 
 #ifdef HAVE_CONFIG_H
@@ -15,6 +16,7 @@
 #endif
 
 #include "bench_pred.h"
+#include "bench_reg.h"
 #include "bench_stock.h"
 #include "bench_util.h"
 #include "uring_reg.h"
@@ -23,20 +25,32 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define HIT_MAX_THREADS 2
-#define HIT_MAX_REGIONS 4096
-#define HIT_SEQUENCE    16384  /* Length of the order of access */
+#define HIT_MAX_REGIONS (1u << 20)
+#define HIT_SEQUENCE    (1u << 20) /* Length of the order of access */
 #define HIT_BATCH       512    /* Uses timed at a time, by each thread */
+/* So many uses are not timed before each batch: they bring into the processor's
+ * caches what the helper's round has displaced, whose work is no part of a use.
+ * With more regions than that, a use finds little in there anyway */
+#define HIT_WARM_UP     4096
+#define HIT_WARM_MAX    65536
+/* The marks. One thread against UCX's cache: up to so many regions, and with
+ * more */
+#define HIT_MARK_REGIONS 4096
+#define HIT_MARK_RATIO   1.0
+#define HIT_MARK_MANY    2.0
+/* Two threads with their own regions against one */
+#define HIT_MARK_THREADS 1.5
 #define HIT_OVERLAP     0.8    /* Part of a batch in which all run */
 /* So many batches are started for one that counts, at most */
 #define HIT_MAX_TRIES   8
 #define HIT_PIN_PROBE   (16ul << 20)
-#define HIT_MARK_NSEC   50.0
-#define HIT_MARK_RATIO  0.5
 
 typedef enum {
     HIT_SEQUENTIAL,
@@ -57,15 +71,12 @@ typedef enum {
 
 typedef struct hit_thread {
     pthread_t thread;
-    uint16_t  order[HIT_SEQUENCE];
+    uint32_t  order[HIT_SEQUENCE];
     /* Position in the order of access, kept from batch to batch */
     unsigned  position;
     uint64_t  start;      /* Of the last batch, ns */
     uint64_t  end;
-    /* The regions that it holds between batches: if each thread has its own, then
-     * these, so that no thread uses those of another one */
-    unsigned  first;
-    unsigned  count;
+    unsigned  warm_up;    /* Uses before each batch that are not timed */
 } UCS_V_ALIGNED(128) hit_thread_t;
 
 static struct {
@@ -73,8 +84,11 @@ static struct {
     unsigned       rounds;
     unsigned       uses;        /* Per thread and round */
     size_t         size;        /* Of a region */
+    unsigned       max_regions;
 
-    bench_region_t regions[HIT_MAX_REGIONS];
+    /* Region i starts at base + i * stride */
+    uintptr_t      base;
+    size_t         stride;
     bench_pred_t   pred;
     ucs_rcache_t   *rcache;
     hit_thread_t   threads[HIT_MAX_THREADS];
@@ -85,77 +99,71 @@ static struct {
     atomic_uint    arrived;
     bench_sample_t batches;     /* Samples of the present round */
 
-    unsigned       rows;
-    unsigned       rows_fast;
-    unsigned       rows_half;
+    /* Time of the present number of regions with one thread, in each order */
+    double         one_thread[HIT_RANDOM + 1];
+    unsigned       rows;        /* That have a mark */
+    unsigned       rows_met;
 } hit = {
-    .rounds = 21,
-    .uses   = 16384,
-    .size   = 16384
+    .rounds      = 21,
+    .uses        = 16384,
+    .size        = 16384,
+    .max_regions = HIT_MAX_REGIONS
 };
 
 
-static UCS_F_ALWAYS_INLINE bench_region_t *hit_next(hit_thread_t *self)
+static UCS_F_ALWAYS_INLINE void *hit_next(hit_thread_t *self)
 {
-    return &hit.regions[self->order[self->position++ % HIT_SEQUENCE]];
+    return (void*)(hit.base + (self->order[self->position++ % HIT_SEQUENCE] *
+                               hit.stride));
 }
 
-static UCS_F_NOINLINE void hit_batch_pred(hit_thread_t *self)
+static UCS_F_NOINLINE void hit_uses_pred(hit_thread_t *self, unsigned count)
 {
-    bench_region_t *region;
     void *memh;
     unsigned i;
 
-    for (i = 0; i < HIT_BATCH; ++i) {
-        region = hit_next(self);
-        BENCH_CHECK(ucs_rcache_pred_begin(hit.pred.domain, region->address,
-                                          region->length, 0,
-                                          &hit.pred.context, &memh));
+    for (i = 0; i < count; ++i) {
+        BENCH_CHECK(ucs_rcache_pred_begin(hit.pred.domain, hit_next(self),
+                                          hit.size, 0, &hit.pred.context,
+                                          &memh));
         BENCH_CHECK(ucs_rcache_pred_end(hit.pred.domain, memh));
     }
 }
 
-static UCS_F_NOINLINE void hit_batch_stock(hit_thread_t *self)
+static UCS_F_NOINLINE void hit_uses_stock(hit_thread_t *self, unsigned count)
 {
     ucs_rcache_region_t *rcache_region;
-    bench_region_t *region;
     unsigned i;
 
-    for (i = 0; i < HIT_BATCH; ++i) {
-        region = hit_next(self);
-        BENCH_CHECK(bench_stock_get(hit.rcache, region->address,
-                                    region->length, &rcache_region));
+    for (i = 0; i < count; ++i) {
+        BENCH_CHECK(bench_stock_get(hit.rcache, hit_next(self), hit.size,
+                                    &rcache_region));
         ucs_rcache_region_put(hit.rcache, rcache_region);
     }
 }
 
-static UCS_F_NOINLINE void hit_batch_loop(hit_thread_t *self)
+static UCS_F_NOINLINE void hit_uses_loop(hit_thread_t *self, unsigned count)
 {
-    bench_region_t *region;
     unsigned i;
 
-    for (i = 0; i < HIT_BATCH; ++i) {
-        region = hit_next(self);
-        asm volatile("" :: "r"(region->address), "r"(region->length));
+    for (i = 0; i < count; ++i) {
+        asm volatile("" :: "r"(hit_next(self)), "r"(hit.size));
     }
 }
 
-static void hit_batch(hit_thread_t *self)
+static void hit_uses(hit_thread_t *self, unsigned count)
 {
-    self->start = bench_now();
     switch (hit.subject) {
     case HIT_PRED:
-        hit_batch_pred(self);
+        hit_uses_pred(self, count);
         break;
     case HIT_STOCK:
-        hit_batch_stock(self);
+        hit_uses_stock(self, count);
         break;
     default:
-        hit_batch_loop(self);
+        hit_uses_loop(self, count);
         break;
     }
-
-    self->end = bench_now();
 }
 
 /* Spin, so that all threads start at the same time. To yield at once would let
@@ -174,21 +182,17 @@ static void hit_barrier(void)
     }
 }
 
-/* Empty the queue of the predictive cache between batches. All threads come
- * here */
-static void hit_drain(hit_thread_t *self)
+/* All threads come here at the same time */
+static void hit_batch(hit_thread_t *self)
 {
-    if (hit.subject != HIT_PRED) {
-        return;
-    }
+    hit_barrier();
+    hit_uses(self, self->warm_up);
 
-    bench_pred_hold(&hit.pred, self->first, self->count);
     hit_barrier();
-    if (self == hit.threads) {
-        bench_pred_poll(&hit.pred);
-    }
+    self->start = bench_now();
+    hit_uses(self, HIT_BATCH);
+    self->end   = bench_now();
     hit_barrier();
-    bench_pred_release(&hit.pred, self->first, self->count);
 }
 
 static void *hit_thread_func(void *arg)
@@ -202,8 +206,6 @@ static void *hit_thread_func(void *arg)
             return NULL;
         }
         hit_batch(self);
-        hit_barrier();
-        hit_drain(self);
     }
 }
 
@@ -240,13 +242,14 @@ static void hit_round(hit_subject_t subject, bench_sample_t *sample)
                     (hit.batches.count < num_batches); ++tries) {
         hit_barrier();
         hit_batch(&hit.threads[0]);
-        hit_barrier();
         time = hit_batch_time();
         if (time > 0) {
             bench_sample_add(&hit.batches,
                              (double)time / (HIT_BATCH * hit.num_threads));
         }
-        hit_drain(&hit.threads[0]);
+        if (subject == HIT_PRED) {
+            bench_pred_drain(&hit.pred);
+        }
     }
 
     if (hit.batches.count > 0) {
@@ -267,6 +270,12 @@ static void hit_fill_order(hit_thread_t *self, unsigned first, unsigned count,
     }
 }
 
+/* @return how many uses of so many regions come before each batch */
+static unsigned hit_warm_up(unsigned num_regions)
+{
+    return (num_regions > HIT_WARM_MAX) ? 0 : ucs_min(num_regions, HIT_WARM_UP);
+}
+
 static void hit_threads_start(unsigned num_threads, unsigned num_regions,
                               hit_order_t order, hit_sharing_t sharing)
 {
@@ -279,9 +288,7 @@ static void hit_threads_start(unsigned num_threads, unsigned num_regions,
     for (i = 0; i < num_threads; ++i) {
         first = (sharing == HIT_OWN_REGIONS) ? (i * share) : 0;
         hit_fill_order(&hit.threads[i], first, share, order);
-        hit.threads[i].first = first;
-        hit.threads[i].count = ((sharing == HIT_OWN_REGIONS) || (i == 0)) ?
-                               share : 0;
+        hit.threads[i].warm_up = hit_warm_up(share);
     }
 
     for (i = 1; i < num_threads; ++i) {
@@ -302,41 +309,69 @@ static void hit_threads_stop(void)
     }
 }
 
+/* Print a figure that has a mark, or that has none if that is INFINITY */
+static void hit_print_ratio(double ratio, double mark)
+{
+    int is_met = (ratio <= mark);
+
+    printf("  %6.2f%c", ratio, is_met ? ' ' : '*');
+    hit.rows     += !isinf(mark);
+    hit.rows_met += !isinf(mark) && is_met;
+}
+
 static void hit_print_row(unsigned num_regions, hit_order_t order,
                           hit_sharing_t sharing, bench_sample_t *samples)
 {
     double pred  = bench_sample_median(&samples[HIT_PRED]);
     double stock = bench_sample_median(&samples[HIT_STOCK]);
 
-    printf("%7u  %-10s  %u %-5s  %6.1f %6.1f   %6.1f %6.1f   %5.2f  %5.1f\n",
+    printf("%7u  %-10s  %u %-5s  %6.1f %6.1f   %6.1f %6.1f  %5.1f",
            num_regions, (order == HIT_RANDOM) ? "random" : "sequential",
            hit.num_threads,
-           (hit.num_threads == 1)        ? "" :
+           (hit.num_threads == 1)       ? "" :
            (sharing == HIT_OWN_REGIONS) ? "own" : "same",
            pred, bench_sample_min(&samples[HIT_PRED]), stock,
-           bench_sample_min(&samples[HIT_STOCK]), pred / stock,
+           bench_sample_min(&samples[HIT_STOCK]),
            bench_sample_median(&samples[HIT_LOOP]));
-    fflush(stdout);
 
-    ++hit.rows;
-    hit.rows_fast += (pred <= HIT_MARK_NSEC);
-    hit.rows_half += ((pred / stock) <= HIT_MARK_RATIO);
+    if (hit.num_threads == 1) {
+        hit.one_thread[order] = pred;
+        hit_print_ratio(pred / stock, (num_regions <= HIT_MARK_REGIONS) ?
+                                      HIT_MARK_RATIO : HIT_MARK_MANY);
+    } else {
+        hit_print_ratio(pred / stock, INFINITY);
+        hit_print_ratio(pred / hit.one_thread[order],
+                        (sharing == HIT_OWN_REGIONS) ? HIT_MARK_THREADS :
+                                                       INFINITY);
+    }
+    printf("\n");
+    fflush(stdout);
 }
 
 /* Register everything in both caches, so that all later uses are hits */
-static void hit_prepare(unsigned num_regions, unsigned num_threads)
+static void hit_prepare(unsigned num_regions)
 {
+    bench_region_t *regions;
     ucs_rcache_region_t *region;
     unsigned i;
 
-    bench_pred_init(&hit.pred, hit.regions, num_regions,
-                    num_threads * HIT_BATCH, NULL);
+    regions = malloc(num_regions * sizeof(*regions));
+    BENCH_ASSERT(regions != NULL, "out of memory");
+    for (i = 0; i < num_regions; ++i) {
+        regions[i].address = (void*)(hit.base + (i * hit.stride));
+        regions[i].length  = hit.size;
+    }
+
+    bench_pred_init(&hit.pred, regions, num_regions,
+                    HIT_MAX_THREADS * (hit_warm_up(num_regions) + HIT_BATCH),
+                    NULL);
     hit.rcache = bench_stock_create();
     for (i = 0; i < num_regions; ++i) {
-        BENCH_CHECK(bench_stock_get(hit.rcache, hit.regions[i].address,
-                                    hit.regions[i].length, &region));
+        BENCH_CHECK(bench_stock_get(hit.rcache, regions[i].address,
+                                    regions[i].length, &region));
         ucs_rcache_region_put(hit.rcache, region);
     }
+    free(regions);
 }
 
 static void hit_row(unsigned num_regions, hit_order_t order,
@@ -346,19 +381,23 @@ static void hit_row(unsigned num_regions, hit_order_t order,
     unsigned num_regs, round, i;
 
     for (i = 0; i < HIT_QUIT; ++i) {
-        bench_sample_init(&samples[i], hit.rounds);
+        bench_sample_init(&samples[i], hit.rounds + 1);
     }
 
-    hit_prepare(num_regions, num_threads);
     num_regs = bench_stock_num_regs();
     hit_threads_start(num_threads, num_regions, order, sharing);
 
-    for (round = 0; round < hit.rounds; ++round) {
+    /* The first round does not count: in it the kernel gives memory to the
+     * queues of the predictive cache, and regions to the lanes of threads */
+    for (round = 0; round <= hit.rounds; ++round) {
         for (i = 0; i < HIT_QUIT; ++i) {
             /* Another subject comes first each time, so that none always meets
              * a warm cache of the processor */
             unsigned subject = (i + round) % HIT_QUIT;
             hit_round(subject, &samples[subject]);
+            if (round == 0) {
+                samples[subject].count = 0;
+            }
         }
     }
 
@@ -366,43 +405,54 @@ static void hit_row(unsigned num_regions, hit_order_t order,
     BENCH_ASSERT(bench_stock_num_regs() == num_regs,
                  "not a benchmark of hits: UCX's cache registered memory");
     hit_print_row(num_regions, order, sharing, samples);
-    bench_pred_cleanup(&hit.pred);
-    ucs_rcache_destroy(hit.rcache);
     for (i = 0; i < HIT_QUIT; ++i) {
         bench_sample_cleanup(&samples[i]);
     }
 }
 
+/* One thread comes first: once two have used the cache, all have lanes */
+static void hit_rows(unsigned num_regions)
+{
+    hit_order_t order, last = (num_regions == 1) ? HIT_SEQUENTIAL : HIT_RANDOM;
+
+    hit_prepare(num_regions);
+    for (order = HIT_SEQUENTIAL; order <= last; ++order) {
+        hit_row(num_regions, order, 1, HIT_SAME_REGIONS);
+    }
+    for (order = HIT_SEQUENTIAL; order <= last; ++order) {
+        if (num_regions > 1) {
+            hit_row(num_regions, order, 2, HIT_OWN_REGIONS);
+        }
+        hit_row(num_regions, order, 2, HIT_SAME_REGIONS);
+    }
+    bench_pred_cleanup(&hit.pred);
+    ucs_rcache_destroy(hit.rcache);
+}
+
 static void hit_table(void)
 {
-    static const unsigned num_regions[] = {1, 16, 256, HIT_MAX_REGIONS};
-    unsigned i, order;
+    static const unsigned num_regions[] = {1, 16, 256, 4096, 65536,
+                                           HIT_MAX_REGIONS};
+    unsigned i;
 
     bench_pin(0);
 
     printf("\nA use of registered memory, ns (regions of %zu bytes; median "
            "and minimum of %u rounds)\n\n", hit.size, hit.rounds);
-    printf("                            begin + end      get + put     "
-           "ratio   loop\n");
+    printf("                            begin + end      get + put     loop"
+           "  of UCX's  of one\n");
     printf("regions  order       threads    med    min      med    min"
-           "             \n");
+           "           cache  thread\n");
 
-    for (i = 0; i < ucs_static_array_size(num_regions); ++i) {
-        for (order = HIT_SEQUENTIAL; order <= HIT_RANDOM; ++order) {
-            if ((num_regions[i] == 1) && (order == HIT_RANDOM)) {
-                continue;
-            }
-            hit_row(num_regions[i], order, 1, HIT_SAME_REGIONS);
-            hit_row(num_regions[i], order, 2, HIT_SAME_REGIONS);
-            if (num_regions[i] > 1) {
-                hit_row(num_regions[i], order, 2, HIT_OWN_REGIONS);
-            }
-        }
+    for (i = 0; (i < ucs_static_array_size(num_regions)) &&
+                (num_regions[i] <= hit.max_regions); ++i) {
+        hit_rows(num_regions[i]);
     }
 
-    printf("\nmark: begin + end in %.0f ns: %u of %u rows; in %.2f of get + "
-           "put: %u of %u rows\n", HIT_MARK_NSEC, hit.rows_fast, hit.rows,
-           HIT_MARK_RATIO, hit.rows_half, hit.rows);
+    printf("\nmarks: of UCX's cache %.1f with one thread and up to %u regions, "
+           "%.1f beyond;\nof one thread %.1f with own regions: %u of %u met, "
+           "the others have a *\n", HIT_MARK_RATIO, HIT_MARK_REGIONS,
+           HIT_MARK_MANY, HIT_MARK_THREADS, hit.rows_met, hit.rows);
 }
 
 static double hit_clock_gettime(unsigned count)
@@ -521,19 +571,18 @@ static void hit_reg_table(void)
     }
 }
 
+/* Regions need no memory here, only addresses that nobody else has */
 static void hit_map_regions(void)
 {
-    const size_t page = sysconf(_SC_PAGESIZE);
-    unsigned i;
-    char *base;
+    void *base;
 
     /* There is a page between two regions, so that UCX's cache does not merge
      * them */
-    base = bench_map(HIT_MAX_REGIONS * (hit.size + page));
-    for (i = 0; i < HIT_MAX_REGIONS; ++i) {
-        hit.regions[i].address = base + (i * (hit.size + page));
-        hit.regions[i].length  = hit.size;
-    }
+    hit.stride = hit.size + sysconf(_SC_PAGESIZE);
+    base       = mmap(NULL, hit.max_regions * hit.stride, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    BENCH_ASSERT(base != MAP_FAILED, "no room for the regions");
+    hit.base   = (uintptr_t)base;
 }
 
 static void hit_usage(const char *program)
@@ -541,15 +590,16 @@ static void hit_usage(const char *program)
     printf("Usage: %s [options]\n\n"
            "  -r ROUNDS  rounds of which median and minimum are printed (%u)\n"
            "  -n USES    uses per round and thread (%u)\n"
-           "  -s BYTES   size of a region (%zu)\n", program, hit.rounds,
-           hit.uses, hit.size);
+           "  -s BYTES   size of a region (%zu)\n"
+           "  -m NUMBER  no more regions than that (%u)\n", program,
+           hit.rounds, hit.uses, hit.size, hit.max_regions);
 }
 
 static void hit_parse(int argc, char **argv)
 {
     int c;
 
-    while ((c = getopt(argc, argv, "r:n:s:h")) != -1) {
+    while ((c = getopt(argc, argv, "r:n:s:m:h")) != -1) {
         switch (c) {
         case 'r':
             hit.rounds = bench_parse_count("-r", optarg);
@@ -559,6 +609,10 @@ static void hit_parse(int argc, char **argv)
             break;
         case 's':
             hit.size = bench_parse_count("-s", optarg);
+            break;
+        case 'm':
+            hit.max_regions = ucs_min(bench_parse_count("-m", optarg),
+                                      HIT_MAX_REGIONS);
             break;
         case 'h':
             hit_usage(argv[0]);
@@ -573,8 +627,7 @@ static void hit_parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     hit_parse(argc, argv);
-    /* Both caches register every region */
-    bench_raise_memlock((2 * HIT_MAX_REGIONS * hit.size) + HIT_PIN_PROBE);
+    bench_raise_memlock(2 * HIT_PIN_PROBE);
     if (uring_reg_init(URING_REG_MAX_SLOTS) != UCS_OK) {
         printf("SKIP: no registered buffers of io_uring here\n");
         return BENCH_SKIP;
@@ -585,6 +638,7 @@ int main(int argc, char **argv)
     hit_check_pinning();
     hit_clock();
     hit_reg_table();
+    bench_reg_pretend();
     hit_map_regions();
     hit_table();
     bench_sample_cleanup(&hit.batches);

@@ -8,9 +8,9 @@
 #  include "config.h"
 #endif
 
+#include "bench_reg.h"
 #include "bench_stock.h"
 #include "bench_util.h"
-#include "uring_reg.h"
 
 #include <ucm/api/ucm.h>
 
@@ -31,14 +31,14 @@ static ucs_status_t stock_mem_reg(void *context, ucs_rcache_t *rcache,
     bench_stock_region_t *self = (bench_stock_region_t*)region;
 
     ++num_regs;
-    return uring_reg((void*)region->super.start,
+    return bench_reg((void*)region->super.start,
                      region->super.end - region->super.start, &self->memh);
 }
 
 static void stock_mem_dereg(void *context, ucs_rcache_t *rcache,
                             ucs_rcache_region_t *region)
 {
-    BENCH_CHECK(uring_dereg(((bench_stock_region_t*)region)->memh));
+    BENCH_CHECK(bench_dereg(((bench_stock_region_t*)region)->memh));
 }
 
 static void stock_dump_region(void *context, ucs_rcache_t *rcache,

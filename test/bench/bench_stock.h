@@ -12,8 +12,7 @@
 
 /** @file bench_stock.h
  *
- * The registration cache of the installed UCX over io_uring's registered
- * buffers, set up as the InfiniBand memory domain sets it up by default.
+ * The registration cache of the installed UCX over bench_reg.h, set up as the InfiniBand memory domain sets it up by default.
  */
 
 typedef struct bench_stock_region {
