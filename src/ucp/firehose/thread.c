@@ -167,18 +167,22 @@ static void *run(void *arg)
     unsigned num_helps = 0;
     ucp_fh_t *fh       = arg;
     int idle           = 0;
-    int has_driven, is_busy;
+    ucp_fh_drive_result_t result;
+    int is_busy;
 
     while (!is_ending(fh)) {
-        has_driven = ucp_fh_drive(fh);
+        result = ucp_fh_drive(fh);
         ucp_fh_settle(fh);
         ucp_fh_unmap_progress(fh);
         is_busy = help_workers(fh);
-        idle    = has_driven ? 0 : idle + 1;
-        if (is_driven(fh, &num_helps)) {
+        if (result == UCP_FH_DRIVE_DONE) {
+            idle = 0;
+        } else if ((result == UCP_FH_DRIVE_TAKEN) ||
+                   is_driven(fh, &num_helps)) {
             (void)retry_pins(fh);
             sleep_for(fh, 0, SLEEP_POLLING);
-        } else if (idle > MAX_IDLE) {
+            idle = 0;
+        } else if (++idle > MAX_IDLE) {
             is_busy |= retry_pins(fh);
             sleep_until_needed(fh, is_busy);
             idle = 0;

@@ -13,8 +13,13 @@
 
 #include <stdlib.h>
 
-/* The worker is progressed so often before others get its lock */
+/* The library's worker is progressed so many times at most before send_lock is
+ * left to threads that want to send */
 #define MAX_PROGRESS 64
+
+/* A thread handles so many messages at most before it looks after its own
+ * matters again */
+#define MAX_MESSAGES 16
 
 
 /* A peer has made itself known. It may be known already, as its greeting and
@@ -77,7 +82,7 @@ static int handle_one(ucp_fh_t *fh)
     return 1;
 }
 
-static int progress(ucp_fh_t *fh)
+static int progress(ucp_fh_t *fh, int is_help)
 {
     int i = 0;
 
@@ -85,28 +90,42 @@ static int progress(ucp_fh_t *fh)
     while ((i < MAX_PROGRESS) && (ucp_worker_progress(fh->worker) > 0)) {
         ++i;
     }
+    fh->has_acted |= is_help && (i > 0);
     pthread_mutex_unlock(&fh->send_lock);
     return i > 0;
 }
 
-int ucp_fh_drive(ucp_fh_t *fh)
+static ucp_fh_drive_result_t drive(ucp_fh_t *fh, int is_help)
 {
+    ucp_fh_drive_result_t result = UCP_FH_DRIVE_NOTHING;
+    int num                      = 0;
     int has_progressed, has_handled;
 
-    if (pthread_mutex_trylock(&fh->drive_lock) != 0) {
-        return 0;
-    }
+    do {
+        if (pthread_mutex_trylock(&fh->drive_lock) != 0) {
+            return (num > 0) ? UCP_FH_DRIVE_DONE : UCP_FH_DRIVE_TAKEN;
+        }
 
-    has_progressed = progress(fh);
-    has_handled    = handle_one(fh);
-    pthread_mutex_unlock(&fh->drive_lock);
+        has_progressed = progress(fh, is_help);
+        has_handled    = handle_one(fh);
+        pthread_mutex_unlock(&fh->drive_lock);
 
-    /* Without the lock, as it may take long and call the program, which may wait
-     * for what another message brings */
-    if (has_handled) {
-        ucp_fh_settle(fh);
-    }
-    return has_progressed || has_handled;
+        /* Without the lock, as it may take long and call the program, which may
+         * wait for what another message brings */
+        if (has_handled) {
+            ucp_fh_settle(fh);
+        }
+        if (has_progressed || has_handled) {
+            result = UCP_FH_DRIVE_DONE;
+        }
+    } while (has_handled && (++num < MAX_MESSAGES));
+
+    return result;
+}
+
+ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh)
+{
+    return drive(fh, 0);
 }
 
 int ucp_fh_drive_help(ucp_fh_t *fh)
@@ -114,7 +133,19 @@ int ucp_fh_drive_help(ucp_fh_t *fh)
     /* Relaxed: it is no more than a hint for how long the library's thread may
      * sleep */
     atomic_fetch_add_explicit(&fh->num_helps, 1, memory_order_relaxed);
-    return ucp_fh_drive(fh);
+    return drive(fh, 1) == UCP_FH_DRIVE_DONE;
+}
+
+/* Under send_lock, under which messages are received. @return whether there may
+ * be messages to be handled, of which UCX tells no more */
+static int has_mail(ucp_fh_t *fh)
+{
+    int ret;
+
+    ucp_fh_lock(fh);
+    ret = fh->has_mail;
+    ucp_fh_unlock(fh);
+    return ret;
 }
 
 ucp_fh_drive_state_t ucp_fh_drive_arm(ucp_fh_t *fh)
@@ -123,8 +154,9 @@ ucp_fh_drive_state_t ucp_fh_drive_arm(ucp_fh_t *fh)
     ucs_status_t status;
 
     pthread_mutex_lock(&fh->send_lock);
-    if (fh->has_sent) {
-        /* It may need to be progressed, of which UCX does not tell */
+    if (fh->has_acted || has_mail(fh)) {
+        /* What was sent may have to be progressed, and UCX signals no event for
+         * that */
         state = UCP_FH_DRIVE_BUSY;
     } else if (fh->worker_fd >= 0) {
         status = ucp_worker_arm(fh->worker);
@@ -132,8 +164,8 @@ ucp_fh_drive_state_t ucp_fh_drive_arm(ucp_fh_t *fh)
                  (status == UCS_ERR_BUSY) ? UCP_FH_DRIVE_BUSY :
                                             UCP_FH_DRIVE_BLIND;
     }
-    fh->has_sent = 0;
-    fh->is_armed = (state == UCP_FH_DRIVE_ARMED);
+    fh->has_acted = 0;
+    fh->is_armed  = (state == UCP_FH_DRIVE_ARMED);
     pthread_mutex_unlock(&fh->send_lock);
     return state;
 }

@@ -16,14 +16,20 @@
  * of the program as long as it waits for an answer: it runs already, and to wake
  * another thread takes longer than to handle a message. */
 
-/** Go on by a step, if no other thread is just doing so. By any thread, without
- *  lock, but not in a function that UCP calls for the library's worker.
+typedef enum {
+    UCP_FH_DRIVE_NOTHING, /**< Nothing has happened */
+    UCP_FH_DRIVE_DONE,    /**< Something has */
+    UCP_FH_DRIVE_TAKEN    /**< Another thread is at it */
+} ucp_fh_drive_result_t;
+
+/** Go on, by the library's thread. Without lock. */
+ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh);
+
+/** Go on, by a thread of the program that is going to do so again soon: the
+ *  library's thread leaves it to that. Without lock, and not in a function that
+ *  UCP calls for the library's worker.
  *
  *  @return whether anything has happened. */
-int ucp_fh_drive(ucp_fh_t *fh);
-
-/** The same, by a thread of the program that is going to do so again soon: the
- *  library's thread leaves it to that. */
 int ucp_fh_drive_help(ucp_fh_t *fh);
 
 typedef enum {

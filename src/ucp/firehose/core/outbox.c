@@ -52,11 +52,11 @@ ucs_status_t ucp_fh_outbox_send(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
     pthread_mutex_lock(&fh->send_lock);
     request = ucp_am_send_nbx(fh->links[parcel->slot].ep, UCP_FH_AM_ID, NULL, 0,
                               parcel->data, parcel->length, &param);
-    is_armed     = fh->is_armed;
-    fh->has_sent = 1;
+    is_armed      = fh->is_armed;
+    fh->has_acted = 1;
     pthread_mutex_unlock(&fh->send_lock);
 
-    /* The thread sleeps since the worker had nothing to do */
+    /* The library's thread sleeps, since the worker had nothing to do */
     if (is_armed) {
         ucp_fh_wake(fh);
     }

@@ -153,13 +153,16 @@ struct ucp_fh {
     ucp_fh_watcher_t watcher;  /**< Of exposed memory */
     ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
                                     workers_lock */
-    int             has_sent;  /**< Whether a message was sent since the thread
-                                    last wanted to sleep. Protected by
-                                    send_lock, as the next */
+    int             has_acted; /**< Whether a message was sent, or a thread of the
+                                    program has progressed @a worker with
+                                    success, since the library's thread last
+                                    wanted to sleep. Protected by send_lock, as
+                                    the next */
     int             is_armed;  /**< Whether the thread sleeps until it is woken,
                                     or is about to */
     atomic_uint     num_helps; /**< How often threads of the program did what the
-                                    thread is there for. Read by that alone */
+                                    library's thread is there for: written by
+                                    them, and read by that one, both relaxed */
     pthread_t       thread;
     int             wake_fd;   /**< An eventfd: the thread has something to
                                     do */
