@@ -12,6 +12,10 @@
 #include <ucp/api/ucp.h>
 #include <ucp/api/ucp_compat.h>
 
+#include <glob.h>
+#include <limits.h>
+#include <unistd.h>
+
 #define SIZE   (8ul << 20)
 #define LONG   (300ul << 10) /* Some buckets */
 #define OFFSET 5000ul        /* Of the window in its memory */
@@ -313,6 +317,57 @@ static void usage(void)
            "  --rounds N  windows, one after the other in the same place (3)\n");
 }
 
+/* @return how often the thread in a folder of /proc has gone to sleep, if it is
+ *         Firehose's; or -1 */
+static long sleeps_of(const char *folder)
+{
+    char path[PATH_MAX], line[256];
+    long num        = -1;
+    int is_firehose = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/status", folder);
+    file = fopen(path, "r");
+    if (file == NULL) {
+        return -1;
+    }
+
+    while (fgets(line, sizeof(line), file) != NULL) {
+        is_firehose |= !strcmp(line, "Name:\tucx_firehose\n");
+        if (is_firehose) {
+            (void)sscanf(line, "voluntary_ctxt_switches: %ld", &num);
+        }
+    }
+    fclose(file);
+    return num;
+}
+
+static long firehose_sleeps(void)
+{
+    long num = -1;
+    glob_t found;
+    size_t i;
+
+    if (glob("/proc/self/task/*", 0, NULL, &found) == 0) {
+        for (i = 0; (i < found.gl_pathc) && (num < 0); ++i) {
+            num = sleeps_of(found.gl_pathv[i]);
+        }
+        globfree(&found);
+    }
+    return num;
+}
+
+/* While the program does nothing, Firehose's thread sleeps until something comes.
+ * If it looked by itself each 100 us, it would go to sleep 3000 times */
+static void check_idle(calls_t *c)
+{
+    long before = firehose_sleeps();
+
+    usleep(300000);
+    check(c, (before >= 0) && (firehose_sleeps() - before < 300),
+          "the sleep of Firehose's thread");
+}
+
 int main(int argc, char **argv)
 {
     static const size_t offsets[] = {0, 60001, 1 << 20, SIZE - LONG};
@@ -346,6 +401,7 @@ int main(int argc, char **argv)
               "a put that is not flushed");
         unmap(&c);
     }
+    check_idle(&c);
     destroy(&c);
     free(c.in);
     free(c.out);

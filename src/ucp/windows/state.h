@@ -72,7 +72,9 @@ typedef struct ucp_win {
     ucs_list_link_t all_ways;
     ucs_list_link_t workers;     /**< ucp_win_worker_t */
     ucp_context_h   context;     /**< Of Firehose's own messages */
-    ucp_context_h   mem_context; /**< The program's, whose windows are served */
+    ucp_context_h   mem_context; /**< The program's, whose windows are served.
+                                      Written once, before @a fh, so that who has
+                                      seen that may read it without lock */
     void            *address;    /**< Of Firehose in this process */
     size_t          address_length;
     int             is_over;     /**< It could not be started, or has ended */

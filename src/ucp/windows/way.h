@@ -101,9 +101,10 @@ ucs_status_t ucp_win_way_flush(ucp_win_way_t *way);
 /** Destroy keys of a way that lead nowhere any more. As above. */
 void ucp_win_way_empty_trash(ucp_win_way_t *way);
 
-/** A worker was progressed: now and then, do both for all of its ways. A thread that
- *  had nothing to do then polls, and answers peers meanwhile, who may wait for
- *  this very process: it has the processor that Firehose's thread would need. */
+/** A worker was progressed: now and then, do both for all of its ways. If there was
+ *  nothing to do, its thread polls, maybe for a process that waits for this very
+ *  one, and on the processor that Firehose's thread would need: so it answers
+ *  peers meanwhile. */
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
 
 #endif
