@@ -86,7 +86,7 @@ measure_part(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
                                                           UCS_ERR_INVALID_ADDR;
 }
 
-/* What is written through is in use until a flush, see held.h */
+/* Let the writes that follow find what this one goes through, see held.h */
 static void remember(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
                      const ucp_fh_key_t *key, const part_t *part)
 {
@@ -220,6 +220,7 @@ static ucs_status_t begin_piece(ucp_fh_op_t *op)
     }
 
     ucp_fh_lock(fh);
+    ucp_fh_worker_count(op->worker);
     op->piece = piece;
     status    = ucp_fh_remote_acquire(&fh->remote, &piece->request,
                                       op->way->peer.slot, &run);
@@ -376,8 +377,22 @@ static ucs_status_ptr_t run(ucp_fh_op_t *op)
     return ucp_fh_op_return(op);
 }
 
-/* An operation on memory that the way has firehoses on. It is not needed, and stays
- * the worker's spare, if UCP is done with it at once */
+/* @return a key with which an operation may be posted without asking the table,
+ *         or NULL, see held.h */
+static ucp_rkey_h find_held(const ucp_fh_op_t *op)
+{
+    ucp_fh_link_t *link = &op->worker->fh->links[op->way->peer.slot];
+
+    if (op->worker->is_multi || (op->length == 0) || !ucp_fh_is_write(op) ||
+        (atomic_load_explicit(&link->status, memory_order_relaxed) != UCS_OK)) {
+        return NULL;
+    }
+
+    return ucp_fh_held_find(op->way, link->shift, op->remote, op->length);
+}
+
+/* Write to memory that the way has firehoses on. If UCP is done with it at once,
+ * nobody needs the operation, and it stays the worker's spare */
 static ucs_status_ptr_t run_quickly(ucp_fh_op_t *op, ucp_rkey_h rkey)
 {
     ucs_status_ptr_t request = ucp_fh_post(op, NULL, op->length, rkey);
@@ -411,10 +426,10 @@ begin(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_op_kind_t kind,
       ucp_atomic_op_t opcode, const void *buffer, size_t length, uint64_t remote,
       const ucp_request_param_t *param)
 {
-    ucp_rkey_h rkey = NULL;
     ucp_fh_way_t *way;
     ucs_status_t status;
     ucp_fh_op_t *op;
+    ucp_rkey_h rkey;
 
     way = ucp_fh_worker_way(worker, peer, &status);
     if (ucs_unlikely(way == NULL)) {
@@ -448,10 +463,7 @@ begin(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_op_kind_t kind,
         op->param.op_attr_mask &= ~(uint32_t)UCP_OP_ATTR_FIELD_DATATYPE;
     }
 
-    if (!worker->is_multi && (length > 0)) {
-        rkey = ucp_fh_held_find(way, worker->fh->links[peer].shift, remote,
-                                length);
-    }
+    rkey = find_held(op);
     return (rkey == NULL) ? run(op) : run_quickly(op, rkey);
 }
 

@@ -60,6 +60,7 @@ static void take_pieces(flush_t *flush, ucp_fh_way_t *way)
     ucs_list_head_init(&way->unflushed);
     way->num_unflushed = 0;
     ++way->epoch;
+    ucp_fh_worker_count(way->worker);
     ucs_list_del(&way->link);
     ucs_list_head_init(&way->link);
 }

@@ -11,23 +11,24 @@
 
 /** @file held.h
  *
- * What a way may access without asking the table of firehoses.
+ * Where a way may write without asking the table of firehoses.
  *
- * What was written through stays in use until a flush of the way has ended that
- * began later. So do the firehoses for all that is posted to the same buckets
- * before that flush begins, gets included: it is posted by the thread that
- * begins the flush, which waits for it. Such operations need no lock, no memory
- * and no use of their own: a hit is one lookup and UCP's own call.
+ * The firehoses that an operation has written through stay in use until a flush
+ * of the way has ended that began later. If further writes to the same buckets
+ * are posted before that flush begins, it covers them as well. Such writes need
+ * no lock, no memory and no use of their own: a hit is one lookup and UCP's own
+ * call.
  *
  * Others may want these firehoses. The thread looks for that in
- * ucp_fh_worker_progress(), and after each operation that does ask the table,
- * as each one of UCP_FH_HELD_QUICK does.
+ * ucp_fh_worker_progress(), and after each write that does ask the table, as
+ * one does after UCP_FH_HELD_QUICK that did not.
  *
- * Not for workers that any thread may use: there, a flush may begin in another
- * thread while an operation is being posted.
+ * Not for what reads, whose firehoses are in use until it has ended and no
+ * longer; nor for workers that any thread may use, where a flush may begin in
+ * another thread while an operation is being posted.
  */
 
-/** Operations in a row that do not ask the table, at most. */
+/** Writes in a row that do not ask the table, at most. */
 #define UCP_FH_HELD_QUICK 16
 
 

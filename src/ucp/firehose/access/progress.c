@@ -42,7 +42,6 @@ unsigned ucp_fh_worker_go_on(ucp_fh_worker_h worker, int *is_waiting_p)
     int has_ready, has_trash, is_due;
 
     ucp_fh_lock(fh);
-    ucp_fh_worker_count(worker);
     has_ready     = !ucs_list_is_empty(&worker->ready) ||
                     !ucs_list_is_empty(&worker->flushes);
     has_trash     = !ucs_list_is_empty(&worker->trash);

@@ -42,7 +42,8 @@ typedef struct ucp_fh_held {
     uint64_t   start; /**< First byte */
     uint64_t   end;   /**< The byte after the last */
     ucp_rkey_h rkey;
-    unsigned   epoch; /**< Of the way: it has them as long as that is the same */
+    uint64_t   epoch; /**< ucp_fh_way_t::epoch when it got them: it has them as
+                           long as that is the same */
 } ucp_fh_held_t;
 
 
@@ -59,11 +60,13 @@ struct ucp_fh_way {
     int                  is_flushing;
     ucs_list_link_t      link;        /**< In ucp_fh_worker::dirty if there are
                                            such pieces; else empty */
-    /* Of the threads that may call UCP with the worker, see held.h */
-    unsigned             epoch;       /**< Changes when a flush takes the
-                                           pieces, from 1 on */
-    unsigned             num_quick;   /**< Operations since the table was
-                                           asked */
+    /* See held.h. Read and written by the threads that may call UCP with the
+     * worker, one at a time; not used if any thread may, except @a epoch, which
+     * is written under the lock then and read by nobody */
+    uint64_t             epoch;       /**< Counts the flushes that have taken the
+                                           pieces, from 1 on: in an empty place
+                                           it is 0 */
+    unsigned             num_quick;   /**< Writes since the table was asked */
     ucp_fh_held_t        held[UCP_FH_HELD_SLOTS]; /**< By bucket */
 };
 
@@ -88,7 +91,8 @@ struct ucp_fh_worker {
     ucs_list_link_t        dirty;     /**< Ways */
     ucs_list_link_t        rkeys;     /**< Its unpacked keys */
     ucs_list_link_t        trash;     /**< Those to be destroyed */
-    /* Of the threads that may call UCP with the worker */
+    /* Read and written by the threads that may call UCP with the worker, one at a
+     * time. If any thread may, they stay NULL and 0 */
     ucp_fh_op_t            *spare;    /**< An operation that may be used, or
                                            NULL */
     uint64_t               num_uncounted; /**< Hits that the table does not know

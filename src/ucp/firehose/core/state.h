@@ -86,7 +86,9 @@ typedef struct ucp_fh_link {
     uint64_t        cookie;
     uint64_t        next_out; /**< Number of the next message to it */
     uint64_t        next_in;  /**< Number of its message that is next */
-    ucs_status_t    status;   /**< UCS_OK, or why it is gone */
+    atomic_int      status;   /**< UCS_OK, or why it is gone. Operations read it
+                                   without lock, relaxed: what is posted a
+                                   moment later fails anyway */
     ucs_list_link_t inbox;    /**< Its messages, by number */
     uint32_t        num_inbox;
     ucs_list_link_t sent;     /**< Messages to it that it has not answered */
