@@ -17,6 +17,7 @@ typedef struct {
     int     ms;
     int     pins;  /* Each put is within a remote pin of all of its memory */
     size_t  size;  /* Bytes of a put */
+    size_t  hold;  /* Bytes of the end of the peer's memory that stay pinned */
 } fair_t;
 
 
@@ -49,6 +50,8 @@ static void usage(void)
            "  --size BYTES     of a put, whole pages (32k); share is so much\n"
            "                   unless it is set\n"
            "  --pins           each put is within a remote pin of its own\n"
+           "  --hold BYTES     at the end of the peer's memory stay pinned, and are not\n"
+           "                   put to (0)\n"
            "  --heap BYTES     of the peer (64m)\n" FHJOB_HELP,
            FHJOB_MAX_THREADS);
 }
@@ -99,7 +102,7 @@ static void *run_thread(void *arg)
     fair_t *fair        = self->fair;
     fhjob_t *job        = &fair->job;
     uint64_t random     = self->index + 1;
-    size_t places       = job->heap / fair->size / fair->threads;
+    size_t places       = (job->heap - fair->hold) / fair->size / fair->threads;
     uint64_t op         = 0;
     ucp_request_param_t param;
     fhjob_worker_t worker;
@@ -197,9 +200,20 @@ static void run(fhjob_t *job)
 {
     fair_t *fair                             = &fair_app;
     fair_thread_t threads[FHJOB_MAX_THREADS] = {};
+    ucp_fh_hold_h hold                       = NULL;
 
     if (job->rank == 0) {
+        if (fair->hold > 0) {
+            fhjob_check(job, ucp_fh_pin_remote(job->fhs[0], 1,
+                                               job->shared->bases[1] +
+                                               job->heap - fair->hold,
+                                               fair->hold, NULL, NULL, &hold),
+                        "pin");
+        }
         run_threads(fair, threads);
+        if (hold != NULL) {
+            ucp_fh_release(hold);
+        }
     }
     fhjob_barrier(job);
     if (job->rank == 1) {
@@ -218,6 +232,7 @@ int main(int argc, char **argv)
         {"threads", .count = &fair->threads},
         {"ms", .count = &fair->ms},
         {"size", .size = &fair->size},
+        {"hold", .size = &fair->hold},
         {"pins", .flag = &fair->pins},
         {"heap", .size = &fair->job.heap},
         FHJOB_OPTIONS(&fair->job),
@@ -230,9 +245,10 @@ int main(int argc, char **argv)
     }
 
     if ((fair->size == 0) || (fair->size % FHJOB_PAGE != 0) ||
-        (fair->job.heap < fair->size * fair->threads)) {
+        (fair->hold > fair->job.heap) ||
+        (fair->job.heap - fair->hold < fair->size * fair->threads)) {
         app_fatal("--size: accepted are multiples of %d; --heap: room for a "
-                  "put of each thread", FHJOB_PAGE);
+                  "put of each thread, besides --hold", FHJOB_PAGE);
     }
 
     if (fair->job.share == 0) {

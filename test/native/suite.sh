@@ -1006,6 +1006,8 @@ firehose_app_tests()
     run "Firehose measured, additions, libraries apart" firehose_app 1 \
         "$apps/fhgups" --updates 1000 --apart --procs 3
     run "Firehose measured, fairness" firehose_app 1 "$apps/fhfair" --ms 200
+    run "Firehose measured, a put beside a pin" firehose_app 1 "$apps/fhfair" \
+        --threads 1 --size 24k --share 32k --hold 16k --ms 200
     run "Firehose measured, fairness, pins" firehose_app 1 "$apps/fhfair" \
         --ms 200 --pins
     run "Firehose measured, hits" firehose_app 1 "$apps/fhhits" --rounds 3

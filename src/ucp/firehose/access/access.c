@@ -14,9 +14,9 @@
 
 #include <stdlib.h>
 
-/* An operation that is longer than all firehoses of a peer uses this part of them
- * at a time, so that others get theirs, and so do its own pieces that follow
- * while a flush is under way */
+/* An operation that cannot have all of its firehoses at once uses this part of the
+ * peer's at a time, so that others get theirs, and so do its own pieces that
+ * follow while a flush is under way */
 #define SHARE 4
 
 
@@ -174,20 +174,25 @@ static void piece_ended(ucp_fh_comp_t *self)
     }
 }
 
-/* The next piece of an operation: all that is left of it, if there are ever as
- * many firehoses. Where several threads want them, one that gets all at once is
- * done when it gets its turn. If it asked for them bit by bit, it would queue up
- * for each, and threads that do not have a processor just now, while others run,
- * would fall behind (fairness, section 5 of the paper) */
+/* Under lock. @return the next piece of an operation: all that is left of it, if
+ * there are as many firehoses. Where several threads want them, one that gets all
+ * at once is done when it gets its turn. If it asked for them bit by bit, it
+ * would queue up for each, and threads that do not have a processor just now,
+ * while others run, would fall behind (fairness, section 5 of the paper). But
+ * while remote pins hold some, the thread may have such a pin itself, and would
+ * wait for ever for those it holds */
 static ucp_fh_run_t next_run(const ucp_fh_op_t *op)
 {
-    const ucp_fh_link_t *link = &op->worker->fh->links[op->way->peer.slot];
-    uint64_t most             = ucs_max(1, link->limit / SHARE);
+    uint32_t slot             = op->way->peer.slot;
+    const ucp_fh_link_t *link = &op->worker->fh->links[slot];
+    const ucp_fh_peer_t *peer = &op->worker->fh->remote.peers[slot];
+    uint64_t part             = ucs_max(1, link->limit / SHARE);
+    uint64_t most             = (peer->num_holds == 0) ? link->limit : part;
     ucp_fh_run_t run          = {};
 
     (void)ucp_fh_run_cover(link->shift, op->remote + op->posted,
                            op->length - op->posted, &run);
-    run.num = (run.num <= link->limit) ? run.num : most;
+    run.num = (run.num <= most) ? run.num : part;
     return run;
 }
 
@@ -209,11 +214,11 @@ static ucp_fh_piece_t *make_piece(ucp_fh_op_t *op)
 static ucs_status_t begin_piece(ucp_fh_op_t *op)
 {
     ucp_fh_t *fh          = op->worker->fh;
-    ucp_fh_run_t run      = next_run(op);
     part_t part           = {};
     ucp_fh_key_t *key     = NULL;
     ucp_fh_piece_t *piece = make_piece(op);
     ucs_status_t status;
+    ucp_fh_run_t run;
 
     if (piece == NULL) {
         return UCS_ERR_NO_MEMORY;
@@ -221,6 +226,7 @@ static ucs_status_t begin_piece(ucp_fh_op_t *op)
 
     ucp_fh_lock(fh);
     ucp_fh_worker_count(op->worker);
+    run       = next_run(op);
     op->piece = piece;
     status    = ucp_fh_remote_acquire(&fh->remote, &piece->request,
                                       op->way->peer.slot, &run);

@@ -291,6 +291,7 @@ void ucp_fh_remote_hold(ucp_fh_remote_t *table, const ucp_fh_request_t *request)
 {
     uint64_t i;
 
+    request->peer->num_holds += request->run.num;
     for (i = 0; i < request->run.num; ++i) {
         ++ucp_fh_entry_find(request->peer, request->run.first + i)->holds;
     }
@@ -301,6 +302,7 @@ void ucp_fh_remote_unhold(ucp_fh_remote_t *table,
 {
     uint64_t i;
 
+    request->peer->num_holds -= request->run.num;
     for (i = 0; i < request->run.num; ++i) {
         --ucp_fh_entry_find(request->peer, request->run.first + i)->holds;
     }

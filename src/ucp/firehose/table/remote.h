@@ -175,6 +175,8 @@ struct ucp_fh_peer {
                                        and that are not reaped */
     uint32_t         num_pending; /**< Those that are pending */
     uint32_t         num_granted; /**< Requests */
+    uint64_t         num_holds;   /**< Buckets that requests hold, each as often
+                                       as one does */
     ucs_status_t     status;      /**< UCS_OK, or why it cannot be reached any
                                        more */
     ucp_fh_request_t *da;         /**< Request that has the deadlock-avoidance
