@@ -12,7 +12,8 @@
 
 /** @file bench_stock.h
  *
- * The registration cache of the installed UCX over bench_reg.h, set up as the InfiniBand memory domain sets it up by default.
+ * The registration cache of the installed UCX over bench_reg.h, set up as the
+ * InfiniBand memory domain sets it up by default.
  */
 
 typedef struct bench_stock_region {

@@ -24,7 +24,8 @@
 #define FIRST_FLAG UCP_OP_ATTR_FLAG_NO_IMM_CMPL
 
 
-/* The table of tickets has at first 2^FIRST_BITS places */
+/* Logarithm of how many buckets the table of tickets has at first. It grows with
+ * the tickets */
 #define FIRST_BITS 6
 
 
@@ -97,7 +98,7 @@ static ucp_win_ticket_t *find(void *request)
     return NULL;
 }
 
-/* Under lock. The request is none of the ticket's any more */
+/* Take a ticket out of the table, since its request is complete. Under lock */
 static void forget(ucp_win_ticket_t *ticket)
 {
     if (ticket->is_noted) {

@@ -14,7 +14,8 @@ int ucp_fh_is_write(const ucp_fh_op_t *op)
             !(op->param.op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER));
 }
 
-/* The end of a piece that was read through, or not used at all */
+/* Give back the firehoses of a piece, since nothing reads through them any more,
+ * or nothing ever has */
 static void release(ucp_fh_piece_t *piece)
 {
     ucp_fh_t *fh = piece->way->worker->fh;

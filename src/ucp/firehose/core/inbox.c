@@ -60,7 +60,8 @@ static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
     if (link->status != UCS_OK) {
         free(parcel); /* It is not heard any more */
     } else if ((link->ep != NULL) && (cookie_of(parcel) != link->cookie)) {
-        free(parcel); /* Somebody else has sent it, and not this peer */
+        free(parcel); /* It has the number of this peer, but not its cookie:
+                         a process of another job has sent it */
         ++fh->num_damaged;
     } else if ((link->num_inbox == UCP_FH_MAX_INBOX) || !insert(link, parcel)) {
         free(parcel);

@@ -280,7 +280,7 @@ static void region_registered(ucs_rcache_pred_t *pred,
  * DQ. If the entry was dropped, or there was no use, the decision about the
  * region has to be made here. */
 static void rq_head_drop(ucs_rcache_pred_t *pred,
-                             ucs_rcache_pred_region_t *region)
+                         ucs_rcache_pred_region_t *region)
 {
     pred_dequeue(pred, region);
     if (!region_is_used(pred, region)) {
@@ -304,7 +304,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
 
     if (!ucs_rcache_pred_forecast_is_trusted(&pred->predictor,
                                              &region->forecast)) {
-        /* The budget was charged for a registration that will not be made */
+        /* The budget was charged when the registration was scheduled, and it is
+         * not made after all */
         pred_refund_on_use(pred, region);
         rq_head_drop(pred, region);
         return;

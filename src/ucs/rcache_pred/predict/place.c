@@ -11,7 +11,8 @@
 #include <string.h>
 
 
-/* Let the place be the first one of its set. */
+/* Find a place in its set, or take the room of the one that was judged longest
+ * ago; and move it to the front, as the set is in the order of the verdicts */
 static ucs_rcache_pred_place_t *
 place_get(ucs_rcache_pred_place_table_t *table, uint64_t hash)
 {
