@@ -383,6 +383,23 @@ static ucs_status_ptr_t run(ucp_fh_op_t *op)
     return ucp_fh_op_return(op);
 }
 
+/* If others want what a way has firehoses on, it is flushed, and has none from
+ * then on */
+static void look_after_others(ucp_fh_way_t *way)
+{
+    ucp_fh_t *fh = way->worker->fh;
+    int is_due;
+
+    way->num_quick = 0;
+    ucp_fh_lock(fh);
+    ucp_fh_worker_count(way->worker);
+    is_due = ucp_fh_flush_is_due(way);
+    ucp_fh_unlock(fh);
+    if (is_due) {
+        ucp_fh_flush_way(way);
+    }
+}
+
 /* @return a key with which an operation may be posted without asking the table,
  *         or NULL, see held.h */
 static ucp_rkey_h find_held(const ucp_fh_op_t *op)
@@ -394,6 +411,9 @@ static ucp_rkey_h find_held(const ucp_fh_op_t *op)
         return NULL;
     }
 
+    if (ucs_unlikely(op->way->num_quick == UCP_FH_HELD_QUICK)) {
+        look_after_others(op->way);
+    }
     return ucp_fh_held_find(op->way, link->shift, op->remote, op->length);
 }
 

@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 
+/* A way has so many pieces at most that are not being flushed */
+#define MAX_UNFLUSHED 1024
+
 
 /* A flush under way */
 typedef struct {
@@ -29,13 +32,27 @@ void ucp_fh_flush_later(ucp_fh_piece_t *piece)
     }
 }
 
+static const ucp_fh_peer_t *get_peer(const ucp_fh_way_t *way)
+{
+    return &way->worker->fh->remote.peers[way->peer.slot];
+}
+
+/* Whether a way has so much that it is given back before anybody asks for it:
+ * where firehoses are moved, so that there is always something to be moved; and
+ * where all are where they are needed, to bound the memory of pieces */
+static int has_plenty(const ucp_fh_way_t *way, const ucp_fh_peer_t *peer)
+{
+    return (way->num_unflushed >= MAX_UNFLUSHED) ||
+           ((way->num_unflushed >= ucs_max(1, peer->limit / 2)) &&
+            (way->num_missed != peer->num_missed));
+}
+
 int ucp_fh_flush_is_due(const ucp_fh_way_t *way)
 {
-    const ucp_fh_peer_t *peer =
-            &way->worker->fh->remote.peers[way->peer.slot];
+    const ucp_fh_peer_t *peer = get_peer(way);
 
     return !way->is_flushing && (way->num_unflushed > 0) &&
-           ((way->num_unflushed >= ucs_max(1, peer->limit / 2)) ||
+           (has_plenty(way, peer) ||
             !ucs_list_is_empty((ucs_list_link_t*)&peer->waiting) ||
             !ucs_list_is_empty((ucs_list_link_t*)&peer->recalls));
 }
@@ -59,6 +76,7 @@ static void take_pieces(flush_t *flush, ucp_fh_way_t *way)
     ucs_list_splice_tail(&flush->pieces, &way->unflushed);
     ucs_list_head_init(&way->unflushed);
     way->num_unflushed = 0;
+    way->num_missed    = get_peer(way)->num_missed;
     ++way->epoch;
     ucp_fh_worker_count(way->worker);
     ucs_list_del(&way->link);

@@ -20,15 +20,15 @@
  * call.
  *
  * Others may want these firehoses. The thread looks for that in
- * ucp_fh_worker_progress(), and after each write that does ask the table, as
- * one does after UCP_FH_HELD_QUICK that did not.
+ * ucp_fh_worker_progress(), after each write that does ask the table, and after
+ * UCP_FH_HELD_QUICK that did not.
  *
  * Not for what reads, whose firehoses are in use until it has ended and no
  * longer; nor for workers that any thread may use, where a flush may begin in
  * another thread while an operation is being posted.
  */
 
-/** Writes in a row that do not ask the table, at most. */
+/** So many writes in a row do not look at the table, at most. */
 #define UCP_FH_HELD_QUICK 16
 
 
@@ -67,8 +67,7 @@ ucp_fh_held_find(ucp_fh_way_t *way, unsigned shift, uint64_t address,
     const ucp_fh_held_t *slot = ucp_fh_held_slot(way, address >> shift);
 
     if ((slot->epoch != way->epoch) || (address < slot->start) ||
-        (address > slot->end) || (length > slot->end - address) ||
-        (way->num_quick == UCP_FH_HELD_QUICK)) {
+        (address > slot->end) || (length > slot->end - address)) {
         return NULL;
     }
 

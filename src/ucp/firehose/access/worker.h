@@ -57,6 +57,8 @@ struct ucp_fh_way {
                                               its peer is gone */
     ucs_list_link_t      unflushed;   /**< Pieces that were written through */
     unsigned             num_unflushed;
+    uint64_t             num_missed;  /**< ucp_fh_peer_t::num_missed when the
+                                           last flush began */
     int                  is_flushing;
     ucs_list_link_t      link;        /**< In ucp_fh_worker::dirty if there are
                                            such pieces; else empty */
@@ -66,7 +68,8 @@ struct ucp_fh_way {
     uint64_t             epoch;       /**< Counts the flushes that have taken the
                                            pieces, from 1 on: in an empty place
                                            it is 0 */
-    unsigned             num_quick;   /**< Writes since the table was asked */
+    unsigned             num_quick;   /**< Writes since the table was looked
+                                           at */
     ucp_fh_held_t        held[UCP_FH_HELD_SLOTS]; /**< By bucket */
 };
 

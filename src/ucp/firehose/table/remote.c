@@ -217,6 +217,7 @@ static ucs_status_t acquire_miss(ucp_fh_request_t *request)
     ucs_status_t status = UCS_INPROGRESS;
 
     ++peer->table->stats.requests;
+    ++peer->num_missed;
     ucp_fh_request_wait(request);
     if (peer->da == NULL) {
         status = ucp_fh_acquire_attempt(request);

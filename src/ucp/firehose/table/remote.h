@@ -175,6 +175,8 @@ struct ucp_fh_peer {
                                        and that are not reaped */
     uint32_t         num_pending; /**< Those that are pending */
     uint32_t         num_granted; /**< Requests */
+    uint64_t         num_missed;  /**< Requests that were not granted at once, so
+                                       far */
     uint64_t         num_holds;   /**< Buckets that requests hold, each as often
                                        as one does */
     ucs_status_t     status;      /**< UCS_OK, or why it cannot be reached any
