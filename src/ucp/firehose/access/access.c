@@ -427,9 +427,8 @@ static ucs_status_ptr_t run_quickly(ucp_fh_op_t *op, ucp_rkey_h rkey)
         return request;
     }
 
-    op->is_returned   = 1;
     op->worker->spare = NULL;
-    return op;
+    return ucp_fh_op_return(op);
 }
 
 /* @return memory for an operation. A worker that any thread may use has none to

@@ -61,17 +61,14 @@ ucs_status_t ucp_fh_op_init(ucp_fh_op_t *op, ucp_fh_worker_h worker,
         return status;
     }
 
-    op->fh           = worker->fh;
     op->worker       = worker;
     op->way          = NULL;
     op->kind         = kind;
     op->posted       = 0;
     op->has_callback = 0;
     op->user_data    = NULL;
-    op->is_returned  = 0;
-    op->is_told      = 0;
-    op->is_freed     = 0;
     copy_param(op, param);
+    atomic_init(&op->state, 0);
     atomic_init(&op->pending, 1);
     atomic_init(&op->error, UCS_OK);
     atomic_init(&op->result, UCS_INPROGRESS);
@@ -104,62 +101,66 @@ void ucp_fh_op_fail(ucp_fh_op_t *op, ucs_status_t status)
     (void)atomic_compare_exchange_strong(&op->error, &none, status);
 }
 
-/* Tell the program, without lock. The operation may be gone afterwards */
+/* Set a flag. Acquire and release: whoever finds the flag of the other goes on
+ * with all that the other has written.
+ *
+ * @return the flags that were set before. */
+static unsigned set_flag(ucp_fh_op_t *op, unsigned flag)
+{
+    return atomic_fetch_or_explicit(&op->state, flag, memory_order_acq_rel);
+}
+
+/* Tell the program. The operation may be gone afterwards */
 static void tell(ucp_fh_op_t *op)
 {
-    ucp_fh_t *fh = op->fh;
-    int is_freed;
-
     if (op->has_callback) {
-        op->callback(op, atomic_load(&op->result), op->user_data);
+        op->callback(op, atomic_load_explicit(&op->result,
+                                              memory_order_relaxed),
+                     op->user_data);
     }
 
-    ucp_fh_lock(fh);
-    op->is_told = 1;
-    is_freed    = op->is_freed;
-    ucp_fh_unlock(fh);
-    if (is_freed) {
+    if (set_flag(op, UCP_FH_OP_TOLD) & UCP_FH_OP_FREED) {
         free(op);
     }
 }
 
+/* Whether a part was the last one that is pending. If there is but one, nobody
+ * else can change that. Acquire and release: the last one knows what the others
+ * have written */
+static int is_last_part(ucp_fh_op_t *op)
+{
+    return (atomic_load_explicit(&op->pending, memory_order_acquire) == 1) ||
+           (atomic_fetch_sub_explicit(&op->pending, 1,
+                                      memory_order_acq_rel) == 1);
+}
+
 void ucp_fh_op_end_part(ucp_fh_op_t *op)
 {
-    ucp_fh_t *fh = op->fh;
-    int is_returned;
-
-    if (atomic_fetch_sub(&op->pending, 1) > 1) {
+    if (!is_last_part(op)) {
         return;
     }
 
-    /* Under the lock, since the program's thread may just be about to return
-     * it */
-    ucp_fh_lock(fh);
-    is_returned = op->is_returned;
-    atomic_store(&op->result, atomic_load(&op->error));
-    ucp_fh_unlock(fh);
-    if (is_returned) {
+    /* Release: a program that polls the result finds what was read */
+    atomic_store_explicit(&op->result,
+                          atomic_load_explicit(&op->error,
+                                               memory_order_relaxed),
+                          memory_order_release);
+    if (set_flag(op, UCP_FH_OP_ENDED) & UCP_FH_OP_RETURNED) {
         tell(op);
     }
 }
 
 ucs_status_ptr_t ucp_fh_op_return(ucp_fh_op_t *op)
 {
-    ucp_fh_t *fh = op->fh;
     ucs_status_t result;
 
-    result = atomic_load(&op->result);
-    if (result == UCS_INPROGRESS) {
-        ucp_fh_lock(fh);
-        result = atomic_load(&op->result);
-        op->is_returned = (result == UCS_INPROGRESS);
-        ucp_fh_unlock(fh);
-    }
-
-    if (result == UCS_INPROGRESS) {
+    /* Not by the result, which is written before whoever does so is done with
+     * the operation */
+    if (!(set_flag(op, UCP_FH_OP_RETURNED) & UCP_FH_OP_ENDED)) {
         return op;
     }
 
+    result = atomic_load_explicit(&op->result, memory_order_relaxed);
     free(op);
     return UCS_STATUS_PTR(result);
 }
@@ -168,20 +169,13 @@ ucs_status_t ucp_fh_request_check_status(void *request)
 {
     ucp_fh_op_t *op = request;
 
-    return atomic_load(&op->result);
+    /* Acquire: see ucp_fh_op_end_part() */
+    return atomic_load_explicit(&op->result, memory_order_acquire);
 }
 
 void ucp_fh_request_free(void *request)
 {
-    ucp_fh_op_t *op = request;
-    ucp_fh_t *fh    = op->fh;
-    int is_told;
-
-    ucp_fh_lock(fh);
-    is_told      = op->is_told;
-    op->is_freed = 1;
-    ucp_fh_unlock(fh);
-    if (is_told) {
-        free(op);
+    if (set_flag(request, UCP_FH_OP_FREED) & UCP_FH_OP_TOLD) {
+        free(request);
     }
 }

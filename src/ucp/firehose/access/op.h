@@ -14,6 +14,16 @@
  * The requests that the program is given: how an operation ends, and is
  * freed. */
 
+/** What has happened to an operation, flags. */
+enum {
+    UCP_FH_OP_RETURNED = UCS_BIT(0), /**< The program knows of it */
+    UCP_FH_OP_ENDED    = UCS_BIT(1), /**< It has a result */
+    UCP_FH_OP_TOLD     = UCS_BIT(2), /**< Its callback has been called, if there
+                                          is one: the library is done with it */
+    UCP_FH_OP_FREED    = UCS_BIT(3)  /**< The program has freed it */
+};
+
+
 typedef enum {
     UCP_FH_OP_PUT,
     UCP_FH_OP_GET,
@@ -28,7 +38,6 @@ struct ucp_fh_op {
     ucs_list_link_t     link;       /**< In ucp_fh_worker::unposted or flushes.
                                          Protected by ucp_fh::lock */
     ucs_list_link_t     ready;      /**< In ucp_fh_worker::ready. Likewise */
-    ucp_fh_t            *fh;
     ucp_fh_worker_h     worker;     /**< May be gone once it has ended */
     ucp_fh_way_t        *way;       /**< None of a flush */
     ucp_fh_op_kind_t    kind;
@@ -51,11 +60,12 @@ struct ucp_fh_op {
     atomic_int          result;     /**< UCS_INPROGRESS, or how it has ended;
                                          written once, by whoever ends the last
                                          part */
-    /* Protected by ucp_fh::lock */
-    int                 is_returned; /**< Whether the program knows of it */
-    int                 is_told;     /**< Whether its callback has been called,
-                                          if there is one */
-    int                 is_freed;    /**< Whether the program has freed it */
+    /** What has happened. The thread that calls UCP for the program sets the
+     *  first flag, whoever ends the last part the next two, the program the last
+     *  one. Of two that meet, the one that finds the other's flag set goes on:
+     *  ENDED and RETURNED are followed by the callback, TOLD and FREED by
+     *  free() */
+    atomic_uint         state;
 };
 
 
