@@ -14,6 +14,10 @@
 #include <stdlib.h>
 
 
+/* So often in a row a worker that gets on does not look at the tables */
+#define MAX_QUICK 16
+
+
 static int has_due(ucp_fh_worker_h worker)
 {
     ucp_fh_way_t *way;
@@ -35,11 +39,34 @@ int ucp_fh_worker_is_busy(ucp_fh_worker_h worker)
             !ucs_list_is_empty(&worker->flushes) || has_due(worker));
 }
 
+/* @return whether a worker that has got on may leave the tables for later: no
+ *         operation of its own waits for them, and others, which may want what it
+ *         has written through, can wait for so long. Its lists are read without
+ *         lock, since only the threads that may call UCP with the worker write
+ *         them, one at a time */
+static int is_quick(ucp_fh_worker_h worker)
+{
+    if (worker->is_multi || (worker->num_quick == MAX_QUICK) ||
+        !ucs_list_is_empty(&worker->unposted) ||
+        !ucs_list_is_empty(&worker->flushes)) {
+        worker->num_quick = 0;
+        return 0;
+    }
+
+    ++worker->num_quick;
+    return 1;
+}
+
 unsigned ucp_fh_worker_go_on(ucp_fh_worker_h worker, int *is_waiting_p)
 {
     ucp_fh_t *fh   = worker->fh;
     unsigned count = ucp_worker_progress(worker->worker);
     int has_ready, has_trash, is_due;
+
+    if ((count > 0) && is_quick(worker)) {
+        *is_waiting_p = 0;
+        return count;
+    }
 
     ucp_fh_lock(fh);
     has_ready     = !ucs_list_is_empty(&worker->ready) ||

@@ -85,9 +85,12 @@ struct ucp_fh_worker {
     _Atomic(ucp_fh_way_t*) *ways;
     /* Protected by ucp_fh::lock */
     uint64_t               next_number; /**< Of an operation */
+    ucs_list_link_t        ready;     /**< Of those in @a unposted, those that
+                                           can go on */
+    /** These two are written under the lock by threads that may call UCP with the
+     *  worker alone: unless any thread may, such a one reads them without lock */
     ucs_list_link_t        unposted;  /**< Operations that have not been posted
                                            completely, by number */
-    ucs_list_link_t        ready;     /**< Of these, those that can go on */
     ucs_list_link_t        flushes;   /**< Flushes that have not begun, by
                                            number */
     unsigned               num_flushing; /**< Flushes under way */
@@ -100,6 +103,8 @@ struct ucp_fh_worker {
                                            NULL */
     uint64_t               num_uncounted; /**< Hits that the table does not know
                                                of yet */
+    unsigned               num_quick; /**< How often in a row it got on without a
+                                           look at the tables */
 };
 
 
