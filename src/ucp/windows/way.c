@@ -317,22 +317,28 @@ static void flushed(void *request, ucs_status_t status, void *user_data)
     finish_flush(user_data);
 }
 
-/* Under ucp_fh::lock */
-static int is_due(const ucp_fh_t *fh, const ucp_win_way_t *way)
+/* Under ucp_fh::lock. @return the peer of a way with pieces that are not
+ * flushed */
+static const ucp_fh_peer_t *get_peer(const ucp_win_way_t *way)
 {
-    const ucp_win_piece_t *piece;
+    return ucs_list_head((ucs_list_link_t*)&way->unflushed, ucp_win_piece_t,
+                         link)->request.peer;
+}
+
+/* Under ucp_fh::lock */
+static int is_due(const ucp_win_way_t *way)
+{
     const ucp_fh_peer_t *peer;
 
     if (way->is_flushing || (way->num_unflushed == 0)) {
         return 0;
     }
 
-    piece = ucs_list_head((ucs_list_link_t*)&way->unflushed, ucp_win_piece_t,
-                          link);
-    peer  = piece->request.peer;
-    return (way->num_unflushed >= ucs_max(MIN_UNFLUSHED, peer->limit / 2)) ||
-           !ucs_list_is_empty((ucs_list_link_t*)&peer->waiting) ||
-           !ucs_list_is_empty((ucs_list_link_t*)&peer->recalls);
+    peer = get_peer(way);
+    return ucp_fh_peer_is_wanted(peer) ||
+           ((way->num_unflushed >= MIN_UNFLUSHED) &&
+            ucp_fh_peer_has_lent_much(peer, way->num_unflushed,
+                                      way->num_missed));
 }
 
 void ucp_win_way_flush_if_due(ucp_win_way_t *way)
@@ -347,8 +353,9 @@ void ucp_win_way_flush_if_due(ucp_win_way_t *way)
     int begins;
 
     ucp_fh_lock(fh);
-    begins = is_due(fh, way);
+    begins = is_due(way);
     if (begins) {
+        way->num_missed = get_peer(way)->num_missed;
         ucs_list_splice_tail(&way->flushing, &way->unflushed);
         ucs_list_head_init(&way->unflushed);
         way->num_unflushed = 0;
@@ -389,7 +396,7 @@ static ucp_win_way_t *find_due(ucp_fh_t *fh, ucp_worker_h worker)
     ucp_win_way_t *way;
 
     ucs_list_for_each(way, &ucp_win.dirty, dirty) {
-        if ((way->worker == worker) && is_due(fh, way)) {
+        if ((way->worker == worker) && is_due(way)) {
             return way;
         }
     }

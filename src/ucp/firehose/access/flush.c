@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-/* A way has so many pieces at most that are not being flushed */
-#define MAX_UNFLUSHED 1024
-
 
 /* A flush under way */
 typedef struct {
@@ -37,24 +34,14 @@ static const ucp_fh_peer_t *get_peer(const ucp_fh_way_t *way)
     return &way->worker->fh->remote.peers[way->peer.slot];
 }
 
-/* Whether a way has so much that it is given back before anybody asks for it:
- * where firehoses are moved, so that there is always something to be moved; and
- * where all are where they are needed, to bound the memory of pieces */
-static int has_plenty(const ucp_fh_way_t *way, const ucp_fh_peer_t *peer)
-{
-    return (way->num_unflushed >= MAX_UNFLUSHED) ||
-           ((way->num_unflushed >= ucs_max(1, peer->limit / 2)) &&
-            (way->num_missed != peer->num_missed));
-}
-
 int ucp_fh_flush_is_due(const ucp_fh_way_t *way)
 {
     const ucp_fh_peer_t *peer = get_peer(way);
 
     return !way->is_flushing && (way->num_unflushed > 0) &&
-           (has_plenty(way, peer) ||
-            !ucs_list_is_empty((ucs_list_link_t*)&peer->waiting) ||
-            !ucs_list_is_empty((ucs_list_link_t*)&peer->recalls));
+           (ucp_fh_peer_is_wanted(peer) ||
+            ucp_fh_peer_has_lent_much(peer, way->num_unflushed,
+                                      way->num_missed));
 }
 
 static flush_t *make_flush(ucp_fh_worker_h worker, ucp_fh_way_t *way)

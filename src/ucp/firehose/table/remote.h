@@ -10,6 +10,7 @@
 #include "types.h"
 
 #include <ucs/base/buckets.h>
+#include <ucs/sys/math.h>
 
 BEGIN_C_DECLS
 
@@ -81,6 +82,9 @@ BEGIN_C_DECLS
 
 /** Most buckets of a message, see ucp_fh_remote_params_t::max_move. */
 #define UCP_FH_MAX_MOVE 65536
+
+/** So many granted requests are much, see ucp_fh_peer_has_lent_much(). */
+#define UCP_FH_MAX_LENT 1024
 
 
 typedef struct ucp_fh_remote ucp_fh_remote_t;
@@ -315,6 +319,31 @@ void ucp_fh_remote_hold(ucp_fh_remote_t *table,
                         const ucp_fh_request_t *request);
 void ucp_fh_remote_unhold(ucp_fh_remote_t *table,
                           const ucp_fh_request_t *request);
+
+/** @return whether somebody needs firehoses of a peer back that are in use. */
+static inline int ucp_fh_peer_is_wanted(const ucp_fh_peer_t *peer)
+{
+    return !ucs_list_is_empty((ucs_list_link_t*)&peer->waiting) ||
+           !ucs_list_is_empty((ucs_list_link_t*)&peer->recalls);
+}
+
+/**
+ * Whether requests that were granted should be released before anybody waits
+ * for that: half of the peer's firehoses, when firehoses are being moved, so
+ * that there is always one to be moved; and a number of requests where all
+ * firehoses are where they are needed, to bound their memory.
+ *
+ * @param [in] num         Requests.
+ * @param [in] num_missed  ucp_fh_peer_t::num_missed when requests were released
+ *                         for this reason last.
+ */
+static inline int ucp_fh_peer_has_lent_much(const ucp_fh_peer_t *peer,
+                                            unsigned num, uint64_t num_missed)
+{
+    return (num >= UCP_FH_MAX_LENT) ||
+           ((num >= ucs_max(1, peer->limit / 2)) &&
+            (num_missed != peer->num_missed));
+}
 
 /** End the use of a request that was granted (firehose_release()). */
 void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request);

@@ -441,6 +441,33 @@ TEST_F(test_remote, waits_for_firehoses) {
     release(third);
 }
 
+/* What is used is released early if firehoses are moved, and not for others that
+ * are where they are needed */
+TEST_F(test_remote, has_lent_much) {
+    const ucp_fh_peer_t *peer;
+    request_t first, second;
+    uint64_t missed;
+
+    make(4);
+    peer = &m_table.peers[0];
+    have(10, 4);
+    missed = peer->num_missed;
+    EXPECT_EQ(UCS_OK, acquire(first, 10, 4));
+    EXPECT_FALSE(ucp_fh_peer_has_lent_much(peer, 4, missed));
+    EXPECT_FALSE(ucp_fh_peer_is_wanted(peer));
+    EXPECT_TRUE(ucp_fh_peer_has_lent_much(peer, UCP_FH_MAX_LENT, missed));
+
+    EXPECT_EQ(UCS_INPROGRESS, acquire(second, 20, 1));
+    EXPECT_TRUE(ucp_fh_peer_is_wanted(peer));
+    EXPECT_TRUE(ucp_fh_peer_has_lent_much(peer, 2, missed));
+    EXPECT_FALSE(ucp_fh_peer_has_lent_much(peer, 1, missed));
+    EXPECT_FALSE(ucp_fh_peer_has_lent_much(peer, 2, peer->num_missed));
+    release(first);
+    answer();
+    EXPECT_FALSE(ucp_fh_peer_is_wanted(peer));
+    release(second);
+}
+
 /* A hit on a firehose that is about to be moved takes it (Table 3 of the
  * paper) */
 TEST_F(test_remote, hit_takes_what_was_reaped) {
