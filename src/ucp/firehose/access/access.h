@@ -11,8 +11,7 @@
 
 /** @file access.h
  *
- * Puts, gets and atomics: how they get their firehoses, are cut into pieces
- * that fit, and into parts with one key each. */
+ * Puts, gets, atomics and flushes, as the program calls them. */
 
 /** Go on with the operations of a worker whose firehoses are there, and begin
  *  flushes that have waited for them. */

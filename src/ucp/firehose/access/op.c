@@ -14,8 +14,11 @@
                 UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
                 UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND)
 
+/* Is set in requests that are operations of the library */
+#define OP_BIT ((uintptr_t)1)
 
-static ucs_status_t check_param(const ucp_request_param_t *param)
+
+ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param)
 {
     return (param->op_attr_mask & ~(uint32_t)(PASSED |
                                               UCP_OP_ATTR_FIELD_CALLBACK |
@@ -51,14 +54,13 @@ static void copy_param(ucp_fh_op_t *op, const ucp_request_param_t *param)
     }
 }
 
-ucs_status_t ucp_fh_op_init(ucp_fh_op_t *op, ucp_fh_worker_h worker,
-                            ucp_fh_op_kind_t kind,
+ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
                             const ucp_request_param_t *param)
 {
-    ucs_status_t status = check_param(param);
+    ucp_fh_op_t *op = malloc(sizeof(*op));
 
-    if (status != UCS_OK) {
-        return status;
+    if (op == NULL) {
+        return NULL;
     }
 
     op->worker       = worker;
@@ -72,25 +74,6 @@ ucs_status_t ucp_fh_op_init(ucp_fh_op_t *op, ucp_fh_worker_h worker,
     atomic_init(&op->pending, 1);
     atomic_init(&op->error, UCS_OK);
     atomic_init(&op->result, UCS_INPROGRESS);
-    return UCS_OK;
-}
-
-ucp_fh_op_t *
-ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
-               const ucp_request_param_t *param, ucs_status_t *status_p)
-{
-    ucp_fh_op_t *op = malloc(sizeof(*op));
-
-    if (op == NULL) {
-        *status_p = UCS_ERR_NO_MEMORY;
-        return NULL;
-    }
-
-    *status_p = ucp_fh_op_init(op, worker, kind, param);
-    if (*status_p != UCS_OK) {
-        free(op);
-        return NULL;
-    }
     return op;
 }
 
@@ -99,6 +82,19 @@ void ucp_fh_op_fail(ucp_fh_op_t *op, ucs_status_t status)
     int none = UCS_OK;
 
     (void)atomic_compare_exchange_strong(&op->error, &none, status);
+}
+
+/* The request that an operation is for the program */
+static void *to_request(ucp_fh_op_t *op)
+{
+    return UCS_PTR_BYTE_OFFSET(op, OP_BIT);
+}
+
+/* @return the operation that a request is, or NULL if it is one of UCP */
+static ucp_fh_op_t *to_op(void *request)
+{
+    return ((uintptr_t)request & OP_BIT) ?
+                   (ucp_fh_op_t*)((uintptr_t)request & ~OP_BIT) : NULL;
 }
 
 /* Set a flag. Acquire and release: whoever finds the flag of the other goes on
@@ -114,7 +110,8 @@ static unsigned set_flag(ucp_fh_op_t *op, unsigned flag)
 static void tell(ucp_fh_op_t *op)
 {
     if (op->has_callback) {
-        op->callback(op, atomic_load_explicit(&op->result,
+        op->callback(to_request(op),
+                     atomic_load_explicit(&op->result,
                                               memory_order_relaxed),
                      op->user_data);
     }
@@ -157,7 +154,7 @@ ucs_status_ptr_t ucp_fh_op_return(ucp_fh_op_t *op)
     /* Not by the result, which is written before whoever does so is done with
      * the operation */
     if (!(set_flag(op, UCP_FH_OP_RETURNED) & UCP_FH_OP_ENDED)) {
-        return op;
+        return to_request(op);
     }
 
     result = atomic_load_explicit(&op->result, memory_order_relaxed);
@@ -167,15 +164,21 @@ ucs_status_ptr_t ucp_fh_op_return(ucp_fh_op_t *op)
 
 ucs_status_t ucp_fh_request_check_status(void *request)
 {
-    ucp_fh_op_t *op = request;
+    ucp_fh_op_t *op = to_op(request);
 
     /* Acquire: see ucp_fh_op_end_part() */
-    return atomic_load_explicit(&op->result, memory_order_acquire);
+    return (op == NULL) ? ucp_request_check_status(request) :
+                          atomic_load_explicit(&op->result,
+                                               memory_order_acquire);
 }
 
 void ucp_fh_request_free(void *request)
 {
-    if (set_flag(request, UCP_FH_OP_FREED) & UCP_FH_OP_TOLD) {
-        free(request);
+    ucp_fh_op_t *op = to_op(request);
+
+    if (op == NULL) {
+        ucp_request_free(request);
+    } else if (set_flag(op, UCP_FH_OP_FREED) & UCP_FH_OP_TOLD) {
+        free(op);
     }
 }

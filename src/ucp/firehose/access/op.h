@@ -12,7 +12,12 @@
 /** @file op.h
  *
  * The requests that the program is given: how an operation ends, and is
- * freed. */
+ * freed.
+ *
+ * A write that need not ask the table is one operation of UCP, whose request the
+ * program gets as it is. Other requests are operations of the library. Their
+ * lowest bit is set, which is never so in one of UCP: that points to memory for
+ * the program, as malloc() does. */
 
 /** What has happened to an operation, flags. */
 enum {
@@ -32,7 +37,7 @@ typedef enum {
 } ucp_fh_op_kind_t;
 
 
-/** An operation, which is a request of the program. What has no other note does
+/** An operation of the library. What has no other note does
  *  not change while others know of it. */
 struct ucp_fh_op {
     ucs_list_link_t     link;       /**< In ucp_fh_worker::unposted or flushes.
@@ -69,19 +74,14 @@ struct ucp_fh_op {
 };
 
 
-/** Make an operation of some memory: it is not begun, and has one pending part.
- *  The caller sets what concerns its bytes.
- *
- *  @return UCS_ERR_UNSUPPORTED for parameters that are not supported. */
-ucs_status_t ucp_fh_op_init(ucp_fh_op_t *op, ucp_fh_worker_h worker,
-                            ucp_fh_op_kind_t kind,
-                            const ucp_request_param_t *param);
+/** @return UCS_ERR_UNSUPPORTED for parameters that the library does not know, or
+ *          UCS_OK. */
+ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param);
 
-/** @return an operation that is not begun, with one pending part, or NULL: *@a
- *          status_p says why. */
-ucp_fh_op_t *
-ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
-               const ucp_request_param_t *param, ucs_status_t *status_p);
+/** @return an operation that is not begun, with one pending part, or NULL if
+ *          there is no memory. The caller sets what concerns its bytes. */
+ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
+                            const ucp_request_param_t *param);
 
 /** Note an error. The first one counts. */
 void ucp_fh_op_fail(ucp_fh_op_t *op, ucs_status_t status);

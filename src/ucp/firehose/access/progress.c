@@ -181,7 +181,6 @@ void ucp_fh_worker_destroy(ucp_fh_worker_h worker)
 
     ucp_fh_settle(fh);
     pthread_mutex_destroy(&worker->ways_lock);
-    free(worker->spare);
     free(worker->ways);
     free(worker);
 }

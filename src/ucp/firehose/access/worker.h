@@ -98,9 +98,7 @@ struct ucp_fh_worker {
     ucs_list_link_t        rkeys;     /**< Its unpacked keys */
     ucs_list_link_t        trash;     /**< Those to be destroyed */
     /* Read and written by the threads that may call UCP with the worker, one at a
-     * time. If any thread may, they stay NULL and 0 */
-    ucp_fh_op_t            *spare;    /**< An operation that may be used, or
-                                           NULL */
+     * time. If any thread may, they stay 0 */
     uint64_t               num_uncounted; /**< Hits that the table does not know
                                                of yet */
     unsigned               num_quick; /**< How often in a row it got on without a

@@ -310,7 +310,8 @@ ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h worker,
                                   ucp_fh_worker_h *worker_p);
 
 /** Complete all operations and close the endpoints. All requests must have been
- *  freed, or have completed; these may be freed later. The UCP worker stays. */
+ *  freed, or have completed; these may be freed until the UCP worker, which stays,
+ *  is destroyed. */
 void ucp_fh_worker_destroy(ucp_fh_worker_h worker);
 
 /** Progress the UCP worker, and what was begun on it by the functions below.
@@ -375,7 +376,9 @@ ucs_status_ptr_t ucp_fh_flush_nbx(ucp_fh_worker_h worker,
  *  @return UCS_INPROGRESS if it has not; UCS_OK, or its error. */
 ucs_status_t ucp_fh_request_check_status(void *request);
 
-/** Free a request, at once if it has completed, else when it does. */
+/** Free a request, at once if it has completed, else when it does. This function
+ *  and ucp_fh_request_check_status() may be called by the threads that may use the
+ *  worker. */
 void ucp_fh_request_free(void *request);
 
 #pragma GCC visibility pop
