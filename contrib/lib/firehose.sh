@@ -10,7 +10,7 @@
 #   -r N       rounds (5). In each, all variants of a case take turns, so that
 #              whatever slows the machine down for a while slows all of them
 #              down; another one begins each time
-#   -p PARTS   puts gets pages gups fair kernels hits moves (all)
+#   -p PARTS   within puts gets pages gups fair kernels hits moves (all)
 #   -q         few operations, to see whether it works, or in a guest
 #
 # Writes OUT/PART.json, a line for each run: its case, variant and round, and what
@@ -24,7 +24,7 @@ export LC_ALL=C
 export UCX_VFS_ENABLE=n
 
 rounds=5
-parts="puts gets pages gups fair kernels hits moves"
+parts="within puts gets pages gups fair kernels hits moves"
 quick=
 while getopts r:p:q option; do
     case $option in
@@ -102,6 +102,16 @@ part_of()
     variants=()
     commands=()
     case $1 in
+    within)
+        # What is pinned is measured twice: how far the two differ is noise
+        metrics="mbps cpu_us"
+        for i in 4m 8m; do
+            variant $i pinned "$apps/fhputs" --scheme pinned --set $i
+            variant $i again "$apps/fhputs" --scheme pinned --set $i
+            variant $i firehose "$apps/fhputs" --set $i
+            variant $i firehose-64k "$apps/fhputs" --bucket 64k --set $i
+        done
+        add --share 8m --maxvictim 2m --ops "$(few 5000 60)" ;;
     puts)
         metrics="mbps cpu_us"
         bandwidth "4m 8m 9m 10m 12m 16m 32m" ;;
@@ -146,8 +156,8 @@ part_of()
         done
         add --ms "$(few 1000 500)" ;;
     *)
-        echo "firehose.sh: -p: '$1'; accepted are puts, gets, pages, gups," \
-             "fair, kernels, hits and moves" >&2
+        echo "firehose.sh: -p: '$1'; accepted are within, puts, gets, pages," \
+             "gups, fair, kernels, hits and moves" >&2
         exit 2 ;;
     esac
 }
@@ -176,14 +186,16 @@ run_part()
     local round i first num
     : > "$out/$1.json"
     for ((round = 0; round < rounds; ++round)); do
-        # All variants of a case one after the other, from another one on each time
+        # All variants of a case one after the other, in a random order: the kernel
+        # still unpins what a process had while the next one begins, and that
+        # should not always be the same
         for ((first = 0; first < ${#cases[@]}; first += num)); do
             num=1
             while [ "${cases[first + num]-}" = "${cases[first]}" ]; do
                 num=$((num + 1))
             done
-            for ((i = 0; i < num; ++i)); do
-                run "$1" $((first + (i + round) % num)) $round
+            for i in $(shuf -i "$first-$((first + num - 1))"); do
+                run "$1" "$i" $round
             done
         done
     done
@@ -192,7 +204,11 @@ run_part()
 # table PART: of all that was measured
 table()
 {
-    awk -v part="$1" -v metrics="$metrics" '
+    local i listed=
+    for i in "${!cases[@]}"; do
+        listed+="${cases[i]} ${variants[i]} "
+    done
+    awk -v part="$1" -v metrics="$metrics" -v listed="$listed" '
         # What follows a name in the line, up to the end of the value
         function value_of(name, pattern) {
             if (!match($0, "\"" name "\":" pattern)) return ""
@@ -222,16 +238,18 @@ table()
         }
         BEGIN {
             num_metrics = split(metrics, names, " ")
+            n           = split(listed, part_of, " ")
+            for (i = 1; i < n; i += 2) {
+                key          = part_of[i] SUBSEP part_of[i + 1]
+                order[++num] = key
+                if (!(part_of[i] in first)) first[part_of[i]] = key
+            }
         }
         {
-            key = text("case") SUBSEP text("variant")
-            if (!(key in seen)) {
-                seen[key] = 1
-                order[++num] = key
-                if (!(text("case") in first)) first[text("case")] = key
-            }
+            key   = text("case") SUBSEP text("variant")
             round = number("round")
             rounds[round] = 1
+            seen[key]     = 1
             for (m = 1; m <= num_metrics; ++m) {
                 value[key, round, m] = number(names[m])
             }
@@ -246,6 +264,7 @@ table()
             print ""
             for (i = 1; i <= num; ++i) {
                 key = order[i]
+                if (!(key in seen)) continue # Each run of it has failed
                 split(key, part_of, SUBSEP)
                 printf "| %s | %s |", part_of[1], part_of[2]
                 for (m = 1; m <= num_metrics; ++m) {
