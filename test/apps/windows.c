@@ -4,7 +4,8 @@
  * MPI windows that are large, and of which little is accessed: puts and gets of any
  * length and place, in the middle and at both ends, accumulates and atomics, in all
  * the ways to synchronise. Each process has a part of each window for itself, and
- * knows what must be in it. What the kernel counts as pinned is sampled.
+ * knows what must be in it. A buffer is overwritten as soon as MPI says that it may
+ * be. What the kernel counts as pinned is sampled.
  */
 
 #include "apps.h"
@@ -28,6 +29,8 @@ typedef struct {
     int      rounds;
     uint64_t seed;
     size_t   max_pinned;
+    int      keeps_rput; /* Whether the buffer of an MPI_Rput() stays as it is until
+                            a flush */
     int      rank;
     int      ranks;
     uint64_t errors;
@@ -56,7 +59,9 @@ static void windows_usage(void)
            "  --rounds N          of each kind of window (3)\n"
            "  --seed N            (1)\n"
            "  --max-pinned BYTES  fail if more is pinned at any time; 0: do not\n"
-           "                      (0)\n");
+           "                      (0)\n"
+           "  --keep-rput         leave the buffer of an MPI_Rput alone until a\n"
+           "                      flush, although the request is complete\n");
 }
 
 static size_t get_pinned(void)
@@ -137,7 +142,14 @@ static void compare(windows_t *w, const char *what, const char *got, int target,
     fail(w, what, target, place, offset + i);
 }
 
-/* One put or get, of which the buffer stays until a flush */
+/* A put from a buffer is complete locally: what becomes of the buffer is nothing to
+ * it any more */
+static void overwrite(char *buffer, size_t length)
+{
+    memset(buffer, 0xa5, length);
+}
+
+/* One put or get, which is flushed before it returns */
 static void one_op(windows_t *w, window_t *window, uint64_t *random, int target,
                    char *buffer)
 {
@@ -165,6 +177,7 @@ static void one_op(windows_t *w, window_t *window, uint64_t *random, int target,
         MPI_Put(buffer, length, MPI_BYTE, target, disp, length, MPI_BYTE,
                 window->win);
         MPI_Win_flush_local(target, window->win);
+        overwrite(buffer, length);
         /* The next one to the same place must not pass it */
         MPI_Win_flush(target, window->win);
         break;
@@ -174,6 +187,9 @@ static void one_op(windows_t *w, window_t *window, uint64_t *random, int target,
         MPI_Rput(buffer, length, MPI_BYTE, target, disp, length, MPI_BYTE,
                  window->win, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (!w->keeps_rput) {
+            overwrite(buffer, length);
+        }
         MPI_Win_flush(target, window->win);
         break;
     }
@@ -402,6 +418,7 @@ int main(int argc, char **argv)
         {"rounds", .count = &w.rounds},
         {"seed", .number = &w.seed},
         {"max-pinned", .size = &w.max_pinned},
+        {"keep-rput", .flag = &w.keeps_rput},
         {NULL}
     };
     double start;

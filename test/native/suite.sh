@@ -1077,11 +1077,14 @@ shmem_job()
 
 window_tests()
 {
-    local windows="$apps/windows"
+    local windows=("$apps/windows")
     # M and MAXVICTIM as they are if nothing is said
     local all=$((320 << 20))
     local bytes mode
 
+    # Open MPI 4.1 takes an MPI_Rput() for complete when an atomic that follows it is,
+    # and one that UCX emulates overtakes the put, see README.md
+    case $suite in trixie|unstable) ;; *) windows+=(--keep-rput) ;; esac
     # Stock UCX 1.18 does not end it
     [ -z "$suite" ] && for bytes in 256M 512K; do
         run "windows, all calls, M of $bytes" with FIREHOSE_M=$bytes \
@@ -1096,22 +1099,22 @@ window_tests()
             UCX_TLS=cma,tcp LD_PRELOAD="$preload" "$apps/windowthreads" \
             --mode $mode
     done
-    run "windows, pinned" pinned_windows job 2 "$windows" --rounds 1
+    run "windows, pinned" pinned_windows job 2 "${windows[@]}" --rounds 1
     run "windows" through_firehose $all \
-        job 2 "$windows" --rounds 2 --max-pinned 12m
+        job 2 "${windows[@]}" --rounds 2 --max-pinned 12m
     run "windows, 3 ranks" through_firehose $all \
-        job 3 "$windows" --rounds 1 --seed 2 --max-pinned 16m
+        job 3 "${windows[@]}" --rounds 1 --seed 2 --max-pinned 16m
     run "windows, room for few" \
         with FIREHOSE_M=1M with FIREHOSE_MAXVICTIM=512K \
-        through_firehose 1572864 job 3 "$windows" --rounds 1 --seed 3
+        through_firehose 1572864 job 3 "${windows[@]}" --rounds 1 --seed 3
     run "windows beside a bound" with MAX_PINNED=4M \
-        through_firehose 4194304 job 2 "$windows" --rounds 1 --seed 4
+        through_firehose 4194304 job 2 "${windows[@]}" --rounds 1 --seed 4
     run "windows of a job that is not known" told_pinned "the env" \
         job 2 env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_NTASKS \
-        "$windows" --rounds 1
+        "${windows[@]}" --rounds 1
     run "windows, room for nobody" with FIREHOSE_M=4K \
-        told_pinned "Firehose could not be started" job 2 "$windows" --rounds 1
-    run "windows beside caches of UCX" kept_caches "$windows" --rounds 1
+        told_pinned "Firehose could not be started" job 2 "${windows[@]}" --rounds 1
+    run "windows beside caches of UCX" kept_caches "${windows[@]}" --rounds 1
     run "parts of MPI, windows" through_firehose $all \
         job 2 "$apps/mpi_features" --only windows,dynamic,atomics --bytes 3m \
         --rounds 8
