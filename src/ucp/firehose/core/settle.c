@@ -60,8 +60,9 @@ static void do_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 
     ucp_fh_work_do(work, &ops);
     ucp_fh_lock(fh);
-    has_failed = ucp_fh_local_work_done(&fh->local, work);
-    is_refused = fh->local.is_refused;
+    fh->is_working = 0;
+    has_failed     = ucp_fh_local_work_done(&fh->local, work);
+    is_refused     = fh->local.is_refused;
     ucp_fh_unlock(fh);
     if (has_failed) {
         ucp_fh_pinning_complain(work);
@@ -71,13 +72,20 @@ static void do_work(ucp_fh_t *fh, ucp_fh_work_t *work)
     }
 }
 
-/* Under lock. @return an operation to be carried out */
+/* Under lock. @return an operation to be carried out. There is none while another
+ * thread carries one out, which then does the next ones as well: UCP registers under
+ * a lock of its context, for which threads spin. Two at once gain nothing, and one
+ * that has taken the processor from the other would keep it, spinning, for all of
+ * its time slice */
 static int next_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 {
-    int has_work = ucp_fh_local_next_work(&fh->local, work);
+    if (fh->is_working) {
+        return 0;
+    }
 
+    fh->is_working  = ucp_fh_local_next_work(&fh->local, work);
     fh->pinned_peak = ucs_max(fh->pinned_peak, fh->local.num_pinned);
-    return has_work;
+    return fh->is_working;
 }
 
 /* Do one thing. @return whether there was one */

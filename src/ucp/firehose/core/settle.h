@@ -14,7 +14,8 @@
  * What follows from a call of a table: messages to be sent, memory to be pinned
  * and unpinned, functions of the program to be called. */
 
-/** Do all of it. Without lock, by any thread, several of them at a time. */
+/** Do all of it. Without lock, by any thread, several of them at a time, of which
+ *  one at most pins and unpins: that one does so until there is no more. */
 void ucp_fh_settle(ucp_fh_t *fh);
 
 /** @return whether there may be something to do. Under ucp_fh::lock. */

@@ -137,6 +137,8 @@ struct ucp_fh {
                                     unmapped */
     int             has_mail;  /**< Whether an inbox may have a message whose
                                     turn it is */
+    int             is_working; /**< Whether a thread pins or unpins something. Set
+                                     and cleared by it */
     uint64_t        pinned_peak; /**< Buckets */
     uint64_t        num_answered;
     uint64_t        num_damaged;
