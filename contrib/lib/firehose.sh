@@ -9,8 +9,8 @@
 #
 #   -r N       rounds (5). In each, all variants of a case take turns, so that
 #              whatever slows the machine down for a while slows all of them
-#              down; another one begins each time
-#   -p PARTS   within puts gets pages gups fair kernels hits moves (all)
+#              down; their order is random
+#   -p PARTS   within puts gets pages gups fair kernels hits moves windows (all)
 #   -q         few operations, to see whether it works, or in a guest
 #
 # Writes OUT/PART.json, a line for each run: its case, variant and round, and what
@@ -24,7 +24,7 @@ export LC_ALL=C
 export UCX_VFS_ENABLE=n
 
 rounds=5
-parts="within puts gets pages gups fair kernels hits moves"
+parts="within puts gets pages gups fair kernels hits moves windows"
 quick=
 while getopts r:p:q option; do
     case $option in
@@ -35,7 +35,8 @@ while getopts r:p:q option; do
     esac
 done
 shift $((OPTIND - 1))
-apps=$(cd "$1" && pwd)/test/apps
+build=$(cd "$1" && pwd)
+apps=$build/test/apps
 out=$2
 mkdir -p "$out"
 failures=0
@@ -83,6 +84,21 @@ variant()
     variants+=("$2")
     shift 2
     commands+=("$*")
+}
+
+# windows CASE OPTION...: puts of an MPI program, pinned twice, see within; M is 256
+# MiB, or 16, and MAXVICTIM then 2
+windows()
+{
+    local name=$1 predreg="$build/src/tools/predreg/ucx_predreg run"
+    local firehose="$predreg --set WINDOWS=firehose" command
+    local small="--set FIREHOSE_M=16m --set FIREHOSE_MAXVICTIM=2m"
+    shift
+    command="-- mpirun -np 2 $apps/winputs --ops $(few 5000 20) $*"
+    variant "$name" pinned "$predreg $command"
+    variant "$name" again "$predreg $command"
+    variant "$name" firehose "$firehose $command"
+    variant "$name" m16m "$firehose $small $command"
 }
 
 # add OPTION...: to all of them
@@ -155,9 +171,17 @@ part_of()
             variant $i gets "$apps/fhmoves" --procs $((i + 1))
         done
         add --ms "$(few 1000 500)" ;;
+    windows)
+        metrics="mbps us"
+        for i in 4m 8m 32m; do
+            windows "64k-$i" --size 64k --set $i
+        done
+        for i in 8m 32m; do
+            windows "8-$i" --size 8 --set $i --ops "$(few 20000 60)" --flush 64
+        done ;;
     *)
         echo "firehose.sh: -p: '$1'; accepted are within, puts, gets, pages," \
-             "gups, fair, kernels, hits and moves" >&2
+             "gups, fair, kernels, hits, moves and windows" >&2
         exit 2 ;;
     esac
 }
