@@ -101,8 +101,7 @@ use_end_in_lane(ucs_rcache_pred_domain_t *domain, pred_lanes_t *lanes,
     region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
     if (ucs_unlikely((region == NULL) || (region->lane != lane->number) ||
                      (region->refs == 0) || region->stale ||
-                     (region->waiters != NULL) || region->maybe_spare ||
-                     !pred_lane_has_room(lane, region))) {
+                     region->maybe_spare || !pred_lane_has_room(lane, region))) {
         goto out;
     }
 
@@ -146,7 +145,9 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh)
         pred_note_stale(pred);
     }
 
-    if (ucs_unlikely(pred_is_on_demand(pred) || (region->waiters != NULL))) {
+    /* Only somebody who has made it stale waits for it */
+    if (ucs_unlikely(pred_is_on_demand(pred) ||
+                     (region->stale && (region->waiters != NULL)))) {
         use_end_release(pred, region);
     } else {
         entry = pred_last_use(region);

@@ -38,7 +38,9 @@ find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
         pred_lock(pred);
     }
 
-    return ((victim != NULL) && (victim->deadline > deadline)) ? victim : NULL;
+    return ((victim != NULL) &&
+            (ucs_rcache_pred_region_deadline(victim) > deadline)) ?
+           victim : NULL;
 }
 
 /*

@@ -70,12 +70,12 @@ region_use(ucs_rcache_pred_region_t *region, const pred_use_t *use)
     region->begin      = use->time;
     region->context    = *use->context;
     region->used       = use->range;
-    region->flags      = use->flags;
     region->use_access = use->access;
     region->referenced = 1;
-    region->deadline   = UCS_RCACHE_PRED_TIME_INF; /* Until the helper has
-                                                      decided about the
-                                                      region */
+    if (ucs_unlikely(region->flags != use->flags)) {
+        region->flags  = use->flags;
+    }
+    region->decided    = 0;
     return result;
 }
 

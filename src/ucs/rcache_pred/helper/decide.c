@@ -107,7 +107,7 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
                                                  &history);
 
     pred_lock(pred);
-    region->deadline = deadline;
+    ucs_rcache_pred_region_set_deadline(region, deadline);
     ucs_rcache_pred_region_note(&pred->table.noted, region);
     ucs_rcache_pred_table_rank_noted(&pred->table, RANK_STEPS);
     registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
@@ -236,7 +236,8 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
     *end_p = pred_now(pred);
     room   = pred_reservation(pred, handle.start, handle.length,
                               PRED_PART_WHOLE);
-    if (!pred_reserve(pred, &room, ucs_max(region->deadline, 1ul))) {
+    if (!pred_reserve(pred, &room, ucs_max(ucs_rcache_pred_region_deadline(region),
+                                           1ul))) {
         return UCS_ERR_EXCEEDS_LIMIT;
     }
 

@@ -237,7 +237,6 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     region->known      = region->registered;
     region->state      = UCS_RCACHE_PRED_REGION_IDLE;
     region->referenced = 1;
-    region->deadline   = UCS_RCACHE_PRED_TIME_INF;
     ucs_rcache_pred_forecast_init(&region->forecast);
 
     ucs_rcache_pred_buckets_move(&table->by_start);

@@ -77,91 +77,97 @@ typedef struct ucs_rcache_pred_waiter {
  * the end, are protected by helper_mutex instead.
  */
 typedef struct ucs_rcache_pred_region {
-    /* Every use reads these */
-    ucs_hlist_link_t               start_link;
-    ucs_hlist_link_t               memh_link;   /**< Valid while REGISTERED */
-    struct ucs_rcache_pred_domain  *domain;
+    /* The begin and the end of a use that is a hit touch two cache lines. With
+     * thousands of regions each line is one to wait for, so that what only others
+     * need comes after them. Such a use only reads the first one, which other
+     * threads pass by as they look for regions of theirs */
     uintptr_t                      start;       /**< Where its first use
                                                      started. Constant */
+    struct ucs_rcache_pred_domain  *domain;     /**< Constant */
     ucs_rcache_pred_range_t        registered;  /**< What is registered, or was
                                                      last */
     void                           *memh;       /**< Valid while REGISTERED */
+    uint64_t                       generation;  /**< Number of the region, which
+                                                     no other region ever has;
+                                                     0: the region is free */
     unsigned                       access;      /**< Access that the
                                                      registration allows, or the
                                                      last one allowed */
-    uint32_t                       refs;        /**< Uses under way. It cannot
-                                                     wrap: whoever has begun
-                                                     2^32 uses holds more memory
-                                                     for them than there is */
+    unsigned                       flags;       /**< Flags of the last use. A use
+                                                     writes them if it has other
+                                                     ones */
     uint8_t                        state;       /**< One of the states above */
     uint8_t                        stale;       /**< Not 0: unmapped or
                                                      invalidated, so that it
                                                      serves no new use */
-    uint8_t                        scheduled;   /**< Not 0: waits in the
-                                                     registration queue */
     uint8_t                        ahead;       /**< Not 0: registered by the
                                                      helper, and not used
                                                      since */
-    uint8_t                        referenced;  /**< Not 0: used since the
-                                                     clock's hand passed this
-                                                     region */
-    uint8_t                        noted;       /**< Not 0: in table->noted, or
-                                                     in that of its lane */
-    uint8_t                        clearing;    /**< Not 0: in table->stale */
     uint8_t                        maybe_spare; /**< Not 0: another region with
                                                      bytes of it was registered
                                                      while it was in use, and
                                                      may have all of them */
-
-    uint64_t                       generation;  /**< Number of the region, which
-                                                     no other region ever has;
-                                                     0: the region is free */
-
-    /* These three are of the use under way or, if there is none, of the last
-     * one. Of several uses at a time it is the one that came first */
-    ucs_rcache_pred_time_t         begin;
-    ucs_rcache_pred_context_t      context;
-    ucs_rcache_pred_range_t        used;
-
-    unsigned                       in_pieces;   /**< Uses in pieces under way */
-    unsigned                       flags;       /**< Flags of the last use */
-    unsigned                       use_access;  /**< Access that the uses under
-                                                     way need or, if there is
-                                                     none, that the last ones
-                                                     needed */
-    ucs_rcache_pred_time_t         deadline;    /**< When the next use is
-                                                     expected; INF: no use is
-                                                     expected, or the helper has
-                                                     not decided yet. Written by
-                                                     uses and by the helper,
-                                                     read by evictions */
-    struct ucs_rcache_pred_region  *next_noted; /**< The next one that is
-                                                     noted */
-    ucs_rcache_pred_waiter_t       *waiters;
-    uint32_t                       num_entries; /**< Entries in the DQ. No more
-                                                     than fit in there */
-    uint8_t                        lost;        /**< Not 0: the last of its
-                                                     entries, or that of its last
-                                                     use, was overwritten */
-    uint8_t                        renewed;     /**< Not 0: registered since the
-                                                     helper learned of a use
-                                                     last */
     uint8_t                        lane;        /**< Number of the lane that it
                                                      belongs to, see
                                                      cache/lanes.h; 0: it does
                                                      not. Written under the
                                                      lock */
+    uint8_t                        claimant;    /**< Of the thread that has begun
+                                                     the last use under the lock,
+                                                     the number of its lane */
+    uint8_t                        claims;      /**< How many uses in a row it
+                                                     was */
+
+    /* The second line. These three are of the use under way or, if there is none,
+     * of the last one. Of several uses at a time it is the one that came first */
+    ucs_rcache_pred_time_t         begin UCS_V_ALIGNED(64);
+    ucs_rcache_pred_context_t      context;
+    ucs_rcache_pred_range_t        used;
+
+    unsigned                       use_access;  /**< Access that the uses under
+                                                     way need or, if there is
+                                                     none, that the last ones
+                                                     needed */
+    uint32_t                       refs;        /**< Uses under way. It cannot
+                                                     wrap: whoever has begun
+                                                     2^32 uses holds more memory
+                                                     for them than there is */
+    uint32_t                       num_entries; /**< Entries in the DQ. No more
+                                                     than fit in there */
+    uint8_t                        referenced;  /**< Not 0: used since the
+                                                     clock's hand passed this
+                                                     region */
+    uint8_t                        decided;     /**< Not 0: the helper has
+                                                     decided about it since the
+                                                     last use began. Uses clear
+                                                     it, the helper sets it */
+    uint8_t                        noted;       /**< Not 0: in table->noted, or
+                                                     in that of its lane */
+    uint8_t                        lost;        /**< Not 0: the last of its
+                                                     entries, or that of its last
+                                                     use, was overwritten */
+
+    /* A lookup follows the links of regions that it passes by, not those of the
+     * one that it finds */
+    ucs_hlist_link_t               start_link UCS_V_ALIGNED(64);
+    ucs_hlist_link_t               memh_link;   /**< Valid while REGISTERED */
+    struct ucs_rcache_pred_region  *next_noted; /**< The next one that is
+                                                     noted */
+    ucs_rcache_pred_waiter_t       *waiters;    /**< NULL unless it is stale */
+    ucs_rcache_pred_time_t         deadline;    /**< When the next use is
+                                                     expected; INF: none is.
+                                                     Valid if decided is not 0,
+                                                     see @ref
+                                                     ucs_rcache_pred_region_deadline */
+    unsigned                       in_pieces;   /**< Uses in pieces under way */
+    uint8_t                        scheduled;   /**< Not 0: waits in the
+                                                     registration queue */
+    uint8_t                        clearing;    /**< Not 0: in table->stale */
+    uint8_t                        renewed;     /**< Not 0: registered since the
+                                                     helper learned of a use
+                                                     last */
     uint8_t                        newcomer;    /**< Not 0: in
                                                      table->newcomers */
-
-    unsigned                       recent_access; /**< Access that any of the
-                                                     recent uses needed. The
-                                                     helper writes it */
-    ucs_rcache_pred_time_t         early_until; /**< If the helper has
-                                                     registered it: a first use
-                                                     that comes later than this
-                                                     shows that it did so too
-                                                     early */
 
     /* A search for regions that share memory with a range reads only the
      * fields from here to max_end of those it passes by. They fill one cache
@@ -194,6 +200,14 @@ typedef struct ucs_rcache_pred_region {
                                                      table->newcomers */
     ucs_list_link_t                lost_link;   /**< Element of dq.lost; valid
                                                      if lost is not 0 */
+    ucs_rcache_pred_time_t         early_until; /**< If the helper has
+                                                     registered it: a first use
+                                                     that comes later than this
+                                                     shows that it did so too
+                                                     early */
+    unsigned                       recent_access; /**< Access that any of the
+                                                     recent uses needed. The
+                                                     helper writes it */
 
     /* Only the helper uses these */
     ucs_rcache_pred_range_t        recent[UCS_RCACHE_PRED_RECENT];
@@ -224,12 +238,6 @@ typedef struct ucs_rcache_pred_region {
                                                      kept for lack of budget, so
                                                      that it is no use that is
                                                      awaited */
-    /* Under the lock, as what comes before the tree */
-    uint8_t                        claimant;    /**< Of the thread that has begun
-                                                     the last use under the lock,
-                                                     the number of its lane */
-    uint8_t                        claims;      /**< How many uses in a row it
-                                                     was */
     ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
                                                      uses */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
@@ -431,6 +439,23 @@ ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
     }
 
     return NULL;
+}
+
+/** @return when the next use of the region is expected; INF: no use is expected,
+ *          or the helper has not decided about it since the last one. */
+static inline ucs_rcache_pred_time_t
+ucs_rcache_pred_region_deadline(const ucs_rcache_pred_region_t *region)
+{
+    return region->decided ? region->deadline : UCS_RCACHE_PRED_TIME_INF;
+}
+
+/** Set when the next use of the region is expected. */
+static inline void
+ucs_rcache_pred_region_set_deadline(ucs_rcache_pred_region_t *region,
+                                    ucs_rcache_pred_time_t deadline)
+{
+    region->deadline = deadline;
+    region->decided  = 1;
 }
 
 /** @return whether the region could serve a use of that range and access if it

@@ -21,14 +21,17 @@
 
 uint64_t ucs_rcache_pred_region_get_rank(const ucs_rcache_pred_region_t *region)
 {
+    ucs_rcache_pred_time_t deadline;
+
     if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
         (region->refs > 0)) {
         return 0;
     }
 
-    return (region->deadline == UCS_RCACHE_PRED_TIME_INF) ?
+    deadline = ucs_rcache_pred_region_deadline(region);
+    return (deadline == UCS_RCACHE_PRED_TIME_INF) ?
            (UINT64_MAX - ucs_min(region->begin, RANK_LAST_DEADLINE)) :
-           ucs_min(region->deadline, RANK_LAST_DEADLINE);
+           ucs_min(deadline, RANK_LAST_DEADLINE);
 }
 
 int ucs_rcache_pred_region_rank(ucs_rcache_pred_table_t *table,

@@ -170,7 +170,7 @@ TEST_F(test_region, new_one_is_blank)
     EXPECT_EQ(0x1000u, region->registered.start);
     EXPECT_EQ(0x1064u, region->registered.end);
     EXPECT_EQ(UCS_RCACHE_PRED_REGION_IDLE, region->state);
-    EXPECT_EQ(NEVER, region->deadline);
+    EXPECT_EQ(NEVER, ucs_rcache_pred_region_deadline(region));
     EXPECT_EQ(0u, region->refs);
     EXPECT_FALSE(region->stale);
     EXPECT_FALSE(region->queued);

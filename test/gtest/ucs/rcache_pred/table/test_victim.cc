@@ -45,8 +45,8 @@ protected:
     void begin(region_t *region)
     {
         ++region->refs;
-        region->begin    = ++m_now;
-        region->deadline = NEVER;
+        region->begin   = ++m_now;
+        region->decided = 0;
     }
 
     void end(region_t *region)
@@ -59,7 +59,7 @@ protected:
     /* What the helper does to it */
     void decide(region_t *region, uint64_t deadline)
     {
-        region->deadline = deadline;
+        ucs_rcache_pred_region_set_deadline(region, deadline);
         ucs_rcache_pred_region_note(&m_table.noted, region);
     }
 
