@@ -459,20 +459,6 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
     }
 }
 
-/** @return an entry of the DQ about the region's last use. Under lock. */
-static inline ucs_rcache_pred_dq_entry_t
-pred_last_use(ucs_rcache_pred_region_t *region)
-{
-    return (ucs_rcache_pred_dq_entry_t){
-        .region     = region,
-        .generation = region->generation,
-        .begin      = region->begin,
-        .range      = region->used,
-        .context    = region->context,
-        .access     = region->use_access
-    };
-}
-
 /** @return whether a use of the region has begun that is not in the histories
  *          yet. Under lock. */
 static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)

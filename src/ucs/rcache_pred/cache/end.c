@@ -91,7 +91,6 @@ use_end_in_lane(ucs_rcache_pred_domain_t *domain, pred_lanes_t *lanes,
     ucs_rcache_pred_t *pred = domain->pred;
     pred_lane_t *lane       = pred_lane_find(lanes);
     ucs_status_t status     = UCS_ERR_BUSY;
-    ucs_rcache_pred_dq_entry_t entry;
     ucs_rcache_pred_region_t *region;
 
     if ((lane == NULL) || (lane->skips > 0) || !pred_lane_enter(pred, lane)) {
@@ -110,8 +109,7 @@ use_end_in_lane(ucs_rcache_pred_domain_t *domain, pred_lanes_t *lanes,
         goto out;
     }
 
-    entry = pred_last_use(region);
-    ucs_rcache_pred_dq_push(&lane->dq, &entry);
+    ucs_rcache_pred_dq_push_last_use(&lane->dq, region);
     ucs_rcache_pred_region_note(&lane->noted, region);
     status = UCS_OK;
 
@@ -124,7 +122,6 @@ static ucs_status_t
 use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh)
 {
     ucs_rcache_pred_t *pred = domain->pred;
-    ucs_rcache_pred_dq_entry_t entry;
     ucs_rcache_pred_region_t *region;
 
     pred_lock(pred);
@@ -150,8 +147,7 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh)
                      (region->stale && (region->waiters != NULL)))) {
         use_end_release(pred, region);
     } else {
-        entry = pred_last_use(region);
-        ucs_rcache_pred_dq_push(&pred->dq, &entry);
+        ucs_rcache_pred_dq_push_last_use(&pred->dq, region);
         if (ucs_unlikely(region->maybe_spare && !region->stale &&
                          pred_is_slice_spare(region))) {
             use_end_release(pred, region);

@@ -75,7 +75,7 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
         return 0;
     }
 
-    last_use = pred_last_use(region);
+    ucs_rcache_pred_dq_last_use(region, &last_use);
     /* Otherwise the region is being reaped, or an entry will follow */
     ended    = !region->stale && (region->refs == 0) &&
                (region->in_pieces == 0);

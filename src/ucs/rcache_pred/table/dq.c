@@ -69,21 +69,35 @@ void ucs_rcache_pred_dq_forget(ucs_rcache_pred_dq_t *dq,
     }
 }
 
-void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
-                             const ucs_rcache_pred_dq_entry_t *entry)
+/* Make room for an entry. @return where it is to be written */
+static UCS_F_ALWAYS_INLINE ucs_rcache_pred_dq_entry_t *
+add_slot(ucs_rcache_pred_dq_t *dq, ucs_rcache_pred_region_t *region,
+         ucs_rcache_pred_time_t begin)
 {
     /* The entry of the last use tells as much as the region knows of it */
-    if (ucs_likely(entry->begin >= entry->region->begin)) {
-        ucs_rcache_pred_dq_forget(dq, entry->region);
+    if (ucs_likely(begin >= region->begin)) {
+        ucs_rcache_pred_dq_forget(dq, region);
     }
 
     /* Not later, since the oldest entry may be of the same region */
-    ++entry->region->num_entries;
+    ++region->num_entries;
     if (ucs_unlikely(ucs_rcache_pred_dq_next_dropped(dq) != NULL)) {
         drop_oldest(dq);
     }
 
-    dq->entries[dq->head++ & dq->mask] = *entry;
+    return &dq->entries[dq->head++ & dq->mask];
+}
+
+void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
+                             const ucs_rcache_pred_dq_entry_t *entry)
+{
+    *add_slot(dq, entry->region, entry->begin) = *entry;
+}
+
+void ucs_rcache_pred_dq_push_last_use(ucs_rcache_pred_dq_t *dq,
+                                      ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_dq_last_use(region, add_slot(dq, region, region->begin));
 }
 
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,

@@ -67,6 +67,11 @@ void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq);
 void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
                              const ucs_rcache_pred_dq_entry_t *entry);
 
+/** Add an entry of the last use of a region: as @ref ucs_rcache_pred_dq_push,
+ *  but the entry is written where it stays. */
+void ucs_rcache_pred_dq_push_last_use(ucs_rcache_pred_dq_t *dq,
+                                      struct ucs_rcache_pred_region *region);
+
 /** @return the entry that the next one overwrites; NULL: there is room for it. */
 static inline const ucs_rcache_pred_dq_entry_t *
 ucs_rcache_pred_dq_next_dropped(const ucs_rcache_pred_dq_t *dq)

@@ -7,6 +7,7 @@
 #ifndef UCS_RCACHE_PRED_REGION_H_
 #define UCS_RCACHE_PRED_REGION_H_
 
+#include "dq.h"
 #include "range.h"
 
 #include <ucs/base/buckets.h>
@@ -456,6 +457,26 @@ ucs_rcache_pred_region_set_deadline(ucs_rcache_pred_region_t *region,
 {
     region->deadline = deadline;
     region->decided  = 1;
+}
+
+/** Write an entry of the DQ about the region's last use.
+ *
+ * Word by word, as the begin of the use has written the region: a load of two
+ * words of which each was stored a moment ago by itself has to wait until both
+ * stores, and those before them, have reached the cache. */
+static UCS_F_ALWAYS_INLINE void
+ucs_rcache_pred_dq_last_use(ucs_rcache_pred_region_t *region,
+                            ucs_rcache_pred_dq_entry_t *entry)
+{
+    entry->region          = region;
+    entry->generation      = region->generation;
+    entry->begin           = region->begin;
+    entry->range.start     = region->used.start;
+    entry->range.end       = region->used.end;
+    entry->context.caller  = region->context.caller;
+    entry->context.stack   = region->context.stack;
+    entry->context.window  = region->context.window;
+    entry->access          = region->use_access;
 }
 
 /** @return whether the region could serve a use of that range and access if it
