@@ -256,6 +256,7 @@ static const char *validate_dq(ucs_rcache_pred_t *pred)
 
 const char *test_pred_validate(ucs_rcache_pred_t *pred)
 {
+    static const ucs_rcache_pred_memo_t no_memo;
     ucs_rcache_pred_table_t *table = &pred->table;
     uintptr_t last                 = 0;
     uint64_t bytes                 = 0;
@@ -294,8 +295,12 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
                                 ucs_rcache_pred_range_length(
                                         &region->registered)) *
                      pred->params.page_size;
-            if (ucs_rcache_pred_table_find_memh(table, region->domain,
-                                                region->memh) != region) {
+            if ((ucs_rcache_pred_table_find_memh(table, &no_memo,
+                                                 region->domain,
+                                                 region->memh) != region) ||
+                (ucs_rcache_pred_table_find_memh(table, &table->memo,
+                                                 region->domain,
+                                                 region->memh) != region)) {
                 return "a registered region is not found by its handle";
             }
         } else if (region->refs > 0) {

@@ -97,7 +97,8 @@ use_end_in_lane(ucs_rcache_pred_domain_t *domain, pred_lanes_t *lanes,
         return UCS_ERR_BUSY;
     }
 
-    region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
+    region = ucs_rcache_pred_table_find_memh(&pred->table, &lane->memo, domain,
+                                             memh);
     if (ucs_unlikely((region == NULL) || (region->lane != lane->number) ||
                      (region->refs == 0) || region->stale ||
                      region->maybe_spare || !pred_lane_has_room(lane, region))) {
@@ -125,7 +126,8 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh)
     ucs_rcache_pred_region_t *region;
 
     pred_lock(pred);
-    region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
+    region = ucs_rcache_pred_table_find_memh(&pred->table, &pred->table.memo,
+                                             domain, memh);
     if (ucs_unlikely((region == NULL) || (region->refs == 0))) {
         pred_unlock(pred);
         return UCS_ERR_NO_ELEM;

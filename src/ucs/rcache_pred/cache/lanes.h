@@ -75,6 +75,8 @@ typedef struct pred_lane {
     ucs_rcache_pred_noted_t noted;
     /* Another cache line: whoever takes the lock does not read it */
     ucs_rcache_pred_dq_t    dq UCS_V_ALIGNED(64);
+    /** Regions of uses that began in the lane */
+    ucs_rcache_pred_memo_t  memo;
     /** How many uses go straight to the lock, since others were not found in the
      *  lane, and how many will after the next one that is not. Only the thread of
      *  the lane reads and writes these two. */

@@ -34,7 +34,8 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
     }
 
     pred_lock(pred);
-    region = ucs_rcache_pred_table_find_memh(&pred->table, domain, memh);
+    region = ucs_rcache_pred_table_find_memh(&pred->table, &pred->table.memo,
+                                             domain, memh);
     if ((region == NULL) || (region->refs == 0)) {
         pred_unlock(pred);
         free(waiter);

@@ -98,6 +98,15 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
     return result;
 }
 
+/* Give the handle of a use that has started to the caller, who ends the use with
+ * it. Under lock, with the table's memo; or in a lane, with that of the lane. */
+static UCS_F_ALWAYS_INLINE void *
+use_memh(ucs_rcache_pred_memo_t *memo, ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_memo_add(memo, region);
+    return region->memh;
+}
+
 /* Emit the event of a use that begins. Under lock. Not inlined, since usually
  * nobody receives events. */
 static UCS_F_NOINLINE void use_tell(const pred_use_t *use)
@@ -351,7 +360,7 @@ use_begin_slow(pred_use_t *use, void **memh_p)
     status = use_acquire(use);
     status = use_settle(use, status);
     if (status == UCS_OK) {
-        *memh_p = use->region->memh;
+        *memh_p = use_memh(&pred->table.memo, use->region);
     }
 
     /* Memory that the cache does not manage is left to the caller, and is no
@@ -415,7 +424,7 @@ use_begin_in_lane(const pred_use_t *use, pred_lanes_t *lanes, void **memh_p)
         ++lane->uses;
         ++lane->hits;
         lane->early += (region_use(region, use) != 0);
-        *memh_p      = region->memh;
+        *memh_p      = use_memh(&lane->memo, region);
     }
     pred_lane_leave(lane);
     pred_lane_note(lane, is_hit);
@@ -454,7 +463,7 @@ static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(pred_use_t use, void **memh_p)
                 copy   = use;
                 use_tell(&copy);
             }
-            *memh_p = region->memh;
+            *memh_p = use_memh(&pred->table.memo, region);
             pred_unlock(pred);
             if (ucs_unlikely(needs_lane)) {
                 pred_lane_take(pred);

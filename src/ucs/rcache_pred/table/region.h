@@ -251,6 +251,20 @@ typedef struct ucs_rcache_pred_noted {
 } ucs_rcache_pred_noted_t;
 
 
+/** So many regions are in a memo, as a power of 2. */
+#define UCS_RCACHE_PRED_MEMO_BITS 6
+
+/** Regions of uses that began lately, by their handles. Most uses end before many
+ *  others have begun, so that their regions are found here: in a few cache lines
+ *  that stay in the processor's own cache, while a search in the buckets of
+ *  thousands of regions would wait for one that does not. A region that is no
+ *  longer registered, or even free, may still be here: that shows in the
+ *  region. */
+typedef struct ucs_rcache_pred_memo {
+    struct ucs_rcache_pred_region *regions[1 << UCS_RCACHE_PRED_MEMO_BITS];
+} ucs_rcache_pred_memo_t;
+
+
 /** A table begins with so many buckets, as a power of 2. */
 #define UCS_RCACHE_PRED_TABLE_BITS 14
 
@@ -258,6 +272,8 @@ typedef struct ucs_rcache_pred_noted {
 typedef struct ucs_rcache_pred_table {
     ucs_rcache_pred_buckets_t by_start;
     ucs_rcache_pred_buckets_t by_memh;
+    ucs_rcache_pred_memo_t    memo;      /**< Of uses that began under the
+                                              lock */
     ucs_rcache_pred_tree_t    tree;      /**< All regions, ordered by the start
                                               of what is known */
     unsigned                  count;     /**< Number of regions in the table */
@@ -422,14 +438,38 @@ ucs_rcache_pred_start_bucket(const ucs_rcache_pred_table_t *table,
     return ucs_rcache_pred_bucket(&table->by_start, start);
 }
 
+/** @return the index of a handle in a memo. */
+static inline unsigned ucs_rcache_pred_memo_place(const void *memh)
+{
+    /* The high bits of one product will do: if they collide, the buckets know */
+    return ucs_rcache_pred_hash_word((uintptr_t)memh) >>
+           (64 - UCS_RCACHE_PRED_MEMO_BITS);
+}
+
+/** A use of a registered region begins: let a memo know the region. */
+static inline void ucs_rcache_pred_memo_add(ucs_rcache_pred_memo_t *memo,
+                                            ucs_rcache_pred_region_t *region)
+{
+    memo->regions[ucs_rcache_pred_memo_place(region->memh)] = region;
+}
+
 /** @return the region that is registered with this handle in this domain, or
- *  NULL. */
+ *  NULL.
+ *  @param [in] memo  Where to look first. */
 static inline ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
+                                const ucs_rcache_pred_memo_t *memo,
                                 const struct ucs_rcache_pred_domain *domain,
                                 const void *memh)
 {
     ucs_rcache_pred_region_t *region;
+
+    region = memo->regions[ucs_rcache_pred_memo_place(memh)];
+    if (ucs_likely((region != NULL) && (region->memh == memh) &&
+                   (region->domain == domain) &&
+                   (region->state == UCS_RCACHE_PRED_REGION_REGISTERED))) {
+        return region;
+    }
 
     ucs_hlist_for_each(region,
                        ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),

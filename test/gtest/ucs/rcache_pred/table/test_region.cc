@@ -45,7 +45,27 @@ protected:
 
     region_t *find(void *memh, uintptr_t dom = 1)
     {
-        return ucs_rcache_pred_table_find_memh(&m_table, domain(dom), memh);
+        return ucs_rcache_pred_table_find_memh(&m_table, &m_table.memo,
+                                               domain(dom), memh);
+    }
+
+    /* Whether a search for the handle does without the buckets: they are those
+     * of another table here, which is empty */
+    bool is_in_memo(region_t *region, uintptr_t memh, uintptr_t dom = 1)
+    {
+        ucs_rcache_pred_table_t empty;
+
+        EXPECT_EQ(UCS_OK, ucs_rcache_pred_table_init(&empty));
+        bool is_found = (ucs_rcache_pred_table_find_memh(
+                                 &empty, &m_table.memo, domain(dom),
+                                 (void*)memh) == region);
+        ucs_rcache_pred_table_cleanup(&empty);
+        return is_found;
+    }
+
+    void begin(region_t *region)
+    {
+        ucs_rcache_pred_memo_add(&m_table.memo, region);
     }
 
     void set(region_t *region, uintptr_t memh)
@@ -203,6 +223,51 @@ TEST_F(test_region, handles_of_domains_are_apart)
     EXPECT_EQ(a, find((void*)0x42, 1));
     EXPECT_EQ(b, find((void*)0x42, 2));
     EXPECT_EQ(NULL, find((void*)0x42, 3));
+}
+
+TEST_F(test_region, memo_knows_the_last_uses)
+{
+    const unsigned size = 1 << UCS_RCACHE_PRED_MEMO_BITS;
+    unsigned known      = 0;
+    std::vector<region_t*> regions;
+
+    for (unsigned i = 0; i < 4 * size; ++i) {
+        regions.push_back(make(0x100000 + i * PAGE, PAGE));
+        set(regions.back(), 0x7f0000000000 + i * 0x40);
+        begin(regions.back());
+        EXPECT_TRUE(is_in_memo(regions.back(), 0x7f0000000000 + i * 0x40));
+    }
+
+    for (unsigned i = 0; i < regions.size(); ++i) {
+        known += is_in_memo(regions[i], 0x7f0000000000 + i * 0x40);
+        EXPECT_EQ(regions[i], find((void*)(0x7f0000000000 + i * 0x40)));
+    }
+    EXPECT_LE(known, size);
+    EXPECT_GT(known, size / 2);
+}
+
+TEST_F(test_region, memo_forgets_what_is_not_registered)
+{
+    region_t *region = make(0x1000, 100, 1);
+
+    set(region, 0x42);
+    begin(region);
+    EXPECT_EQ(NULL, find((void*)0x42, 2));
+    ucs_rcache_pred_region_take_memh(&m_table, region);
+    EXPECT_EQ(NULL, find((void*)0x42));
+    EXPECT_EQ(NULL, find(NULL)) << "an idle region has no handle";
+
+    set(region, 0x43);
+    EXPECT_EQ(NULL, find((void*)0x42));
+    EXPECT_EQ(region, find((void*)0x43));
+
+    ucs_rcache_pred_region_take_memh(&m_table, region);
+    ucs_rcache_pred_region_free(&m_table, region);
+    EXPECT_EQ(NULL, find((void*)0x43));
+    EXPECT_EQ(region, make(0x2000, 100, 2));
+    set(region, 0x42);
+    EXPECT_EQ(NULL, find((void*)0x42, 1));
+    EXPECT_EQ(region, find((void*)0x42, 2));
 }
 
 TEST_F(test_region, many_handles)
