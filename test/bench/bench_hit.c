@@ -35,9 +35,11 @@
 #define HIT_MAX_REGIONS (1u << 20)
 #define HIT_SEQUENCE    (1u << 20) /* Length of the order of access */
 #define HIT_BATCH       512    /* Uses timed at a time, by each thread */
-/* So many uses are not timed before each batch: they bring into the processor's
- * caches what the helper's round has displaced, whose work is no part of a use.
- * With more regions than that, a use finds little in there anyway */
+/* So many uses are not timed before each batch, at most: they bring into the
+ * processor's caches what the helper's round has displaced, whose work is no part
+ * of a use. Up to so many regions it is one use of each, in whatever order those
+ * are that are timed: as many at random would leave out a third of them. With
+ * more regions than that, a use finds little in there anyway */
 #define HIT_WARM_UP     4096
 #define HIT_WARM_MAX    65536
 /* The marks. One thread against UCX's cache: up to so many regions, and with
@@ -69,14 +71,23 @@ typedef enum {
     HIT_QUIT
 } hit_subject_t;
 
+/* An order of access */
+typedef struct hit_walk {
+    const uint32_t *regions;
+    unsigned       mask;      /* Length - 1 */
+    unsigned       position;  /* Kept from batch to batch */
+} hit_walk_t;
+
 typedef struct hit_thread {
-    pthread_t thread;
-    uint32_t  order[HIT_SEQUENCE];
-    /* Position in the order of access, kept from batch to batch */
-    unsigned  position;
-    uint64_t  start;      /* Of the last batch, ns */
-    uint64_t  end;
-    unsigned  warm_up;    /* Uses before each batch that are not timed */
+    pthread_t  thread;
+    uint32_t   order[HIT_SEQUENCE];
+    uint32_t   each[HIT_WARM_UP]; /* All regions, one after the other */
+    hit_walk_t timed;
+    hit_walk_t one_of_each;
+    uint64_t   start;      /* Of the last batch, ns */
+    uint64_t   end;
+    hit_walk_t *warm;      /* Uses before each batch that are not timed */
+    unsigned   warm_up;    /* How many */
 } UCS_V_ALIGNED(128) hit_thread_t;
 
 static struct {
@@ -111,57 +122,57 @@ static struct {
 };
 
 
-static UCS_F_ALWAYS_INLINE void *hit_next(hit_thread_t *self)
+static UCS_F_ALWAYS_INLINE void *hit_next(hit_walk_t *walk)
 {
-    return (void*)(hit.base + (self->order[self->position++ % HIT_SEQUENCE] *
+    return (void*)(hit.base + (walk->regions[walk->position++ & walk->mask] *
                                hit.stride));
 }
 
-static UCS_F_NOINLINE void hit_uses_pred(hit_thread_t *self, unsigned count)
+static UCS_F_NOINLINE void hit_uses_pred(hit_walk_t *walk, unsigned count)
 {
     void *memh;
     unsigned i;
 
     for (i = 0; i < count; ++i) {
-        BENCH_CHECK(ucs_rcache_pred_begin(hit.pred.domain, hit_next(self),
+        BENCH_CHECK(ucs_rcache_pred_begin(hit.pred.domain, hit_next(walk),
                                           hit.size, 0, &hit.pred.context,
                                           &memh));
         BENCH_CHECK(ucs_rcache_pred_end(hit.pred.domain, memh));
     }
 }
 
-static UCS_F_NOINLINE void hit_uses_stock(hit_thread_t *self, unsigned count)
+static UCS_F_NOINLINE void hit_uses_stock(hit_walk_t *walk, unsigned count)
 {
     ucs_rcache_region_t *rcache_region;
     unsigned i;
 
     for (i = 0; i < count; ++i) {
-        BENCH_CHECK(bench_stock_get(hit.rcache, hit_next(self), hit.size,
+        BENCH_CHECK(bench_stock_get(hit.rcache, hit_next(walk), hit.size,
                                     &rcache_region));
         ucs_rcache_region_put(hit.rcache, rcache_region);
     }
 }
 
-static UCS_F_NOINLINE void hit_uses_loop(hit_thread_t *self, unsigned count)
+static UCS_F_NOINLINE void hit_uses_loop(hit_walk_t *walk, unsigned count)
 {
     unsigned i;
 
     for (i = 0; i < count; ++i) {
-        asm volatile("" :: "r"(hit_next(self)), "r"(hit.size));
+        asm volatile("" :: "r"(hit_next(walk)), "r"(hit.size));
     }
 }
 
-static void hit_uses(hit_thread_t *self, unsigned count)
+static void hit_uses(hit_walk_t *walk, unsigned count)
 {
     switch (hit.subject) {
     case HIT_PRED:
-        hit_uses_pred(self, count);
+        hit_uses_pred(walk, count);
         break;
     case HIT_STOCK:
-        hit_uses_stock(self, count);
+        hit_uses_stock(walk, count);
         break;
     default:
-        hit_uses_loop(self, count);
+        hit_uses_loop(walk, count);
         break;
     }
 }
@@ -186,11 +197,11 @@ static void hit_barrier(void)
 static void hit_batch(hit_thread_t *self)
 {
     hit_barrier();
-    hit_uses(self, self->warm_up);
+    hit_uses(self->warm, self->warm_up);
 
     hit_barrier();
     self->start = bench_now();
-    hit_uses(self, HIT_BATCH);
+    hit_uses(&self->timed, HIT_BATCH);
     self->end   = bench_now();
     hit_barrier();
 }
@@ -263,11 +274,20 @@ static void hit_fill_order(hit_thread_t *self, unsigned first, unsigned count,
     unsigned seed = first + 1;
     unsigned i;
 
-    self->position = 0;
     for (i = 0; i < HIT_SEQUENCE; ++i) {
         self->order[i] = first + (((order == HIT_RANDOM) ? rand_r(&seed) : i) %
                                   count);
     }
+    for (i = 0; i < HIT_WARM_UP; ++i) {
+        self->each[i] = first + (i % count);
+    }
+
+    self->timed       = (hit_walk_t){.regions = self->order,
+                                     .mask    = HIT_SEQUENCE - 1};
+    self->one_of_each = (hit_walk_t){.regions = self->each,
+                                     .mask    = HIT_WARM_UP - 1};
+    self->warm        = (count > HIT_WARM_UP) ? &self->timed :
+                                                &self->one_of_each;
 }
 
 /* @return how many uses of so many regions come before each batch */
