@@ -382,10 +382,10 @@ use_begin_slow(pred_use_t *use, void **memh_p)
     return status;
 }
 
-/* @return a region of this lane that serves a use, or NULL. Of regions of other
- * lanes only what is written under the lock is read. In the lane. */
+/* @return a region that starts where a use does and serves it, or NULL. Only what
+ * is written under the lock is read of regions. Under lock, or in a lane. */
 static UCS_F_ALWAYS_INLINE ucs_rcache_pred_region_t *
-lane_lookup(const pred_lane_t *lane, const pred_use_t *use)
+hit_lookup(const pred_use_t *use)
 {
     ucs_rcache_pred_region_t *region;
 
@@ -396,7 +396,7 @@ lane_lookup(const pred_lane_t *lane, const pred_use_t *use)
         if ((region->start == use->range.start) &&
             (region->domain == use->domain) && !region->stale &&
             region_serves(region, use)) {
-            return (region->lane == lane->number) ? region : NULL;
+            return region;
         }
     }
 
@@ -418,8 +418,8 @@ use_begin_in_lane(const pred_use_t *use, pred_lanes_t *lanes, void **memh_p)
         return 0;
     }
 
-    region = lane_lookup(lane, use);
-    is_hit = (region != NULL);
+    region = hit_lookup(use);
+    is_hit = (region != NULL) && (region->lane == lane->number);
     if (ucs_likely(is_hit)) {
         ++lane->uses;
         ++lane->hits;
@@ -454,8 +454,8 @@ static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(pred_use_t use, void **memh_p)
 
         pred_lock(pred);
         needs_lane = !pred_has_sink(pred) && pred_lane_note_use(pred);
-        region     = use_lookup(&use);
-        if (ucs_likely(region_serves(region, &use))) {
+        region     = hit_lookup(&use);
+        if (ucs_likely(region != NULL)) {
             ++pred->stats.hits;
             use.result = UCS_RCACHE_PRED_RESULT_HIT | use_start(&use, region);
             if (pred_has_sink(pred)) {
