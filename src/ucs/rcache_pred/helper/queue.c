@@ -90,7 +90,7 @@ void pred_forget_region(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_forecast_forget(&pred->predictor, &region->forecast);
 
     pred_lock(pred);
-    ucs_rcache_pred_dq_forget(&pred->dq, region);
+    ucs_rcache_pred_dq_forget(region);
     ucs_rcache_pred_region_free(&pred->table, region);
     pred_unlock(pred);
 }

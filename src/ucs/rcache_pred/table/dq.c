@@ -47,7 +47,7 @@ static ucs_rcache_pred_dq_entry_t *take_oldest(ucs_rcache_pred_dq_t *dq)
  * are of earlier uses, and whoever looks at these waits for that of the last one.
  * Entries are not always in the order of the uses: a region may have some in
  * several queues, and uses in pieces end when they like. */
-static void drop_oldest(ucs_rcache_pred_dq_t *dq)
+void ucs_rcache_pred_dq_drop_oldest(ucs_rcache_pred_dq_t *dq)
 {
     const ucs_rcache_pred_dq_entry_t *entry = take_oldest(dq);
     ucs_rcache_pred_region_t *region        = entry->region;
@@ -60,44 +60,10 @@ static void drop_oldest(ucs_rcache_pred_dq_t *dq)
     }
 }
 
-void ucs_rcache_pred_dq_forget(ucs_rcache_pred_dq_t *dq,
-                               ucs_rcache_pred_region_t *region)
-{
-    if (region->lost) {
-        region->lost = 0;
-        ucs_list_del(&region->lost_link);
-    }
-}
-
-/* Make room for an entry. @return where it is to be written */
-static UCS_F_ALWAYS_INLINE ucs_rcache_pred_dq_entry_t *
-add_slot(ucs_rcache_pred_dq_t *dq, ucs_rcache_pred_region_t *region,
-         ucs_rcache_pred_time_t begin)
-{
-    /* The entry of the last use tells as much as the region knows of it */
-    if (ucs_likely(begin >= region->begin)) {
-        ucs_rcache_pred_dq_forget(dq, region);
-    }
-
-    /* Not later, since the oldest entry may be of the same region */
-    ++region->num_entries;
-    if (ucs_unlikely(ucs_rcache_pred_dq_next_dropped(dq) != NULL)) {
-        drop_oldest(dq);
-    }
-
-    return &dq->entries[dq->head++ & dq->mask];
-}
-
 void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
                              const ucs_rcache_pred_dq_entry_t *entry)
 {
-    *add_slot(dq, entry->region, entry->begin) = *entry;
-}
-
-void ucs_rcache_pred_dq_push_last_use(ucs_rcache_pred_dq_t *dq,
-                                      ucs_rcache_pred_region_t *region)
-{
-    ucs_rcache_pred_dq_last_use(region, add_slot(dq, region, region->begin));
+    *ucs_rcache_pred_dq_add(dq, entry->region, entry->begin) = *entry;
 }
 
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
@@ -120,6 +86,6 @@ ucs_rcache_pred_region_t *ucs_rcache_pred_dq_pop_lost(ucs_rcache_pred_dq_t *dq)
     }
 
     region = ucs_list_head(&dq->lost, ucs_rcache_pred_region_t, lost_link);
-    ucs_rcache_pred_dq_forget(dq, region);
+    ucs_rcache_pred_dq_forget(region);
     return region;
 }

@@ -67,11 +67,6 @@ void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq);
 void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
                              const ucs_rcache_pred_dq_entry_t *entry);
 
-/** Add an entry of the last use of a region: as @ref ucs_rcache_pred_dq_push,
- *  but the entry is written where it stays. */
-void ucs_rcache_pred_dq_push_last_use(ucs_rcache_pred_dq_t *dq,
-                                      struct ucs_rcache_pred_region *region);
-
 /** @return the entry that the next one overwrites; NULL: there is room for it. */
 static inline const ucs_rcache_pred_dq_entry_t *
 ucs_rcache_pred_dq_next_dropped(const ucs_rcache_pred_dq_t *dq)
@@ -89,11 +84,8 @@ int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
 struct ucs_rcache_pred_region *
 ucs_rcache_pred_dq_pop_lost(ucs_rcache_pred_dq_t *dq);
 
-/** Forget that entries of the region were overwritten, since the region is
- *  about to be freed. Its other entries stay; their generation tells that they
- *  are of no use. */
-void ucs_rcache_pred_dq_forget(ucs_rcache_pred_dq_t *dq,
-                               struct ucs_rcache_pred_region *region);
+/** Overwrite the oldest entry of a queue that is full. */
+void ucs_rcache_pred_dq_drop_oldest(ucs_rcache_pred_dq_t *dq);
 
 /** @return whether there is neither an entry nor a lost region. */
 static inline int ucs_rcache_pred_dq_is_empty(ucs_rcache_pred_dq_t *dq)

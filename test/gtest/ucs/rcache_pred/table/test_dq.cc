@@ -80,7 +80,7 @@ protected:
     /* The region is freed and used for another one */
     void recycle(unsigned region)
     {
-        ucs_rcache_pred_dq_forget(&m_dq, &m_regions[region]);
+        ucs_rcache_pred_dq_forget(&m_regions[region]);
         memset(&m_regions[region], 0, sizeof(m_regions[region]));
         m_regions[region].generation = m_next + NUM_REGIONS;
     }
