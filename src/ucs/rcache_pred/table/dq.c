@@ -74,6 +74,11 @@ int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
     }
 
     *entry = *take_oldest(dq);
+    if (dq->head == dq->tail) {
+        /* The next entries go where the last ones were: these slots are in the
+         * cache */
+        dq->head = dq->tail = 0;
+    }
     return 1;
 }
 

@@ -45,9 +45,10 @@ typedef struct ucs_rcache_pred_dq_entry {
 typedef struct ucs_rcache_pred_dq {
     ucs_rcache_pred_dq_entry_t *entries;
     uint64_t                   mask;    /**< Number of slots - 1 */
-    uint64_t                   head;    /**< Number of entries pushed so far */
+    uint64_t                   head;    /**< Number of entries pushed since the
+                                             queue was emptied last */
     uint64_t                   tail;    /**< Number of entries popped or
-                                             overwritten so far */
+                                             overwritten since then */
     uint64_t                   dropped; /**< Number of entries that were
                                              overwritten before they were
                                              popped */

@@ -71,6 +71,11 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
 {
     ucs_status_t status;
 
+    /* Two cache lines for hits */
+    UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, begin) == 64);
+    UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, start_link) ==
+                      128);
+
     memset(table, 0, sizeof(*table));
     ucs_rcache_pred_tree_init(&table->tree, starts_before, sum_branch);
     ucs_list_head_init(&table->free);

@@ -107,18 +107,33 @@ TEST_F(test_dq, order_is_kept_around_the_ring)
 {
     uint64_t expected = 1;
 
-    /* The queue is filled to every level from every position on */
+    /* The queue is filled to every level from every position on. It is never
+     * emptied, after which it would begin at the first position again */
+    push(0);
     for (unsigned i = 0; i < 1000; ++i) {
-        for (unsigned n = 0; n < 1 + i % SIZE; ++n) {
+        for (unsigned n = 0; n < 1 + i % (SIZE - 1); ++n) {
             push(n);
         }
-        while (expected < m_next) {
+        while (expected < m_next - 1) {
             ASSERT_EQ(expected++, pop());
         }
-        ASSERT_EQ(0u, pop());
     }
+    EXPECT_EQ(expected, pop());
+    EXPECT_EQ(0u, pop());
     EXPECT_EQ(0u, m_dq.dropped);
     EXPECT_EQ(-1, pop_lost());
+}
+
+TEST_F(test_dq, emptied_queue_begins_with_the_same_slots)
+{
+    for (unsigned i = 0; i < 3; ++i) {
+        push(0);
+        push(1);
+        EXPECT_EQ(m_next - 2, m_dq.entries[0].begin);
+        EXPECT_EQ(m_next - 1, m_dq.entries[1].begin);
+        EXPECT_EQ(m_next - 2, pop());
+        EXPECT_EQ(m_next - 1, pop());
+    }
 }
 
 TEST_F(test_dq, full_queue_loses_the_oldest)
