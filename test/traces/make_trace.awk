@@ -11,7 +11,7 @@
 #             walk         each period longer or shorter by up to a part of it
 #             paces        20 uses at one period, at twice and at three times it
 #             turns        so many buffers in turns
-#             bursts       so many buffers, 100 us after each other, every period
+#             bursts       so many buffers, one after the other, every period
 #             random       so many buffers and call sites at random, now and then
 #                          unmapped
 #   uses=     number of uses (1000)
@@ -19,6 +19,9 @@
 #   lasting=  how long a use lasts, us (half a period; at random: up to one)
 #   bytes=    of a buffer (1048576)
 #   buffers=  in turns and bursts (2), at random (16)
+#   apart=    from the start of one buffer to that of the next (far); with that of
+#             bytes, they are slices of one array
+#   gap=      between the uses of a burst, us (100)
 #   sites=    call sites at random (8)
 #   part=     of a period by which it drifts or walks (0.001)
 #   jitter=   by up to how much each use begins later, us (0)
@@ -86,7 +89,8 @@ BEGIN {
     buffers = param(buffers, (pattern == "random") ? 16 : 2)
     part    = param(part, 0.001)
     seed    = param(seed, 1)
-    apart   = (buffers > 1024) ? 2 * bytes : 1073741824
+    apart   = param(apart, (buffers > 1024) ? 2 * bytes : 1073741824)
+    gap     = param(gap, 100)
 
     print "ucx_predreg trace 1"
     for (i = 0; i < uses; ++i) {
@@ -99,7 +103,7 @@ BEGIN {
         else if (pattern == "turns")
             use(i * period, lasting, i % buffers, 0)
         else if (pattern == "bursts")
-            use(int(i / buffers) * period + (i % buffers) * 100, lasting,
+            use(int(i / buffers) * period + (i % buffers) * gap, lasting,
                 i % buffers, 0)
         else if (pattern == "drift") {
             use(now, lasting, 0, 0)
