@@ -463,7 +463,7 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
  *          yet. Under lock. */
 static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
 {
-    return region->begin > region->forecast.history.last;
+    return region->begin > region->heard;
 }
 
 #endif

@@ -49,6 +49,23 @@ static ucs_status_t new_region(pred_use_t *use)
     return UCS_OK;
 }
 
+/* What to register for a use of a region: with the slices that were joined with
+ * it, which will be used next, if there is room for all of them. Under lock. */
+static ucs_rcache_pred_range_t
+with_joined(const ucs_rcache_pred_t *pred,
+            const ucs_rcache_pred_region_t *region,
+            const ucs_rcache_pred_range_t *range)
+{
+    ucs_rcache_pred_range_t all;
+
+    if (!ucs_rcache_pred_range_overlaps(&region->joined, range)) {
+        return *range;
+    }
+
+    all = ucs_rcache_pred_range_hull(&region->joined, range);
+    return pred_range_fits(pred, &all) ? all : *range;
+}
+
 ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
 {
     ucs_rcache_pred_t *pred       = use->domain->pred;
@@ -78,6 +95,7 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
         *old    = pred_take_handle(pred, use->region);
     }
 
+    range = with_joined(pred, use->region, &range);
     ucs_rcache_pred_region_claim(&pred->table, use->region, &range,
                                  access | use->region->recent_access);
     return UCS_OK;
@@ -106,6 +124,7 @@ static void claim_narrow(const pred_use_t *use)
 
     pred_lock(pred);
     use->region->access = use->access;
+    ucs_rcache_pred_region_part(use->region);
     ucs_rcache_pred_region_set_range(&pred->table, use->region, &use->range);
     pred_unlock(pred);
 }

@@ -58,20 +58,27 @@ next_known(const ucs_rcache_pred_domain_t *domain,
     return NULL;
 }
 
-/* Find a region without uses that most likely is the same buffer as a range.
- * NULL: there is none. */
+/* Find a region without uses that stands for all slices of which a range is
+ * one, or else one that most likely is the same buffer. NULL: there is none. */
 static ucs_rcache_pred_region_t *
-find_similar(const ucs_rcache_pred_domain_t *domain,
-             const ucs_rcache_pred_range_t *range)
+find_idle(const ucs_rcache_pred_domain_t *domain,
+          const ucs_rcache_pred_range_t *range)
 {
     ucs_rcache_pred_region_t *similar = NULL;
     ucs_rcache_pred_region_t *region  = NULL;
     unsigned left                     = MAX_LOOKS;
 
     while ((region = next_known(domain, region, range, &left)) != NULL) {
-        if ((region->refs == 0) &&
-            (region->state != UCS_RCACHE_PRED_REGION_REGISTERING) &&
-            ucs_rcache_pred_range_is_similar(&region->registered, range)) {
+        if ((region->refs > 0) ||
+            (region->state == UCS_RCACHE_PRED_REGION_REGISTERING)) {
+            continue;
+        }
+
+        if (ucs_rcache_pred_region_has_joined(region, range)) {
+            return region;
+        }
+
+        if (ucs_rcache_pred_range_is_similar(&region->registered, range)) {
             similar = region;
         }
     }
@@ -94,7 +101,7 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
         }
     }
 
-    return (coming != NULL) ? coming : find_similar(domain, range);
+    return (coming != NULL) ? coming : find_idle(domain, range);
 }
 
 int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,

@@ -21,7 +21,7 @@
  * Find a region for a use among those that share memory with it. That is one
  * which serves it; or else one that is being registered, which the use waits
  * for so that it can serve the use or be merged; or else one without uses which
- * most likely is the same buffer.
+ * stands for slices that were joined, or most likely is the same buffer.
  *
  * @return NULL if there is none of these.
  */

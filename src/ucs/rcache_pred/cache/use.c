@@ -162,9 +162,19 @@ use_lookup(const pred_use_t *use)
     return best;
 }
 
-/* Find the region of a use, also among those that share memory with it. Of two
- * that do not serve it, the one that starts where the use does knows more about
+/* Whether a region that shares memory with a use is better for it than the one
+ * that starts where the use does, which does not serve it but knows more about
  * it. Under lock. */
+static int is_better(const ucs_rcache_pred_region_t *slice,
+                     const pred_use_t *use)
+{
+    return region_serves(slice, use) ||
+           (slice->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
+           ucs_rcache_pred_region_has_joined(slice, &use->range);
+}
+
+/* Find the region of a use, also among those that share memory with it. Under
+ * lock. */
 static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
 {
     ucs_rcache_pred_region_t *region = use_lookup(use);
@@ -175,10 +185,7 @@ static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
     }
 
     slice = pred_find_slice(use->domain, &use->range, use->access);
-    return ((region == NULL) ||
-            ((slice != NULL) &&
-             (region_serves(slice, use) ||
-              (slice->state == UCS_RCACHE_PRED_REGION_REGISTERING)))) ?
+    return ((region == NULL) || ((slice != NULL) && is_better(slice, use))) ?
            slice : region;
 }
 
@@ -321,6 +328,9 @@ static ucs_status_t use_settle(pred_use_t *use, ucs_status_t status)
     if (status == UCS_OK) {
         use->domain->pred->stats.late += use->late;
         use->result                   |= use_start(use, use->region);
+        if (use->range.start != use->region->start) {
+            use->region->sliced += ucs_rcache_pred_range_length(&use->range);
+        }
         return status;
     }
 

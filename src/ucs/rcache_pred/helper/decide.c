@@ -4,7 +4,9 @@
  * See file LICENSE for terms.
  */
 
+#include "burst.h"
 #include "decide.h"
+#include "join.h"
 #include "learn.h"
 #include "pace.h"
 #include "queue.h"
@@ -33,27 +35,6 @@
 #define RANK_STEPS 2
 
 
-void pred_region_deregister(ucs_rcache_pred_t *pred,
-                            ucs_rcache_pred_region_t *region)
-{
-    ucs_rcache_pred_time_t begin;
-    pred_handle_t handle;
-
-    pred_lock(pred);
-    if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
-        (region->refs > 0)) {
-        pred_unlock(pred);
-        return;
-    }
-
-    handle = pred_take_handle(pred, region);
-    pred_unlock(pred);
-
-    begin = pred_now(pred);
-    pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
-    pred->rounds.outside += pred_elapsed(begin, pred_now(pred));
-}
-
 static void trace_decision(const ucs_rcache_pred_region_t *region,
                            ucs_rcache_pred_time_t now,
                            ucs_rcache_pred_time_t deadline,
@@ -77,6 +58,19 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
               history->confidence);
 }
 
+/* Tell whoever wants to know what was decided */
+static void tell_decision(ucs_rcache_pred_t *pred,
+                          const ucs_rcache_pred_region_t *region,
+                          ucs_rcache_pred_time_t now,
+                          ucs_rcache_pred_time_t deadline,
+                          const ucs_rcache_pred_history_t *history, int keep)
+{
+    trace_decision(region, now, deadline, history);
+    if (pred_has_sink(pred)) {
+        pred_emit_decision(region, now, deadline, history, keep);
+    }
+}
+
 /* Keep a region that is registered. If there was time to give it up but no
  * budget, look at it again later: there may be budget for the rest of its idle
  * time then. Otherwise await its use. */
@@ -91,6 +85,25 @@ static void region_keep(ucs_rcache_pred_t *pred,
                          region->forecast.expiry);
 }
 
+/* Keep a region that stands for slices while the burst of their uses goes on.
+ * @return whether it does. */
+static int region_awaits_slices(ucs_rcache_pred_t *pred,
+                                ucs_rcache_pred_region_t *region,
+                                ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_time_t end = pred_burst_end(pred, region, now);
+
+    if (end == 0) {
+        return 0;
+    }
+
+    /* That the rest of them does not come tells nothing about predictions */
+    region->kept = 1;
+    pred_expect_end(pred, end, region->span);
+    pred_enqueue_awaited(pred, region, now, end);
+    return 1;
+}
+
 void pred_region_decide(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region)
 {
@@ -101,6 +114,9 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
     int registered, in_time, keep;
 
     pred_dequeue(pred, region);
+    if (region_awaits_slices(pred, region, now)) {
+        return;
+    }
     pred_region_times(pred, region, &times);
     deadline = ucs_rcache_pred_forecast_deadline(&pred->predictor,
                                                  &region->forecast, now,
@@ -114,15 +130,23 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
     pred_unlock(pred);
 
     in_time = ucs_rcache_pred_may_deregister(&times, now, deadline);
+    if (in_time && (history != NULL) && pred_join_slices(pred, region, now)) {
+        tell_decision(pred, region, now, deadline, history, 0);
+        return;
+    }
+
     keep    = registered && (!in_time || !pred_spend_on_region(pred, region,
                                                                &times, now,
                                                                deadline));
-    trace_decision(region, now, deadline, history);
-    if (pred_has_sink(pred)) {
-        pred_emit_decision(region, now, deadline, history, keep);
-    }
+    tell_decision(pred, region, now, deadline, history, keep);
     if (keep) {
         region_keep(pred, region, now, deadline, in_time);
+        return;
+    }
+
+    if (pred_should_part(region)) {
+        pred_region_deregister(pred, region);
+        pred_part_slices(pred, region);
         return;
     }
 
@@ -171,14 +195,26 @@ static int region_is_used(ucs_rcache_pred_t *pred,
     return used;
 }
 
+/* How many bytes the program needs for a use and for those that follow in the
+ * same burst */
+static uint64_t entry_bytes(ucs_rcache_pred_t *pred,
+                            const ucs_rcache_pred_dq_entry_t *entry)
+{
+    uint64_t joined;
+
+    pred_lock(pred);
+    joined = ucs_rcache_pred_range_length(&entry->region->joined);
+    pred_unlock(pred);
+    return ucs_max(joined, ucs_rcache_pred_range_length(&entry->range));
+}
+
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
     pred_refund_on_use(pred, entry->region);
     pred_region_learn(pred, entry);
 
-    pred_note_demand(pred, entry->region,
-                     ucs_rcache_pred_range_length(&entry->range));
+    pred_note_demand(pred, entry->region, entry_bytes(pred, entry));
     if (!region_is_used(pred, entry->region)) {
         pred_region_decide(pred, entry->region);
     } else if (region_is_in_use(pred, entry->region)) {
@@ -330,6 +366,10 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
         pred_expect_end(pred, region->forecast.expiry,
                         region->forecast.period);
         pred_enqueue_awaited(pred, region, end, region->forecast.expiry);
+    } else {
+        /* There may be no room for all slices together, or not all of them
+         * allow the same access */
+        pred_part_slices(pred, region);
     }
 }
 

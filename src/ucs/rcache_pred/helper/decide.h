@@ -26,10 +26,6 @@ int pred_region_is_current(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region,
                            uint64_t generation);
 
-/** Deregister the region, unless a use of it is under way. */
-void pred_region_deregister(ucs_rcache_pred_t *pred,
-                            ucs_rcache_pred_region_t *region);
-
 /**
  * Decide about a region that is not in use. Either it is deregistered, and
  * registered again before its deadline; or it is kept, and looked at again if

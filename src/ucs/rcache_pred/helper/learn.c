@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "burst.h"
 #include "learn.h"
 
 #include <ucs/rcache_pred/table/known.h>
@@ -16,15 +17,15 @@
  */
 
 
-/* Whether the histories already have a use that began later than the one of
- * this entry. That happens since uses in pieces do not end in the order in
+/* Whether the helper has already learned of a use that began later than the one
+ * of this entry. That happens since uses in pieces do not end in the order in
  * which they begin. But if the last use of the region itself began before the
- * last one in the histories, then the clock went back, and the entry is not
+ * last one that it has learned of, then the clock went back, and the entry is not
  * overtaken. */
 static int is_overtaken(ucs_rcache_pred_t *pred,
                         const ucs_rcache_pred_dq_entry_t *entry)
 {
-    ucs_rcache_pred_time_t last = entry->region->forecast.history.last;
+    ucs_rcache_pred_time_t last = entry->region->heard;
     int overtaken;
 
     pred_lock(pred);
@@ -93,6 +94,7 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
                        const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_region_t *region = entry->region;
+    ucs_rcache_pred_range_t range    = entry->range;
     uint64_t signature, place;
     unsigned error;
 
@@ -101,10 +103,14 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
     }
 
     region_learn_needs(pred, entry);
+    region->heard = entry->begin;
+    if (pred_burst_has(pred, region, entry->begin, &range)) {
+        return;
+    }
+
     signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
-                                          entry->range.start,
-                                          ucs_rcache_pred_range_length(
-                                                  &entry->range));
+                                          range.start,
+                                          ucs_rcache_pred_range_length(&range));
     place     = ucs_rcache_pred_signature_of_place(&entry->context);
     error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
                                                &region->forecast, entry->begin,

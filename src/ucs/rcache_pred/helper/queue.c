@@ -7,6 +7,8 @@
 #include "queue.h"
 #include "times.h"
 
+#include <ucs/rcache_pred/cache/register.h>
+
 #include <ucs/sys/math.h>
 
 /*
@@ -14,7 +16,8 @@
  * registration queue (RQ) while it is not registered and a use is predicted, or
  * on the awaited list while it is registered and a use is awaited. Uses do not
  * touch the queues: the helper finds out that a region was used when it takes
- * the region off its queue.
+ * the region off its queue. Here is also how a region stops being registered, and
+ * how it is forgotten.
  */
 
 /* A use is awaited for at least this long, ns. Nothing is urgent about a use
@@ -81,6 +84,27 @@ ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
     pred_region_times(pred, pred_queue_region(elem), &times);
     return ucs_rcache_pred_due_time(
             &times, ucs_rcache_pred_timeq_first(&pred->rounds.rq));
+}
+
+void pred_region_deregister(ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_time_t begin;
+    pred_handle_t handle;
+
+    pred_lock(pred);
+    if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+        (region->refs > 0)) {
+        pred_unlock(pred);
+        return;
+    }
+
+    handle = pred_take_handle(pred, region);
+    pred_unlock(pred);
+
+    begin = pred_now(pred);
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
+    pred->rounds.outside += pred_elapsed(begin, pred_now(pred));
 }
 
 void pred_forget_region(ucs_rcache_pred_t *pred,

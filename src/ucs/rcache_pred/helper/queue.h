@@ -12,8 +12,8 @@
 /** @file helper/queue.h
  *
  * The queues of regions: the registration queue, and the list of regions whose
- * use is awaited. Also how a region is forgotten, since it leaves its queue
- * then.
+ * use is awaited. Also how a region is deregistered and forgotten, since it
+ * leaves its queue then.
  *
  * Unless their comment says otherwise, these functions are called under
  * helper_mutex and without the lock. They take the lock where they touch what
@@ -48,6 +48,10 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
 /** @return when the head of the registration queue is due, or
  *          UCS_RCACHE_PRED_TIME_INF if the queue is empty. */
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred);
+
+/** Deregister the region, unless a use of it is under way. */
+void pred_region_deregister(ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_region_t *region);
 
 /** Forget a region: take it off its queue and out of the table. It must be
  *  idle, and no use may find it, because it is stale or its domain is being

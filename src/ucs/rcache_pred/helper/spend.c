@@ -54,8 +54,8 @@ static ucs_rcache_pred_time_t busy_time(const ucs_rcache_pred_t *pred)
                                       pred_now(pred);
 }
 
-/* Whether the budget does not matter now */
-static int is_pressed(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_time_t now)
 {
     return (now < pred->rounds.pressed) ||
            (pred->seat.demand > PRESSED_SHARE(pred->params.max_bytes));
@@ -81,7 +81,7 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         rounds->made_room = made_room;
         rounds->pressed   = now + PRESSED_TIME;
     }
-    if (is_pressed(pred, now)) {
+    if (pred_spend_is_pressed(pred, now)) {
         /* The bound comes before the budget: rounds make room without a pause,
          * and uses that register again would do so under leave-pinned as well */
         rounds->quiet_until = now;
@@ -105,7 +105,7 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
 
     ucs_rcache_pred_budget_spend(&rounds->budget, cost);
     now = pred_now(pred);
-    if (!is_pressed(pred, now)) {
+    if (!pred_spend_is_pressed(pred, now)) {
         rounds->quiet_until = ucs_max(rounds->quiet_until, now) +
                               ucs_rcache_pred_budget_pause(&rounds->budget,
                                                            cost);
@@ -138,21 +138,25 @@ guess_idle(const ucs_rcache_pred_t *pred,
     return ucs_max(history->typical, pred_elapsed(history->last, now));
 }
 
-int pred_spend_on_region(ucs_rcache_pred_t *pred,
-                         ucs_rcache_pred_region_t *region,
-                         const ucs_rcache_pred_times_t *times,
-                         ucs_rcache_pred_time_t now,
-                         ucs_rcache_pred_time_t deadline)
+double pred_spend_worth(const ucs_rcache_pred_t *pred)
+{
+    return helper_price(pred) *
+           ucs_rcache_pred_budget_worth(&pred->rounds.budget);
+}
+
+int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region, uint64_t bytes,
+                        const ucs_rcache_pred_times_t *times,
+                        ucs_rcache_pred_time_t now,
+                        ucs_rcache_pred_time_t deadline)
 {
     double price   = helper_price(pred);
     double cost    = price * times->dereg;
     double deposit = 0;
     ucs_rcache_pred_time_t idle;
-    pred_handle_t handle;
-    uint64_t bytes;
     int give_up;
 
-    if (is_pressed(pred, now)) {
+    if (pred_spend_is_pressed(pred, now)) {
         return 1;
     }
 
@@ -164,17 +168,27 @@ int pred_spend_on_region(ucs_rcache_pred_t *pred,
         cost += price * times->reg;
     }
 
-    pred_lock(pred);
-    handle = pred_region_handle(region);
-    bytes  = pred_pages(pred, handle.start, handle.length) *
-             pred->params.page_size;
-    pred_unlock(pred);
-
     give_up          = ucs_rcache_pred_budget_give_up(&pred->rounds.budget,
                                                       bytes, idle, cost,
                                                       deposit);
     region->given_up = give_up;
     return give_up;
+}
+
+int pred_spend_on_region(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         const ucs_rcache_pred_times_t *times,
+                         ucs_rcache_pred_time_t now,
+                         ucs_rcache_pred_time_t deadline)
+{
+    pred_handle_t handle;
+
+    pred_lock(pred);
+    handle = pred_region_handle(region);
+    pred_unlock(pred);
+    return pred_spend_on_bytes(pred, region,
+                               pred_pages(pred, handle.start, handle.length) *
+                               pred->params.page_size, times, now, deadline);
 }
 
 ucs_rcache_pred_time_t

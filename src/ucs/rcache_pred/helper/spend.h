@@ -37,6 +37,11 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred);
 int pred_spend_may_look(const ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_time_t now);
 
+/** @return whether the budget does not matter now: a bound leaves hardly any
+ *          room, or had to be made room for lately. */
+int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_time_t now);
+
 /**
  * Decide whether to give up a registered region without a use, as far as the
  * budget is concerned. If so, it is spent.
@@ -49,6 +54,17 @@ int pred_spend_on_region(ucs_rcache_pred_t *pred,
                          const ucs_rcache_pred_times_t *times,
                          ucs_rcache_pred_time_t now,
                          ucs_rcache_pred_time_t deadline);
+
+/** The same for so many bytes, of which the region stands for all. */
+int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region, uint64_t bytes,
+                        const ucs_rcache_pred_times_t *times,
+                        ucs_rcache_pred_time_t now,
+                        ucs_rcache_pred_time_t deadline);
+
+/** @return how many bytes have to be saved for so long as it takes the helper to
+ *          give them up, to be worth it at present; 0 if there is no bound. */
+double pred_spend_worth(const ucs_rcache_pred_t *pred);
 
 /** @return when to decide again about a region that was kept for lack of
  *          budget. */

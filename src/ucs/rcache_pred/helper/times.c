@@ -26,20 +26,17 @@
 #define WAKEUP_MAX  5000000
 
 
-void pred_region_times(ucs_rcache_pred_t *pred,
-                       ucs_rcache_pred_region_t *region,
-                       ucs_rcache_pred_times_t *times)
+void pred_range_times(ucs_rcache_pred_t *pred,
+                      const ucs_rcache_pred_domain_t *domain,
+                      const ucs_rcache_pred_range_t *range,
+                      ucs_rcache_pred_times_t *times)
 {
-    const ucs_rcache_pred_domain_t *domain = region->domain;
-    ucs_rcache_pred_range_t expected;
-    size_t pages;
+    size_t pages = pred_pages(pred, range->start,
+                              ucs_rcache_pred_range_length(range));
     int mode;
 
     *times = pred->rounds.times;
     pred_lock(pred);
-    expected     = ucs_rcache_pred_region_expected(region);
-    pages        = pred_pages(pred, expected.start,
-                              ucs_rcache_pred_range_length(&expected));
     times->reg   = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
     times->dereg = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
     pred_unlock(pred);
@@ -48,6 +45,18 @@ void pred_region_times(ucs_rcache_pred_t *pred,
     times->margin = (mode == UCS_RCACHE_PRED_MODE_PROGRESS) ?
                     ucs_rcache_pred_own_margin(times) :
                     (times->reg + times->dereg);
+}
+
+void pred_region_times(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region,
+                       ucs_rcache_pred_times_t *times)
+{
+    ucs_rcache_pred_range_t expected;
+
+    pred_lock(pred);
+    expected = ucs_rcache_pred_region_expected(region);
+    pred_unlock(pred);
+    pred_range_times(pred, region->domain, &expected, times);
 }
 
 ucs_rcache_pred_time_t pred_step_begin(ucs_rcache_pred_t *pred)

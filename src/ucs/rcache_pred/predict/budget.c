@@ -78,11 +78,15 @@ void ucs_rcache_pred_budget_advance(ucs_rcache_pred_budget_t *budget,
                                capacity(budget));
 }
 
-/* What a region has to be worth now */
-static double worth_min(const ucs_rcache_pred_budget_t *budget)
+double ucs_rcache_pred_budget_worth(const ucs_rcache_pred_budget_t *budget)
 {
-    double full = budget->left / capacity(budget);
+    double full;
 
+    if (is_unbounded(budget)) {
+        return 0;
+    }
+
+    full = (budget->left > 0) ? (budget->left / capacity(budget)) : 0;
     return exp2(WORTH_EMPTY - ((WORTH_EMPTY - WORTH_FULL) * full));
 }
 
@@ -92,7 +96,7 @@ int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
 {
     if (!is_unbounded(budget)) {
         if ((budget->left <= 0) ||
-            (((double)bytes * idle) < ((cost + deposit) * worth_min(budget)))) {
+            (((double)bytes * idle) < ((cost + deposit) * ucs_rcache_pred_budget_worth(budget)))) {
             return 0;
         }
 

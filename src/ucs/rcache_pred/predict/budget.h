@@ -75,6 +75,10 @@ int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
                                    uint64_t bytes, ucs_rcache_pred_time_t idle,
                                    double cost, double deposit);
 
+/** @return how many bytes have to be saved at present for so long as it takes to
+ *          give them up, to be worth it; 0 if there is no bound. */
+double ucs_rcache_pred_budget_worth(const ucs_rcache_pred_budget_t *budget);
+
 /** Take out what has been spent, ns, whether or not there is enough; or put back
  *  what was not needed, if less than 0. */
 void ucs_rcache_pred_budget_spend(ucs_rcache_pred_budget_t *budget,

@@ -10,6 +10,15 @@
 
 #include <math.h>
 
+/* Slices are joined at no cost of memory if the time that the helper needs for
+ * them one by one is so many times their burst. For those in the middle of the
+ * queue it is half of that, less half of the burst, and together they are
+ * registered for the whole burst and for the registration of all. */
+#define JOIN_FREE     3
+
+/* Otherwise the pause after the burst has to be so many times as long */
+#define JOIN_PAUSE    8
+
 #define RESERVE_SHARE 16
 #define RESERVE_MAX   (4ul << 20)
 
@@ -96,6 +105,17 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times)
 {
     return times->rq_item + times->reg + times->dq_item + times->dereg;
+}
+
+int ucs_rcache_pred_may_join(const ucs_rcache_pred_joint_t *joint, double worth)
+{
+    if (joint->saved == 0) {
+        return 0;
+    }
+
+    return (JOIN_FREE * joint->span <= joint->spacing) ||
+           ((JOIN_PAUSE * joint->span <= joint->idle) &&
+            ((double)joint->bytes * joint->span <= joint->saved * worth));
 }
 
 uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes, size_t page_size)

@@ -99,6 +99,38 @@ ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
 ucs_rcache_pred_time_t
 ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
 
+/** What it would mean to register slices together that are used in one burst,
+ *  instead of each by itself. */
+typedef struct ucs_rcache_pred_joint {
+    uint64_t               bytes;   /**< Of all of them */
+    ucs_rcache_pred_time_t span;    /**< From the first to the last begin of
+                                         their uses in a burst */
+    ucs_rcache_pred_time_t spacing; /**< What @ref ucs_rcache_pred_spacing says
+                                         of each of them, summed up */
+    ucs_rcache_pred_time_t idle;    /**< From now to the first of the next
+                                         uses */
+    ucs_rcache_pred_time_t saved;   /**< How much less time it takes to
+                                         deregister and register all of them */
+} ucs_rcache_pred_joint_t;
+
+
+/**
+ * @return whether to register slices together. Each of them is then registered
+ *         as long as the burst lasts. By itself it would be so for the time of
+ *         its own use alone, but for the queue in which it waits until the
+ *         helper has registered those before it: on average for half of the
+ *         time that all of them take. So it is a gain if the burst is clearly
+ *         shorter than that. If it is not, memory is paid for time: it has to
+ *         be worth what memory costs elsewhere, and a burst has to be short
+ *         beside the pause that follows, so that a bargain that is none costs
+ *         little.
+ *
+ * @param [in] worth  How many bytes have to be saved for so long as it takes to
+ *                    give them up, as @ref ucs_rcache_pred_budget_worth says.
+ */
+int ucs_rcache_pred_may_join(const ucs_rcache_pred_joint_t *joint,
+                             double worth);
+
 /**
  * @return how much of a bound on bytes whole regions must leave free, so that
  *         transfers in pieces can go on (see pieces.c). It is 1/16 of the

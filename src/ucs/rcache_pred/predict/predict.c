@@ -114,6 +114,16 @@ void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
     }
 }
 
+void ucs_rcache_pred_forecast_merge(ucs_rcache_pred_predictor_t *predictor,
+                                    ucs_rcache_pred_forecast_t *forecast)
+{
+    ucs_rcache_pred_forecast_forget(predictor, forecast);
+    forecast->last_site   = 0;
+    forecast->last_phase  = 0;
+    forecast->source      = 0;
+    forecast->source_next = 0;
+}
+
 /* When to stop waiting for the use that a history predicts */
 static ucs_rcache_pred_time_t
 forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,

@@ -96,6 +96,11 @@ void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast);
 void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
                                      ucs_rcache_pred_forecast_t *forecast);
 
+/** Forget in which contexts a region was used. What is known of its uses whatever
+ *  their context stays, and predicts the next one. */
+void ucs_rcache_pred_forecast_merge(ucs_rcache_pred_predictor_t *predictor,
+                                    ucs_rcache_pred_forecast_t *forecast);
+
 /**
  * Add the begin of a use to the histories of a region.
  *

@@ -137,11 +137,35 @@ void ucs_rcache_pred_region_unclaim(ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
 }
 
+void ucs_rcache_pred_region_join(ucs_rcache_pred_table_t *table,
+                                 ucs_rcache_pred_region_t *region,
+                                 const ucs_rcache_pred_range_t *range)
+{
+    ucs_rcache_pred_range_t known;
+
+    known          = ucs_rcache_pred_range_hull(&region->known, range);
+    region->joined = *range;
+    set_known(table, region, &known);
+}
+
+void ucs_rcache_pred_region_part(ucs_rcache_pred_region_t *region)
+{
+    if (region->joined.end != 0) {
+        region->joined.start = region->joined.end = 0;
+        region->apart        = 1;
+    }
+}
+
 void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
                                 ucs_rcache_pred_region_t *region,
                                 const ucs_rcache_pred_range_t *unmapped)
 {
     ucs_rcache_pred_range_t known = region->known;
+
+    if (ucs_rcache_pred_range_overlaps(&region->joined, unmapped)) {
+        /* What is left may be joined again */
+        region->joined.start = region->joined.end = 0;
+    }
 
     if (unmapped->start >= region->registered.end) {
         known.end   = ucs_min(known.end, unmapped->start);

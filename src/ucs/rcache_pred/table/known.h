@@ -34,6 +34,15 @@ void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
                                       ucs_rcache_pred_region_t *region,
                                       const ucs_rcache_pred_range_t *range);
 
+/** Join a region with slices around it: from now on it stands for all of a
+ *  range. What is known of it becomes no less than that. */
+void ucs_rcache_pred_region_join(ucs_rcache_pred_table_t *table,
+                                 ucs_rcache_pred_region_t *region,
+                                 const ucs_rcache_pred_range_t *range);
+
+/** The region stands for no others any more, if it did, and will not. */
+void ucs_rcache_pred_region_part(ucs_rcache_pred_region_t *region);
+
 /** Cut off what is known of a region at memory that was unmapped, on the side
  *  where that is.
  *  @param [in] unmapped  Has no bytes in common with what is registered. */

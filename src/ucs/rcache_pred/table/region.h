@@ -209,11 +209,29 @@ typedef struct ucs_rcache_pred_region {
     unsigned                       recent_access; /**< Access that any of the
                                                      recent uses needed. The
                                                      helper writes it */
+    ucs_rcache_pred_range_t        joined;      /**< What it and the slices have
+                                                     that were joined with it,
+                                                     see helper/join.h: a use of
+                                                     any part is one of this
+                                                     region. Inside of known;
+                                                     empty: none were. The helper
+                                                     sets it, unmaps and failures
+                                                     clear it */
+    size_t                         sliced;      /**< Bytes of uses, since it was
+                                                     registered or a burst has
+                                                     ended, that did not begin
+                                                     where the region starts */
+    uint8_t                        apart;       /**< Not 0: it was joined with
+                                                     others in vain, and is not
+                                                     joined any more */
 
     /* Only the helper uses these */
     ucs_rcache_pred_range_t        recent[UCS_RCACHE_PRED_RECENT];
                                                 /**< What was used recently;
                                                      empty: nothing yet */
+    ucs_rcache_pred_range_t        own;         /**< What was expected to be used
+                                                     of it before it was joined
+                                                     with others */
     ucs_rcache_pred_timeq_elem_t   queue_elem UCS_V_ALIGNED(64);
                                                 /**< Element of the registration
                                                      queue or of the awaited
@@ -221,6 +239,24 @@ typedef struct ucs_rcache_pred_region {
     unsigned                       accesses[UCS_RCACHE_PRED_RECENT];
                                                 /**< Access that these uses
                                                      needed */
+    ucs_rcache_pred_time_t         heard;       /**< Begin of the last use that
+                                                     the helper has learned of;
+                                                     0: of none yet */
+    ucs_rcache_pred_time_t         burst;       /**< If it stands for slices:
+                                                     when the burst of their uses
+                                                     began that is under way; 0:
+                                                     none is */
+    ucs_rcache_pred_time_t         join_after;  /**< Not to be joined before
+                                                     that */
+    ucs_rcache_pred_time_t         span;        /**< From the first to the last
+                                                     begin of a burst of uses of
+                                                     the slices that were
+                                                     joined */
+    ucs_rcache_pred_time_t         apart_time;  /**< How long their registrations
+                                                     and deregistrations took, one
+                                                     by one */
+    uint32_t                       num_joined;  /**< How many they are; 0: it was
+                                                     not joined */
     uint32_t                       epoch;       /**< The last epoch in which its
                                                      use was counted, see
                                                      pred_note_demand() */
@@ -239,6 +275,10 @@ typedef struct ucs_rcache_pred_region {
                                                      kept for lack of budget, so
                                                      that it is no use that is
                                                      awaited */
+    uint8_t                        join_doubt;  /**< Rises when only a few of
+                                                     the slices that were joined
+                                                     were used while it was
+                                                     registered */
     ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
                                                      uses */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
@@ -569,6 +609,15 @@ ucs_rcache_pred_region_covers(const ucs_rcache_pred_region_t *region,
 {
     return ucs_rcache_pred_range_has(&region->registered, range) &&
            ((access & ~region->access) == 0);
+}
+
+/** @return whether the region was joined with others, so that a use of that
+ *          range is one of it. */
+static inline int
+ucs_rcache_pred_region_has_joined(const ucs_rcache_pred_region_t *region,
+                                  const ucs_rcache_pred_range_t *range)
+{
+    return ucs_rcache_pred_range_has(&region->joined, range);
 }
 
 #endif

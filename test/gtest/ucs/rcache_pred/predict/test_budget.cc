@@ -87,6 +87,20 @@ TEST_F(test_budget, the_emptier_the_more_it_must_be_worth)
     EXPECT_TRUE(give_up(1ul << 40, 100 * SEC, 10 * USEC));
 }
 
+TEST_F(test_budget, worth_is_what_decides)
+{
+    for (double left : {500., 300., 100., 1.}) {
+        m_budget.left = left * USEC;
+        double worth  = ucs_rcache_pred_budget_worth(&m_budget);
+        EXPECT_FALSE(give_up(worth * .99, 1000, 1000));
+        EXPECT_TRUE(give_up(worth * 1.01, 1000, 1000));
+    }
+    m_budget.left = -1;
+    EXPECT_DOUBLE_EQ(std::exp2(46), ucs_rcache_pred_budget_worth(&m_budget));
+    open(INFINITY);
+    EXPECT_DOUBLE_EQ(0, ucs_rcache_pred_budget_worth(&m_budget));
+}
+
 TEST_F(test_budget, deposits_flow_back)
 {
     run(10 * SEC);

@@ -1,0 +1,192 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "burst.h"
+
+#include <ucs/rcache_pred/table/known.h>
+
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <string.h>
+
+/*
+ * What becomes of slices once they were joined: their bursts are told apart, and
+ * judged, and slices that are no burst any more are parted.
+ */
+
+
+/* A burst takes so many times as long as it did when the slices were joined, at
+ * most */
+#define BURST_GRACE 2
+
+/* Slices are parted when their doubt comes to JOIN_DOUBT_MAX. Each time that
+ * fewer than half of the bytes were used raises it by JOIN_DOUBT_STEP, and each
+ * other time lowers it by one: so slices that are used in turns part as well */
+#define JOIN_DOUBT_STEP 2
+#define JOIN_DOUBT_MAX  4
+
+/* So many regions are parted at most: twice as many as are joined at a time */
+#define MAX_PARTED 128
+
+
+/* Until when uses of a region belong to the burst that is under way. With the
+ * first use that has to wait, for a registration or a message, a burst takes
+ * longer. */
+static ucs_rcache_pred_time_t burst_limit(const ucs_rcache_pred_region_t *region)
+{
+    return region->burst + (BURST_GRACE * region->span) + 1;
+}
+
+/* Let the slices in a range be joined with no others. Under lock. */
+static void part_all(ucs_rcache_pred_t *pred,
+                     const ucs_rcache_pred_range_t *range)
+{
+    ucs_rcache_pred_region_t *region = NULL;
+    unsigned left                    = MAX_PARTED;
+
+    while ((left-- > 0) &&
+           ((region = ucs_rcache_pred_table_overlap(
+                    &pred->table, region, range,
+                    UCS_RCACHE_PRED_RANGE_KNOWN)) != NULL)) {
+        region->apart = 1;
+    }
+}
+
+/* Forget what was learned of the uses of all slices */
+static void slices_forget(ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_forecast_t *forecast = &region->forecast;
+    ucs_rcache_pred_time_t last          = forecast->history.last;
+
+    region->num_joined = 0;
+    region->span       = 0;
+    region->burst      = 0;
+    region->join_doubt = 0;
+    memset(region->recent, 0, sizeof(region->recent));
+    ucs_rcache_pred_forecast_forget(&pred->predictor, forecast);
+    ucs_rcache_pred_forecast_init(forecast);
+    forecast->history.last = last;
+
+    pred_lock(pred);
+    if ((region->state == UCS_RCACHE_PRED_REGION_IDLE) && !region->stale &&
+        ucs_rcache_pred_range_has(&region->known, &region->own)) {
+        region->registered = region->own;
+    }
+    pred_unlock(pred);
+}
+
+/* Whether a region stands for slices. If it was told by an unmap or a failure
+ * that it does not any more, the helper learns of that here. */
+static int is_joined(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    int joined;
+
+    if (region->num_joined == 0) {
+        return 0;
+    }
+
+    pred_lock(pred);
+    joined = (region->joined.end != 0);
+    if (!joined && region->apart) {
+        part_all(pred, &region->known);
+    }
+    pred_unlock(pred);
+    if (!joined) {
+        slices_forget(pred, region);
+    }
+    return joined;
+}
+
+int pred_burst_has(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                   ucs_rcache_pred_time_t begin, ucs_rcache_pred_range_t *range)
+{
+    if (!is_joined(pred, region)) {
+        return 0;
+    }
+
+    if ((region->burst != 0) && (begin >= region->burst) &&
+        (begin < burst_limit(region))) {
+        return 1;
+    }
+
+    region->burst = begin;
+    pred_lock(pred);
+    if (region->joined.end != 0) { /* Still, since an unmap may come any time */
+        *range = region->joined;
+    }
+    pred_unlock(pred);
+    return 0;
+}
+
+/* The burst of a region that is registered has ended: judge it by what was used
+ * of the slices, except of the one where the region starts */
+static void burst_judge(ucs_rcache_pred_region_t *region, size_t others,
+                        size_t used)
+{
+    if (2 * used < others) {
+        region->join_doubt = ucs_min(region->join_doubt + JOIN_DOUBT_STEP,
+                                     JOIN_DOUBT_MAX);
+    } else if (region->join_doubt > 0) {
+        --region->join_doubt;
+    }
+}
+
+ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
+                                      ucs_rcache_pred_region_t *region,
+                                      ucs_rcache_pred_time_t now)
+{
+    size_t others, used;
+    int is_whole;
+
+    if (!is_joined(pred, region) || (region->burst == 0)) {
+        return 0;
+    }
+
+    pred_lock(pred);
+    is_whole = (region->joined.end != 0) &&
+               (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+               ucs_rcache_pred_range_has(&region->registered, &region->joined);
+    others   = pred_elapsed(ucs_rcache_pred_range_length(&region->own),
+                            ucs_rcache_pred_range_length(&region->joined));
+    used     = region->sliced;
+    if (is_whole && (used < others) && (now >= region->burst) &&
+        (now < burst_limit(region))) {
+        pred_unlock(pred);
+        return burst_limit(region);
+    }
+
+    region->sliced = 0;
+    pred_unlock(pred);
+
+    region->burst = 0;
+    if (is_whole) {
+        burst_judge(region, others, used);
+    }
+    return 0;
+}
+
+int pred_should_part(const ucs_rcache_pred_region_t *region)
+{
+    return (region->num_joined > 0) && (region->join_doubt >= JOIN_DOUBT_MAX);
+}
+
+void pred_part_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    if (region->num_joined == 0) {
+        return;
+    }
+
+    ucs_debug("%s: the slices at %p are parted", region->domain->name,
+              (void*)region->start);
+    pred_lock(pred);
+    part_all(pred, &region->joined);
+    ucs_rcache_pred_region_part(region);
+    region->apart = 1;
+    pred_unlock(pred);
+    slices_forget(pred, region);
+}

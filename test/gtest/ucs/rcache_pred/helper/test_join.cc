@@ -1,0 +1,509 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "helper_test.h"
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+/* Slices that touch each other: one array, so many slices of 10 pages, which are
+ * used one after the other once in a period */
+class test_join : public helper_test {
+protected:
+    static constexpr unsigned SLICES      = 8;
+    static constexpr size_t   LENGTH      = 10 * PAGE;
+    static constexpr uint64_t PERIOD      = 100 * MSEC;
+    static constexpr uint64_t REG_COST    = 20 * USEC;
+    static constexpr unsigned LEARN       = 12;
+
+    void SetUp() override { open(INFINITY, 1); }
+
+    void open(double budget, unsigned idle_cpus)
+    {
+        m_world.seat.idle_cpus = idle_cpus;
+        m_world.set_reg_cost(100, REG_COST);
+        m_world.set_dereg_cost(0, 10 * USEC);
+        m_params.budget = budget;
+        m_params.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
+        if (m_pred == NULL) {
+            create();
+        } else {
+            recreate();
+        }
+    }
+
+    void use_slice(unsigned i, size_t length = LENGTH, uint64_t duration = USEC)
+    {
+        use(buffer(0, m_offset + i * m_apart), length, duration,
+            context(1 + i));
+    }
+
+    /* A burst of all slices, or of those from a first one on, and the pause
+     * after it */
+    void burst(unsigned first = 0, unsigned count = SLICES)
+    {
+        uint64_t start = now();
+
+        for (unsigned i = 0; i < count; ++i) {
+            use_slice(first + i);
+        }
+        rest(start);
+    }
+
+    /* Let the pause of a period pass, in the middle of which nothing is
+     * registered. It ends when the next burst is prepared for. */
+    void rest(uint64_t start)
+    {
+        run_until(start + PERIOD - 2 * MSEC);
+        m_paused = m_world.bytes_now();
+        run_until(start + PERIOD);
+    }
+
+    void bursts(unsigned times, unsigned first = 0, unsigned count = SLICES)
+    {
+        for (unsigned i = 0; i < times; ++i) {
+            burst(first, count);
+        }
+    }
+
+    /* Each slice is used at a time of its own */
+    void spread(unsigned periods)
+    {
+        for (unsigned i = 0; i < periods * SLICES; ++i) {
+            uint64_t start = now();
+            use_slice(i % SLICES);
+            run_until(start + PERIOD / SLICES);
+        }
+    }
+
+    uint64_t regs()
+    {
+        return since_mark(&stats_t::regs_helper) +
+               since_mark(&stats_t::regs_critical);
+    }
+
+    uint64_t m_paused = 0;    /* Bytes registered before the last burst */
+    size_t m_offset = 0;      /* Of the first slice */
+    size_t m_apart  = LENGTH; /* From one slice to the next */
+};
+
+TEST_F(test_join, touching_slices_of_a_burst_are_one_registration)
+{
+    bursts(LEARN);
+    mark();
+    bursts(10);
+    EXPECT_EQ(10u, since_mark(&stats_t::regs_helper)) << "one for each burst";
+    EXPECT_EQ(0u, since_mark(&stats_t::regs_critical));
+    EXPECT_EQ(10 * SLICES, since_mark(&stats_t::hits));
+    EXPECT_EQ(SLICES * LENGTH, m_world.bytes_peak());
+    EXPECT_EQ(0u, m_paused) << "given up in between";
+}
+
+TEST_F(test_join, slices_that_do_not_touch_are_registered_apart)
+{
+    m_apart = LENGTH + PAGE;
+    bursts(LEARN);
+    mark();
+    bursts(10);
+    EXPECT_EQ(10 * SLICES, regs());
+}
+
+/* Pages at the limits of slices are pinned once, where both sides would pin them
+ * by themselves */
+TEST_F(test_join, slices_that_share_a_page_pin_it_once)
+{
+    m_offset = PAGE / 2;
+    bursts(LEARN);
+    mark();
+    unsigned live = 0;
+    m_world.on_reg = [&](const fake_world::registration &reg) {
+        EXPECT_EQ(SLICES * LENGTH, reg.length);
+        ++live;
+    };
+    bursts(3);
+    m_world.on_reg = nullptr;
+    EXPECT_GE(live, 3u);
+}
+
+TEST_F(test_join, slices_of_another_domain_are_not_joined)
+{
+    domain_t *other = new_domain("other");
+
+    for (unsigned round = 0; round < LEARN + 5; ++round) {
+        uint64_t start = now();
+        if (round == LEARN) {
+            mark();
+        }
+        for (unsigned i = 0; i < 2; ++i) {
+            domain_t *dom = (i == 0) ? domain() : other;
+            end(begin(buffer(0, i * LENGTH), LENGTH, 0, dom, context(1 + i)),
+                dom);
+        }
+        run_until(start + PERIOD);
+    }
+    EXPECT_EQ(10u, regs());
+}
+
+TEST_F(test_join, slices_of_other_access_are_not_joined)
+{
+    for (unsigned round = 0; round < LEARN + 5; ++round) {
+        uint64_t start = now();
+        if (round == LEARN) {
+            mark();
+        }
+        end(begin(buffer(0), LENGTH, ACCESS_READ));
+        end(begin(buffer(0, LENGTH), LENGTH, ACCESS_WRITE, NULL, context(2)));
+        run_until(start + PERIOD);
+    }
+    EXPECT_EQ(10u, regs());
+}
+
+/* Panels of a matrix: by themselves each is registered for its own use alone */
+TEST_F(test_join, slices_used_one_by_one_are_registered_apart)
+{
+    spread(LEARN);
+    mark();
+    spread(10);
+    EXPECT_EQ(10 * SLICES, regs());
+    EXPECT_LE(m_world.bytes_peak(), 2 * LENGTH);
+}
+
+TEST_F(test_join, slices_used_at_a_time_are_joined)
+{
+    std::vector<void*> used;
+
+    for (unsigned round = 0; round < LEARN + 10; ++round) {
+        uint64_t start = now();
+        if (round == LEARN) {
+            mark();
+        }
+        for (unsigned i = 0; i < SLICES; ++i) {
+            used.push_back(begin(buffer(0, i * LENGTH), LENGTH, 0, NULL,
+                                 context(1 + i)));
+        }
+        run(MSEC);
+        while (!used.empty()) {
+            end(used.back());
+            used.pop_back();
+            run(10 * USEC);
+        }
+        run_until(start + PERIOD);
+    }
+    EXPECT_LE(regs(), 11u);
+    EXPECT_EQ(10 * SLICES, since_mark(&stats_t::hits));
+}
+
+/* If nobody has registered them ahead, the first use does it for all */
+TEST_F(test_join, first_use_registers_all)
+{
+    bursts(LEARN);
+    run(3 * PERIOD); /* the program does something else meanwhile */
+    mark();
+    burst();
+    EXPECT_EQ(1u, since_mark(&stats_t::regs_critical));
+    EXPECT_EQ(SLICES - 1, since_mark(&stats_t::hits));
+}
+
+/* Any of them may be the first one */
+TEST_F(test_join, use_of_a_later_slice_registers_all)
+{
+    bursts(LEARN);
+    run(3 * PERIOD);
+    mark();
+    use_slice(3);
+    use_slice(0);
+    use_slice(7);
+    EXPECT_EQ(1u, since_mark(&stats_t::regs_critical));
+    EXPECT_EQ(2u, since_mark(&stats_t::hits));
+}
+
+/* A use that goes beyond what was joined takes all of that with it */
+TEST_F(test_join, longer_use_shares_no_page_with_what_was_joined)
+{
+    bursts(LEARN);
+    run(3 * PERIOD);
+    use_slice(7, 2 * LENGTH);
+    EXPECT_LE(m_world.bytes_now(), (SLICES + 1) * LENGTH);
+    run(3 * PERIOD);
+    EXPECT_EQ(0u, m_world.bytes_now());
+}
+
+/* The program does not use them together any more. They come apart again, and
+ * are not joined anew */
+TEST_F(test_join, slices_that_are_no_burst_any_more_are_parted)
+{
+    bursts(LEARN);
+    spread(30);
+    mark();
+    uint64_t before = m_world.byte_ns();
+    spread(10);
+    EXPECT_EQ(10 * SLICES, regs());
+    EXPECT_GE(since_mark(&stats_t::hits), 10 * SLICES * 9 / 10);
+    EXPECT_LE((m_world.byte_ns() - before) / (10 * PERIOD), LENGTH / 2)
+        << "no slice is registered with others";
+
+    bursts(20);
+    mark();
+    bursts(10);
+    EXPECT_EQ(10 * SLICES, regs()) << "not a second time";
+}
+
+/* Of what was joined, one slice is left */
+TEST_F(test_join, one_slice_that_is_left_is_registered_alone)
+{
+    bursts(LEARN);
+    bursts(30, 2, 1);
+    mark();
+    uint64_t before = m_world.byte_ns();
+    bursts(10, 2, 1);
+    EXPECT_EQ(10u, since_mark(&stats_t::hits));
+    EXPECT_LE((m_world.byte_ns() - before) / (10 * PERIOD), LENGTH / 10);
+}
+
+/* Some slices are left out now and then, and it remains a burst */
+TEST_F(test_join, burst_may_be_incomplete)
+{
+    bursts(LEARN);
+    mark();
+    for (unsigned i = 0; i < 20; ++i) {
+        burst(i % 2, SLICES - (i % 3));
+    }
+    EXPECT_LE(regs(), 25u);
+    EXPECT_EQ(0u, m_paused);
+}
+
+/* Once all slices were used the burst has ended: nothing waits for its time to
+ * be over. Otherwise that is waited for, and not for the next burst. */
+TEST_F(test_join, are_given_up_when_the_burst_ends)
+{
+    bursts(LEARN);
+    for (unsigned i = 0; i < SLICES; ++i) {
+        use_slice(i);
+    }
+    run(2 * MSEC);
+    EXPECT_EQ(0u, m_world.bytes_now());
+    run(PERIOD - 2 * MSEC);
+
+    for (unsigned i = 0; i < SLICES / 2; ++i) {
+        use_slice(i);
+    }
+    run(10 * MSEC);
+    EXPECT_EQ(0u, m_world.bytes_now());
+}
+
+/* No registration has memory that was unmapped, and the rest goes on */
+TEST_F(test_join, unmap_of_a_slice_parts_them)
+{
+    bursts(LEARN);
+    unmap(buffer(0, 5 * LENGTH), LENGTH);
+    m_world.on_reg = [&](const fake_world::registration &reg) {
+        uintptr_t gone = (uintptr_t)buffer(0, 5 * LENGTH);
+        EXPECT_TRUE((reg.address + reg.length <= gone) ||
+                    (reg.address >= gone + LENGTH));
+    };
+    for (unsigned i = 0; i < 10; ++i) {
+        uint64_t start = now();
+        for (unsigned j = 0; j < SLICES; ++j) {
+            if (j != 5) {
+                use_slice(j);
+            }
+        }
+        run_until(start + PERIOD);
+    }
+    m_world.on_reg = nullptr;
+}
+
+TEST_F(test_join, unmap_of_a_slice_while_they_are_registered)
+{
+    bursts(LEARN);
+    void *memh = begin(buffer(0), LENGTH);
+    unmap(buffer(0, 5 * LENGTH), LENGTH);
+    end(memh);
+    run(10 * MSEC);
+    EXPECT_EQ(0u, m_world.bytes_now());
+    bursts(LEARN);
+    mark();
+    bursts(5);
+    EXPECT_EQ(5 * SLICES, since_mark(&stats_t::hits));
+}
+
+/* There is room for each slice, but not for all of them. No more is missed than
+ * of buffers that cannot be joined */
+TEST_F(test_join, slices_that_do_not_fit_together)
+{
+    uint64_t hits[2];
+
+    m_params.max_bytes = (SLICES - 1) * LENGTH;
+    for (int touch = 0; touch < 2; ++touch) {
+        m_apart = touch ? LENGTH : (LENGTH + PAGE);
+        recreate();
+        m_world.set_bound(m_params.max_bytes);
+        bursts(LEARN);
+        mark();
+        bursts(20);
+        hits[touch] = since_mark(&stats_t::hits);
+    }
+    EXPECT_GE(hits[1], hits[0]);
+}
+
+/* All of them fit, but not beside something else that is in use */
+TEST_F(test_join, first_use_registers_itself_where_there_is_no_room)
+{
+    m_params.max_bytes = 20 * SLICES * LENGTH;
+    m_world.set_bound(m_params.max_bytes);
+    recreate();
+    bursts(LEARN);
+    void *other = begin(buffer(1), 17 * SLICES * LENGTH);
+    void *more  = begin(buffer(2), (3 * SLICES / 2) * LENGTH);
+    run(3 * PERIOD);
+    mark();
+    end(begin(buffer(0, 3 * LENGTH), LENGTH, 0, NULL, context(4)));
+    EXPECT_EQ(1u, since_mark(&stats_t::regs_critical));
+    EXPECT_EQ(0u, since_mark(&stats_t::refused));
+    end(more);
+    end(other);
+}
+
+/* The system refuses to register all of them: they are parted, and not joined
+ * anew */
+TEST_F(test_join, refused_slices_are_parted)
+{
+    unsigned whole = 0;
+
+    bursts(LEARN);
+    run(PERIOD / 2);
+    m_world.fail_nth_reg(1);
+    bursts(LEARN);
+    mark();
+    m_world.on_reg = [&](const fake_world::registration &reg) {
+        whole += (reg.length == SLICES * LENGTH);
+    };
+    bursts(10);
+    m_world.on_reg = nullptr;
+    EXPECT_EQ(0u, whole);
+    EXPECT_EQ(10 * SLICES, since_mark(&stats_t::hits));
+}
+
+TEST_F(test_join, use_of_refused_slices_registers_itself)
+{
+    bursts(LEARN);
+    run(3 * PERIOD);
+    m_world.fail_nth_reg(1);
+    void *memh = begin(buffer(0, 3 * LENGTH), LENGTH, 0, NULL, context(4));
+    EXPECT_EQ(LENGTH, m_world.get(memh).length);
+    end(memh);
+}
+
+/* Time is scarce: to give up each slice once a period would take 2 % of the run
+ * time, and all of them together 0.1 % */
+TEST_F(test_join, what_is_too_dear_apart_is_given_up_together)
+{
+    static constexpr unsigned MANY = 64;
+    double average[2];
+
+    for (int touch = 0; touch < 2; ++touch) {
+        m_apart = touch ? LENGTH : (LENGTH + PAGE);
+        open(0.01, 0);
+        bursts(100, 0, MANY);
+        mark();
+        uint64_t before = m_world.byte_ns();
+        bursts(100, 0, MANY);
+        average[touch] = (m_world.byte_ns() - before) / (100. * PERIOD);
+        EXPECT_LE(since_mark(&stats_t::budget_spent),
+                  0.0101 * since_mark(&stats_t::duration));
+    }
+    EXPECT_LE(average[1], 0.5 * average[0]);
+    EXPECT_GE(average[0], 0.5 * MANY * LENGTH) << "most is kept";
+    EXPECT_LE(regs(), 200u);
+}
+
+/* The helper has time for each of them, and the burst is long: memory comes
+ * first */
+TEST_F(test_join, long_bursts_are_not_joined_where_there_is_time)
+{
+    open(0.01, 1);
+    for (unsigned round = 0; round < 30; ++round) {
+        uint64_t start = now();
+        if (round == 20) {
+            mark();
+        }
+        for (unsigned i = 0; i < SLICES; ++i) {
+            use_slice(i, LENGTH, 500 * USEC);
+        }
+        run_until(start + PERIOD);
+    }
+    EXPECT_EQ(10 * SLICES, regs());
+}
+
+/* More slices than are joined at a time */
+TEST_F(test_join, many_slices)
+{
+    static constexpr unsigned MANY = 200;
+
+    bursts(30, 0, MANY);
+    mark();
+    bursts(10, 0, MANY);
+    EXPECT_EQ(10 * MANY, since_mark(&stats_t::hits));
+    EXPECT_LE(regs(), 10 * MANY / 10);
+    EXPECT_LE(m_world.bytes_peak(), MANY * LENGTH);
+}
+
+/* Entries of most uses are lost: the helper knows the burst by what was used, and
+ * not by what it is told */
+TEST_F(test_join, bursts_whose_entries_are_lost_are_not_parted)
+{
+    m_params.dq_size = 16;
+    recreate();
+    bursts(3 * LEARN, 0, 64);
+    mark();
+    bursts(20, 0, 64);
+    EXPECT_LE(regs(), 40u);
+}
+
+/* Whatever happens: bursts, single uses, uses at a time, pauses, unmaps and
+ * failures */
+TEST_F(test_join, at_random)
+{
+    std::vector<void*> used;
+    std::mt19937 random(1);
+
+    m_world.fail_each(100);
+    for (unsigned i = 0; i < 3000; ++i) {
+        unsigned what = random() % 100;
+        void *memh;
+
+        if (what < 40) {
+            burst(random() % 3, 1 + random() % SLICES);
+        } else if (what < 60) {
+            unsigned slice = random() % SLICES;
+            if (try_begin(buffer(0, slice * LENGTH), LENGTH, &memh, 0, NULL,
+                          context(1 + slice)) == UCS_OK) {
+                used.push_back(memh);
+            }
+        } else if ((what < 90) && !used.empty()) {
+            unsigned which = random() % used.size();
+            end(used[which]);
+            used.erase(used.begin() + which);
+        } else if ((what < 93) && used.empty()) {
+            unmap(buffer(0, (random() % SLICES) * LENGTH),
+                  (1 + random() % 2) * LENGTH);
+        } else {
+            run(random() % PERIOD);
+        }
+        ASSERT_LE(m_world.bytes_now(), (2 + used.size()) * (SLICES + 2) * LENGTH);
+        if (i % 50 == 0) {
+            validate();
+        }
+    }
+    while (!used.empty()) {
+        end(used.back());
+        used.pop_back();
+    }
+    m_world.fail_each(0);
+    run_until_asleep();
+    check_accounting(true);
+}
