@@ -23,6 +23,10 @@
  * helper does not give up by then, a use has to */
 #define PRESSED_TIME 1000000000
 
+/* Time without rounds counts for those that follow, up to so much, ns: a program
+ * that computes for long between its messages makes many of them at once. */
+#define ROUNDS_CREDIT 100000000
+
 /* The budget does not matter either while what was used lately takes more than
  * this part of the bound on bytes */
 #define PRESSED_SHARE(_bytes) ((_bytes) - ((_bytes) / 8))
@@ -106,7 +110,8 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_budget_spend(&rounds->budget, cost);
     now = pred_now(pred);
     if (!pred_spend_is_pressed(pred, now)) {
-        rounds->quiet_until = ucs_max(rounds->quiet_until, now) +
+        rounds->quiet_until = ucs_max(rounds->quiet_until,
+                                      pred_elapsed(ROUNDS_CREDIT, now)) +
                               ucs_rcache_pred_budget_pause(&rounds->budget,
                                                            cost);
     }

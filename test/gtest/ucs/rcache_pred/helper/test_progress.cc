@@ -51,6 +51,25 @@ TEST_F(test_progress, progress_lets_go_within_a_bound_of_the_node)
     ucs_rcache_pred_node_leave(node);
 }
 
+/* Rounds that a program could not make while it computed it makes once it
+ * communicates. Otherwise the budget would allow one of them in milliseconds,
+ * and what the others should have given up would stay registered until the
+ * program has computed again. */
+TEST_F(test_progress, rounds_after_computation_make_up_for_it)
+{
+    m_params.budget = 0.01;
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    m_world.set_tick(200);
+    for (unsigned i = 0; i < 5; ++i) {
+        compute_until(now() + 200 * MSEC);
+        for (unsigned j = 0; j < 10; ++j) {
+            use(buffer(10 * i + j), 64 * KB);
+        }
+    }
+    EXPECT_LE(m_world.num_live(), 5u) << "of 50; without that, 41";
+    EXPECT_LE(stats().budget_spent, 0.01 * stats().duration);
+}
+
 TEST_F(test_progress, progress_leaves_the_thread_nothing)
 {
     create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
