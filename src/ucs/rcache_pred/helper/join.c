@@ -48,6 +48,7 @@ typedef struct {
     unsigned                 count;
     ucs_rcache_pred_region_t *leader;         /* The one that is used first */
     ucs_rcache_pred_range_t  range;           /* All of them */
+    size_t                   length;          /* Sum of their lengths */
     ucs_rcache_pred_time_t   begins[2];       /* The first and the last begin of
                                                  their last uses */
     ucs_rcache_pred_time_t   expected[2];     /* Likewise, of their next ones.
@@ -168,6 +169,7 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
     }
 
     slices->range    = ucs_rcache_pred_range_hull(&slices->range, &range);
+    slices->length     += ucs_rcache_pred_range_length(&range);
     slices->apart_time += (region->num_joined > 0) ? region->apart_time :
                                                      (times.reg + times.dereg);
     slices->num_joined += ucs_max(region->num_joined, 1u);
@@ -290,18 +292,39 @@ static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
     return 1;
 }
 
-/* Let the leader stand for all slices */
-static void slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
+/* Whether all slices are still what they were when they were added: memory may
+ * be unmapped at any time. Under lock. */
+static int is_unchanged(const slices_t *slices)
+{
+    size_t length = 0;
+    ucs_rcache_pred_range_t range;
+    unsigned i;
+
+    for (i = 0; i < slices->count; ++i) {
+        if (slices->regions[i]->stale) {
+            return 0;
+        }
+
+        range   = ucs_rcache_pred_region_expected(slices->regions[i]);
+        length += ucs_rcache_pred_range_length(&range);
+    }
+
+    return length == slices->length;
+}
+
+/* Let the leader stand for all slices. @return whether it does. */
+static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
 {
     ucs_rcache_pred_region_t *leader = slices->leader;
     unsigned access                  = leader->recent_access;
     unsigned i;
 
-    for (i = 0; i < slices->count; ++i) {
-        pred_dequeue(pred, slices->regions[i]);
+    pred_lock(pred);
+    if (!is_unchanged(slices)) {
+        pred_unlock(pred);
+        return 0;
     }
 
-    pred_lock(pred);
     if (leader->num_joined == 0) {
         leader->own = ucs_rcache_pred_region_expected(leader);
     }
@@ -319,6 +342,7 @@ static void slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
     pred_unlock(pred);
 
     for (i = 0; i < slices->count; ++i) {
+        pred_dequeue(pred, slices->regions[i]);
         slices->regions[i]->num_joined = 0;
         slices->regions[i]->span       = 0;
         slices->regions[i]->burst      = 0;
@@ -332,6 +356,7 @@ static void slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
     leader->num_joined = slices->num_joined;
     leader->join_doubt = 0;
     ucs_rcache_pred_region_add_recent(leader, &slices->range, access, 0);
+    return 1;
 }
 
 int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
@@ -358,7 +383,8 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     }
 
     pred_range_times(pred, region->domain, &slices.range, &times);
-    if (!slices_spend(pred, &slices, &times, now)) {
+    if (!slices_spend(pred, &slices, &times, now) ||
+        !slices_join(pred, &slices)) {
         return 0;
     }
 
@@ -366,7 +392,6 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
               region->domain->name, slices.count,
               ucs_rcache_pred_range_length(&slices.range),
               (void*)slices.range.start, slices_span(&slices) / 1e6);
-    slices_join(pred, &slices);
     pred_expect_end(pred, now, slices.leader->forecast.period);
     pred_enqueue_registration(pred, slices.leader, slices.deadline, &times);
     for (i = 0; i < slices.count; ++i) {
