@@ -1130,13 +1130,13 @@ run "several contexts" managed 1 $rig -- env LD_PRELOAD="$preload" "$apps/contex
 # Slices of an array, which the library registers together where that is a gain, and
 # in any of its modes: the program checks every byte
 for kind in segments faces panels parts; do
-    run "slices, $kind" job 3 "$apps/slices" --kind $kind --size 2m --iters 20 \
+    run "slices, $kind" job 3 "$apps/slices" --kind $kind --iters 20 \
         --compute 5
 done
 run "slices, whatever it costs" with BUDGET=inf with HELPER=aggressive \
     job 2 "$apps/slices" --iters 40 --compute 5
 run "slices, room for some of them" with MAX_PINNED=3M \
-    job 2 "$apps/slices" --size 4m --iters 20 --compute 5
+    job 2 "$apps/slices" --iters 20 --compute 5
 
 run "integrity, 2 ranks of 4 threads" job 2 "$apps/integrity" --threads 4
 run "integrity, progress does the helper's work" \
