@@ -612,8 +612,8 @@ static void try_local_pins(app_t *app)
 }
 
 /* Memory is exposed to the byte, also where one region has two parts of it, and
- * more of it than can be counted is none. A request may be freed after its
- * worker */
+ * more of it than can be counted is none. What is put may be elements of a
+ * datatype. A request may be freed after its worker */
 static void try_edges(app_t *app)
 {
     size_t edge               = 64;
@@ -631,6 +631,7 @@ static void try_edges(app_t *app)
     uint8_t *memory, *buffer;
     ucp_fh_mem_h first, second;
     void *late;
+    int i;
 
     memory = aligned_alloc(app->bucket, 2 * app->bucket);
     buffer = calloc(2, app->bucket);
@@ -663,6 +664,19 @@ static void try_edges(app_t *app)
     expect(app, "flush", flush(&w), UCS_OK);
     expect(app, "edge", (memory[part - 1] == 0) && (memory[part] == 1) ?
                                 UCS_OK : UCS_ERR_IO_ERROR, UCS_OK);
+
+    /* The second one is a hit on what the first one has written */
+    memset(buffer, 2, part);
+    for (i = 0; i < 2; ++i) {
+        expect(app, "put of elements",
+               wait_for(&w, ucp_fh_put_nbx(w.worker, app->rank, buffer,
+                                           part / edge, (uintptr_t)memory,
+                                           &edges)), UCS_OK);
+        memset(buffer, 3, part);
+    }
+    expect(app, "flush", flush(&w), UCS_OK);
+    expect(app, "elements", (memory[0] == 3) && (memory[part - 1] == 3) ?
+                                    UCS_OK : UCS_ERR_IO_ERROR, UCS_OK);
 
     check(ucp_fh_unexpose(first), "unexpose");
     check(ucp_fh_unexpose(second), "unexpose");

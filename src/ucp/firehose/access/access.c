@@ -122,6 +122,16 @@ static void look_after_others(ucp_fh_way_t *way)
     }
 }
 
+/* Whether UCP may be handed a write as the program describes it. UCX 1.13 takes the
+ * elements of a put for bytes, whatever the datatype */
+static int is_plain_write(const access_t *access,
+                          const ucp_request_param_t *param)
+{
+    return (access->length > 0) && ucp_fh_is_write(access->kind, param) &&
+           ((access->kind != UCP_FH_OP_PUT) ||
+            (access->count == access->length));
+}
+
 /* @return a key with which an access may be posted without asking the table, or
  *         NULL, see held.h */
 static ucp_rkey_h find_held(ucp_fh_way_t *way, const access_t *access,
@@ -129,8 +139,7 @@ static ucp_rkey_h find_held(ucp_fh_way_t *way, const access_t *access,
 {
     ucp_fh_link_t *link = &way->worker->fh->links[way->peer.slot];
 
-    if (way->worker->is_multi || (access->length == 0) ||
-        !ucp_fh_is_write(access->kind, param) ||
+    if (way->worker->is_multi || !is_plain_write(access, param) ||
         (atomic_load_explicit(&link->status, memory_order_relaxed) != UCS_OK)) {
         return NULL;
     }
