@@ -688,6 +688,53 @@ static void try_edges(app_t *app)
     free(memory);
 }
 
+static void count_call(void *request, ucs_status_t status, void *user_data)
+{
+    ++*(int*)user_data;
+}
+
+/* No callback is called for a request that is freed before it ends. An operation that
+ * is a miss has not ended, unless the library's thread goes on with it */
+static void try_freed(app_t *app)
+{
+    int num_calls             = 0;
+    worker_t w                = {.app = app};
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send      = count_call,
+        .user_data    = &num_calls
+    };
+    ucp_fh_mem_h mem;
+    uint8_t *memory;
+    void *request;
+    int i;
+
+    if (app->is_shared) {
+        return;
+    }
+
+    memory = aligned_alloc(app->bucket, app->bucket);
+    open_worker(&w);
+    for (i = 0; i < 2; ++i) {
+        check(ucp_fh_expose(app->fh, memory, app->bucket, &mem), "expose");
+        request = ucp_fh_put_nbx(w.worker, app->rank, &i, sizeof(i),
+                                 (uintptr_t)memory, &param);
+        expect(app, "miss", UCS_PTR_IS_PTR(request) ? UCS_OK : UCS_ERR_LAST,
+               UCS_OK);
+        if (i == 0) {
+            ucp_fh_request_free(request);
+        } else {
+            expect(app, "put", wait_for(&w, request), UCS_OK);
+        }
+        expect(app, "flush", flush(&w), UCS_OK);
+        expect(app, "calls", (num_calls == i) ? UCS_OK : UCS_ERR_LAST, UCS_OK);
+        check(ucp_fh_unexpose(mem), "unexpose");
+    }
+    close_worker(&w);
+    free(memory);
+}
+
 /* Beside what is exposed, and what is pinned for this process, nothing is mapped
  * in the same buckets */
 static void try_holes(app_t *app)
@@ -1015,6 +1062,7 @@ static int run(app_t *app)
         try_remote_pins(app);
         try_local_pins(app);
         try_edges(app);
+        try_freed(app);
         try_holes(app);
     }
     if (app->damages && (app->rank == app->procs - 1)) {

@@ -106,13 +106,13 @@ static unsigned set_flag(ucp_fh_op_t *op, unsigned flag)
     return atomic_fetch_or_explicit(&op->state, flag, memory_order_acq_rel);
 }
 
-/* Tell the program. The operation may be gone afterwards */
-static void tell(ucp_fh_op_t *op)
+/* Tell the program, if it wants to be told. The operation may be gone
+ * afterwards */
+static void tell(ucp_fh_op_t *op, int is_wanted)
 {
-    if (op->has_callback) {
+    if (op->has_callback && is_wanted) {
         op->callback(to_request(op),
-                     atomic_load_explicit(&op->result,
-                                              memory_order_relaxed),
+                     atomic_load_explicit(&op->result, memory_order_relaxed),
                      op->user_data);
     }
 
@@ -133,9 +133,17 @@ static int is_last_part(ucp_fh_op_t *op)
 
 void ucp_fh_op_end_part(ucp_fh_op_t *op)
 {
+    int is_freed;
+
     if (!is_last_part(op)) {
         return;
     }
+
+    /* Before there is a result: a program that has seen it may free the request, and
+     * is told nevertheless. Relaxed: if another thread frees it just now, either is
+     * right */
+    is_freed = atomic_load_explicit(&op->state, memory_order_relaxed) &
+               UCP_FH_OP_FREED;
 
     /* Release: a program that polls the result finds what was read */
     atomic_store_explicit(&op->result,
@@ -143,7 +151,7 @@ void ucp_fh_op_end_part(ucp_fh_op_t *op)
                                                memory_order_relaxed),
                           memory_order_release);
     if (set_flag(op, UCP_FH_OP_ENDED) & UCP_FH_OP_RETURNED) {
-        tell(op);
+        tell(op, !is_freed);
     }
 }
 

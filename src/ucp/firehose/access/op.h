@@ -24,7 +24,8 @@ enum {
     UCP_FH_OP_RETURNED = UCS_BIT(0), /**< The program knows of it */
     UCP_FH_OP_ENDED    = UCS_BIT(1), /**< It has a result */
     UCP_FH_OP_TOLD     = UCS_BIT(2), /**< Its callback has been called, if there
-                                          is one: the library is done with it */
+                                          is one and the program had not freed it
+                                          before: the library is done with it */
     UCP_FH_OP_FREED    = UCS_BIT(3)  /**< The program has freed it */
 };
 

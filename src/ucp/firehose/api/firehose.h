@@ -376,8 +376,9 @@ ucs_status_ptr_t ucp_fh_flush_nbx(ucp_fh_worker_h worker,
  *  @return UCS_INPROGRESS if it has not; UCS_OK, or its error. */
 ucs_status_t ucp_fh_request_check_status(void *request);
 
-/** Free a request, at once if it has completed, else when it does. This function
- *  and ucp_fh_request_check_status() may be called by the threads that may use the
+/** Free a request, at once if it has completed, else when it does; then no callback
+ *  is called for it, as by ucp_request_free(). This function and
+ *  ucp_fh_request_check_status() may be called by the threads that may use the
  *  worker. */
 void ucp_fh_request_free(void *request);
 
