@@ -46,7 +46,11 @@ int ucp_fh_worker_is_busy(ucp_fh_worker_h worker)
  *         them, one at a time */
 static int is_quick(ucp_fh_worker_h worker)
 {
-    if (worker->is_multi || (worker->num_quick == MAX_QUICK) ||
+    if (worker->is_multi) {
+        return 0; /* Several threads may be here */
+    }
+
+    if ((worker->num_quick == MAX_QUICK) ||
         !ucs_list_is_empty(&worker->unposted) ||
         !ucs_list_is_empty(&worker->flushes)) {
         worker->num_quick = 0;
