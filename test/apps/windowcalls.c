@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define SIZE   (8ul << 20)
+#define BUCKET (256ul << 10) /* The largest that the library chooses */
 #define LONG   (300ul << 10) /* Some buckets */
 #define OFFSET 5000ul        /* Of the window in its memory */
 
@@ -28,6 +29,7 @@ typedef struct {
     ucp_mem_h     memh;
     ucp_rkey_h    rkey;
     char          *window;
+    size_t        size;   /* Of the window */
     char          *out;
     char          *in;
     int           calls;  /* Of callbacks */
@@ -247,7 +249,7 @@ static void map(calls_t *c)
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
                       UCP_MEM_MAP_PARAM_FIELD_LENGTH,
         .address    = c->window,
-        .length     = SIZE
+        .length     = c->size
     };
     ucp_mem_attr_t attr = {
         .field_mask = UCP_MEM_ATTR_FIELD_ADDRESS | UCP_MEM_ATTR_FIELD_LENGTH
@@ -257,7 +259,7 @@ static void map(calls_t *c)
 
     check_status(ucp_mem_map(c->context, &params, &c->memh), "ucp_mem_map");
     check_status(ucp_mem_query(c->memh, &attr), "ucp_mem_query");
-    check(c, (attr.address <= (void*)c->window) && (attr.length >= SIZE),
+    check(c, (attr.address <= (void*)c->window) && (attr.length >= c->size),
           "ucp_mem_query");
     check_status(ucp_rkey_pack(c->context, c->memh, &packed, &length),
                  "ucp_rkey_pack");
@@ -314,7 +316,9 @@ static void destroy(calls_t *c)
 static void usage(void)
 {
     printf("usage: windowcalls [options]\n"
-           "  --rounds N  windows, one after the other in the same place (3)\n");
+           "  --rounds N    windows, one after the other in the same place (3)\n"
+           "  --wide BYTES  one more window, in whole buckets of 256k, all of which is\n"
+           "                written to before a callback does so; 0: none (0)\n");
 }
 
 /* @return how often the thread in a folder of /proc has gone to sleep, if it is
@@ -368,11 +372,61 @@ static void check_idle(calls_t *c)
           "the sleep of Firehose's thread");
 }
 
+/* A get has ended, and puts something elsewhere */
+static void put_next(void *request, ucs_status_t status, void *user_data)
+{
+    calls_t *c = user_data;
+
+    ++c->calls;
+    *(uint64_t*)c->out = 1;
+    check(c, ucp_put_nbi(c->ep, c->out, 8, at(c, c->size - BUCKET), c->rkey) >= 0,
+          "a put of a callback");
+}
+
+/* Write to all of a window but its last bucket, more than once and without a flush.
+ * A callback of UCP can put to that nevertheless */
+static void fill_and_call_back(calls_t *c, size_t size)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send      = put_next,
+        .user_data    = c
+    };
+    char *memory = aligned_alloc(BUCKET, size);
+    int pass;
+    size_t i;
+
+    memset(memory, 0, size);
+    c->window = memory;
+    c->size   = size;
+    map(c);
+    for (pass = 0; pass < 3; ++pass) {
+        for (i = 0; i < size - BUCKET; i += BUCKET) {
+            check(c, ucp_put_nbi(c->ep, c->out, 8, at(c, i), c->rkey) >= 0,
+                  "a put to a bucket");
+            progress(c);
+        }
+    }
+    wait(c, ucp_get_nbx(c->ep, c->in, 8, at(c, 0), c->rkey, &param), 1,
+         "a get that puts");
+    flush(c);
+    check(c, *(uint64_t*)(c->window + size - BUCKET) == 1,
+          "what a callback put");
+    unmap(c);
+    free(memory);
+}
+
 int main(int argc, char **argv)
 {
     static const size_t offsets[] = {0, 60001, 1 << 20, SIZE - LONG};
     int rounds                    = 3;
-    const app_option_t options[]  = {{"rounds", .count = &rounds}, {NULL}};
+    size_t wide                   = 0;
+    const app_option_t options[]  = {
+        {"rounds", .count = &rounds},
+        {"wide", .size = &wide},
+        {NULL}
+    };
     calls_t c                     = {};
     char *memory;
     unsigned i;
@@ -382,6 +436,7 @@ int main(int argc, char **argv)
     c.out     = malloc(SIZE);
     c.in      = malloc(SIZE);
     c.window  = memory + OFFSET - ((uintptr_t)(memory + OFFSET) % 8);
+    c.size    = SIZE;
     the_calls = &c;
     memset(memory, 0, SIZE + 2 * OFFSET);
     make(&c);
@@ -400,6 +455,9 @@ int main(int argc, char **argv)
         check(&c, ucp_put_nbi(c.ep, c.out, 8, at(&c, 1 << 20), c.rkey) >= 0,
               "a put that is not flushed");
         unmap(&c);
+    }
+    if (wide > 0) {
+        fill_and_call_back(&c, wide);
     }
     check_idle(&c);
     destroy(&c);

@@ -1092,6 +1092,11 @@ window_tests()
             OMPI_COMM_WORLD_RANK=0 UCX_TLS=cma,tcp LD_PRELOAD="$preload" \
             "$apps/windowcalls"
     done
+    # The window has a bucket more than there are firehoses
+    [ -z "$suite" ] && run "windows, a miss in a callback" with FIREHOSE_M=32M \
+        through_firehose $all managed 1 $rig -- env OMPI_COMM_WORLD_SIZE=1 \
+        OMPI_COMM_WORLD_RANK=0 NATIVE_ONE_SIDED=0 UCX_TLS=cma,tcp \
+        LD_PRELOAD="$preload" "$apps/windowcalls" --rounds 1 --wide 33024k
     for mode in 0 1 2; do
         run "windows, threads that wait for each other, mode $mode" \
             with FIREHOSE_M=512K through_firehose 67633152 managed 1 $rig -- \

@@ -35,8 +35,6 @@ typedef struct ucp_win_way {
     ucs_list_link_t unflushed; /**< Pieces that something was begun through,
                                     which no flush covers yet */
     uint32_t        num_unflushed;
-    uint64_t        num_missed; /**< ucp_fh_peer_t::num_missed when the library
-                                     began a flush last */
     ucs_list_link_t flushing;  /**< Pieces that a flush of the library covers,
                                     which is under way if is_flushing is set */
     int             is_flushing;

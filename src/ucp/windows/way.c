@@ -325,6 +325,14 @@ static const ucp_fh_peer_t *get_peer(const ucp_win_way_t *way)
                          link)->request.peer;
 }
 
+/* Under ucp_fh::lock. @return how many pieces the library leaves unflushed. Half of
+ * the firehoses are left to operations that callbacks of UCP begin: they cannot wait
+ * for a flush, which needs the progress that has called them */
+static uint32_t get_most(const ucp_fh_peer_t *peer)
+{
+    return ucs_max(MIN_UNFLUSHED, ucs_min(peer->limit / 2, UCP_FH_MAX_LENT));
+}
+
 /* Under ucp_fh::lock */
 static int is_due(const ucp_win_way_t *way)
 {
@@ -336,9 +344,7 @@ static int is_due(const ucp_win_way_t *way)
 
     peer = get_peer(way);
     return ucp_fh_peer_is_wanted(peer) ||
-           ((way->num_unflushed >= MIN_UNFLUSHED) &&
-            ucp_fh_peer_has_lent_much(peer, way->num_unflushed,
-                                      way->num_missed));
+           (way->num_unflushed >= get_most(peer));
 }
 
 void ucp_win_way_flush_if_due(ucp_win_way_t *way)
@@ -355,7 +361,6 @@ void ucp_win_way_flush_if_due(ucp_win_way_t *way)
     ucp_fh_lock(fh);
     begins = is_due(way);
     if (begins) {
-        way->num_missed = get_peer(way)->num_missed;
         ucs_list_splice_tail(&way->flushing, &way->unflushed);
         ucs_list_head_init(&way->unflushed);
         way->num_unflushed = 0;

@@ -21,8 +21,8 @@
 void ucp_fh_flush_later(ucp_fh_piece_t *piece);
 
 /** @return whether a way is to be flushed now: a request waits for its peer's
- *          firehoses, the peer wants some back, or half of them are not
- *          flushed. Under ucp_fh::lock. */
+ *          firehoses, the peer wants some back, or the way has much of them, see
+ *          ucp_fh_peer_has_lent_much(). Under ucp_fh::lock. */
 int ucp_fh_flush_is_due(const ucp_fh_way_t *way);
 
 /** Begin to flush a way, unless that is under way. Without lock. */
