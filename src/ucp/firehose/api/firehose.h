@@ -253,7 +253,10 @@ ucs_status_t ucp_fh_partial_pin_local(ucp_fh_h fh, const void *address,
 
 /**
  * Get firehoses on memory of a peer (GASNet: firehose_remote_pin()). Puts and
- * gets there are hits until they are released.
+ * gets there are hits until they are released. Firehoses that were written
+ * through are in use until a flush, which a worker begins by itself only while it
+ * is progressed (see ucp_fh_worker_create()): a thread that waits for a pin
+ * flushes before that, or progresses its workers meanwhile.
  *
  * @return As ucp_fh_pin_local(), but UCS_ERR_EXCEEDS_LIMIT if the peer does not
  *         give so many firehoses; UCS_ERR_INVALID_ADDR if the memory is not
