@@ -170,19 +170,12 @@ void ucp_fh_query(ucp_fh_h fh, ucp_fh_stats_t *stats)
 /* Tell all peers that this process ends */
 static void say_goodbye(ucp_fh_t *fh)
 {
-    ucp_fh_parcel_t *parcel;
     uint32_t i;
 
     ucp_fh_lock(fh);
     for (i = 0; i < fh->num_procs; ++i) {
-        if ((fh->links[i].ep == NULL) || (fh->links[i].status != UCS_OK)) {
-            continue;
-        }
-
-        parcel = ucp_fh_parcel_make(fh, i, UCP_FH_MESSAGE_BYE,
-                                    sizeof(ucp_fh_header_t));
-        if (parcel != NULL) {
-            ucp_fh_outbox_post(fh, parcel);
+        if (fh->links[i].status == UCS_OK) {
+            ucp_fh_peer_bye(fh, i);
         }
     }
     ucp_fh_unlock(fh);
@@ -270,6 +263,7 @@ void ucp_fh_finalize(ucp_fh_h fh)
     free_mems(fh);
     for (i = 0; i < fh->num_procs; ++i) {
         free(fh->links[i].address);
+        free(fh->links[i].bye);
     }
     cleanup_fields(fh);
 }

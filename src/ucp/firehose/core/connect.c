@@ -90,10 +90,16 @@ static ucs_status_t set_link(ucp_fh_t *fh, const ucp_fh_address_t *head,
     ucp_fh_link_t *link = &fh->links[head->index];
     ucs_status_t status;
 
+    link->bye = ucp_fh_parcel_make(fh, head->index, UCP_FH_MESSAGE_BYE,
+                                   sizeof(ucp_fh_header_t));
+    if (link->bye == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
     if (fh->says_hello) {
         status = say_hello(fh, head->index);
         if (status != UCS_OK) {
-            return status;
+            goto err_free_bye;
         }
     }
 
@@ -106,6 +112,11 @@ static ucs_status_t set_link(ucp_fh_t *fh, const ucp_fh_address_t *head,
     fh->has_mail  = 1; /* It may have asked for something already */
     ucp_fh_remote_set_limit(&fh->remote, head->index, head->share);
     return UCS_OK;
+
+err_free_bye:
+    free(link->bye);
+    link->bye = NULL;
+    return status;
 }
 
 static ucs_status_t connect_to(ucp_fh_t *fh, const ucp_fh_address_t *head)

@@ -5,6 +5,7 @@
  */
 
 #include "inbox.h"
+#include "outbox.h"
 #include "peer.h"
 
 #include <stdlib.h>
@@ -72,30 +73,45 @@ static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
     }
 }
 
-/* @return a copy of a message, whose peer is known; NULL if it cannot be told
- *         whose it is */
-static ucp_fh_parcel_t *
-copy_message(ucp_fh_t *fh, const void *data, size_t length)
+/* There is no memory for a message. Its peer would wait for what follows from it.
+ * Under lock */
+static void lose(ucp_fh_t *fh, const ucp_fh_header_t *header)
 {
-    const ucp_fh_header_t *header;
-    ucp_fh_parcel_t *parcel;
+    const ucp_fh_link_t *link = &fh->links[header->sender];
 
-    parcel = malloc(sizeof(*parcel) + length);
-    if (parcel == NULL) {
-        return NULL;
+    if ((link->ep != NULL) && (header->cookie == link->cookie)) {
+        ucp_fh_peer_give_up(fh, header->sender, UCS_ERR_NO_MEMORY);
+        ucp_fh_wake(fh); /* Not here, in a callback of UCP */
     }
+}
 
-    parcel->fh     = fh;
-    parcel->length = length;
-    memcpy(parcel->data, data, length);
-    header = ucp_fh_message_header(parcel->data, length);
-    if ((header == NULL) || (header->sender >= fh->num_procs)) {
-        free(parcel);
-        return NULL;
+/* @return a copy of a message, or NULL if there is no memory */
+static ucp_fh_parcel_t *copy_message(ucp_fh_t *fh, uint32_t slot,
+                                     const void *data, size_t length)
+{
+    ucp_fh_parcel_t *parcel = malloc(sizeof(*parcel) + length);
+
+    if (parcel != NULL) {
+        parcel->fh     = fh;
+        parcel->slot   = slot;
+        parcel->length = length;
+        memcpy(parcel->data, data, length);
     }
-
-    parcel->slot = header->sender;
     return parcel;
+}
+
+/* @return whether it can be told whose a message is: *@a header is what it begins
+ *         with. The message may be at any address */
+static int read_header(const ucp_fh_t *fh, const void *data, size_t length,
+                       ucp_fh_header_t *header)
+{
+    if (length < sizeof(*header)) {
+        return 0;
+    }
+
+    memcpy(header, data, sizeof(*header));
+    return (ucp_fh_message_header(header, length) != NULL) &&
+           (header->sender < fh->num_procs);
 }
 
 ucs_status_t
@@ -104,16 +120,22 @@ ucp_fh_inbox_receive(void *arg, const void *header, size_t header_length,
 {
     ucp_fh_t *fh            = arg;
     ucp_fh_parcel_t *parcel = NULL;
+    ucp_fh_header_t head;
+    int is_ours;
 
     /* A rendezvous is none of ours: what there is of it is a description
      * only */
-    if (!(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)) {
-        parcel = copy_message(fh, data, length);
+    is_ours = !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) &&
+              read_header(fh, data, length, &head);
+    if (is_ours) {
+        parcel = copy_message(fh, head.sender, data, length);
     }
 
     ucp_fh_lock(fh);
     if (parcel != NULL) {
         receive(fh, parcel);
+    } else if (is_ours) {
+        lose(fh, &head);
     } else {
         ++fh->num_damaged;
     }

@@ -64,6 +64,24 @@ void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status)
     }
 }
 
+void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot)
+{
+    ucp_fh_link_t *link = &fh->links[slot];
+
+    if (link->bye != NULL) {
+        ucp_fh_outbox_post(fh, link->bye);
+        link->bye = NULL;
+    }
+}
+
+void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot, ucs_status_t status)
+{
+    if (fh->links[slot].status == UCS_OK) {
+        ucp_fh_peer_fail(fh, slot, status);
+        ucp_fh_peer_bye(fh, slot);
+    }
+}
+
 void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what)
 {
     if (fh->links[slot].status != UCS_OK) {
@@ -73,7 +91,7 @@ void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what)
     ++fh->num_damaged;
     ucs_error("firehose: process %u has sent %s; it is not heard any more",
               slot, what);
-    ucp_fh_peer_fail(fh, slot, UCS_ERR_UNREACHABLE);
+    ucp_fh_peer_give_up(fh, slot, UCS_ERR_UNREACHABLE);
 }
 
 void ucp_fh_peer_error(void *arg, ucp_ep_h ep, ucs_status_t status)

@@ -20,6 +20,14 @@
  */
 void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status);
 
+/** Post the last message to a peer, if it may have others: this process ends, or
+ *  gives it up. Under ucp_fh::lock; ucp_fh_settle() has to follow. */
+void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot);
+
+/** This process cannot go on with a peer. As ucp_fh_peer_fail(), and the peer is
+ *  told, so that it does not wait for what does not come. */
+void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot, ucs_status_t status);
+
 /** A peer has sent what is not understood: that is its end for this process.
  *  Under ucp_fh::lock. */
 void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what);

@@ -93,6 +93,9 @@ typedef struct ucp_fh_link {
     uint32_t        num_inbox;
     ucs_list_link_t sent;     /**< Messages to it that it has not answered */
     ucp_fh_peer_arg_t peer_arg; /**< Of its endpoint. As @a ep */
+    ucp_fh_parcel_t *bye;     /**< The last message to it, which needs no memory
+                                   that way when there is none; NULL: it has been
+                                   posted, or the peer is not connected */
 } ucp_fh_link_t;
 
 
