@@ -71,6 +71,7 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
     ucs_rcache_pred_t *pred       = use->domain->pred;
     ucs_rcache_pred_range_t range = use->range;
     unsigned access               = use->access;
+    ucs_rcache_pred_range_t joint;
     ucs_status_t status;
 
     old->memh  = NULL;
@@ -95,36 +96,43 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
         *old    = pred_take_handle(pred, use->region);
     }
 
-    range = with_joined(pred, use->region, &range);
-    ucs_rcache_pred_region_claim(&pred->table, use->region, &range,
+    joint      = with_joined(pred, use->region, &range);
+    use->joint = (ucs_rcache_pred_range_length(&joint) >
+                  ucs_rcache_pred_range_length(&range));
+    ucs_rcache_pred_region_claim(&pred->table, use->region, &joint,
                                  access | use->region->recent_access);
     return UCS_OK;
 }
 
 /* Register a claimed region for which room was taken. As long as the system
- * refuses that, deregister idle regions and try again. Without the lock. */
+ * refuses that, deregister idle regions that are needed later than the deadline
+ * and try again. Without the lock. */
 static ucs_status_t register_try(ucs_rcache_pred_t *pred,
                                  pred_handle_t *handle, unsigned flags,
+                                 ucs_rcache_pred_time_t deadline,
                                  ucs_rcache_pred_time_t *end_p)
 {
     ucs_status_t status;
 
     do {
         status = pred_register(handle, UCS_RCACHE_PRED_BY_USE, flags, end_p);
-    } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, 0));
+    } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, deadline));
 
     return status;
 }
 
-/* Let a claimed region have no more memory and access than the use needs.
- * Without the lock. */
-static void claim_narrow(const pred_use_t *use)
+/* Let a claimed region have no more memory and access than the use needs, after
+ * more was refused. If that was for lack of room, slices stay joined: there may
+ * be room the next time. Without the lock. */
+static void claim_narrow(const pred_use_t *use, ucs_status_t status)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
 
     pred_lock(pred);
     use->region->access = use->access;
-    ucs_rcache_pred_region_part(use->region);
+    if (status != UCS_ERR_EXCEEDS_LIMIT) {
+        ucs_rcache_pred_region_part(use->region);
+    }
     ucs_rcache_pred_region_set_range(&pred->table, use->region, &use->range);
     pred_unlock(pred);
 }
@@ -152,10 +160,12 @@ static int is_narrower(const pred_use_t *use, ucs_status_t status)
 /*
  * Take room for a claimed region, and register it. Without the lock.
  *
- * @param [out] handle  Handle of the region, if it was registered.
- * @param [out] end_p   When the attempt ended.
+ * @param [in]  deadline  What is given up for that, as in @ref pred_reserve.
+ * @param [out] handle    Handle of the region, if it was registered.
+ * @param [out] end_p     When the attempt ended.
  */
 static ucs_status_t claim_try(const pred_use_t *use, unsigned flags,
+                              ucs_rcache_pred_time_t deadline,
                               pred_handle_t *handle,
                               ucs_rcache_pred_time_t *end_p)
 {
@@ -166,12 +176,12 @@ static ucs_status_t claim_try(const pred_use_t *use, unsigned flags,
     *handle = pred_region_handle(use->region);
     room    = pred_reservation(pred, handle->start, handle->length,
                                PRED_PART_WHOLE);
-    if (!pred_reserve(pred, &room, 0)) {
+    if (!pred_reserve(pred, &room, deadline)) {
         *end_p = pred_now(pred);
         return UCS_ERR_EXCEEDS_LIMIT;
     }
 
-    status = register_try(pred, handle, flags, end_p);
+    status = register_try(pred, handle, flags, deadline, end_p);
     if (status != UCS_OK) {
         pred_bound_give(pred, &room);
     }
@@ -186,13 +196,17 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
     unsigned flags = use->flags | use->region->access;
     ucs_status_t status;
 
-    status = claim_try(use, flags | quiet, handle, end_p);
+    /* Nothing is given up for slices that are not used yet, and no other
+     * process is asked to: no use is expected later than never */
+    status = claim_try(use, flags | quiet,
+                       use->joint ? UCS_RCACHE_PRED_TIME_INF : 0, handle,
+                       end_p);
     if (is_narrower(use, status)) {
         /* The memory may not allow any more what earlier uses needed, and there
          * may not be room for what other regions had registered */
         flags = use->flags;
-        claim_narrow(use);
-        status = claim_try(use, flags | quiet, handle, end_p);
+        claim_narrow(use, status);
+        status = claim_try(use, flags | quiet, 0, handle, end_p);
     }
 
     if (is_refused(status) && (status != UCS_ERR_EXCEEDS_LIMIT) &&
@@ -201,7 +215,7 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
         /* The flags of the attempts so far say that a failure is not logged. A
          * use that does not go on in pieces has to fail as its own flags say:
          * try once more with these alone. */
-        status = claim_try(use, flags, handle, end_p);
+        status = claim_try(use, flags, 0, handle, end_p);
     }
 
     return status;

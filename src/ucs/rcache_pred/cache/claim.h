@@ -47,6 +47,9 @@ typedef struct pred_use {
                                                   memory would still be
                                                   registered. Set by
                                                   pred_claim() */
+    int                             joint;   /**< Not 0: slices that the use does
+                                                  not need are to be registered
+                                                  with it. Set by pred_claim() */
     unsigned                        result;  /**< UCS_RCACHE_PRED_RESULT_* */
     uint64_t                        id;      /**< Generation of the region; 0:
                                                   there is no region */

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <random>
+#include <unistd.h>
 #include <vector>
 
 /* Slices that touch each other: one array, so many slices of 10 pages, which are
@@ -368,6 +369,48 @@ TEST_F(test_join, first_use_registers_itself_where_there_is_no_room)
     end(other);
 }
 
+/* Likewise if the bound is one of the node: nothing is given up for slices that
+ * are not used yet, and they are registered together again once there is room */
+TEST_F(test_join, first_use_gives_up_nothing_within_a_bound_of_the_node)
+{
+    ucs_rcache_pred_node_params_t params = {
+        .max_bytes       = 64 * MB,
+        .max_regions     = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
+        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
+    };
+    size_t rest = params.max_bytes - params.reserve - 5 * LENGTH;
+    ucs_rcache_pred_node_t *node;
+
+    ASSERT_EQ(UCS_OK,
+              test_node_join_as(&params, 0x6a6f696eul << 32 | getpid(),
+                                ucs_rcache_pred_procid_self(), &node));
+    m_params.node = node;
+    recreate();
+    bursts(LEARN);
+    run(3 * PERIOD);
+    for (unsigned i = 0; i < 60; ++i) {
+        uint64_t start = now();
+        use(buffer(1), rest, USEC, context(SLICES + 1));
+        run_until(start + 20 * USEC);
+    }
+    ASSERT_EQ(1u, m_world.num_live_at(buffer(1))) << "its period is too short";
+
+    mark();
+    void *memh = begin(buffer(0, 3 * LENGTH), LENGTH, 0, NULL, context(4));
+    EXPECT_EQ(LENGTH, m_world.get(memh).length);
+    EXPECT_EQ(0u, since_mark(&stats_t::evictions));
+    EXPECT_EQ(0u, since_mark(&stats_t::refused));
+    end(memh);
+
+    run(3 * PERIOD);
+    memh = begin(buffer(0, 3 * LENGTH), LENGTH, 0, NULL, context(4));
+    EXPECT_EQ(SLICES * LENGTH, m_world.get(memh).length);
+    end(memh);
+    destroy();
+    ucs_rcache_pred_node_leave(node);
+}
+
 /* The system refuses to register all of them: they are parted, and not joined
  * anew */
 TEST_F(test_join, refused_slices_are_parted)
@@ -386,6 +429,23 @@ TEST_F(test_join, refused_slices_are_parted)
     m_world.on_reg = nullptr;
     EXPECT_EQ(0u, whole);
     EXPECT_EQ(10 * SLICES, since_mark(&stats_t::hits));
+}
+
+/* The system has no room for all of them, and others keep theirs */
+TEST_F(test_join, refused_slices_take_nothing_from_others)
+{
+    bursts(LEARN);
+    run(3 * PERIOD);
+    for (unsigned i = 0; i < 60; ++i) {
+        uint64_t start = now();
+        use(buffer(1), LENGTH, USEC, context(SLICES + 1));
+        run_until(start + 20 * USEC);
+    }
+    ASSERT_EQ(1u, m_world.num_live_at(buffer(1))) << "its period is too short";
+    m_world.limit_bytes(3 * LENGTH);
+    end(begin(buffer(0, 3 * LENGTH), LENGTH, 0, NULL, context(4)));
+    EXPECT_EQ(1u, m_world.num_live_at(buffer(1)));
+    m_world.limit_bytes(SIZE_MAX);
 }
 
 TEST_F(test_join, use_of_refused_slices_registers_itself)
