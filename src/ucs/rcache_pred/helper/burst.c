@@ -153,7 +153,9 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
                ucs_rcache_pred_range_has(&region->registered, &region->joined);
     others   = pred_elapsed(ucs_rcache_pred_range_length(&region->own),
                             ucs_rcache_pred_range_length(&region->joined));
-    used     = region->sliced;
+    /* A use of all begins where the region starts, and is not in that number */
+    used     = ucs_rcache_pred_range_has(&region->used, &region->joined) ?
+               others : region->sliced;
     if (is_whole && (used < others) && (now >= region->burst) &&
         (now < burst_limit(region))) {
         pred_unlock(pred);
