@@ -265,6 +265,37 @@ TEST_F(test_join, one_slice_that_is_left_is_registered_alone)
     EXPECT_LE((m_world.byte_ns() - before) / (10 * PERIOD), LENGTH / 10);
 }
 
+/* The program uses all of them at once now. That is no reason to part them. */
+TEST_F(test_join, use_of_all_slices_at_once_is_a_burst)
+{
+    bursts(LEARN);
+    mark();
+    for (unsigned i = 0; i < 20; ++i) {
+        uint64_t start = now();
+        use_slice(0, SLICES * LENGTH);
+        rest(start);
+    }
+    EXPECT_EQ(0u, m_paused) << "given up in between";
+    EXPECT_EQ(20u, since_mark(&stats_t::hits));
+}
+
+/* The memory next to them waits for a message all the time */
+TEST_F(test_join, slices_beside_one_that_is_always_in_use)
+{
+    void *before = begin(buffer(0), LENGTH, 0, NULL, context(SLICES + 2));
+    void *after  = begin(buffer(0, (SLICES + 1) * LENGTH), LENGTH, 0, NULL,
+                         context(SLICES + 3));
+
+    m_offset = LENGTH;
+    bursts(LEARN);
+    mark();
+    bursts(10);
+    EXPECT_EQ(10u, regs());
+    EXPECT_EQ(10 * SLICES, since_mark(&stats_t::hits));
+    end(before);
+    end(after);
+}
+
 /* Some slices are left out now and then, and it remains a burst */
 TEST_F(test_join, burst_may_be_incomplete)
 {
