@@ -145,7 +145,8 @@ typedef void (*ucp_fh_pin_callback_t)(ucp_fh_hold_h hold, ucs_status_t status,
  *
  * @return UCS_ERR_INVALID_PARAM for a parameter that is not accepted, or
  *         UCS_ERR_EXCEEDS_LIMIT if M less @a slack is less than a bucket for
- *         each process, this one included, both explained in the log; UCS_ERR_NO_MEMORY; or an error of UCP.
+ *         each process, this one included, both explained in the log;
+ *         UCS_ERR_NO_MEMORY; or an error of UCP.
  */
 ucs_status_t ucp_fh_init(const ucp_fh_init_params_t *params, ucp_fh_h *fh_p);
 
