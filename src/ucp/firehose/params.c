@@ -149,6 +149,11 @@ static ucs_status_t check_context(ucp_context_h context)
     ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_THREAD_MODE};
     ucs_status_t status;
 
+    if (context == NULL) {
+        ucs_error("firehose: no context; accepted: one with AM and RMA");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
     status = ucp_context_query(context, &attr);
     if (status != UCS_OK) {
         return status;

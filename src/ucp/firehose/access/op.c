@@ -20,10 +20,15 @@
 
 ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param)
 {
-    return (param->op_attr_mask & ~(uint32_t)(PASSED |
-                                              UCP_OP_ATTR_FIELD_CALLBACK |
-                                              UCP_OP_ATTR_FIELD_USER_DATA)) ?
-                   UCS_ERR_UNSUPPORTED : UCS_OK;
+    if (param->op_attr_mask & ~(uint32_t)(PASSED | UCP_OP_ATTR_FIELD_CALLBACK |
+                                          UCP_OP_ATTR_FIELD_USER_DATA)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    /* That of a pin which meets several regions. UCP from 1.16 on asserts that
+     * there is one */
+    return ((param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMH) &&
+            (param->memh == NULL)) ? UCS_ERR_INVALID_PARAM : UCS_OK;
 }
 
 /* Only what the mask names is read: the program's structure may be that of

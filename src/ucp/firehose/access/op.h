@@ -75,8 +75,8 @@ struct ucp_fh_op {
 };
 
 
-/** @return UCS_ERR_UNSUPPORTED for parameters that the library does not know, or
- *          UCS_OK. */
+/** @return UCS_ERR_UNSUPPORTED for parameters that the library does not know,
+ *          UCS_ERR_INVALID_PARAM for a memory handle that is NULL, or UCS_OK. */
 ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param);
 
 /** @return an operation that is not begun, with one pending part, or NULL if

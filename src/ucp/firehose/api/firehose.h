@@ -338,8 +338,8 @@ unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker);
  * @return NULL: complete, and the callback is not called. A request for
  *         ucp_fh_request_check_status() and ucp_fh_request_free(). An error
  *         pointer: UCS_ERR_UNSUPPORTED for other parameters,
- *         UCS_ERR_INVALID_PARAM if there is no such peer,
- *         UCS_ERR_NOT_CONNECTED, UCS_ERR_INVALID_ADDR for memory that is not
+ *         UCS_ERR_INVALID_PARAM if there is no such peer or a memory handle is
+ *         NULL, UCS_ERR_NOT_CONNECTED, UCS_ERR_INVALID_ADDR for memory that is not
  *         exposed, UCS_ERR_NO_MEMORY, why the peer is gone, or the error with
  *         which it could not pin the memory. All of these may also come later.
  *         Of an operation that fails some parts may be done.

@@ -43,21 +43,20 @@ static ucs_status_t check_params(const ucp_fh_local_params_t *params)
     }
 
     if ((params->max_victim >> params->shift) == 0) {
-        ucs_error("%" PRIu64 " bytes of memory to be pinned for this process; "
-                  "accepted: %" PRIu64 " and more, a bucket",
-                  params->max_victim, (uint64_t)1 << params->shift);
+        ucs_error("firehose: MAXVICTIM of %" PRIu64 " bytes; accepted: %" PRIu64
+                  " and more, a bucket", params->max_victim,
+                  (uint64_t)1 << params->shift);
         return UCS_ERR_INVALID_PARAM;
     }
 
     if (params->max_region == 0) {
-        ucs_error("regions of 0 buckets; accepted: 1 and more");
+        ucs_error("firehose: max_region of 0 buckets; accepted: 1 and more");
         return UCS_ERR_INVALID_PARAM;
     }
 
     if (params->slack > params->m) {
-        ucs_error("%" PRIu64 " bytes set apart for regions out of %" PRIu64
-                  " bytes to be pinned for peers; accepted: less than that",
-                  params->slack, params->m);
+        ucs_error("firehose: a slack of %" PRIu64 " bytes, with M of %" PRIu64
+                  "; accepted: less than that", params->slack, params->m);
         return UCS_ERR_INVALID_PARAM;
     }
 

@@ -135,10 +135,10 @@ ucs_status_t ucp_fh_share(uint64_t m, unsigned shift, unsigned peers,
     uint64_t share = (m >> shift) / peers;
 
     if (share == 0) {
-        ucs_error("%" PRIu64 " bytes to be pinned for %u peers are less than a "
-                  "bucket of %" PRIu64 " bytes for each; accepted: %" PRIu64
-                  " bytes and more", m, peers, UCS_BIT(shift),
-                  (uint64_t)peers << shift);
+        ucs_error("firehose: M less the slack is %" PRIu64 " bytes, less than a "
+                  "bucket of %" PRIu64 " bytes for each of %u processes; "
+                  "accepted: %" PRIu64 " bytes and more", m, UCS_BIT(shift),
+                  peers, (uint64_t)peers << shift);
         return UCS_ERR_EXCEEDS_LIMIT;
     }
 

@@ -882,23 +882,24 @@ TEST_F(test_local, parameters) {
     params            = good;
     params.max_victim = 4095;
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
-    EXPECT_EQ("4095 bytes of memory to be pinned for this process; accepted: "
-              "4096 and more, a bucket", log_watch::take());
+    EXPECT_EQ("firehose: MAXVICTIM of 4095 bytes; accepted: 4096 and more, a "
+              "bucket", log_watch::take());
 
     params            = good;
     params.max_region = 0;
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
-    EXPECT_EQ("regions of 0 buckets; accepted: 1 and more", log_watch::take());
+    EXPECT_EQ("firehose: max_region of 0 buckets; accepted: 1 and more",
+              log_watch::take());
 
     params       = good;
     params.slack = params.m + 1;
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
-    EXPECT_EQ("1048577 bytes set apart for regions out of 1048576 bytes to be "
-              "pinned for peers; accepted: less than that", log_watch::take());
+    EXPECT_EQ("firehose: a slack of 1048577 bytes, with M of 1048576; accepted: "
+              "less than that", log_watch::take());
 
     params.slack = params.m - 4096;
     EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, ucp_fh_local_init(&m_table, &params));
-    EXPECT_EQ("4096 bytes to be pinned for 2 peers are less than a bucket of "
-              "4096 bytes for each; accepted: 8192 bytes and more",
+    EXPECT_EQ("firehose: M less the slack is 4096 bytes, less than a bucket of "
+              "4096 bytes for each of 2 processes; accepted: 8192 bytes and more",
               log_watch::take());
 }

@@ -81,8 +81,9 @@ TEST_F(test_types, no_share) {
 
     EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT,
               ucp_fh_share(3 << SHIFT, SHIFT, 4, &share));
-    EXPECT_EQ("12288 bytes to be pinned for 4 peers are less than a bucket of "
-              "4096 bytes for each; accepted: 16384 bytes and more",
+    EXPECT_EQ("firehose: M less the slack is 12288 bytes, less than a bucket of "
+              "4096 bytes for each of 4 processes; accepted: 16384 bytes and "
+              "more",
               log_watch::take());
 }
 
