@@ -247,10 +247,18 @@ int pred_range_fits(const ucs_rcache_pred_t *pred,
     return fits(pred, &room);
 }
 
-int pred_range_never_fits(const ucs_rcache_pred_t *pred,
-                          const ucs_rcache_pred_range_t *range)
+int pred_ranges_never_fit(const ucs_rcache_pred_t *pred,
+                          const ucs_rcache_pred_range_t *range, unsigned num)
 {
     pred_reservation_t room = range_room(pred, range);
 
+    room.bytes   *= num;
+    room.regions *= num;
     return pred_bound_never_fits(pred, &room);
+}
+
+int pred_range_never_fits(const ucs_rcache_pred_t *pred,
+                          const ucs_rcache_pred_range_t *range)
+{
+    return pred_ranges_never_fit(pred, range, 1);
 }

@@ -85,6 +85,11 @@ int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
 int pred_range_fits(const ucs_rcache_pred_t *pred,
                     const ucs_rcache_pred_range_t *range);
 
+/** @return whether so many registrations of the size of a range would not fit
+ *          even if the cache kept nothing else. Under lock. */
+int pred_ranges_never_fit(const ucs_rcache_pred_t *pred,
+                          const ucs_rcache_pred_range_t *range, unsigned num);
+
 /** @return whether one registration of a range would not fit even if the cache
  *          kept nothing else. Under lock. */
 int pred_range_never_fits(const ucs_rcache_pred_t *pred,

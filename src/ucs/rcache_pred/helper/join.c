@@ -39,6 +39,10 @@
 /* So many regions that may know memory next to a slice are looked at */
 #define MAX_LOOKS 16
 
+/* Slices take this part of a bound at most together. While one of them is in use
+ * all are pinned, and others cannot have that room */
+#define BOUND_SHARE 16
+
 /* Each slice has to have met so many of its last deadlines */
 #define JOIN_RECORD 2
 
@@ -208,7 +212,7 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
         .idle    = slices->deadline - now
     };
     ucs_rcache_pred_times_t times;
-    int never_fits;
+    int takes_much;
     double worth;
 
     pred_range_times(pred, slices->leader->domain, &slices->range, &times);
@@ -221,9 +225,9 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
                     pred_spend_worth(pred) : 0;
 
     pred_lock(pred);
-    never_fits = pred_range_never_fits(pred, &slices->range);
+    takes_much = pred_ranges_never_fit(pred, &slices->range, BOUND_SHARE);
     pred_unlock(pred);
-    return !never_fits &&
+    return !takes_much &&
            ucs_rcache_pred_may_deregister(&times, now, slices->deadline) &&
            ucs_rcache_pred_may_join(&joint, worth);
 }

@@ -382,6 +382,20 @@ TEST_F(test_join, slices_that_do_not_fit_together)
     EXPECT_GE(hits[1], hits[0]);
 }
 
+/* While one slice is in use, those joined with it would be pinned as well: no more
+ * are joined than leave others the room that they had without */
+TEST_F(test_join, leaves_others_their_room)
+{
+    m_params.max_bytes = 5 * SLICES * LENGTH;
+    m_world.set_bound(m_params.max_bytes);
+    recreate();
+    bursts(LEARN);
+    void *slice = begin(buffer(0, 3 * LENGTH), LENGTH, 0, NULL, context(4));
+    void *other = begin(buffer(1), (5 * SLICES - 5) * LENGTH);
+    end(other);
+    end(slice);
+}
+
 /* All of them fit, but not beside something else that is in use */
 TEST_F(test_join, first_use_registers_itself_where_there_is_no_room)
 {
