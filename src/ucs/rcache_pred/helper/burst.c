@@ -41,8 +41,8 @@ static ucs_rcache_pred_time_t burst_limit(const ucs_rcache_pred_region_t *region
     return region->burst + (BURST_GRACE * region->span) + 1;
 }
 
-/* Let the slices in a range be joined with no others. Under lock. */
-static void part_all(ucs_rcache_pred_t *pred,
+/* Let the slices of a domain in a range be joined with no others. Under lock. */
+static void part_all(const ucs_rcache_pred_domain_t *domain,
                      const ucs_rcache_pred_range_t *range)
 {
     ucs_rcache_pred_region_t *region = NULL;
@@ -50,9 +50,9 @@ static void part_all(ucs_rcache_pred_t *pred,
 
     while ((left-- > 0) &&
            ((region = ucs_rcache_pred_table_overlap(
-                    &pred->table, region, range,
+                    &domain->pred->table, region, range,
                     UCS_RCACHE_PRED_RANGE_KNOWN)) != NULL)) {
-        region->apart = 1;
+        region->apart |= (region->domain == domain);
     }
 }
 
@@ -93,7 +93,7 @@ static int is_joined(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     pred_lock(pred);
     joined = (region->joined.end != 0);
     if (!joined && region->apart) {
-        part_all(pred, &region->known);
+        part_all(region->domain, &region->known);
     }
     pred_unlock(pred);
     if (!joined) {
@@ -186,7 +186,7 @@ void pred_part_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     ucs_debug("%s: the slices at %p are parted", region->domain->name,
               (void*)region->start);
     pred_lock(pred);
-    part_all(pred, &region->joined);
+    part_all(region->domain, &region->joined);
     ucs_rcache_pred_region_part(region);
     region->apart = 1;
     pred_unlock(pred);
