@@ -94,6 +94,13 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     }
 }
 
+/* How much time without rounds counts for those that follow. The thread can make
+ * them at any time: fewer of them, which find more to do, cost less */
+static ucs_rcache_pred_time_t get_credit(const ucs_rcache_pred_t *pred)
+{
+    return is_thread(pred) ? 0 : ROUNDS_CREDIT;
+}
+
 void pred_spend_round_end(ucs_rcache_pred_t *pred)
 {
     pred_rounds_t *rounds = &pred->rounds;
@@ -111,7 +118,7 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
     now = pred_now(pred);
     if (!pred_spend_is_pressed(pred, now)) {
         rounds->quiet_until = ucs_max(rounds->quiet_until,
-                                      pred_elapsed(ROUNDS_CREDIT, now)) +
+                                      pred_elapsed(get_credit(pred), now)) +
                               ucs_rcache_pred_budget_pause(&rounds->budget,
                                                            cost);
     }
