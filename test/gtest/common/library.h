@@ -29,6 +29,7 @@ extern "C" {
 #include <ucs/rcache_pred/api/context.h>
 #include <ucs/rcache_pred/predict/cost.h>
 #include <ucs/rcache_pred/table/dq.h>
+#include <ucs/rcache_pred/table/dq_use.h>
 #include <ucs/node/cpus.h>
 #include <ucs/rcache_pred/predict/history.h>
 #include <ucs/host/live.h>

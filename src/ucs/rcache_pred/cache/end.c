@@ -10,6 +10,7 @@
 #include "slices.h"
 #include "use.h"
 
+#include <ucs/rcache_pred/table/dq_use.h>
 #include <ucs/rcache_pred/table/victim.h>
 
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "spend.h"
 
 #include <ucs/rcache_pred/cache/lanes.h>
+#include <ucs/rcache_pred/table/dq_use.h>
 
 #include <ucs/sys/math.h>
 

@@ -8,6 +8,7 @@
 #include "times.h"
 
 #include <ucs/rcache_pred/cache/register.h>
+#include <ucs/rcache_pred/table/dq_use.h>
 
 #include <ucs/sys/math.h>
 

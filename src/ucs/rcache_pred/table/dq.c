@@ -4,8 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "dq.h"
-#include "region.h"
+#include "dq_use.h"
 
 #include <stdlib.h>
 

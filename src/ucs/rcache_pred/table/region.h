@@ -539,67 +539,6 @@ ucs_rcache_pred_region_set_deadline(ucs_rcache_pred_region_t *region,
     region->decided  = 1;
 }
 
-/** Forget that entries of the region were overwritten, since the region is about
- *  to be freed, or its last use has an entry. Its other entries stay. */
-static inline void ucs_rcache_pred_dq_forget(ucs_rcache_pred_region_t *region)
-{
-    if (ucs_unlikely(region->lost)) {
-        region->lost = 0;
-        ucs_list_del(&region->lost_link);
-    }
-}
-
-/** Add an entry of a region to a queue. @return where to write it. */
-static UCS_F_ALWAYS_INLINE ucs_rcache_pred_dq_entry_t *
-ucs_rcache_pred_dq_add(ucs_rcache_pred_dq_t *dq,
-                       ucs_rcache_pred_region_t *region,
-                       ucs_rcache_pred_time_t begin)
-{
-    /* The entry of the last use tells as much as the region knows of it */
-    if (ucs_likely(begin >= region->begin)) {
-        ucs_rcache_pred_dq_forget(region);
-    }
-
-    /* Not later, since the oldest entry may be of the same region */
-    ++region->num_entries;
-    if (ucs_unlikely(dq->head - dq->tail > dq->mask)) {
-        ucs_rcache_pred_dq_drop_oldest(dq);
-    }
-
-    return &dq->entries[dq->head++ & dq->mask];
-}
-
-/** Write an entry of the DQ about the region's last use.
- *
- * Word by word, as the begin of the use has written the region: a load of two
- * words of which each was stored a moment ago by itself has to wait until both
- * stores, and those before them, have reached the cache. */
-static UCS_F_ALWAYS_INLINE void
-ucs_rcache_pred_dq_last_use(ucs_rcache_pred_region_t *region,
-                            ucs_rcache_pred_dq_entry_t *entry)
-{
-    entry->region          = region;
-    entry->generation      = region->generation;
-    entry->begin           = region->begin;
-    entry->range.start     = region->used.start;
-    entry->range.end       = region->used.end;
-    entry->context.caller  = region->context.caller;
-    entry->context.stack   = region->context.stack;
-    entry->context.window  = region->context.window;
-    entry->access          = region->use_access;
-}
-
-/** Add an entry of the region's last use to a queue, as @ref
- *  ucs_rcache_pred_dq_push does. */
-static UCS_F_ALWAYS_INLINE void
-ucs_rcache_pred_dq_push_last_use(ucs_rcache_pred_dq_t *dq,
-                                 ucs_rcache_pred_region_t *region)
-{
-    ucs_rcache_pred_dq_last_use(region,
-                                ucs_rcache_pred_dq_add(dq, region,
-                                                       region->begin));
-}
-
 /** @return whether the region could serve a use of that range and access if it
  *          were registered. */
 static inline int
