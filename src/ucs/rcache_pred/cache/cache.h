@@ -459,11 +459,20 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
     }
 }
 
-/** @return whether a use of the region has begun that is not in the histories
- *          yet. Under lock. */
+/** @return whether a use of the region has begun of which the helper has not
+ *          learned yet. Under lock. */
 static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
 {
     return region->begin > region->heard;
+}
+
+/** @return whether a region is in use or being registered, or its last use is
+ *          still in the DQ: the helper decides about it later. Under lock. */
+static inline int pred_region_is_busy(const ucs_rcache_pred_region_t *region)
+{
+    return (region->refs > 0) || (region->in_pieces > 0) ||
+           (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
+           pred_region_has_news(region);
 }
 
 #endif

@@ -58,7 +58,8 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
               history->confidence);
 }
 
-/* Tell whoever wants to know what was decided */
+/* Write a decision to the log, and to the trace or whatever else receives the
+ * events of the cache */
 static void tell_decision(ucs_rcache_pred_t *pred,
                           const ucs_rcache_pred_region_t *region,
                           ucs_rcache_pred_time_t now,
@@ -188,9 +189,7 @@ static int region_is_used(ucs_rcache_pred_t *pred,
     int used;
 
     pred_lock(pred);
-    used = (region->refs > 0) || (region->in_pieces > 0) ||
-           pred_region_has_news(region) ||
-           (region->state == UCS_RCACHE_PRED_REGION_REGISTERING);
+    used = pred_region_is_busy(region);
     pred_unlock(pred);
     return used;
 }

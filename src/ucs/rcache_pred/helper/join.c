@@ -43,7 +43,8 @@
  * all are pinned, and others cannot have that room */
 #define BOUND_SHARE 16
 
-/* Each slice has to have met so many of its last deadlines */
+/* A slice is joined only with so good a record of deadlines that were met: what is
+ * predicted wrong for one would be so for all */
 #define JOIN_RECORD 2
 
 /* Slices that may be joined, and what is known of them together */
@@ -69,14 +70,6 @@ typedef struct {
                                                  give up for */
 } slices_t;
 
-
-/* Whether a region is in use, or its last use is still in the DQ. Under lock. */
-static int is_busy(const ucs_rcache_pred_region_t *region)
-{
-    return (region->refs > 0) || (region->in_pieces > 0) ||
-           (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
-           pred_region_has_news(region);
-}
 
 /* Whether a region that is not busy could be joined with others: its next use is
  * predicted, as some before were. Under lock. */
@@ -130,7 +123,7 @@ find_next(const ucs_rcache_pred_t *pred, const slices_t *slices, int is_right,
         if ((region->domain == first->domain) && !region->stale &&
             !region->apart &&
             (region->recent_access == first->recent_access) &&
-            (is_busy(region) || is_ready(region, now)) &&
+            (pred_region_is_busy(region) || is_ready(region, now)) &&
             (is_right ? touches(&slices->range, &expected, page) :
                         touches(&expected, &slices->range, page))) {
             return region;
@@ -262,7 +255,7 @@ static int slices_grow(ucs_rcache_pred_t *pred, slices_t *slices, int is_right,
         if ((region != NULL) && is_occupied(region, slices, now)) {
             region = NULL;
         }
-        ready  = (region == NULL) || !is_busy(region);
+        ready  = (region == NULL) || !pred_region_is_busy(region);
         pred_unlock(pred);
         if (region == NULL) {
             break;
@@ -385,10 +378,11 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     int ready;
 
     pred_lock(pred);
-    ready = !region->stale && !region->apart && !is_busy(region) &&
+    ready = !region->stale && !region->apart && !pred_region_is_busy(region) &&
             is_ready(region, now);
     pred_unlock(pred);
-    /* Where there is little room, one slice finds it more easily than many */
+    /* While a bound leaves little room, one slice is more likely to find its own
+     * than all of them together: nothing is joined then */
     if (!ready || pred_spend_is_pressed(pred, now)) {
         return 0;
     }
