@@ -14,7 +14,8 @@
                 UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
                 UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND)
 
-/* Is set in requests that are operations of the library */
+/* The bit that tells a request that is an operation of the library from one of
+ * UCP, see op.h */
 #define OP_BIT ((uintptr_t)1)
 
 
@@ -89,13 +90,14 @@ void ucp_fh_op_fail(ucp_fh_op_t *op, ucs_status_t status)
     (void)atomic_compare_exchange_strong(&op->error, &none, status);
 }
 
-/* The request that an operation is for the program */
+/* @return the request by which the program knows an operation */
 static void *to_request(ucp_fh_op_t *op)
 {
     return UCS_PTR_BYTE_OFFSET(op, OP_BIT);
 }
 
-/* @return the operation that a request is, or NULL if it is one of UCP */
+/* @return the operation that the program knows by a request, or NULL if the
+ *         request is one of UCP */
 static ucp_fh_op_t *to_op(void *request)
 {
     return ((uintptr_t)request & OP_BIT) ?

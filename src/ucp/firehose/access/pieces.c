@@ -86,7 +86,8 @@ measure_part(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
                                                           UCS_ERR_INVALID_ADDR;
 }
 
-/* Let the writes that follow find what this one goes through, see held.h */
+/* Writes that follow this one to the same memory need not ask the table: note the
+ * key that it is posted with, see held.h */
 static void remember(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
                      const ucp_fh_key_t *key, const part_t *part)
 {

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 
 
-/* So often in a row a worker that gets on does not look at the tables */
+/* ucp_fh_worker_progress() leaves the tables alone so often in a row at most, if
+ * UCP has got on and nothing of the worker waits for them */
 #define MAX_QUICK 16
 
 
@@ -39,12 +40,13 @@ int ucp_fh_worker_is_busy(ucp_fh_worker_h worker)
             !ucs_list_is_empty(&worker->flushes) || has_due(worker));
 }
 
-/* @return whether a worker that has got on may leave the tables for later: no
- *         operation of its own waits for them, and others, which may want what it
- *         has written through, can wait for so long. Its lists are read without
- *         lock, since only the threads that may call UCP with the worker write
- *         them, one at a time */
-static int is_quick(ucp_fh_worker_h worker)
+/* Count a call by a worker that has got on. Its lists are read without lock, since
+ * only the threads that may call UCP with the worker write them, one at a time.
+ *
+ * @return whether the tables may be left to a later call: no operation of the
+ *         worker waits for them, and others, which may want what it has written
+ *         through, can wait for so long. */
+static int may_skip_tables(ucp_fh_worker_h worker)
 {
     if (worker->is_multi) {
         return 0; /* Several threads may be here */
@@ -67,7 +69,7 @@ unsigned ucp_fh_worker_go_on(ucp_fh_worker_h worker, int *is_waiting_p)
     unsigned count = ucp_worker_progress(worker->worker);
     int has_ready, has_trash, is_due;
 
-    if ((count > 0) && is_quick(worker)) {
+    if ((count > 0) && may_skip_tables(worker)) {
         *is_waiting_p = 0;
         return count;
     }

@@ -73,7 +73,7 @@ region_use(ucs_rcache_pred_region_t *region, const pred_use_t *use)
     region->use_access = use->access;
     region->referenced = 1;
     if (ucs_unlikely(region->flags != use->flags)) {
-        region->flags  = use->flags;
+        region->flags = use->flags;
     }
     region->decided    = 0;
     return result;

@@ -29,7 +29,8 @@
 #define JOIN_DOUBT_STEP 2
 #define JOIN_DOUBT_MAX  4
 
-/* So many regions are parted at most: twice as many as are joined at a time */
+/* When slices are parted, so many of their regions are marked at most, so that the
+ * lock is not held for long: twice as many as are joined at a time */
 #define MAX_PARTED 128
 
 

@@ -23,8 +23,9 @@
  * helper does not give up by then, a use has to */
 #define PRESSED_TIME 1000000000
 
-/* Time without rounds counts for those that follow, up to so much, ns: a program
- * that computes for long between its messages makes many of them at once. */
+/* Where the program makes the rounds, time without any counts for those that
+ * follow, up to so much, ns: it computes for long between its messages, and then
+ * has to make many of them at once */
 #define ROUNDS_CREDIT 100000000
 
 /* The budget does not matter either while what was used lately takes more than

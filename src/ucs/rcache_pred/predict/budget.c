@@ -96,7 +96,8 @@ int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
 {
     if (!is_unbounded(budget)) {
         if ((budget->left <= 0) ||
-            (((double)bytes * idle) < ((cost + deposit) * ucs_rcache_pred_budget_worth(budget)))) {
+            (((double)bytes * idle) <
+             ((cost + deposit) * ucs_rcache_pred_budget_worth(budget)))) {
             return 0;
         }
 

@@ -16,7 +16,8 @@
  * registered for the whole burst and for the registration of all. */
 #define JOIN_FREE     3
 
-/* Otherwise the pause after the burst has to be so many times as long */
+/* Slices that cost memory are joined only if they are idle for so many times their
+ * burst afterwards */
 #define JOIN_PAUSE    8
 
 #define RESERVE_SHARE 16
