@@ -6,7 +6,9 @@
 
 #include "access.h"
 #include "acquire.h"
+#include "flush.h"
 #include "ticket.h"
+#include "way.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -19,6 +21,7 @@ typedef struct {
     ucp_win_way_t    *way;
     uint64_t         address;
     size_t           length;  /* Bytes */
+    int              is_read; /* See ucp_win_piece_take() */
     ucs_list_link_t  pieces;  /* One at most: that of the present part */
 } access_t;
 
@@ -84,7 +87,9 @@ start(access_t *access, ucp_ep_h ep, uint64_t address, size_t length,
 /* What went through the present piece is posted */
 static void keep(access_t *access)
 {
-    ucp_win_pieces_keep(access->way, &access->pieces);
+    if (ucp_win_pieces_keep(access->way, &access->pieces)) {
+        ucp_win_way_flush_if_due(access->way);
+    }
 }
 
 /* Whether a flush can stand for an operation with these parameters, none of
@@ -147,7 +152,7 @@ next_in_buckets(access_t *access, uint64_t address, size_t length,
     if (piece == NULL) {
         keep(access);
         status = ucp_win_acquire(access->way, remote->peer, address, length,
-                                 &piece);
+                                 access->is_read, &piece);
         if (status != UCS_OK) {
             return status;
         }
@@ -280,7 +285,7 @@ static ucs_status_t begin(access_t *access, ucp_ep_h ep, uint64_t address,
     }
 
     if (status != UCS_OK) {
-        ucp_win_pieces_release(&access->pieces);
+        ucp_win_pieces_end(&access->pieces);
     }
     return status;
 }
@@ -294,7 +299,7 @@ ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
-    access_t access;
+    access_t access = {};
 
     if (length == 0) {
         return NULL;
@@ -329,7 +334,7 @@ ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
-    access_t access;
+    access_t access = {.is_read = 1};
 
     if (length == 0) {
         return NULL;
@@ -370,7 +375,9 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
-    access_t access;
+    access_t access = {
+        .is_read = !!(param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER)
+    };
 
     status = begin(&access, ep, remote_addr, length, rkey, &no_param, &part);
     if (status != UCS_OK) {
@@ -378,7 +385,7 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
     }
 
     if (part.length < length) { /* It is not aligned */
-        ucp_win_pieces_release(&access.pieces);
+        ucp_win_pieces_end(&access.pieces);
         return UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM);
     }
 
@@ -388,7 +395,7 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
                                                  &plain));
     }
 
-    if (param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER) {
+    if (access.is_read) {
         ticket = ucp_win_ticket_make(&access.pieces, param);
     }
 

@@ -5,7 +5,9 @@
  */
 
 #include "acquire.h"
+#include "flush.h"
 #include "packed.h"
+#include "way.h"
 
 #include <ucp/firehose/core/drive.h>
 #include <ucp/firehose/core/settle.h>
@@ -146,17 +148,17 @@ static ucs_status_t
 try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer,
             const ucp_fh_run_t *run, ucp_win_piece_t **piece_p)
 {
-    ucp_win_piece_t *piece = calloc(1, sizeof(*piece));
+    ucp_win_piece_t *piece = ucp_win_piece_make(way);
     ucs_status_t status;
 
     if (piece == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    piece->way               = way;
     piece->request.comp.func = piece_ended;
     ucp_fh_lock(fh);
     status = ucp_fh_remote_acquire(&fh->remote, &piece->request, peer, run);
+    ucp_win_pieces_reclaim(fh, peer);
     ucp_fh_unlock(fh);
     if (status == UCS_INPROGRESS) {
         if (!wait(fh, piece)) {
@@ -189,13 +191,18 @@ static ucp_fh_run_t get_run(const ucp_fh_t *fh, uint32_t peer, uint64_t address,
 }
 
 ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
-                             uint64_t address, size_t length,
+                             uint64_t address, size_t length, int is_read,
                              ucp_win_piece_t **piece_p)
 {
     ucp_fh_t *fh     = ucp_win_fh();
     ucp_fh_run_t run = get_run(fh, peer, address, length);
     time_t end       = 0;
     ucs_status_t status;
+
+    *piece_p = ucp_win_piece_take(fh, way, run.first, is_read);
+    if (*piece_p != NULL) {
+        return UCS_OK;
+    }
 
     for (;;) {
         status = try_acquire(fh, way, peer, &run, piece_p);
@@ -267,32 +274,63 @@ unpack_and_keep(ucp_fh_t *fh, ucp_win_way_t *way, ucp_fh_key_t *key,
     return UCS_OK;
 }
 
-ucs_status_t
-ucp_win_find_part(ucp_win_piece_t *piece, const void *rest, size_t rest_length,
-                  uint64_t address, size_t length, ucp_win_part_t *part)
+/* @return whether the key that the piece has is that of a part, and goes as far as
+ * its bucket does or the part */
+static int
+has_key(const ucp_win_piece_t *piece, uint64_t address, uint64_t end)
 {
-    ucp_fh_t *fh   = ucp_win_fh();
-    unsigned shift = fh->links[piece->request.peer->index].shift;
-    uint64_t index = (address >> shift) - piece->request.run.first;
-    uint64_t end;
+    return (piece->rkey != NULL) && (address >= piece->start) &&
+           (address < piece->bucket_end) &&
+           (ucs_min(end, piece->bucket_end) <= piece->end);
+}
+
+/* Find the key of the bucket of an address */
+static ucs_status_t find_key(ucp_win_piece_t *piece, const void *rest,
+                             size_t rest_length, uint64_t address)
+{
+    ucp_fh_t *fh    = ucp_win_fh();
+    unsigned shift  = fh->links[piece->request.peer->index].shift;
+    uint64_t bucket = address >> shift;
     ucp_fh_key_t *key;
     int has_trash;
 
     ucp_fh_lock(fh);
-    key        = ucp_fh_remote_key(&fh->remote, &piece->request, index);
-    part->rkey = ucp_fh_key_find(key, &piece->way->trash);
-    has_trash  = !ucs_list_is_empty(&piece->way->trash);
+    key         = ucp_fh_remote_key(&fh->remote, &piece->request,
+                                    bucket - piece->request.run.first);
+    piece->rkey = ucp_fh_key_find(key, &piece->way->trash);
+    has_trash   = !ucs_list_is_empty(&piece->way->trash);
     ucp_fh_unlock(fh);
-    if (ucs_unlikely(has_trash)) {
+    if (has_trash) {
         ucp_win_way_empty_trash(piece->way);
     }
 
-    end          = ucs_min(((address >> shift) + 1) << shift, address + length);
-    part->length = end - address;
-    if ((address < key->start) || (end > key->end)) {
-        return UCS_ERR_INVALID_ADDR;
+    piece->bucket_end = (bucket + 1) << shift;
+    piece->start      = ucs_max(bucket << shift, key->start);
+    piece->end        = ucs_min(piece->bucket_end, key->end);
+    return (piece->rkey != NULL) ? UCS_OK :
+           unpack_and_keep(fh, piece->way, key, rest, rest_length,
+                           &piece->rkey);
+}
+
+ucs_status_t
+ucp_win_find_part(ucp_win_piece_t *piece, const void *rest, size_t rest_length,
+                  uint64_t address, size_t length, ucp_win_part_t *part)
+{
+    uint64_t end = address + length;
+    ucs_status_t status;
+
+    if (!has_key(piece, address, end)) {
+        status = find_key(piece, rest, rest_length, address);
+        if (status != UCS_OK) {
+            return status;
+        }
+
+        if (!has_key(piece, address, end)) {
+            return UCS_ERR_INVALID_ADDR;
+        }
     }
 
-    return ucs_likely(part->rkey != NULL) ? UCS_OK :
-           unpack_and_keep(fh, piece->way, key, rest, rest_length, &part->rkey);
+    part->rkey   = piece->rkey;
+    part->length = ucs_min(end, piece->bucket_end) - address;
+    return UCS_OK;
 }

@@ -7,7 +7,7 @@
 #ifndef UCP_WIN_ACQUIRE_H_
 #define UCP_WIN_ACQUIRE_H_
 
-#include "way.h"
+#include "pieces.h"
 
 /** @file acquire.h
  *
@@ -21,17 +21,18 @@ typedef struct ucp_win_part {
 
 
 /**
- * Get firehoses on memory of a peer, on as much of it as one piece may have.
- * Waits for them; meanwhile the worker is progressed, unless this thread is in
+ * Get firehoses on memory of a peer, on as much of it as one piece may have: held
+ * ones, if there are any. Waits for them; meanwhile the worker is progressed, unless this thread is in
  * one of its callbacks.
  *
+ * @param [in] is_read  As ucp_win_piece_take().
  * @return UCS_ERR_INVALID_ADDR if it is not exposed any more;
  *         UCS_ERR_NO_RESOURCE if a callback waits in vain;
  *         UCS_ERR_EXCEEDS_LIMIT if the peer has no room for a minute;
  *         UCS_ERR_NO_MEMORY; or why the peer is gone.
  */
 ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
-                             uint64_t address, size_t length,
+                             uint64_t address, size_t length, int is_read,
                              ucp_win_piece_t **piece_p);
 
 /**

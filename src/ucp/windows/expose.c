@@ -5,9 +5,9 @@
  */
 
 #include "expose.h"
+#include "flush.h"
 #include "packed.h"
 #include "start.h"
-#include "way.h"
 
 #include <ucs/base/align.h>
 

@@ -5,6 +5,7 @@
  */
 
 #include "start.h"
+#include "pieces.h"
 
 #include <ucs/base/hash.h>
 #include <ucs/debug/log_def.h>
@@ -144,6 +145,27 @@ static ucs_status_t make_context(ucp_context_h *context_p)
     return status;
 }
 
+static ucs_status_t make_held(void)
+{
+    uint32_t i;
+
+    ucp_win.held = malloc(ucp_win.num_procs * sizeof(*ucp_win.held));
+    if (ucp_win.held == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    for (i = 0; i < ucp_win.num_procs; ++i) {
+        ucs_list_head_init(&ucp_win.held[i]);
+    }
+    return UCS_OK;
+}
+
+static void free_held(void)
+{
+    free(ucp_win.held);
+    ucp_win.held = NULL;
+}
+
 /* Under lock */
 static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 {
@@ -168,12 +190,18 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
         goto err_cleanup;
     }
 
+    status = make_held();
+    if (status != UCS_OK) {
+        goto err_finalize;
+    }
+
     (*fh_p)->mem_context = context;
+    (*fh_p)->reclaim     = ucp_win_pieces_reclaim;
     (*fh_p)->says_hello  = 1;
     status = ucp_fh_get_address(*fh_p, &ucp_win.address,
                                 &ucp_win.address_length);
     if (status != UCS_OK) {
-        goto err_finalize;
+        goto err_free_held;
     }
 
     if (ucp_win.address_length > MAX_ADDRESS) {
@@ -184,6 +212,8 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 
 err_release_address:
     ucp_fh_release_address(*fh_p, ucp_win.address);
+err_free_held:
+    free_held();
 err_finalize:
     ucp_fh_finalize(*fh_p);
 err_cleanup:
@@ -265,6 +295,7 @@ void ucp_win_end(ucp_context_h context)
     if (fh != NULL) {
         ucp_fh_release_address(fh, ucp_win.address);
         ucp_fh_finalize(fh);
+        free_held();
         ucp_cleanup(ucp_win.context);
     }
 }

@@ -40,6 +40,11 @@ typedef struct ucp_win_way {
     int             is_flushing;
     ucs_list_link_t dirty;     /**< In ucp_win_t::dirty if one of both lists is
                                     not empty; else empty */
+    struct ucp_win_piece **slots; /**< Pieces by bucket; see pieces.c */
+    uint32_t        num_slots; /**< A power of two, or 0: there are none yet */
+    uint32_t        num_noted; /**< How many slots its pieces want */
+    uint32_t        peer;      /**< Whose firehoses they have */
+    int             is_closing; /**< Nothing is held for it any more */
     ucs_list_link_t rkeys;     /**< Keys to buckets, unpacked */
     ucs_list_link_t trash;     /**< Of these, those to be destroyed, by a thread
                                     that may use the worker */
@@ -70,7 +75,7 @@ typedef struct ucp_win {
     pthread_mutex_t lock;
     /* Protected by lock, until the end of the list */
     ucs_list_link_t all_ways;
-    ucs_list_link_t workers;     /**< ucp_win_worker_t */
+    ucs_list_link_t workers;     /**< ucp_win_worker_t, see worker.c */
     ucp_context_h   context;     /**< Of Firehose's own messages */
     ucp_context_h   mem_context; /**< The program's, whose windows are served.
                                       Written once, before @a fh, so that who has
@@ -90,6 +95,9 @@ typedef struct ucp_win {
      *  who has a key or a window may read it relaxed */
     _Atomic(ucp_fh_t*) fh;
 
+    /** By number of the peer: pieces that are held, the oldest first. Made and
+     *  freed with Firehose; what is in them is protected by ucp_fh::lock */
+    ucs_list_link_t *held;
     ucs_list_link_t dirty;       /**< Ways. Protected by ucp_fh::lock */
     /** How many. Written under ucp_fh::lock; relaxed: a thread that has begun
      *  something sees its own */

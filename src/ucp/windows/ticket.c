@@ -174,7 +174,7 @@ static void done(void *request, ucs_status_t status, void *user_data)
     ucp_send_nbx_callback_t callback;
     int was_noted;
 
-    ucp_win_pieces_release(&ticket->pieces);
+    ucp_win_pieces_end(&ticket->pieces);
 
     pthread_mutex_lock(&lock);
     callback        = ticket->callback;
@@ -223,7 +223,7 @@ ucp_win_ticket_issued(ucp_win_ticket_t *ticket, ucs_status_ptr_t request)
     int is_done;
 
     if (!UCS_PTR_IS_PTR(request)) {
-        ucp_win_pieces_release(&ticket->pieces);
+        ucp_win_pieces_end(&ticket->pieces);
         free(ticket);
         return request;
     }

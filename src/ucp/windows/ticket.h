@@ -7,13 +7,13 @@
 #ifndef UCP_WIN_TICKET_H_
 #define UCP_WIN_TICKET_H_
 
-#include "way.h"
+#include "pieces.h"
 
 #include <ucs/datastruct/hlist.h>
 
 /** @file ticket.h
  *
- * Pieces that are released when a request of UCP is complete. The request is
+ * Pieces that are free again when a request of UCP is complete. The request is
  * the program's: its callback is called by the library's. */
 
 typedef struct ucp_win_ticket {

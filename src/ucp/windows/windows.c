@@ -6,9 +6,12 @@
 
 #include "access.h"
 #include "expose.h"
+#include "flush.h"
 #include "forms.h"
 #include "start.h"
 #include "ticket.h"
+#include "way.h"
+#include "worker.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -26,7 +29,7 @@ static predreg_windows_t windows = {
     .rkey_destroying   = ucp_win_rkey_destroying,
     .request_freeing   = ucp_win_ticket_freeing,
     .context_made      = ucp_win_start_context,
-    .worker_made       = ucp_win_way_add_worker,
+    .worker_made       = ucp_win_worker_add,
     .worker_destroying = ucp_win_way_close_worker,
     .cleaning          = ucp_win_end,
     .ep_made           = ucp_win_way_add,

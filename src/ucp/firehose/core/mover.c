@@ -211,6 +211,8 @@ ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
         status = ucp_fh_remote_recall(&fh->remote, recall, parcel->slot, &run);
         if (status == UCS_OK) {
             free(recall);
+        } else if (fh->reclaim != NULL) {
+            fh->reclaim(fh, parcel->slot);
         }
     }
     ucp_fh_unlock(fh);

@@ -111,6 +111,9 @@ struct ucp_fh {
     ucp_context_h   mem_context; /**< Whose keys peers get: that of @a context,
                                       or of another one, set before anything is
                                       exposed */
+    /** Release what is held of a peer, see ucp_fh_mover_recall(); NULL: nothing is.
+     *  Called under lock. Set before it connects to anybody */
+    void            (*reclaim)(ucp_fh_t *fh, uint32_t peer);
     int             says_hello;  /**< Whether this process makes itself known to
                                       those that it connects to, and is content
                                       with that if others do. Set before it

@@ -1,0 +1,217 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "flush.h"
+#include "worker.h"
+
+#include <ucp/firehose/core/drive.h>
+
+/* A worker's ways are looked at with one of so many of its progress calls */
+#define LOOK_EVERY 16
+
+
+/* The flush of a way has ended. If it failed, the peer is gone, and its memory
+ * with it */
+static void finish_flush(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    ucs_list_link_t pieces;
+
+    ucs_list_head_init(&pieces);
+    ucp_fh_lock(fh);
+    ucp_win_pieces_end_flush(way, &pieces);
+    ucp_fh_unlock(fh);
+    ucp_win_pieces_end(&pieces);
+}
+
+static void flushed(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_request_free(request);
+    finish_flush(user_data);
+}
+
+void ucp_win_way_flush_if_due(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh              = ucp_win_fh();
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send      = flushed,
+        .user_data    = way
+    };
+    int begins;
+
+    ucp_fh_lock(fh);
+    begins = ucp_win_pieces_are_due(way);
+    if (begins) {
+        ucp_win_pieces_begin_flush(way);
+    }
+    ucp_fh_unlock(fh);
+
+    if (begins && !UCS_PTR_IS_PTR(ucp_ep_flush_nbx(way->ep, &param))) {
+        finish_flush(way);
+    }
+}
+
+/* @return a way of a worker whose flush is due, or NULL */
+static ucp_win_way_t *find_due(ucp_fh_t *fh, ucp_worker_h worker)
+{
+    ucp_win_way_t *way;
+
+    ucs_list_for_each(way, &ucp_win.dirty, dirty) {
+        if ((way->worker == worker) && ucp_win_pieces_are_due(way)) {
+            return way;
+        }
+    }
+
+    return NULL;
+}
+
+/* Flush all ways of a worker for which that is due */
+static void flush_due(ucp_fh_t *fh, ucp_worker_h worker)
+{
+    ucp_win_way_t *way;
+
+    do {
+        ucp_fh_lock(fh);
+        way = find_due(fh, worker);
+        ucp_fh_unlock(fh);
+        if (way != NULL) {
+            ucp_win_way_flush_if_due(way);
+        }
+    } while (way != NULL);
+}
+
+void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
+{
+    static __thread unsigned count;
+    ucp_fh_t *fh = ucp_win_fh();
+
+    if (fh == NULL) {
+        return;
+    }
+
+    if (is_idle && ucp_win_worker_is_served(worker)) {
+        (void)ucp_fh_drive_help(fh);
+    }
+    if ((++count % LOOK_EVERY == 0) &&
+        (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) > 0)) {
+        flush_due(fh, worker);
+    }
+}
+
+void ucp_win_ways_help(void)
+{
+    unsigned i = 0;
+    ucp_worker_h worker;
+
+    for (; (worker = ucp_win_worker_own(i)) != NULL; ++i) {
+        flush_due(ucp_win_fh(), worker);
+        (void)ucp_worker_progress(worker);
+    }
+}
+
+
+/* While this thread waits for a way, a peer may wait for another worker of
+ * it */
+static void progress(const ucp_win_way_t *way)
+{
+    if (ucp_worker_progress(way->worker) == 0) {
+        ucp_win_ways_help();
+    }
+}
+
+/* Wait until a way is flushed: what was begun on it is complete then. The
+ * pieces of requests that go on are released by their tickets */
+static ucs_status_t flush(ucp_win_way_t *way)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    ucs_list_link_t pieces;
+    ucs_status_t status;
+    void *request;
+
+    (void)ucp_win_pieces_take(way->worker, way->ep, &pieces);
+    request = ucp_ep_flush_nbx(way->ep, &param);
+    status  = UCS_PTR_STATUS(request);
+    if (UCS_PTR_IS_PTR(request)) {
+        while ((status = ucp_request_check_status(request)) ==
+               UCS_INPROGRESS) {
+            progress(way);
+        }
+        ucp_request_free(request);
+    }
+    ucp_win_pieces_end(&pieces);
+    return status;
+}
+
+/* A flush of the library has the way in its hands */
+static void wait_for_flush(ucp_fh_t *fh, ucp_win_way_t *way)
+{
+    int is_flushing;
+
+    do {
+        ucp_fh_lock(fh);
+        is_flushing = way->is_flushing;
+        ucp_fh_unlock(fh);
+        if (is_flushing) {
+            progress(way);
+        }
+    } while (is_flushing);
+}
+
+int ucp_win_peer_is_scarce(uint32_t peer)
+{
+    return ucs_unlikely(atomic_load_explicit(&ucp_win.is_threaded,
+                                             memory_order_relaxed)) &&
+           ucp_win_pieces_are_scarce(ucp_win_fh(), peer) && !ucp_win.env->is_in_progress();
+}
+
+void ucp_win_way_complete(ucp_win_way_t *way)
+{
+    if (ucp_win_pieces_exist(way->worker, way->ep)) {
+        (void)flush(way);
+    }
+    wait_for_flush(ucp_win_fh(), way);
+}
+
+ucs_status_t ucp_win_way_flush(ucp_win_way_t *way)
+{
+    ucs_status_t status = flush(way);
+
+    wait_for_flush(ucp_win_fh(), way);
+    return status;
+}
+
+/* @return a way of a worker through which something was begun, or NULL */
+static ucp_win_way_t *find_dirty(ucp_fh_t *fh, ucp_worker_h worker)
+{
+    ucp_win_way_t *found = NULL;
+    ucp_win_way_t *way;
+
+    ucp_fh_lock(fh);
+    ucs_list_for_each(way, &ucp_win.dirty, dirty) {
+        if (way->worker == worker) {
+            found = way;
+            break;
+        }
+    }
+    ucp_fh_unlock(fh);
+    return found;
+}
+
+void ucp_win_ways_complete(void)
+{
+    unsigned i = 0;
+    ucp_worker_h worker;
+    ucp_win_way_t *way;
+
+    for (; (worker = ucp_win_worker_own(i)) != NULL; ++i) {
+        while ((way = find_dirty(ucp_win_fh(), worker)) != NULL) {
+            ucp_win_way_complete(way);
+        }
+    }
+}
+

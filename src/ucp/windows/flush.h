@@ -1,0 +1,54 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_WIN_FLUSH_H_
+#define UCP_WIN_FLUSH_H_
+
+#include "pieces.h"
+
+/** @file flush.h
+ *
+ * What the library does so that firehoses are free again which the program has
+ * written through: flushes of its own, and progress of the program's workers while a
+ * thread waits. */
+
+/** Begin to flush a way if that is due: firehoses are waited for, a peer wants
+ *  some back, or many are not flushed. By a thread that may use its worker. */
+void ucp_win_way_flush_if_due(ucp_win_way_t *way);
+
+/** Flush what is due on all workers that this thread has made for itself alone,
+ *  and progress these. To be called while it waits for firehoses: it may have
+ *  used them on another one, or a peer may wait for what UCX emulates on it. */
+void ucp_win_ways_help(void);
+
+/** Complete all that was begun on a way, and wait for a flush of the library that has
+ *  it in its hands. Not in a callback. */
+void ucp_win_way_complete(ucp_win_way_t *way);
+
+/** Complete all that was begun on the workers that this thread has made for
+ *  itself alone. */
+void ucp_win_ways_complete(void);
+
+/** @return whether an operation on memory of a peer, which has its firehoses,
+ *          has to be completed by ucp_win_way_flush() before its call returns.
+ *          That is where several threads may have workers, and less than half
+ *          of the peer's firehoses is left to others: nobody can tell when a
+ *          thread calls UCP for its worker again, and other threads must not
+ *          wait for that. */
+int ucp_win_peer_is_scarce(uint32_t peer);
+
+/** Wait until all that was begun on a way is complete. Not in a callback.
+ *
+ *  @return the status of the flush. */
+ucs_status_t ucp_win_way_flush(ucp_win_way_t *way);
+
+/** A worker was progressed: now and then, do what is due for its ways. If there was
+ *  nothing to do, its thread polls, maybe for a process that waits for this very
+ *  one, and on the processor that Firehose's thread would need: so it answers
+ *  peers meanwhile. */
+void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
+
+#endif
