@@ -22,6 +22,10 @@ typedef struct {
     uint64_t         address;
     size_t           length;  /* Bytes */
     int              is_read; /* See ucp_win_piece_take() */
+    int              is_implicit; /* The program does not wait for it, but for a
+                                     flush */
+    int              goes_on; /* Whether a part was posted that is not complete,
+                                 and nobody has a request for it */
     ucs_list_link_t  pieces;  /* One at most: that of the present part */
 } access_t;
 
@@ -190,7 +194,8 @@ next_part(access_t *access, size_t done, ucp_win_part_t *part)
 /* Without it, requests are complete or freed */
 static const ucp_request_param_t no_param = {.op_attr_mask = 0};
 
-/* Post a part that the program does not wait for by itself */
+/* Post a part that the program does not wait for by itself. @return UCS_INPROGRESS if
+ * it goes on */
 static ucs_status_t
 post_part(access_t *access, void *buffer, size_t done, int is_put,
           const ucp_win_part_t *part)
@@ -206,7 +211,7 @@ post_part(access_t *access, void *buffer, size_t done, int is_put,
                                    part->rkey, &no_param);
     if (UCS_PTR_IS_PTR(request)) {
         ucp_request_free(request);
-        return UCS_OK;
+        return UCS_INPROGRESS;
     }
     return UCS_PTR_STATUS(request);
 }
@@ -232,36 +237,55 @@ static ucp_request_param_t flush_param(const ucp_request_param_t *param)
     return flush;
 }
 
-/* An access that meets more than one bucket. @a part: its first one */
+/* Post all parts of an access. @a part: the first one */
+static ucs_status_t
+post_parts(access_t *access, void *buffer, int is_put, ucp_win_part_t *part)
+{
+    size_t done = 0;
+    ucs_status_t status;
+
+    for (;;) {
+        status = post_part(access, buffer, done, is_put, part);
+        if (UCS_STATUS_IS_ERR(status)) {
+            return status;
+        }
+
+        access->goes_on |= (status == UCS_INPROGRESS);
+        done            += part->length;
+        if (done == access->length) {
+            return UCS_OK;
+        }
+
+        status = next_part(access, done, part);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+}
+
+/* An access that meets more than one bucket. If a part goes on, the program's
+ * request is a flush, which it is not ended before. @a part: its first one */
 static ucs_status_ptr_t
 access_parts(access_t *access, void *buffer, int is_put, ucp_win_part_t *part,
              const ucp_request_param_t *param)
 {
     ucp_request_param_t flush = flush_param(param);
-    size_t done               = 0;
     ucp_request_param_t plain;
     ucs_status_t status;
 
-    for (;;) {
-        status = post_part(access, buffer, done, is_put, part);
-        done  += part->length;
-        if ((status != UCS_OK) || (done == access->length)) {
-            break;
-        }
-
-        status = next_part(access, done, part);
-        if (status != UCS_OK) {
-            break;
-        }
-    }
-
+    status = post_parts(access, buffer, is_put, part);
     if ((status == UCS_OK) && is_scarce(access, param, &plain)) {
+        access->goes_on = 0;
         return finish(access, NULL);
     }
 
     keep(access);
-    return (status != UCS_OK) ? UCS_STATUS_PTR(status) :
-           ucp_win_flush_nbx(access->way->worker, access->way->ep, &flush);
+    if ((status != UCS_OK) || !access->goes_on || access->is_implicit) {
+        return UCS_STATUS_PTR(status);
+    }
+
+    access->goes_on = 0;
+    return ucp_win_flush_nbx(access->way->worker, access->way->ep, &flush);
 }
 
 static ucs_status_t begin(access_t *access, ucp_ep_h ep, uint64_t address,
@@ -290,43 +314,42 @@ static ucs_status_t begin(access_t *access, ucp_ep_h ep, uint64_t address,
     return status;
 }
 
-ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
-                                 uint64_t remote_addr, ucp_rkey_h rkey,
-                                 const ucp_request_param_t *param)
+static ucs_status_ptr_t
+put(access_t *access, ucp_ep_h ep, const void *buffer, size_t count,
+    uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
 {
     size_t length = get_length(param, count);
     ucp_request_param_t plain;
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
-    access_t access = {};
 
     if (length == 0) {
         return NULL;
     }
 
-    status = begin(&access, ep, remote_addr, length, rkey, param, &part);
+    status = begin(access, ep, remote_addr, length, rkey, param, &part);
     if (status != UCS_OK) {
         return UCS_STATUS_PTR(status);
     }
 
     if (part.length < length) {
-        return access_parts(&access, (void*)buffer, 1, &part, param);
+        return access_parts(access, (void*)buffer, 1, &part, param);
     }
 
-    if (is_scarce(&access, param, &plain)) {
-        return finish(&access, ucp_put_nbx(ep, buffer, count, remote_addr,
-                                           part.rkey, &plain));
+    if (is_scarce(access, param, &plain)) {
+        return finish(access, ucp_put_nbx(ep, buffer, count, remote_addr,
+                                          part.rkey, &plain));
     }
 
     request = ucp_put_nbx(ep, buffer, count, remote_addr, part.rkey, param);
-    keep(&access);
+    keep(access);
     return request;
 }
 
-ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
-                                 uint64_t remote_addr, ucp_rkey_h rkey,
-                                 const ucp_request_param_t *param)
+static ucs_status_ptr_t
+get(access_t *access, ucp_ep_h ep, void *buffer, size_t count,
+    uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
 {
     size_t length = get_length(param, count);
     ucp_win_ticket_t *ticket;
@@ -334,34 +357,81 @@ ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
-    access_t access = {.is_read = 1};
 
     if (length == 0) {
         return NULL;
     }
 
-    status = begin(&access, ep, remote_addr, length, rkey, param, &part);
+    status = begin(access, ep, remote_addr, length, rkey, param, &part);
     if (status != UCS_OK) {
         return UCS_STATUS_PTR(status);
     }
 
     if (part.length < length) {
-        return access_parts(&access, buffer, 0, &part, param);
+        return access_parts(access, buffer, 0, &part, param);
     }
 
-    if (is_scarce(&access, param, &plain)) {
-        return finish(&access, ucp_get_nbx(ep, buffer, count, remote_addr,
-                                           part.rkey, &plain));
+    if (is_scarce(access, param, &plain)) {
+        return finish(access, ucp_get_nbx(ep, buffer, count, remote_addr,
+                                          part.rkey, &plain));
     }
 
-    ticket  = ucp_win_ticket_make(&access.pieces, param);
+    ticket  = ucp_win_ticket_make(&access->pieces, param);
     request = ucp_get_nbx(ep, buffer, count, remote_addr, part.rkey,
                           (ticket == NULL) ? param : &ticket->param);
     if (ticket == NULL) {
-        keep(&access);
+        keep(access);
         return request;
     }
     return ucp_win_ticket_issued(ticket, request);
+}
+
+ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
+                                 uint64_t remote_addr, ucp_rkey_h rkey,
+                                 const ucp_request_param_t *param)
+{
+    access_t access = {};
+
+    return put(&access, ep, buffer, count, remote_addr, rkey, param);
+}
+
+ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
+                                 uint64_t remote_addr, ucp_rkey_h rkey,
+                                 const ucp_request_param_t *param)
+{
+    access_t access = {.is_read = 1};
+
+    return get(&access, ep, buffer, count, remote_addr, rkey, param);
+}
+
+/* @return how an access has begun that the program does not wait for */
+static ucs_status_t drop(const access_t *access, ucs_status_ptr_t request)
+{
+    if (UCS_PTR_IS_PTR(request)) {
+        ucp_request_free(request);
+        return UCS_INPROGRESS;
+    }
+
+    return ((request == NULL) && access->goes_on) ? UCS_INPROGRESS :
+                                                    UCS_PTR_STATUS(request);
+}
+
+ucs_status_t ucp_win_put_nbi(ucp_ep_h ep, const void *buffer, size_t length,
+                             uint64_t remote_addr, ucp_rkey_h rkey)
+{
+    access_t access = {.is_implicit = 1};
+
+    return drop(&access, put(&access, ep, buffer, length, remote_addr, rkey,
+                             &no_param));
+}
+
+ucs_status_t ucp_win_get_nbi(ucp_ep_h ep, void *buffer, size_t length,
+                             uint64_t remote_addr, ucp_rkey_h rkey)
+{
+    access_t access = {.is_implicit = 1, .is_read = 1};
+
+    return drop(&access, get(&access, ep, buffer, length, remote_addr, rkey,
+                             &no_param));
 }
 
 ucs_status_ptr_t
@@ -372,12 +442,12 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
     size_t length            = get_length(param, count);
     ucp_win_ticket_t *ticket = NULL;
     ucp_request_param_t plain;
+    access_t access          = {
+        .is_read = !!(param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER)
+    };
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
-    access_t access = {
-        .is_read = !!(param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER)
-    };
 
     status = begin(&access, ep, remote_addr, length, rkey, &no_param, &part);
     if (status != UCS_OK) {

@@ -26,6 +26,12 @@ ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
                                  uint64_t remote_addr, ucp_rkey_h rkey,
                                  const ucp_request_param_t *param);
 
+ucs_status_t ucp_win_put_nbi(ucp_ep_h ep, const void *buffer, size_t length,
+                             uint64_t remote_addr, ucp_rkey_h rkey);
+
+ucs_status_t ucp_win_get_nbi(ucp_ep_h ep, void *buffer, size_t length,
+                             uint64_t remote_addr, ucp_rkey_h rkey);
+
 ucs_status_ptr_t
 ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
                       size_t count, uint64_t remote_addr, ucp_rkey_h rkey,

@@ -67,13 +67,6 @@ static ucs_status_ptr_t put_nb(ucp_ep_h ep, const void *buffer, size_t length,
     return ucp_win_put_nbx(ep, buffer, length, remote_addr, rkey, &param);
 }
 
-static ucs_status_t put_nbi(ucp_ep_h ep, const void *buffer, size_t length,
-                            uint64_t remote_addr, ucp_rkey_h rkey)
-{
-    return drop(ucp_win_put_nbx(ep, buffer, length, remote_addr, rkey,
-                                &no_param));
-}
-
 static ucs_status_t put(ucp_ep_h ep, const void *buffer, size_t length,
                         uint64_t remote_addr, ucp_rkey_h rkey)
 {
@@ -88,13 +81,6 @@ static ucs_status_ptr_t get_nb(ucp_ep_h ep, void *buffer, size_t length,
     ucp_request_param_t param = old_param(cb);
 
     return ucp_win_get_nbx(ep, buffer, length, remote_addr, rkey, &param);
-}
-
-static ucs_status_t get_nbi(ucp_ep_h ep, void *buffer, size_t length,
-                            uint64_t remote_addr, ucp_rkey_h rkey)
-{
-    return drop(ucp_win_get_nbx(ep, buffer, length, remote_addr, rkey,
-                                &no_param));
 }
 
 static ucs_status_t get(ucp_ep_h ep, void *buffer, size_t length,
@@ -248,11 +234,11 @@ void ucp_win_forms_fill(predreg_windows_t *windows)
 {
     windows->ucp_put_nbx         = ucp_win_put_nbx;
     windows->ucp_put_nb          = put_nb;
-    windows->ucp_put_nbi         = put_nbi;
+    windows->ucp_put_nbi         = ucp_win_put_nbi;
     windows->ucp_put             = put;
     windows->ucp_get_nbx         = ucp_win_get_nbx;
     windows->ucp_get_nb          = get_nb;
-    windows->ucp_get_nbi         = get_nbi;
+    windows->ucp_get_nbi         = ucp_win_get_nbi;
     windows->ucp_get             = get;
     windows->ucp_atomic_op_nbx   = ucp_win_atomic_op_nbx;
     windows->ucp_atomic_post     = atomic_post;
