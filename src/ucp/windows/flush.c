@@ -12,6 +12,10 @@
 /* A worker's ways are looked at with one of so many of its progress calls */
 #define LOOK_EVERY 16
 
+/* A thread polls when so many of its progress calls in a row had nothing to do: fewer
+ * are part of most flushes, and helping costs half a microsecond */
+#define POLLS_AFTER 4
+
 
 /* The flush of a way has ended. If it failed, the peer is gone, and its memory
  * with it */
@@ -87,14 +91,15 @@ static void flush_due(ucp_fh_t *fh, ucp_worker_h worker)
 
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
 {
-    static __thread unsigned count;
+    static __thread unsigned count, num_idle;
     ucp_fh_t *fh = ucp_win_fh();
 
     if (fh == NULL) {
         return;
     }
 
-    if (is_idle && ucp_win_worker_is_served(worker)) {
+    num_idle = is_idle ? num_idle + 1 : 0;
+    if ((num_idle >= POLLS_AFTER) && ucp_win_worker_is_served(worker)) {
         (void)ucp_fh_drive_help(fh);
     }
     if ((++count % LOOK_EVERY == 0) &&

@@ -46,7 +46,7 @@ int ucp_win_peer_is_scarce(uint32_t peer);
 ucs_status_t ucp_win_way_flush(ucp_win_way_t *way);
 
 /** A worker was progressed: now and then, do what is due for its ways. If there was
- *  nothing to do, its thread polls, maybe for a process that waits for this very
+ *  nothing to do some times in a row, its thread polls, maybe for a process that waits for this very
  *  one, and on the processor that Firehose's thread would need: so it answers
  *  peers meanwhile. */
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
