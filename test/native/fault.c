@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -26,10 +27,14 @@
  * memory and to write files. Calls by UCX and by the program succeed.
  *
  * Variables:
- *   FAULT=KIND:N     the call number N, from 1, of one of these kinds fails:
- *                    memory, thread, system
- *   FAULT=KIND:N+    likewise, and all that follow
- *   FAULT_COUNT      print at exit how many calls of each kind there were
+ *   FAULT=KIND:N       the call number N, from 1, of one of these kinds fails:
+ *                      memory, thread, system
+ *   FAULT=KIND:N+      likewise, and all that follow
+ *   FAULT_LIBRARY=NAME of libraries whose name has this, such as libucp_ for
+ *                      libucp_firehose and libucp_windows (libuct_predreg)
+ *   FAULT_CHILD=N      in the child number N, from 1, that the process forks, and
+ *                      not in itself. Calls are counted from the fork on
+ *   FAULT_COUNT        print at exit how many calls of each kind there were
  */
 
 #define EXPORT     __attribute__((visibility("default")))
@@ -53,12 +58,16 @@ static const char *const kind_names[KIND_LAST] = {
  * by any thread */
 static struct {
     int          ready;
+    const char   *library;
     kind_t       kind;   /* KIND_LAST: nothing fails */
     long         number;
     int          further;
+    long         child;  /* In which of them, or 0 */
+    long         forks;  /* So far. Written by the thread that forks */
     _Atomic long calls[KIND_LAST];
 } fault = {
-    .kind = KIND_LAST
+    .library = OWN_NAME,
+    .kind    = KIND_LAST
 };
 
 /* Not 0: this thread is looking for its caller */
@@ -86,7 +95,7 @@ static int is_own_call(void)
     for (i = 0; i < count; ++i) {
         library = library_of(frames[i]);
         if (!strstr(library, "libc.so") && !strstr(library, "libfault")) {
-            return strstr(library, OWN_NAME) != NULL;
+            return strstr(library, fault.library) != NULL;
         }
     }
 
@@ -110,7 +119,7 @@ static int shall_fail(kind_t kind)
     }
 
     call = atomic_fetch_add(&fault.calls[kind], 1) + 1;
-    return (kind == fault.kind) &&
+    return (kind == fault.kind) && (fault.child == 0) &&
            ((call == fault.number) ||
             (fault.further && (call > fault.number)));
 }
@@ -125,14 +134,46 @@ static void print_counts(void)
     }
 }
 
+static void forking(void)
+{
+    ++fault.forks;
+}
+
+/* The child that is chosen goes on as a process of which none was; others never
+ * become that */
+static void forked(void)
+{
+    kind_t kind;
+
+    fault.child = (fault.child == fault.forks) ? 0 : -1;
+    for (kind = 0; kind < KIND_LAST; ++kind) {
+        fault.calls[kind] = 0;
+    }
+}
+
+static void choose_child(void)
+{
+    const char *value = getenv("FAULT_CHILD");
+
+    if (value != NULL) {
+        fault.child = strtol(value, NULL, 10);
+        pthread_atfork(forking, NULL, forked);
+    }
+}
+
 __attribute__((constructor)) static void fault_start(void)
 {
-    const char *value = getenv("FAULT");
+    const char *value   = getenv("FAULT");
+    const char *library = getenv("FAULT_LIBRARY");
     void *frames[MAX_FRAMES];
     const char *colon;
     char *end;
 
     backtrace(frames, MAX_FRAMES); /* The first call of it allocates */
+    if (library != NULL) {
+        fault.library = library;
+    }
+    choose_child();
     if ((value != NULL) && ((colon = strchr(value, ':')) != NULL)) {
         for (fault.kind = 0; fault.kind < KIND_LAST; ++fault.kind) {
             if (!strncmp(value, kind_names[fault.kind], colon - value)) {
@@ -272,6 +313,12 @@ EXPORT int shmget(key_t key, size_t size, int flags)
 {
     FAIL_SYSTEM(ENOSPC, -1)
     return NEXT(shmget)(key, size, flags);
+}
+
+EXPORT int eventfd(unsigned count, int flags)
+{
+    FAIL_SYSTEM(EMFILE, -1)
+    return NEXT(eventfd)(count, flags);
 }
 
 EXPORT void *shmat(int id, const void *address, int flags)
