@@ -70,7 +70,7 @@ void ucp_fh_access_resume(ucp_fh_worker_h worker)
             ucp_fh_pieces_resume(op);
         }
         if (flush != NULL) {
-            ucp_fh_flush_all(worker, all_flushed, flush);
+            ucp_fh_flush_all(worker, &flush->flush, all_flushed, flush);
         }
     } while ((op != NULL) || (flush != NULL));
 }
@@ -272,6 +272,15 @@ ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
     return begin(worker, peer, &access, param);
 }
 
+ucs_status_ptr_t ucp_fh_access_flush(ucp_fh_op_t *op)
+{
+    ucp_fh_worker_h worker = op->worker;
+
+    enter(op, &worker->flushes);
+    ucp_fh_access_resume(worker);
+    return ucp_fh_op_return(op);
+}
+
 ucs_status_ptr_t ucp_fh_flush_nbx(ucp_fh_worker_h worker,
                                   const ucp_request_param_t *param)
 {
@@ -283,11 +292,6 @@ ucs_status_ptr_t ucp_fh_flush_nbx(ucp_fh_worker_h worker,
     }
 
     op = ucp_fh_op_make(worker, UCP_FH_OP_FLUSH, param);
-    if (op == NULL) {
-        return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
-    }
-
-    enter(op, &worker->flushes);
-    ucp_fh_access_resume(worker);
-    return ucp_fh_op_return(op);
+    return (op == NULL) ? UCS_STATUS_PTR(UCS_ERR_NO_MEMORY) :
+                          ucp_fh_access_flush(op);
 }

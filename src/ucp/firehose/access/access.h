@@ -17,4 +17,11 @@
  *  flushes that have waited for them. */
 void ucp_fh_access_resume(ucp_fh_worker_h worker);
 
+/** Begin a flush of all that was begun on a worker.
+ *
+ *  @param [in] op  A flush that is not begun. It is gone if this returns no
+ *                  request.
+ *  @return as ucp_fh_flush_nbx(). */
+ucs_status_ptr_t ucp_fh_access_flush(ucp_fh_op_t *op);
+
 #endif

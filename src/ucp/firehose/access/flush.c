@@ -6,18 +6,6 @@
 
 #include "flush.h"
 
-#include <stdlib.h>
-
-
-/* A flush under way */
-typedef struct {
-    ucp_fh_worker_h worker;
-    ucp_fh_way_t    *way;   /* NULL: of all */
-    ucs_list_link_t pieces; /* To be released afterwards */
-    void            (*done)(void *arg, ucs_status_t status);
-    void            *arg;
-} flush_t;
-
 
 void ucp_fh_flush_later(ucp_fh_piece_t *piece)
 {
@@ -44,21 +32,20 @@ int ucp_fh_flush_is_due(const ucp_fh_way_t *way)
                                       way->num_missed));
 }
 
-static flush_t *make_flush(ucp_fh_worker_h worker, ucp_fh_way_t *way)
+static void init(ucp_fh_flush_t *flush, ucp_fh_worker_h worker,
+                 ucp_fh_way_t *way,
+                 void (*done)(void *arg, ucs_status_t status), void *arg)
 {
-    flush_t *flush = calloc(1, sizeof(*flush));
-
-    if (flush != NULL) {
-        flush->worker = worker;
-        flush->way    = way;
-        ucs_list_head_init(&flush->pieces);
-    }
-    return flush;
+    flush->worker = worker;
+    flush->way    = way;
+    flush->done   = done;
+    flush->arg    = arg;
+    ucs_list_head_init(&flush->pieces);
 }
 
 /* Under lock: what was written on a way so far is covered by a flush that
  * begins now */
-static void take_pieces(flush_t *flush, ucp_fh_way_t *way)
+static void take_pieces(ucp_fh_flush_t *flush, ucp_fh_way_t *way)
 {
     ucs_list_splice_tail(&flush->pieces, &way->unflushed);
     ucs_list_head_init(&way->unflushed);
@@ -70,9 +57,12 @@ static void take_pieces(flush_t *flush, ucp_fh_way_t *way)
     ucs_list_head_init(&way->link);
 }
 
-static void finish(flush_t *flush, ucs_status_t status)
+/* The flush may be gone, or begun anew, once it is told of */
+static void finish(ucp_fh_flush_t *flush, ucs_status_t status)
 {
     ucp_fh_t *fh = flush->worker->fh;
+    void *arg    = flush->arg;
+    void (*done)(void *arg, ucs_status_t status) = flush->done;
 
     /* If it failed, the peer is gone, and its memory with it */
     ucp_fh_lock(fh);
@@ -86,10 +76,9 @@ static void finish(flush_t *flush, ucs_status_t status)
     }
     ucp_fh_unlock(fh);
 
-    if (flush->done != NULL) {
-        flush->done(flush->arg, status);
+    if (done != NULL) {
+        done(arg, status);
     }
-    free(flush);
 }
 
 static void finished(void *request, ucs_status_t status, void *user_data)
@@ -98,7 +87,7 @@ static void finished(void *request, ucs_status_t status, void *user_data)
     finish(user_data, status);
 }
 
-static ucp_request_param_t get_param(flush_t *flush)
+static ucp_request_param_t get_param(ucp_fh_flush_t *flush)
 {
     return (ucp_request_param_t){
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
@@ -111,29 +100,24 @@ static ucp_request_param_t get_param(flush_t *flush)
 void ucp_fh_flush_way(ucp_fh_way_t *way)
 {
     ucp_fh_t *fh              = way->worker->fh;
-    flush_t *flush            = make_flush(way->worker, way);
-    ucp_request_param_t param = get_param(flush);
+    ucp_request_param_t param = get_param(&way->flush);
     ucs_status_ptr_t request;
-
-    if (flush == NULL) {
-        return; /* It is due again later */
-    }
 
     ucp_fh_lock(fh);
     if (way->is_flushing || (way->num_unflushed == 0)) {
         ucp_fh_unlock(fh);
-        free(flush);
         return;
     }
 
-    take_pieces(flush, way);
+    init(&way->flush, way->worker, way, NULL, NULL);
+    take_pieces(&way->flush, way);
     way->is_flushing = 1;
     ++way->worker->num_flushing;
     ucp_fh_unlock(fh);
 
     request = ucp_ep_flush_nbx(way->ep, &param);
     if (!UCS_PTR_IS_PTR(request)) {
-        finish(flush, UCS_PTR_STATUS(request));
+        finish(&way->flush, UCS_PTR_STATUS(request));
     }
 }
 
@@ -153,36 +137,28 @@ static ucp_fh_way_t *find_due(ucp_fh_worker_h worker)
 
 void ucp_fh_flush_due(ucp_fh_worker_h worker)
 {
-    ucp_fh_way_t *way, *last = NULL;
+    ucp_fh_way_t *way;
 
     for (;;) {
         ucp_fh_lock(worker->fh);
         way = find_due(worker);
         ucp_fh_unlock(worker->fh);
-        if ((way == NULL) || (way == last)) {
+        if (way == NULL) {
             return;
         }
 
         ucp_fh_flush_way(way);
-        last = way; /* There was no memory if it is due again */
     }
 }
 
-void ucp_fh_flush_all(ucp_fh_worker_h worker,
+void ucp_fh_flush_all(ucp_fh_worker_h worker, ucp_fh_flush_t *flush,
                       void (*done)(void *arg, ucs_status_t status), void *arg)
 {
     ucp_fh_t *fh              = worker->fh;
-    flush_t *flush            = make_flush(worker, NULL);
     ucp_request_param_t param = get_param(flush);
     ucs_status_ptr_t request;
 
-    if (flush == NULL) {
-        done(arg, UCS_ERR_NO_MEMORY);
-        return;
-    }
-
-    flush->done = done;
-    flush->arg  = arg;
+    init(flush, worker, NULL, done, arg);
     ucp_fh_lock(fh);
     while (!ucs_list_is_empty(&worker->dirty)) {
         take_pieces(flush, ucs_list_head(&worker->dirty, ucp_fh_way_t, link));

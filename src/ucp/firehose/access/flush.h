@@ -35,10 +35,11 @@ void ucp_fh_flush_due(ucp_fh_worker_h worker);
 /**
  * Begin to flush all that was posted on a worker. Without lock.
  *
- * @param [in] done  Called with @a arg when all of it has arrived. May be
- *                   called before the function returns.
+ * @param [in] flush  Memory that is not touched any more when @a done is called.
+ * @param [in] done   Called with @a arg when all of it has arrived. May be
+ *                    called before the function returns.
  */
-void ucp_fh_flush_all(ucp_fh_worker_h worker,
+void ucp_fh_flush_all(ucp_fh_worker_h worker, ucp_fh_flush_t *flush,
                       void (*done)(void *arg, ucs_status_t status), void *arg);
 
 #endif

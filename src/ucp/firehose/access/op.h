@@ -55,6 +55,7 @@ struct ucp_fh_op {
     size_t              posted;     /**< Of them, bytes that were posted. Of the
                                          thread that posts it */
     ucp_fh_piece_t      *piece;     /**< Which it waits for. Likewise */
+    ucp_fh_flush_t      flush;      /**< Of a flush */
     ucp_request_param_t param;      /**< For UCP */
     int                 has_callback;
     ucp_send_nbx_callback_t callback;

@@ -114,13 +114,26 @@ static void wait(ucp_fh_worker_h worker, ucs_status_ptr_t request)
     ucp_fh_request_free(request);
 }
 
+static int is_flushing(ucp_fh_worker_h worker)
+{
+    int ret;
+
+    ucp_fh_lock(worker->fh);
+    ret = worker->num_flushing > 0;
+    ucp_fh_unlock(worker->fh);
+    return ret;
+}
+
+/* Complete all that was begun, flushes of single ways as well */
 static void flush(ucp_fh_worker_h worker)
 {
-    ucp_request_param_t param = {.op_attr_mask = 0};
-    ucs_status_ptr_t request  = ucp_fh_flush_nbx(worker, &param);
+    ucs_status_ptr_t request = ucp_fh_access_flush(worker->last);
 
     if (UCS_PTR_IS_PTR(request)) {
         wait(worker, request);
+    }
+    while (is_flushing(worker)) {
+        ucp_fh_worker_progress(worker);
     }
 }
 

@@ -5,6 +5,7 @@
  */
 
 #include "worker.h"
+#include "op.h"
 
 #include <ucp/firehose/core/outbox.h>
 #include <ucp/firehose/core/settle.h>
@@ -149,19 +150,45 @@ static int is_multi(ucp_worker_h worker)
            (attr.thread_mode == UCS_THREAD_MODE_MULTI);
 }
 
-ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h ucp_worker,
-                                  ucp_fh_worker_h *worker_p)
+static ucs_status_t allocate(ucp_fh_h fh, ucp_fh_worker_h *worker_p)
 {
-    ucp_fh_worker_h worker = calloc(1, sizeof(*worker));
+    const ucp_request_param_t param = {.op_attr_mask = 0};
+    ucp_fh_worker_h worker          = calloc(1, sizeof(*worker));
 
     if (worker == NULL) {
-        return UCS_ERR_NO_MEMORY;
+        goto err;
     }
 
     worker->ways = calloc(fh->num_procs, sizeof(*worker->ways));
     if (worker->ways == NULL) {
-        free(worker);
-        return UCS_ERR_NO_MEMORY;
+        goto err_free;
+    }
+
+    worker->last = ucp_fh_op_make(worker, UCP_FH_OP_FLUSH, &param);
+    if (worker->last == NULL) {
+        goto err_free_ways;
+    }
+
+    *worker_p = worker;
+    return UCS_OK;
+
+err_free_ways:
+    free(worker->ways);
+err_free:
+    free(worker);
+err:
+    return UCS_ERR_NO_MEMORY;
+}
+
+ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h ucp_worker,
+                                  ucp_fh_worker_h *worker_p)
+{
+    ucp_fh_worker_h worker;
+    ucs_status_t status;
+
+    status = allocate(fh, &worker);
+    if (status != UCS_OK) {
+        return status;
     }
 
     worker->fh       = fh;

@@ -33,6 +33,18 @@ typedef struct ucp_fh_piece {
 } ucp_fh_piece_t;
 
 
+/** A flush under way. It is part of what it flushes, or of the operation that is a
+ *  flush, so that none needs memory. */
+typedef struct ucp_fh_flush {
+    struct ucp_fh_worker *worker;
+    ucp_fh_way_t         *way;   /**< NULL: of all */
+    ucs_list_link_t      pieces; /**< To be released afterwards. Protected by
+                                      ucp_fh::lock */
+    void                 (*done)(void *arg, ucs_status_t status);
+    void                 *arg;
+} ucp_fh_flush_t;
+
+
 /** Places in which a way remembers what it has firehoses on. */
 #define UCP_FH_HELD_SLOTS 64
 
@@ -60,6 +72,8 @@ struct ucp_fh_way {
     uint64_t             num_missed;  /**< ucp_fh_peer_t::num_missed when the
                                            last flush began */
     int                  is_flushing;
+    ucp_fh_flush_t       flush;       /**< Of whoever has set @a is_flushing, until
+                                           that is cleared */
     ucs_list_link_t      link;        /**< In ucp_fh_worker::dirty if there are
                                            such pieces; else empty */
     /* See held.h. Read and written by the threads that may call UCP with the
@@ -79,6 +93,9 @@ struct ucp_fh_worker {
     ucp_worker_h           worker;
     int                    is_multi;  /**< Whether any thread may use it */
     ucs_list_link_t        link;      /**< In ucp_fh::workers */
+    ucp_fh_op_t            *last;     /**< A flush that is not begun, for
+                                           ucp_fh_worker_destroy(), which cannot
+                                           fail. Does not change */
     pthread_mutex_t        ways_lock; /**< Before all others: a way is made */
     /** By number of the peer; NULL: there is none yet. Written under
      *  ways_lock */
