@@ -31,9 +31,16 @@ static void collect(ucp_fh_t *fh)
 {
     ucp_fh_move_t *move;
     ucp_fh_key_t *key;
+    uint32_t slot;
 
     while ((move = ucp_fh_remote_next_move(&fh->remote)) != NULL) {
         ucp_fh_mover_post(fh, move);
+    }
+    /* There is no memory for a move. Whoever waits for it, here or at the peer,
+     * would wait for as long as that is so */
+    if (ucs_unlikely(!ucs_list_is_empty(&fh->remote.senders))) {
+        slot = ucs_list_head(&fh->remote.senders, ucp_fh_peer_t, send)->index;
+        ucp_fh_peer_give_up(fh, slot, UCS_ERR_NO_MEMORY);
     }
     while ((key = ucp_fh_remote_next_key(&fh->remote)) != NULL) {
         ucp_fh_key_drop(key);

@@ -359,9 +359,9 @@ void *ucp_fh_remote_key(ucp_fh_remote_t *table, const ucp_fh_request_t *request,
  * Take a message to be sent. To be called after each call of another function,
  * until there is none.
  *
- * @return NULL if there is none, or if there is no memory for one, so that it
- *         is to be tried later. Else it has to be handed to
- *         ucp_fh_remote_moved() once.
+ * @return NULL if there is none, or if there is no memory for one: then its peer
+ *         is the first of ucp_fh_remote_t::senders still. Else it has to be
+ *         handed to ucp_fh_remote_moved() once.
  */
 ucp_fh_move_t *ucp_fh_remote_next_move(ucp_fh_remote_t *table);
 
