@@ -23,12 +23,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_PROCS   8
+#define MAX_PROCS   MOST
 #define MAX_ADDRESS 8192
 #define PAGE        4096
 #define PAGES       64  /* Of a process in the memory of each, so that they are
                            more than it has firehoses */
-#define MOST        6   /* Pages of an operation */
+#define MOST        8   /* Pages of an operation, and processes at most */
 #define EXTRA       8   /* Pages that come and go */
 #define ATTEMPTS    3   /* To do what the program cannot do without */
 
@@ -308,6 +308,34 @@ static void come_and_go(app_t *app, uint8_t *buffer)
     }
 }
 
+/* Leave something to whoever destroys the worker: puts that the program does not wait
+ * for, nor flushes */
+static void leave_puts(app_t *app, uint8_t *buffer)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    shared_t *shared          = app->shared;
+    uint64_t op               = ++shared->ops[app->rank];
+    ucs_status_ptr_t request;
+    int peer;
+
+    for (peer = 0; peer < app->procs; ++peer) {
+        if (!can_reach(app, peer, shared->bases)) {
+            continue;
+        }
+
+        shared->is_sure[app->rank][peer][0] = 0;
+        fill((uint64_t*)(buffer + (peer * PAGE)), stamp(app->rank, peer, 0, op));
+        request = ucp_fh_put_nbx(app->worker, peer, buffer + (peer * PAGE), PAGE,
+                                 shared->bases[peer] +
+                                         (app->rank * PAGES * PAGE), &param);
+        if (UCS_PTR_IS_PTR(request)) {
+            ucp_fh_request_free(request);
+        } else {
+            (void)is_ok(app, UCS_PTR_STATUS(request));
+        }
+    }
+}
+
 static void open_worker(app_t *app)
 {
     ucp_worker_params_t params = {
@@ -370,10 +398,9 @@ static void renew(app_t *app)
 
 static void run_round(app_t *app)
 {
-    uint8_t *buffer = malloc(MOST * PAGE);
+    uint8_t *buffer = calloc(MOST, PAGE);
     int i, peer;
 
-    memset(buffer, 0, MOST * PAGE);
     renew(app);
     barrier(app);
     open_worker(app);
@@ -387,6 +414,7 @@ static void run_round(app_t *app)
         }
     }
     come_and_go(app, buffer);
+    leave_puts(app, buffer);
     close_worker(app);
     barrier(app);
     if (app->mem != NULL) {

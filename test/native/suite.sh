@@ -210,6 +210,13 @@ firehose_app()
         grep -q '^{.*"errors":0,.*}$' "$work/said"
 }
 
+# one_sided COMMAND...: with puts and gets that need nobody at the target; the command may
+# be a function
+one_sided()
+{
+    (export NATIVE_ONE_SIDED=1; "$@")
+}
+
 # with NAME=VALUE COMMAND...: with a knob set; the command may be a function
 with()
 {
@@ -319,6 +326,45 @@ every()
         done
     done
     return $failed
+}
+
+# sampled COUNT: numbers of calls, each of the first ones, and some of all others
+sampled()
+{
+    local i
+    for ((i = 1; i <= $1; i += (i < 60) ? ${suite:+2}+1 : $1 / 60 + 1)); do
+        echo $i
+    done
+}
+
+# with_fault LIBRARY VARIABLE=VALUE COMMAND...: calls of that library fail, or are counted,
+# in one of the processes that the program forks
+with_fault()
+{
+    local library=$1
+    shift
+    $rig -- env LD_PRELOAD="$build/test/native/libfault.so" FAULT_LIBRARY="$library" \
+        FAULT_CHILD=1 "$@" 2>&1
+}
+
+# every_firehose COMMAND...: a program of Firehose goes on if an allocation of the library
+# fails in a process, or that and all that follow; with --strict none may
+every_firehose()
+{
+    local count i failed=0
+    count=$(with_fault libucp_ FAULT_COUNT=1 "$@" --strict |
+        awk '/^fault: .* memory/ && $2 > n { n = $2 } END { print n + 0 }')
+    echo "$count allocations"
+    [ "$count" -gt 100 ] || return
+    for i in $(sampled "$count"); do
+        for i in "$i" "$i+"; do
+            with_fault libucp_ FAULT="memory:$i" "$@" > "$work/one" && continue
+            echo "FAULT=memory:$i: status $?"
+            head -n 30 "$work/one"
+            failed=1
+        done
+    done
+    with_fault libucp_ FAULT=thread:1 "$@" && return $failed
 }
 
 # in_pieces COMMAND...: a job of which a rank registers messages in pieces; nothing
@@ -903,6 +949,10 @@ firehose_tests()
     run "Firehose, nonsense is sent" $rig -- "$firehose" --damage --ops 200
     run "Firehose, large buckets" no_errors $rig -- "$firehose" --bucket 64k \
         --m 4m --maxvictim 1m --heap 16m --ops 200
+    run "Firehose, each allocation fails" one_sided every_firehose \
+        "$apps/fhfault"
+    run "Firehose, each allocation fails, emulated puts, any thread" \
+        every_firehose "$apps/fhfault" --multi
     run "Firehose, memory is unmapped" firehose_app 1 "$apps/fhunmap"
     run "Firehose, memory is unmapped, emulated puts" firehose_app 0 \
         "$apps/fhunmap"
