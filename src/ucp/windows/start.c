@@ -23,12 +23,13 @@
 static __thread int is_quiet;
 
 ucp_win_t ucp_win = {
-    .ways     = UCP_WIN_MAP_INITIALIZER,
-    .contexts = UCP_WIN_MAP_INITIALIZER,
-    .windows  = UCP_WIN_MAP_INITIALIZER,
-    .remotes  = UCP_WIN_MAP_INITIALIZER,
-    .packed   = UCP_WIN_MAP_INITIALIZER,
-    .lock     = PTHREAD_MUTEX_INITIALIZER
+    .ways       = UCP_WIN_MAP_INITIALIZER,
+    .contexts   = UCP_WIN_MAP_INITIALIZER,
+    .windows    = UCP_WIN_MAP_INITIALIZER,
+    .remotes    = UCP_WIN_MAP_INITIALIZER,
+    .packed     = UCP_WIN_MAP_INITIALIZER,
+    .lock       = PTHREAD_MUTEX_INITIALIZER,
+    .start_lock = PTHREAD_MUTEX_INITIALIZER
 };
 
 
@@ -166,7 +167,7 @@ static void free_held(void)
     ucp_win.held = NULL;
 }
 
-/* Under lock */
+/* Under start_lock */
 static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 {
     ucp_fh_init_params_t params = {
@@ -222,7 +223,7 @@ err:
     return status;
 }
 
-/* Under lock */
+/* Under start_lock */
 static ucp_fh_t *try_to_start(ucp_context_h context)
 {
     ucp_fh_t *fh;
@@ -253,12 +254,12 @@ ucp_fh_t *ucp_win_start_access(ucp_context_h context)
 {
     ucp_fh_t *fh;
 
-    pthread_mutex_lock(&ucp_win.lock);
+    pthread_mutex_lock(&ucp_win.start_lock);
     fh = ucp_win_fh();
     if ((fh == NULL) && !ucp_win.is_over) {
         fh = try_to_start(context);
     }
-    pthread_mutex_unlock(&ucp_win.lock);
+    pthread_mutex_unlock(&ucp_win.start_lock);
     return fh;
 }
 
@@ -279,18 +280,18 @@ void ucp_win_end(ucp_context_h context)
 {
     ucp_fh_t *fh;
 
-    /* Firehose's own ends under lock if Firehose cannot be started */
+    /* Firehose's own ends under start_lock if Firehose cannot be started */
     if (ucp_win_map_take(&ucp_win.contexts, context) == NULL) {
         return;
     }
 
-    pthread_mutex_lock(&ucp_win.lock);
+    pthread_mutex_lock(&ucp_win.start_lock);
     fh = (ucp_win.mem_context == context) ? ucp_win_fh() : NULL;
     if (fh != NULL) {
         ucp_win.is_over = 1;
         atomic_store_explicit(&ucp_win.fh, NULL, memory_order_release);
     }
-    pthread_mutex_unlock(&ucp_win.lock);
+    pthread_mutex_unlock(&ucp_win.start_lock);
 
     if (fh != NULL) {
         ucp_fh_release_address(fh, ucp_win.address);

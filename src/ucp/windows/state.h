@@ -73,9 +73,14 @@ typedef struct ucp_win {
     ucp_win_map_t   packed;   /**< Packed keys: what belongs to one is itself */
 
     pthread_mutex_t lock;
-    /* Protected by lock, until the end of the list */
+    /* Protected by lock */
     ucs_list_link_t all_ways;
     ucs_list_link_t workers;     /**< ucp_win_worker_t, see worker.c */
+
+    /** Before lock: Firehose begins or ends. Calls of UCP for that come back to
+     *  this library, and may take lock */
+    pthread_mutex_t start_lock;
+    /* Protected by start_lock, until the end of the list */
     ucp_context_h   context;     /**< Of Firehose's own messages */
     ucp_context_h   mem_context; /**< The program's, whose windows are served.
                                       Written once, before @a fh, so that who has
@@ -90,7 +95,7 @@ typedef struct ucp_win {
      *  Relaxed: a thread sees what its own worker is */
     atomic_int      is_threaded;
 
-    /** Firehose; NULL: it is not running. Written under lock with release, when
+    /** Firehose; NULL: it is not running. Written under start_lock with release, when
      *  the fields above are. It stays as long as the program's context, so that
      *  who has a key or a window may read it relaxed */
     _Atomic(ucp_fh_t*) fh;
