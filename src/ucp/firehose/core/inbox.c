@@ -80,7 +80,7 @@ static void lose(ucp_fh_t *fh, const ucp_fh_header_t *header)
     const ucp_fh_link_t *link = &fh->links[header->sender];
 
     if ((link->ep != NULL) && (header->cookie == link->cookie)) {
-        ucp_fh_peer_give_up(fh, header->sender, UCS_ERR_NO_MEMORY);
+        ucp_fh_peer_give_up(fh, header->sender);
         ucp_fh_wake(fh); /* Not here, in a callback of UCP */
     }
 }

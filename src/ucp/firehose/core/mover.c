@@ -44,7 +44,7 @@ err_fail_peer:
     free(sent);
     free(parcel);
     (void)ucp_fh_remote_moved(&fh->remote, move, UCS_ERR_NO_MEMORY, NULL);
-    ucp_fh_peer_give_up(fh, slot, UCS_ERR_NO_MEMORY);
+    ucp_fh_peer_give_up(fh, slot);
 }
 
 /* Take out what a reply answers. @return NULL if there is no such message */
@@ -144,7 +144,7 @@ static void answered(ucp_fh_t *fh, uint32_t slot, ucp_fh_sent_t *sent,
         }
     } else if (status != UCS_OK) {
         /* The peer believes that this process has got firehoses */
-        ucp_fh_peer_give_up(fh, slot, status);
+        ucp_fh_peer_give_up(fh, slot);
     }
     free(sent);
 }
@@ -203,7 +203,7 @@ ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
     recall = malloc(sizeof(*recall));
     ucp_fh_lock(fh);
     if (recall == NULL) {
-        ucp_fh_peer_give_up(fh, parcel->slot, UCS_ERR_NO_MEMORY);
+        ucp_fh_peer_give_up(fh, parcel->slot);
     } else {
         recall->comp.func = recalled;
         run.first         = message.first;

@@ -74,24 +74,30 @@ void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot)
     }
 }
 
-void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot, ucs_status_t status)
+/* Not with UCS_ERR_NO_MEMORY: what fails for that may be tried again */
+static void say_goodbye(ucp_fh_t *fh, uint32_t slot)
+{
+    ucp_fh_peer_fail(fh, slot, UCS_ERR_UNREACHABLE);
+    ucp_fh_peer_bye(fh, slot);
+}
+
+void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot)
 {
     if (fh->links[slot].status == UCS_OK) {
-        ucp_fh_peer_fail(fh, slot, status);
-        ucp_fh_peer_bye(fh, slot);
+        ucs_error("firehose: there is no memory for a message to or from process "
+                  "%u; it cannot be reached any more", slot);
+        say_goodbye(fh, slot);
     }
 }
 
 void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what)
 {
-    if (fh->links[slot].status != UCS_OK) {
-        return;
+    if (fh->links[slot].status == UCS_OK) {
+        ++fh->num_damaged;
+        ucs_error("firehose: process %u has sent %s; it is not heard any more",
+                  slot, what);
+        say_goodbye(fh, slot);
     }
-
-    ++fh->num_damaged;
-    ucs_error("firehose: process %u has sent %s; it is not heard any more",
-              slot, what);
-    ucp_fh_peer_give_up(fh, slot, UCS_ERR_UNREACHABLE);
 }
 
 void ucp_fh_peer_error(void *arg, ucp_ep_h ep, ucs_status_t status)

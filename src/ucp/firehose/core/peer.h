@@ -24,9 +24,10 @@ void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status);
  *  gives it up. Under ucp_fh::lock; ucp_fh_settle() has to follow. */
 void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot);
 
-/** This process cannot go on with a peer. As ucp_fh_peer_fail(), and the peer is
- *  told, so that it does not wait for what does not come. */
-void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot, ucs_status_t status);
+/** There is no memory to go on with a peer. As ucp_fh_peer_fail(), with
+ *  UCS_ERR_UNREACHABLE, and the peer is told, so that it does not wait for what does
+ *  not come. */
+void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot);
 
 /** A peer has sent what is not understood: that is its end for this process.
  *  Under ucp_fh::lock. */

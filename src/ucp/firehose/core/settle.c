@@ -40,7 +40,7 @@ static void collect(ucp_fh_t *fh)
      * would wait for as long as that is so */
     if (ucs_unlikely(!ucs_list_is_empty(&fh->remote.senders))) {
         slot = ucs_list_head(&fh->remote.senders, ucp_fh_peer_t, send)->index;
-        ucp_fh_peer_give_up(fh, slot, UCS_ERR_NO_MEMORY);
+        ucp_fh_peer_give_up(fh, slot);
     }
     while ((key = ucp_fh_remote_next_key(&fh->remote)) != NULL) {
         ucp_fh_key_drop(key);

@@ -130,7 +130,7 @@ static void reply(ucp_fh_t *fh, const ucp_fh_serve_t *serve)
     num_keys = count_keys(fh, serve, &size);
     parcel   = ucp_fh_parcel_make(fh, serve->peer, UCP_FH_MESSAGE_REPLY, size);
     if (parcel == NULL) {
-        ucp_fh_peer_give_up(fh, serve->peer, UCS_ERR_NO_MEMORY);
+        ucp_fh_peer_give_up(fh, serve->peer);
         return;
     }
 
@@ -186,7 +186,7 @@ ucs_status_t ucp_fh_target_move(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
                               message.num_pins);
     ucp_fh_lock(fh);
     if (serve == NULL) {
-        ucp_fh_peer_give_up(fh, parcel->slot, UCS_ERR_NO_MEMORY);
+        ucp_fh_peer_give_up(fh, parcel->slot);
         goto out_unlock;
     }
 
@@ -210,7 +210,7 @@ static void recall_from(ucp_fh_t *fh, uint32_t slot, const ucp_fh_run_t *run)
         parcel = ucp_fh_parcel_make(fh, slot, UCP_FH_MESSAGE_RECALL,
                                     ucp_fh_recall_size());
         if (parcel == NULL) {
-            ucp_fh_peer_give_up(fh, slot, UCS_ERR_NO_MEMORY);
+            ucp_fh_peer_give_up(fh, slot);
             return;
         }
 
