@@ -1105,6 +1105,18 @@ told_pinned()
     [ "$(grep -c "memory is pinned as a whole, since $why" "$work/said")" = 2 ]
 }
 
+# told_room BYTES COMMAND...: a job each of whose 2 ranks says that M and MAXVICTIM have
+# this room, whatever domains contexts have that are not for windows
+told_room()
+{
+    local bytes=$1
+    shift
+    (export NATIVE_ONE_SIDED=1 UCX_RCACHE_PRED_WINDOWS=firehose; "$@") \
+        > "$work/said" 2>&1 || { cat "$work/said"; return 1; }
+    cat "$work/said"
+    [ "$(grep -c "accepted: together up to $bytes\$" "$work/said")" = 2 ]
+}
+
 # kept_caches COMMAND...: the same where the user keeps UCX's own caches
 kept_caches()
 {
@@ -1162,6 +1174,8 @@ window_tests()
     run "windows, room for few" \
         with FIREHOSE_M=1M with FIREHOSE_MAXVICTIM=512K \
         through_firehose 1572864 job 3 "${windows[@]}" --rounds 1 --seed 3
+    run "windows, all that a bound leaves" told_room 3932160 with MAX_PINNED=4M \
+        job 2 "${windows[@]}" --rounds 1
     run "windows beside a bound" with MAX_PINNED=4M \
         through_firehose 4194304 job 2 "${windows[@]}" --rounds 1 --seed 4
     run "windows of a job that is not known" told_pinned "the env" \

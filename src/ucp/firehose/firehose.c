@@ -34,7 +34,7 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
 
     clock_gettime(CLOCK_REALTIME, &now);
     fh->context     = settings->context;
-    fh->mem_context = settings->context;
+    fh->mem_context = settings->mem_context;
     fh->num_procs = settings->local.num_peers;
     fh->index     = settings->index;
     fh->err_mode  = settings->err_mode;
@@ -98,7 +98,9 @@ static void destroy_key(void *arg, void *key)
     ucp_fh_key_drop(key);
 }
 
-ucs_status_t ucp_fh_init(const ucp_fh_init_params_t *params, ucp_fh_h *fh_p)
+ucs_status_t
+ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
+                ucp_fh_h *fh_p)
 {
     ucp_fh_settings_t settings;
     ucs_status_t status;
@@ -107,7 +109,7 @@ ucs_status_t ucp_fh_init(const ucp_fh_init_params_t *params, ucp_fh_h *fh_p)
     /* Where it fails, programs have to withdraw memory before they unmap it */
     (void)ucp_fh_watch_start();
 
-    status = ucp_fh_settings_get(params, &settings);
+    status = ucp_fh_settings_get(params, mem_context, &settings);
     if (status != UCS_OK) {
         goto err;
     }
@@ -150,6 +152,11 @@ err_cleanup_fields:
     cleanup_fields(fh);
 err:
     return status;
+}
+
+ucs_status_t ucp_fh_init(const ucp_fh_init_params_t *params, ucp_fh_h *fh_p)
+{
+    return ucp_fh_init_for(params, params->context, fh_p);
 }
 
 void ucp_fh_query(ucp_fh_h fh, ucp_fh_stats_t *stats)

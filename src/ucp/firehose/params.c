@@ -106,9 +106,9 @@ static ucs_status_t get_room(const ucp_fh_init_params_t *params,
 /* Peers are promised their part of M, and what is promised has to fit the
  * bounds. What the bounds refused would be refused for ever: a peer gives
  * firehoses back only when it has used up its part */
-static void fit_bounds(ucp_fh_local_params_t *local)
+static void fit_bounds(ucp_fh_local_params_t *local, ucp_context_h mem_context)
 {
-    uint64_t room         = ucp_fh_preloaded_room();
+    uint64_t room         = ucp_fh_preloaded_room(mem_context);
     unsigned __int128 sum = (unsigned __int128)local->m + local->max_victim;
     uint64_t m;
 
@@ -198,6 +198,7 @@ static ucs_status_t check_bucket(uint64_t bucket)
 }
 
 ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
+                                 ucp_context_h mem_context,
                                  ucp_fh_settings_t *settings)
 {
     ucp_fh_local_params_t *local = &settings->local;
@@ -210,7 +211,7 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
         return status;
     }
 
-    fit_bounds(local);
+    fit_bounds(local, mem_context);
     bucket = get(params, UCP_FH_PARAM_FIELD_BUCKET, params->bucket,
                  choose_bucket(local, params->num_procs));
     status = check_bucket(bucket);
@@ -218,8 +219,9 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
         return status;
     }
 
-    settings->context = params->context;
-    settings->index   = params->index;
+    settings->context     = params->context;
+    settings->mem_context = mem_context;
+    settings->index       = params->index;
     local->shift      = ucs_ilog2(bucket);
     local->num_peers  = params->num_procs;
     local->max_region = get(params, UCP_FH_PARAM_FIELD_MAX_REGION,

@@ -19,6 +19,7 @@ BEGIN_C_DECLS
 
 typedef struct ucp_fh_settings {
     ucp_context_h           context;
+    ucp_context_h           mem_context; /**< See ucp_fh::mem_context */
     uint32_t                index;
     ucp_err_handling_mode_t err_mode;
     ucp_fh_local_params_t   local;
@@ -29,7 +30,14 @@ typedef struct ucp_fh_settings {
 /** @return UCS_ERR_INVALID_PARAM, which the log explains, or UCS_OK. What is
  *          not checked here is by the tables. */
 ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
+                                 ucp_context_h mem_context,
                                  ucp_fh_settings_t *settings);
+
+/** As ucp_fh_init(), but memory is pinned in another context than that of the
+ *  library's messages. */
+ucs_status_t
+ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
+                ucp_fh_h *fh_p);
 
 END_C_DECLS
 

@@ -7,6 +7,8 @@
 #include "start.h"
 #include "pieces.h"
 
+#include <ucp/firehose/params.h>
+
 #include <ucs/base/hash.h>
 #include <ucs/debug/log_def.h>
 
@@ -185,7 +187,7 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 
     is_quiet       = 1;
     params.context = ucp_win.context;
-    status         = ucp_fh_init(&params, fh_p);
+    status         = ucp_fh_init_for(&params, context, fh_p);
     is_quiet       = 0;
     if (status != UCS_OK) {
         goto err_cleanup;
@@ -196,9 +198,8 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
         goto err_finalize;
     }
 
-    (*fh_p)->mem_context = context;
-    (*fh_p)->reclaim     = ucp_win_pieces_reclaim;
-    (*fh_p)->says_hello  = 1;
+    (*fh_p)->reclaim    = ucp_win_pieces_reclaim;
+    (*fh_p)->says_hello = 1;
     status = ucp_fh_get_address(*fh_p, &ucp_win.address,
                                 &ucp_win.address_length);
     if (status != UCS_OK) {

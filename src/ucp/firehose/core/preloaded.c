@@ -10,7 +10,7 @@
 
 /* NULL where libuct_predreg.so is not preloaded */
 #pragma weak predreg_firehose_map_1
-#pragma weak predreg_firehose_room_1
+#pragma weak predreg_firehose_room_2
 #pragma weak predreg_firehose_count_1
 
 
@@ -23,9 +23,9 @@ ucs_status_t ucp_fh_preloaded_map(ucp_context_h context,
                    ucp_mem_map(context, params, memh_p);
 }
 
-uint64_t ucp_fh_preloaded_room(void)
+uint64_t ucp_fh_preloaded_room(ucp_context_h context)
 {
-    return (predreg_firehose_room_1 != NULL) ? predreg_firehose_room_1() :
+    return (predreg_firehose_room_2 != NULL) ? predreg_firehose_room_2(context) :
                                                UINT64_MAX;
 }
 

@@ -23,8 +23,8 @@ ucs_status_t ucp_fh_preloaded_map(ucp_context_h context,
                                   const ucp_mem_map_params_t *params,
                                   ucp_mem_h *memh_p);
 
-/** @return how many bytes may be pinned within those bounds, if nothing else
+/** @return how many bytes a context may pin within those bounds, if nothing else
  *          is; UINT64_MAX: there are none. */
-uint64_t ucp_fh_preloaded_room(void);
+uint64_t ucp_fh_preloaded_room(ucp_context_h context);
 
 #endif

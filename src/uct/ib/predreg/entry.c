@@ -178,9 +178,9 @@ static int is_managed(uct_md_h md, const void *address, size_t length)
             uct_predreg_is_host_memory(address, length));
 }
 
-static uint64_t firehose_room(void)
+static uint64_t firehose_room(unsigned domains)
 {
-    return uct_predreg_firehose_room(&uct_predreg_core);
+    return uct_predreg_firehose_room(&uct_predreg_core, domains);
 }
 
 static void firehose_count(uint64_t requests, uint64_t hits)

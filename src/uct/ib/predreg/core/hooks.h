@@ -150,9 +150,9 @@ typedef struct uct_predreg_hooks {
      *          meant. */
     int          (*is_managed)(uct_md_h md, const void *address, size_t length);
 
-    /** @return how much Firehose may ever pin, bytes; see
-     *  preload/firehose.h. */
-    uint64_t     (*firehose_room)(void);
+    /** @return how much Firehose may ever pin in a context with so many managed
+     *          domains, bytes; see preload/firehose.h. 0: that is not known. */
+    uint64_t     (*firehose_room)(unsigned domains);
 
     /** Firehose was asked for so much more; see preload/firehose.h. */
     void         (*firehose_count)(uint64_t requests, uint64_t hits);

@@ -98,14 +98,18 @@ void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh)
     }
 }
 
-uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core)
+uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains)
 {
     size_t page      = ucs_rcache_pred_page_size();
     uint64_t max     = uct_predreg_max_bytes(&core->knobs);
     uint64_t node    = core->knobs.node_max_pinned;
-    /* Relaxed: UCP opens the domains of a context before the context is used */
-    unsigned domains = atomic_load_explicit(&core->num_managed,
-                                            memory_order_relaxed);
+
+    if (domains == 0) {
+        /* Relaxed: UCP opens the domains of a context before the context is
+         * used */
+        domains = atomic_load_explicit(&core->num_managed,
+                                       memory_order_relaxed);
+    }
 
     if ((core->pred == NULL) || (domains == 0) ||
         ((max == UINT64_MAX) && (node == SIZE_MAX))) {

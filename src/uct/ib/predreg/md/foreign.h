@@ -53,10 +53,12 @@ void uct_predreg_foreign_add(uct_predreg_core_t *core, uct_mem_h memh,
  *  one of the cache. */
 void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh);
 
-/** @return how many bytes the bounds of the process and of the node leave for
- *          memory that is registered in each managed domain, if nothing else
- *          is; UINT64_MAX: there are no bounds. */
-uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core);
+/** @param [in] domains  In so many managed domains each byte is registered. 0: in
+ *                       all that there are.
+ *  @return how many bytes the bounds of the process and of the node leave for
+ *          that, if nothing else is registered; UINT64_MAX: there are no bounds. */
+uint64_t
+uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
 
 /**
  * Register memory for Firehose in a managed domain, within the bounds: idle

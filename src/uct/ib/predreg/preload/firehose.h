@@ -36,10 +36,10 @@ ucs_status_t predreg_firehose_map_1(ucp_context_h context,
                                     const ucp_mem_map_params_t *params,
                                     ucp_mem_h *memh_p);
 
-/** @return how many bytes of buckets the bounds have room for, if nothing else
- *          is registered; UINT64_MAX: there are no bounds. It may become less,
- *          where locked memory is limited and UCX takes more for itself. */
-uint64_t predreg_firehose_room_1(void);
+/** @return how many bytes of buckets of a context the bounds have room for, if
+ *          nothing else is registered; UINT64_MAX: there are no bounds. It may become
+ *          less, where locked memory is limited and UCX takes more for itself. */
+uint64_t predreg_firehose_room_2(ucp_context_h context);
 
 /** Firehose has got so many requests more, of which so many were hits: for the
  *  summary. Does not wait. */

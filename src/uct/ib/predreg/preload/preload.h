@@ -148,6 +148,14 @@ extern _Atomic(const predreg_windows_t*) predreg_windows_table;
 extern __thread __attribute__((tls_model("initial-exec")))
 unsigned predreg_window_pages;
 
+/** As ucp_mem_map() of a UCX, but managed domains register a page at most.
+ *
+ *  @param [out] num_p  How many have registered something. */
+ucs_status_t
+predreg_map_window(unsigned ucx, ucp_context_h context,
+                   const ucp_mem_map_params_t *params, ucp_mem_h *memh_p,
+                   unsigned *num_p);
+
 
 /** Which parts of a key this thread packs are those of managed domains. */
 typedef struct predreg_packing {

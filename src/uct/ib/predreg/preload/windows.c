@@ -24,17 +24,8 @@ static ucs_status_t
 map(ucp_context_h context, const ucp_mem_map_params_t *params,
     ucp_mem_h *memh_p, unsigned *num_p)
 {
-    unsigned ucx                  = predreg_ucx(PREDREG_CALLER);
-    uct_predreg_purpose_t purpose = predreg_purpose;
-    ucs_status_t status;
-
-    predreg_purpose      = UCT_PREDREG_PURPOSE_WINDOW;
-    predreg_window_pages = 0;
-    status               = PREDREG_REAL(ucx, ucp_mem_map)(context, params,
-                                                          memh_p);
-    predreg_purpose      = purpose;
-    *num_p               = predreg_window_pages;
-    return status;
+    return predreg_map_window(predreg_ucx(PREDREG_CALLER), context, params,
+                              memh_p, num_p);
 }
 
 static ucs_status_t pack(ucp_context_h context, ucp_mem_h memh, void **packed_p,

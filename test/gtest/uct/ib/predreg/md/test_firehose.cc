@@ -231,22 +231,24 @@ TEST_F(test_firehose_regs, memory_that_is_not_pinned_does_not_count) {
 TEST_F(test_firehose_regs, room) {
     uct_predreg_core_t *core = test_core_state();
 
-    EXPECT_EQ(UINT64_MAX, uct_predreg_firehose_room(core)) << "no domain yet";
+    EXPECT_EQ(UINT64_MAX, uct_predreg_firehose_room(core, 0)) << "no domain yet";
     open(1);
-    EXPECT_EQ(UINT64_MAX, uct_predreg_firehose_room(core)) << "no bounds";
+    EXPECT_EQ(UINT64_MAX, uct_predreg_firehose_room(core, 0)) << "no bounds";
     set("NODE_MAX_PINNED", "1M");
-    EXPECT_EQ((1024 - 128) * KB, uct_predreg_firehose_room(core));
+    EXPECT_EQ((1024 - 128) * KB, uct_predreg_firehose_room(core, 0));
     set("MAX_PINNED", "640K");
-    EXPECT_EQ((640 - 128) * KB, uct_predreg_firehose_room(core));
+    EXPECT_EQ((640 - 128) * KB, uct_predreg_firehose_room(core, 0));
     open(2);
-    EXPECT_EQ((640 - 128) * KB / 2, uct_predreg_firehose_room(core));
+    EXPECT_EQ((640 - 128) * KB / 2, uct_predreg_firehose_room(core, 0));
+    EXPECT_EQ((640 - 128) * KB, uct_predreg_firehose_room(core, 1))
+            << "one is of another context";
 }
 
 TEST_F(test_firehose_regs, there_is_room_for_so_much) {
     set("MAX_PINNED", "2M");
 
     uct_md_h md       = open();
-    size_t room       = uct_predreg_firehose_room(test_core_state());
+    size_t room       = uct_predreg_firehose_room(test_core_state(), 0);
     size_t more       = room + 4096;
     void *memory      = aligned_alloc(4096, more);
     uct_mem_h memh    = nullptr;

@@ -411,10 +411,14 @@ TEST_F(test_preload_ucp, firehose_asks_and_counts) {
     predreg_firehose_count_1(3, 2);
     EXPECT_EQ(3u, counts[0]);
     EXPECT_EQ(2u, counts[1]);
-    m_hooks.firehose_room = [] { return uint64_t(42); };
-    EXPECT_EQ(42u, predreg_firehose_room_1());
+    m_hooks.firehose_room = [](unsigned domains) {
+        return uint64_t(42 + domains);
+    };
+    EXPECT_EQ(42u, predreg_firehose_room_2(nullptr)) << "UCP registers nothing";
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_WINDOW, fake_comm.purpose);
+    EXPECT_STREQ("ucp_mem_unmap", fake_call.name);
     fake_set_hooks(nullptr);
-    EXPECT_EQ(UINT64_MAX, predreg_firehose_room_1());
+    EXPECT_EQ(UINT64_MAX, predreg_firehose_room_2(nullptr));
     predreg_firehose_count_1(1, 1);
     EXPECT_EQ(3u, counts[0]);
 }
