@@ -70,6 +70,7 @@ static void cleanup_fields(ucp_fh_t *fh)
     pthread_mutex_destroy(&fh->lock);
     pthread_mutex_destroy(&fh->send_lock);
     pthread_mutex_destroy(&fh->drive_lock);
+    free(fh->spare);
     free(fh->links);
     free(fh);
 }

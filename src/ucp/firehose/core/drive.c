@@ -63,16 +63,25 @@ static ucs_status_t handle(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
     }
 }
 
-/* @return whether there was a message */
+/* @return whether a message was handled */
 static int handle_one(ucp_fh_t *fh)
 {
     ucp_fh_parcel_t *parcel = ucp_fh_inbox_next(fh);
+    ucs_status_t status;
 
     if (parcel == NULL) {
         return 0;
     }
 
-    if (handle(fh, parcel) != UCS_OK) {
+    status = handle(fh, parcel);
+    if (status == UCS_ERR_NO_MEMORY) {
+        /* A peer has made itself known, and cannot even be told that there is no
+         * memory for that. It is tried again */
+        ucp_fh_inbox_put_back(fh, parcel);
+        return 0;
+    }
+
+    if (status != UCS_OK) {
         ucp_fh_lock(fh);
         ucp_fh_peer_damaged(fh, parcel->slot,
                             "a message that is not understood");

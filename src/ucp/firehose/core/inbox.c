@@ -12,6 +12,11 @@
 #include <string.h>
 
 
+/* Bytes of a message for which there is memory in any case: more than an address of
+ * UCP has that is short enough for the key of a window */
+#define SPARE_LENGTH 2048
+
+
 static uint64_t number_of(const ucp_fh_parcel_t *parcel)
 {
     return ((const ucp_fh_header_t*)parcel->data)->number;
@@ -85,11 +90,28 @@ static void lose(ucp_fh_t *fh, const ucp_fh_header_t *header)
     }
 }
 
+/* Under send_lock. @return memory for a message: the spare one, if there is no other
+ * and it is enough. What a peer says when it makes itself known is: without, that peer
+ * could not even be told that it is not heard */
+static ucp_fh_parcel_t *alloc_parcel(ucp_fh_t *fh, size_t length)
+{
+    ucp_fh_parcel_t *parcel = malloc(sizeof(*parcel) + length);
+
+    if (fh->spare == NULL) {
+        fh->spare = malloc(sizeof(*parcel) + SPARE_LENGTH);
+    }
+    if ((parcel == NULL) && (length <= SPARE_LENGTH)) {
+        parcel    = fh->spare;
+        fh->spare = NULL;
+    }
+    return parcel;
+}
+
 /* @return a copy of a message, or NULL if there is no memory */
 static ucp_fh_parcel_t *copy_message(ucp_fh_t *fh, uint32_t slot,
                                      const void *data, size_t length)
 {
-    ucp_fh_parcel_t *parcel = malloc(sizeof(*parcel) + length);
+    ucp_fh_parcel_t *parcel = alloc_parcel(fh, length);
 
     if (parcel != NULL) {
         parcel->fh     = fh;
@@ -178,4 +200,20 @@ ucp_fh_parcel_t *ucp_fh_inbox_next(ucp_fh_t *fh)
     fh->has_mail = (parcel != NULL);
     ucp_fh_unlock(fh);
     return parcel;
+}
+
+void ucp_fh_inbox_put_back(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
+{
+    ucp_fh_link_t *link = &fh->links[parcel->slot];
+
+    ucp_fh_lock(fh);
+    if (link->status == UCS_OK) {
+        ucs_list_add_head(&link->inbox, &parcel->link);
+        ++link->num_inbox;
+        --link->next_in;
+        fh->has_mail = 1;
+    } else {
+        free(parcel);
+    }
+    ucp_fh_unlock(fh);
 }

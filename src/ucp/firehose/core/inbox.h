@@ -27,4 +27,8 @@ ucp_fh_inbox_receive(void *arg, const void *header, size_t header_length,
  *  @return the message, to be freed, or NULL if there is none. */
 ucp_fh_parcel_t *ucp_fh_inbox_next(ucp_fh_t *fh);
 
+/** A message was taken that cannot be handled now: it is the next one of its peer
+ *  again. Under ucp_fh::drive_lock. */
+void ucp_fh_inbox_put_back(ucp_fh_t *fh, ucp_fh_parcel_t *parcel);
+
 #endif

@@ -170,6 +170,8 @@ struct ucp_fh {
                                     the next */
     int             is_armed;  /**< Whether the thread sleeps until it is woken,
                                     or is about to */
+    ucp_fh_parcel_t *spare;    /**< For a message that comes when there is no
+                                    memory; NULL: none. Protected by send_lock */
     atomic_uint     num_helps; /**< How often threads of the program did what the
                                     library's thread is there for: written by
                                     them, and read by that one, both relaxed */
