@@ -102,6 +102,16 @@ static int is_own_call(void)
     return 0;
 }
 
+/* Where the first call that fails comes from, for whoever looks into it */
+static void print_caller(void)
+{
+    void *frames[MAX_FRAMES];
+
+    looking = 1;
+    backtrace_symbols_fd(frames, backtrace(frames, MAX_FRAMES), STDERR_FILENO);
+    looking = 0;
+}
+
 static int shall_fail(kind_t kind)
 {
     long call;
@@ -119,9 +129,15 @@ static int shall_fail(kind_t kind)
     }
 
     call = atomic_fetch_add(&fault.calls[kind], 1) + 1;
-    return (kind == fault.kind) && (fault.child == 0) &&
-           ((call == fault.number) ||
-            (fault.further && (call > fault.number)));
+    if ((kind != fault.kind) || (fault.child != 0) || (call < fault.number) ||
+        (!fault.further && (call > fault.number))) {
+        return 0;
+    }
+
+    if (call == fault.number) {
+        print_caller();
+    }
+    return 1;
 }
 
 static void print_counts(void)
