@@ -996,6 +996,8 @@ firehose_tests()
     run "Firehose, M is more than any memory" \
         fails_well "M of 2199023255552 bytes; accepted: up to 1099511627776" \
         $rig -- "$firehose" --m 2048g
+    run "Firehose, contexts and workers that it cannot use" refuses $rig -- \
+        "$apps/fhrefused"
     run "Firehose, the first registration fails" \
         fails_well "firehose: pin remote: Input/output error" \
         $rig -- env NATIVE_FAIL_REG=1 "$firehose" --ops 200
@@ -1039,6 +1041,20 @@ fails_well()
     [ $status -eq 1 ] && grep -q "$message" "$work/said" &&
         ! grep 'a process ends with status' "$work/said" |
             grep -vE 'status 0x([0-9a-f]+00|f)$'
+}
+
+# refuses COMMAND...: what Firehose is given is refused, and the log says so in each case
+refuses()
+{
+    local message
+    "$@" > "$work/said" 2>&1 || { cat "$work/said"; return 1; }
+    cat "$work/said"
+    for message in "no context" "for one thread" "takes no active messages" \
+        "no worker of UCP" "a worker of another context; accepted" \
+        "not an address of process 1" "UCP_FEATURE_RMA were not set"; do
+        grep -q "ERROR .*$message" "$work/said" ||
+            { echo "not said: $message"; return 1; }
+    done
 }
 
 # loses_peer COMMAND...: a program one process of which is killed. UCX may end another one,

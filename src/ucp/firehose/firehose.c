@@ -10,6 +10,7 @@
 #include <ucp/firehose/core/outbox.h>
 #include <ucp/firehose/core/peer.h>
 #include <ucp/firehose/core/pinning.h>
+#include <ucp/firehose/core/preloaded.h>
 #include <ucp/firehose/core/settle.h>
 #include <ucp/firehose/core/unmap.h>
 
@@ -99,6 +100,74 @@ static void destroy_key(void *arg, void *key)
     ucp_fh_key_drop(key);
 }
 
+/* The library's thread calls the context at the same time as the program's */
+static ucs_status_t check_context(ucp_context_h context)
+{
+    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_THREAD_MODE};
+    ucs_status_t status;
+
+    if (context == NULL) {
+        ucs_error("firehose: no context; accepted: one with AM and RMA");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    status = ucp_context_query(context, &attr);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    if (attr.thread_mode != UCS_THREAD_MODE_MULTI) {
+        ucs_error("firehose: the context is for one thread; it has to be made "
+                  "with mt_workers_shared");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+/* What is kept for each process */
+static ucs_status_t
+make_tables(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
+{
+    ucs_status_t status;
+
+    status = ucp_fh_remote_init(&fh->remote, &settings->remote);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    status = ucp_fh_local_init(&fh->local, &settings->local);
+    if (status != UCS_OK) {
+        ucp_fh_remote_cleanup(&fh->remote, destroy_key, NULL);
+    }
+    return status;
+}
+
+static ucs_status_t
+make_all(const ucp_fh_settings_t *settings, ucp_fh_t **fh_p)
+{
+    ucs_status_t status;
+
+    status = make(settings, fh_p);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    status = make_tables(*fh_p, settings);
+    if (status != UCS_OK) {
+        cleanup_fields(*fh_p);
+        goto err;
+    }
+    return UCS_OK;
+
+err:
+    if (status == UCS_ERR_NO_MEMORY) {
+        ucs_error("firehose: there is no memory for what is kept for each of %u "
+                  "processes", settings->local.num_peers);
+    }
+    return status;
+}
+
 ucs_status_t
 ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
                 ucp_fh_h *fh_p)
@@ -110,29 +179,26 @@ ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
     /* Where it fails, programs have to withdraw memory before they unmap it */
     (void)ucp_fh_watch_start();
 
-    status = ucp_fh_settings_get(params, mem_context, &settings);
+    status = check_context(params->context);
     if (status != UCS_OK) {
         goto err;
     }
 
-    status = make(&settings, &fh);
+    status = ucp_fh_settings_get(params, ucp_fh_preloaded_room(mem_context),
+                                 &settings);
     if (status != UCS_OK) {
         goto err;
     }
 
-    status = ucp_fh_remote_init(&fh->remote, &settings.remote);
+    settings.mem_context = mem_context;
+    status               = make_all(&settings, &fh);
     if (status != UCS_OK) {
-        goto err_cleanup_fields;
-    }
-
-    status = ucp_fh_local_init(&fh->local, &settings.local);
-    if (status != UCS_OK) {
-        goto err_cleanup_remote;
+        goto err;
     }
 
     status = ucp_fh_thread_create_worker(fh);
     if (status != UCS_OK) {
-        goto err_cleanup_local;
+        goto err_cleanup;
     }
 
     status = ucp_fh_thread_start(fh);
@@ -145,11 +211,9 @@ ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
 
 err_destroy_worker:
     ucp_fh_thread_destroy_worker(fh);
-err_cleanup_local:
+err_cleanup:
     ucp_fh_local_cleanup(&fh->local, &(ucp_fh_pin_ops_t){});
-err_cleanup_remote:
     ucp_fh_remote_cleanup(&fh->remote, destroy_key, NULL);
-err_cleanup_fields:
     cleanup_fields(fh);
 err:
     return status;

@@ -6,11 +6,11 @@
 
 #include "params.h"
 
-#include <ucp/firehose/core/preloaded.h>
 #include <ucp/firehose/core/state.h>
 
 #include <ucs/base/page.h>
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
 
 #include <inttypes.h>
@@ -35,6 +35,17 @@
 
 /* The part of M that is set apart for regions: the 8th */
 #define DEF_SLACK_SHIFT 3
+
+
+/* Processes of a job at most. All that is kept for each is made at the start, some
+ * 500 bytes */
+#define MAX_PROCS (1u << 20)
+
+/* The fields that there are */
+#define ALL_FIELDS (UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM | \
+                    UCP_FH_PARAM_FIELD_BUCKET | \
+                    UCP_FH_PARAM_FIELD_MAX_REGION | \
+                    UCP_FH_PARAM_FIELD_SLACK | UCP_FH_PARAM_FIELD_ERR_MODE)
 
 
 static uint64_t
@@ -106,9 +117,8 @@ static ucs_status_t get_room(const ucp_fh_init_params_t *params,
 /* Peers are promised their part of M, and what is promised has to fit the
  * bounds. What the bounds refused would be refused for ever: a peer gives
  * firehoses back only when it has used up its part */
-static void fit_bounds(ucp_fh_local_params_t *local, ucp_context_h mem_context)
+static void fit_bounds(ucp_fh_local_params_t *local, uint64_t room)
 {
-    uint64_t room         = ucp_fh_preloaded_room(mem_context);
     unsigned __int128 sum = (unsigned __int128)local->m + local->max_victim;
     uint64_t m;
 
@@ -129,8 +139,9 @@ static void fit_bounds(ucp_fh_local_params_t *local, ucp_context_h mem_context)
 
 static ucs_status_t check_procs(const ucp_fh_init_params_t *params)
 {
-    if (params->num_procs == 0) {
-        ucs_error("firehose: a job of 0 processes; accepted: 1 and more");
+    if ((params->num_procs == 0) || (params->num_procs > MAX_PROCS)) {
+        ucs_error("firehose: a job of %u processes; accepted: 1 to %u",
+                  params->num_procs, MAX_PROCS);
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -143,25 +154,23 @@ static ucs_status_t check_procs(const ucp_fh_init_params_t *params)
     return UCS_OK;
 }
 
-/* The library's thread calls the context at the same time as the program's */
-static ucs_status_t check_context(ucp_context_h context)
+static ucs_status_t check_fields(const ucp_fh_init_params_t *params)
 {
-    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_THREAD_MODE};
-    ucs_status_t status;
+    uint64_t unknown = params->field_mask & ~(uint64_t)ALL_FIELDS;
 
-    if (context == NULL) {
-        ucs_error("firehose: no context; accepted: one with AM and RMA");
+    if (unknown != 0) {
+        ucs_error("firehose: a field mask with 0x%" PRIx64 ", which this version "
+                  "of the library does not know; accepted: within 0x%" PRIx64,
+                  unknown, (uint64_t)ALL_FIELDS);
         return UCS_ERR_INVALID_PARAM;
     }
 
-    status = ucp_context_query(context, &attr);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    if (attr.thread_mode != UCS_THREAD_MODE_MULTI) {
-        ucs_error("firehose: the context is for one thread; it has to be made "
-                  "with mt_workers_shared");
+    if ((params->field_mask & UCP_FH_PARAM_FIELD_ERR_MODE) &&
+        (params->err_mode != UCP_ERR_HANDLING_MODE_NONE) &&
+        (params->err_mode != UCP_ERR_HANDLING_MODE_PEER)) {
+        ucs_error("firehose: error handling mode %d; accepted: %d and %d "
+                  "(UCP_ERR_HANDLING_MODE_NONE and PEER)", params->err_mode,
+                  UCP_ERR_HANDLING_MODE_NONE, UCP_ERR_HANDLING_MODE_PEER);
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -197,21 +206,31 @@ static ucs_status_t check_bucket(uint64_t bucket)
     return UCS_OK;
 }
 
+/* Before the tables allocate something for each process */
+static ucs_status_t check_share(const ucp_fh_local_params_t *local)
+{
+    uint32_t share;
+
+    return (local->slack > local->m) ?
+                   UCS_OK : /* Which the table refuses */
+                   ucp_fh_share(local->m - local->slack, local->shift,
+                                local->num_peers, &share);
+}
+
 ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
-                                 ucp_context_h mem_context,
-                                 ucp_fh_settings_t *settings)
+                                 uint64_t room, ucp_fh_settings_t *settings)
 {
     ucp_fh_local_params_t *local = &settings->local;
     uint64_t bucket;
     ucs_status_t status;
 
-    if (((status = check_procs(params)) != UCS_OK) ||
-        ((status = check_context(params->context)) != UCS_OK) ||
+    if (((status = check_fields(params)) != UCS_OK) ||
+        ((status = check_procs(params)) != UCS_OK) ||
         ((status = get_room(params, local)) != UCS_OK)) {
         return status;
     }
 
-    fit_bounds(local, mem_context);
+    fit_bounds(local, room);
     bucket = get(params, UCP_FH_PARAM_FIELD_BUCKET, params->bucket,
                  choose_bucket(local, params->num_procs));
     status = check_bucket(bucket);
@@ -219,9 +238,8 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
         return status;
     }
 
-    settings->context     = params->context;
-    settings->mem_context = mem_context;
-    settings->index       = params->index;
+    settings->context = params->context;
+    settings->index   = params->index;
     local->shift      = ucs_ilog2(bucket);
     local->num_peers  = params->num_procs;
     local->max_region = get(params, UCP_FH_PARAM_FIELD_MAX_REGION,
@@ -240,5 +258,5 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
         .max_move  = UCP_FH_MOVE_BUCKETS,
         .da_limit  = UCP_FH_DEF_DA_LIMIT
     };
-    return UCS_OK;
+    return check_share(local);
 }

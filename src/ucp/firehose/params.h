@@ -19,7 +19,8 @@ BEGIN_C_DECLS
 
 typedef struct ucp_fh_settings {
     ucp_context_h           context;
-    ucp_context_h           mem_context; /**< See ucp_fh::mem_context */
+    ucp_context_h           mem_context; /**< See ucp_fh::mem_context. Set by
+                                              whoever has the settings */
     uint32_t                index;
     ucp_err_handling_mode_t err_mode;
     ucp_fh_local_params_t   local;
@@ -27,11 +28,13 @@ typedef struct ucp_fh_settings {
 } ucp_fh_settings_t;
 
 
-/** @return UCS_ERR_INVALID_PARAM, which the log explains, or UCS_OK. What is
- *          not checked here is by the tables. */
+/** @param [in] room  Bytes to which the bounds of libuct_predreg.so hold what is
+ *                    pinned; UINT64_MAX: there are none.
+ *  @return UCS_ERR_INVALID_PARAM, or UCS_ERR_EXCEEDS_LIMIT if M is too little for so
+ *          many processes, which the log explains, or UCS_OK. What is not checked
+ *          here is by the tables; the context is by whoever has it. */
 ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
-                                 ucp_context_h mem_context,
-                                 ucp_fh_settings_t *settings);
+                                 uint64_t room, ucp_fh_settings_t *settings);
 
 /** As ucp_fh_init(), but memory is pinned in another context than that of the
  *  library's messages. */

@@ -224,6 +224,8 @@ ucs_status_t ucp_fh_thread_create_worker(ucp_fh_t *fh)
 
     status = set_handler(fh);
     if (status != UCS_OK) {
+        ucs_error("firehose: the context takes no active messages; accepted: one "
+                  "made with UCP_FEATURE_AM, and UCP_FEATURE_RMA");
         goto err_destroy_worker;
     }
 

@@ -67,8 +67,8 @@ typedef struct ucp_fh_init_params {
      *  something to do; without, it looks every 100 us, and UCX may complain
      *  once that there is no such feature. */
     ucp_context_h context;
-    uint32_t      num_procs;  /**< Processes of the job, 1 and more. All have to
-                                   say the same */
+    uint32_t      num_procs;  /**< Processes of the job, 1 to 1048576. All have
+                                   to say the same */
     uint32_t      index;      /**< Number of this one, below @a num_procs */
     uint64_t      m;          /**< M: bytes that peers may have pinned here, as
                                    many for each of them; up to 1 TiB (256 MiB,
@@ -308,7 +308,8 @@ void ucp_fh_release(ucp_fh_hold_h hold);
  * something must flush before it waits for other threads in another way: until
  * then its firehoses are not free for them.
  *
- * @return UCS_OK, or UCS_ERR_NO_MEMORY.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM for a worker of another context, or none,
+ *         which the log explains; or UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h worker,
                                   ucp_fh_worker_h *worker_p);
