@@ -112,6 +112,9 @@ static ucp_fh_h start(ucp_context_h context, void *memory)
     expect("connect once more", ucp_fh_connect(fh, 0, address, length),
            UCS_ERR_ALREADY_EXISTS);
     ucp_fh_release_address(fh, address);
+    expect("memory in a bucket of other memory",
+           ucp_fh_expose(fh, (char*)memory + LENGTH - 8, 16, &mem),
+           UCS_ERR_ALREADY_EXISTS);
     return fh;
 }
 

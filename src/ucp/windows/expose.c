@@ -9,6 +9,7 @@
 #include "packed.h"
 #include "start.h"
 
+#include <ucp/firehose/core/expose.h>
 #include <ucs/base/align.h>
 
 #include <ucs/debug/log_def.h>
@@ -127,7 +128,7 @@ expose_from(ucp_fh_t *fh, window_t *window, uint64_t first, uint64_t last)
 {
     window->first = first;
     window->last  = last;
-    return ucp_fh_expose(fh, (void*)first, last - first, &window->mem);
+    return ucp_fh_expose_apart(fh, (void*)first, last - first, &window->mem);
 }
 
 /* Expose a window; if another one has the rest of its first or its last bucket,

@@ -202,7 +202,8 @@ void ucp_fh_query(ucp_fh_h fh, ucp_fh_stats_t *stats);
  * function waits for that.
  *
  * @return UCS_ERR_INVALID_PARAM if it is empty; UCS_ERR_ALREADY_EXISTS if it
- *         shares a bucket with other exposed memory; UCS_ERR_BUSY if that is
+ *         shares a bucket with other exposed memory, of which the log says where it
+ *         is; UCS_ERR_BUSY if that is
  *         just being withdrawn; UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucp_fh_expose(ucp_fh_h fh, void *address, size_t length,

@@ -4,10 +4,14 @@
  * See file LICENSE for terms.
  */
 
+#include "expose.h"
 #include "settle.h"
 #include "target.h"
 #include "unmap.h"
 
+#include <ucs/debug/log_def.h>
+
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* Memory that peers may access, until it is withdrawn */
@@ -83,8 +87,8 @@ static ucp_fh_part_t *make_part(ucp_fh_t *fh, uint64_t start, uint64_t end)
     return part;
 }
 
-ucs_status_t ucp_fh_expose(ucp_fh_h fh, void *address, size_t length,
-                           ucp_fh_mem_h *mem_p)
+ucs_status_t ucp_fh_expose_apart(ucp_fh_t *fh, void *address, size_t length,
+                                 ucp_fh_mem_h *mem_p)
 {
     uint64_t start = (uintptr_t)address;
     ucp_fh_part_t *part;
@@ -120,6 +124,44 @@ err_watch_remove:
 err_free:
     free(part->mem);
     free(part);
+    return status;
+}
+
+/* Say what memory meets that is exposed already, and what can be done. It may be
+ * withdrawn by now */
+static void complain(ucp_fh_t *fh, uint64_t start, uint64_t end)
+{
+    uint64_t first = 0;
+    uint64_t last  = 0;
+    const ucp_fh_part_t *other;
+    ucp_fh_run_t run;
+
+    (void)ucp_fh_run_cover(fh->shift, start, end - start, &run);
+    ucp_fh_lock(fh);
+    other = ucp_fh_part_find(fh, &run);
+    if (other != NULL) {
+        first = other->start;
+        last  = other->end;
+    }
+    ucp_fh_unlock(fh);
+
+    ucs_error("firehose: 0x%" PRIx64 " to 0x%" PRIx64 " cannot be exposed: it "
+              "shares a bucket of %" PRIu64 " bytes with 0x%" PRIx64 " to 0x%" PRIx64
+              ", which is; accepted: memory that has its buckets for itself. "
+              "Expose both as one, or choose smaller buckets "
+              "(UCP_FH_PARAM_FIELD_BUCKET, from %zu on)", start, end,
+              (uint64_t)UCS_BIT(fh->shift), first, last, ucs_rcache_pred_page_size());
+}
+
+ucs_status_t ucp_fh_expose(ucp_fh_h fh, void *address, size_t length,
+                           ucp_fh_mem_h *mem_p)
+{
+    uint64_t start      = (uintptr_t)address;
+    ucs_status_t status = ucp_fh_expose_apart(fh, address, length, mem_p);
+
+    if (status == UCS_ERR_ALREADY_EXISTS) {
+        complain(fh, start, start + length);
+    }
     return status;
 }
 
