@@ -6,30 +6,72 @@
 
 #include "buckets.h"
 
+#include <ucs/sys/math.h>
+
 #include <stdlib.h>
+#include <string.h>
 
 /*
- * The index of a bucket is made of the highest bits of the hash. Hence the
- * elements of the old bucket i move to the new buckets 2 i and 2 i + 1.
+ * The index of a scattered bucket is made of the highest bits of the hash. Hence
+ * the elements of the old bucket i move to the new buckets 2 i and 2 i + 1. Those
+ * of an ordered one may move to any.
  */
 
-/* How many buckets move at a time. 1 would be enough to be done before the
- * buckets grow again; with 2 that is so even if elements are removed
- * meanwhile */
-#define MOVE_STEPS 2
+/* How many buckets move at a time. Half as many elements as old buckets are to be
+ * added until the buckets grow again: 2 would be enough to be done by then; with 4
+ * that is so even if elements are removed meanwhile */
+#define MOVE_STEPS 4
 
+/* Too many elements meet others if they are more than this part of those that the
+ * buckets are made for. Were they spread at random, one in five did so just before
+ * the buckets are doubled */
+#define MET_PART 4
+
+/* Bits of a key in a grain: at first, how many fewer these become, and the
+ * least */
+#define GRAIN_FIRST 12
+#define GRAIN_STEP  4
+#define GRAIN_MIN   4
+
+/* Bits of a small window: 16 MiB of pages, whose buckets are 32 KiB */
+#define SMALL_WINDOW 12
+
+
+/* Let windows be as large as all buckets, 2^bits. Elements s grains apart would have
+ * the same buckets in each window if one began f buckets later than the last and
+ * f - 2^bits were a multiple of s. It is 1 more than a multiple of the primes in
+ * the constant, so that it has no divisor in common with s if that has no other
+ * primes */
+static void set_large_windows(ucs_rcache_pred_order_t *order, unsigned bits)
+{
+    order->window = bits;
+    order->factor = (UCS_BIT(bits) + 1) % (2 * 3 * 5 * 7 * 11);
+    order->low    = 0;
+}
 
 ucs_status_t
 ucs_rcache_pred_buckets_init(ucs_rcache_pred_buckets_t *buckets, unsigned bits,
                              ucs_rcache_pred_buckets_key_t key)
 {
+    memset(buckets, 0, sizeof(*buckets));
     buckets->heads = ucs_rcache_pred_buckets_alloc(1u << (bits - 1));
-    buckets->bits  = bits;
-    buckets->moved = 0;
-    buckets->old   = NULL;
-    buckets->empty = NULL;
+    buckets->bits  = bits + 1;
+    buckets->mask  = UCS_MASK(buckets->bits);
     buckets->key   = key;
     return (buckets->heads == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
+}
+
+ucs_status_t
+ucs_rcache_pred_buckets_init_ordered(ucs_rcache_pred_buckets_t *buckets,
+                                     unsigned bits,
+                                     ucs_rcache_pred_buckets_key_t key)
+{
+    ucs_status_t status = ucs_rcache_pred_buckets_init(buckets, bits, key);
+
+    buckets->ordered     = 1;
+    buckets->order.grain = GRAIN_FIRST;
+    set_large_windows(&buckets->order, buckets->bits);
+    return status;
 }
 
 void ucs_rcache_pred_buckets_cleanup(ucs_rcache_pred_buckets_t *buckets)
@@ -41,7 +83,43 @@ void ucs_rcache_pred_buckets_cleanup(ucs_rcache_pred_buckets_t *buckets)
 
 ucs_hlist_head_t *ucs_rcache_pred_buckets_alloc(unsigned capacity)
 {
-    return calloc(2ul * capacity, sizeof(ucs_hlist_head_t));
+    return calloc(4ul * capacity, sizeof(ucs_hlist_head_t));
+}
+
+int ucs_rcache_pred_ordered_is_crowded(
+        const ucs_rcache_pred_buckets_t *buckets)
+{
+    return (buckets->old == NULL) &&
+           (buckets->order.grain >= (GRAIN_MIN + GRAIN_STEP)) &&
+           (buckets->met > (ucs_rcache_pred_buckets_capacity(buckets) /
+                            MET_PART));
+}
+
+/* @return whether windows are small ones, which begin where a hash says */
+static int has_small_windows(const ucs_rcache_pred_order_t *order)
+{
+    return order->low > 0;
+}
+
+/* The order of twice as many buckets */
+static ucs_rcache_pred_order_t
+next_order(const ucs_rcache_pred_buckets_t *buckets)
+{
+    ucs_rcache_pred_order_t order = buckets->order;
+
+    if (!ucs_rcache_pred_ordered_is_crowded(buckets)) {
+        if (!has_small_windows(&order)) {
+            set_large_windows(&order, buckets->bits + 1);
+        }
+    } else if (!has_small_windows(&order)) {
+        order.factor = UCS_RCACHE_PRED_HASH_GOLDEN;
+        order.low    = 32;
+        order.window = SMALL_WINDOW;
+    } else {
+        order.grain -= GRAIN_STEP;
+    }
+
+    return order;
 }
 
 ucs_hlist_head_t *
@@ -55,12 +133,41 @@ ucs_rcache_pred_buckets_grow(ucs_rcache_pred_buckets_t *buckets,
         return heads;
     }
 
-    buckets->old   = buckets->heads;
-    buckets->heads = heads;
-    buckets->moved = 0;
-    buckets->empty = NULL;
+    buckets->old_order = buckets->order;
+    buckets->order     = next_order(buckets);
+    buckets->old       = buckets->heads;
+    buckets->heads     = heads;
+    buckets->moved     = 0;
+    buckets->met       = 0;
+    buckets->empty     = NULL;
     ++buckets->bits;
+    buckets->mask      = UCS_MASK(buckets->bits);
     return empty;
+}
+
+/* @return whether an element of this key meets one of another key in an ordered
+ * bucket. Those that are yet to be moved do not count */
+static int meets(const ucs_rcache_pred_buckets_t *buckets,
+                 const ucs_hlist_head_t *head, uint64_t key)
+{
+    return (head->ptr != NULL) && (buckets->key(head->ptr) != key) &&
+           (head >= buckets->heads) &&
+           (head <= &buckets->heads[buckets->mask]);
+}
+
+static void move_element(ucs_rcache_pred_buckets_t *buckets,
+                         ucs_hlist_link_t *link)
+{
+    uint64_t key = buckets->key(link);
+    ucs_hlist_head_t *head;
+
+    if (buckets->ordered) {
+        head          = ucs_rcache_pred_ordered_bucket(buckets, key);
+        buckets->met += meets(buckets, head, key);
+    } else {
+        head          = ucs_rcache_pred_bucket(buckets, key);
+    }
+    ucs_hlist_add_tail(head, link);
 }
 
 static void move_bucket(ucs_rcache_pred_buckets_t *buckets)
@@ -69,8 +176,7 @@ static void move_bucket(ucs_rcache_pred_buckets_t *buckets)
     ucs_hlist_link_t *link;
 
     while ((link = ucs_hlist_extract_head(old)) != NULL) {
-        ucs_hlist_add_tail(ucs_rcache_pred_bucket(buckets, buckets->key(link)),
-                           link);
+        move_element(buckets, link);
     }
 }
 
@@ -80,9 +186,32 @@ void ucs_rcache_pred_buckets_move(ucs_rcache_pred_buckets_t *buckets)
 
     for (i = 0; (i < MOVE_STEPS) && (buckets->old != NULL); ++i) {
         move_bucket(buckets);
-        if (buckets->moved == ucs_rcache_pred_buckets_capacity(buckets) / 2) {
+        if (buckets->moved == UCS_BIT(buckets->bits - 1)) {
             buckets->empty = buckets->old;
             buckets->old   = NULL;
         }
+    }
+}
+
+void ucs_rcache_pred_ordered_add(ucs_rcache_pred_buckets_t *buckets,
+                                 ucs_hlist_link_t *link)
+{
+    uint64_t key           = buckets->key(link);
+    ucs_hlist_head_t *head = ucs_rcache_pred_ordered_bucket(buckets, key);
+
+    buckets->met += meets(buckets, head, key);
+    ucs_hlist_add_head(head, link);
+}
+
+void ucs_rcache_pred_ordered_remove(ucs_rcache_pred_buckets_t *buckets,
+                                    ucs_hlist_link_t *link)
+{
+    uint64_t key           = buckets->key(link);
+    ucs_hlist_head_t *head = ucs_rcache_pred_ordered_bucket(buckets, key);
+
+    ucs_hlist_del(head, link);
+    /* Not exact: those of one key do not meet each other */
+    if (buckets->met > 0) {
+        buckets->met -= meets(buckets, head, key);
     }
 }

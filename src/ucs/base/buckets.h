@@ -16,11 +16,17 @@
 /** @file buckets.h
  *
  * The buckets of a hash table whose elements bring their own links. There are
- * always about as many buckets as elements, so that a bucket holds a few
- * elements however many there are in all. When their number is doubled, the
- * elements move a few buckets at a time, with each element that is added:
- * nobody ever waits for all of them to move. khash of UCS, which moves all at
- * once and allocates while it does, cannot be used under a lock.
+ * always two to four times as many buckets as elements, so that a bucket holds
+ * one or two elements however many there are in all. When their number is
+ * doubled, the elements move a few buckets at a time, with each element that is
+ * added: nobody ever waits for all of them to move. khash of UCS, which moves all
+ * at once and allocates while it does, cannot be used under a lock.
+ *
+ * Buckets are scattered or ordered. In scattered ones a hash of the key says where
+ * it is. In ordered ones keys that are close to each other have buckets that are:
+ * whoever walks through a million buffers in the order of their addresses walks
+ * through neighbouring memory, which the processor fetches ahead. See @ref
+ * ucs_rcache_pred_order_t.
  *
  * Memory is allocated and freed by two functions that need no lock; for all
  * others the caller holds the lock of the table, if there is one.
@@ -30,24 +36,60 @@
 typedef uint64_t (*ucs_rcache_pred_buckets_key_t)(const ucs_hlist_link_t *link);
 
 
+/**
+ * In which order the buckets of keys are. A key is cut into grains, of which each
+ * has the bucket after that of the grain before, and grains into windows, each of
+ * which begins some buckets later than where the one before ends.
+ *
+ * At first a grain is a page, in which hardly two buffers begin, and a window has as
+ * many grains as there are buckets; the next one begins a few buckets later. So
+ * buffers with the same distance from one to the next have buckets of their own. If
+ * too many keys meet others nevertheless, windows become small, and a hash says
+ * where they begin; if that does not help, grains become smaller.
+ */
+typedef struct ucs_rcache_pred_order {
+    uint64_t factor; /**< A window begins at the high bits of its number times
+                          that */
+    uint8_t  low;    /**< How many bits of the product are not among these */
+    uint8_t  grain;  /**< Bits of a key that say where in a grain it is */
+    uint8_t  window; /**< Bits that say where in a window a grain is */
+} ucs_rcache_pred_order_t;
+
+
 typedef struct ucs_rcache_pred_buckets {
     ucs_hlist_head_t              *heads; /**< 2^bits buckets */
+    uint64_t                      mask;   /**< 2^bits - 1 */
+    ucs_rcache_pred_order_t       order;  /**< Of ordered buckets */
     unsigned                      bits;
+    int                           ordered;
     unsigned                      moved;  /**< How many of the old buckets are
                                                empty, from the first one on */
     ucs_hlist_head_t              *old;   /**< 2^(bits - 1) buckets, whose
                                                elements are being moved; NULL:
                                                all have moved */
+    ucs_rcache_pred_order_t       old_order; /**< That of the old buckets */
+    unsigned                      met;    /**< About how many elements have met
+                                               one of another key as they came into
+                                               their ordered bucket */
     ucs_hlist_head_t              *empty; /**< Old buckets that are to be freed;
                                                NULL: there are none */
     ucs_rcache_pred_buckets_key_t key;
 } ucs_rcache_pred_buckets_t;
 
 
-/** Allocate the first 2^bits buckets, 1 <= bits <= 31. */
+/** Allocate the first buckets, for 2^bits elements, 1 <= bits <= 30. They are
+ *  scattered. */
 ucs_status_t ucs_rcache_pred_buckets_init(ucs_rcache_pred_buckets_t *buckets,
                                           unsigned bits,
                                           ucs_rcache_pred_buckets_key_t key);
+
+/** The same, but they are ordered. Elements are added and
+ *  removed by the functions below. 2^(bits + 1) is at least the number of grains in
+ *  a small window, see buckets.c. */
+ucs_status_t
+ucs_rcache_pred_buckets_init_ordered(ucs_rcache_pred_buckets_t *buckets,
+                                     unsigned bits,
+                                     ucs_rcache_pred_buckets_key_t key);
 
 /** Free all buckets. */
 void ucs_rcache_pred_buckets_cleanup(ucs_rcache_pred_buckets_t *buckets);
@@ -56,7 +98,7 @@ void ucs_rcache_pred_buckets_cleanup(ucs_rcache_pred_buckets_t *buckets);
 static inline unsigned
 ucs_rcache_pred_buckets_capacity(const ucs_rcache_pred_buckets_t *buckets)
 {
-    return 1u << buckets->bits;
+    return 1u << (buckets->bits - 1);
 }
 
 /** @return twice as many buckets, for @ref ucs_rcache_pred_buckets_grow, or
@@ -80,7 +122,21 @@ ucs_rcache_pred_buckets_grow(ucs_rcache_pred_buckets_t *buckets,
  *  to grow again. */
 void ucs_rcache_pred_buckets_move(ucs_rcache_pred_buckets_t *buckets);
 
-/** @return the bucket with the elements of this key, among others. */
+/** Add an element to ordered buckets. */
+void ucs_rcache_pred_ordered_add(ucs_rcache_pred_buckets_t *buckets,
+                                 ucs_hlist_link_t *link);
+
+/** Remove an element from ordered buckets. */
+void ucs_rcache_pred_ordered_remove(ucs_rcache_pred_buckets_t *buckets,
+                                    ucs_hlist_link_t *link);
+
+/** @return whether ordered buckets should be doubled although they are made for
+ *          more elements, since too many of these meet others; 0 while elements
+ *          move. */
+int ucs_rcache_pred_ordered_is_crowded(
+        const ucs_rcache_pred_buckets_t *buckets);
+
+/** @return the scattered bucket with the elements of this key, among others. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
 ucs_rcache_pred_bucket(const ucs_rcache_pred_buckets_t *buckets, uint64_t key)
 {
@@ -91,6 +147,34 @@ ucs_rcache_pred_bucket(const ucs_rcache_pred_buckets_t *buckets, uint64_t key)
     }
 
     return &buckets->heads[index];
+}
+
+/** @return the number of the bucket of a key, of infinitely many. */
+static UCS_F_ALWAYS_INLINE uint64_t
+ucs_rcache_pred_order_place(const ucs_rcache_pred_order_t *order, uint64_t key)
+{
+    uint64_t grain = key >> order->grain;
+
+    return grain + (((grain >> order->window) * order->factor) >> order->low);
+}
+
+/** @return the ordered bucket with the elements of this key, among others. */
+static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
+ucs_rcache_pred_ordered_bucket(const ucs_rcache_pred_buckets_t *buckets,
+                               uint64_t key)
+{
+    uint64_t index;
+
+    if (ucs_unlikely(buckets->old != NULL)) {
+        index = ucs_rcache_pred_order_place(&buckets->old_order, key) &
+                (buckets->mask / 2);
+        if (index >= buckets->moved) {
+            return &buckets->old[index];
+        }
+    }
+
+    return &buckets->heads[ucs_rcache_pred_order_place(&buckets->order, key) &
+                           buckets->mask];
 }
 
 #endif

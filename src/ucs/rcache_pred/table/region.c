@@ -83,9 +83,9 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
     ucs_list_head_init(&table->newcomers);
     ucs_list_head_init(&table->chunks);
 
-    status = ucs_rcache_pred_buckets_init(&table->by_start,
-                                          UCS_RCACHE_PRED_TABLE_BITS,
-                                          start_key);
+    status = ucs_rcache_pred_buckets_init_ordered(&table->by_start,
+                                                  UCS_RCACHE_PRED_TABLE_BITS,
+                                                  start_key);
     if (status != UCS_OK) {
         goto err;
     }
@@ -246,8 +246,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
 
     ucs_rcache_pred_buckets_move(&table->by_start);
     ucs_rcache_pred_buckets_move(&table->by_memh);
-    ucs_hlist_add_head(ucs_rcache_pred_start_bucket(table, start),
-                       &region->start_link);
+    ucs_rcache_pred_ordered_add(&table->by_start, &region->start_link);
     ucs_rcache_pred_tree_insert(&table->tree, &region->tree_node);
     ++table->count;
     return region;
@@ -279,8 +278,7 @@ void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
     --table->count;
     ucs_rcache_pred_region_settle(table, region);
     ucs_rcache_pred_tree_remove(&table->tree, &region->tree_node);
-    ucs_hlist_del(ucs_rcache_pred_start_bucket(table, region->start),
-                  &region->start_link);
+    ucs_rcache_pred_ordered_remove(&table->by_start, &region->start_link);
     if (region->clearing) {
         ucs_list_del(&region->list);
     }

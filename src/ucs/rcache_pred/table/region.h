@@ -356,11 +356,13 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table);
 /** Free a table, and all regions with it. */
 void ucs_rcache_pred_table_cleanup(ucs_rcache_pred_table_t *table);
 
-/** @return whether there are as many buckets as there may be regions. */
+/** @return whether there are buckets for one more region. */
 static inline int
 ucs_rcache_pred_table_has_buckets(const ucs_rcache_pred_table_t *table)
 {
-    return table->count < ucs_rcache_pred_buckets_capacity(&table->by_start);
+    return (table->count <
+            ucs_rcache_pred_buckets_capacity(&table->by_start)) &&
+           !ucs_rcache_pred_ordered_is_crowded(&table->by_start);
 }
 
 /** @return whether @ref ucs_rcache_pred_region_new would find room. */
@@ -475,7 +477,7 @@ static inline ucs_hlist_head_t *
 ucs_rcache_pred_start_bucket(const ucs_rcache_pred_table_t *table,
                              uintptr_t start)
 {
-    return ucs_rcache_pred_bucket(&table->by_start, start);
+    return ucs_rcache_pred_ordered_bucket(&table->by_start, start);
 }
 
 /** @return the index of a handle in a memo. */

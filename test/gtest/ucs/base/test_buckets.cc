@@ -35,9 +35,17 @@ protected:
         return ucs_rcache_pred_buckets_capacity(&m_buckets);
     }
 
-    ucs_hlist_head_t *bucket(uint64_t key)
+    virtual ucs_hlist_head_t *bucket(uint64_t key)
     {
         return ucs_rcache_pred_bucket(&m_buckets, key);
+    }
+
+    virtual bool wants_growth() { return m_count == capacity(); }
+
+    virtual void insert(elem_t *elem)
+    {
+        ucs_rcache_pred_buckets_move(&m_buckets);
+        ucs_hlist_add_head(bucket(elem->key), &elem->link);
     }
 
     void grow()
@@ -51,18 +59,22 @@ protected:
     /* As a table does it: grow when there are as many elements as buckets */
     void add(elem_t *elem)
     {
-        if (m_count == capacity()) {
+        if (wants_growth()) {
             grow();
         }
 
-        ucs_rcache_pred_buckets_move(&m_buckets);
-        ucs_hlist_add_head(bucket(elem->key), &elem->link);
+        insert(elem);
         ++m_count;
+    }
+
+    virtual void take(elem_t *elem)
+    {
+        ucs_hlist_del(bucket(elem->key), &elem->link);
     }
 
     void remove(elem_t *elem)
     {
-        ucs_hlist_del(bucket(elem->key), &elem->link);
+        take(elem);
         --m_count;
     }
 
@@ -96,6 +108,32 @@ protected:
         return found;
     }
 
+    /* Add and remove elements that have this distance at random, and look for all
+     * of them meanwhile */
+    void test_found_while_they_move(uint64_t stride)
+    {
+        std::mt19937 random(1);
+        std::vector<elem_t> elems(2000);
+        std::set<elem_t*> in;
+
+        for (unsigned i = 0; i < 3 * elems.size(); ++i) {
+            elem_t *elem = &elems[random() % elems.size()];
+            if (in.insert(elem).second) {
+                elem->key = (elem - elems.data()) * stride + 0x7f0000000000;
+                add(elem);
+            } else {
+                in.erase(elem);
+                remove(elem);
+            }
+
+            if (i % 16 == 0) {
+                for (elem_t &other : elems) {
+                    ASSERT_EQ(in.count(&other), find(other.key).size());
+                }
+            }
+        }
+    }
+
     ucs_rcache_pred_buckets_t m_buckets;
     unsigned                  m_count = 0;
 };
@@ -127,26 +165,7 @@ TEST_F(test_buckets, elements_of_one_key_keep_their_order)
 
 TEST_F(test_buckets, found_while_they_move)
 {
-    std::mt19937 random(1);
-    std::vector<elem_t> elems(2000);
-    std::set<elem_t*> in;
-
-    for (unsigned i = 0; i < 3 * elems.size(); ++i) {
-        elem_t *elem = &elems[random() % elems.size()];
-        if (in.insert(elem).second) {
-            elem->key = (elem - elems.data()) * 0x40 + 0x7f0000000000;
-            add(elem);
-        } else {
-            in.erase(elem);
-            remove(elem);
-        }
-
-        if (i % 16 == 0) {
-            for (elem_t &other : elems) {
-                ASSERT_EQ(in.count(&other), find(other.key).size());
-            }
-        }
-    }
+    test_found_while_they_move(0x40);
 }
 
 /* Buffers and handles often have the same distance from one to the next. With 3
@@ -202,4 +221,160 @@ TEST_F(test_buckets, no_memory)
     test_alloc_fail_nth(0);
     EXPECT_EQ(NULL, ucs_rcache_pred_buckets_grow(&m_buckets, NULL, 4));
     EXPECT_EQ(4u, capacity());
+}
+
+
+/* Ordered buckets, to which elements are added by a function */
+class test_ordered_buckets : public test_buckets {
+protected:
+    test_ordered_buckets()
+    {
+        init(2);
+    }
+
+    void init(unsigned bits)
+    {
+        ucs_rcache_pred_buckets_cleanup(&m_buckets);
+        m_count = 0;
+        ASSERT_EQ(UCS_OK,
+                  ucs_rcache_pred_buckets_init_ordered(&m_buckets, bits, key));
+    }
+
+    ucs_hlist_head_t *bucket(uint64_t key) override
+    {
+        return ucs_rcache_pred_ordered_bucket(&m_buckets, key);
+    }
+
+    bool wants_growth() override
+    {
+        return test_buckets::wants_growth() ||
+               ucs_rcache_pred_ordered_is_crowded(&m_buckets);
+    }
+
+    void insert(elem_t *elem) override
+    {
+        ucs_rcache_pred_buckets_move(&m_buckets);
+        ucs_rcache_pred_ordered_add(&m_buckets, &elem->link);
+    }
+
+    void take(elem_t *elem) override
+    {
+        ucs_rcache_pred_ordered_remove(&m_buckets, &elem->link);
+    }
+
+    /* Fill the buckets anew with elements that have this distance from one to the
+     * next, in arrays of which each starts so far from the last one. @return how
+     * many are looked at to find one, on average */
+    double fill(std::vector<elem_t> &elems, uint64_t stride,
+                size_t array_length = SIZE_MAX, uint64_t array_stride = 0)
+    {
+        init(12);
+        for (size_t i = 0; i < elems.size(); ++i) {
+            elems[i].key = 0x7f0000000040 + ((i % array_length) * stride) +
+                           ((i / array_length) * array_stride);
+            add(&elems[i]);
+        }
+        while (m_buckets.old != NULL) {
+            ucs_rcache_pred_buckets_move(&m_buckets);
+        }
+        return steps(elems);
+    }
+};
+
+TEST_F(test_ordered_buckets, found_while_they_move)
+{
+    test_found_while_they_move(0x5000);
+}
+
+/* The order changes since many begin in the same page */
+TEST_F(test_ordered_buckets, found_while_grains_become_smaller)
+{
+    test_found_while_they_move(0x40);
+    EXPECT_LT(m_buckets.order.grain, 12);
+}
+
+/* The bucket after that of a buffer is that of the next page, but where a window
+ * or the buckets end */
+TEST_F(test_ordered_buckets, in_the_order_of_addresses)
+{
+    std::vector<elem_t> elems(10000);
+    unsigned jumps = 0;
+
+    fill(elems, 3 * 4096);
+    for (size_t i = 1; i < elems.size(); ++i) {
+        jumps += (bucket(elems[i].key) - bucket(elems[i - 1].key) != 3);
+    }
+    EXPECT_LE(jumps, 4u);
+}
+
+/* The buffers of one array hardly meet each other. If they are far apart, all of
+ * them fit into many windows, of which some meet */
+TEST_F(test_ordered_buckets, strides)
+{
+    for (unsigned shift = 12; shift <= 20; ++shift) {
+        for (uint64_t factor = 1; factor <= 11; factor += 2) {
+            std::vector<elem_t> elems(3 * 4096);
+            uint64_t stride = factor << shift;
+            EXPECT_LT(fill(elems, stride), (stride <= 0x20000) ? 1.1 : 1.75)
+                    << "stride " << stride;
+        }
+    }
+}
+
+/* Those of many arrays do not meet more often than if they were spread at random,
+ * wherever each begins */
+TEST_F(test_ordered_buckets, arrays)
+{
+    for (unsigned shift = 21; shift <= 36; ++shift) {
+        std::vector<elem_t> elems(3 * 4096);
+        EXPECT_LT(fill(elems, 0x5000, 64, 1ul << shift), 1.5)
+                << "arrays " << (1ul << shift) << " apart";
+    }
+}
+
+/* Some begin in the same page, or in the same cache line */
+TEST_F(test_ordered_buckets, small_strides)
+{
+    for (uint64_t stride = 16; stride < 4096; stride = (stride * 3 / 2) & ~7ul) {
+        std::vector<elem_t> elems(3 * 4096);
+        EXPECT_LT(fill(elems, stride), 2) << "stride " << stride;
+    }
+}
+
+/* Many of the same key, as one buffer in many domains, do not make it worse for all
+ * others */
+TEST_F(test_ordered_buckets, same_key)
+{
+    std::vector<elem_t> elems(3 * 4096);
+
+    fill(elems, 0);
+    EXPECT_EQ(12, m_buckets.order.grain);
+    EXPECT_EQ(4u * 4096, capacity());
+}
+
+/* Some always meet others. That does not add up as elements come and go */
+TEST_F(test_ordered_buckets, come_and_go)
+{
+    std::vector<elem_t> elems(3 * 1024);
+    std::mt19937 random(1);
+
+    fill(elems, 0x5000, 1, (1ul << 32) + (7 << 12));
+    for (unsigned i = 0; i < 100000; ++i) {
+        elem_t *elem = &elems[random() % elems.size()];
+        remove(elem);
+        elem->key = (random() % (1u << 20)) << 12;
+        add(elem);
+    }
+    EXPECT_EQ(4096u, capacity());
+    EXPECT_LT(m_buckets.met, 1024u);
+}
+
+TEST_F(test_ordered_buckets, no_memory)
+{
+    ucs_rcache_pred_buckets_t buckets;
+
+    test_alloc_fail_nth(1);
+    EXPECT_EQ(UCS_ERR_NO_MEMORY,
+              ucs_rcache_pred_buckets_init_ordered(&buckets, 2, key));
+    test_alloc_fail_nth(0);
 }
