@@ -10,16 +10,24 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* How many regions are allocated at once. Their memory is not freed before the
  * table is: a late entry of the DQ may still point to a region that was
  * recycled, which shows in its generation. */
 #define CHUNK_REGIONS 64
 
+/* With so many regions, chunks become large: one huge page each, so that a hit
+ * does not wait for the tables of pages, and the processor fetches regions ahead
+ * across the end of a page */
+#define LARGE_CHUNK_FROM 2048
+#define LARGE_CHUNK_SIZE (2ul << 20)
+
 
 typedef struct ucs_rcache_pred_chunk {
     ucs_list_link_t          list;
-    ucs_rcache_pred_region_t regions[CHUNK_REGIONS];
+    unsigned                 count; /* Of regions */
+    ucs_rcache_pred_region_t regions[];
 } ucs_rcache_pred_chunk_t;
 
 
@@ -119,22 +127,43 @@ void ucs_rcache_pred_room_ask(const ucs_rcache_pred_table_t *table,
 {
     memset(room, 0, sizeof(*room));
     room->wants_chunk   = (table->num_free == 0);
+    room->large_chunk   = (table->count >= LARGE_CHUNK_FROM);
     room->wants_buckets = !ucs_rcache_pred_table_has_buckets(table);
     room->capacity      = ucs_rcache_pred_buckets_capacity(&table->by_start);
 }
 
+/* @return a chunk of memory for regions, or NULL */
+static ucs_rcache_pred_chunk_t *alloc_chunk(int is_large)
+{
+    size_t size = is_large ? LARGE_CHUNK_SIZE :
+                             (sizeof(ucs_rcache_pred_chunk_t) +
+                              CHUNK_REGIONS * sizeof(ucs_rcache_pred_region_t));
+    ucs_rcache_pred_chunk_t *chunk;
+    void *memory;
+
+    if (posix_memalign(&memory,
+                       is_large ? size : UCS_RCACHE_PRED_REGION_ALIGN,
+                       size) != 0) {
+        return NULL;
+    }
+
+    if (is_large) {
+        /* If the system has no huge page, small ones will do */
+        (void)madvise(memory, size, MADV_HUGEPAGE);
+    }
+
+    chunk        = memset(memory, 0, size);
+    chunk->count = (size - sizeof(*chunk)) / sizeof(chunk->regions[0]);
+    return chunk;
+}
+
 ucs_status_t ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room)
 {
-    void *chunk;
-
     if (room->wants_chunk) {
-        if (posix_memalign(&chunk, UCS_RCACHE_PRED_REGION_ALIGN,
-                           sizeof(*room->chunk)) != 0) {
+        room->chunk = alloc_chunk(room->large_chunk);
+        if (room->chunk == NULL) {
             goto err;
         }
-
-        memset(chunk, 0, sizeof(*room->chunk));
-        room->chunk = chunk;
     }
 
     if (room->wants_buckets) {
@@ -155,13 +184,18 @@ err:
 static void give_chunk(ucs_rcache_pred_table_t *table,
                        ucs_rcache_pred_chunk_t *chunk)
 {
-    unsigned i;
-
-    for (i = 0; i < CHUNK_REGIONS; ++i) {
-        ucs_list_add_tail(&table->free, &chunk->regions[i].list);
-    }
-    table->num_free += CHUNK_REGIONS;
     ucs_list_add_tail(&table->chunks, &chunk->list);
+    table->fresh    = chunk->regions;
+    table->num_free = chunk->count;
+}
+
+/* @return a region that was freed, or one that never was used. There must be one */
+static ucs_rcache_pred_region_t *take_free(ucs_rcache_pred_table_t *table)
+{
+    --table->num_free;
+    return ucs_list_is_empty(&table->free) ?
+           table->fresh++ :
+           ucs_list_extract_head(&table->free, ucs_rcache_pred_region_t, list);
 }
 
 void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,
@@ -225,9 +259,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_region_t *region, *next_noted;
     uint8_t noted;
 
-    region = ucs_list_extract_head(&table->free, ucs_rcache_pred_region_t,
-                                   list);
-    --table->num_free;
+    region = take_free(table);
 
     /* A region that was freed is still among those that were noted */
     noted      = region->noted;

@@ -317,10 +317,15 @@ typedef struct ucs_rcache_pred_table {
     ucs_rcache_pred_tree_t    tree;      /**< All regions, ordered by the start
                                               of what is known */
     unsigned                  count;     /**< Number of regions in the table */
-    unsigned                  num_free;  /**< Number of regions in free */
+    unsigned                  num_free;  /**< Number of regions in free, and of
+                                              those from fresh on */
     uint64_t                  generations; /**< How many generations were given
                                                 to regions and uses so far */
-    ucs_list_link_t           free;
+    ucs_list_link_t           free;      /**< Regions that were freed */
+    ucs_rcache_pred_region_t  *fresh;    /**< The first region of the last chunk
+                                              that never was used. Not linked,
+                                              since to link all of a chunk would
+                                              take long under the lock */
     ucs_list_link_t           stale;     /**< Stale regions to clear away: no
                                               use and no registration of them is
                                               under way. Those that are still
@@ -341,6 +346,7 @@ typedef struct ucs_rcache_pred_table {
  *  lock. */
 typedef struct ucs_rcache_pred_room {
     int                          wants_chunk;
+    int                          large_chunk; /**< One of a huge page */
     int                          wants_buckets;
     unsigned                     capacity;  /**< How many buckets the table had
                                                  when it was asked */

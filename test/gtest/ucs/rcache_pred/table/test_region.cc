@@ -399,22 +399,52 @@ TEST_F(test_region, room_that_came_too_late_is_released)
 
 TEST_F(test_region, no_memory_for_room)
 {
+    const unsigned full = 1u << UCS_RCACHE_PRED_TABLE_BITS;
+    unsigned max_wanted = 0;
     ucs_rcache_pred_room_t room;
 
-    /* Regions and two arrays of buckets are wanted */
-    while (m_table.count < 1u << UCS_RCACHE_PRED_TABLE_BITS) {
+    /* Now and then a chunk of regions is wanted, later on a large one, and when the
+     * table is full two arrays of buckets are */
+    while (m_table.count <= full) {
+        ucs_rcache_pred_room_ask(&m_table, &room);
+        unsigned wanted = !!room.wants_chunk + 2 * !!room.wants_buckets;
+        for (unsigned nth = 1; nth <= wanted; ++nth) {
+            ucs_rcache_pred_room_ask(&m_table, &room);
+            test_alloc_fail_nth(nth);
+            EXPECT_EQ(UCS_ERR_NO_MEMORY, ucs_rcache_pred_room_alloc(&room));
+            EXPECT_TRUE(test_alloc_failed());
+        }
+        test_alloc_fail_nth(0);
+        max_wanted = std::max(max_wanted, wanted);
         make(0x1000, 1);
     }
+    EXPECT_LE(2u, max_wanted);
+}
 
-    for (unsigned nth = 1; nth <= 3; ++nth) {
-        ucs_rcache_pred_room_ask(&m_table, &room);
-        test_alloc_fail_nth(nth);
-        EXPECT_EQ(UCS_ERR_NO_MEMORY, ucs_rcache_pred_room_alloc(&room));
-        EXPECT_TRUE(test_alloc_failed());
+/* Regions of small and of large chunks are apart, and each is used once before any
+ * other one is twice */
+TEST_F(test_region, regions_of_chunks_do_not_overlap)
+{
+    std::set<region_t*> regions;
+
+    for (unsigned i = 0; i < 8192; ++i) {
+        region_t *region = make(0x1000 * (i + 1), 1);
+        regions.insert(region);
     }
-    test_alloc_fail_nth(0);
-    make(0x1000, 1);
-    EXPECT_EQ(1 + (1u << UCS_RCACHE_PRED_TABLE_BITS), m_table.count);
+
+    EXPECT_EQ(8192u, regions.size());
+    EXPECT_LT(m_table.num_free, 2560u);
+    EXPECT_GT(m_table.num_free, 0u);
+    region_t *last = NULL;
+    for (region_t *region : regions) {
+        EXPECT_EQ(0u, (uintptr_t)region % 64);
+        EXPECT_TRUE((last == NULL) || (region - last >= 1));
+        last = region;
+    }
+
+    /* One that was freed comes first */
+    ucs_rcache_pred_region_free(&m_table, last);
+    EXPECT_EQ(last, make(0x10, 1));
 }
 
 /*
