@@ -44,9 +44,8 @@
  * primes */
 static void set_large_windows(ucs_rcache_pred_order_t *order, unsigned bits)
 {
-    order->window = bits;
-    order->factor = (UCS_BIT(bits) + 1) % (2 * 3 * 5 * 7 * 11);
-    order->low    = 0;
+    order->window = order->grain + bits;
+    order->factor = ((UCS_BIT(bits) + 1) % (2 * 3 * 5 * 7 * 11)) << 32;
 }
 
 ucs_status_t
@@ -98,7 +97,7 @@ int ucs_rcache_pred_ordered_is_crowded(
 /* @return whether windows are small ones, which begin where a hash says */
 static int has_small_windows(const ucs_rcache_pred_order_t *order)
 {
-    return order->low > 0;
+    return order->factor == UCS_RCACHE_PRED_HASH_GOLDEN;
 }
 
 /* The order of twice as many buckets */
@@ -113,10 +112,10 @@ next_order(const ucs_rcache_pred_buckets_t *buckets)
         }
     } else if (!has_small_windows(&order)) {
         order.factor = UCS_RCACHE_PRED_HASH_GOLDEN;
-        order.low    = 32;
-        order.window = SMALL_WINDOW;
+        order.window = order.grain + SMALL_WINDOW;
     } else {
-        order.grain -= GRAIN_STEP;
+        order.grain  -= GRAIN_STEP;
+        order.window -= GRAIN_STEP;
     }
 
     return order;

@@ -48,11 +48,10 @@ typedef uint64_t (*ucs_rcache_pred_buckets_key_t)(const ucs_hlist_link_t *link);
  * where they begin; if that does not help, grains become smaller.
  */
 typedef struct ucs_rcache_pred_order {
-    uint64_t factor; /**< A window begins at the high bits of its number times
-                          that */
-    uint8_t  low;    /**< How many bits of the product are not among these */
-    uint8_t  grain;  /**< Bits of a key that say where in a grain it is */
-    uint8_t  window; /**< Bits that say where in a window a grain is */
+    uint64_t factor; /**< A window begins so many 2^32ths of a bucket later than
+                          where the one before ends */
+    unsigned grain;  /**< Bits of a key that say where in a grain it is */
+    unsigned window; /**< Bits of a key that say where in a window it is */
 } ucs_rcache_pred_order_t;
 
 
@@ -149,13 +148,13 @@ ucs_rcache_pred_bucket(const ucs_rcache_pred_buckets_t *buckets, uint64_t key)
     return &buckets->heads[index];
 }
 
-/** @return the number of the bucket of a key, of infinitely many. */
+/** @return the number of the bucket of a key, of which the low bits say which one
+ *          it is, for up to 2^32 buckets. */
 static UCS_F_ALWAYS_INLINE uint64_t
 ucs_rcache_pred_order_place(const ucs_rcache_pred_order_t *order, uint64_t key)
 {
-    uint64_t grain = key >> order->grain;
-
-    return grain + (((grain >> order->window) * order->factor) >> order->low);
+    return (key >> order->grain) +
+           (((key >> order->window) * order->factor) >> 32);
 }
 
 /** @return the ordered bucket with the elements of this key, among others. */

@@ -290,7 +290,7 @@ TEST_F(test_ordered_buckets, found_while_they_move)
 TEST_F(test_ordered_buckets, found_while_grains_become_smaller)
 {
     test_found_while_they_move(0x40);
-    EXPECT_LT(m_buckets.order.grain, 12);
+    EXPECT_LT(m_buckets.order.grain, 12u);
 }
 
 /* The bucket after that of a buffer is that of the next page, but where a window
@@ -348,7 +348,7 @@ TEST_F(test_ordered_buckets, same_key)
     std::vector<elem_t> elems(3 * 4096);
 
     fill(elems, 0);
-    EXPECT_EQ(12, m_buckets.order.grain);
+    EXPECT_EQ(12u, m_buckets.order.grain);
     EXPECT_EQ(4u * 4096, capacity());
 }
 
