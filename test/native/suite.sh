@@ -574,6 +574,15 @@ foretold()
             END { exit bad }' "$work/summary"
 }
 
+# follows COMMAND...: what follows the uses of some buffers is expected of others
+follows()
+{
+    "$@" &&
+        awk "$value"'
+            value("precedents") < 4 { print "nothing was expected"; bad = 1 }
+            END { exit bad }' "$work/summary"
+}
+
 # A program with AddressSanitizer, which has to be preloaded before the library
 with_asan()
 {
@@ -1368,6 +1377,8 @@ if [ -z "$sanitizer" ]; then
         with ARENA=64M job 2 "$apps/integrity" $messages --ops 50
     run "a profile of the run before" \
         foretold job 2 "$apps/fig1" --iters 4 --compute 5
+    run "buffers like others before" \
+        follows job 2 "$apps/wavefront" --iters 4 --compute 40
     run "beside a PMPI tool" profiled
     run "beside AddressSanitizer in the program" with_asan
     # The call alone, and with all that follow

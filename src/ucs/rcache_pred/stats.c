@@ -68,6 +68,8 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(regs_critical, COUNT, "registrations that a communication waited for"),
     STAT(regs_helper, COUNT, "registrations ahead of a use"),
     STAT(deregs, COUNT, "deregistrations"),
+    STAT(precedents, COUNT, "uses after which another one was expected as "
+         "after those of other buffers"),
     STAT(profiled, COUNT, "uses after which another one was expected by a profile"),
     STAT(evictions, COUNT, "regions given up to make room"),
     STAT(reg_failures, COUNT, "registrations that failed for good"),

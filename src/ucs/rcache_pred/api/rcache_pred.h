@@ -316,6 +316,9 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t regs_critical;  /**< Registrations done by a use */
     uint64_t regs_helper;    /**< Registrations done ahead of a use */
     uint64_t deregs;         /**< Deregistrations */
+    uint64_t precedents;     /**< Uses of which what comes next was expected by
+                                  what had followed such uses of other regions,
+                                  or of this one in another context */
     uint64_t profiled;       /**< Uses of which what comes next was expected by
                                   what another run has seen */
     uint64_t evictions;      /**< Idle regions that were deregistered to make

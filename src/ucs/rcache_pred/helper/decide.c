@@ -34,6 +34,11 @@
  * a registration ahead of it notes another one. */
 #define RANK_STEPS 2
 
+/* With each use that is a precedent for others, so many of the regions that have
+ * waited for one are told: thousands may wait, and those that have waited for
+ * longest are the first to be used */
+#define TELL_STEPS 16
+
 
 static void trace_decision(const ucs_rcache_pred_region_t *region,
                            ucs_rcache_pred_time_t now,
@@ -207,11 +212,30 @@ static uint64_t entry_bytes(ucs_rcache_pred_t *pred,
     return ucs_max(joined, ucs_rcache_pred_range_length(&entry->range));
 }
 
+/* Regions whose next use could not be predicted have waited for a precedent:
+ * decide about those anew that are not registered. What is used again already has
+ * told by itself what was asked for. */
+static void tell_waiting(ucs_rcache_pred_t *pred, uint64_t way)
+{
+    ucs_rcache_pred_region_t *region;
+    unsigned left = TELL_STEPS;
+
+    while ((way != 0) && (left-- > 0) &&
+           ((region = pred_region_next_waiting(pred, way)) != NULL)) {
+        if (!region_is_used(pred, region) &&
+            pred_region_follow(pred, region) && !region->queued) {
+            pred_region_decide(pred, region);
+        }
+    }
+}
+
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
+    uint64_t told;
+
     pred_refund_on_use(pred, entry->region);
-    pred_region_learn(pred, entry);
+    told = pred_region_learn(pred, entry);
 
     pred_note_demand(pred, entry->region, entry_bytes(pred, entry));
     if (!region_is_used(pred, entry->region)) {
@@ -220,6 +244,7 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
         pred_expect_end(pred, pred->rounds.last,
                         entry->region->forecast.history.period);
     }
+    tell_waiting(pred, told);
 }
 
 /* Put the region into the state REGISTERING, if it still has to be registered.

@@ -65,8 +65,28 @@ static void region_learn_needs(ucs_rcache_pred_t *pred,
     pred_unlock(pred);
 }
 
+static void count_one(ucs_rcache_pred_t *pred, uint64_t *counter)
+{
+    pred_lock(pred);
+    ++*counter;
+    pred_unlock(pred);
+}
+
+int pred_region_follow(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region)
+{
+    int told = ucs_rcache_pred_forecast_follow(&pred->predictor,
+                                               &region->forecast);
+
+    if (told) {
+        count_one(pred, &pred->stats.precedents);
+    }
+    return told;
+}
+
 /* If it is not known yet what follows a use in this place, ask what has followed such uses
- * in another run, and predict by that */
+ * of other regions, or in another run, and predict by that. This run counts for more: it
+ * has the present pace of the program */
 static void region_ask(ucs_rcache_pred_t *pred,
                        const ucs_rcache_pred_dq_entry_t *entry)
 {
@@ -74,8 +94,12 @@ static void region_ask(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_PRIOR];
     unsigned num;
 
-    if ((pred->ops.prior == NULL) ||
-        !ucs_rcache_pred_forecast_asks(&pred->predictor, forecast)) {
+    if (!ucs_rcache_pred_forecast_asks(&pred->predictor, forecast)) {
+        return;
+    }
+
+    if (pred_region_follow(pred, entry->region) ||
+        (pred->ops.prior == NULL)) {
         return;
     }
 
@@ -84,34 +108,47 @@ static void region_ask(ucs_rcache_pred_t *pred,
                                   intervals);
     ucs_rcache_pred_forecast_tell(&pred->predictor, forecast, intervals, num);
     if (num > 0) {
-        pred_lock(pred);
-        ++pred->stats.profiled;
-        pred_unlock(pred);
+        count_one(pred, &pred->stats.profiled);
     }
 }
 
-void pred_region_learn(ucs_rcache_pred_t *pred,
-                       const ucs_rcache_pred_dq_entry_t *entry)
+ucs_rcache_pred_region_t *pred_region_next_waiting(ucs_rcache_pred_t *pred,
+                                                   uint64_t way)
+{
+    ucs_rcache_pred_forecast_t *forecast;
+
+    forecast = ucs_rcache_pred_forecast_next_waiting(&pred->predictor, way);
+    return (forecast == NULL) ?
+           NULL :
+           ucs_container_of(forecast, ucs_rcache_pred_region_t, forecast);
+}
+
+uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
+                           const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_region_t *region = entry->region;
     ucs_rcache_pred_range_t range    = entry->range;
-    uint64_t signature, place;
+    uint64_t signature, place, told;
     unsigned error;
 
     if (is_overtaken(pred, entry)) {
-        return;
+        return 0;
     }
 
     region_learn_needs(pred, entry);
     region->heard = entry->begin;
     if (pred_burst_has(pred, region, entry->begin, &range)) {
-        return;
+        return 0;
     }
 
     signature = ucs_rcache_pred_signature(&entry->context, entry->generation,
                                           range.start,
                                           ucs_rcache_pred_range_length(&range));
     place     = ucs_rcache_pred_signature_of_place(&entry->context);
+    told      = ucs_rcache_pred_forecast_teach(
+            &pred->predictor, &region->forecast, entry->begin,
+            ucs_rcache_pred_signature_of_way(
+                    place, ucs_rcache_pred_range_length(&range)));
     error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
                                                &region->forecast, entry->begin,
                                                signature, place,
@@ -124,4 +161,5 @@ void pred_region_learn(ucs_rcache_pred_t *pred,
         ++pred->stats.prediction_errors[error];
         pred_unlock(pred);
     }
+    return told;
 }

@@ -19,8 +19,22 @@
  * Add a use to the histories of its region, unless they have a later one
  * already, and count how wrong the prediction for it was. Called under
  * helper_mutex and without the lock.
+ *
+ * @return for which way of use there is a precedent now that other regions may
+ *         wait for; 0: for none.
  */
-void pred_region_learn(ucs_rcache_pred_t *pred,
-                       const ucs_rcache_pred_dq_entry_t *entry);
+uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
+                           const ucs_rcache_pred_dq_entry_t *entry);
+
+/** @return a region that has waited for this precedent, and does not any more;
+ *          NULL if none does. Called as the former. */
+ucs_rcache_pred_region_t *pred_region_next_waiting(ucs_rcache_pred_t *pred,
+                                                   uint64_t way);
+
+/** Predict the next use of a region, of which nothing is known, as it followed
+ *  other uses like its last one, if any did. Called as the former. @return
+ *  whether any did; else the region waits for that. */
+int pred_region_follow(ucs_rcache_pred_t *pred,
+                       ucs_rcache_pred_region_t *region);
 
 #endif

@@ -31,6 +31,10 @@
  * interval */
 #define TREND_BETTER 4
 
+/* Intervals that were told are of use if the first one that is seen is not
+ * shorter or longer than all of them by more than this part, 1/4 */
+#define TOLD_DIFFERS 4
+
 
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history)
 {
@@ -246,11 +250,33 @@ static void add_interval(ucs_rcache_pred_history_t *history,
     history_choose(history);
 }
 
+/* The first interval that was seen here shows whether those that were told are
+ * of any use. If it is none of them, they are forgotten: being the shortest, they
+ * might else be believed for as long as intervals are remembered */
+static void judge_told(ucs_rcache_pred_history_t *history,
+                       ucs_rcache_pred_time_t interval)
+{
+    ucs_rcache_pred_time_t last = history->last;
+
+    if (!history->told) {
+        return;
+    }
+
+    history->told = 0;
+    if ((interval < history->shortest.interval -
+                    (history->shortest.interval / TOLD_DIFFERS)) ||
+        (interval > history->longest + (history->longest / TOLD_DIFFERS))) {
+        ucs_rcache_pred_history_init(history);
+        history->last = last;
+    }
+}
+
 void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
                                   ucs_rcache_pred_time_t interval,
                                   unsigned depth)
 {
     add_interval(history, interval, depth);
+    history->told = 1;
 }
 
 void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
@@ -258,6 +284,7 @@ void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
                                  unsigned depth)
 {
     if ((history->last != 0) && (begin > history->last)) {
+        judge_told(history, begin - history->last);
         add_interval(history, begin - history->last, depth);
     }
 
@@ -273,6 +300,7 @@ void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth)
 {
     if ((history->last != 0) && (end > history->last)) {
+        judge_told(history, end - history->last);
         add_interval(history, end - history->last, depth);
     }
     history->last = 0;

@@ -73,6 +73,8 @@ typedef struct ucs_rcache_pred_history {
                                             known before them or longer by its
                                             narrow grace at most; stays at its
                                             maximum */
+    uint8_t                told;       /**< Not 0: all intervals were told, and
+                                            none was seen */
 } ucs_rcache_pred_history_t;
 
 

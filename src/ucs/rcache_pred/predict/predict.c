@@ -88,6 +88,7 @@ ucs_rcache_pred_predictor_init(ucs_rcache_pred_predictor_t *predictor,
                                unsigned num_sites, unsigned depth)
 {
     memset(&predictor->places, 0, sizeof(predictor->places));
+    ucs_rcache_pred_precedent_init(&predictor->precedents);
     predictor->depth = depth;
     return ucs_rcache_pred_site_table_init(&predictor->sites, num_sites);
 }
@@ -109,6 +110,8 @@ void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
 {
     ucs_rcache_pred_site_t *site, *tmp;
 
+    ucs_rcache_pred_precedent_leave(&forecast->waits);
+    forecast->way = 0;
     ucs_list_for_each_safe(site, tmp, &forecast->sites, region_link) {
         ucs_rcache_pred_site_remove(&predictor->sites, site);
     }
@@ -257,7 +260,16 @@ int ucs_rcache_pred_forecast_is_trusted(
                                              forecast->place);
 }
 
-/* It is known now whether the expected use has come in time. Has to be called
+/* Whether a use is the one that was expected */
+static int is_met(const ucs_rcache_pred_forecast_t *forecast,
+                  ucs_rcache_pred_time_t begin)
+{
+    return forecast->in_trial && (begin >= forecast->earliest) &&
+           (begin <= forecast->expiry);
+}
+
+/* It is known now whether the expected use has come in time. What was expected
+ * since it was so with others says nothing about the region or its place. Has to be called
  * before the region's next use is added, since it is about the place of the
  * last one. */
 static void forecast_judge(ucs_rcache_pred_predictor_t *predictor,
@@ -268,6 +280,10 @@ static void forecast_judge(ucs_rcache_pred_predictor_t *predictor,
     }
 
     forecast->in_trial = 0;
+    if (forecast->follows) {
+        return;
+    }
+
     forecast->record   = met ? ucs_min(forecast->record + 1, RECORD_MAX) :
                                (forecast->record / 2);
     ucs_rcache_pred_place_judge(&predictor->places, forecast->place,
@@ -338,8 +354,10 @@ void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
     ucs_rcache_pred_history_t *history;
 
     forecast_judge(predictor, forecast, 0);
-    history         = forecast_source(predictor, forecast);
-    forecast->doubt = ucs_min(forecast->doubt + more, DOUBT_MAX);
+    history = forecast_source(predictor, forecast);
+    if (!forecast->follows) {
+        forecast->doubt = ucs_min(forecast->doubt + more, DOUBT_MAX);
+    }
     if (history != NULL) {
         ucs_rcache_pred_history_unmet(history);
     }
@@ -431,9 +449,9 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
     ucs_rcache_pred_site_t *site;
     int phase;
 
-    forecast_judge(predictor, forecast, (begin >= forecast->earliest) &&
-                                        (begin <= forecast->expiry));
-    forecast->place = place;
+    forecast_judge(predictor, forecast, is_met(forecast, begin));
+    forecast->follows = 0;
+    forecast->place   = place;
     if ((forecast->doubt > 0) && awaited) {
         --forecast->doubt;
     }
@@ -475,4 +493,59 @@ void ucs_rcache_pred_forecast_tell(ucs_rcache_pred_predictor_t *predictor,
         ucs_rcache_pred_history_tell(&site->next, intervals[i],
                                      predictor->depth);
     }
+}
+
+uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
+                                        ucs_rcache_pred_forecast_t *forecast,
+                                        ucs_rcache_pred_time_t begin,
+                                        uint64_t way)
+{
+    ucs_rcache_pred_time_t last = forecast->history.last;
+    uint64_t before             = (begin > last) ? forecast->way : 0;
+
+    ucs_rcache_pred_precedent_leave(&forecast->waits);
+    forecast->way = way;
+    if (before == 0) {
+        return 0;
+    }
+
+    if (forecast->follows && is_met(forecast, begin)) {
+        ucs_rcache_pred_precedent_met(&predictor->precedents, before);
+    }
+    ucs_rcache_pred_precedent_add(&predictor->precedents, before, begin - last);
+    return before;
+}
+
+int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
+                                    ucs_rcache_pred_forecast_t *forecast)
+{
+    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
+    unsigned num;
+
+    if (forecast->history.count > 0) {
+        return 0;
+    }
+
+    num = ucs_rcache_pred_precedent_follow(&predictor->precedents,
+                                           forecast->way, intervals);
+    if (num == 0) {
+        ucs_rcache_pred_precedent_wait(&predictor->precedents, forecast->way,
+                                       &forecast->waits);
+        return 0;
+    }
+
+    ucs_rcache_pred_forecast_tell(predictor, forecast, intervals, num);
+    forecast->follows = 1;
+    return 1;
+}
+
+ucs_rcache_pred_forecast_t *
+ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
+                                      uint64_t way)
+{
+    ucs_list_link_t *link;
+
+    link = ucs_rcache_pred_precedent_release(&predictor->precedents, way);
+    return (link == NULL) ?
+           NULL : ucs_container_of(link, ucs_rcache_pred_forecast_t, waits);
 }

@@ -9,6 +9,7 @@
 
 #include "callsite.h"
 #include "place.h"
+#include "precedent.h"
 
 /** @file predict.h
  *
@@ -22,6 +23,7 @@
 typedef struct ucs_rcache_pred_predictor {
     ucs_rcache_pred_site_table_t sites;
     ucs_rcache_pred_place_table_t places;
+    ucs_rcache_pred_precedent_table_t precedents;
     unsigned                     depth; /**< How many recent intervals histories
                                              consider, 1..MAX_HISTORY */
 } ucs_rcache_pred_predictor_t;
@@ -48,6 +50,11 @@ typedef struct ucs_rcache_pred_forecast {
                                                predicted it */
     uint64_t                  place;      /**< Hash of the place of the last
                                                use */
+    uint64_t                  way;        /**< Hash of the place of the last use
+                                               and of its length; 0: it is no
+                                               precedent for others */
+    ucs_list_link_t           waits;      /**< Waits for a precedent of that way
+                                               of use */
     uint64_t                  source;     /**< Signature of the site from which
                                                the deadline comes; 0: it comes
                                                from the history of all uses */
@@ -64,6 +71,9 @@ typedef struct ucs_rcache_pred_forecast {
     uint8_t                   record;     /**< Rises when deadlines are met, even
                                                if nobody has acted on them, and
                                                is halved when one is not */
+    uint8_t                   follows;    /**< Not 0: the region was used once,
+                                               and its next use is expected as
+                                               that of others was */
     uint8_t                   run;        /**< How many intervals in a row
                                                before the last one were about as
                                                long as each other; up to the
@@ -119,6 +129,32 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         ucs_rcache_pred_time_t begin,
                                         uint64_t signature, uint64_t place,
                                         int awaited);
+
+/**
+ * A use has begun, which is to be added to the histories of a region after this:
+ * what it tells about regions that are used as this one was before.
+ *
+ * @param [in] way  Hash of the place and the length of this use, see @ref
+ *                  ucs_rcache_pred_signature_of_way.
+ * @return the way of the use before, for which there is a precedent now that
+ *         others may wait for; 0: there was none.
+ */
+uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
+                                      ucs_rcache_pred_forecast_t *forecast,
+                                      ucs_rcache_pred_time_t begin,
+                                      uint64_t way);
+
+/** Let a forecast be told by other regions, if only one use was added to it and
+ *  there is a precedent for that. If there is none yet, it waits for one. @return
+ *  whether it was told. */
+int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
+                                    ucs_rcache_pred_forecast_t *forecast);
+
+/** @return a forecast that has waited for a precedent, which there is now, and
+ *          does not wait any more. NULL: there is none. */
+ucs_rcache_pred_forecast_t *
+ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
+                                   uint64_t way);
 
 /**
  * @return whether to ask what is known from elsewhere of the context of the use that was

@@ -43,6 +43,13 @@ ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context)
     return (hash == 0) ? 1 : hash;
 }
 
+uint64_t ucs_rcache_pred_signature_of_way(uint64_t place, uint64_t length)
+{
+    uint64_t hash = mix(place ^ mix(length));
+
+    return (hash == 0) ? 1 : hash;
+}
+
 uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
 {
     uint64_t hash = mix(signature ^ mix(phase + 1));

@@ -39,6 +39,11 @@ uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
 uint64_t
 ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context);
 
+/** @return the hash, which is never 0, of a place (@ref
+ *  ucs_rcache_pred_signature_of_place) and of the length of memory that is used
+ *  there. */
+uint64_t ucs_rcache_pred_signature_of_way(uint64_t place, uint64_t length);
+
 /** @return the signature, which is never 0, of a communication that comes in a
  *  certain phase of its region. predict.c says what phases are. */
 uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);

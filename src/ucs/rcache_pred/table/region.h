@@ -232,6 +232,13 @@ typedef struct ucs_rcache_pred_region {
     ucs_rcache_pred_range_t        own;         /**< What was expected to be used
                                                      of it before it was joined
                                                      with others */
+    ucs_rcache_pred_time_t         span;        /**< From the first to the last
+                                                     begin of a burst of uses of
+                                                     the slices that were
+                                                     joined */
+    ucs_rcache_pred_time_t         apart_time;  /**< How long their registrations
+                                                     and deregistrations took, one
+                                                     by one */
     ucs_rcache_pred_timeq_elem_t   queue_elem UCS_V_ALIGNED(64);
                                                 /**< Element of the registration
                                                      queue or of the awaited
@@ -248,13 +255,6 @@ typedef struct ucs_rcache_pred_region {
                                                      none is */
     ucs_rcache_pred_time_t         join_after;  /**< Not to be joined before
                                                      that */
-    ucs_rcache_pred_time_t         span;        /**< From the first to the last
-                                                     begin of a burst of uses of
-                                                     the slices that were
-                                                     joined */
-    ucs_rcache_pred_time_t         apart_time;  /**< How long their registrations
-                                                     and deregistrations took, one
-                                                     by one */
     uint32_t                       num_joined;  /**< How many they are; 0: it was
                                                      not joined */
     uint32_t                       epoch;       /**< The last epoch in which its

@@ -201,9 +201,10 @@ TEST_F(test_figures, errors_are_counted_by_class)
 
 TEST_F(test_figures, first_uses_have_no_error)
 {
-    /* Neither the first use of a buffer nor its second one was predicted */
+    /* Neither the first use of a buffer nor its second one was predicted, if no
+     * other buffer is used in the same place */
     for (unsigned i = 0; i < 8; ++i) {
-        use(buffer(i % 4), PAGE, 10 * USEC);
+        use(buffer(i % 4), PAGE, 10 * USEC, context(1 + i % 4));
         run(100 * MSEC);
     }
 

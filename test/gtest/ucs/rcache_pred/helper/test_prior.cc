@@ -32,7 +32,8 @@ protected:
     {
         for (unsigned i = 0; i < count; ++i) {
             uint64_t start = now();
-            use(buffer(number), length, MSEC);
+            /* From a place of its own, so that no buffer tells about another */
+            use(buffer(number), length, MSEC, context(1 + number));
             run_until(start + period);
         }
     }

@@ -146,9 +146,11 @@ TEST_F(test_spend, slices_that_slide_are_paid_for)
         }
         run_until(start + 20 * MSEC);
     }
-    EXPECT_LE(since_mark(&stats_t::time_critical) +
-              since_mark(&stats_t::regs_helper) * REG_COST, 100 * MSEC);
-    EXPECT_NEAR(since_mark(&stats_t::budget_spent), 100 * MSEC, 20 * MSEC);
+    uint64_t cost = since_mark(&stats_t::time_critical) +
+                    since_mark(&stats_t::regs_helper) * REG_COST;
+    EXPECT_LE(cost, 100 * MSEC);
+    EXPECT_GE(since_mark(&stats_t::budget_spent), cost - cost / 10);
+    EXPECT_LE(since_mark(&stats_t::budget_spent), 120 * MSEC);
 }
 
 /* Leave-pinned would have tried as well */

@@ -574,3 +574,22 @@ TEST_F(test_history, goes_on_after_any_number_of_intervals)
     EXPECT_EQ(MSEC + 2, m_history.longest);
     EXPECT_EQ(m_time + MSEC - lead(), deadline(m_time));
 }
+
+/* Told intervals count as if they had been seen, until one is seen that is none of
+ * them: then they are forgotten at once */
+TEST_F(test_history, told_intervals)
+{
+    for (uint64_t seen : {100 * MSEC, 110 * MSEC, 300 * MSEC, 20 * MSEC}) {
+        ucs_rcache_pred_history_init(&m_history);
+        record(SEC);
+        ucs_rcache_pred_history_tell(&m_history, 100 * MSEC, DEPTH);
+        ucs_rcache_pred_history_tell(&m_history, 104 * MSEC, DEPTH);
+        EXPECT_EQ(100 * MSEC, m_history.period);
+        next(seen);
+        bool is_alike = (seen >= 75 * MSEC) && (seen <= 130 * MSEC);
+        EXPECT_EQ(is_alike ? 100 * MSEC : seen, m_history.period);
+        EXPECT_EQ(is_alike ? 3u : 1u, m_history.count);
+        next(10 * MSEC); /* What was seen is not forgotten */
+        EXPECT_EQ(is_alike ? 4u : 2u, m_history.count);
+    }
+}
