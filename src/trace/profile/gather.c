@@ -5,7 +5,7 @@
  */
 
 #include "gather.h"
-#include "name.h"
+#include "names.h"
 
 #include <ucs/base/hash.h>
 #include <ucs/datastruct/khash.h>
@@ -47,7 +47,6 @@ static inline int pair_is_equal(pair_t a, pair_t b)
 }
 
 KHASH_INIT(places, pair_t, samples_t*, 1, pair_hash, pair_is_equal)
-KHASH_INIT(names, pair_t, uint64_t, 1, pair_hash, pair_is_equal)
 KHASH_INIT(regions, pair_t, last_t, 1, pair_hash, pair_is_equal)
 
 struct ucs_rcache_profile_gather {
@@ -56,10 +55,8 @@ struct ucs_rcache_profile_gather {
 
 /* What is needed for a trace */
 typedef struct {
-    const ucs_rcache_trace_t *trace;
-    khash_t(names)           names;   /* Of places, by caller and stack; 0: the trace
-                                         does not tell */
-    khash_t(regions)         regions; /* By domain and number */
+    ucs_rcache_profile_names_t *names;
+    khash_t(regions)           regions; /* By domain and number */
 } context_t;
 
 
@@ -80,32 +77,6 @@ void ucs_rcache_profile_gather_destroy(ucs_rcache_profile_gather_t *gather)
     kh_foreach_value(&gather->places, samples, free(samples));
     kh_destroy_inplace(places, &gather->places);
     free(gather);
-}
-
-/* Find the name of the place that a use came from; 0: the trace has no stack for it */
-static ucs_status_t find_name(context_t *context,
-                              const ucs_rcache_pred_event_t *event,
-                              uint64_t *name_p)
-{
-    pair_t key = {event->context.caller, event->context.stack};
-    const ucs_rcache_trace_site_t *site;
-    khiter_t iter;
-    int result;
-
-    iter = kh_put(names, &context->names, key, &result);
-    if (result == UCS_KH_PUT_FAILED) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    if (result != UCS_KH_PUT_KEY_PRESENT) {
-        site = ucs_rcache_trace_find_site(context->trace, &event->context);
-        kh_value(&context->names, iter) =
-                (site == NULL) ?
-                0 : ucs_rcache_profile_name(site, context->trace->modules,
-                                            context->trace->num_modules);
-    }
-    *name_p = kh_value(&context->names, iter);
-    return UCS_OK;
 }
 
 static ucs_status_t add_interval(ucs_rcache_profile_gather_t *gather,
@@ -157,7 +128,8 @@ static ucs_status_t add_use(ucs_rcache_profile_gather_t *gather,
     last_t *last;
     int result;
 
-    status = find_name(context, event, &name);
+    status = ucs_rcache_profile_names_find(context->names, &event->context,
+                                           &name);
     if (status != UCS_OK) {
         return status;
     }
@@ -184,11 +156,14 @@ ucs_rcache_profile_gather_add(ucs_rcache_profile_gather_t *gather,
                               const ucs_rcache_trace_t *trace,
                               uint64_t *left_out_p)
 {
-    context_t context   = {.trace = trace};
+    context_t context   = {.names = ucs_rcache_profile_names_create(trace)};
     ucs_status_t status = UCS_OK;
     size_t i;
 
-    kh_init_inplace(names, &context.names);
+    if (context.names == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
     kh_init_inplace(regions, &context.regions);
     for (i = 0; (i < trace->num_events) && (status == UCS_OK); ++i) {
         if (!is_left_out(&trace->events[i])) {
@@ -196,7 +171,7 @@ ucs_rcache_profile_gather_add(ucs_rcache_profile_gather_t *gather,
         }
     }
     kh_destroy_inplace(regions, &context.regions);
-    kh_destroy_inplace(names, &context.names);
+    ucs_rcache_profile_names_destroy(context.names);
     return status;
 }
 

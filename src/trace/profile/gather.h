@@ -16,7 +16,7 @@ BEGIN_C_DECLS
 /** @file gather.h
  *
  * Makes a profile of traces: those of all processes of a job, or of several jobs, go into
- * one. Uses name.h, profile.h and khash of UCS. Pure, but for the memory it allocates.
+ * one. Uses names.h, profile.h and khash of UCS. Pure, but for the memory it allocates.
  *
  * Threads: one at a time uses a gatherer.
  */

@@ -6,6 +6,7 @@
 
 #include "load.h"
 #include "params.h"
+#include "prior.h"
 
 #include <tools/predreg/common/eager_costs.h>
 #include <tools/predreg/common/message.h>
@@ -23,6 +24,7 @@ typedef struct loader {
     int                         is_left_out[PREDREG_REPLAY_LAST];
                                          /* Whether the policy would take too
                                             long for one of the ranks */
+    predreg_trace_prior_t       prior;   /* Of the trace that is replayed */
     ucs_status_t                status;  /* First error of a replay. All other
                                             errors are of a trace */
     char                        **left_out; /* Damaged traces that are still to
@@ -42,21 +44,23 @@ static void keep_result(const predreg_replay_opts_t *opts, ucs_status_t status,
     }
 }
 
-static ucs_status_t replay_policy(const predreg_timeline_t *timeline,
+static ucs_status_t replay_policy(loader_t *loader,
+                                  const predreg_timeline_t *timeline,
                                   predreg_replay_policy_t policy,
-                                  const predreg_replay_opts_t *opts,
                                   predreg_replay_result_t *result)
 {
     predreg_replay_params_t params;
     ucs_status_t status;
 
-    status = predreg_replay_opts_params(opts, timeline, policy, &params);
+    status = predreg_replay_opts_params(loader->opts, timeline, policy,
+                                        &params);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = predreg_replay(timeline, &params, result);
-    keep_result(opts, status, result);
+    params.prior = predreg_trace_prior_ops(&loader->prior);
+    status       = predreg_replay(timeline, &params, result);
+    keep_result(loader->opts, status, result);
     return status;
 }
 
@@ -75,6 +79,7 @@ static ucs_status_t replay_budgets(loader_t *loader, const char *path,
 
     status = predreg_replay_opts_params(loader->opts, timeline,
                                         PREDREG_REPLAY_PREDICT, &params);
+    params.prior = predreg_trace_prior_ops(&loader->prior);
     for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
         if (i == budgets->usual) {
             continue;
@@ -114,7 +119,7 @@ static ucs_status_t replay_rank(loader_t *loader, const char *path,
             continue;
         }
 
-        status = replay_policy(timeline, policy, loader->opts, result);
+        status = replay_policy(loader, timeline, policy, result);
         if (status == UCS_ERR_UNSUPPORTED) {
             loader->is_left_out[policy] = 1;
         } else if (status != UCS_OK) {
@@ -181,7 +186,11 @@ static ucs_status_t add_trace(ucs_rcache_trace_t *trace, void *arg)
         goto out_free_trace;
     }
 
+    predreg_trace_prior_init(&loader->prior,
+                             loader->opts->profile_given ?
+                             &loader->opts->profile : NULL, trace);
     status = replay_rank(loader, trace->path, timeline);
+    predreg_trace_prior_cleanup(&loader->prior);
     if (status == UCS_OK) {
         status = add_sends(loader, trace);
     }

@@ -77,6 +77,8 @@ static void usage(void)
            "  --shared-processor    the helper has no processor of its own: "
            "while it works,\n"
            "                        the program does not\n"
+           "  --profile FILE        predict knows from the beginning what is in "
+           "this profile\n"
            "  --curve               memory against run time: predict with "
            "budgets of 0, 0.2, 0.5,\n"
            "                        1, 2 and 5 %% and inf, and which of them "
@@ -153,6 +155,28 @@ static int parse_bytes(const char *option, const char *arg, uint64_t *bytes_p)
     return 0;
 }
 
+/* What is wrong with the profile has been logged. The last one that is given
+ * counts */
+static int load_profile(const char *arg, predreg_replay_opts_t *opts)
+{
+    ucs_status_t status;
+
+    if (opts->profile_given) {
+        ucs_rcache_profile_free(&opts->profile);
+        opts->profile_given = 0;
+    }
+
+    status = ucs_rcache_profile_load(arg, &opts->profile);
+    if (status != UCS_OK) {
+        predreg_error("--profile: '%s': %s; accepted: what ucx_predreg profile "
+                      "has written", arg, ucs_status_string(status));
+        return -1;
+    }
+
+    opts->profile_given = 1;
+    return 0;
+}
+
 /* Check that the options about a larger job come only if such a job is asked
  * for */
 static int check_ranks(const predreg_replay_opts_t *opts)
@@ -217,6 +241,7 @@ enum {
     OPT_REG_COST,
     OPT_DEREG_COST,
     OPT_SHARED_PROCESSOR,
+    OPT_PROFILE,
     OPT_CURVE,
     OPT_WINDOW,
     OPT_RANKS,
@@ -246,6 +271,8 @@ static int parse_option(int option, const char *arg,
     case OPT_SHARED_PROCESSOR:
         opts->shared_processor = 1;
         return 0;
+    case OPT_PROFILE:
+        return load_profile(arg, opts);
     case OPT_CURVE:
         opts->curve = 1;
         return 0;
@@ -286,6 +313,7 @@ int predreg_replay_opts_parse(int argc, char **argv,
         {"reg-cost", required_argument, NULL, OPT_REG_COST},
         {"dereg-cost", required_argument, NULL, OPT_DEREG_COST},
         {"shared-processor", no_argument, NULL, OPT_SHARED_PROCESSOR},
+        {"profile", required_argument, NULL, OPT_PROFILE},
         {"curve", no_argument, NULL, OPT_CURVE},
         {"window", required_argument, NULL, OPT_WINDOW},
         {"ranks", required_argument, NULL, OPT_RANKS},
@@ -328,5 +356,8 @@ int predreg_replay_opts_parse(int argc, char **argv,
 
 void predreg_replay_opts_cleanup(predreg_replay_opts_t *opts)
 {
+    if (opts->profile_given) {
+        ucs_rcache_profile_free(&opts->profile);
+    }
     uct_predreg_knobs_cleanup(&opts->knobs);
 }

@@ -9,6 +9,7 @@
 
 #include <tools/replay/account/result.h>
 #include <tools/replay/program/timeline.h>
+#include <tools/replay/sim/sim.h>
 
 BEGIN_C_DECLS
 
@@ -53,6 +54,8 @@ typedef struct predreg_replay_params {
     int                      shared;   /**< PREDICT: not 0: the helper has no
                                             processor of its own; while it runs,
                                             the program does not */
+    predreg_prior_t          prior;    /**< PREDICT, ARENA: what is known of
+                                            another run */
     unsigned                 compared; /**< PERIODICITY: how many uses are
                                             compared with those one period
                                             before, 2 to 4096; periods are

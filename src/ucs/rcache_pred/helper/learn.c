@@ -104,8 +104,8 @@ static void region_ask(ucs_rcache_pred_t *pred,
     }
 
     num = pred->ops.prior(pred->params.arg, &entry->context,
-                                  ucs_rcache_pred_range_length(&entry->range),
-                                  intervals);
+                          ucs_rcache_pred_range_length(&entry->range),
+                          intervals);
     ucs_rcache_pred_forecast_tell(&pred->predictor, forecast, intervals, num);
     if (num > 0) {
         count_one(pred, &pred->stats.profiled);

@@ -481,12 +481,16 @@ int ucs_rcache_pred_forecast_asks(ucs_rcache_pred_predictor_t *predictor,
 }
 
 void ucs_rcache_pred_forecast_tell(ucs_rcache_pred_predictor_t *predictor,
-                                   const ucs_rcache_pred_forecast_t *forecast,
+                                   ucs_rcache_pred_forecast_t *forecast,
                                    const ucs_rcache_pred_time_t *intervals,
                                    unsigned num)
 {
     ucs_rcache_pred_site_t *site;
     unsigned i;
+
+    if (num > 0) {
+        ucs_rcache_pred_precedent_leave(&forecast->waits);
+    }
 
     site = ucs_rcache_pred_site_find(&predictor->sites, forecast->last_site);
     for (i = 0; (site != NULL) && (i < num); ++i) {

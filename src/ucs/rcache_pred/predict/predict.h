@@ -167,12 +167,13 @@ int ucs_rcache_pred_forecast_asks(ucs_rcache_pred_predictor_t *predictor,
 
 /**
  * Tell what is known from elsewhere: intervals from uses in such a context to the next use
- * of the same memory in any. To be called if the forecast asks.
+ * of the same memory in any. To be called if the forecast asks. It waits for no precedent
+ * any more then.
  *
  * @param [in] intervals  Each > 0, the last one being the most likely, ns.
  */
 void ucs_rcache_pred_forecast_tell(ucs_rcache_pred_predictor_t *predictor,
-                                   const ucs_rcache_pred_forecast_t *forecast,
+                                   ucs_rcache_pred_forecast_t *forecast,
                                    const ucs_rcache_pred_time_t *intervals,
                                    unsigned num);
 
