@@ -17,6 +17,9 @@
  * that what is kept is of the whole run */
 #define MAX_SAMPLES 512
 
+/* So many slices are joined at a time. Of more, the latest ones are kept */
+#define MAX_PARTS 64
+
 
 /* Two numbers that are looked up together */
 typedef struct {
@@ -30,11 +33,22 @@ typedef struct {
     ucs_rcache_pred_time_t samples[MAX_SAMPLES];
 } samples_t;
 
-/* When the last use of a region began, and where it came from */
+/* A part of a region, and when its last use began and where it came from */
 typedef struct {
+    uint64_t start;
+    uint64_t end;
     uint64_t time;
     pair_t   place; /* Name, length */
-} last_t;
+} part_t;
+
+/* The parts of a region. Most have one: a region that stands for slices which were joined
+ * has several, each of which is used by itself */
+typedef struct {
+    part_t   *parts;
+    unsigned num;
+    unsigned next; /* The one to look at first: slices are used in turns. Where there are
+                      too many, it is the one that a new one replaces */
+} parts_t;
 
 static inline khint_t pair_hash(pair_t pair)
 {
@@ -47,7 +61,7 @@ static inline int pair_is_equal(pair_t a, pair_t b)
 }
 
 KHASH_INIT(places, pair_t, samples_t*, 1, pair_hash, pair_is_equal)
-KHASH_INIT(regions, pair_t, last_t, 1, pair_hash, pair_is_equal)
+KHASH_INIT(regions, pair_t, parts_t, 1, pair_hash, pair_is_equal)
 
 struct ucs_rcache_profile_gather {
     khash_t(places) places; /* By name and length */
@@ -116,17 +130,86 @@ static int is_left_out(const ucs_rcache_pred_event_t *event)
                              UCS_RCACHE_PRED_RESULT_KEPT));
 }
 
+/* Whether a use is one of a part: they have half of the longer one in common, which makes
+ * two uses those of one region where slices are not joined */
+static int is_of_part(const part_t *part, const ucs_rcache_pred_event_t *event)
+{
+    uint64_t end    = event->address + event->length;
+    uint64_t first  = ucs_max(part->start, event->address);
+    uint64_t last   = ucs_min(part->end, end);
+    uint64_t longer = ucs_max(part->end - part->start, event->length);
+
+    return (last > first) && (last - first >= longer - (last - first));
+}
+
+/* @return the part of a region that is used; NULL: it was not used before. */
+static part_t *find_part(parts_t *parts, const ucs_rcache_pred_event_t *event)
+{
+    unsigned i, index;
+
+    for (i = 0; i < parts->num; ++i) {
+        index = (parts->next + i) % parts->num;
+        if (is_of_part(&parts->parts[index], event)) {
+            parts->next = index + 1;
+            return &parts->parts[index];
+        }
+    }
+
+    return NULL;
+}
+
+/* @return room for another part of a region; NULL: there is no memory. */
+static part_t *new_part(parts_t *parts)
+{
+    part_t *memory;
+
+    if (parts->num == MAX_PARTS) {
+        parts->next %= MAX_PARTS;
+        return &parts->parts[parts->next++];
+    }
+
+    memory = realloc(parts->parts, (parts->num + 1) * sizeof(*memory));
+    if (memory == NULL) {
+        return NULL;
+    }
+
+    parts->parts = memory;
+    parts->next  = parts->num + 1;
+    return &memory[parts->num++];
+}
+
+/* @return the parts of a region; NULL: there is no memory. */
+static parts_t *region_parts(context_t *context,
+                             const ucs_rcache_pred_event_t *event)
+{
+    pair_t region = {event->domain, event->id};
+    khiter_t iter;
+    int result;
+
+    iter = kh_put(regions, &context->regions, region, &result);
+    if (result == UCS_KH_PUT_FAILED) {
+        return NULL;
+    }
+
+    if (result != UCS_KH_PUT_KEY_PRESENT) {
+        kh_value(&context->regions, iter) = (parts_t){.parts = NULL};
+    }
+    return &kh_value(&context->regions, iter);
+}
+
 static ucs_status_t add_use(ucs_rcache_profile_gather_t *gather,
                             context_t *context,
                             const ucs_rcache_pred_event_t *event,
                             uint64_t *left_out_p)
 {
-    pair_t region = {event->domain, event->id};
+    parts_t *parts = region_parts(context, event);
     ucs_status_t status;
     uint64_t name;
-    khiter_t iter;
-    last_t *last;
-    int result;
+    part_t *part;
+
+    if (parts == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
 
     status = ucs_rcache_profile_names_find(context->names, &event->context,
                                            &name);
@@ -134,20 +217,24 @@ static ucs_status_t add_use(ucs_rcache_profile_gather_t *gather,
         return status;
     }
 
-    iter = kh_put(regions, &context->regions, region, &result);
-    if (result == UCS_KH_PUT_FAILED) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    last = &kh_value(&context->regions, iter);
-    if ((result == UCS_KH_PUT_KEY_PRESENT) && (last->place.first != 0) &&
-        (event->time > last->time)) {
-        status = add_interval(gather, last->place, event->time - last->time);
+    part = find_part(parts, event);
+    if ((part != NULL) && (part->place.first != 0) &&
+        (event->time > part->time)) {
+        status = add_interval(gather, part->place, event->time - part->time);
+    } else if (part == NULL) {
+        part = new_part(parts);
+        if (part == NULL) {
+            return UCS_ERR_NO_MEMORY;
+        }
     }
 
     *left_out_p += (name == 0);
-    last->time   = event->time;
-    last->place  = (pair_t){name, event->length};
+    *part        = (part_t){
+        .start = event->address,
+        .end   = event->address + event->length,
+        .time  = event->time,
+        .place = {name, event->length}
+    };
     return status;
 }
 
@@ -158,6 +245,7 @@ ucs_rcache_profile_gather_add(ucs_rcache_profile_gather_t *gather,
 {
     context_t context   = {.names = ucs_rcache_profile_names_create(trace)};
     ucs_status_t status = UCS_OK;
+    parts_t parts;
     size_t i;
 
     if (context.names == NULL) {
@@ -170,6 +258,7 @@ ucs_rcache_profile_gather_add(ucs_rcache_profile_gather_t *gather,
             status = add_use(gather, &context, &trace->events[i], left_out_p);
         }
     }
+    kh_foreach_value(&context.regions, parts, free(parts.parts));
     kh_destroy_inplace(regions, &context.regions);
     ucs_rcache_profile_names_destroy(context.names);
     return status;

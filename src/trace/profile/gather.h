@@ -33,7 +33,7 @@ void ucs_rcache_profile_gather_destroy(ucs_rcache_profile_gather_t *gather);
 /**
  * Add the uses of a trace. Uses are left out that failed, that an arena has answered, and
  * whose place the trace does not tell; so are intervals between memory that was unmapped and
- * what was mapped in its place.
+ * what was mapped in its place. Slices that were joined have intervals of their own.
  *
  * @param [inout] left_out_p  Raised by the number of uses without a place.
  * @return UCS_ERR_NO_MEMORY, not logged.

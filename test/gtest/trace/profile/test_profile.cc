@@ -183,7 +183,87 @@ TEST_F(test_profile, intervals_of_traces)
     EXPECT_TRUE(ucs_rcache_profile_find(&m_profile, 0, 0) == NULL);
 }
 
-/* Another region, a failed use, one of an arena, one whose place is not told */
+/* Uses of one region, as slices of it that were joined, in bursts every 100 ms. Slice i of
+ * burst b begins where start() says. @return the intervals that are gathered */
+class test_profile_slices : public test_profile {
+protected:
+    template <typename F>
+    std::vector<uint64_t> gathered(unsigned slices, F start)
+    {
+        std::ostringstream uses;
+
+        uses << modules(0x400000) << "site 0x401100 7 0x401100\n";
+        for (unsigned b = 0; b < 10; ++b) {
+            for (unsigned i = 0; i < slices; ++i) {
+                uint64_t now = (1 + b) * 100000000ul + i * 1000;
+
+                uses << "begin " << now << "ns " << start(b, i)
+                     << " 4096 id=1 caller=0x401100 stack=7\n"
+                     << "end " << now + 1 << "ns id=1\n";
+            }
+        }
+        EXPECT_EQ(UCS_OK, gather({uses.str()}));
+        EXPECT_EQ(1u, m_profile.num_rows);
+        m_uses = (m_profile.num_rows == 1) ? m_profile.rows[0].uses : 0;
+        return std::vector<uint64_t>(m_profile.rows[0].intervals,
+                                     m_profile.rows[0].intervals +
+                                     m_profile.rows[0].num_intervals);
+    }
+
+    static constexpr uint64_t PERIOD = 100000000;
+
+    uint64_t m_uses = 0;
+};
+
+/* Each slice that was joined has intervals of its own */
+TEST_F(test_profile_slices, joined)
+{
+    for (unsigned slices : {1, 2, 64}) {
+        EXPECT_EQ(std::vector<uint64_t>(3, uint64_t{PERIOD}),
+                  gathered(slices, [](unsigned b, unsigned i) {
+                      return 0x10000 + i * 4096;
+                  })) << slices;
+        EXPECT_EQ(9u * slices, m_uses);
+    }
+}
+
+/* In whatever order */
+TEST_F(test_profile_slices, in_turns)
+{
+    auto intervals = gathered(16, [](unsigned b, unsigned i) {
+        return 0x10000 + ((i * 5 + b * 3) % 16) * 4096;
+    });
+
+    EXPECT_EQ(9u * 16, m_uses);
+    for (uint64_t interval : intervals) {
+        EXPECT_NEAR(interval, PERIOD, 16000);
+    }
+}
+
+/* A buffer that moves by less than half is still the same one */
+TEST_F(test_profile_slices, moving)
+{
+    EXPECT_EQ(std::vector<uint64_t>(3, uint64_t{PERIOD}),
+              gathered(1, [](unsigned b, unsigned i) {
+                  return 0x10000 + b * 2048;
+              }));
+    EXPECT_EQ(9u, m_uses);
+}
+
+/* More slices than are known: of 100 others 63 have intervals at most, and none takes those
+ * of the one that is used all the time */
+TEST_F(test_profile_slices, very_many)
+{
+    auto intervals = gathered(200, [](unsigned b, unsigned i) {
+        return 0x10000 + (i % 2) * i * 4096;
+    });
+
+    EXPECT_GE(m_uses, 10u * 100 - 1);
+    EXPECT_LE(m_uses, 10u * 100 - 1 + 9 * 63);
+    EXPECT_EQ(2000u, intervals[0]);
+    EXPECT_EQ(uint64_t{PERIOD}, intervals[1]);
+}
+
 TEST_F(test_profile, what_is_left_out)
 {
     std::string site = modules(0x400000) + "site 0x401100 7 0x401100\n";
