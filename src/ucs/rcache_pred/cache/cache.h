@@ -190,6 +190,10 @@ typedef struct pred_rounds {
                                            for itself, as the last seat said */
     ucs_rcache_pred_budget_t budget;
     ucs_rcache_pred_time_t  last;     /**< When the last round began */
+    ucs_rcache_pred_time_t  fed;      /**< When the last round began that has
+                                           taken an entry out of the DQ: rounds
+                                           without one do not tell whether what
+                                           comes in is urgent */
     ucs_rcache_pred_time_t  last_entry; /**< When an entry was last taken out of
                                            the DQ */
     ucs_rcache_pred_time_t  next;     /**< When the next round shall begin, as

@@ -76,6 +76,7 @@ static int dq_step(ucs_rcache_pred_t *pred)
         return 0;
     }
 
+    rounds->fed        = rounds->last;
     rounds->last_entry = begin;
     if (pred_region_is_current(pred, entry.region, entry.generation)) {
         pred_process_dq_entry(pred, &entry);

@@ -99,7 +99,7 @@ static ucs_rcache_pred_time_t
 poll_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds           = &pred->rounds;
-    ucs_rcache_pred_time_t interval = (rounds->urgent >= rounds->last) ?
+    ucs_rcache_pred_time_t interval = (rounds->urgent >= rounds->fed) ?
                                       rounds->poll_interval : RELAXED_INTERVAL;
 
     if ((now < rounds->last_entry + interval) &&

@@ -44,6 +44,19 @@ TEST_F(test_pace, no_wake_while_uses_keep_coming)
     EXPECT_EQ(wakes, m_world.num_wakes());
 }
 
+/* After a silence of a millisecond the end of a use wakes the helper, and does not wait for
+ * a look that would come after four */
+TEST_F(test_pace, use_after_a_silence_is_given_up_at_once)
+{
+    for (unsigned i = 0; i < 10; ++i) {
+        end(begin(buffer(i), PAGE));
+        run(200 * USEC);
+        EXPECT_EQ(0u, m_world.num_live()) << i;
+        run(2 * MSEC);
+    }
+    EXPECT_LE(m_world.num_wakes(), 10u);
+}
+
 TEST_F(test_pace, unmap_wakes)
 {
     void *memh = begin(buffer(0), PAGE);
