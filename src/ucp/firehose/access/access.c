@@ -10,6 +10,9 @@
 #include "pieces.h"
 #include "post.h"
 
+#include <ucp/firehose/core/outbox.h>
+#include <ucp/firehose/core/settle.h>
+
 
 /* What the program asks for */
 typedef struct {
@@ -105,6 +108,21 @@ get_length(const ucp_request_param_t *param, size_t count)
                                   &length) ? SIZE_MAX : length;
 }
 
+/* Under lock: others want what a way has firehoses on. The next write asks the table,
+ * and gets nothing once those who wait have done so for long enough. Without, a thread
+ * that writes and writes would never have to wait, nor progress its worker, by which
+ * alone the flush ends that gives the firehoses back */
+static void make_room(ucp_fh_way_t *way)
+{
+    ucp_fh_t *fh = way->worker->fh;
+
+    ++way->epoch;
+    ucp_fh_remote_insist(&fh->remote, way->peer.slot);
+    if (ucp_fh_is_unsettled(fh)) {
+        ucp_fh_wake(fh);
+    }
+}
+
 /* If others want what a way has firehoses on, it is flushed, and has none from
  * then on */
 static void look_after_others(ucp_fh_way_t *way)
@@ -116,6 +134,9 @@ static void look_after_others(ucp_fh_way_t *way)
     ucp_fh_lock(fh);
     ucp_fh_worker_count(way->worker);
     is_due = ucp_fh_flush_is_due(way);
+    if (ucp_fh_peer_is_wanted(&fh->remote.peers[way->peer.slot])) {
+        make_room(way);
+    }
     ucp_fh_unlock(fh);
     if (is_due) {
         ucp_fh_flush_way(way);

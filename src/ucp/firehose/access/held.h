@@ -21,7 +21,9 @@
  *
  * Others may want these firehoses. The thread looks for that in
  * ucp_fh_worker_progress(), after each write that does ask the table, and after
- * UCP_FH_HELD_QUICK that did not.
+ * UCP_FH_HELD_QUICK that did not. Then the next write asks the table, also if a flush
+ * is under way, and that is an attempt of those who wait (remote.h): a thread that
+ * only writes has to wait in the end, and progresses its worker.
  *
  * Not for what reads, whose firehoses are in use until it has ended and no
  * longer; nor for workers that any thread may use, where a flush may begin in

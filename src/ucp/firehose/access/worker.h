@@ -80,8 +80,9 @@ struct ucp_fh_way {
      * worker, one at a time; not used if any thread may, except @a epoch, which
      * is written under the lock then and read by nobody */
     uint64_t             epoch;       /**< Counts the flushes that have taken the
-                                           pieces, from 1 on: in an empty place
-                                           it is 0 */
+                                           pieces, and how often others wanted
+                                           the firehoses, from 1 on: in an empty
+                                           place it is 0 */
     unsigned             num_quick;   /**< Writes since the table was looked
                                            at */
     ucp_fh_held_t        held[UCP_FH_HELD_SLOTS]; /**< By bucket */

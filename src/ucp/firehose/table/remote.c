@@ -326,6 +326,13 @@ void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request)
     }
 }
 
+void ucp_fh_remote_insist(ucp_fh_remote_t *table, uint32_t peer)
+{
+    if (!ucs_list_is_empty(&table->peers[peer].waiting)) {
+        ucp_fh_acquire_settle(&table->peers[peer]);
+    }
+}
+
 void *ucp_fh_remote_key(ucp_fh_remote_t *table, const ucp_fh_request_t *request,
                         uint64_t index)
 {

@@ -348,6 +348,11 @@ static inline int ucp_fh_peer_has_lent_much(const ucp_fh_peer_t *peer,
 /** End the use of a request that was granted (firehose_release()). */
 void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request);
 
+/** Those who use firehoses of a peer go on with them although requests wait: it
+ *  counts as an attempt of these, as if something had been released, so that they
+ *  get the deadlock-avoidance bit, and no further hit is granted. */
+void ucp_fh_remote_insist(ucp_fh_remote_t *table, uint32_t peer);
+
 /** @return the key of a bucket of a request that is granted, which is valid
  *          until it is released.
  *
