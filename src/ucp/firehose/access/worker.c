@@ -13,11 +13,6 @@
 #include <ucs/debug/log_def.h>
 
 #include <stdlib.h>
-#include <string.h>
-
-/* Bytes of a worker of UCP in which its context is looked for: fewer than any
- * version's has */
-#define SEARCHED 512
 
 
 static ucs_status_t check_peer(const ucp_fh_t *fh, uint32_t peer)
@@ -157,40 +152,6 @@ static int is_multi(ucp_worker_h worker)
            (attr.thread_mode == UCS_THREAD_MODE_MULTI);
 }
 
-/* Where a worker of UCP has its context, bytes from its begin, or SEARCHED. UCP does
- * not tell whose a worker is, and each version has another place for it, near the
- * begin; the library's own worker shows which */
-static size_t find_context(ucp_worker_h worker, ucp_context_h context)
-{
-    size_t offset = 0;
-
-    while ((offset < SEARCHED) &&
-           (memcmp(UCS_PTR_BYTE_OFFSET(worker, offset), &context,
-                   sizeof(context)) != 0)) {
-        offset += sizeof(context);
-    }
-    return offset;
-}
-
-/* A worker of another context would use keys and handles that are not for it */
-static ucs_status_t check_worker(const ucp_fh_t *fh, ucp_worker_h worker)
-{
-    if (worker == NULL) {
-        ucs_error("firehose: no worker of UCP; accepted: one of the context that "
-                  "ucp_fh_init() was given");
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    if (find_context(worker, fh->context) !=
-        find_context(fh->worker, fh->context)) {
-        ucs_error("firehose: a worker of another context; accepted: those of the "
-                  "one that ucp_fh_init() was given");
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    return UCS_OK;
-}
-
 static ucs_status_t allocate(ucp_fh_h fh, ucp_fh_worker_h *worker_p)
 {
     const ucp_request_param_t param = {.op_attr_mask = 0};
@@ -227,9 +188,10 @@ ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h ucp_worker,
     ucp_fh_worker_h worker;
     ucs_status_t status;
 
-    status = check_worker(fh, ucp_worker);
-    if (status != UCS_OK) {
-        return status;
+    if (ucp_worker == NULL) {
+        ucs_error("firehose: no worker of UCP; accepted: one of the context that "
+                  "ucp_fh_init() was given");
+        return UCS_ERR_INVALID_PARAM;
     }
 
     status = allocate(fh, &worker);

@@ -309,8 +309,11 @@ void ucp_fh_release(ucp_fh_hold_h hold);
  * something must flush before it waits for other threads in another way: until
  * then its firehoses are not free for them.
  *
- * @return UCS_OK; UCS_ERR_INVALID_PARAM for a worker of another context, or none,
- *         which the log explains; or UCS_ERR_NO_MEMORY.
+ * @param [in] worker  Of the context that ucp_fh_init() was given, or of one like it
+ *                     that knows the same domains. UCP does not tell whose a worker
+ *                     is, so that this is not checked.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM for no worker, which the log explains; or
+ *         UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h worker,
                                   ucp_fh_worker_h *worker_p);
