@@ -144,13 +144,16 @@ static int wait(ucp_fh_t *fh, ucp_win_piece_t *piece)
     return 1;
 }
 
+/* @param [out] is_answer_p  Whether the status is what the peer has answered */
 static ucs_status_t
 try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer,
-            const ucp_fh_run_t *run, ucp_win_piece_t **piece_p)
+            const ucp_fh_run_t *run, ucp_win_piece_t **piece_p,
+            int *is_answer_p)
 {
     ucp_win_piece_t *piece = ucp_win_piece_make(way);
     ucs_status_t status;
 
+    *is_answer_p = 0;
     if (piece == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
@@ -165,7 +168,8 @@ try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer,
             complain_of_callback();
             return UCS_ERR_NO_RESOURCE;
         }
-        status = piece->request.comp.status;
+        status       = piece->request.comp.status;
+        *is_answer_p = 1;
     }
 
     if (status != UCS_OK) {
@@ -190,6 +194,28 @@ static ucp_fh_run_t get_run(const ucp_fh_t *fh, uint32_t peer, uint64_t address,
     return run;
 }
 
+/* The peer has no room just now. @param [inout] end_p  Until when it is asked; 0: it was
+ * not yet. @return whether it is to be asked again */
+static int has_patience(time_t *end_p)
+{
+    if (ucp_win.env->is_in_progress()) {
+        return 0;
+    }
+
+    if (*end_p == 0) {
+        *end_p = now() + PATIENCE_ROOM;
+    }
+    return now() <= *end_p;
+}
+
+static void complain_of_room(uint32_t peer, size_t length, ucs_status_t status)
+{
+    ucs_error("windows: process %u has had no room to pin %zu bytes for %d s: %s; "
+              "accepted: bounds that leave it M + MAXVICTIM "
+              "(UCX_RCACHE_PRED_MAX_PINNED and so on, ulimit -l)", peer, length,
+              PATIENCE_ROOM, ucs_status_string(status));
+}
+
 ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
                              uint64_t address, size_t length, int is_read,
                              ucp_win_piece_t **piece_p)
@@ -198,6 +224,7 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
     ucp_fh_run_t run = get_run(fh, peer, address, length);
     time_t end       = 0;
     ucs_status_t status;
+    int is_answer;
 
     *piece_p = ucp_win_piece_take(fh, way, run.first, is_read);
     if (*piece_p != NULL) {
@@ -205,20 +232,16 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
     }
 
     for (;;) {
-        status = try_acquire(fh, way, peer, &run, piece_p);
-        if (((status != UCS_ERR_EXCEEDS_LIMIT) &&
-             (status != UCS_ERR_NO_MEMORY)) ||
-            ucp_win.env->is_in_progress()) {
+        status = try_acquire(fh, way, peer, &run, piece_p, &is_answer);
+        if (!is_answer || ((status != UCS_ERR_EXCEEDS_LIMIT) &&
+                           (status != UCS_ERR_NO_MEMORY))) {
             return status;
         }
 
-        if (end == 0) {
-            end = now() + PATIENCE_ROOM;
-        } else if (now() > end) {
-            ucs_error("windows: process %u has had no room to pin %zu bytes for "
-                      "%d s: %s; accepted: bounds that leave it M + MAXVICTIM "
-                      "(UCX_RCACHE_PRED_MAX_PINNED and so on, ulimit -l)", peer,
-                      length, PATIENCE_ROOM, ucs_status_string(status));
+        if (!has_patience(&end)) {
+            if (end != 0) {
+                complain_of_room(peer, length, status);
+            }
             return status;
         }
         (void)ucp_worker_progress(way->worker);
