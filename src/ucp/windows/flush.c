@@ -9,7 +9,9 @@
 
 #include <ucp/firehose/core/drive.h>
 
-/* A worker's ways are looked at with one of so many of its progress calls */
+/* A worker's ways are looked at with one of so many of its progress calls, by chance:
+ * if these were counted, a thread that progresses two workers in turn would look at
+ * the same one each time */
 #define LOOK_EVERY 16
 
 /* A thread polls when so many of its progress calls in a row had nothing to do: fewer
@@ -89,9 +91,17 @@ static void flush_due(ucp_fh_t *fh, ucp_worker_h worker)
     } while (way != NULL);
 }
 
+static int is_time_to_look(void)
+{
+    static __thread uint32_t number;
+
+    number = (number * 1664525) + 1013904223; /* Of Numerical Recipes */
+    return number < UINT32_MAX / LOOK_EVERY;
+}
+
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
 {
-    static __thread unsigned count, num_idle;
+    static __thread unsigned num_idle;
     ucp_fh_t *fh = ucp_win_fh();
 
     if (fh == NULL) {
@@ -102,7 +112,7 @@ void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
     if ((num_idle >= POLLS_AFTER) && ucp_win_worker_is_served(worker)) {
         (void)ucp_fh_drive_help(fh);
     }
-    if ((++count % LOOK_EVERY == 0) &&
+    if (is_time_to_look() &&
         (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) > 0)) {
         flush_due(fh, worker);
     }
