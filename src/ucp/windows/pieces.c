@@ -16,7 +16,7 @@
 #define MIN_UNFLUSHED 64
 
 /* How many slots a way has at first and at most, powers of two. If two pieces want
- * one slot, the older one is not held any more */
+ * one slot, the older one is not held any more, unless it has others */
 #define MIN_SLOTS 64
 #define MAX_SLOTS 4096
 
@@ -43,16 +43,6 @@ static ucp_win_piece_t **slot_of(const ucp_win_way_t *way, uint64_t bucket)
 static uint64_t get_num(const ucp_win_piece_t *piece)
 {
     return ucs_min(piece->request.run.num, piece->way->num_slots);
-}
-
-static void fill_slots(ucp_win_piece_t *piece)
-{
-    uint64_t num = get_num(piece);
-    uint64_t i;
-
-    for (i = 0; i < num; ++i) {
-        *slot_of(piece->way, piece->request.run.first + i) = piece;
-    }
 }
 
 static void clear_slots(ucp_win_piece_t *piece)
@@ -83,6 +73,19 @@ static int has_slot(const ucp_win_piece_t *piece)
     return 0;
 }
 
+/* A piece gets the slots that it had when there were fewer of them, up to
+ * num_old - 1: that with this number, and what has become of it */
+static void move_slot(ucp_win_piece_t *piece, uint32_t slot, uint32_t num_old)
+{
+    uint64_t first = piece->request.run.first;
+    uint64_t num   = get_num(piece);
+    uint64_t i     = (slot - first) & (num_old - 1);
+
+    for (; i < num; i += num_old) {
+        *slot_of(piece->way, first + i) = piece;
+    }
+}
+
 /* @return 0: there is no memory, and the way has as many as before */
 static int add_slots(ucp_win_way_t *way)
 {
@@ -101,7 +104,7 @@ static int add_slots(ucp_win_way_t *way)
     way->num_slots = num;
     for (i = 0; i < num_old; ++i) {
         if (old[i] != NULL) {
-            fill_slots(old[i]);
+            move_slot(old[i], i, num_old);
         }
     }
     free(old);
@@ -114,7 +117,43 @@ static uint32_t get_weight(const ucp_win_piece_t *piece)
     return ucs_min(piece->request.run.num, MAX_SLOTS);
 }
 
-static void note(ucp_win_piece_t *piece)
+static void release(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    if (piece->is_noted) {
+        clear_slots(piece);
+        piece->way->num_noted -= get_weight(piece);
+    }
+    ucp_fh_remote_release(&fh->remote, &piece->request);
+    free(piece);
+}
+
+/* Another piece has a slot of this one now. What is held and has none cannot be
+ * found any more, and would stay for as long as nobody wants its firehoses */
+static void lost_slot(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    if ((piece->state == UCP_WIN_PIECE_HELD) && !has_slot(piece)) {
+        ucs_list_del(&piece->link);
+        release(fh, piece);
+    }
+}
+
+static void fill_slots(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    uint64_t num = get_num(piece);
+    ucp_win_piece_t **slot, *old;
+    uint64_t i;
+
+    for (i = 0; i < num; ++i) {
+        slot  = slot_of(piece->way, piece->request.run.first + i);
+        old   = *slot;
+        *slot = piece;
+        if ((old != NULL) && (old != piece)) {
+            lost_slot(fh, old);
+        }
+    }
+}
+
+static void note(ucp_fh_t *fh, ucp_win_piece_t *piece)
 {
     ucp_win_way_t *way = piece->way;
 
@@ -128,17 +167,7 @@ static void note(ucp_win_piece_t *piece)
            add_slots(way)) {
     }
     piece->is_noted = 1;
-    fill_slots(piece);
-}
-
-static void release(ucp_fh_t *fh, ucp_win_piece_t *piece)
-{
-    if (piece->is_noted) {
-        clear_slots(piece);
-        piece->way->num_noted -= get_weight(piece);
-    }
-    ucp_fh_remote_release(&fh->remote, &piece->request);
-    free(piece);
+    fill_slots(fh, piece);
 }
 
 static int is_wanted(const ucp_win_piece_t *piece)
@@ -191,10 +220,10 @@ static void update_dirty(ucp_win_way_t *way)
     }
 }
 
-static void keep(ucp_win_way_t *way, ucp_win_piece_t *piece)
+static void keep(ucp_fh_t *fh, ucp_win_way_t *way, ucp_win_piece_t *piece)
 {
     if (!piece->is_noted) {
-        note(piece);
+        note(fh, piece);
     }
     piece->state    = UCP_WIN_PIECE_UNFLUSHED;
     piece->is_dirty = 1;
@@ -207,13 +236,13 @@ static void keep(ucp_win_way_t *way, ucp_win_piece_t *piece)
 static void end(ucp_fh_t *fh, ucp_win_piece_t *piece)
 {
     if (piece->is_dirty) {
-        keep(piece->way, piece);
+        keep(fh, piece->way, piece);
         update_dirty(piece->way);
         return;
     }
 
     if (!piece->is_noted) {
-        note(piece);
+        note(fh, piece);
     }
 
     if (is_wanted(piece) || (piece->request.peer->status != UCS_OK) ||
@@ -343,7 +372,7 @@ int ucp_win_pieces_keep(ucp_win_way_t *way, ucs_list_link_t *pieces)
 
     ucp_fh_lock(fh);
     while (!ucs_list_is_empty(pieces)) {
-        keep(way, ucs_list_extract_head(pieces, ucp_win_piece_t, link));
+        keep(fh, way, ucs_list_extract_head(pieces, ucp_win_piece_t, link));
     }
     update_dirty(way);
     is_due = ucp_win_pieces_are_due(way);
