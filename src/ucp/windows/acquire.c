@@ -226,7 +226,7 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
     ucs_status_t status;
     int is_answer;
 
-    *piece_p = ucp_win_piece_take(fh, way, run.first, is_read);
+    *piece_p = ucp_win_piece_take(fh, way, &run, is_read);
     if (*piece_p != NULL) {
         return UCS_OK;
     }

@@ -314,16 +314,36 @@ void ucp_win_pieces_end_flush(ucp_win_way_t *way, ucs_list_link_t *pieces)
 
 /* The rest without it */
 
+/* Whether an operation may take the piece that the slot of its first bucket has. None
+ * of a peer that was given up, which may unpin what this process has had. Of those
+ * held, none that has more buckets than are wanted: all of them would be in use until a
+ * flush, for which a callback of UCP that needs others cannot wait */
+static int may_take(const ucp_win_piece_t *piece, const ucp_fh_run_t *run,
+                    int is_read)
+{
+    if (!ucp_fh_run_has(&piece->request.run, run->first) ||
+        is_wanted(piece) || (piece->request.peer->status != UCS_OK)) {
+        return 0;
+    }
+
+    switch (piece->state) {
+    case UCP_WIN_PIECE_HELD:
+        return piece->request.run.num <= run->num;
+    case UCP_WIN_PIECE_UNFLUSHED:
+        return !is_read;
+    default:
+        return 0;
+    }
+}
+
 ucp_win_piece_t *ucp_win_piece_take(ucp_fh_t *fh, ucp_win_way_t *way,
-                                    uint64_t bucket, int is_read)
+                                    const ucp_fh_run_t *run, int is_read)
 {
     ucp_win_piece_t *piece;
 
     ucp_fh_lock(fh);
-    piece = (way->num_slots == 0) ? NULL : *slot_of(way, bucket);
-    if ((piece == NULL) || !ucp_fh_run_has(&piece->request.run, bucket) ||
-        (piece->state == UCP_WIN_PIECE_OUT) || is_wanted(piece) ||
-        (is_read && (piece->state != UCP_WIN_PIECE_HELD))) {
+    piece = (way->num_slots == 0) ? NULL : *slot_of(way, run->first);
+    if ((piece == NULL) || !may_take(piece, run, is_read)) {
         piece = NULL;
         goto out;
     }

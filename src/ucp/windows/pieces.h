@@ -54,15 +54,17 @@ typedef struct ucp_win_piece {
 ucp_win_piece_t *ucp_win_piece_make(ucp_win_way_t *way);
 
 /**
- * Take a piece that has a bucket, if there is one and nobody waits for firehoses of
- * the peer. Without lock.
+ * Take a piece that has the first bucket of a run, if there is one and nobody waits
+ * for firehoses of the peer. Without lock.
  *
+ * @param [in] run      Buckets that are wanted. None is taken that was held and has
+ *                      more of them.
  * @param [in] is_read  For what ends by itself, and not by a flush: what was put
  *                      through the piece must be flushed.
  * @return NULL if there is none.
  */
 ucp_win_piece_t *ucp_win_piece_take(ucp_fh_t *fh, ucp_win_way_t *way,
-                                    uint64_t bucket, int is_read);
+                                    const ucp_fh_run_t *run, int is_read);
 
 /** What went through pieces has arrived, or was read, or nothing went through
  *  them: hold or release them. Without lock. */
