@@ -1218,6 +1218,11 @@ window_tests()
         through_firehose $all managed 1 $rig -- env OMPI_COMM_WORLD_SIZE=1 \
         OMPI_COMM_WORLD_RANK=0 NATIVE_ONE_SIDED=0 UCX_TLS=cma,tcp \
         LD_PRELOAD="$preload" "$apps/windowcalls" --rounds 1 --wide 33024k
+    # Buckets of a page, 16 firehoses
+    run "windows, what is held" with FIREHOSE_M=64K with FIREHOSE_MAXVICTIM=32K \
+        through_firehose 98304 managed 1 $rig -- env OMPI_COMM_WORLD_SIZE=1 \
+        OMPI_COMM_WORLD_RANK=0 UCX_TLS=cma,tcp LD_PRELOAD="$preload" \
+        "$apps/windowholds"
     for mode in 0 1 2; do
         run "windows, threads that wait for each other, mode $mode" \
             with FIREHOSE_M=512K through_firehose 67633152 managed 1 $rig -- \
