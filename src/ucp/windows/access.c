@@ -490,13 +490,17 @@ ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
                                    const ucp_request_param_t *param)
 {
     ucp_win_ticket_t *ticket;
+    ucs_status_ptr_t request;
     ucs_list_link_t pieces;
 
     (void)ucp_win_pieces_take(worker, ep, &pieces);
     ticket = ucp_win_ticket_make(&pieces, param);
     if (ticket != NULL) {
-        return ucp_win_ticket_issued(ticket,
-                                     call_flush(worker, ep, &ticket->param));
+        request = call_flush(worker, ep, &ticket->param);
+        if (ucp_win_flush_is_refused(request)) {
+            ucp_win_pieces_give_back(&ticket->pieces);
+        }
+        return ucp_win_ticket_issued(ticket, request);
     }
 
     /* Another flush has to tell */

@@ -5,9 +5,10 @@
  */
 
 #include "flush.h"
-#include "worker.h"
+#include "way.h"
 
 #include <ucp/firehose/core/drive.h>
+#include <ucp/firehose/wire/key.h>
 
 /* A worker's ways are looked at with one of so many of its progress calls, by chance:
  * if these were counted, a thread that progresses two workers in turn would look at
@@ -48,6 +49,7 @@ void ucp_win_way_flush_if_due(ucp_win_way_t *way)
         .cb.send      = flushed,
         .user_data    = way
     };
+    ucs_status_ptr_t request;
     int begins;
 
     ucp_fh_lock(fh);
@@ -57,7 +59,16 @@ void ucp_win_way_flush_if_due(ucp_win_way_t *way)
     }
     ucp_fh_unlock(fh);
 
-    if (begins && !UCS_PTR_IS_PTR(ucp_ep_flush_nbx(way->ep, &param))) {
+    if (!begins) {
+        return;
+    }
+
+    request = ucp_ep_flush_nbx(way->ep, &param);
+    if (ucp_win_flush_is_refused(request)) {
+        ucp_fh_lock(fh);
+        ucp_win_pieces_undo_flush(fh, way);
+        ucp_fh_unlock(fh);
+    } else if (!UCS_PTR_IS_PTR(request)) {
         finish_flush(way);
     }
 }
@@ -157,6 +168,8 @@ static ucs_status_t flush(ucp_win_way_t *way)
             progress(way);
         }
         ucp_request_free(request);
+    } else if (ucp_win_flush_is_refused(request)) {
+        ucp_win_pieces_give_back(&pieces);
     }
     ucp_win_pieces_end(&pieces);
     return status;
@@ -230,3 +243,81 @@ void ucp_win_ways_complete(void)
     }
 }
 
+/* Destroy all keys of a way, those of firehoses that are still there as well */
+static void destroy_rkeys(ucp_fh_t *fh, ucp_win_way_t *way)
+{
+    ucp_fh_rkey_t *unpacked;
+
+    ucp_fh_lock(fh);
+    while (!ucs_list_is_empty(&way->rkeys)) {
+        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t,
+                                         owned_link);
+        ucs_list_del(&unpacked->link);
+        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
+    }
+    ucp_fh_unlock(fh);
+    ucp_win_way_empty_trash(way);
+}
+
+/* What was begun through keys of a way is complete before these are destroyed, what was
+ * read included, of which no list knows */
+static void complete(ucp_fh_t *fh, ucp_win_way_t *way)
+{
+    int has_keys;
+
+    ucp_fh_lock(fh);
+    has_keys = !ucs_list_is_empty(&way->rkeys);
+    ucp_fh_unlock(fh);
+    if (has_keys) {
+        (void)ucp_win_way_flush(way);
+    }
+}
+
+static void close_way(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+
+    if (fh != NULL) {
+        complete(fh, way);
+        ucp_win_pieces_close(fh, way);
+        destroy_rkeys(fh, way);
+    }
+
+    ucp_win_way_end(way);
+}
+
+void ucp_win_way_close(ucp_ep_h ep)
+{
+    ucp_win_way_t *way = ucp_win_map_take(&ucp_win.ways, ep);
+
+    if (way != NULL) {
+        close_way(way);
+    }
+}
+
+/* @return an endpoint of a worker that is not closed, or NULL */
+static ucp_ep_h find_open(ucp_worker_h worker)
+{
+    ucp_ep_h ep = NULL;
+    ucp_win_way_t *way;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_for_each(way, &ucp_win.all_ways, link) {
+        if ((way->worker == worker) && !way->is_closed) {
+            ep = way->ep;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+    return ep;
+}
+
+void ucp_win_way_close_worker(ucp_worker_h worker)
+{
+    ucp_ep_h ep;
+
+    while ((ep = find_open(worker)) != NULL) {
+        ucp_win_way_close(ep);
+    }
+    ucp_win_worker_remove(worker);
+}

@@ -45,6 +45,11 @@ int ucp_win_peer_is_scarce(uint32_t peer);
  *  @return the status of the flush. */
 ucs_status_t ucp_win_way_flush(ucp_win_way_t *way);
 
+/** An endpoint is about to be closed, or a worker to be destroyed: what was
+ *  begun is completed, and their keys to buckets are destroyed. */
+void ucp_win_way_close(ucp_ep_h ep);
+void ucp_win_way_close_worker(ucp_worker_h worker);
+
 /** A worker was progressed: now and then, do what is due for its ways. If there was
  *  nothing to do some times in a row, its thread polls, maybe for a process that waits for this very
  *  one, and on the processor that Firehose's thread would need: so it answers

@@ -311,6 +311,16 @@ void ucp_win_pieces_end_flush(ucp_win_way_t *way, ucs_list_link_t *pieces)
     update_dirty(way);
 }
 
+void ucp_win_pieces_undo_flush(ucp_fh_t *fh, ucp_win_way_t *way)
+{
+    while (!ucs_list_is_empty(&way->flushing)) {
+        keep(fh, way, ucs_list_extract_head(&way->flushing, ucp_win_piece_t,
+                                            link));
+    }
+    way->is_flushing = 0;
+}
+
+
 
 /* The rest without it */
 

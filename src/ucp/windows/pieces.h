@@ -114,4 +114,16 @@ int ucp_win_pieces_are_due(const ucp_win_way_t *way);
 void ucp_win_pieces_begin_flush(ucp_win_way_t *way);
 void ucp_win_pieces_end_flush(ucp_win_way_t *way, ucs_list_link_t *pieces);
 
+/** Or it could not begin: another flush will cover them. */
+void ucp_win_pieces_undo_flush(ucp_fh_t *fh, ucp_win_way_t *way);
+
+
+/** @return whether a flush that has ended at once has not begun, so that what it was
+ *          to complete may still be on its way; if UCP fails in another way, the
+ *          endpoint does. */
+static inline int ucp_win_flush_is_refused(ucs_status_ptr_t request)
+{
+    return ucs_unlikely(UCS_PTR_STATUS(request) == UCS_ERR_NO_MEMORY);
+}
+
 #endif

@@ -24,17 +24,6 @@
 /* Whether this thread makes a worker with such settings */
 static __thread int is_quiet;
 
-ucp_win_t ucp_win = {
-    .ways       = UCP_WIN_MAP_INITIALIZER,
-    .contexts   = UCP_WIN_MAP_INITIALIZER,
-    .windows    = UCP_WIN_MAP_INITIALIZER,
-    .remotes    = UCP_WIN_MAP_INITIALIZER,
-    .packed     = UCP_WIN_MAP_INITIALIZER,
-    .lock       = PTHREAD_MUTEX_INITIALIZER,
-    .start_lock = PTHREAD_MUTEX_INITIALIZER
-};
-
-
 /* UCX's log calls this before it writes a message. UCX complains of settings of
  * transports that this machine does not have */
 static ucs_log_func_rc_t

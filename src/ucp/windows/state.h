@@ -75,7 +75,7 @@ typedef struct ucp_win {
     pthread_mutex_t lock;
     /* Protected by lock */
     ucs_list_link_t all_ways;
-    ucs_list_link_t workers;     /**< ucp_win_worker_t, see worker.c */
+    ucs_list_link_t workers;     /**< ucp_win_worker_t, see way.c */
 
     /** Before lock: Firehose begins or ends. Calls of UCP for that come back to
      *  this library, and may take lock */

@@ -5,14 +5,108 @@
  */
 
 #include "way.h"
-#include "flush.h"
-#include "worker.h"
 
 #include <ucp/firehose/wire/key.h>
 
 #include <ucs/debug/log_def.h>
 
 #include <stdlib.h>
+
+
+static int is_for_one_thread(ucp_worker_h worker)
+{
+    ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
+
+    return (ucp_worker_query(worker, &attr) == UCS_OK) &&
+           (attr.thread_mode == UCS_THREAD_MODE_SINGLE);
+}
+
+static void set_threaded(void)
+{
+    atomic_store_explicit(&ucp_win.is_threaded, 1, memory_order_relaxed);
+}
+
+/* Note a worker that this thread may always use, see ucp_win_worker_own() */
+static void add_own(ucp_worker_h worker)
+{
+    ucp_win_worker_t *own = malloc(sizeof(*own));
+    ucp_win_worker_t *first;
+
+    if (own == NULL) {
+        return; /* It only helps */
+    }
+
+    own->worker = worker;
+    own->thread = pthread_self();
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_add_tail(&ucp_win.workers, &own->link);
+    first = ucs_list_head(&ucp_win.workers, ucp_win_worker_t, link);
+    if (!pthread_equal(first->thread, own->thread)) {
+        set_threaded();
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
+static void remove_own(ucp_worker_h worker)
+{
+    ucp_win_worker_t *own, *next;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_for_each_safe(own, next, &ucp_win.workers, link) {
+        if (own->worker == worker) {
+            ucs_list_del(&own->link);
+            free(own);
+        }
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
+void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
+{
+    if (ucp_win_map_find(&ucp_win.contexts, context) == NULL) {
+        return;
+    }
+
+    if (ucp_win_map_put(&ucp_win.contexts, worker, context) != UCS_OK) {
+        ucs_warn("windows: no memory to note a worker");
+        return;
+    }
+
+    if (is_for_one_thread(worker)) {
+        add_own(worker);
+    } else {
+        set_threaded();
+    }
+}
+
+void ucp_win_worker_remove(ucp_worker_h worker)
+{
+    (void)ucp_win_map_take(&ucp_win.contexts, worker);
+    remove_own(worker);
+}
+
+ucp_worker_h ucp_win_worker_own(unsigned number)
+{
+    ucp_worker_h worker = NULL;
+    ucp_win_worker_t *own;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_for_each(own, &ucp_win.workers, link) {
+        if (pthread_equal(own->thread, pthread_self()) && (number-- == 0)) {
+            worker = own->worker;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+    return worker;
+}
+
+int ucp_win_worker_is_served(ucp_worker_h worker)
+{
+    /* The latter was written before Firehose was made known, which the caller has
+     * seen, and does not change any more */
+    return ucp_win_map_find(&ucp_win.contexts, worker) == ucp_win.mem_context;
+}
 
 
 void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
@@ -74,6 +168,14 @@ void ucp_win_way_put(ucp_win_way_t *way)
 }
 
 
+void ucp_win_way_end(ucp_win_way_t *way)
+{
+    pthread_mutex_lock(&ucp_win.lock);
+    way->is_closed = 1;
+    free_if_unused(way);
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
 void ucp_win_way_empty_trash(ucp_win_way_t *way)
 {
     ucp_fh_t *fh = ucp_win_fh();
@@ -94,72 +196,4 @@ void ucp_win_way_empty_trash(ucp_win_way_t *way)
         ucp_rkey_destroy(unpacked->rkey);
         free(unpacked);
     }
-}
-
-/* Destroy all keys of a way, those of firehoses that are still there as well */
-static void destroy_rkeys(ucp_fh_t *fh, ucp_win_way_t *way)
-{
-    ucp_fh_rkey_t *unpacked;
-
-    ucp_fh_lock(fh);
-    while (!ucs_list_is_empty(&way->rkeys)) {
-        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t,
-                                         owned_link);
-        ucs_list_del(&unpacked->link);
-        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
-    }
-    ucp_fh_unlock(fh);
-    ucp_win_way_empty_trash(way);
-}
-
-static void close_way(ucp_win_way_t *way)
-{
-    ucp_fh_t *fh = ucp_win_fh();
-
-    if (fh != NULL) {
-        ucp_win_way_complete(way);
-        ucp_win_pieces_close(fh, way);
-        destroy_rkeys(fh, way);
-    }
-
-    pthread_mutex_lock(&ucp_win.lock);
-    way->is_closed = 1;
-    free_if_unused(way);
-    pthread_mutex_unlock(&ucp_win.lock);
-}
-
-void ucp_win_way_close(ucp_ep_h ep)
-{
-    ucp_win_way_t *way = ucp_win_map_take(&ucp_win.ways, ep);
-
-    if (way != NULL) {
-        close_way(way);
-    }
-}
-
-/* @return an endpoint of a worker that is not closed, or NULL */
-static ucp_ep_h find_open(ucp_worker_h worker)
-{
-    ucp_ep_h ep = NULL;
-    ucp_win_way_t *way;
-
-    pthread_mutex_lock(&ucp_win.lock);
-    ucs_list_for_each(way, &ucp_win.all_ways, link) {
-        if ((way->worker == worker) && !way->is_closed) {
-            ep = way->ep;
-            break;
-        }
-    }
-    pthread_mutex_unlock(&ucp_win.lock);
-    return ep;
-}
-
-void ucp_win_way_close_worker(ucp_worker_h worker)
-{
-    ucp_ep_h ep;
-
-    while ((ep = find_open(worker)) != NULL) {
-        ucp_win_way_close(ep);
-    }
-    ucp_win_worker_remove(worker);
 }

@@ -11,7 +11,23 @@
 
 /** @file way.h
  *
- * The program's endpoints. */
+ * The program's workers and endpoints. */
+
+/** Note a worker that the program has made. */
+void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker);
+
+/** A worker is about to be destroyed. */
+void ucp_win_worker_remove(ucp_worker_h worker);
+
+/** @return this thread's own worker with this number, from 0 on: one that it has
+ *          made for itself alone; NULL if it has no more. */
+ucp_worker_h ucp_win_worker_own(unsigned number);
+
+/** @return whether a worker is one of the context whose windows are served. If so,
+ *          Firehose stays while the worker is there; not so with workers of other
+ *          contexts, among them Firehose's own. Once Firehose is known. */
+int ucp_win_worker_is_served(ucp_worker_h worker);
+
 
 /** Note an endpoint of the program. */
 void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep);
@@ -28,10 +44,8 @@ static inline ucp_win_way_t *ucp_win_way_find(ucp_ep_h ep)
 
 void ucp_win_way_put(ucp_win_way_t *way);
 
-/** An endpoint is about to be closed, or a worker to be destroyed: what was
- *  begun is completed, and their keys to buckets are destroyed. */
-void ucp_win_way_close(ucp_ep_h ep);
-void ucp_win_way_close_worker(ucp_worker_h worker);
+/** Its endpoint is closed: the way goes with the last reference. */
+void ucp_win_way_end(ucp_win_way_t *way);
 
 /** Destroy keys of a way that lead nowhere any more. By a thread that may use its
  *  worker, and not in a callback. */

@@ -11,7 +11,6 @@
 #include "start.h"
 #include "ticket.h"
 #include "way.h"
-#include "worker.h"
 
 #include <ucs/debug/log_def.h>
 

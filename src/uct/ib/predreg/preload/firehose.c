@@ -7,9 +7,8 @@
 #include "firehose.h"
 #include "preload.h"
 
-#include <ucs/base/page.h>
-
 #include <stdlib.h>
+#include <unistd.h>
 
 
 PREDREG_EXPORT ucs_status_t
@@ -47,7 +46,7 @@ predreg_map_window(unsigned ucx, ucp_context_h context,
  *         is not known */
 static unsigned count_domains(unsigned ucx, ucp_context_h context)
 {
-    size_t page = ucs_rcache_pred_page_size();
+    size_t page = sysconf(_SC_PAGESIZE);
     ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
                       UCP_MEM_MAP_PARAM_FIELD_LENGTH,
