@@ -1251,6 +1251,9 @@ window_tests()
         through_firehose 1572864 job 3 "${windows[@]}" --rounds 1 --seed 3
     run "windows, all that a bound leaves" told_room 3932160 with MAX_PINNED=4M \
         job 2 "${windows[@]}" --rounds 1
+    run "windows, all that a bound of the node leaves each rank" \
+        told_room 1966080 with NODE_MAX_PINNED=4M \
+        job 2 "${windows[@]}" --rounds 1
     run "windows beside a bound" with MAX_PINNED=4M \
         through_firehose 4194304 job 2 "${windows[@]}" --rounds 1 --seed 4
     run "windows of a job that is not known" told_pinned "the env" \

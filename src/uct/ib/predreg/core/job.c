@@ -45,3 +45,17 @@ const char *uct_predreg_job_size(void)
 
     return first_set(names, ucs_static_array_size(names));
 }
+
+/* Nor for this. That of Slurm is a list with an entry for each node, such as
+ * 4(x2),3, of which the first one is taken */
+unsigned uct_predreg_job_local_size(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE",
+                                        "MPI_LOCALNRANKS",
+                                        "SLURM_STEP_TASKS_PER_NODE"};
+    const char *value                = first_set(names,
+                                                 ucs_static_array_size(names));
+    int size                         = (value == NULL) ? 1 : atoi(value);
+
+    return ucs_max(size, 1);
+}

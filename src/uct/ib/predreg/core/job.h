@@ -25,6 +25,9 @@ int uct_predreg_job_rank(void);
  *  if it is not known. */
 const char *uct_predreg_job_size(void);
 
+/** @return the number of ranks of the job on this node, 1 if it is not known. */
+unsigned uct_predreg_job_local_size(void);
+
 END_C_DECLS
 
 #endif

@@ -13,6 +13,7 @@
 #include <ucs/rcache_pred/predict/cost.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
+#include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/state.h>
 
@@ -98,11 +99,25 @@ void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh)
     }
 }
 
+/* What of the bound of the node is this process's, if all ranks of the job there take as
+ * much */
+static uint64_t get_node_share(const uct_predreg_core_t *core, size_t page)
+{
+    uint64_t node = core->knobs.node_max_pinned;
+
+    if (node == SIZE_MAX) {
+        return UINT64_MAX;
+    }
+
+    node /= uct_predreg_job_local_size();
+    return node - ucs_min(node, ucs_rcache_pred_pieces_reserve(page));
+}
+
 uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains)
 {
-    size_t page      = ucs_rcache_pred_page_size();
-    uint64_t max     = uct_predreg_max_bytes(&core->knobs);
-    uint64_t node    = core->knobs.node_max_pinned;
+    size_t page   = ucs_rcache_pred_page_size();
+    uint64_t max  = uct_predreg_max_bytes(&core->knobs);
+    uint64_t node = get_node_share(core, page);
 
     if (domains == 0) {
         /* Relaxed: UCP opens the domains of a context before the context is
@@ -112,14 +127,11 @@ uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains)
     }
 
     if ((core->pred == NULL) || (domains == 0) ||
-        ((max == UINT64_MAX) && (node == SIZE_MAX))) {
+        ((max == UINT64_MAX) && (node == UINT64_MAX))) {
         return UINT64_MAX;
     }
 
     max -= ucs_rcache_pred_bound_reserve(max, page);
-    if (node != SIZE_MAX) {
-        node -= ucs_min(node, ucs_rcache_pred_pieces_reserve(page));
-    }
     return ucs_min(max, node) / domains;
 }
 

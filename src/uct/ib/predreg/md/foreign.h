@@ -56,7 +56,8 @@ void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh);
 /** @param [in] domains  In so many managed domains each byte is registered. 0: in
  *                       all that there are.
  *  @return how many bytes the bounds of the process and of the node leave for
- *          that, if nothing else is registered; UINT64_MAX: there are no bounds. */
+ *          that, if nothing else is registered, and other ranks of the job on the
+ *          node take as much; UINT64_MAX: there are no bounds. */
 uint64_t
 uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
 

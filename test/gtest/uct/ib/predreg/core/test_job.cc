@@ -11,6 +11,18 @@
 TEST(test_job, without_a_launcher_nothing_is_known) {
     EXPECT_EQ(-1, uct_predreg_job_rank());
     EXPECT_EQ(nullptr, uct_predreg_job_size());
+    EXPECT_EQ(1u, uct_predreg_job_local_size());
+}
+
+TEST(test_job, launchers_tell_how_many_are_on_the_node) {
+    for (auto name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                      "SLURM_STEP_TASKS_PER_NODE"}) {
+        scoped_variable size(name, "4(x2),3");
+        EXPECT_EQ(4u, uct_predreg_job_local_size()) << name;
+    }
+
+    scoped_variable size("MPI_LOCALNRANKS", "nonsense");
+    EXPECT_EQ(1u, uct_predreg_job_local_size());
 }
 
 TEST(test_job, each_launcher_tells_the_rank) {

@@ -236,6 +236,11 @@ TEST_F(test_firehose_regs, room) {
     EXPECT_EQ(UINT64_MAX, uct_predreg_firehose_room(core, 0)) << "no bounds";
     set("NODE_MAX_PINNED", "1M");
     EXPECT_EQ((1024 - 128) * KB, uct_predreg_firehose_room(core, 0));
+    {
+        scoped_variable size("OMPI_COMM_WORLD_LOCAL_SIZE", "4");
+        EXPECT_EQ((256 - 128) * KB, uct_predreg_firehose_room(core, 0))
+                << "the bound of the node is for 4 ranks";
+    }
     set("MAX_PINNED", "640K");
     EXPECT_EQ((640 - 128) * KB, uct_predreg_firehose_room(core, 0));
     open(2);
