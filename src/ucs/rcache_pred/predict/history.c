@@ -222,6 +222,7 @@ static void history_change_pace(ucs_rcache_pred_history_t *history,
     } else if (++history->longer == LONGER_ENOUGH) {
         history->longer             = 0;
         history->count              = LONGER_ENOUGH - 1;
+        history->told               = 0;
         history->shortest.overshoot = 0;
         history->trend.overshoot    = 0;
     }
@@ -258,11 +259,10 @@ static void judge_told(ucs_rcache_pred_history_t *history,
 {
     ucs_rcache_pred_time_t last = history->last;
 
-    if (!history->told) {
+    if ((history->told == 0) || (history->told != history->count)) {
         return;
     }
 
-    history->told = 0;
     if ((interval < history->shortest.interval -
                     (history->shortest.interval / TOLD_DIFFERS)) ||
         (interval > history->longest + (history->longest / TOLD_DIFFERS))) {
@@ -276,7 +276,7 @@ void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
                                   unsigned depth)
 {
     add_interval(history, interval, depth);
-    history->told = 1;
+    history->told = history->count;
 }
 
 void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
@@ -339,8 +339,11 @@ ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history)
 {
     ucs_rcache_pred_time_t late;
 
+    /* Those that were told do not count. Otherwise this would be shorter than the
+     * grace of a recurrence, which knows none of them, and that one would await a
+     * region a second time that is not used any more */
     late = ucs_max(expected_delay(history) + (history->period / 8),
-                   (history->count < HISTORY_ENOUGH) ?
+                   (history->count - history->told < HISTORY_ENOUGH) ?
                    (history->period / 2) :
                    ucs_rcache_pred_history_narrow_grace(history));
     return ucs_min(late, history->period);

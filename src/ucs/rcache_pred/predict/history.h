@@ -73,8 +73,8 @@ typedef struct ucs_rcache_pred_history {
                                             known before them or longer by its
                                             narrow grace at most; stays at its
                                             maximum */
-    uint8_t                told;       /**< Not 0: all intervals were told, and
-                                            none was seen */
+    uint8_t                told;       /**< How many of the counted intervals, the
+                                            first ones, were told and not seen */
 } ucs_rcache_pred_history_t;
 
 
@@ -148,7 +148,7 @@ ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history);
  * plus the spread of the recent intervals, if that is more and the shortest of
  * them is believed. It is at
  * least a quarter of the period, or half of the period while fewer than 4
- * intervals are known, and at most one period.
+ * intervals are known that were not told, and at most one period.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history);

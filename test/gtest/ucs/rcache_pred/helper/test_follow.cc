@@ -125,3 +125,21 @@ TEST_F(test_follow, unmapped_while_it_waits)
     EXPECT_GE(since_mark(&stats_t::regs_helper), 4u);
     EXPECT_LE(since_mark(&stats_t::regs_helper), 12u);
 }
+
+/* Where a loop has ended counts once against its place: the buffers of the next loop
+ * there are predicted as well */
+TEST_F(test_follow, loops_of_a_few_rounds)
+{
+    unsigned first = 0;
+
+    for (unsigned rounds : {3, 4, 3, 4}) {
+        for (unsigned i = 0; i < rounds; ++i) {
+            mark();
+            round(first, 40);
+            EXPECT_GE(since_mark(&stats_t::hits), (i == 0) ? 0u : 39u)
+                    << "round " << i << " of the loop at " << first;
+            EXPECT_LE(since_mark(&stats_t::wasted), 40u);
+        }
+        first += 40;
+    }
+}

@@ -593,3 +593,23 @@ TEST_F(test_history, told_intervals)
         EXPECT_EQ(is_alike ? 4u : 2u, m_history.count);
     }
 }
+
+/* A history that was told intervals awaits what does not come for as long as one that
+ * has seen the same uses, so that neither is left to expect it when the other gives
+ * up */
+TEST_F(test_history, told_intervals_end_no_wait_early)
+{
+    ucs_rcache_pred_history_t other;
+
+    ucs_rcache_pred_history_init(&other);
+    ucs_rcache_pred_history_tell(&m_history, 100 * MSEC, DEPTH);
+    ucs_rcache_pred_history_tell(&m_history, 100 * MSEC, DEPTH);
+    record(SEC);
+    ucs_rcache_pred_history_add(&other, m_time, DEPTH);
+    for (unsigned i = 0; i < 300; ++i) {
+        next(100 * MSEC);
+        ucs_rcache_pred_history_add(&other, m_time, DEPTH);
+        ASSERT_EQ(ucs_rcache_pred_history_expiry(&other),
+                  ucs_rcache_pred_history_expiry(&m_history)) << i;
+    }
+}
