@@ -76,7 +76,8 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region)
 {
     int told = ucs_rcache_pred_forecast_follow(&pred->predictor,
-                                               &region->forecast);
+                                               &region->forecast,
+                                               pred_now(pred));
 
     if (told) {
         count_one(pred, &pred->stats.precedents);

@@ -101,18 +101,16 @@ static int is_good(const ucs_rcache_pred_precedent_t *precedent)
 }
 
 unsigned
-ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
-                                 uint64_t way,
-                                 ucs_rcache_pred_time_t *intervals)
+ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
+                              uint64_t way, ucs_rcache_pred_time_t *intervals)
 {
-    ucs_rcache_pred_precedent_t *precedent = find(table, way);
+    const ucs_rcache_pred_precedent_t *precedent = find(table, way);
     unsigned num, i;
 
     if (!is_good(precedent)) {
         return 0;
     }
 
-    --precedent->credit;
     num = ucs_min(precedent->count, UCS_RCACHE_PRED_PRECEDENT_DEPTH);
     for (i = 0; i < num; ++i) {
         intervals[i] =
@@ -120,6 +118,12 @@ ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
                                      UCS_RCACHE_PRED_PRECEDENT_DEPTH];
     }
     return num;
+}
+
+void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
+                                      uint64_t way)
+{
+    --find(table, way)->credit;
 }
 
 void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,

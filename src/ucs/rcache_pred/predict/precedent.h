@@ -91,7 +91,7 @@ void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
                                    ucs_rcache_pred_time_t interval);
 
 /**
- * Follow a precedent: takes credit for one.
+ * Ask what is to be followed.
  *
  * @param [out] intervals  Room for UCS_RCACHE_PRED_PRECEDENT_DEPTH. The last one
  *                         was added last.
@@ -99,9 +99,12 @@ void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
  *         credit.
  */
 unsigned
-ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
-                                 uint64_t way,
-                                 ucs_rcache_pred_time_t *intervals);
+ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
+                              uint64_t way, ucs_rcache_pred_time_t *intervals);
+
+/** Follow a precedent that was found so: takes credit for one. */
+void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
+                                      uint64_t way);
 
 /** The use of a region that has followed a precedent came when it was
  *  expected. */

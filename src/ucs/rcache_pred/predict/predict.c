@@ -520,8 +520,25 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
     return before;
 }
 
+/* Whether the next use of a region, which was used once, would not be awaited any
+ * more if it followed others */
+static int is_too_late(const ucs_rcache_pred_predictor_t *predictor,
+                       const ucs_rcache_pred_forecast_t *forecast,
+                       ucs_rcache_pred_time_t now,
+                       const ucs_rcache_pred_time_t *intervals, unsigned num)
+{
+    ucs_rcache_pred_history_t history = forecast->history;
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        ucs_rcache_pred_history_tell(&history, intervals[i], predictor->depth);
+    }
+    return ucs_rcache_pred_history_expiry(&history) <= now;
+}
+
 int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
-                                    ucs_rcache_pred_forecast_t *forecast)
+                                    ucs_rcache_pred_forecast_t *forecast,
+                                    ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
     unsigned num;
@@ -530,14 +547,21 @@ int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
         return 0;
     }
 
-    num = ucs_rcache_pred_precedent_follow(&predictor->precedents,
-                                           forecast->way, intervals);
+    num = ucs_rcache_pred_precedent_ask(&predictor->precedents, forecast->way,
+                                        intervals);
     if (num == 0) {
         ucs_rcache_pred_precedent_wait(&predictor->precedents, forecast->way,
                                        &forecast->waits);
         return 0;
     }
 
+    /* Buffers that are never used again wait for longest: they would take all
+     * credit from those that are */
+    if (is_too_late(predictor, forecast, now, intervals, num)) {
+        return 0;
+    }
+
+    ucs_rcache_pred_precedent_follow(&predictor->precedents, forecast->way);
     ucs_rcache_pred_forecast_tell(predictor, forecast, intervals, num);
     forecast->follows = 1;
     return 1;

@@ -145,10 +145,11 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
                                       uint64_t way);
 
 /** Let a forecast be told by other regions, if only one use was added to it and
- *  there is a precedent for that. If there is none yet, it waits for one. @return
- *  whether it was told. */
+ *  there is a precedent for that. If there is none yet, it waits for one; if its
+ *  next use should have come by now, it does not. @return whether it was told. */
 int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
-                                    ucs_rcache_pred_forecast_t *forecast);
+                                    ucs_rcache_pred_forecast_t *forecast,
+                                    ucs_rcache_pred_time_t now);
 
 /** @return a forecast that has waited for a precedent, which there is now, and
  *          does not wait any more. NULL: there is none. */

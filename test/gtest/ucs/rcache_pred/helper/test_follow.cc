@@ -143,3 +143,17 @@ TEST_F(test_follow, loops_of_a_few_rounds)
         first += 40;
     }
 }
+
+/* Buffers that were used once, and are not any more, do not stand in the way of those
+ * that are, however many there are */
+TEST_F(test_follow, after_buffers_that_are_used_once)
+{
+    round(100, 200);
+    run_until(now() + 100 * GAP);
+    round(0, 40);
+    mark();
+    round(0, 40);
+    /* With each of the first 13 uses, 16 of the others stop waiting */
+    EXPECT_EQ(27u, since_mark(&stats_t::hits));
+    EXPECT_EQ(0u, since_mark(&stats_t::wasted));
+}

@@ -28,8 +28,11 @@ protected:
     std::vector<uint64_t> known(uint64_t way)
     {
         std::vector<uint64_t> intervals(UCS_RCACHE_PRED_PRECEDENT_DEPTH);
-        intervals.resize(ucs_rcache_pred_precedent_follow(m_table.get(), way,
-                                                          intervals.data()));
+        intervals.resize(ucs_rcache_pred_precedent_ask(m_table.get(), way,
+                                                       intervals.data()));
+        if (!intervals.empty()) {
+            ucs_rcache_pred_precedent_follow(m_table.get(), way);
+        }
         return intervals;
     }
 
