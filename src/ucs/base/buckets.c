@@ -22,10 +22,16 @@
  * that is so even if elements are removed meanwhile */
 #define MOVE_STEPS 4
 
-/* Too many elements meet others if they are more than this part of those that the
- * buckets are made for. Were they spread at random, one in five did so just before
- * the buckets are doubled */
+/* How many empty ones are passed over at a time: where a few elements are crowded
+ * there are many of these, and nothing is gained before the others have moved */
+#define MOVE_EMPTY 256
+
+/* Too many elements meet others if they are more than this part of them. Were they
+ * spread at random, one in five did so just before the buckets are doubled */
 #define MET_PART 4
+
+/* So few elements may meet others in any case: it is not worth more buckets */
+#define MET_FEW 64
 
 /* Bits of a key in a grain: at first, how many fewer these become, and the
  * least */
@@ -90,8 +96,7 @@ int ucs_rcache_pred_ordered_is_crowded(
 {
     return (buckets->old == NULL) &&
            (buckets->order.grain >= (GRAIN_MIN + GRAIN_STEP)) &&
-           (buckets->met > (ucs_rcache_pred_buckets_capacity(buckets) /
-                            MET_PART));
+           (buckets->met > ucs_max(buckets->count / MET_PART, MET_FEW));
 }
 
 /* @return whether windows are small ones, which begin where a hash says */
@@ -144,14 +149,19 @@ ucs_rcache_pred_buckets_grow(ucs_rcache_pred_buckets_t *buckets,
     return empty;
 }
 
-/* @return whether an element of this key meets one of another key in an ordered
- * bucket. Those that are yet to be moved do not count */
-static int meets(const ucs_rcache_pred_buckets_t *buckets,
-                 const ucs_hlist_head_t *head, uint64_t key)
+/* Whether two elements that follow each other in a bucket have different keys */
+static int differ(const ucs_rcache_pred_buckets_t *buckets,
+                  const ucs_list_link_t *link, const ucs_list_link_t *next)
 {
-    return (head->ptr != NULL) && (buckets->key(head->ptr) != key) &&
-           (head >= buckets->heads) &&
-           (head <= &buckets->heads[buckets->mask]);
+    return buckets->key(ucs_container_of(link, ucs_hlist_link_t, list)) !=
+           buckets->key(ucs_container_of(next, ucs_hlist_link_t, list));
+}
+
+/* Whether what is in this bucket counts: not as long as it is yet to be moved */
+static int is_counted(const ucs_rcache_pred_buckets_t *buckets,
+                      const ucs_hlist_head_t *head)
+{
+    return (head >= buckets->heads) && (head <= &buckets->heads[buckets->mask]);
 }
 
 static void move_element(ucs_rcache_pred_buckets_t *buckets,
@@ -162,9 +172,10 @@ static void move_element(ucs_rcache_pred_buckets_t *buckets,
 
     if (buckets->ordered) {
         head          = ucs_rcache_pred_ordered_bucket(buckets, key);
-        buckets->met += meets(buckets, head, key);
+        buckets->met += (head->ptr != NULL) &&
+                        differ(buckets, head->ptr->list.prev, &link->list);
     } else {
-        head          = ucs_rcache_pred_bucket(buckets, key);
+        head = ucs_rcache_pred_bucket(buckets, key);
     }
     ucs_hlist_add_tail(head, link);
 }
@@ -181,9 +192,16 @@ static void move_bucket(ucs_rcache_pred_buckets_t *buckets)
 
 void ucs_rcache_pred_buckets_move(ucs_rcache_pred_buckets_t *buckets)
 {
-    unsigned i;
+    unsigned left  = MOVE_STEPS;
+    unsigned empty = MOVE_EMPTY;
 
-    for (i = 0; (i < MOVE_STEPS) && (buckets->old != NULL); ++i) {
+    while ((left > 0) && (empty > 0) && (buckets->old != NULL)) {
+        if (buckets->old[buckets->moved].ptr == NULL) {
+            --empty;
+        } else {
+            --left;
+        }
+
         move_bucket(buckets);
         if (buckets->moved == UCS_BIT(buckets->bits - 1)) {
             buckets->empty = buckets->old;
@@ -195,22 +213,30 @@ void ucs_rcache_pred_buckets_move(ucs_rcache_pred_buckets_t *buckets)
 void ucs_rcache_pred_ordered_add(ucs_rcache_pred_buckets_t *buckets,
                                  ucs_hlist_link_t *link)
 {
-    uint64_t key           = buckets->key(link);
-    ucs_hlist_head_t *head = ucs_rcache_pred_ordered_bucket(buckets, key);
+    ucs_hlist_head_t *head =
+            ucs_rcache_pred_ordered_bucket(buckets, buckets->key(link));
 
-    buckets->met += meets(buckets, head, key);
+    ++buckets->count;
+    buckets->met += is_counted(buckets, head) && (head->ptr != NULL) &&
+                    differ(buckets, &link->list, &head->ptr->list);
     ucs_hlist_add_head(head, link);
 }
 
 void ucs_rcache_pred_ordered_remove(ucs_rcache_pred_buckets_t *buckets,
                                     ucs_hlist_link_t *link)
 {
-    uint64_t key           = buckets->key(link);
-    ucs_hlist_head_t *head = ucs_rcache_pred_ordered_bucket(buckets, key);
+    ucs_hlist_head_t *head =
+            ucs_rcache_pred_ordered_bucket(buckets, buckets->key(link));
+    const ucs_list_link_t *prev = link->list.prev;
+    const ucs_list_link_t *next = link->list.next;
+    int is_first                = (&head->ptr->list == &link->list);
+    int is_last                 = (&head->ptr->list == next);
 
-    ucs_hlist_del(head, link);
-    /* Not exact: those of one key do not meet each other */
-    if (buckets->met > 0) {
-        buckets->met -= meets(buckets, head, key);
+    --buckets->count;
+    if (is_counted(buckets, head)) {
+        buckets->met += !is_first && !is_last && differ(buckets, prev, next);
+        buckets->met -= (!is_first && differ(buckets, prev, &link->list)) +
+                        (!is_last && differ(buckets, &link->list, next));
     }
+    ucs_hlist_del(head, link);
 }

@@ -67,9 +67,12 @@ typedef struct ucs_rcache_pred_buckets {
                                                elements are being moved; NULL:
                                                all have moved */
     ucs_rcache_pred_order_t       old_order; /**< That of the old buckets */
-    unsigned                      met;    /**< About how many elements have met
-                                               one of another key as they came into
-                                               their ordered bucket */
+    unsigned                      count;  /**< How many elements ordered buckets
+                                               have */
+    unsigned                      met;    /**< How many of them follow one of
+                                               another key in their bucket; those
+                                               that are yet to be moved do not
+                                               count */
     ucs_hlist_head_t              *empty; /**< Old buckets that are to be freed;
                                                NULL: there are none */
     ucs_rcache_pred_buckets_key_t key;

@@ -268,7 +268,7 @@ protected:
     double fill(std::vector<elem_t> &elems, uint64_t stride,
                 size_t array_length = SIZE_MAX, uint64_t array_stride = 0)
     {
-        init(12);
+        init(m_bits);
         for (size_t i = 0; i < elems.size(); ++i) {
             elems[i].key = 0x7f0000000040 + ((i % array_length) * stride) +
                            ((i / array_length) * array_stride);
@@ -279,6 +279,8 @@ protected:
         }
         return steps(elems);
     }
+
+    unsigned m_bits = 12;
 };
 
 TEST_F(test_ordered_buckets, found_while_they_move)
@@ -367,6 +369,37 @@ TEST_F(test_ordered_buckets, come_and_go)
     }
     EXPECT_EQ(4096u, capacity());
     EXPECT_LT(m_buckets.met, 1024u);
+}
+
+/* Nor does it if some of them have the same key */
+TEST_F(test_ordered_buckets, come_and_go_with_the_same_key)
+{
+    elem_t elems[] = {{{}, 0x10000}, {{}, 0x10040}, {{}, 0x10000}};
+
+    for (unsigned i = 0; i < 1000; ++i) {
+        for (elem_t &elem : elems) {
+            add(&elem);
+        }
+        EXPECT_EQ(2u, m_buckets.met);
+        for (unsigned j : {1, 2, 0}) {
+            remove(&elems[j]);
+        }
+        EXPECT_EQ(0u, m_buckets.met);
+    }
+    EXPECT_EQ(4u, capacity());
+}
+
+/* Few elements that begin in the same pages do not wait for as many more as there are
+ * buckets */
+TEST_F(test_ordered_buckets, few_with_small_strides)
+{
+    for (unsigned num : {1000, 3000, 10000, 16000}) {
+        for (uint64_t stride = 16; stride <= 1024; stride *= 2) {
+            std::vector<elem_t> elems(num);
+            m_bits = 14;
+            EXPECT_LT(fill(elems, stride), 2) << num << ", stride " << stride;
+        }
+    }
 }
 
 TEST_F(test_ordered_buckets, no_memory)
