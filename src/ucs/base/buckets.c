@@ -96,7 +96,8 @@ int ucs_rcache_pred_ordered_is_crowded(
 {
     return (buckets->old == NULL) &&
            (buckets->order.grain >= (GRAIN_MIN + GRAIN_STEP)) &&
-           (buckets->met > ucs_max(buckets->count / MET_PART, MET_FEW));
+           (buckets->met > (ucs_max(buckets->count / MET_PART, MET_FEW) +
+                            buckets->tolerated));
 }
 
 /* @return whether windows are small ones, which begin where a hash says */
@@ -143,6 +144,7 @@ ucs_rcache_pred_buckets_grow(ucs_rcache_pred_buckets_t *buckets,
     buckets->heads     = heads;
     buckets->moved     = 0;
     buckets->met       = 0;
+    buckets->tolerated = 0;
     buckets->empty     = NULL;
     ++buckets->bits;
     buckets->mask      = UCS_MASK(buckets->bits);

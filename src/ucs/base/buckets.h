@@ -73,6 +73,8 @@ typedef struct ucs_rcache_pred_buckets {
                                                another key in their bucket; those
                                                that are yet to be moved do not
                                                count */
+    unsigned                      tolerated; /**< So many do so since there was no
+                                               memory for more buckets */
     ucs_hlist_head_t              *empty; /**< Old buckets that are to be freed;
                                                NULL: there are none */
     ucs_rcache_pred_buckets_key_t key;
@@ -137,6 +139,14 @@ void ucs_rcache_pred_ordered_remove(ucs_rcache_pred_buckets_t *buckets,
  *          move. */
 int ucs_rcache_pred_ordered_is_crowded(
         const ucs_rcache_pred_buckets_t *buckets);
+
+/** There is no memory for that. Ordered buckets are crowded again when as many more
+ *  elements meet others. */
+static inline void
+ucs_rcache_pred_ordered_put_up(ucs_rcache_pred_buckets_t *buckets)
+{
+    buckets->tolerated = buckets->met;
+}
 
 /** @return the scattered bucket with the elements of this key, among others. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *

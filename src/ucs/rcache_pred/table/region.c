@@ -130,6 +130,7 @@ void ucs_rcache_pred_room_ask(const ucs_rcache_pred_table_t *table,
     room->large_chunk   = (table->count >= LARGE_CHUNK_FROM);
     room->wants_buckets = !ucs_rcache_pred_table_has_buckets(table);
     room->capacity      = ucs_rcache_pred_buckets_capacity(&table->by_start);
+    room->crowded       = (table->count < room->capacity);
 }
 
 /* @return a chunk of memory for regions, or NULL */
@@ -157,28 +158,41 @@ static ucs_rcache_pred_chunk_t *alloc_chunk(int is_large)
     return chunk;
 }
 
+/* @return 0 if there is no memory: then the room has no buckets */
+static int alloc_buckets(ucs_rcache_pred_room_t *room)
+{
+    room->by_start = ucs_rcache_pred_buckets_alloc(room->capacity);
+    room->by_memh  = ucs_rcache_pred_buckets_alloc(room->capacity);
+    if ((room->by_start != NULL) && (room->by_memh != NULL)) {
+        return 1;
+    }
+
+    free(room->by_start);
+    free(room->by_memh);
+    room->by_start = NULL;
+    room->by_memh  = NULL;
+    return 0;
+}
+
 ucs_status_t ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room)
 {
     if (room->wants_chunk) {
         room->chunk = alloc_chunk(room->large_chunk);
+        if ((room->chunk == NULL) && room->large_chunk) {
+            /* A process whose memory is limited may still have a few pages */
+            room->chunk = alloc_chunk(0);
+        }
         if (room->chunk == NULL) {
-            goto err;
+            return UCS_ERR_NO_MEMORY;
         }
     }
 
-    if (room->wants_buckets) {
-        room->by_start = ucs_rcache_pred_buckets_alloc(room->capacity);
-        room->by_memh  = ucs_rcache_pred_buckets_alloc(room->capacity);
-        if ((room->by_start == NULL) || (room->by_memh == NULL)) {
-            goto err;
-        }
+    if (room->wants_buckets && !alloc_buckets(room) && !room->crowded) {
+        free(room->chunk);
+        return UCS_ERR_NO_MEMORY;
     }
 
     return UCS_OK;
-
-err:
-    ucs_rcache_pred_room_release(room);
-    return UCS_ERR_NO_MEMORY;
 }
 
 static void give_chunk(ucs_rcache_pred_table_t *table,
@@ -206,6 +220,9 @@ void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,
         room->chunk = NULL;
     }
 
+    if (room->wants_buckets && (room->by_start == NULL)) {
+        ucs_rcache_pred_ordered_put_up(&table->by_start);
+    }
     room->by_start = ucs_rcache_pred_buckets_grow(&table->by_start,
                                                   room->by_start,
                                                   room->capacity);

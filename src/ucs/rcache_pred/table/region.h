@@ -348,6 +348,9 @@ typedef struct ucs_rcache_pred_room {
     int                          wants_chunk;
     int                          large_chunk; /**< One of a huge page */
     int                          wants_buckets;
+    int                          crowded; /**< The table can do without these
+                                               buckets: too many regions meet
+                                               others in those that it has */
     unsigned                     capacity;  /**< How many buckets the table had
                                                  when it was asked */
     struct ucs_rcache_pred_chunk *chunk;    /**< Memory of regions */

@@ -403,22 +403,53 @@ TEST_F(test_region, no_memory_for_room)
     unsigned max_wanted = 0;
     ucs_rcache_pred_room_t room;
 
-    /* Now and then a chunk of regions is wanted, later on a large one, and when the
-     * table is full two arrays of buckets are */
+    /* Now and then a chunk of regions is wanted, later on a large one, instead of which
+     * a small one will do, and when the table is full two arrays of buckets are */
     while (m_table.count <= full) {
         ucs_rcache_pred_room_ask(&m_table, &room);
         unsigned wanted = !!room.wants_chunk + 2 * !!room.wants_buckets;
         for (unsigned nth = 1; nth <= wanted; ++nth) {
             ucs_rcache_pred_room_ask(&m_table, &room);
+            bool has_choice = (nth == 1) && room.wants_chunk && room.large_chunk;
             test_alloc_fail_nth(nth);
-            EXPECT_EQ(UCS_ERR_NO_MEMORY, ucs_rcache_pred_room_alloc(&room));
+            EXPECT_EQ(has_choice ? UCS_OK : UCS_ERR_NO_MEMORY,
+                      ucs_rcache_pred_room_alloc(&room));
             EXPECT_TRUE(test_alloc_failed());
+            if (has_choice) {
+                ucs_rcache_pred_room_release(&room);
+            }
         }
         test_alloc_fail_nth(0);
         max_wanted = std::max(max_wanted, wanted);
         make(0x1000, 1);
     }
     EXPECT_LE(2u, max_wanted);
+}
+
+/* That too many regions meet others is no reason to have no more of them */
+TEST_F(test_region, no_memory_for_buckets_that_are_crowded)
+{
+    ucs_rcache_pred_room_t room;
+    unsigned times = 0;
+
+    for (unsigned i = 0; i < 4096; ++i) {
+        while (!ucs_rcache_pred_table_has_room(&m_table)) {
+            ucs_rcache_pred_room_ask(&m_table, &room);
+            if (room.wants_buckets) {
+                EXPECT_TRUE(room.crowded);
+                test_alloc_fail_nth(!!room.wants_chunk + 1 + times++ % 2);
+            }
+            EXPECT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room));
+            test_alloc_fail_nth(0);
+            ucs_rcache_pred_room_give(&m_table, &room);
+            ucs_rcache_pred_room_release(&room);
+        }
+        make(0x1000 + i * 8, 8);
+    }
+    EXPECT_EQ(1u << UCS_RCACHE_PRED_TABLE_BITS,
+              ucs_rcache_pred_buckets_capacity(&m_table.by_start));
+    EXPECT_GT(times, 1u);
+    EXPECT_LT(times, 64u);
 }
 
 /* Regions of small and of large chunks are apart, and each is used once before any
