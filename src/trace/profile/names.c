@@ -6,30 +6,12 @@
 
 #include "name.h"
 #include "names.h"
-
-#include <ucs/base/hash.h>
-#include <ucs/datastruct/khash.h>
+#include "place.h"
 
 #include <stdlib.h>
 
 
-/* What tells places of one process apart */
-typedef struct {
-    uint64_t caller;
-    uint64_t stack;
-} place_t;
-
-static inline khint_t place_hash(place_t place)
-{
-    return ucs_rcache_pred_hash_pair(place.caller, place.stack);
-}
-
-static inline int place_is_equal(place_t a, place_t b)
-{
-    return (a.caller == b.caller) && (a.stack == b.stack);
-}
-
-KHASH_INIT(names, place_t, uint64_t, 1, place_hash, place_is_equal)
+UCS_RCACHE_PROFILE_PLACES(names, uint64_t)
 
 struct ucs_rcache_profile_names {
     const ucs_rcache_trace_t *trace;
@@ -60,7 +42,7 @@ ucs_rcache_profile_names_find(ucs_rcache_profile_names_t *names,
                               const ucs_rcache_pred_context_t *context,
                               uint64_t *name_p)
 {
-    place_t place = {context->caller, context->stack};
+    ucs_rcache_profile_place_t place = {context->caller, context->stack};
     const ucs_rcache_trace_site_t *site;
     khiter_t iter;
     int result;

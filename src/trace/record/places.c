@@ -9,9 +9,7 @@
 #include "sites.h"
 
 #include <trace/profile/name.h>
-#include <ucs/base/hash.h>
-
-#include <ucs/datastruct/khash.h>
+#include <trace/profile/place.h>
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,22 +18,7 @@
 #define MAX_PLACES 4096
 
 
-typedef struct {
-    uint64_t caller;
-    uint64_t stack;
-} place_t;
-
-static inline khint_t place_hash(place_t place)
-{
-    return ucs_rcache_pred_hash_pair(place.caller, place.stack);
-}
-
-static inline int place_is_equal(place_t a, place_t b)
-{
-    return (a.caller == b.caller) && (a.stack == b.stack);
-}
-
-KHASH_INIT(names, place_t, uint64_t, 1, place_hash, place_is_equal)
+UCS_RCACHE_PROFILE_PLACES(names, uint64_t)
 
 struct ucs_rcache_record_places {
     ucs_rcache_record_sites_t   *sites;   /* Constant */
@@ -129,7 +112,7 @@ static uint64_t name_of(ucs_rcache_record_places_t *places,
 static void name_place(ucs_rcache_record_places_t *places,
                        const ucs_rcache_trace_site_t *site)
 {
-    place_t place = {site->caller, site->stack};
+    ucs_rcache_profile_place_t place = {site->caller, site->stack};
     uint64_t name = name_of(places, site);
     khiter_t iter;
     int result;
@@ -164,7 +147,7 @@ uint64_t
 ucs_rcache_record_places_name(ucs_rcache_record_places_t *places,
                               const ucs_rcache_pred_context_t *context)
 {
-    place_t place = {context->caller, context->stack};
+    ucs_rcache_profile_place_t place = {context->caller, context->stack};
     uint64_t name = 0;
     khiter_t iter;
 
