@@ -92,7 +92,7 @@ start(access_t *access, ucp_ep_h ep, uint64_t address, size_t length,
 static void keep(access_t *access)
 {
     if (ucp_win_pieces_keep(access->way, &access->pieces)) {
-        ucp_win_way_flush_if_due(access->way);
+        (void)ucp_win_way_flush_if_due(access->way);
     }
 }
 

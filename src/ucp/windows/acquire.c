@@ -110,7 +110,7 @@ static void wait_outside(ucp_fh_t *fh, ucp_win_piece_t *piece)
     ucp_win_way_t *way = piece->way;
 
     while (!has_ended(fh, piece)) {
-        ucp_win_way_flush_if_due(way);
+        (void)ucp_win_way_flush_if_due(way);
         if ((ucp_worker_progress(way->worker) == 0) &&
             !ucp_fh_drive_help(fh)) {
             ucp_win_ways_help();

@@ -40,7 +40,7 @@ static void flushed(void *request, ucs_status_t status, void *user_data)
     finish_flush(user_data);
 }
 
-void ucp_win_way_flush_if_due(ucp_win_way_t *way)
+int ucp_win_way_flush_if_due(ucp_win_way_t *way)
 {
     ucp_fh_t *fh              = ucp_win_fh();
     ucp_request_param_t param = {
@@ -60,7 +60,7 @@ void ucp_win_way_flush_if_due(ucp_win_way_t *way)
     ucp_fh_unlock(fh);
 
     if (!begins) {
-        return;
+        return 0;
     }
 
     request = ucp_ep_flush_nbx(way->ep, &param);
@@ -68,9 +68,13 @@ void ucp_win_way_flush_if_due(ucp_win_way_t *way)
         ucp_fh_lock(fh);
         ucp_win_pieces_undo_flush(fh, way);
         ucp_fh_unlock(fh);
-    } else if (!UCS_PTR_IS_PTR(request)) {
+        return 0;
+    }
+
+    if (!UCS_PTR_IS_PTR(request)) {
         finish_flush(way);
     }
+    return 1;
 }
 
 /* @return a way of a worker whose flush is due, or NULL */
@@ -87,7 +91,8 @@ static ucp_win_way_t *find_due(ucp_fh_t *fh, ucp_worker_h worker)
     return NULL;
 }
 
-/* Flush all ways of a worker for which that is due */
+/* Flush all ways of a worker for which that is due. If UCP has no memory for a flush,
+ * the next call tries again */
 static void flush_due(ucp_fh_t *fh, ucp_worker_h worker)
 {
     ucp_win_way_t *way;
@@ -96,10 +101,7 @@ static void flush_due(ucp_fh_t *fh, ucp_worker_h worker)
         ucp_fh_lock(fh);
         way = find_due(fh, worker);
         ucp_fh_unlock(fh);
-        if (way != NULL) {
-            ucp_win_way_flush_if_due(way);
-        }
-    } while (way != NULL);
+    } while ((way != NULL) && ucp_win_way_flush_if_due(way));
 }
 
 static int is_time_to_look(void)
@@ -194,15 +196,8 @@ int ucp_win_peer_is_scarce(uint32_t peer)
 {
     return ucs_unlikely(atomic_load_explicit(&ucp_win.is_threaded,
                                              memory_order_relaxed)) &&
-           ucp_win_pieces_are_scarce(ucp_win_fh(), peer) && !ucp_win.env->is_in_progress();
-}
-
-void ucp_win_way_complete(ucp_win_way_t *way)
-{
-    if (ucp_win_pieces_exist(way->worker, way->ep)) {
-        (void)flush(way);
-    }
-    wait_for_flush(ucp_win_fh(), way);
+           ucp_win_pieces_are_scarce(ucp_win_fh(), peer) &&
+           !ucp_win.env->is_in_progress();
 }
 
 ucs_status_t ucp_win_way_flush(ucp_win_way_t *way)
@@ -238,7 +233,9 @@ void ucp_win_ways_complete(void)
 
     for (; (worker = ucp_win_worker_own(i)) != NULL; ++i) {
         while ((way = find_dirty(ucp_win_fh(), worker)) != NULL) {
-            ucp_win_way_complete(way);
+            if (ucp_win_way_flush(way) == UCS_ERR_NO_MEMORY) {
+                progress(way); /* What ends gives UCP some */
+            }
         }
     }
 }

@@ -16,17 +16,15 @@
  * thread waits. */
 
 /** Begin to flush a way if that is due: firehoses are waited for, a peer wants
- *  some back, or many are not flushed. By a thread that may use its worker. */
-void ucp_win_way_flush_if_due(ucp_win_way_t *way);
+ *  some back, or many are not flushed. By a thread that may use its worker.
+ *
+ *  @return whether a flush has begun: 0 as well if UCP has no memory for one. */
+int ucp_win_way_flush_if_due(ucp_win_way_t *way);
 
 /** Flush what is due on all workers that this thread has made for itself alone,
  *  and progress these. To be called while it waits for firehoses: it may have
  *  used them on another one, or a peer may wait for what UCX emulates on it. */
 void ucp_win_ways_help(void);
-
-/** Complete all that was begun on a way, and wait for a flush of the library that has
- *  it in its hands. Not in a callback. */
-void ucp_win_way_complete(ucp_win_way_t *way);
 
 /** Complete all that was begun on the workers that this thread has made for
  *  itself alone. */
