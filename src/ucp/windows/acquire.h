@@ -22,8 +22,8 @@ typedef struct ucp_win_part {
 
 /**
  * Get firehoses on memory of a peer, on as much of it as one piece may have: held
- * ones, if there are any. Waits for them; meanwhile the worker is progressed, unless this thread is in
- * one of its callbacks.
+ * ones, if there are any. Waits for them; meanwhile the worker is progressed, unless
+ * this thread is in one of its callbacks.
  *
  * @param [in] is_read  As ucp_win_piece_take().
  * @return UCS_ERR_INVALID_ADDR if it is not exposed any more;

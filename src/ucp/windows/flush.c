@@ -256,8 +256,8 @@ static void destroy_rkeys(ucp_fh_t *fh, ucp_win_way_t *way)
     ucp_win_way_empty_trash(way);
 }
 
-/* What was begun through keys of a way is complete before these are destroyed, what was
- * read included, of which no list knows */
+/* The keys of a way are destroyed next: complete all operations that use one. Gets are
+ * in no list, so the way is flushed whenever it has keys */
 static void complete(ucp_fh_t *fh, ucp_win_way_t *way)
 {
     int has_keys;

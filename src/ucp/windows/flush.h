@@ -49,9 +49,9 @@ void ucp_win_way_close(ucp_ep_h ep);
 void ucp_win_way_close_worker(ucp_worker_h worker);
 
 /** A worker was progressed: now and then, do what is due for its ways. If there was
- *  nothing to do some times in a row, its thread polls, maybe for a process that waits for this very
- *  one, and on the processor that Firehose's thread would need: so it answers
- *  peers meanwhile. */
+ *  nothing to do some times in a row, its thread polls, maybe for a process that
+ *  waits for this very one, and on the processor that Firehose's thread would need:
+ *  so it answers peers meanwhile. */
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
 
 #endif

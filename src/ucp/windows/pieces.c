@@ -385,7 +385,8 @@ void ucp_win_pieces_end(ucs_list_link_t *pieces)
     is_unsettled = ucp_fh_is_unsettled(fh);
     ucp_fh_unlock(fh);
 
-    /* Not here, which may be in a callback of UCP */
+    /* What follows from it calls UCP, and this may be a callback of UCP: the library's
+     * thread does it */
     if (is_unsettled) {
         ucp_fh_wake(fh);
     }

@@ -105,7 +105,8 @@ void ucp_win_pieces_close(ucp_fh_t *fh, ucp_win_way_t *way);
 int ucp_win_pieces_are_scarce(ucp_fh_t *fh, uint32_t peer);
 
 
-/* For flushes of the library; under ucp_fh::lock */
+/* What a flush that the library begins by itself does with pieces. The caller has
+ * ucp_fh::lock */
 
 /** @return whether the pieces of a way that are not flushed should be. */
 int ucp_win_pieces_are_due(const ucp_win_way_t *way);

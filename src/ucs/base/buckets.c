@@ -159,7 +159,8 @@ static int differ(const ucs_rcache_pred_buckets_t *buckets,
            buckets->key(ucs_container_of(next, ucs_hlist_link_t, list));
 }
 
-/* Whether what is in this bucket counts: not as long as it is yet to be moved */
+/* @return whether elements of this bucket that meet others are counted: those of the
+ * old buckets are when they move */
 static int is_counted(const ucs_rcache_pred_buckets_t *buckets,
                       const ucs_hlist_head_t *head)
 {
