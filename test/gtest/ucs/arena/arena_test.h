@@ -189,6 +189,10 @@ protected:
      * it wants to be called next */
     uint64_t tend();
 
+    /* The same while another thread may ask for work, which makes arena_due()
+     * earlier than what the helper was told */
+    uint64_t tend_beside_thread();
+
     ucs_arena_stats_t stats();
 
     /* Pages of each state, in a string such as "live 3 clean 61". From the

@@ -255,7 +255,7 @@ TEST_F(test_arena_spoil, while_it_is_protected) {
     free_page(0, 10);
     m_now += LAZY;
     spoil_during("protect", 5, 10);
-    tend();
+    tend_beside_thread();
     join(5, 10);
     tend();
     EXPECT_EQ("live 15 clean 64", states());
@@ -273,7 +273,7 @@ TEST_F(test_arena_spoil, while_it_is_given_back) {
         tend();
         m_now += IDLE;
         spoil_during(name, SLAB + 7, 3);
-        tend();
+        tend_beside_thread();
         join(SLAB + 7, 3);
         tend();
         EXPECT_TRUE(m_memory.at(SLAB + 7).is_taken) << name;
