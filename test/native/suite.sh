@@ -1225,6 +1225,12 @@ window_tests()
         through_firehose 98304 managed 1 $rig -- env OMPI_COMM_WORLD_SIZE=1 \
         OMPI_COMM_WORLD_RANK=0 UCX_TLS=cma,tcp LD_PRELOAD="$preload" \
         "$apps/windowholds"
+    for mode in 0 1; do
+        run "windows, endpoints that are closed, one-sided $mode" \
+            with FIREHOSE_M=128K with FIREHOSE_MAXVICTIM=32K \
+            through_firehose 163840 managed 1 $rig -- env NATIVE_ONE_SIDED=$mode \
+            UCX_TLS=cma,tcp LD_PRELOAD="$preload" "$apps/windowclose" --force
+    done
     for mode in 0 1 2; do
         run "windows, threads that wait for each other, mode $mode" \
             with FIREHOSE_M=512K through_firehose 67633152 managed 1 $rig -- \

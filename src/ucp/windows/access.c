@@ -49,6 +49,17 @@ get_length(const ucp_request_param_t *param, size_t count)
     return length;
 }
 
+static void complain_of_end(void)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&is_told)) {
+        ucs_error("windows: an operation of one UCP context on a window, while "
+                  "the context of the windows here has ended; "
+                  "UCX_RCACHE_PRED_WINDOWS=pin does without");
+    }
+}
+
 static ucs_status_t
 start(access_t *access, ucp_ep_h ep, uint64_t address, size_t length,
       ucp_rkey_h rkey)
@@ -61,8 +72,8 @@ start(access_t *access, ucp_ep_h ep, uint64_t address, size_t length,
     }
 
     if (ucs_unlikely(ucp_win_fh() == NULL)) {
-        return UCS_ERR_UNREACHABLE; /* The context of the windows here is
-                                       gone */
+        complain_of_end();
+        return UCS_ERR_UNREACHABLE;
     }
 
     if (ucs_unlikely(length == SIZE_MAX)) {

@@ -59,7 +59,7 @@ static void abandoned_ended(ucp_fh_comp_t *self)
     if (self->status == UCS_OK) {
         ucp_fh_remote_release(piece->request.peer->table, &piece->request);
     }
-    free(piece);
+    ucp_win_piece_free(piece);
 }
 
 static int has_ended(ucp_fh_t *fh, ucp_win_piece_t *piece)
@@ -173,7 +173,7 @@ try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer,
     }
 
     if (status != UCS_OK) {
-        free(piece);
+        ucp_win_piece_free(piece);
         return status;
     }
 
@@ -216,23 +216,17 @@ static void complain_of_room(uint32_t peer, size_t length, ucs_status_t status)
               PATIENCE_ROOM, ucs_status_string(status));
 }
 
-ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
-                             uint64_t address, size_t length, int is_read,
-                             ucp_win_piece_t **piece_p)
+/* Ask for firehoses until there are some, or an error. @param length  Of the access */
+static ucs_status_t
+acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer, const ucp_fh_run_t *run,
+        size_t length, ucp_win_piece_t **piece_p)
 {
-    ucp_fh_t *fh     = ucp_win_fh();
-    ucp_fh_run_t run = get_run(fh, peer, address, length);
-    time_t end       = 0;
+    time_t end = 0;
     ucs_status_t status;
     int is_answer;
 
-    *piece_p = ucp_win_piece_take(fh, way, &run, is_read);
-    if (*piece_p != NULL) {
-        return UCS_OK;
-    }
-
     for (;;) {
-        status = try_acquire(fh, way, peer, &run, piece_p, &is_answer);
+        status = try_acquire(fh, way, peer, run, piece_p, &is_answer);
         if (!is_answer || ((status != UCS_ERR_EXCEEDS_LIMIT) &&
                            (status != UCS_ERR_NO_MEMORY))) {
             return status;
@@ -246,6 +240,45 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
         }
         (void)ucp_worker_progress(way->worker);
     }
+}
+
+/* A callback of UCP has closed the endpoint meanwhile: leave firehoses to others */
+static int is_closed(ucp_fh_t *fh, ucp_win_piece_t *piece)
+{
+    ucs_list_link_t pieces;
+    int ret;
+
+    ucp_fh_lock(fh);
+    ret = piece->way->is_closing;
+    ucp_fh_unlock(fh);
+    if (ret) {
+        ucs_list_head_init(&pieces);
+        ucs_list_add_tail(&pieces, &piece->link);
+        ucp_win_pieces_end(&pieces);
+    }
+    return ret;
+}
+
+ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
+                             uint64_t address, size_t length, int is_read,
+                             ucp_win_piece_t **piece_p)
+{
+    ucp_fh_t *fh     = ucp_win_fh();
+    ucp_fh_run_t run = get_run(fh, peer, address, length);
+    ucs_status_t status;
+
+    *piece_p = ucp_win_piece_take(fh, way, &run, is_read);
+    if (*piece_p != NULL) {
+        return UCS_OK;
+    }
+
+    ucp_win_way_ref(way);
+    status = acquire(fh, way, peer, &run, length, piece_p);
+    if ((status == UCS_OK) && is_closed(fh, *piece_p)) {
+        status = UCS_ERR_CANCELED;
+    }
+    ucp_win_way_put(way);
+    return status;
 }
 
 /* Unpack a key for a way, merged with that of domains which need no pinned

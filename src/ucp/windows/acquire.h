@@ -28,6 +28,7 @@ typedef struct ucp_win_part {
  * @param [in] is_read  As ucp_win_piece_take().
  * @return UCS_ERR_INVALID_ADDR if it is not exposed any more;
  *         UCS_ERR_NO_RESOURCE if a callback waits in vain;
+ *         UCS_ERR_CANCELED if a callback has closed the endpoint meanwhile;
  *         UCS_ERR_EXCEEDS_LIMIT if the peer has no room for a minute;
  *         UCS_ERR_NO_MEMORY; or why the peer is gone.
  */

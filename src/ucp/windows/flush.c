@@ -10,10 +10,16 @@
 #include <ucp/firehose/core/drive.h>
 #include <ucp/firehose/wire/key.h>
 
+#include <ucs/debug/log_def.h>
+
 /* A worker's ways are looked at with one of so many of its progress calls, by chance:
  * if these were counted, a thread that progresses two workers in turn would look at
  * the same one each time */
 #define LOOK_EVERY 16
+
+/* How often a flush is tried that UCP has no memory for, before a worker is destroyed:
+ * what ends meanwhile gives it some */
+#define MAX_TRIES 1000
 
 /* A thread polls when so many of its progress calls in a row had nothing to do: fewer
  * are part of most flushes, and helping costs half a microsecond */
@@ -28,10 +34,11 @@ static void finish_flush(ucp_win_way_t *way)
     ucs_list_link_t pieces;
 
     ucs_list_head_init(&pieces);
-    ucp_fh_lock(fh);
+    ucp_win_lock(fh);
     ucp_win_pieces_end_flush(way, &pieces);
-    ucp_fh_unlock(fh);
+    ucp_win_unlock(fh);
     ucp_win_pieces_end(&pieces);
+    ucp_win_way_put(way);
 }
 
 static void flushed(void *request, ucs_status_t status, void *user_data)
@@ -40,7 +47,10 @@ static void flushed(void *request, ucs_status_t status, void *user_data)
     finish_flush(user_data);
 }
 
-int ucp_win_way_flush_if_due(ucp_win_way_t *way)
+/* Call UCP for a flush that the pieces of a way know of, which has a reference.
+ * @param ep  NULL: the endpoint may be gone, and all of the worker is flushed. @return 0:
+ *            UCP has no memory for it */
+static int post_flush(ucp_win_way_t *way, ucp_ep_h ep)
 {
     ucp_fh_t *fh              = ucp_win_fh();
     ucp_request_param_t param = {
@@ -50,24 +60,14 @@ int ucp_win_way_flush_if_due(ucp_win_way_t *way)
         .user_data    = way
     };
     ucs_status_ptr_t request;
-    int begins;
 
-    ucp_fh_lock(fh);
-    begins = ucp_win_pieces_are_due(way);
-    if (begins) {
-        ucp_win_pieces_begin_flush(way);
-    }
-    ucp_fh_unlock(fh);
-
-    if (!begins) {
-        return 0;
-    }
-
-    request = ucp_ep_flush_nbx(way->ep, &param);
+    request = (ep != NULL) ? ucp_ep_flush_nbx(ep, &param) :
+                             ucp_worker_flush_nbx(way->worker, &param);
     if (ucp_win_flush_is_refused(request)) {
-        ucp_fh_lock(fh);
+        ucp_win_lock(fh);
         ucp_win_pieces_undo_flush(fh, way);
-        ucp_fh_unlock(fh);
+        ucp_win_unlock(fh);
+        ucp_win_way_put(way);
         return 0;
     }
 
@@ -77,31 +77,109 @@ int ucp_win_way_flush_if_due(ucp_win_way_t *way)
     return 1;
 }
 
-/* @return a way of a worker whose flush is due, or NULL */
-static ucp_win_way_t *find_due(ucp_fh_t *fh, ucp_worker_h worker)
+/* Where several threads use the worker, another one may close the endpoint
+ * meanwhile */
+int ucp_win_way_flush_if_due(ucp_win_way_t *way)
 {
+    ucp_fh_t *fh = ucp_win_fh();
+    int begins;
+
+    ucp_fh_lock(fh);
+    begins = ucp_win_pieces_are_due(way);
+    if (begins) {
+        ucp_win_pieces_begin_flush(way);
+        ucp_win_way_ref(way);
+    }
+    ucp_fh_unlock(fh);
+    return begins && post_flush(way, way->is_multi ? NULL : way->ep);
+}
+
+/* @return a way of a worker whose flush is due, with one more reference, or NULL */
+static ucp_win_way_t *get_due(ucp_fh_t *fh, ucp_worker_h worker)
+{
+    ucp_win_way_t *found = NULL;
     ucp_win_way_t *way;
 
+    ucp_fh_lock(fh);
     ucs_list_for_each(way, &ucp_win.dirty, dirty) {
         if ((way->worker == worker) && ucp_win_pieces_are_due(way)) {
-            return way;
+            ucp_win_way_ref(way);
+            found = way;
+            break;
         }
     }
-
-    return NULL;
+    ucp_fh_unlock(fh);
+    return found;
 }
 
 /* Flush all ways of a worker for which that is due. If UCP has no memory for a flush,
  * the next call tries again */
 static void flush_due(ucp_fh_t *fh, ucp_worker_h worker)
 {
+    int has_begun = 1;
     ucp_win_way_t *way;
 
-    do {
-        ucp_fh_lock(fh);
-        way = find_due(fh, worker);
-        ucp_fh_unlock(fh);
-    } while ((way != NULL) && ucp_win_way_flush_if_due(way));
+    while (has_begun && ((way = get_due(fh, worker)) != NULL)) {
+        has_begun = ucp_win_way_flush_if_due(way);
+        ucp_win_way_put(way);
+    }
+}
+
+/* Begin the flush after which nothing uses what was begun on a way that is closing. If
+ * UCP has no memory for it, it has to be tried again */
+static int begin_last_flush(ucp_win_way_t *way, ucp_ep_h ep)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    int has_begun;
+
+    ucp_win_lock(fh);
+    ucp_win_pieces_begin_flush(way);
+    way->needs_flush = 0;
+    ucp_win_unlock(fh);
+
+    ucp_win_way_ref(way);
+    has_begun = post_flush(way, ep);
+    if (!has_begun) {
+        ucp_win_lock(fh);
+        way->needs_flush = 1;
+        ucp_win_unlock(fh);
+    }
+    return has_begun;
+}
+
+/* Do what is due for ways of a worker that are closed. By a thread that may use it, and
+ * not in a callback. @return whether UCP had memory for that */
+static int end_complete(ucp_worker_h worker)
+{
+    int has_begun = 1;
+    ucs_list_link_t ways;
+    ucp_win_way_t *way;
+
+    while (has_begun && ((way = ucp_win_way_get_refused(worker)) != NULL)) {
+        has_begun = begin_last_flush(way, NULL);
+        ucp_win_way_put(way);
+    }
+
+    ucs_list_head_init(&ways);
+    ucp_win_way_take_complete(worker, &ways);
+    while (!ucs_list_is_empty(&ways)) {
+        ucp_win_way_end(ucs_list_extract_head(&ways, ucp_win_way_t, link));
+    }
+    return has_begun;
+}
+
+/* Now and then. Firehose progresses its own worker under locks */
+static void look(ucp_fh_t *fh, ucp_worker_h worker)
+{
+    if ((fh != NULL) &&
+        (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) > 0)) {
+        flush_due(fh, worker);
+    }
+    if ((atomic_load_explicit(&ucp_win.num_closing, memory_order_relaxed) > 0) &&
+        !ucp_win.env->is_in_progress() &&
+        (ucp_win_map_find(&ucp_win.contexts, worker) != NULL)) {
+        (void)end_complete(worker);
+    }
 }
 
 static int is_time_to_look(void)
@@ -117,27 +195,26 @@ void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
     static __thread unsigned num_idle;
     ucp_fh_t *fh = ucp_win_fh();
 
-    if (fh == NULL) {
-        return;
-    }
-
     num_idle = is_idle ? num_idle + 1 : 0;
-    if ((num_idle >= POLLS_AFTER) && ucp_win_worker_is_served(worker)) {
+    if ((num_idle >= POLLS_AFTER) && (fh != NULL) &&
+        ucp_win_worker_is_served(worker)) {
         (void)ucp_fh_drive_help(fh);
     }
-    if (is_time_to_look() &&
-        (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) > 0)) {
-        flush_due(fh, worker);
+    if (is_time_to_look()) {
+        look(fh, worker);
     }
 }
 
 void ucp_win_ways_help(void)
 {
-    unsigned i = 0;
+    ucp_fh_t *fh = ucp_win_fh();
+    unsigned i   = 0;
     ucp_worker_h worker;
 
     for (; (worker = ucp_win_worker_own(i)) != NULL; ++i) {
-        flush_due(ucp_win_fh(), worker);
+        if (fh != NULL) {
+            flush_due(fh, worker);
+        }
         (void)ucp_worker_progress(worker);
     }
 }
@@ -145,9 +222,9 @@ void ucp_win_ways_help(void)
 
 /* While this thread waits for a way, a peer may wait for another worker of
  * it */
-static void progress(const ucp_win_way_t *way)
+static void progress(ucp_worker_h worker)
 {
-    if (ucp_worker_progress(way->worker) == 0) {
+    if (ucp_worker_progress(worker) == 0) {
         ucp_win_ways_help();
     }
 }
@@ -167,7 +244,7 @@ static ucs_status_t flush(ucp_win_way_t *way)
     if (UCS_PTR_IS_PTR(request)) {
         while ((status = ucp_request_check_status(request)) ==
                UCS_INPROGRESS) {
-            progress(way);
+            progress(way->worker);
         }
         ucp_request_free(request);
     } else if (ucp_win_flush_is_refused(request)) {
@@ -184,10 +261,10 @@ static void wait_for_flush(ucp_fh_t *fh, ucp_win_way_t *way)
 
     do {
         ucp_fh_lock(fh);
-        is_flushing = way->is_flushing;
+        is_flushing = (way->num_flushes > 0);
         ucp_fh_unlock(fh);
         if (is_flushing) {
-            progress(way);
+            progress(way->worker);
         }
     } while (is_flushing);
 }
@@ -200,11 +277,15 @@ int ucp_win_peer_is_scarce(uint32_t peer)
            !ucp_win.env->is_in_progress();
 }
 
+/* A callback may close the endpoint meanwhile */
 ucs_status_t ucp_win_way_flush(ucp_win_way_t *way)
 {
-    ucs_status_t status = flush(way);
+    ucs_status_t status;
 
+    ucp_win_way_ref(way);
+    status = flush(way);
     wait_for_flush(ucp_win_fh(), way);
+    ucp_win_way_put(way);
     return status;
 }
 
@@ -216,13 +297,45 @@ static ucp_win_way_t *find_dirty(ucp_fh_t *fh, ucp_worker_h worker)
 
     ucp_fh_lock(fh);
     ucs_list_for_each(way, &ucp_win.dirty, dirty) {
-        if (way->worker == worker) {
+        if ((way->worker == worker) && !way->is_closing) {
             found = way;
             break;
         }
     }
     ucp_fh_unlock(fh);
     return found;
+}
+
+/* UCP has no memory for the last flushes of ways: take them for complete */
+static void give_up_flushes(ucp_worker_h worker)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    ucp_win_way_t *way;
+
+    while ((way = ucp_win_way_get_refused(worker)) != NULL) {
+        ucp_win_lock(fh);
+        way->needs_flush = 0;
+        ucp_win_pieces_begin_flush(way);
+        ucp_win_unlock(fh);
+        finish_flush(way); /* Puts the reference */
+    }
+}
+
+/* Wait for the last flushes of a worker's ways */
+static void wait_for_closing(ucp_worker_h worker)
+{
+    unsigned tries = MAX_TRIES;
+
+    for (;;) {
+        if (!end_complete(worker) && (--tries == 0)) {
+            give_up_flushes(worker);
+            tries = MAX_TRIES;
+        }
+        if (!ucp_win_way_are_closing(worker)) {
+            return;
+        }
+        progress(worker);
+    }
 }
 
 void ucp_win_ways_complete(void)
@@ -234,87 +347,85 @@ void ucp_win_ways_complete(void)
     for (; (worker = ucp_win_worker_own(i)) != NULL; ++i) {
         while ((way = find_dirty(ucp_win_fh(), worker)) != NULL) {
             if (ucp_win_way_flush(way) == UCS_ERR_NO_MEMORY) {
-                progress(way); /* What ends gives UCP some */
+                progress(worker); /* What ends gives UCP some */
             }
+        }
+        if (!ucp_win.env->is_in_progress()) {
+            wait_for_closing(worker);
         }
     }
 }
 
-/* Destroy all keys of a way, those of firehoses that are still there as well */
-static void destroy_rkeys(ucp_fh_t *fh, ucp_win_way_t *way)
-{
-    ucp_fh_rkey_t *unpacked;
-
-    ucp_fh_lock(fh);
-    while (!ucs_list_is_empty(&way->rkeys)) {
-        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t,
-                                         owned_link);
-        ucs_list_del(&unpacked->link);
-        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
-    }
-    ucp_fh_unlock(fh);
-    ucp_win_way_empty_trash(way);
-}
-
-/* The keys of a way are destroyed next: complete all operations that use one. Gets are
- * in no list, so the way is flushed whenever it has keys */
-static void complete(ucp_fh_t *fh, ucp_win_way_t *way)
-{
-    int has_keys;
-
-    ucp_fh_lock(fh);
-    has_keys = !ucs_list_is_empty(&way->rkeys);
-    ucp_fh_unlock(fh);
-    if (has_keys) {
-        (void)ucp_win_way_flush(way);
-    }
-}
-
-static void close_way(ucp_win_way_t *way)
+/* The endpoint of a way is about to be closed. Gets are in no list, so it is flushed
+ * whenever it has keys */
+static void begin_close(ucp_win_way_t *way)
 {
     ucp_fh_t *fh = ucp_win_fh();
+    int has_keys;
 
     if (fh != NULL) {
-        complete(fh, way);
         ucp_win_pieces_close(fh, way);
-        destroy_rkeys(fh, way);
     }
 
-    ucp_win_way_end(way);
+    ucp_win_lock(fh);
+    way->is_closing = 1;
+    has_keys        = !ucs_list_is_empty(&way->rkeys) ||
+                      !ucs_list_is_empty(&way->trash);
+    ucp_win_unlock(fh);
+    if (has_keys) {
+        (void)begin_last_flush(way, way->ep);
+    }
 }
 
-void ucp_win_way_close(ucp_ep_h ep)
+void *ucp_win_way_begin_close(ucp_ep_h ep)
 {
     ucp_win_way_t *way = ucp_win_map_take(&ucp_win.ways, ep);
 
     if (way != NULL) {
-        close_way(way);
+        begin_close(way);
+    }
+    return way;
+}
+
+/* Nothing was closed. There is room for the way, which was taken out of it */
+static void reopen(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+
+    ucp_win_lock(fh);
+    way->is_closing = 0;
+    ucp_win_unlock(fh);
+    if (ucp_win_map_put(&ucp_win.ways, way->ep, way) != UCS_OK) {
+        ucs_warn("windows: no memory to note an endpoint");
     }
 }
 
-/* @return an endpoint of a worker that is not closed, or NULL */
-static ucp_ep_h find_open(ucp_worker_h worker)
+void ucp_win_way_closed(void *closing, int is_refused)
 {
-    ucp_ep_h ep = NULL;
-    ucp_win_way_t *way;
+    ucp_win_way_t *way  = closing;
+    ucp_worker_h worker = way->worker;
 
-    pthread_mutex_lock(&ucp_win.lock);
-    ucs_list_for_each(way, &ucp_win.all_ways, link) {
-        if ((way->worker == worker) && !way->is_closed) {
-            ep = way->ep;
-            break;
-        }
+    if (is_refused) {
+        reopen(way);
+        return;
     }
-    pthread_mutex_unlock(&ucp_win.lock);
-    return ep;
+
+    ucp_win_way_add_closing(way);
+    if (!ucp_win.env->is_in_progress()) {
+        (void)end_complete(worker);
+    }
 }
 
 void ucp_win_way_close_worker(ucp_worker_h worker)
 {
-    ucp_ep_h ep;
+    ucp_win_way_t *way;
 
-    while ((ep = find_open(worker)) != NULL) {
-        ucp_win_way_close(ep);
+    while ((way = ucp_win_way_open_of(worker)) != NULL) {
+        (void)ucp_win_map_take(&ucp_win.ways, way->ep);
+        begin_close(way);
+        ucp_win_way_add_closing(way);
     }
+
+    wait_for_closing(worker);
     ucp_win_worker_remove(worker);
 }

@@ -43,9 +43,19 @@ int ucp_win_peer_is_scarce(uint32_t peer);
  *  @return the status of the flush. */
 ucs_status_t ucp_win_way_flush(ucp_win_way_t *way);
 
-/** An endpoint is about to be closed, or a worker to be destroyed: what was
- *  begun is completed, and their keys to buckets are destroyed. */
-void ucp_win_way_close(ucp_ep_h ep);
+/** An endpoint is about to be closed: a flush begins, after which the firehoses and keys
+ *  of what was begun on it are not needed any more. Does not wait for it, and may be
+ *  called in a callback.
+ *
+ *  @return what ucp_win_way_closed() is to be told; NULL: nothing. */
+void *ucp_win_way_begin_close(ucp_ep_h ep);
+
+/** UCP has closed it, or refused to. Once the flush has ended, the keys are destroyed:
+ *  here, when the worker is progressed, or before it is destroyed. */
+void ucp_win_way_closed(void *closing, int is_refused);
+
+/** A worker is about to be destroyed: the same for all of its endpoints; waits until
+ *  these flushes have ended, and destroys their keys. */
 void ucp_win_way_close_worker(ucp_worker_h worker);
 
 /** A worker was progressed: now and then, do what is due for its ways. If there was

@@ -5,6 +5,7 @@
  */
 
 #include "pieces.h"
+#include "way.h"
 
 #include <ucp/firehose/core/outbox.h>
 #include <ucp/firehose/core/settle.h>
@@ -27,8 +28,15 @@ ucp_win_piece_t *ucp_win_piece_make(ucp_win_way_t *way)
 
     if (piece != NULL) {
         piece->way = way;
+        ucp_win_way_ref(way);
     }
     return piece;
+}
+
+void ucp_win_piece_free(ucp_win_piece_t *piece)
+{
+    ucp_win_way_put(piece->way);
+    free(piece);
 }
 
 
@@ -124,7 +132,7 @@ static void release(ucp_fh_t *fh, ucp_win_piece_t *piece)
         piece->way->num_noted -= get_weight(piece);
     }
     ucp_fh_remote_release(&fh->remote, &piece->request);
-    free(piece);
+    ucp_win_piece_free(piece);
 }
 
 /* Another piece has a slot of this one now. What is held and has none cannot be
@@ -288,7 +296,8 @@ int ucp_win_pieces_are_due(const ucp_win_way_t *way)
 {
     const ucp_fh_peer_t *peer;
 
-    if (way->is_flushing || (way->num_unflushed == 0)) {
+    if ((way->num_flushes > 0) || (way->num_unflushed == 0) ||
+        way->is_closing) {
         return 0;
     }
 
@@ -300,15 +309,16 @@ int ucp_win_pieces_are_due(const ucp_win_way_t *way)
 void ucp_win_pieces_begin_flush(ucp_win_way_t *way)
 {
     take_unflushed(way, &way->flushing);
-    way->is_flushing = 1;
+    ++way->num_flushes;
 }
 
 void ucp_win_pieces_end_flush(ucp_win_way_t *way, ucs_list_link_t *pieces)
 {
-    ucs_list_splice_tail(pieces, &way->flushing);
-    ucs_list_head_init(&way->flushing);
-    way->is_flushing = 0;
-    update_dirty(way);
+    if (--way->num_flushes == 0) {
+        ucs_list_splice_tail(pieces, &way->flushing);
+        ucs_list_head_init(&way->flushing);
+        update_dirty(way);
+    }
 }
 
 void ucp_win_pieces_undo_flush(ucp_fh_t *fh, ucp_win_way_t *way)
@@ -317,9 +327,8 @@ void ucp_win_pieces_undo_flush(ucp_fh_t *fh, ucp_win_way_t *way)
         keep(fh, way, ucs_list_extract_head(&way->flushing, ucp_win_piece_t,
                                             link));
     }
-    way->is_flushing = 0;
+    --way->num_flushes;
 }
-
 
 
 /* The rest without it */
@@ -369,12 +378,25 @@ out:
     return piece;
 }
 
+static void free_all(ucs_list_link_t *pieces)
+{
+    while (!ucs_list_is_empty(pieces)) {
+        ucp_win_piece_free(ucs_list_extract_head(pieces, ucp_win_piece_t,
+                                                 link));
+    }
+}
+
 void ucp_win_pieces_end(ucs_list_link_t *pieces)
 {
     ucp_fh_t *fh = ucp_win_fh();
     int is_unsettled;
 
-    if ((fh == NULL) || ucs_list_is_empty(pieces)) {
+    if (ucs_list_is_empty(pieces)) {
+        return;
+    }
+
+    if (fh == NULL) {
+        free_all(pieces);
         return;
     }
 
@@ -411,9 +433,21 @@ int ucp_win_pieces_keep(ucp_win_way_t *way, ucs_list_link_t *pieces)
     return is_due;
 }
 
+/* The endpoint of one that is closing may not be there any more, and another one may
+ * have its address: then a flush of that one covers nothing of this one */
 static int is_of(const ucp_win_way_t *way, ucp_worker_h worker, ucp_ep_h ep)
 {
-    return (ep != NULL) ? (way->ep == ep) : (way->worker == worker);
+    return !way->is_closing &&
+           ((ep != NULL) ? (way->ep == ep) : (way->worker == worker));
+}
+
+/* All that was begun through a way and is not known to be complete */
+static void take_dirty(ucp_win_way_t *way, ucs_list_link_t *pieces)
+{
+    take_unflushed(way, pieces);
+    ucs_list_splice_tail(pieces, &way->flushing);
+    ucs_list_head_init(&way->flushing);
+    update_dirty(way);
 }
 
 int ucp_win_pieces_take(ucp_worker_h worker, ucp_ep_h ep,
@@ -430,10 +464,7 @@ int ucp_win_pieces_take(ucp_worker_h worker, ucp_ep_h ep,
     ucp_fh_lock(fh);
     ucs_list_for_each_safe(way, next, &ucp_win.dirty, dirty) {
         if (is_of(way, worker, ep)) {
-            take_unflushed(way, pieces);
-            ucs_list_splice_tail(pieces, &way->flushing);
-            ucs_list_head_init(&way->flushing);
-            update_dirty(way);
+            take_dirty(way, pieces);
         }
     }
     ucp_fh_unlock(fh);
@@ -497,6 +528,27 @@ void ucp_win_pieces_close(ucp_fh_t *fh, ucp_win_way_t *way)
     free(way->slots);
     way->slots     = NULL;
     way->num_slots = 0;
+    ucp_fh_unlock(fh);
+}
+
+void ucp_win_pieces_drop(ucp_fh_t *fh)
+{
+    ucs_list_link_t pieces;
+    uint32_t i;
+
+    ucs_list_head_init(&pieces);
+    ucp_fh_lock(fh);
+    for (i = 0; i < fh->num_procs; ++i) {
+        while (release_oldest(fh, i)) {
+        }
+    }
+
+    while (!ucs_list_is_empty(&ucp_win.dirty)) {
+        take_dirty(ucs_list_head(&ucp_win.dirty, ucp_win_way_t, dirty), &pieces);
+    }
+    while (!ucs_list_is_empty(&pieces)) {
+        release(fh, ucs_list_extract_head(&pieces, ucp_win_piece_t, link));
+    }
     ucp_fh_unlock(fh);
 }
 

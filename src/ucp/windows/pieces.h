@@ -53,6 +53,9 @@ typedef struct ucp_win_piece {
 /** Make a piece that has no firehoses yet. @return NULL: there is no memory. */
 ucp_win_piece_t *ucp_win_piece_make(ucp_win_way_t *way);
 
+/** Free a piece that has none, or whose Firehose has ended. */
+void ucp_win_piece_free(ucp_win_piece_t *piece);
+
 /**
  * Take a piece that has the first bucket of a run, if there is one and nobody waits
  * for firehoses of the peer. Without lock.
@@ -67,7 +70,8 @@ ucp_win_piece_t *ucp_win_piece_take(ucp_fh_t *fh, ucp_win_way_t *way,
                                     const ucp_fh_run_t *run, int is_read);
 
 /** What went through pieces has arrived, or was read, or nothing went through
- *  them: hold or release them. Without lock. */
+ *  them: hold or release them, or if Firehose has ended, free them. Without
+ *  lock. */
 void ucp_win_pieces_end(ucs_list_link_t *pieces);
 
 /**
@@ -98,6 +102,9 @@ void ucp_win_pieces_reclaim(ucp_fh_t *fh, uint32_t peer);
 /** Nothing will be begun on a way any more: release what is held for it, and hold
  *  nothing further. Without lock. */
 void ucp_win_pieces_close(ucp_fh_t *fh, ucp_win_way_t *way);
+
+/** Firehose is about to end: release all that no operation has. Without lock. */
+void ucp_win_pieces_drop(ucp_fh_t *fh);
 
 /** @return whether operations have so many of a peer's firehoses, after what is
  *          held was released if need be, that others, which may wait for them, could

@@ -73,7 +73,8 @@ void ucp_win_start_init(const predreg_windows_env_t *env)
     ucp_win.job       = get_job();
     ucs_log_push_handler(handle_message); /* It stays, and so does the
                                              library */
-    ucs_list_head_init(&ucp_win.all_ways);
+    ucs_list_head_init(&ucp_win.open_ways);
+    ucs_list_head_init(&ucp_win.closing_ways);
     ucs_list_head_init(&ucp_win.workers);
     ucs_list_head_init(&ucp_win.dirty);
 }
@@ -284,6 +285,7 @@ void ucp_win_end(ucp_context_h context)
     pthread_mutex_unlock(&ucp_win.start_lock);
 
     if (fh != NULL) {
+        ucp_win_pieces_drop(fh); /* Of endpoints of other contexts */
         ucp_fh_release_address(fh, ucp_win.address);
         ucp_fh_finalize(fh);
         free_held();

@@ -14,5 +14,6 @@ ucp_win_t ucp_win = {
     .remotes    = UCP_WIN_MAP_INITIALIZER,
     .packed     = UCP_WIN_MAP_INITIALIZER,
     .lock       = PTHREAD_MUTEX_INITIALIZER,
-    .start_lock = PTHREAD_MUTEX_INITIALIZER
+    .start_lock = PTHREAD_MUTEX_INITIALIZER,
+    .fh_lock    = PTHREAD_MUTEX_INITIALIZER
 };

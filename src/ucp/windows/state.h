@@ -17,34 +17,43 @@
  *
  * What the library knows in a process.
  *
- * LOCKS. win.lock comes before those of Firehose (ucp/firehose/core/state.h).
+ * LOCKS. win.lock comes before ucp_fh::lock, and is not taken under other locks of
+ * Firehose (ucp/firehose/core/state.h).
  * UCP is called under it while Firehose is started or ended, and else not.
  */
 
 /** An endpoint of the program, of a context that does one-sided
  *  communication. */
 typedef struct ucp_win_way {
-    ucp_context_h   context; /**< The first three do not change */
+    ucp_context_h   context; /**< The first four do not change */
     ucp_worker_h    worker;
-    ucp_ep_h        ep;
+    int             is_multi; /**< Whether several threads may use the worker */
+    ucp_ep_h        ep;      /**< Not valid any more once UCP has closed it, and
+                                  then maybe that of another way */
+    /** The program's keys that were unpacked for it, pieces, flushes, calls that look
+     *  at it, and one until it has ended. The last one frees the way, so that going
+     *  down is acquire and release, and going up, by who has one, relaxed */
+    atomic_uint     refs;
     /* Protected by win.lock */
-    ucs_list_link_t link;      /**< In ucp_win_t::ways */
-    uint32_t        refs;      /**< Keys that were unpacked for it */
-    int             is_closed;
-    /* Protected by ucp_fh::lock */
+    ucs_list_link_t link;      /**< In ucp_win_t::open_ways or closing_ways, until
+                                    it ends */
+    /* Protected by ucp_win_lock() */
     ucs_list_link_t unflushed; /**< Pieces that something was begun through,
                                     which no flush covers yet */
     uint32_t        num_unflushed;
-    ucs_list_link_t flushing;  /**< Pieces that a flush of the library covers,
-                                    which is under way if is_flushing is set */
-    int             is_flushing;
+    ucs_list_link_t flushing;  /**< Pieces that flushes of the library cover */
+    uint32_t        num_flushes; /**< How many of these are under way: one, and
+                                      another one when the endpoint is closed */
     ucs_list_link_t dirty;     /**< In ucp_win_t::dirty if one of both lists is
                                     not empty; else empty */
     struct ucp_win_piece **slots; /**< Pieces by bucket; see pieces.c */
     uint32_t        num_slots; /**< A power of two, or 0: there are none yet */
     uint32_t        num_noted; /**< How many slots its pieces want */
     uint32_t        peer;      /**< Whose firehoses they have */
-    int             is_closing; /**< Nothing is held for it any more */
+    int             is_closing; /**< Nothing is held for it any more, and only the
+                                     library's last flush ends what it has */
+    int             needs_flush; /**< That flush was refused, and has to be tried
+                                      again */
     ucs_list_link_t rkeys;     /**< Keys to buckets, unpacked */
     ucs_list_link_t trash;     /**< Of these, those to be destroyed, by a thread
                                     that may use the worker */
@@ -74,7 +83,9 @@ typedef struct ucp_win {
 
     pthread_mutex_t lock;
     /* Protected by lock */
-    ucs_list_link_t all_ways;
+    ucs_list_link_t open_ways;
+    ucs_list_link_t closing_ways; /**< Their endpoints are closed, and their keys
+                                       are not destroyed */
     ucs_list_link_t workers;     /**< ucp_win_worker_t, see way.c */
 
     /** Before lock: Firehose begins or ends. Calls of UCP for that come back to
@@ -107,6 +118,11 @@ typedef struct ucp_win {
     /** How many. Written under ucp_fh::lock; relaxed: a thread that has begun
      *  something sees its own */
     atomic_uint     num_dirty;
+    /** How many are in closing_ways. Written under win.lock; relaxed: a thread that
+     *  has closed an endpoint sees its own */
+    atomic_uint     num_closing;
+    /** Takes the place of ucp_fh::lock where there is no Firehose */
+    pthread_mutex_t fh_lock;
 } ucp_win_t;
 
 extern ucp_win_t ucp_win;
@@ -116,6 +132,27 @@ extern ucp_win_t ucp_win;
 static inline ucp_fh_t *ucp_win_fh(void)
 {
     return atomic_load_explicit(&ucp_win.fh, memory_order_acquire);
+}
+
+/** Lock what ways have, also where Firehose is not running yet or any more.
+ *
+ *  @param [in] fh  What ucp_win_fh() has returned. */
+static inline void ucp_win_lock(ucp_fh_t *fh)
+{
+    if (fh != NULL) {
+        ucp_fh_lock(fh);
+    } else {
+        pthread_mutex_lock(&ucp_win.fh_lock);
+    }
+}
+
+static inline void ucp_win_unlock(ucp_fh_t *fh)
+{
+    if (fh != NULL) {
+        ucp_fh_unlock(fh);
+    } else {
+        pthread_mutex_unlock(&ucp_win.fh_lock);
+    }
 }
 
 #endif

@@ -13,12 +13,13 @@
 #include <stdlib.h>
 
 
-static int is_for_one_thread(ucp_worker_h worker)
+/* @return MULTI if that is not known, with which nothing is taken for sure */
+static ucs_thread_mode_t get_thread_mode(ucp_worker_h worker)
 {
     ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
 
-    return (ucp_worker_query(worker, &attr) == UCS_OK) &&
-           (attr.thread_mode == UCS_THREAD_MODE_SINGLE);
+    return (ucp_worker_query(worker, &attr) == UCS_OK) ?
+                   attr.thread_mode : UCS_THREAD_MODE_MULTI;
 }
 
 static void set_threaded(void)
@@ -72,7 +73,7 @@ void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
         return;
     }
 
-    if (is_for_one_thread(worker)) {
+    if (get_thread_mode(worker) == UCS_THREAD_MODE_SINGLE) {
         add_own(worker);
     } else {
         set_threaded();
@@ -109,6 +110,28 @@ int ucp_win_worker_is_served(ucp_worker_h worker)
 }
 
 
+static ucp_win_way_t *
+make(ucp_context_h context, ucp_worker_h worker, ucp_ep_h ep)
+{
+    ucp_win_way_t *way = calloc(1, sizeof(*way));
+
+    if (way == NULL) {
+        return NULL;
+    }
+
+    atomic_init(&way->refs, 1);
+    way->context  = context;
+    way->worker   = worker;
+    way->is_multi = (get_thread_mode(worker) == UCS_THREAD_MODE_MULTI);
+    way->ep       = ep;
+    ucs_list_head_init(&way->unflushed);
+    ucs_list_head_init(&way->flushing);
+    ucs_list_head_init(&way->dirty);
+    ucs_list_head_init(&way->rkeys);
+    ucs_list_head_init(&way->trash);
+    return way;
+}
+
 void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
 {
     ucp_context_h context = ucp_win_map_find(&ucp_win.contexts, worker);
@@ -118,23 +141,15 @@ void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
         return;
     }
 
-    way = calloc(1, sizeof(*way));
+    way = make(context, worker, ep);
     if ((way == NULL) || (ucp_win_map_put(&ucp_win.ways, ep, way) != UCS_OK)) {
         free(way);
         ucs_warn("windows: no memory to note an endpoint");
         return;
     }
 
-    way->context = context;
-    way->worker  = worker;
-    way->ep      = ep;
-    ucs_list_head_init(&way->unflushed);
-    ucs_list_head_init(&way->flushing);
-    ucs_list_head_init(&way->dirty);
-    ucs_list_head_init(&way->rkeys);
-    ucs_list_head_init(&way->trash);
     pthread_mutex_lock(&ucp_win.lock);
-    ucs_list_add_tail(&ucp_win.all_ways, &way->link);
+    ucs_list_add_tail(&ucp_win.open_ways, &way->link);
     pthread_mutex_unlock(&ucp_win.lock);
 }
 
@@ -143,37 +158,126 @@ ucp_win_way_t *ucp_win_way_get(ucp_ep_h ep)
     ucp_win_way_t *way = ucp_win_way_find(ep);
 
     if (way != NULL) {
-        pthread_mutex_lock(&ucp_win.lock);
-        ++way->refs;
-        pthread_mutex_unlock(&ucp_win.lock);
+        ucp_win_way_ref(way);
     }
     return way;
 }
 
-/* Under win.lock */
-static void free_if_unused(ucp_win_way_t *way)
+void ucp_win_way_put(ucp_win_way_t *way)
 {
-    if (way->is_closed && (way->refs == 0)) {
-        ucs_list_del(&way->link);
+    if (atomic_fetch_sub_explicit(&way->refs, 1, memory_order_acq_rel) == 1) {
+        free(way->slots);
         free(way);
     }
 }
 
-void ucp_win_way_put(ucp_win_way_t *way)
+
+void ucp_win_way_add_closing(ucp_win_way_t *way)
 {
     pthread_mutex_lock(&ucp_win.lock);
-    --way->refs;
-    free_if_unused(way);
+    ucs_list_del(&way->link);
+    ucs_list_add_tail(&ucp_win.closing_ways, &way->link);
+    atomic_fetch_add_explicit(&ucp_win.num_closing, 1, memory_order_relaxed);
     pthread_mutex_unlock(&ucp_win.lock);
 }
 
-
-void ucp_win_way_end(ucp_win_way_t *way)
+/* Under win.lock. @return the first way of a worker in a list, or NULL */
+static ucp_win_way_t *
+find_of(const ucs_list_link_t *ways, ucp_worker_h worker)
 {
+    ucp_win_way_t *way;
+
+    ucs_list_for_each(way, ways, link) {
+        if (way->worker == worker) {
+            return way;
+        }
+    }
+
+    return NULL;
+}
+
+ucp_win_way_t *ucp_win_way_open_of(ucp_worker_h worker)
+{
+    ucp_win_way_t *way;
+
     pthread_mutex_lock(&ucp_win.lock);
-    way->is_closed = 1;
-    free_if_unused(way);
+    way = find_of(&ucp_win.open_ways, worker);
     pthread_mutex_unlock(&ucp_win.lock);
+    return way;
+}
+
+int ucp_win_way_are_closing(ucp_worker_h worker)
+{
+    int ret;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    ret = (find_of(&ucp_win.closing_ways, worker) != NULL);
+    pthread_mutex_unlock(&ucp_win.lock);
+    return ret;
+}
+
+ucp_win_way_t *ucp_win_way_get_refused(ucp_worker_h worker)
+{
+    ucp_fh_t *fh         = ucp_win_fh();
+    ucp_win_way_t *found = NULL;
+    ucp_win_way_t *way;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    ucp_win_lock(fh);
+    ucs_list_for_each(way, &ucp_win.closing_ways, link) {
+        if ((way->worker == worker) && way->needs_flush) {
+            ucp_win_way_ref(way);
+            found = way;
+            break;
+        }
+    }
+    ucp_win_unlock(fh);
+    pthread_mutex_unlock(&ucp_win.lock);
+    return found;
+}
+
+/* Under both locks. @return whether all flushes of a way have ended */
+static int is_complete(const ucp_win_way_t *way)
+{
+    return (way->num_flushes == 0) && !way->needs_flush;
+}
+
+void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    ucp_win_way_t *way, *next;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    ucp_win_lock(fh);
+    ucs_list_for_each_safe(way, next, &ucp_win.closing_ways, link) {
+        if ((way->worker == worker) && is_complete(way)) {
+            ucs_list_del(&way->link);
+            ucs_list_add_tail(ways, &way->link);
+            atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
+                                      memory_order_relaxed);
+        }
+    }
+    ucp_win_unlock(fh);
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
+/* Keys of firehoses that are still there lead nowhere any more, either. Where Firehose
+ * has ended, its own list of them is gone */
+static void discard_rkeys(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    ucp_fh_rkey_t *unpacked;
+
+    ucp_win_lock(fh);
+    while (!ucs_list_is_empty(&way->rkeys)) {
+        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t,
+                                         owned_link);
+        if (fh != NULL) {
+            ucs_list_del(&unpacked->link);
+        }
+        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
+    }
+    ucp_win_unlock(fh);
 }
 
 void ucp_win_way_empty_trash(ucp_win_way_t *way)
@@ -183,12 +287,12 @@ void ucp_win_way_empty_trash(ucp_win_way_t *way)
 
     for (;;) {
         unpacked = NULL;
-        ucp_fh_lock(fh);
+        ucp_win_lock(fh);
         if (!ucs_list_is_empty(&way->trash)) {
             unpacked = ucs_list_extract_head(&way->trash, ucp_fh_rkey_t,
                                              owned_link);
         }
-        ucp_fh_unlock(fh);
+        ucp_win_unlock(fh);
         if (unpacked == NULL) {
             return;
         }
@@ -196,4 +300,11 @@ void ucp_win_way_empty_trash(ucp_win_way_t *way)
         ucp_rkey_destroy(unpacked->rkey);
         free(unpacked);
     }
+}
+
+void ucp_win_way_end(ucp_win_way_t *way)
+{
+    discard_rkeys(way);
+    ucp_win_way_empty_trash(way);
+    ucp_win_way_put(way);
 }

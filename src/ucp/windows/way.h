@@ -36,6 +36,12 @@ void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep);
  *          known. */
 ucp_win_way_t *ucp_win_way_get(ucp_ep_h ep);
 
+/** One more reference, by who has one or knows that the endpoint is open. */
+static inline void ucp_win_way_ref(ucp_win_way_t *way)
+{
+    atomic_fetch_add_explicit(&way->refs, 1, memory_order_relaxed);
+}
+
 /** @return the way of an endpoint that is in use, or NULL. Takes no lock. */
 static inline ucp_win_way_t *ucp_win_way_find(ucp_ep_h ep)
 {
@@ -44,7 +50,25 @@ static inline ucp_win_way_t *ucp_win_way_find(ucp_ep_h ep)
 
 void ucp_win_way_put(ucp_win_way_t *way);
 
-/** Its endpoint is closed: the way goes with the last reference. */
+/** @return a way of a worker that is open, or NULL. */
+ucp_win_way_t *ucp_win_way_open_of(ucp_worker_h worker);
+
+/** Its endpoint was closed: the way is a closing one from now on. */
+void ucp_win_way_add_closing(ucp_win_way_t *way);
+
+/** @return whether a worker has ways that are closing. */
+int ucp_win_way_are_closing(ucp_worker_h worker);
+
+/** @return a closing way of a worker whose last flush was refused, with one more
+ *          reference, or NULL. */
+ucp_win_way_t *ucp_win_way_get_refused(ucp_worker_h worker);
+
+/** Take all closing ways of a worker whose flushes have ended, for
+ *  ucp_win_way_end(). */
+void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways);
+
+/** Destroy the keys of a way that has closed. It goes with the last reference. By a
+ *  thread that may use its worker, and not in a callback. */
 void ucp_win_way_end(ucp_win_way_t *way);
 
 /** Destroy keys of a way that lead nowhere any more. By a thread that may use its

@@ -99,46 +99,58 @@ PREDREG_EXPORT ucs_status_t ucp_ep_create(ucp_worker_h worker,
     return status;
 }
 
-static void ep_closing(unsigned ucx, ucp_ep_h ep)
+static void *ep_closing(unsigned ucx, ucp_ep_h ep)
 {
     const predreg_windows_t *windows = predreg_windows(ucx);
 
-    if (windows != NULL) {
-        windows->ep_closing(ep);
+    return (windows != NULL) ? windows->ep_closing(ep) : NULL;
+}
+
+/* UCP refuses to close an endpoint with force that does not handle errors */
+static ucs_status_ptr_t
+ep_closed(unsigned ucx, void *closing, ucs_status_ptr_t request)
+{
+    if (closing != NULL) {
+        predreg_windows(ucx)->ep_closed(closing, UCS_PTR_STATUS(request) ==
+                                                 UCS_ERR_INVALID_PARAM);
     }
+    return request;
 }
 
 PREDREG_EXPORT void ucp_ep_destroy(ucp_ep_h ep)
 {
-    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+    unsigned ucx  = predreg_ucx(PREDREG_CALLER);
+    void *closing = ep_closing(ucx, ep);
 
-    ep_closing(ucx, ep);
     PREDREG_REAL(ucx, ucp_ep_destroy)(ep);
+    (void)ep_closed(ucx, closing, NULL);
 }
 
 PREDREG_EXPORT ucs_status_ptr_t ucp_disconnect_nb(ucp_ep_h ep)
 {
-    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+    unsigned ucx  = predreg_ucx(PREDREG_CALLER);
+    void *closing = ep_closing(ucx, ep);
 
-    ep_closing(ucx, ep);
-    return PREDREG_REAL(ucx, ucp_disconnect_nb)(ep);
+    return ep_closed(ucx, closing, PREDREG_REAL(ucx, ucp_disconnect_nb)(ep));
 }
 
 PREDREG_EXPORT ucs_status_ptr_t ucp_ep_close_nb(ucp_ep_h ep, unsigned mode)
 {
-    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+    unsigned ucx  = predreg_ucx(PREDREG_CALLER);
+    void *closing = ep_closing(ucx, ep);
 
-    ep_closing(ucx, ep);
-    return PREDREG_REAL(ucx, ucp_ep_close_nb)(ep, mode);
+    return ep_closed(ucx, closing,
+                     PREDREG_REAL(ucx, ucp_ep_close_nb)(ep, mode));
 }
 
 PREDREG_EXPORT ucs_status_ptr_t
 ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t *param)
 {
-    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+    unsigned ucx  = predreg_ucx(PREDREG_CALLER);
+    void *closing = ep_closing(ucx, ep);
 
-    ep_closing(ucx, ep);
-    return PREDREG_REAL(ucx, ucp_ep_close_nbx)(ep, param);
+    return ep_closed(ucx, closing,
+                     PREDREG_REAL(ucx, ucp_ep_close_nbx)(ep, param));
 }
 
 PREDREG_EXPORT void ucp_request_free(void *request)

@@ -139,9 +139,15 @@ typedef struct predreg_windows {
     void (*worker_destroying)(ucp_worker_h worker);
     void (*cleaning)(ucp_context_h context);
 
-    /** An endpoint was made, or is about to be closed. */
+    /** An endpoint was made. */
     void (*ep_made)(ucp_worker_h worker, ucp_ep_h ep);
-    void (*ep_closing)(ucp_ep_h ep);
+
+    /** An endpoint is about to be closed. @return what ep_closed() is to be told, or
+     *  NULL: nothing. */
+    void *(*ep_closing)(ucp_ep_h ep);
+
+    /** UCP was told to close it. @param [in] is_refused  It is open nevertheless. */
+    void (*ep_closed)(void *closing, int is_refused);
 
     /** @return whether operations were begun by the functions above that a flush of
      *          a worker, or of an endpoint if that is not NULL, has to complete for

@@ -62,7 +62,14 @@ protected:
             told(is_idle ? "progressed, idle" : "progressed");
         };
         m_windows.ep_made        = [](ucp_worker_h, ucp_ep_h) { told("ep"); };
-        m_windows.ep_closing     = [](ucp_ep_h) { told("closing"); };
+        m_windows.ep_closing     = [](ucp_ep_h) -> void* {
+            told("closing");
+            return s_self->m_serves ? s_self : nullptr;
+        };
+        m_windows.ep_closed      = [](void *closing, int is_refused) {
+            EXPECT_EQ(s_self, closing);
+            told(is_refused ? "refused" : "closed");
+        };
         m_windows.mem_unmapping  = [](ucp_context_h, ucp_mem_h) {
             told("unmapping");
         };
@@ -212,9 +219,36 @@ TEST_F(test_preload_windows, leave_the_rest_to_ucp) {
     EXPECT_EQ(std::vector<std::string>{"context"}, m_told);
 }
 
+TEST_F(test_preload_windows, are_told_what_becomes_of_a_close) {
+    static char request[8];
+
+    make_context(UCP_FEATURE_RMA);
+    for (m_serves = 0; m_serves < 2; ++m_serves) {
+        m_told.clear();
+        fake_result = 0;
+        ucp_ep_destroy(nullptr);
+        EXPECT_EQ(nullptr, ucp_disconnect_nb(nullptr));
+        fake_result = (intptr_t)request;
+        EXPECT_EQ(request, ucp_ep_close_nb(nullptr, 0));
+        fake_result = UCS_ERR_NO_MEMORY;
+        EXPECT_EQ(UCS_STATUS_PTR(UCS_ERR_NO_MEMORY),
+                  ucp_ep_close_nbx(nullptr, nullptr));
+        fake_result = UCS_ERR_INVALID_PARAM;
+        EXPECT_EQ(UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM),
+                  ucp_ep_close_nbx(nullptr, nullptr));
+        EXPECT_EQ(m_serves ? (std::vector<std::string>{
+                              "closing", "closed", "closing", "closed", "closing",
+                              "closed", "closing", "closed", "closing",
+                              "refused"}) :
+                             std::vector<std::string>(5, "closing"), m_told);
+    }
+    fake_result = 0;
+}
+
 TEST_F(test_preload_windows, are_told_of_all_that_ends) {
     make_context(UCP_FEATURE_RMA);
     m_told.clear();
+    m_serves = 0;
     ucp_rkey_destroy(nullptr);
     ucp_ep_destroy(nullptr);
     ucp_ep_close_nb(nullptr, 0);
