@@ -110,33 +110,71 @@ ucs_rcache_profile_find(const ucs_rcache_profile_t *profile, uint64_t name,
                           compare);
 }
 
+unsigned ucs_rcache_profile_ask(const ucs_rcache_profile_t *profile,
+                                uint64_t name, uint64_t length,
+                                ucs_rcache_pred_time_t *intervals)
+{
+    const ucs_rcache_profile_row_t *row;
+
+    row = ucs_rcache_profile_find(profile, name, length);
+    if (row == NULL) {
+        return 0;
+    }
+
+    memcpy(intervals, row->intervals,
+           row->num_intervals * sizeof(*intervals));
+    return row->num_intervals;
+}
+
+/* Read a number. @return the end of it; NULL if there is none of 64 bits */
+static const char *parse_number(const char *text, int base, uint64_t *value)
+{
+    char *end;
+
+    if (!isxdigit((unsigned char)*text)) {
+        return NULL; /* Such as a sign */
+    }
+
+    errno  = 0;
+    *value = strtoull(text, &end, base);
+    return ((errno == 0) && (end != text)) ? end : NULL;
+}
+
+/* Read a word and the number after it. @param text  NULL: what was before it is
+ * wrong. @return as above */
+static const char *
+parse_field(const char *text, const char *word, int base, uint64_t *value)
+{
+    size_t length = strlen(word);
+
+    return ((text != NULL) && (strncmp(text, word, length) == 0)) ?
+                   parse_number(text + length, base, value) : NULL;
+}
+
 /* Read the numbers of a row: its intervals are what is left of the line.
  * @return whether it is one */
 static int parse_row(const char *line, ucs_rcache_profile_row_t *row)
 {
-    int pos = 0;
-    const char *next;
-    char *end;
+    const char *next = line;
     uint64_t interval;
 
-    if ((sscanf(line, "place %" SCNx64 " length %" SCNu64 " uses %" SCNu64
-                " intervals%n", &row->name, &row->length, &row->uses,
-                &pos) < 3) || (pos == 0)) {
-        return 0;
-    }
-
-    row->num_intervals = 0;
-    for (next = line + pos; *next == ' '; next = end) {
-        errno    = 0;
-        interval = strtoull(next + 1, &end, 10);
-        if (!isdigit((unsigned char)next[1]) || (errno != 0) || (interval == 0) ||
-            (interval > MAX_INTERVAL) ||
+    next = parse_field(next, "place ", 16, &row->name);
+    next = parse_field(next, " length ", 10, &row->length);
+    next = parse_field(next, " uses ", 10, &row->uses);
+    next = parse_field(next, " intervals ", 10, &interval);
+    for (row->num_intervals = 0; next != NULL;
+         next = parse_field(next, " ", 10, &interval)) {
+        if ((interval == 0) || (interval > MAX_INTERVAL) ||
             (row->num_intervals == UCS_RCACHE_PRED_MAX_PRIOR)) {
             return 0;
         }
+
         row->intervals[row->num_intervals++] = interval;
+        if (*next == '\0') {
+            return 1;
+        }
     }
-    return (row->num_intervals > 0) && (*next == '\0');
+    return 0;
 }
 
 /* The next line without its end, or its beginning if it is longer than a row. @return

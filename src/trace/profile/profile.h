@@ -69,6 +69,14 @@ const ucs_rcache_profile_row_t *
 ucs_rcache_profile_find(const ucs_rcache_profile_t *profile, uint64_t name,
                         uint64_t length);
 
+/** Say what a profile has of a place and a length.
+ *
+ *  @param [out] intervals  As in the row; room for UCS_RCACHE_PRED_MAX_PRIOR.
+ *  @return how many; 0 if there is no row. */
+unsigned ucs_rcache_profile_ask(const ucs_rcache_profile_t *profile,
+                                uint64_t name, uint64_t length,
+                                ucs_rcache_pred_time_t *intervals);
+
 /**
  * Read a profile. What is wrong with it is logged, with the line.
  *

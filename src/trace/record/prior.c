@@ -10,7 +10,6 @@
 #include <trace/profile/profile.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 
 struct ucs_rcache_record_prior {
@@ -71,15 +70,7 @@ ucs_rcache_record_prior_ask(ucs_rcache_record_prior_t *prior,
                             uint64_t length, ucs_rcache_pred_time_t *intervals)
 {
     uint64_t name = ucs_rcache_record_places_name(prior->places, context);
-    const ucs_rcache_profile_row_t *row;
 
-    row = (name == 0) ? NULL :
-                        ucs_rcache_profile_find(&prior->profile, name, length);
-    if (row == NULL) {
-        return 0;
-    }
-
-    memcpy(intervals, row->intervals,
-           row->num_intervals * sizeof(*intervals));
-    return row->num_intervals;
+    return (name == 0) ? 0 :
+           ucs_rcache_profile_ask(&prior->profile, name, length, intervals);
 }

@@ -235,6 +235,17 @@ static void default_policies(predreg_replay_opts_t *opts)
     }
 }
 
+static int check_profile(const predreg_replay_opts_t *opts)
+{
+    if (opts->profile_given && !opts->policies[PREDREG_REPLAY_PREDICT]) {
+        predreg_error("--profile is what predict knows from the beginning: "
+                      "accepted with --policy predict, or without --policy");
+        return -1;
+    }
+
+    return 0;
+}
+
 enum {
     OPT_POLICY = 256,
     OPT_SET,
@@ -349,6 +360,10 @@ int predreg_replay_opts_parse(int argc, char **argv,
     }
 
     default_policies(opts);
+    if (check_profile(opts) != 0) {
+        return PREDREG_EXIT_USAGE;
+    }
+
     opts->num_paths = argc - optind;
     opts->paths     = argv + optind;
     return 0;

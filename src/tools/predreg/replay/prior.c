@@ -8,8 +8,6 @@
 
 #include <tools/predreg/common/message.h>
 
-#include <string.h>
-
 
 void predreg_trace_prior_init(predreg_trace_prior_t *prior,
                               const ucs_rcache_profile_t *profile,
@@ -32,22 +30,11 @@ static unsigned ask(void *arg, const ucs_rcache_pred_context_t *context,
                     uint64_t length, ucs_rcache_pred_time_t *intervals)
 {
     predreg_trace_prior_t *prior = arg;
-    const ucs_rcache_profile_row_t *row;
     uint64_t name;
 
-    if ((ucs_rcache_profile_names_find(prior->names, context, &name) !=
-         UCS_OK) || (name == 0)) {
-        return 0;
-    }
-
-    row = ucs_rcache_profile_find(prior->profile, name, length);
-    if (row == NULL) {
-        return 0;
-    }
-
-    memcpy(intervals, row->intervals,
-           row->num_intervals * sizeof(*intervals));
-    return row->num_intervals;
+    return ((ucs_rcache_profile_names_find(prior->names, context, &name) ==
+             UCS_OK) && (name != 0)) ?
+           ucs_rcache_profile_ask(prior->profile, name, length, intervals) : 0;
 }
 
 predreg_prior_t predreg_trace_prior_ops(predreg_trace_prior_t *prior)

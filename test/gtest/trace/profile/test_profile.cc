@@ -371,6 +371,9 @@ TEST_F(test_profile, damaged_files)
         "place ff length 1 uses 1 intervals 4611686018427387904",
         "place ff length 1 uses 1 intervals 99999999999999999999",
         "place xy length 1 uses 1 intervals 5",
+        "place 10000000000000000 length 1 uses 1 intervals 5",
+        "place ff length 18446744073709551616 uses 1 intervals 5",
+        "place ff length 1 uses -1 intervals 5",
         "place ff length 1 uses intervals 5",
         "nonsense",
         std::string(1000, 'x')

@@ -442,6 +442,15 @@ TEST_F(test_replay_profile, curve) {
     EXPECT_LE(6u, lines("\"hits\":3")) << m_output;
 }
 
+/* Nobody else asks it */
+TEST_F(test_replay_profile, without_predict) {
+    std::string trace = make_file("app.trace", program(0x700000, "0102"));
+
+    EXPECT_NE(0, replay({"--policy", "on-demand", "--profile",
+                         make_profile("0102"), trace}));
+    EXPECT_TRUE(contains(m_errors, "--profile is what predict")) << m_errors;
+}
+
 TEST_F(test_replay_profile, damaged) {
     std::string profile = make_file("app.profile", "something\n");
     std::string trace   = make_file("app.trace", program(0x700000, "0102"));
