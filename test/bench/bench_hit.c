@@ -61,7 +61,9 @@ typedef enum {
 
 typedef enum {
     HIT_SAME_REGIONS,  /* All threads use all regions */
-    HIT_OWN_REGIONS    /* Each thread has its share of them */
+    HIT_OWN_REGIONS,   /* Each thread has its share of them */
+    HIT_OWN_CACHES     /* And a cache of its own: threads have nothing in common
+                          but the machine */
 } hit_sharing_t;
 
 typedef enum {
@@ -79,15 +81,16 @@ typedef struct hit_walk {
 } hit_walk_t;
 
 typedef struct hit_thread {
-    pthread_t  thread;
-    uint32_t   order[HIT_SEQUENCE];
-    uint32_t   each[HIT_WARM_UP]; /* All regions, one after the other */
-    hit_walk_t timed;
-    hit_walk_t one_of_each;
-    uint64_t   start;      /* Of the last batch, ns */
-    uint64_t   end;
-    hit_walk_t *warm;      /* Uses before each batch that are not timed */
-    unsigned   warm_up;    /* How many */
+    pthread_t    thread;
+    bench_pred_t *pred;     /* The cache that it uses */
+    uint32_t     order[HIT_SEQUENCE];
+    uint32_t     each[HIT_WARM_UP]; /* All regions, one after the other */
+    hit_walk_t   timed;
+    hit_walk_t   one_of_each;
+    uint64_t     start;    /* Of the last batch, ns */
+    uint64_t     end;
+    hit_walk_t   *warm;    /* Uses before each batch that are not timed */
+    unsigned     warm_up;  /* How many */
 } UCS_V_ALIGNED(128) hit_thread_t;
 
 static struct {
@@ -100,7 +103,9 @@ static struct {
     /* Region i starts at base + i * stride */
     uintptr_t      base;
     size_t         stride;
-    bench_pred_t   pred;
+    bench_pred_t   preds[HIT_MAX_THREADS]; /* The first one is for all threads,
+                                              except with their own caches */
+    unsigned       num_preds;
     ucs_rcache_t   *rcache;
     hit_thread_t   threads[HIT_MAX_THREADS];
     unsigned       num_threads;
@@ -128,16 +133,16 @@ static UCS_F_ALWAYS_INLINE void *hit_next(hit_walk_t *walk)
                                hit.stride));
 }
 
-static UCS_F_NOINLINE void hit_uses_pred(hit_walk_t *walk, unsigned count)
+static UCS_F_NOINLINE void
+hit_uses_pred(bench_pred_t *pred, hit_walk_t *walk, unsigned count)
 {
     void *memh;
     unsigned i;
 
     for (i = 0; i < count; ++i) {
-        BENCH_CHECK(ucs_rcache_pred_begin(hit.pred.domain, hit_next(walk),
-                                          hit.size, 0, &hit.pred.context,
-                                          &memh));
-        BENCH_CHECK(ucs_rcache_pred_end(hit.pred.domain, memh));
+        BENCH_CHECK(ucs_rcache_pred_begin(pred->domain, hit_next(walk), hit.size,
+                                          0, &pred->context, &memh));
+        BENCH_CHECK(ucs_rcache_pred_end(pred->domain, memh));
     }
 }
 
@@ -162,11 +167,11 @@ static UCS_F_NOINLINE void hit_uses_loop(hit_walk_t *walk, unsigned count)
     }
 }
 
-static void hit_uses(hit_walk_t *walk, unsigned count)
+static void hit_uses(const hit_thread_t *self, hit_walk_t *walk, unsigned count)
 {
     switch (hit.subject) {
     case HIT_PRED:
-        hit_uses_pred(walk, count);
+        hit_uses_pred(self->pred, walk, count);
         break;
     case HIT_STOCK:
         hit_uses_stock(walk, count);
@@ -197,11 +202,11 @@ static void hit_barrier(void)
 static void hit_batch(hit_thread_t *self)
 {
     hit_barrier();
-    hit_uses(self->warm, self->warm_up);
+    hit_uses(self, self->warm, self->warm_up);
 
     hit_barrier();
     self->start = bench_now();
-    hit_uses(&self->timed, HIT_BATCH);
+    hit_uses(self, &self->timed, HIT_BATCH);
     self->end   = bench_now();
     hit_barrier();
 }
@@ -244,7 +249,7 @@ static uint64_t hit_batch_time(void)
 static void hit_round(hit_subject_t subject, bench_sample_t *sample)
 {
     unsigned num_batches = hit.batches.max;
-    unsigned tries;
+    unsigned tries, i;
     uint64_t time;
 
     hit.subject       = subject;
@@ -258,8 +263,8 @@ static void hit_round(hit_subject_t subject, bench_sample_t *sample)
             bench_sample_add(&hit.batches,
                              (double)time / (HIT_BATCH * hit.num_threads));
         }
-        if (subject == HIT_PRED) {
-            bench_pred_drain(&hit.pred);
+        for (i = 0; (i < hit.num_preds) && (subject == HIT_PRED); ++i) {
+            bench_pred_drain(&hit.preds[i]);
         }
     }
 
@@ -299,16 +304,17 @@ static unsigned hit_warm_up(unsigned num_regions)
 static void hit_threads_start(unsigned num_threads, unsigned num_regions,
                               hit_order_t order, hit_sharing_t sharing)
 {
-    unsigned share = (sharing == HIT_OWN_REGIONS) ? (num_regions / num_threads)
-                                                  : num_regions;
+    unsigned share = (sharing == HIT_SAME_REGIONS) ? num_regions
+                                                   : (num_regions / num_threads);
     unsigned first, i;
 
     hit.num_threads = num_threads;
     atomic_store(&hit.arrived, 0);
     for (i = 0; i < num_threads; ++i) {
-        first = (sharing == HIT_OWN_REGIONS) ? (i * share) : 0;
+        first = (sharing == HIT_SAME_REGIONS) ? 0 : (i * share);
         hit_fill_order(&hit.threads[i], first, share, order);
         hit.threads[i].warm_up = hit_warm_up(share);
+        hit.threads[i].pred    = &hit.preds[(sharing == HIT_OWN_CACHES) ? i : 0];
     }
 
     for (i = 1; i < num_threads; ++i) {
@@ -348,8 +354,9 @@ static void hit_print_row(unsigned num_regions, hit_order_t order,
     printf("%7u  %-10s  %u %-5s  %6.1f %6.1f   %6.1f %6.1f  %5.1f",
            num_regions, (order == HIT_RANDOM) ? "random" : "sequential",
            hit.num_threads,
-           (hit.num_threads == 1)       ? "" :
-           (sharing == HIT_OWN_REGIONS) ? "own" : "same",
+           (hit.num_threads == 1)        ? "" :
+           (sharing == HIT_OWN_CACHES)   ? "apart" :
+           (sharing == HIT_OWN_REGIONS)  ? "own" : "same",
            pred, bench_sample_min(&samples[HIT_PRED]), stock,
            bench_sample_min(&samples[HIT_STOCK]),
            bench_sample_median(&samples[HIT_LOOP]));
@@ -382,9 +389,12 @@ static void hit_prepare(unsigned num_regions)
         regions[i].length  = hit.size;
     }
 
-    bench_pred_init(&hit.pred, regions, num_regions,
-                    HIT_MAX_THREADS * (hit_warm_up(num_regions) + HIT_BATCH),
-                    NULL);
+    hit.num_preds = (num_regions <= HIT_MARK_REGIONS) ? HIT_MAX_THREADS : 1;
+    for (i = 0; i < hit.num_preds; ++i) {
+        bench_pred_init(&hit.preds[i], regions, num_regions,
+                        HIT_MAX_THREADS * (hit_warm_up(num_regions) + HIT_BATCH),
+                        NULL);
+    }
     hit.rcache = bench_stock_create();
     for (i = 0; i < num_regions; ++i) {
         BENCH_CHECK(bench_stock_get(hit.rcache, regions[i].address,
@@ -434,18 +444,24 @@ static void hit_row(unsigned num_regions, hit_order_t order,
 static void hit_rows(unsigned num_regions)
 {
     hit_order_t order, last = (num_regions == 1) ? HIT_SEQUENTIAL : HIT_RANDOM;
+    unsigned i;
 
     hit_prepare(num_regions);
     for (order = HIT_SEQUENTIAL; order <= last; ++order) {
         hit_row(num_regions, order, 1, HIT_SAME_REGIONS);
     }
     for (order = HIT_SEQUENTIAL; order <= last; ++order) {
+        if ((num_regions > 1) && (hit.num_preds > 1)) {
+            hit_row(num_regions, order, 2, HIT_OWN_CACHES);
+        }
         if (num_regions > 1) {
             hit_row(num_regions, order, 2, HIT_OWN_REGIONS);
         }
         hit_row(num_regions, order, 2, HIT_SAME_REGIONS);
     }
-    bench_pred_cleanup(&hit.pred);
+    for (i = 0; i < hit.num_preds; ++i) {
+        bench_pred_cleanup(&hit.preds[i]);
+    }
     ucs_rcache_destroy(hit.rcache);
 }
 
@@ -471,7 +487,8 @@ static void hit_table(void)
 
     printf("\nmarks: of UCX's cache %.1f with one thread and up to %u regions, "
            "%.1f beyond;\nof one thread %.1f with own regions: %u of %u met, "
-           "the others have a *\n", HIT_MARK_RATIO, HIT_MARK_REGIONS,
+           "the others have a *\n(apart: with a cache each, which is what the "
+           "machine makes of two threads)\n", HIT_MARK_RATIO, HIT_MARK_REGIONS,
            HIT_MARK_MANY, HIT_MARK_THREADS, hit.rows_met, hit.rows);
 }
 
