@@ -6,6 +6,7 @@
 
 #include "lanes.h"
 
+#include <ucs/rcache_pred/table/dq_use.h>
 #include <ucs/rcache_pred/table/victim.h>
 
 #include <ucs/sys/math.h>

@@ -10,6 +10,7 @@
 #include "use.h"
 
 #include <ucs/base/align.h>
+#include <ucs/rcache_pred/table/dq_use.h>
 
 #include <ucs/sys/math.h>
 

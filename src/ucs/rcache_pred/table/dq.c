@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "dq_use.h"
+#include "region.h"
 
 #include <stdlib.h>
 
@@ -59,12 +59,6 @@ void ucs_rcache_pred_dq_drop_oldest(ucs_rcache_pred_dq_t *dq)
     }
 }
 
-void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
-                             const ucs_rcache_pred_dq_entry_t *entry)
-{
-    *ucs_rcache_pred_dq_add(dq, entry->region, entry->begin) = *entry;
-}
-
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
                            ucs_rcache_pred_dq_entry_t *entry)
 {
@@ -89,7 +83,8 @@ ucs_rcache_pred_region_t *ucs_rcache_pred_dq_pop_lost(ucs_rcache_pred_dq_t *dq)
         return NULL;
     }
 
-    region = ucs_list_head(&dq->lost, ucs_rcache_pred_region_t, lost_link);
-    ucs_rcache_pred_dq_forget(region);
+    region       = ucs_list_extract_head(&dq->lost, ucs_rcache_pred_region_t,
+                                         lost_link);
+    region->lost = 0;
     return region;
 }

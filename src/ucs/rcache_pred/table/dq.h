@@ -23,7 +23,8 @@
  * uses before that are forgotten.
  *
  * All functions but the first two are called under the cache's lock, which the
- * end of a use holds anyway. Each takes a bounded number of steps.
+ * end of a use holds anyway. Each takes a bounded number of steps. How entries are
+ * added is in dq_use.h.
  */
 
 struct ucs_rcache_pred_region;
@@ -64,10 +65,6 @@ ucs_status_t ucs_rcache_pred_dq_init(ucs_rcache_pred_dq_t *dq, unsigned size);
 /** Free the memory of a queue. */
 void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq);
 
-/** Add an entry. If the queue is full, it overwrites the oldest one. */
-void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
-                             const ucs_rcache_pred_dq_entry_t *entry);
-
 /** @return the entry that the next one overwrites; NULL: there is room for it. */
 static inline const ucs_rcache_pred_dq_entry_t *
 ucs_rcache_pred_dq_next_dropped(const ucs_rcache_pred_dq_t *dq)
@@ -85,7 +82,7 @@ int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
 struct ucs_rcache_pred_region *
 ucs_rcache_pred_dq_pop_lost(ucs_rcache_pred_dq_t *dq);
 
-/** Overwrite the oldest entry of a queue that is full. */
+/** Make room in a queue that is full: its oldest entry will be overwritten. */
 void ucs_rcache_pred_dq_drop_oldest(ucs_rcache_pred_dq_t *dq);
 
 /** @return whether there is neither an entry nor a lost region. */

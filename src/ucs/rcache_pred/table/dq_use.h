@@ -7,12 +7,13 @@
 #ifndef UCS_RCACHE_PRED_DQ_USE_H_
 #define UCS_RCACHE_PRED_DQ_USE_H_
 
+#include "dq.h"
 #include "region.h"
 
 /** @file dq_use.h
  *
- * Entries of the DQ about uses of regions, which each end of a use adds: hence
- * without a call. The functions take no lock: the caller holds the cache's, or is
+ * How entries are added to the DQ, which each end of a use does: hence without a
+ * call. The functions take no lock: the caller holds the cache's, or is
  * in the lane of the region. */
 
 /** Forget that entries of the region were overwritten, since the region is about
@@ -43,6 +44,13 @@ ucs_rcache_pred_dq_add(ucs_rcache_pred_dq_t *dq,
     }
 
     return &dq->entries[dq->head++ & dq->mask];
+}
+
+/** Add an entry. If the queue is full, it overwrites the oldest one. */
+static inline void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
+                                           const ucs_rcache_pred_dq_entry_t *entry)
+{
+    *ucs_rcache_pred_dq_add(dq, entry->region, entry->begin) = *entry;
 }
 
 /** Write an entry of the DQ about the region's last use.
