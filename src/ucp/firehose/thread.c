@@ -11,6 +11,7 @@
 #include <ucp/firehose/core/inbox.h>
 #include <ucp/firehose/core/outbox.h>
 #include <ucp/firehose/core/settle.h>
+#include <ucp/firehose/core/target.h>
 #include <ucp/firehose/core/unmap.h>
 
 #include <ucs/debug/log_def.h>
@@ -35,6 +36,10 @@
  * Transfers that are under way give it back sooner; who has it for longer may
  * keep it */
 #define PATIENCE      250000000ull
+
+/* How often peers are asked to give firehoses back while they wait, ns: some round
+ * trips */
+#define RECALL_EVERY  1000000ull
 
 /* How long nothing waits so after it was in vain, ns */
 #define IMPATIENCE    10000000000ull
@@ -139,6 +144,20 @@ static uint64_t get_wait(ucp_fh_t *fh)
     return now() - fh->refused_since;
 }
 
+/* Under lock. Bounds leave less than was thought, or others have taken it: peers that have
+ * firehoses give some back, one region at a time, so that those get some that have
+ * none */
+static void ask_for_room(ucp_fh_t *fh)
+{
+    ucp_fh_run_t run;
+
+    if ((now() - fh->recalled_at > RECALL_EVERY) &&
+        ucp_fh_local_pick_recall(&fh->local, &run)) {
+        ucp_fh_target_recall(fh, &run);
+        fh->recalled_at = now();
+    }
+}
+
 /* Try again to pin what there was no room for. @return whether pins wait for
  * that */
 static int retry_pins(ucp_fh_t *fh)
@@ -150,6 +169,7 @@ static int retry_pins(ucp_fh_t *fh)
                  !ucs_list_is_empty(&fh->local.to_pin);
     fh->is_waiting = fh->is_waiting && is_refused;
     if (is_refused) {
+        ask_for_room(fh);
         ucp_fh_local_try_again(&fh->local, get_wait(fh) > PATIENCE);
     } else if (fh->local.is_impatient &&
                (now() - fh->refused_since > IMPATIENCE)) {

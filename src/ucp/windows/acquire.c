@@ -29,7 +29,8 @@
 /* How long a peer is asked again that has no room, s */
 #define PATIENCE_ROOM     60
 
-/* How long a thread sleeps at a time that cannot progress its worker, ns */
+/* How long a thread sleeps at a time that cannot progress its worker, or before it asks
+ * a peer again, ns */
 #define SLEEP 1000000
 
 
@@ -211,9 +212,25 @@ static int has_patience(time_t *end_p)
 static void complain_of_room(uint32_t peer, size_t length, ucs_status_t status)
 {
     ucs_error("windows: process %u has had no room to pin %zu bytes for %d s: %s; "
-              "accepted: bounds that leave it M + MAXVICTIM "
-              "(UCX_RCACHE_PRED_MAX_PINNED and so on, ulimit -l)", peer, length,
+              "accepted: bounds (UCX_RCACHE_PRED_MAX_PINNED, "
+              "UCX_RCACHE_PRED_MAX_REGIONS, those of the node, ulimit -l) that "
+              "leave it room for M + MAXVICTIM beside what else is pinned, or "
+              "less of both (UCX_RCACHE_PRED_FIREHOSE_M and "
+              "UCX_RCACHE_PRED_FIREHOSE_MAXVICTIM)", peer, length,
               PATIENCE_ROOM, ucs_status_string(status));
+}
+
+/* Let the peer, which has no room, get some: from this process, or meanwhile from
+ * others. Not in a callback */
+static void make_room(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer,
+                      const ucp_fh_run_t *run)
+{
+    struct timespec pause = {.tv_nsec = SLEEP};
+
+    (void)ucp_worker_progress(way->worker);
+    if (!ucp_win_pieces_shed(fh, peer, run->num)) {
+        nanosleep(&pause, NULL);
+    }
 }
 
 /* Ask for firehoses until there are some, or an error. @param length  Of the access */
@@ -238,7 +255,7 @@ acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer, const ucp_fh_run_t *run
             }
             return status;
         }
-        (void)ucp_worker_progress(way->worker);
+        make_room(fh, way, peer, run);
     }
 }
 

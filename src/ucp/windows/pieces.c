@@ -552,6 +552,22 @@ void ucp_win_pieces_drop(ucp_fh_t *fh)
     ucp_fh_unlock(fh);
 }
 
+int ucp_win_pieces_shed(ucp_fh_t *fh, uint32_t peer, uint64_t num)
+{
+    int are_shed;
+
+    ucp_fh_lock(fh);
+    while ((fh->remote.peers[peer].num_idle < num) &&
+           release_oldest(fh, peer)) {
+    }
+    are_shed = (ucp_fh_remote_shed(&fh->remote, peer, num) > 0);
+    ucp_fh_unlock(fh);
+    if (are_shed) {
+        ucp_fh_settle(fh);
+    }
+    return are_shed;
+}
+
 int ucp_win_pieces_are_scarce(ucp_fh_t *fh, uint32_t peer)
 {
     int are_scarce;

@@ -99,6 +99,12 @@ int ucp_win_pieces_exist(ucp_worker_h worker, ucp_ep_h ep);
  *  firehoses: for ucp_fh_t::reclaim. Under ucp_fh::lock. */
 void ucp_win_pieces_reclaim(ucp_fh_t *fh, uint32_t peer);
 
+/** A peer has no room to pin so many buckets: give back as many that nobody uses, after
+ *  what is held was released if need be. Without lock.
+ *
+ *  @return whether there were any. */
+int ucp_win_pieces_shed(ucp_fh_t *fh, uint32_t peer, uint64_t num);
+
 /** Nothing will be begun on a way any more: release what is held for it, and hold
  *  nothing further. Without lock. */
 void ucp_win_pieces_close(ucp_fh_t *fh, ucp_win_way_t *way);

@@ -13,6 +13,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+/* How often it is said that memory could not be pinned */
+#define MAX_TOLD 10
+
 
 static ucs_status_t map(ucp_fh_t *fh, uint64_t start, uint64_t length,
                         ucp_mem_h *memh_p)
@@ -66,15 +69,20 @@ err:
 void ucp_fh_pinning_complain(const ucp_fh_work_t *work)
 {
     static _Atomic int is_explained;
+    static _Atomic int num_told;
 
+    /* There may be many of either kind. Relaxed: nothing else depends on it */
     if (work->status != UCS_ERR_EXCEEDS_LIMIT) {
-        ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64
-                 " could not be pinned: %s", work->length, work->start,
-                 ucs_status_string(work->status));
+        if (atomic_load_explicit(&num_told, memory_order_relaxed) < MAX_TOLD) {
+            atomic_fetch_add_explicit(&num_told, 1, memory_order_relaxed);
+            ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64
+                     " could not be pinned: %s (this is said %d times at most)",
+                     work->length, work->start,
+                     ucs_status_string(work->status), MAX_TOLD);
+        }
         return;
     }
 
-    /* There may be many of them. Relaxed: nothing else depends on it */
     if (!atomic_exchange_explicit(&is_explained, 1, memory_order_relaxed)) {
         ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64 " were not "
                  "pinned, nor may others be that this does not say: the bounds "

@@ -153,6 +153,8 @@ struct ucp_fh {
     uint64_t        refused_since;  /**< When it began to, or the last one
                                          that did, ns */
     int             is_waiting;     /**< Whether it does */
+    uint64_t        recalled_at;    /**< When peers were asked last for firehoses, so
+                                         that there is room, ns */
     uint64_t        told_requests; /**< What ucp_fh_report() was told of */
     uint64_t        told_hits;
     /* Up to here */

@@ -19,7 +19,7 @@
  *          step. */
 ucs_status_t ucp_fh_target_move(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
 
-/** Ask all who have firehoses on what was withdrawn last to give these back.
+/** Ask all who have firehoses on what was withdrawn, or picked, last to give these back.
  *  Under ucp_fh::lock. */
 void ucp_fh_target_recall(ucp_fh_t *fh, const ucp_fh_run_t *run);
 

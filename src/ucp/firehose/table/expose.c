@@ -150,6 +150,38 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
     return status;
 }
 
+/* @return the peer that has most firehoses, or NULL if none has any */
+static ucp_fh_holder_t *find_largest(ucp_fh_local_t *table)
+{
+    ucp_fh_holder_t *largest = &table->holders[0];
+    uint32_t i;
+
+    for (i = 1; i < table->params.num_peers; ++i) {
+        if (table->holders[i].num_grants > largest->num_grants) {
+            largest = &table->holders[i];
+        }
+    }
+
+    return (largest->num_grants > 0) ? largest : NULL;
+}
+
+int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run)
+{
+    ucp_fh_holder_t *holder = find_largest(table);
+    ucp_fh_grant_t *grant;
+
+    if (holder == NULL) {
+        return 0;
+    }
+
+    /* The next one is another one, if this is in use and takes long */
+    grant = ucs_list_extract_head(&holder->grants, ucp_fh_grant_t, peer_link);
+    ucs_list_add_tail(&holder->grants, &grant->peer_link);
+    *run = grant->page->region->run;
+    ask_holders(table, run);
+    return 1;
+}
+
 uint32_t ucp_fh_local_next_holder(const ucp_fh_local_t *table, uint32_t from)
 {
     for (; from < table->params.num_peers; ++from) {

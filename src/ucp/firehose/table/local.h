@@ -160,7 +160,8 @@ typedef struct ucp_fh_grant {
 typedef struct ucp_fh_holder {
     uint32_t        num_grants;
     int             has_failed;
-    int             is_asked; /**< Whether the last withdrawal concerns it */
+    int             is_asked; /**< Whether the last withdrawal, or pick,
+                                   concerns it */
     ucs_list_link_t grants;
 } ucp_fh_holder_t;
 
@@ -470,7 +471,14 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
                                    ucp_fh_exposed_t *exposed,
                                    const ucp_fh_span_t *span);
 
-/** Find the next peer that has firehoses on what was withdrawn last.
+/** Pick what peers are to give back so that there is room for others: the region of
+ *  the firehose that the peer with most of them has had longest, of those that were not
+ *  picked yet. Afterwards ucp_fh_local_next_holder() tells whom to ask for it.
+ *
+ *  @return 0 if there is none. */
+int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run);
+
+/** Find the next peer that has firehoses on what was withdrawn, or picked, last.
  *
  *  @param [in] from  First peer to be looked at, 0 at first.
  *  @return it, or UCP_FH_LOCAL if there is no further one. */

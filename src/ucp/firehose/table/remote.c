@@ -333,6 +333,29 @@ void ucp_fh_remote_insist(ucp_fh_remote_t *table, uint32_t peer)
     }
 }
 
+uint64_t
+ucp_fh_remote_shed(ucp_fh_remote_t *table, uint32_t index, uint64_t most)
+{
+    ucp_fh_peer_t *peer = &table->peers[index];
+    uint64_t num        = 0;
+    ucp_fh_entry_t *entry, *next;
+
+    ucs_list_for_each_safe(entry, next, &peer->fifo, link) {
+        if (num == most) {
+            break;
+        }
+        if (entry->uses == 0) {
+            ucp_fh_entry_give_back(entry);
+            ++num;
+        }
+    }
+
+    if (num > 0) {
+        ucp_fh_acquire_settle(peer);
+    }
+    return num;
+}
+
 void *ucp_fh_remote_key(ucp_fh_remote_t *table, const ucp_fh_request_t *request,
                         uint64_t index)
 {

@@ -353,6 +353,14 @@ void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request);
  *  get the deadlock-avoidance bit, and no further hit is granted. */
 void ucp_fh_remote_insist(ucp_fh_remote_t *table, uint32_t peer);
 
+/** Give back firehoses that nobody uses, the oldest first: the peer has no room to pin
+ *  what it was asked for beside them.
+ *
+ *  @param [in] most  So many at most.
+ *  @return how many. */
+uint64_t
+ucp_fh_remote_shed(ucp_fh_remote_t *table, uint32_t peer, uint64_t most);
+
 /** @return the key of a bucket of a request that is granted, which is valid
  *          until it is released.
  *

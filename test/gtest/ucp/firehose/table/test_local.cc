@@ -721,6 +721,28 @@ TEST_F(test_local, memory_goes_away) {
     EXPECT_EQ(UCS_OK, withdraw(gone, 100, 50));
 }
 
+/* Whoever has most firehoses is asked first, and not always for the same one */
+TEST_F(test_local, picks_what_is_given_back) {
+    ucp_fh_run_t run;
+
+    make(4, 4, 2, 1);
+    EXPECT_FALSE(ucp_fh_local_pick_recall(&m_table, &run));
+    serve(1, {}, {10, 11, 20});
+    serve(0, {}, {20, 30});
+    for (uint64_t first : {10, 10, 20, 10}) {
+        ASSERT_TRUE(ucp_fh_local_pick_recall(&m_table, &run));
+        EXPECT_EQ(first, run.first);
+        EXPECT_EQ((first == 10) ? 2u : 1u, run.num); /* One region */
+        EXPECT_EQ((first == 10) ? 1u : 0u,
+                  ucp_fh_local_next_holder(&m_table, 0));
+        EXPECT_EQ(1u, ucp_fh_local_next_holder(&m_table, 1));
+    }
+
+    serve(1, {10, 11}, {});
+    ASSERT_TRUE(ucp_fh_local_pick_recall(&m_table, &run));
+    EXPECT_EQ(20u, run.first);
+}
+
 /* A region that is cut is asked back whole, and its rest is pinned anew */
 TEST_F(test_local, cut_region_goes_away) {
     withdraw_t gone;

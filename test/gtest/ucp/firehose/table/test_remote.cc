@@ -782,6 +782,37 @@ TEST_F(test_remote, recalls_what_was_reaped) {
     release(waits);
 }
 
+/* The peer has no room for all that it may grant */
+TEST_F(test_remote, sheds_what_nobody_uses) {
+    request_t one, other;
+
+    make(4);
+    have(10, 4);
+    EXPECT_EQ(UCS_OK, acquire(one, 11, 1));
+    EXPECT_EQ(1u, ucp_fh_remote_shed(&m_table, 0, 1));
+    drain();
+    ASSERT_EQ(1u, m_moves.size());
+    EXPECT_EQ(buckets_t({10}), unpins(m_moves[0]));
+    EXPECT_EQ(buckets_t(), pins(m_moves[0]));
+    answer();
+
+    EXPECT_EQ(2u, ucp_fh_remote_shed(&m_table, 0, 100));
+    EXPECT_EQ(0u, ucp_fh_remote_shed(&m_table, 0, 100));
+    drain();
+    EXPECT_EQ(buckets_t({12, 13}), unpins(m_moves[0]));
+    answer();
+    EXPECT_EQ(3u, m_num_keys);
+
+    /* There is as much as before for others */
+    EXPECT_EQ(UCS_INPROGRESS, acquire(other, 20, 3));
+    EXPECT_EQ(buckets_t(), unpins(m_moves[0]));
+    EXPECT_EQ(buckets_t({20, 21, 22}), pins(m_moves[0]));
+    answer();
+    release(other);
+    release(one);
+    EXPECT_EQ(0u, ucp_fh_remote_shed(&m_table, 1, 100));
+}
+
 TEST_F(test_remote, peer_fails) {
     request_t granted, active, waits, late;
     recall_t back;
