@@ -69,7 +69,8 @@ advised periodic '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with predictio
 advised random '<h1>Yes: [0-9.]+[^0-9]+% less registered memory on demand' \
     '<code>ucx_predreg run --policy on-demand -- LAUNCHER ' \
     'LD_PRELOAD=libuct_predreg.so UCX_RCACHE_PRED_POLICY=on-demand<'
-advised window '<h1>No: leave UCX as it is' 'windows for one-sided'
+advised window '<h1>No: leave UCX as it is' 'windows for one-sided' \
+    'UCX_RCACHE_PRED_WINDOWS=firehose'
 advised small '<h1>No: leave UCX as it is' 'little beside what UCX registers'
 advised copied '<h1>No: leave UCX as it is' 'Nothing was registered'
 

@@ -164,7 +164,7 @@ static int parse_row(const char *line, ucs_rcache_profile_row_t *row)
     next = parse_field(next, " intervals ", 10, &interval);
     for (row->num_intervals = 0; next != NULL;
          next = parse_field(next, " ", 10, &interval)) {
-        if ((interval == 0) || (interval > MAX_INTERVAL) ||
+        if ((row->length == 0) || (interval == 0) || (interval > MAX_INTERVAL) ||
             (row->num_intervals == UCS_RCACHE_PRED_MAX_PRIOR)) {
             return 0;
         }
@@ -177,9 +177,10 @@ static int parse_row(const char *line, ucs_rcache_profile_row_t *row)
     return 0;
 }
 
-/* The next line without its end, or its beginning if it is longer than a row. @return
- * NULL at the end of the file */
-static char *next_line(FILE *stream, char *line)
+/* The next line without its end, or its beginning if it is longer than a row.
+ * @param [out] is_whole_p  Whether it had an end: one that has none may have been cut in
+ *                          a number. @return NULL at the end of the file */
+static char *next_line(FILE *stream, char *line, int *is_whole_p)
 {
     int c;
 
@@ -187,7 +188,8 @@ static char *next_line(FILE *stream, char *line)
         return NULL;
     }
 
-    if (strchr(line, '\n') == NULL) {
+    *is_whole_p = (strchr(line, '\n') != NULL);
+    if (!*is_whole_p) {
         do {
             c = getc(stream);
         } while ((c != '\n') && (c != EOF));
@@ -203,17 +205,18 @@ load_rows(FILE *stream, const char *path, ucs_rcache_profile_t *profile)
     ucs_rcache_profile_row_t row;
     ucs_status_t status;
     char line[MAX_LINE];
+    int is_whole;
 
-    while (next_line(stream, line) != NULL) {
+    while (next_line(stream, line, &is_whole) != NULL) {
         ++number;
         if ((line[0] == '#') || (line[0] == '\0')) {
             continue;
         }
 
-        if (!parse_row(line, &row)) {
+        if (!is_whole || !parse_row(line, &row)) {
             ucs_error("%s:%zu: '%s' is no row of a profile: expected 'place "
                       "HEX length BYTES uses N intervals NS' with 1 to %d "
-                      "intervals", path, number, line,
+                      "intervals, and the end of the line", path, number, line,
                       UCS_RCACHE_PRED_MAX_PRIOR);
             return UCS_ERR_INVALID_PARAM;
         }
@@ -245,6 +248,7 @@ ucs_status_t ucs_rcache_profile_load(const char *path,
     ucs_status_t status;
     char line[MAX_LINE];
     FILE *stream;
+    int is_whole;
 
     ucs_rcache_profile_init(profile);
     stream = fopen(path, "re");
@@ -253,7 +257,7 @@ ucs_status_t ucs_rcache_profile_load(const char *path,
         return UCS_ERR_IO_ERROR;
     }
 
-    if ((next_line(stream, line) == NULL) ||
+    if ((next_line(stream, line, &is_whole) == NULL) || !is_whole ||
         (sscanf(line, HEADER " %u", &version) != 1) ||
         (version != UCS_RCACHE_PROFILE_VERSION)) {
         ucs_error("%s: is no profile: expected '" HEADER " %u' as its first "

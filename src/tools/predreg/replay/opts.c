@@ -77,7 +77,7 @@ static void usage(void)
            "  --shared-processor    the helper has no processor of its own: "
            "while it works,\n"
            "                        the program does not\n"
-           "  --profile FILE        predict knows from the beginning what is in "
+           "  --profile FILE        predict and arena know from the beginning what is in "
            "this profile\n"
            "  --curve               memory against run time: predict with "
            "budgets of 0, 0.2, 0.5,\n"
@@ -237,9 +237,11 @@ static void default_policies(predreg_replay_opts_t *opts)
 
 static int check_profile(const predreg_replay_opts_t *opts)
 {
-    if (opts->profile_given && !opts->policies[PREDREG_REPLAY_PREDICT]) {
-        predreg_error("--profile is what predict knows from the beginning: "
-                      "accepted with --policy predict, or without --policy");
+    if (opts->profile_given && !opts->policies[PREDREG_REPLAY_PREDICT] &&
+        !opts->policies[PREDREG_REPLAY_ARENA]) {
+        predreg_error("--profile is what predict and arena know from the "
+                      "beginning: accepted with one of these, or without "
+                      "--policy");
         return -1;
     }
 

@@ -207,7 +207,9 @@ static void reason_write_in_use(const report_data_t *report, FILE *out)
                                        pinned->byte_seconds));
     if (findings->in_long_use > findings->in_use / 2) {
         predreg_html_print(out, "most of it for more than half of the run, as "
-                                "windows for one-sided communication are.");
+                                "windows for one-sided communication are. "
+                                "UCX_RCACHE_PRED_WINDOWS=firehose pins of such "
+                                "windows only what is accessed.");
     } else {
         predreg_html_print(out, "buffers have hardly any time between two "
                                 "transfers.");

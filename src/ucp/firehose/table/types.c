@@ -137,8 +137,9 @@ ucs_status_t ucp_fh_share(uint64_t m, unsigned shift, unsigned peers,
     if (share == 0) {
         ucs_error("firehose: M less the slack is %" PRIu64 " bytes, less than a "
                   "bucket of %" PRIu64 " bytes for each of %u processes; "
-                  "accepted: %" PRIu64 " bytes and more", m, UCS_BIT(shift),
-                  peers, (uint64_t)peers << shift);
+                  "accepted: %" PRIu64 " bytes and more (M is what the program "
+                  "or UCX_RCACHE_PRED_FIREHOSE_M says, or less if bounds leave "
+                  "less)", m, UCS_BIT(shift), peers, (uint64_t)peers << shift);
         return UCS_ERR_EXCEEDS_LIMIT;
     }
 

@@ -329,7 +329,7 @@ TEST_F(test_profile, file)
                        std::string(1000, 'x') + "\n\n"
                        "place ff length 2 uses 1 intervals 3\n"
                        "place 1 length 9 uses 1 intervals 3\n"
-                       "place ff length 1 uses 1 intervals 3"));
+                       "place ff length 1 uses 1 intervals 3\n"));
     ASSERT_EQ(UCS_OK, m_status);
     EXPECT_EQ(9u, m_profile.rows[0].length);
     EXPECT_EQ(1u, m_profile.rows[1].length);
@@ -374,6 +374,7 @@ TEST_F(test_profile, damaged_files)
         "place 10000000000000000 length 1 uses 1 intervals 5",
         "place ff length 18446744073709551616 uses 1 intervals 5",
         "place ff length 1 uses -1 intervals 5",
+        "place ff length 0 uses 1 intervals 5",
         "place ff length 1 uses intervals 5",
         "nonsense",
         std::string(1000, 'x')
@@ -398,6 +399,11 @@ TEST_F(test_profile, damaged_files)
     EXPECT_NE(std::string::npos,
               load(header + "place 1 length 1 uses 1 intervals 1\n"
                    "place 1 length 1 uses 2 intervals 2\n").find("two rows"));
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, m_status);
+
+    /* It may have been cut in the last number */
+    EXPECT_NE(std::string::npos,
+              load(header + "place 1 length 1 uses 1 intervals 12").find(":2:"));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, m_status);
 
     m_status = ucs_rcache_profile_load("/nowhere", &m_profile);

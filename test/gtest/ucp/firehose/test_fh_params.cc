@@ -77,7 +77,8 @@ TEST_F(test_fh_params, processes) {
     m_params.num_procs = 1048576;
     refuse("firehose: M less the slack is 234881024 bytes, less than a bucket of "
            "4096 bytes for each of 1048576 processes; accepted: 4294967296 bytes "
-           "and more", UCS_ERR_EXCEEDS_LIMIT);
+           "and more (M is what the program or UCX_RCACHE_PRED_FIREHOSE_M says, "
+           "or less if bounds leave less)", UCS_ERR_EXCEEDS_LIMIT);
     m_params.field_mask = UCP_FH_PARAM_FIELD_M;
     m_params.m          = 1ul << 40;
     EXPECT_EQ(UCS_OK, get());
@@ -111,8 +112,9 @@ TEST_F(test_fh_params, bytes) {
     refuse("firehose: M of 1099511627777 bytes; accepted: up to 1099511627776");
     m_params.m          = 0;
     refuse("firehose: M less the slack is 0 bytes, less than a bucket of 4096 "
-           "bytes for each of 4 processes; accepted: 16384 bytes and more",
-           UCS_ERR_EXCEEDS_LIMIT);
+           "bytes for each of 4 processes; accepted: 16384 bytes and more (M is "
+           "what the program or UCX_RCACHE_PRED_FIREHOSE_M says, or less if "
+           "bounds leave less)", UCS_ERR_EXCEEDS_LIMIT);
     m_params.field_mask = UCP_FH_PARAM_FIELD_MAXVICTIM;
     m_params.max_victim = UINT64_MAX;
     refuse("firehose: MAXVICTIM of 18446744073709551615 bytes; accepted: up to "

@@ -448,7 +448,7 @@ TEST_F(test_replay_profile, without_predict) {
 
     EXPECT_NE(0, replay({"--policy", "on-demand", "--profile",
                          make_profile("0102"), trace}));
-    EXPECT_TRUE(contains(m_errors, "--profile is what predict")) << m_errors;
+    EXPECT_TRUE(contains(m_errors, "--profile is what predict and arena")) << m_errors;
 }
 
 TEST_F(test_replay_profile, damaged) {
