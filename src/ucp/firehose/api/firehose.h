@@ -143,6 +143,10 @@ typedef void (*ucp_fh_pin_callback_t)(ucp_fh_hold_h hold, ucs_status_t status,
  * Start the library in this process (GASNet: firehose_init()). It makes a UCP
  * worker and a thread of its own, which answers peers.
  *
+ * Bounds hold where UCX's caches of registrations are off: beside libuct_predreg.so, or
+ * with UCX_IB_REG_METHODS=direct up to UCX 1.15 and UCX_RCACHE_ENABLE=n from 1.16 on,
+ * before ucp_init().
+ *
  * @return UCS_ERR_INVALID_PARAM for a parameter that is not accepted, or
  *         UCS_ERR_EXCEEDS_LIMIT if M less @a slack is less than a bucket for
  *         each process, this one included, both explained in the log;
