@@ -25,6 +25,7 @@
 #define PAGES   64
 #define THREADS 2
 #define MAX_KEY 1024 /* Bytes of a packed key, and of an address */
+#define LATE    200  /* Endpoints that are closed while a context ends */
 #define SECONDS 60 /* How long all of it may take */
 
 /* UCX itself keeps some 620 bytes for two endpoints that were connected by messages,
@@ -484,13 +485,42 @@ static void end_peer(close_t *c)
           "the second process has failed");
 }
 
+static void *run_late(void *arg)
+{
+    way_t *ways = arg;
+    int i;
+
+    for (i = 0; i < LATE; ++i) {
+        usleep(200);
+        close_way(&ways[i], 0);
+    }
+    return NULL;
+}
+
+/* Endpoints of another context, which a thread closes from now on */
+static void start_late(close_t *peer, way_t *other, way_t *ways, pthread_t *thread)
+{
+    int i;
+
+    for (i = 0; i < LATE; ++i) {
+        ways[i] = *other;
+        connect_way(peer, &ways[i], 0);
+        check_status(put(peer, &ways[i], i % peer->pages, 6), "ucp_put_nbi");
+        flush(&ways[i]);
+    }
+    if (pthread_create(thread, NULL, run_late, ways) != 0) {
+        app_fatal("windowclose: no thread");
+    }
+}
+
 /* The context of this process's window ends, while puts of another context to a second
  * process are under way. The worker is one that the library may not progress by itself */
 static void end_first(close_t *c)
 {
     close_t peer = *c;
     int num      = c->pages / 4;
-    way_t other;
+    way_t other, ways[LATE];
+    pthread_t late;
 
     while (!atomic_load(&c->peer->is_ready)) {
         usleep(1000);
@@ -502,10 +532,12 @@ static void end_first(close_t *c)
     connect_way(&peer, &other, 0);
     put_pages(&peer, &other, 0, num, 5);
     flush(&other);
+    start_late(&peer, &other, ways, &late);
     put_pages(&peer, &other, num / 2, num, 5);
     destroy(c);
     check(c, put(&peer, &other, 0, 5) == UCS_ERR_UNREACHABLE,
           "a put when the context of windows has ended");
+    pthread_join(late, NULL);
     close_way(&other, 0);
     ucp_worker_destroy(other.worker);
     ucp_cleanup(other.context);

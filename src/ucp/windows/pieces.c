@@ -537,7 +537,6 @@ void ucp_win_pieces_drop(ucp_fh_t *fh)
     uint32_t i;
 
     ucs_list_head_init(&pieces);
-    ucp_fh_lock(fh);
     for (i = 0; i < fh->num_procs; ++i) {
         while (release_oldest(fh, i)) {
         }
@@ -549,7 +548,6 @@ void ucp_win_pieces_drop(ucp_fh_t *fh)
     while (!ucs_list_is_empty(&pieces)) {
         release(fh, ucs_list_extract_head(&pieces, ucp_win_piece_t, link));
     }
-    ucp_fh_unlock(fh);
 }
 
 int ucp_win_pieces_shed(ucp_fh_t *fh, uint32_t peer, uint64_t num)

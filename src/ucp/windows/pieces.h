@@ -109,7 +109,7 @@ int ucp_win_pieces_shed(ucp_fh_t *fh, uint32_t peer, uint64_t num);
  *  nothing further. Without lock. */
 void ucp_win_pieces_close(ucp_fh_t *fh, ucp_win_way_t *way);
 
-/** Firehose is about to end: release all that no operation has. Without lock. */
+/** Firehose is about to end: release all that no operation has. Under ucp_fh::lock. */
 void ucp_win_pieces_drop(ucp_fh_t *fh);
 
 /** @return whether operations have so many of a peer's firehoses, after what is

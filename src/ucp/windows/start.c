@@ -6,6 +6,7 @@
 
 #include "start.h"
 #include "pieces.h"
+#include "way.h"
 
 #include <ucp/firehose/params.h>
 
@@ -267,6 +268,19 @@ ucp_fh_t *ucp_win_start(ucp_context_h context)
     return fh;
 }
 
+/* Nothing of endpoints of other contexts refers to Firehose any more, which threads may
+ * close meanwhile: they find either all of it, or none */
+static void detach(ucp_fh_t *fh)
+{
+    pthread_mutex_lock(&ucp_win.lock);
+    ucp_fh_lock(fh);
+    ucp_win_pieces_drop(fh);
+    ucp_win_ways_discard_rkeys();
+    atomic_store_explicit(&ucp_win.fh, NULL, memory_order_release);
+    ucp_fh_unlock(fh);
+    pthread_mutex_unlock(&ucp_win.lock);
+}
+
 void ucp_win_end(ucp_context_h context)
 {
     ucp_fh_t *fh;
@@ -280,12 +294,11 @@ void ucp_win_end(ucp_context_h context)
     fh = (ucp_win.mem_context == context) ? ucp_win_fh() : NULL;
     if (fh != NULL) {
         ucp_win.is_over = 1;
-        atomic_store_explicit(&ucp_win.fh, NULL, memory_order_release);
+        detach(fh);
     }
     pthread_mutex_unlock(&ucp_win.start_lock);
 
     if (fh != NULL) {
-        ucp_win_pieces_drop(fh); /* Of endpoints of other contexts */
         ucp_fh_release_address(fh, ucp_win.address);
         ucp_fh_finalize(fh);
         free_held();

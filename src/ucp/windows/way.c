@@ -242,6 +242,20 @@ static int is_complete(const ucp_win_way_t *way)
     return (way->num_flushes == 0) && !way->needs_flush;
 }
 
+/* Under ucp_fh::lock. Keys of firehoses that are still there lead nowhere any more,
+ * either. Once Firehose has ended, there are none */
+static void discard_rkeys(ucp_win_way_t *way)
+{
+    ucp_fh_rkey_t *unpacked;
+
+    while (!ucs_list_is_empty(&way->rkeys)) {
+        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t,
+                                         owned_link);
+        ucs_list_del(&unpacked->link);
+        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
+    }
+}
+
 void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways)
 {
     ucp_fh_t *fh = ucp_win_fh();
@@ -253,6 +267,7 @@ void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways)
         if ((way->worker == worker) && is_complete(way)) {
             ucs_list_del(&way->link);
             ucs_list_add_tail(ways, &way->link);
+            discard_rkeys(way);
             atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
                                       memory_order_relaxed);
         }
@@ -261,23 +276,16 @@ void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways)
     pthread_mutex_unlock(&ucp_win.lock);
 }
 
-/* Keys of firehoses that are still there lead nowhere any more, either. Where Firehose
- * has ended, its own list of them is gone */
-static void discard_rkeys(ucp_win_way_t *way)
+void ucp_win_ways_discard_rkeys(void)
 {
-    ucp_fh_t *fh = ucp_win_fh();
-    ucp_fh_rkey_t *unpacked;
+    ucp_win_way_t *way;
 
-    ucp_win_lock(fh);
-    while (!ucs_list_is_empty(&way->rkeys)) {
-        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t,
-                                         owned_link);
-        if (fh != NULL) {
-            ucs_list_del(&unpacked->link);
-        }
-        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
+    ucs_list_for_each(way, &ucp_win.open_ways, link) {
+        discard_rkeys(way);
     }
-    ucp_win_unlock(fh);
+    ucs_list_for_each(way, &ucp_win.closing_ways, link) {
+        discard_rkeys(way);
+    }
 }
 
 void ucp_win_way_empty_trash(ucp_win_way_t *way)
@@ -304,7 +312,6 @@ void ucp_win_way_empty_trash(ucp_win_way_t *way)
 
 void ucp_win_way_end(ucp_win_way_t *way)
 {
-    discard_rkeys(way);
     ucp_win_way_empty_trash(way);
     ucp_win_way_put(way);
 }

@@ -71,6 +71,10 @@ void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways);
  *  thread that may use its worker, and not in a callback. */
 void ucp_win_way_end(ucp_win_way_t *way);
 
+/** Firehose is about to end: all keys of all ways are to be destroyed, by threads that
+ *  may use their workers. Under win.lock and ucp_fh::lock. */
+void ucp_win_ways_discard_rkeys(void);
+
 /** Destroy keys of a way that lead nowhere any more. By a thread that may use its
  *  worker, and not in a callback. */
 void ucp_win_way_empty_trash(ucp_win_way_t *way);
