@@ -302,6 +302,37 @@ static void close_in_vain(close_t *c, way_t *way)
     close_way(way, 0);
 }
 
+/* A worker is destroyed, with an endpoint that is open and one that is being closed,
+ * while the target does nothing: that waits for a second at most. The target cannot go on
+ * afterwards: UCX ends a process that cannot acknowledge a put */
+static void end_before_target(close_t *c)
+{
+    double begin;
+    ucs_status_ptr_t request;
+    way_t way, open;
+
+    way_make(c->context, &way, UCS_THREAD_MODE_SINGLE);
+    open = way;
+    connect_way(c, &way, 0);
+    connect_way(c, &open, 0);
+    put_pages(c, &way, 0, 2, 9);
+    flush(&way);
+    put_pages(c, &open, 0, 2, 9);
+    flush(&open);
+    atomic_store(&c->may_progress, 0);
+    usleep(10000);
+    put_pages(c, &way, 0, 2, 9);
+    put_pages(c, &open, 0, 2, 9);
+    ucp_rkey_destroy(open.rkey);
+    request = begin_close(&way, 0);
+    if (UCS_PTR_IS_PTR(request)) {
+        ucp_request_free(request);
+    }
+    begin = app_time();
+    ucp_worker_destroy(way.worker);
+    check(c, app_time() < begin + 10, "a worker waits for a target");
+}
+
 /* Endpoints that come and go leave nothing behind */
 static void come_and_go(close_t *c, way_t *way, int is_forced)
 {
@@ -548,23 +579,32 @@ static void usage(void)
     printf("usage: windowclose [options]\n"
            "  --pages N   firehoses that the settings give, up to 48 (16)\n"
            "  --cycles N  of endpoints that come and go (200)\n"
-           "  --force     close with force as well\n");
+           "  --force     close with force as well\n"
+           "  --abandon   only end a worker whose target does nothing\n");
 }
 
 int main(int argc, char **argv)
 {
+    int is_abandoned             = 0;
     close_t c                    = {.pages = 16, .cycles = 200};
     const app_option_t options[] = {{"pages", .count = &c.pages},
                                     {"cycles", .count = &c.cycles},
                                     {"force", .flag = &c.has_force},
+                                    {"abandon", .flag = &is_abandoned},
                                     {NULL}};
-    way_t way;
     int is_forced;
+    way_t way;
 
     app_parse(argc, argv, "windowclose", options, usage);
     alarm(SECONDS);
     start_peer(&c);
     (void)make(&c);
+    if (is_abandoned) {
+        end_before_target(&c);
+        end_peer(&c);
+        _exit(c.errors ? 1 : 0);
+    }
+
     way_make(c.context, &way, UCS_THREAD_MODE_SINGLE);
     for (is_forced = 0; is_forced <= c.has_force; ++is_forced) {
         close_before_target(&c, &way, is_forced);

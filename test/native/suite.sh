@@ -1231,6 +1231,10 @@ window_tests()
             through_firehose 163840 managed 1 $rig -- env NATIVE_ONE_SIDED=$mode \
             UCX_TLS=cma,tcp LD_PRELOAD="$preload" "$apps/windowclose" --force
     done
+    run "windows, the end of a worker whose target does nothing" \
+        with WINDOWS=firehose with FIREHOSE_M=128K with FIREHOSE_MAXVICTIM=32K \
+        $rig -- env NATIVE_ONE_SIDED=0 UCX_TLS=cma,tcp LD_PRELOAD="$preload" \
+        "$apps/windowclose" --abandon
     for mode in 0 1 2; do
         run "windows, threads that wait for each other, mode $mode" \
             with FIREHOSE_M=512K through_firehose 67633152 managed 1 $rig -- \

@@ -12,14 +12,16 @@
 
 #include <ucs/debug/log_def.h>
 
+#include <time.h>
+
 /* A worker's ways are looked at with one of so many of its progress calls, by chance:
  * if these were counted, a thread that progresses two workers in turn would look at
  * the same one each time */
 #define LOOK_EVERY 16
 
-/* How often a flush is tried that UCP has no memory for, before a worker is destroyed:
- * what ends meanwhile gives it some */
-#define MAX_TRIES 1000
+/* How long the end of a worker waits for what was begun on its endpoints, s. UCP itself
+ * does not: a peer that makes no progress may wait for this process to go on */
+#define PATIENCE 1
 
 /* A thread polls when so many of its progress calls in a row had nothing to do: fewer
  * are part of most flushes, and helping costs half a microsecond */
@@ -147,15 +149,21 @@ static int begin_last_flush(ucp_win_way_t *way, ucp_ep_h ep)
     return has_begun;
 }
 
+static int is_refused(const ucp_win_way_t *way)
+{
+    return way->needs_flush;
+}
+
 /* Do what is due for ways of a worker that are closed. By a thread that may use it, and
- * not in a callback. @return whether UCP had memory for that */
-static int end_complete(ucp_worker_h worker)
+ * not in a callback */
+static void end_complete(ucp_worker_h worker)
 {
     int has_begun = 1;
     ucs_list_link_t ways;
     ucp_win_way_t *way;
 
-    while (has_begun && ((way = ucp_win_way_get_refused(worker)) != NULL)) {
+    while (has_begun &&
+           ((way = ucp_win_way_get_closing(worker, is_refused)) != NULL)) {
         has_begun = begin_last_flush(way, NULL);
         ucp_win_way_put(way);
     }
@@ -165,7 +173,6 @@ static int end_complete(ucp_worker_h worker)
     while (!ucs_list_is_empty(&ways)) {
         ucp_win_way_end(ucs_list_extract_head(&ways, ucp_win_way_t, link));
     }
-    return has_begun;
 }
 
 /* Now and then. Firehose progresses its own worker under locks */
@@ -178,7 +185,7 @@ static void look(ucp_fh_t *fh, ucp_worker_h worker)
     if ((atomic_load_explicit(&ucp_win.num_closing, memory_order_relaxed) > 0) &&
         !ucp_win.env->is_in_progress() &&
         (ucp_win_map_find(&ucp_win.contexts, worker) != NULL)) {
-        (void)end_complete(worker);
+        end_complete(worker);
     }
 }
 
@@ -289,15 +296,21 @@ ucs_status_t ucp_win_way_flush(ucp_win_way_t *way)
     return status;
 }
 
-/* @return a way of a worker through which something was begun, or NULL */
-static ucp_win_way_t *find_dirty(ucp_fh_t *fh, ucp_worker_h worker)
+static int is_to_self(const ucp_win_way_t *way)
+{
+    return way->peer == (uint32_t)ucp_win.env->index;
+}
+
+/* @return a way of a worker through which something was begun to this process, or
+ * NULL */
+static ucp_win_way_t *find_to_self(ucp_fh_t *fh, ucp_worker_h worker)
 {
     ucp_win_way_t *found = NULL;
     ucp_win_way_t *way;
 
     ucp_fh_lock(fh);
     ucs_list_for_each(way, &ucp_win.dirty, dirty) {
-        if ((way->worker == worker) && !way->is_closing) {
+        if ((way->worker == worker) && !way->is_closing && is_to_self(way)) {
             found = way;
             break;
         }
@@ -306,36 +319,15 @@ static ucp_win_way_t *find_dirty(ucp_fh_t *fh, ucp_worker_h worker)
     return found;
 }
 
-/* UCP has no memory for the last flushes of ways: take them for complete */
-static void give_up_flushes(ucp_worker_h worker)
+/* @return whether a worker has closing ways for which that is true */
+static int are_closing(ucp_worker_h worker, ucp_win_way_is_t is)
 {
-    ucp_fh_t *fh = ucp_win_fh();
-    ucp_win_way_t *way;
+    ucp_win_way_t *way = ucp_win_way_get_closing(worker, is);
 
-    while ((way = ucp_win_way_get_refused(worker)) != NULL) {
-        ucp_win_lock(fh);
-        way->needs_flush = 0;
-        ucp_win_pieces_begin_flush(way);
-        ucp_win_unlock(fh);
-        finish_flush(way); /* Puts the reference */
+    if (way != NULL) {
+        ucp_win_way_put(way);
     }
-}
-
-/* Wait for the last flushes of a worker's ways */
-static void wait_for_closing(ucp_worker_h worker)
-{
-    unsigned tries = MAX_TRIES;
-
-    for (;;) {
-        if (!end_complete(worker) && (--tries == 0)) {
-            give_up_flushes(worker);
-            tries = MAX_TRIES;
-        }
-        if (!ucp_win_way_are_closing(worker)) {
-            return;
-        }
-        progress(worker);
-    }
+    return way != NULL;
 }
 
 void ucp_win_ways_complete(void)
@@ -345,14 +337,68 @@ void ucp_win_ways_complete(void)
     ucp_win_way_t *way;
 
     for (; (worker = ucp_win_worker_own(i)) != NULL; ++i) {
-        while ((way = find_dirty(ucp_win_fh(), worker)) != NULL) {
+        while ((way = find_to_self(ucp_win_fh(), worker)) != NULL) {
             if (ucp_win_way_flush(way) == UCS_ERR_NO_MEMORY) {
                 progress(worker); /* What ends gives UCP some */
             }
         }
-        if (!ucp_win.env->is_in_progress()) {
-            wait_for_closing(worker);
+        while (!ucp_win.env->is_in_progress() &&
+               are_closing(worker, is_to_self)) {
+            progress(worker);
+            end_complete(worker);
         }
+    }
+}
+
+static int is_waited_for(const ucp_win_way_t *way)
+{
+    return !way->is_abandoned;
+}
+
+/* What was begun on the ways of a worker is taken for complete, which ends now. Flushes
+ * that are under way still find the ways */
+static void abandon_closing(ucp_worker_h worker)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    ucs_list_link_t pieces;
+    ucp_win_way_t *way;
+
+    while ((way = ucp_win_way_get_closing(worker, is_waited_for)) != NULL) {
+        ucs_list_head_init(&pieces);
+        ucp_win_lock(fh);
+        way->is_abandoned = 1;
+        ucp_win_pieces_take_dirty(way, &pieces);
+        ucp_win_unlock(fh);
+        ucp_win_pieces_end(&pieces);
+        ucp_win_way_put(way);
+    }
+}
+
+static double now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec + (ts.tv_nsec * 1e-9);
+}
+
+static int is_any(const ucp_win_way_t *way)
+{
+    return 1;
+}
+
+/* Wait for the last flushes of a worker's ways, and end these */
+static void end_all(ucp_worker_h worker)
+{
+    double end = now() + PATIENCE;
+
+    end_complete(worker);
+    while (are_closing(worker, is_any)) {
+        if (now() > end) {
+            abandon_closing(worker);
+        }
+        progress(worker);
+        end_complete(worker);
     }
 }
 
@@ -412,7 +458,7 @@ void ucp_win_way_closed(void *closing, int is_refused)
 
     ucp_win_way_add_closing(way);
     if (!ucp_win.env->is_in_progress()) {
-        (void)end_complete(worker);
+        end_complete(worker);
     }
 }
 
@@ -426,6 +472,6 @@ void ucp_win_way_close_worker(ucp_worker_h worker)
         ucp_win_way_add_closing(way);
     }
 
-    wait_for_closing(worker);
+    end_all(worker);
     ucp_win_worker_remove(worker);
 }

@@ -26,8 +26,8 @@ int ucp_win_way_flush_if_due(ucp_win_way_t *way);
  *  used them on another one, or a peer may wait for what UCX emulates on it. */
 void ucp_win_ways_help(void);
 
-/** Complete all that was begun on the workers that this thread has made for
- *  itself alone. */
+/** Complete all that was begun, to memory of this process, on the workers that this
+ *  thread has made for itself alone. */
 void ucp_win_ways_complete(void);
 
 /** @return whether an operation on memory of a peer, which has its firehoses,
@@ -55,7 +55,7 @@ void *ucp_win_way_begin_close(ucp_ep_h ep);
 void ucp_win_way_closed(void *closing, int is_refused);
 
 /** A worker is about to be destroyed: the same for all of its endpoints; waits until
- *  these flushes have ended, and destroys their keys. */
+ *  these flushes have ended, for a second at most, and destroys their keys. */
 void ucp_win_way_close_worker(ucp_worker_h worker);
 
 /** A worker was progressed: now and then, do what is due for its ways. If there was

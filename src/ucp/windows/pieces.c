@@ -441,8 +441,7 @@ static int is_of(const ucp_win_way_t *way, ucp_worker_h worker, ucp_ep_h ep)
            ((ep != NULL) ? (way->ep == ep) : (way->worker == worker));
 }
 
-/* All that was begun through a way and is not known to be complete */
-static void take_dirty(ucp_win_way_t *way, ucs_list_link_t *pieces)
+void ucp_win_pieces_take_dirty(ucp_win_way_t *way, ucs_list_link_t *pieces)
 {
     take_unflushed(way, pieces);
     ucs_list_splice_tail(pieces, &way->flushing);
@@ -464,7 +463,7 @@ int ucp_win_pieces_take(ucp_worker_h worker, ucp_ep_h ep,
     ucp_fh_lock(fh);
     ucs_list_for_each_safe(way, next, &ucp_win.dirty, dirty) {
         if (is_of(way, worker, ep)) {
-            take_dirty(way, pieces);
+            ucp_win_pieces_take_dirty(way, pieces);
         }
     }
     ucp_fh_unlock(fh);
@@ -543,7 +542,8 @@ void ucp_win_pieces_drop(ucp_fh_t *fh)
     }
 
     while (!ucs_list_is_empty(&ucp_win.dirty)) {
-        take_dirty(ucs_list_head(&ucp_win.dirty, ucp_win_way_t, dirty), &pieces);
+        ucp_win_pieces_take_dirty(ucs_list_head(&ucp_win.dirty, ucp_win_way_t, dirty),
+                                  &pieces);
     }
     while (!ucs_list_is_empty(&pieces)) {
         release(fh, ucs_list_extract_head(&pieces, ucp_win_piece_t, link));

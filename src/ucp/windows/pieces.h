@@ -109,6 +109,10 @@ int ucp_win_pieces_shed(ucp_fh_t *fh, uint32_t peer, uint64_t num);
  *  nothing further. Without lock. */
 void ucp_win_pieces_close(ucp_fh_t *fh, ucp_win_way_t *way);
 
+/** Take all that was begun through a way and is not known to be complete, although a
+ *  flush of the library may be under way. Under ucp_win_lock(). */
+void ucp_win_pieces_take_dirty(ucp_win_way_t *way, ucs_list_link_t *pieces);
+
 /** Firehose is about to end: release all that no operation has. Under ucp_fh::lock. */
 void ucp_win_pieces_drop(ucp_fh_t *fh);
 

@@ -54,6 +54,7 @@ typedef struct ucp_win_way {
                                      library's last flush ends what it has */
     int             needs_flush; /**< That flush was refused, and has to be tried
                                       again */
+    int             is_abandoned; /**< Nobody waits for its flushes any more */
     ucs_list_link_t rkeys;     /**< Keys to buckets, unpacked */
     ucs_list_link_t trash;     /**< Of these, those to be destroyed, by a thread
                                     that may use the worker */

@@ -206,17 +206,7 @@ ucp_win_way_t *ucp_win_way_open_of(ucp_worker_h worker)
     return way;
 }
 
-int ucp_win_way_are_closing(ucp_worker_h worker)
-{
-    int ret;
-
-    pthread_mutex_lock(&ucp_win.lock);
-    ret = (find_of(&ucp_win.closing_ways, worker) != NULL);
-    pthread_mutex_unlock(&ucp_win.lock);
-    return ret;
-}
-
-ucp_win_way_t *ucp_win_way_get_refused(ucp_worker_h worker)
+ucp_win_way_t *ucp_win_way_get_closing(ucp_worker_h worker, ucp_win_way_is_t is)
 {
     ucp_fh_t *fh         = ucp_win_fh();
     ucp_win_way_t *found = NULL;
@@ -225,7 +215,7 @@ ucp_win_way_t *ucp_win_way_get_refused(ucp_worker_h worker)
     pthread_mutex_lock(&ucp_win.lock);
     ucp_win_lock(fh);
     ucs_list_for_each(way, &ucp_win.closing_ways, link) {
-        if ((way->worker == worker) && way->needs_flush) {
+        if ((way->worker == worker) && is(way)) {
             ucp_win_way_ref(way);
             found = way;
             break;
@@ -239,7 +229,7 @@ ucp_win_way_t *ucp_win_way_get_refused(ucp_worker_h worker)
 /* Under both locks. @return whether all flushes of a way have ended */
 static int is_complete(const ucp_win_way_t *way)
 {
-    return (way->num_flushes == 0) && !way->needs_flush;
+    return way->is_abandoned || ((way->num_flushes == 0) && !way->needs_flush);
 }
 
 /* Under ucp_fh::lock. Keys of firehoses that are still there lead nowhere any more,

@@ -56,15 +56,15 @@ ucp_win_way_t *ucp_win_way_open_of(ucp_worker_h worker);
 /** Its endpoint was closed: the way is a closing one from now on. */
 void ucp_win_way_add_closing(ucp_win_way_t *way);
 
-/** @return whether a worker has ways that are closing. */
-int ucp_win_way_are_closing(ucp_worker_h worker);
+/** Tells ways apart. Called under win.lock and ucp_win_lock(). */
+typedef int (*ucp_win_way_is_t)(const ucp_win_way_t *way);
 
-/** @return a closing way of a worker whose last flush was refused, with one more
- *          reference, or NULL. */
-ucp_win_way_t *ucp_win_way_get_refused(ucp_worker_h worker);
+/** @return a closing way of a worker for which that is true, with one more reference,
+ *          or NULL. */
+ucp_win_way_t *ucp_win_way_get_closing(ucp_worker_h worker, ucp_win_way_is_t is);
 
-/** Take all closing ways of a worker whose flushes have ended, for
- *  ucp_win_way_end(). */
+/** Take all closing ways of a worker whose flushes have ended, or that were abandoned,
+ *  for ucp_win_way_end(). */
 void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways);
 
 /** Destroy the keys of a way that has closed. It goes with the last reference. By a

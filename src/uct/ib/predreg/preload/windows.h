@@ -26,7 +26,7 @@ BEGIN_C_DECLS
 
 /** libucp_windows.so's only exported function. The number at its end is raised when
  *  a structure changes that passes between the two libraries. */
-#define PREDREG_WINDOWS_INIT "ucp_windows_init_1"
+#define PREDREG_WINDOWS_INIT "ucp_windows_init_2"
 
 
 /** What libuct_predreg.so has for the other. */
