@@ -175,7 +175,8 @@ static void end_complete(ucp_worker_h worker)
     }
 }
 
-/* Now and then. Firehose progresses its own worker under locks */
+/* Do what is due for ways of a worker. Those of Firehose's own, which it progresses under
+ * locks, are not looked at */
 static void look(ucp_fh_t *fh, ucp_worker_h worker)
 {
     if ((fh != NULL) &&

@@ -169,7 +169,7 @@ static void note(ucp_fh_t *fh, ucp_win_piece_t *piece)
         return;
     }
 
-    way->peer       = piece->request.peer->index;
+    way->peer       = piece->request.peer->index; /* The key may be another way's */
     way->num_noted += get_weight(piece);
     while ((way->num_noted > way->num_slots) && (way->num_slots < MAX_SLOTS) &&
            add_slots(way)) {

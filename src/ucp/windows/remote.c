@@ -167,6 +167,10 @@ unpack(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h *rkey_p)
         return status;
     }
 
+    ucp_win_lock(fh);
+    way->peer = key->index;
+    ucp_win_unlock(fh);
+
     status = ucp_ep_rkey_unpack(way->ep, key->parts[UCP_WIN_KEY_REST], rkey_p);
     if (status != UCS_OK) {
         return status;

@@ -49,7 +49,8 @@ typedef struct ucp_win_way {
     struct ucp_win_piece **slots; /**< Pieces by bucket; see pieces.c */
     uint32_t        num_slots; /**< A power of two, or 0: there are none yet */
     uint32_t        num_noted; /**< How many slots its pieces want */
-    uint32_t        peer;      /**< Whose firehoses they have */
+    uint32_t        peer;      /**< Whose firehoses they have; 0 until a key was
+                                    unpacked or a piece noted */
     int             is_closing; /**< Nothing is held for it any more, and only the
                                      library's last flush ends what it has */
     int             needs_flush; /**< That flush was refused, and has to be tried
