@@ -922,6 +922,8 @@ TEST_F(test_local, parameters) {
     params.slack = params.m - 4096;
     EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, ucp_fh_local_init(&m_table, &params));
     EXPECT_EQ("firehose: M less the slack is 4096 bytes, less than a bucket of "
-              "4096 bytes for each of 2 processes; accepted: 8192 bytes and more",
+              "4096 bytes for each of 2 processes; accepted: 8192 bytes and more "
+              "(M is what the program or UCX_RCACHE_PRED_FIREHOSE_M says, or less "
+              "if bounds leave less)",
               log_watch::take());
 }
