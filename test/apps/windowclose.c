@@ -544,6 +544,42 @@ static void start_late(close_t *peer, way_t *other, way_t *ways, pthread_t *thre
     }
 }
 
+typedef struct {
+    const close_t *peer;
+    way_t         way;
+    pthread_t     thread;
+    ucs_status_t  status; /* With which puts have ended */
+} putter_t;
+
+/* Put to pages in turn, more than there are firehoses for, until that is refused */
+static void *run_putter(void *arg)
+{
+    static char buffer[8];
+    putter_t *putter = arg;
+    way_t *way       = &putter->way;
+    uint64_t i       = 0;
+
+    do {
+        putter->status = ucp_put_nbi(way->ep, buffer, sizeof(buffer),
+                                     (uintptr_t)putter->peer->window +
+                                     (i++ % PAGES) * PAGE, way->rkey);
+        if (i % 8 == 0) {
+            flush(way);
+        }
+    } while (!UCS_STATUS_IS_ERR(putter->status));
+    return NULL;
+}
+
+static void start_putter(const close_t *peer, const way_t *other, putter_t *putter)
+{
+    putter->peer = peer;
+    putter->way  = *other;
+    connect_way(peer, &putter->way, 0);
+    if (pthread_create(&putter->thread, NULL, run_putter, putter) != 0) {
+        app_fatal("windowclose: no thread");
+    }
+}
+
 /* The context of this process's window ends, while puts of another context to a second
  * process are under way. The worker is one that the library may not progress by itself */
 static void end_first(close_t *c)
@@ -551,6 +587,7 @@ static void end_first(close_t *c)
     close_t peer = *c;
     int num      = c->pages / 4;
     way_t other, ways[LATE];
+    putter_t putter;
     pthread_t late;
 
     while (!atomic_load(&c->peer->is_ready)) {
@@ -564,11 +601,16 @@ static void end_first(close_t *c)
     put_pages(&peer, &other, 0, num, 5);
     flush(&other);
     start_late(&peer, &other, ways, &late);
+    start_putter(&peer, &other, &putter);
     put_pages(&peer, &other, num / 2, num, 5);
     destroy(c);
     check(c, put(&peer, &other, 0, 5) == UCS_ERR_UNREACHABLE,
           "a put when the context of windows has ended");
     pthread_join(late, NULL);
+    pthread_join(putter.thread, NULL);
+    check(c, putter.status == UCS_ERR_UNREACHABLE,
+          "puts while the context of windows ends");
+    close_way(&putter.way, 0);
     close_way(&other, 0);
     ucp_worker_destroy(other.worker);
     ucp_cleanup(other.context);

@@ -27,6 +27,7 @@ typedef struct {
     int              goes_on; /* Whether a part was posted that is not complete,
                                  and nobody has a request for it */
     ucs_list_link_t  pieces;  /* One at most: that of the present part */
+    ucp_win_entry_t  entry;
 } access_t;
 
 
@@ -49,15 +50,24 @@ get_length(const ucp_request_param_t *param, size_t count)
     return length;
 }
 
-static void complain_of_end(void)
+/* Enter an access. @return whether it may be begun */
+static int enter(access_t *access)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;
 
+    access->entry = ucp_win_enter();
+    if (ucs_likely((access->entry != UCP_WIN_REFUSED) &&
+                   (ucp_win_fh() != NULL))) {
+        return 1;
+    }
+
+    ucp_win_leave(access->entry);
     if (!atomic_flag_test_and_set(&is_told)) {
         ucs_error("windows: an operation of one UCP context on a window, while "
                   "the context of the windows here has ended; "
                   "UCX_RCACHE_PRED_WINDOWS=pin does without");
     }
+    return 0;
 }
 
 static ucs_status_t
@@ -69,11 +79,6 @@ start(access_t *access, ucp_ep_h ep, uint64_t address, size_t length,
 
     if (ucs_unlikely(way->ep != ep)) {
         way = ucp_win_way_find(ep); /* Of the same peer */
-    }
-
-    if (ucs_unlikely(ucp_win_fh() == NULL)) {
-        complain_of_end();
-        return UCS_ERR_UNREACHABLE;
     }
 
     if (ucs_unlikely(length == SIZE_MAX)) {
@@ -326,8 +331,8 @@ static ucs_status_t begin(access_t *access, ucp_ep_h ep, uint64_t address,
 }
 
 static ucs_status_ptr_t
-put(access_t *access, ucp_ep_h ep, const void *buffer, size_t count,
-    uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
+begin_put(access_t *access, ucp_ep_h ep, const void *buffer, size_t count,
+          uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
 {
     size_t length = get_length(param, count);
     ucp_request_param_t plain;
@@ -359,8 +364,8 @@ put(access_t *access, ucp_ep_h ep, const void *buffer, size_t count,
 }
 
 static ucs_status_ptr_t
-get(access_t *access, ucp_ep_h ep, void *buffer, size_t count,
-    uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
+begin_get(access_t *access, ucp_ep_h ep, void *buffer, size_t count,
+          uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
 {
     size_t length = get_length(param, count);
     ucp_win_ticket_t *ticket;
@@ -395,6 +400,36 @@ get(access_t *access, ucp_ep_h ep, void *buffer, size_t count,
         return request;
     }
     return ucp_win_ticket_issued(ticket, request);
+}
+
+static ucs_status_ptr_t
+put(access_t *access, ucp_ep_h ep, const void *buffer, size_t count,
+    uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
+{
+    ucs_status_ptr_t request;
+
+    if (!enter(access)) {
+        return UCS_STATUS_PTR(UCS_ERR_UNREACHABLE);
+    }
+
+    request = begin_put(access, ep, buffer, count, remote_addr, rkey, param);
+    ucp_win_leave(access->entry);
+    return request;
+}
+
+static ucs_status_ptr_t
+get(access_t *access, ucp_ep_h ep, void *buffer, size_t count,
+    uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
+{
+    ucs_status_ptr_t request;
+
+    if (!enter(access)) {
+        return UCS_STATUS_PTR(UCS_ERR_UNREACHABLE);
+    }
+
+    request = begin_get(access, ep, buffer, count, remote_addr, rkey, param);
+    ucp_win_leave(access->entry);
+    return request;
 }
 
 ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
@@ -445,49 +480,66 @@ ucs_status_t ucp_win_get_nbi(ucp_ep_h ep, void *buffer, size_t length,
                              &no_param));
 }
 
-ucs_status_ptr_t
-ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
-                      size_t count, uint64_t remote_addr, ucp_rkey_h rkey,
-                      const ucp_request_param_t *param)
+static ucs_status_ptr_t
+begin_atomic(access_t *access, ucp_ep_h ep, ucp_atomic_op_t opcode,
+             const void *buffer, size_t count, uint64_t remote_addr,
+             ucp_rkey_h rkey, const ucp_request_param_t *param)
 {
     size_t length            = get_length(param, count);
     ucp_win_ticket_t *ticket = NULL;
     ucp_request_param_t plain;
-    access_t access          = {
-        .is_read = !!(param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER)
-    };
     ucs_status_ptr_t request;
     ucp_win_part_t part;
     ucs_status_t status;
 
-    status = begin(&access, ep, remote_addr, length, rkey, &no_param, &part);
+    status = begin(access, ep, remote_addr, length, rkey, &no_param, &part);
     if (status != UCS_OK) {
         return UCS_STATUS_PTR(status);
     }
 
     if (part.length < length) { /* It is not aligned */
-        ucp_win_pieces_end(&access.pieces);
+        ucp_win_pieces_end(&access->pieces);
         return UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM);
     }
 
-    if (is_scarce(&access, param, &plain)) {
-        return finish(&access, ucp_atomic_op_nbx(ep, opcode, buffer, count,
+    if (is_scarce(access, param, &plain)) {
+        return finish(access, ucp_atomic_op_nbx(ep, opcode, buffer, count,
                                                  remote_addr, part.rkey,
                                                  &plain));
     }
 
-    if (access.is_read) {
-        ticket = ucp_win_ticket_make(&access.pieces, param);
+    if (access->is_read) {
+        ticket = ucp_win_ticket_make(&access->pieces, param);
     }
 
     request = ucp_atomic_op_nbx(ep, opcode, buffer, count, remote_addr,
                                 part.rkey,
                                 (ticket == NULL) ? param : &ticket->param);
     if (ticket == NULL) {
-        keep(&access);
+        keep(access);
         return request;
     }
     return ucp_win_ticket_issued(ticket, request);
+}
+
+ucs_status_ptr_t
+ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
+                      size_t count, uint64_t remote_addr, ucp_rkey_h rkey,
+                      const ucp_request_param_t *param)
+{
+    access_t access = {
+        .is_read = !!(param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER)
+    };
+    ucs_status_ptr_t request;
+
+    if (!enter(&access)) {
+        return UCS_STATUS_PTR(UCS_ERR_UNREACHABLE);
+    }
+
+    request = begin_atomic(&access, ep, opcode, buffer, count, remote_addr, rkey,
+                           param);
+    ucp_win_leave(access.entry);
+    return request;
 }
 
 static ucs_status_ptr_t call_flush(ucp_worker_h worker, ucp_ep_h ep,
@@ -497,8 +549,8 @@ static ucs_status_ptr_t call_flush(ucp_worker_h worker, ucp_ep_h ep,
                           ucp_worker_flush_nbx(worker, param);
 }
 
-ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
-                                   const ucp_request_param_t *param)
+static ucs_status_ptr_t begin_flush(ucp_worker_h worker, ucp_ep_h ep,
+                                    const ucp_request_param_t *param)
 {
     ucp_win_ticket_t *ticket;
     ucs_status_ptr_t request;
@@ -517,4 +569,15 @@ ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
     /* Another flush has to tell */
     ucp_win_pieces_give_back(&pieces);
     return call_flush(worker, ep, param);
+}
+
+ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
+                                   const ucp_request_param_t *param)
+{
+    ucp_win_entry_t entry = ucp_win_enter_always();
+    ucs_status_ptr_t request;
+
+    request = begin_flush(worker, ep, param);
+    ucp_win_leave(entry);
+    return request;
 }

@@ -32,7 +32,8 @@
  * with it */
 static void finish_flush(ucp_win_way_t *way)
 {
-    ucp_fh_t *fh = ucp_win_fh();
+    ucp_win_entry_t entry = ucp_win_enter_always();
+    ucp_fh_t *fh          = ucp_win_fh();
     ucs_list_link_t pieces;
 
     ucs_list_head_init(&pieces);
@@ -41,6 +42,7 @@ static void finish_flush(ucp_win_way_t *way)
     ucp_win_unlock(fh);
     ucp_win_pieces_end(&pieces);
     ucp_win_way_put(way);
+    ucp_win_leave(entry);
 }
 
 static void flushed(void *request, ucs_status_t status, void *user_data)
@@ -201,8 +203,14 @@ static int is_time_to_look(void)
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
 {
     static __thread unsigned num_idle;
-    ucp_fh_t *fh = ucp_win_fh();
+    ucp_win_entry_t entry = ucp_win_enter();
+    ucp_fh_t *fh;
 
+    if (ucs_unlikely(entry == UCP_WIN_REFUSED)) {
+        return;
+    }
+
+    fh       = ucp_win_fh();
     num_idle = is_idle ? num_idle + 1 : 0;
     if ((num_idle >= POLLS_AFTER) && (fh != NULL) &&
         ucp_win_worker_is_served(worker)) {
@@ -211,6 +219,7 @@ void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
     if (is_time_to_look()) {
         look(fh, worker);
     }
+    ucp_win_leave(entry);
 }
 
 void ucp_win_ways_help(void)
@@ -427,9 +436,12 @@ static void begin_close(ucp_win_way_t *way)
 void *ucp_win_way_begin_close(ucp_ep_h ep)
 {
     ucp_win_way_t *way = ucp_win_map_take(&ucp_win.ways, ep);
+    ucp_win_entry_t entry;
 
     if (way != NULL) {
+        entry = ucp_win_enter_always();
         begin_close(way);
+        ucp_win_leave(entry);
     }
     return way;
 }
@@ -449,22 +461,24 @@ static void reopen(ucp_win_way_t *way)
 
 void ucp_win_way_closed(void *closing, int is_refused)
 {
-    ucp_win_way_t *way  = closing;
-    ucp_worker_h worker = way->worker;
+    ucp_win_entry_t entry = ucp_win_enter_always();
+    ucp_win_way_t *way    = closing;
+    ucp_worker_h worker   = way->worker;
 
     if (is_refused) {
         reopen(way);
-        return;
+    } else {
+        ucp_win_way_add_closing(way);
+        if (!ucp_win.env->is_in_progress()) {
+            end_complete(worker);
+        }
     }
-
-    ucp_win_way_add_closing(way);
-    if (!ucp_win.env->is_in_progress()) {
-        end_complete(worker);
-    }
+    ucp_win_leave(entry);
 }
 
 void ucp_win_way_close_worker(ucp_worker_h worker)
 {
+    ucp_win_entry_t entry = ucp_win_enter_always();
     ucp_win_way_t *way;
 
     while ((way = ucp_win_way_open_of(worker)) != NULL) {
@@ -475,4 +489,5 @@ void ucp_win_way_close_worker(ucp_worker_h worker)
 
     end_all(worker);
     ucp_win_worker_remove(worker);
+    ucp_win_leave(entry);
 }

@@ -386,14 +386,9 @@ static void free_all(ucs_list_link_t *pieces)
     }
 }
 
-void ucp_win_pieces_end(ucs_list_link_t *pieces)
+static void end_all(ucp_fh_t *fh, ucs_list_link_t *pieces)
 {
-    ucp_fh_t *fh = ucp_win_fh();
     int is_unsettled;
-
-    if (ucs_list_is_empty(pieces)) {
-        return;
-    }
 
     if (fh == NULL) {
         free_all(pieces);
@@ -411,6 +406,17 @@ void ucp_win_pieces_end(ucs_list_link_t *pieces)
      * thread does it */
     if (is_unsettled) {
         ucp_fh_wake(fh);
+    }
+}
+
+void ucp_win_pieces_end(ucs_list_link_t *pieces)
+{
+    ucp_win_entry_t entry;
+
+    if (!ucs_list_is_empty(pieces)) {
+        entry = ucp_win_enter_always();
+        end_all(ucp_win_fh(), pieces);
+        ucp_win_leave(entry);
     }
 }
 
@@ -498,17 +504,22 @@ static int has_dirty(ucp_worker_h worker, ucp_ep_h ep)
 
 int ucp_win_pieces_exist(ucp_worker_h worker, ucp_ep_h ep)
 {
-    ucp_fh_t *fh = ucp_win_fh();
-    int ret;
+    int ret = 0;
+    ucp_win_entry_t entry;
+    ucp_fh_t *fh;
 
-    if ((fh == NULL) || (atomic_load_explicit(&ucp_win.num_dirty,
-                                              memory_order_relaxed) == 0)) {
+    if (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) == 0) {
         return 0;
     }
 
-    ucp_fh_lock(fh);
-    ret = has_dirty(worker, ep);
-    ucp_fh_unlock(fh);
+    entry = ucp_win_enter();
+    fh    = (entry == UCP_WIN_REFUSED) ? NULL : ucp_win_fh();
+    if (fh != NULL) {
+        ucp_fh_lock(fh);
+        ret = has_dirty(worker, ep);
+        ucp_fh_unlock(fh);
+    }
+    ucp_win_leave(entry);
     return ret;
 }
 

@@ -186,6 +186,7 @@ unpack(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h *rkey_p)
 int ucp_win_rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
                         ucs_status_t *status_p)
 {
+    ucp_win_entry_t entry;
     ucp_win_way_t *way;
     ucp_win_key_t key;
     const char *error;
@@ -200,7 +201,9 @@ int ucp_win_rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
         ucs_error("windows: the key to a window cannot be used: %s", error);
         *status_p = UCS_ERR_UNSUPPORTED;
     } else {
+        entry     = ucp_win_enter_always();
         *status_p = unpack(way, &key, rkey_p);
+        ucp_win_leave(entry);
     }
 
     if ((*status_p != UCS_OK) && (way != NULL)) {

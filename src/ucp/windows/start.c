@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Most bytes of an address: the rest of a key has some 300 */
@@ -85,6 +86,7 @@ void ucp_win_start_context(ucp_context_h context)
     if (ucp_win_map_put(&ucp_win.contexts, context, context) != UCS_OK) {
         ucs_warn("windows: no memory to note a context");
     }
+    atomic_fetch_add_explicit(&ucp_win.num_contexts, 1, memory_order_relaxed);
 }
 
 void ucp_win_tell_pinned(const char *why)
@@ -268,6 +270,18 @@ ucp_fh_t *ucp_win_start(ucp_context_h context)
     return fh;
 }
 
+/* No call for another context finds Firehose from now on, and none that has is under way.
+ * One that waits for a peer in vain is waited for as long as that may take */
+static void wait_for_calls(void)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+
+    atomic_store(&ucp_win.is_ending, 1);
+    while (atomic_load(&ucp_win.num_calls) > (ucp_win_depth > 0)) {
+        nanosleep(&pause, NULL);
+    }
+}
+
 /* Nothing of endpoints of other contexts refers to Firehose any more, which threads may
  * close meanwhile: they find either all of it, or none */
 static void detach(ucp_fh_t *fh)
@@ -294,11 +308,12 @@ void ucp_win_end(ucp_context_h context)
     fh = (ucp_win.mem_context == context) ? ucp_win_fh() : NULL;
     if (fh != NULL) {
         ucp_win.is_over = 1;
-        detach(fh);
     }
     pthread_mutex_unlock(&ucp_win.start_lock);
 
     if (fh != NULL) {
+        wait_for_calls(); /* Some of which take start_lock */
+        detach(fh);
         ucp_fh_release_address(fh, ucp_win.address);
         ucp_fh_finalize(fh);
         free_held();

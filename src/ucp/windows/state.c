@@ -6,6 +6,8 @@
 
 #include "state.h"
 
+#include <sched.h>
+
 
 ucp_win_t ucp_win = {
     .ways       = UCP_WIN_MAP_INITIALIZER,
@@ -17,3 +19,16 @@ ucp_win_t ucp_win = {
     .start_lock = PTHREAD_MUTEX_INITIALIZER,
     .fh_lock    = PTHREAD_MUTEX_INITIALIZER
 };
+
+__thread unsigned ucp_win_depth;
+
+
+ucp_win_entry_t ucp_win_enter_always(void)
+{
+    ucp_win_entry_t entry = ucp_win_enter();
+
+    while ((entry == UCP_WIN_REFUSED) && (ucp_win_fh() != NULL)) {
+        sched_yield();
+    }
+    return entry;
+}

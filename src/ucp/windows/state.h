@@ -125,9 +125,69 @@ typedef struct ucp_win {
     atomic_uint     num_closing;
     /** Takes the place of ucp_fh::lock where there is no Firehose */
     pthread_mutex_t fh_lock;
+
+    /* Firehose ends with the context of the windows here, while threads may be in calls
+     * for other contexts, see ucp_win_enter() */
+    /** How many contexts for one-sided communication were made. Relaxed: who has one of
+     *  them sees it counted */
+    atomic_uint     num_contexts;
+    /** Whether Firehose is about to end. With the next one sequentially consistent: a
+     *  call is counted before it looks, and who ends Firehose says so before it counts,
+     *  so that one of them sees the other */
+    atomic_int      is_ending;
+    atomic_uint     num_calls; /**< Threads in calls that are counted */
 } ucp_win_t;
 
 extern ucp_win_t ucp_win;
+
+
+/** What ucp_win_enter() has found. */
+typedef enum {
+    UCP_WIN_REFUSED,  /**< Firehose is about to end, or has ended */
+    UCP_WIN_ENTERED,
+    UCP_WIN_COUNTED   /**< Likewise, and Firehose does not end before
+                           ucp_win_leave() */
+} ucp_win_entry_t;
+
+
+/** In how many counted calls this thread is, one in another one: a callback may begin
+ *  something. The inner ones are not refused, as the outer one is waited for. */
+extern __thread unsigned ucp_win_depth;
+
+
+/** Enter a call that uses Firehose. Calls are counted where there are several contexts:
+ *  one alone does not end while its calls are under way. */
+static inline ucp_win_entry_t ucp_win_enter(void)
+{
+    if (ucs_likely(atomic_load_explicit(&ucp_win.num_contexts,
+                                        memory_order_relaxed) < 2)) {
+        return UCP_WIN_ENTERED;
+    }
+
+    if (ucp_win_depth++ > 0) {
+        return UCP_WIN_COUNTED;
+    }
+
+    atomic_fetch_add(&ucp_win.num_calls, 1);
+    if (ucs_likely(!atomic_load(&ucp_win.is_ending))) {
+        return UCP_WIN_COUNTED;
+    }
+
+    ucp_win_depth = 0;
+    atomic_fetch_sub(&ucp_win.num_calls, 1);
+    return UCP_WIN_REFUSED;
+}
+
+static inline void ucp_win_leave(ucp_win_entry_t entry)
+{
+    if (ucs_unlikely(entry == UCP_WIN_COUNTED) && (--ucp_win_depth == 0)) {
+        atomic_fetch_sub(&ucp_win.num_calls, 1);
+    }
+}
+
+/** The same for what cannot be refused: it waits until there is no Firehose any more.
+ *  Not with a lock. */
+ucp_win_entry_t ucp_win_enter_always(void);
 
 
 /** @return Firehose, for those who have a key or a window. */
