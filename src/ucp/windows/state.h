@@ -108,9 +108,9 @@ typedef struct ucp_win {
      *  Relaxed: a thread sees what its own worker is */
     atomic_int      is_threaded;
 
-    /** Firehose; NULL: it is not running. Written under start_lock with release, when
-     *  the fields above are. It stays as long as the program's context, so that
-     *  who has a key or a window may read it relaxed */
+    /** Firehose; NULL: it is not running. Written with release: under start_lock when
+     *  the fields above are, and NULL under lock and ucp_fh::lock when its context ends.
+     *  Whoever has entered a call finds the same all the time, see ucp_win_enter() */
     _Atomic(ucp_fh_t*) fh;
 
     /** By number of the peer: pieces that are held, the oldest first. Made and
@@ -190,7 +190,8 @@ static inline void ucp_win_leave(ucp_win_entry_t entry)
 ucp_win_entry_t ucp_win_enter_always(void);
 
 
-/** @return Firehose, for those who have a key or a window. */
+/** @return Firehose, for those who have entered a call, or who only look whether it is
+ *          there. */
 static inline ucp_fh_t *ucp_win_fh(void)
 {
     return atomic_load_explicit(&ucp_win.fh, memory_order_acquire);
