@@ -270,29 +270,34 @@ ucp_fh_t *ucp_win_start(ucp_context_h context)
     return fh;
 }
 
-/* No call for another context finds Firehose from now on, and none that has is under way.
- * One that waits for a peer in vain is waited for as long as that may take */
-static void wait_for_calls(void)
+/* Nothing of endpoints of other contexts refers to Firehose any more, and no call finds
+ * it. @return 0: a call is under way that has found it */
+static int try_detach(ucp_fh_t *fh)
+{
+    int is_unused;
+
+    pthread_mutex_lock(&ucp_win.lock);
+    is_unused = (atomic_load(&ucp_win.num_calls) <= (ucp_win_depth > 0));
+    if (is_unused) {
+        ucp_fh_lock(fh);
+        ucp_win_pieces_drop(fh);
+        ucp_win_ways_discard_rkeys();
+        atomic_store_explicit(&ucp_win.fh, NULL, memory_order_release);
+        ucp_fh_unlock(fh);
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+    return is_unused;
+}
+
+/* Calls for other contexts are waited for as long as they may wait for their peers */
+static void detach(ucp_fh_t *fh)
 {
     struct timespec pause = {.tv_nsec = 1000000};
 
     atomic_store(&ucp_win.is_ending, 1);
-    while (atomic_load(&ucp_win.num_calls) > (ucp_win_depth > 0)) {
+    while (!try_detach(fh)) {
         nanosleep(&pause, NULL);
     }
-}
-
-/* Nothing of endpoints of other contexts refers to Firehose any more, which threads may
- * close meanwhile: they find either all of it, or none */
-static void detach(ucp_fh_t *fh)
-{
-    pthread_mutex_lock(&ucp_win.lock);
-    ucp_fh_lock(fh);
-    ucp_win_pieces_drop(fh);
-    ucp_win_ways_discard_rkeys();
-    atomic_store_explicit(&ucp_win.fh, NULL, memory_order_release);
-    ucp_fh_unlock(fh);
-    pthread_mutex_unlock(&ucp_win.lock);
 }
 
 void ucp_win_end(ucp_context_h context)
@@ -312,8 +317,7 @@ void ucp_win_end(ucp_context_h context)
     pthread_mutex_unlock(&ucp_win.start_lock);
 
     if (fh != NULL) {
-        wait_for_calls(); /* Some of which take start_lock */
-        detach(fh);
+        detach(fh); /* Calls that it waits for may take start_lock */
         ucp_fh_release_address(fh, ucp_win.address);
         ucp_fh_finalize(fh);
         free_held();

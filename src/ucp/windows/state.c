@@ -6,8 +6,6 @@
 
 #include "state.h"
 
-#include <sched.h>
-
 
 ucp_win_t ucp_win = {
     .ways       = UCP_WIN_MAP_INITIALIZER,
@@ -27,8 +25,18 @@ ucp_win_entry_t ucp_win_enter_always(void)
 {
     ucp_win_entry_t entry = ucp_win_enter();
 
-    while ((entry == UCP_WIN_REFUSED) && (ucp_win_fh() != NULL)) {
-        sched_yield();
+    if (ucs_likely(entry != UCP_WIN_REFUSED)) {
+        return entry;
     }
+
+    /* Who ends Firehose holds the lock from when it finds no call until Firehose is not
+     * to be seen any more */
+    pthread_mutex_lock(&ucp_win.lock);
+    if (ucp_win_fh() != NULL) {
+        atomic_fetch_add(&ucp_win.num_calls, 1);
+        ucp_win_depth = 1;
+        entry         = UCP_WIN_COUNTED;
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
     return entry;
 }

@@ -185,8 +185,9 @@ static inline void ucp_win_leave(ucp_win_entry_t entry)
     }
 }
 
-/** The same for what cannot be refused: it waits until there is no Firehose any more.
- *  Not with a lock. */
+/** The same for what ends something, and cannot be refused as long as there is Firehose.
+ *  It does not wait, as a callback of UCP may have a worker's lock that another call
+ *  needs. Without any lock of this library. */
 ucp_win_entry_t ucp_win_enter_always(void);
 
 
