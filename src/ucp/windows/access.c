@@ -27,7 +27,7 @@ typedef struct {
     int              goes_on; /* Whether a part was posted that is not complete,
                                  and nobody has a request for it */
     ucs_list_link_t  pieces;  /* One at most: that of the present part */
-    ucp_win_entry_t  entry;
+    ucp_win_entry_t  entry;   /* Set by enter() */
 } access_t;
 
 
@@ -50,7 +50,8 @@ get_length(const ucp_request_param_t *param, size_t count)
     return length;
 }
 
-/* Enter an access. @return whether it may be begun */
+/* Let an access in as a call that uses Firehose. @return 0 if Firehose has ended, or is
+ * about to: then the access is refused, which the log explains once */
 static int enter(access_t *access)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;
@@ -402,9 +403,10 @@ begin_get(access_t *access, ucp_ep_h ep, void *buffer, size_t count,
     return ucp_win_ticket_issued(ticket, request);
 }
 
+/* A put, or a get if the access is a read */
 static ucs_status_ptr_t
-put(access_t *access, ucp_ep_h ep, const void *buffer, size_t count,
-    uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
+transfer(access_t *access, ucp_ep_h ep, void *buffer, size_t count,
+         uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
 {
     ucs_status_ptr_t request;
 
@@ -412,22 +414,10 @@ put(access_t *access, ucp_ep_h ep, const void *buffer, size_t count,
         return UCS_STATUS_PTR(UCS_ERR_UNREACHABLE);
     }
 
-    request = begin_put(access, ep, buffer, count, remote_addr, rkey, param);
-    ucp_win_leave(access->entry);
-    return request;
-}
-
-static ucs_status_ptr_t
-get(access_t *access, ucp_ep_h ep, void *buffer, size_t count,
-    uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param)
-{
-    ucs_status_ptr_t request;
-
-    if (!enter(access)) {
-        return UCS_STATUS_PTR(UCS_ERR_UNREACHABLE);
-    }
-
-    request = begin_get(access, ep, buffer, count, remote_addr, rkey, param);
+    request = access->is_read ? begin_get(access, ep, buffer, count, remote_addr,
+                                          rkey, param) :
+                                begin_put(access, ep, buffer, count, remote_addr,
+                                          rkey, param);
     ucp_win_leave(access->entry);
     return request;
 }
@@ -438,7 +428,8 @@ ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
 {
     access_t access = {};
 
-    return put(&access, ep, buffer, count, remote_addr, rkey, param);
+    return transfer(&access, ep, (void*)buffer, count, remote_addr, rkey,
+                    param);
 }
 
 ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
@@ -447,7 +438,7 @@ ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
 {
     access_t access = {.is_read = 1};
 
-    return get(&access, ep, buffer, count, remote_addr, rkey, param);
+    return transfer(&access, ep, buffer, count, remote_addr, rkey, param);
 }
 
 /* @return how an access has begun that the program does not wait for */
@@ -467,8 +458,8 @@ ucs_status_t ucp_win_put_nbi(ucp_ep_h ep, const void *buffer, size_t length,
 {
     access_t access = {.is_implicit = 1};
 
-    return drop(&access, put(&access, ep, buffer, length, remote_addr, rkey,
-                             &no_param));
+    return drop(&access, transfer(&access, ep, (void*)buffer, length,
+                                  remote_addr, rkey, &no_param));
 }
 
 ucs_status_t ucp_win_get_nbi(ucp_ep_h ep, void *buffer, size_t length,
@@ -476,8 +467,8 @@ ucs_status_t ucp_win_get_nbi(ucp_ep_h ep, void *buffer, size_t length,
 {
     access_t access = {.is_implicit = 1, .is_read = 1};
 
-    return drop(&access, get(&access, ep, buffer, length, remote_addr, rkey,
-                             &no_param));
+    return drop(&access, transfer(&access, ep, buffer, length, remote_addr, rkey,
+                                  &no_param));
 }
 
 static ucs_status_ptr_t

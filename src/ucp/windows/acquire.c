@@ -233,7 +233,8 @@ static void make_room(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer,
     }
 }
 
-/* Ask for firehoses until there are some, or an error. @param length  Of the access */
+/* Ask the peer for firehoses, again if it has no room for them just now. @param length
+ * Bytes of the access, for the log */
 static ucs_status_t
 acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer, const ucp_fh_run_t *run,
         size_t length, ucp_win_piece_t **piece_p)
@@ -259,7 +260,8 @@ acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer, const ucp_fh_run_t *run
     }
 }
 
-/* A callback of UCP has closed the endpoint meanwhile: leave firehoses to others */
+/* @return whether a callback of UCP has closed the endpoint while its piece was waited
+ * for. Then the piece is released */
 static int is_closed(ucp_fh_t *fh, ucp_win_piece_t *piece)
 {
     ucs_list_link_t pieces;

@@ -294,7 +294,7 @@ int ucp_win_peer_is_scarce(uint32_t peer)
            !ucp_win.env->is_in_progress();
 }
 
-/* A callback may close the endpoint meanwhile */
+/* A callback of UCP may close the endpoint while this waits: a reference keeps the way */
 ucs_status_t ucp_win_way_flush(ucp_win_way_t *way)
 {
     ucs_status_t status;

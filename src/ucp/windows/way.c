@@ -13,7 +13,8 @@
 #include <stdlib.h>
 
 
-/* @return MULTI if that is not known, with which nothing is taken for sure */
+/* @return the thread mode of a worker, or MULTI, which assumes least, if UCP does not
+ * tell */
 static ucs_thread_mode_t get_thread_mode(ucp_worker_h worker)
 {
     ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
@@ -226,7 +227,8 @@ ucp_win_way_t *ucp_win_way_get_closing(ucp_worker_h worker, ucp_win_way_is_t is)
     return found;
 }
 
-/* Under both locks. @return whether all flushes of a way have ended */
+/* Under win.lock and ucp_win_lock(). @return whether nobody waits for a flush of a closing
+ * way any more */
 static int is_complete(const ucp_win_way_t *way)
 {
     return way->is_abandoned || ((way->num_flushes == 0) && !way->needs_flush);

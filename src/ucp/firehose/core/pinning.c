@@ -71,7 +71,8 @@ void ucp_fh_pinning_complain(const ucp_fh_work_t *work)
     static _Atomic int is_explained;
     static _Atomic int num_told;
 
-    /* There may be many of either kind. Relaxed: nothing else depends on it */
+    /* Thousands of pins may fail for either reason. Relaxed: nothing else depends on what
+     * was told */
     if (work->status != UCS_ERR_EXCEEDS_LIMIT) {
         if (atomic_load_explicit(&num_told, memory_order_relaxed) < MAX_TOLD) {
             atomic_fetch_add_explicit(&num_told, 1, memory_order_relaxed);

@@ -174,7 +174,8 @@ int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run)
         return 0;
     }
 
-    /* The next one is another one, if this is in use and takes long */
+    /* It becomes the last of its peer, so that the next pick is another one: the peer may
+     * have this one in use for long */
     grant = ucs_list_extract_head(&holder->grants, ucp_fh_grant_t, peer_link);
     ucs_list_add_tail(&holder->grants, &grant->peer_link);
     *run = grant->page->region->run;
