@@ -127,7 +127,7 @@ part_of()
             variant $i firehose "$apps/fhputs" --set $i
             variant $i firehose-64k "$apps/fhputs" --bucket 64k --set $i
         done
-        add --share 8m --maxvictim 2m --ops "$(few 5000 60)" ;;
+        add --share 8m --maxvictim 2m --ops "$(few 20000 60)" ;;
     puts)
         metrics="mbps cpu_us"
         bandwidth "4m 8m 9m 10m 12m 16m 32m" ;;

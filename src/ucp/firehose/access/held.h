@@ -36,7 +36,7 @@
 
 static inline ucp_fh_held_t *ucp_fh_held_slot(ucp_fh_way_t *way, uint64_t bucket)
 {
-    return &way->held[bucket % UCP_FH_HELD_SLOTS];
+    return &way->held[bucket & (way->num_held - 1)];
 }
 
 /** Remember what a key is for, which has just been written through.
@@ -50,7 +50,7 @@ ucp_fh_held_add(ucp_fh_way_t *way, const ucp_fh_run_t *run, uint64_t start,
     uint64_t i;
 
     way->num_quick = 0;
-    for (i = 0; (i < run->num) && (i < UCP_FH_HELD_SLOTS); ++i) {
+    for (i = 0; (i < run->num) && (i < way->num_held); ++i) {
         *ucp_fh_held_slot(way, run->first + i) = (ucp_fh_held_t){
             .start = start,
             .end   = end,

@@ -22,27 +22,41 @@ static ucs_status_t check_peer(const ucp_fh_t *fh, uint32_t peer)
                                            fh->links[peer].status;
 }
 
+/* How many firehoses a way remembers, of so many that its peer gives */
+static unsigned get_num_held(uint32_t limit)
+{
+    unsigned num = 1;
+
+    while ((num < limit) && (num < UCP_FH_HELD_MAX)) {
+        num *= 2;
+    }
+    return num;
+}
+
 static ucs_status_t
 make_way(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_way_t **way_p)
 {
     ucp_fh_t *fh = worker->fh;
     ucp_fh_way_t *way;
     ucs_status_t status;
+    unsigned num_held;
 
     ucp_fh_lock(fh);
-    status = check_peer(fh, peer);
+    status   = check_peer(fh, peer);
+    num_held = get_num_held(fh->links[peer].limit);
     ucp_fh_unlock(fh);
     if (status != UCS_OK) {
         return status;
     }
 
-    way = calloc(1, sizeof(*way));
+    way = calloc(1, sizeof(*way) + (num_held * sizeof(way->held[0])));
     if (way == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
     way->worker    = worker;
     way->epoch     = 1;
+    way->num_held  = num_held;
     way->peer.fh   = fh;
     way->peer.slot = peer;
     ucs_list_head_init(&way->unflushed);

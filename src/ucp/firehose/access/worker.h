@@ -45,8 +45,9 @@ typedef struct ucp_fh_flush {
 } ucp_fh_flush_t;
 
 
-/** Places in which a way remembers what it has firehoses on. */
-#define UCP_FH_HELD_SLOTS 64
+/** A way remembers as many buckets as its peer gives firehoses, so that what it may have
+ *  firehoses on has a place each; but not more than so many, which take 32 KB. */
+#define UCP_FH_HELD_MAX 1024
 
 
 /** Memory of a peer that a way has firehoses on. */
@@ -85,7 +86,8 @@ struct ucp_fh_way {
                                            place it is 0 */
     unsigned             num_quick;   /**< Writes since the table was looked
                                            at */
-    ucp_fh_held_t        held[UCP_FH_HELD_SLOTS]; /**< By bucket */
+    unsigned             num_held;    /**< Places, a power of two. Does not change */
+    ucp_fh_held_t        held[];      /**< By bucket */
 };
 
 
