@@ -7,10 +7,8 @@
 #ifndef UCT_PREDREG_ARENA_CALLS_H_
 #define UCT_PREDREG_ARENA_CALLS_H_
 
-#include "altered.h"
+#include "served.h"
 
-#include <ucs/arena/arena.h>
-#include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 
 #include <stddef.h>
@@ -30,26 +28,6 @@ BEGIN_C_DECLS
  * asked for something that cannot be, and the arguments are such that the kernel
  * refuses them in the way it would have.
  */
-
-/** The arena as the program sees it. Constant but for what the pointers lead
- *  to. */
-typedef struct uct_predreg_served {
-    ucs_arena_t           *super;
-    uct_predreg_altered_t is_protected; /**< What mprotect() or mlock() was
-                                             called for */
-    uct_predreg_altered_t is_advised;   /**< What madvise() was called for with
-                                             an effect that lasts */
-    size_t                page_size;
-    size_t                min_length;   /**< Shortest mapping that is served,
-                                             bytes */
-
-    /** The time, ns. */
-    ucs_rcache_pred_time_t (*now)(void *arg);
-    /** Let the helper look what is to be done. */
-    void                  (*wake)(void *arg);
-    void                  *arg;         /**< Of both */
-} uct_predreg_served_t;
-
 
 /** @return whether a mapping of these arguments of mmap() can come from an arena,
  *          if it is long enough. */

@@ -1,0 +1,307 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "calls.h"
+#include "system.h"
+
+#include <ucs/sys/math.h>
+
+#include <string.h>
+#include <sys/mman.h>
+
+
+/* The headers of older systems lack this number of the kernel (linux/mman.h) */
+#ifndef MREMAP_DONTUNMAP
+#  define MREMAP_DONTUNMAP 4
+#endif
+
+#define MREMAP_KNOWN (MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP)
+
+
+/* Let the kernel refuse a call: there is nothing at this address (EFAULT) */
+static int refuse_address(uct_predreg_mremap_t *call)
+{
+    call->address = NULL;
+    return 0;
+}
+
+/* Let the kernel refuse a call: there are no such flags (EINVAL) */
+static int refuse_flags(uct_predreg_mremap_t *call)
+{
+    call->flags = ~MREMAP_KNOWN;
+    return 0;
+}
+
+/* Let the kernel refuse a call: this memory cannot grow where it is, since
+ * behind it there is other memory, or that of the arena which nobody may access
+ * (ENOMEM) */
+static int refuse_to_grow(const uct_predreg_served_t *served,
+                          uct_predreg_mremap_t *call)
+{
+    call->flags &= ~MREMAP_KNOWN;
+    /* If it was to be moved as it is, it grows */
+    call->new_length = ucs_max(call->new_length,
+                               call->old_length + served->page_size);
+    return 0;
+}
+
+static int is_overlap(const uct_predreg_pages_t *pages,
+                      const uct_predreg_pages_t *other)
+{
+    return (pages->start < other->end) && (other->start < pages->end);
+}
+
+/* New memory at an address. NULL: there is none */
+static void *map_at(uct_predreg_served_t *served, void *address, size_t length)
+{
+    uct_predreg_pages_t pages = {
+        .start = (uintptr_t)address,
+        .end   = (uintptr_t)address + length
+    };
+    uct_predreg_pages_t part;
+
+    if (!uct_predreg_served_part(served, &pages, &part)) {
+        return uct_predreg_system_map(address, length);
+    }
+
+    if (uct_predreg_pages_is_same(&pages, &part) &&
+        uct_predreg_served_may_stay(served, &part) &&
+        uct_predreg_served_renew(served, &part)) {
+        uct_predreg_served_clear(served, &part);
+        return address;
+    }
+
+    uct_predreg_served_spoil(served, &part);
+    return uct_predreg_system_map(address, length);
+}
+
+/* New memory for what is moved out of the arena's live memory, since registered
+ * pages stay where they are. NULL: there is none */
+static void *map_target(uct_predreg_served_t *served,
+                        const uct_predreg_mremap_t *call, size_t length)
+{
+    void *target = NULL;
+
+    if (call->flags & MREMAP_FIXED) {
+        return map_at(served, call->target, length);
+    }
+
+    if (length >= served->min_length) {
+        target = uct_predreg_served_allocate(served, length);
+    }
+    return (target == NULL) ? uct_predreg_system_map(NULL, length) : target;
+}
+
+/* Move the pages of live memory that is not registered, which stays where it is without
+ * them. @return 0 if they are to be copied */
+static int move_pages(uct_predreg_served_t *served,
+                      const uct_predreg_pages_t *old, void *target,
+                      size_t length)
+{
+    int is_moved = 0;
+
+    if (ucs_arena_enter_plain(served->super) == UCS_OK) {
+        is_moved = ucs_arena_is_plain(served->super, (void*)old->start,
+                                      length) &&
+                   ucs_arena_is_plain(served->super, target, length) &&
+                   (uct_predreg_system_move((void*)old->start, length, length,
+                                            target) != NULL);
+        ucs_arena_leave_plain(served->super);
+    }
+    return is_moved;
+}
+
+/* Move live memory, if need be by copying it */
+static int move(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
+                const uct_predreg_pages_t *old, size_t length, void **result_p)
+{
+    void *target = map_target(served, call, length);
+
+    if (target == NULL) {
+        return refuse_to_grow(served, call);
+    }
+
+    if (!move_pages(served, old, target,
+                    ucs_min(length, uct_predreg_pages_length(old)))) {
+        memcpy(target, (void*)old->start,
+               ucs_min(length, uct_predreg_pages_length(old)));
+    }
+    if (call->flags & MREMAP_DONTUNMAP) {
+        uct_predreg_served_clear(served, old);
+    } else {
+        (void)uct_predreg_served_release(served, old);
+    }
+    *result_p = target;
+    return 1;
+}
+
+/* Make live memory longer or shorter where it is. @return 0 if there is no room
+ * behind it */
+static int resize(uct_predreg_served_t *served, const uct_predreg_pages_t *old,
+                  size_t length)
+{
+    uct_predreg_pages_t rest;
+
+    if (length > uct_predreg_pages_length(old)) {
+        return uct_predreg_served_extend(served, old->end,
+                                         length -
+                                             uct_predreg_pages_length(old));
+    }
+
+    rest.start = old->start + length;
+    rest.end   = old->end;
+    if (rest.start < rest.end) {
+        (void)uct_predreg_served_release(served, &rest);
+    }
+    return 1;
+}
+
+static int remap_fixed(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
+                       const uct_predreg_pages_t *old, size_t length,
+                       void **result_p)
+{
+    uct_predreg_pages_t target;
+
+    if (!call->is_target_known || !(call->flags & MREMAP_MAYMOVE) ||
+        !uct_predreg_served_pages(served, call->target, length, &target) ||
+        is_overlap(&target, old)) {
+        return refuse_flags(call);
+    }
+    return move(served, call, old, length, result_p);
+}
+
+/* Answer mremap() of live memory whose slabs are registered. The kernel must not
+ * move its pages, since the adapter has them */
+static int remap_live(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
+                      const uct_predreg_pages_t *old, void **result_p)
+{
+    uct_predreg_pages_t new;
+
+    if ((call->flags & ~MREMAP_KNOWN) ||
+        !uct_predreg_served_pages(served, call->address, call->new_length,
+                                  &new) ||
+        ((call->flags & MREMAP_DONTUNMAP) &&
+         (!(call->flags & MREMAP_MAYMOVE) ||
+          (uct_predreg_pages_length(&new) != uct_predreg_pages_length(old))))) {
+        return refuse_flags(call);
+    }
+
+    if (call->flags & MREMAP_FIXED) {
+        return remap_fixed(served, call, old, uct_predreg_pages_length(&new),
+                           result_p);
+    }
+
+    if (!(call->flags & MREMAP_DONTUNMAP) &&
+        resize(served, old, uct_predreg_pages_length(&new))) {
+        *result_p = call->address;
+        return 1;
+    }
+
+    if (!(call->flags & MREMAP_MAYMOVE)) {
+        return refuse_to_grow(served, call);
+    }
+    return move(served, call, old, uct_predreg_pages_length(&new), result_p);
+}
+
+/* Let the kernel move memory that is not registered, perhaps to where the arena
+ * has some */
+static int let_kernel_move(uct_predreg_served_t *served,
+                           const uct_predreg_mremap_t *call)
+{
+    if ((call->flags & MREMAP_FIXED) && call->is_target_known) {
+        uct_predreg_arena_replace(served, call->target, call->new_length);
+    }
+    return 0;
+}
+
+/* Move memory in spoilt slabs, if the kernel can do so and leave the addresses
+ * reserved */
+static int move_spoilt(uct_predreg_served_t *served,
+                       const uct_predreg_mremap_t *call,
+                       const uct_predreg_pages_t *old, size_t length,
+                       void *target, void **result_p)
+{
+    *result_p = uct_predreg_system_move(call->address,
+                                        uct_predreg_pages_length(old), length,
+                                        target);
+    if ((*result_p == NULL) && !uct_predreg_served_is_altered(served, old)) {
+        /* What the program has mapped over a part may be another mapping for the kernel
+         * only because the slab consists of huge pages */
+        (void)uct_predreg_system_madvise(call->address,
+                                         uct_predreg_pages_length(old),
+                                         MADV_HUGEPAGE);
+        *result_p = uct_predreg_system_move(call->address,
+                                            uct_predreg_pages_length(old),
+                                            length, target);
+    }
+    return (*result_p != NULL) && uct_predreg_served_release(served, old);
+}
+
+/* mremap() of memory in spoilt slabs, which is not registered, and may be
+ * something else than memory of the arena. The kernel moves it; but where it was
+ * the addresses stay reserved */
+static int remap_spoilt(uct_predreg_served_t *served,
+                        const uct_predreg_mremap_t *call,
+                        const uct_predreg_pages_t *old, void **result_p)
+{
+    uct_predreg_pages_t new;
+
+    if (!uct_predreg_served_pages(served, call->address, call->new_length,
+                                  &new)) {
+        return 0;
+    }
+
+    uct_predreg_served_spoil_others(served, old);
+    if (call->flags & MREMAP_FIXED) {
+        (void)let_kernel_move(served, call);
+        return (call->flags == (MREMAP_MAYMOVE | MREMAP_FIXED)) &&
+               call->is_target_known &&
+               (uct_predreg_pages_length(&new) ==
+                uct_predreg_pages_length(old)) &&
+               move_spoilt(served, call, old, uct_predreg_pages_length(&new),
+                           call->target, result_p);
+    }
+
+    if (uct_predreg_pages_length(&new) <= uct_predreg_pages_length(old)) {
+        *result_p = call->address;
+        return !(call->flags & ~MREMAP_MAYMOVE) &&
+               resize(served, old, uct_predreg_pages_length(&new));
+    }
+
+    return (call->flags == MREMAP_MAYMOVE) &&
+           move_spoilt(served, call, old, uct_predreg_pages_length(&new), NULL,
+                       result_p);
+}
+
+int uct_predreg_arena_mremap(uct_predreg_served_t *served,
+                             uct_predreg_mremap_t *call, void **result_p)
+{
+    uct_predreg_pages_t old, part;
+
+    /* Shared memory without a length gets a second address */
+    if (!uct_predreg_served_pages(served, call->address, call->old_length,
+                                  &old) ||
+        !uct_predreg_served_part(served, &old, &part)) {
+        return let_kernel_move(served, call);
+    }
+
+    if (!uct_predreg_pages_is_same(&old, &part) ||
+        !uct_predreg_served_is_live(served, &part)) {
+        return refuse_address(call);
+    }
+
+    /* What is moved, or becomes longer, is what it was: protected, locked, not inherited
+     * by children and so on */
+    if (uct_predreg_served_is_altered(served, &part) &&
+        ((call->new_length > call->old_length) ||
+         (call->flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)))) {
+        uct_predreg_served_spoil(served, &part);
+    }
+
+    return uct_predreg_served_is_spoilt(served, &part) ?
+               remap_spoilt(served, call, &old, result_p) :
+               remap_live(served, call, &old, result_p);
+}

@@ -1,0 +1,185 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "served.h"
+#include "system.h"
+
+#include <ucs/arena/memory/zero.h>
+
+
+/* Where the addresses end that the kernel hands out unless it is asked for others, on
+ * x86 with page tables of four or five levels, and most ARM */
+#define USUAL_ADDRESSES (1ul << 47)
+
+int uct_predreg_served_pages(const uct_predreg_served_t *served,
+                             const void *address, size_t length,
+                             uct_predreg_pages_t *pages)
+{
+    size_t mask = served->page_size - 1;
+    size_t size = (length + mask) & ~mask;
+
+    pages->start = (uintptr_t)address;
+    pages->end   = pages->start + size;
+    return !(pages->start & mask) && (size >= length) && (size > 0) &&
+           (pages->end > pages->start) &&
+           /* Few programs ask for addresses beyond, and none for memory on both
+            * sides */
+           ((pages->start >= USUAL_ADDRESSES) ||
+            (pages->end <= USUAL_ADDRESSES));
+}
+
+int uct_predreg_served_part(const uct_predreg_served_t *served,
+                            const uct_predreg_pages_t *pages,
+                            uct_predreg_pages_t *part)
+{
+    *part = *pages;
+    return ucs_arena_clip(served->super, &part->start, &part->end);
+}
+
+int uct_predreg_served_is_spoilt(const uct_predreg_served_t *served,
+                                 const uct_predreg_pages_t *pages)
+{
+    return ucs_arena_is_spoilt(served->super, (void*)pages->start,
+                               uct_predreg_pages_length(pages));
+}
+
+int uct_predreg_served_is_across(const uct_predreg_served_t *served,
+                                 const uct_predreg_pages_t *pages)
+{
+    return ((pages->start ^ (pages->end - 1)) >> served->super->slabs.shift) !=
+           0;
+}
+
+int uct_predreg_served_is_live(const uct_predreg_served_t *served,
+                               const uct_predreg_pages_t *pages)
+{
+    return ucs_arena_live(served->super, (void*)pages->start,
+                          uct_predreg_pages_length(pages));
+}
+
+int uct_predreg_served_is_protected(const uct_predreg_served_t *served,
+                                    const uct_predreg_pages_t *pages)
+{
+    return uct_predreg_altered_has(&served->is_protected, pages->start,
+                                   pages->end);
+}
+
+int uct_predreg_served_is_altered(const uct_predreg_served_t *served,
+                                  const uct_predreg_pages_t *part)
+{
+    return uct_predreg_served_is_protected(served, part) ||
+           uct_predreg_altered_has(&served->is_advised, part->start, part->end);
+}
+
+int uct_predreg_served_may_stay(const uct_predreg_served_t *served,
+                                const uct_predreg_pages_t *part)
+{
+    return !uct_predreg_served_is_spoilt(served, part) &&
+           uct_predreg_served_is_live(served, part);
+}
+
+/* Wake the helper if it has something to do earlier than before */
+static void look_after(uct_predreg_served_t *served, uint64_t num_wakes)
+{
+    if (ucs_arena_num_wakes(served->super) != num_wakes) {
+        served->wake(served->arg);
+    }
+}
+
+void *uct_predreg_served_allocate(uct_predreg_served_t *served, size_t length)
+{
+    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
+    void *address      = ucs_arena_allocate(served->super, length, 0);
+
+    if (address == NULL) {
+        ucs_arena_missed(served->super, length, served->now(served->arg));
+    }
+    look_after(served, num_wakes);
+    return address;
+}
+
+int uct_predreg_served_extend(uct_predreg_served_t *served, uintptr_t end,
+                              size_t length)
+{
+    uint64_t num_wakes  = ucs_arena_num_wakes(served->super);
+    ucs_status_t status = ucs_arena_extend(served->super, (void*)end, length);
+
+    look_after(served, num_wakes);
+    return status == UCS_OK;
+}
+
+static int undo(uct_predreg_served_t *served, const uct_predreg_pages_t *part,
+                int (*cb)(void *address, size_t length))
+{
+    return uct_predreg_altered_remove(&served->is_protected, part->start,
+                                      part->end, cb) &&
+           uct_predreg_altered_remove(&served->is_advised, part->start,
+                                      part->end, cb);
+}
+
+int uct_predreg_served_renew(uct_predreg_served_t *served,
+                             const uct_predreg_pages_t *part)
+{
+    int is_done = 0;
+
+    if (!uct_predreg_served_is_altered(served, part)) {
+        return 1;
+    }
+
+    /* Memory that is not registered is new memory then, and no huge pages */
+    if (ucs_arena_enter_plain(served->super) == UCS_OK) {
+        is_done = ucs_arena_is_plain(served->super, (void*)part->start,
+                                     uct_predreg_pages_length(part)) &&
+                  undo(served, part, uct_predreg_system_anew);
+        ucs_arena_leave_plain(served->super);
+    }
+    return is_done || undo(served, part, uct_predreg_system_renew);
+}
+
+void uct_predreg_served_spoil(uct_predreg_served_t *served,
+                              const uct_predreg_pages_t *part)
+{
+    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
+
+    (void)ucs_arena_spoil(served->super, (void*)part->start,
+                          uct_predreg_pages_length(part));
+    look_after(served, num_wakes);
+}
+
+int uct_predreg_served_release(uct_predreg_served_t *served,
+                               const uct_predreg_pages_t *part)
+{
+    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
+    ucs_status_t status;
+
+    if (!uct_predreg_served_renew(served, part)) {
+        uct_predreg_served_spoil(served, part);
+        return 0;
+    }
+
+    status = ucs_arena_free(served->super, (void*)part->start,
+                            uct_predreg_pages_length(part),
+                            served->now(served->arg));
+    look_after(served, num_wakes);
+    return status != UCS_ERR_UNSUPPORTED;
+}
+
+void uct_predreg_served_spoil_others(uct_predreg_served_t *served,
+                                     const uct_predreg_pages_t *part)
+{
+    if (uct_predreg_served_is_across(served, part)) {
+        uct_predreg_served_spoil(served, part);
+    }
+}
+
+void uct_predreg_served_clear(uct_predreg_served_t *served,
+                              const uct_predreg_pages_t *part)
+{
+    if (ucs_arena_discard_live(served->super, (void*)part->start,
+                               uct_predreg_pages_length(part)) != UCS_OK) {
+        ucs_arena_zero((void*)part->start, uct_predreg_pages_length(part));
+    }
+}
