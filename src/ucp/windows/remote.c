@@ -145,7 +145,8 @@ check(const ucp_win_key_t *key, const ucp_win_way_t *way, ucs_status_t status)
                                              "takes UCX_RCACHE_PRED_WINDOWS="
                                              "pin in both" :
            (way == NULL)                   ? "its endpoint is of a context that "
-                                             "was not made for UCP_FEATURE_RMA" :
+                                             "was not made for UCP_FEATURE_RMA, "
+                                             "or there was no memory to note it" :
                                              NULL;
 }
 
