@@ -159,17 +159,14 @@ static int parse_bytes(const char *option, const char *arg, uint64_t *bytes_p)
  * counts */
 static int load_profile(const char *arg, predreg_replay_opts_t *opts)
 {
-    ucs_status_t status;
-
     if (opts->profile_given) {
         ucs_rcache_profile_free(&opts->profile);
         opts->profile_given = 0;
     }
 
-    status = ucs_rcache_profile_load(arg, &opts->profile);
-    if (status != UCS_OK) {
-        predreg_error("--profile: '%s': %s; accepted: what ucx_predreg profile "
-                      "has written", arg, ucs_status_string(status));
+    if (ucs_rcache_profile_load(arg, &opts->profile) != UCS_OK) {
+        predreg_error("--profile: '%s' is not accepted; accepted: a file that "
+                      "ucx_predreg profile has written", arg);
         return -1;
     }
 

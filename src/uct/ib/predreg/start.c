@@ -121,7 +121,8 @@ static void paths_start(uct_predreg_core_t *core)
     }
 }
 
-/* Read the profile, if there is to be one */
+/* Read the profile, if there is to be one. What is wrong with it is logged by
+ * the function that reads it */
 static void prior_start(uct_predreg_core_t *core)
 {
     const char *path = core->knobs.profile;
@@ -133,8 +134,9 @@ static void prior_start(uct_predreg_core_t *core)
 
     status = ucs_rcache_record_prior_create(path, &core->prior);
     if (status != UCS_OK) {
-        ucs_warn("UCX_RCACHE_PRED_PROFILE=%s is ignored: %s", path,
-                 ucs_status_string(status));
+        ucs_warn("UCX_RCACHE_PRED_PROFILE=%s is ignored%s; accepted: the path, "
+                 "in each rank, of a file that ucx_predreg profile has written",
+                 path, (status == UCS_ERR_NO_MEMORY) ? ": out of memory" : "");
     }
 }
 
