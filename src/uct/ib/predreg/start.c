@@ -273,8 +273,8 @@ static void print_summary(uct_predreg_core_t *core)
     uct_predreg_note_pinned(core);
     uct_predreg_snapshot(core, &snapshot);
     uct_predreg_ucx_version(core, ucx, sizeof(ucx));
-    uct_predreg_summary_print(&snapshot, ucx, knobs->summary,
-                              knobs->summary_file);
+    uct_predreg_summary_print(&snapshot, ucx, core->prior != NULL,
+                              knobs->summary, knobs->summary_file);
 }
 
 /*

@@ -57,6 +57,19 @@ static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
                               percent(stats->budget_spent, stats->duration));
 }
 
+/* Append for how many uses a profile said something, if there was one. That it
+ * was of none, as is one of another program, is what its user has to know.
+ * Policies other than predict do not ask it. */
+static void format_profiled(const ucs_rcache_pred_snapshot_t *snapshot,
+                            int has_profile, ucs_string_buffer_t *strb)
+{
+    if (has_profile &&
+        (snapshot->policy == UCS_RCACHE_PRED_POLICY_PREDICT)) {
+        ucs_string_buffer_appendf(strb, ", profiled %lu",
+                                  snapshot->stats.profiled);
+    }
+}
+
 /* Append what came of the arena, if there was one */
 static void format_arena(const ucs_rcache_pred_snapshot_t *snapshot,
                          ucs_string_buffer_t *strb)
@@ -96,7 +109,7 @@ static void format_firehose(const ucs_rcache_pred_snapshot_t *snapshot,
 }
 
 static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
-                        ucs_string_buffer_t *strb)
+                        int has_profile, ucs_string_buffer_t *strb)
 {
     const ucs_rcache_pred_stats_t *stats = &snapshot->stats;
 
@@ -125,6 +138,7 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             ucs_rcache_pred_mode_names[snapshot->mode], stats->helper_rounds,
             snapshot->helper_cpu / NSEC_PER_MSEC);
     format_budget(snapshot, strb);
+    format_profiled(snapshot, has_profile, strb);
     format_arena(snapshot, strb);
     format_firehose(snapshot, strb);
     ucs_string_buffer_appendf(strb, "\n");
@@ -197,7 +211,7 @@ static void summary_write(const char *path, ucs_string_buffer_t *text)
 }
 
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
-                               const char *ucx,
+                               const char *ucx, int has_profile,
                                uct_predreg_summary_format_t format,
                                const char *path)
 {
@@ -206,7 +220,7 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
     if (format == UCT_PREDREG_SUMMARY_JSON) {
         format_json(snapshot, ucx, &strb);
     } else {
-        format_text(snapshot, &strb);
+        format_text(snapshot, has_profile, &strb);
     }
     summary_write(path, &strb);
 }
