@@ -37,6 +37,18 @@ void report_write_glossary(FILE *out)
         {"rank", "One process of the parallel program."},
         {"helper", "The thread that registers and deregisters beside the "
          "program."},
+        {"BUDGET", "What prediction may cost compared with leave-pinned, in "
+         "percent of the run time. Memory that it would cost more to give up "
+         "stays registered."},
+        {"bound", "A limit on what UCX's own cache keeps registered, in bytes "
+         "or in regions: a region is what one registration covers. What was "
+         "not used for longest is given up first."},
+        {"periodicity-based predictor", "One that looks for a pattern that "
+         "repeats in the sequence of uses, and expects each use when it came "
+         "one period ago. It is replayed for comparison, and cannot be run."},
+        {"arena", "Memory that large allocations of the program come from, "
+         "registered in long parts, so that a new buffer needs no "
+         "registration."},
         {"clairvoyant", "A schedule that knows all uses beforehand. It says "
          "what could be reached, and cannot be run."},
         {"small send", "A message of 256 to 8192 bytes. UCX copies it into "
