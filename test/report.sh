@@ -77,6 +77,8 @@ advised copied '<h1>No: leave UCX as it is' 'Nothing was registered'
 advised sends '<h1>No: leave UCX as it is' '<section id="sends">' \
     'What eager zero-copy would save:' 'This machine was not calibrated for 2 of' \
     '<code>ucx_predreg calibrate</code>' '<td>2,002</td>' '<td>99.0'
+! grep -q 'HELPER=aggressive' "$out/window.html" ||
+    fail "window: helpers of a budget that is not advised"
 ! grep -q 'LD_PRELOAD' "$out/window.html" || fail "window: advice beside no"
 ! grep -q '<section id="sends">' "$out/copied.html" ||
     fail "copied: small sends of none"
@@ -91,7 +93,8 @@ advised pinned '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction'
 # Programs of which an easy guess at the reason, or at the setting, is wrong
 advised overload '<h1>Only if memory is short: ' \
     'ucx_predreg run --set BUDGET=5 -- LAUNCHER' \
-    ' UCX_RCACHE_PRED_BUDGET=5</code>' 'BUDGET=5, all processors busy'
+    ' UCX_RCACHE_PRED_BUDGET=5</code>' 'BUDGET=5, all processors busy' \
+    'as with HELPER=aggressive. By default a rank'
 advised buffers '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
     'ucx_predreg run --set BUDGET=inf -- LAUNCHER' \
     ' UCX_RCACHE_PRED_BUDGET=inf</code>' 'BUDGET=inf, all processors busy'

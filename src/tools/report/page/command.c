@@ -114,6 +114,21 @@ static void command_write_variables(const report_data_t *report, FILE *out)
     }
 }
 
+/* The curve is of helper threads that share processors with the ranks. By
+ * default there are none without an idle processor, and the ranks do that work */
+static void command_write_helper(const report_data_t *report, FILE *out)
+{
+    const predreg_choice_t *choice = &report->advice.choice;
+
+    if ((choice->setting == PREDREG_SETTING_PREDICT) && (choice->budget >= 0)) {
+        fputs("<p class=\"note\">With a budget, the figures are those of a "
+              "helper thread that shares its processor with a rank, as with "
+              "HELPER=aggressive. By default a rank without an idle processor "
+              "does that work itself while it waits for messages: one that "
+              "hardly waits gives up less, whatever the budget.</p>\n", out);
+    }
+}
+
 /* A trace knows only the command line of the rank itself, and not that of its
  * launcher */
 void report_write_command(const report_data_t *report, FILE *out)
@@ -133,4 +148,5 @@ void report_write_command_notes(const report_data_t *report, FILE *out)
 {
     command_write_launcher(report, out);
     command_write_variables(report, out);
+    command_write_helper(report, out);
 }
