@@ -109,6 +109,26 @@ static int set_summary(const char *format)
     return 0;
 }
 
+/* If an option that there is not is a knob, say how knobs are set */
+static void tell_of_knob(const char *arg)
+{
+    const char *name = arg + strspn(arg, "-");
+    char *knob       = predreg_format("%.*s", (int)strcspn(name, "="), name);
+    char *nearest, *p;
+
+    for (p = knob; *p != '\0'; ++p) {
+        *p = (*p == '-') ? '_' : *p;
+    }
+
+    nearest = predreg_knob_nearest(knob);
+    if ((nearest != NULL) && !strcasecmp(nearest, knob)) {
+        predreg_error("%s is a knob; accepted: --set %s=VALUE", nearest,
+                      nearest);
+    }
+    free(nearest);
+    free(knob);
+}
+
 /* Do what an option of the runner's own says.
  * @return 0, or the exit status, and the reason has been printed. */
 static int own_option(int option, const predreg_runner_t *runner)
@@ -156,6 +176,9 @@ static int parse_options(int argc, char **argv, const predreg_runner_t *runner,
         case PREDREG_RUN_LIBRARY:
             opts->library = optarg;
             break;
+        case '?':
+            tell_of_knob(argv[optind - 1]);
+            /* Fall through */
         default:
             status = own_option(option, runner);
             break;

@@ -313,6 +313,18 @@ TEST_F(test_run_options, status_of_prepare) {
     EXPECT_EQ(77, parse({"prog"}));
 }
 
+TEST_F(test_run_options, option_that_is_a_knob) {
+    for (const char *option : {"--max-pinned=1g", "--MAX_PINNED",
+                               "--max-pinned"}) {
+        expect_refused({option, "1g", "prog"}, "ucx_predreg: MAX_PINNED is a "
+                       "knob; accepted: --set MAX_PINNED=VALUE\n");
+    }
+    for (const char *option : {"--max-pined=1g", "-x", "--=1"}) {
+        expect_refused({option, "prog"}, "test --help lists what is accepted");
+        EXPECT_FALSE(contains(m_errors, "knob")) << option;
+    }
+}
+
 TEST_F(test_run_options, bad_arguments) {
     expect_refused({}, "no command to run; accepted: ucx_predreg test");
     expect_refused({"--policy=predict"}, "no command to run");
