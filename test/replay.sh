@@ -228,7 +228,7 @@ refused 2 'HISTORY=99 is not accepted; accepted: whole numbers from 1 to 16' \
     --set HISTORY=99 "$trace"
 refused 2 'HELPER=none is not accepted' --set UCX_RCACHE_PRED_HELPER=none "$trace"
 refused 2 'POLICY is said by --policy' --set POLICY=predict "$trace"
-refused 2 'WINDOW is part of what was recorded' --set window=1 "$trace"
+refused 2 'WINDOW is part of what was recorded.*record with --set WINDOW=' --set window=1 "$trace"
 refused 2 'NODE_MAX_PINNED .* --ranks' --set NODE_MAX_PINNED=1g "$trace"
 refused 2 "there is no knob 'COLOUR'; accepted in a replay: HELPER" \
     --set COLOUR=red "$trace"

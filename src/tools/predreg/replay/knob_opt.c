@@ -73,7 +73,8 @@ static int is_accepted(const char *name)
         predreg_error("--set: POLICY is said by --policy");
     } else if (!strcmp(name, "WINDOW") || !strcmp(name, "UNWIND")) {
         predreg_error("--set: %s is part of what was recorded: contexts are "
-                      "made with it", name);
+                      "made with it; to change it, record with --set %s=VALUE",
+                      name, name);
     } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
         predreg_error("--set: %s is of the ranks of a node together, and each "
                       "is replayed by itself; see --ranks", name);
