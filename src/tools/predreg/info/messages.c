@@ -6,6 +6,7 @@
 
 #include "messages.h"
 
+#include <tools/predreg/common/knob.h>
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/preload.h>
 
@@ -86,7 +87,7 @@ static int judge_line(const char *line, int tell_others,
                       predreg_problems_t *problems)
 {
     const char *reason = after(line, "stepping aside"); /* preload.c */
-    const char *complaint;
+    const char *complaint, *advice;
 
     judge_preload(line, problems);
     if (reason == NULL) {
@@ -107,11 +108,14 @@ static int judge_line(const char *line, int tell_others,
     }
 
     if ((complaint != NULL) && tell_others) {
+        /* UCX alone knows nothing of the knobs */
+        advice = (strstr(complaint, PREDREG_KNOB_PREFIX) != NULL) ?
+                 "change the variable, or unset it" :
+                 "see whether it does so without the library as well";
         predreg_problems_add(problems, 0,
                              predreg_format("when started, UCX complains: %s",
                                             complaint),
-                             predreg_format("see whether it does so without "
-                                            "the library as well"));
+                             predreg_format("%s", advice));
     }
     return complaint != NULL;
 }
