@@ -28,6 +28,7 @@
 
 #include <ucs/debug/log_def.h>
 
+#include <limits.h>
 #include <unistd.h>
 
 /*
@@ -140,6 +141,16 @@ static void prior_start(uct_predreg_core_t *core)
     }
 }
 
+/* Whether a knob asks for a bound. The limit of locked memory is none of
+ * these */
+static int has_own_bounds(const uct_predreg_knobs_t *knobs)
+{
+    return (knobs->max_pinned != SIZE_MAX) ||
+           (knobs->max_regions != ULONG_MAX) ||
+           (knobs->node_max_pinned != SIZE_MAX) ||
+           (knobs->node_max_regions != ULONG_MAX);
+}
+
 /* Prepare for managing memory. Everything that can fail is done here, before
  * UCX's own caches are switched off */
 static ucs_status_t core_start(uct_predreg_core_t *core)
@@ -157,6 +168,10 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
         if (knobs->arena > 0) {
             ucs_warn("there is no arena under the policy leave-pinned: "
                      "UCX_RCACHE_PRED_ARENA is ignored");
+        }
+        if (has_own_bounds(knobs)) {
+            ucs_warn("bounds are not kept under the policy leave-pinned: "
+                     "UCX_RCACHE_PRED_MAX_PINNED and the others are ignored");
         }
         watch_start(core);
         return UCS_OK;

@@ -215,6 +215,17 @@ TEST_F(test_core_start, leave_pinned_has_no_arena) {
     });
 }
 
+TEST_F(test_core_start, leave_pinned_keeps_no_bound) {
+    knob("POLICY", "leave-pinned");
+    knob("NODE_MAX_REGIONS", "100");
+    run([](const uct_predreg_hooks_t *hooks) {
+        EXPECT_NE(nullptr, hooks);
+        EXPECT_EQ("bounds are not kept under the policy leave-pinned: "
+                  "UCX_RCACHE_PRED_MAX_PINNED and the others are ignored",
+                  log_watch::take());
+    });
+}
+
 /* From 1.16 on the cache of UCP hides uses */
 TEST_F(test_core_start, a_trace_of_leave_pinned_has_its_uses) {
     test_core_real()->ucp_get_version = [](unsigned *major, unsigned *minor,
