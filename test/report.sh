@@ -94,7 +94,8 @@ advised pinned '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction'
 advised overload '<h1>Only if memory is short: ' \
     'ucx_predreg run --set BUDGET=5 -- LAUNCHER' \
     ' UCX_RCACHE_PRED_BUDGET=5</code>' 'BUDGET=5, all processors busy' \
-    'as with HELPER=aggressive. By default a rank'
+    'as with HELPER=aggressive. By default a rank' \
+    '<code>ucx_predreg replay --set HELPER=progress</code> says how much'
 advised buffers '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \
     'ucx_predreg run --set BUDGET=inf -- LAUNCHER' \
     ' UCX_RCACHE_PRED_BUDGET=inf</code>' 'BUDGET=inf, all processors busy'

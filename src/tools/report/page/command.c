@@ -125,7 +125,8 @@ static void command_write_helper(const report_data_t *report, FILE *out)
               "helper thread that shares its processor with a rank, as with "
               "HELPER=aggressive. By default a rank without an idle processor "
               "does that work itself while it waits for messages: one that "
-              "hardly waits gives up less, whatever the budget.</p>\n", out);
+              "hardly waits gives up less, whatever the budget; <code>ucx_predreg "
+              "replay --set HELPER=progress</code> says how much.</p>\n", out);
     }
 }
 
