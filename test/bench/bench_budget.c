@@ -218,6 +218,9 @@ static void play(const predreg_timeline_t *timeline,
     if (setting != NULL) {
         params.cache.budget = setting->budget;
         params.shared       = setting->shared;
+        if (setting->shared) {
+            params.cache.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
+        }
     }
     BENCH_CHECK(predreg_replay(timeline, &params, result));
 }

@@ -53,7 +53,9 @@ typedef struct predreg_replay_params {
                                             to wake up, ns */
     int                      shared;   /**< PREDICT: not 0: the helper has no
                                             processor of its own; while it runs,
-                                            the program does not */
+                                            the program does not. If it is
+                                            conservative, the program does its
+                                            work */
     predreg_prior_t          prior;    /**< PREDICT, ARENA: what is known of
                                             another run */
     unsigned                 compared; /**< PERIODICITY: how many uses are

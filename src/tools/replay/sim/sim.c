@@ -310,9 +310,9 @@ static ucs_status_t sim_create_pred(sim_t *sim,
     cache.page_size = PREDREG_PAGE_SIZE;
     if (params->shared &&
         (cache.helper == UCS_RCACHE_PRED_HELPER_CONSERVATIVE)) {
-        /* The program would do the work while it waits. A timeline does not
-         * tell when that is, see docs/replay.md */
-        cache.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
+        /* Without an idle processor the program does the work. The cache would
+         * find that out after a while; what is recorded is a part of a run */
+        cache.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
     }
     return ucs_rcache_pred_create(&cache, &sim->pred);
 }

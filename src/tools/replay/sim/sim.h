@@ -40,7 +40,8 @@ typedef struct predreg_sim_params {
     predreg_prior_t          prior;
     int                      shared; /**< Not 0: the helper has no processor of
                                           its own; while it runs, the program
-                                          does not */
+                                          does not. If it is conservative, the
+                                          program does its work */
     size_t                   arena;  /**< Large mappings come from an arena of
                                           this size, bytes; 0: there is none */
     size_t                   arena_slab; /**< Of its longest slab, a power of 2,

@@ -114,19 +114,20 @@ static void command_write_variables(const report_data_t *report, FILE *out)
     }
 }
 
-/* The curve is of helper threads that share processors with the ranks. By
- * default there are none without an idle processor, and the ranks do that work */
+/* The curve is of ranks that do the helper's work, as they do by default without an
+ * idle processor. They may have a thread for it */
 static void command_write_helper(const report_data_t *report, FILE *out)
 {
     const predreg_choice_t *choice = &report->advice.choice;
 
     if ((choice->setting == PREDREG_SETTING_PREDICT) && (choice->budget >= 0)) {
-        fputs("<p class=\"note\">With a budget, the figures are those of a "
-              "helper thread that shares its processor with a rank, as with "
-              "HELPER=aggressive. By default a rank without an idle processor "
-              "does that work itself while it waits for messages: one that "
-              "hardly waits gives up less, whatever the budget; <code>ucx_predreg "
-              "replay --set HELPER=progress</code> says how much.</p>\n", out);
+        fputs("<p class=\"note\">With a budget, the figures are those of a rank "
+              "without an idle processor, which does the helper's work itself "
+              "while it waits for messages: one that hardly waits gives up "
+              "little. With HELPER=aggressive a thread does it while the rank "
+              "computes, and takes more time; <code>ucx_predreg replay --curve "
+              "--shared-processor --set HELPER=aggressive</code> says how "
+              "much.</p>\n", out);
     }
 }
 
