@@ -11,9 +11,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define HEADER      "ucx_predreg profile"
 
@@ -241,6 +244,39 @@ load_rows(FILE *stream, const char *path, ucs_rcache_profile_t *profile)
     return UCS_OK;
 }
 
+/* Open a profile. A program that starts must not wait for the other end of a
+ * pipe, nor read a device that does not end: only files are accepted.
+ * @return NULL if it is none, which is logged. */
+static FILE *open_file(const char *path)
+{
+    FILE *stream;
+    struct stat st;
+    int fd;
+
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if ((fd < 0) || (fstat(fd, &st) != 0)) {
+        goto err;
+    }
+
+    if (!S_ISREG(st.st_mode)) {
+        ucs_error("%s: is no regular file", path);
+        goto err_close;
+    }
+
+    stream = fdopen(fd, "r");
+    if (stream != NULL) {
+        return stream;
+    }
+
+err:
+    ucs_error("%s: cannot be read: %m", path);
+err_close:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return NULL;
+}
+
 ucs_status_t ucs_rcache_profile_load(const char *path,
                                      ucs_rcache_profile_t *profile)
 {
@@ -251,9 +287,8 @@ ucs_status_t ucs_rcache_profile_load(const char *path,
     int is_whole;
 
     ucs_rcache_profile_init(profile);
-    stream = fopen(path, "re");
+    stream = open_file(path);
     if (stream == NULL) {
-        ucs_error("%s: cannot be read: %m", path);
         return UCS_ERR_IO_ERROR;
     }
 
