@@ -243,8 +243,8 @@ static const uct_predreg_config_field_t knob_table[] = {
 
     {"PROFILE", "",
      "File with what a recorded run of the same program has learned, as\n"
-     "\"ucx_predreg profile\" makes it of traces: so buffers are predicted from\n"
-     "their first use on. What other programs did there is of no use, and does\n"
+     "\"ucx_predreg profile\" makes it of traces: so a buffer is predicted after\n"
+     "its first use already. What other programs did there is of no use, and does\n"
      "no harm. Empty: none.",
      ucs_offsetof(uct_predreg_knobs_t, profile), &uct_predreg_knob_string},
 
