@@ -178,6 +178,8 @@ typedef struct pred_rounds {
                                            step */
     ucs_rcache_pred_time_t  busy_begin;  /**< Processor time at the begin of
                                            this round */
+    ucs_rcache_pred_time_t  merge_after; /**< Before this time no regions are
+                                              merged, see helper/merge.h */
     ucs_rcache_pred_time_t  quiet_until; /**< Before this time there is no
                                            budget for entries of the DQ */
     ucs_rcache_pred_time_t  reaped;   /**< When stale regions were last found; 0:

@@ -4,10 +4,12 @@
  * See file LICENSE for terms.
  */
 
+#include "ahead.h"
 #include "burst.h"
 #include "decide.h"
 #include "join.h"
 #include "learn.h"
+#include "merge.h"
 #include "pace.h"
 #include "queue.h"
 #include "seat.h"
@@ -146,6 +148,7 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
                                                                deadline));
     tell_decision(pred, region, now, deadline, history, keep);
     if (keep) {
+        pred_merge_kept(pred, region);
         region_keep(pred, region, now, deadline, in_time);
         return;
     }
@@ -243,30 +246,10 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
     } else if (region_is_in_use(pred, entry->region)) {
         pred_expect_end(pred, pred->rounds.last,
                         entry->region->forecast.history.period);
+    } else {
+        pred_merge_kept(pred, entry->region);
     }
     tell_waiting(pred, told);
-}
-
-/* Put the region into the state REGISTERING, if it still has to be registered.
- * @return whether it has */
-static int region_claim(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region)
-{
-    ucs_rcache_pred_range_t range;
-    int claimed;
-
-    pred_lock(pred);
-    range   = ucs_rcache_pred_region_expected(region);
-    claimed = !region->stale && (region->in_pieces == 0) &&
-              (region->state == UCS_RCACHE_PRED_REGION_IDLE);
-    if (claimed) {
-        ++pred->bound.ahead_now;
-        ucs_rcache_pred_region_claim(&pred->table, region, &range,
-                                     region->recent_access);
-        pred_merge_slices(pred, region, UCS_RCACHE_PRED_BY_HELPER);
-    }
-    pred_unlock(pred);
-    return claimed;
 }
 
 /* Whether the region's memory is registered for others. Its next use is one of
@@ -280,60 +263,6 @@ static int region_is_taken(ucs_rcache_pred_t *pred,
     taken = pred_is_slice_taken(region);
     pred_unlock(pred);
     return taken;
-}
-
-/* Register a claimed region ahead of its use. Only regions that are needed
- * later are deregistered to make room for it */
-static ucs_status_t region_register(ucs_rcache_pred_t *pred,
-                                    ucs_rcache_pred_region_t *region,
-                                    void **memh_p,
-                                    ucs_rcache_pred_time_t *end_p)
-{
-    pred_handle_t handle = pred_region_handle(region);
-    pred_reservation_t room;
-    ucs_status_t status;
-
-    *end_p = pred_now(pred);
-    room   = pred_reservation(pred, handle.start, handle.length,
-                              PRED_PART_WHOLE);
-    if (!pred_reserve(pred, &room, ucs_max(ucs_rcache_pred_region_deadline(region),
-                                           1ul))) {
-        return UCS_ERR_EXCEEDS_LIMIT;
-    }
-
-    status = pred_register(&handle, UCS_RCACHE_PRED_BY_HELPER,
-                           region->flags | region->access |
-                           pred->params.helper_flags, end_p);
-    if (status != UCS_OK) {
-        pred_bound_give(pred, &room);
-    }
-    *memh_p = handle.memh;
-    return status;
-}
-
-/* Note the result of the attempt to register a claimed region ahead of its
- * use. */
-static void region_registered(ucs_rcache_pred_t *pred,
-                              ucs_rcache_pred_region_t *region,
-                              ucs_status_t status, void *memh,
-                              ucs_rcache_pred_time_t end)
-{
-    pred_lock(pred);
-    --pred->bound.ahead_now;
-    if (status == UCS_OK) {
-        ++pred->stats.regs_helper;
-        ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
-        region->ahead       = 1;
-        region->early_until = end + (region->forecast.period / 4);
-        ucs_rcache_pred_region_note(&pred->table.noted, region);
-    } else {
-        ucs_rcache_pred_region_unclaim(&pred->table, region);
-    }
-    if (region->stale) {
-        ucs_rcache_pred_region_clear(&pred->table, region);
-        pred_note_stale(pred);
-    }
-    pred_unlock(pred);
 }
 
 /* Take a region off the registration queue that is not to be registered ahead.
@@ -351,11 +280,8 @@ static void rq_head_drop(ucs_rcache_pred_t *pred,
 
 void pred_process_rq_head(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_time_t begin = pred_now(pred);
-    ucs_rcache_pred_time_t end;
     ucs_rcache_pred_region_t *region;
     ucs_status_t status;
-    void *memh;
 
     region = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
     if (region_is_taken(pred, region)) {
@@ -372,14 +298,11 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
         return;
     }
 
-    if (!region_claim(pred, region)) {
+    status = pred_register_ahead(pred, region, NULL);
+    if (status == UCS_ERR_BUSY) {
         rq_head_drop(pred, region);
         return;
     }
-
-    status                = region_register(pred, region, &memh, &end);
-    pred->rounds.outside += pred_elapsed(begin, end);
-    region_registered(pred, region, status, memh, end);
 
     /* Not earlier, so that a use that has waited for this registration counts
      * as predicted, but late */
@@ -389,7 +312,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
         region->kept     = 0;
         pred_expect_end(pred, region->forecast.expiry,
                         region->forecast.period);
-        pred_enqueue_awaited(pred, region, end, region->forecast.expiry);
+        pred_enqueue_awaited(pred, region, pred_now(pred),
+                             region->forecast.expiry);
     } else {
         /* There may be no room for all slices together, or not all of them
          * allow the same access */

@@ -204,6 +204,17 @@ int pred_spend_on_region(ucs_rcache_pred_t *pred,
                                pred->params.page_size, times, now, deadline);
 }
 
+int pred_spend_on_merge(ucs_rcache_pred_t *pred, uint64_t bytes,
+                        ucs_rcache_pred_time_t time)
+{
+    ucs_rcache_pred_budget_t *budget = &pred->rounds.budget;
+
+    return !pred_spend_is_pressed(pred, pred_now(pred)) &&
+           ucs_rcache_pred_budget_give_up(budget, bytes,
+                                          ucs_rcache_pred_budget_age(budget),
+                                          helper_price(pred) * time, 0);
+}
+
 ucs_rcache_pred_time_t
 pred_spend_look_again(const ucs_rcache_pred_t *pred,
                       const ucs_rcache_pred_region_t *region,

@@ -62,6 +62,12 @@ int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_time_t now,
                         ucs_rcache_pred_time_t deadline);
 
+/** Decide whether to merge registrations, in which so many bytes are pinned twice, for so
+ *  long as it takes to do so. If so, it is spent. What is kept is expected to be kept for
+ *  as long as the process has been running. */
+int pred_spend_on_merge(ucs_rcache_pred_t *pred, uint64_t bytes,
+                        ucs_rcache_pred_time_t time);
+
 /** @return how many bytes have to be saved for so long as it takes the helper to
  *          give them up, to be worth it at present; 0 if there is no bound. */
 double pred_spend_worth(const ucs_rcache_pred_t *pred);

@@ -1,0 +1,29 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_HELPER_AHEAD_H_
+#define UCS_RCACHE_PRED_HELPER_AHEAD_H_
+
+#include <ucs/rcache_pred/cache/cache.h>
+
+/** @file helper/ahead.h
+ *
+ * How the helper registers a region. */
+
+/**
+ * Register a region ahead of its use, and with it what overlaps it and is not in use.
+ * Under helper_mutex and without the lock.
+ *
+ * @param [in] range  What to register; NULL: what is expected to be used.
+ * @return UCS_ERR_BUSY if it is stale, registered, or used in pieces;
+ *         UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds, or the status of
+ *         mem_reg if that failed. Then it is not registered.
+ */
+ucs_status_t
+pred_register_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                    const ucs_rcache_pred_range_t *range);
+
+#endif

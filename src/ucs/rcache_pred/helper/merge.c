@@ -1,0 +1,159 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "ahead.h"
+#include "merge.h"
+#include "queue.h"
+#include "spend.h"
+#include "times.h"
+
+#include <ucs/rcache_pred/cache/bound.h>
+#include <ucs/rcache_pred/table/known.h>
+
+#include <ucs/debug/log_def.h>
+
+/* So many regions on either side of one are looked at, under the lock for some us. What
+ * is left overlaps what comes of the merge, and is merged with that */
+#define MAX_LOOKS 64
+
+/* So often regions are looked for that could be merged, ns. What is not worth the time
+ * becomes worth more while the process runs */
+#define LOOK_EVERY 10000000
+
+/* Regions that overlap, one of which is kept */
+typedef struct {
+    ucs_rcache_pred_range_t range; /* All of them */
+    uint64_t                bytes; /* What each of them has pinned, summed up */
+    unsigned                count; /* Of the others */
+} overlap_t;
+
+
+/* The bytes of the pages of a range */
+static uint64_t
+page_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range)
+{
+    return pred_pages(pred, range->start, ucs_rcache_pred_range_length(range)) *
+           pred->params.page_size;
+}
+
+/* The next region of the same domain that is registered, or about to be, and overlaps
+ * a range. Under lock. */
+static ucs_rcache_pred_region_t *
+next_overlap(const ucs_rcache_pred_t *pred,
+             const ucs_rcache_pred_region_t *region,
+             ucs_rcache_pred_region_t *other,
+             const ucs_rcache_pred_range_t *range)
+{
+    do {
+        other = ucs_rcache_pred_table_overlap(&pred->table, other, range,
+                                              UCS_RCACHE_PRED_RANGE_REGISTERED);
+    } while ((other != NULL) && (other->domain != region->domain));
+
+    return other;
+}
+
+/* Where the first of them begins that overlap each other up to a region. Under
+ * lock. */
+static uint64_t find_start(const ucs_rcache_pred_t *pred,
+                           const ucs_rcache_pred_region_t *region)
+{
+    uint64_t start                  = region->registered.start;
+    ucs_rcache_pred_region_t *other = NULL;
+    unsigned left                   = MAX_LOOKS;
+    ucs_rcache_pred_range_t edge    = {start, start + 1};
+
+    while ((left-- > 0) &&
+           ((other = next_overlap(pred, region, other, &edge)) != NULL)) {
+        if (other->registered.start < edge.start) {
+            start      = other->registered.start;
+            edge.start = start;
+            edge.end   = start + 1;
+            other      = NULL;
+        }
+    }
+
+    return start;
+}
+
+/* Find what overlaps a region, and what overlaps these. @return how many bytes would be
+ * pinned less if they were merged; 0 if one of them cannot be: it is just being
+ * registered, or was merged in vain. Under lock. */
+static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
+                             const ucs_rcache_pred_region_t *region,
+                             overlap_t *overlap)
+{
+    ucs_rcache_pred_region_t *other = NULL;
+    unsigned left                   = 2 * MAX_LOOKS;
+
+    *overlap             = (overlap_t){.range = region->registered};
+    overlap->range.start = find_start(pred, region);
+    while ((left-- > 0) && ((other = next_overlap(pred, region, other,
+                                                  &overlap->range)) != NULL)) {
+        if (other->stale || other->apart ||
+            (other->state != UCS_RCACHE_PRED_REGION_REGISTERED)) {
+            return 0;
+        }
+
+        overlap->range  = ucs_rcache_pred_range_hull(&overlap->range,
+                                                     &other->registered);
+        overlap->bytes += page_bytes(pred, &other->registered);
+        overlap->count += (other != region);
+    }
+
+    return pred_range_never_fits(pred, &overlap->range) ?
+                   0 : pred_elapsed(page_bytes(pred, &overlap->range),
+                                    overlap->bytes);
+}
+
+/* How long it takes to deregister all of them and to register them together */
+static ucs_rcache_pred_time_t
+merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+           const overlap_t *overlap)
+{
+    ucs_rcache_pred_times_t together, each;
+
+    pred_range_times(pred, region->domain, &overlap->range, &together);
+    pred_region_times(pred, region, &each);
+    return together.reg + ((overlap->count + 1) * each.dereg);
+}
+
+void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    ucs_status_t status;
+    overlap_t overlap;
+    uint64_t bytes;
+    int is_possible;
+
+    if (pred->rounds.last < pred->rounds.merge_after) {
+        return;
+    }
+
+    pred_lock(pred);
+    is_possible = region->maybe_spare && (region->refs == 0);
+    bytes       = is_possible ? find_overlap(pred, region, &overlap) : 0;
+    pred_unlock(pred);
+    if (is_possible) {
+        pred->rounds.merge_after = pred->rounds.last + LOOK_EVERY;
+    }
+    if ((bytes == 0) ||
+        !pred_spend_on_merge(pred, bytes, merge_time(pred, region, &overlap))) {
+        return;
+    }
+
+    pred_region_deregister(pred, region);
+    status = pred_register_ahead(pred, region, &overlap.range);
+    if (status == UCS_ERR_BUSY) {
+        return; /* A use was faster, and has merged what it could */
+    }
+
+    pred_lock(pred);
+    region->ahead = 0; /* Of no use that is predicted */
+    region->apart = (status != UCS_OK);
+    pred_unlock(pred);
+    ucs_debug("%s: %p and %u that overlap it are merged: %s",
+              region->domain->name, (void*)region->start, overlap.count,
+              ucs_status_string(status));
+}

@@ -1,0 +1,106 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "helper_test.h"
+
+#include <vector>
+
+/* Slices of 10 pages, each of which has 4 in common with the next one. They are in use
+ * at a time, so that each is registered by itself, and used again so soon that there is
+ * no budget to give them up */
+class test_merge : public helper_test {
+protected:
+    static constexpr unsigned SLICES = 5;
+    static constexpr size_t   LENGTH = 10 * PAGE;
+    static constexpr size_t   STRIDE = 6 * PAGE;
+    static constexpr size_t   UNION  = (SLICES - 1) * STRIDE + LENGTH;
+    static constexpr unsigned LONG   = 1000;
+
+    void SetUp() override
+    {
+        m_params.budget        = .01;
+        m_params.helper        = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
+        m_world.seat.idle_cpus = 0;
+        m_world.set_reg_cost(250, 16 * USEC);
+        m_world.set_dereg_cost(125, 8 * USEC);
+        create();
+    }
+
+    /* Use some slices at a time, so often, in a domain */
+    void bursts(unsigned times, const std::vector<unsigned> &slices,
+                domain_t *domain = NULL)
+    {
+        std::vector<void*> memhs;
+        uint64_t start;
+
+        while (times-- > 0) {
+            start = now();
+            for (unsigned i : slices) {
+                memhs.push_back(begin(buffer(0, i * STRIDE), LENGTH, 0, domain));
+            }
+            for (void *memh : memhs) {
+                run(20 * USEC); /* The helper looks at those that have ended */
+                end(memh, domain);
+            }
+            memhs.clear();
+            run_until(start + MSEC);
+        }
+    }
+
+    const std::vector<unsigned> ALL = {0, 1, 2, 3, 4};
+};
+
+TEST_F(test_merge, what_is_kept_is_pinned_once)
+{
+    bursts(1, ALL);
+    EXPECT_EQ(SLICES * LENGTH, stats().bytes_now);
+    bursts(LONG, ALL);
+    EXPECT_EQ(UNION, stats().bytes_now);
+    EXPECT_EQ(1u, stats().regions_now);
+    EXPECT_LE(stats().budget_spent, .01 * now() + MSEC);
+
+    mark();
+    bursts(LONG, ALL);
+    EXPECT_EQ(LONG * SLICES, since_mark(&stats_t::hits));
+    EXPECT_EQ(0u, since_mark(&stats_t::regs_helper)) << "nothing is left to merge";
+}
+
+/* It gives its own registration up at the end of its use */
+TEST_F(test_merge, with_one_that_is_in_use)
+{
+    void *memh = begin(buffer(0, 2 * STRIDE), LENGTH);
+
+    bursts(LONG, {0, 1});
+    EXPECT_EQ(2 * STRIDE + 2 * LENGTH, stats().bytes_now);
+    EXPECT_TRUE(m_world.is_live(memh));
+    end(memh);
+    EXPECT_EQ(2 * STRIDE + LENGTH, stats().bytes_now);
+}
+
+TEST_F(test_merge, within_a_domain)
+{
+    domain_t *other = new_domain("other");
+    void *memh      = begin(buffer(0, STRIDE), LENGTH, 0, other);
+
+    bursts(LONG, {0, 2});
+    EXPECT_EQ(3 * LENGTH, stats().bytes_now);
+    end(memh, other);
+}
+
+TEST_F(test_merge, what_is_refused_is_not_tried_again)
+{
+    bursts(1, ALL);
+    m_world.fail_nth_reg(1);
+    bursts(LONG, ALL);
+    EXPECT_EQ(SLICES * LENGTH, stats().bytes_now);
+    EXPECT_LT(SLICES, stats().regs_critical) << "those after it was refused";
+
+    mark();
+    bursts(LONG, ALL);
+    EXPECT_EQ(LONG * SLICES, since_mark(&stats_t::hits));
+    EXPECT_EQ(0u, since_mark(&stats_t::regs_helper));
+    EXPECT_EQ(SLICES * LENGTH, stats().bytes_now);
+}
