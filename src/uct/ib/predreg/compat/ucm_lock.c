@@ -42,6 +42,16 @@ typedef struct {
 } segments_t;
 
 
+/* More than there are */
+#define MAX_CANDIDATES 8
+
+/* What may be the lock */
+typedef struct {
+    pthread_rwlock_t *locks[MAX_CANDIDATES];
+    unsigned         num;
+} candidates_t;
+
+
 /* The lock; NULL: not found. Written once, before children are forked that read
  * it */
 static pthread_rwlock_t *found;
@@ -99,12 +109,11 @@ static int is_writer(const pthread_rwlock_t *lock, int tid)
            (__atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED) != 0);
 }
 
-/* @return what looks like a lock that the thread has; NULL if nothing does, or
- * more than one */
-static pthread_rwlock_t *search(const segments_t *segments, int tid)
+/* Find what looks like a lock that the thread has. Another variable does so if it happens
+ * to have the thread's number as its value */
+static void search(const segments_t *segments, int tid, candidates_t *candidates)
 {
     const uintptr_t align = __alignof__(pthread_rwlock_t);
-    pthread_rwlock_t *lock = NULL;
     const segment_t *segment;
     uintptr_t address;
     unsigned i;
@@ -112,24 +121,39 @@ static pthread_rwlock_t *search(const segments_t *segments, int tid)
     for (i = 0; i < segments->num; ++i) {
         segment = &segments->segments[i];
         for (address = (segment->start + align - 1) & ~(align - 1);
-             address + sizeof(*lock) <= segment->end; address += align) {
-            if (!is_writer((void*)address, tid)) {
-                continue;
+             (address + sizeof(pthread_rwlock_t) <= segment->end) &&
+             (candidates->num < MAX_CANDIDATES); address += align) {
+            if (is_writer((void*)address, tid)) {
+                candidates->locks[candidates->num++] = (void*)address;
             }
-            if (lock != NULL) {
-                return NULL;
-            }
-            lock = (void*)address;
         }
+    }
+}
+
+/* @return the lock, which does not name the thread any more, or NULL if that is true of
+ * several, or of none */
+static pthread_rwlock_t *choose(const candidates_t *candidates, int tid)
+{
+    pthread_rwlock_t *lock = NULL;
+    unsigned i;
+
+    for (i = 0; i < candidates->num; ++i) {
+        if (is_writer(candidates->locks[i], tid)) {
+            continue;
+        }
+        if (lock != NULL) {
+            return NULL;
+        }
+        lock = candidates->locks[i];
     }
     return lock;
 }
 
 void uct_predreg_ucm_lock_find(void)
 {
-    segments_t segments = {.num = 0};
-    int tid             = syscall(SYS_gettid);
-    pthread_rwlock_t *lock;
+    segments_t segments     = {.num = 0};
+    candidates_t candidates = {.num = 0};
+    int tid                 = syscall(SYS_gettid);
     sigset_t all, old;
 
     if ((found != NULL) || (ucm_event_enter_exclusive == NULL) ||
@@ -143,14 +167,10 @@ void uct_predreg_ucm_lock_find(void)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     ucm_event_enter_exclusive();
-    lock = search(&segments, tid);
+    search(&segments, tid, &candidates);
     ucm_event_leave();
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-
-    /* What still names this thread has been something else */
-    if ((lock != NULL) && !is_writer(lock, tid)) {
-        found = lock;
-    }
+    found = choose(&candidates, tid);
 }
 
 void uct_predreg_ucm_lock_forked(void)
