@@ -328,13 +328,13 @@ every()
     return $failed
 }
 
-# sampled COUNT: numbers of calls, each of the first 60, and 60 of all others; in another
+# sampled COUNT: numbers of calls, each of the first 60, and 30 of all others; in another
 # generation a third of them, as above
 sampled()
 {
     local i step=${suite:+3}
     step=${step:-1}
-    for ((i = 1; i <= $1; i += (i < 60) ? step : $1 * step / 60 + 1)); do
+    for ((i = 1; i <= $1; i += (i < 60) ? step : $1 * step / 30 + 1)); do
         echo $i
     done
 }
