@@ -51,7 +51,7 @@ pred_reservation(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
     return (pred_reservation_t){
         .subsystem = UCS_RCACHE_PRED_SUBSYSTEM_CACHE,
         .part      = part,
-        .bytes     = pred_pages(pred, start, length) * pred->params.page_size,
+        .bytes     = pred_page_bytes(pred, start, length),
         .regions   = 1
     };
 }

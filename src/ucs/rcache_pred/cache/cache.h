@@ -415,6 +415,13 @@ pred_pages(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length)
     return ucs_rcache_pred_pages(start, length, pred->params.page_size);
 }
 
+/** @return the bytes of these pages, which is what a registration pins. */
+static inline uint64_t
+pred_page_bytes(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length)
+{
+    return pred_pages(pred, start, length) * pred->params.page_size;
+}
+
 /** As @ref pred_give_way, or what the owner of the cache has instead of it. */
 static inline void pred_yield(ucs_rcache_pred_t *pred)
 {

@@ -190,9 +190,8 @@ static ucs_rcache_pred_time_t slices_span(const slices_t *slices)
 static uint64_t slices_bytes(const ucs_rcache_pred_t *pred,
                              const slices_t *slices)
 {
-    return pred_pages(pred, slices->range.start,
-                      ucs_rcache_pred_range_length(&slices->range)) *
-           pred->params.page_size;
+    return pred_page_bytes(pred, slices->range.start,
+                           ucs_rcache_pred_range_length(&slices->range));
 }
 
 /* Whether it is a gain to register these slices together */

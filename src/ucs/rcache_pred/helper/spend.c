@@ -200,8 +200,9 @@ int pred_spend_on_region(ucs_rcache_pred_t *pred,
     handle = pred_region_handle(region);
     pred_unlock(pred);
     return pred_spend_on_bytes(pred, region,
-                               pred_pages(pred, handle.start, handle.length) *
-                               pred->params.page_size, times, now, deadline);
+                               pred_page_bytes(pred, handle.start,
+                                               handle.length),
+                               times, now, deadline);
 }
 
 int pred_spend_on_merge(ucs_rcache_pred_t *pred, uint64_t bytes,
