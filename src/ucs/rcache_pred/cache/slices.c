@@ -20,12 +20,10 @@
 #define MAX_LOOKS 128
 
 
-/* The next region of a domain that is registered, or about to be, and has bytes
- * of a range. NULL: there are no more. */
-static ucs_rcache_pred_region_t *
-next_registered(const ucs_rcache_pred_domain_t *domain,
-                ucs_rcache_pred_region_t *region,
-                const ucs_rcache_pred_range_t *range)
+ucs_rcache_pred_region_t *
+pred_next_registered(const ucs_rcache_pred_domain_t *domain,
+                     ucs_rcache_pred_region_t *region,
+                     const ucs_rcache_pred_range_t *range)
 {
     do {
         region = ucs_rcache_pred_table_overlap(
@@ -93,7 +91,7 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
     ucs_rcache_pred_region_t *coming = NULL;
     ucs_rcache_pred_region_t *region = NULL;
 
-    while ((region = next_registered(domain, region, range)) != NULL) {
+    while ((region = pred_next_registered(domain, region, range)) != NULL) {
         if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
             coming = region;
         } else if (ucs_rcache_pred_region_covers(region, range, access)) {
@@ -126,7 +124,8 @@ int pred_is_slice_taken(const ucs_rcache_pred_region_t *region)
     ucs_rcache_pred_region_t *other = NULL;
     int merge                       = 0;
 
-    while ((other = next_registered(region->domain, other, &range)) != NULL) {
+    while ((other = pred_next_registered(region->domain, other, &range)) !=
+           NULL) {
         if (other == region) {
             continue;
         }
@@ -149,8 +148,8 @@ int pred_is_slice_spare(const ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_region_t *other = NULL;
 
-    while ((other = next_registered(region->domain, other,
-                                    &region->registered)) != NULL) {
+    while ((other = pred_next_registered(region->domain, other,
+                                         &region->registered)) != NULL) {
         if ((other != region) &&
             ucs_rcache_pred_region_covers(other, &region->registered,
                                           region->access)) {
@@ -194,7 +193,8 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
     unsigned count                  = 0;
 
     while ((count < MAX_HANDLES) &&
-           ((other = next_registered(region->domain, other, &range)) != NULL)) {
+           ((other = pred_next_registered(region->domain, other, &range)) !=
+            NULL)) {
         if (other->state != UCS_RCACHE_PRED_REGION_REGISTERED) {
             continue;
         }

@@ -18,6 +18,17 @@
  */
 
 /**
+ * @return the next region of a domain that is registered, or about to be, and has bytes
+ *         of a range, but for those whose memory was unmapped; NULL: there are no more.
+ *
+ * @param [in] region  The one before; NULL: begin.
+ */
+ucs_rcache_pred_region_t *
+pred_next_registered(const ucs_rcache_pred_domain_t *domain,
+                     ucs_rcache_pred_region_t *region,
+                     const ucs_rcache_pred_range_t *range);
+
+/**
  * Find a region for a use among those that share memory with it. That is one
  * which serves it; or else one that is being registered, which the use waits
  * for so that it can serve the use or be merged; or else one without uses which

@@ -11,7 +11,7 @@
 #include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
-#include <ucs/rcache_pred/table/known.h>
+#include <ucs/rcache_pred/cache/slices.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -23,7 +23,7 @@
  * becomes worth more while the process runs */
 #define LOOK_EVERY 10000000
 
-/* Regions that overlap, one of which is kept */
+/* A region that is kept, and all that overlap it or each other beside it */
 typedef struct {
     ucs_rcache_pred_range_t range; /* All of them */
     uint64_t                bytes; /* What each of them has pinned, summed up */
@@ -31,34 +31,16 @@ typedef struct {
 } overlap_t;
 
 
-/* The bytes of the pages of a range */
 static uint64_t
-page_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range)
+pinned_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range)
 {
-    return pred_pages(pred, range->start, ucs_rcache_pred_range_length(range)) *
-           pred->params.page_size;
+    return pred_page_bytes(pred, range->start,
+                           ucs_rcache_pred_range_length(range));
 }
 
-/* The next region of the same domain that is registered, or about to be, and overlaps
- * a range. Under lock. */
-static ucs_rcache_pred_region_t *
-next_overlap(const ucs_rcache_pred_t *pred,
-             const ucs_rcache_pred_region_t *region,
-             ucs_rcache_pred_region_t *other,
-             const ucs_rcache_pred_range_t *range)
-{
-    do {
-        other = ucs_rcache_pred_table_overlap(&pred->table, other, range,
-                                              UCS_RCACHE_PRED_RANGE_REGISTERED);
-    } while ((other != NULL) && (other->domain != region->domain));
-
-    return other;
-}
-
-/* Where the first of them begins that overlap each other up to a region. Under
- * lock. */
-static uint64_t find_start(const ucs_rcache_pred_t *pred,
-                           const ucs_rcache_pred_region_t *region)
+/* Going to lower addresses from a region, from each to those that overlap it: where the
+ * last one begins. Under lock. */
+static uint64_t find_start(const ucs_rcache_pred_region_t *region)
 {
     uint64_t start                  = region->registered.start;
     ucs_rcache_pred_region_t *other = NULL;
@@ -66,7 +48,8 @@ static uint64_t find_start(const ucs_rcache_pred_t *pred,
     ucs_rcache_pred_range_t edge    = {start, start + 1};
 
     while ((left-- > 0) &&
-           ((other = next_overlap(pred, region, other, &edge)) != NULL)) {
+           ((other = pred_next_registered(region->domain, other, &edge)) !=
+            NULL)) {
         if (other->registered.start < edge.start) {
             start      = other->registered.start;
             edge.start = start;
@@ -89,22 +72,23 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
     unsigned left                   = 2 * MAX_LOOKS;
 
     *overlap             = (overlap_t){.range = region->registered};
-    overlap->range.start = find_start(pred, region);
-    while ((left-- > 0) && ((other = next_overlap(pred, region, other,
-                                                  &overlap->range)) != NULL)) {
-        if (other->stale || other->apart ||
+    overlap->range.start = find_start(region);
+    while ((left-- > 0) &&
+           ((other = pred_next_registered(region->domain, other,
+                                          &overlap->range)) != NULL)) {
+        if (other->apart ||
             (other->state != UCS_RCACHE_PRED_REGION_REGISTERED)) {
             return 0;
         }
 
         overlap->range  = ucs_rcache_pred_range_hull(&overlap->range,
                                                      &other->registered);
-        overlap->bytes += page_bytes(pred, &other->registered);
+        overlap->bytes += pinned_bytes(pred, &other->registered);
         overlap->count += (other != region);
     }
 
     return pred_range_never_fits(pred, &overlap->range) ?
-                   0 : pred_elapsed(page_bytes(pred, &overlap->range),
+                   0 : pred_elapsed(pinned_bytes(pred, &overlap->range),
                                     overlap->bytes);
 }
 
@@ -146,7 +130,7 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     pred_region_deregister(pred, region);
     status = pred_register_ahead(pred, region, &overlap.range);
     if (status == UCS_ERR_BUSY) {
-        return; /* A use was faster, and has merged what it could */
+        return; /* A use has registered the region meanwhile */
     }
 
     pred_lock(pred);
