@@ -81,7 +81,8 @@ unsigned ucs_rcache_profile_ask(const ucs_rcache_profile_t *profile,
  * Read a profile. What is wrong with it is logged, with the line.
  *
  * @return UCS_ERR_IO_ERROR if it cannot be read or is no regular file,
- *         UCS_ERR_INVALID_PARAM if it is damaged or of another version, UCS_ERR_NO_MEMORY, UCS_ERR_EXCEEDS_LIMIT. Then there is
+ *         UCS_ERR_INVALID_PARAM if it is damaged or of another version,
+ *         UCS_ERR_NO_MEMORY, UCS_ERR_EXCEEDS_LIMIT. Then there is
  *         nothing to free.
  */
 ucs_status_t ucs_rcache_profile_load(const char *path,

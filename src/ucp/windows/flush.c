@@ -329,7 +329,8 @@ static ucp_win_way_t *find_to_self(ucp_fh_t *fh, ucp_worker_h worker)
     return found;
 }
 
-/* @return whether a worker has closing ways for which that is true */
+/* @return whether a function is true of any of the ways of a worker whose endpoints are
+ * being closed */
 static int are_closing(ucp_worker_h worker, ucp_win_way_is_t is)
 {
     ucp_win_way_t *way = ucp_win_way_get_closing(worker, is);
@@ -397,7 +398,8 @@ static int is_any(const ucp_win_way_t *way)
     return 1;
 }
 
-/* Wait for the last flushes of a worker's ways, and end these */
+/* Wait until the last flushes of all endpoints of a worker that are being closed have
+ * ended, and free their ways */
 static void end_all(ucp_worker_h worker)
 {
     double end = now() + PATIENCE;

@@ -114,7 +114,8 @@ int uct_predreg_arena_madvise(uct_predreg_served_t *served, void **address_p,
     }
 
     if (!uct_predreg_served_is_live(served, &part)) {
-        /* As if it was unmapped: at the address 0 there is nothing either */
+        /* It is the kernel's to refuse advice about memory that the program does not
+         * have. It has the memory of the arena mapped, and none at the address 0 */
         *address_p = NULL;
         *length_p  = served->page_size;
         return 0;

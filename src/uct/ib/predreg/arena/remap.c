@@ -281,7 +281,8 @@ int uct_predreg_arena_mremap(uct_predreg_served_t *served,
 {
     uct_predreg_pages_t old, part;
 
-    /* Shared memory without a length gets a second address */
+    /* With an old length of 0 the kernel maps shared memory at a second address, and moves
+     * nothing */
     if (!uct_predreg_served_pages(served, call->address, call->old_length,
                                   &old) ||
         !uct_predreg_served_part(served, &old, &part)) {

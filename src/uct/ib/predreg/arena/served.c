@@ -129,7 +129,8 @@ int uct_predreg_served_renew(uct_predreg_served_t *served,
         return 1;
     }
 
-    /* Memory that is not registered is new memory then, and no huge pages */
+    /* Memory that is not registered is mapped anew, which is one call, and has no huge
+     * pages at first */
     if (ucs_arena_enter_plain(served->super) == UCS_OK) {
         is_done = ucs_arena_is_plain(served->super, (void*)part->start,
                                      uct_predreg_pages_length(part)) &&
