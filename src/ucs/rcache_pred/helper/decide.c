@@ -308,8 +308,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
      * as predicted, but late */
     pred_dequeue(pred, region);
     if (status == UCS_OK) {
-        region->given_up = 0;
-        region->kept     = 0;
+        region->prepaid = 0;
+        region->kept    = 0;
         pred_expect_end(pred, region->forecast.expiry,
                         region->forecast.period);
         pred_enqueue_awaited(pred, region, pred_now(pred),

@@ -281,23 +281,26 @@ static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
                         const ucs_rcache_pred_times_t *times,
                         ucs_rcache_pred_time_t now)
 {
-    uint8_t given_up = slices->leader->given_up;
+    ucs_rcache_pred_region_t *leader = slices->leader;
+    ucs_rcache_pred_time_t alone     = leader->prepaid;
+    ucs_rcache_pred_time_t together;
     unsigned i;
 
-    if (!pred_spend_on_bytes(pred, slices->leader, slices_bytes(pred, slices),
-                             times, now, slices->deadline)) {
-        slices->leader->given_up = given_up;
+    if (!pred_spend_on_bytes(pred, leader, slices_bytes(pred, slices), times,
+                             now, slices->deadline)) {
+        leader->prepaid = alone;
         for (i = 0; i < slices->count; ++i) {
             slices->regions[i]->join_after = slices->deadline;
         }
         return 0;
     }
 
-    slices->leader->given_up = given_up;
+    together        = leader->prepaid;
+    leader->prepaid = alone;
     for (i = 0; i < slices->count; ++i) {
         pred_refund_on_use(pred, slices->regions[i]);
     }
-    slices->leader->given_up = 1;
+    leader->prepaid = together;
     return 1;
 }
 

@@ -166,7 +166,7 @@ int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
     double price   = helper_price(pred);
     double cost    = price * times->dereg;
     double deposit = 0;
-    ucs_rcache_pred_time_t idle;
+    ucs_rcache_pred_time_t idle, prepaid;
     int give_up;
 
     if (pred_spend_is_pressed(pred, now)) {
@@ -175,16 +175,18 @@ int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
 
     if (deadline == UCS_RCACHE_PRED_TIME_INF) {
         idle    = guess_idle(pred, region, now);
-        deposit = times->reg;
+        prepaid = times->reg;
+        deposit = prepaid;
     } else {
-        idle  = pred_elapsed(now, deadline);
-        cost += price * times->reg;
+        idle    = pred_elapsed(now, deadline);
+        prepaid = price * times->reg;
+        cost   += prepaid;
     }
 
-    give_up          = ucs_rcache_pred_budget_give_up(&pred->rounds.budget,
-                                                      bytes, idle, cost,
-                                                      deposit);
-    region->given_up = give_up;
+    give_up         = ucs_rcache_pred_budget_give_up(&pred->rounds.budget,
+                                                     bytes, idle, cost,
+                                                     deposit);
+    region->prepaid = give_up ? prepaid : 0;
     return give_up;
 }
 
@@ -230,20 +232,14 @@ void pred_refund_on_use(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_budget_t *budget = &pred->rounds.budget;
-    ucs_rcache_pred_times_t times;
 
-    if (!region->given_up) {
-        return;
-    }
-
-    region->given_up = 0;
-    pred_region_times(pred, region, &times);
     if (region->forecast.predicted) {
         /* The helper was to register it, and has been paid for that */
-        ucs_rcache_pred_budget_spend(budget, -helper_price(pred) * times.reg);
+        ucs_rcache_pred_budget_spend(budget, -(double)region->prepaid);
     } else {
-        ucs_rcache_pred_budget_return(budget, times.reg);
+        ucs_rcache_pred_budget_return(budget, region->prepaid);
     }
+    region->prepaid = 0;
 }
 
 void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,
@@ -251,7 +247,7 @@ void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,
 {
     ucs_rcache_pred_times_t times;
 
-    if (region->given_up) {
+    if (region->prepaid > 0) {
         pred_refund_on_use(pred, region);
         pred_region_times(pred, region, &times);
         ucs_rcache_pred_budget_spend(&pred->rounds.budget, times.reg);

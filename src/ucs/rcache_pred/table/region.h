@@ -255,6 +255,12 @@ typedef struct ucs_rcache_pred_region {
                                                      none is */
     ucs_rcache_pred_time_t         join_after;  /**< Not to be joined before
                                                      that */
+    ucs_rcache_pred_time_t         prepaid;     /**< If it was given up at the
+                                                     cost of the budget, and
+                                                     neither registered ahead of
+                                                     a use nor used since: what
+                                                     was paid, or set aside, for
+                                                     its next registration, ns */
     uint32_t                       num_joined;  /**< How many they are; 0: it was
                                                      not joined */
     uint32_t                       epoch;       /**< The last epoch in which its
@@ -266,10 +272,6 @@ typedef struct ucs_rcache_pred_region {
                                                       registration the last one
                                                       has */
     uint8_t                        queued;
-    uint8_t                        given_up;    /**< Whether it was given up at
-                                                     the cost of the budget, and
-                                                     neither registered ahead of
-                                                     a use nor used since */
     uint8_t                        kept;        /**< Whether it is on the
                                                      awaited list because it was
                                                      kept for lack of budget, so

@@ -6,6 +6,8 @@
 
 #include "helper_test.h"
 
+#include <cmath>
+
 
 /* What the helper spends of the budget. It has no processor of its own here,
  * unless a test gives it one. */
@@ -69,6 +71,33 @@ TEST_F(test_spend, rare_uses_are_given_up_as_without_a_bound)
     loop(1, SEC, 30, 16 * MB);
     EXPECT_GE(stats().hits, 26u);
     EXPECT_LE(stats().bytes_avg, MB);
+}
+
+/* What was paid ahead for a registration that a use makes itself is given back, and not
+ * what it is expected to take by now: the helper would have earned something */
+TEST_F(test_spend, no_more_is_given_back_than_was_paid)
+{
+    unsigned other = 1;
+
+    open(INFINITY);
+    for (unsigned i = 0; i < 5; ++i) {
+        loop(1, 200 * MSEC, 10, 16 * MB);
+        uint64_t spent = stats().budget_spent;
+
+        use(buffer(0), 16 * MB, USEC, context(1));
+        run_until(now() + 20 * MSEC);
+        EXPECT_EQ(0u, stats().bytes_now);
+        /* Others take long, and the next use of this one does not */
+        m_world.set_reg_cost(0, 1000 * REG_COST);
+        for (unsigned j = 0; j < 3; ++j) {
+            use(buffer(other), KB, USEC, context(1 + other));
+            ++other;
+        }
+        m_world.set_reg_cost(0, REG_COST);
+        use(buffer(0), 16 * MB, USEC, context(1));
+        run_until(now() + 20 * MSEC);
+        EXPECT_LT(spent, stats().budget_spent);
+    }
 }
 
 TEST_F(test_spend, sum_of_the_work_is_bounded)
