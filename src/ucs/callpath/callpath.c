@@ -94,13 +94,14 @@ static UCS_F_ALWAYS_INLINE int is_known(ucs_callpath_table_t *table,
            is_known_further_on(table, path);
 }
 
-static void add_path(ucs_callpath_table_t *table, uint64_t path)
+/* @return whether it was not known yet. */
+static int add_path(ucs_callpath_table_t *table, uint64_t path)
 {
     _Atomic uint64_t *place = path_at(table, path, 0);
     unsigned i;
 
     if (is_known(table, path)) {
-        return;
+        return 0;
     }
 
     for (i = 0; i < PATH_PROBES; ++i) {
@@ -111,6 +112,7 @@ static void add_path(ucs_callpath_table_t *table, uint64_t path)
         }
     }
     atomic_store_explicit(place, path, memory_order_relaxed);
+    return 1;
 }
 
 /* The number of the path that the slots of a layout say, or 0 if they are not
@@ -150,7 +152,7 @@ learn(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread, uint64_t key,
     }
 
     path = path_of(layout, key, stack, thread->stack.high);
-    add_path(table, path);
+    thread->is_new |= add_path(table, path);
     return path;
 }
 

@@ -104,7 +104,10 @@ typedef struct ucs_callpath_thread {
     ucs_callpath_stack_t stack;
     uint32_t             calls;    /**< Until it is given credit */
     uint16_t             credit;   /**< How many unwindings it may have */
-    uint16_t             is_ready; /**< Whether the stack was asked for */
+    uint8_t              is_ready; /**< Whether the stack was asked for */
+    uint8_t              is_new;   /**< Set when a path is found that no thread
+                                        has found before. Whoever looks at it
+                                        clears it */
 } ucs_callpath_thread_t;
 
 
