@@ -38,7 +38,7 @@ BEGIN_C_DECLS
                                   " (deleted)"
 
 /** Version of the page. A reader accepts this version only. */
-#define UCS_RCACHE_PRED_LIVE_VERSION 8
+#define UCS_RCACHE_PRED_LIVE_VERSION 9
 
 #define UCS_RCACHE_PRED_LIVE_COMMAND 32
 

@@ -71,6 +71,7 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(precedents, COUNT, "uses after which another one was expected as "
          "after those of other buffers"),
     STAT(profiled, COUNT, "uses after which another one was expected by a profile"),
+    STAT(heard, COUNT, "places of which another process of the node has told"),
     STAT(evictions, COUNT, "regions given up to make room"),
     STAT(reg_failures, COUNT, "registrations that failed for good"),
     STAT(refused, COUNT, "times there was no room"),

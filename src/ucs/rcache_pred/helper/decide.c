@@ -36,6 +36,10 @@
  * a registration ahead of it notes another one. */
 #define RANK_STEPS 2
 
+/* Of so many ways of use it is looked in one round whether other processes have told of
+ * them: thousands of regions may wait for as many */
+#define HEAR_STEPS 16
+
 /* With each use that is a precedent for others, so many of the regions that have
  * waited for one are told: thousands may wait, and those that have waited for
  * longest are the first to be used */
@@ -229,6 +233,32 @@ static void tell_waiting(ucs_rcache_pred_t *pred, uint64_t way)
             pred_region_follow(pred, region) && !region->queued) {
             pred_region_decide(pred, region);
         }
+    }
+}
+
+void pred_process_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_precedent_table_t *table   = &pred->predictor.precedents;
+    const ucs_rcache_pred_precedent_t *unknown = NULL;
+    const ucs_rcache_pred_precedent_t *first   = NULL;
+    unsigned i;
+
+    pred_pace_heard(pred, now);
+    for (i = 0; i < HEAR_STEPS; ++i) {
+        unknown = ucs_rcache_pred_precedent_next_unknown(table);
+        if ((unknown == NULL) || (unknown == first)) {
+            break;
+        }
+
+        if (pred_hear_of(pred, unknown)) {
+            tell_waiting(pred, unknown->way);
+        } else if (first == NULL) {
+            first = unknown;
+        }
+    }
+
+    if (unknown == NULL) {
+        pred->rounds.hear_next = UCS_RCACHE_PRED_TIME_INF;
     }
 }
 

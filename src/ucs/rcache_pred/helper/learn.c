@@ -6,6 +6,7 @@
 
 #include "burst.h"
 #include "learn.h"
+#include "pace.h"
 
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/predict/signature.h>
@@ -85,11 +86,88 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
     return told;
 }
 
+/* If nothing is known here of what follows a way of use, take what another process has
+ * told. @return whether one had. */
+static int hear(ucs_rcache_pred_t *pred, uint64_t way, uint64_t name)
+{
+    ucs_rcache_pred_precedent_table_t *table = &pred->predictor.precedents;
+    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_TOLD];
+    unsigned num;
+
+    if ((name == 0) || !ucs_rcache_pred_precedent_is_unknown(table, way)) {
+        return 0;
+    }
+
+    num = pred->ops.hear(pred->params.arg, name, intervals);
+    if (num == 0) {
+        return 0;
+    }
+
+    ucs_rcache_pred_precedent_hear(table, way, intervals, num);
+    count_one(pred, &pred->stats.heard);
+    return 1;
+}
+
+int pred_hear_of(ucs_rcache_pred_t *pred,
+                 const ucs_rcache_pred_precedent_t *unknown)
+{
+    return hear(pred, unknown->way, unknown->name);
+}
+
+/* Tell other processes what has followed a way of use */
+static void tell_others(ucs_rcache_pred_t *pred, uint64_t way)
+{
+    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_TOLD];
+    uint64_t name;
+    unsigned num;
+
+    num = ucs_rcache_pred_precedent_get_news(&pred->predictor.precedents, way,
+                                             intervals, &name);
+    if (num > 0) {
+        pred->ops.tell(pred->params.arg, name, intervals, num);
+    }
+}
+
+/* @return what uses like the last one are called in all processes of the node; 0 if
+ * they have no name. */
+static uint64_t name_of(ucs_rcache_pred_t *pred,
+                        const ucs_rcache_pred_dq_entry_t *entry,
+                        uint64_t length)
+{
+    uint64_t name = (pred->ops.name == NULL) ?
+                    0 : pred->ops.name(pred->params.arg, &entry->context);
+
+    return (name == 0) ? 0 : ucs_rcache_pred_signature_of_way(name, length);
+}
+
+/* Follow what came after such uses of other regions, here or, if nothing is known here,
+ * in other processes. @return whether something is known; else the region waits. */
+static int follow_others(ucs_rcache_pred_t *pred,
+                         const ucs_rcache_pred_dq_entry_t *entry,
+                         uint64_t length)
+{
+    ucs_rcache_pred_precedent_table_t *table = &pred->predictor.precedents;
+    uint64_t way                             = entry->region->forecast.way;
+    uint64_t name                            = name_of(pred, entry, length);
+    int follows;
+
+    (void)hear(pred, way, name);
+    follows = pred_region_follow(pred, entry->region);
+    if (name != 0) {
+        ucs_rcache_pred_precedent_set_name(table, way, name);
+        if (ucs_rcache_pred_precedent_is_unknown(table, way)) {
+            pred_pace_hear(pred);
+        }
+    }
+    return follows;
+}
+
 /* If it is not known yet what follows a use in this place, ask what has followed such uses
  * of other regions, or in another run, and predict by that. This run counts for more: it
  * has the present pace of the program */
 static void region_ask(ucs_rcache_pred_t *pred,
-                       const ucs_rcache_pred_dq_entry_t *entry)
+                       const ucs_rcache_pred_dq_entry_t *entry,
+                       uint64_t length)
 {
     ucs_rcache_pred_forecast_t *forecast = &entry->region->forecast;
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_PRIOR];
@@ -99,7 +177,7 @@ static void region_ask(ucs_rcache_pred_t *pred,
         return;
     }
 
-    if (pred_region_follow(pred, entry->region) ||
+    if (follow_others(pred, entry, length) ||
         (pred->ops.prior == NULL)) {
         return;
     }
@@ -156,7 +234,8 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                                                region->queued &&
                                                !region->scheduled &&
                                                !region->kept);
-    region_ask(pred, entry);
+    region_ask(pred, entry, ucs_rcache_pred_range_length(&range));
+    tell_others(pred, told);
     if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
         pred_lock(pred);
         ++pred->stats.prediction_errors[error];

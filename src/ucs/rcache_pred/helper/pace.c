@@ -41,6 +41,12 @@
                                     processes of the node ask for what is idle
                                     here */
 
+/* While regions wait for what other processes tell, it is looked for that after so long,
+ * ns, and after 1 / HEAR_SHARE of the time that the last one of them has waited: it
+ * costs 8 rounds until they have waited twice as long as before */
+#define HEAR_MIN   1000000
+#define HEAR_SHARE 8
+
 /* How often to look whether memory was unmapped, while there is no budget for
  * anything else, ns. If some was lately, it is looked at RELAXED_INTERVAL */
 #define QUIET_INTERVAL 50000000
@@ -55,6 +61,7 @@ void pred_pace_init(ucs_rcache_pred_t *pred)
 {
     pred->rounds.next          = UCS_RCACHE_PRED_TIME_INF;
     pred->rounds.poll_interval = POLL_MAX; /* No period is known yet */
+    pred->rounds.hear_next     = UCS_RCACHE_PRED_TIME_INF;
 }
 
 /* If the clock has jumped back, regions on the awaited list would stay
@@ -70,6 +77,8 @@ static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         rounds->urgent      = now;
         rounds->quiet_until = now;
         rounds->pressed     = now;
+        rounds->hear_since  = ucs_min(rounds->hear_since, now);
+        rounds->hear_next   = now;
     }
 }
 
@@ -91,6 +100,20 @@ void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
         rounds->poll_interval = ucs_min(rounds->poll_interval,
                                         ucs_max(period / POLL_SHARE, POLL_MIN));
     }
+}
+
+void pred_pace_hear(ucs_rcache_pred_t *pred)
+{
+    pred->rounds.hear_since = pred->rounds.last;
+    pred->rounds.hear_next  = ucs_min(pred->rounds.hear_next,
+                                      pred->rounds.last + HEAR_MIN);
+}
+
+void pred_pace_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_time_t waited = now - pred->rounds.hear_since;
+
+    pred->rounds.hear_next = now + ucs_max(waited / HEAR_SHARE, HEAR_MIN);
 }
 
 /* When to look at the DQ again even if nobody wakes the helper;
@@ -178,9 +201,10 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_time_t next;
     int is_empty;
 
+    next = ucs_min(ucs_rcache_pred_timeq_first(&pred->rounds.awaited),
+                   pred->rounds.hear_next);
     next = ucs_min(pred_rq_due_time(pred),
-                   ucs_max(ucs_rcache_pred_timeq_first(&pred->rounds.awaited),
-                           pred->rounds.quiet_until));
+                   ucs_max(next, pred->rounds.quiet_until));
     if (poll != UCS_RCACHE_PRED_TIME_INF) {
         return come_back(pred, ucs_min(next, ucs_max(poll,
                                                      quiet_time(pred, now))));

@@ -32,6 +32,13 @@ void pred_pace_round(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
                      ucs_rcache_pred_time_t period);
 
+/** A region has begun to wait for what other processes tell: look for that, at first
+ *  often and then less often. */
+void pred_pace_hear(ucs_rcache_pred_t *pred);
+
+/** They were looked for: put off the next time. */
+void pred_pace_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+
 /** Make the next round due now, since there is more to do. @return the time. */
 ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred);
 

@@ -27,12 +27,27 @@ find(const ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     return NULL;
 }
 
+static void unlink_unknown(ucs_rcache_pred_precedent_t *precedent)
+{
+    if (precedent->unknown.next != NULL) {
+        ucs_list_del(&precedent->unknown);
+        precedent->unknown.next = NULL;
+    }
+}
+
 /* Let nobody wait here any more. There may be very many: they stay in a ring of
  * their own, which nobody looks at and which each leaves in time */
 static void abandon(ucs_rcache_pred_precedent_t *precedent)
 {
     ucs_list_del(&precedent->waiting);
     ucs_list_head_init(&precedent->waiting);
+}
+
+static void forget_intervals(ucs_rcache_pred_precedent_t *precedent)
+{
+    precedent->count    = 0;
+    precedent->credit   = UCS_RCACHE_PRED_PRECEDENT_CREDIT;
+    precedent->is_heard = 0;
 }
 
 /* Find a way of use, or take the room of the one that was added to longest
@@ -57,9 +72,10 @@ get(ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     }
 
     abandon(precedent);
-    precedent->way    = way;
-    precedent->count  = 0;
-    precedent->credit = UCS_RCACHE_PRED_PRECEDENT_CREDIT;
+    unlink_unknown(precedent);
+    precedent->way  = way;
+    precedent->name = 0;
+    forget_intervals(precedent);
     /* What is new is not the first to be replaced */
     precedent->added  = ++table->additions;
     return precedent;
@@ -70,6 +86,7 @@ void ucs_rcache_pred_precedent_init(ucs_rcache_pred_precedent_table_t *table)
     unsigned set, i;
 
     memset(table, 0, sizeof(*table));
+    ucs_list_head_init(&table->unknown);
     for (set = 0; set < UCS_RCACHE_PRED_PRECEDENT_SETS; ++set) {
         for (i = 0; i < UCS_RCACHE_PRED_PRECEDENT_WAYS; ++i) {
             ucs_list_head_init(&table->sets[set][i].waiting);
@@ -77,12 +94,11 @@ void ucs_rcache_pred_precedent_init(ucs_rcache_pred_precedent_table_t *table)
     }
 }
 
-void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
-                                   uint64_t way,
-                                   ucs_rcache_pred_time_t interval)
+static void add(ucs_rcache_pred_precedent_table_t *table,
+                ucs_rcache_pred_precedent_t *precedent,
+                ucs_rcache_pred_time_t interval)
 {
-    ucs_rcache_pred_precedent_t *precedent = get(table, way);
-
+    unlink_unknown(precedent);
     precedent->added = ++table->additions;
     precedent->intervals[precedent->count %
                          UCS_RCACHE_PRED_PRECEDENT_DEPTH] = interval;
@@ -93,6 +109,32 @@ void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
     }
 }
 
+void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
+                                   uint64_t way,
+                                   ucs_rcache_pred_time_t interval)
+{
+    ucs_rcache_pred_precedent_t *precedent = get(table, way);
+
+    if (precedent->is_heard) {
+        forget_intervals(precedent);
+    }
+    add(table, precedent, interval);
+}
+
+void ucs_rcache_pred_precedent_hear(ucs_rcache_pred_precedent_table_t *table,
+                                    uint64_t way,
+                                    const ucs_rcache_pred_time_t *intervals,
+                                    unsigned num)
+{
+    ucs_rcache_pred_precedent_t *precedent = get(table, way);
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        add(table, precedent, intervals[i]);
+    }
+    precedent->is_heard = 1;
+}
+
 /* Whether a precedent may be followed */
 static int is_good(const ucs_rcache_pred_precedent_t *precedent)
 {
@@ -100,24 +142,28 @@ static int is_good(const ucs_rcache_pred_precedent_t *precedent)
            (precedent->credit > 0);
 }
 
-unsigned
-ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
-                              uint64_t way, ucs_rcache_pred_time_t *intervals)
+/* Get the last intervals. @return how many there are */
+static unsigned get_intervals(const ucs_rcache_pred_precedent_t *precedent,
+                              ucs_rcache_pred_time_t *intervals)
 {
-    const ucs_rcache_pred_precedent_t *precedent = find(table, way);
-    unsigned num, i;
+    unsigned num = ucs_min(precedent->count, UCS_RCACHE_PRED_PRECEDENT_DEPTH);
+    unsigned i;
 
-    if (!is_good(precedent)) {
-        return 0;
-    }
-
-    num = ucs_min(precedent->count, UCS_RCACHE_PRED_PRECEDENT_DEPTH);
     for (i = 0; i < num; ++i) {
         intervals[i] =
                 precedent->intervals[(precedent->count - num + i) %
                                      UCS_RCACHE_PRED_PRECEDENT_DEPTH];
     }
     return num;
+}
+
+unsigned
+ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
+                              uint64_t way, ucs_rcache_pred_time_t *intervals)
+{
+    const ucs_rcache_pred_precedent_t *precedent = find(table, way);
+
+    return is_good(precedent) ? get_intervals(precedent, intervals) : 0;
 }
 
 void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
@@ -142,6 +188,62 @@ void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
                                     uint64_t way, ucs_list_link_t *link)
 {
     ucs_list_add_tail(&get(table, way)->waiting, link);
+}
+
+void ucs_rcache_pred_precedent_set_name(
+        ucs_rcache_pred_precedent_table_t *table, uint64_t way, uint64_t name)
+{
+    ucs_rcache_pred_precedent_t *precedent = find(table, way);
+
+    if (precedent == NULL) {
+        return;
+    }
+
+    precedent->name = name;
+    if ((precedent->count == 0) && (precedent->unknown.next == NULL)) {
+        ucs_list_add_tail(&table->unknown, &precedent->unknown);
+    }
+}
+
+unsigned ucs_rcache_pred_precedent_get_news(
+        const ucs_rcache_pred_precedent_table_t *table, uint64_t way,
+        ucs_rcache_pred_time_t *intervals, uint64_t *name_p)
+{
+    const ucs_rcache_pred_precedent_t *precedent = find(table, way);
+
+    if ((precedent == NULL) || (precedent->name == 0) ||
+        ((precedent->count > UCS_RCACHE_PRED_PRECEDENT_DEPTH) &&
+         (precedent->count % UCS_RCACHE_PRED_PRECEDENT_NEWS != 0))) {
+        return 0;
+    }
+
+    *name_p = precedent->name;
+    return get_intervals(precedent, intervals);
+}
+
+int ucs_rcache_pred_precedent_is_unknown(
+        const ucs_rcache_pred_precedent_table_t *table, uint64_t way)
+{
+    const ucs_rcache_pred_precedent_t *precedent = find(table, way);
+
+    return (precedent == NULL) || (precedent->count == 0);
+}
+
+const ucs_rcache_pred_precedent_t *
+ucs_rcache_pred_precedent_next_unknown(ucs_rcache_pred_precedent_table_t *table)
+{
+    ucs_rcache_pred_precedent_t *precedent;
+
+    while (!ucs_list_is_empty(&table->unknown)) {
+        precedent = ucs_list_extract_head(&table->unknown,
+                                          ucs_rcache_pred_precedent_t, unknown);
+        if (!ucs_list_is_empty(&precedent->waiting)) {
+            ucs_list_add_tail(&table->unknown, &precedent->unknown);
+            return precedent;
+        }
+        precedent->unknown.next = NULL;
+    }
+    return NULL;
 }
 
 void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link)

@@ -46,6 +46,30 @@ protected:
         return ucs_rcache_pred_precedent_release(m_table.get(), way);
     }
 
+    uint64_t next_unknown()
+    {
+        const ucs_rcache_pred_precedent_t *precedent =
+                ucs_rcache_pred_precedent_next_unknown(m_table.get());
+        return (precedent == NULL) ? 0 : precedent->way;
+    }
+
+    void set_name(uint64_t way, uint64_t name)
+    {
+        ucs_rcache_pred_precedent_set_name(m_table.get(), way, name);
+    }
+
+    /* What others are told, after its name */
+    std::vector<uint64_t> news(uint64_t way)
+    {
+        std::vector<uint64_t> intervals(UCS_RCACHE_PRED_PRECEDENT_DEPTH);
+        uint64_t name = 0;
+
+        intervals.resize(ucs_rcache_pred_precedent_get_news(
+                m_table.get(), way, intervals.data(), &name));
+        intervals.insert(intervals.begin(), name);
+        return intervals;
+    }
+
     std::unique_ptr<table_t> m_table{new table_t};
     ucs_list_link_t          m_links[3] = {};
 };
@@ -158,4 +182,97 @@ TEST_F(test_precedent, credit_returns)
         followed += !known(1).empty();
     }
     EXPECT_EQ(UCS_RCACHE_PRED_PRECEDENT_CREDIT + 10u, followed);
+}
+
+/* Ways of use that have a name, for which somebody waits, and of which nothing is
+ * known, are handed out in turns */
+TEST_F(test_precedent, unknown_ways)
+{
+    EXPECT_EQ(0u, next_unknown());
+    for (uint64_t way = 1; way <= 3; ++way) {
+        wait(way, m_links[way - 1]);
+        EXPECT_EQ(0u, next_unknown()) << "it has no name";
+    }
+    for (uint64_t way = 1; way <= 3; ++way) {
+        set_name(way, way * 10);
+        set_name(way, way * 10);
+    }
+    EXPECT_EQ(1u, next_unknown());
+    EXPECT_EQ(2u, next_unknown());
+    EXPECT_EQ(3u, next_unknown());
+    EXPECT_EQ(1u, next_unknown());
+    add(2, 10);
+    EXPECT_EQ(3u, next_unknown());
+    EXPECT_EQ(1u, next_unknown());
+    ucs_rcache_pred_precedent_leave(&m_links[2]);
+    EXPECT_EQ(1u, next_unknown());
+    EXPECT_EQ(1u, next_unknown());
+    /* It is waited for once more */
+    wait(3, m_links[2]);
+    set_name(3, 30);
+    EXPECT_EQ(1u, next_unknown());
+    EXPECT_EQ(3u, next_unknown());
+    set_name(4, 40);
+    EXPECT_EQ(1u, next_unknown()) << "nothing is there to be named";
+    EXPECT_EQ(3u, next_unknown());
+}
+
+/* Ways that give way to others leave the list */
+TEST_F(test_precedent, unknown_ways_are_replaced)
+{
+    wait(1, m_links[0]);
+    set_name(1, 10);
+    for (unsigned i = 1; i <= WAYS; ++i) {
+        add(1 + i * SETS, 10);
+    }
+    EXPECT_EQ(0u, next_unknown());
+    wait(1, m_links[1]);
+    EXPECT_EQ(0u, next_unknown()) << "its name is forgotten";
+    set_name(1, 10);
+    EXPECT_EQ(1u, next_unknown());
+}
+
+/* What others have seen counts, and what came of following that, until something is
+ * seen here */
+TEST_F(test_precedent, heard_of)
+{
+    const uint64_t heard[] = {10, 20};
+
+    wait(1, m_links[0]);
+    set_name(1, 7);
+    ucs_rcache_pred_precedent_hear(m_table.get(), 1, heard, 2);
+    EXPECT_EQ(0u, next_unknown());
+    EXPECT_EQ(&m_links[0], release(1));
+    for (unsigned i = 0; i < UCS_RCACHE_PRED_PRECEDENT_CREDIT; ++i) {
+        EXPECT_EQ(std::vector<uint64_t>({10, 20}), known(1));
+    }
+    EXPECT_TRUE(known(1).empty()) << "there is no credit";
+    add(1, 30);
+    EXPECT_EQ(std::vector<uint64_t>({7, 30}), news(1));
+    for (unsigned i = 0; i < UCS_RCACHE_PRED_PRECEDENT_CREDIT; ++i) {
+        EXPECT_EQ(std::vector<uint64_t>({30}), known(1));
+    }
+    EXPECT_TRUE(known(1).empty());
+    add(1, 40);
+    EXPECT_EQ(std::vector<uint64_t>({7, 30, 40}), news(1));
+}
+
+/* Others are told the first intervals, and later ones now and then */
+TEST_F(test_precedent, news)
+{
+    add(1, 10);
+    EXPECT_EQ(std::vector<uint64_t>({0}), news(1)) << "it has no name";
+    set_name(1, 7);
+    EXPECT_EQ(0u, next_unknown());
+    EXPECT_EQ(std::vector<uint64_t>({7, 10}), news(1));
+    add(1, 20);
+    EXPECT_EQ(std::vector<uint64_t>({7, 10, 20}), news(1));
+    for (uint64_t i = 3; i <= 64; ++i) {
+        add(1, 10 * i);
+        if (i % UCS_RCACHE_PRED_PRECEDENT_NEWS == 0) {
+            EXPECT_EQ(std::vector<uint64_t>({7, 10 * (i - 1), 10 * i}), news(1));
+        } else {
+            EXPECT_EQ(std::vector<uint64_t>({0}), news(1));
+        }
+    }
 }
