@@ -586,6 +586,26 @@ follows()
             END { exit bad }' "$work/summary"
 }
 
+# heard PROGRAM ARGUMENT...: what a job does that has begun before is expected from the first
+# uses of another one on, in each rank
+heard()
+{
+    # shellcheck disable=SC2016 # expanded in the root of the suite
+    managed 2 $rig -- sh -c '
+        preload=$1
+        shift
+        UCX_RCACHE_PRED_SUMMARY=n mpirun -np 2 env LD_PRELOAD="$preload" "$@" \
+            --iters 100000 &
+        sleep 3
+        mpirun -np 2 env LD_PRELOAD="$preload" "$@" --iters 6
+        status=$?
+        kill $!
+        exit $status' - "$preload" $mpi_options "$@" &&
+        awk "$value"'
+            value("heard") < 1 { print "nothing was heard"; bad = 1 }
+            END { exit bad }' "$work/summary"
+}
+
 # A program with AddressSanitizer, which has to be preloaded before the library
 with_asan()
 {
@@ -1408,6 +1428,7 @@ if [ -z "$sanitizer" ]; then
     # need nobody else's example
     run "buffers like others before" \
         follows job 2 "$apps/wavefront" --iters 4 --compute 400
+    run "places that another job has told of" heard "$apps/fig1" --compute 20
     run "beside a PMPI tool" profiled
     run "beside AddressSanitizer in the program" with_asan
     # The call alone, and with all that follow

@@ -30,9 +30,12 @@ ucs_status_t ucs_rcache_record_prior_create(const char *path,
         goto err;
     }
 
-    status = ucs_rcache_profile_load(path, &prior->profile);
-    if (status != UCS_OK) {
-        goto err_free;
+    ucs_rcache_profile_init(&prior->profile);
+    if (path != NULL) {
+        status = ucs_rcache_profile_load(path, &prior->profile);
+        if (status != UCS_OK) {
+            goto err_free;
+        }
     }
 
     status = ucs_rcache_record_places_create(&prior->places);
@@ -73,4 +76,10 @@ ucs_rcache_record_prior_ask(ucs_rcache_record_prior_t *prior,
 
     return (name == 0) ? 0 :
            ucs_rcache_profile_ask(&prior->profile, name, length, intervals);
+}
+
+uint64_t ucs_rcache_record_prior_name(ucs_rcache_record_prior_t *prior,
+                                      const ucs_rcache_pred_context_t *context)
+{
+    return ucs_rcache_record_places_name(prior->places, context);
 }

@@ -75,7 +75,8 @@ static int is_accepted(const char *name)
         predreg_error("--set: %s is part of what was recorded: contexts are "
                       "made with it; to change it, record with --set %s=VALUE",
                       name, name);
-    } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
+    } else if (!strncmp(name, "NODE_", strlen("NODE_")) ||
+               !strcmp(name, "PEERS")) {
         predreg_error("--set: %s is of the ranks of a node together, and each "
                       "is replayed by itself; see --ranks", name);
     } else {

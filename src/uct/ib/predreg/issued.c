@@ -28,6 +28,18 @@ static uint64_t path_of(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                              comm->stack);
 }
 
+/* Give the place of a communication a name that other processes and other runs know.
+ * A path that was found before has one. Those that were not found have none but for a
+ * profile: the recorder has looked at all of them. */
+static void name_place(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
+                       const ucs_rcache_pred_context_t *context)
+{
+    issuer->path.is_new = 0;
+    if (core->prior != NULL) {
+        ucs_rcache_record_prior_note(core->prior, context);
+    }
+}
+
 void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                       const uct_predreg_comm_t *comm)
 {
@@ -44,8 +56,8 @@ void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                                 comm->buffer, comm->caller,
                                 path_of(core, issuer, comm), &context);
     uct_predreg_posted_put(comm->buffer, &context);
-    if (ucs_unlikely(core->prior != NULL)) {
-        ucs_rcache_record_prior_note(core->prior, &context);
+    if (ucs_unlikely(issuer->path.is_new || core->has_profile)) {
+        name_place(core, issuer, &context);
     }
     if (ucs_unlikely(recorder != NULL)) {
         ucs_rcache_recorder_site(recorder, &context);

@@ -28,7 +28,7 @@ BEGIN_C_DECLS
  */
 
 /** So many settings a table may have. */
-#define UCT_PREDREG_CONFIG_MAX 32
+#define UCT_PREDREG_CONFIG_MAX 40
 
 struct uct_predreg_config_field;
 

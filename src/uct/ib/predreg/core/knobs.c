@@ -79,6 +79,13 @@ static const uct_predreg_config_field_t knob_table[] = {
      "and the depth of the stack alone.",
      ucs_offsetof(uct_predreg_knobs_t, unwind), &uct_predreg_knob_bool},
 
+    {"PEERS", "y",
+     "Tell the other processes of the node, by shared memory, how long it was\n"
+     "from uses of buffers to their next uses, by their place in the program, and\n"
+     "learn from them what the first uses of buffers do not tell. UNWIND=n leaves\n"
+     "nothing to tell.",
+     ucs_offsetof(uct_predreg_knobs_t, peers), &uct_predreg_knob_bool},
+
     {"HISTORY", "8",
      "Number of recent intervals between communications of one context; the\n"
      "shortest is the predicted period, unless they grow or shrink.\n"

@@ -80,6 +80,8 @@ typedef struct uct_predreg_knobs {
     unsigned window;        /**< Length of the context window, in
                                  communications */
     int      unwind;        /**< Whether paths of calls tell them apart */
+    int      peers;         /**< Whether processes of the node tell each other
+                                 what they have seen */
     unsigned history;       /**< How many recent intervals of a region are
                                  kept */
     unsigned max_sites;     /**< How many call sites are kept */

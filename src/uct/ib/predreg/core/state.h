@@ -36,7 +36,7 @@
  */
 
 struct uct_predreg_core {
-    /* These six fields are constant after initialisation */
+    /* These seven fields are constant after initialisation */
     uct_predreg_real_t       real;
     const uct_predreg_compat_t *compat; /**< Facts about the UCX in this
                                              process */
@@ -44,10 +44,13 @@ struct uct_predreg_core {
     int                      rank;    /**< Rank in the job; -1: not known */
     ucs_callpath_table_t     *paths;  /**< Paths of calls; NULL: only their depth
                                            is looked at. Never freed */
-    ucs_rcache_record_prior_t *prior; /**< What a recorded run has seen; NULL:
-                                           nothing. Never freed. A forked child
-                                           clears it while it has a single
+    ucs_rcache_record_prior_t *prior; /**< Names of places, and what a recorded
+                                           run has seen; NULL: neither. Never
+                                           freed. A forked child clears it and
+                                           the next one while it has a single
                                            thread */
+    int                      has_profile; /**< Whether a recorded run has seen
+                                               anything */
 
     /* The next five fields are written under the lock, before a domain is
      * opened. A forked child clears them, and sets them again when it opens a

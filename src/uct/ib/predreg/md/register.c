@@ -8,6 +8,7 @@
 #include "domain.h"
 #include "quiet.h"
 
+#include <ucs/node/notes.h>
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
@@ -159,6 +160,27 @@ core_prior(void *arg, const ucs_rcache_pred_context_t *context, uint64_t length,
            ucs_rcache_record_prior_ask(core->prior, context, length, intervals);
 }
 
+static uint64_t core_name(void *arg, const ucs_rcache_pred_context_t *context)
+{
+    uct_predreg_core_t *core = arg;
+
+    return ((core->prior == NULL) || !core->knobs.peers ||
+            (uct_predreg_node() == NULL)) ?
+           0 : ucs_rcache_record_prior_name(core->prior, context);
+}
+
+static void core_tell(void *arg, uint64_t name,
+                      const ucs_rcache_pred_time_t *intervals, unsigned num)
+{
+    ucs_rcache_pred_node_leave_note(uct_predreg_node(), name, intervals, num);
+}
+
+static unsigned
+core_hear(void *arg, uint64_t name, ucs_rcache_pred_time_t *intervals)
+{
+    return ucs_rcache_pred_node_find_note(uct_predreg_node(), name, intervals);
+}
+
 const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .now       = core_now,
     .wait      = core_wait,
@@ -170,5 +192,8 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .leave     = domain_leave,
     .seat      = core_seat,
     .publish   = core_publish,
-    .prior     = core_prior
+    .prior     = core_prior,
+    .name      = core_name,
+    .tell      = core_tell,
+    .hear      = core_hear
 };

@@ -117,6 +117,11 @@ int test_core_has_paths(void)
     return self->paths != NULL;
 }
 
+int test_core_has_names(void)
+{
+    return self->prior != NULL;
+}
+
 uct_predreg_knobs_t *test_core_knobs(void)
 {
     return &self->knobs;
