@@ -35,6 +35,10 @@
  * shorter or longer than all of them by more than this part, 1/4 */
 #define TOLD_DIFFERS 4
 
+/* An interval that was told counts as that, ns, if it is longer: more than two years,
+ * after which nobody expects a use. The sums of any two or three do not wrap around */
+#define LONGEST_TOLD (1ul << 56)
+
 
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history)
 {
@@ -275,7 +279,7 @@ void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
                                   ucs_rcache_pred_time_t interval,
                                   unsigned depth)
 {
-    add_interval(history, interval, depth);
+    add_interval(history, ucs_min(interval, LONGEST_TOLD), depth);
     history->told = history->count;
 }
 

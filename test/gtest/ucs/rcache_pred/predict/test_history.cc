@@ -594,6 +594,19 @@ TEST_F(test_history, told_intervals)
     }
 }
 
+/* Those of a damaged profile are none that wrap around */
+TEST_F(test_history, told_endless_intervals)
+{
+    record(SEC);
+    for (uint64_t interval : {UINT64_MAX, UINT64_MAX / 3, UINT64_MAX - 1, 1ul << 63,
+                              UINT64_MAX}) {
+        ucs_rcache_pred_history_tell(&m_history, interval, DEPTH);
+        EXPECT_LE(1ul << 55, m_history.period);
+        EXPECT_LE(m_time + SEC, deadline(m_time));
+        EXPECT_LT(deadline(m_time), ucs_rcache_pred_history_expiry(&m_history));
+    }
+}
+
 /* A history that was told intervals awaits what does not come for as long as one that
  * has seen the same uses, so that neither is left to expect it when the other gives
  * up */
