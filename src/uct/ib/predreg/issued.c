@@ -28,9 +28,20 @@ static uint64_t path_of(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                              comm->stack);
 }
 
-/* Give the place of a communication a name that other processes and other runs know.
- * A path that was found before has one. Those that were not found have none but for a
- * profile: the recorder has looked at all of them. */
+/* Whether the place of a communication may have no name yet by which other processes and
+ * other runs know it. A path of calls gets one when it is found first. A place without a
+ * path may have one as well, but for a profile alone: the recorder has unwound the stack at
+ * each depth. */
+static int may_lack_name(const uct_predreg_core_t *core,
+                         const uct_predreg_issuer_t *issuer,
+                         const uct_predreg_comm_t *comm,
+                         const ucs_rcache_pred_context_t *context)
+{
+    return ucs_unlikely(issuer->path.is_new) ||
+           ucs_unlikely(core->has_profile &&
+                        (context->stack == (uintptr_t)comm->stack));
+}
+
 static void name_place(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                        const ucs_rcache_pred_context_t *context)
 {
@@ -56,7 +67,7 @@ void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                                 comm->buffer, comm->caller,
                                 path_of(core, issuer, comm), &context);
     uct_predreg_posted_put(comm->buffer, &context);
-    if (ucs_unlikely(issuer->path.is_new || core->has_profile)) {
+    if (may_lack_name(core, issuer, comm, &context)) {
         name_place(core, issuer, &context);
     }
     if (ucs_unlikely(recorder != NULL)) {
