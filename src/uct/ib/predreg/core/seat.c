@@ -7,6 +7,7 @@
 #include "seat.h"
 
 #include <ucs/base/page.h>
+#include <ucs/node/notes.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/debug/log_def.h>
@@ -69,6 +70,19 @@ void uct_predreg_node_leave(void)
 ucs_rcache_pred_node_t *uct_predreg_node(void)
 {
     return node;
+}
+
+void uct_predreg_node_tell(uint64_t name, const uint64_t *values, unsigned num)
+{
+    if (node != NULL) {
+        ucs_rcache_pred_node_leave_note(node, name, values, num);
+    }
+}
+
+unsigned uct_predreg_node_hear(uint64_t name, uint64_t *values)
+{
+    return (node == NULL) ? 0 :
+           ucs_rcache_pred_node_find_note(node, name, values);
 }
 
 void uct_predreg_node_reset(void)

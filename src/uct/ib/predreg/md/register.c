@@ -8,7 +8,6 @@
 #include "domain.h"
 #include "quiet.h"
 
-#include <ucs/node/notes.h>
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
@@ -172,13 +171,13 @@ static uint64_t core_name(void *arg, const ucs_rcache_pred_context_t *context)
 static void core_tell(void *arg, uint64_t name,
                       const ucs_rcache_pred_time_t *intervals, unsigned num)
 {
-    ucs_rcache_pred_node_leave_note(uct_predreg_node(), name, intervals, num);
+    uct_predreg_node_tell(name, intervals, num);
 }
 
 static unsigned
 core_hear(void *arg, uint64_t name, ucs_rcache_pred_time_t *intervals)
 {
-    return ucs_rcache_pred_node_find_note(uct_predreg_node(), name, intervals);
+    return uct_predreg_node_hear(name, intervals);
 }
 
 const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
