@@ -142,10 +142,11 @@ static void profile_start(uct_predreg_core_t *core)
     core->has_profile = (status == UCS_OK);
 }
 
-/* Have names for the places in the program, which other processes know as well */
+/* Have names for the places in the program, which other processes know as well.
+ * Without paths there are none: the depth of the stack says too little */
 static void names_start(uct_predreg_core_t *core)
 {
-    if ((core->prior == NULL) && core->knobs.peers &&
+    if ((core->prior == NULL) && core->knobs.peers && (core->paths != NULL) &&
         (core->knobs.policy == UCS_RCACHE_PRED_POLICY_PREDICT) &&
         (ucs_rcache_record_prior_create(NULL, &core->prior) != UCS_OK)) {
         ucs_debug("no memory for names of places: UCX_RCACHE_PRED_PEERS is "

@@ -163,8 +163,10 @@ static uint64_t core_name(void *arg, const ucs_rcache_pred_context_t *context)
 {
     uct_predreg_core_t *core = arg;
 
-    return ((core->prior == NULL) || !core->knobs.peers ||
-            (uct_predreg_node() == NULL)) ?
+    /* A profile names places without paths as well, each by the first of all the
+     * paths that lead there, which may be another one in each process */
+    return ((core->prior == NULL) || (core->paths == NULL) ||
+            !core->knobs.peers || (uct_predreg_node() == NULL)) ?
            0 : ucs_rcache_record_prior_name(core->prior, context);
 }
 

@@ -171,6 +171,14 @@ TEST_F(test_core_start, unless_others_are_told_nothing) {
     });
 }
 
+TEST_F(test_core_start, or_there_are_no_paths) {
+    knob("UNWIND", "n");
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        EXPECT_FALSE(test_core_has_names());
+    });
+}
+
 TEST_F(test_core_start, or_predicts_nothing) {
     knob("POLICY", "on-demand");
     run([](const uct_predreg_hooks_t *hooks) {
