@@ -155,7 +155,7 @@ core_prior(void *arg, const ucs_rcache_pred_context_t *context, uint64_t length,
 {
     uct_predreg_core_t *core = arg;
 
-    return (core->prior == NULL) ? 0 :
+    return !core->has_profile ? 0 :
            ucs_rcache_record_prior_ask(core->prior, context, length, intervals);
 }
 
