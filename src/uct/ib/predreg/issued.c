@@ -29,9 +29,9 @@ static uint64_t path_of(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
 }
 
 /* Whether the place of a communication may have no name yet by which other processes and
- * other runs know it. A path of calls gets one when it is found first. A place without a
- * path may have one as well, but for a profile alone: the recorder has unwound the stack at
- * each depth. */
+ * other runs know it. A path is given one when it is found for the first time. Where a path
+ * cannot be found, caller and depth are the place: it has a name in a profile, since the
+ * recorder names those as well. */
 static int may_lack_name(const uct_predreg_core_t *core,
                          const uct_predreg_issuer_t *issuer,
                          const uct_predreg_comm_t *comm,
