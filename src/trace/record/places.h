@@ -17,9 +17,9 @@ BEGIN_C_DECLS
 /** @file places.h
  *
  * The names (trace/profile/name.h) of the places in this process that communications were
- * called from. A place gets its name when a communication that comes from there is noted for
- * the first time, in the program's own thread; to note a later one costs one look into a
- * table.
+ * called from. A place gets its name when a communication from there is noted for the first
+ * time, in the program's own thread; to note a later one costs one look into a table. Who
+ * knows by other means that a place has its name need not note it again.
  *
  * Uses sites.h, modules.h, trace/profile/name.h and khash of UCS; the core of
  * uct/ib/predreg calls it.
