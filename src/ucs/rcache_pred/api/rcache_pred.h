@@ -222,8 +222,8 @@ typedef struct ucs_rcache_pred_ops {
                                    unsigned num);
 
     /**
-     * Get what a process has told. Called by whoever does the helper's work, again and
-     * again while regions wait for it, 16 times a round at most.
+     * Get what a process has told. Called by whoever does the helper's work: for the first
+     * uses of a region, and again while regions wait for it, for 16 names a round at most.
      *
      * @param [out] intervals  Up to UCS_RCACHE_PRED_MAX_TOLD, ns, each > 0.
      * @return how many there are; 0: nobody has told anything.
