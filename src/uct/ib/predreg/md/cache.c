@@ -55,7 +55,6 @@ static ucs_status_t pred_create(uct_predreg_core_t *core)
 err_destroy_record:
     uct_predreg_record_destroy(core);
     uct_predreg_node_leave();
-    uct_predreg_node_leave();
 err_destroy_thread:
     ucs_rcache_pred_thread_destroy(core->thread);
     core->thread = NULL;
