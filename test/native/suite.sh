@@ -600,6 +600,7 @@ heard()
         mpirun -np 2 env LD_PRELOAD="$preload" "$@" --iters 6
         status=$?
         kill $!
+        wait $! # It would take processors, and tell of places, in the next test
         exit $status' - "$preload" $mpi_options "$@" &&
         awk "$value"'
             value("heard") < 1 { print "nothing was heard"; bad = 1 }
