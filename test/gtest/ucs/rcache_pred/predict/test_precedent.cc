@@ -232,6 +232,23 @@ TEST_F(test_precedent, unknown_ways_are_replaced)
     EXPECT_EQ(1u, next_unknown());
 }
 
+/* What takes the place of such a way is on no list, and has no name, until it gets
+ * one */
+TEST_F(test_precedent, unknown_ways_give_way_to_others_that_wait)
+{
+    const uint64_t other = 1 + WAYS * SETS;
+
+    wait(1, m_links[0]);
+    set_name(1, 10);
+    for (unsigned i = 1; i < WAYS; ++i) {
+        add(1 + i * SETS, 10);
+    }
+    wait(other, m_links[1]);
+    EXPECT_EQ(0u, next_unknown());
+    add(other, 10);
+    EXPECT_EQ(std::vector<uint64_t>({0}), news(other));
+}
+
 /* What others have seen counts, and what came of following that, until something is
  * seen here */
 TEST_F(test_precedent, heard_of)
