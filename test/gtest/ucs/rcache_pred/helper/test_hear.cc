@@ -116,6 +116,35 @@ TEST_F(test_hear, looks_are_few)
     EXPECT_LE(since_mark(&stats_t::helper_rounds), 250u);
 }
 
+/* Once nobody waits any more, nobody looks */
+TEST_F(test_hear, nobody_waits)
+{
+    uses(0, 200 * MSEC, 4);
+    run_until(now() + 10 * SEC);
+    mark();
+    run_until(now() + 1000 * SEC);
+    EXPECT_EQ(0u, since_mark(&stats_t::helper_rounds));
+}
+
+/* If the clock jumps back, it is not waited until the old time comes again */
+TEST_F(test_hear, clock_jumps_back)
+{
+    uses(0, 200 * MSEC, 3);
+    auto told = m_told;
+
+    m_told.clear();
+    next_process();
+    m_world.jump(20 * HOUR);
+    use(buffer(0), MB, MSEC, context(1));
+    run_until(now() + 10 * MSEC);
+    m_world.jump(-10 * (int64_t)HOUR);
+    m_told    = told;
+    m_unnamed = true;
+    use(buffer(1), MB, MSEC, context(2)); /* The helper sees the clock */
+    run_until(now() + 10 * MSEC);
+    EXPECT_EQ(1u, since_mark(&stats_t::heard));
+}
+
 /* Many wait, each for its own: all are looked for */
 TEST_F(test_hear, many_wait)
 {
