@@ -81,6 +81,10 @@ void uct_predreg_node_tell(uint64_t name, const uint64_t *values, unsigned num)
 
 unsigned uct_predreg_node_hear(uint64_t name, uint64_t *values)
 {
+    /* The cache has room for so many, and tells no more */
+    UCS_STATIC_ASSERT(UCS_RCACHE_PRED_NODE_NOTE_VALUES ==
+                      UCS_RCACHE_PRED_MAX_TOLD);
+
     return (node == NULL) ? 0 :
            ucs_rcache_pred_node_find_note(node, name, values);
 }
