@@ -165,6 +165,7 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
 
     pred_expect_end(pred, now, (history == NULL) ? 0 : history->period);
     if (deadline != UCS_RCACHE_PRED_TIME_INF) {
+        pred_spend_on_ahead(pred, region, &times);
         pred_enqueue_registration(pred, region, deadline, &times);
     }
     pred_region_deregister(pred, region);

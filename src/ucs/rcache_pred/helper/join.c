@@ -283,24 +283,28 @@ static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
 {
     ucs_rcache_pred_region_t *leader = slices->leader;
     ucs_rcache_pred_time_t alone     = leader->prepaid;
+    uint8_t set_aside                = leader->set_aside;
     ucs_rcache_pred_time_t together;
     unsigned i;
 
     if (!pred_spend_on_bytes(pred, leader, slices_bytes(pred, slices), times,
                              now, slices->deadline)) {
-        leader->prepaid = alone;
+        leader->prepaid   = alone;
+        leader->set_aside = set_aside;
         for (i = 0; i < slices->count; ++i) {
             slices->regions[i]->join_after = slices->deadline;
         }
         return 0;
     }
 
-    together        = leader->prepaid;
-    leader->prepaid = alone;
+    together          = leader->prepaid;
+    leader->prepaid   = alone;
+    leader->set_aside = set_aside;
     for (i = 0; i < slices->count; ++i) {
         pred_refund_on_use(pred, slices->regions[i]);
     }
-    leader->prepaid = together;
+    leader->prepaid   = together;
+    leader->set_aside = 0; /* Their next use is predicted */
     return 1;
 }
 

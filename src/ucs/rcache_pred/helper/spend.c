@@ -183,10 +183,11 @@ int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
         cost   += prepaid;
     }
 
-    give_up         = ucs_rcache_pred_budget_give_up(&pred->rounds.budget,
-                                                     bytes, idle, cost,
-                                                     deposit);
-    region->prepaid = give_up ? prepaid : 0;
+    give_up           = ucs_rcache_pred_budget_give_up(&pred->rounds.budget,
+                                                       bytes, idle, cost,
+                                                       deposit);
+    region->prepaid   = give_up ? prepaid : 0;
+    region->set_aside = (deadline == UCS_RCACHE_PRED_TIME_INF);
     return give_up;
 }
 
@@ -233,13 +234,27 @@ void pred_refund_on_use(ucs_rcache_pred_t *pred,
 {
     ucs_rcache_pred_budget_t *budget = &pred->rounds.budget;
 
-    if (region->forecast.predicted) {
+    if (region->set_aside) {
+        ucs_rcache_pred_budget_return(budget, region->prepaid);
+    } else {
         /* The helper was to register it, and has been paid for that */
         ucs_rcache_pred_budget_spend(budget, -(double)region->prepaid);
-    } else {
-        ucs_rcache_pred_budget_return(budget, region->prepaid);
     }
     region->prepaid = 0;
+}
+
+void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         const ucs_rcache_pred_times_t *times)
+{
+    if ((region->prepaid == 0) || !region->set_aside) {
+        return;
+    }
+
+    pred_refund_on_use(pred, region);
+    region->prepaid   = helper_price(pred) * times->reg;
+    region->set_aside = 0;
+    ucs_rcache_pred_budget_spend(&pred->rounds.budget, region->prepaid);
 }
 
 void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,

@@ -86,6 +86,13 @@ pred_spend_look_again(const ucs_rcache_pred_t *pred,
 void pred_refund_on_use(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region);
 
+/** The next use of a region, which was given up when nobody predicted one, is
+ *  predicted by what became known since: pay for the registration ahead of it, and
+ *  take back what was set aside. It costs no more than the use would pay. */
+void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         const ucs_rcache_pred_times_t *times);
+
 /** Pay for the use that may come once the region is forgotten: it will not be
  *  seen that its memory was registered before. */
 void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,

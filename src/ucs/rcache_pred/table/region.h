@@ -272,6 +272,8 @@ typedef struct ucs_rcache_pred_region {
                                                       registration the last one
                                                       has */
     uint8_t                        queued;
+    uint8_t                        set_aside;   /**< Whether prepaid was set
+                                                     aside, and not paid */
     uint8_t                        kept;        /**< Whether it is on the
                                                      awaited list because it was
                                                      kept for lack of budget, so

@@ -100,6 +100,23 @@ TEST_F(test_spend, no_more_is_given_back_than_was_paid)
     }
 }
 
+/* What others tell of a buffer that was given up without a prediction has the helper
+ * register it: that is paid then, and no sooner given back */
+TEST_F(test_spend, what_is_told_later_is_paid_then)
+{
+    open(INFINITY);
+    m_world.set_reg_cost(0, 10 * MSEC);
+    use(buffer(0), 16 * MB, USEC, context(1));
+    use(buffer(1), 16 * MB, USEC, context(1));
+    run_until(now() + 200 * MSEC);
+    use(buffer(0), 16 * MB, USEC, context(1));
+    uint64_t spent = stats().budget_spent;
+    run_until(now() + MSEC);
+    ASSERT_EQ(1u, stats().precedents);
+    /* The use's own registration, and one ahead for each buffer */
+    EXPECT_NEAR(30 * MSEC, stats().budget_spent - spent, 2 * MSEC);
+}
+
 TEST_F(test_spend, sum_of_the_work_is_bounded)
 {
     loop(100, 10 * MSEC, 100);
