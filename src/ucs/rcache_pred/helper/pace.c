@@ -111,7 +111,7 @@ void pred_pace_hear(ucs_rcache_pred_t *pred)
 
 void pred_pace_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
-    ucs_rcache_pred_time_t waited = now - pred->rounds.hear_since;
+    ucs_rcache_pred_time_t waited = pred_elapsed(pred->rounds.hear_since, now);
 
     pred->rounds.hear_next = now + ucs_max(waited / HEAR_SHARE, HEAR_MIN);
 }

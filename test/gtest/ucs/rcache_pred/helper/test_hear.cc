@@ -145,6 +145,25 @@ TEST_F(test_hear, clock_jumps_back)
     EXPECT_EQ(1u, since_mark(&stats_t::heard));
 }
 
+/* The clocks of two processors are not quite the same */
+TEST_F(test_hear, goes_on_after_the_clock_went_back_a_little)
+{
+    use(buffer(0), MB, MSEC, context(1));
+    run(20 * MSEC);
+
+    void *memh = begin(buffer(1), MB, 0, NULL, context(2));
+    m_world.advance(60 * MSEC);
+    end(memh);
+    m_world.on_dereg = [this](const fake_world::registration&) {
+        m_world.jump(-(int64_t)(500 * USEC));
+    };
+    poll(); /* It is time to look, and buffer 1 begins to wait */
+    m_world.on_dereg = nullptr;
+    unsigned looks = m_hears;
+    run(2 * SEC);
+    EXPECT_GE(m_hears, looks + 20);
+}
+
 /* Many wait, each for its own: all are looked for */
 TEST_F(test_hear, many_wait)
 {
