@@ -266,10 +266,10 @@ void pred_process_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
-    uint64_t told;
+    uint64_t told, heard;
 
     pred_refund_on_use(pred, entry->region);
-    told = pred_region_learn(pred, entry);
+    told = pred_region_learn(pred, entry, &heard);
 
     pred_note_demand(pred, entry->region, entry_bytes(pred, entry));
     if (!region_is_used(pred, entry->region)) {
@@ -281,6 +281,7 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
         pred_merge_kept(pred, entry->region);
     }
     tell_waiting(pred, told);
+    tell_waiting(pred, heard);
 }
 
 /* Whether the region's memory is registered for others. Its next use is one of

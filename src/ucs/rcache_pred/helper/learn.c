@@ -141,17 +141,20 @@ static uint64_t name_of(ucs_rcache_pred_t *pred,
 }
 
 /* Follow what came after such uses of other regions, here or, if nothing is known here,
- * in other processes. @return whether something is known; else the region waits. */
+ * in other processes. @return whether something is known; else the region waits.
+ * @param [out] heard_p  Set if another process has told of it just now. */
 static int follow_others(ucs_rcache_pred_t *pred,
                          const ucs_rcache_pred_dq_entry_t *entry,
-                         uint64_t length)
+                         uint64_t length, uint64_t *heard_p)
 {
     ucs_rcache_pred_precedent_table_t *table = &pred->predictor.precedents;
     uint64_t way                             = entry->region->forecast.way;
     uint64_t name                            = name_of(pred, entry, length);
     int follows;
 
-    (void)hear(pred, way, name);
+    if (hear(pred, way, name)) {
+        *heard_p = way;
+    }
     follows = pred_region_follow(pred, entry->region);
     if (name != 0) {
         ucs_rcache_pred_precedent_set_name(table, way, name);
@@ -167,7 +170,7 @@ static int follow_others(ucs_rcache_pred_t *pred,
  * has the present pace of the program */
 static void region_ask(ucs_rcache_pred_t *pred,
                        const ucs_rcache_pred_dq_entry_t *entry,
-                       uint64_t length)
+                       uint64_t length, uint64_t *heard_p)
 {
     ucs_rcache_pred_forecast_t *forecast = &entry->region->forecast;
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_PRIOR];
@@ -177,7 +180,7 @@ static void region_ask(ucs_rcache_pred_t *pred,
         return;
     }
 
-    if (follow_others(pred, entry, length) ||
+    if (follow_others(pred, entry, length, heard_p) ||
         (pred->ops.prior == NULL)) {
         return;
     }
@@ -203,13 +206,15 @@ ucs_rcache_pred_region_t *pred_region_next_waiting(ucs_rcache_pred_t *pred,
 }
 
 uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
-                           const ucs_rcache_pred_dq_entry_t *entry)
+                           const ucs_rcache_pred_dq_entry_t *entry,
+                           uint64_t *heard_p)
 {
     ucs_rcache_pred_region_t *region = entry->region;
     ucs_rcache_pred_range_t range    = entry->range;
     uint64_t signature, place, told;
     unsigned error;
 
+    *heard_p = 0;
     if (is_overtaken(pred, entry)) {
         return 0;
     }
@@ -234,7 +239,7 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                                                region->queued &&
                                                !region->scheduled &&
                                                !region->kept);
-    region_ask(pred, entry, ucs_rcache_pred_range_length(&range));
+    region_ask(pred, entry, ucs_rcache_pred_range_length(&range), heard_p);
     tell_others(pred, told);
     if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
         pred_lock(pred);

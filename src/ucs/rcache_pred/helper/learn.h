@@ -20,11 +20,14 @@
  * already, and count how wrong the prediction for it was. Called under
  * helper_mutex and without the lock.
  *
- * @return for which way of use there is a precedent now that other regions may
- *         wait for; 0: for none.
+ * @param [out] heard_p  For which way of use another process has told a precedent
+ *                       now; 0: for none.
+ * @return for which way of use there is a precedent now that this process has seen;
+ *         0: for none. Other regions may wait for either.
  */
 uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
-                           const ucs_rcache_pred_dq_entry_t *entry);
+                           const ucs_rcache_pred_dq_entry_t *entry,
+                           uint64_t *heard_p);
 
 /** @return a region that has waited for this precedent, and does not any more;
  *          NULL if none does. Called as the former. */

@@ -103,6 +103,28 @@ TEST_F(test_hear, while_it_waits)
     EXPECT_EQ(1u, since_mark(&stats_t::hits));
 }
 
+/* It is looked for that more and more rarely. If the use of another buffer finds out
+ * meanwhile, those that wait are told */
+TEST_F(test_hear, those_that_wait_are_told_at_once)
+{
+    uses(0, SEC, 3);
+    auto told = m_told;
+
+    m_told.clear();
+    next_process();
+    use(buffer(0), MB, MSEC, context(1));
+    uint64_t start = now() - MSEC;
+    run_until(start + 800 * MSEC);
+    m_told = told;
+    use(buffer(1), MB, MSEC, context(1));
+    run_until(start + 810 * MSEC);
+    EXPECT_EQ(1u, since_mark(&stats_t::heard));
+    EXPECT_EQ(2u, since_mark(&stats_t::precedents));
+    run_until(start + SEC);
+    use(buffer(0), MB, MSEC, context(1));
+    EXPECT_EQ(1u, since_mark(&stats_t::hits));
+}
+
 /* The longer it waits, the rarer is it looked for that */
 TEST_F(test_hear, looks_are_few)
 {
