@@ -55,5 +55,7 @@ unsigned ucs_rcache_pred_node_find_note(ucs_rcache_pred_node_t *node,
         /* Those that a note does not have come last, and are 0 */
         num      += (values[i] != 0);
     }
-    return (found == name) ? num : 0;
+    /* Whoever else writes there, of the same user, may know a name and not leave a
+     * value */
+    return ((found == name) && (values[0] != 0)) ? num : 0;
 }

@@ -75,6 +75,15 @@ TEST_F(test_notes, room_is_bounded)
     EXPECT_EQ(16384u, found);
 }
 
+/* Not by this library, which leaves none */
+TEST_F(test_notes, without_a_value)
+{
+    ucs_rcache_pred_node_t *node = join();
+
+    leave_note(node, 7, {0, 100});
+    EXPECT_TRUE(find_note(node, 7).empty());
+}
+
 /* Processes that write the same note at a time: what is found is of one of them */
 TEST_F(test_notes, written_by_many)
 {
