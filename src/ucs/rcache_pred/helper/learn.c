@@ -150,16 +150,16 @@ static int follow_others(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_precedent_table_t *table = &pred->predictor.precedents;
     uint64_t way                             = entry->region->forecast.way;
     uint64_t name                            = name_of(pred, entry, length);
-    int follows;
+    int follows, is_new;
 
     if (hear(pred, way, name)) {
         *heard_p = way;
     }
     follows = pred_region_follow(pred, entry->region);
     if (name != 0) {
-        ucs_rcache_pred_precedent_set_name(table, way, name);
+        is_new = ucs_rcache_pred_precedent_set_name(table, way, name);
         if (ucs_rcache_pred_precedent_is_unknown(table, way)) {
-            pred_pace_hear(pred);
+            pred_pace_hear(pred, is_new);
         }
     }
     return follows;

@@ -42,8 +42,10 @@
                                     here */
 
 /* While regions wait for what other processes tell, it is looked for that after so long,
- * ns, and after 1 / HEAR_SHARE of the time that the last one of them has waited: it
- * costs 8 rounds until they have waited twice as long as before */
+ * ns, and after 1 / HEAR_SHARE of the time since the first region of the newest way of
+ * use has begun to wait: it costs 8 rounds until it has waited twice as long as before.
+ * Those that come later do not begin anew: where each buffer is used once, there is
+ * always one that has just come */
 #define HEAR_MIN   1000000
 #define HEAR_SHARE 8
 
@@ -102,18 +104,28 @@ void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
     }
 }
 
-void pred_pace_hear(ucs_rcache_pred_t *pred)
+static ucs_rcache_pred_time_t
+hear_interval(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
-    pred->rounds.hear_since = pred->rounds.last;
-    pred->rounds.hear_next  = ucs_min(pred->rounds.hear_next,
-                                      pred->rounds.last + HEAR_MIN);
+    return ucs_max(pred_elapsed(pred->rounds.hear_since, now) / HEAR_SHARE,
+                   HEAR_MIN);
+}
+
+void pred_pace_hear(ucs_rcache_pred_t *pred, int is_new)
+{
+    pred_rounds_t *rounds = &pred->rounds;
+
+    if (is_new) {
+        rounds->hear_since = rounds->last;
+    }
+    rounds->hear_next = ucs_min(rounds->hear_next,
+                                rounds->last +
+                                hear_interval(pred, rounds->last));
 }
 
 void pred_pace_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
-    ucs_rcache_pred_time_t waited = pred_elapsed(pred->rounds.hear_since, now);
-
-    pred->rounds.hear_next = now + ucs_max(waited / HEAR_SHARE, HEAR_MIN);
+    pred->rounds.hear_next = now + hear_interval(pred, now);
 }
 
 /* When to look at the DQ again even if nobody wakes the helper;

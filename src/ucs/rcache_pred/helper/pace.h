@@ -33,8 +33,9 @@ void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
                      ucs_rcache_pred_time_t period);
 
 /** A region has begun to wait for what other processes tell: look for that, at first
- *  often and then less often. */
-void pred_pace_hear(ucs_rcache_pred_t *pred);
+ *  often and then less often.
+ *  @param [in] is_new  Whether it is the first one that waits for its way of use. */
+void pred_pace_hear(ucs_rcache_pred_t *pred, int is_new);
 
 /** They were looked for: put off the next time. */
 void pred_pace_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);

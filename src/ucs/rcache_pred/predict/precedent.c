@@ -190,19 +190,22 @@ void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
     ucs_list_add_tail(&get(table, way)->waiting, link);
 }
 
-void ucs_rcache_pred_precedent_set_name(
+int ucs_rcache_pred_precedent_set_name(
         ucs_rcache_pred_precedent_table_t *table, uint64_t way, uint64_t name)
 {
     ucs_rcache_pred_precedent_t *precedent = find(table, way);
+    int is_new;
 
     if (precedent == NULL) {
-        return;
+        return 0;
     }
 
+    is_new          = (precedent->name == 0);
     precedent->name = name;
     if ((precedent->count == 0) && (precedent->unknown.next == NULL)) {
         ucs_list_add_tail(&table->unknown, &precedent->unknown);
     }
+    return is_new;
 }
 
 unsigned ucs_rcache_pred_precedent_get_news(

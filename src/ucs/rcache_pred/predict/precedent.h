@@ -143,8 +143,9 @@ void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,
 void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
                                     uint64_t way, ucs_list_link_t *link);
 
-/** Give a way of use a name, not 0, if it is in the table. */
-void ucs_rcache_pred_precedent_set_name(
+/** Give a way of use a name, not 0, if it is in the table. @return whether it had
+ *  none. */
+int ucs_rcache_pred_precedent_set_name(
         ucs_rcache_pred_precedent_table_t *table, uint64_t way, uint64_t name);
 
 /**

@@ -186,6 +186,34 @@ TEST_F(test_hear, goes_on_after_the_clock_went_back_a_little)
     EXPECT_GE(m_hears, looks + 20);
 }
 
+/* Nor is it often where each buffer is used once, so that there is always one that has
+ * just begun to wait, whether or not others still do */
+TEST_F(test_hear, looks_are_few_without_reuse)
+{
+    for (bool unmaps : {false, true}) {
+        next_process();
+        for (unsigned b = 0; b < 200; ++b) {
+            use(buffer(b), MB, MSEC, context(1));
+            if (unmaps) {
+                unmap(buffer(b), MB);
+            }
+            run(20 * MSEC);
+        }
+        unsigned looks = m_hears;
+        mark();
+        for (unsigned b = 200; b < 400; ++b) {
+            use(buffer(b), MB, MSEC, context(1));
+            if (unmaps) {
+                unmap(buffer(b), MB);
+            }
+            run(20 * MSEC);
+        }
+        /* Each asks for itself */
+        EXPECT_LE(m_hears - looks, 200u + 20u) << unmaps;
+        EXPECT_LE(since_mark(&stats_t::helper_rounds), 3 * 200u) << unmaps;
+    }
+}
+
 /* Many wait, each for its own: all are looked for */
 TEST_F(test_hear, many_wait)
 {
