@@ -117,6 +117,39 @@ TEST_F(test_spend, what_is_told_later_is_paid_then)
     EXPECT_NEAR(30 * MSEC, stats().budget_spent - spent, 2 * MSEC);
 }
 
+/* Where no use was predicted, something was set aside, which flows back by itself. If a
+ * use is predicted since, as it followed the uses of others, and comes before it was
+ * registered, it pays for its registration all the same */
+TEST_F(test_spend, what_was_set_aside_is_given_back_once)
+{
+    static constexpr unsigned NUM = 4;
+
+    open(0.01, 1);
+    for (unsigned i = 1; i <= 5; ++i) {
+        uint64_t start = now();
+
+        use(buffer(10 * i), 16 * MB, USEC, context(i));
+        run_until(start + 150 * MSEC);
+        for (unsigned j = 1; j <= NUM; ++j) {
+            use(buffer(10 * i + j), 16 * MB, USEC, context(i));
+        }
+        run_until(start + 200 * MSEC);
+        mark();
+        use(buffer(10 * i), 16 * MB, USEC, context(i));
+        run_until(start + 250 * MSEC);
+        EXPECT_EQ(NUM, since_mark(&stats_t::precedents));
+
+        mark();
+        for (unsigned j = 1; j <= NUM; ++j) {
+            use(buffer(10 * i + j), 16 * MB, USEC, context(i));
+        }
+        run(TRANSFER);
+        EXPECT_EQ(NUM, since_mark(&stats_t::regs_critical));
+        EXPECT_GE(since_mark(&stats_t::budget_spent), NUM * REG_COST);
+        run(3 * SEC);
+    }
+}
+
 TEST_F(test_spend, sum_of_the_work_is_bounded)
 {
     loop(100, 10 * MSEC, 100);
