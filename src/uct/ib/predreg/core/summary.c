@@ -70,6 +70,15 @@ static void format_profiled(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
+/* Append of how many places other processes have told something, if they have */
+static void format_heard(const ucs_rcache_pred_snapshot_t *snapshot,
+                         ucs_string_buffer_t *strb)
+{
+    if (snapshot->stats.heard > 0) {
+        ucs_string_buffer_appendf(strb, ", heard %lu", snapshot->stats.heard);
+    }
+}
+
 /* Append what came of the arena, if there was one */
 static void format_arena(const ucs_rcache_pred_snapshot_t *snapshot,
                          ucs_string_buffer_t *strb)
@@ -139,6 +148,7 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             snapshot->helper_cpu / NSEC_PER_MSEC);
     format_budget(snapshot, strb);
     format_profiled(snapshot, has_profile, strb);
+    format_heard(snapshot, strb);
     format_arena(snapshot, strb);
     format_firehose(snapshot, strb);
     ucs_string_buffer_appendf(strb, "\n");

@@ -95,6 +95,13 @@ TEST_F(test_summary, profiled)
     EXPECT_EQ(std::string::npos, text().find("profiled"));
 }
 
+TEST_F(test_summary, heard)
+{
+    EXPECT_EQ(std::string::npos, text().find("heard"));
+    m_snapshot.stats.heard = 3;
+    expect_end(" (0.75 %), heard 3\n");
+}
+
 TEST_F(test_summary, arena)
 {
     m_snapshot.arena_committed = 64 << 20;
