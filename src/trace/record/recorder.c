@@ -125,8 +125,11 @@ void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event)
 void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
                               const ucs_rcache_pred_context_t *context)
 {
-    if (is_recording(recorder)) {
-        ucs_rcache_record_sites_note(recorder->sites, context);
+    /* The libraries on the stack have to be found before they are unloaded, as plug-ins of
+     * MPI are at the end: a program may be over within a period */
+    if (is_recording(recorder) &&
+        ucs_rcache_record_sites_note(recorder->sites, context)) {
+        sem_post(&recorder->wakeups);
     }
 }
 
@@ -150,7 +153,7 @@ static int recorder_drain(ucs_rcache_recorder_t *recorder)
     return count == RING_SIZE;
 }
 
-/* Wait for the next period, or until the ring is half full */
+/* Wait for the next period, or until the ring is half full or there is a new call stack */
 static void recorder_sleep(ucs_rcache_recorder_t *recorder)
 {
     struct timespec until;
