@@ -10,6 +10,7 @@
 #include "bound.h"
 #include "context.h"
 #include "event.h"
+#include "ops.h"
 
 #include <ucs/node/node.h>
 
@@ -31,19 +32,10 @@ BEGIN_C_DECLS
  * Helper Threads", CF'11).
  *
  * The library knows no transport and no clock: its user hands in both as one
- * table of functions. Tests hand in a fake clock and a fake registration, which
- * makes every decision reproducible.
+ * table of functions, see ops.h.
  *
  * Times are nanoseconds of that clock, sizes are bytes.
  */
-
-/** A time in nanoseconds, of the clock that the user of the cache hands in. The
- *  clock should not go back; if it jumps, predictions fail until the cache has
- *  learned new ones. */
-typedef uint64_t ucs_rcache_pred_time_t;
-
-/** A point in time that never comes. */
-#define UCS_RCACHE_PRED_TIME_INF UINT64_MAX
 
 typedef struct ucs_rcache_pred        ucs_rcache_pred_t;
 typedef struct ucs_rcache_pred_domain ucs_rcache_pred_domain_t;
@@ -87,150 +79,6 @@ typedef enum {
     UCS_RCACHE_PRED_MODE_PROGRESS, /**< The program */
     UCS_RCACHE_PRED_MODE_LAST
 } ucs_rcache_pred_mode_t;
-
-
-/** What a process knows of the other processes on its node. */
-typedef struct ucs_rcache_pred_seat {
-    unsigned               idle_cpus; /**< Processors that no process needs for
-                                           itself */
-    unsigned               rank;      /**< Place of this process in the order of
-                                           demand; 0: the highest demand */
-    unsigned               sharers;   /**< Helpers that share this helper's
-                                           processor, itself included, if every
-                                           process has a helper */
-    ucs_rcache_pred_time_t slice;     /**< How long each of them runs at a time,
-                                           ns */
-} ucs_rcache_pred_seat_t;
-
-
-/** How many intervals tell what another run has seen, at most. */
-#define UCS_RCACHE_PRED_MAX_PRIOR 4
-
-/** How many intervals processes of a node tell each other at a time, at most. */
-#define UCS_RCACHE_PRED_MAX_TOLD  2
-
-
-/**
- * The functions through which the cache reaches the outside world. All but @ref
- * now and @ref wake may block. The cache holds none of the locks that @ref
- * ucs_rcache_pred_begin, @ref ucs_rcache_pred_end or @ref
- * ucs_rcache_pred_unmapped take when it calls the functions that may block.
- */
-typedef struct ucs_rcache_pred_ops {
-    /** Get the current time. Called on the critical path, by any thread. */
-    ucs_rcache_pred_time_t (*now)(void *arg);
-
-    /**
-     * Sleep until the given time, or until somebody calls @ref wake. May return
-     * early. Called by the helper thread only.
-     */
-    void                   (*wait)(void *arg, ucs_rcache_pred_time_t until);
-
-    /** End the present call of @ref wait, or the next one if there is none at
-     *  present. Called by any thread. */
-    void                   (*wake)(void *arg);
-
-    /**
-     * Register memory. @a flags are those that the use has given; the cache
-     * looks at the bits of access_mask only. Called by any thread, with the
-     * argument of the domain. After UCS_ERR_NO_MEMORY the cache deregisters
-     * idle regions and tries again. UCS_ERR_UNSUPPORTED means that the cache
-     * shall not manage this memory.
-     */
-    ucs_status_t           (*mem_reg)(void *domain_arg, void *address,
-                                      size_t length, unsigned flags,
-                                      void **memh_p);
-
-    /** Deregister memory that @ref mem_reg has registered. Called by any
-     *  thread. */
-    ucs_status_t           (*mem_dereg)(void *domain_arg, void *memh);
-
-    /**
-     * Called before and after each call of @ref mem_reg and @ref mem_dereg, by
-     * the same thread and with the same argument. If a domain lets one thread
-     * in at a time, enter waits for it, so that the wait does not count as a
-     * part of what a registration costs. NULL: nothing is waited for.
-     */
-    void                   (*enter)(void *domain_arg);
-    void                   (*leave)(void *domain_arg);
-
-    /**
-     * Tell the other processes of the node what this one needs, in bytes, and
-     * find its seat among them. Called from time to time by whoever does the
-     * helper's work. NULL: nothing is known of other processes, and the helper
-     * thread keeps its work.
-     */
-    void                   (*seat)(void *arg, uint64_t demand,
-                                   ucs_rcache_pred_seat_t *seat);
-
-    /**
-     * Let other threads run, since the caller waits for one of them. Called by
-     * any thread. NULL: sched_yield() is called instead, and a thread of a
-     * real-time class sleeps and lends its priority to the helper.
-     */
-    void                   (*yield)(void *arg);
-
-    /**
-     * Show the statistics, which have changed, to other processes. Called after
-     * steps that take long anyway, such as a round of the helper or a
-     * registration by a use, but not after each hit; and once more when nothing
-     * else will happen for some time. Called by any thread, and by several at
-     * the same time; it must not wait for another thread. NULL: nobody shows
-     * the statistics.
-     */
-    void                   (*publish)(void *arg);
-
-    /** Get the processor time of the calling thread, ns. Called by whoever does
-     *  the helper's work, twice a round. NULL: a thread is taken to run all the
-     *  time. */
-    ucs_rcache_pred_time_t (*busy)(void *arg);
-
-    /**
-     * Tell what another run has seen after uses in such a place, of such a length: how long
-     * it was until the same memory was used again. Called by whoever does the helper's
-     * work, for the first uses of a region. NULL: nothing is known.
-     *
-     * @param [out] intervals  Up to UCS_RCACHE_PRED_MAX_PRIOR, ns, each > 0, the last one
-     *                         being the most likely.
-     * @return how many there are.
-     */
-    unsigned               (*prior)(void *arg,
-                                    const ucs_rcache_pred_context_t *context,
-                                    uint64_t length,
-                                    ucs_rcache_pred_time_t *intervals);
-
-    /**
-     * Get the name of the place of a use, which is the same in all processes of the node
-     * that run the same program. Called by whoever does the helper's work, for the first
-     * uses of a region. NULL: there are no names; then the next two are not called.
-     *
-     * @return 0 if it has none.
-     */
-    uint64_t               (*name)(void *arg,
-                                   const ucs_rcache_pred_context_t *context);
-
-    /**
-     * Tell other processes how long it was, lately, after uses in a place, of a length,
-     * until the same memory was used again. Called by whoever does the helper's work.
-     *
-     * @param [in] name       Hash of the name of the place and of the length, not 0.
-     * @param [in] intervals  ns, each > 0, the last one being the latest.
-     * @param [in] num        1..UCS_RCACHE_PRED_MAX_TOLD.
-     */
-    void                   (*tell)(void *arg, uint64_t name,
-                                   const ucs_rcache_pred_time_t *intervals,
-                                   unsigned num);
-
-    /**
-     * Get what a process has told. Called by whoever does the helper's work: for the first
-     * uses of a region, and again while regions wait for it, for 16 names a round at most.
-     *
-     * @param [out] intervals  Up to UCS_RCACHE_PRED_MAX_TOLD, ns, each > 0.
-     * @return how many there are; 0: nobody has told anything.
-     */
-    unsigned               (*hear)(void *arg, uint64_t name,
-                                   ucs_rcache_pred_time_t *intervals);
-} ucs_rcache_pred_ops_t;
 
 
 typedef struct ucs_rcache_pred_params {
