@@ -23,7 +23,7 @@
  */
 
 /* A program that waits for messages makes progress all the time. Here it makes
- * progress once in so many ns. This equals the longest interval at which a
+ * progress once in so many ns, if there is something to do. This equals the longest interval at which a
  * helper thread looks at its queue while uses of regions in doubt end (POLL_MAX
  * of src/ucs/rcache_pred/helper/pace.c). */
 #define PROGRESS_INTERVAL 1000000
@@ -93,6 +93,23 @@ static void sim_progress(sim_t *sim)
     }
 }
 
+/* @return when the program makes progress next that has something to do: the calls before
+ * that would find nothing due, however many they are. */
+static uint64_t sim_next_progress(const sim_t *sim)
+{
+    uint64_t first = sim->progressed + PROGRESS_INTERVAL;
+    uint64_t due   = predreg_world_time(ucs_rcache_pred_due(sim->pred));
+
+    if (due <= first) {
+        return first;
+    }
+
+    return (due > UINT64_MAX - PROGRESS_INTERVAL) ?
+           UINT64_MAX :
+           (first + (ucs_div_round_up(due - first, PROGRESS_INTERVAL) *
+                     PROGRESS_INTERVAL));
+}
+
 /* @return when the next thing is to be done besides the events of the timeline:
  * a piece lands, the program makes progress, or the helper of the arena does
  * something. The program makes progress while uses are under way; if there are
@@ -108,7 +125,7 @@ static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p, uint64_t *due_p)
                          predreg_world_now(sim->world));
     }
     if (sim_does_progress(sim) && (sim->under_way > 0)) {
-        progress = sim->progressed + PROGRESS_INTERVAL;
+        progress = sim_next_progress(sim);
     }
     return ucs_min(ucs_min(*landing_p, *due_p), progress);
 }

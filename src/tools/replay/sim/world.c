@@ -150,6 +150,12 @@ uint64_t predreg_world_now(const predreg_world_t *world)
     return world->now - EPOCH;
 }
 
+uint64_t predreg_world_time(ucs_rcache_pred_time_t time)
+{
+    return (time == UCS_RCACHE_PRED_TIME_INF) ? UINT64_MAX :
+           (time - ucs_min(time, EPOCH));
+}
+
 uint64_t predreg_world_take_stolen(predreg_world_t *world)
 {
     uint64_t stolen = world->stolen;

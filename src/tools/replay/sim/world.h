@@ -50,6 +50,10 @@ ucs_status_t predreg_world_start_helper(predreg_world_t *world,
 /** @return the present time of the program, ns, as the account counts it. */
 uint64_t predreg_world_now(const predreg_world_t *world);
 
+/** @return a time of the cache's clock, ns, as the account counts it; UINT64_MAX if it never
+ *          comes. */
+uint64_t predreg_world_time(ucs_rcache_pred_time_t time);
+
 /** @return how long the helper has used the program's processor since the last
  *          call, ns; 0 if it has one of its own. */
 uint64_t predreg_world_take_stolen(predreg_world_t *world);

@@ -491,6 +491,11 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred);
  */
 void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred);
 
+/** @return from when on @ref ucs_rcache_pred_progress has something to do, which may change
+ *          with each call of any function of the cache; UCS_RCACHE_PRED_TIME_INF: never, if
+ *          none is called. Any thread. */
+ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred);
+
 /** Deregister every idle region now. What was learned about the regions is
  *  kept. */
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred);

@@ -100,11 +100,15 @@ static void let_round_end(ucs_rcache_pred_t *pred)
     }
 }
 
-void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
+ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred)
 {
     /* Relaxed: only a hint; what there is to do is found out under the mutex */
-    ucs_rcache_pred_time_t due = atomic_load_explicit(&pred->handshake.due,
-                                                      memory_order_relaxed);
+    return atomic_load_explicit(&pred->handshake.due, memory_order_relaxed);
+}
+
+void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_time_t due = ucs_rcache_pred_due(pred);
     ucs_rcache_pred_time_t now;
     int mode;
 

@@ -536,6 +536,22 @@ TEST_F(test_replay_cache, shared_processor)
               8 * shared->num_helper_ops * 5 * USEC);
 }
 
+/* A use that lasts for a hundred years takes no time: the program that waits for its end has
+ * something to do now and then only */
+TEST_F(test_replay_cache, progress_during_an_endless_use)
+{
+    static constexpr uint64_t YEARS = 100ul * 365 * 24 * 3600 *
+                                      made_program::SEC;
+    made_program program = made_program::periodic(20, 100 * MSEC, MSEC, MB);
+
+    program.use(3 * made_program::SEC, YEARS, made_program::buffer(0), MB);
+    auto params = replay_params(program.timeline(), PREDREG_REPLAY_PREDICT);
+    params.cache.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
+    replayed progress(program.timeline(), params);
+    EXPECT_EQ(21u, progress->uses);
+    EXPECT_GE(progress->duration, YEARS);
+}
+
 /* The program does the work, and gives memory up that costs little beside the time for
  * which it is not used */
 TEST_F(test_replay_cache, conservative_helper_without_a_processor)
