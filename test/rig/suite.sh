@@ -357,7 +357,7 @@ run "memory of every kind" no_errors managed 2 $predreg -- \
 run "transpose" managed 2 $predreg -- \
     mpirun --oversubscribe -np 2 "$apps/transpose" --iters 4
 # Each of these programs checks every byte it receives
-for kernel in cg wavefront ft is; do
+for kernel in cg mg wavefront ft is; do
     run "$kernel" managed 2 $predreg -- \
         mpirun --oversubscribe -np 2 "$apps/$kernel" --iters 3 --compute 50
 done
