@@ -251,7 +251,7 @@ void pred_process_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
             break;
         }
 
-        if (pred_hear_of(pred, unknown)) {
+        if (pred_hear(pred, unknown->way, unknown->name)) {
             tell_waiting(pred, unknown->way);
         } else if (first == NULL) {
             first = unknown;

@@ -86,9 +86,7 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
     return told;
 }
 
-/* If nothing is known here of what follows a way of use, take what another process has
- * told. @return whether one had. */
-static int hear(ucs_rcache_pred_t *pred, uint64_t way, uint64_t name)
+int pred_hear(ucs_rcache_pred_t *pred, uint64_t way, uint64_t name)
 {
     ucs_rcache_pred_precedent_table_t *table = &pred->predictor.precedents;
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_TOLD];
@@ -106,12 +104,6 @@ static int hear(ucs_rcache_pred_t *pred, uint64_t way, uint64_t name)
     ucs_rcache_pred_precedent_hear(table, way, intervals, num);
     count_one(pred, &pred->stats.heard);
     return 1;
-}
-
-int pred_hear_of(ucs_rcache_pred_t *pred,
-                 const ucs_rcache_pred_precedent_t *unknown)
-{
-    return hear(pred, unknown->way, unknown->name);
 }
 
 /* Tell other processes what has followed a way of use */
@@ -152,7 +144,7 @@ static int follow_others(ucs_rcache_pred_t *pred,
     uint64_t name                            = name_of(pred, entry, length);
     int follows, is_new;
 
-    if (hear(pred, way, name)) {
+    if (pred_hear(pred, way, name)) {
         *heard_p = way;
     }
     follows = pred_region_follow(pred, entry->region);

@@ -34,11 +34,10 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
 ucs_rcache_pred_region_t *pred_region_next_waiting(ucs_rcache_pred_t *pred,
                                                    uint64_t way);
 
-/** Look whether another process has told what follows a way of use of which nothing is
- *  known here, and for which regions wait. Called as the former. @return whether one
- *  has: there is a precedent for it now. */
-int pred_hear_of(ucs_rcache_pred_t *pred,
-                 const ucs_rcache_pred_precedent_t *unknown);
+/** If nothing is known here of what follows a way of use, take what another process has
+ *  told under its name; 0: it has none. Called as the former. @return whether one has told
+ *  anything: there is a precedent now. */
+int pred_hear(ucs_rcache_pred_t *pred, uint64_t way, uint64_t name);
 
 /** Predict the next use of a region, of which nothing is known, as it followed
  *  other uses like its last one, if any did. Called as the former. @return
