@@ -42,6 +42,18 @@ protected:
         }
     }
 
+    /* Use a buffer periodically, from a place of its own, so that no buffer tells about
+     * another */
+    void uses(unsigned number, uint64_t period, unsigned times,
+              size_t length = MB)
+    {
+        for (unsigned i = 0; i < times; ++i) {
+            uint64_t start = now();
+            use(buffer(number), length, MSEC, context(1 + number));
+            run_until(start + period);
+        }
+    }
+
     /* Begin a use in a thread of its own, and return when it waits for a
      * registration under way */
     std::thread start_waiting_use(void **memh_p)

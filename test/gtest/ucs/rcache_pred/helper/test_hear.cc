@@ -12,6 +12,9 @@
 /* What other processes have seen in the same places stands for what is not known yet */
 class test_hear : public helper_test {
 protected:
+    /* Intervals by name */
+    using told_t = std::map<uint64_t, std::vector<uint64_t>>;
+
     void SetUp() override
     {
         m_ops        = fake_world::ops;
@@ -44,23 +47,24 @@ protected:
         mark();
     }
 
-    void uses(unsigned number, uint64_t period, unsigned count,
-              size_t length = MB)
+    /* Another process begins before the former one has told anything. @return what it is
+     * going to tell */
+    told_t process_before()
     {
-        for (unsigned i = 0; i < count; ++i) {
-            uint64_t start = now();
-            use(buffer(number), length, MSEC, context(1 + number));
-            run_until(start + period);
-        }
+        told_t told;
+
+        std::swap(told, m_told);
+        next_process();
+        return told;
     }
 
-    static std::map<uint64_t, std::vector<uint64_t>> m_told;
+    static told_t   m_told;
     static unsigned m_tells, m_hears;
     static bool     m_unnamed;
     ucs_rcache_pred_ops_t m_ops;
 };
 
-std::map<uint64_t, std::vector<uint64_t>> test_hear::m_told;
+test_hear::told_t test_hear::m_told;
 unsigned test_hear::m_tells, test_hear::m_hears;
 bool test_hear::m_unnamed;
 
@@ -88,10 +92,8 @@ TEST_F(test_hear, second_use_is_predicted)
 TEST_F(test_hear, while_it_waits)
 {
     uses(0, 200 * MSEC, 3);
-    auto told = m_told;
+    auto told = process_before();
 
-    m_told.clear();
-    next_process();
     use(buffer(0), MB, MSEC, context(1));
     uint64_t start = now() - MSEC;
     run_until(start + 100 * MSEC);
@@ -108,10 +110,8 @@ TEST_F(test_hear, while_it_waits)
 TEST_F(test_hear, those_that_wait_are_told_at_once)
 {
     uses(0, SEC, 3);
-    auto told = m_told;
+    auto told = process_before();
 
-    m_told.clear();
-    next_process();
     use(buffer(0), MB, MSEC, context(1));
     uint64_t start = now() - MSEC;
     run_until(start + 800 * MSEC);
@@ -152,10 +152,8 @@ TEST_F(test_hear, nobody_waits)
 TEST_F(test_hear, clock_jumps_back)
 {
     uses(0, 200 * MSEC, 3);
-    auto told = m_told;
+    auto told = process_before();
 
-    m_told.clear();
-    next_process();
     m_world.jump(20 * HOUR);
     use(buffer(0), MB, MSEC, context(1));
     run_until(now() + 10 * MSEC);
@@ -226,10 +224,8 @@ TEST_F(test_hear, many_wait)
     }
     run_until(now() + 10 * MSEC);
     EXPECT_EQ(60u, m_tells);
-    auto told = m_told;
+    auto told = process_before();
 
-    m_told.clear();
-    next_process();
     for (unsigned b = 0; b < 60; ++b) {
         use(buffer(b), MB, MSEC, context(1 + b));
     }

@@ -27,17 +27,6 @@ protected:
         mark();
     }
 
-    void uses(unsigned number, uint64_t period, unsigned count,
-              size_t length = MB)
-    {
-        for (unsigned i = 0; i < count; ++i) {
-            uint64_t start = now();
-            /* From a place of its own, so that no buffer tells about another */
-            use(buffer(number), length, MSEC, context(1 + number));
-            run_until(start + period);
-        }
-    }
-
     static std::vector<uint64_t> m_intervals;
     ucs_rcache_pred_ops_t        m_ops;
 };
