@@ -23,9 +23,9 @@
  */
 
 /* A program that waits for messages makes progress all the time. Here it makes
- * progress once in so many ns, if there is something to do. This equals the longest interval at which a
- * helper thread looks at its queue while uses of regions in doubt end (POLL_MAX
- * of src/ucs/rcache_pred/helper/pace.c). */
+ * progress once in so many ns, if there is something to do. This equals the
+ * longest interval at which a helper thread looks at its queue while uses of
+ * regions in doubt end (POLL_MAX of src/ucs/rcache_pred/helper/pace.c). */
 #define PROGRESS_INTERVAL 1000000
 
 

@@ -58,8 +58,8 @@ BEGIN_C_DECLS
  *  some for one region. */
 #define UCS_RCACHE_PRED_PRECEDENT_RETRY 64
 
-/** With each so many intervals that are added, other processes are told, and with
- *  each of the first ones. */
+/** Other processes are told each time so many intervals were added, and with each of
+ *  the first UCS_RCACHE_PRED_PRECEDENT_DEPTH. */
 #define UCS_RCACHE_PRED_PRECEDENT_NEWS 16
 
 /* Precedents are kept in sets of so many, by the hash of the way of use. A new

@@ -81,7 +81,7 @@ void uct_predreg_node_tell(uint64_t name, const uint64_t *values, unsigned num)
 
 unsigned uct_predreg_node_hear(uint64_t name, uint64_t *values)
 {
-    /* The cache has room for so many, and tells no more */
+    /* The cache hands in room for MAX_TOLD values, and a note may have as many */
     UCS_STATIC_ASSERT(UCS_RCACHE_PRED_NODE_NOTE_VALUES ==
                       UCS_RCACHE_PRED_MAX_TOLD);
 

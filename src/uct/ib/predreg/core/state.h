@@ -36,7 +36,7 @@
  */
 
 struct uct_predreg_core {
-    /* These seven fields are constant after initialisation */
+    /* The fields up to has_profile are constant after initialisation */
     uct_predreg_real_t       real;
     const uct_predreg_compat_t *compat; /**< Facts about the UCX in this
                                              process */
