@@ -29,6 +29,11 @@
 #define JOIN_DOUBT_STEP 2
 #define JOIN_DOUBT_MAX  4
 
+/* The doubt about a region by itself comes to so much at most. It is higher, since
+ * programs that use parts of a buffer do so in turns with all of it, as the grids of
+ * a multigrid solver: in so many uses in a row of all it is forgotten */
+#define PARTS_DOUBT_MAX 16
+
 /* When slices are parted, so many of their regions are marked at most, so that the
  * lock is not held for long: twice as many as are joined at a time */
 #define MAX_PARTED 128
@@ -124,17 +129,31 @@ int pred_burst_has(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     return 0;
 }
 
-/* The burst of a region that is registered has ended: judge it by what was used
- * of the slices, except of the one where the region starts */
-static void burst_judge(ucs_rcache_pred_region_t *region, size_t others,
-                        size_t used)
+/* Judge by how many of some bytes were used whether they belong to one burst */
+static void judge(ucs_rcache_pred_region_t *region, size_t bytes, size_t used,
+                  unsigned max)
 {
-    if (2 * used < others) {
-        region->join_doubt = ucs_min(region->join_doubt + JOIN_DOUBT_STEP,
-                                     JOIN_DOUBT_MAX);
+    if (2 * used < bytes) {
+        region->join_doubt = ucs_min(region->join_doubt + JOIN_DOUBT_STEP, max);
     } else if (region->join_doubt > 0) {
         --region->join_doubt;
     }
+}
+
+void pred_burst_judge_use(ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_region_t *region, size_t used)
+{
+    ucs_rcache_pred_range_t expected;
+
+    if (is_joined(pred, region)) {
+        return;
+    }
+
+    pred_lock(pred);
+    expected = ucs_rcache_pred_region_expected(region);
+    pred_unlock(pred);
+    judge(region, ucs_rcache_pred_range_length(&expected), used,
+          PARTS_DOUBT_MAX);
 }
 
 ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
@@ -168,7 +187,8 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
 
     region->burst = 0;
     if (is_whole) {
-        burst_judge(region, others, used);
+        /* By the others than the one where the region starts */
+        judge(region, others, used, JOIN_DOUBT_MAX);
     }
     return 0;
 }

@@ -20,6 +20,16 @@
 
 
 /**
+ * A use of a region has begun, of which the helper learns now. A region that is often
+ * used for less than half of what is expected is not joined with others: they would have
+ * to be parted again.
+ *
+ * @param [in] used  Length of the use, bytes.
+ */
+void pred_burst_judge_use(ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_region_t *region, size_t used);
+
+/**
  * A use of a region has begun, of which the helper learns now. The history of a
  * region that stands for slices is that of its bursts. If the use is the first of
  * a burst, that is under way from now on.

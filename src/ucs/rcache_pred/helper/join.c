@@ -72,7 +72,7 @@ typedef struct {
 
 
 /* Whether a region that is not busy could be joined with others: its next use is
- * predicted, as some before were. Under lock. */
+ * predicted, as some before were, and takes most of it. Under lock. */
 static int is_ready(const ucs_rcache_pred_region_t *region,
                     ucs_rcache_pred_time_t now)
 {
@@ -80,6 +80,7 @@ static int is_ready(const ucs_rcache_pred_region_t *region,
 
     return region->forecast.predicted &&
            (region->forecast.record >= JOIN_RECORD) &&
+           (region->join_doubt == 0) &&
            (deadline != UCS_RCACHE_PRED_TIME_INF) && (deadline > now) &&
            (region->join_after <= now);
 }

@@ -213,6 +213,8 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
 
     region_learn_needs(pred, entry);
     region->heard = entry->begin;
+    pred_burst_judge_use(pred, region,
+                         ucs_rcache_pred_range_length(&entry->range));
     if (pred_burst_has(pred, region, entry->begin, &range)) {
         return 0;
     }

@@ -279,10 +279,11 @@ typedef struct ucs_rcache_pred_region {
                                                      kept for lack of budget, so
                                                      that it is no use that is
                                                      awaited */
-    uint8_t                        join_doubt;  /**< Rises when only a few of
-                                                     the slices that were joined
-                                                     were used while it was
-                                                     registered */
+    uint8_t                        join_doubt;  /**< Rises when less than half
+                                                     was used of the slices that
+                                                     were joined or, if none
+                                                     were, of the region: it is
+                                                     joined only if this is 0 */
     ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
                                                      uses */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;

@@ -253,6 +253,40 @@ TEST_F(test_join, slices_that_are_no_burst_any_more_are_parted)
     EXPECT_EQ(10 * SLICES, regs()) << "not a second time";
 }
 
+/* All buffers in full three times, and then a part of each three times, as the grids of
+ * a multigrid solver use them. Joined, they would have to be parted again, and have no
+ * history by then */
+TEST_F(test_join, buffers_that_are_also_used_in_parts_are_not_joined)
+{
+    auto grids = [this](size_t part) {
+        for (unsigned i = 0; i < 6; ++i) {
+            uint64_t start = now();
+            for (unsigned buf = 0; buf < SLICES; ++buf) {
+                use(buffer(0, buf * LENGTH), (i < 3) ? LENGTH : part, USEC,
+                    context(1 + (buf * 6) + i));
+            }
+            rest(start);
+        }
+    };
+
+    grids(2 * PAGE);
+    grids(2 * PAGE);
+    mark();
+    for (unsigned i = 0; i < 10; ++i) {
+        grids(2 * PAGE);
+    }
+    EXPECT_EQ(10 * 6 * SLICES, since_mark(&stats_t::hits));
+    EXPECT_NEAR(10 * 6 * SLICES, regs(), 1) << "not joined";
+
+    /* Half of each is enough for a burst, once it is forgotten that it was less */
+    for (unsigned i = 0; i < 10; ++i) {
+        grids(LENGTH / 2);
+    }
+    mark();
+    grids(LENGTH / 2);
+    EXPECT_EQ(6u, regs()) << "joined";
+}
+
 /* Of what was joined, one slice is left */
 TEST_F(test_join, one_slice_that_is_left_is_registered_alone)
 {
