@@ -314,8 +314,8 @@ every()
 {
     local kind=$1 count i setting failed=0
     # The library is the same in each generation, and a run takes longer in another
-    # one than this machine's: there each third call does
-    local step=${suite:+3}
+    # one than this machine's: there each fifth call does
+    local step=${suite:+5}
     shift
     count=$(calls "$kind")
     echo "$count $kind"
@@ -329,10 +329,10 @@ every()
 }
 
 # sampled COUNT: numbers of calls, each of the first 60, and 30 of all others; in another
-# generation a third of them, as above
+# generation a fifth of them, as above
 sampled()
 {
-    local i step=${suite:+3}
+    local i step=${suite:+5}
     step=${step:-1}
     for ((i = 1; i <= $1; i += (i < 60) ? step : $1 * step / 30 + 1)); do
         echo $i
@@ -1323,6 +1323,12 @@ run "slices, whatever it costs" with BUDGET=inf with HELPER=aggressive \
     job 2 "$apps/slices" --iters 40 --compute 5
 run "slices, room for some of them" with MAX_PINNED=3M \
     job 2 "$apps/slices" --iters 20 --compute 5
+
+# Uses that cannot be predicted, or only by something else than a period
+for uses in noreuse random alternating drift phases burst; do
+    run "irregular, $uses" job 2 "$apps/irregular" --pattern $uses --iters 20 \
+        --compute 5
+done
 
 run "integrity, 2 ranks of 4 threads" job 2 "$apps/integrity" --threads 4
 run "integrity, progress does the helper's work" \
