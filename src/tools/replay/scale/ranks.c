@@ -104,6 +104,7 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
                                  const int64_t *offsets, size_t num_ranks,
                                  predreg_replay_result_t *total)
 {
+    uint64_t span = 0;
     const predreg_sum_t **sums;
     ucs_status_t status;
     size_t i;
@@ -119,12 +120,14 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
         total->policy = results[i].policy;
         total->budget = results[i].budget;
         add_counters(&results[i], total);
+        if (offsets[i] + (int64_t)results[i].duration > (int64_t)span) {
+            span = offsets[i] + results[i].duration;
+        }
     }
 
     status = predreg_sum_merge(sums, offsets, num_ranks, &total->pinned);
     if (status == UCS_OK) {
-        total->pinned_avg_bytes = predreg_sum_average(&total->pinned,
-                                                      total->duration);
+        total->pinned_avg_bytes = predreg_sum_average(&total->pinned, span);
     }
     free(sums);
     return status;

@@ -132,7 +132,7 @@ TEST_F(test_ranks, total)
     EXPECT_EQ(6., total.pinned.byte_seconds);
     EXPECT_EQ(3., total.pinned.by_cause[PREDREG_CAUSE_KEPT]);
     EXPECT_EQ(2000000000u, total.duration);
-    EXPECT_EQ(3., total.pinned_avg_bytes);
+    EXPECT_NEAR(3., total.pinned_avg_bytes, 1e-6);
     EXPECT_EQ(6u, total.uses);
     EXPECT_EQ(4u, total.hits);
     EXPECT_EQ(14u, total.waited);
@@ -145,6 +145,13 @@ TEST_F(test_ranks, total)
     ASSERT_EQ(UCS_OK, predreg_ranks_total(results, offsets.data(), 2, &total));
     EXPECT_EQ(17u, total.pinned.peak_bytes);
     EXPECT_EQ(-10, total.pinned.curve[0].time);
+    predreg_replay_result_cleanup(&total);
+
+    /* One job after another */
+    offsets[1] = 10000000000;
+    ASSERT_EQ(UCS_OK, predreg_ranks_total(results, offsets.data(), 2, &total));
+    EXPECT_EQ(2000000000u, total.duration);
+    EXPECT_EQ(6. / 12, total.pinned_avg_bytes);
     predreg_replay_result_cleanup(&total);
 
     for (unsigned n : {1, 2}) {
