@@ -480,7 +480,7 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
  *          learned yet. Under lock. */
 static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
 {
-    return region->begin > region->heard;
+    return region->begin > region->learned;
 }
 
 /** @return whether a region is in use or being registered, or its last use is

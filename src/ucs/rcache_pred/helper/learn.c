@@ -26,7 +26,7 @@
 static int is_overtaken(ucs_rcache_pred_t *pred,
                         const ucs_rcache_pred_dq_entry_t *entry)
 {
-    ucs_rcache_pred_time_t last = entry->region->heard;
+    ucs_rcache_pred_time_t last = entry->region->learned;
     int overtaken;
 
     pred_lock(pred);
@@ -212,7 +212,7 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
     }
 
     region_learn_needs(pred, entry);
-    region->heard = entry->begin;
+    region->learned = entry->begin;
     pred_burst_judge_use(pred, region,
                          ucs_rcache_pred_range_length(&entry->range));
     if (pred_burst_has(pred, region, entry->begin, &range)) {

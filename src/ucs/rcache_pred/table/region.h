@@ -246,7 +246,7 @@ typedef struct ucs_rcache_pred_region {
     unsigned                       accesses[UCS_RCACHE_PRED_RECENT];
                                                 /**< Access that these uses
                                                      needed */
-    ucs_rcache_pred_time_t         heard;       /**< Begin of the last use that
+    ucs_rcache_pred_time_t         learned;     /**< Begin of the last use that
                                                      the helper has learned of;
                                                      0: of none yet */
     ucs_rcache_pred_time_t         burst;       /**< If it stands for slices:
