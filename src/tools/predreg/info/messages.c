@@ -101,19 +101,19 @@ static int judge_line(const char *line, int tell_others,
         return 0;
     }
 
-    /* The log of UCX */
+    /* The log of UCX, in which the library writes as well */
     complaint = after(line, "UCX  WARN  ");
     if (complaint == NULL) {
         complaint = after(line, "UCX  ERROR ");
     }
 
     if ((complaint != NULL) && tell_others) {
-        /* UCX alone knows nothing of the knobs */
+        /* What names a knob is of the library */
         advice = (strstr(complaint, PREDREG_KNOB_PREFIX) != NULL) ?
                  "change the variable, or unset it" :
-                 "see whether it does so without the library as well";
+                 "see whether that is so without the library as well";
         predreg_problems_add(problems, 0,
-                             predreg_format("when started, UCX complains: %s",
+                             predreg_format("when started, the log of UCX says: %s",
                                             complaint),
                              predreg_format("%s", advice));
     }

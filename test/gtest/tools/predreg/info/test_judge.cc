@@ -253,9 +253,9 @@ TEST_F(test_info_judge, complaints) {
     std::string many;
 
     print("x UCX  ERROR it is broken\n" + managed);
-    expect_note("UCX complains: it is broken", "without the library");
+    expect_note("the log of UCX says: it is broken", "without the library");
     print("x UCX  WARN  UCX_RCACHE_PRED_PROFILE=/x is ignored\n" + managed);
-    expect_note("UCX complains: UCX_RCACHE_PRED_PROFILE=/x", "unset it");
+    expect_note("the log of UCX says: UCX_RCACHE_PRED_PROFILE=/x", "unset it");
     print("ERROR: ld.so: object '/x/y.so' from LD_PRELOAD cannot be preloaded: "
           "ignored.\n" + managed);
     expect_note("the dynamic loader: '/x/y.so' from", "LD_PRELOAD");
