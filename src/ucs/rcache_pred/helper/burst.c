@@ -29,10 +29,14 @@
 #define JOIN_DOUBT_STEP 2
 #define JOIN_DOUBT_MAX  4
 
-/* The doubt about a region by itself comes to so much at most. It is higher, since
- * programs that use parts of a buffer do so in turns with all of it, as the grids of
- * a multigrid solver: in so many uses in a row of all it is forgotten */
-#define PARTS_DOUBT_MAX 16
+/* Slices are not joined if that would part them, by the last uses of each, of which
+ * there are so many: more than part them, since programs that use parts of a buffer do so
+ * in turns with all of it, as the grids of a multigrid solver. For each of them
+ * region->missing has so many bits, the last use in the lowest ones: how many of
+ * MISSING_ALL parts of what was expected it has left out */
+#define MISSING_USES 16
+#define MISSING_BITS 4
+#define MISSING_ALL  ((1u << MISSING_BITS) - 1)
 
 /* When slices are parted, so many of their regions are marked at most, so that the
  * lock is not held for long: twice as many as are joined at a time */
@@ -129,31 +133,44 @@ int pred_burst_has(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     return 0;
 }
 
-/* Judge by how many of some bytes were used whether they belong to one burst */
-static void judge(ucs_rcache_pred_region_t *region, size_t bytes, size_t used,
-                  unsigned max)
+/* @return the doubt after one more burst.
+ *
+ * @param [in] is_part  Whether it took less than half of the bytes. */
+static unsigned judge(unsigned doubt, int is_part)
 {
-    if (2 * used < bytes) {
-        region->join_doubt = ucs_min(region->join_doubt + JOIN_DOUBT_STEP, max);
-    } else if (region->join_doubt > 0) {
-        --region->join_doubt;
+    return is_part ? (doubt + JOIN_DOUBT_STEP) : (doubt - (doubt > 0));
+}
+
+void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
+                         size_t expected)
+{
+    if (region->num_joined == 0) {
+        region->missing = (region->missing << MISSING_BITS) |
+                          (MISSING_ALL * pred_elapsed(used, expected) /
+                           expected);
     }
 }
 
-void pred_burst_judge_use(ucs_rcache_pred_t *pred,
-                          ucs_rcache_pred_region_t *region, size_t used)
+int pred_bursts_are_whole(ucs_rcache_pred_region_t *const *regions,
+                          const size_t *lengths, unsigned count)
 {
-    ucs_rcache_pred_range_t expected;
+    unsigned doubt = 0;
+    size_t length, missing;
+    unsigned use, i;
 
-    if (is_joined(pred, region)) {
-        return;
+    UCS_STATIC_ASSERT(MISSING_USES * MISSING_BITS ==
+                      8 * sizeof(regions[0]->missing));
+    for (use = MISSING_USES; use-- > 0;) {
+        length = missing = 0;
+        for (i = 0; i < count; ++i) {
+            length  += lengths[i];
+            missing += lengths[i] * ((regions[i]->missing >>
+                                      (use * MISSING_BITS)) & MISSING_ALL);
+        }
+        doubt = judge(doubt, 2 * missing > MISSING_ALL * length);
     }
 
-    pred_lock(pred);
-    expected = ucs_rcache_pred_region_expected(region);
-    pred_unlock(pred);
-    judge(region, ucs_rcache_pred_range_length(&expected), used,
-          PARTS_DOUBT_MAX);
+    return doubt == 0;
 }
 
 ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
@@ -188,7 +205,9 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
     region->burst = 0;
     if (is_whole) {
         /* By the others than the one where the region starts */
-        judge(region, others, used, JOIN_DOUBT_MAX);
+        region->join_doubt = ucs_min(judge(region->join_doubt,
+                                           2 * used < others),
+                                     JOIN_DOUBT_MAX);
     }
     return 0;
 }

@@ -20,14 +20,24 @@
 
 
 /**
- * A use of a region has begun, of which the helper learns now. A region that is often
- * used for less than half of what is expected is not joined with others: they would have
- * to be parted again.
+ * A use of a region has begun, of which the helper learns now: note how much it leaves
+ * out of what is expected to be used. Takes no lock.
  *
- * @param [in] used  Length of the use, bytes.
+ * @param [in] used      Length of the use, bytes.
+ * @param [in] expected  What is expected, bytes, not 0.
  */
-void pred_burst_judge_use(ucs_rcache_pred_t *pred,
-                          ucs_rcache_pred_region_t *region, size_t used);
+void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
+                         size_t expected);
+
+/**
+ * Find out whether the last uses of regions, one of each in a burst, took most of the
+ * memory of all. If not, they would have to be parted again once they were joined. Takes
+ * no lock.
+ *
+ * @param [in] lengths  What is expected of each of them, bytes.
+ */
+int pred_bursts_are_whole(ucs_rcache_pred_region_t *const *regions,
+                          const size_t *lengths, unsigned count);
 
 /**
  * A use of a region has begun, of which the helper learns now. The history of a

@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "burst.h"
 #include "join.h"
 #include "pace.h"
 #include "queue.h"
@@ -50,6 +51,7 @@
 /* Slices that may be joined, and what is known of them together */
 typedef struct {
     ucs_rcache_pred_region_t *regions[MAX_SLICES];
+    size_t                   lengths[MAX_SLICES];
     unsigned                 count;
     ucs_rcache_pred_region_t *leader;         /* The one that is used first */
     ucs_rcache_pred_range_t  range;           /* All of them */
@@ -72,7 +74,7 @@ typedef struct {
 
 
 /* Whether a region that is not busy could be joined with others: its next use is
- * predicted, as some before were, and takes most of it. Under lock. */
+ * predicted, as some before were. Under lock. */
 static int is_ready(const ucs_rcache_pred_region_t *region,
                     ucs_rcache_pred_time_t now)
 {
@@ -80,7 +82,6 @@ static int is_ready(const ucs_rcache_pred_region_t *region,
 
     return region->forecast.predicted &&
            (region->forecast.record >= JOIN_RECORD) &&
-           (region->join_doubt == 0) &&
            (deadline != UCS_RCACHE_PRED_TIME_INF) && (deadline > now) &&
            (region->join_after <= now);
 }
@@ -177,6 +178,7 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
     widen(slices->begins, begin + region->span);
     widen(slices->expected, next);
     widen(slices->expected, next + region->span);
+    slices->lengths[slices->count]   = ucs_rcache_pred_range_length(&range);
     slices->regions[slices->count++] = region;
 }
 
@@ -276,6 +278,16 @@ static int slices_grow(ucs_rcache_pred_t *pred, slices_t *slices, int is_right,
     return 1;
 }
 
+/* Do not join slices before their next uses */
+static void slices_put_off(const slices_t *slices)
+{
+    unsigned i;
+
+    for (i = 0; i < slices->count; ++i) {
+        slices->regions[i]->join_after = slices->deadline;
+    }
+}
+
 /* Decide whether to give up all slices together now. If so, that is paid for,
  * and what was paid for each of them is not due any more. */
 static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
@@ -292,9 +304,7 @@ static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
                              now, slices->deadline)) {
         leader->prepaid   = alone;
         leader->set_aside = set_aside;
-        for (i = 0; i < slices->count; ++i) {
-            slices->regions[i]->join_after = slices->deadline;
-        }
+        slices_put_off(slices);
         return 0;
     }
 
@@ -397,6 +407,11 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     slices_add(pred, &slices, region);
     if (!slices_grow(pred, &slices, 1, now) ||
         !slices_grow(pred, &slices, 0, now) || (slices.count < 2)) {
+        return 0;
+    }
+
+    if (!pred_bursts_are_whole(slices.regions, slices.lengths, slices.count)) {
+        slices_put_off(&slices);
         return 0;
     }
 

@@ -36,12 +36,13 @@ static int is_overtaken(ucs_rcache_pred_t *pred,
 }
 
 /* Remember what memory and what access a use has needed, for the registration
- * ahead of the next one. */
+ * ahead of the next one, and how much of that memory the use has needed. */
 static void region_learn_needs(ucs_rcache_pred_t *pred,
                                const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_region_t *region = entry->region;
     unsigned access                  = 0;
+    ucs_rcache_pred_range_t expected;
     int renewed;
     unsigned i;
 
@@ -63,7 +64,10 @@ static void region_learn_needs(ucs_rcache_pred_t *pred,
 
     pred_lock(pred);
     region->recent_access = access;
+    expected              = ucs_rcache_pred_region_expected(region);
     pred_unlock(pred);
+    pred_burst_note_use(region, ucs_rcache_pred_range_length(&entry->range),
+                        ucs_rcache_pred_range_length(&expected));
 }
 
 static void count_one(ucs_rcache_pred_t *pred, uint64_t *counter)
@@ -213,8 +217,6 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
 
     region_learn_needs(pred, entry);
     region->learned = entry->begin;
-    pred_burst_judge_use(pred, region,
-                         ucs_rcache_pred_range_length(&entry->range));
     if (pred_burst_has(pred, region, entry->begin, &range)) {
         return 0;
     }

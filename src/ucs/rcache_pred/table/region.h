@@ -226,6 +226,10 @@ typedef struct ucs_rcache_pred_region {
                                                      joined any more */
 
     /* Only the helper uses these */
+    uint64_t                       missing;     /**< How much of what was expected
+                                                     the last uses left out while
+                                                     it was not joined, see
+                                                     helper/burst.h */
     ucs_rcache_pred_range_t        recent[UCS_RCACHE_PRED_RECENT];
                                                 /**< What was used recently;
                                                      empty: nothing yet */
@@ -279,11 +283,10 @@ typedef struct ucs_rcache_pred_region {
                                                      kept for lack of budget, so
                                                      that it is no use that is
                                                      awaited */
-    uint8_t                        join_doubt;  /**< Rises when less than half
-                                                     was used of the slices that
-                                                     were joined or, if none
-                                                     were, of the region: it is
-                                                     joined only if this is 0 */
+    uint8_t                        join_doubt;  /**< Rises when only a few of
+                                                     the slices that were joined
+                                                     were used while it was
+                                                     registered */
     ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
                                                      uses */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;

@@ -287,6 +287,56 @@ TEST_F(test_join, buffers_that_are_also_used_in_parts_are_not_joined)
     EXPECT_EQ(6u, regs()) << "joined";
 }
 
+/* Of each, at random, a part is used in every other burst, as of an exchange of various
+ * lengths: all of them together are used for the most part */
+TEST_F(test_join, slices_of_various_lengths_are_joined)
+{
+    static constexpr unsigned MANY = 32;
+    std::mt19937 random(1);
+
+    for (unsigned round = 0; round < 40; ++round) {
+        uint64_t start = now();
+        if (round == 20) {
+            mark();
+        }
+        for (unsigned i = 0; i < MANY; ++i) {
+            use_slice(i, ((round > 0) && (random() % 2)) ? 4 * PAGE : LENGTH);
+        }
+        rest(start);
+    }
+    EXPECT_EQ(20u, regs());
+    EXPECT_EQ(20 * MANY, since_mark(&stats_t::hits));
+}
+
+/* Of the last one, mostly a part is used, as of the last segment of messages of various
+ * lengths: that does not keep the others from being joined */
+TEST_F(test_join, last_slice_that_is_used_in_parts_is_joined)
+{
+    std::vector<void*> used;
+
+    for (unsigned round = 0; round < LEARN + 20; ++round) {
+        uint64_t start = now();
+        if (round == LEARN) {
+            mark();
+        }
+        for (unsigned i = 0; i < SLICES; ++i) {
+            bool is_part = (i == SLICES - 1) && (round % 4 != 0);
+            used.push_back(begin(buffer(0, i * LENGTH),
+                                 is_part ? 2 * PAGE : LENGTH, 0, NULL,
+                                 context(1 + i)));
+        }
+        run(MSEC);
+        for (void *memh : used) {
+            end(memh);
+            run(10 * USEC);
+        }
+        used.clear();
+        run_until(start + PERIOD);
+    }
+    EXPECT_LE(regs(), 21u);
+    EXPECT_EQ(20 * SLICES, since_mark(&stats_t::hits));
+}
+
 /* Of what was joined, one slice is left */
 TEST_F(test_join, one_slice_that_is_left_is_registered_alone)
 {
