@@ -179,7 +179,7 @@ static int takes_in(const ucs_rcache_pred_t *pred,
 
 /*
  * Extend a claimed region to what others have registered, and take the handles
- * of those without uses. Under lock.
+ * of those without uses. Regions that touch it stay as they are. Under lock.
  *
  * @param [out] handles  Of at most MAX_HANDLES regions.
  * @return how many were taken.
@@ -189,13 +189,19 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_by_t by, pred_handle_t *handles)
 {
     ucs_rcache_pred_range_t range   = region->registered;
+    ucs_rcache_pred_range_t rounded = pred_round_out(&range);
     ucs_rcache_pred_region_t *other = NULL;
     unsigned count                  = 0;
 
     while ((count < MAX_HANDLES) &&
-           ((other = pred_next_registered(region->domain, other, &range)) !=
+           ((other = pred_next_registered(region->domain, other, &rounded)) !=
             NULL)) {
         if (other->state != UCS_RCACHE_PRED_REGION_REGISTERED) {
+            continue;
+        }
+
+        if (!ucs_rcache_pred_range_overlaps(&other->registered, &range)) {
+            other->touches = region->touches = 1;
             continue;
         }
 
@@ -209,6 +215,7 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
 
         range           = ucs_rcache_pred_range_hull(&range,
                                                      &other->registered);
+        rounded         = pred_round_out(&range);
         region->access |= other->access;
         if (other->refs == 0) {
             handles[count++] = pred_take_handle(pred, other);

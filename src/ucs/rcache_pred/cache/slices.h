@@ -9,6 +9,8 @@
 
 #include "cache.h"
 
+#include <ucs/base/align.h>
+
 /** @file slices.h
  *
  * Regions that share memory. Programs use slices of arrays: a use inside of
@@ -16,6 +18,23 @@
  * pinned twice, except while uses are under way that need it in two
  * registrations. Any thread calls these functions, under the lock.
  */
+
+/**
+ * UCX's own cache rounds what it registers out to a multiple of so many bytes, and merges
+ * what overlaps then (UCS_RCACHE_MIN_ALIGNMENT, UCX 1.13). Slices which touch at no such
+ * multiple have the page in common where they do: the helper merges those that are kept.
+ */
+#define PRED_SLICE_ALIGN 16
+
+/** @return a range, rounded out. */
+static inline ucs_rcache_pred_range_t
+pred_round_out(const ucs_rcache_pred_range_t *range)
+{
+    return (ucs_rcache_pred_range_t){
+        .start = ucs_rcache_pred_align_down(range->start, PRED_SLICE_ALIGN),
+        .end   = ucs_rcache_pred_align_up(range->end, PRED_SLICE_ALIGN)
+    };
+}
 
 /**
  * @return the next region of a domain that is registered, or about to be, and has bytes
@@ -69,7 +88,8 @@ int pred_is_slice_spare(const ucs_rcache_pred_region_t *region);
  * does the same (ucs_rcache_check_overlap() in UCX 1.13). For a use, it is also
  * extended to regions in use that most likely are the same buffer, if there is
  * room. These are spare then, as are all that are inside of it: the end of their
- * last use deregisters them. Does nothing if the region can never be registered
+ * last use deregisters them. Regions that only touch it are noted (region->touches).
+ * Does nothing if the region can never be registered
  * under the bounds. The lock is released meanwhile.
  */
 void pred_merge_slices(ucs_rcache_pred_t *pred,

@@ -23,7 +23,8 @@
  * becomes worth more while the process runs */
 #define LOOK_EVERY 10000000
 
-/* A region that is kept, and all that overlap it or each other beside it */
+/* A region that is kept, and all that overlap it or each other beside it, or touch within
+ * a page */
 typedef struct {
     ucs_rcache_pred_range_t range; /* All of them */
     uint64_t                bytes; /* What each of them has pinned, summed up */
@@ -38,27 +39,29 @@ pinned_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range
                            ucs_rcache_pred_range_length(range));
 }
 
-/* Going to lower addresses from a region, from each to those that overlap it: where the
- * last one begins. Under lock. */
+/* Going to lower addresses from a region, from each to those that overlap or touch it:
+ * where the last one begins. Under lock. */
 static uint64_t find_start(const ucs_rcache_pred_region_t *region)
 {
-    uint64_t start                  = region->registered.start;
+    ucs_rcache_pred_range_t first   = region->registered;
     ucs_rcache_pred_region_t *other = NULL;
     unsigned left                   = MAX_LOOKS;
-    ucs_rcache_pred_range_t edge    = {start, start + 1};
+    ucs_rcache_pred_range_t edge;
 
+    first.end = first.start + 1;
+    edge      = pred_round_out(&first);
     while ((left-- > 0) &&
            ((other = pred_next_registered(region->domain, other, &edge)) !=
             NULL)) {
-        if (other->registered.start < edge.start) {
-            start      = other->registered.start;
-            edge.start = start;
-            edge.end   = start + 1;
-            other      = NULL;
+        if (other->registered.start < first.start) {
+            first.start = other->registered.start;
+            first.end   = first.start + 1;
+            edge        = pred_round_out(&first);
+            other       = NULL;
         }
     }
 
-    return start;
+    return first.start;
 }
 
 /* Find what overlaps a region, and what overlaps these. @return how many bytes would be
@@ -70,12 +73,14 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
 {
     ucs_rcache_pred_region_t *other = NULL;
     unsigned left                   = 2 * MAX_LOOKS;
+    ucs_rcache_pred_range_t rounded;
 
     *overlap             = (overlap_t){.range = region->registered};
     overlap->range.start = find_start(region);
+    rounded              = pred_round_out(&overlap->range);
     while ((left-- > 0) &&
-           ((other = pred_next_registered(region->domain, other,
-                                          &overlap->range)) != NULL)) {
+           ((other = pred_next_registered(region->domain, other, &rounded)) !=
+            NULL)) {
         if (other->apart ||
             (other->state != UCS_RCACHE_PRED_REGION_REGISTERED)) {
             return 0;
@@ -85,6 +90,7 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
                                                      &other->registered);
         overlap->bytes += pinned_bytes(pred, &other->registered);
         overlap->count += (other != region);
+        rounded         = pred_round_out(&overlap->range);
     }
 
     return pred_range_never_fits(pred, &overlap->range) ?
@@ -116,7 +122,8 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     }
 
     pred_lock(pred);
-    is_possible = region->maybe_spare && (region->refs == 0);
+    is_possible = (region->maybe_spare || region->touches) &&
+                  (region->refs == 0);
     bytes       = is_possible ? find_overlap(pred, region, &overlap) : 0;
     pred_unlock(pred);
     if (is_possible) {

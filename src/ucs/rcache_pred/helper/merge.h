@@ -12,15 +12,16 @@
 /** @file helper/merge.h
  *
  * Slices that overlap and were in use at a time have a registration each, and the
- * bytes in common are pinned twice (cache/slices.h). If they are given up, the next
- * registration takes the others in. If they are kept, all their uses are hits, and no
- * use would ever merge them: the helper does. */
+ * bytes in common are pinned twice (cache/slices.h), as is the page where slices touch
+ * within 16 bytes. If they are given up, the next registration takes in those that
+ * overlap it. If they are kept, all their uses are hits, and no use would ever merge
+ * them: the helper does. */
 
 /**
- * Register a region that is kept anew, with the memory of all that overlap it, and of
- * all that overlap these, if what is pinned twice is worth the time. Those that are not
- * in use are deregistered, the others at the end of their last use. Under helper_mutex
- * and without the lock.
+ * Register a region that is kept anew, with the memory of all that overlap or touch it,
+ * and of all that overlap or touch these, if what is pinned twice is worth the time. Those
+ * that are not in use are deregistered, the others at the end of their last use. Under
+ * helper_mutex and without the lock.
  */
 void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);
 

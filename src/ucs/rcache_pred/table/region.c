@@ -358,6 +358,7 @@ void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
     region->memh        = NULL;
     region->ahead       = 0;
     region->maybe_spare = 0;
+    region->touches     = 0;
     region->state       = UCS_RCACHE_PRED_REGION_IDLE;
     ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
     return memh;

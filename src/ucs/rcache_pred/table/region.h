@@ -169,6 +169,11 @@ typedef struct ucs_rcache_pred_region {
                                                      last */
     uint8_t                        newcomer;    /**< Not 0: in
                                                      table->newcomers */
+    uint8_t                        touches;     /**< Not 0: since it is
+                                                     registered, another region
+                                                     was that touches it within
+                                                     a page, see
+                                                     cache/slices.h */
 
     /* A search for regions that share memory with a range reads only the
      * fields from here to max_end of those it passes by. They fill one cache

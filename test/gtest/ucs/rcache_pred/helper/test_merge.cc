@@ -39,7 +39,8 @@ protected:
         while (times-- > 0) {
             start = now();
             for (unsigned i : slices) {
-                memhs.push_back(begin(buffer(0, i * STRIDE), LENGTH, 0, domain));
+                memhs.push_back(
+                        begin(buffer(0, i * m_stride), m_length, 0, domain));
             }
             for (void *memh : memhs) {
                 run(20 * USEC); /* The helper looks at those that have ended */
@@ -50,7 +51,16 @@ protected:
         }
     }
 
+    /* Slices that touch each other, and do not overlap */
+    void touching(size_t length)
+    {
+        m_length = length;
+        m_stride = length;
+    }
+
     const std::vector<unsigned> ALL = {0, 1, 2, 3, 4};
+    size_t m_length = LENGTH;
+    size_t m_stride = STRIDE;
 };
 
 TEST_F(test_merge, what_is_kept_is_pinned_once)
@@ -66,6 +76,36 @@ TEST_F(test_merge, what_is_kept_is_pinned_once)
     bursts(LONG, ALL);
     EXPECT_EQ(LONG * SLICES, since_mark(&stats_t::hits));
     EXPECT_EQ(0u, since_mark(&stats_t::regs_helper)) << "nothing is left to merge";
+}
+
+/* Where they touch, both have the same page. So it is with a gap of some bytes between two
+ * multiples of 16 */
+TEST_F(test_merge, what_touches_within_16_bytes_is_pinned_once)
+{
+    for (size_t gap : {0, 2}) {
+        touching(LENGTH + 1);
+        m_stride += gap;
+        bursts(1, ALL);
+        EXPECT_EQ(SLICES * (LENGTH + PAGE), stats().bytes_now);
+        bursts(2 * LONG, ALL);
+        EXPECT_EQ(SLICES * LENGTH + PAGE, stats().bytes_now);
+        EXPECT_EQ(1u, stats().regions_now);
+        EXPECT_LE(stats().budget_spent, .01 * now() + MSEC);
+
+        mark();
+        bursts(LONG, ALL);
+        EXPECT_EQ(LONG * SLICES, since_mark(&stats_t::hits));
+        EXPECT_EQ(0u, since_mark(&stats_t::regs_helper));
+        unmap(buffer(0), SLICES * m_stride);
+    }
+}
+
+/* UCX's own cache has them apart, too */
+TEST_F(test_merge, what_touches_at_a_multiple_of_16_stays_apart)
+{
+    touching(LENGTH + 16);
+    bursts(2 * LONG, ALL);
+    EXPECT_EQ(SLICES, stats().regions_now);
 }
 
 /* It gives its own registration up at the end of its use */
