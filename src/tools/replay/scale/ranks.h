@@ -41,8 +41,8 @@ int predreg_ranks_align(const predreg_rank_start_t *starts, size_t num_ranks,
  * Sum up the counters, the byte-seconds and, shifted by the offsets, the curves
  * of all ranks. The duration is that of the longest rank; memory is averaged from the
  * start of the first rank to the end of the last one, which is longer where these are
- * two jobs, one after the other. The sum has no call sites, since addresses differ from process to process. The caller has to
- * clean it up.
+ * two jobs, one after the other. The sum has no call sites, since addresses differ from
+ * process to process. The caller has to clean it up.
  *
  * @param [in] results  Results of one policy, one for each rank.
  * @return UCS_ERR_NO_MEMORY.

@@ -11,6 +11,8 @@
 
 #include <ucs/base/align.h>
 
+#include <ucs/sys/math.h>
+
 /** @file slices.h
  *
  * Regions that share memory. Programs use slices of arrays: a use inside of
@@ -26,13 +28,14 @@
  */
 #define PRED_SLICE_ALIGN 16
 
-/** @return a range, rounded out. */
+/** @return a range, rounded out, unless there are no more addresses behind it. */
 static inline ucs_rcache_pred_range_t
 pred_round_out(const ucs_rcache_pred_range_t *range)
 {
     return (ucs_rcache_pred_range_t){
         .start = ucs_rcache_pred_align_down(range->start, PRED_SLICE_ALIGN),
-        .end   = ucs_rcache_pred_align_up(range->end, PRED_SLICE_ALIGN)
+        .end   = ucs_max(ucs_rcache_pred_align_up(range->end, PRED_SLICE_ALIGN),
+                         range->end)
     };
 }
 
@@ -88,9 +91,9 @@ int pred_is_slice_spare(const ucs_rcache_pred_region_t *region);
  * does the same (ucs_rcache_check_overlap() in UCX 1.13). For a use, it is also
  * extended to regions in use that most likely are the same buffer, if there is
  * room. These are spare then, as are all that are inside of it: the end of their
- * last use deregisters them. Regions that only touch it are noted (region->touches).
- * Does nothing if the region can never be registered
- * under the bounds. The lock is released meanwhile.
+ * last use deregisters them. Of regions that touch it within a page, that is noted
+ * (region->touches). Does nothing if the region can never be registered under the
+ * bounds. The lock is released meanwhile.
  */
 void pred_merge_slices(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region,

@@ -144,7 +144,7 @@ static unsigned judge(unsigned doubt, int is_part)
 void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
                          size_t expected)
 {
-    if (region->num_joined == 0) {
+    if ((region->num_joined == 0) && (expected > 0)) {
         region->missing = (region->missing << MISSING_BITS) |
                           (MISSING_ALL * pred_elapsed(used, expected) /
                            expected);

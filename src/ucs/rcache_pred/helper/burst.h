@@ -24,7 +24,7 @@
  * out of what is expected to be used. Takes no lock.
  *
  * @param [in] used      Length of the use, bytes.
- * @param [in] expected  What is expected, bytes, not 0.
+ * @param [in] expected  What is expected, bytes.
  */
 void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
                          size_t expected);
