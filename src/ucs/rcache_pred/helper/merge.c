@@ -39,6 +39,16 @@ pinned_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range
                            ucs_rcache_pred_range_length(range));
 }
 
+/* Whether a region that overlaps or touches a range is merged with what is in there. One
+ * that cannot be would keep others from it, unless it only touches them. Under lock. */
+static int belongs(const ucs_rcache_pred_region_t *region,
+                   const ucs_rcache_pred_range_t *range)
+{
+    return ucs_rcache_pred_range_overlaps(&region->registered, range) ||
+           (!region->apart &&
+            (region->state == UCS_RCACHE_PRED_REGION_REGISTERED));
+}
+
 /* Going to lower addresses from a region, from each to those that overlap or touch it:
  * where the last one begins. Under lock. */
 static uint64_t find_start(const ucs_rcache_pred_region_t *region)
@@ -53,7 +63,8 @@ static uint64_t find_start(const ucs_rcache_pred_region_t *region)
     while ((left-- > 0) &&
            ((other = pred_next_registered(region->domain, other, &edge)) !=
             NULL)) {
-        if (other->registered.start < first.start) {
+        if ((other->registered.start < first.start) &&
+            belongs(other, &first)) {
             first.start = other->registered.start;
             first.end   = first.start + 1;
             edge        = pred_round_out(&first);
@@ -81,6 +92,10 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
     while ((left-- > 0) &&
            ((other = pred_next_registered(region->domain, other, &rounded)) !=
             NULL)) {
+        if (!belongs(other, &overlap->range)) {
+            continue;
+        }
+
         if (other->apart ||
             (other->state != UCS_RCACHE_PRED_REGION_REGISTERED)) {
             return 0;
