@@ -35,7 +35,7 @@
  * region->missing has so many bits, the last use in the lowest ones: how many of
  * MISSING_ALL parts of what was expected it has left out */
 #define MISSING_USES 16
-#define MISSING_BITS 4
+#define MISSING_BITS 2
 #define MISSING_ALL  ((1u << MISSING_BITS) - 1)
 
 /* When slices are parted, so many of their regions are marked at most, so that the
@@ -144,10 +144,13 @@ static unsigned judge(unsigned doubt, int is_part)
 void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
                          size_t expected)
 {
+    size_t missing = pred_elapsed(used, expected);
+
     if ((region->num_joined == 0) && (expected > 0)) {
+        /* Rounded to the nearest, and half of what was expected is rounded down */
         region->missing = (region->missing << MISSING_BITS) |
-                          (MISSING_ALL * pred_elapsed(used, expected) /
-                           expected);
+                          (((2 * MISSING_ALL * missing) + expected - 1) /
+                           (2 * expected));
     }
 }
 

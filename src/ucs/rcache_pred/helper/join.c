@@ -373,6 +373,7 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
         slices->regions[i]->num_joined = 0;
         slices->regions[i]->span       = 0;
         slices->regions[i]->burst      = 0;
+        slices->regions[i]->missing    = 0; /* Bursts are judged from now on */
     }
     /* Bursts are uses in a context of their own, in which none was seen yet.
      * Until then they are predicted as the leader's uses were, whatever their

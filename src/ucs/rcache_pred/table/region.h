@@ -169,11 +169,6 @@ typedef struct ucs_rcache_pred_region {
                                                      last */
     uint8_t                        newcomer;    /**< Not 0: in
                                                      table->newcomers */
-    uint8_t                        touches;     /**< Not 0: since it is
-                                                     registered, another region
-                                                     was that touches it within
-                                                     a page, see
-                                                     cache/slices.h */
 
     /* A search for regions that share memory with a range reads only the
      * fields from here to max_end of those it passes by. They fill one cache
@@ -214,6 +209,11 @@ typedef struct ucs_rcache_pred_region {
     unsigned                       recent_access; /**< Access that any of the
                                                      recent uses needed. The
                                                      helper writes it */
+    uint32_t                       missing;     /**< How much of what was expected
+                                                     the last uses left out while
+                                                     it was not joined, see
+                                                     helper/burst.c. Only the
+                                                     helper uses it */
     ucs_rcache_pred_range_t        joined;      /**< What it and the slices have
                                                      that were joined with it,
                                                      see helper/join.h: a use of
@@ -229,12 +229,13 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        apart;       /**< Not 0: it was joined with
                                                      others in vain, and is not
                                                      joined any more */
+    uint8_t                        touches;     /**< Not 0: since it is
+                                                     registered, another region
+                                                     was that touches it within
+                                                     a page, see
+                                                     cache/slices.h */
 
     /* Only the helper uses these */
-    uint64_t                       missing;     /**< How much of what was expected
-                                                     the last uses left out while
-                                                     it was not joined, see
-                                                     helper/burst.h */
     ucs_rcache_pred_range_t        recent[UCS_RCACHE_PRED_RECENT];
                                                 /**< What was used recently;
                                                      empty: nothing yet */
