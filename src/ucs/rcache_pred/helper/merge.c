@@ -39,19 +39,35 @@ pinned_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range
                            ucs_rcache_pred_range_length(range));
 }
 
-/* Whether a region that overlaps or touches a range is merged with what is in there. One
- * that cannot be would keep others from it, unless it only touches them. Under lock. */
-static int belongs(const ucs_rcache_pred_region_t *region,
+/* Whether a region has been in use for longer than a kept one is idle, as a buffer that
+ * waits for whatever message comes: all of it would be pinned twice until then, which is
+ * more than the page where they touch. Under lock. */
+static int is_occupied(const ucs_rcache_pred_t *pred,
+                       const ucs_rcache_pred_region_t *kept,
+                       const ucs_rcache_pred_region_t *region)
+{
+    return (region->refs > 0) &&
+           (pred_elapsed(region->begin, pred->rounds.last) >
+            kept->forecast.period);
+}
+
+/* Whether a region that overlaps or touches a range is merged with what is in there, and
+ * with one that is kept. One that cannot be would keep others from it, unless it only
+ * touches them. Under lock. */
+static int belongs(const ucs_rcache_pred_t *pred,
+                   const ucs_rcache_pred_region_t *kept,
+                   const ucs_rcache_pred_region_t *region,
                    const ucs_rcache_pred_range_t *range)
 {
     return ucs_rcache_pred_range_overlaps(&region->registered, range) ||
-           (!region->apart &&
+           (!region->apart && !is_occupied(pred, kept, region) &&
             (region->state == UCS_RCACHE_PRED_REGION_REGISTERED));
 }
 
 /* Going to lower addresses from a region, from each to those that overlap or touch it:
  * where the last one begins. Under lock. */
-static uint64_t find_start(const ucs_rcache_pred_region_t *region)
+static uint64_t find_start(const ucs_rcache_pred_t *pred,
+                           const ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_range_t first   = region->registered;
     ucs_rcache_pred_region_t *other = NULL;
@@ -64,7 +80,7 @@ static uint64_t find_start(const ucs_rcache_pred_region_t *region)
            ((other = pred_next_registered(region->domain, other, &edge)) !=
             NULL)) {
         if ((other->registered.start < first.start) &&
-            belongs(other, &first)) {
+            belongs(pred, region, other, &first)) {
             first.start = other->registered.start;
             first.end   = first.start + 1;
             edge        = pred_round_out(&first);
@@ -87,12 +103,12 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
     ucs_rcache_pred_range_t rounded;
 
     *overlap             = (overlap_t){.range = region->registered};
-    overlap->range.start = find_start(region);
+    overlap->range.start = find_start(pred, region);
     rounded              = pred_round_out(&overlap->range);
     while ((left-- > 0) &&
            ((other = pred_next_registered(region->domain, other, &rounded)) !=
             NULL)) {
-        if (!belongs(other, &overlap->range)) {
+        if (!belongs(pred, region, other, &overlap->range)) {
             continue;
         }
 

@@ -120,6 +120,18 @@ TEST_F(test_merge, with_one_that_is_in_use)
     EXPECT_EQ(2 * STRIDE + LENGTH, stats().bytes_now);
 }
 
+/* A page is not worth it to pin again what waits for a message, however long */
+TEST_F(test_merge, what_touches_one_that_stays_in_use_stays_apart)
+{
+    touching(LENGTH + 1);
+    void *memh      = begin(buffer(0, m_stride), 16 * MB);
+    uint64_t pinned = LENGTH + PAGE + 16 * MB + PAGE;
+
+    bursts(5 * LONG, {0});
+    EXPECT_EQ(pinned, m_world.bytes_peak());
+    end(memh);
+}
+
 TEST_F(test_merge, within_a_domain)
 {
     domain_t *other = new_domain("other");
