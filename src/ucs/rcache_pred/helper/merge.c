@@ -154,8 +154,13 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 
     pred_lock(pred);
     is_possible = (region->maybe_spare || region->touches) &&
-                  (region->refs == 0);
+                  (region->refs == 0) && !region->apart;
     bytes       = is_possible ? find_overlap(pred, region, &overlap) : 0;
+    if (is_possible && (overlap.count == 0)) {
+        /* What touched it is gone, or finds it once it is kept itself. To look again and
+         * again would leave no time for others */
+        region->touches = 0;
+    }
     pred_unlock(pred);
     if (is_possible) {
         pred->rounds.merge_after = pred->rounds.last + LOOK_EVERY;

@@ -156,3 +156,24 @@ TEST_F(test_merge, what_is_refused_is_not_tried_again)
     EXPECT_EQ(0u, since_mark(&stats_t::regs_helper));
     EXPECT_EQ(SLICES * LENGTH, stats().bytes_now);
 }
+
+/* The one that was to be registered for all stays alone */
+TEST_F(test_merge, what_is_refused_keeps_no_others_apart)
+{
+    touching(LENGTH + 1);
+    bursts(1, ALL);
+    m_world.fail_nth_reg(1);
+    bursts(10 * LONG, ALL);
+    EXPECT_EQ(2u, stats().regions_now);
+}
+
+/* Nor does one that was next to memory that was unmapped */
+TEST_F(test_merge, what_touches_nothing_any_more_keeps_no_others_apart)
+{
+    touching(LENGTH + 1);
+    bursts(LONG, {0});
+    bursts(1, {0, 1});
+    unmap(buffer(0, m_length + PAGE), PAGE);
+    bursts(4 * LONG, {0, 3, 4});
+    EXPECT_EQ(2u, stats().regions_now);
+}
