@@ -12,6 +12,12 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=contrib/lib/build.sh
 . "$top/contrib/lib/build.sh"
 
+# libtool is a script, which takes a fourth of the time of a build: in dash less than in
+# bash, which configure would choose
+if [ -x /bin/dash ]; then
+    export CONFIG_SHELL=/bin/dash
+fi
+
 usage()
 {
     cat <<USAGE
