@@ -492,4 +492,14 @@ static inline int pred_region_is_busy(const ucs_rcache_pred_region_t *region)
            pred_region_has_news(region);
 }
 
+/** @return whether a use of a region has been under way for longer than a period, ns,
+ *          as that of a buffer which waits for whatever message comes. Under lock. */
+static inline int
+pred_region_is_occupied(const ucs_rcache_pred_region_t *region,
+                        ucs_rcache_pred_time_t period,
+                        ucs_rcache_pred_time_t now)
+{
+    return (region->refs > 0) && (pred_elapsed(region->begin, now) > period);
+}
+
 #endif

@@ -8,7 +8,10 @@
 #include "register.h"
 #include "slices.h"
 
+#include <ucs/base/align.h>
 #include <ucs/rcache_pred/table/known.h>
+
+#include <ucs/sys/math.h>
 
 /* A merge takes this many handles of regions under the lock, then releases the
  * lock and deregisters them. The handles are on the stack: 2 KB */
@@ -18,6 +21,9 @@
  * be registered. Programs that use more slices of one place hold the lock no
  * longer than that: about 2 us */
 #define MAX_LOOKS 128
+
+/* UCX's own cache registers multiples of so many bytes, see pred_next_touching() */
+#define UCX_ALIGN 16
 
 
 ucs_rcache_pred_region_t *
@@ -33,6 +39,21 @@ pred_next_registered(const ucs_rcache_pred_domain_t *domain,
              ((region->domain != domain) || region->stale));
 
     return region;
+}
+
+ucs_rcache_pred_region_t *
+pred_next_touching(const ucs_rcache_pred_domain_t *domain,
+                   ucs_rcache_pred_region_t *region,
+                   const ucs_rcache_pred_range_t *range)
+{
+    /* Above the last multiple there is no address to round an end up to */
+    ucs_rcache_pred_range_t rounded = {
+        .start = ucs_rcache_pred_align_down(range->start, UCX_ALIGN),
+        .end   = ucs_max(ucs_rcache_pred_align_up(range->end, UCX_ALIGN),
+                         range->end)
+    };
+
+    return pred_next_registered(domain, region, &rounded);
 }
 
 /* The next region of a domain that had bytes of a range, registered or not.
@@ -189,12 +210,11 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_by_t by, pred_handle_t *handles)
 {
     ucs_rcache_pred_range_t range   = region->registered;
-    ucs_rcache_pred_range_t rounded = pred_round_out(&range);
     ucs_rcache_pred_region_t *other = NULL;
     unsigned count                  = 0;
 
     while ((count < MAX_HANDLES) &&
-           ((other = pred_next_registered(region->domain, other, &rounded)) !=
+           ((other = pred_next_touching(region->domain, other, &range)) !=
             NULL)) {
         if (other->state != UCS_RCACHE_PRED_REGION_REGISTERED) {
             continue;
@@ -215,7 +235,6 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
 
         range           = ucs_rcache_pred_range_hull(&range,
                                                      &other->registered);
-        rounded         = pred_round_out(&range);
         region->access |= other->access;
         if (other->refs == 0) {
             handles[count++] = pred_take_handle(pred, other);

@@ -9,10 +9,6 @@
 
 #include "cache.h"
 
-#include <ucs/base/align.h>
-
-#include <ucs/sys/math.h>
-
 /** @file slices.h
  *
  * Regions that share memory. Programs use slices of arrays: a use inside of
@@ -20,24 +16,6 @@
  * pinned twice, except while uses are under way that need it in two
  * registrations. Any thread calls these functions, under the lock.
  */
-
-/**
- * UCX's own cache rounds what it registers out to a multiple of so many bytes, and merges
- * what overlaps then (UCS_RCACHE_MIN_ALIGNMENT, UCX 1.13). Slices which touch at no such
- * multiple have the page in common where they do: the helper merges those that are kept.
- */
-#define PRED_SLICE_ALIGN 16
-
-/** @return a range, rounded out, unless there are no more addresses behind it. */
-static inline ucs_rcache_pred_range_t
-pred_round_out(const ucs_rcache_pred_range_t *range)
-{
-    return (ucs_rcache_pred_range_t){
-        .start = ucs_rcache_pred_align_down(range->start, PRED_SLICE_ALIGN),
-        .end   = ucs_max(ucs_rcache_pred_align_up(range->end, PRED_SLICE_ALIGN),
-                         range->end)
-    };
-}
 
 /**
  * @return the next region of a domain that is registered, or about to be, and has bytes
@@ -49,6 +27,18 @@ ucs_rcache_pred_region_t *
 pred_next_registered(const ucs_rcache_pred_domain_t *domain,
                      ucs_rcache_pred_region_t *region,
                      const ucs_rcache_pred_range_t *range);
+
+/**
+ * @return likewise, those included that touch the range within a page.
+ *
+ * UCX's own cache rounds what it registers out to a multiple of 16 bytes, and merges what
+ * overlaps then (UCS_RCACHE_MIN_ALIGNMENT, UCX 1.13). Slices that touch, but at no such
+ * multiple, have the page in common where they do.
+ */
+ucs_rcache_pred_region_t *
+pred_next_touching(const ucs_rcache_pred_domain_t *domain,
+                   ucs_rcache_pred_region_t *region,
+                   const ucs_rcache_pred_range_t *range);
 
 /**
  * Find a region for a use among those that share memory with it. That is one

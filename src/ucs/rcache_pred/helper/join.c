@@ -227,16 +227,6 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
            ucs_rcache_pred_may_join(&joint, worth);
 }
 
-/* Whether a use of a region has been under way for longer than the slices are
- * idle, as that of a buffer which waits for whatever message comes: it belongs
- * to no burst of theirs. Under lock. */
-static int is_occupied(const ucs_rcache_pred_region_t *region,
-                       const slices_t *slices, ucs_rcache_pred_time_t now)
-{
-    return (region->refs > 0) && (pred_elapsed(region->begin, now) >
-                                  slices->leader->forecast.period);
-}
-
 /*
  * Add slices on one side as long as it is a gain.
  *
@@ -254,8 +244,10 @@ static int slices_grow(ucs_rcache_pred_t *pred, slices_t *slices, int is_right,
     while (slices->count < MAX_SLICES) {
         pred_lock(pred);
         region = find_next(pred, slices, is_right, now);
-        if ((region != NULL) && is_occupied(region, slices, now)) {
-            region = NULL;
+        if ((region != NULL) &&
+            pred_region_is_occupied(region, slices->leader->forecast.period,
+                                    now)) {
+            region = NULL; /* It belongs to no burst of theirs */
         }
         ready  = (region == NULL) || !pred_region_is_busy(region);
         pred_unlock(pred);
@@ -278,7 +270,8 @@ static int slices_grow(ucs_rcache_pred_t *pred, slices_t *slices, int is_right,
     return 1;
 }
 
-/* Do not join slices before their next uses */
+/* Let nobody try again to join these slices before they are used the next time: until
+ * then, the answer would be the same */
 static void slices_put_off(const slices_t *slices)
 {
     unsigned i;

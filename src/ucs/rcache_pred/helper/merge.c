@@ -39,29 +39,27 @@ pinned_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range
                            ucs_rcache_pred_range_length(range));
 }
 
-/* Whether a region has been in use for longer than a kept one is idle, as a buffer that
- * waits for whatever message comes: all of it would be pinned twice until then, which is
- * more than the page where they touch. Under lock. */
-static int is_occupied(const ucs_rcache_pred_t *pred,
-                       const ucs_rcache_pred_region_t *kept,
-                       const ucs_rcache_pred_region_t *region)
+/* Whether a region could be merged at all now. Under lock. */
+static int can_merge(const ucs_rcache_pred_region_t *region)
 {
-    return (region->refs > 0) &&
-           (pred_elapsed(region->begin, pred->rounds.last) >
-            kept->forecast.period);
+    return !region->apart &&
+           (region->state == UCS_RCACHE_PRED_REGION_REGISTERED);
 }
 
-/* Whether a region that overlaps or touches a range is merged with what is in there, and
- * with one that is kept. One that cannot be would keep others from it, unless it only
- * touches them. Under lock. */
+/* Whether a region that overlaps or touches a range is to be merged with what is in there,
+ * if that can be merged. One that only touches it is left out where it would do harm: if
+ * it cannot be merged, the others could not be either, and if it stays in use for long, all
+ * of it would be pinned twice meanwhile, which is more than the page in common. Under
+ * lock. */
 static int belongs(const ucs_rcache_pred_t *pred,
                    const ucs_rcache_pred_region_t *kept,
                    const ucs_rcache_pred_region_t *region,
                    const ucs_rcache_pred_range_t *range)
 {
     return ucs_rcache_pred_range_overlaps(&region->registered, range) ||
-           (!region->apart && !is_occupied(pred, kept, region) &&
-            (region->state == UCS_RCACHE_PRED_REGION_REGISTERED));
+           (can_merge(region) &&
+            !pred_region_is_occupied(region, kept->forecast.period,
+                                     pred->rounds.last));
 }
 
 /* Going to lower addresses from a region, from each to those that overlap or touch it:
@@ -69,26 +67,22 @@ static int belongs(const ucs_rcache_pred_t *pred,
 static uint64_t find_start(const ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_range_t first   = region->registered;
+    ucs_rcache_pred_range_t edge    =
+            ucs_rcache_pred_range(region->registered.start, 1);
     ucs_rcache_pred_region_t *other = NULL;
     unsigned left                   = MAX_LOOKS;
-    ucs_rcache_pred_range_t edge;
 
-    first.end = first.start + 1;
-    edge      = pred_round_out(&first);
     while ((left-- > 0) &&
-           ((other = pred_next_registered(region->domain, other, &edge)) !=
+           ((other = pred_next_touching(region->domain, other, &edge)) !=
             NULL)) {
-        if ((other->registered.start < first.start) &&
-            belongs(pred, region, other, &first)) {
-            first.start = other->registered.start;
-            first.end   = first.start + 1;
-            edge        = pred_round_out(&first);
-            other       = NULL;
+        if ((other->registered.start < edge.start) &&
+            belongs(pred, region, other, &edge)) {
+            edge  = ucs_rcache_pred_range(other->registered.start, 1);
+            other = NULL;
         }
     }
 
-    return first.start;
+    return edge.start;
 }
 
 /* Find what overlaps a region, and what overlaps these. @return how many bytes would be
@@ -100,20 +94,17 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
 {
     ucs_rcache_pred_region_t *other = NULL;
     unsigned left                   = 2 * MAX_LOOKS;
-    ucs_rcache_pred_range_t rounded;
 
     *overlap             = (overlap_t){.range = region->registered};
     overlap->range.start = find_start(pred, region);
-    rounded              = pred_round_out(&overlap->range);
     while ((left-- > 0) &&
-           ((other = pred_next_registered(region->domain, other, &rounded)) !=
-            NULL)) {
+           ((other = pred_next_touching(region->domain, other,
+                                        &overlap->range)) != NULL)) {
         if (!belongs(pred, region, other, &overlap->range)) {
             continue;
         }
 
-        if (other->apart ||
-            (other->state != UCS_RCACHE_PRED_REGION_REGISTERED)) {
+        if (!can_merge(other)) {
             return 0;
         }
 
@@ -121,7 +112,6 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
                                                      &other->registered);
         overlap->bytes += pinned_bytes(pred, &other->registered);
         overlap->count += (other != region);
-        rounded         = pred_round_out(&overlap->range);
     }
 
     return pred_range_never_fits(pred, &overlap->range) ?
@@ -157,8 +147,9 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
                   (region->refs == 0) && !region->apart;
     bytes       = is_possible ? find_overlap(pred, region, &overlap) : 0;
     if (is_possible && (overlap.count == 0)) {
-        /* What touched it is gone, or finds it once it is kept itself. To look again and
-         * again would leave no time for others */
+        /* There is nothing to merge it with. If it looked again each time, others would
+         * seldom have their turn. What comes to touch it later notes that anew, and a
+         * neighbour that is in use now has a note of its own */
         region->touches = 0;
     }
     pred_unlock(pred);
