@@ -6,6 +6,7 @@
 
 #include "helper_test.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <unistd.h>
@@ -61,6 +62,28 @@ protected:
     {
         run_until(start + PERIOD - 2 * MSEC);
         m_paused = m_world.bytes_now();
+        run_until(start + PERIOD);
+    }
+
+    /* All slices are in use at a time, with so many bytes each, and end one after the
+     * other, the first one or the last one first */
+    void use_at_a_time(const std::vector<size_t> &lengths, bool last_first)
+    {
+        std::vector<void*> used;
+        uint64_t start = now();
+
+        for (unsigned i = 0; i < lengths.size(); ++i) {
+            used.push_back(begin(buffer(0, i * LENGTH), lengths[i], 0, NULL,
+                                 context(1 + i)));
+        }
+        if (last_first) {
+            std::reverse(used.begin(), used.end());
+        }
+        run(MSEC);
+        for (void *memh : used) {
+            end(memh);
+            run(10 * USEC);
+        }
         run_until(start + PERIOD);
     }
 
@@ -175,24 +198,11 @@ TEST_F(test_join, slices_used_one_by_one_are_registered_apart)
 
 TEST_F(test_join, slices_used_at_a_time_are_joined)
 {
-    std::vector<void*> used;
-
     for (unsigned round = 0; round < LEARN + 10; ++round) {
-        uint64_t start = now();
         if (round == LEARN) {
             mark();
         }
-        for (unsigned i = 0; i < SLICES; ++i) {
-            used.push_back(begin(buffer(0, i * LENGTH), LENGTH, 0, NULL,
-                                 context(1 + i)));
-        }
-        run(MSEC);
-        while (!used.empty()) {
-            end(used.back());
-            used.pop_back();
-            run(10 * USEC);
-        }
-        run_until(start + PERIOD);
+        use_at_a_time(std::vector<size_t>(SLICES, LENGTH), true);
     }
     EXPECT_LE(regs(), 11u);
     EXPECT_EQ(10 * SLICES, since_mark(&stats_t::hits));
@@ -312,26 +322,16 @@ TEST_F(test_join, slices_of_various_lengths_are_joined)
  * lengths: that does not keep the others from being joined */
 TEST_F(test_join, last_slice_that_is_used_in_parts_is_joined)
 {
-    std::vector<void*> used;
-
     for (unsigned round = 0; round < LEARN + 20; ++round) {
-        uint64_t start = now();
+        std::vector<size_t> lengths(SLICES, LENGTH);
+
         if (round == LEARN) {
             mark();
         }
-        for (unsigned i = 0; i < SLICES; ++i) {
-            bool is_part = (i == SLICES - 1) && (round % 4 != 0);
-            used.push_back(begin(buffer(0, i * LENGTH),
-                                 is_part ? 2 * PAGE : LENGTH, 0, NULL,
-                                 context(1 + i)));
+        if (round % 4 != 0) {
+            lengths.back() = 2 * PAGE;
         }
-        run(MSEC);
-        for (void *memh : used) {
-            end(memh);
-            run(10 * USEC);
-        }
-        used.clear();
-        run_until(start + PERIOD);
+        use_at_a_time(lengths, false);
     }
     EXPECT_LE(regs(), 21u);
     EXPECT_EQ(20 * SLICES, since_mark(&stats_t::hits));
