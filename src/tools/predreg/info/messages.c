@@ -101,14 +101,14 @@ static int judge_line(const char *line, int tell_others,
         return 0;
     }
 
-    /* The log of UCX, in which the library writes as well */
+    /* UCX and the library write warnings and errors to the same log, in lines like this */
     complaint = after(line, "UCX  WARN  ");
     if (complaint == NULL) {
         complaint = after(line, "UCX  ERROR ");
     }
 
     if ((complaint != NULL) && tell_others) {
-        /* What names a knob is of the library */
+        /* Only the library knows of knobs, so that a line which names one is its own */
         advice = (strstr(complaint, PREDREG_KNOB_PREFIX) != NULL) ?
                  "change the variable, or unset it" :
                  "see whether that is so without the library as well";

@@ -104,7 +104,7 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
                                  const int64_t *offsets, size_t num_ranks,
                                  predreg_replay_result_t *total)
 {
-    uint64_t span = 0;
+    int64_t span = 0; /* From the first start to the last end, ns */
     const predreg_sum_t **sums;
     ucs_status_t status;
     size_t i;
@@ -120,9 +120,7 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
         total->policy = results[i].policy;
         total->budget = results[i].budget;
         add_counters(&results[i], total);
-        if (offsets[i] + (int64_t)results[i].duration > (int64_t)span) {
-            span = offsets[i] + results[i].duration;
-        }
+        span = ucs_max(span, offsets[i] + (int64_t)results[i].duration);
     }
 
     status = predreg_sum_merge(sums, offsets, num_ranks, &total->pinned);

@@ -33,7 +33,7 @@
  * there are so many: more than part them, since programs that use parts of a buffer do so
  * in turns with all of it, as the grids of a multigrid solver. For each of them
  * region->missing has so many bits, the last use in the lowest ones: how many of
- * MISSING_ALL parts of what was expected it has left out */
+ * MISSING_ALL parts, thirds, of what was expected it has left out */
 #define MISSING_USES 16
 #define MISSING_BITS 2
 #define MISSING_ALL  ((1u << MISSING_BITS) - 1)
@@ -147,7 +147,8 @@ void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
     size_t missing = pred_elapsed(used, expected);
 
     if ((region->num_joined == 0) && (expected > 0)) {
-        /* Rounded to the nearest, and half of what was expected is rounded down */
+        /* To the nearest third. A use of exactly half has left out one third, and not
+         * two: it is not one of less than half */
         region->missing = (region->missing << MISSING_BITS) |
                           (((2 * MISSING_ALL * missing) + expected - 1) /
                            (2 * expected));
@@ -207,7 +208,8 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
 
     region->burst = 0;
     if (is_whole) {
-        /* By the others than the one where the region starts */
+        /* The slice where the region starts does not count: region->sliced has no uses
+         * that begin there */
         region->join_doubt = ucs_min(judge(region->join_doubt,
                                            2 * used < others),
                                      JOIN_DOUBT_MAX);

@@ -81,7 +81,8 @@ void uct_predreg_node_tell(uint64_t name, const uint64_t *values, unsigned num)
 
 unsigned uct_predreg_node_hear(uint64_t name, uint64_t *values)
 {
-    /* The cache hands in room for MAX_TOLD values, and a note may have as many */
+    /* All values of a note are written to the array of the cache, whose length is
+     * UCS_RCACHE_PRED_MAX_TOLD */
     UCS_STATIC_ASSERT(UCS_RCACHE_PRED_NODE_NOTE_VALUES ==
                       UCS_RCACHE_PRED_MAX_TOLD);
 

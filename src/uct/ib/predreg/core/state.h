@@ -36,7 +36,8 @@
  */
 
 struct uct_predreg_core {
-    /* The fields up to has_profile are constant after initialisation */
+    /* The fields from here to has_profile are written while the library is initialised,
+     * by one thread, and any thread reads them later without a lock */
     uct_predreg_real_t       real;
     const uct_predreg_compat_t *compat; /**< Facts about the UCX in this
                                              process */
