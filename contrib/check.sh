@@ -196,19 +196,6 @@ tests_of_one_thread+=:test_arena_blocks.*:test_arena_random_calls.one_thread
 tests_of_one_thread+=:test_arena_random_calls.strict:test_trace.*:test_tree.*
 tests_of_one_thread+=:test_write.*
 
-# Tests that go through all orders of some steps, and take longest with an address
-# sanitizer: it would see the same accesses in each order, and tests of fewer steps have
-# them as well. And 300 forks of a process whose page tables are large then
-tests_of_orders=test_explore.puts:test_explore.limits_of_attempts
-tests_of_orders+=:test_explore.two_nodes:test_explore.three_firehoses
-tests_of_orders+=:test_callers.forked_child_goes_on
-
-# run_asan COMMAND...
-run_asan()
-{
-    GTEST_FILTER="-$tests_of_orders" run_gtest "$@"
-}
-
 # run_tsan COMMAND...: the thread sanitizer works neither with the memory hooks
 # of UCX nor where addresses are randomised further than it expects
 run_tsan()
@@ -268,7 +255,7 @@ check_sanitize()
     check "build with address and undefined-behaviour sanitizers" \
         build_sanitized address
     check "unit tests, address and undefined-behaviour sanitizers" \
-        run_asan "$build-address/test/gtest/gtest"
+        run_gtest "$build-address/test/gtest/gtest"
     check_native_sanitized address
     check "build with the thread sanitizer" build_sanitized thread
     check "unit tests, thread sanitizer" \

@@ -10,6 +10,8 @@
 /* The headers of the library that C++ can read. Those that use C atomics are
  * behind c_access.h. */
 
+#include "sanitizer.h"
+
 #include <gtest/gtest.h>
 
 #include <ucs/config/types.h>
@@ -66,13 +68,5 @@ constexpr uint64_t NEVER = UCS_RCACHE_PRED_TIME_INF;
 constexpr size_t   PAGE  = 4096; /* Tests set it, whatever the machine has */
 constexpr size_t   KB    = 1024;
 constexpr size_t   MB    = 1024 * KB;
-
-/* Long tests do so many times less under a sanitizer: it makes them slow, but
- * finds an error without many rounds */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr unsigned SANITIZER_SLOWDOWN = 10;
-#else
-constexpr unsigned SANITIZER_SLOWDOWN = 1;
-#endif
 
 #endif

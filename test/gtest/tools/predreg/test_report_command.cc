@@ -5,6 +5,7 @@
  */
 
 #include <common/command_test.h>
+#include <common/sanitizer.h>
 
 extern "C" {
 #include <tools/predreg/common/message.h>
@@ -56,9 +57,9 @@ TEST_F(test_report_command, page) {
 /* A job of ten times as many ranks needs no more memory, which is only enough
  * for some of its traces at a time */
 TEST_F(test_report_command, one_trace_at_a_time) {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "the address sanitizer keeps memory that was freed";
-#endif
+    if (ADDRESS_SANITIZER) {
+        GTEST_SKIP() << "the address sanitizer keeps memory that was freed";
+    }
     const unsigned num_events = 10000;
     std::string small         = make_folder("small");
     std::string large         = make_folder("large");

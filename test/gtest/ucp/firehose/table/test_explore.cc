@@ -6,6 +6,8 @@
 
 #include "fh_world.h"
 
+#include <common/sanitizer.h>
+
 extern "C" {
 #include <common/c_access.h>
 }
@@ -13,6 +15,13 @@ extern "C" {
 #include <string.h>
 
 #include <unordered_map>
+
+/* An address sanitizer sees the same accesses in each order, and tests of fewer steps have
+ * them as well */
+#define SKIP_IF_SLOW() \
+    if (ADDRESS_SANITIZER) { \
+        GTEST_SKIP() << "it would take long"; \
+    }
 
 /*
  * All that can happen in small worlds: every order of what threads, workers and
@@ -27,13 +36,6 @@ protected:
     static constexpr unsigned MAX_STATES = 4000000;
 
     test_explore() : m_heap(HEAP_SIZE) {}
-
-    void SetUp() override
-    {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-        GTEST_SKIP() << "it would take long, and random walks do the same";
-#endif
-    }
 
     void explore(const fh_params_t &params)
     {
@@ -176,6 +178,7 @@ TEST_F(test_explore, two_firehoses) {
 }
 
 TEST_F(test_explore, three_firehoses) {
+    SKIP_IF_SLOW();
     fh_params_t params;
 
     params.share   = 3;
@@ -187,6 +190,7 @@ TEST_F(test_explore, three_firehoses) {
 
 /* The bit comes at the first opportunity, or as late as can be */
 TEST_F(test_explore, limits_of_attempts) {
+    SKIP_IF_SLOW();
     fh_params_t params;
 
     params.ops      = 1;
@@ -210,6 +214,7 @@ TEST_F(test_explore, short_messages) {
 
 /* Two threads on each of two nodes that use each other's memory */
 TEST_F(test_explore, two_nodes) {
+    SKIP_IF_SLOW();
     fh_params_t params;
 
     params.threads[1] = 2;
@@ -221,6 +226,7 @@ TEST_F(test_explore, two_nodes) {
 /* They pin memory of their own as well, that of the same buckets, with as much
  * room for it as there has to be */
 TEST_F(test_explore, puts) {
+    SKIP_IF_SLOW();
     fh_params_t params;
 
     params.threads[1] = 2;

@@ -6,6 +6,8 @@
 
 #include "lanes_model.h"
 
+#include <common/sanitizer.h>
+
 #include <gtest/gtest.h>
 
 /* All interleavings of threads in their lanes and threads that take the lock: see
@@ -14,9 +16,9 @@ class test_lanes_model : public ::testing::Test {
 protected:
     void SetUp() override
     {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-        GTEST_SKIP() << "sanitizers do not know coroutines";
-#endif
+        if (THREAD_SANITIZER || ADDRESS_SANITIZER) {
+            GTEST_SKIP() << "sanitizers do not know coroutines";
+        }
     }
 
     /* @return what was found to be untrue, or an empty text */

@@ -31,11 +31,11 @@ protected:
         struct sched_param param = {LOW};
         bool may;
 
-#ifdef __SANITIZE_THREAD__
-        /* A thread of the highest priority would wait for ever for a lock of
-         * the sanitizer that one of a lower priority has */
-        GTEST_SKIP() << "the thread sanitizer's locks lend no priority";
-#endif
+        if (THREAD_SANITIZER) {
+            /* A thread of the highest priority would wait for ever for a lock of
+             * the sanitizer that one of a lower priority has */
+            GTEST_SKIP() << "the thread sanitizer's locks lend no priority";
+        }
 
         std::thread([&may, &param] {
             may = sched_setscheduler(0, SCHED_FIFO, &param) == 0;

@@ -7,6 +7,7 @@
 #include "served_test.h"
 
 #include <common/log_watch.h>
+#include <common/sanitizer.h>
 
 #include <sys/mman.h>
 
@@ -231,7 +232,7 @@ TEST_F(test_arena_register, threads) {
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < 3; ++i) {
         threads.emplace_back([this, i]() {
-            for (unsigned round = 0; round < 500; ++round) {
+            for (unsigned round = 0; round < 500 / SANITIZER_SLOWDOWN; ++round) {
                 size_t length = MIN + (((round * 7 + i) % 16) * MIN / 2);
                 char *buffer  = (char*)served_mmap(
                         m_served, nullptr, length, RW,

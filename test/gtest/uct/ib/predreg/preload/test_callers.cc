@@ -6,6 +6,8 @@
 
 #include "fake_callers.h"
 
+#include <common/sanitizer.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -129,7 +131,7 @@ TEST_F(test_callers, forked_child_goes_on)
         });
     }
 
-    for (unsigned i = 0; i < 300; ++i) {
+    for (unsigned i = 0; i < 300 / SANITIZER_SLOWDOWN; ++i) {
         pid_t pid = fork();
         if (pid == 0) {
             alarm(10);
