@@ -307,20 +307,29 @@ watch_pinned()
         }' "$work/pins"
 }
 
+# Of so many calls, one fails. The library is the same in each generation, and a run takes
+# longer in another one than this machine's
+step=${suite:+5}
+step=${step:-1}
+
+# seldom COMMAND...: a test in which each fifth call fails
+seldom()
+{
+    local step=5
+    "$@"
+}
+
 # Each call of a kind fails in a run of its own; and that for each of these
 # settings, in which @ stands for the number of the call
 #   every KIND VARIABLE=VALUE...
 every()
 {
     local kind=$1 count i setting failed=0
-    # The library is the same in each generation, and a run takes longer in another
-    # one than this machine's: there each fifth call does
-    local step=${suite:+5}
     shift
     count=$(calls "$kind")
     echo "$count $kind"
     [ "${count:-0}" -gt 0 ] || return
-    for ((i = 1; i <= count; i += ${step:-1})); do
+    for ((i = 1; i <= count; i += step)); do
         for setting in "$@"; do
             with_failure "${setting/@/$i}" || failed=1
         done
@@ -328,12 +337,11 @@ every()
     return $failed
 }
 
-# sampled COUNT: numbers of calls, each of the first 60, and 30 of all others; in another
-# generation a fifth of them, as above
+# sampled COUNT: numbers of calls, each of the first 60, and 30 of all others; or so many
+# times less, as above
 sampled()
 {
-    local i step=${suite:+5}
-    step=${step:-1}
+    local i
     for ((i = 1; i <= $1; i += (i < 60) ? step : $1 * step / 30 + 1)); do
         echo $i
     done
@@ -768,6 +776,16 @@ recorded()
     recorded_as y 'value("went") > 100' && recorded_as n 'value("went") == 0'
 }
 
+# says_twice PATTERN COMMAND...: a job of two ranks passes, and each of them says so once
+says_twice()
+{
+    local pattern=$1 status=0
+    shift
+    "$@" > "$work/said" 2>&1 || status=$?
+    cat "$work/said"
+    [ $status -eq 0 ] && [ "$(grep -c "$pattern" "$work/said")" -eq 2 ]
+}
+
 # small_job HOT COMMAND...: a job that sends small messages to and fro over TCP. HOT is
 # a condition of awk on the summary of each rank
 small_job()
@@ -1017,10 +1035,10 @@ firehose_tests()
         --m 4m --maxvictim 1m --heap 16m --ops 200
     run "Firehose, each allocation fails" one_sided each_allocation 1 \
         FAULT_CHILD=1 "$apps/fhfault"
-    # Once is enough of what takes a minute
+    # Once, and a fifth of them, is enough of what takes a minute
     [ -n "$suite" ] ||
-        run "Firehose, each allocation fails, emulated puts, any thread" \
-            each_allocation 1 FAULT_CHILD=1 "$apps/fhfault" --multi
+        run "Firehose, allocations fail, emulated puts, any thread" \
+            seldom each_allocation 1 FAULT_CHILD=1 "$apps/fhfault" --multi
     run "Firehose, memory is unmapped" firehose_app 1 "$apps/fhunmap"
     run "Firehose, memory is unmapped, emulated puts" firehose_app 0 \
         "$apps/fhunmap"
@@ -1335,6 +1353,8 @@ run "integrity, progress does the helper's work" \
     with HELPER=progress job 2 "$apps/integrity" $messages --seed 2
 run "integrity, recorded" \
     with TRACE="$work/traces" job 2 "$apps/integrity" $messages --seed 3
+run "recorded, no folder" says_twice 'TRACE=/proc/nowhere: cannot create' \
+    with TRACE=/proc/nowhere job 2 "${fig1[@]:3}"
 run "Figure 1, room for two of its three buffers" \
     with MAX_PINNED=11M job 2 "$apps/fig1" --compute 5 --verify
 for scheme in get put; do

@@ -208,21 +208,26 @@ live()
     [ -z "$(ipcs -m | grep '^0x')" ]
 }
 
-# Each rank leaves a trace that adds up, see check_trace.awk
-#   recorded RANKS POLICY COMMAND...
-recorded()
+# Each of so many ranks has left a trace that adds up, see check_trace.awk
+#   traces RANKS
+traces()
 {
-    local ranks=$1 policy=$2 trace
-    shift 2
-    rm -rf "$work/traces"
-    $record -o "$work/traces" --policy "$policy" -- "$@" || return
+    local trace
     ls -l "$work/traces"
-    [ "$(ls "$work/traces" | grep -c '^rank-.*\.trace$')" -eq "$ranks" ] ||
-        return
+    [ "$(ls "$work/traces" | grep -c '^rank-.*\.trace$')" -eq "$1" ] || return
     for trace in "$work/traces"/*.trace; do
         $dump "$trace" > "$work/trace.txt" &&
             awk -f "$top/test/rig/check_trace.awk" "$work/trace.txt" || return
     done
+}
+
+# recorded RANKS POLICY COMMAND...
+recorded()
+{
+    local ranks=$1 policy=$2
+    shift 2
+    rm -rf "$work/traces"
+    $record -o "$work/traces" --policy "$policy" -- "$@" && traces "$ranks"
 }
 
 # What a rank has done is in its trace although it is killed, and so is what the
@@ -269,20 +274,11 @@ recorded_full()
         [ "$(grep -c 'File too large; recording ends' "$work/full")" -eq 2 ]
 }
 
-# Where there is no folder for traces each rank says so once, and runs
-recorded_nowhere()
-{
-    UCX_RCACHE_PRED_TRACE=/proc/nowhere $predreg -- mpirun --oversubscribe \
-        -np 2 "$apps/fig1" --iters 2 --compute 10 --verify \
-        > "$work/nowhere" 2>&1 || return
-    cat "$work/nowhere"
-    [ "$(grep -c 'TRACE=/proc/nowhere: cannot create' "$work/nowhere")" -eq 2 ]
-}
-
 # A run that is recorded, and replayed under the policy it had, comes to what
 # the run has counted itself, for each rank: byte-seconds within so many
 # percent, hits within so many percent of the uses. See docs/replay.md for why
-# it is not the same, and why the hits of cg are not compared.
+# it is not the same, and why the hits of cg are not compared. And its traces add
+# up.
 #   replayed POLICY PERCENT HITS-PERCENT COMMAND...
 replayed_once()
 {
@@ -291,7 +287,7 @@ replayed_once()
     # Without uses in pieces, which replay knows nothing of
     managed 2 timeout -k 5 $limit "$build/src/tools/predreg/ucx_predreg" \
         record -o "$traces" --force --summary=json --policy "$policy" \
-        --set PIECES=n -- "$@" || return
+        --set PIECES=n -- "$@" && traces 2 || return
     "$build/src/tools/predreg/ucx_predreg" replay --policy "$policy" --json \
         --per-rank "$traces" > "$work/replay" || return
     awk -v percent="$percent" -v most="$hits" '
@@ -386,9 +382,7 @@ run "200 MB of buffers in 8 MB" pinned_at_most 8388608 manybuf \
 run "limit of locked memory" memlock 45000 \
     mpirun --oversubscribe -np 2 "$apps/manybuf" --buffers 12 --iters 1
 run "a rank killed" killed
-for policy in predict on-demand; do
-    run "live counters, $policy" live $policy
-done
+run "live counters, predict" live predict
 [ -n "$ucx_1_16" ] || run "live counters, leave-pinned" live leave-pinned
 for kernel in fig1 cg; do
     [ $kernel = cg ] && hits=100 || hits=25
@@ -399,19 +393,15 @@ for kernel in fig1 cg; do
 done
 run "hpcc" hpcc_verified managed 2 $predreg -- \
     mpirun --oversubscribe -np 2
-for policy in predict on-demand leave-pinned; do
-    run "recorded Figure 1, $policy" recorded 2 $policy \
-        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 5 --compute 50
-done
-run "recorded transpose" recorded 2 predict \
-    mpirun --oversubscribe -np 2 "$apps/transpose" --iters 3
+# Programs that are replayed as well are further up
+run "recorded Figure 1, leave-pinned" recorded 2 leave-pinned \
+    mpirun --oversubscribe -np 2 "$apps/fig1" --iters 5 --compute 50
 run "recorded integrity, 4 threads a rank" recorded 2 predict \
     mpirun --oversubscribe -np 2 "$apps/integrity" --seed 7 --ops 15 --threads 4
 run "recorded fork" recorded 2 predict \
     mpirun --oversubscribe -np 2 "$apps/forktest" --rounds 4
 run "recorded, a rank killed" recorded_killed
 run "recorded, disk full" recorded_full
-run "recorded, no folder" recorded_nowhere
 # UCX's pools for the program's messages are 50 MB of that. With queues as long as
 # theirs, those of Firehose would be another 24 MB
 run "windows, what messages of Firehose pin" \
